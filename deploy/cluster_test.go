@@ -54,7 +54,7 @@ func TestClusterScriptStartsAndStopsServers(t *testing.T) {
 	for _, addr := range addrs {
 		if c, err := net.DialTimeout("tcp", addr, time.Second); err == nil {
 			c.Close()
-			t.Errorf("%s is left over", addr)
+			t.Errorf("the server at %s still runs", addr)
 		}
 	}
 }
@@ -69,5 +69,5 @@ func readPrintedServers(lines *bufio.Scanner) (addrs []string, url string) {
 		}
 		addrs = append(addrs, fields[1])
 	}
-	return addrs, "the script has ended"
+	return addrs, "the script ended before it printed --redis"
 }

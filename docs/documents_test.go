@@ -40,9 +40,9 @@ func documents(t *testing.T) map[string]string {
 }
 
 var (
-	codeBlock   = regexp.MustCompile("(?s)```.*?```")
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	codeBlock         = regexp.MustCompile("(?s)```.*?```")
+	link              = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading           = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	anchorPunctuation = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 

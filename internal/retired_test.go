@@ -84,8 +84,8 @@ func parseRetiredWords(content string) (list []retiredWord, err error) {
 	return list, nil
 }
 
-// findRetiredWords returns by word in which names the words of the list occur, with their
-// places.
+// findRetiredWords finds the words of the list in the names of a tree. It returns, by word, the
+// places and names that contain it.
 func findRetiredWords(tree fs.FS, list []retiredWord) (map[string][]string, error) {
 	places := map[string][]string{}
 	for _, entry := range list {

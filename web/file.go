@@ -38,7 +38,7 @@ func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
 }
 
-// readFiles reads a tree into files by URL path; the index stands at "/" only.
+// readFiles reads a tree into files by URL path; the path of the index is only "/".
 // It fails on a file whose content type is not known.
 func readFiles(tree fs.FS) (map[string]file, error) {
 	files := map[string]file{}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// open reads a path of a server with some games.
+// getPage reads a path of a server with some games.
 func open(path string, games ...string) (code int, body string) {
 	w := httptest.NewRecorder()
 	Handler(games).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))

@@ -13,11 +13,12 @@ var embedded embed.FS
 
 // Handler serves the page of each game at "/g/GAME" and, for links into an arena,
 // at "/g/GAME/join/CODE". "/" is the page of the only game, or a list of several.
-// Every embedded file is served at its path below static. All is for GET and HEAD;
-// anything else is 404 or 405, and folders are not listed. Each file carries a strong ETag of its content and must be
-// revalidated, so a new binary's page is seen at once and an unchanged one
-// costs a 304. Every answer carries the security headers. It panics if the
-// embedded tree cannot be read, which no built binary can show.
+// Every embedded file is served at its path below static. It answers
+// other methods than GET and HEAD with 405, and other paths with 404. It does not list folders.
+// Each file has a strong ETag of its content, and browsers must revalidate it. So browsers show the
+// page of a new binary immediately, and get a 304 for an unchanged file. Every response has the
+// security headers. Handler panics if the embedded tree cannot be read, which means that the build
+// is broken.
 // It is safe for concurrent use.
 func Handler(games []string) http.Handler {
 	tree, err := fs.Sub(embedded, "static")

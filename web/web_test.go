@@ -82,11 +82,11 @@ func TestUnchangedFilesCostNoBody(t *testing.T) {
 	}
 	again := get(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {etag}})
 	if again.Code != http.StatusNotModified {
-		t.Errorf("revalidated: %d, want 304", again.Code)
+		t.Errorf("with the current ETag: %d, want 304", again.Code)
 	}
 	stale := get(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {`"other"`}})
 	if stale.Code != http.StatusOK {
-		t.Errorf("changed: %d, want 200", stale.Code)
+		t.Errorf("with another ETag: %d, want 200", stale.Code)
 	}
 }
 
@@ -101,7 +101,7 @@ func TestETagFollowsTheContent(t *testing.T) {
 	}
 	one, again, two := tag("1"), tag("1"), tag("2")
 	if one == two || one != again {
-		t.Error("an ETag must depend on the content, and on nothing else")
+		t.Error("an ETag must depend only on the content")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestEveryAnswerIsSecured(t *testing.T) {
 	}
 }
 
-// What the page names must be there: a browser would show a blank page.
+// Every file that the page names must be embedded. Otherwise a browser shows a blank page.
 func TestEveryReferenceIsEmbedded(t *testing.T) {
 	t.Parallel()
 	files := embeddedFiles(t)
@@ -158,7 +158,7 @@ func TestTheIndexHasNothingInline(t *testing.T) {
 	}
 }
 
-// Both languages say the same things.
+// The dictionaries of both languages have the same keys.
 func TestLanguagesHaveTheSameKeys(t *testing.T) {
 	t.Parallel()
 	keys := func(path string) map[string]bool {
@@ -184,7 +184,7 @@ func TestLanguagesHaveTheSameKeys(t *testing.T) {
 	}
 }
 
-// What the page says by a key it has to find: a view would fall over.
+// Every text key that a view uses must be in the dictionary. Otherwise the view fails.
 func TestEveryTextIsInTheDictionary(t *testing.T) {
 	t.Parallel()
 	dictionary := body(t, "/lang/en.js")
@@ -197,7 +197,7 @@ func TestEveryTextIsInTheDictionary(t *testing.T) {
 		for _, m := range called.FindAllStringSubmatch(string(f.body), -1) {
 			key, whole := m[1], m[2] != "$"
 			if texts++; !strings.Contains(dictionary, "\n  '"+key) || whole && !strings.Contains(dictionary, "\n  '"+key+"':") {
-				t.Errorf("%s says %q, which is in no dictionary", path, key)
+				t.Errorf("%s uses the key %q, which the dictionary does not have", path, key)
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// abandonDuels are duels that stop in the phase that their game is named after.
+// duelConfigsByPhase are the duel settings of three games. A duel stays for a minute in the phase
+// that its game is named after. In demo it stays in an open question.
 var abandonDuels = map[string]duelConfig{
 	"demo":      {Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50},
 	"countdown": {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 60_000, RevealMS: 50},
@@ -17,7 +18,7 @@ var abandonDuels = map[string]duelConfig{
 }
 
 // Redis loses all its data during matches in every phase, and while players are in an arena's
-// lobby. All matches end as abandoned with the next number. The server settles none of them,
+// lobby. All matches end as abandoned, with the next push number. The server settles none of them,
 // and their players may play again immediately.
 func TestMatchesAreAbandonedWhenRedisLosesItsData(t *testing.T) {
 	t.Parallel()
@@ -79,12 +80,12 @@ func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 	return duels
 }
 
-// waitForAbandoned waits until the match ends as abandoned, with the next number.
+// waitForAbandoned waits until the match ends as abandoned, with the next push number.
 func (c *matchClient) waitForAbandoned(t *testing.T) {
 	t.Helper()
 	c.readUntil(t, "the end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
 	if c.over.Reason != "abandoned" || len(c.over.Standings) != 0 || c.over.Winner != "" {
-		t.Errorf("%s was told %+v", c.id, c.over)
+		t.Errorf("%s got the end %+v, want it abandoned and without standings", c.id, c.over)
 	}
 }
 
@@ -94,7 +95,7 @@ func (c *matchClient) waitForAbandonedLobby(t *testing.T) {
 	var end protocol.ArenaEnd
 	readData(t, c.readUntilPush(t, protocol.TypeArenaClosed), &end)
 	if end.Reason != "abandoned" || end.ArenaID != c.joined.ArenaID {
-		t.Errorf("%s was told of the end of arena %s: %+v", c.id, c.joined.ArenaID, end)
+		t.Errorf("%s is in arena %s and got the end %+v, want it abandoned", c.id, c.joined.ArenaID, end)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestATeamBuzzerArenaIsPlayedInTheBrowser(t *testing.T) {
 	red.waitForEnd("won", "Your team wins: Red")
 	red.waitForVisible(withMark("place", "rank", 1), withMark("team-t1", "score", 3))
 	red.click("home")
-	red.waitForVisible(".board-empty") // an arena that is not ranked counts for no board
+	red.waitForVisible(".board-empty") // an unranked arena counts for no leaderboard
 }
 
 // Three players are in a survival arena. One is eliminated and keeps watching, then another,
@@ -80,7 +80,7 @@ func TestASurvivalArenaIsPlayedInTheBrowser(t *testing.T) {
 	cyd.answer(kind, false)
 	for p, outcome := range map[*tab]string{ann: "right", bob: "right", cyd: "wrong", h.tab: "unknown"} {
 		p.waitForOutcome(outcome)
-		p.waitForVisible(withMark("score-them", "value", 2)) // still in
+		p.waitForVisible(withMark("score-them", "value", 2)) // two players are still in the match
 	}
 	cyd.waitForVisible(withMark("stage", "part", "out"))
 
@@ -161,7 +161,7 @@ func reloadInLobby(n *testNode, h hostedArena, ann, bob *tab) {
 		p.waitForVisible(withName("arena-lobby"), withMark("players", "value", 2))
 	}
 	bob.runSteps(chromedp.Navigate("about:blank"))
-	waitUntil(bob.T, "a page that was left has hung up", func() bool { return n.countSessions(bob.T) == "2" })
+	waitUntil(bob.T, "the page that bob left has closed its websocket", func() bool { return n.countSessions(bob.T) == "2" })
 	bob.runSteps(chromedp.Navigate(h.link))
 	bob.waitForVisible(withMark("arena-lobby", "as", "player"))
 }

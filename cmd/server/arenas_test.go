@@ -22,8 +22,8 @@ games:
 limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
 `
 
-// onEachCluster runs a test on one embedded node, and on three nodes that share a cluster and
-// PostgreSQL.
+// runOnEachDeployment runs a test on one embedded node, and on three nodes that share a Redis
+// cluster and PostgreSQL.
 func onEachCluster(t *testing.T, f func(t *testing.T, urls []string, token func(role, sub string) string)) {
 	t.Helper()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -42,7 +42,7 @@ func onEachCluster(t *testing.T, f func(t *testing.T, urls []string, token func(
 	})
 }
 
-// mintToken returns a token that the command line prints.
+// mintToken returns a token that `server token` prints.
 func mintToken(t *testing.T, flags cli, role, sub string) string {
 	t.Helper()
 	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
@@ -54,7 +54,7 @@ func mintToken(t *testing.T, flags cli, role, sub string) string {
 	return strings.TrimSpace(out)
 }
 
-// newGuests makes guests at the nodes in turn.
+// newGuests creates guests, one after the other at the next node.
 func newGuests(t *testing.T, urls []string, n int) []player.Guest {
 	t.Helper()
 	guests := make([]player.Guest, n)
@@ -112,7 +112,7 @@ func checkBuzzer(t *testing.T, all []*matchClient, questions int) {
 			want = "all_answered"
 		}
 		if closed.Reason != want || (closed.First == nil) != (q == 2) || closed.Void {
-			t.Errorf("question %d closed %+v, want %s", q, closed, want)
+			t.Errorf("question %d closed with %+v, want the reason %s", q, closed, want)
 		}
 	}
 	if len(all[0].closed) != questions {
@@ -120,7 +120,7 @@ func checkBuzzer(t *testing.T, all []*matchClient, questions int) {
 	}
 }
 
-// checkBuzzerKept compares the ledger and the leaderboard with what the server sent to the players.
+// checkBuzzerStored compares the ledger and the leaderboard with what the server sent to the players.
 func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	t.Helper()
 	var kept struct {
@@ -134,18 +134,18 @@ func checkBuzzerKept(t *testing.T, urls []string, all []*matchClient) {
 	}
 	get(t, urls[0]+"/v1/games/demo/matches/"+all[0].match, &kept)
 	if len(kept.Standings) != len(all[0].over.Standings) || len(kept.Teams) != 2 || len(kept.Firsts) != len(all[0].closed)-1 {
-		t.Errorf("the match is kept as %+v", kept)
+		t.Errorf("the match is stored as %+v", kept)
 	}
 	for _, f := range kept.Firsts {
 		if payload := all[0].closed[f.Question].First; payload.Player != f.Player || f.Node != "" {
-			t.Errorf("question %d: kept %+v, said %+v", f.Question, f, payload)
+			t.Errorf("question %d: stored %+v, pushed %+v", f.Question, f, payload)
 		}
 	}
 	for _, s := range all[0].over.Standings {
 		var e leaderboard.Entry
 		status := get(t, urls[len(urls)-1]+"/v1/games/demo/leaderboards/all/"+s.Player+"?order=score", &e)
 		if status != http.StatusOK || e.Score != s.Score || e.Matches != 1 {
-			t.Errorf("on the board (%d): %+v, in the match %+v", status, e, s)
+			t.Errorf("leaderboard entry (status %d): %+v, standing in the match: %+v", status, e, s)
 		}
 	}
 }
@@ -177,26 +177,26 @@ func TestEachPlayerOfALargeSurvivalArenaGetsTheirResult(t *testing.T) {
 	})
 }
 
-// lastQuestionOf returns the question that eliminates a player. The last two players meet at
-// question 6.
+// eliminatingQuestion returns the question that eliminates a player. Question 6 eliminates all
+// remaining players except player 58, who wins.
 func lastQuestionOf(i int) int { return 2 + min(i/12, 4) + i/58 - i/59 }
 
 func checkSurvival(t *testing.T, host *matchClient, players []*matchClient) {
 	t.Helper()
 	if got := host.found; got.Players != len(players) || len(got.Seats) != 0 || got.ArenaID == "" {
-		t.Errorf("announced %+v", got)
+		t.Errorf("the match was announced with %+v", got)
 	}
 	if !host.closed[1].Void || host.closed[1].Right != 0 {
-		t.Errorf("question 1 closed %+v, want void", host.closed[1])
+		t.Errorf("question 1 closed with %+v, want it void", host.closed[1])
 	}
 	for i, c := range players {
 		if len(c.personalResults) != len(c.closed) {
-			t.Fatalf("%s was told its own %d times at %d closes", c.id, len(c.personalResults), len(c.closed))
+			t.Fatalf("%s got %d personal results for %d closed questions", c.id, len(c.personalResults), len(c.closed))
 		}
 		for q, own := range c.personalResults {
 			wantOut := q >= lastQuestionOf(i) && q != 1
 			if own.Out != wantOut || own.Question != q || own.Rank < 1 {
-				t.Errorf("player %d (out at %d) was told %+v", i, lastQuestionOf(i), own)
+				t.Errorf("player %d (out at question %d) got the personal result %+v", i, lastQuestionOf(i), own)
 			}
 			if e, ok := c.refused[q]; ok != (q > lastQuestionOf(i)) || ok && e.Code != protocol.CodeEliminated {
 				t.Errorf("player %d (out at %d): question %d was refused with %+v", i, lastQuestionOf(i), q, e)
@@ -205,7 +205,7 @@ func checkSurvival(t *testing.T, host *matchClient, players []*matchClient) {
 	}
 	over := host.over
 	if len(over.Standings) != 10 || over.Reason != "finished" || over.Winner != players[58].id || over.Standings[0].Player != players[58].id {
-		t.Errorf("over %+v, the winner should be %s", over, players[58].id)
+		t.Errorf("the match ended with %+v, want the winner %s", over, players[58].id)
 	}
 	if fmt.Sprint(host.closed[len(host.closed)-1].Right) != "1" {
 		t.Errorf("the last question closed with %d right", host.closed[len(host.closed)-1].Right)

@@ -24,7 +24,7 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	if code, _, _ := command(append(here, "boards", "disqualify", "--game=demo", "--match=m_none", "--reason=s3cret")...); code != 1 {
-		t.Error("what never was is taken back")
+		t.Error("a correction of an unknown match succeeded")
 	}
 	_, token, _ := command(append(here, "token", "--role=admin", "--sub=eve")...)
 	r, err := http.NewRequest(http.MethodPost, n.opsURL+"/admin/v1/games/demo/queue/resume", nil)
@@ -52,14 +52,15 @@ func TestAuditLogOfAdminRequests(t *testing.T) {
 		}
 	}
 	if strings.Contains(listed, "s3cret") {
-		t.Error("the audit log holds the reason")
+		t.Error("the audit log shows the reason")
 	}
 	if _, one, _ := command(append(here, "audit", "list", "--actor=command", "--limit=1")...); strings.Count(one, "\n") != 2 || !strings.Contains(one, "corrections") {
-		t.Errorf("the last of the commands: %s", one)
+		t.Errorf("the last audit entry of the commands: %s", one)
 	}
 }
 
-// fakeAuditEntries is a store with some old audit entries. Its first calls fail.
+// fakeAuditEntries is a store with oldEntries old audit entries. Its first failures calls fail.
+// askedAges has the age that each call gave.
 type fakeAuditEntries struct {
 	mu       sync.Mutex
 	failures int
@@ -72,7 +73,7 @@ func (f *fakeAuditEntries) ForgetAuditEntries(_ context.Context, older time.Dura
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, older)
 	if f.failures--; f.failures >= 0 {
-		return 0, errors.New("the database is away")
+		return 0, errors.New("the database is down")
 	}
 	n := min(f.old, int64(limit))
 	f.old -= n
@@ -94,12 +95,12 @@ func TestOldAuditEntriesAreDeleted(t *testing.T) {
 		time.Sleep(auditCleanupInterval - time.Nanosecond)
 		synctest.Wait()
 		if old, _ := f.remaining(); old != 2*auditCleanupBatch+1 {
-			t.Error("it did not wait")
+			t.Error("entries were deleted before the first interval ended")
 		}
 		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
 		if old, asked := f.remaining(); old != 0 || len(asked) != 4 || asked[0] != 400*24*time.Hour {
-			t.Errorf("%d are left, asked for %v", old, asked)
+			t.Errorf("%d old entries are left; the calls asked for the ages %v", old, asked)
 		}
 		stop()
 		synctest.Wait()

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// samples are files of each format, with the number of items that import accepts.
+// bankSamples are files of each format. taken is the number of items that the import accepts.
 var samples = []struct {
 	file, format   string
 	taken, skipped int
@@ -50,7 +50,7 @@ func TestBankImportReadsEachFormat(t *testing.T) {
 			for _, args := range [][]string{slices.Concat(fill, []string{"--dry-run"}), slices.Concat(named, []string{"--dry-run"})} {
 				out := bankCommand(t, db, args...)
 				if !strings.HasSuffix(out, would) || strings.Count(out, "skipped: line ") != s.skipped {
-					t.Errorf("%v said\n%s", args, out)
+					t.Errorf("%v printed\n%s", args, out)
 				}
 			}
 			if code, _, stderr := command(append(ledgerFlags(db), "bank", "export", "b."+s.format)...); code != 1 || !strings.Contains(stderr, "bank import") {
@@ -62,7 +62,7 @@ func TestBankImportReadsEachFormat(t *testing.T) {
 			again := bankCommand(t, db, fill...)
 			if !strings.HasSuffix(again, fmt.Sprintf("\n0 questions imported into bank b.%s, %d skipped\n", s.format, s.taken+s.skipped)) ||
 				strings.Count(again, "it is the same question as ") != s.taken {
-				t.Errorf("%s taken again: %s", s.file, again)
+				t.Errorf("%s imported again: %s", s.file, again)
 			}
 			if out := bankCommand(t, db, "check", "b."+s.format); !strings.Contains(out, fmt.Sprintf("%d questions, 0 errors", s.taken)) {
 				t.Errorf("check: %s", out)
@@ -90,10 +90,10 @@ func TestAnExportedBankCanBeImportedAgain(t *testing.T) {
 			t.Fatal(errA, errB)
 		}
 		if strings.Replace(string(a), `"`+name+`"`, `"copy.`+name+`"`, 1) != string(b) {
-			t.Errorf("%s is not what it was before", name)
+			t.Errorf("the second export of %s differs from the first", name)
 		}
 		if printed := bankCommand(t, db, "export", name); printed != string(a) {
-			t.Errorf("%s is printed otherwise than it is written", name)
+			t.Errorf("the export of %s to standard output differs from the export to a file", name)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestInvalidBankCommandsFail(t *testing.T) {
 	} {
 		code, _, stderr := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
 		if code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
-			t.Errorf("bank %s ended with %d and said %q, want %q", line, code, stderr, want)
+			t.Errorf("bank %s ended with %d and printed the error %q, want %q", line, code, stderr, want)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func TestARunningServerUsesAnImportedBank(t *testing.T) {
 		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
 		p := newPlayer(t, n.url)
 		if asked := joinDuel(t, p, "fr"); asked.Type != protocol.TypeError {
-			t.Fatalf("before there are questions a duel was answered with %s", asked.Raw)
+			t.Fatalf("without French questions, joining a duel was answered with %s", asked.Raw)
 		}
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
 		waitUntil(t, "a duel in French can be played", func() bool { return joinDuel(t, p, "fr").Type == protocol.TypeDuelQueued })

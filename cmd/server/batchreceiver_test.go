@@ -32,7 +32,7 @@ type receivedBatch struct {
 	id, game       string
 	items          []eventq.Behaviour
 	tries          []time.Time
-	itemsByOutcome bool // answered with success
+	itemsByOutcome bool // a try was answered with success
 }
 
 func newBatchReceiver(t *testing.T) *batchReceiver {
@@ -69,13 +69,14 @@ func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
 	m.itemsByOutcome = true
 }
 
-// record records a try. A try without a message is not genuine.
+// record records a try and returns its batch, or nil if its signature is wrong. retryHeader is the
+// value of Retry-After, or "" if the receiver accepts the try.
 func (r *batchReceiver) record(game string, p testenv.ReceivedRequest) (m *receivedBatch, release chan struct{}, retryHeader string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending++
 	if err := p.Verify(r.key, time.Now()); err != nil {
-		r.t.Errorf("a message of %s: %v", game, err)
+		r.t.Errorf("a batch of %s: %v", game, err)
 		return nil, nil, ""
 	}
 	id := p.Headers().ID
@@ -105,8 +106,8 @@ func (r *batchReceiver) findBatch(id string) *receivedBatch {
 	return nil
 }
 
-// decodeItems decodes a body. The body must be of the game and have a batch of a permitted
-// size.
+// decodeItems decodes a body. The body must belong to the game and have 1 to
+// eventq.MaxBatch items.
 func (r *batchReceiver) decodeItems(game string, body []byte) []eventq.Behaviour {
 	var payload struct {
 		Type string
@@ -117,7 +118,7 @@ func (r *batchReceiver) decodeItems(game string, body []byte) []eventq.Behaviour
 	}
 	err := json.Unmarshal(body, &payload)
 	if n := len(payload.Data.Items); err != nil || payload.Type != "game.behaviour.batch" || payload.Data.Game != game || n == 0 || n > eventq.MaxBatch {
-		r.t.Errorf("to %s came %s: %v", game, body, err)
+		r.t.Errorf("%s got an invalid body %s: %v", game, body, err)
 	}
 	return payload.Data.Items
 }
@@ -146,7 +147,7 @@ func (r *batchReceiver) countPending() int {
 	return r.pending
 }
 
-// batchesOf returns the messages of a game in the order of their arrival, without retries.
+// gameBatches returns the batches of a game in the order of their arrival, without retries.
 func (r *batchReceiver) batchesOf(game string) (all []receivedBatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

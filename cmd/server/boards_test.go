@@ -11,8 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// While the server runs, commands compare leaderboards with the ledger and rebuild them beside the
-// leaderboards that are read. A correction repairs them.
+// While the server runs, commands compare leaderboards with the ledger and build new ones while
+// clients read the old ones. A correction repairs them.
 func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -42,17 +42,17 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 		run(0, match+": 0 rows", "boards", "disqualify", "--match="+match, "--reason=again")
 		for _, window := range []string{"all", "day", "7d", "30d"} {
 			if status := get(t, n.url+"/v1/games/demo/leaderboards/"+window+"/"+loser, nil); status != http.StatusNotFound {
-				t.Errorf("who was disqualified is still on %s: %d", window, status)
+				t.Errorf("the disqualified player is still on the leaderboard %s: status %d", window, status)
 			}
 		}
 		if p := getProfile(t, n.url, "demo", loser); p != (profile{}) {
-			t.Errorf("the profile of who was disqualified says %+v", p)
+			t.Errorf("the profile of the disqualified player has %+v", p)
 		}
 		run(0, ": 0 differences", "boards", "verify")
 	})
 }
 
-// corruptEntry changes a player's entry on the leaderboard of all, as no part of the server does.
+// corruptEntry changes a player's entry on the all-time leaderboard directly in Redis.
 func corruptEntry(t *testing.T, url, player string) {
 	t.Helper()
 	o, err := redis.ParseURL(url)
@@ -67,7 +67,7 @@ func corruptEntry(t *testing.T, url, player string) {
 		spoiled += addPoint(t, rdb, keys.Val(), player)
 	}
 	if keys.Err() != nil || spoiled != 1 {
-		t.Fatalf("%d entries spoiled: %v", spoiled, keys.Err())
+		t.Fatalf("%d entries were changed, want 1: %v", spoiled, keys.Err())
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// Many connections watch as many leaderboards and limits as they may. A player who watches one leaderboard
-// loses nothing by that.
+// Many connections watch as many leaderboards as they may, with different limits. A player who
+// watches one leaderboard still gets its pushes.
 func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimited)})
@@ -26,7 +26,7 @@ func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 	}
 	control := newPlayer(t, n.url)
 	if f := request(t, control, protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}); f.Type != protocol.TypeBoardOK {
-		t.Fatalf("the honest watch: %s", f.Raw)
+		t.Fatalf("the watch of the control player: %s", f.Raw)
 	}
 	readPush[leaderboard.Page](t, control, protocol.TypeBoard)
 	games := playDuels(t, n.url, 1)

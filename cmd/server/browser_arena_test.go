@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// kindsHosted is a configuration for arenas that continue only when the host says so.
+// hostPacedConfig is a configuration for arenas that continue only when the host requests it.
 const kindsHosted = `
 games:
   demo:
@@ -24,7 +24,7 @@ type hostedArena struct {
 	code, link string
 }
 
-// hostArena makes an arena of five questions on the page, paced by its host.
+// hostArena creates an arena of five questions on the page. Its host opens each question.
 func (b browser) hostArena(url, mode string, teams ...string) hostedArena {
 	b.Helper()
 	p := b.open(url + "/?guest=new")
@@ -70,18 +70,18 @@ func (h hostedArena) openQuestion(q int, tabs ...*tab) (kind string) {
 func (p *tab) waitForOutcome(outcome string) {
 	p.Helper()
 	if got := p.waitForAttribute(withName("result"), "data-outcome"); got != outcome {
-		p.Errorf("the question is told as %q, not %q:\n%s", got, outcome, p.visibleText())
+		p.Errorf("the page shows the outcome %q of the question, want %q:\n%s", got, outcome, p.visibleText())
 	}
 }
 
-// waitForEnd waits for the last standing.
+// waitForEnd waits for the final standings. It checks the outcome and the heading.
 func (p *tab) waitForEnd(outcome, headline string) {
 	p.Helper()
 	if got := p.waitForAttribute(withName("final"), "data-outcome"); got != outcome {
-		p.Errorf("the match is told as %q, not %q:\n%s", got, outcome, p.visibleText())
+		p.Errorf("the page shows the outcome %q of the match, want %q:\n%s", got, outcome, p.visibleText())
 	}
 	if got := p.text("h1"); !strings.Contains(got, headline) {
-		p.Errorf("the end is headed %q, not %q", got, headline)
+		p.Errorf("the heading of the end is %q, want %q in it", got, headline)
 	}
 }
 

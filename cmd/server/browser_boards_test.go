@@ -11,19 +11,19 @@ import (
 	"laststand/internal/testenv"
 )
 
-// row selects the row of a leaderboard that is the n-th on its page, from 1.
+// rowSelector selects the row of a leaderboard that is the n-th on its page, from 1.
 func row(n int) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-test="entry-row"]:nth-child(%d)`, n))
 }
 
-// waitForPlayers waits until the leaderboard on the page counts so many players.
+// waitForPlayers waits until the leaderboard on the page shows this number of players.
 func (p *tab) waitForPlayers(players int) {
 	p.Helper()
 	want := fmt.Sprintf("%d players", players)
-	waitUntil(p.T, "the page counts "+want, func() bool { return p.text(chromedp.CSS(".turner .hint")) == want })
+	waitUntil(p.T, "the page shows "+want, func() bool { return p.text(chromedp.CSS(".turner .hint")) == want })
 }
 
-// comeOnline takes a name and opens the line, without a match.
+// connectWithName enters a nickname and opens the websocket, without a match.
 func (p *tab) comeOnline(nickname string) {
 	p.Helper()
 	p.write("nickname", nickname)
@@ -81,7 +81,7 @@ func (p *tab) browseDays(today string) {
 	p.click("window-day", "day-before")
 	p.waitForVisible(withMark("span", "from", yesterday), ".board-empty")
 	if shown := p.waitForAttribute(withName("date"), "max"); shown != today {
-		p.Errorf("days can be chosen up to %s; today is %s", shown, today)
+		p.Errorf("the last day that can be chosen is %s; today is %s", shown, today)
 	}
 	p.click("day-after")
 	p.waitForVisible(withMark("span", "from", today), row(10), `[data-test="day-after"]:disabled`)

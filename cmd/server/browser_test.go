@@ -77,10 +77,10 @@ func playDuel(tabs ...*tab) {
 func (p *tab) checkResult(q int) {
 	p.Helper()
 	if outcome := p.waitForAttribute(withName("result"), "data-outcome"); outcome != "right" {
-		p.Errorf("question %d was answered right, and the result is %q:\n%s", q, outcome, p.visibleText())
+		p.Errorf("question %d was answered right, but the page shows the outcome %q:\n%s", q, outcome, p.visibleText())
 	}
 	if text := p.text(withName("result")); len(text) < 60 {
-		p.Errorf("question %d is explained by %q", q, text)
+		p.Errorf("the explanation of question %d is too short: %q", q, text)
 	}
 	score, err := strconv.Atoi(p.waitForAttribute(withName("score-me"), "data-value"))
 	if err != nil || score < p.score+100 || score > p.score+200 {
@@ -89,18 +89,18 @@ func (p *tab) checkResult(q int) {
 	p.score = score
 }
 
-// checkEnd waits for the final standing and checks the player's own part of it.
+// checkEnd waits for the final standings, checks the player's own row, and returns the outcome.
 func (p *tab) checkEnd() (outcome string) {
 	p.Helper()
 	outcome = p.waitForAttribute(withName("final"), "data-outcome")
 	own := p.text(chromedp.CSS(".rank.me"))
 	if digitsOf := strings.NewReplacer(",", "", ".", "", " ", "").Replace(own); !strings.Contains(digitsOf, strconv.Itoa(p.score)) || !strings.Contains(own, "5/5") {
-		p.Errorf("the final standing says %q; the score is %d, with 5/5 right", own, p.score)
+		p.Errorf("the final standing is %q, want the score %d and 5/5 right", own, p.score)
 	}
 	return outcome
 }
 
-// kindsNode is a node that knows one question of each kind.
+// startNodeWithEveryKind starts a node whose bank has one question of each kind.
 func kindsNode(t *testing.T, config string) *testNode {
 	t.Helper()
 	db := testenv.SQL{Dir: t.TempDir()}
@@ -108,8 +108,8 @@ func kindsNode(t *testing.T, config string) *testNode {
 	return startNode(t, cli{Data: &db.Dir, Config: configFile(t, config)})
 }
 
-// A newcomer opens the page, takes a name and plays a duel against the bot,
-// which counts for no board.
+// A newcomer opens the page, enters a nickname and plays a duel against the bot. The duel counts
+// for no leaderboard.
 func TestANewcomerPlaysTheBotInTheBrowser(t *testing.T) {
 	t.Parallel()
 	chromium, ok := testenv.Chromium(t)
@@ -124,7 +124,7 @@ func TestANewcomerPlaysTheBotInTheBrowser(t *testing.T) {
 	playDuel(p)
 	outcome := p.checkEnd()
 	if own := p.text(chromedp.CSS(".rank.me")); outcome == "lost" || !strings.Contains(own, "Ada of the page") {
-		t.Errorf("with all right the duel is %s, and the standing says %q", outcome, own)
+		t.Errorf("with all answers right the outcome is %s, and the standing is %q", outcome, own)
 	}
 	p.runSteps(chromedp.Click(withName("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
 }
@@ -146,7 +146,7 @@ func TestTwoBrowserTabsPlayADuel(t *testing.T) {
 	playDuel(tabs...)
 	outcomes := []string{tabs[0].checkEnd(), tabs[1].checkEnd()}
 	if slices.Sort(outcomes); !slices.Equal(outcomes, []string{"lost", "won"}) && tabs[0].score != tabs[1].score {
-		t.Errorf("scores %d and %d end %v", tabs[0].score, tabs[1].score, outcomes)
+		t.Errorf("the scores %d and %d have the outcomes %v", tabs[0].score, tabs[1].score, outcomes)
 	}
 	for _, p := range tabs {
 		p.runSteps(chromedp.WaitVisible(withName("settled")), chromedp.Click(withName("home")), chromedp.WaitVisible(withName("entry-row")))

@@ -38,7 +38,7 @@ func newBrowser(t *testing.T, chromium string) browser {
 	ctx, _ := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
-			t.Errorf("the browser did not end in order: %v", err)
+			t.Errorf("the browser did not stop cleanly: %v", err)
 		}
 		free()
 		chromedp.FromContext(allocator).Allocator.Wait()
@@ -59,10 +59,10 @@ func (b browser) open(url string) *tab {
 	watching.Go(func() {
 		for m, err := range messages {
 			if err != nil {
-				return // the tab is shut
+				return // the tab is closed
 			}
 			if m.IsException() || m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning {
-				p.Errorf("%s: the console says %s %s", url, m, m.URL)
+				p.Errorf("%s: the console has %s %s", url, m, m.URL)
 			}
 		}
 	})
@@ -71,7 +71,7 @@ func (b browser) open(url string) *tab {
 	return p
 }
 
-// runSteps runs steps, for at most the longest pause of a duel.
+// runSteps runs the steps, which may take up to 30 s together.
 func (p *tab) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
@@ -81,9 +81,10 @@ func (p *tab) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
+// byName selects the elements whose attribute data-test is name.
 func withName(name string) chromedp.CSS { return chromedp.CSS(`[data-test="` + name + `"]`) }
 
-// withMark selects the elements with a name and, of the page's marks, the one with a value.
+// byNameAndData selects the elements with a name whose attribute data-KEY has a value.
 func withMark(name, mark string, value any) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-test=%q][data-%s="%v"]`, name, mark, value))
 }

@@ -12,10 +12,11 @@ import (
 	"laststand/loadtest/stress"
 )
 
-// chaosSeedVar names the seed of TestManyNodesLoseNothing, to repeat a run.
+// chaosSeedVariable is the environment variable with the seed of TestManyNodesLoseNothing. Set it
+// to repeat a run.
 const chaosSeedVar = "LASTSTAND_TEST_CHAOS_SEED"
 
-// TestManyNodesLoseNothing plays duels and arenas over three nodes with a Redis cluster and a
+// TestManyNodesLoseNothing plays duels and arenas on three nodes with a Redis cluster and a
 // PostgreSQL, while it kills, stalls and drains nodes. It checks all that the players saw and
 // all that is stored in the end. It logs delays, which fail nothing.
 func TestManyNodesLoseNothing(t *testing.T) {

@@ -43,7 +43,7 @@ func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 		}
 	})
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-	silent := d[0].readUntilPush(t, protocol.TypeQuestionClosed) // by its time
+	silent := d[0].readUntilPush(t, protocol.TypeQuestionClosed) // question 1 closes at its deadline
 	d[0].checkRecent(t, "the close", d[0].asked[1].ClosesAt)
 	if took := silent.ReceivedAt.UnixMilli() + wallClockOffset.Milliseconds() - d[0].asked[1].ClosesAt; took < 0 {
 		t.Errorf("question 1 was closed %d ms before its time", -took)
@@ -53,8 +53,8 @@ func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 	checkSettledOnce(t, urls[0], "demo", d[0].over)
 }
 
-// The time of Redis is shifted while the first node starts, and right while the second starts,
-// as in the audit. Then it is a day ahead. Both nodes are ready and report the same time
+// The time of Redis is 10 s ahead while the first node starts, and right while the second starts.
+// Then it is a day ahead. Both nodes are ready and report the same time
 // throughout.
 func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	t.Parallel()
@@ -68,12 +68,12 @@ func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 		t.Helper()
 		for _, n := range []*testNode{first, second} {
 			if status := get(t, n.url+"/readyz", nil); status != http.StatusOK {
-				t.Fatalf("%s: a node says %d of its readiness", when, status)
+				t.Fatalf("%s: /readyz of a node returns %d", when, status)
 			}
 		}
 		one, two := timeAt(t, first), timeAt(t, second)
 		if apart := (two - one).Abs(); apart > 500*time.Millisecond {
-			t.Errorf("%s: two ready nodes are %s apart", when, apart)
+			t.Errorf("%s: the times of two ready nodes differ by %s", when, apart)
 		}
 	}
 	agree("after a step back")
@@ -81,16 +81,16 @@ func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
 	agree("3 s later")
 	before := timeAt(t, first)
 	offset.Store(int64(24 * time.Hour))
-	waitUntil(t, "the leap is held at both nodes", func() bool {
+	waitUntil(t, "both nodes report the jump as unconfirmed", func() bool {
 		return sumMetric(t, first.opsURL, "laststand_clock_unconfirmed_step_seconds", "") > 80_000 && sumMetric(t, second.opsURL, "laststand_clock_unconfirmed_step_seconds", "") > 80_000
 	})
 	agree("while Redis is a day ahead")
 	if leapt := timeAt(t, first) - before; leapt > time.Minute {
-		t.Errorf("cluster time leapt by %s", leapt)
+		t.Errorf("cluster time jumped by %s", leapt)
 	}
 }
 
-// timeAt returns the cluster time in a node's welcome, minus the time of this machine.
+// clusterTimeOffset returns the cluster time in a node's welcome, minus the time of this machine.
 func timeAt(t *testing.T, n *testNode) time.Duration {
 	t.Helper()
 	g, err := player.CreateGuest(t.Context(), n.url, "demo", "")
@@ -104,7 +104,7 @@ func timeAt(t *testing.T, n *testNode) time.Duration {
 func (c *matchClient) checkRecent(t *testing.T, name string, instant int64) {
 	t.Helper()
 	if offset := time.Now().Add(wallClockOffset).UnixMilli() - instant; offset < -100 || offset > 2*maxLatenessAfterGrant.Milliseconds() {
-		t.Errorf("%s is said to be %d ms from the time of Redis", name, offset)
+		t.Errorf("%s is %d ms before the time of Redis", name, offset)
 	}
 }
 

@@ -85,12 +85,12 @@ func TestInvalidCommandLinesNameTheHelpToRead(t *testing.T) {
 	} {
 		code, out, stderr := command(strings.Fields(line)...)
 		if code != 2 || out != "" || !strings.Contains(stderr, want) || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q ended with %d, printed %q and said %q; want 2 and one line that names %s", line, code, out, stderr, want)
+			t.Errorf("%q ended with %d, printed %q and the error %q; want 2 and one line that names %s", line, code, out, stderr, want)
 		}
 	}
 }
 
-// pi is an id of the NPPA's test system.
+// testPI is the id of a verified person (PI) in the NPPA's test system.
 const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 func TestInvalidTokenCommandsFail(t *testing.T) {
@@ -108,7 +108,7 @@ func TestInvalidTokenCommandsFail(t *testing.T) {
 	} {
 		code, out, stderr := command(append([]string{"token", data}, strings.Fields(line)...)...)
 		if code == 0 || out != "" || !strings.Contains(stderr, want) {
-			t.Errorf("token %s ended with %d, printed %q and said %q, want %q", line, code, out, stderr, want)
+			t.Errorf("token %s ended with %d, printed %q and the error %q, want %q", line, code, out, stderr, want)
 		}
 	}
 }
@@ -123,7 +123,7 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 			t.Helper()
 			code, out, stderr := command(append([]string{"token", "--data=" + db.Dir, "--database=" + db.URL}, args...)...)
 			if code != 0 || stderr != "" || strings.Count(out, "\n") != 1 || strings.Count(out, ".") != 2 {
-				t.Fatalf("token %v ended with %d, printed %q and said %q", args, code, out, stderr)
+				t.Fatalf("token %v ended with %d, printed %q and the error %q", args, code, out, stderr)
 			}
 			return strings.TrimSpace(out)
 		}
@@ -149,7 +149,7 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 			token("--game=demo", "--role=service", "--sub=ops"): http.StatusUnauthorized,
 		} {
 			if status := getAs(t, n.opsURL+"/debug/pprof/goroutine", bearer); status != want {
-				t.Errorf("a profile was answered with %d, want %d", status, want)
+				t.Errorf("a request for a runtime profile got %d, want %d", status, want)
 			}
 		}
 	})

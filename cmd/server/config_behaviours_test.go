@@ -10,7 +10,7 @@ import (
 	"laststand/internal/eventq"
 )
 
-// readTestConfig reads a configuration that has to be taken.
+// readTestConfig reads a configuration that must be valid.
 func readTestConfig(t *testing.T, text string) *config {
 	t.Helper()
 	c, err := readConfig(configFile(t, text))
@@ -56,7 +56,7 @@ func TestQueuePolicyHasDefaultsAndSettings(t *testing.T) {
 	}
 }
 
-// A section that games share is read for each.
+// Each game that refers to a shared section gets the settings of that section.
 func TestGamesCanShareBehavioursByAYAMLAlias(t *testing.T) {
 	t.Parallel()
 	c := readTestConfig(t, "games:\n  a: {behaviours: &b {max_len: 7}}\n  b: {behaviours: *b}\n  c: {behaviours: {<<: *b, hot: true}}\n")
@@ -91,7 +91,7 @@ games:
 			t.Errorf("%s: %+v\nwant %+v", name, got.sinkConfig, want)
 		}
 		if got.OpenLater != (name == "plain") {
-			t.Errorf("%s: later: %t", name, got.OpenLater)
+			t.Errorf("%s: OpenLater is %t", name, got.OpenLater)
 		}
 		if keys, err := got.Keys(); err != nil || !slices.Equal(keys, []string{"of " + name}) {
 			t.Errorf("%s: keys %q, %v", name, keys, err)

@@ -85,7 +85,7 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 			},
 		},
 		{
-			"sinks that do not do",
+			"invalid sinks",
 			"games:\n" +
 				"  file: {behaviours: {sink: {max_file_mib: -1, max_files: 1001, url: \"https://x\", secret_file: k, format: standard-webhooks, allow_private: true, app_id: a, biz_id: b, test_code: c}}}\n" +
 				"  hook: {behaviours: {sink: {type: webhook, path: x, app_id: a}}}\n" +
@@ -104,7 +104,7 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 			},
 		},
 		{
-			"webhooks that do not do",
+			"invalid webhooks",
 			"games:\n  many: {webhooks: [" + strings.Repeat(`{name: a, url: "https://x"}, `, 2) + "]}\n" +
 				"  demo:\n    webhooks:\n" +
 				"      - {name: a b, url: \"https://x\"}\n      - {name: port, url: \"https://x:65536/y\"}\n      - {name: none, url: \"https://x:0\"}\n" +
@@ -132,7 +132,7 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 			},
 		},
 		{"no game", "games: {}", []string{"declare at least one game"}},
-		{"games without one", "games:", []string{"declare at least one game"}},
+		{"games without a value", "games:", []string{"declare at least one game"}},
 		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "use two different addresses"}},
 		{"an empty address", "listen: \"\"", []string{`listen: ""`}},
 		{"no folder", "data: \"\"", []string{"data:"}},
@@ -147,11 +147,11 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(stderr, want) {
-					t.Errorf("it does not say %q", want)
+					t.Errorf("the error does not contain %q", want)
 				}
 			}
 			if t.Failed() || strings.Contains(stderr, "main.") {
-				t.Errorf("it says\n%s", stderr)
+				t.Errorf("the error is\n%s", stderr)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/redisx"
 )
 
-// What `config` prints hides every secret, and is a file that says the same.
+// `config` prints a valid file with the same settings and without secrets.
 func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	sample, err := os.ReadFile("testdata/contract.yaml")
@@ -33,8 +33,7 @@ func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	}
 }
 
-// What a sink does by default is printed too, and what may be secret of its
-// address is not.
+// `config` prints the defaults of a sink too, and masks the parts of its address that may be secret.
 func TestConfigPrintsDefaultsOfSinksWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	path := configFile(t, "games:\n  plain:\n  hook: {behaviours: {sink: {type: webhook, url: 'https://u:s3cret@x.example/a?b=s3cret&token=s3cret'}}}\n")
@@ -66,20 +65,20 @@ func TestMaskPasswordsKeepsAddressesValid(t *testing.T) {
 	} {
 		got := maskPasswords(tt.address)
 		if got != tt.want || maskPasswords(got) != got {
-			t.Errorf("masked(%q) = %q, and again %q; want %q", tt.address, got, maskPasswords(got), tt.want)
+			t.Errorf("maskPasswords(%q) = %q, masked again %q; want %q", tt.address, got, maskPasswords(got), tt.want)
 		}
 		validate := redisx.Validate
 		if strings.HasPrefix(tt.address, "postgres") {
 			validate = ledger.Validate
 		}
 		if before, after := validate(tt.address), validate(got); before != nil || after != nil {
-			t.Errorf("%q is taken: %v; masked: %v", tt.address, before, after)
+			t.Errorf("validating %q: %v; validating the masked address: %v", tt.address, before, after)
 		}
 	}
 }
 
-// FuzzConfigFile holds that what is taken is printed as a file that says the
-// same, and that nothing makes the reader panic.
+// FuzzConfigFile checks that a valid configuration is printed as a file with the same settings, and
+// that no text makes the reader panic.
 func FuzzConfigFile(f *testing.F) {
 	sample, err := os.ReadFile("testdata/contract.yaml")
 	if err != nil {
@@ -99,11 +98,11 @@ func FuzzConfigFile(f *testing.F) {
 		}
 		again := defaults()
 		if err := again.read(printed); err != nil {
-			t.Fatalf("%q is printed as\n%s\nwhich is not taken: %v", text, printed, err)
+			t.Fatalf("%q is printed as\n%s\nwhich is invalid: %v", text, printed, err)
 		}
 		twice, err := yaml.Marshal(again)
 		if err != nil || string(twice) != string(printed) {
-			t.Fatalf("%q is printed as\n%s\nand that as\n%s (%v)", text, printed, twice, err)
+			t.Fatalf("%q is printed as\n%s\nand the printed file as\n%s (%v)", text, printed, twice, err)
 		}
 	})
 }

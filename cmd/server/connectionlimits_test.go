@@ -19,13 +19,13 @@ func TestMachineMemoryIsTheSmallestLimit(t *testing.T) {
 		files map[string]string
 		want  int64
 	}{
-		"nothing told":             {nil, 0},
-		"a machine":                {map[string]string{"proc/meminfo": meminfo}, 2 << 20},
-		"a container":              {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": "1048576\n"}, 1 << 20},
-		"one without a bound":      {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": "max\n"}, 2 << 20},
-		"of the first version":     {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"}, 4096},
-		"of it, without a bound":   {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 20},
-		"a machine that says less": {map[string]string{"proc/meminfo": "MemFree: 7 kB\n"}, 0},
+		"no limit is reported":             {nil, 0},
+		"a machine":                        {map[string]string{"proc/meminfo": meminfo}, 2 << 20},
+		"a container":                      {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": "1048576\n"}, 1 << 20},
+		"a container without a limit":      {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory.max": "max\n"}, 2 << 20},
+		"a container of cgroup version 1":  {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "4096\n"}, 4096},
+		"cgroup version 1 without a limit": {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 20},
+		"a machine without MemTotal":       {map[string]string{"proc/meminfo": "MemFree: 7 kB\n"}, 0},
 	} {
 		if got := machineMemory(machineWith(test.files)); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
@@ -36,7 +36,7 @@ func TestMachineMemoryIsTheSmallestLimit(t *testing.T) {
 	}
 }
 
-// machineWith returns the file system of a machine with these files.
+// fakeMachine returns the file system of a machine with these files.
 func machineWith(files map[string]string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for path, text := range files {
@@ -64,7 +64,7 @@ func TestGCMemoryLimitIsBelowTheProcessLimit(t *testing.T) { //nolint:parallelte
 	}
 	t.Setenv("GOMEMLIMIT", "")
 	if setMemoryLimit(1 << 30); memoryLimit(0) == 1<<30/20*19 {
-		t.Error("what the collector is held to is taken for the memory there is")
+		t.Error("the collector's limit is taken for the memory of the process")
 	}
 }
 
@@ -75,28 +75,28 @@ func TestAnOverloadedNodeRefusesReadersAndStaysReady(t *testing.T) {
 	for _, isDryRun := range []string{"false", "[load_shedding]"} {
 		dir := t.TempDir()
 		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+isDryRun+"}\n")})
-		waitUntil(t, "it is hard-pressed", func() bool { return sumMetric(t, n.opsURL, "laststand_load_shed_level") == 5 })
+		waitUntil(t, "the node sheds load at the highest level", func() bool { return sumMetric(t, n.opsURL, "laststand_load_shed_level") == 5 })
 		if sumMetric(t, n.opsURL, "go_gc_heap_live_bytes") == 0 {
-			t.Error("it does not show what is alive")
+			t.Error("the metrics do not have the live heap")
 		}
 		want, counted := http.StatusServiceUnavailable, "laststand_load_shed_refusals_total"
 		if isDryRun != "false" {
 			want, counted = http.StatusOK, "laststand_load_shed_dry_run_refusals_total"
 		}
 		if got := get(t, n.url+"/v1/games/demo/leaderboards", nil); got != want {
-			t.Errorf("on trial %s: a reader gets %d", isDryRun, got)
+			t.Errorf("dry_run %s: a reader gets %d", isDryRun, got)
 		}
 		if sumMetric(t, n.opsURL, counted, `what="reading"`) != 1 {
-			t.Errorf("on trial %s: not counted", isDryRun)
+			t.Errorf("dry_run %s: the refusal is not counted", isDryRun)
 		}
 		if got := get(t, n.url+"/readyz", nil); got != http.StatusOK {
-			t.Errorf("on trial %s: ready with %d", isDryRun, got)
+			t.Errorf("dry_run %s: /readyz returns %d", isDryRun, got)
 		}
 	}
 }
 
 // All clients from one private address, while no proxy is trusted, are probably one load
-// balancer that the configuration does not name.
+// balancer that the configuration does not name. The node counts such connections.
 func TestASinglePrivateAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

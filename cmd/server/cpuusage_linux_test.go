@@ -16,12 +16,12 @@ func TestUsableCPUsFollowTheContainerQuota(t *testing.T) {
 		files map[string]string
 		want  float64
 	}{
-		"a machine":                  {nil, go1},
-		"a container":                {map[string]string{two: "50000 100000\n"}, .5},
-		"one without a bound":        {map[string]string{two: "max 100000\n"}, go1},
-		"one with more than Go uses": {map[string]string{two: "100000000 100000\n"}, go1},
-		"of the first version":       {map[string]string{one + "quota_us": "25000\n", one + "period_us": "100000\n"}, .25},
-		"of it, without a bound":     {map[string]string{one + "quota_us": "-1\n", one + "period_us": "100000\n"}, go1},
+		"a machine":                        {nil, go1},
+		"a container":                      {map[string]string{two: "50000 100000\n"}, .5},
+		"a container without a quota":      {map[string]string{two: "max 100000\n"}, go1},
+		"a quota above what Go uses":       {map[string]string{two: "100000000 100000\n"}, go1},
+		"a quota of cgroup version 1":      {map[string]string{one + "quota_us": "25000\n", one + "period_us": "100000\n"}, .25},
+		"cgroup version 1 without a quota": {map[string]string{one + "quota_us": "-1\n", one + "period_us": "100000\n"}, go1},
 	} {
 		if got := usableCPUs(machineWith(test.files)); math.Abs(got-test.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, test.want)

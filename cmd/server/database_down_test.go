@@ -10,7 +10,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// maxPending is the number of unsettled results at which the server refuses new matches.
+// maxPendingResults is the number of unsettled results at which the server refuses new matches.
 const maxPending = 100_000
 
 // PostgreSQL fails during a duel. The players finish the duel, and its result waits. While too
@@ -34,18 +34,18 @@ func TestResultsWaitWhileTheDatabaseIsDown(t *testing.T) {
 		return sumMetric(t, first.opsURL, "laststand_match_unsettled_results") > maxPending && sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") > maxPending
 	})
 	if refused := decodeError(t, idle.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{})); refused.Code != protocol.CodeOverloaded || refused.RetryAfterMS <= 0 {
-		t.Errorf("while too much waits a player gets %+v", refused)
+		t.Errorf("while too many results wait, a request for a duel gets %+v", refused)
 	}
 
 	setPendingTasks(t, store.URL, false)
 	database.Restart()
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
 	checkSettledOnce(t, first.url, "demo", d[0].over)
-	waitUntil(t, "nothing waits any more", func() bool { return sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") == 0 })
+	waitUntil(t, "no result waits any more", func() bool { return sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") == 0 })
 }
 
-// setPendingTasks adds tasks that wait for the ledger and are no results, beside those that
-// are, or removes them again.
+// setPendingResults adds maxPendingResults invalid entries to the Redis hash of results that wait for
+// the ledger, or removes them.
 func setPendingTasks(t *testing.T, url string, isPresent bool) {
 	t.Helper()
 	options, err := redis.ParseURL(url)

@@ -17,8 +17,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// testDisk is a folder that a test can make full for a process, and give room again. To start a
-// process on a full disk, put the words of starter before the program.
+// testDisk is a folder whose disk a test can make full for a process, and free again. To start a
+// process on a full disk, put startPrefix before the program.
 type testDisk struct {
 	dir        string
 	starter    []string
@@ -52,7 +52,7 @@ func newTestDisk(t *testing.T) testDisk {
 	}
 }
 
-// appendTo makes a file longer, and reports whether there was room.
+// appendTo appends size bytes to a file. It returns false if the disk is full.
 func appendTo(t *testing.T, path string, size int) bool {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -91,7 +91,7 @@ func TestAStartOnAFullDiskFailsWithAMessage(t *testing.T) {
 	cmd.Env = append(os.Environ(), actAsVariable+"=command")
 	said, err := cmd.CombinedOutput()
 	if err == nil || cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the start ended with %v, want exit code 1", err)
 	}
 	checkMessage(t, string(said), d.dir, "may be full", "--data")
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // A node gets SIGTERM. It disconnects idle players, players who wait for an opponent and players
-// in an arena's lobby at once. They find everything at another node. Players of a duel move
-// there later and finish. Then the node ends in order, long before its drain timeout.
+// in an arena's lobby immediately. They find their ticket and their arena at another node. Players of
+// a duel move there later and finish. Then the node ends cleanly, long before its drain timeout.
 func TestPlayersOfAStoppedNodeContinueAtAnotherNode(t *testing.T) {
 	t.Parallel()
 	h := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo", "queue"))
@@ -31,7 +31,7 @@ func TestPlayersOfAStoppedNodeContinueAtAnotherNode(t *testing.T) {
 			t.Errorf("%s was closed with %d", c.id, code)
 		}
 	}
-	d[0].submitAndRead(t, true) // the node still plays
+	d[0].submitAndRead(t, true) // the stopping node still accepts answers
 	d[0].reconnect(t, staying.url)
 	left := time.Now()
 	if code := leaving.wait(t); code != 0 {
@@ -53,13 +53,13 @@ func TestPlayersOfAStoppedNodeContinueAtAnotherNode(t *testing.T) {
 	playToEnd(t, late[:]...)
 	sitting = sitting.reconnectAt(t, staying.url)
 	if p := sitting.Welcome.Playing; p == nil || p.ArenaID != host.joined.ArenaID {
-		t.Errorf("in an arena's lobby, and welcomed with %+v", p)
+		t.Errorf("a player in the lobby of an arena was welcomed with %+v", p)
 	}
 	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: host.joined.ArenaID})
 	playToEnd(t, sitting)
 }
 
-// reconnectAt returns the same player with a new connection, at the node of url.
+// newClientAt returns a client of the same player with a new connection to the node of url.
 func (c *matchClient) reconnectAt(t *testing.T, url string) *matchClient {
 	t.Helper()
 	reconnected := newMatchClient(t, url, c.Guest)

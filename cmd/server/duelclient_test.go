@@ -31,8 +31,8 @@ func (d duelPair) each(do func(c *matchClient)) {
 	}
 }
 
-// pairUp pairs two players who are alone in their game's lobby. The second finds the first. The
-// first learns of the match when its node polls.
+// pairUp pairs two players who are alone in their game's lobby. The second player is paired when
+// joining. The node of the first player finds the match when it polls.
 func pairUp(t *testing.T, first, second *matchClient) duelPair {
 	t.Helper()
 	d := duelPair{first, second}
@@ -41,7 +41,7 @@ func pairUp(t *testing.T, first, second *matchClient) duelPair {
 	return d
 }
 
-// waitForMatch waits until both know their match.
+// waitForMatch waits until both clients got match.found.
 func (d duelPair) waitForMatch(t *testing.T) duelPair {
 	t.Helper()
 	d.each(func(c *matchClient) {
@@ -60,7 +60,7 @@ func (c *matchClient) joinQueue(t *testing.T) {
 	}
 }
 
-// withoutMatch returns the same player at the same connection, without a match.
+// withoutMatch returns a client for the next match of the same player on the same connection.
 func (c *matchClient) withoutMatch() *matchClient {
 	return &matchClient{
 		Player: c.Player, id: c.id, key: c.key,
@@ -77,7 +77,7 @@ func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(
 			err = c.handleFrame(f)
 		}
 		if err != nil {
-			t.Fatalf("%s waits for %s: %v", c.id, description, err)
+			t.Fatalf("%s waited for %s: %v", c.id, description, err)
 		}
 		if isWanted(f) {
 			return f
@@ -132,7 +132,7 @@ func (c *matchClient) reconnect(t *testing.T, url string) (state protocol.MatchS
 	return state
 }
 
-// resume opens another connection, with a hello that has the last number seen.
+// resume opens another connection, with a hello that has the last push number that the client got.
 func (c *matchClient) resume(t *testing.T, url string) {
 	t.Helper()
 	p, err := player.Connect(t.Context(), url, c.Guest, &protocol.Resume{Match: c.match, Seq: c.seq})

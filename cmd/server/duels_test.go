@@ -42,7 +42,7 @@ func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
 			t.Fatalf("%d matches were played, want 50", len(matches))
 		}
 		checkStoredResults(t, n.url, transcripts)
-		if db.URL == "" { // the boards are in the process: they are rebuilt from the ledger
+		if db.URL == "" { // the leaderboards are in the memory of the process, and a restart rebuilds them from the ledger
 			n.stop()
 			checkStoredResults(t, startNode(t, flags).url, transcripts)
 		}
@@ -125,7 +125,7 @@ func (g *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
 	}
 	g.match = g.view.Match()
 	if f.Type != protocol.TypeQuestionClosed && revealsAnswer(f.Raw) {
-		return fmt.Errorf("this betrays an answer: %s", f.Raw)
+		return fmt.Errorf("the frame reveals an answer: %s", f.Raw)
 	}
 	switch f.Type {
 	case protocol.TypeQuestion:

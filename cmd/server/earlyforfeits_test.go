@@ -20,7 +20,7 @@ func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 	for range 10 {
 		id := quitter.joinAndLeave(t)
 		if status := get(t, n.url+"/v1/games/demo/matches/"+id, nil); status != http.StatusNotFound {
-			t.Errorf("the duel is kept: %d", status)
+			t.Errorf("the duel is stored: status %d", status)
 		}
 	}
 	quitter.checkJoinRefused(t)
@@ -29,14 +29,14 @@ func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 		t.Errorf("history %+v", history)
 	}
 	if stored := sumMetric(t, n.opsURL, "laststand_settle_results_total") + sumMetric(t, n.opsURL, "laststand_match_unsettled_results"); stored != 0 {
-		t.Errorf("%d results were kept", stored)
+		t.Errorf("%d results were stored", stored)
 	}
 	second := newMatchClient(t, n.url, guests[1])
 	second.joinAndLeave(t)
 	second.joinAndLeave(t) // the address has used up its own limit
 	second.checkJoinRefused(t)
 	if f := request(t, newMatchClient(t, n.url, guests[2]).Player, protocol.TypeDuelJoin, protocol.DuelJoin{}); f.Type != protocol.TypeDuelQueued {
-		t.Errorf("a player who has left nothing is refused: %s", f.Raw)
+		t.Errorf("a player who has left no duel is refused: %s", f.Raw)
 	}
 	for rule, want := range map[string]int{"early_forfeits_per_hour_per_player": 1, "early_forfeits_per_hour_per_address": 1} {
 		if got := sumMetric(t, n.opsURL, "laststand_limit_refusals_total", rule); got != want {
@@ -91,10 +91,10 @@ func (c *matchClient) leaveMatch(t *testing.T, match string) {
 	if _, err := c.Send(protocol.TypeMatchLeave, protocol.MatchLeave{Match: match}); err != nil {
 		t.Fatal(err)
 	}
-	frame := readUntil(t, c.Player, "its end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
+	frame := readUntil(t, c.Player, "the end of the match", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
 	var over protocol.MatchOver
 	if readData(t, frame, &over); over.Reason != "forfeit" || len(over.Standings) != 2 {
-		t.Errorf("told %s", frame.Raw)
+		t.Errorf("leaving was answered with %s", frame.Raw)
 	}
 }
 

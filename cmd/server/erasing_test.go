@@ -65,7 +65,7 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 		waitUntil(t, "the duel is settled", func() bool { return getProfile(t, n.url, "demo", guest.id).Matches == 1 })
 		early := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, guest)).waitForMatch(t)
 		early[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: early[1].match})
-		early[0].readUntilPush(t, protocol.TypeMatchOver) // it is not stored
+		early[0].readUntilPush(t, protocol.TypeMatchOver) // the duel is not stored
 		playArena(t, n.url, mintTokenAt(t, "host", "quizmaster", at), jane, guest, other)
 		waitUntil(t, "the arena is settled", func() bool { return getProfile(t, n.url, "demo", other.id).Matches == 1 })
 		last := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, other)).waitForMatch(t)
@@ -73,7 +73,7 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 			c.readUntilPush(t, protocol.TypeQuestion)
 			c.submitAndRead(t, true)
 		}
-		last[1].readUntilPush(t, protocol.TypeQuestionClosed) // else it is not stored
+		last[1].readUntilPush(t, protocol.TypeQuestionClosed) // otherwise the duel is not stored
 		for _, token := range []string{token, guest.Token} {
 			if status, _ := requestJSON(t, "DELETE", n.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
 				t.Fatalf("erasure: %d", status)
@@ -94,7 +94,7 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 // quickArena are the settings of an arena for tests in which they do not matter.
 var quickArena = protocol.NewArena{Mode: "survival", Name: "Cup", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"}}
 
-// lastDuel returns what Redis has of a player's last duel, or "".
+// storedLastDuel returns what Redis stores about a player's last duel, or "".
 func lastDuel(t *testing.T, url, player string) string {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -139,7 +139,7 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, "the erasures are forgotten", func() bool {
+	waitUntil(t, "no erasure is pending", func() bool {
 		if _, err := l.ForgetErased(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -152,16 +152,16 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 	var board struct {
 		Entries []struct{ ID, Nickname string }
 	}
-	waitUntil(t, "the boards have applied it", func() bool {
+	waitUntil(t, "the leaderboards have applied the erasures", func() bool {
 		get(t, n.url+"/v1/games/demo/leaderboards/all", &board)
 		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personalData[0])
 	})
 	operations := strings.TrimPrefix(n.opsURL, "http://")
 	code, out, stderr := command("boards", "verify", "--game=demo", "--data="+h.db.Dir, "--database="+h.db.URL, "--config="+h.config, "--ops-listen="+operations)
 	if code != 0 {
-		t.Errorf("the boards: %s %s", out, stderr)
+		t.Errorf("boards verify: %s %s", out, stderr)
 	}
-	waitUntil(t, "Redis has nothing that lasts", func() bool {
+	waitUntil(t, "Redis has no lasting personal data", func() bool {
 		kept := personalKeys(t, h.redis)
 		if len(kept) > 0 {
 			t.Logf("Redis has %q", kept)
@@ -176,8 +176,8 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 	}
 }
 
-// personalKeys returns the keys with personal data, except keys of a match and of buckets of
-// limits. Keys of a match end with it or after 48 h. Buckets expire within a day.
+// lastingPersonalKeys returns the keys with personal data, except keys of a match and of limits.
+// Redis deletes the keys of a match at its end or after 48 h, and the keys of limits within 25 h.
 func personalKeys(t *testing.T, url string) (kept []string) {
 	t.Helper()
 	for key, left := range keysWith(t, url) {
@@ -191,8 +191,8 @@ func personalKeys(t *testing.T, url string) (kept []string) {
 	return kept
 }
 
-// keysWith returns the keys with personal data in their names or values, and how long they
-// live.
+// keysWithPersonalData returns the keys with personal data in their names or values, and their
+// remaining time to live.
 func keysWith(t *testing.T, url string) map[string]time.Duration {
 	t.Helper()
 	options, err := redis.ParseURL(url)
@@ -235,14 +235,14 @@ func keyContent(t *testing.T, client *redis.Client, key string) string {
 		return fmt.Sprint(client.ZRange(ctx, key, 0, -1).Val())
 	case "stream":
 		return fmt.Sprint(client.XRange(ctx, key, "-", "+").Val())
-	case "none": // it has expired since
+	case "none": // the key has expired since the scan
 	default:
 		t.Errorf("a key of type %s: %s", kind, key)
 	}
 	return ""
 }
 
-// filesHolding returns the files of a folder that contain a text, as they are on disk.
+// filesContaining returns the files of a folder that contain a text, as they are on disk.
 func filesHolding(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -261,7 +261,7 @@ func filesHolding(t *testing.T, dir, text string) (found []string) {
 	return found
 }
 
-// rowsHolding returns the rows of a PostgreSQL that contain a text. Without a URL it returns
+// rowsContaining returns the rows of a PostgreSQL that contain a text. Without a URL it returns
 // none.
 func rowsHolding(t *testing.T, url, text string) (found []string) {
 	t.Helper()
@@ -284,7 +284,7 @@ func rowsHolding(t *testing.T, url, text string) (found []string) {
 	return found
 }
 
-// column returns the only column of a query.
+// queryColumn returns the values of the only column of a query.
 func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query, args...)

@@ -57,25 +57,25 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 		changes           int
 		isValid           bool // the first token
 	}{
-		{"nothing", write(one), "2", "k1", 0, true},
-		{"one more", write(one, two), "2", "k1", 1, true},
+		{"no change", write(one), "2", "k1", 0, true},
+		{"a key added", write(one, two), "2", "k1", 1, true},
 		{"another order", write(two, one), "2", "k2", 2, true},
 		{"another secret", write(two, one), "3", "k2", 3, true},
 		{"a short secret", write(two, one), "", "k2", 3, true},
 		{"the same again", write(two, one), "", "k2", 3, true},
 		{"no YAML", "games: [", "3", "k2", 3, true},
 		{"another game", "games: {other: {}}", "3", "k2", 3, true},
-		{"all taken out", "games: {demo: {}}", "3", "k2", 3, true},
-		{"one taken out", write(two), "3", "k2", 4, false},
+		{"all keys removed", "games: {demo: {}}", "3", "k2", 3, true},
+		{"a key removed", write(two), "3", "k2", 4, false},
 	} {
 		if err := os.WriteFile(path, []byte(step.config), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		before, _ := mint()
-		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // like a file that is half written
+		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // as in a half-written file
 		keys.reload(t.Context())
 		if _, err := tokens.Verify(t.Context(), before); err != nil {
-			t.Errorf("%s: by half of a file: %v", step.what, err)
+			t.Errorf("%s: with a half-written key file: %v", step.what, err)
 		}
 		writeBeside(t, path, "two.key", strings.Repeat(step.two, 32))
 		keys.reload(t.Context())
@@ -87,7 +87,7 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "level=ERROR"); n != 5 {
-		t.Errorf("%d faults are logged, want 5:\n%s", n, log)
+		t.Errorf("%d errors are logged, want 5:\n%s", n, log)
 	}
 	checkNoSecrets(t, log.String(), strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32))
 }

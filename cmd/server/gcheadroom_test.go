@@ -35,7 +35,7 @@ func TestGCPercentageLeavesTheHeadroom(t *testing.T) {
 		"half": {liveMemory{heap: 32 << 20}, 200}, "as much": {liveMemory{heap: 64 << 20}, 100}, "more": {liveMemory{heap: 500 << 20}, 100},
 	} {
 		if got := c.percentFor(test.live); got != test.want {
-			t.Errorf("%s alive: %d%%, want %d%%", name, got, test.want)
+			t.Errorf("live heap %q: %d%%, want %d%%", name, got, test.want)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestGCTunerSetsThePercentageAndRestoresIt(t *testing.T) { //nolint:parallel
 	for i := 0; i < much; i += 4096 {
 		held[i] = 1
 	}
-	waitUntil(t, "it has looked by what is alive", func() bool {
+	waitUntil(t, "the tuner has used the live heap", func() bool {
 		runtime.GC()
 		return sharedPercent() <= (1<<30)/(much/100)
 	})
@@ -63,7 +63,7 @@ func TestGCTunerSetsThePercentageAndRestoresIt(t *testing.T) { //nolint:parallel
 	}
 	startGCTuner(0)()
 	if percent := sharedPercent(); percent != defaultGCPercent {
-		t.Errorf("where nothing is wanted %d%%", percent)
+		t.Errorf("without a headroom %d%%", percent)
 	}
 }
 

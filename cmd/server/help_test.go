@@ -39,7 +39,7 @@ func commandTree(t *testing.T) *kong.Node {
 	return parser.Model.Node
 }
 
-// commandFaults lists what is wrong with a command and the commands below it.
+// commandFaults lists the violations of the naming rules by a command and the commands below it.
 func commandFaults(n *kong.Node) (faults []string) {
 	words := strings.Fields(n.Path())
 	name := strings.Join(words, " ")
@@ -96,7 +96,7 @@ func TestCommandsAreNounVerbWithHelpAndExample(t *testing.T) {
 	}
 }
 
-// The check finds what it looks for.
+// The check of commands finds each kind of fault.
 func TestCommandCheckFindsFaults(t *testing.T) {
 	t.Parallel()
 	for name, planted := range map[string]any{

@@ -27,7 +27,7 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 	}
 	all := openConfiguredBanks(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
 	if all.Count("demo", lobby.Filter{Lang: "de"}) != 0 || all.Count("demo", lobby.Filter{}) != 3 {
-		t.Error("duels draw from the hosts' bank")
+		t.Error("duels draw questions from the bank of hosts")
 	}
 	b, ids := arenaBanks{all}, []string{final.Questions[0].ID}
 	for _, host := range []bool{false, true} {
@@ -47,7 +47,7 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 		}
 	}
 	if _, err := b.Pick("demo", "mine", ids, true); err == nil {
-		t.Error("a question is in another bank than its own")
+		t.Error("a question was picked from a bank that does not have it")
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"laststand/loadtest/hostile/attack"
 )
 
-// tight are small limits for a server that may lag, because tests share the machine.
+// tightLimits are small limits. max_scheduler_lag_ms is off, because tests share the machine.
 const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, code_attempts_per_hour_per_address: 10, max_scheduler_lag_ms: 0}"
 
 // TestHostileClientsDoNotDisturbPlayers attacks a server with all kinds of hostile clients while honest players

@@ -69,7 +69,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 	for range 15 {
 		if status := get(t, n.url+"/v1/games/demo/matches/m_1", nil); status != 404 {
-			t.Errorf("a read on trial: %d", status)
+			t.Errorf("a read in the dry run: %d", status)
 		}
 	}
 	answer, err := http.Get(n.opsURL + "/metrics")
@@ -83,7 +83,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 	if !bytes.Contains(metrics, []byte(`laststand_limit_refusals_total{rule="guests_per_minute_per_address"} 1`)) ||
 		bytes.Contains(metrics, []byte(`laststand_limit_dry_run_refusals_total{rule="reads_per_second_per_address"} 0`)) {
-		t.Errorf("not counted:\n%s", metrics)
+		t.Errorf("the refusals are not counted:\n%s", metrics)
 	}
 	rules := regexp.MustCompile(`laststand_limit_refusals_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
 	if len(rules) < len(ruleNames(requestLimits{})) {
@@ -93,12 +93,12 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 		name := string(rule[1])
 		isRefused := name == proxies.RuleHeader || name == proxies.RuleStranger
 		if slices.Contains(dryRunRuleNames(), name) == isRefused || (dryRun{all: true}).includes(name) == isRefused {
-			t.Errorf("the rule %s can be put on trial: %t", name, isRefused)
+			t.Errorf("rule %s always refuses: %t; dry_run must accept all other rules and only them", name, isRefused)
 		}
 	}
 }
 
-// The shared Redis counts for the limits that hold over all nodes.
+// The shared Redis counts for the limits that all nodes share.
 func TestNodesShareRequestLimits(t *testing.T) {
 	t.Parallel()
 	shared := listedRedis(t)
@@ -114,12 +114,12 @@ func TestNodesShareRequestLimits(t *testing.T) {
 		}
 	}
 	if in < 3 || in > 4 { // 4: a node timed out once while it waited for Redis
-		t.Errorf("%d guests, want 3", in)
+		t.Errorf("%d guests were created, want 3", in)
 	}
 }
 
-// One address makes a bounded number of guests, through any number of arenas. Known devices are
-// still accepted.
+// One address can create a limited number of guests, with the codes of any number of arenas. The
+// server still accepts known devices.
 func TestGuestsPerAddressAreLimitedAcrossArenas(t *testing.T) {
 	t.Parallel()
 	redis := listedRedis(t)
@@ -174,7 +174,7 @@ func createGuest(t *testing.T, url, device, arena string) (g guestMade) {
 	return g
 }
 
-// createArenaWithPlaces makes an arena with this many places and returns its code.
+// createArenaWithPlaces creates an arena with this many places and returns its code.
 func createArenaWithPlaces(t *testing.T, url, token string, places int) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"mode":"survival","name":"Cup","questions":{"count":3},"pace":"auto","max_players":%d}`, places)

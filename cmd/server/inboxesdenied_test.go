@@ -39,7 +39,7 @@ func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
 	checkSamePushes(t, d[:]...)
 	checkSettledOnce(t, first.url, "demo", d[0].over)
-	waitUntil(t, "both players are told that it is settled", func() bool {
+	waitUntil(t, "both players got the settled push", func() bool {
 		d.each(func(c *matchClient) { c.request(t, protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}) })
 		return d[0].settled != nil && d[1].settled != nil
 	})
@@ -47,11 +47,11 @@ func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 		var profile struct{ Rating int }
 		get(t, first.url+"/v1/games/demo/players/"+c.id, &profile)
 		if final := c.settled.Rating; final == nil || *final != profile.Rating {
-			t.Errorf("%s was told %+v, and has %d", c.id, c.settled, profile.Rating)
+			t.Errorf("%s got %+v; the profile has the rating %d", c.id, c.settled, profile.Rating)
 		}
 	}
 	if sumMetric(t, first.opsURL, "laststand_match_push_gaps_total")+sumMetric(t, second.opsURL, "laststand_match_push_gaps_total") == 0 {
-		t.Error("nothing was read from the log: were the nodes denied to tell each other?")
+		t.Error("no node read pushes from the log; check that Redis denies the inboxes of other nodes")
 	}
 }
 

@@ -168,7 +168,7 @@ func joinArena(t *testing.T, url string, g player.Guest, join protocol.ArenaJoin
 	return c
 }
 
-// play answers by the plan until the match is over, and until it is settled if it counts.
+// play answers by the plan until the match is over, and with waitForSettled until it is settled.
 func (c *matchClient) play() error {
 	for c.over == nil || c.waitForSettled && c.settled == nil {
 		f, err := c.Read(time.Minute)
@@ -188,7 +188,7 @@ func (c *matchClient) handleFrame(f player.Frame) error {
 	}
 	if f.Seq != 0 {
 		if c.seq++; f.Seq != c.seq {
-			return fmt.Errorf("push %d came where %d was due: %s", f.Seq, c.seq, f.Raw)
+			return fmt.Errorf("push %d arrived, want push %d: %s", f.Seq, c.seq, f.Raw)
 		}
 		c.numberedPushes.Write(f.Raw)
 		c.match = f.Match
@@ -262,7 +262,7 @@ func playAll(t *testing.T, all []*matchClient) {
 	}
 	for _, c := range all {
 		if !bytes.Equal(c.numberedPushes.Bytes(), all[0].numberedPushes.Bytes()) {
-			t.Fatalf("%s and %s were pushed different things", c.id, all[0].id)
+			t.Fatalf("%s and %s got different pushes", c.id, all[0].id)
 		}
 	}
 }
@@ -287,7 +287,7 @@ func createArena(t *testing.T, url, token string, a protocol.NewArena) (created 
 	defer answer.Body.Close()
 	var raw bytes.Buffer
 	if _, err := raw.ReadFrom(answer.Body); err != nil || answer.StatusCode != http.StatusCreated {
-		t.Fatalf("making an arena: %s, %v: %s", answer.Status, err, raw.String())
+		t.Fatalf("creating an arena: %s, %v: %s", answer.Status, err, raw.String())
 	}
 	if err := json.Unmarshal(raw.Bytes(), &created); err != nil {
 		t.Fatal(err)

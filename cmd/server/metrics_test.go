@@ -21,14 +21,14 @@ func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 		"go_goroutines ", "process_open_fds ",
 	} {
 		if !strings.Contains(text, "\n"+line) {
-			t.Errorf("there is no %s", line)
+			t.Errorf("the metrics do not have %s", line)
 		}
 	}
 	if t.Failed() {
 		t.Logf("%s", text)
 	}
 	for _, line := range n.warnings() {
-		t.Errorf("a node that nothing ails warns: %s", line)
+		t.Errorf("a healthy node logs a warning: %s", line)
 	}
 	if status := get(t, n.url+"/metrics", nil); status != http.StatusNotFound {
 		t.Errorf("players get %d for the metrics", status)

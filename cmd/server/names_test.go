@@ -35,6 +35,6 @@ func TestAStartReadsTheNameSnapshot(t *testing.T) {
 		t.Errorf("status %d", got)
 	}
 	if got := sumMetric(t, n.opsURL, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
-		t.Errorf("%d looks answered by the view alone", got)
+		t.Errorf("%d lookups were answered by the view alone, want 1", got)
 	}
 }

@@ -50,8 +50,8 @@ type node struct {
 	wheel      *timer.Wheel
 	presence   match.Presence
 	taskSignal taskqueue.Notifier // wakes the task workers of this node when there are new tasks
-	clients    clients
-	keys       *receiverKeys
+	clients    clients            // HTTP clients for sinks and webhooks
+	keys       *receiverKeys      // keys that sign messages to sinks and webhooks
 	proxies    *proxies.TrustedProxies
 	limiter    *limit.Limiter
 	shedder    *loadshed.Shedder
@@ -59,7 +59,7 @@ type node struct {
 
 	banks             *banks
 	identity          *identity.Registry
-	gameKeys          *gameKeys
+	gameKeys          *gameKeys // keys of operators that sign and verify tokens
 	engine            *match.Engine
 	matches           *redismatch.Store
 	lobby             *lobby.Lobby

@@ -11,12 +11,13 @@ import (
 )
 
 const (
-	// maxLateness is the delay that the contract permits, plus some for a busy machine.
-	maxLateness           = 3 * time.Second
+	// maxLateness is the delay that the contract permits.
+	maxLateness = 3 * time.Second
+	// maxLatenessAfterGrant also allows for a busy machine.
 	maxLatenessAfterGrant = 10 * time.Second
 )
 
-// killDuels are the duels of the games of TestPlayersContinueAfterTheirNodeIsKilled. Each has the time that its players
+// killDuelConfigs are the duel settings of the games of TestPlayersContinueAfterTheirNodeIsKilled. Each has the time that its players
 // need up to the kill, and little more.
 var killDuels = map[string]duelConfig{
 	"countdown": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 2500, RevealMS: 300},
@@ -68,7 +69,7 @@ func TestPlayersContinueAfterTheirNodeIsKilled(t *testing.T) {
 	})
 }
 
-// step is the next push that is due, and when.
+// step is the push that must come next, and its due time.
 type step struct {
 	pushType string
 	due      int64 // epoch ms; the clock of Redis is this machine's
@@ -113,8 +114,8 @@ func advanceToReveal(t *testing.T, d duelPair) step {
 	return step{protocol.TypeQuestion, closeQuestion.ReceivedAt.UnixMilli() + killDuels["reveal"].RevealMS}
 }
 
-// killedAlone kills a node that both players of a match are at, and no player reconnects before
-// the end. Another node, which did not know the match, plays it to the end.
+// checkMatchWithoutPlayersEnds kills the node to which both players of a match are connected. No
+// player reconnects before the end. Another node, which did not know the match, plays it to the end.
 func killedAlone(t *testing.T, h testCluster, survivor *testNode) {
 	t.Helper()
 	victim := h.process(t)

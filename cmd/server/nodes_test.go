@@ -96,7 +96,7 @@ func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 	defer reconnected.Close()
 	checkReplaced(t, previous)
 	if p := reconnected.Welcome.Playing; p == nil || p.Match != traveller.match || p.Seq < traveller.seq {
-		t.Fatalf("welcomed with %+v, the match %s is at %d or further", p, traveller.match, traveller.seq)
+		t.Fatalf("welcomed with %+v, want match %s and push number %d or higher", p, traveller.match, traveller.seq)
 	}
 	traveller.Player = reconnected
 	if reconnected.Welcome.Playing.Seq == traveller.seq { // the next question has not opened yet
@@ -115,6 +115,6 @@ func checkReplaced(t *testing.T, p *player.Player) {
 	t.Helper()
 	from := time.Now()
 	if code := readClose(t, p); code != protocol.CloseReplaced || time.Since(from) > pingInterval/2 {
-		t.Errorf("a connection that has a successor was closed with %d after %s", code, time.Since(from))
+		t.Errorf("a replaced connection was closed with %d after %s", code, time.Since(from))
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // A node is suspended for longer than a question takes, and continues. While it is suspended,
 // another node advances its matches. Its late steps fail, and its players get all that they
-// missed. Over both nodes, every step of a match is taken once.
+// missed. Together the nodes take every step of a match once.
 func TestAnotherNodeAdvancesMatchesOfASuspendedNode(t *testing.T) {
 	t.Parallel()
 	const rounds, pairs = 4, 2

@@ -31,6 +31,6 @@ func TestCheckOpenFilesReturnsThePossibleWebsockets(t *testing.T) {
 		}
 	}
 	if allowed, known := allowedFiles(); known && allowed == 0 {
-		t.Error("nothing may be opened")
+		t.Error("the process may open no files")
 	}
 }

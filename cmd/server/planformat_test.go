@@ -41,7 +41,7 @@ func TestPlayersOfAnUnreadableMatchCanPlayAgain(t *testing.T) {
 	playToEnd(t, d[:]...)
 	checkSettledOnce(t, node.url, "demo", d[0].over)
 	if sumMetric(t, node.opsURL, "laststand_match_decode_failures_total", `reason="older_form"`) == 0 {
-		t.Error("nothing is counted")
+		t.Error("the decode failure is not counted")
 	}
 }
 
@@ -50,7 +50,7 @@ func rewritePlans(t *testing.T, s *testenv.Server, old, with string) {
 	t.Helper()
 	keys, ok := redisCommand(t, s, "KEYS", "m:*:plan").([]any)
 	if !ok || len(keys) == 0 {
-		t.Fatal("no match is kept")
+		t.Fatal("no match is stored")
 	}
 	c := redis.NewClient(&redis.Options{Addr: s.Addr})
 	defer c.Close()

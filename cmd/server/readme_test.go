@@ -13,7 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// shortDuels end within seconds, although the bot waits before its answers.
+// shortDuelsConfig is a configuration with duels that end within seconds, although the bot waits
+// before its answers.
 const shortDuels = `
 games:
   demo:

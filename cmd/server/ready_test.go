@@ -16,10 +16,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-// unlimited is fastDuels without limits of reads, so a busy machine refuses none.
+// unlimitedReadsConfig is fastDuelsConfig without limits on reads, so a busy node refuses none.
 var unlimited = strings.Replace(fastDuels, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
 
-// readyStarts is how often the test starts a node on each set of stores.
+// readyStarts is how often the test starts a node on an empty ledger, and on a full one.
 const readyStarts = 3
 
 // TestReadsAreCompleteOnceANodeIsReady starts real processes many times. From the first request after
@@ -57,7 +57,7 @@ func TestReadsAreCompleteOnceANodeIsReady(t *testing.T) {
 	})
 }
 
-// readsOf starts a node, waits until it reports that it is ready, and makes all reads.
+// checkReadsAfterStart starts a node, waits until it reports that it is ready, and makes all reads.
 func readsOf(t *testing.T, args []string, player string, ranked bool) {
 	t.Helper()
 	p := startProcess(t, args...)
@@ -75,7 +75,7 @@ func (p *process) end(t *testing.T) {
 }
 
 // checkReads makes each read twice, and both answers must be equal. If ranked, the
-// player must be on the boards.
+// player must be on the leaderboards.
 func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	t.Helper()
 	missing := http.StatusNotFound
@@ -85,7 +85,7 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	var list leaderboard.Listing
 	demo := p.url + "/v1/games/demo"
 	if status := get(t, demo+"/leaderboards", &list); status != http.StatusOK || len(list.Windows) != 4 || len(list.Kinds) != 2 {
-		t.Fatalf("the first request of all: %d, %+v", status, list)
+		t.Fatalf("the first request: %d, %+v", status, list)
 	}
 	reads := map[string]int{
 		demo + "/leaderboards/day?date=" + list.Day:    http.StatusOK,
@@ -103,7 +103,7 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 				board := fmt.Sprintf("%s/leaderboards/%s?order=%s&kind=%s", demo, w.ID, order, kind)
 				standing := strings.Replace(board, "?", "/"+player+"?", 1)
 				one := missing
-				if kind == leaderboard.Teams || order == leaderboard.ByAccuracy || order == leaderboard.ByTime { // boards with few answers
+				if kind == leaderboard.Teams || order == leaderboard.ByAccuracy || order == leaderboard.ByTime { // these leaderboards need more answers
 					one = http.StatusNotFound
 				}
 				reads[board], reads[board+"&limit=1"], reads[board+"&players="+player] = http.StatusOK, http.StatusOK, http.StatusOK
@@ -140,7 +140,7 @@ func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
 				}
 				page := readPush[leaderboard.Page](t, c, protocol.TypeBoard)
 				if page.Window != w.ID || page.Order != order || page.Kind != kind {
-					t.Errorf("%+v is pushed for %+v", page, watch)
+					t.Errorf("page %+v was pushed for the watch %+v", page, watch)
 				}
 				request(t, c, protocol.TypeBoardUnwatch, watch)
 			}
@@ -188,16 +188,16 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 			return
 		}
 		redisCommand(t, cache, "FLUSHALL")
-		waitUntil(t, "the boards are built anew", func() bool {
+		waitUntil(t, "the leaderboards are rebuilt", func() bool {
 			if status, body := bodyOf(t, n.url+"/readyz"); status != http.StatusOK {
-				t.Fatalf("a node whose boards are lost is not ready: %s", body)
+				t.Fatalf("a node whose leaderboards are lost is not ready: %s", body)
 			}
 			return get(t, n.url+"/v1/games/demo/leaderboards/all/"+guest, nil) == http.StatusOK
 		})
 	})
 }
 
-// readOn reads leaderboards at a node until stop is called. A refused read fails the test.
+// startReaders reads leaderboards at a node until stop is called. A refused read fails the test.
 func readOn(t *testing.T, url, player string) (stop func()) {
 	t.Helper()
 	board := url + "/v1/games/demo/leaderboards"
@@ -219,7 +219,7 @@ func readOn(t *testing.T, url, player string) (stop func()) {
 		cancel()
 		readers.Wait()
 		if reads.Load() < 100 {
-			t.Errorf("only %d reads", reads.Load())
+			t.Errorf("only %d reads were made", reads.Load())
 		}
 	}
 }

@@ -57,13 +57,13 @@ func TestSinkKeysAreReadFromFiles(t *testing.T) {
 func TestInvalidSinkKeysAreReportedWithoutTheKeys(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ hook, nppa, wantHook, wantNPPA string }{
-		"no keys":     {"\n \n", "", "the file has no key", "the file has no key"},
-		"others":      {nppaKey, oldWebhookKey, "line 1: invalid webhook key", "line 1: the key is not a key of the NPPA"},
-		"cut":         {oldWebhookKey[:len(oldWebhookKey)-8], nppaKey[:31], "line 1:", "line 1:"},
-		"no Base64":   {webhookKey + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
-		"too long":    {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "65 bytes, not 24 to 64", "32 hexadecimal"},
-		"of two one":  {oldWebhookKey + "\nold s3cret", nppaKey + "\n\ns3cret", "line 2:", "line 3:"},
-		"of two both": {"s3cret\ntwo", "two\ns3cret", "line 2:", "line 2:"},
+		"no keys":                    {"\n \n", "", "the file has no key", "the file has no key"},
+		"keys of the other receiver": {nppaKey, oldWebhookKey, "line 1: invalid webhook key", "line 1: the key is not a key of the NPPA"},
+		"truncated keys":             {oldWebhookKey[:len(oldWebhookKey)-8], nppaKey[:31], "line 1:", "line 1:"},
+		"no Base64":                  {webhookKey + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
+		"too long":                   {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "65 bytes, not 24 to 64", "32 hexadecimal"},
+		"one of two keys is invalid": {oldWebhookKey + "\nold s3cret", nppaKey + "\n\ns3cret", "line 2:", "line 3:"},
+		"both keys are invalid":      {"s3cret\ntwo", "two\ns3cret", "line 2:", "line 2:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -182,12 +182,12 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 		}
 		keys[0].reload(keys[0].watched[place("a").setting])
 		if !slices.Equal(keys[0].currentKeys(place("a")), a) {
-			t.Errorf("read again: %q", keys[0].currentKeys(place("a")))
+			t.Errorf("after a reload: %q", keys[0].currentKeys(place("a")))
 		}
 	})
 }
 
-// openedKeys returns the keys of sinks as a node opens them.
+// openKeys opens the keys of sinks as a node does.
 func openedKeys(t *testing.T, c *config, db testenv.SQL) *receiverKeys {
 	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 	if err != nil {

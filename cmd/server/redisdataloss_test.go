@@ -40,7 +40,7 @@ func TestMatchesAreAbandonedWhenRedisReturnsWithOldData(t *testing.T) {
 	}
 }
 
-// A master of a cluster dies after its replica stopped following. Matches that the replica does
+// A master of a cluster dies after the replication to its replica stopped. Matches that the replica does
 // not have are abandoned. The matches of other masters continue, and all players may play
 // again.
 func TestMatchesThatAPromotedReplicaLacksAreAbandoned(t *testing.T) {
@@ -80,7 +80,7 @@ func TestMatchesThatAPromotedReplicaLacksAreAbandoned(t *testing.T) {
 	}
 }
 
-// stopFollowing makes a master refuse its replica from now on.
+// stopReplication makes a master refuse its replica permanently.
 func stopFollowing(t *testing.T, replica, master *testenv.Server) {
 	t.Helper()
 	redisCommand(t, master, "WAIT", 1, 10_000)
@@ -100,7 +100,7 @@ func redisCommand(t *testing.T, s *testenv.Server, args ...any) any {
 	return got
 }
 
-// playAgain advances a duel by one question, and to one answer of the next question.
+// advanceOneQuestion advances a duel by one question, and to one answer of the next question.
 func (d duelPair) playAgain(t *testing.T) {
 	t.Helper()
 	d.each(func(c *matchClient) { c.submitAndRead(t, true) })
@@ -110,7 +110,7 @@ func (d duelPair) playAgain(t *testing.T) {
 	d[1].readUntilPush(t, protocol.TypeAnswerSeen)
 }
 
-// abandoned waits until the match of a duel ends as abandoned at both nodes. The match must be
+// checkAbandoned waits until the match of a duel ends as abandoned at both nodes. The match must be
 // counted and not settled.
 func (d duelPair) abandoned(t *testing.T, nodes ...*testNode) {
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// outageDuels asks questions that are shorter than the outage of Redis.
+// outageDuels has questions that are shorter than the outage of Redis.
 var outageDuels = duelConfig{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
 
 // Redis stalls for 5 s, during an open question without an answer, or before a question opens.
@@ -64,7 +64,7 @@ func stallRedis(t *testing.T, server *testenv.Server, d duelPair) {
 	server.Resume()
 }
 
-// waitUntilAnswer waits until there is time to answer. A question that was open is extended. A
+// waitForTimeToAnswer waits until there is time to answer. A question that was open is extended. A
 // question that opens late has at least its whole time.
 func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	t.Helper()

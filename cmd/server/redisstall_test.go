@@ -26,15 +26,15 @@ func TestADuelContinuesAfterARedisStall(t *testing.T) {
 		t.Errorf("while Redis stalls an answer gets %+v", refused)
 	}
 	if status := get(t, n.url+"/readyz", nil); status != http.StatusServiceUnavailable {
-		t.Errorf("while Redis stalls the node says %d of its readiness", status)
+		t.Errorf("while Redis stalls /readyz returns %d", status)
 	}
 	if status := get(t, n.url+"/healthz", nil); status != http.StatusOK {
-		t.Errorf("while Redis stalls the node says %d of its health", status)
+		t.Errorf("while Redis stalls /healthz returns %d", status)
 	}
 	<-stall
 	server.Resume()
 	var late protocol.Answered
-	waitUntil(t, "the answer is taken", func() bool {
+	waitUntil(t, "the answer is accepted", func() bool {
 		f := answer(t, both[1], match, first)
 		if f.Type == protocol.TypeAnswered {
 			late = decodeAnswered(t, f)

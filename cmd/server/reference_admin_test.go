@@ -7,6 +7,7 @@ import (
 	"laststand/internal/ops"
 )
 
+// adminReference returns the text of docs/reference/admin.md.
 func adminReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -15,6 +15,7 @@ import (
 // configKey is a key of the configuration file, as the reference shows it.
 type configKey struct{ path, kind, defaultValue, values, meaning string }
 
+// configurationReference returns the text of docs/reference/configuration.md.
 func configurationReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

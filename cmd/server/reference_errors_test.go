@@ -15,6 +15,7 @@ import (
 // errorCode is a code of the contract with the texts of its comment.
 type errorCode struct{ value, when, client string }
 
+// errorsReference returns the text of docs/reference/errors.md.
 func errorsReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder

@@ -25,6 +25,7 @@ type metricInfo struct {
 	labels           []string
 }
 
+// metricsReference returns the text of docs/reference/metrics.md.
 func metricsReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
@@ -37,7 +38,7 @@ func metricsReference(t *testing.T) string {
 	return b.String()
 }
 
-// recordingRegistry keeps the collectors that are registered.
+// recordingRegistry records the collectors that are registered.
 type recordingRegistry struct {
 	*prometheus.Registry
 	mu         sync.Mutex
@@ -76,6 +77,7 @@ func registeredMetrics(t *testing.T) []metricInfo {
 	return slices.SortedFunc(maps.Values(found), func(a, b metricInfo) int { return strings.Compare(a.name, b.name) })
 }
 
+// openMeasuredNode opens a node that registers its metrics with registry.
 func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	t.Helper()
 	dir := t.TempDir()
@@ -125,7 +127,7 @@ func describeMetrics(t *testing.T, c prometheus.Collector) (all []metricInfo) {
 	return all
 }
 
-// kindOfEmpty returns the type of a metric that has no value yet.
+// kindWithoutValue returns the type of a metric that has no value yet.
 func kindOfEmpty(name string, c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.CounterVec:

@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-var updateReferences = flag.Bool("update", false, "write docs/reference anew from the code")
+var updateReferences = flag.Bool("update", false, "rewrite docs/reference from the code")
 
 const referenceFolder = "../../docs/reference"
 
+// generated is the first line of each reference.
 const generated = "<!-- Generated from the code. Change the code, then run: go test ./cmd/server -run TestReferences -update -->\n"
 
 // references are the generated documents. Their texts come only from the code: comments and

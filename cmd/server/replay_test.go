@@ -69,7 +69,7 @@ func playLongMatch(t *testing.T, node *testNode, players, questions int) (watche
 		closes := next(q)
 		host.readUntilPush(t, protocol.TypeQuestionClosed)
 		if !closes || !next(q) {
-			t.Fatalf("the host cannot go on from question %d", q)
+			t.Fatalf("the host cannot close question %d or open the next", q)
 		}
 	}
 	return watcher, host
@@ -86,7 +86,7 @@ func requestReplay(t *testing.T, p *player.Player, match string, from, last int6
 	for seq := from; seq < last; {
 		f := readUntil(t, p, "a push", func(f player.Frame) bool { return f.Seq > 0 })
 		if seq++; f.Seq != seq {
-			t.Fatalf("push %d came where %d was due", f.Seq, seq)
+			t.Fatalf("push %d arrived, want push %d", f.Seq, seq)
 		}
 		all.Write(f.Raw)
 	}

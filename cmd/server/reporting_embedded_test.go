@@ -35,16 +35,16 @@ func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 	r.post("deaf", 3, p.url)
 	p.signal(syscall.SIGTERM)
 	if code := p.wait(t); code != 0 {
-		t.Errorf("it ended with %d\n%s", code, p.log)
+		t.Errorf("the server ended with %d\n%s", code, p.log)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if lines := bytes.Count(text, []byte("\n")); lines != 302 || !bytes.Contains(text, []byte(`"offline"`)) {
-		t.Errorf("%d lines of 300 posted, an online and an offline", lines)
+		t.Errorf("%d lines, want 300 posted behaviours, an online and an offline", lines)
 	}
 	if lostMetric := p.log.String(); !bytes.Contains([]byte(lostMetric), []byte("behaviours lost")) || !bytes.Contains([]byte(lostMetric), []byte("game=deaf behaviours=3")) {
-		t.Errorf("nothing told of what was lost:\n%s", lostMetric)
+		t.Errorf("the lost behaviours are not logged:\n%s", lostMetric)
 	}
 }

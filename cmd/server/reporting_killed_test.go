@@ -30,6 +30,7 @@ func TestOnlyBatchesOfAKilledNodeAreLost(t *testing.T) {
 	}
 }
 
+// checkOnlyKilledBatchesAreLost runs TestOnlyBatchesOfAKilledNodeAreLost on one Redis.
 func killedReporting(t *testing.T, redisURL string) {
 	t.Helper()
 	settings := map[string]string{"home": fastReporting + ", report: [online, offline]"}
@@ -52,28 +53,28 @@ func killedReporting(t *testing.T, redisURL string) {
 		t.Fatal(err)
 	}
 	connect(t, victim.url, g)
-	waitUntil(t, "somebody is online", func() bool { return len(r.batchesOf("home")) == 1 })
+	waitUntil(t, "the online behaviour is reported", func() bool { return len(r.batchesOf("home")) == 1 })
 	for _, game := range r.games {
 		r.checkSentOnce(game, 0)
 	}
 
 	answer := r.holdResponses()
 	postAll()
-	waitUntil(t, "a batch of each game is on its way", func() bool { return r.countPending() == len(r.games) })
+	waitUntil(t, "a batch of each game is being sent", func() bool { return r.countPending() == len(r.games) })
 	victim.signal(syscall.SIGKILL)
 	died := time.Now().UnixMilli()
 	victim.wait(t)
-	waitUntil(t, "the receiver knows that the node is gone", func() bool { return r.countPending() == r.countSending(first, second) })
+	waitUntil(t, "the receiver has noticed that the killed node is gone", func() bool { return r.countPending() == r.countSending(first, second) })
 	answer()
 	postAll()
 	r.checkLost()
 	r.checkLostOnce(g.ID, died)
 	for _, n := range []*testNode{first, second} {
-		waitUntil(t, "the metrics of a node tell the same", func() bool { return r.sumMetric(n.opsURL) })
+		waitUntil(t, "the metrics of a node equal the counts in Redis", func() bool { return r.sumMetric(n.opsURL) })
 	}
 }
 
-// countSending returns how many tries of these nodes are in progress.
+// countTriesInProgress returns how many tries of these nodes have no answer yet.
 func (r *reportingTest) countSending(nodes ...*testNode) (sum int) {
 	r.t.Helper()
 	for _, n := range nodes {
@@ -82,11 +83,12 @@ func (r *reportingTest) countSending(nodes ...*testNode) (sum int) {
 	return sum
 }
 
-// checkLost ends the leases of a dead node's batches, which wait for the end of their leases.
+// endLeasesAndCheckLosses ends the leases of the dead node's batches. Then exactly the behaviours in
+// these batches must be lost.
 func (r *reportingTest) checkLost() {
 	r.t.Helper()
 	var lost int
-	waitUntil(r.t, "only the dead node's are in flight", func() bool {
+	waitUntil(r.t, "only batches of the dead node are in flight", func() bool {
 		var queued, inFlight int64
 		lost = 0
 		for _, game := range r.games {
@@ -101,7 +103,7 @@ func (r *reportingTest) checkLost() {
 		return r.countPending() == 0 && queued == 0 && inFlight == int64(lost)
 	})
 	if all := 10 * len(r.games); lost == 0 || lost == all {
-		r.t.Errorf("%d behaviours of %d were on their way at the dead node", lost, all)
+		r.t.Errorf("the dead node was sending %d behaviours of %d, want some and not all", lost, all)
 	}
 	r.endLeases()
 	for _, game := range r.games {
@@ -128,18 +130,19 @@ func (r *reportingTest) endLeases() {
 	}
 }
 
-// checkLostOnce waits until the only session has ended. Its end is when it was last seen.
+// checkOfflineAfterKill waits until the only session is reported as offline. The time of the offline
+// behaviour must be when the session was last seen, before the kill.
 func (r *reportingTest) checkLostOnce(id string, died int64) {
 	r.t.Helper()
-	waitUntil(r.t, "it is reported that a player is gone", func() bool { return len(r.batchesOf("home")) == 2 })
+	waitUntil(r.t, "the offline behaviour is reported", func() bool { return len(r.batchesOf("home")) == 2 })
 	all, _ := r.itemsByOutcome("home")
 	if len(all) != 2 || all[0].Type != eventq.Online || all[1].Type != eventq.Offline || all[0].Session != all[1].Session ||
 		all[0].Player != id || all[1].Player != id || all[1].At < all[0].At || all[1].At > died {
-		r.t.Errorf("somebody came and went with the node that died at %d: %+v", died, all)
+		r.t.Errorf("the node was killed at %d; reported are %+v", died, all)
 	}
 }
 
-// sumMetric reports whether a node's metrics equal the sum of the counts of all games.
+// metricsEqualCounts reports whether a node's metrics equal the sum of the counts of all games.
 func (r *reportingTest) sumMetric(ops string) bool {
 	r.t.Helper()
 	var want eventq.Counts

@@ -30,7 +30,7 @@ func TestBehavioursAreSentOnceWhileRedisFails(t *testing.T) {
 		redisCommand(t, server, "SCRIPT", "FLUSH")
 		post(1)
 	}
-	post(1) // which nobody takes before
+	post(1) // these behaviours may wait until Redis continues
 	server.Pause()
 	awake := time.AfterFunc(5*time.Second, server.Resume)
 	defer awake.Stop()
@@ -50,7 +50,7 @@ func TestBehavioursAreSentOnceWhileRedisFails(t *testing.T) {
 	for _, game := range r.games {
 		r.checkArrived(game)
 		if c := r.waitUntilIdle(game); c.Sent != int64(len(r.posted[game])) || c.Offered != c.Sent+c.Dropped[eventq.Duplicate] {
-			t.Errorf("%s: since Redis came back %+v", game, c)
+			t.Errorf("%s: after Redis came back empty: %+v", game, c)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestReportingContinuesAfterARedisFailover(t *testing.T) {
 func (r *reportingTest) checkArrived(game string) {
 	r.t.Helper()
 	checkArrived := map[string]int{}
-	waitUntil(r.t, "what was posted of "+game+" comes", func() bool {
+	waitUntil(r.t, "all posted behaviours of "+game+" arrive", func() bool {
 		clear(checkArrived)
 		all, _ := r.itemsByOutcome(game)
 		for _, b := range all {
@@ -99,7 +99,7 @@ func (r *reportingTest) checkArrived(game string) {
 	})
 	for _, id := range r.posted[game] {
 		if checkArrived[id] != 1 {
-			r.t.Errorf("%s came %d times", id, checkArrived[id])
+			r.t.Errorf("%s arrived %d times", id, checkArrived[id])
 		}
 	}
 }

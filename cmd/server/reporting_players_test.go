@@ -34,7 +34,7 @@ func TestBehavioursOfPlayersAreReported(t *testing.T) {
 		played[game] = d
 	}
 	came := func(game string, count int) {
-		waitUntil(t, "what "+game+" reports comes", func() bool {
+		waitUntil(t, "the receiver got the expected number of behaviours of "+game, func() bool {
 			online, _ := r.itemsByOutcome(game)
 			return len(online) == count
 		})
@@ -57,7 +57,7 @@ func TestBehavioursOfPlayersAreReported(t *testing.T) {
 	}
 }
 
-// checkStay checks that a guest's session was reported with these kinds, in order, with one
+// checkSessionBehaviours checks that a guest's session was reported with these kinds, in order, with one
 // session, one device and the match.
 func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behaviour) {
 	t.Helper()
@@ -69,11 +69,11 @@ func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behavi
 		}
 	}
 	if !slices.Equal(came, kinds) {
-		t.Fatalf("of %s came %q, want %q", c.id, came, kinds)
+		t.Fatalf("%s was reported with %q, want %q", c.id, came, kinds)
 	}
 	for _, b := range stay {
 		if b.Session != stay[0].Session || len(b.Session) != 32 || b.Device != stay[0].Device || len(b.Device) != 32 || b.Account != eventq.Guest || b.PI != "" || b.At < stay[0].At {
-			t.Errorf("%+v, and first %+v", b, stay[0])
+			t.Errorf("behaviour %+v does not fit to the first one, %+v", b, stay[0])
 		}
 		var data struct{ Match string }
 		if b.Type != eventq.Online && b.Type != eventq.Offline && (json.Unmarshal(b.Data, &data) != nil || data.Match != c.match) {

@@ -39,7 +39,7 @@ func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 	r.postLines(n, "reject", 5, 5)
 	r.queue(n, "batch 4 of 4", "set-max-len", "--game=batch", "4")
 	r.queue(n, `{"id":"batch-7"`, "peek", "--game=batch")
-	waitUntil(t, "what aged has is too old", func() bool {
+	waitUntil(t, "the behaviours of aged are too old", func() bool {
 		all, err := r.admin.Status(t.Context(), []string{"aged"}, 0)
 		return err == nil && time.Now().UnixMilli()-all[0].OldestAt > 1500
 	})
@@ -52,7 +52,7 @@ func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 	} {
 		c := r.waitUntilIdle(game)
 		if got := r.lastIDDigits(game); got != want || c.Sent != int64(len(strings.ReplaceAll(want, ",", ""))) {
-			t.Errorf("%s: %q came, want %q; %+v", game, got, want, c)
+			t.Errorf("%s: the receiver got %q, want %q; %+v", game, got, want, c)
 		}
 	}
 	if c := r.countsOf("aged"); c.Dropped[eventq.TooOld] != 8 {
@@ -66,7 +66,7 @@ func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 	r.checkNewKey(n)
 }
 
-// queue runs a command on queues, which must print the text.
+// runQueueCommand runs a `server queue` command, whose output must contain wantText.
 func (r *reportingTest) queue(n *testNode, runQueueCommand string, args ...string) {
 	r.t.Helper()
 	flags := append(ledgerFlags(r.db), "--config="+r.config, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
@@ -88,7 +88,7 @@ func (r *reportingTest) postLines(n *testNode, game string, count, accepted int)
 	status, stderr := r.postTo(n.url, game, lines.String())
 	if accepted < 0 {
 		if status != http.StatusServiceUnavailable {
-			r.t.Errorf("a post that does not fit whole got %d, %+v", status, stderr)
+			r.t.Errorf("a post larger than the free part of the queue got %d, %+v", status, stderr)
 		}
 		return
 	}
@@ -115,7 +115,7 @@ func (r *reportingTest) lastIDDigits(game string) string {
 // node must sign with that key.
 func (r *reportingTest) checkNewKey(n *testNode) {
 	r.t.Helper()
-	waitUntil(r.t, "the keys are read again", func() bool {
+	waitUntil(r.t, "the keys are reloaded", func() bool {
 		return strings.Count(n.log.String(), "receiver keys reloaded") == len(r.games)
 	})
 	r.mu.Lock()
@@ -125,6 +125,6 @@ func (r *reportingTest) checkNewKey(n *testNode) {
 	r.post("hot", 3, n.url)
 	r.waitUntilIdle("hot")
 	if after := r.batchesOf("hot"); len(after) != before+1 || !after[before].itemsByOutcome {
-		r.t.Errorf("%d messages came, signed by the new key", len(after)-before)
+		r.t.Errorf("%d batches signed with the new key arrived, want 1", len(after)-before)
 	}
 }

@@ -29,7 +29,7 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 		}
 		connect(t, leaving.url, g)
 	}
-	waitUntil(t, "a batch waits in the ban", func() bool {
+	waitUntil(t, "a batch waits for the end of the ban", func() bool {
 		return len(r.batchesOf("banned")) > 0 && r.countsOf("banned").InFlight > 0
 	})
 
@@ -59,7 +59,7 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 func (r *reportingTest) checkBanned(ban time.Duration) {
 	r.t.Helper()
 	if c := r.waitUntilIdle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
-		r.t.Errorf("of %d posted: %+v", len(r.posted["banned"]), c)
+		r.t.Errorf("%d were posted: %+v", len(r.posted["banned"]), c)
 	}
 	came := map[string]int{}
 	for _, m := range r.batchesOf("banned") {
@@ -72,18 +72,18 @@ func (r *reportingTest) checkBanned(ban time.Duration) {
 	}
 	for _, id := range r.posted["banned"] {
 		if came[id] != 1 {
-			r.t.Errorf("%s came %d times", id, came[id])
+			r.t.Errorf("%s arrived %d times", id, came[id])
 		}
 	}
 	if first := r.batchesOf("banned")[0]; first.itemsByOutcome {
-		r.t.Error("the batch that waited in the ban was not given back")
+		r.t.Error("the batch that waited for the end of the ban was not returned")
 	}
 	r.checkTries(ban)
 }
 
 // checkTries checks that no try came during a known ban. The refused batch must have none.
-// Other batches may already have been on their way, because two nodes may try at once when a
-// ban ends.
+// Other batches may already have been on their way, because two nodes may try at the same time
+// when a ban ends.
 func (r *reportingTest) checkTries(ban time.Duration) {
 	r.t.Helper()
 	const early, onItsWay = 200 * time.Millisecond, time.Second // clocks have a resolution of 1 ms, and machines are busy
@@ -101,7 +101,7 @@ func (r *reportingTest) checkTries(ban time.Duration) {
 				}
 				for _, try := range m.tries {
 					if after := try.Sub(when); after > known && after < ban-early {
-						r.t.Errorf("a try came %v after a ban of %v", after, ban)
+						r.t.Errorf("a try came %v after the start of a ban of %v", after, ban)
 					}
 				}
 			}
@@ -109,7 +109,7 @@ func (r *reportingTest) checkTries(ban time.Duration) {
 	}
 }
 
-// checkPairs checks that this many players connected and disconnected, each once, in separate
+// checkOnlineOfflinePairs checks that this many players connected and disconnected, each once, in separate
 // sessions.
 func (r *reportingTest) checkPairs(players int) {
 	r.t.Helper()
@@ -126,10 +126,10 @@ func (r *reportingTest) checkPairs(players int) {
 	}
 	for session, account := range online {
 		if offline[session] != account {
-			r.t.Errorf("%s is online, and %q offline", account, offline[session])
+			r.t.Errorf("the session of %s has an offline behaviour of %q", account, offline[session])
 		}
 	}
 	if len(all) != 2*players || len(online) != players || len(offline) != players {
-		r.t.Errorf("%d players came and went: %+v", players, all)
+		r.t.Errorf("%d players connected and disconnected; reported are %+v", players, all)
 	}
 }

@@ -27,9 +27,9 @@ type reportingTest struct {
 	games  []string
 	admin  *redisqueue.Store
 	conn   *redisx.Conn
-	tokens map[string]string   // of a service, by game
-	posted map[string][]string // ids, in order
-	series string              // of ids
+	tokens map[string]string   // tokens of the role service, by game
+	posted map[string][]string // ids of the posted behaviours by game, in order
+	series string              // part of the ids of posted behaviours; a new series makes new ids
 }
 
 // fastReporting are settings of behaviours with short delays.
@@ -59,7 +59,7 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	return r
 }
 
-// mintAll mints a service token for each game.
+// mintTokens mints a service token for each game.
 func (r *reportingTest) mintAll() {
 	r.t.Helper()
 	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
@@ -89,7 +89,7 @@ func (r *reportingTest) post(game string, count int, nodes ...string) {
 		fmt.Fprintf(&body, `{"id":%q,"type":"answer","at":%d,"account":"guest"}`+"\n", id, time.Now().UnixMilli())
 	}
 	tries := 0
-	waitUntil(r.t, "behaviours of "+game+" are taken", func() bool {
+	waitUntil(r.t, "behaviours of "+game+" are accepted", func() bool {
 		status, posted := r.postTo(nodes[tries%len(nodes)], game, body.String())
 		tries++
 		if status == http.StatusAccepted && (tries == 1 && posted.Accepted != count || posted.Accepted+posted.Dropped[eventq.Duplicate] != count) {
@@ -119,7 +119,7 @@ func (r *reportingTest) postTo(url, game, lines string) (status int, posted even
 	return answer.StatusCode, posted
 }
 
-// countsOf returns the counts of a game in Redis, which must always add up.
+// gameCounts returns the counts of a game in Redis, which must always add up.
 func (r *reportingTest) countsOf(game string) eventq.Counts {
 	r.t.Helper()
 	all, err := r.admin.Status(r.t.Context(), []string{game}, time.Now().UnixMilli())
@@ -162,7 +162,7 @@ func (r *reportingTest) watchCounts() (stop func()) {
 		cancel()
 		watch.Wait()
 		if samples == 0 {
-			r.t.Error("nobody looked")
+			r.t.Error("the counts were never read")
 		}
 	})
 }
@@ -199,6 +199,6 @@ func (r *reportingTest) checkSentOnce(game string, lost int) {
 		slices.Sort(ids)
 	}
 	if !slices.Equal(ids, r.posted[game]) {
-		r.t.Errorf("of %s came\n%v\nposted was\n%v", game, ids, r.posted[game])
+		r.t.Errorf("the receiver of %s got\n%v\nposted were\n%v", game, ids, r.posted[game])
 	}
 }

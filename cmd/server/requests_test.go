@@ -52,7 +52,7 @@ func readUntil(t *testing.T, p *player.Player, description string, isWanted func
 	for {
 		f, err := p.Read(30 * time.Second)
 		if err != nil {
-			t.Fatalf("%s did not come: %v", description, err)
+			t.Fatalf("%s did not arrive: %v", description, err)
 		}
 		if isWanted(f) {
 			return f
@@ -74,10 +74,11 @@ func readData(t *testing.T, f player.Frame, into any) {
 		t.Fatalf("%v: %s", err, f.Raw)
 	}
 }
+
 func decodeAnswered(t *testing.T, f player.Frame) (a protocol.Answered) {
 	t.Helper()
 	if f.Type != protocol.TypeAnswered {
-		t.Fatalf("an answer got %s", f.Raw)
+		t.Fatalf("an answer was answered with %s", f.Raw)
 	}
 	readData(t, f, &a)
 	return a
@@ -86,7 +87,7 @@ func decodeAnswered(t *testing.T, f player.Frame) (a protocol.Answered) {
 func decodeError(t *testing.T, f player.Frame) (e protocol.Error) {
 	t.Helper()
 	if f.Type != protocol.TypeError {
-		t.Fatalf("not refused: %s", f.Raw)
+		t.Fatalf("want an error, got %s", f.Raw)
 	}
 	readData(t, f, &e)
 	return e

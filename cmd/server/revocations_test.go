@@ -47,7 +47,7 @@ func newDeviceGuest(t *testing.T, url, device string) *matchClient {
 	t.Helper()
 	status, g := requestJSON(t, "POST", url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 	if status != http.StatusCreated && status != http.StatusOK {
-		t.Fatalf("a guest: %d %v", status, g)
+		t.Fatalf("creating a guest: %d %v", status, g)
 	}
 	c := newMatchClient(t, url, player.Guest{ID: g["player_id"].(string), Nickname: g["nickname"].(string), Token: g["token"].(string)})
 	c.key = newAnswerKey(t)
@@ -74,38 +74,38 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	d := pairUp(t, bad, newDuelClient(t, first.url, "demo")).waitForMatch(t)
 	operate("bans", "add", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
 	if code := readClose(t, bad.Player); code != protocol.CloseBanned {
-		t.Errorf("the banned was closed with %d", code)
+		t.Errorf("the banned player was closed with %d", code)
 	}
 	var over protocol.MatchOver
 	readData(t, d[1].readUntilPush(t, protocol.TypeMatchOver), &over)
 	if over.Reason != "forfeit" || over.Winner != d[1].ID {
-		t.Errorf("the match ended %+v", over)
+		t.Errorf("the match ended with %+v", over)
 	}
 	if status, p := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
-		t.Errorf("the banned as a guest: %d %v", status, p)
+		t.Errorf("a guest request of the banned player: %d %v", status, p)
 	}
 	if list := operate("bans", "list", "--game=demo"); !strings.Contains(list, bad.ID) || !strings.Contains(list, "two accounts") {
 		t.Errorf("listed: %s", list)
 	}
 
 	operate("bans", "remove", "--game=demo", "--player="+bad.ID)
-	waitUntil(t, "the player is let in", func() bool {
+	waitUntil(t, "the player is accepted again", func() bool {
 		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 		return status == http.StatusOK
 	})
 	back := newDeviceGuest(t, second.url, device)
 	operate("tokens", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
 	if code := readClose(t, back.Player); code != protocol.CloseUnauthorized {
-		t.Errorf("the revoked was closed with %d", code)
+		t.Errorf("the player with revoked tokens was closed with %d", code)
 	}
 	if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 		t.Errorf("the revoked token: %d", status)
 	}
 	if next := newDeviceGuest(t, second.url, device); next.ID == back.ID {
-		t.Error("the device of the revoked got a new token")
+		t.Error("the device of the player with revoked tokens got a new token")
 	}
 	reconnected := strings.TrimSpace(operate("players", "reset-device", "--game=demo", "--player="+back.ID))
-	waitUntil(t, "the new device is the player's", func() bool {
+	waitUntil(t, "the new device belongs to the player", func() bool {
 		status, made := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": reconnected})
 		return status == http.StatusOK && made["player_id"] == back.ID
 	})
@@ -115,7 +115,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	minted := func(sub string) string { return mintTokenAt(t, "player", sub, at[:3]) }
 	account := minted("user:1")
 	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || linked["account"] != "user:1" {
-		t.Fatalf("tied: %d %v", status, linked)
+		t.Fatalf("linking the account: %d %v", status, linked)
 	}
 	asAccount := connect(t, second.url, player.Guest{ID: back.ID, Token: account})
 	if asAccount.Welcome.PlayerID != back.ID || asAccount.Welcome.Nickname != back.Nickname {
@@ -127,7 +127,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 
 	operate("players", "unlink-account", "--game=demo", "--player="+back.ID)
 	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
-		t.Errorf("the untied was closed with %d", code)
+		t.Errorf("the unlinked account was closed with %d", code)
 	}
 	waitUntil(t, "the account is a player of its own", func() bool {
 		status, p := requestJSON(t, "GET", second.url+"/v1/games/demo/players/user:1", "", nil)
@@ -135,7 +135,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		return status == http.StatusOK && p["nickname"] == "Solo"
 	})
 	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK {
-		t.Fatalf("tied again: %d %v", status, linked)
+		t.Fatalf("linking the account again: %d %v", status, linked)
 	}
 	waitUntil(t, "the account is the guest again", func() bool {
 		status, p := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Duo"})
@@ -147,15 +147,15 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		t.Fatalf("erasure: %d", status)
 	}
 	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
-		t.Errorf("the erased was closed with %d", code)
+		t.Errorf("the erased player was closed with %d", code)
 	}
 	for _, token := range []string{account, back.Token} {
 		if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
-			t.Errorf("a token of the erased: %d", status)
+			t.Errorf("a token of the erased player: %d", status)
 		}
 	}
 	if status, _ := requestJSON(t, "GET", second.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
-		t.Errorf("the profile of the erased: %d", status)
+		t.Errorf("the profile of the erased player: %d", status)
 	}
 	next := newDeviceGuest(t, second.url, another)
 	if next.ID == back.ID {
@@ -169,14 +169,14 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		t.Fatalf("the account's own player: %s", f.Raw)
 	}
 	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", next.Token, map[string]string{"token": otherAccount}); status != http.StatusOK {
-		t.Fatalf("tied: %d %v", status, linked)
+		t.Fatalf("linking the account: %d %v", status, linked)
 	}
 	if code := readClose(t, previous.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the account's own player was closed with %d", code)
 	}
 	var queued protocol.DuelQueued
 	if readData(t, inLobby.request(t, protocol.TypeDuelJoin, join), &queued); queued.Waiting != 1 {
-		t.Errorf("%d wait with a player who is no more", queued.Waiting)
+		t.Errorf("%d players wait; the linked player must not", queued.Waiting)
 	}
 	inLobby.request(t, protocol.TypeDuelLeave, protocol.Empty{})
 	arena := createArena(t, second.url, inLobby.Token, protocol.NewArena{Mode: "survival", Name: "Cup", Questions: protocol.ArenaQuestions{Count: 3}, Pace: "auto"})
@@ -186,7 +186,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		return look.Players
 	}
 	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || players() != 1 {
-		t.Fatalf("in the arena: %s", f.Raw)
+		t.Fatalf("joining the arena: %s", f.Raw)
 	}
 	operate("bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
 	if code := readClose(t, inLobby.Player); code != protocol.CloseBanned || players() != 0 {
@@ -195,11 +195,11 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 
 	named := newDeviceGuest(t, second.url, device+"-3")
 	if code, _, stderr := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(named.Nickname)}, at...)...); code != 1 || !strings.Contains(stderr, named.ID) {
-		t.Errorf("by a name that looks like it: %d %s", code, stderr)
+		t.Errorf("erasing by a similar name: %d %s", code, stderr)
 	}
 	operate("players", "erase", "--game=demo", "--nickname="+named.Nickname)
 	if code := readClose(t, named.Player); code != protocol.CloseUnauthorized {
-		t.Errorf("the erased was closed with %d", code)
+		t.Errorf("the erased player was closed with %d", code)
 	}
 	checkRevoked(t, second, operate, func(role, sub string) string { return mintTokenAt(t, role, sub, at[:3]) })
 
@@ -213,7 +213,7 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, back.Token)
 }
 
-// mintTokenAt returns a token that the command mints. The token of an admin has no game.
+// mintTokenWith returns a token that the command mints with these flags. The token of an admin has no game.
 func mintTokenAt(t *testing.T, role, sub string, at []string) string {
 	t.Helper()
 	words := []string{"token", "--role=" + role, "--sub=" + sub}
@@ -243,12 +243,12 @@ func checkRevoked(t *testing.T, second *testNode, operate func(...string) string
 		return status
 	}
 	if status := audited(); status != http.StatusOK {
-		t.Errorf("the admin: %d", status)
+		t.Errorf("a request of the admin: %d", status)
 	}
 	operate("tokens", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
 	operate("tokens", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
 	if status := <-polled; status != http.StatusUnauthorized {
-		t.Errorf("the poll ended with %d", status)
+		t.Errorf("the poll of the revoked service ended with %d", status)
 	}
 	waitUntil(t, "the admin is refused", func() bool { return audited() == http.StatusUnauthorized })
 	if list := operate("tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {

@@ -12,7 +12,7 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// strictAndUsual configures a game that does not count duels between players of one address,
+// sameAddressConfig configures a game that does not count duels between players of one address,
 // and a game with the default.
 const strictAndUsual = `
 games:
@@ -31,7 +31,7 @@ func TestDuelsWithinOneAddressCountUnlessDisabled(t *testing.T) {
 		counts      bool
 	}{
 		{"strict", "127.0.0.1", false},
-		{"strict", "127.0.0.2", true}, // later, so that the board below is newer than the duel before
+		{"strict", "127.0.0.2", true}, // last of this game, so that the leaderboard includes the first duel
 		{"usual", "127.0.0.1", true},
 	} {
 		winner, loser := newPlayerFromAddress(t, n.url, c.game, "127.0.0.1"), newPlayerFromAddress(t, n.url, c.game, c.other)
@@ -63,7 +63,7 @@ func checkCounts(t *testing.T, url, game string, d duelPair, counts bool) {
 		entries = 2
 	}
 	var board leaderboard.Page
-	waitUntil(t, "the leaderboard has those whose duels count", func() bool {
+	waitUntil(t, "the leaderboard has the players whose duels count", func() bool {
 		board = leaderboard.Page{}
 		return get(t, base+"/leaderboards/all", &board) == http.StatusOK && len(board.Entries) == entries
 	})

@@ -33,7 +33,7 @@ func schoolSize(t *testing.T) int {
 	return n
 }
 
-// school is a game with short pauses and the default limits.
+// school is the configuration of a game with short pauses and the default limits.
 const school = `
 games:
   demo:
@@ -42,7 +42,7 @@ games:
 `
 
 // The default limits of an address let 2,000 pupils and 100 teachers connect and become guests
-// within a minute. Pupils use the code of an arena, which accepts as many at once as it has
+// within a minute. Pupils use the code of an arena, which accepts a burst of as many as it has
 // places.
 func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	t.Parallel()
@@ -64,8 +64,8 @@ func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	}
 }
 
-// With the codes of many arenas an address cannot make more guests at once than its
-// connections. Each of the arenas has places for more.
+// With the codes of many arenas an address cannot create a larger burst of guests than
+// connections_per_address. Each arena has places for more.
 func TestManyArenasDoNotRaiseTheGuestBurstPerAddress(t *testing.T) {
 	t.Parallel()
 	redis := testenv.Redis(t).URL
@@ -82,7 +82,7 @@ func TestManyArenasDoNotRaiseTheGuestBurstPerAddress(t *testing.T) {
 		}
 	}
 	if made < 20 || made > 30 {
-		t.Errorf("%d guests came at once, want 20 and some", made)
+		t.Errorf("a burst of %d guests was accepted, want 20 to 30", made)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 		n, duels, sumMetric(t, node.opsURL, "laststand_load_shed_refusals_total"))
 }
 
-// awaitAll waits until all players have joined. The host sends a ping every 10 s, because the
+// waitUntilAllJoined waits until all players have joined. The host sends a ping every 10 s, because the
 // server closes a session that is silent for 75 s.
 func (c *matchClient) awaitAll(t *testing.T, seated *sync.WaitGroup) {
 	t.Helper()
@@ -159,11 +159,12 @@ type pupil struct {
 	err       error
 }
 
-// playDuels starts after a delay. It calls seated once, also after an error.
+// playArenaAndDuel starts after a delay. It calls joined once: when the pupil has joined the arena, or
+// after an error.
 func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func()) error {
 	done := sync.OnceFunc(seated)
 	defer done()
-	time.Sleep(after) // pupils do not come all at the same time
+	time.Sleep(after) // pupils do not all start at the same time
 	g, err := p.guest(ctx)
 	if err != nil {
 		return err
@@ -190,7 +191,7 @@ func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func(
 	return nil
 }
 
-// guest makes a guest with the code of the arena. It retries while the server is busy.
+// createGuest creates a guest with the code of the arena. It retries while the server is busy.
 func (p *pupil) guest(ctx context.Context) (g player.Guest, err error) {
 	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, rand.Text(), p.code)
 	for range busyTries {
@@ -217,7 +218,7 @@ func (p *pupil) guest(ctx context.Context) (g player.Guest, err error) {
 	return g, fmt.Errorf("POST guests: the server stayed busy")
 }
 
-// A pupil whom a busy server refuses makes this many tries with this pause between them.
+// After a refusal by a busy server, a pupil retries up to busyTries times, with busyPause in between.
 const (
 	busyTries = 60
 	busyPause = time.Second
@@ -235,7 +236,8 @@ func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, 
 	return c, err
 }
 
-// enter requests a place until there is one. It retries only while the server is busy.
+// requestUntilAccepted sends a request until the reply has the wanted type. It retries only while
+// the server is busy.
 func (p *pupil) enter(c *player.Player, kind string, data any, want string) error {
 	for range busyTries {
 		id, err := c.Send(kind, data)

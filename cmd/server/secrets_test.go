@@ -107,6 +107,6 @@ func call(t *testing.T, method, url, bearer, body string) string {
 func checkNoSecret(t *testing.T, where, text string) {
 	t.Helper()
 	if strings.Contains(text, secret) {
-		t.Errorf("%s tells it: %s", where, text)
+		t.Errorf("%s shows the secret: %s", where, text)
 	}
 }

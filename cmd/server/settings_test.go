@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// settings are all settings that a flag, the environment and the file can give, with a value
+// settingValues are all settings that a flag, the environment and the file can give, with a value
 // for each.
 var settings = map[string][3]string{ // by flag: file, environment, flag
 	"listen":     {"127.0.0.1:1001", "127.0.0.1:1002", "127.0.0.1:1003"},
@@ -71,7 +71,7 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	dir := t.TempDir()
 	n := startNode(t, cli{Config: path, Data: &dir})
 	for _, line := range n.warnings() {
-		t.Errorf("it warns: %s", line)
+		t.Errorf("the server logs a warning: %s", line)
 	}
 	c, err := readConfig(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	wanted.applyDefaults()
 	games.Keys, games.Behaviours.Report, games.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink
 	if !reflect.DeepEqual(games, defaultGame()) || !reflect.DeepEqual(c.Limits, wanted) {
-		t.Errorf("the sample says %+v, %+v\nthe defaults   %+v, %+v", games, c.Limits, defaultGame(), wanted)
+		t.Errorf("the sample has   %+v, %+v\nthe defaults are %+v, %+v", games, c.Limits, defaultGame(), wanted)
 	}
 }
 

@@ -13,23 +13,24 @@ import (
 )
 
 // runFailingStart starts a server that cannot start, and returns its error output. The server
-// must end by itself with 1. It runs in this process, where a goroutine that it leaves running
+// must end with the exit code 1. It runs in this process, where a goroutine that it leaves running
 // fails the tests.
 func runFailingStart(t *testing.T, args ...string) string {
 	t.Helper()
 	flags := []string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}
 	code, out, stderr := command(append(flags, args...)...)
 	if code != 1 || out != "" || strings.Contains(stderr, "panic") || strings.Contains(stderr, "goroutine") {
-		t.Fatalf("%v ended with %d, printed %q and said\n%s", args, code, out, stderr)
+		t.Fatalf("%v ended with %d, printed %q and the error\n%s", args, code, out, stderr)
 	}
 	return stderr
 }
 
+// checkContains checks that the output contains all the parts.
 func checkMessage(t *testing.T, output string, parts ...string) {
 	t.Helper()
 	for _, want := range parts {
 		if !strings.Contains(output, want) {
-			t.Errorf("it says %q, and not %q", output, want)
+			t.Errorf("the output is %q, want %q in it", output, want)
 		}
 	}
 }
@@ -61,7 +62,7 @@ func TestAStartFailsWithUnreachableStores(t *testing.T) {
 	output := runFailingStart(t, dir, "--database=postgres://u:s3cret@"+nobody+"/x")
 	checkMessage(t, output, nobody, "--database", "start it")
 	if strings.Contains(output, "s3cret") {
-		t.Errorf("it tells the password: %s", output)
+		t.Errorf("the error shows the password: %s", output)
 	}
 }
 
@@ -88,7 +89,7 @@ func TestAStartFailsIfRedisRefuses(t *testing.T) {
 		output := runFailingStart(t, "--data="+t.TempDir(), "--redis=redis://"+credentials+server.Addr)
 		checkMessage(t, output, "correct the user and password in --redis")
 		if strings.Contains(output, "s3cret") {
-			t.Errorf("it tells the password: %s", output)
+			t.Errorf("the error shows the password: %s", output)
 		}
 	}
 }
@@ -154,7 +155,7 @@ func TestAStartFailsWithInvalidGameKeys(t *testing.T) {
 	output := runFailingStart(t, "--data="+t.TempDir(), "--config="+file)
 	checkMessage(t, output, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
 	if strings.Contains(output, "s3cret") {
-		t.Errorf("it tells the key: %s", output)
+		t.Errorf("the error shows the key: %s", output)
 	}
 }
 

@@ -46,10 +46,10 @@ func (players playerPair) finishMatch(t *testing.T, match string, from, question
 		for _, p := range players {
 			asked := readPush[protocol.Question](t, p, protocol.TypeQuestion)
 			if asked.Question != q {
-				t.Fatalf("question %d was asked, and %d is due", asked.Question, q)
+				t.Fatalf("question %d was asked, want question %d", asked.Question, q)
 			}
 			if f := answer(t, p, match, asked); f.Type != protocol.TypeAnswered {
-				t.Fatalf("an answer got %s", f.Raw)
+				t.Fatalf("an answer was answered with %s", f.Raw)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func checkProfiles(t *testing.T, url string, readOver protocol.MatchOver) {
 		var profile struct{ Score, Matches, Asked int64 }
 		get(t, url+"/v1/games/demo/players/"+s.Player, &profile)
 		if profile.Matches != 1 || profile.Score != s.Score || profile.Asked != int64(s.Asked) {
-			t.Errorf("the profile says %+v, the match said %+v", profile, s)
+			t.Errorf("the profile has %+v, the match has %+v", profile, s)
 		}
 	}
 }
@@ -105,10 +105,10 @@ func TestAStopWaitsForMatches(t *testing.T) {
 			t.Errorf("an idle player was closed with %d", code)
 		}
 		if status := get(t, p.url+"/readyz", nil); status != http.StatusServiceUnavailable {
-			t.Errorf("a node that leaves says %d of its readiness", status)
+			t.Errorf("/readyz of a stopping node returns %d", status)
 		}
 		if status := get(t, p.url+"/healthz", nil); status != http.StatusOK {
-			t.Errorf("a node that leaves says %d of its health", status)
+			t.Errorf("/healthz of a stopping node returns %d", status)
 		}
 		readOver := players.finishMatch(t, match, 0, 3)
 		for _, playing := range players {
@@ -123,7 +123,7 @@ func TestAStopWaitsForMatches(t *testing.T) {
 	})
 }
 
-// A stop waits at most for --drain.
+// A stop waits at most for the time of --drain.
 func TestAStopWaitsNoLongerThanTheDrain(t *testing.T) {
 	t.Parallel()
 	p := startProcess(t, "--data="+t.TempDir(), "--drain=500ms", "--config="+configFile(t, slowDuelsConfig))
@@ -157,7 +157,7 @@ func TestASecondSignalEndsTheProcessImmediately(t *testing.T) {
 		}
 	})
 	if code := p.wait(t); code == 0 {
-		t.Error("a stop cut short counts as one in order")
+		t.Error("the exit code 0 reports an interrupted stop as a clean one")
 	}
 }
 

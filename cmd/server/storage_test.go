@@ -40,7 +40,7 @@ func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	listed := testenv.StorageRows("Tables of the ledger")
 	for _, name := range tables {
 		if !slices.Contains(listed, name) {
-			t.Errorf("docs/STORAGE.md does not list the table %s: add a row with its owner, bounds and end", name)
+			t.Errorf("docs/STORAGE.md does not list the table %s: add a row with its owner, limits and end", name)
 		}
 	}
 	for _, name := range listed {
@@ -50,7 +50,7 @@ func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	}
 }
 
-// The check finds a key that is not listed, also if it begins like a listed key.
+// The check finds a key that is not listed, even if it begins like a listed key.
 func TestUndocumentedRedisKeysAreFound(t *testing.T) {
 	t.Parallel()
 	listed := []string{
@@ -63,7 +63,7 @@ func TestUndocumentedRedisKeysAreFound(t *testing.T) {
 	}
 }
 
-// listedRedis starts a real Redis in which this test's nodes may leave only keys
+// redisWithDocumentedKeys starts a real Redis in which this test's nodes may leave only keys
 // that docs/STORAGE.md lists.
 func listedRedis(t *testing.T) string {
 	t.Helper()

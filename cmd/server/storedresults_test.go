@@ -9,8 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkStoredResults compares profiles, histories, matches and leaderboards with what the players
-// were told.
+// checkStoredResults compares profiles, histories, matches and leaderboards with what the server sent
+// to the players.
 func checkStoredResults(t *testing.T, url string, games []*duelTranscript) {
 	t.Helper()
 	demo := url + "/v1/games/demo"
@@ -29,7 +29,7 @@ func checkStoredResults(t *testing.T, url string, games []*duelTranscript) {
 		next = "&cursor=" + page.NextCursor
 	}
 	if len(board) != len(games) {
-		t.Errorf("the board has %d entries, want %d", len(board), len(games))
+		t.Errorf("the leaderboard has %d entries, want %d", len(board), len(games))
 	}
 	for _, g := range games {
 		g.checkPlayer(t, demo, board[g.guest.ID])
@@ -49,7 +49,7 @@ func (g *duelTranscript) checkPlayer(t *testing.T, demo string, e leaderboard.En
 		Asked: questions, Answered: int64(player.Answered), Correct: int64(player.Correct), Accuracy: float64(player.Correct) / questions,
 	}
 	if e != want {
-		t.Errorf("on the board: %+v\nwant          %+v", e, want)
+		t.Errorf("the leaderboard entry is %+v\nwant                     %+v", e, want)
 	}
 	var profile struct {
 		Nickname                       string
@@ -59,7 +59,7 @@ func (g *duelTranscript) checkPlayer(t *testing.T, demo string, e leaderboard.En
 	}
 	get(t, demo+"/players/"+g.guest.ID, &profile)
 	if profile.Score != player.Score || profile.TimeMS != player.TimeMS || profile.Matches != 1 || profile.Rating != *g.settled.Rating {
-		t.Errorf("profile %+v, want what the match said: %+v, and rating %d", profile, player, *g.settled.Rating)
+		t.Errorf("profile %+v, want the values of the match: %+v, and rating %d", profile, player, *g.settled.Rating)
 	}
 	var history struct {
 		Matches []struct {

@@ -30,12 +30,12 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 		t.Fatal(err)
 	}
 	report := runSwarm(t, c, node)
-	for !playedAll(report) && c.For < 30*time.Second { // on a slow machine so short a time may pair no players
+	for !playedAll(report) && c.For < 30*time.Second { // on a slow machine, this time may be too short to pair players
 		c.For *= 4
 		report = runSwarm(t, c, node)
 	}
 	if !playedAll(report) {
-		t.Errorf("not all was played in %v", c.For)
+		t.Errorf("not every mode was played in %v", c.For)
 	}
 	if report.Compared == 0 || report.Summary.Pushes == 0 || report.Counts["answer accepted"] == 0 {
 		t.Error("nothing was checked")

@@ -92,7 +92,7 @@ func TestTaskNotificationsReachAllNodesThroughPostgreSQL(t *testing.T) {
 		t.Cleanup(func() { l.Close() })
 		n := newNotifiedNode()
 		n.useDatabase(l)
-		n.listening = n.hasSignal // for notifications that it may have missed
+		n.listening = n.hasSignal // a new listener signals once, for notifications that it may have missed
 		nodes = append(nodes, n)
 	}
 	checkNotified(t, nodes...)

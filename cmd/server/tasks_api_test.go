@@ -13,13 +13,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-// service calls the tasks API of a node for the producers and workers of a game.
+// tasksClient calls the tasks API of a node for the producers and workers of a game.
 type service struct {
 	t          *testing.T
 	url, token string
 }
 
-// newServices returns a service of each game.
+// newTasksClients returns a client for each game.
 func newServices(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []service) {
 	t.Helper()
 	for _, game := range games {
@@ -32,7 +32,7 @@ func newServices(t *testing.T, url string, db testenv.SQL, config string, games 
 	return all
 }
 
-// call sends a request, decodes its answer into into, and returns the status. The status is 0
+// call sends a request, decodes its answer into result, and returns the status. The status is 0
 // if there was no answer.
 func (s service) call(method, path, body string, into any) int {
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader([]byte(body)))
@@ -146,7 +146,7 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 			t.Errorf("%d new tasks of two keys", added)
 		}
 		if added := demo.enqueue("mail/eu", "a"); added != 0 {
-			t.Error("a key was taken twice")
+			t.Error("a task with the same key was added twice")
 		}
 		if got := other.claim("mail", time.Minute, 0); len(got) > 0 {
 			t.Errorf("another game's worker got %+v", got)
@@ -164,7 +164,7 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 			}
 		}
 		if demo.report("/renew", `{"leases":[`+both[0].lease()+","+both[1].lease()+`],"lease_ms":1000}`) != 1 {
-			t.Error("renewed what is done, or not what is claimed")
+			t.Error("a done task was renewed, or the claimed task was not")
 		}
 
 		again := demo.claimOne("mail", time.Minute, 20*time.Second) // after the second lease has ended
@@ -172,14 +172,14 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 			t.Errorf("claimed %+v after %+v", again, both[1])
 		}
 		if demo.complete(both[1]) != 1 || demo.state(again) != "claimed" {
-			t.Error("a worker completed what is another's")
+			t.Error("a worker completed a task that another worker has claimed")
 		}
 		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"why","retry_after_ms":1}]}`, again.ID, again.Fence)) != 0 {
 			t.Error("the failure is lost")
 		}
 		again = demo.claimOne("mail", time.Minute, 20*time.Second)
 		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
-			t.Errorf("given up, the task is %s", demo.state(again))
+			t.Errorf("after a final failure the task is %s", demo.state(again))
 		}
 		out, _ := commandRunner(t, n, ledgerFlags(db)...)(0, "tasks", "list")
 		checkMessage(t, out, again.ID, "own:demo~mail/eu", "never")

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// taskLoad makes load with the tasks of a game while nodes and the database die. It records
+// taskLoad enqueues and works on tasks of a game while nodes and the database are killed. It records
 // answered requests, and repeats the others.
 type taskLoad struct {
 	t     *testing.T
@@ -27,13 +27,13 @@ type taskLoad struct {
 	completed map[string]int    // completions that were answered and not lost, by key
 }
 
-// request asks random nodes until one answers. It returns false if the time is over.
+// request asks random nodes until one answers. It returns false if ctx ends first.
 func (o *taskLoad) request(ctx context.Context, path, body string, want int, into any) bool {
 	for ctx.Err() == nil {
 		if o.attempt(ctx, path, body, want, into) {
 			return true
 		}
-		time.Sleep(20 * time.Millisecond) // the node is dead, or its database
+		time.Sleep(20 * time.Millisecond) // the node or its database is down
 	}
 	return false
 }
@@ -59,7 +59,7 @@ func (o *taskLoad) attempt(ctx context.Context, path, body string, want int, int
 	return json.NewDecoder(answer.Body).Decode(into) == nil && answer.StatusCode == want
 }
 
-// produce enqueues tasks until the time is over.
+// produce enqueues tasks until ctx ends.
 func (o *taskLoad) produce(ctx context.Context, name string) {
 	for n := 0; ctx.Err() == nil; n++ {
 		topic, ordering := fmt.Sprint("work/", n%5), ""
@@ -77,7 +77,7 @@ func (o *taskLoad) produce(ctx context.Context, name string) {
 	}
 }
 
-// work claims tasks until the time is over. It completes most of them, fails some, forgets
+// work claims tasks until ctx ends. It completes most of them, fails some, forgets
 // some, and completes some after their leases have ended.
 func (o *taskLoad) work(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -101,8 +101,8 @@ func (o *taskLoad) work(ctx context.Context) {
 	}
 }
 
-// complete repeats the request until there is an answer. A completion that was done without an
-// answer gets the same answer later.
+// complete repeats the request until there is an answer. If a completion succeeded but its
+// answer was lost, the repeated request gets the same answer.
 func (o *taskLoad) complete(ctx context.Context, task claimedTask) {
 	var out struct{ Lost []any }
 	if o.request(ctx, "/complete", `{"leases":[`+task.lease()+`]}`, http.StatusOK, &out) && len(out.Lost) == 0 {
@@ -178,11 +178,11 @@ func (o *taskLoad) checkCompletions(states map[string]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if len(o.enqueued) < 100 {
-		o.t.Errorf("only %d tasks were taken", len(o.enqueued))
+		o.t.Errorf("only %d tasks were accepted", len(o.enqueued))
 	}
 	for key := range o.enqueued {
 		if states[key] != "done" {
-			o.t.Errorf("%s was taken and is not done", key)
+			o.t.Errorf("%s was accepted and is not done", key)
 		}
 	}
 	for key, times := range o.completed {

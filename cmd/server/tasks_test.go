@@ -61,8 +61,8 @@ func findTaskID(t *testing.T, listed, key string) string {
 	return ""
 }
 
-// An operator lists, shows, edits and requeues a dead letter. Then the server notifies its
-// player, and the result is on the boards.
+// An operator lists, shows, edits and requeues a dead letter. Then the server notifies the
+// player, and the result is on the leaderboards.
 func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -84,7 +84,7 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 		out, stderr := run(1, "tasks", "requeue", id)
 		checkMessage(t, out+stderr, id+": dead: ", "negative", "still dead: 1")
 
-		file := filepath.Join(t.TempDir(), "mended.json")
+		file := filepath.Join(t.TempDir(), "edited.json")
 		if err := os.WriteFile(file, deadLetterPayload(t, "m_dead", c.id, 150), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -95,13 +95,13 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 		checkMessage(t, out+stderr, id+": done", worse+": dead: ", "still dead: 1")
 		c.readUntilPush(t, protocol.TypeSettled)
 		if p := getProfile(t, n.url, "demo", c.id); p != (profile{Score: 150, Matches: 1, Asked: 1}) {
-			t.Errorf("the profile says %+v", p)
+			t.Errorf("the profile is %+v", p)
 		}
 
 		out, stderr = run(1, "tasks", "discard", "none", worse, id)
 		checkMessage(t, out+stderr, "none: ", "no such task", worse+": discarded", id+": ", "is done")
 		if out, _ = run(0, "tasks", "list"); strings.Count(out, "\n") != 1 {
-			t.Errorf("still dead:\n%s", out)
+			t.Errorf("dead letters are still listed:\n%s", out)
 		}
 		out, _ = run(0, "tasks", "list", "--state=all")
 		checkMessage(t, out, "done", "discarded")
@@ -116,7 +116,8 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 	})
 }
 
-// Operators can handle tasks of any topic, and a command prints a line for each task queue.
+// Operators can edit, discard and requeue tasks of any topic. `task-queues list` prints a line per
+// task queue.
 func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
@@ -183,7 +184,7 @@ func TestRefusedCommandsPrintTheReason(t *testing.T) {
 	} {
 		code, out, stderr := command(strings.Fields(line)...)
 		if code != 1 || out != "" && !strings.HasPrefix(out, "ID") || !strings.Contains(stderr, want) {
-			t.Errorf("%q ended with %d, printed %q and said %q, want %q", line, code, out, stderr, want)
+			t.Errorf("%q ended with %d, printed %q and the error %q, want %q", line, code, out, stderr, want)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// spreadConfig has the default rules of arenas, with shorter pauses.
+// defaultLockoutConfig has the default rules of arenas, with shorter pauses.
 const spreadConfig = `
 games:
   demo:
@@ -42,9 +42,9 @@ func TestATeamCannotSubmitAllChoices(t *testing.T) {
 	for q := range questions {
 		next(q - 1)
 		if accepted := answerAllChoices(t, reds, q); accepted != 1 {
-			t.Errorf("question %d: %d answers of the team were accepted at once, want 1", q, accepted)
+			t.Errorf("question %d: %d answers of the team were accepted within 2 s, want 1", q, accepted)
 		}
-		next(q) // closes it; after a right answer it opens the next one
+		next(q) // closes the question; after a right answer it opens the next one
 	}
 }
 
@@ -80,7 +80,7 @@ func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted
 	return accepted
 }
 
-// nextReply waits for the next reply. It checks the pushes before it like any others.
+// readReply waits for the next reply. It checks the pushes before it like any others.
 func (c *matchClient) nextReply(t *testing.T) player.Frame {
 	t.Helper()
 	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil })

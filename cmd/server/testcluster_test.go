@@ -46,7 +46,7 @@ func duelsConfig(games map[string]duelConfig) string {
 	return text + "limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}\n"
 }
 
-// sumMetric adds up the series of a node's metric whose labels contain all the words.
+// sumMetric adds up the series of a node's metric whose labels contain all these texts.
 func sumMetric(t *testing.T, ops, name string, labels ...string) (sum int) {
 	t.Helper()
 	response, err := http.Get(ops + "/metrics")
@@ -81,14 +81,14 @@ func containsAll(text string, words []string) bool {
 	return true
 }
 
-// checkSettledOnce waits until the ledger has a match as its players were told. It must be the
+// checkSettledOnce waits until the ledger has a match as the server sent it to its players. It must be the
 // only match of each player.
 func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) {
 	t.Helper()
 	for _, s := range over.Standings {
 		waitUntil(t, "a match is in the ledger", func() bool { return getProfile(t, url, game, s.Player).Matches > 0 })
 		if p := getProfile(t, url, game, s.Player); p.Matches != 1 || p.Score != s.Score || p.Asked != int64(s.Asked) {
-			t.Errorf("the profile says %+v, the match said %+v", p, s)
+			t.Errorf("the profile has %+v, the match has %+v", p, s)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func checkUnsettled(t *testing.T, url, game string, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients {
 		if p := getProfile(t, url, game, c.id); p != (profile{}) {
-			t.Errorf("%s: %+v", c.id, p)
+			t.Errorf("the profile of %s has %+v, want no results", c.id, p)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func checkSamePushes(t *testing.T, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients[1:] {
 		if !bytes.Equal(c.numberedPushes.Bytes(), clients[0].numberedPushes.Bytes()) {
-			t.Errorf("%s was pushed\n%s\n%s was pushed\n%s", c.id, &c.numberedPushes, clients[0].id, &clients[0].numberedPushes)
+			t.Errorf("%s got the pushes\n%s\n%s got the pushes\n%s", c.id, &c.numberedPushes, clients[0].id, &clients[0].numberedPushes)
 		}
 	}
 }

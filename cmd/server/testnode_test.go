@@ -18,7 +18,7 @@ import (
 // of the listeners for players and for operators, how to stop it, and its log.
 type testNode struct {
 	url, opsURL string
-	stop        func() // ends it, once; the test fails if it does not end in order
+	stop        func() // stops the node; further calls do nothing; an error of the node fails the test
 	log         *logBuffer
 }
 
@@ -90,7 +90,7 @@ func startNode(t *testing.T, flags cli) *testNode {
 	return node
 }
 
-// addresses reads the addresses of a node from its output.
+// readAddresses reads the addresses of a node from its output.
 func addresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators string) {
 	t.Helper()
 	var text strings.Builder

@@ -20,7 +20,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A node with a certificate serves HTTPS, also over HTTP/2, and websockets over TLS. It tells
+// A node with a certificate serves HTTPS, also over HTTP/2, and websockets over TLS. It asks
 // browsers to keep using TLS. It refuses websockets of other origins, also of its own host
 // without TLS.
 func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
@@ -32,7 +32,7 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels), TLSCert: &cert, TLSKey: &key})
 	host, ok := strings.CutPrefix(n.url, "https://")
 	if !ok {
-		t.Fatalf("it says that it listens on %s", n.url)
+		t.Fatalf("the node listens on %s, want https", n.url)
 	}
 	ours := &tls.Config{RootCAs: roots}
 	transport := &http.Transport{TLSClientConfig: ours.Clone(), ForceAttemptHTTP2: true}
@@ -64,11 +64,11 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 		_ = plain.Body.Close()
 	}
 	if shown := n.metrics(t); !strings.Contains(shown, "laststand_tls_certificate_expiry_timestamp_seconds ") {
-		t.Error("nobody is told when the certificate expires")
+		t.Error("the metrics do not show when the certificate expires")
 	}
 }
 
-// sayHello sends a hello with an unknown token. The server answers it and closes with 4401.
+// sendUnknownToken sends a hello with an unknown token. The server answers it and closes with 4401.
 func sayHello(t *testing.T, conn *websocket.Conn) {
 	t.Helper()
 	defer conn.Close()
@@ -76,7 +76,7 @@ func sayHello(t *testing.T, conn *websocket.Conn) {
 		t.Fatal(err)
 	}
 	if _, text, err := conn.ReadMessage(); !websocket.IsCloseError(err, protocol.CloseUnauthorized) {
-		t.Errorf("over TLS a hello of nobody is answered %s, %v", text, err)
+		t.Errorf("over TLS a hello with an unknown token is answered with %s, %v", text, err)
 	}
 }
 
@@ -107,12 +107,12 @@ func TestInvalidCertificatesAreReported(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no key":           {[]string{"--tls-cert=" + cert}, "tls_key: tls_cert is set, so tls_key is required too"},
-		"no certificate":   {[]string{"--tls-key=" + key}, "tls_cert: tls_key is set, so tls_cert is required too"},
-		"no files":         {[]string{"--tls-cert=" + dir + "/none", "--tls-key=" + key}, dir + "/none"},
-		"it has expired":   {[]string{"--tls-cert=" + cert, "--tls-key=" + key}, "expired"},
-		"the wrong way":    {[]string{"--tls-cert=" + key, "--tls-key=" + cert}, "are not a certificate and its key"},
-		"in the file, too": {[]string{"--config=" + configFile(t, "tls_cert: x.pem")}, "tls_key: tls_cert is set, so tls_key is required too"},
+		"no key":                      {[]string{"--tls-cert=" + cert}, "tls_key: tls_cert is set, so tls_key is required too"},
+		"no certificate":              {[]string{"--tls-key=" + key}, "tls_cert: tls_key is set, so tls_cert is required too"},
+		"no files":                    {[]string{"--tls-cert=" + dir + "/none", "--tls-key=" + key}, dir + "/none"},
+		"an expired certificate":      {[]string{"--tls-cert=" + cert, "--tls-key=" + key}, "expired"},
+		"certificate and key swapped": {[]string{"--tls-cert=" + key, "--tls-key=" + cert}, "are not a certificate and its key"},
+		"in the configuration file":   {[]string{"--config=" + configFile(t, "tls_cert: x.pem")}, "tls_key: tls_cert is set, so tls_key is required too"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

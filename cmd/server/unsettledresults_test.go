@@ -28,7 +28,7 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 		return requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/account", guest.Token, map[string]string{"token": account})
 	}
 	if status, p := requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"}); status != http.StatusOK {
-		t.Fatalf("the account's own player: %d %v", status, p)
+		t.Fatalf("setting the nickname of the account's own player: %d %v", status, p)
 	}
 	options, err := redis.ParseURL(store.URL)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if status, p := tie(); status != http.StatusOK {
-		t.Errorf("once it is settled: %d %v", status, p)
+		t.Errorf("after the result is settled: %d %v", status, p)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestTheDaysCommandConfirmsADay(t *testing.T) {
 		t.Errorf("%d %s %s", code, out, stderr)
 	}
 	if code, _, stderr := confirm("nothing"); code == 0 || stderr == "" {
-		t.Errorf("a game that is not there: %d %s", code, stderr)
+		t.Errorf("an unknown game: %d %s", code, stderr)
 	}
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "laststand.db")+"?mode=ro")
 	if err != nil {
@@ -77,6 +77,6 @@ func TestTheDaysCommandConfirmsADay(t *testing.T) {
 	}
 	defer db.Close()
 	if days := column(t, db, `SELECT game || ' ' || day FROM confirmed_days`); len(days) != 1 || days[0] != "demo 2026-11-22" {
-		t.Errorf("confirmed %q", days)
+		t.Errorf("the confirmed days are %q", days)
 	}
 }

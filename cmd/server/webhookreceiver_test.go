@@ -29,7 +29,7 @@ type webhookEvent struct {
 	endpoint, id    string
 	body            string
 	tries           int
-	waitForAccepted bool // answered with success
+	waitForAccepted bool // a try was answered with success
 	payload         struct {
 		Type      string
 		Timestamp string
@@ -90,14 +90,14 @@ func (e *webhookReceiver) record(endpoint, id, body string) *webhookEvent {
 	if at < 0 {
 		m := &webhookEvent{endpoint: endpoint, id: id, body: body}
 		if err := json.Unmarshal([]byte(body), &m.payload); err != nil {
-			e.t.Errorf("to %s came %s: %v", endpoint, body, err)
+			e.t.Errorf("%s got an invalid body %s: %v", endpoint, body, err)
 		}
 		e.events, at = append(e.events, m), len(e.events)
 	}
 	m := e.events[at]
 	m.tries++
 	if m.body != body {
-		e.t.Errorf("%s came to %s as %s and as %s", id, endpoint, m.body, body)
+		e.t.Errorf("event %s arrived at %s with different bodies: %s and %s", id, endpoint, m.body, body)
 	}
 	return m
 }
@@ -125,12 +125,12 @@ func (e *webhookReceiver) received(endpoint, kind string) (all []webhookEvent) {
 // them.
 func (e *webhookReceiver) waitForAccepted(endpoint, kind string, count int) (all []webhookEvent) {
 	e.t.Helper()
-	waitUntilWithin(e.t, time.Minute, kind+" comes to "+endpoint, func() bool {
+	waitUntilWithin(e.t, time.Minute, endpoint+" accepts the events "+kind, func() bool {
 		all = slices.DeleteFunc(e.received(endpoint, kind), func(m webhookEvent) bool { return !m.waitForAccepted })
 		return len(all) >= count
 	})
 	if len(all) != count {
-		e.t.Errorf("%d of %s came to %s, want %d", len(all), kind, endpoint, count)
+		e.t.Errorf("%d events %s arrived at %s, want %d", len(all), kind, endpoint, count)
 	}
 	return all
 }

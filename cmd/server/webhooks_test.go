@@ -15,7 +15,7 @@ import (
 	player "laststand/loadtest/client"
 )
 
-// webhookGame is a configuration of a game with webhooks, a list of YAML.
+// webhookConfigText returns the configuration of a game. webhooks is the content of a YAML list.
 func webhookGame(zone, webhooks string) string {
 	return fmt.Sprintf(`games:
   demo:
@@ -94,7 +94,7 @@ func checkMatchesSent(t *testing.T, e *webhookReceiver, games []*duelTranscript)
 		for i, s := range m.payload.Data.Standings {
 			over := findMatchOver(games, m.payload.Data.Match)
 			if over == nil || over.Standings[i].Player != s.Player || over.Standings[i].Score != s.Score {
-				t.Errorf("%s, the players were told %+v", m.body, over)
+				t.Errorf("%s; the players got %+v", m.body, over)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) 
 	settled := e.waitForAccepted("all", webhook.MatchSettled, 11)[10]
 	for _, m := range []webhookEvent{over, settled} {
 		if d := m.payload.Data; d.ArenaID != made.ArenaID || d.Match != host.match || d.Counts || len(d.Standings) != 4 {
-			t.Errorf("the match %s of arena %s, which is not ranked, is told of as %s", host.match, made.ArenaID, m.body)
+			t.Errorf("the event of match %s in the unranked arena %s is %s", host.match, made.ArenaID, m.body)
 		}
 	}
 	if over.id == settled.id {
@@ -138,12 +138,12 @@ func checkArenaSent(t *testing.T, e *webhookReceiver, flags cli, urls []string) 
 	}
 }
 
-// checkDaySent starts a node where the day is over. Its event must have the top lists that the
+// checkDaySent starts a node in whose time zone the day is over. Its event must have the top lists that the
 // leaderboards show.
 func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 	t.Helper()
 	if n := len(e.received("days", "")) + len(e.received("all", webhook.DaySealed)); n > 0 {
-		t.Errorf("%d events came of the day that is not over", n)
+		t.Errorf("%d events of a day that is not over arrived", n)
 	}
 	n := startNode(t, late)
 	sealed := e.waitForAccepted("days", webhook.DaySealed, 1)[0]
@@ -155,7 +155,7 @@ func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 		Total   int64
 		Entries []leaderboard.Entry
 	}
-	waitUntil(t, "the boards are there", func() bool { // they may be building, because the embedded Redis of the node before is gone
+	waitUntil(t, "the leaderboards are rebuilt", func() bool { // they may be building, because the embedded Redis of the node before is gone
 		return get(t, n.url+"/v1/games/demo/leaderboards/day?limit=100&date="+sealed.payload.Data.Date, &page) == http.StatusOK && len(page.Entries) == 20
 	})
 	board := sealed.payload.Data.Boards[0]
@@ -165,7 +165,7 @@ func checkDaySent(t *testing.T, e *webhookReceiver, late cli) {
 	}
 	for i, entry := range entries {
 		if entry != page.Entries[i] {
-			t.Errorf("entry %d is %+v, the board has %+v", i, entry, page.Entries[i])
+			t.Errorf("entry %d is %+v, the leaderboard has %+v", i, entry, page.Entries[i])
 		}
 	}
 }
@@ -204,7 +204,7 @@ func TestRefusedWebhookEventsAreRetriedOrStopped(t *testing.T) {
 	listed, _ := command(0, "tasks", "list", "--topic=webhook/demo/gone")
 	dead := strings.Count(listed, "410 Gone") // the events that were enqueued before the endpoint was disabled
 	if dropped := sumMetric(t, n.opsURL, "laststand_webhooks_drops_total", `endpoint="gone"`, `reason="disabled"`); dropped < 2 || dropped+dead != 5 || len(e.received("gone", "")) != refused {
-		t.Errorf("of 5 events %d were counted as not told, %d are dead; %d came before and %d after\n%s", dropped, dead, refused, len(e.received("gone", "")), listed)
+		t.Errorf("of 5 events %d were dropped, %d are dead; %d arrived before and %d after\n%s", dropped, dead, refused, len(e.received("gone", "")), listed)
 	}
 	_, stderr := command(1, "webhooks", "ping", "--game=demo", "gone")
 	checkMessage(t, stderr, "410")
@@ -233,7 +233,7 @@ func TestEventsOfADeadNodeAreSentByAnotherNode(t *testing.T) {
 	writeBeside(t, h.config, "hook.key", oldWebhookKey)
 	dying := h.process(t)
 	playDuels(t, dying.url, 5)
-	waitUntil(t, "some are tried", func() bool { return len(e.received("slow", "")) > 0 })
+	waitUntil(t, "some events were tried", func() bool { return len(e.received("slow", "")) > 0 })
 	dying.signal(syscall.SIGKILL)
 	dying.wait(t)
 	e.respond("slow", nil)

@@ -72,41 +72,41 @@ func TestCreateRefusesBodies(t *testing.T) {
 	numbered := func(i int) string { return fmt.Sprint("t", i) }
 	for name, c := range map[string]struct {
 		tune func(*protocol.NewArena)
-		says string // a word of the message; "" if the request succeeds
+		says string // part of the error message; "" if the request succeeds
 	}{
-		"a duel":                {func(b *protocol.NewArena) { b.Mode = "duel" }, "mode"},
-		"no name":               {func(b *protocol.NewArena) { b.Name = " \t" }, "name"},
-		"64 characters":         {func(b *protocol.NewArena) { b.Name = strings.Repeat("猫", 64) }, ""},
-		"65 characters":         {func(b *protocol.NewArena) { b.Name = strings.Repeat("x", 65) }, "name"},
-		"two lines":             {func(b *protocol.NewArena) { b.Name = "a\nb" }, "name"},
-		"no pace":               {func(b *protocol.NewArena) { b.Pace = "" }, "pace"},
-		"too fast":              {func(b *protocol.NewArena) { b.TimeLimitMS = number(999) }, "time_limit_ms"},
-		"too slow":              {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_001) }, "time_limit_ms"},
-		"as slow as can be":     {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_000) }, ""},
-		"one player":            {func(b *protocol.NewArena) { b.MaxPlayers = players(1) }, "max_players"},
-		"more than the game's":  {func(b *protocol.NewArena) { b.MaxPlayers = players(501) }, "max_players"},
-		"as many as the game's": {func(b *protocol.NewArena) { b.MaxPlayers = players(500) }, ""},
-		"one team":              {func(b *protocol.NewArena) { b.Teams = b.Teams[:1] }, "teams"},
-		"64 teams":              {func(b *protocol.NewArena) { b.Teams = many(64, numbered) }, ""},
-		"65 teams":              {func(b *protocol.NewArena) { b.Teams = many(65, numbered) }, "teams"},
-		"a team twice":          {func(b *protocol.NewArena) { b.Teams = many(2, func(int) string { return "t" }) }, "teams[1].id"},
-		"a team without id":     {func(b *protocol.NewArena) { b.Teams[1].ID = "" }, "teams[1].id"},
-		"an id with a blank":    {func(b *protocol.NewArena) { b.Teams[0].ID = "a b" }, "teams[0].id"},
-		"a team without name":   {func(b *protocol.NewArena) { b.Teams[1].Name = "  " }, "teams[1].name"},
-		"no questions":          {func(b *protocol.NewArena) { b.Questions.Count = 0 }, "questions.count"},
-		"less than none":        {func(b *protocol.NewArena) { b.Questions.Count = -1 }, "questions.count"},
-		"101 questions":         {func(b *protocol.NewArena) { b.Questions.Count = 101 }, "questions.count"},
-		"more than there are":   {func(b *protocol.NewArena) { b.Questions.Count = 31 }, "only 30"},
-		"a bank there is":       {func(b *protocol.NewArena) { b.Questions.Bank = "own" }, ""},
-		"a bank there is not":   {func(b *protocol.NewArena) { b.Questions.Bank = "x" }, "bank"},
-		"a language":            {func(b *protocol.NewArena) { b.Questions.Lang = "en" }, ""},
-		"a rare language":       {func(b *protocol.NewArena) { b.Questions.Lang = "tlh" }, "lang"},
-		"a rare category":       {func(b *protocol.NewArena) { b.Questions.Category = "x" }, "category"},
-		"a rare difficulty":     {func(b *protocol.NewArena) { b.Questions.Difficulty = "x" }, "difficulty"},
-		"as many ids":           {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q3"} }, ""},
-		"fewer ids":             {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2"} }, "questions.ids"},
-		"an id twice":           {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q1"} }, "twice"},
-		"an unknown id":         {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "x", "q3"} }, "questions.ids"},
+		"mode duel":              {func(b *protocol.NewArena) { b.Mode = "duel" }, "mode"},
+		"no name":                {func(b *protocol.NewArena) { b.Name = " \t" }, "name"},
+		"64 characters":          {func(b *protocol.NewArena) { b.Name = strings.Repeat("猫", 64) }, ""},
+		"65 characters":          {func(b *protocol.NewArena) { b.Name = strings.Repeat("x", 65) }, "name"},
+		"two lines":              {func(b *protocol.NewArena) { b.Name = "a\nb" }, "name"},
+		"no pace":                {func(b *protocol.NewArena) { b.Pace = "" }, "pace"},
+		"time limit too short":   {func(b *protocol.NewArena) { b.TimeLimitMS = number(999) }, "time_limit_ms"},
+		"time limit too long":    {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_001) }, "time_limit_ms"},
+		"longest time limit":     {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_000) }, ""},
+		"one player":             {func(b *protocol.NewArena) { b.MaxPlayers = players(1) }, "max_players"},
+		"above the game's limit": {func(b *protocol.NewArena) { b.MaxPlayers = players(501) }, "max_players"},
+		"at the game's limit":    {func(b *protocol.NewArena) { b.MaxPlayers = players(500) }, ""},
+		"one team":               {func(b *protocol.NewArena) { b.Teams = b.Teams[:1] }, "teams"},
+		"64 teams":               {func(b *protocol.NewArena) { b.Teams = many(64, numbered) }, ""},
+		"65 teams":               {func(b *protocol.NewArena) { b.Teams = many(65, numbered) }, "teams"},
+		"duplicate team id":      {func(b *protocol.NewArena) { b.Teams = many(2, func(int) string { return "t" }) }, "teams[1].id"},
+		"a team without id":      {func(b *protocol.NewArena) { b.Teams[1].ID = "" }, "teams[1].id"},
+		"an id with a blank":     {func(b *protocol.NewArena) { b.Teams[0].ID = "a b" }, "teams[0].id"},
+		"a team without name":    {func(b *protocol.NewArena) { b.Teams[1].Name = "  " }, "teams[1].name"},
+		"no questions":           {func(b *protocol.NewArena) { b.Questions.Count = 0 }, "questions.count"},
+		"negative count":         {func(b *protocol.NewArena) { b.Questions.Count = -1 }, "questions.count"},
+		"101 questions":          {func(b *protocol.NewArena) { b.Questions.Count = 101 }, "questions.count"},
+		"more than in the bank":  {func(b *protocol.NewArena) { b.Questions.Count = 31 }, "only 30"},
+		"known bank":             {func(b *protocol.NewArena) { b.Questions.Bank = "own" }, ""},
+		"unknown bank":           {func(b *protocol.NewArena) { b.Questions.Bank = "x" }, "bank"},
+		"known language":         {func(b *protocol.NewArena) { b.Questions.Lang = "en" }, ""},
+		"unknown language":       {func(b *protocol.NewArena) { b.Questions.Lang = "tlh" }, "lang"},
+		"unknown category":       {func(b *protocol.NewArena) { b.Questions.Category = "x" }, "category"},
+		"unknown difficulty":     {func(b *protocol.NewArena) { b.Questions.Difficulty = "x" }, "difficulty"},
+		"as many ids as count":   {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q3"} }, ""},
+		"fewer ids than count":   {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2"} }, "questions.ids"},
+		"duplicate question id":  {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q1"} }, "twice"},
+		"unknown question id":    {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "x", "q3"} }, "questions.ids"},
 		"ids and a filter": {func(b *protocol.NewArena) {
 			b.Questions.IDs, b.Questions.Lang = []string{"q1", "q2", "q3"}, "en"
 		}, "leave out"},
@@ -127,10 +127,10 @@ func TestCreateRefusesBodies(t *testing.T) {
 				want = protocol.CodeForbidden
 			}
 			if refused := test.checkRefused(err, want); !strings.Contains(refused.Message, c.says) {
-				t.Errorf("%q does not speak of %q", refused.Message, c.says)
+				t.Errorf("%q does not contain %q", refused.Message, c.says)
 			}
 			if len(test.backend.matches)+len(test.backend.codes) != 0 {
-				t.Errorf("left over: %v, %v", test.backend.matches, test.backend.codes)
+				t.Errorf("matches %v and codes %v are stored", test.backend.matches, test.backend.codes)
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestCreateTriesOtherCodes(t *testing.T) {
 	}
 	test.ReleaseCode("demo", made.Code)
 	if !slices.Equal(test.backend.retiredCodes, []string{"demo/" + made.Code}) {
-		t.Errorf("rested %v", test.backend.retiredCodes)
+		t.Errorf("retired %v", test.backend.retiredCodes)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestAFailedCreateReleasesTheCode(t *testing.T) {
 		test.backend.failingMethods[method] = true
 		_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
 		if !errors.Is(err, errDown) || len(test.backend.retiredCodes) != rested {
-			t.Errorf("%s: %v, rested %v", method, err, test.backend.retiredCodes)
+			t.Errorf("%s: %v, retired %v", method, err, test.backend.retiredCodes)
 		}
 		if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues("failed")); n != 1 {
 			t.Errorf("%g counted", n)

@@ -22,7 +22,7 @@ type fakeBackend struct {
 	codes           map[string]string // match by game/code
 	retiredCodes    []string          // retired codes as game/code
 	claimsToRefuse  int               // number of claims to refuse first
-	busy            map[string]string // match of a player, by game/player
+	busy            map[string]string // match that occupies a player, by game/player
 	tickets         map[string]string // ticket by game/player
 	forming         map[string]bool   // matches that do not exist yet
 	isOverloaded    bool              // CheckOverload fails

@@ -93,11 +93,11 @@ func (f *fixture) checkRefused(err error, want protocol.Code) *protocol.Error {
 	return refused
 }
 
-// checkBusy checks what a player of demo is in, "" for nothing.
+// checkActivity checks which match occupies a player of the game demo; "" for none.
 func (f *fixture) checkBusy(player, want string) {
 	f.Helper()
 	if got := f.backend.busy["demo/"+player]; got != want {
-		f.Errorf("%s is busy with %q, want %q", player, got, want)
+		f.Errorf("%s is occupied by %q, want %q", player, got, want)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestOnlyTheHostControlsAnArena(t *testing.T) {
 		test.backend.failingMethods["ReadArena"] = false
 	}
 	if storedArena.phase != match.PhaseLobby || storedArena.locked || len(storedArena.proceedCalls) != 0 || len(storedArena.seats) != 1 || len(test.backend.retiredCodes) != 0 {
-		t.Errorf("%+v, rested %v", storedArena, test.backend.retiredCodes)
+		t.Errorf("%+v, retired codes %v", storedArena, test.backend.retiredCodes)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestNextProceedsWithPaceHost(t *testing.T) {
 		}
 	}
 	if !slices.Equal(storedArena.proceedCalls, []int{-1, 0, 2}) {
-		t.Errorf("asked %v", storedArena.proceedCalls)
+		t.Errorf("Proceed was called with %v", storedArena.proceedCalls)
 	}
 	auto, _ := test.createArena(func(b *protocol.NewArena) { b.Pace = "auto" })
 	test.checkRefused(test.Next(t.Context(), "demo", "hana", protocol.ArenaNext{ArenaID: auto.ArenaID, After: -1}), protocol.CodeBadRequest)
@@ -111,7 +111,7 @@ func TestCloseNotifiesAllSessions(t *testing.T) {
 			want = []string{fmt.Sprintf(`%s/* {"type":"arena.closed","data":{"arena_id":%q,"reason":"closed"}}`, storedArena.plan.ID, made.ArenaID)}
 		}
 		if !slices.Equal(test.backend.sentFrames, want) || !slices.Contains(test.backend.retiredCodes, "demo/"+made.Code) {
-			t.Errorf("%s: sent %q, want %q, rested %v", phase, test.backend.sentFrames, want, test.backend.retiredCodes)
+			t.Errorf("%s: sent %q, want %q, retired codes %v", phase, test.backend.sentFrames, want, test.backend.retiredCodes)
 		}
 	}
 }

@@ -33,11 +33,11 @@ func TestJoinGivesASeatAndAttachesTheSession(t *testing.T) {
 	}
 	test.checkBusy("ada", storedArena.plan.ID)
 	if !slices.Contains(test.backend.attached, storedArena.plan.ID+"/ada") || len(test.backend.notifiedMatches) != 1 {
-		t.Errorf("before the reply: entered %v, moved %v", test.backend.attached, test.backend.notifiedMatches)
+		t.Errorf("before the reply: attached %v, notified %v", test.backend.attached, test.backend.notifiedMatches)
 	}
 	then()
 	if !slices.Contains(test.backend.attached, storedArena.plan.ID+"/ada") || len(test.backend.notifiedMatches) != 2 {
-		t.Errorf("after the reply: entered %v, moved %v", test.backend.attached, test.backend.notifiedMatches)
+		t.Errorf("after the reply: attached %v, notified %v", test.backend.attached, test.backend.notifiedMatches)
 	}
 	if n := testutil.ToFloat64(test.metrics.joins.WithLabelValues("player")); n != 2 {
 		t.Errorf("%g counted", n)
@@ -91,21 +91,21 @@ func TestJoinIsRefused(t *testing.T) {
 		tune   []func(*JoinRequest)
 		want   protocol.Code
 	}{
-		"a wrong code":        {nil, []func(*JoinRequest){func(r *JoinRequest) { r.Code = "no code" }}, protocol.CodeNotFound},
-		"it is over":          {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseOver }, nil, protocol.CodeNotFound},
-		"over, to watch":      {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseSettled }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeNotFound},
-		"an unknown role":     {nil, []func(*JoinRequest){withRole("admin")}, protocol.CodeBadRequest},
-		"an unknown team":     {nil, []func(*JoinRequest){inTeam("x")}, protocol.CodeBadRequest},
-		"a client as player":  {nil, []func(*JoinRequest){asHostClient}, protocol.CodeForbidden},
-		"as another's host":   {nil, []func(*JoinRequest){withRole("host")}, protocol.CodeForbidden},
-		"another client":      {nil, []func(*JoinRequest){withRole("host"), asHostClient}, protocol.CodeForbidden},
-		"full":                {func(_ *fixture, storedArena *fakeArena) { storedArena.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
-		"begun":               {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseStarting }, nil, protocol.CodeArenaStarted},
-		"locked":              {func(_ *fixture, storedArena *fakeArena) { storedArena.locked = true }, nil, protocol.CodeArenaLocked},
-		"banned":              {func(_ *fixture, storedArena *fakeArena) { storedArena.banned["ada"] = true }, nil, protocol.CodeKicked},
-		"banned, to watch":    {func(_ *fixture, storedArena *fakeArena) { storedArena.banned["ada"] = true }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeKicked},
-		"left while it ran":   {func(_ *fixture, storedArena *fakeArena) { storedArena.markLeft("ada") }, nil, protocol.CodeArenaStarted},
-		"waiting for another": {func(test *fixture, _ *fakeArena) { test.backend.tickets["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
+		"a wrong code":          {nil, []func(*JoinRequest){func(r *JoinRequest) { r.Code = "no code" }}, protocol.CodeNotFound},
+		"match over":            {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseOver }, nil, protocol.CodeNotFound},
+		"match over, watching":  {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseSettled }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeNotFound},
+		"an unknown role":       {nil, []func(*JoinRequest){withRole("admin")}, protocol.CodeBadRequest},
+		"an unknown team":       {nil, []func(*JoinRequest){inTeam("x")}, protocol.CodeBadRequest},
+		"host token as player":  {nil, []func(*JoinRequest){asHostClient}, protocol.CodeForbidden},
+		"not the arena's host":  {nil, []func(*JoinRequest){withRole("host")}, protocol.CodeForbidden},
+		"another host token":    {nil, []func(*JoinRequest){withRole("host"), asHostClient}, protocol.CodeForbidden},
+		"full":                  {func(_ *fixture, storedArena *fakeArena) { storedArena.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
+		"match has started":     {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseStarting }, nil, protocol.CodeArenaStarted},
+		"locked":                {func(_ *fixture, storedArena *fakeArena) { storedArena.locked = true }, nil, protocol.CodeArenaLocked},
+		"banned":                {func(_ *fixture, storedArena *fakeArena) { storedArena.banned["ada"] = true }, nil, protocol.CodeKicked},
+		"banned, watching":      {func(_ *fixture, storedArena *fakeArena) { storedArena.banned["ada"] = true }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeKicked},
+		"left during the match": {func(_ *fixture, storedArena *fakeArena) { storedArena.markLeft("ada") }, nil, protocol.CodeArenaStarted},
+		"has a duel ticket":     {func(test *fixture, _ *fakeArena) { test.backend.tickets["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +119,7 @@ func TestJoinIsRefused(t *testing.T) {
 			then()
 			test.checkBusy("ada", "")
 			if toJSON(joined) != toJSON(protocol.ArenaJoined{}) || len(test.backend.attached)+len(test.backend.notifiedMatches)+len(storedArena.roles) != 0 {
-				t.Errorf("%+v, entered %v, moved %v, roles %v", joined, test.backend.attached, test.backend.notifiedMatches, storedArena.roles)
+				t.Errorf("%+v, attached %v, notified %v, roles %v", joined, test.backend.attached, test.backend.notifiedMatches, storedArena.roles)
 			}
 			if n := testutil.ToFloat64(test.metrics.joins.WithLabelValues(string(c.want))); n != 1 {
 				t.Errorf("%g counted", n)
@@ -213,7 +213,7 @@ func TestAFailedJoinCanBeRepeated(t *testing.T) {
 		}
 		then()
 		if n := testutil.ToFloat64(test.metrics.joins.WithLabelValues("failed")); n != 1 || len(test.backend.attached) != 0 {
-			t.Errorf("%s: %g counted, entered %v", method, n, test.backend.attached)
+			t.Errorf("%s: %g counted, attached %v", method, n, test.backend.attached)
 		}
 		test.backend.failingMethods[method] = false
 		test.mustJoin(joinRequest("ada", made.Code))
@@ -251,6 +251,6 @@ func TestConcurrentJoinsGiveOneSeatPerPlayer(t *testing.T) {
 	}
 	all.Wait()
 	if len(storedArena.seats) != 40 || storedArena.countPlayers("acme") != 20 || len(test.backend.busy) != 40 {
-		t.Errorf("%d seats, %d in a team of two, %d busy", len(storedArena.seats), storedArena.countPlayers("acme"), len(test.backend.busy))
+		t.Errorf("%d seats, %d of them in one of two teams, %d players occupied", len(storedArena.seats), storedArena.countPlayers("acme"), len(test.backend.busy))
 	}
 }

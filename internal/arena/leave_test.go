@@ -20,7 +20,7 @@ func TestLeavingTheLobbyDeletesTheSeat(t *testing.T) {
 	}
 	test.checkBusy("ada", "")
 	if len(storedArena.seats) != 0 || len(test.backend.notifiedMatches) != 2 || !slices.Equal(test.backend.sentFrames, []string{storedArena.plan.ID + "/ada "}) {
-		t.Errorf("seats %v, moved %v, sent %q", storedArena.seats, test.backend.notifiedMatches, test.backend.sentFrames)
+		t.Errorf("seats %v, notified %v, sent %q", storedArena.seats, test.backend.notifiedMatches, test.backend.sentFrames)
 	}
 	test.mustJoin(joinRequest("ada", made.Code))
 }
@@ -102,7 +102,7 @@ func TestKickEndsThePlace(t *testing.T) {
 			test.checkBusy("ada", "")
 			want := fmt.Sprintf(`%s/ada {"type":"arena.kicked","data":{"arena_id":%q,"reason":%q}}`, storedArena.plan.ID, made.ArenaID, reason)
 			if test.backend.sentFrames[0] != want || len(test.backend.notifiedMatches) != 3 {
-				t.Errorf("%s: sent %q, want %q, moved %v", phase, test.backend.sentFrames, want, test.backend.notifiedMatches)
+				t.Errorf("%s: sent %q, want %q, notified %v", phase, test.backend.sentFrames, want, test.backend.notifiedMatches)
 			}
 			_, _, err := test.Join(t.Context(), joinRequest("ada", made.Code))
 			switch {

@@ -33,7 +33,7 @@ func newCertificateFiles(t *testing.T) *certificateFiles {
 	return &certificateFiles{T: t, cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem")}
 }
 
-// write writes a pair with a serial number and a lifetime.
+// writePair writes a pair with a serial number and a lifetime.
 func (f *certificateFiles) write(serial int64, lasts time.Duration) {
 	f.Helper()
 	testenv.WriteCertificate(f.T, f.cert, f.key, serial, lasts)
@@ -95,7 +95,7 @@ func TestChangedFilesAreServed(t *testing.T) {
 		t.Errorf("after a change certificate %d is served", serial)
 	}
 	if at := testutil.ToFloat64(p.expiry); time.Until(time.Unix(int64(at), 0)) < 47*time.Hour {
-		t.Errorf("it is said to expire at %v", at)
+		t.Errorf("the metric has the expiry %v", at)
 	}
 	if loaded, failed := testutil.ToFloat64(p.loads.WithLabelValues("loaded")), testutil.ToFloat64(p.loads.WithLabelValues("failed")); loaded != 2 || failed != 0 {
 		t.Errorf("loaded %v, failed %v", loaded, failed)
@@ -111,10 +111,10 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 		"the key is broken": func(f *certificateFiles) {
 			f.put(f.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
 		},
-		"it is empty":     func(f *certificateFiles) { f.put(f.cert, nil) },
-		"it is too large": func(f *certificateFiles) { f.put(f.cert, make([]byte, maxFileSize+1)) },
-		"it has expired":  func(f *certificateFiles) { f.write(9, -time.Minute) },
-		"it is gone":      func(f *certificateFiles) { _ = os.Remove(f.key) },
+		"the certificate is empty":     func(f *certificateFiles) { f.put(f.cert, nil) },
+		"the certificate is too large": func(f *certificateFiles) { f.put(f.cert, make([]byte, maxFileSize+1)) },
+		"the certificate has expired":  func(f *certificateFiles) { f.write(9, -time.Minute) },
+		"the key is missing":           func(f *certificateFiles) { _ = os.Remove(f.key) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,15 +128,15 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 				t.Errorf("certificate %d is served", serial)
 			}
 			if n := testutil.ToFloat64(p.loads.WithLabelValues("failed")); n != 1 {
-				t.Errorf("it failed %v times: once for each change", n)
+				t.Errorf("%v loads failed, want 1 per change of the files", n)
 			}
 			if log := f.log.String(); strings.Count(log, "level=ERROR") != 1 || strings.Contains(log, "s3cret") {
-				t.Errorf("it is logged as %s", log)
+				t.Errorf("the log is %s", log)
 			}
 			f.write(2, time.Hour)
 			p.ReloadIfChanged()
 			if serial := servedSerial(t, p); serial != 2 {
-				t.Errorf("mended, certificate %d is served", serial)
+				t.Errorf("after a repair certificate %d is served", serial)
 			}
 		})
 	}
@@ -146,15 +146,15 @@ func TestInvalidFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newCertificateFiles(t)
 	if err := CheckFiles(f.cert, f.key); err == nil || !strings.Contains(err.Error(), f.cert) || !strings.Contains(err.Error(), f.key) {
-		t.Errorf("files that are not there: %v", err)
+		t.Errorf("missing files: %v", err)
 	}
 	f.write(1, -time.Minute)
 	if err := CheckFiles(f.cert, f.key); err == nil || !strings.Contains(err.Error(), "expired") {
-		t.Errorf("one that has expired: %v", err)
+		t.Errorf("an expired certificate: %v", err)
 	}
 	f.put(f.key, []byte("s3cret"))
 	if _, err := Open(Config{Cert: f.cert, Key: f.key, Registry: prometheus.NewRegistry()}); err == nil || strings.Contains(err.Error(), "s3cret") {
-		t.Errorf("a key that is none: %v", err)
+		t.Errorf("a file without a key: %v", err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestTLSOlderThan12IsRefused(t *testing.T) {
 		t.Errorf("TLS 1.2: %v", err)
 	}
 	if _, err := handshake(p, tls.VersionTLS11); err == nil {
-		t.Error("TLS 1.1 is spoken")
+		t.Error("TLS 1.1 is accepted")
 	}
 }
 
@@ -182,7 +182,7 @@ func TestRunReloadsChangedFiles(t *testing.T) {
 		time.Sleep(reloadInterval + 1)
 		synctest.Wait()
 		if serial := p.current.Load().Leaf.SerialNumber.Int64(); serial != 2 {
-			t.Errorf("after %v it is still certificate %d", reloadInterval, serial)
+			t.Errorf("after %v the certificate is %d, want 2", reloadInterval, serial)
 		}
 	})
 }

@@ -17,7 +17,7 @@ func TestAPlayerErasesItself(t *testing.T) {
 	h := New(configOf(w))
 	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer account"}}
 	if rec := serve(t, h, erase); rec.Code != http.StatusNoContent || rec.Body.Len() > 0 || !w.erased["p_1"] {
-		t.Errorf("%d %s, gone: %v", rec.Code, rec.Body, w.erased)
+		t.Errorf("%d %s, erased: %v", rec.Code, rec.Body, w.erased)
 	}
 	for _, after := range []struct {
 		call   call
@@ -51,7 +51,7 @@ func TestAGuestIsLinkedToAnAccount(t *testing.T) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if w.tying.Token != "theirs" || w.tying.Guest.Subject != "p_1" || w.tying.Guest.Game != "demo" {
-		t.Errorf("asked for %+v", w.tying)
+		t.Errorf("the service was asked for %+v", w.tying)
 	}
 	for _, tt := range []struct {
 		fail   error
@@ -81,7 +81,7 @@ func TestADeviceSecretIsReplaced(t *testing.T) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", OldSecret: device, NewSecret: device + "2"}); w.device != want {
-		t.Errorf("asked for %+v", w.device)
+		t.Errorf("the service was asked for %+v", w.device)
 	}
 	for fail, want := range map[error]protocol.Code{
 		identity.ErrWrongDevice: protocol.CodeForbidden,

@@ -40,7 +40,7 @@ func TestSuccessfulResponses(t *testing.T) {
 			`"firsts":[{"question":3,"player":"p_1","nickname":"Ada","team":"north","at":1795212345678,"elapsed_ms":87}],"next_cursor"`},
 		{"arena of a player", send("POST", demo+"/arenas", newArena, bearerGood), 201, `{"arena_id":"a_1","code":"402951","join_url":"http://quiz.example/g/demo/join/402951"}`},
 		{"arena of a host", send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"), 201, `"arena_id":"a_1"`},
-		{"arena looked at", get(demo + "/arenas/402951"), 200, `{"arena_id":"a_1","name":"Cup","mode":"survival","state":"lobby","teams":[],"players":3}`},
+		{"public view of an arena", get(demo + "/arenas/402951"), 200, `{"arena_id":"a_1","name":"Cup","mode":"survival","state":"lobby","teams":[],"players":3}`},
 		{"leaderboards", get(demo + "/leaderboards"), 200, `"kinds":["player","team"],"time_zone":"UTC","day":"2026-11-20"`},
 		{"leaderboard", get(demo + "/leaderboards/all"), 200, `"nickname":"Nick p_1","value":41000`},
 		{"leaderboard of players", get(demo + "/leaderboards/all?kind=player&limit=200&order=score&around=p_1"), 200, `"next_cursor":"n","prev_cursor":"p"`},
@@ -83,7 +83,7 @@ func TestGuestRequestsArePassedOnUnchanged(t *testing.T) {
 	} {
 		serve(t, h, send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada"}`, "Accept-Language: "+header))
 		if want := (identity.GuestRequest{Game: "demo", Device: device, Nickname: "Ada", Lang: lang, Address: "192.0.2.1"}); !reflect.DeepEqual(w.guest, want) {
-			t.Errorf("Accept-Language %q: asked for %+v", header, w.guest)
+			t.Errorf("Accept-Language %q: the service was asked for %+v", header, w.guest)
 		}
 	}
 }
@@ -99,12 +99,12 @@ func TestNicknameRequestsArePassedOnUnchanged(t *testing.T) {
 		"Accept-Language: zh":           {Address: "192.0.2.1", Lang: "zh-CN"},
 	} {
 		if serve(t, h, send("GET", demo+"/nicknames/Ada", "", name)); w.asker != want {
-			t.Errorf("%s: asked by %+v, want %+v", name, w.asker, want)
+			t.Errorf("%s: the requester is %+v, want %+v", name, w.asker, want)
 		}
 	}
 	serve(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good", "Accept-Language: zh"))
 	if want := (identity.Requester{Player: "p_1", Address: "192.0.2.1", Lang: "zh-CN"}); w.asker != want {
-		t.Errorf("claimed by %+v", w.asker)
+		t.Errorf("the requester of the rename is %+v", w.asker)
 	}
 	six := send("GET", demo+"/nicknames/Ada", "").request(t)
 	six.RemoteAddr = "[2001:db8::12:1]:4711"
@@ -118,7 +118,7 @@ func TestLeaderboardQueriesArePassedOnUnchanged(t *testing.T) {
 	w := &fakeBackend{}
 	serve(t, New(configOf(w)), get(demo+"/leaderboards/day?order=time&limit=7&players=p_1,p_2&date=2026-11-19"))
 	if q := w.query; q.Window != leaderboard.Day || q.Order != leaderboard.ByTime || q.Limit != 7 || len(q.Players) != 2 || q.Date != "2026-11-19" {
-		t.Errorf("asked for %+v", q)
+		t.Errorf("the service was asked for %+v", q)
 	}
 }
 
@@ -142,7 +142,7 @@ func TestStandingsOfAMatchArePaged(t *testing.T) {
 		target = demo + "/matches/m_1?limit=2&cursor=" + m.NextCursor
 	}
 	if got := strings.Join(players, " "); got != "p_1 p_2 p_3" {
-		t.Errorf("the pages hold %s", got)
+		t.Errorf("the pages have %s", got)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRatingsAreRounded(t *testing.T) {
 	}
 }
 
-// A real server strips the bodies of HEAD; a recorder does not.
+// A real server strips the body of a HEAD response; a recorder does not.
 func TestResponsesOverARealConnection(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(New(configOf(&fakeBackend{})))

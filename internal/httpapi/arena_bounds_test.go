@@ -32,7 +32,7 @@ func (fakeArenaStore) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Dra
 	return make([]quiz.DrawnQuestion, len(ids)), nil
 }
 
-// body returns the body of an arena with some fields replaced. Fields that are
+// arenaBody returns the body of a request for an arena with some fields replaced. Fields that are
 // null are left out.
 func body(t *testing.T, fields string) string {
 	t.Helper()
@@ -52,7 +52,7 @@ func body(t *testing.T, fields string) string {
 	return string(raw)
 }
 
-// jsonList writes a list of n elements, in which # stands for the index.
+// jsonList writes a JSON list of length elements. Each # in element becomes the index.
 func jsonList(n int, element string) string {
 	all := make([]string, n)
 	for i := range all {
@@ -62,7 +62,7 @@ func jsonList(n int, element string) string {
 }
 
 // The service and the contract accept the same values on both sides of every
-// bound.
+// limit.
 func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 	t.Parallel()
 	made := fakeArenaStore{}

@@ -23,7 +23,7 @@ func TestArenaRequestsArePassedOnUnchanged(t *testing.T) {
 		Questions: protocol.ArenaQuestions{Count: 10, Lang: "en"}, Pace: "host", Ranked: true,
 	}}
 	if !reflect.DeepEqual(w.arena, want) {
-		t.Errorf("asked for %+v", w.arena)
+		t.Errorf("the service was asked for %+v", w.arena)
 	}
 }
 
@@ -32,7 +32,7 @@ func TestAnErasedHostCannotCreateAnArena(t *testing.T) {
 	w := &fakeBackend{erased: map[string]bool{"p_1": true}}
 	rec := serve(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
 	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 401 || p.Code != protocol.CodeUnauthorized || w.arena.Game != "" {
-		t.Errorf("%d %+v, asked for %+v", rec.Code, p, w.arena)
+		t.Errorf("%d %+v, the service was asked for %+v", rec.Code, p, w.arena)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestTheJoinURLHasTheHostOfTheRequest(t *testing.T) {
 	}
 }
 
-// joinURL creates an arena by way of a host and returns its link, "" if the
+// joinURL creates an arena with a request to a host. It returns the link of the arena, or "" if the
 // server refuses.
 func joinURL(t *testing.T, host string, secure bool) string {
 	t.Helper()
@@ -76,7 +76,7 @@ func joinURL(t *testing.T, host string, secure bool) string {
 	checkResponse(t, r, rec)
 	if rec.Code != 201 {
 		if p := problemIn(t, rec.Body.Bytes()); p.Code != protocol.CodeBadRequest || w.arena.Game != "" {
-			t.Errorf("Host %q: %+v, asked for %+v", host, p, w.arena)
+			t.Errorf("Host %q: %+v, the service was asked for %+v", host, p, w.arena)
 		}
 		return ""
 	}
@@ -87,7 +87,7 @@ func joinURL(t *testing.T, host string, secure bool) string {
 	return made.JoinURL
 }
 
-// A malformed code is not looked up.
+// The handler does not look up a malformed code.
 func TestArenaCodesArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
 	w := &fakeBackend{}
@@ -96,10 +96,10 @@ func TestArenaCodesArePassedOnUnchanged(t *testing.T) {
 		serve(t, h, get(demo+"/arenas/"+code))
 	}
 	if w.code != "" {
-		t.Errorf("looked at %q", w.code)
+		t.Errorf("the code %q was looked up", w.code)
 	}
 	rec := serve(t, h, get(demo+"/arenas/000402"))
 	if w.code != "000402" || rec.Header().Get("Cache-Control") != "no-store" {
-		t.Errorf("looked at %q, %q", w.code, rec.Header().Get("Cache-Control"))
+		t.Errorf("the code %q was looked up, Cache-Control %q", w.code, rec.Header().Get("Cache-Control"))
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// constants returns the values of the text constants of a package whose names
+// stringConstants returns the values of the text constants of a package whose names
 // begin with prefix.
 func constants(t *testing.T, folder, prefix string) []string {
 	t.Helper()
@@ -50,7 +50,7 @@ func constants(t *testing.T, folder, prefix string) []string {
 	return values
 }
 
-// messages maps the message names of asyncapi.yaml to their keys.
+// messageKeys maps the message names of asyncapi.yaml to their keys.
 func messages(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{}
@@ -99,7 +99,7 @@ func TestEveryMessageHasItsOperation(t *testing.T) {
 		case map[string]any:
 			if ref, ok := n["$ref"].(string); ok && strings.Contains(ref, "/messages/") {
 				if m, _ := asyncAPI().at(keysOf(strings.TrimPrefix(ref, "#"))...); m == nil {
-					t.Errorf("%s is not there", ref)
+					t.Errorf("the message %s does not exist", ref)
 				}
 				used[ref[strings.LastIndex(ref, "/")+1:]] = true
 			}
@@ -120,7 +120,7 @@ func TestEveryMessageHasItsOperation(t *testing.T) {
 	}
 }
 
-// data has the Go type of the data of each message.
+// messageData has the Go type of the data of each message.
 var data = map[string]any{
 	protocol.TypeHello: protocol.Hello{}, protocol.TypePing: protocol.Ping{}, protocol.TypeDuelJoin: protocol.DuelJoin{},
 	protocol.TypeDuelLeave: protocol.Empty{}, protocol.TypeAnswer: protocol.Answer{}, protocol.TypeMatchSync: protocol.Resume{},
@@ -144,7 +144,7 @@ func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
 	for name, key := range messages(t) {
 		message, sent := data[name]
 		if !sent {
-			t.Errorf("%s is compared with nothing", name)
+			t.Errorf("the test has no Go type for the message %s", name)
 			continue
 		}
 		for _, fault := range asyncAPI().fieldErrors("/components/messages/"+key+"/payload/properties/data", message) {

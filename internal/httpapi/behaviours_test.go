@@ -16,11 +16,12 @@ const (
 	online        = `{"id":"b_1","type":"online","at":1795212345678,"account":"guest"}`
 )
 
-// behavioursBodyOf returns a JSON body with n copies of an element.
+// repeatBehaviour returns a JSON body with n copies of an element.
 func behavioursBodyOf(n int, element string) string {
 	return `{"behaviours":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + `]}`
 }
 
+// ndjson is a call of a service with a body of this content type.
 func ndjson(body, contentType string) call {
 	return call{"POST", behaviours, body, []string{bearerService, "Content-Type: " + contentType}}
 }
@@ -36,16 +37,16 @@ func TestBehavioursArePassedOnUnchanged(t *testing.T) {
 		want   []string
 		answer string
 	}{
-		"one":                       {post(behavioursBodyOf(1, online)), []string{online}, `{"accepted":1,"dropped":{}}`},
+		"one behaviour":             {post(behavioursBodyOf(1, online)), []string{online}, `{"accepted":1,"dropped":{}}`},
 		"charset":                   {call{"POST", behaviours, behavioursBodyOf(1, online), []string{bearerService, "Content-Type: application/json;charset=UTF-8"}}, []string{online}, `{"accepted":1,`},
-		"what is no object":         {post(`{"behaviours":[7,null,"x",[],` + online + `,true]}`), []string{"7", "null", `"x"`, "[]", online, "true"}, `{"accepted":1,"dropped":{"invalid":5}}`},
-		"an object of nothing":      {post(behavioursBodyOf(1, "{}")), []string{"{}"}, `{"accepted":1,`},
+		"items that are no objects": {post(`{"behaviours":[7,null,"x",[],` + online + `,true]}`), []string{"7", "null", `"x"`, "[]", online, "true"}, `{"accepted":1,"dropped":{"invalid":5}}`},
+		"an empty object":           {post(behavioursBodyOf(1, "{}")), []string{"{}"}, `{"accepted":1,`},
 		"1000":                      {post(behavioursBodyOf(1000, "{}")), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
 		"one line":                  {lines(online), []string{online}, `{"accepted":1,"dropped":{}}`},
 		"lines":                     {lines("{\"a\":1}\n{\"b\":2}\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
 		"lines that end in CR LF":   {lines("{\"a\":1}\r\n{\"b\":2}\r\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
 		"blank lines":               {lines("\n \t\r\n{\"a\":1}\n\n  {\"b\":2}  \n\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
-		"lines of anything":         {lines("{\n7\n{}}\nnull\n{\"a\":1}"), []string{"{", "7", "{}}", "null", `{"a":1}`}, `{"accepted":1,"dropped":{"invalid":4}}`},
+		"lines that are no objects": {lines("{\n7\n{}}\nnull\n{\"a\":1}"), []string{"{", "7", "{}}", "null", `{"a":1}`}, `{"accepted":1,"dropped":{"invalid":4}}`},
 		"an envelope is no line":    {lines(`["x"]`), []string{`["x"]`}, `{"accepted":0,"dropped":{"invalid":1}}`},
 		"a line too long by itself": {lines(long + "\n{}"), []string{long, "{}"}, `{"accepted":2,`},
 		"NDJSON with a charset":     {ndjson("{}", "application/x-ndjson; charset=utf-8"), []string{"{}"}, `{"accepted":1,`},
@@ -60,7 +61,7 @@ func TestBehavioursArePassedOnUnchanged(t *testing.T) {
 				got = append(got, string(body))
 			}
 			if rec.Code != 202 || !strings.HasPrefix(rec.Body.String(), tt.answer) || !slices.Equal(got, tt.want) {
-				t.Errorf("%d %s, handed over %q", rec.Code, rec.Body, got)
+				t.Errorf("%d %s, passed on %q", rec.Code, rec.Body, got)
 			}
 		})
 	}
@@ -74,7 +75,7 @@ func TestADrainingNodeRefusesBehaviours(t *testing.T) {
 	c.IsDraining = func() bool { return true }
 	rec := serve(t, New(c), send("POST", behaviours, behavioursBodyOf(1, online), bearerService))
 	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" || len(w.posts) > 0 {
-		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
+		t.Errorf("%d %s, passed on %d", rec.Code, rec.Body, len(w.posts))
 	}
 }
 
@@ -100,9 +101,9 @@ func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 		"no content type":          {call{"POST", behaviours, behavioursBodyOf(1, online), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
 		"text":                     {ndjson(online, "text/plain"), 415, protocol.CodeBadRequest, "application/json"},
 		"a malformed content type": {ndjson(online, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
-		"none":                     {post(behavioursBodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"no behaviour":             {post(behavioursBodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"1001":                     {post(behavioursBodyOf(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
-		"many more":                {post(behavioursBodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"many behaviours":          {post(behavioursBodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"no line":                  {lines("\n\r\n  \n"), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"an empty body of lines":   {lines(""), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"1001 lines":               {lines(strings.Repeat("{}\n", 1001)), 400, protocol.CodeBadRequest, "1 to 1000"},
@@ -123,7 +124,7 @@ func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 			rec := serve(t, New(configOf(w)), tt.call)
 			p := problemIn(t, rec.Body.Bytes())
 			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.posts != nil {
-				t.Errorf("%d %s, handed over %d; want %d %s with %q", rec.Code, rec.Body, len(w.posts), tt.status, tt.code, tt.detail)
+				t.Errorf("%d %s, passed on %d; want %d %s with %q", rec.Code, rec.Body, len(w.posts), tt.status, tt.code, tt.detail)
 			}
 		})
 	}
@@ -137,7 +138,7 @@ func TestTheLargestBodyOfBehavioursIsRead(t *testing.T) {
 	body := strings.Repeat(line, 1000)
 	body += strings.Repeat(" ", maxBehavioursBody-len(body))
 	if rec := serve(t, New(configOf(w)), ndjson(body, ndjsonType)); rec.Code != 202 || len(w.posts) != 1000 {
-		t.Errorf("%d %s, handed over %d", rec.Code, rec.Body, len(w.posts))
+		t.Errorf("%d %s, passed on %d", rec.Code, rec.Body, len(w.posts))
 	}
 }
 

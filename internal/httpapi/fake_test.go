@@ -29,8 +29,8 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 const (
-	start  = int64(1795212345678)
-	device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
+	start  = int64(1795212345678)       // the time of the fakes, epoch ms
+	device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1" // a valid device secret
 	demo   = "/v1/games/demo"
 )
 
@@ -44,11 +44,11 @@ type fakeBackend struct {
 	tying       identity.LinkRequest // the last request to link an account
 	device      identity.DeviceChange
 	guest       identity.GuestRequest // the last request for a guest
-	asker       identity.Requester    // of the last nickname request
-	query       leaderboard.Query     // the last one
-	arena       arena.CreateRequest   // the last one
+	asker       identity.Requester    // the requester of the last nickname request
+	query       leaderboard.Query     // the last query
+	arena       arena.CreateRequest   // the last request for an arena
 	code        string                // the last arena code that was looked up
-	empty       bool                  // nobody has played
+	empty       bool                  // leaderboards have no entries, and Claim finds no tasks
 	posts       []json.RawMessage     // the last behaviours
 	taskRequest any                   // the last request to the task queue
 }
@@ -63,7 +63,7 @@ func (w *fakeBackend) Verify(_ context.Context, token string) (identity.Claims, 
 		c.Role = identity.RoleService
 	case "foreign":
 		c.Game = "com.example.quiz"
-	case "account": // of p_1
+	case "account": // the account of p_1
 		c.Subject = "op:1"
 	case "banned":
 		return identity.Claims{}, &identity.BannedError{Reason: "two accounts", EndsAt: start}
@@ -142,7 +142,7 @@ func (w *fakeBackend) Player(_ context.Context, game, id string) (identity.Playe
 	return p, w.fail
 }
 
-// parts has an accuracy of 0.90488…, which is shown as 0.9049.
+// totals has an accuracy of 0.90488…, which is shown as 0.9049.
 var parts = leaderboard.Aggregates{Score: 41000, TimeMS: 812345, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
 
 func (w *fakeBackend) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
@@ -202,7 +202,7 @@ func (w *fakeBackend) Standings(_ context.Context, _ match.Summary, from, to int
 	return page, w.fail
 }
 
-// called returns the nickname of a player; an erased player has none.
+// shownNickname returns the nickname of a player; an erased player has none.
 func (w *fakeBackend) called(player, nickname string) string {
 	if w.erased[player] {
 		return ""
@@ -306,7 +306,7 @@ func (w *fakeBackend) Standing(_ context.Context, _ string, q leaderboard.Standi
 	return s, w.fail
 }
 
-// newAnswer returns the display of a backend, on the day after 2026-11-20.
+// newAnswer returns the display of a backend, at 12 h after start.
 func newAnswer(w interface {
 	display.Reader
 	leaderboard.NameSource
@@ -316,7 +316,7 @@ func newAnswer(w interface {
 	})
 }
 
-// configOf returns a complete configuration that uses a backend. Tests change
+// newTestConfig returns a complete configuration that uses a backend. Tests change
 // the fields that they are about.
 func configOf(w *fakeBackend) Config {
 	return Config{
@@ -335,10 +335,10 @@ type call struct {
 	headers              []string
 }
 
-// get is a call without a body.
+// getCall is a GET call without a body.
 func get(target string) call { return call{method: http.MethodGet, target: target} }
 
-// send is a call with a JSON body.
+// jsonCall is a call with a JSON body.
 func send(method, target, body string, headers ...string) call {
 	return call{method, target, body, append(headers, "Content-Type: application/json")}
 }

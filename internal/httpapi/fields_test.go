@@ -21,7 +21,7 @@ func (d *document) typeErrors(pointer string, t reflect.Type) []string {
 	node, pointer := d.at(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
 	schema, ok := node.(map[string]any)
 	if !ok {
-		return []string{pointer + " is not there"}
+		return []string{pointer + " does not exist"}
 	}
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
@@ -80,7 +80,7 @@ func collectFields(t reflect.Type, fields map[string]reflect.Type, required *[]s
 	}
 }
 
-// checkExamples checks each example against the schema beside it and returns
+// checkExamples checks each example against the schema in the same object and returns
 // the number of examples.
 func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
 	t.Helper()
@@ -88,7 +88,7 @@ func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
 	object, _ := node.(map[string]any)
 	if example, ok := object["example"]; ok {
 		n++
-		at := pointer // an example within a schema
+		at := pointer // if the example is within a schema
 		if _, beside := object["schema"]; beside {
 			_, at = d.at(append(keysOf(pointer), "schema")...)
 		}
@@ -113,6 +113,7 @@ func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
 	return n
 }
 
+// keysOf splits a JSON pointer into its keys.
 func keysOf(pointer string) []string {
 	keys := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i := range keys {

@@ -58,7 +58,7 @@ func TestConcurrentReadinessRequestsShareOneRun(t *testing.T) {
 		c := configOf(&fakeBackend{})
 		asked, release := 0, make(chan struct{})
 		c.ReadinessChecks = map[string]func(context.Context) error{"redis": func(context.Context) error {
-			asked++ // one after the other
+			asked++ // checks do not run at the same time
 			<-release
 			return nil
 		}}
@@ -75,7 +75,7 @@ func TestConcurrentReadinessRequestsShareOneRun(t *testing.T) {
 		close(release)
 		all.Wait()
 		if serve(t, h, get("/readyz")); asked != 2 {
-			t.Errorf("asked %d times, want once for 20, and once again", asked)
+			t.Errorf("the check ran %d times, want once for 20 requests and once for the last", asked)
 		}
 	})
 }
@@ -111,7 +111,7 @@ func TestADrainingNodeRefusesGuestsAndNoArenas(t *testing.T) {
 		}
 	}
 	if w.guest.Device != "" || w.arena.Game != "" {
-		t.Errorf("asked for %+v, %+v", w.guest, w.arena)
+		t.Errorf("the services were asked for %+v, %+v", w.guest, w.arena)
 	}
 	if rec := serve(t, h, get(demo+"/arenas/402951")); rec.Code != 200 {
 		t.Errorf("an arena: %d %s", rec.Code, rec.Body)
@@ -169,6 +169,6 @@ func TestTheWebsocketGetsTheRawConnection(t *testing.T) {
 	rec := newRecorder()
 	New(c).ServeHTTP(rec, get("/v1/ws?any=thing").request(t))
 	if given != http.ResponseWriter(rec) {
-		t.Errorf("the websocket was given a %T", given)
+		t.Errorf("the websocket handler got a %T", given)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // twoPerHour is a rule that allows two uses per hour.
 func twoPerHour(what string) *limit.Rule { return hourly(what, 2) }
 
-// hourly is a rule that allows so many uses per hour; 0 means any number.
+// perHour is a rule that allows maxUses uses per hour; 0 means any number.
 func hourly(what string, most int) *limit.Rule {
 	return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: what, Subject: what, Limit: most, Per: time.Hour})
 }
@@ -47,7 +47,7 @@ func (e limitedServer) wantStatus(c call, status int) {
 }
 
 // wantLimited expects that a limit refuses a call, names itself, and says how
-// long to wait: from half of most to most seconds.
+// long to wait: from half of maxWait to maxWait seconds.
 func (e limitedServer) wantLimited(c call, what string, most int) {
 	e.Helper()
 	rec := serve(e, e, c)
@@ -62,7 +62,7 @@ func (e limitedServer) wantLimited(c call, what string, most int) {
 	}
 }
 
-// half is the longest wait after a refusal by twice, in seconds.
+// twoPerHourWait is the longest wait after a refusal by a twoPerHour rule, in seconds: half an hour.
 const half = 1800
 
 func guestRequest(arena string) call {
@@ -108,7 +108,7 @@ func TestLimitedRoutesRefuseTheThirdCall(t *testing.T) {
 	}
 }
 
-// post is a call with n behaviours.
+// behavioursCall is a call with count behaviours.
 func post(n int) call { return send("POST", behaviours, behavioursBodyOf(n, online), bearerService) }
 
 // The limit counts behaviours, not calls.
@@ -119,11 +119,11 @@ func TestBehavioursAreCounted(t *testing.T) {
 	e.wantLimited(post(20), "behaviours", 10*36)
 	e.wantStatus(post(10), 202)
 	if n := len(e.backend.posts); n != 10 {
-		t.Errorf("%d were posted", n)
+		t.Errorf("%d behaviours of the last call were passed on, want 10", n)
 	}
 }
 
-// A limit does not affect others: the limit of arenas by address does not bind
+// A limit does not affect others: the limit of arenas by address does not apply to
 // hosts, and addresses are counted separately.
 func TestLimitsAreIndependent(t *testing.T) {
 	t.Parallel()
@@ -145,14 +145,14 @@ func TestLimitsAreIndependent(t *testing.T) {
 }
 
 // Only wrong codes count against the address, on every route. After too many
-// wrong codes the address may use only codes that were right before or that it
-// was given. Guests with other codes count as guests of the address.
+// wrong codes the address may use only codes that it used before or that the
+// server gave to it. Guests with other codes count as guests of the address.
 func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
 	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
 	right, wrong := get(demo+"/arenas/402951"), get(demo+"/arenas/999999")
 	for range 5 {
-		e.wantStatus(get(demo+"/arenas/40295"), 404) // malformed: not counted
+		e.wantStatus(get(demo+"/arenas/40295"), 404) // a malformed code is not counted
 	}
 	e.wantStatus(wrong, 404)
 	e.wantStatus(newGuest("999999"), 201)
@@ -161,10 +161,10 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 	e.backend.code = ""
 	e.wantStatus(newGuest("402951"), 201)
 	if e.backend.code != "" {
-		t.Error("the code was tried")
+		t.Error("the code was looked up")
 	}
 	e.wantLimited(newGuest("402951"), "guests", half)
-	e.wantStatus(send("POST", demo+"/arenas", newArena, bearerGood), 201) // has the code 402951
+	e.wantStatus(send("POST", demo+"/arenas", newArena, bearerGood), 201) // the server gives the code 402951
 	for range 5 {
 		e.wantStatus(right, 200)
 		e.wantStatus(newGuest("402951"), 201)
@@ -186,7 +186,7 @@ func newGuest(arena string) call {
 	return send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"`+arena+`"}`)
 }
 
-// countNewGuests makes new guests until the server refuses one, and returns
+// countNewGuests creates new guests until the server refuses one, and returns
 // their number.
 func (e limitedServer) countNewGuests(c call) (made int) {
 	for serve(e, e, c).Code == http.StatusCreated {
@@ -200,7 +200,7 @@ func (e limitedServer) countNewGuests(c call) (made int) {
 // guests, and those of an arena that is over, count against the address.
 func TestNewGuestsWithAnArenaCode(t *testing.T) {
 	t.Parallel()
-	const places = 3 // of the arenas of fakeBackend
+	const places = 3 // seats of the arenas of fakeBackend
 	coming := func(most int) *limit.Rule {
 		return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: most, Per: time.Hour, Burst: 100})
 	}
@@ -209,10 +209,10 @@ func TestNewGuestsWithAnArenaCode(t *testing.T) {
 		code     string
 		admitted int
 	}{
-		"over":       {Limits{}, "000001", 0},
-		"the places": {Limits{GuestsWithCode: coming(1)}, "402951", places},
-		"by address": {Limits{GuestsWithCode: coming(5)}, "402951", 5},
-		"by arena":   {Limits{GuestsPerArena: hourly("arena", 5)}, "402951", 5},
+		"the code of an arena that is over": {Limits{}, "000001", 0},
+		"as many as the arena has seats":    {Limits{GuestsWithCode: coming(1)}, "402951", places},
+		"the limit per address":             {Limits{GuestsWithCode: coming(5)}, "402951", 5},
+		"the limit per arena":               {Limits{GuestsPerArena: hourly("arena", 5)}, "402951", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,7 +244,7 @@ func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 			created += e.countNewGuests(newGuest(code))
 		}
 		if created != 5+2 {
-			t.Errorf("%s has made %d players through %d arenas, want 5 and 2", address, created, len(arenas))
+			t.Errorf("%s created %d players with the codes of %d arenas, want 5 with a code and 2 without", address, created, len(arenas))
 		}
 		address = "10.0.0.2"
 	}

@@ -29,7 +29,7 @@ func TestPutNicknameResolvesThePlayerOnce(t *testing.T) {
 	c.Guests = w
 	rec := serve(t, New(c), send(http.MethodPut, demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer account", "Accept-Language: zh-CN"))
 	if rec.Code != http.StatusOK || w.times != 1 || w.asker.Lang != "zh-CN" || w.asker.Address == "" {
-		t.Errorf("%d %s, asked %d times; by %+v", rec.Code, rec.Body, w.times, w.asker)
+		t.Errorf("%d %s, Ensure was called %d times; the requester is %+v", rec.Code, rec.Body, w.times, w.asker)
 	}
 }
 

@@ -29,16 +29,16 @@ func TestEveryRouteIsInTheContractAndViceVersa(t *testing.T) {
 	for _, route := range slices.Sorted(maps.Keys(served)) {
 		params, ok := written[route]
 		if !ok || !slices.Equal(params, served[route]) {
-			t.Errorf("%s takes %q; in openapi.yaml: %v, %q", route, served[route], ok, params)
+			t.Errorf("%s has the parameters %q; is it in openapi.yaml: %v, with %q", route, served[route], ok, params)
 		}
 		delete(written, route)
 	}
 	for route := range written {
-		t.Errorf("%s is in openapi.yaml and nowhere else", route)
+		t.Errorf("%s is in openapi.yaml, but the server has no such route", route)
 	}
 }
 
-// queryOf returns the query parameters of an operation. It also checks that all
+// queryParameters returns the query parameters of an operation. It also checks that all
 // path parameters are declared.
 func queryOf(t *testing.T, path, method string) []string {
 	t.Helper()
@@ -80,7 +80,7 @@ func TestEveryCodeIsInTheContractAndViceVersa(t *testing.T) {
 		given = append(given, string(code))
 	}
 	if slices.Sort(written); !slices.Equal(written, slices.Sorted(slices.Values(given))) {
-		t.Errorf("openapi.yaml has %q, HTTP gives %q", written, given)
+		t.Errorf("openapi.yaml has %q, the code has %q", written, given)
 	}
 }
 
@@ -92,7 +92,7 @@ func TestEveryReasonIsInTheContractAndViceVersa(t *testing.T) {
 		written = append(written, eventq.Reason(reason.(string)))
 	}
 	if !slices.Equal(written, eventq.Reasons()) {
-		t.Errorf("openapi.yaml has %q, there are %q", written, eventq.Reasons())
+		t.Errorf("openapi.yaml has %q, the code has %q", written, eventq.Reasons())
 	}
 }
 
@@ -104,7 +104,7 @@ func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
 		written = append(written, taskqueue.State(state.(string)))
 	}
 	if !slices.Equal(written, taskqueue.States()) {
-		t.Errorf("openapi.yaml has %q, there are %q", written, taskqueue.States())
+		t.Errorf("openapi.yaml has %q, the code has %q", written, taskqueue.States())
 	}
 }
 
@@ -139,7 +139,7 @@ func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 		fields := map[string]reflect.Type{}
 		collectFields(reflect.TypeOf(body), fields, new([]string))
 		if taken := slices.Sorted(maps.Keys(fields)); !slices.Equal(written, taken) {
-			t.Errorf("a %s takes %q, openapi.yaml has %q", schema, taken, written)
+			t.Errorf("the body %s has the fields %q, in openapi.yaml %q", schema, taken, written)
 		}
 	}
 }

@@ -21,8 +21,8 @@ func TestOriginsBehindProxies(t *testing.T) {
 		said    string
 		allowed bool
 	}{
-		"a proxy with TLS": {trusted, "https", false}, "a proxy without": {trusted, "http", true},
-		"a proxy that does not say": {trusted, "", true}, "a stranger": {nil, "https", true},
+		"a proxy with TLS": {trusted, "https", false}, "a proxy without TLS": {trusted, "http", true},
+		"a proxy without the header": {trusted, "", true}, "an untrusted client": {nil, "https", true},
 	} {
 		config := configOf(&fakeBackend{})
 		config.IsTLS = c.by.IsTLS
@@ -39,7 +39,7 @@ func TestOrigins(t *testing.T) {
 	c.Origins = []string{"https://play.example"}
 	h := New(c)
 	for origin, allowed := range map[string]bool{
-		"https://play.example": true, "https://quiz.example": true, "http://quiz.example": true, // the last two have the host of the requests
+		"https://play.example": true, "https://quiz.example": true, "http://quiz.example": true, // the second and third have the host of the requests
 		"https://play.example.evil": false, "http://play.example": false, "https://evil.example": false, "null": false, "": false, ":": false,
 	} {
 		var headers []string

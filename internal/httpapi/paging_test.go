@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// The pages of a list are its parts, each once, in order.
+// The pages of a list contain each of its elements once, in order.
 func TestPagesCoverAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

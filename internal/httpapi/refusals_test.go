@@ -49,13 +49,13 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"method of an arena", send("PUT", demo+"/arenas/402951", "{}"), 405, protocol.CodeBadRequest, "GET, HEAD"},
 		{"erasure without a token", call{method: "DELETE", target: demo + "/players/me"}, 401, protocol.CodeUnauthorized, ""},
 		{"erasure by a host", call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer host"}}, 403, protocol.CodeForbidden, ""},
-		{"erasure by the banned", call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer banned"}}, 403, protocol.CodeForbidden, "until 2026-11-20T22:05:45Z: two accounts"},
+		{"erasure by a banned player", call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer banned"}}, 403, protocol.CodeForbidden, "until 2026-11-20T22:05:45Z: two accounts"},
 		{"profile of oneself", get(demo + "/players/me"), 405, protocol.CodeBadRequest, ""},
-		{"an account of nobody", send("PUT", demo+"/players/me/account", `{"token":"x"}`), 401, protocol.CodeUnauthorized, ""},
+		{"an account without a player's token", send("PUT", demo+"/players/me/account", `{"token":"x"}`), 401, protocol.CodeUnauthorized, ""},
 		{"an account without a token", send("PUT", demo+"/players/me/account", `{}`, bearerGood), 400, protocol.CodeBadRequest, ""},
 		{"unknown game", get("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
 		{"unknown player", get(demo + "/players/p_9"), 404, protocol.CodeNotFound, "no such player"},
-		{"nobody's history", get(demo + "/players/p_9/matches"), 404, protocol.CodeNotFound, "no such player"},
+		{"history of an unknown player", get(demo + "/players/p_9/matches"), 404, protocol.CodeNotFound, "no such player"},
 		{"unknown match", get(demo + "/matches/m_9"), 404, protocol.CodeNotFound, "no such match"},
 
 		{"method of a path", send("DELETE", guests, ""), 405, protocol.CodeBadRequest, "POST"},
@@ -67,8 +67,8 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"unknown parameter of a board", get(board + "?page=2"), 400, protocol.CodeBadRequest, `"page"`},
 		{"parameter twice", get(demo + "/matches/m_1?limit=1&limit=2"), 400, protocol.CodeBadRequest, `"limit"`},
 		{"parameter without a value", get(demo + "/matches/m_1?cursor="), 400, protocol.CodeBadRequest, `"cursor"`},
-		{"parameter of what is no text", get(demo + "/players/p_1/matches?cursor=%00"), 400, protocol.CodeBadRequest, `"cursor"`},
-		{"path of what is no text", get(demo + "/players/p%00"), 400, protocol.CodeBadRequest, "the path"},
+		{"parameter with a zero byte", get(demo + "/players/p_1/matches?cursor=%00"), 400, protocol.CodeBadRequest, `"cursor"`},
+		{"path with a zero byte", get(demo + "/players/p%00"), 400, protocol.CodeBadRequest, "the path"},
 		{"query that cannot be read", get(demo + "/matches/m_1?limit=%zz"), 400, protocol.CodeBadRequest, "escape"},
 		{"query with semicolons", get(demo + "/matches/m_1?limit=1;cursor=2"), 400, protocol.CodeBadRequest, ""},
 		{"limit no number", get(demo + "/matches/m_1?limit=ten"), 400, protocol.CodeBadRequest, `"ten"`},
@@ -86,7 +86,7 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"body of another route too large", send("POST", demo+"/arenas", `{"name":"`+strings.Repeat("d", maxBody)+`"}`, bearerGood), 413, protocol.CodePayloadTooLarge, "1048576"},
 		{"body no JSON", send("POST", guests, "{"), 400, protocol.CodeBadRequest, "JSON object"},
 		{"body no object", send("POST", guests, "[]"), 400, protocol.CodeBadRequest, "JSON object"},
-		{"body and more", send("POST", guests, "{}{}"), 400, protocol.CodeBadRequest, "JSON object"},
+		{"two bodies", send("POST", guests, "{}{}"), 400, protocol.CodeBadRequest, "JSON object"},
 		{"body of broken UTF-8", send("POST", guests, "{\"device\":\"\xff\"}"), 400, protocol.CodeBadRequest, "UTF-8"},
 		{"unknown field", send("POST", guests, `{"devise":"x"}`), 400, protocol.CodeBadRequest, `"devise"`},
 		{"field of another case", send("POST", guests, `{"Device":"x"}`), 400, protocol.CodeBadRequest, `"Device"`},
@@ -131,7 +131,7 @@ func problemIn(t *testing.T, body []byte) problem {
 	return p
 }
 
-// The errors of the game are recognised when they are wrapped.
+// The handler recognises errors of other packages also when they are wrapped.
 func TestErrorsBecomeProblems(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -177,7 +177,7 @@ func TestErrorsBecomeProblems(t *testing.T) {
 				t.Errorf("Retry-After %q", retry)
 			}
 			if strings.Contains(rec.Body.String(), "secret") {
-				t.Errorf("%s tells an internal detail", rec.Body)
+				t.Errorf("%s shows an internal detail", rec.Body)
 			}
 			if (len(p.Suggestions) == 3) != (tt.code == protocol.CodeNicknameTaken) {
 				t.Errorf("suggestions %q", p.Suggestions)
@@ -297,7 +297,7 @@ func TestATooLargeBodyIsNotRead(t *testing.T) {
 		rec := newRecorder()
 		h.ServeHTTP(rec, r)
 		if p := problemIn(t, rec.Body.Bytes()); rec.Code != http.StatusRequestEntityTooLarge || p.Code != protocol.CodePayloadTooLarge || body.read > most {
-			t.Errorf("of a length of %d %d bytes were read: %d %s", length, body.read, rec.Code, rec.Body)
+			t.Errorf("with Content-Length %d, %d bytes were read: %d %s", length, body.read, rec.Code, rec.Body)
 		}
 	}
 }

@@ -51,15 +51,15 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 	revoked.Store(true)
 	calls.CancelRevoked()
 	if status := <-ended; status != http.StatusUnauthorized {
-		t.Errorf("it ended with %d", status)
+		t.Errorf("the poll ended with %d, want 401", status)
 	}
 	go poll()
-	<-queue.begun // its context has already ended
+	<-queue.begun // the context of the call has already ended
 	if status := <-ended; status != http.StatusUnauthorized {
-		t.Errorf("the next ended with %d", status)
+		t.Errorf("the next poll ended with %d, want 401", status)
 	}
 	if len(calls.calls) != 0 {
-		t.Errorf("%d calls are remembered", len(calls.calls))
+		t.Errorf("%d ended calls are still tracked", len(calls.calls))
 	}
 }
 
@@ -75,7 +75,7 @@ func TestPollsThatEndByThemselvesAreNotRevoked(t *testing.T) {
 	}
 	untrack()
 	if inner, untrack = (*RevocableCalls)(nil).track(get("/").request(t), identity.Claims{}); inner.Err() != nil || revocationError(inner) != nil {
-		t.Error("without one it has ended")
+		t.Error("a call without RevocableCalls has ended")
 	}
 	untrack()
 }

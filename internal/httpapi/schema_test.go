@@ -25,7 +25,7 @@ type document struct {
 
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
-	mux      *http.ServeMux // of the paths; only for OpenAPI
+	mux      *http.ServeMux // matches a request to its operation; only for OpenAPI
 }
 
 var (
@@ -33,6 +33,7 @@ var (
 	asyncAPI = sync.OnceValue(func() *document { return readDocument(docs.AsyncAPI) })
 )
 
+// location is the name of the document in the compiler.
 const location = "contract.json"
 
 func readDocument(text []byte) *document {
@@ -58,6 +59,7 @@ func readDocument(text []byte) *document {
 	return &document{root: root, compiler: c, mux: muxOf(root)}
 }
 
+// closeObjects makes schemas of objects refuse properties that they do not declare.
 func closeObjects(node any) {
 	switch n := node.(type) {
 	case map[string]any:
@@ -74,6 +76,7 @@ func closeObjects(node any) {
 	}
 }
 
+// muxOf returns a mux with the operations of an OpenAPI document.
 func muxOf(root any) *http.ServeMux {
 	mux := http.NewServeMux()
 	paths, _ := root.(map[string]any)["paths"].(map[string]any)
@@ -85,7 +88,7 @@ func muxOf(root any) *http.ServeMux {
 	return mux
 }
 
-// at returns the node at a path of the document and its JSON pointer (RFC
+// find returns the node at a path of the document and its JSON pointer (RFC
 // 6901). It follows references. The node is nil if there is none.
 func (d *document) at(path ...string) (any, string) {
 	node, pointer := d.root, ""
@@ -101,7 +104,7 @@ func (d *document) at(path ...string) (any, string) {
 	return node, pointer
 }
 
-// check validates JSON against the schema at a pointer.
+// validate validates JSON against the schema at a pointer.
 func (d *document) check(pointer string, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// fakeShedder refuses one kind of work and has a number of free slots.
+// fakeShedder refuses the kind refused and has freeSlots free slots.
 type fakeShedder struct {
 	refused   loadshed.Kind
 	freeSlots int
@@ -80,7 +80,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 	h := New(c)
 	for range 3 {
 		if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
-			t.Errorf("one after the other: %d", rec.Code)
+			t.Errorf("a single request: %d", rec.Code)
 		}
 	}
 	shedder.freeSlots = 0
@@ -93,7 +93,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 	}
 }
 
-// signallingReader closes begun at the first Read.
+// signallingReader closes started at the first Read.
 type signallingReader struct {
 	io.Reader
 	begun chan struct{}
@@ -105,8 +105,8 @@ func (w *signallingReader) Read(b []byte) (int, error) {
 	return w.Reader.Read(b)
 }
 
-// slowGuest sends a request for a guest whose body does not end until end is
-// called. The channel then gives the response.
+// sendSlowGuestRequest sends a request for a guest. Its body does not end until the caller calls end.
+// Then the channel gets the response.
 func slowGuest(h http.Handler) (end func(), answer chan *httptest.ResponseRecorder) {
 	rest, write := io.Pipe()
 	await := &signallingReader{Reader: rest, begun: make(chan struct{})}
@@ -133,7 +133,7 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 		h := New(c)
 		end, guest := slowGuest(h)
 		if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
-			t.Errorf("beside a slow body: %d", rec.Code)
+			t.Errorf("during a slow body: %d", rec.Code)
 		}
 		if want != http.StatusOK {
 			if err := gauge.AcquireRequest(); err != nil {
@@ -142,13 +142,13 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 		}
 		end()
 		if rec := <-guest; rec.Code != want || (want != http.StatusOK) != (rec.Header().Get("Retry-After") != "") {
-			t.Errorf("the slow one: %d %s, want %d", rec.Code, rec.Body, want)
+			t.Errorf("the slow request: %d %s, want %d", rec.Code, rec.Body, want)
 		}
 		if want != http.StatusOK {
 			gauge.ReleaseRequest()
 		}
 		if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
-			t.Errorf("after it: %d", rec.Code)
+			t.Errorf("after the slow request: %d", rec.Code)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestASlowReaderHoldsNoSlot(t *testing.T) {
 	}()
 	<-slow.begun
 	if rec := serve(t, h, get(demo+"/leaderboards")); rec.Code != http.StatusOK {
-		t.Errorf("beside a slow reader: %d", rec.Code)
+		t.Errorf("while a client reads slowly: %d", rec.Code)
 	}
 	close(slow.read)
 	<-ended

@@ -28,7 +28,7 @@ func (o singleListener) Close() error   { return nil }
 func (o singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // sendSlowly sends a head and then the body, with a pause after each byte. It returns the
-// answer and the time until it came.
+// response and the time until it arrived.
 func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (status int, text string, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,7 +72,7 @@ func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (st
 
 const slowHead = "Host: quiz.example\r\nAuthorization: Bearer service\r\nContent-Type: application/json"
 
-// A body that comes too slowly takes no longer than its request may.
+// The server refuses a body that arrives too slowly at the time limit of its request.
 func TestATooSlowBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	for path, within := range map[string]time.Duration{

@@ -20,7 +20,7 @@ const (
 	mail   = `{"topic":"mail/eu","key":"k","payload":{"n":1}}`
 )
 
-// leased is a recorded call about leases.
+// leasesCall is a recorded call about leases.
 type leased struct {
 	leases []taskqueue.Lease
 	lease  time.Duration // 0: the call completes the tasks
@@ -37,7 +37,7 @@ func (w *fakeBackend) Enqueue(_ context.Context, game string, tasks []taskqueue.
 	return accepted, nil
 }
 
-// queued is a task as the queue returns it.
+// claimedTask is a task as the queue returns it.
 func queued() taskqueue.Task {
 	return taskqueue.Task{
 		ID: taskID, Game: "demo", Topic: "mail/eu", Key: "k", Priority: 3, State: taskqueue.StateClaimed, Pos: 7, Fence: 4,
@@ -53,7 +53,7 @@ func (w *fakeBackend) Claim(_ context.Context, _ string, p taskqueue.Poll) ([]ta
 	return []taskqueue.Task{queued()}, nil
 }
 
-// allBut returns the leases whose fence is not 1.
+// lostLeases returns the leases whose fence is not 1. The fake treats them as lost.
 func allBut(leases []taskqueue.Lease) (lost []taskqueue.Lease) {
 	for _, l := range leases {
 		if l.Fence != 1 {
@@ -111,7 +111,7 @@ func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 			[]taskqueue.NewTask{{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)}},
 			`{"tasks":[{"id":"` + taskID + `0","state":"waiting","new":true}]}`,
 		},
-		"all that a task may have": {
+		"all fields of a task": {
 			taskCall("", `{"tasks":[`+mail+`,{"topic":"t","key":"k2","priority":7,"ordering":"pausing","not_before":1795212345678,"max_tries":3,"payload":[]}]}`), 202,
 			[]taskqueue.NewTask{
 				{Topic: "mail/eu", Key: "k", Payload: []byte(`{"n":1}`)},
@@ -123,21 +123,21 @@ func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 			taskCall("/claim", `{"kind":"mail"}`), 200, taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second},
 			`{"tasks":[{"id":"` + taskID + `","fence":4,"topic":"mail/eu","key":"k","priority":3,"tries":2,"lease_until":1795212346678,"payload":{"n":1}}]}`,
 		},
-		"a claim that says all": {
+		"all fields of a claim": {
 			taskCall("/claim", `{"kind":"mail","max":100,"lease_ms":1500,"wait_ms":20000}`), 200,
 			taskqueue.Poll{Kind: "mail", Max: 100, Lease: 1500 * time.Millisecond, Wait: 20 * time.Second}, `"fence":4`,
 		},
-		"a claim of nothing": {taskCall("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, taskqueue.Poll{Kind: "mail"}, ""},
-		"a claim for ages": {
+		"a claim of no tasks": {taskCall("/claim", `{"kind":"mail","max":0,"lease_ms":0}`), 200, taskqueue.Poll{Kind: "mail"}, ""},
+		"a claim with the longest wait": {
 			taskCall("/claim", `{"kind":"mail","wait_ms":9223372036854775807}`), 200,
 			taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: 9223372036854 * time.Millisecond}, "",
 		},
-		"a claim before now": {
+		"a claim with a negative wait": {
 			taskCall("/claim", `{"kind":"mail","wait_ms":-9223372036854775808}`), 200,
 			taskqueue.Poll{Kind: "mail", Max: 1, Lease: 30 * time.Second, Wait: -time.Millisecond}, "",
 		},
-		"renewed":            {taskCall("/renew", `{"leases":[`+one+`}],"lease_ms":60000}`), 200, leased{held(1), time.Minute}, `{"lost":[]}`},
-		"renewed as claimed": {taskCall("/renew", `{"leases":[`+one+`}]}`), 200, leased{held(1), 30 * time.Second}, `{"lost":[]}`},
+		"renewed":                      {taskCall("/renew", `{"leases":[`+one+`}],"lease_ms":60000}`), 200, leased{held(1), time.Minute}, `{"lost":[]}`},
+		"renewed for the default time": {taskCall("/renew", `{"leases":[`+one+`}]}`), 200, leased{held(1), 30 * time.Second}, `{"lost":[]}`},
 		"completed": {
 			taskCall("/complete", `{"leases":[`+one+`},{"id":"`+taskID+`","fence":2}]}`), 200, leased{held(1, 2), 0},
 			`{"lost":[{"id":"` + taskID + `","fence":2}]}`,
@@ -149,7 +149,7 @@ func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 				{Lease: held(1)[0], Err: errors.New("x"), Final: true}, {Lease: held(1)[0], Err: errors.New("y"), Postponed: true},
 			}, `{"lost":[]}`,
 		},
-		"seen": {
+		"read": {
 			call{"GET", tasks + "/" + taskID, "", []string{bearerService}}, 200, nil,
 			`{"id":"` + taskID + `","topic":"mail/eu","key":"k","priority":3,"state":"claimed","due_at":1795212346678,"tries":2,"max_tries":20,"errors":[],` +
 				`"created_at":1795212345678,"changed_at":1795212345679,"payload":{"n":1}}`,
@@ -160,7 +160,7 @@ func TestTaskCallsArePassedOnUnchanged(t *testing.T) {
 			w := &fakeBackend{}
 			rec := serve(t, New(configOf(w)), tt.call)
 			if rec.Code != tt.status || !strings.Contains(rec.Body.String(), tt.answer) || !reflect.DeepEqual(w.taskRequest, tt.want) {
-				t.Errorf("%d %s, asked for %+v", rec.Code, rec.Body, w.taskRequest)
+				t.Errorf("%d %s, the queue was asked for %+v", rec.Code, rec.Body, w.taskRequest)
 			}
 		})
 	}
@@ -185,33 +185,33 @@ func TestInvalidTaskCallsAreRefused(t *testing.T) {
 		code   protocol.Code
 		detail string
 	}{
-		"no token":              {send("POST", tasks, `{"tasks":[`+mail+`]}`), 401, protocol.CodeUnauthorized, "Bearer"},
-		"a player enqueues":     {as(bearerGood, "", `{"tasks":[`+mail+`]}`), 403, protocol.CodeForbidden, "services"},
-		"a player claims":       {as(bearerGood, "/claim", `{"kind":"mail"}`), 403, protocol.CodeForbidden, "services"},
-		"a host completes":      {as("Authorization: Bearer host", "/complete", lease), 403, protocol.CodeForbidden, "services"},
-		"a player renews":       {as(bearerGood, "/renew", lease), 403, protocol.CodeForbidden, "services"},
-		"a player fails":        {as(bearerGood, "/fail", lease), 403, protocol.CodeForbidden, "services"},
-		"a player looks":        {call{"GET", tasks + "/" + taskID, "", []string{bearerGood}}, 403, protocol.CodeForbidden, "services"},
-		"another game's":        {as("Authorization: Bearer foreign", "", `{"tasks":[`+mail+`]}`), 403, protocol.CodeForbidden, "another game"},
-		"unknown game":          {send("POST", "/v1/games/nowhere/tasks", "{}", bearerService), 404, protocol.CodeNotFound, "no such game"},
-		"unknown task":          {call{"GET", tasks + "/x", "", []string{bearerService}}, 404, protocol.CodeNotFound, "no such task"},
-		"GET of a call":         {call{"GET", tasks + "/claim", "", []string{bearerService}}, 405, protocol.CodeBadRequest, "this path takes POST"},
-		"DELETE of a task":      {call{"DELETE", tasks + "/" + taskID, "", []string{bearerService}}, 405, protocol.CodeBadRequest, "GET, HEAD"},
-		"a parameter":           {as(bearerService, "/claim?wait_ms=1", `{"kind":"mail"}`), 400, protocol.CodeBadRequest, `"wait_ms"`},
-		"text":                  {call{"POST", tasks, mail, []string{bearerService, "Content-Type: text/plain"}}, 415, protocol.CodeBadRequest, "application/json"},
-		"no list":               {as(bearerService, "", `{}`), 400, protocol.CodeBadRequest, `"tasks"`},
-		"a task without a key":  {as(bearerService, "", `{"tasks":[`+mail+`,{"topic":"t","payload":1}]}`), 400, protocol.CodeBadRequest, `tasks[1] needs a field "key"`},
-		"a task that is null":   {as(bearerService, "", `{"tasks":[null]}`), 400, protocol.CodeBadRequest, "tasks[0]"},
-		"a payload of null":     {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":null}]}`), 400, protocol.CodeBadRequest, `"payload"`},
-		"a field of a task":     {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":1,"game":"x"}]}`), 400, protocol.CodeBadRequest, `"game"`},
-		"a priority of text":    {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":1,"priority":"7"}]}`), 400, protocol.CodeBadRequest, `"priority"`},
-		"too large":             {as(bearerService, "", wide), 413, protocol.CodePayloadTooLarge, "8388608"},
-		"a claim of no kind":    {as(bearerService, "/claim", `{"max":1}`), 400, protocol.CodeBadRequest, `"kind"`},
-		"a claim and more":      {as(bearerService, "/claim", `{"kind":"mail","game":"x"}`), 400, protocol.CodeBadRequest, `"game"`},
-		"a claim too large":     {as(bearerService, "/claim", `{"kind":"`+strings.Repeat("x", maxBody)+`"}`), 413, protocol.CodePayloadTooLarge, "1048576"},
-		"a lease without fence": {as(bearerService, "/complete", `{"leases":[{"id":"x"}]}`), 400, protocol.CodeBadRequest, `"fence"`},
-		"a failure without why": {as(bearerService, "/fail", `{"tasks":[{"id":"x","fence":1}]}`), 400, protocol.CodeBadRequest, `"error"`},
-		"no leases":             {as(bearerService, "/renew", `{"lease_ms":1}`), 400, protocol.CodeBadRequest, `"leases"`},
+		"no token":                   {send("POST", tasks, `{"tasks":[`+mail+`]}`), 401, protocol.CodeUnauthorized, "Bearer"},
+		"a player enqueues":          {as(bearerGood, "", `{"tasks":[`+mail+`]}`), 403, protocol.CodeForbidden, "services"},
+		"a player claims":            {as(bearerGood, "/claim", `{"kind":"mail"}`), 403, protocol.CodeForbidden, "services"},
+		"a host completes":           {as("Authorization: Bearer host", "/complete", lease), 403, protocol.CodeForbidden, "services"},
+		"a player renews":            {as(bearerGood, "/renew", lease), 403, protocol.CodeForbidden, "services"},
+		"a player fails":             {as(bearerGood, "/fail", lease), 403, protocol.CodeForbidden, "services"},
+		"a player reads":             {call{"GET", tasks + "/" + taskID, "", []string{bearerGood}}, 403, protocol.CodeForbidden, "services"},
+		"token of another game":      {as("Authorization: Bearer foreign", "", `{"tasks":[`+mail+`]}`), 403, protocol.CodeForbidden, "another game"},
+		"unknown game":               {send("POST", "/v1/games/nowhere/tasks", "{}", bearerService), 404, protocol.CodeNotFound, "no such game"},
+		"unknown task":               {call{"GET", tasks + "/x", "", []string{bearerService}}, 404, protocol.CodeNotFound, "no such task"},
+		"GET of a call":              {call{"GET", tasks + "/claim", "", []string{bearerService}}, 405, protocol.CodeBadRequest, "this path takes POST"},
+		"DELETE of a task":           {call{"DELETE", tasks + "/" + taskID, "", []string{bearerService}}, 405, protocol.CodeBadRequest, "GET, HEAD"},
+		"a parameter":                {as(bearerService, "/claim?wait_ms=1", `{"kind":"mail"}`), 400, protocol.CodeBadRequest, `"wait_ms"`},
+		"text":                       {call{"POST", tasks, mail, []string{bearerService, "Content-Type: text/plain"}}, 415, protocol.CodeBadRequest, "application/json"},
+		"no list":                    {as(bearerService, "", `{}`), 400, protocol.CodeBadRequest, `"tasks"`},
+		"a task without a key":       {as(bearerService, "", `{"tasks":[`+mail+`,{"topic":"t","payload":1}]}`), 400, protocol.CodeBadRequest, `tasks[1] needs a field "key"`},
+		"a task that is null":        {as(bearerService, "", `{"tasks":[null]}`), 400, protocol.CodeBadRequest, "tasks[0]"},
+		"a payload of null":          {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":null}]}`), 400, protocol.CodeBadRequest, `"payload"`},
+		"a field of a task":          {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":1,"game":"x"}]}`), 400, protocol.CodeBadRequest, `"game"`},
+		"a priority of text":         {as(bearerService, "", `{"tasks":[{"topic":"t","key":"k","payload":1,"priority":"7"}]}`), 400, protocol.CodeBadRequest, `"priority"`},
+		"too large":                  {as(bearerService, "", wide), 413, protocol.CodePayloadTooLarge, "8388608"},
+		"a claim of no kind":         {as(bearerService, "/claim", `{"max":1}`), 400, protocol.CodeBadRequest, `"kind"`},
+		"a claim with a game":        {as(bearerService, "/claim", `{"kind":"mail","game":"x"}`), 400, protocol.CodeBadRequest, `"game"`},
+		"a claim too large":          {as(bearerService, "/claim", `{"kind":"`+strings.Repeat("x", maxBody)+`"}`), 413, protocol.CodePayloadTooLarge, "1048576"},
+		"a lease without fence":      {as(bearerService, "/complete", `{"leases":[{"id":"x"}]}`), 400, protocol.CodeBadRequest, `"fence"`},
+		"a failure without an error": {as(bearerService, "/fail", `{"tasks":[{"id":"x","fence":1}]}`), 400, protocol.CodeBadRequest, `"error"`},
+		"no leases":                  {as(bearerService, "/renew", `{"lease_ms":1}`), 400, protocol.CodeBadRequest, `"leases"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -219,14 +219,14 @@ func TestInvalidTaskCallsAreRefused(t *testing.T) {
 			rec := serve(t, New(configOf(w)), tt.call)
 			p := problemIn(t, rec.Body.Bytes())
 			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.taskRequest != nil {
-				t.Errorf("%d %s, asked for %v; want %d %s with %q", rec.Code, rec.Body, w.taskRequest, tt.status, tt.code, tt.detail)
+				t.Errorf("%d %s, the queue was asked for %v; want %d %s with %q", rec.Code, rec.Body, w.taskRequest, tt.status, tt.code, tt.detail)
 			}
 		})
 	}
 }
 
-// The handler passes on the most tasks that a call may have, and one more of a
-// larger call, so that the queue sees that there are too many.
+// The handler passes on at most one task more than a call may have. So the queue notices that
+// there are too many.
 func TestTooManyTasksReachTheQueueAsOneMore(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{100: 100, 101: 101, 5000: 101} {
@@ -234,7 +234,7 @@ func TestTooManyTasksReachTheQueueAsOneMore(t *testing.T) {
 		body := `{"tasks":[` + strings.TrimSuffix(strings.Repeat(mail+",", n), ",") + `]}`
 		serve(t, New(configOf(w)), taskCall("", body))
 		if got := len(w.taskRequest.([]taskqueue.NewTask)); got != want {
-			t.Errorf("of %d tasks %d came through", n, got)
+			t.Errorf("of %d tasks, %d reached the queue", n, got)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (p *pipeListener) dial() net.Conn {
 	return clientEnd
 }
 
-// testServer is a server with the usual times, in virtual time.
+// runTestServer runs a test with a server that has DefaultTimeouts, in virtual time.
 func testServer(t *testing.T, handler http.HandlerFunc, test func(listener *pipeListener, r *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -130,7 +130,7 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 					t.Fatal(err)
 				}
 				if elapsed := time.Since(startedAt); elapsed > DefaultTimeouts.Idle+time.Second {
-					t.Errorf("it was kept for %v", elapsed)
+					t.Errorf("the connection was kept for %v", elapsed)
 				}
 			})
 		})
@@ -155,7 +155,7 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 		time.Sleep(2 * DefaultTimeouts.Write)
 		synctest.Wait()
 		if took < DefaultTimeouts.Write-time.Second || took > DefaultTimeouts.Write+time.Second {
-			t.Errorf("a client that does not read was written to for %v", took)
+			t.Errorf("the server wrote for %v to a client that does not read", took)
 		}
 	})
 }
@@ -170,10 +170,10 @@ func TestURLsAndHeadersAreLimited(t *testing.T) {
 		head   string
 		status int
 		detail string
-		reason string // counted as
+		reason string // the reason label of the refusal; "": not counted
 	}{
-		"as usual":                  {"GET /a HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
-		"200 players of a board":    {"GET /?players=" + strings.Repeat("p_1234567890123456789012345678901234567890123456789012345678901.", 200) + " HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
+		"a normal request":          {"GET /a HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
+		"a query with 200 players":  {"GET /?players=" + strings.Repeat("p_1234567890123456789012345678901234567890123456789012345678901.", 200) + " HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
 		"a long URL":                {"GET /" + strings.Repeat("a", maxURLBytes) + " HTTP/1.1\r\nHost: q\r\n\r\n", 414, "ask for less", "url"},
 		"many headers":              {"GET / HTTP/1.1\r\nHost: q\r\n" + many.String() + "X-More: a\r\n\r\n", 431, "send fewer", "headers"},
 		"the same header too often": {"GET / HTTP/1.1\r\nHost: q\r\n" + strings.Repeat("X-A: a\r\n", maxHeaders+1) + "\r\n", 431, "send fewer", "headers"},
@@ -230,13 +230,13 @@ func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
 				}
 			}
 			if !strings.Contains(want, fmt.Sprintf("reason=%q} %v\n", reason, m.GetCounter().GetValue())) {
-				t.Errorf("%s: %v were counted", reason, m.GetCounter().GetValue())
+				t.Errorf("refusals for %s: %v are counted", reason, m.GetCounter().GetValue())
 			}
 			want = ""
 		}
 	}
 	if want != "" {
-		t.Errorf("it is not counted: %s", want)
+		t.Errorf("the refusal is not counted: %s", want)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 			_ = c.Close()
 			for name, want := range map[string]string{
 				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
-				"Strict-Transport-Security": "", // there is no TLS
+				"Strict-Transport-Security": "", // sent only over TLS
 			} {
 				if got := answer.Header.Get(name); got != want {
 					t.Errorf("%s: %q, want %q", name, got, want)
@@ -275,8 +275,8 @@ func TestStrictTransportSecurityIsSentOnlyOverTLS(t *testing.T) {
 		tls    *tls.ConnectionState
 		want   string
 	}{
-		"our own TLS": {nil, "", &tls.ConnectionState{}, hstsOneYear}, "none": {nil, "", nil, ""}, "a stranger's word": {nil, "https", nil, ""},
-		"a proxy's": {believed, "https", nil, hstsOneYear}, "a proxy without": {believed, "http", nil, ""},
+		"TLS of the server": {nil, "", &tls.ConnectionState{}, hstsOneYear}, "no TLS": {nil, "", nil, ""}, "an untrusted header": {nil, "https", nil, ""},
+		"TLS of a trusted proxy": {believed, "https", nil, hstsOneYear}, "a trusted proxy without TLS": {believed, "http", nil, ""},
 	} {
 		s := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), IsTLS: tt.secure})
 		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
@@ -322,6 +322,6 @@ laststand_http_connection_errors_total{kind="tls_handshake",listener="players"} 
 	}
 	log := text.String()
 	if strings.Contains(log, "s3cret") || strings.Count(log, "level=ERROR") != 2 || !strings.Contains(log, "httpguard_test.go") {
-		t.Errorf("it is logged as %s", log)
+		t.Errorf("the log is %s", log)
 	}
 }

@@ -34,8 +34,8 @@ type runningNode struct {
 	stop    func()
 }
 
-// start starts a node's registry with snapshots in a folder. It stops with the
-// test, or by stop.
+// start runs a node's registry with snapshots in a folder, until the test ends or stop is
+// called.
 func start(t testing.TB, l *ledger.Ledger, folder string) *runningNode {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: func() int64 { return now }})
@@ -60,8 +60,8 @@ func start(t testing.TB, l *ledger.Ledger, folder string) *runningNode {
 	return r
 }
 
-// value returns the sum of a metric's samples with these label values; -1 if there
-// is none.
+// value returns the sum of the samples of a name filter metric that have all these label
+// values; -1 if there is no such sample.
 func (r *runningNode) value(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
 	families, err := r.metrics.Gather()
@@ -106,6 +106,7 @@ func waitUntil(t testing.TB, condition string, isTrue func() bool) {
 	}
 }
 
+// awaitView waits until the node has loaded its view of the names.
 func (r *runningNode) awaitView(t testing.TB) {
 	t.Helper()
 	waitUntil(t, "the view is loaded", func() bool { return r.value(t, "names") >= 0 })
@@ -125,7 +126,7 @@ func BenchmarkClaims(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					i := n.Add(1)
-					q := identity.GuestRequest{Game: demo, Device: fmt.Sprintf("%s-%d", secret, i), Nickname: "N" + strconv.FormatInt(i*7919, 10)} // digits, of which none look alike
+					q := identity.GuestRequest{Game: demo, Device: fmt.Sprintf("%s-%d", secret, i), Nickname: "N" + strconv.FormatInt(i*7919, 10)} // names of N and digits have different skeletons
 					if _, err := r.Guest(b.Context(), q); err != nil {
 						refused.Add(1)
 						b.Log(err)
@@ -142,7 +143,8 @@ func BenchmarkClaims(b *testing.B) {
 	}
 }
 
-// checkFalsePositives looks up free names, and reports the rates.
+// checkFalsePositives looks up free names. It compares the rate of false positives with
+// Bloom's formula, and reports both.
 func (r *runningNode) checkFalsePositives(b *testing.B) {
 	const looks = 200_000
 	before := r.value(b, "lookups_total", "false_positive")
@@ -223,7 +225,7 @@ func BenchmarkPoll(b *testing.B) {
 			insertPlayers(b, at, *benchNames)
 			since := time.Now().Add(-time.Second).UnixMilli()
 			for b.Loop() {
-				if err := l.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("a name") }); err != nil {
+				if err := l.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("NamesBetween returned a name") }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -231,8 +233,7 @@ func BenchmarkPoll(b *testing.B) {
 	}
 }
 
-// databases are the kinds of databases by name. The benchmark that uses one
-// creates it.
+// databases returns functions that create a database, by the kind of the database.
 func databases(b *testing.B) map[string]func(testing.TB) testenv.SQL {
 	b.Helper()
 	return map[string]func(testing.TB) testenv.SQL{

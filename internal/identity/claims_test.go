@@ -24,10 +24,10 @@ import (
 	"laststand/internal/testenv"
 )
 
-// spellings are ways to write one name.
+// spellings are names with the same skeleton.
 var spellings = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
 
-// testSite is a node behind its HTTP handler.
+// testSite is a node with the HTTP handler that serves its names.
 type testSite struct {
 	http.Handler
 	*identity.Registry
@@ -86,7 +86,8 @@ func (s testSite) call(t *testing.T, from, method, path, token, body string) (a 
 	return a
 }
 
-// claim claims a name for new guests and for players of an operator in turns.
+// claim claims a name: for even i as a new guest, for odd i by renaming a player of an
+// operator.
 func (s testSite) claim(t *testing.T, i int, name string) response {
 	from := fmt.Sprint("192.0.2.", i)
 	if i%2 == 0 {
@@ -126,7 +127,7 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 	}
 	for _, name := range suggested {
 		if taken, err := nodes[0].ledger.NicknameTaken(t.Context(), demo, skeletonFor(t, name)); err != nil || taken {
-			t.Errorf("%q is offered: taken %v, %v", name, taken, err)
+			t.Errorf("%q is suggested: taken %v, %v", name, taken, err)
 		}
 	}
 	names := slices.Sorted(slices.Values(suggested))
@@ -141,7 +142,7 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 			}
 		}
 	}
-	// A refused requester takes a suggestion, at another node. If a suggestion
+	// A refused requester claims a suggestion at another node. If a suggestion
 	// could not be reserved, another requester may have taken it.
 	for i, answer := range answers[:20] {
 		if answer.status != http.StatusConflict {
@@ -153,7 +154,7 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 			continue
 		}
 		if got.status/100 != 2 || got.Nickname != answer.Suggestions[i%3] {
-			t.Errorf("%d takes %q: %+v", i, answer.Suggestions[i%3], got)
+			t.Errorf("requester %d claims the suggestion %q: %+v", i, answer.Suggestions[i%3], got)
 		}
 	}
 }

@@ -21,10 +21,10 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 		from, to string
 		want     error
 	}{
-		"an old one too short": {device[:21], device + "2", ErrBadDevice},
-		"a new one too short":  {device, device[:21], ErrBadDevice},
-		"the same":             {device, device, ErrBadDevice},
-		"another's":            {device + "9", device + "2", ErrWrongDevice},
+		"the old secret is too short":         {device[:21], device + "2", ErrBadDevice},
+		"the new secret is too short":         {device, device[:21], ErrBadDevice},
+		"the new secret equals the old one":   {device, device, ErrBadDevice},
+		"the old secret is of another device": {device + "9", device + "2", ErrWrongDevice},
 	} {
 		if err := r.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, test.from, test.to}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", name, err)
@@ -42,8 +42,9 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 	}
 }
 
-// A token is requested during a revocation of the player's tokens, after the
-// device was found. Its time is not after the revocation.
+// A player's tokens are revoked while the device requests a token, after its player was found.
+// A token of the old player would not be issued after the revocation, so the device gets a new
+// player.
 func TestGuestFoundDuringARevocationGetsNoOldToken(t *testing.T) {
 	t.Parallel()
 	s := newStore()

@@ -20,13 +20,13 @@ const (
 	game   = "demo"
 	other  = "com.example.quiz"
 	device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
-	start  = int64(1795212345678)
+	start  = int64(1795212345678) // time of the clocks of tests, in epoch ms
 )
 
-var errStore = errors.New("the store is out of reach")
+var errStore = errors.New("the store is unreachable")
 
-// fakeStore is a ledger in memory. Tests can claim its nicknames without the
-// registry under test.
+// fakeStore is a ledger in memory. Tests can also claim nicknames in it directly, as another
+// node does.
 type fakeStore struct {
 	mu             sync.Mutex
 	keys           map[string][]Key
@@ -149,7 +149,7 @@ func (s *fakeStore) revoke(b Revocation) {
 	s.revocations = append(slices.DeleteFunc(s.revocations, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
 }
 
-// link assigns a subject to a player; with "" it removes the link.
+// link assigns a subject to a player. With "" the subject counts as erased.
 func (s *fakeStore) link(subject, player string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -336,7 +336,7 @@ func (s *fakeStore) CountNames(_ context.Context, game string) (n int64, err err
 	return n, nil
 }
 
-// Clock follows the test's time, with an offset.
+// Clock returns the time of the test plus clockOffset.
 func (s *fakeStore) Clock(context.Context) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -367,7 +367,7 @@ func (s *fakeStore) claim(t *testing.T, request string) {
 	s.namedAt[[2]string{game, n.Skeleton}] = s.clock()
 }
 
-// openTestTokens opens the tokens of both games on a store, at start.
+// openTestTokens opens the tokens of both games on a store. Their clock always reads start.
 func openTestTokens(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
 	t.Helper()
 	tokens, err := OpenTokens(t.Context(), TokensConfig{
@@ -404,7 +404,7 @@ func newTestConfig(s *fakeStore, tokens *Tokens) Config {
 	}
 }
 
-// readNames makes the first reads of Run once.
+// readNames loads snapshots, reads new names and builds views once, as Run does at its start.
 func readNames(t testing.TB, r *Registry) {
 	t.Helper()
 	replicator := r.replicator

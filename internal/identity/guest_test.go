@@ -35,7 +35,7 @@ func TestADeviceAlwaysGetsTheSamePlayer(t *testing.T) {
 	}
 	c, err := r.Verify(t.Context(), first.Token)
 	if err != nil || c.Subject != first.Player.ID || c.Game != game || c.Role != RolePlayer {
-		t.Errorf("token says %+v, %v", c, err)
+		t.Errorf("the claims of the token are %+v, %v", c, err)
 	}
 }
 
@@ -54,15 +54,15 @@ func TestOnlyUnknownDevicesNeedAdmission(t *testing.T) {
 	before := len(s.players)
 	for _, request := range []string{"", "Ada"} {
 		if _, err := call(device, request, full); !errors.Is(err, full) || len(s.players) != before {
-			t.Errorf("as %q: %v, and %d players more", request, err, len(s.players)-before)
+			t.Errorf("refused as %q: %v, and %d new players", request, err, len(s.players)-before)
 		}
 	}
 	if _, err := call(device, "\x00", full); !errors.Is(err, nickname.ErrInvalid) || admissions != 2 {
-		t.Errorf("no name: %v, asked %d times", err, admissions)
+		t.Errorf("with an invalid name: %v, %d calls of Admit, want 2", err, admissions)
 	}
 	for range 2 {
 		if _, err := call(device, "Ada", nil); err != nil || admissions != 3 {
-			t.Errorf("admitted: %v, asked %d times, want 3", err, admissions)
+			t.Errorf("admitted: %v, %d calls of Admit, want 3", err, admissions)
 		}
 	}
 	if g, err := call(device, "", full); err != nil || g.New {
@@ -103,7 +103,7 @@ func TestInvalidGuestRequestsAreRefused(t *testing.T) {
 		want error
 	}{
 		{"unknown game", GuestRequest{Game: "nowhere", Device: device}, ErrNoGame},
-		{"the server's place", GuestRequest{Game: "", Device: device}, ErrNoGame},
+		{"empty game", GuestRequest{Game: "", Device: device}, ErrNoGame},
 		{"no device", GuestRequest{Game: game}, ErrBadDevice},
 		{"short device", GuestRequest{Game: game, Device: device[:21]}, ErrBadDevice},
 		{"long device", GuestRequest{Game: game, Device: strings.Repeat("d", 65)}, ErrBadDevice},
@@ -256,7 +256,7 @@ func TestAFalsePositiveDoesNotRefuseAFreeNickname(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.views[game].add(n) // the filter is wrong
+	r.views[game].add(n) // the filter now contains a name that the store does not have
 	if a, err := r.Available(t.Context(), game, "Ada", Requester{}); err != nil || !a.Available {
 		t.Errorf("available: %+v, %v", a, err)
 	}
@@ -307,12 +307,12 @@ func TestRenameOfTheOwnIdNeedsNoPlayerLookup(t *testing.T) {
 	}
 	s.link("op:1", "")
 	if _, err := r.Rename(t.Context(), player("op:1"), "Ida", Requester{}); !errors.Is(err, ErrErased) {
-		t.Errorf("an erased one: %v", err)
+		t.Errorf("by the account of an erased player: %v", err)
 	}
 	host := player(g.Player.ID)
 	host.Role = RoleHost
 	if _, err := r.Rename(t.Context(), host, "Ida", Requester{}); !errors.Is(err, ErrNotPlayer) {
-		t.Errorf("a host: %v", err)
+		t.Errorf("by a host: %v", err)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// newEd25519Keys are the two files of a fresh Ed25519 key.
+// newEd25519Keys returns a new Ed25519 key pair as two PEM files.
 func newEd25519Keys(t testing.TB) (public, private []byte) {
 	t.Helper()
 	pub, priv, err := ed25519.GenerateKey(rand.Reader)
@@ -49,15 +49,15 @@ func TestReadKey(t *testing.T) {
 		{"secret", "k1", HS256, secret, ""},
 		{"secret of a file with a newline", "k1", HS256, secret + "\n", ""},
 		{"PEM as a secret", "k1", HS256, "-----BEGIN PUBLIC KEY-----\n" + secret + "\n-----END PUBLIC KEY-----\n", "a key pair or certificate cannot be the secret"},
-		{"PEM as a secret, behind a space", "k1", HS256, "\n -----BEGIN" + secret, "a key pair or certificate cannot be the secret"},
-		{"PEM as a secret, behind a byte order mark", "k1", HS256, "\xef\xbb\xbf" + string(public), "a key pair or certificate cannot be the secret"},
-		{"PEM as a secret, behind a comment", "k1", HS256, "Bag Attributes\n" + string(public), "a key pair or certificate cannot be the secret"},
+		{"PEM as a secret, after a space", "k1", HS256, "\n -----BEGIN" + secret, "a key pair or certificate cannot be the secret"},
+		{"PEM as a secret, after a byte order mark", "k1", HS256, "\xef\xbb\xbf" + string(public), "a key pair or certificate cannot be the secret"},
+		{"PEM as a secret, after a comment", "k1", HS256, "Bag Attributes\n" + string(public), "a key pair or certificate cannot be the secret"},
 		{"public key as DER", "k1", HS256, string(derOf(public)), "a key pair or certificate cannot be the secret"},
 		{"public key as base64", "k1", HS256, base64.StdEncoding.EncodeToString(derOf(public)) + "\n", "a key pair or certificate cannot be the secret"},
 		{"OpenSSH public key", "k1", HS256, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + secret, "a key pair or certificate cannot be the secret"},
 		{"secret in base64", "k1", HS256, base64.StdEncoding.EncodeToString([]byte(secret)), ""},
 		{"short secret", "k1", HS256, secret[1:], "31 bytes"},
-		{"short but for the newline", "k1", HS256, secret[1:] + "\n", "31 bytes"},
+		{"secret that is too short without its newline", "k1", HS256, secret[1:] + "\n", "31 bytes"},
 		{"public key", "k1", EdDSA, string(public), ""},
 		{"private key", "k1", EdDSA, string(private), ""},
 		{"no PEM", "k1", EdDSA, secret, "not one PEM block"},
@@ -78,7 +78,7 @@ func TestReadKey(t *testing.T) {
 				t.Errorf("ReadKey: %v, want %q", err, tt.want)
 			}
 			if err != nil && strings.Contains(err.Error(), secret[:20]) {
-				t.Errorf("the error holds the secret: %v", err)
+				t.Errorf("the error shows the secret: %v", err)
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestOpenTokensRefusesInvalidKeys(t *testing.T) {
 	}{
 		{"a key twice", newStore(), map[string][]Key{game: {k, k}}, "twice"},
 		{"a short key", newStore(), map[string][]Key{game: {{ID: "k1", Alg: HS256, Secret: []byte("short")}}}, "5 bytes"},
-		{"a store out of reach", down, nil, errStore.Error()},
+		{"an unreachable store", down, nil, errStore.Error()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestTheServersKeyCannotBeConfigured(t *testing.T) {
 	}
 }
 
-// derOf is the DER in a PEM block.
+// derOf returns the DER bytes of a PEM block.
 func derOf(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	return block.Bytes

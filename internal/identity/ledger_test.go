@@ -17,16 +17,16 @@ import (
 const (
 	demo   = "demo"
 	secret = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
-	now    = int64(1795212345678)
+	now    = int64(1795212345678) // time of the clocks of tests, in epoch ms
 )
 
-// newNode starts a node's registry on the ledger.
+// newNode opens the registry of a node on a ledger.
 func newNode(t testing.TB, l *ledger.Ledger) *identity.Registry {
 	t.Helper()
 	return newMeasuredNode(t, l, nil)
 }
 
-// newMeasuredNode is a node with metrics.
+// newMeasuredNode opens the registry of a node on a ledger and registers its metrics.
 func newMeasuredNode(t testing.TB, l *ledger.Ledger, metrics prometheus.Registerer) *identity.Registry {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
@@ -83,7 +83,7 @@ func TestTwoNodesShareOneLedger(t *testing.T) {
 		_, err = a.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret + "2", Nickname: "grace"})
 		taken, ok := errors.AsType[*identity.TakenError](err)
 		if !ok || len(taken.Suggestions) != 3 {
-			t.Errorf("a nickname that the other node gave out: %v", err)
+			t.Errorf("a nickname that was claimed at the other node: %v", err)
 		}
 		later := newNode(t, l)
 		if got, err := later.Available(t.Context(), demo, "Grace", identity.Requester{}); err != nil || got.Available {
@@ -120,7 +120,7 @@ func TestOnlyOneOfManyGuestsGetsANickname(t *testing.T) {
 			}
 		}
 		if winners != 1 {
-			t.Errorf("%d guests hold one nickname", winners)
+			t.Errorf("%d guests have the nickname, want 1", winners)
 		}
 	})
 }
@@ -192,7 +192,7 @@ func TestNodesReadEachOthersNames(t *testing.T) {
 			t.Errorf("the former name: %+v, %v", got, err)
 		}
 		if mistaken, taken := later.value(t, "lookups_total", "false_positive"), later.value(t, "lookups_total", "taken"); mistaken != 1 || taken != 0 {
-			t.Errorf("%v mistaken, %v taken", mistaken, taken)
+			t.Errorf("%v false positives, %v taken", mistaken, taken)
 		}
 	})
 }

@@ -9,11 +9,11 @@ import (
 	"laststand/internal/nickname"
 )
 
-const smallFilterNames = 64 // names of a first filter in these tests
+const smallFilterNames = 64 // capacity of the first filter in these tests
 
 func useSmallFilter(c *Config) { c.initialFilterNames = smallFilterNames }
 
-// claimMany claims names with numbers in a range.
+// claimMany claims the names Name<from> to Name<to-1>.
 func (s *fakeStore) claimMany(t *testing.T, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
@@ -21,6 +21,7 @@ func (s *fakeStore) claimMany(t *testing.T, from, to int) {
 	}
 }
 
+// expectNames checks that the view knows the names Name<from> to Name<to-1>.
 func (r *replication) expectNames(from, to int) {
 	r.t.Helper()
 	for i := from; i < to; i++ {
@@ -40,7 +41,7 @@ func TestALargerViewIsBuiltWhileTheFormerOneIsUsed(t *testing.T) {
 		s.claimMany(t, smallFilterNames/2, smallFilterNames+smallFilterNames/8)
 		arrived := 0
 		s.mu.Lock()
-		s.onSkeletonRead = func(i int) { // names come while all are read
+		s.onSkeletonRead = func(i int) { // names are claimed while the build reads all names
 			if i >= smallFilterNames/4 {
 				return
 			}
@@ -61,7 +62,7 @@ func TestALargerViewIsBuiltWhileTheFormerOneIsUsed(t *testing.T) {
 			t.Errorf("sized for %d names, want %d", got.Cap(), 2*smallFilterNames)
 		}
 		if r.rebuildCount(causeFull) != 1 || arrived != smallFilterNames/4 {
-			t.Errorf("built %v times for being full, %d names meanwhile", r.rebuildCount(causeFull), arrived)
+			t.Errorf("built %v times because it was full, %d names claimed during the build", r.rebuildCount(causeFull), arrived)
 		}
 		r.expectNames(0, smallFilterNames+smallFilterNames/8)
 		for i := range arrived {
@@ -70,8 +71,9 @@ func TestALargerViewIsBuiltWhileTheFormerOneIsUsed(t *testing.T) {
 	})
 }
 
-// A player is renamed while the view reads all names, from a name not read yet to
-// one before the cursor. The new view finds the new name among the recent names.
+// A name is committed during the build, for example by a rename, after the build has read the
+// page that it belongs to.
+// The new view has the name, because it also reads the recent names.
 func TestNamesRenamedDuringABuildAreInTheNewView(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		s.claimMany(t, 0, smallFilterNames/2)
@@ -79,7 +81,7 @@ func TestNamesRenamedDuringABuildAreInTheNewView(t *testing.T) {
 		defer end()
 		s.claim(t, "Moved")
 		s.mu.Lock()
-		s.uncommitted["moved"] = true // by the time that its page is read
+		s.uncommitted["moved"] = true // until the build has read its page
 		s.onSkeletonRead = func(i int) {
 			if i == 0 {
 				r.replicator.notifyBuilder()
@@ -122,7 +124,7 @@ func TestAFailedBuildIsRetried(t *testing.T) {
 		s.mu.Unlock()
 		advance(buildRetryDelay + readInterval)
 		if r.rebuildCount(causeFull) != 1 || r.views[game].active.Load() == former {
-			t.Error("no new view once names can be read")
+			t.Error("no new view was built after names could be read again")
 		}
 		r.expectNames(0, smallFilterNames/2)
 	})
@@ -163,7 +165,7 @@ func TestTooManyStaleNamesCauseARebuild(t *testing.T) {
 	}
 	for i := minStaleNames + 10; i < names; i++ {
 		if !view.mayExist(must(nickname.Parse(fmt.Sprint("Name", i)))(t)) {
-			t.Errorf("name %d is lost", i)
+			t.Errorf("the view does not know name %d", i)
 		}
 	}
 }
@@ -191,7 +193,7 @@ func TestLookupsAreCountedByResult(t *testing.T) {
 			t.Error("a guest got a taken name")
 		}
 		view.add(must(nickname.Parse("Wrong"))(t))
-		must(r.Available(t.Context(), game, "Wrong", Requester{}))(t) // mistaken
+		must(r.Available(t.Context(), game, "Wrong", Requester{}))(t) // false positive
 		s.claim(t, "Taken")
 		advance(time.Second)
 		must(r.Available(t.Context(), game, "Taken", Requester{}))(t) // taken, and three suggestions

@@ -9,9 +9,9 @@ import (
 	"laststand/internal/nickname"
 )
 
-// A hundred thousand free names are claimed, while the view grows from a sixth of
-// that size. None is refused. The number of false positives, which ask the store,
-// is as the theory predicts.
+// A hundred thousand free names are claimed, while the view grows from a sixth of that size.
+// No claim is refused. The number of false positives, each of which costs a query of the
+// store, agrees with Bloom's formula.
 func TestFalsePositivesMatchTheory(t *testing.T) {
 	t.Parallel()
 	const claims, initialNames = 100_000, 1 << 14

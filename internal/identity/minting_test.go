@@ -39,12 +39,12 @@ func mint(key ed25519.PrivateKey, kid, game, sub string, now time.Time) (string,
 const (
 	sharedSecret = "0123456789abcdef0123456789abcdef"
 
-	// recorded is the token that the JavaScript of docs/integrate/tokens.md minted with Node
+	// recordedToken is the token that the JavaScript of docs/integrate/tokens.md minted with Node
 	// 20, for key k1 with the secret sharedSecret, game demo and user:4711, at the time now.
 	recordedToken = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
 )
 
-// example is the block of a language in docs/integrate/tokens.md.
+// example returns the code block of a language in docs/integrate/tokens.md.
 func example(t *testing.T, language string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/integrate/tokens.md")
@@ -98,7 +98,7 @@ func TestGoExampleMintsAValidToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(string(here), "\n"+example(t, "go")) {
-		t.Error("docs/integrate/tokens.md has another example in Go than is tried here")
+		t.Error("the Go example in docs/integrate/tokens.md differs from the function mint in this file")
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -124,7 +124,7 @@ func TestJavaScriptExampleMintsAValidToken(t *testing.T) {
 	checkAccepted(t, tokens, recordedToken)
 	node, err := exec.LookPath("node")
 	if err != nil {
-		t.Log("there is no Node here: only the recorded token was tried")
+		t.Log("Node is not installed: only the recorded token was checked")
 		return
 	}
 	script := filepath.Join(t.TempDir(), "mint.mjs")

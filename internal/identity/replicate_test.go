@@ -12,24 +12,23 @@ import (
 	"laststand/internal/nickname"
 )
 
-// replication is a registry in virtual time. Tests also claim names directly in
-// its store.
+// replication is a running registry in virtual time.
 type replication struct {
 	*Registry
 	t *testing.T
 }
 
-// withFakeTime runs a test in virtual time. The store is idle at first.
+// withFakeTime runs a test in virtual time with an empty store.
 func withFakeTime(t *testing.T, test func(t *testing.T, s *fakeStore)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Hour) // so that an instant may be before the first
+		time.Sleep(time.Hour) // so that tests can claim names at an earlier time
 		test(t, newStore())
 	})
 }
 
-// startRegistry starts a registry on the store; end ends it and waits for it.
+// startRegistry runs a registry on the store; end stops it and waits for it.
 func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (r *replication, end func()) {
 	t.Helper()
 	c := newTestConfig(s, openTestTokens(t, s, nil))
@@ -50,11 +49,12 @@ func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (r *replic
 	}
 }
 
-// mayExist reports whether a name may be in the view, also if none is loaded yet.
+// mayExist reports whether a name may be in the view. It returns true while no view is loaded.
 func (r *replication) mayExist(request string) bool {
 	return r.views[game].mayExist(must(nickname.Parse(request))(r.t))
 }
 
+// expect checks whether the view knows a name.
 func (r *replication) expect(request string, known bool) {
 	r.t.Helper()
 	if got := r.mayExist(request); got != known {
@@ -62,6 +62,7 @@ func (r *replication) expect(request string, known bool) {
 	}
 }
 
+// must returns a function that fails the test if err is not nil, and else returns value.
 func must[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -72,7 +73,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 	}
 }
 
-// claimAt stores a name with an instant that long ago, committed now.
+// claimAt stores a name that is committed only now, although it was claimed earlier, by ago.
 func (s *fakeStore) claimAt(t *testing.T, request string, ago time.Duration) {
 	t.Helper()
 	s.claim(t, request)
@@ -119,8 +120,8 @@ func TestLookupsAskTheLedgerUntilNamesAreRead(t *testing.T) {
 	})
 }
 
-// While the ledger is unreachable, a name is claimed elsewhere. The view knows it
-// soon after.
+// A name is claimed at another node while this node cannot reach the ledger. The view knows
+// the name after the first read that succeeds.
 func TestNamesClaimedDuringAnOutageAreReadAfterwards(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		r, end := s.startRegistry(t, nil)
@@ -142,10 +143,10 @@ func TestNamesClaimedDuringAnOutageAreReadAfterwards(t *testing.T) {
 	})
 }
 
-// Names commit in an order other than that of their instants. A reader finds an
-// older name though it has read later ones. It finds it at once if the commit took
-// up to 1 s, and within 20 s if it took up to a minute. Other reads go back by 1 s
-// only.
+// Names may commit in another order than that in which they were claimed. A reader finds an
+// older name although it has read later ones. It finds the name at its next read if the commit
+// took up to 1 s, and within 20 s if the commit took up to a minute. All but the complete reads
+// go back by 1 s only.
 func TestNamesCommittedOutOfOrderAreRead(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		r, end := s.startRegistry(t, nil)
@@ -170,13 +171,13 @@ func TestNamesCommittedOutOfOrderAreRead(t *testing.T) {
 			}
 		}
 		if fullReads > 3 {
-			t.Errorf("%d of %d readings went back a minute", fullReads, len(s.readsFrom))
+			t.Errorf("%d of %d reads went back a minute", fullReads, len(s.readsFrom))
 		}
 	})
 }
 
-// A slow name is found at any time of the complete reads: each goes back a minute
-// before the previous one.
+// A name whose commit took a minute is found, whenever it commits between two complete reads:
+// each goes back to a minute before the previous one.
 func TestNamesCommittedAMinuteLateAreRead(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, s *fakeStore) {
 		r, end := s.startRegistry(t, nil)
@@ -193,8 +194,7 @@ func TestNamesCommittedAMinuteLateAreRead(t *testing.T) {
 	})
 }
 
-// Only the ledger's clock counts, whatever its offset from a node's. If it is set
-// back, new claims are known within 20 s.
+// Nodes use only the ledger's clock, which may differ from theirs by any offset.
 func TestOnlyTheLedgersClockIsUsed(t *testing.T) {
 	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		t.Run(off.String(), func(t *testing.T) {
@@ -210,6 +210,7 @@ func TestOnlyTheLedgersClockIsUsed(t *testing.T) {
 	}
 }
 
+// If the ledger's clock is set back, new claims are known within 20 s.
 func TestNamesAreReadAfterTheLedgersClockIsSetBack(t *testing.T) {
 	for _, back := range []time.Duration{5 * time.Second, 50 * time.Second, time.Hour} {
 		t.Run(back.String(), func(t *testing.T) {
@@ -236,7 +237,7 @@ func TestNamesAreReadAfterTheLedgersClockIsSetBack(t *testing.T) {
 				advance(time.Second)
 				r.expect("Soon too", true)
 				if got := r.rebuildCount(causeClockSetBack); got != 0 && back <= fullReadOverlap || got != 1 && back > fullReadOverlap {
-					t.Errorf("built anew %v times", got)
+					t.Errorf("the view was rebuilt %v times", got)
 				}
 			})
 		})
@@ -257,7 +258,7 @@ func TestNamesAreReadAfterTheLedgersClockIsSetForward(t *testing.T) {
 			r.expect(fmt.Sprint("Ada", i), true)
 		}
 		if got := r.rebuildCount(causeClockSetBack); got != 0 {
-			t.Errorf("built anew %v times", got)
+			t.Errorf("the view was rebuilt %v times", got)
 		}
 	})
 }
@@ -284,13 +285,13 @@ func TestRenamesAtAnotherNodeAreRead(t *testing.T) {
 		if got := must(b.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
 			t.Error("the former name is not free")
 		}
-		if got := a.views[game].staleNames.Load(); got != 2 { // the generated one too
+		if got := a.views[game].staleNames.Load(); got != 2 { // Ada, and the generated name before it
 			t.Errorf("%d stale names at the node of the renames", got)
 		}
 	})
 }
 
-// freeName frees a name.
+// freeName deletes a name, as a rename at another node does with the former name.
 func (s *fakeStore) freeName(t *testing.T, request string) {
 	t.Helper()
 	s.mu.Lock()

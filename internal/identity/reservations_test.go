@@ -59,7 +59,7 @@ func (s *fakeReservations) ReservedFor(_ context.Context, _, skeleton string) (s
 	return "", nil
 }
 
-// newReservingRegistry returns a registry with words and reservations.
+// newReservingRegistry returns a registry with refused words and a store of reservations.
 func newReservingRegistry(t testing.TB, s *fakeStore) (*Registry, *fakeReservations) {
 	t.Helper()
 	r, reservations := newTestRegistry(t, s), &fakeReservations{reserved: map[string]fakeReservation{}}
@@ -170,10 +170,10 @@ func TestRequestersGetDifferentSuggestions(t *testing.T) {
 	all.Wait()
 	names := slices.Sorted(slices.Values(slices.Concat(got...)))
 	if len(slices.Compact(names)) != 300 {
-		t.Errorf("some were suggested twice: %v", got)
+		t.Errorf("some names were suggested twice: %v", got)
 	}
 	if a, err := r.Available(t.Context(), game, got[99][0], Requester{Address: "192.0.2.1"}); err != nil || !a.Available {
-		t.Errorf("one of the address asks for what it was offered: %+v, %v", a, err)
+		t.Errorf("a requester of the address asks for its suggestion: %+v, %v", a, err)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestSuggestionsAreNotReservedWithoutRedis(t *testing.T) {
 		t.Errorf("a claim: %q, %v", got, err)
 	}
 	if n := testutil.ToFloat64(r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
-		t.Errorf("counted %v times, want 2: an offer and a question", n)
+		t.Errorf("%v failures are counted, want 2: of a reservation and of a lookup", n)
 	}
 }
 
@@ -209,8 +209,7 @@ func TestSuggestionsUseThePlayersLanguage(t *testing.T) {
 	}
 }
 
-// Shortening a request may leave a refused word. Then the suggestions use another
-// text.
+// A shortened name may contain a refused word. Then the suggestions start with another text.
 func TestSuggestionsContainNoRefusedWords(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -226,7 +225,7 @@ func TestSuggestionsContainNoRefusedWords(t *testing.T) {
 		}
 		for _, other := range a.Suggestions {
 			if _, err := r.parseName(game, other); err != nil {
-				t.Errorf("for %q it suggests %q: %v", request, other, err)
+				t.Errorf("for %q, the suggestion %q is refused: %v", request, other, err)
 			}
 		}
 	}
@@ -237,7 +236,7 @@ func TestSuggestionsContainNoRefusedWords(t *testing.T) {
 	r.Words[game] = words
 	three, err := r.suggest(t.Context(), game, nickname.Name{Display: "Ada", Skeleton: "ada"}, Requester{})
 	if err != nil || len(three) != 3 || slices.ContainsFunc(three, func(n string) bool { return strings.Contains(strings.ToLower(n), "ad") }) {
-		t.Errorf("beside a refused request: %v, %v", three, err)
+		t.Errorf("suggestions for a refused name: %v, %v", three, err)
 	}
 }
 
@@ -255,7 +254,7 @@ func TestEachGameHasItsOwnRefusedWords(t *testing.T) {
 		t.Errorf("a claim: %v", err)
 	}
 	if _, err := r.Available(t.Context(), game, "管理员", Requester{}); !errors.Is(err, nickname.ErrInvalid) {
-		t.Errorf("a question: %v", err)
+		t.Errorf("a lookup: %v", err)
 	}
 	q.Game = other // which has no words
 	if g, err := r.Guest(t.Context(), q); err != nil || g.Player.Nickname != "4dm1n" {

@@ -33,17 +33,17 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		"ban that has ended":                     {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start}, player("p_1"), nil},
 		"banned in another game":                 {Revocation{Game: other, Kind: KindBan, ID: "p_1"}, player("p_1"), nil},
 		"another is banned":                      {Revocation{Kind: KindBan, ID: "p_2"}, player("p_1"), nil},
-		"account of the banned":                  {Revocation{Kind: KindBan, ID: "p_1"}, player("account"), ErrBanned},
-		"banned by the account":                  {Revocation{Kind: KindBan, ID: "account"}, player("account"), ErrBanned},
+		"the account of a banned player":         {Revocation{Kind: KindBan, ID: "p_1"}, player("account"), ErrBanned},
+		"banned by the account's id":             {Revocation{Kind: KindBan, ID: "account"}, player("account"), ErrBanned},
 		"host":                                   {Revocation{Kind: KindBan, ID: "h_1"}, host, ErrBanned},
 		"a service is not banned":                {Revocation{Kind: KindBan, ID: "s_1"}, service, nil},
 		"revoked by its id":                      {Revocation{Kind: KindToken, ID: "t1"}, player("p_1"), ErrTokenRevoked},
 		"another token revoked":                  {Revocation{Kind: KindToken, ID: "t2"}, player("p_1"), nil},
-		"an id of no token":                      {Revocation{Kind: KindToken, ID: "p_1"}, player("p_1"), nil},
-		"revoked with all before":                {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("p_1"), ErrTokenRevoked},
-		"issued since":                           {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued}, player("p_1"), nil},
+		"a player's id as a token id":            {Revocation{Kind: KindToken, ID: "p_1"}, player("p_1"), nil},
+		"revoked with all earlier tokens":        {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("p_1"), ErrTokenRevoked},
+		"issued after the revocation":            {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued}, player("p_1"), nil},
 		"revoked, of the account":                {Revocation{Kind: KindSubject, ID: "p_1", IssuedBefore: issued + 1000}, player("account"), ErrTokenRevoked},
-		"revoked of a service":                   {Revocation{Kind: KindSubject, ID: "s_1", IssuedBefore: issued + 1000}, service, ErrTokenRevoked},
+		"a service's tokens revoked":             {Revocation{Kind: KindSubject, ID: "s_1", IssuedBefore: issued + 1000}, service, ErrTokenRevoked},
 		"erased":                                 {Revocation{Kind: KindErased, ID: "p_1"}, player("p_1"), ErrErased},
 		"erased, of the account":                 {Revocation{Kind: KindErased, ID: "p_1"}, player("account"), ErrErased},
 		"a host of an erased id":                 {Revocation{Kind: KindErased, ID: "h_1"}, host, ErrErased},
@@ -72,12 +72,12 @@ func TestRevocationsAreEnforced(t *testing.T) {
 			t.Errorf("%s: a session: %v, want %v", name, still, tt.want)
 		}
 		if errors.Is(got, ErrBanned) && (errors.Is(got, ErrToken) || !strings.Contains(got.Error(), "the reason")) {
-			t.Errorf("%s: says %v", name, got)
+			t.Errorf("%s: the error is %v, want one with the reason", name, got)
 		}
 	}
 }
 
-// checkClaims does what the server does with a token of a request.
+// checkClaims checks the claims of a token as the server does for each request.
 func checkClaims(t *testing.T, r *Registry, c Claims) error {
 	t.Helper()
 	if err := r.Revocations.checkToken(c); err != nil {
@@ -138,7 +138,7 @@ func refresh(t *testing.T, r *Registry) {
 	}
 }
 
-// A retired key ends the sessions that began with it.
+// A retired key ends the sessions that began with one of its tokens.
 func TestCheckActiveChecksTheKey(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -183,14 +183,14 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 		s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
 		advance(revocationsReadInterval - time.Millisecond)
 		if banned("p_1") {
-			t.Error("it is known before it was read")
+			t.Error("a revocation applies before it was read")
 		}
 		advance(time.Millisecond)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
 		r.Revocations.Wake()
 		synctest.Wait()
 		if !banned("p_1") || !banned("p_2") {
-			t.Error("a second later, and woken, the view does not know the revocations")
+			t.Error("revocations do not apply a second later or after Wake")
 		}
 		if len(notified) != 2 || len(notified[0]) != 1 || notified[1][0].ID != "p_2" {
 			t.Errorf("notified of %+v", notified)
@@ -199,7 +199,7 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
 		advance(3 * revocationsReadInterval)
 		if !banned("p_1") || banned("p_3") || testutil.ToFloat64(r.Revocations.metrics.failures) != 3 {
-			t.Error("while the store is unreachable the revocations change")
+			t.Error("the revocations changed while the store was unreachable")
 		}
 		s.setDown(false)
 		s.revoke(Revocation{Kind: KindBan, ID: "p_1", EndsAt: 1}) // lifted
@@ -211,12 +211,12 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 			t.Errorf("%v bans are shown", n)
 		}
 		s.mu.Lock()
-		s.revocations, s.revision = nil, 0 // another store
+		s.revocations, s.revision = nil, 0 // the store is replaced by an empty one
 		s.mu.Unlock()
 		s.revoke(Revocation{Kind: KindBan, ID: "p_4"})
 		advance(revocationsReadInterval)
 		if banned("p_2") || !banned("p_4") {
-			t.Error("the revocations are those of the former store")
+			t.Error("the revocations of the former store still apply")
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -232,17 +232,17 @@ func TestValidateRefusesInvalidRevocations(t *testing.T) {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Revocation){
-		"no kind":                func(b *Revocation) { b.Kind = "" },
-		"not an operator's kind": func(b *Revocation) { b.Kind = KindErased },
-		"no id":                  func(b *Revocation) { b.ID = "" },
-		"bad id":                 func(b *Revocation) { b.ID = "a b" },
-		"no player's id":         func(b *Revocation) { b.ID = reservedID },
-		"no reason":              func(b *Revocation) { b.Reason = "" },
-		"long reason":            func(b *Revocation) { b.Reason = strings.Repeat("x", MaxReasonBytes+1) },
-		"ended":                  func(b *Revocation) { b.EndsAt = start },
-		"no instant":             func(b *Revocation) { b.EndsAt = 1 << 60 },
-		"a ban of tokens":        func(b *Revocation) { b.IssuedBefore = start },
-		"tokens to come":         func(b *Revocation) { b.Kind, b.IssuedBefore = KindSubject, start+31_000 },
+		"no kind":                     func(b *Revocation) { b.Kind = "" },
+		"not an operator's kind":      func(b *Revocation) { b.Kind = KindErased },
+		"no id":                       func(b *Revocation) { b.ID = "" },
+		"bad id":                      func(b *Revocation) { b.ID = "a b" },
+		"reserved id":                 func(b *Revocation) { b.ID = reservedID },
+		"no reason":                   func(b *Revocation) { b.Reason = "" },
+		"long reason":                 func(b *Revocation) { b.Reason = strings.Repeat("x", MaxReasonBytes+1) },
+		"ended":                       func(b *Revocation) { b.EndsAt = start },
+		"end out of range":            func(b *Revocation) { b.EndsAt = 1 << 60 },
+		"a ban with a time of issue":  func(b *Revocation) { b.IssuedBefore = start },
+		"tokens issued in the future": func(b *Revocation) { b.Kind, b.IssuedBefore = KindSubject, start+31_000 },
 	} {
 		b := good
 		change(&b)

@@ -12,11 +12,12 @@ import (
 	"laststand/internal/testenv"
 )
 
-// nodeWithRevocations returns the registry of a node with revocations; refresh reads their changes.
+// nodeWithRevocations returns the registry of a node with revocations. refresh makes the node
+// read changed revocations.
 func nodeWithRevocations(t *testing.T, l *ledger.Ledger) (r *identity.Registry, refresh func()) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	clock := func() int64 { return time.Now().UnixMilli() } // the database's too
+	clock := func() int64 { return time.Now().UnixMilli() } // the database uses the same clock
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: clock})
 	if err != nil {
 		t.Fatal(err)
@@ -45,8 +46,8 @@ func verifyAndEnsure(t *testing.T, r *identity.Registry, token string) (string, 
 	return p.ID, err
 }
 
-// guestAfterRevocation returns the guest of a device. After a revocation its token waits for
-// less than a second.
+// guestAfterRevocation returns the guest of a device. After a revocation it must retry for up to
+// a second, until a new token is issued after the revocation.
 func guestAfterRevocation(t *testing.T, r *identity.Registry, device string) identity.Guest {
 	t.Helper()
 	for {
@@ -100,7 +101,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		check("linked", account, id, nil)
 		check("the guest", guest.Token, id, nil)
 		revoke(identity.KindBan, "user:1")
-		check("banned by the account", account, "", identity.ErrBanned)
+		check("banned by the account's id", account, "", identity.ErrBanned)
 		check("banned, the guest", guest.Token, "", identity.ErrBanned)
 		if err := l.LiftRevocation(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
 			t.Fatal(err)
@@ -108,12 +109,12 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		check("after the ban was lifted", guest.Token, id, nil)
 		revoke(identity.KindSubject, id)
 		check("revoked", guest.Token, "", identity.ErrTokenRevoked)
-		check("revoked, of the account", account, "", identity.ErrTokenRevoked)
+		check("revoked, with a token of the account", account, "", identity.ErrTokenRevoked)
 		ahead, _, err := a.Mint(identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(25 * time.Second).UnixMilli()}, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		check("revoked, of a clock that is ahead", ahead, "", identity.ErrTokenRevoked)
+		check("revoked, issued by a clock that is ahead", ahead, "", identity.ErrTokenRevoked)
 		if unknown, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: secret}); err != nil || !unknown.New || unknown.Player.ID == id {
 			t.Errorf("the device of a revoked player: %+v, %v", unknown, err)
 		}
@@ -143,7 +144,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			refresh()
 		}
 		if newGuest, err := b.Guest(t.Context(), identity.GuestRequest{Game: demo, Device: device}); err != nil || !newGuest.New || newGuest.Player.ID == id {
-			t.Errorf("the device again: %+v, %v", newGuest, err)
+			t.Errorf("the device of an erased player: %+v, %v", newGuest, err)
 		}
 		newKey, err := a.RotateKey(t.Context(), demo)
 		if err != nil {

@@ -36,7 +36,7 @@ func TestBansStayInForceWhileARestoredStoreIsUnreadable(t *testing.T) {
 	s.failRevocations = false
 	s.mu.Unlock()
 	if refresh(t, r); !isBanned(r, "p_1") || isBanned(r, "p_2") || bansGauge(r) != 1 {
-		t.Error("the view is not the store's")
+		t.Error("the view differs from the store")
 	}
 }
 
@@ -62,7 +62,7 @@ func TestAKeyRetiredDuringAReadIsReadNext(t *testing.T) {
 		t.Error("revocations from during the read are not known")
 	}
 	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_1"), ErrTokenKey) {
-		t.Error("the retired key is still in force")
+		t.Error("the retired key is still accepted")
 	}
 }
 
@@ -85,8 +85,8 @@ func TestRevocationsDoNotReloadKeys(t *testing.T) {
 	}
 }
 
-// An erased player's sessions end at a node that learns of it late. Afterwards the
-// node stores nothing for it.
+// Sessions of an erased player end also at a node that reads the erasure late. After
+// SessionEndWindow the node removes the erasure from memory.
 func TestErasuresLeaveMemoryAfterTheSessionEndWindow(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -120,12 +120,13 @@ func TestRevocationsApplyWhenKeysCannotBeRead(t *testing.T) {
 	s.mu.Unlock()
 	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
 	if err := r.Revocations.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {
-		t.Errorf("the ban is not in force: %v", err)
+		t.Errorf("the ban does not apply: %v", err)
 	}
 }
 
-// An ended revocation leaves the view on time, without a change. A view that
-// missed changes for longer than the store keeps ended ones reads all of them.
+// A revocation that has ended leaves the view on time, without a change in the store. A view
+// that has read no changes for longer than the store keeps ended revocations reads all
+// revocations.
 func TestEndedRevocationsLeaveTheView(t *testing.T) {
 	t.Parallel()
 	s := newStore()
@@ -140,12 +141,12 @@ func TestEndedRevocationsLeaveTheView(t *testing.T) {
 		t.Errorf("%d revocations in memory, %v in the metric", len(r.Revocations.active), bansGauge(r))
 	}
 	s.mu.Lock()
-	s.revocations = s.revocations[1:2] // lifted, and forgotten
+	s.revocations = s.revocations[1:2] // the ban of "lifted" was lifted, and the store has deleted it
 	s.revision += 2
 	s.mu.Unlock()
 	now += EndedRevocationTTL.Milliseconds()/2 + 1
 	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || bansGauge(r) != 1 {
-		t.Error("a node that was cut off for long keeps revocations that the store has deleted")
+		t.Error("after a long outage, the view has revocations that the store has deleted")
 	}
 }
 

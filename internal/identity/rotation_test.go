@@ -79,8 +79,8 @@ func TestNewKeysSignAfterTheDelayAndOldOnesVerify(t *testing.T) {
 	}
 }
 
-// Configured keys are replaced while the server runs. The first that can sign
-// signs, and all verify. Without any, the stored key is in force.
+// Configured keys are replaced while the server runs. The first key that can sign signs, and
+// all keys verify. Without configured keys, the stored key is used.
 func TestConfiguredKeysAreReplaced(t *testing.T) {
 	t.Parallel()
 	key := func(id, letter string) Key {
@@ -116,7 +116,7 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 	}
 	for _, err := range []error{tokens.RetireKey(t.Context(), game, "k2"), errorOf(tokens.RotateKey(t.Context(), game))} {
 		if !errors.Is(err, ErrConfiguredKeys) {
-			t.Errorf("keys of files: %v", err)
+			t.Errorf("a change of configured keys: %v", err)
 		}
 	}
 	if err := tokens.Configure(t.Context(), game, nil); err != nil || len(s.keys[game]) != 1 {
@@ -127,4 +127,5 @@ func TestConfiguredKeysAreReplaced(t *testing.T) {
 	}
 }
 
+// errorOf returns the error of a call with two results.
 func errorOf[T any](_ T, err error) error { return err }

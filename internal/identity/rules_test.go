@@ -38,15 +38,15 @@ func TestTokenRulesApplyPerGame(t *testing.T) {
 		ttl  int64
 		want error
 	}{
-		"as asked":              {game, "quiz", 3600, nil},
-		"among others":          {game, []string{"a", "quiz"}, 60, nil},
-		"none":                  {game, nil, 60, ErrTokenAudience},
-		"none in a list":        {game, []string{}, 60, ErrTokenAudience},
-		"the game's name":       {game, game, 60, ErrTokenAudience},
-		"the server's":          {game, ServerAudience, 60, ErrTokenAudience},
-		"a second too long":     {game, "quiz", 3601, ErrTokenLifetime},
-		"another game may last": {other, nil, 1 << 30, nil},
-		"another game's":        {other, "quiz", 60, ErrTokenAudience},
+		"the required audience":                   {game, "quiz", 3600, nil},
+		"the required audience among others":      {game, []string{"a", "quiz"}, 60, nil},
+		"no audience":                             {game, nil, 60, ErrTokenAudience},
+		"an empty list of audiences":              {game, []string{}, 60, ErrTokenAudience},
+		"the game's name as audience":             {game, game, 60, ErrTokenAudience},
+		"the server's audience":                   {game, ServerAudience, 60, ErrTokenAudience},
+		"a lifetime that is a second too long":    {game, "quiz", 3601, ErrTokenLifetime},
+		"a long lifetime in a game without rules": {other, nil, 1 << 30, nil},
+		"the audience of another game":            {other, "quiz", 60, ErrTokenAudience},
 	} {
 		claims := map[string]any{"sub": "p_1", "game": tt.game, "role": "player", "iat": now, "exp": now + tt.ttl}
 		if tt.aud != nil {
@@ -62,11 +62,12 @@ func TestTokenRulesApplyPerGame(t *testing.T) {
 		t.Errorf("%v refusals for their audience are counted", n)
 	}
 	if n := testutil.ToFloat64(tokens.refusals.WithLabelValues("too_long")); n != 1 {
-		t.Errorf("%v refusals for how long they last are counted", n)
+		t.Errorf("%v refusals for their lifetime are counted", n)
 	}
 }
 
-// Tokens minted here follow the configured rules; a guest's token lasts no longer.
+// Tokens that the server mints follow the configured rules. A guest's token gets the longest
+// lifetime that the rules allow.
 func TestMintedTokensFollowTheRules(t *testing.T) {
 	t.Parallel()
 	tokens := strictTokens(t)
@@ -79,7 +80,7 @@ func TestMintedTokensFollowTheRules(t *testing.T) {
 		t.Error(err)
 	}
 	if _, _, err := tokens.Mint(c, time.Hour+time.Second); !errors.Is(err, ErrTokenLifetime) {
-		t.Errorf("a longer one: %v", err)
+		t.Errorf("a token with a longer lifetime: %v", err)
 	}
 	g, err := newTestRegistryWith(t, newStore(), tokens).Guest(t.Context(), guestRequest("Ada"))
 	if err != nil || g.ExpiresAt != start/1000*1000+secondsToMS(3600) {
@@ -93,7 +94,7 @@ func TestEachRefusalHasItsOwnLabel(t *testing.T) {
 	labels := map[string]bool{}
 	for _, r := range refusalReasons {
 		if labels[r.label] || refusalLabel(r.err) != r.label {
-			t.Errorf("%v is counted as %q, not %q, or that is there twice", r.err, refusalLabel(r.err), r.label)
+			t.Errorf("%v is counted as %q, want %q and no label twice", r.err, refusalLabel(r.err), r.label)
 		}
 		labels[r.label] = true
 	}

@@ -67,6 +67,7 @@ func savedSnapshots(t *testing.T, s *fakeStore) *fakeSnapshots {
 	return snapshots
 }
 
+// config makes a registry use the snapshots.
 func (m *fakeSnapshots) config(c *Config) { c.Snapshots = m }
 
 func (r *replication) snapshotCount(outcome string) float64 {
@@ -102,7 +103,7 @@ func TestAStartWithSnapshotsReadsOnlyNewerClaims(t *testing.T) {
 	})
 }
 
-// rewriteSnapshot returns a snapshot with another stamp.
+// rewriteSnapshot returns a snapshot with the same filter and changed information.
 func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.SnapshotInfo)) []byte {
 	t.Helper()
 	f, info, err := nickname.ReadFilter(bytes.NewReader(content))
@@ -117,8 +118,8 @@ func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.Snapsho
 	return out.Bytes()
 }
 
-// A snapshot that is broken or belongs elsewhere is counted, and the view is built
-// from the ledger.
+// A snapshot that is damaged, or belongs to another game, ledger or version, is counted as
+// such. The view is then built from the ledger.
 func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 	withInfo := func(change func(*nickname.SnapshotInfo)) func(*testing.T, []byte) []byte {
 		return func(t *testing.T, content []byte) []byte { return rewriteSnapshot(t, content, change) }
@@ -129,19 +130,19 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 	}{
 		"cut off": {snapshotBroken, func(_ *testing.T, content []byte) []byte { return content[:len(content)-1] }},
 		"empty":   {snapshotBroken, func(*testing.T, []byte) []byte { return nil }},
-		"flipped": {snapshotBroken, func(_ *testing.T, content []byte) []byte {
+		"one bit flipped": {snapshotBroken, func(_ *testing.T, content []byte) []byte {
 			content = slices.Clone(content)
 			content[len(content)/2] ^= 1
 			return content
 		}},
-		"newer": {snapshotNewerFormat, func(_ *testing.T, content []byte) []byte {
+		"newer format": {snapshotNewerFormat, func(_ *testing.T, content []byte) []byte {
 			return bytes.Replace(content, []byte("version 1\n"), []byte("version 2\n"), 1)
 		}},
-		"other ledger": {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
-		"other game":   {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Game = other })},
-		"other rules":  {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Rules++ })},
-		"ahead":        {snapshotAhead, withInfo(func(s *nickname.SnapshotInfo) { s.Watermark += fullReadOverlap.Milliseconds() + 1 })},
-		"other rate": {snapshotForeign, func(t *testing.T, content []byte) []byte {
+		"other ledger":        {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
+		"other game":          {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Game = other })},
+		"other rules":         {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Rules++ })},
+		"ahead of the ledger": {snapshotAhead, withInfo(func(s *nickname.SnapshotInfo) { s.Watermark += fullReadOverlap.Milliseconds() + 1 })},
+		"other false positive rate": {snapshotForeign, func(t *testing.T, content []byte) []byte {
 			var out bytes.Buffer
 			_, info, err := nickname.ReadFilter(bytes.NewReader(content))
 			if err := errors.Join(err, nickname.NewFilter(10, 0.5).Write(&out, info)); err != nil {
@@ -177,27 +178,27 @@ func TestSnapshotsAreSavedRegularlyAndAtTheEnd(t *testing.T) {
 			snapshots.mu.Lock()
 			defer snapshots.mu.Unlock()
 			if snapshots.saves != want {
-				t.Errorf("%d saved %s, want %d", snapshots.saves, when, want)
+				t.Errorf("%d snapshots were saved %s, want %d", snapshots.saves, when, want)
 			}
 		}
 		advance(saveInterval + time.Second)
 		saves(2, "after ten minutes")
 		advance(saveInterval)
-		saves(2, "with nothing new")
+		saves(2, "without new names")
 		s.claim(t, "Ada")
 		snapshots.setDown(true)
 		advance(saveInterval)
-		saves(2, "where nothing can be")
+		saves(2, "while saving fails")
 		if got := r.snapshotCount(snapshotSaveFailed); got != 1 {
 			t.Errorf("%v failures", got)
 		}
 		snapshots.setDown(false)
 		advance(saveInterval)
-		saves(3, "once it can be")
+		saves(3, "after saving works again")
 		s.claim(t, "Grace")
 		advance(time.Second)
 		end()
-		saves(4, "at the stop")
+		saves(4, "when the registry stops")
 		later, end := s.startRegistry(t, snapshots.config)
 		later.expect("Grace", true)
 		if later.snapshotCount(snapshotLoaded) != 2 {

@@ -53,9 +53,9 @@ type suggester struct {
 }
 
 // draw makes a nickname for a place among the suggestions, from 0. The last place uses
-// words of the player's language, the others append a random string. If freely is set, draw
-// ignores the requested name. It returns false if the nickname was drawn before or contains
-// a refused word.
+// words of the player's language, the others append a random string. If ignoreRequested is
+// true, draw does not use the requested name. It returns false if the nickname was drawn
+// before or contains a refused word.
 func (s *suggester) draw(place int, freely bool) (nickname.Name, bool) {
 	var name nickname.Name
 	switch {

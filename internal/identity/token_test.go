@@ -133,14 +133,14 @@ func TestVerifyRefusesInvalidTokens(t *testing.T) {
 		{"no signature", good[:strings.LastIndex(good, ".")+1], ErrTokenSignature},
 		{"changed claims", swapClaims(t, good, with(map[string]any{"sub": "p_2"})), ErrTokenSignature},
 		{"alg none", signToken(t, jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType, kid("k1"), claims(nil)), ErrTokenAlg},
-		{"alg of nobody", base64Segment(`{"alg":"XX","kid":"k1"}`) + strings.TrimPrefix(good, strings.Split(good, ".")[0]), ErrTokenAlg},
-		{"alg HS512 of the right secret", signToken(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenAlg},
+		{"unknown alg", base64Segment(`{"alg":"XX","kid":"k1"}`) + strings.TrimPrefix(good, strings.Split(good, ".")[0]), ErrTokenAlg},
+		{"alg HS512 with the right secret", signToken(t, jwt.SigningMethodHS512, secretKey.Secret, kid("k1"), claims(nil)), ErrTokenAlg},
 		{"public key used as a secret", signToken(t, jwt.SigningMethodHS256, public, kid("k2"), claims(nil)), ErrTokenAlg},
 		{"another key's id", signToken(t, jwt.SigningMethodEdDSA, edKey, kid("k1"), claims(nil)), ErrTokenAlg},
 		{"unknown key", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid("k9"), claims(nil)), ErrTokenKey},
 		{"no key id", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, nil, claims(nil)), ErrTokenNoKey},
 		{"empty key id", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid(""), claims(nil)), ErrTokenNoKey},
-		{"key id no text", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenNoKey},
+		{"key id that is no text", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, kid(1), claims(nil)), ErrTokenNoKey},
 		{"critical header", signToken(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1", "crit": []string{"b64"}}, claims(nil)), ErrTokenMalformed},
 		{"for another game", with(map[string]any{"game": other}), ErrTokenSignature},
 		{"unknown game", with(map[string]any{"game": "nowhere"}), ErrTokenGame},
@@ -154,33 +154,33 @@ func TestVerifyRefusesInvalidTokens(t *testing.T) {
 		{"subject of another alphabet", with(map[string]any{"sub": "ä"}), ErrTokenSubject},
 		{"long subject", with(map[string]any{"sub": strings.Repeat("p", 65)}), ErrTokenSubject},
 		{"reserved subject", with(map[string]any{"sub": "me"}), ErrTokenSubject},
-		{"subject no text", with(map[string]any{"sub": 7}), ErrTokenMalformed},
+		{"subject that is no text", with(map[string]any{"sub": 7}), ErrTokenMalformed},
 		{"pi", with(map[string]any{"pi": pi}), nil},
 		{"empty pi", with(map[string]any{"pi": ""}), nil},
 		{"short pi", with(map[string]any{"pi": pi[1:]}), ErrTokenPI},
 		{"long pi", with(map[string]any{"pi": pi + "0"}), ErrTokenPI},
 		{"pi in upper case", with(map[string]any{"pi": strings.ToUpper(pi)}), ErrTokenPI},
 		{"pi of another alphabet", with(map[string]any{"pi": pi[:36] + "é"}), ErrTokenPI},
-		{"pi no text", with(map[string]any{"pi": 7}), ErrTokenMalformed},
+		{"pi that is no text", with(map[string]any{"pi": 7}), ErrTokenMalformed},
 		{"pi of a service", with(map[string]any{"pi": pi, "role": "service"}), ErrTokenPI},
 		{"no expiry", with(map[string]any{"exp": nil}), ErrTokenNoExpiry},
-		{"expiry no number", with(map[string]any{"exp": "soon"}), ErrTokenMalformed},
+		{"expiry that is no number", with(map[string]any{"exp": "soon"}), ErrTokenMalformed},
 		{"expiry beyond all dates", with(map[string]any{"exp": 1e15}), ErrTokenMalformed},
-		{"no issue", with(map[string]any{"iat": nil}), ErrTokenMalformed},
+		{"no time of issue", with(map[string]any{"iat": nil}), ErrTokenMalformed},
 		{"issued before all dates", with(map[string]any{"iat": -1}), ErrTokenMalformed},
 		{"just expired", with(map[string]any{"exp": now}), ErrTokenExpired},
 		{"about to expire", with(map[string]any{"exp": now + 1}), nil},
 		{"expired", with(map[string]any{"exp": now - 31}), ErrTokenExpired},
-		{"ahead within the leeway", with(map[string]any{"iat": now + 30}), nil},
-		{"ahead", with(map[string]any{"iat": now + 32}), ErrTokenNotYetValid},
+		{"issued in the future, within the leeway", with(map[string]any{"iat": now + 30}), nil},
+		{"issued in the future, beyond the leeway", with(map[string]any{"iat": now + 32}), ErrTokenNotYetValid},
 		{"audience of the game", with(map[string]any{"aud": game}), nil},
 		{"audience of the server, among others", with(map[string]any{"aud": []string{"else", ServerAudience}}), nil},
 		{"another audience", with(map[string]any{"aud": "https://else.example"}), ErrTokenAudience},
 		{"audience of another game", with(map[string]any{"aud": other}), ErrTokenAudience},
-		{"audience no text", with(map[string]any{"aud": 7}), ErrTokenMalformed},
-		{"id", with(map[string]any{"jti": "t1"}), nil},
-		{"id no text", with(map[string]any{"jti": 7}), ErrTokenMalformed},
-		{"not yet", with(map[string]any{"nbf": now + 32}), ErrTokenNotYetValid},
+		{"audience that is no text", with(map[string]any{"aud": 7}), ErrTokenMalformed},
+		{"token id", with(map[string]any{"jti": "t1"}), nil},
+		{"token id that is no text", with(map[string]any{"jti": 7}), ErrTokenMalformed},
+		{"valid only later", with(map[string]any{"nbf": now + 32}), ErrTokenNotYetValid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -214,8 +214,8 @@ func TestConfiguredPublicKeyVerifiesWhatThePrivateOneSigns(t *testing.T) {
 	}
 }
 
-// FuzzVerify checks that no token but a signed one is accepted, that none makes
-// the verifier panic and that every refusal is an ErrToken.
+// FuzzVerify checks that only signed tokens are accepted, that no token makes Verify panic, and
+// that every refusal is an ErrToken.
 func FuzzVerify(f *testing.F) {
 	tokens, _, _, _ := tokensWithKeys(f)
 	good, _, err := tokens.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, time.Minute)
@@ -223,7 +223,7 @@ func FuzzVerify(f *testing.F) {
 		f.Fatal(err)
 	}
 	parts := strings.Split(good, ".")
-	f.Add(good) // each process of the fuzzer mints another
+	f.Add(good) // each process of the fuzzer mints its own token
 	f.Add(parts[0] + "." + parts[1] + ".")
 	f.Add(good[:len(good)-3] + "\r\n" + good[len(good)-3:])
 	for _, header := range []string{`{"alg":"none","kid":"k1"}`, `{"alg":"HS256","kid":null}`, `null`, `[]`} {

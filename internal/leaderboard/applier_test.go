@@ -141,12 +141,12 @@ func TestTransactionsAreLimitedAndChained(t *testing.T) {
 			t.Errorf("transaction %d has %d writes", i, n)
 		}
 		if i > 0 && step.ExpectedVersion != steps[i-1].Version {
-			t.Errorf("transaction %d does not expect the version of the one before", i)
+			t.Errorf("transaction %d does not expect the version of the previous transaction", i)
 		}
 	}
 	fixture.apply(t)
 	if pos := fixture.state(t).Watermark.Pos; pos != 2*rowsPerRead+8 {
-		t.Errorf("applied to %d", pos)
+		t.Errorf("rows up to %d are applied", pos)
 	}
 }
 
@@ -203,8 +203,8 @@ func TestApplyRebuildsBoardsForAnotherLedger(t *testing.T) {
 	}
 }
 
-// A build of boards that are behind is requested once, and replaced boards are
-// removed immediately.
+// Maintenance requests one build of boards that are behind by more than their window. Run
+// builds the new boards and then removes the replaced ones.
 func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newApplierFixture()
@@ -255,7 +255,7 @@ func TestApplyGivesUpAfterManyTries(t *testing.T) {
 	}
 }
 
-// A node that waits for the lease of a dead node continues when it expires.
+// A node that waits for the lease of a dead node continues when that lease expires.
 func TestALeaseOfADeadNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newApplierFixture()

@@ -38,7 +38,7 @@ func (g *testGame) waitUntilBoardsAreDeleted(t *testing.T, day string) {
 	}
 }
 
-// readAnswers returns the answers of a day's board to many queries, by query.
+// readAnswers returns the pages that many queries of one day get, by a name of the query.
 func (g *testGame) readAnswers(t *testing.T, day string) map[string]Page {
 	t.Helper()
 	answers := map[string]Page{}
@@ -59,7 +59,8 @@ func (g *testGame) readAnswers(t *testing.T, day string) map[string]Page {
 	return answers
 }
 
-// readAllPages reads all pages down and up again.
+// readAllPages reads the pages of a query from the first to the last and back, and stores
+// them in answers under name.
 func (g *testGame) readAllPages(t *testing.T, answers map[string]Page, name string, query Query) {
 	t.Helper()
 	page := g.page(t, query)
@@ -76,11 +77,12 @@ func (g *testGame) readAllPages(t *testing.T, answers map[string]Page, name stri
 	}
 }
 
-// withoutCursors replaces the cursors of a page by a mark that they exist.
+// withoutCursors replaces each existing cursor of a page by the same text, so that pages are
+// compared without the values of their cursors.
 func withoutCursors(page Page) Page {
 	for _, c := range []*string{&page.NextCursor, &page.PrevCursor} {
 		if *c != "" {
-			*c = "there"
+			*c = "exists"
 		}
 	}
 	return page
@@ -108,7 +110,7 @@ func TestTheArchiveAnswersLikeTheDeletedBoard(t *testing.T) {
 	}
 	_, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: Day, Date: day, Around: "nobody"})
 	if !errors.Is(err, ErrNotRanked) {
-		t.Errorf("around nobody: %v", err)
+		t.Errorf("a query around an unknown player: %v, want ErrNotRanked", err)
 	}
 }
 
@@ -146,7 +148,7 @@ func TestDaysWithoutResultsAndOutsideTheLedgerAreEmpty(t *testing.T) {
 	}
 	_, err = game.reader.Page(t.Context(), game.cfg.Game, Query{Window: Day, Date: addDays(game.ledger.day(), -1), Around: "nobody"})
 	if !errors.Is(err, ErrNotRanked) {
-		t.Errorf("around nobody on a day that has boards: %v", err)
+		t.Errorf("a query around an unknown player on a day that has boards: %v, want ErrNotRanked", err)
 	}
 }
 
@@ -180,10 +182,10 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 	read(days[0], 1)
 	read(days[1], 1)
 	read(days[0], 0)
-	read(days[2], 1) // replaces the second
+	read(days[2], 1) // removes days[1], which was read least recently
 	read(days[0], 0)
 	read(days[1], 1)
-	archive.maxEntries = 5 // less than a day
+	archive.maxEntries = 5 // fewer entries than a day has
 	read(days[3], 1)
 	read(days[3], 0)
 }
@@ -230,7 +232,7 @@ func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		leave() // another reader fetches the day
+		leave() // another reader fetches the day instead
 		synctest.Wait()
 		close(slow.release)
 		all.Wait()
@@ -252,7 +254,8 @@ func (f *fetchCounter) ReadDaySums(ctx context.Context, game, day string, kind K
 	return f.slowDaySumSource.ReadDaySums(ctx, game, day, kind, each)
 }
 
-// The size of the cache would not limit the memory of concurrent fetches.
+// The archive fetches one day at a time, because maxEntries limits only cached days and not
+// the memory of concurrent fetches.
 func TestDaysAreFetchedOneByOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ledger := &fetchCounter{slowDaySumSource: slowDaySumSource{newDayLedger(), make(chan struct{})}}
@@ -278,7 +281,7 @@ func TestDaysAreFetchedOneByOne(t *testing.T) {
 	})
 }
 
-// changingDays has another version at every read.
+// changingDays is a ledger whose days have a new version at every read.
 type changingDays struct{ *dayLedger }
 
 func (d changingDays) DayVersion(context.Context, string, string) (int64, error) {
@@ -291,7 +294,7 @@ func TestADayThatIsCorrectedAllTheTimeIsNotReady(t *testing.T) {
 	archive := NewArchive(changingDays{newDayLedger()})
 	_, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Board: Board{Players, "2026-11-20"}, Order: ByScore})
 	if !errors.Is(err, ErrNotReady) {
-		t.Errorf("%v", err)
+		t.Errorf("a day that changes at every read: %v, want ErrNotReady", err)
 	}
 	ledger := newDayLedger()
 	ledger.setError(errKilled)

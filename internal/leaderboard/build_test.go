@@ -133,7 +133,7 @@ func TestANodeBuildsOneBoardSetAtATime(t *testing.T) {
 		game.apply(t)
 		game.checkBoards(t)
 		if beginCalls != 1 || sums == 0 {
-			t.Errorf("%d board sets were begun", beginCalls)
+			t.Errorf("the store began %d board sets, want 1", beginCalls)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestBuilderStopsWhenItsLeaseExpires(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if err := game.build(ctx); !errors.Is(err, context.DeadlineExceeded) || game.servedBoardSet() != nil {
-			t.Errorf("it ended with %v, served: %v", err, game.servedBoardSet() != nil)
+			t.Errorf("a build without its lease ended with %v; boards are served: %v", err, game.servedBoardSet() != nil)
 		}
 		game.store.expireLeases()
 		game.ledger.beforeEachSum = nil
@@ -189,13 +189,13 @@ func TestApplyBuildsBoardsOfAnEmptyGame(t *testing.T) {
 	game.ledger.rollBack(0)
 	game.apply(t)
 	if page := game.page(t, Query{Window: "5d"}); page.Total != 0 || page.From != addDays(page.To, -4) {
-		t.Errorf("%+v", page)
+		t.Errorf("the page of a game without rows is %+v", page)
 	}
 	if err := game.applier.Rebuild(t.Context(), "other"); err == nil {
-		t.Error("another game is rebuilt")
+		t.Error("Rebuild accepted an unknown game")
 	}
 	if _, err := game.applier.IsBuilding(t.Context(), "other"); err == nil {
-		t.Error("another game is being built")
+		t.Error("IsBuilding accepted an unknown game")
 	}
 }
 

@@ -18,7 +18,7 @@ func TestACursorIsParsedAsItWasWritten(t *testing.T) {
 		want := cursor{newDayRankingID("2026-11-20"), Before, RankedMember{Key: key, Member: "0000000000000042:p_8Zk"}}
 		for _, asked := range []string{"2026-11-20", OpenDay} {
 			if got, err := parseCursor(want.String(), newDayRankingID(asked)); err != nil || got != want {
-				t.Errorf("asked for %s: %+v, %v, want %+v", asked, got, err, want)
+				t.Errorf("parsed for the board %s: %+v, %v, want %+v", asked, got, err, want)
 			}
 		}
 	}
@@ -37,21 +37,21 @@ func TestParseCursorRefusesForeignAndDamagedCursors(t *testing.T) {
 	all := good
 	all.rankingID.Board.Span = "all"
 	for name, s := range map[string]string{
-		"no base64":     "%",
-		"empty":         "",
-		"cut":           good.String()[:20],
-		"other version": edit("1|", "2|"),
-		"other game":    edit("demo", "else"),
-		"other form":    edit("|f|", "|g|"),
-		"other kind":    edit("player", "team"),
-		"other order":   edit("time", "score"),
-		"other board":   all.String(),
-		"no direction":  edit("after", "top"),
-		"no key":        edit("3ff0", "zzzz"),
-		"no number":     edit("3ff0000000000000", "7ff8000000000001"),
-		"no member":     edit("0000000000000042:p", "42:p"),
-		"a glob":        edit("42:p", "42:*"),
-		"too long":      good.String() + strings.Repeat("A", maxCursorBytes),
+		"invalid base64":      "%",
+		"empty":               "",
+		"truncated":           good.String()[:20],
+		"other version":       edit("1|", "2|"),
+		"other game":          edit("demo", "else"),
+		"other configuration": edit("|f|", "|g|"),
+		"other kind":          edit("player", "team"),
+		"other order":         edit("time", "score"),
+		"other board":         all.String(),
+		"invalid direction":   edit("after", "top"),
+		"invalid key":         edit("3ff0", "zzzz"),
+		"key is NaN":          edit("3ff0000000000000", "7ff8000000000001"),
+		"invalid member":      edit("0000000000000042:p", "42:p"),
+		"member with a *":     edit("42:p", "42:*"),
+		"too long":            good.String() + strings.Repeat("A", maxCursorBytes),
 	} {
 		if got, err := parseCursor(s, newDayRankingID(OpenDay)); !errors.Is(err, ErrBadCursor) || !errors.Is(err, ErrBadQuery) {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -71,7 +71,7 @@ func FuzzCursor(f *testing.F) {
 		}
 		again, err := parseCursor(c.String(), newDayRankingID(OpenDay))
 		if err != nil || again != c {
-			t.Fatalf("%q is %+v, which is written and read as %+v, %v", s, c, again, err)
+			t.Fatalf("%q is parsed as %+v, but after String as %+v, %v", s, c, again, err)
 		}
 	})
 }

@@ -6,7 +6,7 @@ import "context"
 type dayLedger struct {
 	*fakeLedger
 	versions       map[string]int64
-	reads          int    // reads of a day's sums
+	reads          int    // number of calls of ReadDaySums
 	beforeSnapshot func() // called before a Snapshot; may be nil
 	beforeEachSum  func() // called before each sum of a Snapshot; may be nil
 }

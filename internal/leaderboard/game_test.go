@@ -31,7 +31,7 @@ type testGame struct {
 
 func newTestGame(cfg Config) *testGame { return newTestNode(cfg, newDayLedger(), newMemoryStore()) }
 
-// newTestNode returns another node on the same ledger and store.
+// newTestNode returns a node on an existing ledger and store.
 func newTestNode(cfg Config, ledger *dayLedger, store *memoryStore) *testGame {
 	now := func() int64 { return 1_760_918_400_000 }
 	game := &testGame{cfg: cfg, ledger: ledger, store: store}
@@ -60,10 +60,10 @@ func (g *testGame) maintain(t *testing.T) {
 	}
 }
 
-// build builds requested boards, like buildAndSweep.
+// build builds requested boards as Run does, but does not sweep old ones.
 func (g *testGame) build(ctx context.Context) error { return g.applier.build(ctx, g.cfg) }
 
-// rebuild replaces the served boards.
+// rebuild builds a new board set, which replaces the served one.
 func (g *testGame) rebuild(t *testing.T) {
 	t.Helper()
 	if err := g.applier.Rebuild(t.Context(), g.cfg.Game); err != nil {
@@ -74,8 +74,8 @@ func (g *testGame) rebuild(t *testing.T) {
 	}
 }
 
-// playHistory adds results and corrections of players and teams for some days. It calls
-// each between rows.
+// playHistory adds random results and corrections of players and teams for a number of days.
+// It calls each after every row.
 func (g *testGame) playHistory(random *rand.Rand, days int, each func()) {
 	for day := range days {
 		if day > 0 {
@@ -123,7 +123,7 @@ func (g *testGame) checkBoards(t *testing.T) {
 	}
 }
 
-// checkBoard compares one board with what it should hold.
+// checkBoard compares one served board and its rankings with the expected entries.
 func (g *testGame) checkBoard(t *testing.T, board Board, want map[string]BoardEntry) {
 	t.Helper()
 	boardSet := g.servedBoardSet()
@@ -143,7 +143,7 @@ func (g *testGame) checkBoard(t *testing.T, board Board, want map[string]BoardEn
 	}
 }
 
-// page reads a page and fails the test if that fails.
+// page reads a page. It fails the test if the read fails.
 func (g *testGame) page(t *testing.T, query Query) Page {
 	t.Helper()
 	page, err := g.reader.Page(t.Context(), g.cfg.Game, query)

@@ -73,8 +73,8 @@ func (l *fakeLedger) addResult(kind Kind, holder string, score int64) Row {
 	}})
 }
 
-// correct subtracts the result at a position. It returns false if there is none or it is
-// corrected already.
+// correct adds a row that subtracts the result at a position. It returns false if the row at
+// the position is no result, or if the result is corrected already.
 func (l *fakeLedger) correct(pos int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,18 +106,19 @@ func (l *fakeLedger) newestResult(kind Kind, holder, day string) int64 {
 			return char.Pos
 		}
 	}
-	return 1 // the first row, which is no result
+	return 1 // the first row, which starts a day and is no result
 }
 
-// erasure is the renaming of a holder. The rows from firstPos to lastPos move the entries.
+// erasure is the replacement of a player's id by an opaque one. The rows from firstPos to
+// lastPos move the entries.
 type erasure struct {
 	formerID, newID   string
 	firstPos, lastPos int
 	renamedRows       []int // indexes of the renamed rows
 }
 
-// erase gives the rows of a player another id, and adds rows that move the entries. If
-// wiped is true, these rows do not have the former id.
+// erase gives the rows of a player another id, and adds rows that move the player's entries.
+// If wiped is true, the added rows do not have the former id.
 func (l *fakeLedger) erase(formerID, newID string, wiped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,7 +165,7 @@ func (l *fakeLedger) undoErasures(pos int) int {
 	return pos
 }
 
-// rollBack removes the newest rows.
+// rollBack removes the rows after a position.
 func (l *fakeLedger) rollBack(pos int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -247,7 +248,7 @@ func (l *fakeLedger) HasDaySums(context.Context, string, string) (bool, error) {
 	return !l.hasNoSums, l.err
 }
 
-// sums returns the sums of each holder and day up to a position.
+// sums returns the sum of each holder and day up to a position. Callers hold l.mu.
 func (l *fakeLedger) sums(upTo int64) []DaySum {
 	if cache := l.cachedSums; cache.upTo != upTo || cache.addedRows != l.addedRows || cache.rows != len(l.rows) {
 		l.cachedSums = cachedSums{upTo, l.addedRows, len(l.rows), l.computeSums(upTo)}

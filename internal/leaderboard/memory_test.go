@@ -19,10 +19,10 @@ type memoryStore struct {
 	mu         sync.Mutex
 	boardSets  map[string]*memoryBoardSet // by id
 	served     map[string]string          // config hash → id
-	building   map[string]string
-	configs    []Config // published last first
+	building   map[string]string          // config hash → id
+	configs    []Config                   // the configuration that was published last is the first
 	leases     map[LeaseID]heldLease
-	sweepTimes []int64
+	sweepTimes []int64 // the time before which each call of Sweep removes boards
 	beforeCall func(method string) error
 	afterWrite func(method string) error
 
@@ -242,7 +242,7 @@ func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, view Ran
 }
 
 func (m *memoryStore) ReadDaySizes(_ context.Context, boardSet BoardSet, day string) (DaySizes, bool, error) {
-	err := m.lock("ReadSealedDay")
+	err := m.lock("ReadDaySizes")
 	defer m.mu.Unlock()
 	if err != nil {
 		return DaySizes{}, false, err
@@ -324,7 +324,8 @@ func countWrites(tx Transaction) int {
 	return n
 }
 
-// applyTransaction applies a transaction, and returns contradictions to the stored entries.
+// applyTransaction applies a transaction. It returns where the transaction contradicts the
+// stored entries.
 func (c *memoryBoardSet) applyTransaction(tx Transaction) (faults []string) {
 	for _, change := range tx.Changes {
 		faults = append(faults, c.applyChange(change)...)
@@ -340,7 +341,7 @@ func (c *memoryBoardSet) applyTransaction(tx Transaction) (faults []string) {
 		}
 		delete(c.daySizes, day)
 	}
-	// The real store writes progress as JSON, so it must survive that.
+	// The real store writes progress as JSON. So the fake encodes and decodes it too.
 	raw, err := json.Marshal(tx.Progress)
 	if err != nil {
 		panic(err)

@@ -33,22 +33,22 @@ func TestBoardsEqualTheLedgerAfterAnyHistory(t *testing.T) {
 		model := &ledgerModel{ledger: newFakeLedger(), store: newMemoryStore(), cfg: allBoardsConfig()}
 		model.restart()
 		t.Repeat(map[string]func(*rapid.T){
-			"":        model.check,
-			"results": model.addResults,
-			"turn":    func(t *rapid.T) { model.ledger.startDays(rapid.SampledFrom([]int{1, 1, 1, 2, 5, 8}).Draw(t, "days")) },
-			"correct": model.correct,
-			"erase":   model.erase,
+			"":           model.check,
+			"results":    model.addResults,
+			"start days": func(t *rapid.T) { model.ledger.startDays(rapid.SampledFrom([]int{1, 1, 1, 2, 5, 8}).Draw(t, "days")) },
+			"correct":    model.correct,
+			"erase":      model.erase,
 			"apply": func(t *rapid.T) {
 				model.failOnUnexpectedError(t, model.nextApplier().Apply(t.Context(), model.cfg.Game))
 			},
-			"maintain": model.maintain,
-			"players":  model.addManyPlayers,
-			"kill":     model.killNode,
-			"overlap":  model.interleave,
-			"summed":   func(t *rapid.T) { model.ledger.hasNoSums = rapid.Bool().Draw(t, "not") },
-			"fail":     model.failCalls,
-			"restart":  func(*rapid.T) { model.restart() },
-			"rollback": model.rollBack,
+			"maintain":     model.maintain,
+			"many players": model.addManyPlayers,
+			"kill node":    model.killNode,
+			"interleave":   model.interleave,
+			"toggle sums":  func(t *rapid.T) { model.ledger.hasNoSums = rapid.Bool().Draw(t, "no sums") },
+			"fail calls":   model.failCalls,
+			"restart":      func(*rapid.T) { model.restart() },
+			"roll back":    model.rollBack,
 		})
 		model.stopFailing()
 		model.applyAll(t)
@@ -56,12 +56,13 @@ func TestBoardsEqualTheLedgerAfterAnyHistory(t *testing.T) {
 	})
 }
 
+// ledgerModel is a ledger, a store and two appliers, on which random actions run.
 type ledgerModel struct {
 	cfg          Config
 	ledger       *fakeLedger
 	store        *memoryStore
 	appliers     []*Applier
-	nextIndex    int
+	nextIndex    int // nextApplier increases it
 	rollbacks    int // number of rollbacks
 	lastCompared struct{ writes, rollbacks int }
 }
@@ -73,7 +74,7 @@ func (m *ledgerModel) restart() {
 	m.appliers = []*Applier{newTestApplier(m.ledger, m.store, m.cfg), newTestApplier(m.ledger, m.store, m.cfg)}
 }
 
-// nextApplier returns the two appliers alternately.
+// nextApplier returns each of the two appliers in turn.
 func (m *ledgerModel) nextApplier() *Applier {
 	m.nextIndex++
 	return m.appliers[m.nextIndex%len(m.appliers)]
@@ -81,7 +82,7 @@ func (m *ledgerModel) nextApplier() *Applier {
 
 func (m *ledgerModel) addResults(t *rapid.T) {
 	for range rapid.IntRange(1, 8).Draw(t, "results") {
-		kind := rapid.SampledFrom([]Kind{Players, Players, Teams}).Draw(t, "whose")
+		kind := rapid.SampledFrom([]Kind{Players, Players, Teams}).Draw(t, "kind")
 		holder := fmt.Sprint(kind, rapid.IntRange(1, 6).Draw(t, "holder"))
 		m.ledger.addResult(kind, holder, rapid.Int64Range(0, 9).Draw(t, "score"))
 	}
@@ -92,14 +93,14 @@ func (m *ledgerModel) correct(t *rapid.T) {
 }
 
 // erase moves a player's entries to another id, which may have entries of its own. The
-// node may die before it applies the move. Boards that are too late for the former id
-// are rebuilt.
+// node may die before it applies the move. Boards that have not applied the move before the
+// former id is wiped are rebuilt.
 func (m *ledgerModel) erase(t *rapid.T) {
 	m.stopFailing()
 	m.failOnUnexpectedError(t, m.nextApplier().Apply(t.Context(), m.cfg.Game))
 	formerID := fmt.Sprint(Players, rapid.IntRange(1, 6).Draw(t, "holder"))
 	m.ledger.erase(formerID, fmt.Sprint("opaque", rapid.IntRange(1, 2).Draw(t, "id")), rapid.IntRange(0, 4).Draw(t, "wiped") == 0)
-	if rapid.Bool().Draw(t, "dies") {
+	if rapid.Bool().Draw(t, "node dies") {
 		m.killNode(t)
 	}
 	m.failOnUnexpectedError(t, m.nextApplier().Apply(t.Context(), m.cfg.Game))
@@ -121,7 +122,7 @@ func (m *ledgerModel) applyOrMaintain(ctx context.Context, applier *Applier, mus
 		return err
 	}, nil)
 	if errors.Is(err, errCorrupt) && !errors.Is(err, errWindowBehind) {
-		return errors.New("boards that no fault has touched are corrupt: " + err.Error())
+		return errors.New("boards are corrupt although nothing damaged them: " + err.Error())
 	}
 	if errors.Is(err, errNoBoards) {
 		return applier.build(ctx, m.cfg)
@@ -133,7 +134,7 @@ func (m *ledgerModel) maintain(t *rapid.T) {
 	m.failOnUnexpectedError(t, m.applyOrMaintain(t.Context(), m.nextApplier(), false))
 }
 
-// killNode lets a node work until it dies at some call to the store, before or after the
+// killNode runs a node until it dies during a random call to the store, before or after the
 // call writes. Its leases end.
 func (m *ledgerModel) killNode(t *rapid.T) {
 	m.stopFailing()
@@ -154,11 +155,11 @@ func (m *ledgerModel) killNode(t *rapid.T) {
 	m.restart()
 }
 
-// interleave lets one node lose its leases at some call to the store, and another node
-// work at that point.
+// interleave makes one node lose its leases at a random call to the store. At that point it
+// runs another node.
 func (m *ledgerModel) interleave(t *rapid.T) {
 	m.stopFailing()
-	callsLeft, secondApplies := rapid.IntRange(0, 12).Draw(t, "calls left"), rapid.Bool().Draw(t, "other applies")
+	callsLeft, secondApplies := rapid.IntRange(0, 12).Draw(t, "calls left"), rapid.Bool().Draw(t, "second applies")
 	first, second := m.nextApplier(), m.nextApplier()
 	m.store.beforeCall = func(string) error {
 		if callsLeft--; callsLeft == -1 {
@@ -172,14 +173,15 @@ func (m *ledgerModel) interleave(t *rapid.T) {
 	m.stopFailing()
 }
 
-// addManyPlayers adds more players than one slice of an eviction has.
+// addManyPlayers adds so many players that an eviction needs several slices.
 func (m *ledgerModel) addManyPlayers(t *rapid.T) {
 	for i := range rapid.IntRange(40, 130).Draw(t, "players") {
 		m.ledger.addResult(Players, fmt.Sprint(Players, i), int64(i%7))
 	}
 }
 
-// failCalls makes the calls of a method fail from some time on, until a restart.
+// failCalls makes the calls of a random method fail, after a few that succeed. Calls fail
+// until stopFailing.
 func (m *ledgerModel) failCalls(t *rapid.T) {
 	method := rapid.SampledFrom([]string{"Commit", "ReadEntries", "ReadMembers", "ServedState", "Begin", "Publish"}).Draw(t, "method")
 	callsLeft := rapid.IntRange(0, 3).Draw(t, "calls left")
@@ -199,7 +201,8 @@ func (m *ledgerModel) stopFailing() {
 	m.store.afterWrite = m.store.beforeCall
 }
 
-// failOnUnexpectedError fails the test for errors that the model has not caused.
+// failOnUnexpectedError fails the test, except for injected errors and ErrStale, which
+// concurrent nodes cause.
 func (m *ledgerModel) failOnUnexpectedError(t *rapid.T, err error) {
 	if err != nil && !errors.Is(err, errInjected) && !errors.Is(err, ErrStale) {
 		t.Fatal(err)
@@ -234,8 +237,8 @@ func (m *ledgerModel) applyAll(t *rapid.T) {
 	}
 }
 
-// check compares the served boards with the ledger if the store or the ledger's past has
-// changed. New rows alone change nothing.
+// check compares the served boards with the ledger, if the store was written or the ledger
+// was rolled back since the last call. New rows alone do not change boards.
 func (m *ledgerModel) check(t *rapid.T) {
 	now := struct{ writes, rollbacks int }{m.store.writeCalls, m.rollbacks}
 	if now != m.lastCompared {
@@ -275,8 +278,8 @@ func (m *ledgerModel) compareAll(t rapid.TB) {
 	}
 }
 
-// firstEntries returns the entries of a kind among the first entries of a day, up to the
-// cursor.
+// firstEntries returns the entries of a kind that an eviction of the day has subtracted. The
+// cursor is the number of evicted entries, of all kinds in the order of Kinds.
 func (m *ledgerModel) firstEntries(pos int64, holderKind Kind, day string, cursor int64) []BoardEntry {
 	if cursor == 0 {
 		return nil

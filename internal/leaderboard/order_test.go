@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawAggregates draws aggregates whose accuracy and mean time have distinct keys by the
-// promise of Key. Two of them are often close to each other.
+// drawAggregates draws aggregates within the limits for which Key promises that different
+// fractions have different keys.
 func drawAggregates(t *rapid.T, name string, asked int64) Aggregates {
 	aggregates := Aggregates{Asked: rapid.Int64Range(1, asked).Draw(t, name+" asked")}
 	aggregates.Correct = rapid.Int64Range(0, aggregates.Asked).Draw(t, name+" correct")
@@ -25,7 +25,7 @@ func TestKeysHaveTheOrderOfExactFractions(t *testing.T) {
 		maxAsked := map[Order]int64{ByAccuracy: 94_000_000, ByTime: 262_000}[order]
 		first := drawAggregates(t, "a", maxAsked)
 		second := drawAggregates(t, "b", maxAsked)
-		if rapid.Bool().Draw(t, "neighbours") { // a/n and the nearest fractions to it
+		if rapid.Bool().Draw(t, "neighbours") { // two fractions that are close to each other
 			second = Aggregates{Asked: max(1, first.Asked-1), Correct: min(first.Correct, max(1, first.Asked-1)), TimeMS: first.TimeMS - first.TimeMS/first.Asked}
 		}
 		fraction := func(aggregates Aggregates) *big.Rat {
@@ -91,12 +91,12 @@ func TestAccuracyAndTimeNeedEnoughQuestions(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, tt.want) {
-			t.Errorf("asked %d of %d: ranked in %v, want %v", tt.asked, tt.min, got, tt.want)
+			t.Errorf("%d questions asked, minimum %d: ranked in %v, want %v", tt.asked, tt.min, got, tt.want)
 		}
 	}
 }
 
-// A member is the position in 16 digits at least, a colon and the id.
+// A member is the position with at least 16 digits, a colon and the id.
 func TestMembersHaveTheFormatThatScriptsExpect(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

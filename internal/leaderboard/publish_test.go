@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// callInterceptor calls hook before the first call of a method. The method of a lease
-// includes its duty: "AcquireLease apply".
+// callInterceptor calls hook before the first call of a method. For AcquireLease, method
+// includes the work of the lease: "AcquireLease apply".
 type callInterceptor struct {
 	*memoryStore
 	method string
@@ -33,7 +33,7 @@ func (c *callInterceptor) AcquireLease(ctx context.Context, leaseID LeaseID, hol
 	return c.memoryStore.AcquireLease(ctx, leaseID, holder, ttl)
 }
 
-// Rows that Apply has reported as applied are on all boards that are served later,
+// A row for which Apply has returned without an error is on all boards that are served later,
 // also on those of another configuration.
 func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 	t.Parallel()
@@ -67,7 +67,7 @@ func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 	}
 }
 
-// Apply promises rows on the boards that are served when it returns.
+// When Apply returns, the boards that are served at that time hold all rows.
 func TestBoardsOfANewConfigAreServedBeforeApplyReturns(t *testing.T) {
 	t.Parallel()
 	oldNode := newTestGame(weightedConfig())

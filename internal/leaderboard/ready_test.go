@@ -17,17 +17,17 @@ func checkGamesNotReady(t *testing.T, applier *Applier, games ...string) {
 	err := applier.Ready(t.Context())
 	if len(games) == 0 {
 		if err != nil {
-			t.Errorf("not ready: %v", err)
+			t.Errorf("Ready returned %v, want nil", err)
 		}
 		return
 	}
 	if !errors.Is(err, ErrNotBuilt) || !strings.HasSuffix(err.Error(), ": "+strings.Join(games, ", ")) {
-		t.Errorf("ready is %v, want %v named", err, games)
+		t.Errorf("Ready returned %v, want the games %v", err, games)
 	}
 }
 
-// Boards of an empty game have to be built too. Ready names the games whose boards
-// are not built, and no others.
+// Ready names exactly the games whose boards are not built. Boards of an empty game must be
+// built too.
 func TestReadyNamesGamesWithoutBoards(t *testing.T) {
 	t.Parallel()
 	one, two := weightedConfig(), weightedConfig()
@@ -41,9 +41,9 @@ func TestReadyNamesGamesWithoutBoards(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkGamesNotReady(t, applier, "one")
-	ledger.setError(errors.New("out of reach"))
+	ledger.setError(errors.New("the ledger is unreachable"))
 	if err := applier.build(t.Context(), one); err == nil {
-		t.Fatal("built without a ledger")
+		t.Fatal("the build succeeded although the ledger is unreachable")
 	}
 	checkGamesNotReady(t, applier, "one")
 	ledger.setError(nil)
@@ -62,18 +62,18 @@ func TestAGameStaysReadyAfterItsBoardsAreLost(t *testing.T) {
 	game.apply(t)
 	checkGamesNotReady(t, game.applier)
 	clear(game.store.served)
-	game.store.beforeCall = func(string) error { return errors.New("away") }
+	game.store.beforeCall = func(string) error { return errors.New("the store is unreachable") }
 	checkGamesNotReady(t, game.applier)
 	nextNode := newTestNode(game.cfg, game.ledger, game.store)
 	if err := nextNode.applier.Ready(t.Context()); err == nil || errors.Is(err, ErrNotBuilt) {
-		t.Errorf("without a store ready is %v", err)
+		t.Errorf("without a store Ready returned %v", err)
 	}
 	game.store.beforeCall = func(string) error { return nil }
 	checkGamesNotReady(t, nextNode.applier, game.cfg.Game)
 }
 
-// A node is ready if complete boards of its ledger are served, of its configuration
-// or the one before. They may be behind the ledger.
+// A node is ready if complete boards of its ledger are served. They may be of the former
+// configuration, and may be behind the ledger.
 func TestReadyNeedsCompleteBoardsOfTheLedger(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
@@ -88,7 +88,7 @@ func TestReadyNeedsCompleteBoardsOfTheLedger(t *testing.T) {
 	changed := game.cfg
 	changed.MinAnswers++
 	checkGamesNotReady(t, newTestNode(changed, game.ledger, game.store).applier)
-	game.servedBoardSet().state.Version = "" // as if the board set was corrupt
+	game.servedBoardSet().state.Version = "" // a corrupt board set has no version
 	checkGamesNotReady(t, newTestNode(game.cfg, game.ledger, game.store).applier, game.cfg.Game)
 	nextNode := newTestNode(changed, game.ledger, game.store)
 	checkGamesNotReady(t, nextNode.applier, changed.Game)
@@ -124,7 +124,7 @@ func TestAwaitEndsWhenTheBoardsAreBuilt(t *testing.T) {
 	})
 }
 
-// A node that starts with other windows is ready at once. Readers see the boards of
+// A node that starts with other windows is ready immediately. Readers see the boards of
 // the former configuration until the new ones are built.
 func TestANodeWithChangedWindowsIsReadyBeforeTheBuild(t *testing.T) {
 	t.Parallel()

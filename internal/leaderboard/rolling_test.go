@@ -37,8 +37,8 @@ func (f *applierFixture) checkBoards(t *testing.T) {
 	model.compareAll(t)
 }
 
-// checkWindows checks that all windows begin with the right day, and that tomorrow's
-// boards are prepared.
+// checkWindows checks that the served board of each window begins with the window's first day,
+// and the unserved one with the first day of tomorrow's window.
 func (f *applierFixture) checkWindows(t *testing.T) {
 	t.Helper()
 	state := f.state(t)
@@ -114,6 +114,7 @@ func (f *applierFixture) checkThatRebuildRepairs(t *testing.T, want error) {
 	f.checkWindows(t)
 }
 
+// maintainUntilError runs maintenance until it fails or has nothing to do.
 func (f *applierFixture) maintainUntilError(t *testing.T) error {
 	for {
 		rolling, err := f.maintainDaysOnce(t.Context(), f.cfg, nil)
@@ -219,7 +220,7 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 
 func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	t.Parallel()
-	for _, players := range []int{100, 46 * maxFailedTries} { // the second needs more slices than maxFailedTries
+	for _, players := range []int{100, 46 * maxFailedTries} { // the eviction of the second number of players needs more than maxFailedTries slices
 		fixture := newApplierFixture()
 		fixture.cfg.Windows = []Window{All, Day, "2d"}
 		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
@@ -300,7 +301,7 @@ func TestWaitingNodeSkipsRowsThatAreApplied(t *testing.T) {
 			time.Sleep(10 * leasePollInterval)
 			select {
 			case err := <-applied:
-				t.Errorf("done before the row was applied: %v", err)
+				t.Errorf("the waiting node returned before the row was applied: %v", err)
 			default:
 			}
 			if err := otherApplier.applyRows(t.Context(), fixture.cfg); err != nil {
@@ -309,16 +310,16 @@ func TestWaitingNodeSkipsRowsThatAreApplied(t *testing.T) {
 			return <-applied
 		}, nil)
 		if err != nil || time.Since(began) >= applyLeaseTTL {
-			t.Errorf("it waited for %v: %v", time.Since(began), err)
+			t.Errorf("the waiting node continued after %v with %v", time.Since(began), err)
 		}
 		if n := testutil.ToFloat64(fixture.metrics.leaseWaits.WithLabelValues(fixture.cfg.Game)); n < 2 {
-			t.Errorf("it waited %v times", n)
+			t.Errorf("%v waits are counted, want at least 2", n)
 		}
 	})
 }
 
-// If two nodes evicted from one board, Redis would have no pauses. So a node stops when
-// another one has continued from its state.
+// Two nodes that evict from one board at the same time would keep Redis busy without pauses.
+// So a node stops maintenance when another node has continued from its state.
 func TestOneNodeAtATimeMaintains(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()

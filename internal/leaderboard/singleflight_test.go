@@ -30,7 +30,7 @@ func TestManyCallersShareTwoJobs(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if returned.Load() != 1 {
-			t.Errorf("%d callers returned, but only the first called before the first job", returned.Load())
+			t.Errorf("after the first job %d callers returned, want only the one that called before it began", returned.Load())
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()

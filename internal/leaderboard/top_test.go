@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// fakeNames makes names of ids, except for p1, which has none. It refuses more ids than
-// MaxLimit.
+// fakeNames is a NameSource that derives names from ids. The player p1 has no name. It refuses
+// more ids than MaxLimit.
 type fakeNames struct{ err error }
 
 func (f fakeNames) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {
@@ -104,8 +104,8 @@ func (g *testGame) checkTop(t *testing.T, day string, kind Kind) {
 	}
 }
 
-// A top list of a large day holds few entries, also if each entry is better than all
-// before it.
+// A top list keeps only a few entries in memory, even if each added entry is better than all
+// entries before it.
 func TestTopListHoldsFewEntries(t *testing.T) {
 	t.Parallel()
 	const n, many = 3, 5000
@@ -140,7 +140,7 @@ func TestTopRefusesBadRequests(t *testing.T) {
 		{"demo", Players, 0, ErrBadQuery}, {"demo", Players, MaxLimit + 1, ErrBadQuery},
 	} {
 		if _, _, err := game.topLists().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
-			t.Errorf("%+v: %v", c, err)
+			t.Errorf("%+v: Top returned %v", c, err)
 		}
 	}
 	nameless := NewTopLists([]Config{game.cfg}, game.ledger, fakeNames{errInjected})
@@ -153,7 +153,7 @@ func TestTopRefusesBadRequests(t *testing.T) {
 	}
 }
 
-// brokenDays fails in the middle of a day.
+// brokenDays is a DaySumSource that fails after the first sum of a day.
 type brokenDays struct{ DaySumSource }
 
 func (brokenDays) ReadDaySums(_ context.Context, _, _ string, _ Kind, each func(DaySum) error) error {

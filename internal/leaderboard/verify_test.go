@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// verify returns the differences that Verify finds.
+// verify runs Verify and returns its result and the differences that it reported.
 func (g *testGame) verify(t *testing.T) (VerifyResult, []Difference) {
 	t.Helper()
 	var found []Difference
@@ -19,7 +19,7 @@ func (g *testGame) verify(t *testing.T) (VerifyResult, []Difference) {
 		t.Fatalf("verify: %v", err)
 	}
 	if int64(len(found)) != v.Differences {
-		t.Errorf("reported are %d differences of %d", len(found), v.Differences)
+		t.Errorf("Verify reported %d differences and counted %d", len(found), v.Differences)
 	}
 	return v, found
 }
@@ -49,11 +49,12 @@ func TestVerifyFindsNoDifferenceOnCorrectBoards(t *testing.T) {
 		t.Errorf("found %v", found)
 	}
 	if v.Pos != int64(len(game.ledger.rows)) || v.Boards != int64(2*len(game.cfg.coverage(game.servedBoardSet().state.Progress).boards(Players))) || v.Entries == 0 {
-		t.Errorf("verified %+v", v)
+		t.Errorf("Verify returned %+v", v)
 	}
 }
 
-// corruptions change the entry of x on a board, each in its own way.
+// corruptions change the entry or a ranking of x on a board, by the field that Verify must
+// name.
 var corruptions = map[string]func(c *memoryBoardSet, b Board){
 	"score":             func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Score++ }) },
 	"time_ms":           func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.TimeMS-- }) },

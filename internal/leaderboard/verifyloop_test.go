@@ -25,7 +25,7 @@ func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
 			t.Errorf("%v differences were counted on correct boards", n)
 		}
 		if verifiedAt := testutil.ToFloat64(m.lastVerification.WithLabelValues(game)); verifiedAt != 1_760_918_400 {
-			t.Errorf("they were verified at %v", verifiedAt)
+			t.Errorf("the metric last_verification_timestamp_seconds is %v", verifiedAt)
 		}
 		fixture.store.mu.Lock()
 		corruptEntry(fixture.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })

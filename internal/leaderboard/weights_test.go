@@ -19,7 +19,7 @@ func TestValue(t *testing.T) {
 		{"the default is the score", ada, DefaultWeights, 41000},
 		{"accuracy is truncated, not rounded", ada, Weights{Accuracy: 1}, 9048},  // 9048.78
 		{"speed is the unused share of the limit", ada, Weights{Speed: 1}, 8679}, // 8679.11
-		{"all of it", ada, Weights{Score: 2, Accuracy: 3, Speed: 5, Matches: 7}, 82000 + 27144 + 43395 + 287},
+		{"all four weights", ada, Weights{Score: 2, Accuracy: 3, Speed: 5, Matches: 7}, 82000 + 27144 + 43395 + 287},
 		{"nothing asked", Aggregates{Matches: 3, LimitMS: 10}, Weights{Score: 1, Accuracy: 9, Speed: 9, Matches: 1}, 3},
 		{"no limit", Aggregates{Asked: 1, Correct: 1}, Weights{Speed: 1}, 0},
 		{"speed is rounded down, not towards 0", Aggregates{Asked: 1, TimeMS: 4, LimitMS: 3}, Weights{Speed: 1}, -3334},

@@ -36,18 +36,18 @@ func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 		actionLimit.CountAction(t.Context(), bob, school)
 		actionLimit.CountAction(t.Context(), ObjectKey("demo", "cyd"), school)
 		if wait(bob) != 0 || wait(ObjectKey("demo", "new")) != 0 {
-			t.Error("players below Free are refused for another player's actions")
+			t.Error("players within AddressGrace are refused for another player's actions")
 		}
 		actionLimit.CountAction(t.Context(), bob, school)
 		if wait(bob) == 0 {
-			t.Error("a player above Free on a used-up address is not refused")
+			t.Error("a player above AddressGrace at an address without tokens is not refused")
 		}
 		time.Sleep(time.Hour)
 		if wait(ada) != 0 || wait(bob) != 0 {
-			t.Error("refused for good")
+			t.Error("still refused after an hour")
 		}
 		if (*ActionLimit)(nil).Check(ada, school) != nil || (&ActionLimit{}).Check(ada, school) != nil {
-			t.Error("without rules it refuses")
+			t.Error("refused without rules")
 		}
 	})
 }
@@ -58,10 +58,10 @@ func TestActionLimitLearnsActionsAtOtherNodes(t *testing.T) {
 	store := &fakeStore{wait: time.Minute}
 	actionLimit := &ActionLimit{PerPlayer: New(Config{Store: store}).NewRule(RuleConfig{Name: "each", Limit: 4, Per: time.Hour, ClusterWide: true})}
 	if err := actionLimit.Check(ada, bob); err != nil || len(store.demands) != 0 {
-		t.Errorf("%v, asked %d times", err, len(store.demands))
+		t.Errorf("%v, the store was asked %d times", err, len(store.demands))
 	}
 	actionLimit.CountAction(t.Context(), ada, bob)
 	if err := actionLimit.Check(ada, bob); retryTime(t, err) == 0 || len(store.demands) != 1 {
-		t.Errorf("%v, asked %d times", err, len(store.demands))
+		t.Errorf("%v, the store was asked %d times", err, len(store.demands))
 	}
 }

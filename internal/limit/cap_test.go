@@ -13,7 +13,7 @@ func TestCapCountsRefusals(t *testing.T) {
 	limiter := New(Config{IsDryRun: func(rule string) bool { return rule == "dry" }})
 	strict, dryRun := limiter.NewCap("strict"), limiter.NewCap("dry")
 	if !strict.Refuse() || dryRun.Refuse() || dryRun.Refuse() || !(*Cap)(nil).Refuse() {
-		t.Error("refused otherwise")
+		t.Error("the caps refused the wrong calls")
 	}
 	if refused, wouldRefuse := testutil.ToFloat64(strict.counters.refused), testutil.ToFloat64(dryRun.counters.wouldRefuse); refused != 1 || wouldRefuse != 2 {
 		t.Errorf("%v refused, %v would have been", refused, wouldRefuse)

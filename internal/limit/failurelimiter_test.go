@@ -68,7 +68,7 @@ func TestConcurrentAttemptsUseExactlyTheTokens(t *testing.T) {
 		for round, want := range []int64{10, 0, 1, 10} {
 			time.Sleep([]time.Duration{0, time.Minute, 5 * time.Minute, time.Hour}[round])
 			if allowed, refused := tryConcurrently(t.Context(), limiter, 200, attemptsWithPrefix("x"), wrongCode); allowed != want || refused != 200-want {
-				t.Errorf("round %d: %d were made and %d refused, want %d made", round, allowed, refused, want)
+				t.Errorf("round %d: %d allowed and %d refused, want %d allowed", round, allowed, refused, want)
 			}
 		}
 	})
@@ -88,15 +88,15 @@ func TestASchoolJoinsFromTheAddressOfAnAttacker(t *testing.T) {
 			startedAt := time.Now()
 			allowed, refused := tryConcurrently(t.Context(), limiter, 500, func(int) Attempt { return schoolAttempt }, rightCode)
 			if elapsed := time.Since(startedAt); allowed != 500 || refused != 0 || elapsed > time.Second {
-				t.Errorf("%d let in and %d not, in %v", allowed, refused, elapsed)
+				t.Errorf("%d allowed and %d refused, in %v", allowed, refused, elapsed)
 			}
 		})
 		joins.Wait()
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 100, attemptsWithPrefix("more"), wrongCode); allowed != 2 {
-			t.Errorf("%d more were made, want 2", allowed)
+			t.Errorf("%d more attempts were allowed, want 2", allowed)
 		}
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 500, func(int) Attempt { return schoolAttempt }, rightCode); allowed != 500 {
-			t.Errorf("%d let in after the wrong codes", allowed)
+			t.Errorf("%d allowed after the wrong codes", allowed)
 		}
 		elsewhere := Attempt{Address: bob, Secret: schoolAttempt.Secret}
 		tryConcurrently(t.Context(), limiter, 10, func(i int) Attempt { return Attempt{Address: bob, Secret: fmt.Sprint(i)} }, wrongCode)
@@ -146,7 +146,7 @@ func TestOtherErrorsDoNotCountAsWrongSecrets(t *testing.T) {
 			t.Errorf("wait %v", wait)
 		}
 		if (*FailureLimiter)(nil).Try(t.Context(), attempt, rightCode) != nil || (&FailureLimiter{}).Try(t.Context(), attempt, rightCode) != nil {
-			t.Error("without a rule it is refused")
+			t.Error("refused without a rule")
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestPlayersHaveOwnAttemptsWhenTheAddressHasNone(t *testing.T) {
 			t.Error(err)
 		}
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, func(int) Attempt { return Attempt{Address: ada, Secret: "right"} }, rightCode); allowed != 50 {
-			t.Errorf("%d let in after the first", allowed)
+			t.Errorf("%d allowed after the first", allowed)
 		}
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, func(i int) Attempt { return attempt(fmt.Sprint("q", i), fmt.Sprint(i)) }, wrongCode); allowed != 1 {
 			t.Errorf("many players made %d more attempts, want 1", allowed)
@@ -182,7 +182,7 @@ func TestPlayersHaveOwnAttemptsWhenTheAddressHasNone(t *testing.T) {
 		go limiter.Try(t.Context(), attemptsWithPrefix("stuck")(0), func() error { <-stuck; return nil })
 		synctest.Wait()
 		if wait := retryTime(t, limiter.Try(t.Context(), attemptsWithPrefix("other")(0), rightCode)); wait != time.Second {
-			t.Errorf("beside one that does not end: wait %v", wait)
+			t.Errorf("while another attempt does not end: wait %v", wait)
 		}
 		close(stuck)
 	})
@@ -203,14 +203,14 @@ func TestKnownSecretsCannotBeFoundByTrying(t *testing.T) {
 		}
 		tryConcurrently(t.Context(), limiter, 10+199, attemptsWithPrefix("x"), wrongCode)
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, anonymous, rightCode); allowed != 50 {
-			t.Errorf("below the limit of refusals %d let in", allowed)
+			t.Errorf("below the limit of refusals %d allowed", allowed)
 		}
 		tryConcurrently(t.Context(), limiter, 5000, attemptsWithPrefix("y"), wrongCode)
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, anonymous, rightCode); allowed != 0 {
-			t.Errorf("%d without a player let in", allowed)
+			t.Errorf("%d attempts without a player allowed", allowed)
 		}
 		if allowed, _ := tryConcurrently(t.Context(), limiter, 500, right, rightCode); allowed != 500 {
-			t.Errorf("%d of 500 players let in", allowed)
+			t.Errorf("%d of 500 players allowed", allowed)
 		}
 		attackerAttempt := func(i int) Attempt {
 			return Attempt{Address: ada, Player: ObjectKey("demo", "eve"), Secret: fmt.Sprint(i)}
@@ -255,7 +255,7 @@ func TestFailureLimiterWorksWithoutItsStore(t *testing.T) {
 		allowed++
 	}
 	if allowed != 4 || refused != 2 {
-		t.Errorf("%d made, %d refused", allowed, refused)
+		t.Errorf("%d allowed, %d refused", allowed, refused)
 	}
 	if got := ruleCounts(limiter.PerAddress)[3]; got != 6 {
 		t.Errorf("%v counted as decided alone", got)
@@ -278,7 +278,7 @@ func TestAFailedPublicationIsRepeated(t *testing.T) {
 		try()
 		store.setError(nil)
 		if try(); len(store.secrets) != 1 {
-			t.Errorf("published %d times at once", len(store.secrets))
+			t.Errorf("published %d times within a second", len(store.secrets))
 		}
 		time.Sleep(time.Second)
 		for range 3 {
@@ -304,7 +304,7 @@ func TestSecretsOfOtherNodesAreFetched(t *testing.T) {
 		store.wait = 10 * time.Minute
 		for range 20 {
 			if limiter.Try(t.Context(), right, rightCode) == nil {
-				t.Error("the attempt is made")
+				t.Error("the attempt is allowed")
 			}
 		}
 		store.secrets = append(store.secrets, right.Secret)

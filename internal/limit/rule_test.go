@@ -78,7 +78,7 @@ func TestTakeRefusesWithARetryTime(t *testing.T) {
 	})
 }
 
-// step is an action on a key, some time after the last one.
+// keyAction is an action on a key, some time after the previous action.
 type step struct {
 	eighths int // of a second
 	mode    Mode
@@ -140,7 +140,7 @@ func TestCallsWithDifferentBurstsShareABucket(t *testing.T) {
 		}
 		for i, call := range [][2]int{{10, 10}, {1, 0}, {30, 20}, {10, 0}, {1000, 70}, {100, 0}} {
 			if n := taken(call[0]); n != call[1] {
-				t.Errorf("call %d: burst %d let %d through, want %d", i, call[0], n, call[1])
+				t.Errorf("call %d: burst %d allowed %d, want %d", i, call[0], n, call[1])
 			}
 		}
 		if wait := retryTime(t, rule.Take(t.Context(), ada.WithBurst(40), 1)); wait != 61*time.Second {
@@ -152,7 +152,7 @@ func TestCallsWithDifferentBurstsShareABucket(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if n := taken(1); n != 5 {
-			t.Errorf("the smallest burst lets %d through, want the rule's 5", n)
+			t.Errorf("the smallest burst allows %d, want the rule's 5", n)
 		}
 	})
 }
@@ -164,7 +164,7 @@ func TestALargerBurstIsAllowedAfterASmallOneIsRefused(t *testing.T) {
 	rule := New(Config{Store: store}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: time.Minute, Burst: 100, ClusterWide: true})
 	for range 2 {
 		if rule.Take(t.Context(), ada.WithBurst(10), 1) == nil {
-			t.Error("the small burst is let through")
+			t.Error("the small burst is allowed")
 		}
 	}
 	store.wait = 0
@@ -178,7 +178,7 @@ func TestARuleWithoutALimitAllowsAll(t *testing.T) {
 	rule := New(Config{}).NewRule(RuleConfig{Name: "off"})
 	rule.Charge(t.Context(), ada, 5)
 	if rule != nil || rule.Take(t.Context(), ada, 1_000_000) != nil || rule.Check(t.Context(), ada) != nil {
-		t.Error("it limits")
+		t.Error("the rule without a limit refuses")
 	}
 }
 
@@ -204,7 +204,8 @@ func TestARuleInDryRunRefusesNothing(t *testing.T) {
 	}
 }
 
-// All IPv6 addresses of a customer are one key, and IPv4 within IPv6 is IPv4.
+// All IPv6 addresses of one network of 64 bits have one key. An IPv4 address that is
+// mapped to IPv6 has the key of the IPv4 address.
 func TestAddressesOfACustomerHaveOneKey(t *testing.T) {
 	t.Parallel()
 	address := func(s string) Key { return AddressKey(netip.MustParseAddr(s)) }
@@ -212,12 +213,12 @@ func TestAddressesOfACustomerHaveOneKey(t *testing.T) {
 		{"2001:db8::1", "2001:db8::ffff:0:0:2"}, {"::ffff:10.0.0.1", "10.0.0.1"}, {"fe80::1%eth0", "fe80::2%eth1"},
 	} {
 		if address(same[0]) != address(same[1]) {
-			t.Errorf("%s and %s are two", same[0], same[1])
+			t.Errorf("%s and %s have different keys", same[0], same[1])
 		}
 	}
 	for _, two := range [][2]string{{"2001:db8:0:1::1", "2001:db8::1"}, {"10.0.0.1", "10.0.0.2"}} {
 		if address(two[0]) == address(two[1]) {
-			t.Errorf("%s and %s are one", two[0], two[1])
+			t.Errorf("%s and %s have one key", two[0], two[1])
 		}
 	}
 	for key, want := range map[Key]string{
@@ -289,7 +290,7 @@ func TestTheStoreDecidesForAClusterWideRule(t *testing.T) {
 		if want := (SharedDemand{"codes", "demo/ada", 1, 4, 15 * time.Minute, Take}); len(store.demands) != 1 || store.demands[0] != want {
 			t.Errorf("asked %+v, want %+v", store.demands, want)
 		}
-		store.wait = 20 * time.Minute // other nodes have taken the rest
+		store.wait = 20 * time.Minute // other nodes have taken the remaining tokens
 		if wait := retryTime(t, rule.Take(t.Context(), ada, 1)); wait != store.wait {
 			t.Errorf("wait %v", wait)
 		}
@@ -303,11 +304,11 @@ func TestTheStoreDecidesForAClusterWideRule(t *testing.T) {
 			_ = rule.Take(t.Context(), ada, 1)
 		}
 		if len(store.demands) != 6 {
-			t.Errorf("asked %d times of a bucket of 4 that is empty", len(store.demands))
+			t.Errorf("the store was asked %d times for a bucket of 4 tokens", len(store.demands))
 		}
 		rule.Charge(t.Context(), ada, 1)
 		if last := store.demands[len(store.demands)-1]; last.Mode != Charge {
-			t.Errorf("a charge did not get there: %+v", last)
+			t.Errorf("the store did not get the charge: %+v", last)
 		}
 	})
 }
@@ -345,14 +346,14 @@ func TestAFloodOfKeysEvictsNoKeyInUse(t *testing.T) {
 		address[1], address[2], address[3] = byte(i>>16), byte(i>>8), byte(i)
 		_ = rule.Take(t.Context(), AddressKey(netip.AddrFrom4(address)), 1)
 		if i%100 == 0 && rule.Take(t.Context(), ada, 1) == nil {
-			t.Fatalf("forgotten after %d", i)
+			t.Fatalf("the key in use was evicted after %d others", i)
 		}
 	}
 	if n := rule.buckets.len(); n > keys || n < keys/2 {
 		t.Errorf("%d keys, at most %d", n, keys)
 	}
 	if got := ruleCounts(rule)[4]; got < flood-keys || got > flood {
-		t.Errorf("%g counted as forgotten", got)
+		t.Errorf("%g evictions counted", got)
 	}
 	if n, err := testutil.GatherAndCount(registry, "laststand_limit_keys"); n != 1 || err != nil {
 		t.Errorf("%d gauges, %v", n, err)

@@ -28,7 +28,8 @@ func newFakeMachine(capacity float64, c Config) *fakeMachine {
 	return m
 }
 
-// load returns the work that there is, as a share of the capacity.
+// load returns the load of the players and of other programs, as a share of the
+// capacity.
 func (m *fakeMachine) load() float64 {
 	active := int64(0)
 	if index := len(m.history) - 6; index >= 0 {
@@ -44,8 +45,8 @@ func (m *fakeMachine) lag() float64 {
 	return .012 * m.load()
 }
 
-// offer makes the number of players who want to play equal to players, for some
-// updates. At each update a thirtieth of the players leave and come back.
+// offerPlayers lets players join until the number of players who play is the given one,
+// at each of some updates. At each update a thirtieth of the players leave and come back.
 func (m *fakeMachine) offer(players int64, updates int) (most int64, refused int) {
 	for range updates {
 		for range m.duels.players.Load() / 30 {
@@ -82,7 +83,7 @@ func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 		m.duels.Release()
 	}
 	if _, refused := m.offer(700, 8); refused > 0 {
-		t.Errorf("%d refused after it", refused)
+		t.Errorf("%d refused after the spike", refused)
 	}
 	if m.offer(850, 20); m.duels.players.Load() != 850 {
 		t.Errorf("%d players again", m.duels.players.Load())
@@ -130,7 +131,8 @@ func TestDuelLimitDoesNotAcceptManyPlayersTogetherAtAnIdleNode(t *testing.T) {
 	}
 }
 
-// A wave on a half-busy node, which is busier at times, is accepted whole.
+// On a half-busy node, which is busier at times, all players of a small rise are
+// accepted.
 func TestDuelLimitAcceptsASmallWave(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
@@ -185,7 +187,7 @@ func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 500 {
 		if r.Acquire() != nil {
-			t.Fatal("refused")
+			t.Fatal("a player is refused")
 		}
 	}
 	for range floorPeriodUpdates {
@@ -238,7 +240,7 @@ func TestASingleUpdateWithLagIsIgnored(t *testing.T) {
 	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 9 {
 		if r.Acquire() != nil {
-			t.Fatal("refused")
+			t.Fatal("a player is refused")
 		}
 	}
 	for _, l := range []float64{.1, .01, .1, .01} {
@@ -295,7 +297,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 			return time.Since(startedAt)
 		}
 		if waited := await(100); waited > 0 {
-			t.Errorf("they wait for %v without lag", waited)
+			t.Errorf("hellos wait for %v without lag", waited)
 		}
 		r.update() // 400 per second were admitted
 		if waited := await(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
@@ -325,7 +327,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 		time.Sleep(maxAdmissionWait)
 		startedAt = time.Now()
 		if waited := await(100); waited > 0 {
-			t.Errorf("they wait for %v after the lag", waited)
+			t.Errorf("hellos wait for %v after the lag", waited)
 		}
 	})
 }
@@ -403,7 +405,7 @@ func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	r.admissions.perSecond = 1
 	ctx, end := context.WithCancel(t.Context())
 	end()
-	_ = r.AwaitHello(ctx) // the first turn is free
+	_ = r.AwaitHello(ctx) // the first hello is admitted immediately
 	if err := r.AwaitHello(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}

@@ -26,7 +26,7 @@ type fakeSignal struct{ value atomic.Uint64 }
 func (d *fakeSignal) set(value float64) { d.value.Store(math.Float64bits(value)) }
 
 func (d *fakeSignal) signal(steady int) Signal {
-	return Signal{Name: "dial", Read: func() float64 { return math.Float64frombits(d.value.Load()) }, Thresholds: [MaxLevel]float64{1, 2, 3, 4, 5}, RiseAfter: steady}
+	return Signal{Name: "fake", Read: func() float64 { return math.Float64frombits(d.value.Load()) }, Thresholds: [MaxLevel]float64{1, 2, 3, 4, 5}, RiseAfter: steady}
 }
 
 func newTestShedder(c Config) *Shedder {
@@ -78,7 +78,7 @@ func TestDryRunRefusesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if testutil.ToFloat64(g.metrics.wouldRefuse[Reading]) != 1 || testutil.ToFloat64(g.metrics.wouldRefuse[ClosingIdle]) != 1 || testutil.ToFloat64(g.metrics.refused[Reading]) != 0 {
-		t.Error("counted otherwise")
+		t.Error("the refusals are counted wrong")
 	}
 }
 
@@ -105,7 +105,7 @@ func TestASignalRisesAndFallsWithDelay(t *testing.T) {
 		{0, 5, 1},   //
 		{0, 5, 0},   //
 		{0, 9, 0},   //
-		{9, 3, 5},   // to the top at once
+		{9, 3, 5},   // directly to the top level
 	} {
 		d.set(step.value)
 		for range step.updates {
@@ -159,14 +159,14 @@ func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest /
 	runtime.GC()
 	risen := s.Read()
 	if risen < 0.75 || held[0] != 1 {
-		t.Errorf("%v with three quarters alive", risen)
+		t.Errorf("%v with three quarters in use", risen)
 	}
 	fallen := risen // held is not used from here on
 	for range 3 * forceGCAfterReads {
 		fallen = min(fallen, s.Read())
 	}
 	if fallen > risen-0.7 {
-		t.Errorf("from %v to %v with three quarters less", risen, fallen)
+		t.Errorf("from %v to %v after three quarters were freed", risen, fallen)
 	}
 	const forced = "/gc/cycles/forced:gc-cycles"
 	before := testenv.RuntimeMetric(forced)
@@ -183,7 +183,7 @@ func TestLagSignalReadsTheSchedulerLag(t *testing.T) {
 	t.Parallel()
 	s := LagSignal(250 * time.Millisecond)
 	if want := [MaxLevel]float64{.25, .5, 1, 2, math.Inf(1)}; s.Thresholds != want {
-		t.Errorf("from %v", s.Thresholds)
+		t.Errorf("thresholds %v", s.Thresholds)
 	}
 	for range 3 {
 		if v := s.Read(); v < 0 || v > 60 || math.IsNaN(v) {
@@ -203,7 +203,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 	}
 	var reported *protocol.Error
 	if err := g.AcquireRequest(); !errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || testutil.ToFloat64(g.metrics.refused[Requests]) != 1 {
-		t.Errorf("the eleventh: %v", err)
+		t.Errorf("the eleventh request: %v", err)
 	}
 	g.update()
 	g.update()
@@ -212,7 +212,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 	}
 	g.ReleaseRequest()
 	if err := g.AcquireRequest(); err != nil {
-		t.Errorf("in the place of one that has ended: %v", err)
+		t.Errorf("after another request has ended: %v", err)
 	}
 }
 

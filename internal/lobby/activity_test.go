@@ -32,7 +32,7 @@ func (c *cluster) checkOccupy(n *node, id, former, want string, wantTicket bool)
 	c.Helper()
 	otherID, isTicket, err := n.Occupy(c.Context(), "demo", "ada", id, former)
 	if err != nil || otherID != want || isTicket != wantTicket {
-		c.Errorf("%s: busy with %q (a ticket: %v), %v, want %q", id, otherID, isTicket, err, want)
+		c.Errorf("%s: occupied by %q (a ticket: %v), %v, want %q", id, otherID, isTicket, err, want)
 	}
 }
 
@@ -58,7 +58,7 @@ func TestRunningMatchReturnsOnlyRunningMatches(t *testing.T) {
 		test.checkOccupy(n, "m_x", id, "", false)
 		check("in an arena", &protocol.Playing{Match: "m_x", Seq: 7, ArenaID: "a_x"})
 		test.records.setMark(test.records.withoutSeat, "ada")
-		check("kicked out of it", nil)
+		check("kicked from the arena", nil)
 		n.store.setFault(func(string) storeFault { return faultNotExecuted })
 		if _, err := n.RunningMatch(test.Context(), "demo", "ada"); !errors.Is(err, errDown) {
 			test.Errorf("%v", err)
@@ -91,15 +91,15 @@ func TestReadOnConnectReturnsTheNewestKnownMatch(t *testing.T) {
 		}
 		check(a, "created", id)
 		test.records.setMark(test.records.over, id)
-		check(a, "over, and its pairing is not done", id)
+		check(a, "over, pairing not completed yet", id)
 		a.store.setFault(nil)
 		advanceTime(5 * time.Second)
 		check(a, "over", id)
 	})
 }
 
-// A player with a seat in an arena cannot wait for an opponent, and the other
-// way round.
+// A player with a seat in an arena cannot get a ticket, and a player with a ticket
+// cannot get a seat.
 func TestAPlayerHasOneTicketOrOneMatch(t *testing.T) {
 	inVirtualTime(t, func(test *cluster) {
 		n := test.startNode()
@@ -120,7 +120,7 @@ func TestAPlayerHasOneTicketOrOneMatch(t *testing.T) {
 		advanceTime((ticketAliveMS + 1) * time.Millisecond)
 		test.checkOccupy(n, "m_y", "", "", false)
 		if left := test.store.copyTables().tickets; len(left) != 0 {
-			test.Errorf("left over: %v", left)
+			test.Errorf("tickets are still stored: %v", left)
 		}
 	})
 }
@@ -151,8 +151,8 @@ func TestAFormingMatchPreventsATicket(t *testing.T) {
 	})
 }
 
-// An erased player is in nothing afterwards, even if the last match is not the
-// last duel, and that duel ended early and will never be settled.
+// An erased player has no activity afterwards. That also holds if the last match is
+// not the last duel, and the duel ended early and will never be settled.
 func TestReleaseErasedPlayerAlsoRemovesTheLastDuel(t *testing.T) {
 	inVirtualTime(t, func(test *cluster) {
 		n := test.startNode()

@@ -29,7 +29,7 @@ func TestDuelsWithTheSameAddressCountIfTheGameAllowsIt(t *testing.T) {
 		{"", "", false}, // unknown
 	} {
 		for _, matter := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s and %s, matter %v", c.one, c.other, matter), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s and %s, excluded %v", c.one, c.other, matter), func(t *testing.T) {
 				inVirtualTime(t, func(test *cluster) {
 					test.excludeSameAddress = matter
 					a, b := test.startNode(), test.startNode()
@@ -76,7 +76,7 @@ func TestATicketDoesNotStoreTheAddress(t *testing.T) {
 				test.Fatal(err)
 			}
 			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != matter {
-				test.Errorf("matter %v: %s", matter, text)
+				test.Errorf("excluded %v: %s", matter, text)
 			}
 			other := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // the zero settings do not count them
 			if matter && (other == "" || other == ticket.Address) {
@@ -85,7 +85,7 @@ func TestATicketDoesNotStoreTheAddress(t *testing.T) {
 			former := ticket.Address
 			n.AddressKey = []byte("another key")
 			if matter && n.addressHash("demo", netip.MustParseAddr("192.0.2.7")) == former {
-				test.Error("the key does not matter")
+				test.Error("the hash does not depend on the key")
 			}
 		}
 	})

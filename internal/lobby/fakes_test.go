@@ -28,7 +28,7 @@ func (r *matchRecords) created() []string {
 	return slices.Collect(maps.Keys(r.plans))
 }
 
-// setMark marks a match or a player.
+// addTo adds the id of a match or a player to one of the sets.
 func (r *matchRecords) setMark(marks map[string]bool, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -47,7 +47,7 @@ func (r *matchRecords) isTombstoned(id string) bool {
 type fakeMatches struct {
 	*matchRecords
 	isOverloaded    bool
-	shouldFailStart func() bool // error of Start; nil for none
+	shouldFailStart func() bool // whether the next StartDuel fails; nil for never
 
 	localPlayers map[string]bool
 	attachedTo   map[string]string // the match to which each local player was attached

@@ -61,14 +61,14 @@ func TestJoinIsRefused(t *testing.T) {
 		tune   []func(*Request)
 		want   string
 	}{
-		"a filter that is too narrow": {nil, []func(*Request){withFilter(Filter{Category: "chess"})}, "bad_request"},
-		"a negative wait":             {nil, []func(*Request){botAfter(-1)}, "bad_request"},
-		"a wait too long":             {nil, []func(*Request){botAfter(maxBotAfterMS + 1)}, "bad_request"},
-		"the longest wait":            {nil, []func(*Request){botAfter(maxBotAfterMS)}, ""},
-		"too much is waiting":         {func(_ *cluster, n *node) { n.matches.isOverloaded = true }, nil, "overloaded"},
-		"queued":                      {func(test *cluster, n *node) { test.mustJoin(n, "ada") }, nil, "already_queued"},
-		"playing":                     {func(test *cluster, n *node) { test.mustJoin(n, "ada"); test.mustJoin(n, "bob") }, nil, "already_playing"},
-		"the store is down":           {func(_ *cluster, n *node) { n.store.setFault(func(string) storeFault { return faultNotExecuted }) }, nil, "failed"},
+		"filter with too few questions": {nil, []func(*Request){withFilter(Filter{Category: "chess"})}, "bad_request"},
+		"negative wait for a bot":       {nil, []func(*Request){botAfter(-1)}, "bad_request"},
+		"wait for a bot too long":       {nil, []func(*Request){botAfter(maxBotAfterMS + 1)}, "bad_request"},
+		"longest wait for a bot":        {nil, []func(*Request){botAfter(maxBotAfterMS)}, ""},
+		"too many unsettled results":    {func(_ *cluster, n *node) { n.matches.isOverloaded = true }, nil, "overloaded"},
+		"queued":                        {func(test *cluster, n *node) { test.mustJoin(n, "ada") }, nil, "already_queued"},
+		"playing":                       {func(test *cluster, n *node) { test.mustJoin(n, "ada"); test.mustJoin(n, "bob") }, nil, "already_playing"},
+		"the store is down":             {func(_ *cluster, n *node) { n.store.setFault(func(string) storeFault { return faultNotExecuted }) }, nil, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(test *cluster) {
@@ -129,7 +129,7 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 		})
 		test.mustJoin(n, "ada")
 		if waited := now() - began; waited < 1000 || waited > 1030 {
-			test.Errorf("let in after %d ms", waited)
+			test.Errorf("accepted after %d ms", waited)
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 		}
 		var refused *protocol.Error
 		if err := n.join("ada"); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable {
-			test.Errorf("let in: %v", err)
+			test.Errorf("not refused: %v", err)
 		}
 		if err := n.Free(test.Context(), "demo", "ada", id); err != nil { // as the settlement does
 			test.Fatal(err)

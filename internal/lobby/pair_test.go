@@ -23,7 +23,7 @@ func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 		test.mustJoin(n, "bob", withFilter(Filter{Category: "sport"}))
 		p := test.attachedPlan(n, "ada")
 		if n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") {
-			test.Error("they wait, though they are paired")
+			test.Error("the players still wait, although they are paired")
 		}
 		if p != test.attachedPlan(n, "bob") || len(p.Seats) != 2 || len(p.Questions) != 10 || !p.Rated || !p.CountsForLeaderboards {
 			test.Errorf("%+v", p)
@@ -33,11 +33,11 @@ func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 		}
 		for _, q := range p.Questions {
 			if q.Lang != "en" || q.Category != "sport" {
-				test.Errorf("which does not match their filters %+v", q)
+				test.Errorf("a question does not match the filters: %+v", q)
 			}
 		}
 		if len(test.store.pairings) != 0 || len(test.store.tickets) != 0 {
-			test.Errorf("left over: %v, %v", test.store.pairings, test.store.tickets)
+			test.Errorf("pairings %v and tickets %v are still stored", test.store.pairings, test.store.tickets)
 		}
 		time.Sleep(time.Minute)
 		if len(test.records.plans) != 1 {
@@ -153,7 +153,7 @@ func TestLeaveRemovesTheTicket(t *testing.T) {
 		test.checkWaits(a, "ada")
 		test.checkWaits(a, "bob")
 		if len(test.records.plans) != 0 || len(test.store.busy) != 0 || a.countTickets() != 0 || a.HasTicket("demo", "bob") {
-			test.Errorf("%d matches, busy %v, %d tickets held", len(test.records.plans), test.store.busy, a.countTickets())
+			test.Errorf("%d matches, busy %v, %d tickets in memory", len(test.records.plans), test.store.busy, a.countTickets())
 		}
 	})
 }
@@ -164,13 +164,13 @@ func (l *Lobby) countTickets() int {
 	return len(l.tickets)
 }
 
-// Two compatible filters may leave too few questions together. Such tickets are
-// not paired.
+// Two compatible filters may match too few questions in common. Such tickets are not
+// paired.
 func TestTicketsWithTooFewCommonQuestionsAreNotPaired(t *testing.T) {
 	inVirtualTime(t, func(test *cluster) {
 		n := test.startNode()
 		test.mustJoin(n, "ada", withFilter(Filter{Lang: "zh-CN"}), botAfter(0))
-		time.Sleep(time.Second) // she has waited longer
+		time.Sleep(time.Second) // ada has waited longer
 		test.mustJoin(n, "bob", withFilter(Filter{Category: "art"}), botAfter(0))
 		time.Sleep(20 * time.Second)
 		test.checkWaits(n, "ada")
@@ -215,11 +215,11 @@ func TestANodeFollowsThePairingOfAnother(t *testing.T) {
 		p := test.attachedPlan(b, "bob")
 		time.Sleep(550 * time.Millisecond)
 		if test.attachedPlan(a, "ada") != p {
-			test.Error("another match")
+			test.Error("ada and bob are in different matches")
 		}
 		time.Sleep(time.Minute)
 		if len(test.records.plans) != 1 || a.countTickets() != 0 || b.countTickets() != 0 {
-			test.Errorf("%d matches, %d and %d tickets held", len(test.records.plans), a.countTickets(), b.countTickets())
+			test.Errorf("%d matches, %d and %d tickets in memory", len(test.records.plans), a.countTickets(), b.countTickets())
 		}
 	})
 }
@@ -262,7 +262,7 @@ func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
 		test.mustJoin(b, "bob")
 		time.Sleep(10 * time.Second)
 		if test.attachedPlan(a, "ada") != test.attachedPlan(b, "bob") || a.countTickets() != 0 || b.countTickets() != 0 {
-			test.Errorf("%d matches, %d and %d tickets held", len(test.records.plans), a.countTickets(), b.countTickets())
+			test.Errorf("%d matches, %d and %d tickets in memory", len(test.records.plans), a.countTickets(), b.countTickets())
 		}
 	})
 }
@@ -314,7 +314,7 @@ func TestATicketSearchesBeyondOtherFilters(t *testing.T) {
 				test.mustJoin(n, "bob", botAfter(0), withFilter(Filter{Lang: "en"}))
 				test.mustJoin(n, "ada", botAfter(0), withFilter(Filter{Lang: "en"}))
 				if got := n.matches.attachedMatch("ada") != ""; got != want {
-					test.Errorf("seen: %v", got)
+					test.Errorf("paired: %v", got)
 				}
 			})
 		})
@@ -325,7 +325,7 @@ func TestATicketSearchesBeyondOtherFilters(t *testing.T) {
 // reply. Each player is in exactly one match and attached to it.
 func TestEachPlayerIsPairedOnceDespiteFailures(t *testing.T) {
 	t.Parallel()
-	for name, failure := range map[string]storeFault{"all well": faultNone, "lost": faultReplyLost, "failed": faultNotExecuted} {
+	for name, failure := range map[string]storeFault{"no fault": faultNone, "replies lost": faultReplyLost, "calls failed": faultNotExecuted} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, func(test *cluster) {
 				nodes := []*node{test.startNode(), test.startNode(), test.startNode()}
@@ -342,7 +342,7 @@ func TestEachPlayerIsPairedOnceDespiteFailures(t *testing.T) {
 				}
 				var all sync.WaitGroup
 				for i := range 40 {
-					all.Go(func() { // until the store accepts it
+					all.Go(func() { // repeat until the store accepts the ticket
 						err := errDown
 						for errors.Is(err, errDown) {
 							err = nodes[i%3].join(fmt.Sprint("p_", i), botAfter(0))

@@ -11,9 +11,10 @@ type Slice struct{ Skip, Count int }
 // ticket takes time.
 var searchSlices = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 
-// minUnreadDistances returns the smallest rating distances from t that an unread ticket
-// can have, on the higher and on the lower side. listed is the content of s, the last
-// slice that was read. A distance is infinite if no tickets are left on that side. If
+// minUnreadDistances returns the smallest rating distances from ticket t that an unread
+// ticket can have: among higher and among lower ratings. s is the last slice that was
+// read, and listed has its tickets. A distance is infinite if no tickets are left on that
+// side. If
 // very many tickets have expired, it may be infinite too early; the next try corrects
 // that.
 //

@@ -25,7 +25,7 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 			}
 			return c
 		}
-		all = append(all, draw("own")) // usually with few compatible ones
+		all = append(all, draw("own")) // usually with few compatible tickets
 		for i := range rapid.IntRange(0, 100).Draw(t, "others") {
 			all = append(all, draw(fmt.Sprint("p_", i)))
 		}
@@ -48,14 +48,14 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 func TestASearchReadsNoMoreThanNecessary(t *testing.T) {
 	inVirtualTime(t, func(test *cluster) {
 		n := test.startNode()
-		n.store.setFault(func(string) storeFault { return faultNone }) // and counts the reads
+		n.store.setFault(func(string) storeFault { return faultNone }) // also starts to count calls
 		test.ratings["far"] = 9000
 		test.mustJoin(n, "far", botAfter(0))
 		test.mustJoin(n, "alone", botAfter(0))
 		began := n.store.countCalls("ListNearest")
 		time.Sleep(2250 * time.Millisecond)
 		if looks := n.store.countCalls("ListNearest") - began; looks != 8 {
-			test.Errorf("two tickets looked %d times in 2.25 s", looks)
+			test.Errorf("two tickets were searched for %d times in 2.25 s", looks)
 		}
 		for i := range 50 {
 			other := ticket(fmt.Sprint("p_", i), 1500, now())
@@ -66,7 +66,7 @@ func TestASearchReadsNoMoreThanNecessary(t *testing.T) {
 		began = n.store.countCalls("ListNearest")
 		test.mustJoin(n, "ada")
 		if looks := n.store.countCalls("ListNearest") - began; looks != 1 {
-			test.Errorf("it looked %d times", looks)
+			test.Errorf("the search read %d times", looks)
 		}
 	})
 }

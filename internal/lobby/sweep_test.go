@@ -13,11 +13,11 @@ func advanceTime(d time.Duration) {
 }
 
 // newFormingMatch pairs two players at two nodes. Their match cannot be created
-// until open is called.
+// until allowStart is called.
 func (c *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string, allowStart func()) {
 	c.Helper()
 	a, b = c.startNode(), c.startNode()
-	failsStart := true // under the mutex of matchRecords
+	failsStart := true // guarded by the mutex of matchRecords
 	for _, n := range []*node{a, b} {
 		n.matches.shouldFailStart = func() bool { return failsStart }
 	}
@@ -62,7 +62,7 @@ func TestAPairingIsRolledBack(t *testing.T) {
 		advanceTime(6 * time.Second)
 		p := test.attachedPlan(a, "ada")
 		if stored := test.store.copyTables(); p != test.attachedPlan(b, "bob") || p.ID == first || a.countTickets() != 0 || b.countTickets() != 0 || len(stored.alive) != 0 {
-			test.Errorf("%s after %s; %d and %d tickets held, alive %v", p.ID, first, a.countTickets(), b.countTickets(), stored.alive)
+			test.Errorf("%s after %s; %d and %d tickets in memory, alive %v", p.ID, first, a.countTickets(), b.countTickets(), stored.alive)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
 		advanceTime(33 * time.Second)
 		kept := test.store.copyTables()
 		if len(kept.pairings) != 0 || len(test.records.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
-			test.Errorf("%+v, matches %v, %d held", kept, test.records.created(), n.countTickets())
+			test.Errorf("%+v, matches %v, %d tickets in memory", kept, test.records.created(), n.countTickets())
 		}
 	})
 }
@@ -112,11 +112,11 @@ func TestAStalledNodeCannotCreateARolledBackMatch(t *testing.T) {
 		advanceTime(33 * time.Second)
 		open()
 		if err := b.startMatch(test.Context(), stale); err == nil {
-			test.Error("it was created")
+			test.Error("the match was created")
 		}
 		advanceTime(6 * time.Second)
 		if created := test.records.created(); len(created) != 1 || created[0] == first {
-			test.Errorf("%v, %s was undone", created, first)
+			test.Errorf("matches %v; the pairing of %s was rolled back", created, first)
 		}
 	})
 }

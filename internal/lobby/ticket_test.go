@@ -41,20 +41,20 @@ func TestPickOpponentPrefersTheNearestRating(t *testing.T) {
 		candidates []Ticket
 		want       string
 	}{
-		"nobody":                     {own, nil, ""},
-		"only itself":                {own, []Ticket{own, ticket("own", 1500, 0)}, ""},
-		"at the window's edge":       {own, []Ticket{ticket("a", 1600, now)}, "a"},
-		"beyond it":                  {own, []Ticket{ticket("a", 1600.5, now)}, ""},
-		"below":                      {own, []Ticket{ticket("a", 1400, now), ticket("b", 1399, now)}, "a"},
-		"beyond, the other waited":   {own, []Ticket{ticket("a", 1700, now-2000)}, "a"},
-		"beyond, this one waited":    {ticket("own", 1500, now-2000), []Ticket{ticket("a", 1700, now)}, "a"},
-		"far, one waited for long":   {own, []Ticket{ticket("a", 9000, now-15_000)}, "a"},
-		"the nearest":                {own, []Ticket{ticket("a", 1560, now), ticket("b", 1450, now), ticket("c", 1580, now)}, "b"},
-		"equals: who waited longest": {own, []Ticket{ticket("a", 1550, now-1), ticket("b", 1450, now-9), ticket("c", 1550, now-5)}, "b"},
-		"no rating counts as 1500":   {own, []Ticket{stranger, ticket("b", 1501, now)}, "stranger"},
-		"another filter":             {en, []Ticket{zh, withFilter(ticket("a", 1500, now), Filter{Lang: "zh-CN"})}, ""},
-		"any filter":                 {en, []Ticket{ticket("a", 1590, now), withFilter(ticket("b", 1500, now), zh.Filter)}, "a"},
-		"the same filter":            {en, []Ticket{withFilter(ticket("a", 1510, now), en.Filter)}, "a"},
+		"nobody":                       {own, nil, ""},
+		"only itself":                  {own, []Ticket{own, ticket("own", 1500, 0)}, ""},
+		"at the window's edge":         {own, []Ticket{ticket("a", 1600, now)}, "a"},
+		"outside the window":           {own, []Ticket{ticket("a", 1600.5, now)}, ""},
+		"lower rating":                 {own, []Ticket{ticket("a", 1400, now), ticket("b", 1399, now)}, "a"},
+		"wider, the other waited":      {own, []Ticket{ticket("a", 1700, now-2000)}, "a"},
+		"wider, this one waited":       {ticket("own", 1500, now-2000), []Ticket{ticket("a", 1700, now)}, "a"},
+		"far, one waited for long":     {own, []Ticket{ticket("a", 9000, now-15_000)}, "a"},
+		"the nearest":                  {own, []Ticket{ticket("a", 1560, now), ticket("b", 1450, now), ticket("c", 1580, now)}, "b"},
+		"equally near: waited longest": {own, []Ticket{ticket("a", 1550, now-1), ticket("b", 1450, now-9), ticket("c", 1550, now-5)}, "b"},
+		"no rating counts as 1500":     {own, []Ticket{stranger, ticket("b", 1501, now)}, "stranger"},
+		"another filter":               {en, []Ticket{zh, withFilter(ticket("a", 1500, now), Filter{Lang: "zh-CN"})}, ""},
+		"any filter":                   {en, []Ticket{ticket("a", 1590, now), withFilter(ticket("b", 1500, now), zh.Filter)}, "a"},
+		"the same filter":              {en, []Ticket{withFilter(ticket("a", 1510, now), en.Filter)}, "a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +108,7 @@ func TestPickOpponentProperties(t *testing.T) {
 		}
 		best, ok := pickOpponent(own, candidates, now)
 		if ok && !fits(best) {
-			t.Fatalf("%+v does not fit", best)
+			t.Fatalf("%+v is not suitable", best)
 		}
 		for _, c := range candidates {
 			if !fits(c) {
@@ -118,7 +118,7 @@ func TestPickOpponentProperties(t *testing.T) {
 				t.Fatalf("%+v is better than %+v", c, best)
 			}
 			if back, ok := pickOpponent(c, []Ticket{own}, now); !ok || back.ID != own.ID {
-				t.Fatalf("%+v does not pick it back", c)
+				t.Fatalf("%+v does not pick the own ticket", c)
 			}
 		}
 		if later, still := pickOpponent(own, candidates, now+rapid.Int64Range(0, 20_000).Draw(t, "wait")); ok && (!still || ratingDistance(own, later) > ratingDistance(own, best)) {

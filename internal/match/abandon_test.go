@@ -19,13 +19,13 @@ func (c *cluster) checkAbandoned(session *frameRecorder) {
 	frames := session.numbered(c)
 	for i, raw := range frames {
 		if received := frameOf(c, raw); received.Seq != int64(i+1) {
-			c.Fatalf("number %d is %s", i+1, raw)
+			c.Fatalf("frame %d has another number: %s", i+1, raw)
 		}
 	}
 	last := session.lastOfType(c, protocol.TypeMatchOver)
 	if last.Data.Reason != "abandoned" || len(last.Data.Standings) > 0 || session.countType(c, protocol.TypeMatchOver) != 1 ||
 		last.Seq != int64(len(frames)) {
-		c.Errorf("%+v, told %d times", last, session.countType(c, protocol.TypeMatchOver))
+		c.Errorf("last match.over: %+v, received %d times", last, session.countType(c, protocol.TypeMatchOver))
 	}
 }
 
@@ -65,13 +65,13 @@ func TestMatchWithForgottenStepsIsAbandonedOnce(t *testing.T) {
 						c.checkAbandoned(one)
 					}
 					if n := countAbandoned(nodeA, nodeB); n != 1 {
-						c.Errorf("counted %v times", n)
+						c.Errorf("counted as abandoned %v times", n)
 					}
 					if _, settles := c.store.result(plan.ID); settles || len(nodeA.results())+len(nodeB.results()) > 0 {
-						c.Error("something of it settles")
+						c.Error("the abandoned match has a result")
 					}
 					if len(nodeA.endedArenas)+len(nodeB.endedArenas) != 1 {
-						c.Errorf("told to the arenas: %d and %d times", len(nodeA.endedArenas), len(nodeB.endedArenas))
+						c.Errorf("OnArenaEnd was called %d and %d times", len(nodeA.endedArenas), len(nodeB.endedArenas))
 					}
 					c.checkSyncAbandoned(plan, nodeA, nodeB)
 				})
@@ -94,7 +94,7 @@ func (c *cluster) checkSyncAbandoned(plan *Plan, nodes ...*node) {
 			c.Errorf("%+v after %+v", over, got)
 		}
 		if n.IsInMatch("demo", plan.arenaSeat(0).Player) {
-			c.Error("still seated")
+			c.Error("the player still counts as playing")
 		}
 	}
 }
@@ -119,12 +119,12 @@ func TestAttachDetectsDataLoss(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		c.checkAbandoned(session)
 		if matches, _ := n.countLocalMatches(); matches != 0 {
-			c.Error("it stays")
+			c.Error("the node still holds the match")
 		}
 	})
 }
 
-// An answer detects the loss, too.
+// An answer also detects that the store has lost steps of the match.
 func TestAnswerDetectsDataLoss(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
@@ -159,7 +159,7 @@ func TestMatchMissingInStoreIsAbandoned(t *testing.T) {
 			c.checkAbandoned(one)
 		}
 		if countAbandoned(nodeA, nodeB) == 0 || len(nodeA.results())+len(nodeB.results()) > 0 {
-			c.Error("not counted, or settled")
+			c.Error("the abandoned match is not counted, or it has a result")
 		}
 		for _, n := range []*node{nodeA, nodeB} {
 			if matches, fed := n.countLocalMatches(); matches+fed > 0 {
@@ -190,8 +190,8 @@ func TestLostLobbyClosesArena(t *testing.T) {
 	})
 }
 
-// Other nodes ended a match that had lost data. Their result stands. At a node
-// that had seen more of it, the match is over, too.
+// Other nodes ended a match that had lost data. Their result is kept. A node
+// that had seen later steps also ends the match for its players.
 func TestResultAfterDataLossIsKept(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
@@ -217,7 +217,7 @@ func TestResultAfterDataLossIsKept(t *testing.T) {
 			c.Errorf("%v, %+v", ok, result)
 		}
 		if nodeA.IsInMatch("demo", ada) {
-			c.Error("still seated")
+			c.Error("the player still counts as playing")
 		}
 	})
 }
@@ -235,7 +235,7 @@ func TestAbandonedMatchDeliversNoLatePush(t *testing.T) {
 	}
 	late := State{Phase: PhaseRevealed, Version: 9}
 	if !local.deliver(delivery{frames: numberedFrames{firstSeq: 4, encoded: [][]byte{[]byte("late")}}, state: &late}) || !local.deliver(delivery{frames: numberedFrames{firstSeq: 9, encoded: [][]byte{nil}}}) {
-		t.Error("it asks for what is missing")
+		t.Error("the ended match asks for missing frames")
 	}
 	local.catchUp(View{State: State{Phase: PhaseRevealed, Version: 9, Seq: 4}, Frames: [][]byte{[]byte("late")}})
 	if state := local.knownState(); len(session.frames()) != 1 || state.Phase != PhaseOver || local.knownVersion() != 0 {

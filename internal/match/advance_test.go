@@ -29,9 +29,9 @@ func TestTheNodeOfTheLastStepTakesTheNext(t *testing.T) {
 		}
 		c.passUntil(plan, PhaseOver, 4)
 		if few := min(tries[0].Load(), tries[1].Load()); few > 0 {
-			c.Errorf("one node took the steps, and the other tried %d times", few)
+			c.Errorf("one node applied the steps, and the other tried %d times", few)
 		}
-		time.Sleep(time.Second) // wait for the last message
+		time.Sleep(time.Second) // until the last message has arrived
 		c.checkComplete(plan, sessionA, 0)
 		c.checkComplete(plan, sessionB, 0)
 	})

@@ -37,44 +37,44 @@ func TestRefusalNamesFirstReasonOfContract(t *testing.T) {
 				c.Errorf("%s: %v, want %q", when, err, want)
 			}
 			if err != nil && reply != (protocol.Answered{}) {
-				c.Errorf("%s: beside the refusal %+v", when, reply)
+				c.Errorf("%s: the refusal comes with the reply %+v", when, reply)
 			}
 		}
 		nowhere := answerTo(plan, 99, broken)
 		nowhere.Match = "m_none"
-		check("no such match, nothing right", ada, nowhere, "not_in_match")
-		check("no seat, nothing right", "p_eve", answerTo(plan, 99, broken), "not_in_match")
-		check("no question", ada, protocol.Answer{Match: plan.ID, Given: broken}, "bad_request")
-		check("no such question", ada, answerTo(plan, 5, broken), "bad_request")
+		check("unknown match, all else wrong too", ada, nowhere, "not_in_match")
+		check("no seat, all else wrong too", "p_eve", answerTo(plan, 99, broken), "not_in_match")
+		check("no question number", ada, protocol.Answer{Match: plan.ID, Given: broken}, "bad_request")
+		check("question number too high", ada, answerTo(plan, 5, broken), "bad_request")
 		check("question below 0", ada, answerTo(plan, -1, broken), "bad_request")
 		check("countdown", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_not_open")
-		check("countdown, of a wrong form", ada, answerTo(plan, 0, broken), "question_not_open")
+		check("countdown, malformed", ada, answerTo(plan, 0, broken), "question_not_open")
 
 		c.passUntil(plan, PhaseOpen, 0)
-		check("next one, of a wrong form", ada, answerTo(plan, 1, broken), "question_not_open")
-		check("next one", ada, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
-		check("of a wrong form", ada, answerTo(plan, 0, broken), "invalid_answer")
-		check("after refusals", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "")
-		check("second, of a wrong form", ada, answerTo(plan, 0, broken), "invalid_answer")
-		check("second", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		check("next question, malformed", ada, answerTo(plan, 1, broken), "question_not_open")
+		check("next question", ada, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
+		check("malformed", ada, answerTo(plan, 0, broken), "invalid_answer")
+		check("right answer after refusals", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "")
+		check("second answer, malformed", ada, answerTo(plan, 0, broken), "invalid_answer")
+		check("second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
 
 		c.passUntil(plan, PhaseRevealed, 0)
-		check("closed, second", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		check("closed, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
 		check("closed", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
-		check("closed, of a wrong form", bob, answerTo(plan, 0, broken), "invalid_answer")
-		check("closed, the next", bob, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
+		check("closed, malformed", bob, answerTo(plan, 0, broken), "invalid_answer")
+		check("closed, answer to the next question", bob, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
 
 		c.passUntil(plan, PhaseOpen, 1)
-		check("left behind, second", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
-		check("left behind", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
+		check("earlier question, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		check("earlier question", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
 		c.passUntil(plan, PhaseOver, 4)
 		check("over", bob, answerTo(plan, 4, rightAnswer(&plan.Questions[4])), "question_closed")
-		check("over, second", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		check("over, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
 	})
 }
 
-// A repeated answer gets the same reply for as long as the match is kept. A
-// different one is refused with the accepted answer.
+// A repeated answer gets the same reply for as long as the match is stored. A
+// different answer is refused, and the refusal contains the accepted answer.
 func TestSecondAnswerIsRepeatedOrRefused(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
@@ -92,12 +92,12 @@ func TestSecondAnswerIsRepeatedOrRefused(t *testing.T) {
 			time.Sleep(time.Second)
 			again, err := n.answer(plan, ada, 1, protocol.Given{Choices: []int{0, 2}})
 			if err != nil || again != first {
-				c.Errorf("%s: the same again: %+v, %v, first %+v", phase, again, err, first)
+				c.Errorf("%s: same answer repeated: %+v, %v, first reply %+v", phase, again, err, first)
 			}
 			_, err = n.answer(plan, ada, 1, protocol.Given{Choices: []int{1}})
 			var refused *protocol.Error
 			if !errors.As(err, &refused) || refused.Accepted == nil {
-				c.Fatalf("%s: another one: %v", phase, err)
+				c.Fatalf("%s: different answer: %v", phase, err)
 			}
 			if a := refused.Accepted; string(a.Given) != `{"choices":[2,0]}` || a.At != first.At || a.ElapsedMS != first.ElapsedMS || a.Question != 1 {
 				c.Errorf("%s: accepted %+v", phase, a)
@@ -110,7 +110,7 @@ func TestSecondAnswerIsRepeatedOrRefused(t *testing.T) {
 			}
 		}
 		if seen != 1 {
-			c.Errorf("seen %d times", seen)
+			c.Errorf("answer.seen was pushed %d times", seen)
 		}
 		c.checkComplete(plan, session, 0)
 	})
@@ -194,7 +194,7 @@ func TestAnswerFailsDuringStoreOutage(t *testing.T) {
 		}
 		n.store.setFault(nil)
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
-			c.Errorf("the failed one used it up: %v", err)
+			c.Errorf("the failed answer counts as the player's answer: %v", err)
 		}
 	})
 }

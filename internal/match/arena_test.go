@@ -108,7 +108,7 @@ func (e *arenaPlaythrough) answerQuestion(q int) {
 		}
 		e.oracle.answer(player, right, reply.At-opens)
 		if e.plan.Mode == Buzzer && (*reply.Correct != right || *reply.First != right) {
-			e.Fatalf("%+v to %v", reply, right)
+			e.Fatalf("reply %+v to an answer that is right: %v", reply, right)
 		}
 		if e.plan.Mode == Buzzer && right {
 			if e.firsts[q] != "" {
@@ -157,13 +157,13 @@ func (e *arenaPlaythrough) checkPersonal(session *frameRecorder) {
 			closed = received.Data.Question
 		case protocol.TypeOwn:
 			if received.Data.Question != closed || reported == closed {
-				e.Fatalf("own of %d after the close of %d and own of %d", received.Data.Question, closed, reported)
+				e.Fatalf("personal result of question %d after the close of question %d and the personal result of question %d", received.Data.Question, closed, reported)
 			}
 			reported = closed
 		}
 	}
 	if many := len(e.in) > FullListPlayers; many != (reported >= 0) || many && reported != closed {
-		e.Errorf("told own of %d, %d were closed", reported+1, closed+1)
+		e.Errorf("%d personal results, %d closed questions", reported+1, closed+1)
 	}
 }
 
@@ -173,11 +173,11 @@ func TestArenaOnSeveralNodesSurvivesLostMessages(t *testing.T) {
 	t.Parallel()
 	var sent atomic.Int64
 	for name, route := range map[string]func(string) (int, time.Duration){
-		"all comes":            nil,
-		"nothing comes":        func(string) (int, time.Duration) { return 0, 0 },
+		"all messages arrive":  nil,
+		"no message arrives":   func(string) (int, time.Duration) { return 0, 0 },
 		"every second is lost": func(string) (int, time.Duration) { return int(sent.Add(1) % 2), 0 },
-		"all comes twice":      func(string) (int, time.Duration) { return 2, 0 },
-		"all comes late":       func(string) (int, time.Duration) { return 1, rand.N(300 * time.Millisecond) },
+		"all arrive twice":     func(string) (int, time.Duration) { return 2, 0 },
+		"all arrive late":      func(string) (int, time.Duration) { return 1, rand.N(300 * time.Millisecond) },
 	} {
 		for _, mode := range []Mode{Buzzer, Survival} {
 			for _, players := range []int{5, 53} {
@@ -243,7 +243,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 			c.Errorf("%v", err)
 		}
 		if nodeB.IsInMatch("demo", "p_eve") {
-			c.Error("who watches has a seat")
+			c.Error("the spectator counts as playing")
 		}
 		c.passUntil(plan, PhaseRevealed, 0)
 		time.Sleep(10 * time.Millisecond)
@@ -256,7 +256,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 			c.Errorf("%+v", got)
 		}
 		if err := nodeB.CheckSeat(c.Context(), plan.ID, "p_eve"); err == nil {
-			c.Error("who watches sits")
+			c.Error("the spectator has a seat")
 		}
 		c.passUntil(plan, PhaseOver, 1)
 		c.checkComplete(plan, players[0], 0)
@@ -271,12 +271,12 @@ func TestArenaInLobbyIsNotFoundAsMatch(t *testing.T) {
 		plan := newArena(Buzzer, 1)
 		in := c.createArenaWithPlayers(plan, 1, n)[0]
 		player := plan.arenaSeat(0).Player
-		err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: in, OnState: func(protocol.MatchState) { c.Error("told") }})
+		err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: in, OnState: func(protocol.MatchState) { c.Error("the state of the lobby was sent") }})
 		if err != ErrNotFound { //nolint:errorlint // it is not wrapped
 			c.Errorf("%v", err)
 		}
 		if n.IsInMatch("demo", player) || n.hasNoLocalMatch(plan.ID) {
-			c.Error("seated in the lobby, or gone")
+			c.Error("the player counts as playing in the lobby, or the node dropped the match")
 		}
 		status, err := n.Status(c.Context(), plan.ID)
 		if err != nil || status != (Status{ArenaID: "a_1", Running: true}) {

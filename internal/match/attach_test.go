@@ -22,10 +22,10 @@ func TestAttachRefusals(t *testing.T) {
 		}
 		n.openSession(bob)
 		if err := n.AttachSession(c.Context(), "demo", "m_none", bob); !errors.Is(err, ErrNotFound) {
-			c.Errorf("found too early: %v", err)
+			c.Errorf("attached to an unknown match: %v", err)
 		}
 		if err := n.AttachSession(c.Context(), "demo", "m_none", "p_away"); err != nil {
-			c.Errorf("nobody here to lead: %v", err)
+			c.Errorf("a player without a session here: %v", err)
 		}
 	})
 }
@@ -48,19 +48,21 @@ func TestAttachWithState(t *testing.T) {
 		for _, after := range []int64{0, 3, 7} {
 			c.checkSync(n, plan, after)
 		}
-		if frames := session.frames(); len(frames) != 3 { // until newer sessions replaced it
+		if frames := session.frames(); len(frames) != 3 { // the frames before newer sessions replaced it
 			c.Errorf("the replaced session has %d frames", len(frames))
 		}
 	})
 }
 
+// checkSync attaches a new session that asks for the state. The session must get
+// the state first and then exactly the pushes after a number.
 func (c *cluster) checkSync(n *node, plan *Plan, after int64) {
 	c.Helper()
 	session := n.openSession(ada)
 	var got *protocol.MatchState
 	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: after, OnState: func(s protocol.MatchState) {
 		if len(session.frames()) > 0 || session.discards != 1 {
-			c.Errorf("after %d: %d frames before the state, forgot %d times", after, len(session.frames()), session.discards)
+			c.Errorf("after %d: %d frames before the state, unsent pushes discarded %d times", after, len(session.frames()), session.discards)
 		}
 		got = &s
 	}})
@@ -69,7 +71,7 @@ func (c *cluster) checkSync(n *node, plan *Plan, after int64) {
 	}
 	s := c.store.state(plan.ID)
 	if got.Seq != s.Seq || got.Phase != string(s.Phase) || got.Found.Players != 2 {
-		c.Errorf("after %d: %+v, it is at %+v", after, got, s)
+		c.Errorf("after %d: %+v, the match is at %+v", after, got, s)
 	}
 	c.checkComplete(plan, session, min(after, s.Seq))
 }
@@ -220,7 +222,7 @@ func TestDetach(t *testing.T) {
 		n.Detach("demo", ada, second)
 		c.passUntil(plan, PhaseOver, 0)
 		if got := len(second.frames()); got != 1 {
-			c.Errorf("%d frames after it went", got)
+			c.Errorf("%d frames after it was detached", got)
 		}
 	})
 }
@@ -241,13 +243,13 @@ func TestAttachToOldMatchKeepsCurrentMatch(t *testing.T) {
 			c.Fatal(err)
 		}
 		if !n.IsInMatch("demo", ada) {
-			c.Error("not seated any more")
+			c.Error("the player no longer counts as playing")
 		}
 		before := len(session.frames())
 		n.Detach("demo", ada, session)
 		c.passUntil(plan, PhaseOver, 0)
 		if more := len(session.frames()) - before; more != 0 {
-			c.Errorf("%d frames after it went", more)
+			c.Errorf("%d frames after it was detached", more)
 		}
 	})
 }
@@ -274,7 +276,7 @@ func TestStatus(t *testing.T) {
 		}
 		n.store.setFault(func(string, string) fault { return failsBefore })
 		if _, err := n.Status(c.Context(), plan.ID); !errors.Is(err, errDown) {
-			c.Errorf("out of reach: %v", err)
+			c.Errorf("store unreachable: %v", err)
 		}
 	})
 }
@@ -293,13 +295,13 @@ func TestPresence(t *testing.T) {
 		t.Errorf("replaced %v", former)
 	}
 	if p.Leave("demo", ada, first) {
-		t.Error("the replaced session took the newer one along")
+		t.Error("the end of the replaced session removed the newer one")
 	}
 	if session, ok := p.Find("demo", ada); !ok || session != second {
 		t.Errorf("%v, %v", session, ok)
 	}
 	if !p.Leave("demo", ada, second) {
-		t.Error("it could not leave")
+		t.Error("the newest session could not leave")
 	}
 	if _, ok := p.Find("demo", ada); ok {
 		t.Error("found after it left")

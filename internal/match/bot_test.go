@@ -22,7 +22,7 @@ func TestBotGiven(t *testing.T) {
 			t.Fatal(err)
 		}
 		if q.IsCorrect(normal) != right {
-			t.Fatalf("%s: %s is right: %v, meant %v", q.Kind, normal, !right, right)
+			t.Fatalf("%s: %s is right: %v, want %v", q.Kind, normal, !right, right)
 		}
 	})
 }

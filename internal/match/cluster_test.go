@@ -44,7 +44,7 @@ type node struct {
 
 func (c *cluster) startNode() *node { return c.startNodeAhead(0) }
 
-// startNodeAhead starts a node whose clock is ahead of the others by a duration.
+// startNodeAhead starts a node whose clock is ahead of the other nodes' clocks.
 func (c *cluster) startNodeAhead(ahead time.Duration) *node {
 	c.nodes++
 	name := "n" + strconv.Itoa(c.nodes)
@@ -237,7 +237,7 @@ func (session *frameRecorder) seqs(t testing.TB) []int64 {
 }
 
 // passUntil advances the virtual time until a match is in a phase of a question
-// and everything due then is done.
+// and everything due at that time is done.
 func (c *cluster) passUntil(plan *Plan, phase Phase, question int) {
 	c.Helper()
 	for range 60_000 {
@@ -247,7 +247,7 @@ func (c *cluster) passUntil(plan *Plan, phase Phase, question int) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	c.Fatalf("%s is at %+v and never %s of question %d", plan.ID, c.store.state(plan.ID), phase, question)
+	c.Fatalf("%s is at %+v and never reaches %s of question %d", plan.ID, c.store.state(plan.ID), phase, question)
 }
 
 // checkComplete checks that a session has the match's log from a number on:
@@ -281,7 +281,7 @@ func (c *cluster) checkStepsAppliedOnce() {
 	defer c.store.mu.Unlock()
 	for step, times := range c.store.applied {
 		if times != 1 {
-			c.Errorf("%s was taken %d times", step, times)
+			c.Errorf("step %s was applied %d times", step, times)
 		}
 	}
 }

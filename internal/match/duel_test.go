@@ -52,7 +52,7 @@ func TestDuelInWhichBothAnswerEverything(t *testing.T) {
 		c.checkComplete(plan, sessionB, 0)
 		c.checkStepsAppliedOnce()
 		if results := n.results(); len(results) != 1 || results[0].Winner != ada {
-			c.Errorf("told of %v", results)
+			c.Errorf("OnResult got %v", results)
 		}
 	})
 }
@@ -156,14 +156,14 @@ func TestLeavingInEachPhase(t *testing.T) {
 					w.Errorf("leaving again: %v, %d results", err, len(n.results()))
 				}
 				if err := n.Leave(w.Context(), plan.ID, "p_eve"); err == nil {
-					w.Error("a stranger left")
+					w.Error("a player without a seat could leave")
 				}
 			})
 		})
 	}
 }
 
-// Both players leave at the same time at two nodes. One of them is first.
+// Both players leave at the same time at two nodes. The first to leave loses.
 func TestConcurrentForfeitsHaveOneLoser(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
@@ -244,7 +244,7 @@ func TestBotAnswersAfterNodeDies(t *testing.T) {
 		r := session.lastOfType(c, "question.closed").Data.Results[1]
 		wait, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
 		if r.ElapsedMS == nil || *r.ElapsedMS < wait.Milliseconds() || *r.ElapsedMS > wait.Milliseconds()+60 {
-			c.Errorf("after %v it gave %+v", wait, r)
+			c.Errorf("the bot planned %v and answered %+v", wait, r)
 		}
 	})
 }
@@ -292,14 +292,14 @@ func TestMatchLoadedByRefusedAnswerIsDropped(t *testing.T) {
 		plan := n.startDuel(c, 1)
 		c.passUntil(plan, PhaseOver, 0)
 		if matches, _ := other.countLocalMatches(); matches != 0 {
-			c.Fatal("it was loaded before")
+			c.Fatal("the other node has loaded the match before")
 		}
 		if _, err := other.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "question_closed" {
 			c.Errorf("%v", err)
 		}
 		time.Sleep(10 * time.Minute)
 		if matches, _ := other.countLocalMatches(); matches != 0 {
-			c.Error("it stays")
+			c.Error("the node still holds the match")
 		}
 	})
 }

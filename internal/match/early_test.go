@@ -6,7 +6,8 @@ import (
 )
 
 // A node's clock is 9.5 s behind the clock of the node that opens the
-// questions. Its player earns no speed points by that, and the reply shows it.
+// questions. Its player's answer would seem very fast. It counts as late as the
+// limit, so it earns no speed points, and the reply contains that time.
 func TestClockThatIsBehindEarnsNoSpeedPoints(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		ahead, behind := c.startNodeAhead(9500*time.Millisecond), c.startNode()

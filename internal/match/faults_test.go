@@ -75,7 +75,7 @@ func TestLateQuestionIsOpenForItsFullLimit(t *testing.T) {
 // retried is applied twice.
 func TestStepsWithLostRepliesAreAppliedOnce(t *testing.T) {
 	t.Parallel()
-	for name, failure := range map[string]fault{"lost": losesReply, "failed": failsBefore} {
+	for name, failure := range map[string]fault{"replies lost": losesReply, "calls failed": failsBefore} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				nodeA, nodeB := c.startNode(), c.startNode()
@@ -103,11 +103,11 @@ func TestStepsWithLostRepliesAreAppliedOnce(t *testing.T) {
 	}
 }
 
-// The client library repeats a script without a reply. Others may have pushed
-// in between. Every frame must keep its number.
+// The client library repeats a script whose reply was lost. Other commits may
+// have pushed in between. Every frame must keep its number.
 func TestRepeatedCommitKeepsPushNumbers(t *testing.T) {
 	t.Parallel()
-	for name, other := range map[string]bool{"alone": false, "after another": true} {
+	for name, other := range map[string]bool{"no other commit between": false, "another commit between": true} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				n := c.startNode()

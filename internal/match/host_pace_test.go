@@ -40,7 +40,7 @@ func TestPresentHostOpensEveryQuestion(t *testing.T) {
 			c.passUntil(plan, step.at.Phase, step.at.Question)
 			time.Sleep(10 * time.Minute)
 			if state := c.store.state(plan.ID); state.Phase != step.at.Phase || !state.HostPaced {
-				c.Fatalf("it went on by itself: %+v", state)
+				c.Fatalf("the match continued by itself: %+v", state)
 			}
 			c.requireNoError(nodeB.Proceed(c.Context(), plan.ID, step.after))
 			if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.Question != step.after+1 || state.OpensAt != now() {
@@ -55,7 +55,7 @@ func TestPresentHostOpensEveryQuestion(t *testing.T) {
 		}
 		c.passUntil(plan, PhaseOver, 1)
 		if late := now() - c.store.state(plan.ID).ClosesAt; late > 0 {
-			c.Errorf("%d ms after its time", late)
+			c.Errorf("over %d ms after the last close", late)
 		}
 		c.checkComplete(plan, in, 0)
 		c.checkComplete(plan, players[1], 0)
@@ -66,7 +66,7 @@ func TestPresentHostOpensEveryQuestion(t *testing.T) {
 // even at another node, keeps it.
 func TestAbsentHostLosesPace(t *testing.T) {
 	t.Parallel()
-	for name, comesBack := range map[string]bool{"for good": false, "for 50 s": true} {
+	for name, comesBack := range map[string]bool{"the host stays away": false, "the host returns after 50 s": true} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				nodeA, nodeB := c.startNode(), c.startNode()
@@ -104,7 +104,8 @@ func TestAbsentHostLosesPace(t *testing.T) {
 	}
 }
 
-// A client with role host may have no session at all.
+// A host may have no session at all. After the longest absence of a host the
+// questions open by themselves.
 func TestArenaWithoutHostSessionContinues(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()

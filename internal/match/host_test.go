@@ -55,19 +55,19 @@ func TestProceedStep(t *testing.T) {
 		after int
 		want  Phase // "" for no step
 	}{
-		"too early":               {State{Phase: PhaseCountdown, Question: -1, StartsAt: 7001}, -1, ""},
-		"the first":               {State{Phase: PhaseCountdown, Question: -1, StartsAt: 7000}, -1, PhaseOpen},
-		"before the countdown":    {State{Phase: PhaseLobby, Question: -1}, -1, ""},
-		"while it starts":         {State{Phase: PhaseStarting, Question: -1}, -1, ""},
-		"the first, left behind":  {State{Phase: PhaseOpen, Alive: 5}, -1, ""},
-		"one that is open":        {State{Phase: PhaseOpen, Question: 1, Alive: 5}, 1, PhaseSealed},
-		"one that is not yet":     {State{Phase: PhaseOpen, Question: 1, Alive: 5}, 2, ""},
-		"one that is closing":     {State{Phase: PhaseSealed, Question: 1, Alive: 5}, 1, ""},
-		"one that is closed":      {State{Phase: PhaseRevealed, Question: 1, Alive: 5, DueAt: 1 << 40}, 1, PhaseOpen},
-		"one that is left behind": {State{Phase: PhaseRevealed, Question: 1, Alive: 5}, 0, ""},
-		"the last":                {last, 2, PhaseOver},
-		"the last survivor's":     {State{Phase: PhaseRevealed, Question: 1, Alive: 1}, 1, PhaseOver},
-		"at the end":              {State{Phase: PhaseOver, Question: 2}, 2, ""},
+		"countdown not over":               {State{Phase: PhaseCountdown, Question: -1, StartsAt: 7001}, -1, ""},
+		"countdown over":                   {State{Phase: PhaseCountdown, Question: -1, StartsAt: 7000}, -1, PhaseOpen},
+		"lobby":                            {State{Phase: PhaseLobby, Question: -1}, -1, ""},
+		"match is being announced":         {State{Phase: PhaseStarting, Question: -1}, -1, ""},
+		"first question is already open":   {State{Phase: PhaseOpen, Alive: 5}, -1, ""},
+		"close the open question":          {State{Phase: PhaseOpen, Question: 1, Alive: 5}, 1, PhaseSealed},
+		"named question is not open yet":   {State{Phase: PhaseOpen, Question: 1, Alive: 5}, 2, ""},
+		"question is being closed":         {State{Phase: PhaseSealed, Question: 1, Alive: 5}, 1, ""},
+		"question is closed":               {State{Phase: PhaseRevealed, Question: 1, Alive: 5, DueAt: 1 << 40}, 1, PhaseOpen},
+		"named question is an earlier one": {State{Phase: PhaseRevealed, Question: 1, Alive: 5}, 0, ""},
+		"last question is closed":          {last, 2, PhaseOver},
+		"one survivor is left":             {State{Phase: PhaseRevealed, Question: 1, Alive: 1}, 1, PhaseOver},
+		"match is over":                    {State{Phase: PhaseOver, Question: 2}, 2, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +141,7 @@ func TestQuestionOpensAfterHostAbsence(t *testing.T) {
 		t.Fatalf("%+v", step.NewState)
 	}
 	if _, due := nextStep(plan, View{State: step.NewState}, 66_999, 0); due {
-		t.Fatal("it went on by itself")
+		t.Fatal("the question opened during the host's absence")
 	}
 	step, due := nextStep(plan, View{State: step.NewState}, 67_040, 0)
 	if !due || step.NewState.Phase != PhaseOpen || step.NewState.HostPaced || step.NewState.OpensAt != 67_040 || step.NewState.Question != 1 {
@@ -176,7 +176,7 @@ func TestLobbyThatIsNeverStartedEnds(t *testing.T) {
 	plan := newArena(Buzzer, 1)
 	view := View{State: State{Phase: PhaseLobby, Question: -1, DueAt: maxLobbyMS}}
 	if _, due := nextStep(plan, view, maxLobbyMS-1, 0); due {
-		t.Error("it was shut too early")
+		t.Error("the lobby ended too early")
 	}
 	if step, due := nextStep(plan, view, maxLobbyMS, 0); !due || step.NewState.Phase != PhaseOver || step.NewState.EndReason != ReasonClosed {
 		t.Errorf("%v, %+v", due, step)

@@ -10,7 +10,7 @@ func TestLeave(t *testing.T) {
 	records := map[string]Record{ada: {Player: ada, Question: 1, Correct: true, Points: 150, SavedMS: 5000}}
 	for name, testCase := range map[string]struct {
 		state State
-		want  Phase // reason of the first step, "" if another step must come first
+		want  Phase // phase after the first step, "" if there is no step
 		asked int
 		score int64 // ada's
 		time  int64 // ada's
@@ -58,7 +58,7 @@ func TestLeave(t *testing.T) {
 				t.Errorf("%+v", loser)
 			}
 			if keeps := r.Standings[0]; keeps.Player != bob || keeps.Score != 150 {
-				t.Errorf("the other keeps %+v", keeps)
+				t.Errorf("the winner has %+v", keeps)
 			}
 		})
 	}

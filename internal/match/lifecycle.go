@@ -18,7 +18,7 @@ type LifecycleEvent struct {
 }
 
 // scheduleLifecycle reports the start and the end of a match to OnLifecycle,
-// each once. A match that never began has no end. Events from before this node
+// each once. A match that never started has no end. Events from before this node
 // loaded the match were reported by other nodes.
 func (e *Engine) scheduleLifecycle(local *localMatch) {
 	local.mu.Lock()

@@ -39,7 +39,7 @@ func (recorder *lifecycleRecorder) check(t *testing.T, want ...LifecycleEvent) {
 		got[i].OccurredAt = 0
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("heard %+v, want %+v", got, want)
+		t.Errorf("recorded %+v, want %+v", got, want)
 	}
 }
 
@@ -77,14 +77,14 @@ func TestLifecycleOfADuel(t *testing.T) {
 		for _, recorder := range []*lifecycleRecorder{recorderA, recorderB} {
 			from, newState := recorder.events[0].OccurredAt, recorder.events[1].OccurredAt
 			if from != state.StartedAt || newState < state.ClosesAt || newState > now()-5000 {
-				t.Errorf("from %d to %d, began at %d", from, newState, state.StartedAt)
+				t.Errorf("reported from %d to %d, started at %d", from, newState, state.StartedAt)
 			}
 		}
 	})
 }
 
 // A forfeit after the start ends the duel for both players. A duel that is
-// forfeited in its countdown never began.
+// forfeited in its countdown never started.
 func TestLifecycleOfAForfeit(t *testing.T) {
 	for name, testCase := range map[string]struct {
 		begun bool
@@ -189,7 +189,7 @@ func TestLifecycleEventsDoNotBlock(t *testing.T) {
 		plan := n.startDuel(c, 1)
 		c.passUntil(plan, PhaseOver, 0)
 		if late := now() - c.store.state(plan.ID).ClosesAt; late > 6000 {
-			t.Errorf("over %d ms after its close", late)
+			t.Errorf("the match was over %d ms after its last close", late)
 		}
 		close(release)
 	})

@@ -27,17 +27,17 @@ func (t *timedRecorder) Push(match string, frames ...[]byte) {
 }
 
 // Many players join a lobby over three nodes. Each session gets at most two
-// notices per second, and always one about the last change, whatever messages
-// are lost.
+// notices per second, and always one about the last change, even if messages
+// between nodes are lost.
 func TestLobbyNotices(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
 		route func(string) (int, time.Duration)
 		fault func(string, string) fault
 	}{
-		"all comes":     {nil, nil},
-		"nothing comes": {func(string) (int, time.Duration) { return 0, 0 }, nil},
-		"slow": {nil, func(string, string) fault {
+		"all messages arrive": {nil, nil},
+		"no message arrives":  {func(string) (int, time.Duration) { return 0, 0 }, nil},
+		"slow store": {nil, func(string, string) fault {
 			time.Sleep(rand.N(400 * time.Millisecond))
 			return noFault
 		}},
@@ -61,7 +61,7 @@ func TestLobbyNotices(t *testing.T) {
 				for i := range 200 {
 					time.Sleep(rand.N(40 * time.Millisecond))
 					w.store.addSeat(plan.ID, plan.arenaSeat(i))
-					if name != "nothing comes" || i%10 > 0 { // a node may die before it notifies the others
+					if name != "no message arrives" || i%10 > 0 { // a node may die before it notifies the others
 						nodes[i%3].NotifyPlacesChanged(plan.ID)
 					}
 				}
@@ -99,14 +99,14 @@ func (c *cluster) checkLobby(in *timedRecorder, players int64) {
 	c.Helper()
 	last := in.lastOfType(c, protocol.TypeArenaLobby)
 	if last.Data.Players != players || len(last.Data.Teams) != 2 {
-		c.Errorf("told of %+v", last.Data)
+		c.Errorf("last lobby notice: %+v", last.Data)
 	}
 	if len(in.at) < 2 {
-		c.Errorf("told %d times in all", len(in.at))
+		c.Errorf("%d lobby notices in all", len(in.at))
 	}
 	for i := 2; i < len(in.at); i++ {
 		if within := in.at[i] - in.at[i-2]; within < 1000 {
-			c.Errorf("three times in %d ms", within)
+			c.Errorf("three notices within %d ms", within)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestUnchangedLobbySendsNoNotice(t *testing.T) {
 		before, sent := len(in[0].frames()), c.bus.countSent(kindLobby)
 		time.Sleep(time.Minute)
 		if more := len(in[0].frames()) - before; more > 0 || c.bus.countSent(kindLobby) != sent {
-			c.Errorf("%d more, %d messages after %d", more, c.bus.countSent(kindLobby), sent)
+			c.Errorf("%d more notices; %d messages between nodes, before %d", more, c.bus.countSent(kindLobby), sent)
 		}
 	})
 }
@@ -140,10 +140,10 @@ func TestClosedLobbyNotifiesEverySession(t *testing.T) {
 		route func(string) (int, time.Duration)
 		dies  bool
 	}{
-		"all comes":       {nil, false},
-		"all comes twice": {func(string) (int, time.Duration) { return 2, 0 }, false},
-		"nothing comes":   {func(string) (int, time.Duration) { return 0, 0 }, false},
-		"its node dies":   {nil, true},
+		"all messages arrive": {nil, false},
+		"all arrive twice":    {func(string) (int, time.Duration) { return 2, 0 }, false},
+		"no message arrives":  {func(string) (int, time.Duration) { return 0, 0 }, false},
+		"its node dies":       {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(w *cluster) {
@@ -157,7 +157,7 @@ func TestClosedLobbyNotifiesEverySession(t *testing.T) {
 						return map[bool]fault{true: losesReply}[method == "Step"]
 					})
 					if err := nodeA.CloseArena(w.Context(), plan.ID); err == nil {
-						w.Error("no error")
+						w.Error("a close without a reply returned no error")
 					}
 					nodeA.kill()
 					in = []*frameRecorder{in[1], in[3]}
@@ -173,10 +173,10 @@ func TestClosedLobbyNotifiesEverySession(t *testing.T) {
 					}
 				}
 				if !testCase.dies && len(nodeA.endedArenas) != 1 {
-					w.Errorf("ended %d times", len(nodeA.endedArenas))
+					w.Errorf("OnArenaEnd was called %d times", len(nodeA.endedArenas))
 				}
 				if _, settles := w.store.result(plan.ID); settles {
-					w.Error("it settles")
+					w.Error("the closed lobby has a result")
 				}
 			})
 		})
@@ -200,7 +200,7 @@ func TestMatchClosedInCountdownDoesNotCount(t *testing.T) {
 			}
 		}
 		if _, settles := c.store.result(plan.ID); settles || len(nodeB.endedArenas) != 1 {
-			c.Errorf("settles: %v, ended: %d", settles, len(nodeB.endedArenas))
+			c.Errorf("has a result: %v, OnArenaEnd was called %d times", settles, len(nodeB.endedArenas))
 		}
 	})
 }
@@ -223,11 +223,11 @@ func TestExpel(t *testing.T) {
 		}
 		before := len(in[0].frames())
 		if n := in[1].countType(c, protocol.TypeArenaKicked); n != 1 || in[0].countType(c, protocol.TypeArenaKicked) != 0 {
-			c.Errorf("told %d times", n)
+			c.Errorf("arena.kicked was pushed %d times", n)
 		}
 		c.passUntil(plan, PhaseOver, 1)
 		if len(in[0].frames()) != before || len(in[1].seqs(c)) != 2 || nodeA.IsInMatch("demo", plan.arenaSeat(0).Player) {
-			c.Error("the feed goes on")
+			c.Error("a kicked player still gets pushes or counts as playing")
 		}
 		c.checkComplete(plan, in[2], 0)
 	})
@@ -264,7 +264,7 @@ func TestLostExpelMessageIsRecovered(t *testing.T) {
 				before := len(in[1].numbered(w))
 				for session, c := range map[*frameRecorder]int{in[1]: 1, &watcher.frameRecorder: 1, back: 0, in[3]: 0} {
 					if n := session.countType(w, protocol.TypeArenaKicked); n != c {
-						w.Errorf("told %d times, want %d", n, c)
+						w.Errorf("arena.kicked was pushed %d times, want %d", n, c)
 					}
 				}
 				if phase == PhaseLobby {
@@ -273,7 +273,7 @@ func TestLostExpelMessageIsRecovered(t *testing.T) {
 				w.passUntil(plan, PhaseOver, 1)
 				time.Sleep(2 * time.Second)
 				if more := len(in[1].numbered(w)) - before; more > 0 {
-					w.Errorf("%d more for who was kicked", more)
+					w.Errorf("%d more pushes for a kicked player", more)
 				}
 				w.checkComplete(plan, in[3], 0)
 			})
@@ -291,7 +291,7 @@ func TestBroadcast(t *testing.T) {
 		}
 		for _, one := range in {
 			if n := one.countType(c, protocol.TypeArenaClosed); n != 2 {
-				c.Errorf("told %d times", n)
+				c.Errorf("the broadcast was received %d times", n)
 			}
 		}
 	})

@@ -23,7 +23,7 @@ func TestTheNewestStateStays(t *testing.T) {
 				want.Phase = later.Phase
 			}
 			if got := local.knownState(); got.Phase != want.Phase || got.DueAt != want.DueAt || got.Version != want.Version || got.Seq != 7 {
-				t.Errorf("from %+v, told of %+v, it is at %+v", former, later, got)
+				t.Errorf("known %+v, received %+v, kept %+v", former, later, got)
 			}
 		}
 	}

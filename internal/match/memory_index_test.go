@@ -72,8 +72,8 @@ func (m *memoryStore) setSettledNotified(id string, ratings map[string]int) {
 	m.matches[id].state.SettledNotified, m.matches[id].state.Ratings = true, ratings
 }
 
-// copyMatch copies a match; put restores the copy, as when a replica that was
-// behind is promoted.
+// copyMatch copies a match. restoreMatch restores the copy, as when a replica
+// that was behind is promoted.
 func (m *memoryStore) copyMatch(id string) *storedMatch {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -38,10 +38,10 @@ type storedMatch struct {
 	firsts       []First
 	nodes        map[string]bool
 	scores       []byte
-	step         string // the last applied attempt, and the number of its first push
-	stepFirstSeq int64
-	dueAt        int64
-	expiresAt    int64 // when it expires (epoch ms); 0 for never
+	step         string // id of the last applied step
+	stepFirstSeq int64  // number of its first push
+	dueAt        int64  // deadline in the index (epoch ms); 0 for none
+	expiresAt    int64  // when it expires (epoch ms); 0 for never
 }
 
 func newMemoryStore() *memoryStore {

@@ -18,40 +18,40 @@ func TestNextStep(t *testing.T) {
 		lost  int64
 		want  *State // the state after the step, nil for none
 	}{
-		"countdown, early":                 {countdown, 4999, 0, nil},
-		"countdown, due":                   {countdown, 5000, 0, &open},
-		"a little late, it opened in time": {countdown, 5100, 0, &open},
-		"too late, it opens now": {countdown, 5101, 0, open.changedCopyPointer(func(s *State) {
+		"countdown, early":               {countdown, 4999, 0, nil},
+		"countdown, due":                 {countdown, 5000, 0, &open},
+		"100 ms late: opens at its time": {countdown, 5100, 0, &open},
+		"101 ms late: opens now": {countdown, 5101, 0, open.changedCopyPointer(func(s *State) {
 			s.OpensAt, s.ClosesAt, s.DueAt, s.StartedAt = 5101, 15_101, 15_251, 5101
 		})},
-		"one answered, grace": {open.changedCopy(func(s *State) { s.Answered = 1 }), 15_149, 0, nil},
-		"grace over":          {open, 15_150, 0, &sealed},
-		"a little late":       {open, 16_149, 0, sealed.changedCopyPointer(func(s *State) { s.DueAt = 16_149 })},
+		"one answered, in the grace period": {open.changedCopy(func(s *State) { s.Answered = 1 }), 15_149, 0, nil},
+		"grace period over":                 {open, 15_150, 0, &sealed},
+		"sealed 999 ms late":                {open, 16_149, 0, sealed.changedCopyPointer(func(s *State) { s.DueAt = 16_149 })},
 		"all answered": {open.changedCopy(func(s *State) { s.Answered = 2 }), 6000, 0, sealed.changedCopyPointer(func(s *State) {
 			s.CloseReason, s.DueAt, s.Answered = closeReasonAllAnswered, 6000, 2
 		})},
-		"late: the time is given back": {open, 16_150, 0, open.changedCopyPointer(func(s *State) {
+		"a second late: the question is extended": {open, 16_150, 0, open.changedCopyPointer(func(s *State) {
 			s.Extended, s.ClosesAt, s.DueAt = true, 17_150, 17_300
 		})},
-		"late by more than the limit": {open, 95_150, 0, open.changedCopyPointer(func(s *State) {
+		"late by more than the limit: extended once by the limit": {open, 95_150, 0, open.changedCopyPointer(func(s *State) {
 			s.Extended, s.ClosesAt, s.DueAt = true, 105_150, 105_300
 		})},
-		"out of reach within the question": {open, 15_150, 4000, open.changedCopyPointer(func(s *State) {
+		"store unreachable during the question: extended": {open, 15_150, 4000, open.changedCopyPointer(func(s *State) {
 			s.Extended, s.ClosesAt, s.DueAt = true, 19_150, 19_300
 		})},
-		"late, for the second time": {open.changedCopy(func(s *State) { s.Extended = true }), 18_150, 4000, sealed.changedCopyPointer(func(s *State) {
+		"late again: not extended twice": {open.changedCopy(func(s *State) { s.Extended = true }), 18_150, 4000, sealed.changedCopyPointer(func(s *State) {
 			s.Extended, s.DueAt = true, 18_150
 		})},
-		"late, one has answered": {open.changedCopy(func(s *State) { s.Answered = 1 }), 18_150, 4000, sealed.changedCopyPointer(func(s *State) {
+		"late, one has answered: not extended": {open.changedCopy(func(s *State) { s.Answered = 1 }), 18_150, 4000, sealed.changedCopyPointer(func(s *State) {
 			s.Answered, s.DueAt = 1, 18_150
 		})},
 		"sealed": {sealed, 15_151, 0, revealed.changedCopyPointer(func(s *State) { s.DueAt = 17_651 })},
-		"sealed by leaving": {sealed.changedCopy(func(s *State) { s.CloseReason, s.EndReason, s.Leaver = "forfeit", ReasonForfeit, ada }), 7000, 0,
+		"sealed by a forfeit": {sealed.changedCopy(func(s *State) { s.CloseReason, s.EndReason, s.Leaver = "forfeit", ReasonForfeit, ada }), 7000, 0,
 			sealed.changedCopyPointer(func(s *State) {
 				s.Phase, s.DueAt, s.CloseReason, s.EndReason, s.Leaver = PhaseOver, 0, "forfeit", ReasonForfeit, ada
 			})},
 		"revealed, early": {revealed, 17_649, 0, nil},
-		"revealed, next: nothing of the last one stays": {
+		"revealed, next question: counters start at zero": {
 			revealed.changedCopy(func(s *State) { s.Answered, s.Right, s.Extended, s.First = 2, 1, true, &First{} }), 17_650, 0,
 			open.changedCopyPointer(func(s *State) { s.Question, s.OpensAt, s.ClosesAt, s.DueAt = 1, 17_650, 27_650, 27_800 }),
 		},
@@ -76,20 +76,21 @@ func TestNextStep(t *testing.T) {
 				t.Errorf("leads to\n%+v, want\n%+v", s.NewState, *testCase.want)
 			}
 			if s.FromPhase != testCase.state.Phase || s.Question != testCase.state.Question || s.Match != plan.ID || s.Buzzer {
-				t.Errorf("begins at %s of %d", s.FromPhase, s.Question)
+				t.Errorf("starts from %s of question %d", s.FromPhase, s.Question)
 			}
 			if ends := testCase.want.Phase == PhaseOver; (s.Result != nil) != (ends && plan.leavesResult(s.NewState)) || (s.TTLMS > 0) != ends {
 				t.Errorf("result %v, kept for %d ms", s.Result, s.TTLMS)
 			}
 			byTime := testCase.state.Phase == PhaseOpen && (testCase.want.Phase == PhaseOpen || testCase.want.CloseReason == closeReasonTimeout)
 			if (s.Version == 77) != byTime {
-				t.Errorf("it is taken at version %d", s.Version)
+				t.Errorf("the step requires version %d", s.Version)
 			}
 		})
 	}
 }
 
-// changedCopy returns a changed copy of a state; to returns a pointer to it.
+// changedCopy returns a changed copy of a state; changedCopyPointer returns a
+// pointer to one.
 func (s State) changedCopy(change func(*State)) State {
 	change(&s)
 	return s
@@ -122,7 +123,7 @@ func TestSufficesForNextStep(t *testing.T) {
 			t.Errorf("%+v: duel %v, arena %v", testCase.state, view.sufficesForNextStep(duel), view.sufficesForNextStep(arena))
 		}
 		if view.Records = map[string]Record{}; !view.sufficesForNextStep(arena) {
-			t.Errorf("%+v: not enough with its records", testCase.state)
+			t.Errorf("%+v: does not suffice with its records", testCase.state)
 		}
 	}
 }
@@ -142,7 +143,7 @@ func TestFullyAnsweredArenaQuestionIsRevealed(t *testing.T) {
 			t.Errorf("%v, %+v", due, step)
 		}
 		if step.Large != (players > FullListPlayers) {
-			t.Errorf("of %d players: many %v", players, step.Large)
+			t.Errorf("%d players: marked as large: %v", players, step.Large)
 		}
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// The store is unreachable during a question. The lost time is given back once,
-// and only if there is no answer.
+// The store is unreachable during a question. The question is extended by the
+// lost time once, and only if there is no answer.
 func TestOutageExtendsQuestionOnce(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
@@ -18,11 +18,11 @@ func TestOutageExtendsQuestionOnce(t *testing.T) {
 		outages int
 		want    int
 	}{
-		"nobody has answered":       {false, 1, 1},
-		"somebody has":              {true, 1, 0},
-		"given back once":           {false, 2, 1},
-		"none":                      {false, 0, 0},
-		"two of them, one answered": {true, 2, 0},
+		"one outage, no answer":   {false, 1, 1},
+		"one outage, one answer":  {true, 1, 0},
+		"two outages, no answer":  {false, 2, 1},
+		"no outage":               {false, 0, 0},
+		"two outages, one answer": {true, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(w *cluster) {
@@ -43,10 +43,10 @@ func TestOutageExtendsQuestionOnce(t *testing.T) {
 				}
 				given := w.store.state(plan.ID).ClosesAt - closes
 				if n := session.countType(w, protocol.TypeQuestionExtended); n != testCase.want || (given > 0) != (n > 0) {
-					w.Errorf("%d ms given, told %d times", given, n)
+					w.Errorf("extended by %d ms, pushed %d times", given, n)
 				}
 				if testCase.want > 0 && (given < 2500 || given > 4500) {
-					w.Errorf("%d ms given for 2500", given)
+					w.Errorf("extended by %d ms after an outage of 2500 ms", given)
 				}
 				w.checkExtendedJudgement(plan, nodeB, given)
 				w.passUntil(plan, PhaseOver, 0)
@@ -115,7 +115,7 @@ func TestLateSealExtendsQuestion(t *testing.T) {
 	})
 }
 
-// Many matches are extended at the same time, by a slow store.
+// Many matches are extended at the same time, although the store is slow.
 func TestOutageExtendsManyMatches(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
@@ -136,7 +136,7 @@ func TestOutageExtendsManyMatches(t *testing.T) {
 			}
 		}
 		if given != 500 {
-			c.Errorf("%d of 500 were given their time", given)
+			c.Errorf("%d of 500 matches were extended", given)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestOutdatedReadDoesNotSealExtendedQuestion(t *testing.T) {
 		late, due := nextStep(plan, before, before.DueAt, 0)
 		late.ID = "other"
 		if !given.Applied || !due || late.NewState.Phase != PhaseSealed {
-			c.Fatalf("given %v, due %v: %+v", given.Applied, due, late)
+			c.Fatalf("extended %v, due %v: %+v", given.Applied, due, late)
 		}
 		sealed, err := c.store.Step(c.Context(), late)
 		c.requireNoError(err)

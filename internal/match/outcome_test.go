@@ -83,9 +83,9 @@ func TestTeamResults(t *testing.T) {
 		ranks  []int
 		winner string
 	}{
-		"all apart":   {map[string]int64{"red": 1, "blue": 3, "green": 2}, []string{"blue", "green", "red"}, []int{1, 2, 3}, "blue"},
-		"two at once": {map[string]int64{"red": 3, "green": 3}, []string{"red", "green", "blue"}, []int{1, 1, 3}, ""},
-		"no points":   {nil, []string{"red", "blue", "green"}, []int{1, 1, 1}, ""},
+		"three different scores": {map[string]int64{"red": 1, "blue": 3, "green": 2}, []string{"blue", "green", "red"}, []int{1, 2, 3}, "blue"},
+		"two teams are best":     {map[string]int64{"red": 3, "green": 3}, []string{"red", "green", "blue"}, []int{1, 1, 3}, ""},
+		"no points":              {nil, []string{"red", "blue", "green"}, []int{1, 1, 1}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

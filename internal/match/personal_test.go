@@ -32,7 +32,7 @@ func TestPersonalResultsAreRetried(t *testing.T) {
 		run.play()
 		run.check()
 		if fail.Load() > 0 {
-			c.Error("nothing was read")
+			c.Error("the personal results were never read")
 		}
 	})
 }
@@ -141,8 +141,8 @@ func TestPersonalResultsOfACloseByAnotherNode(t *testing.T) {
 }
 
 // A node that wants to close a question finds that everyone has answered the
-// next one. It sends the personal results of the next one, without the records
-// of the former.
+// next question. It sends the personal results of the next question and uses no
+// records of the former one.
 func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, other, p := c.startNode(), c.startNode(), newArena(Survival, 3)
@@ -181,7 +181,7 @@ func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 		for i, in := range ins {
 			own := string(in.lastRawOfType(c, protocol.TypeOwn))
 			if !strings.Contains(own, `"question":1,"given":{"`) || strings.Contains(own, `"correct":true`) != (i > 0) {
-				c.Errorf("%d: %s", i, own)
+				c.Errorf("player %d: %s", i, own)
 			}
 		}
 	})
@@ -191,7 +191,7 @@ func TestPersonalResultsOfTheNextQuestion(t *testing.T) {
 // personal results nor before it closes a question. It reads those that another
 // node accepted.
 func TestPersonalResultsFromLocalRecords(t *testing.T) {
-	for name, moved := range map[string]bool{"all here": false, "one elsewhere": true} {
+	for name, moved := range map[string]bool{"all answers accepted here": false, "one accepted elsewhere": true} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				n, p := c.startNode(), newArena(Survival, 2)
@@ -219,7 +219,7 @@ func TestPersonalResultsFromLocalRecords(t *testing.T) {
 					own := string(in.lastRawOfType(c, "own"))
 					right := i+1 < len(ins)
 					if !strings.Contains(own, `"question":0,"given":{"`) || strings.Contains(own, `"correct":true`) != right {
-						c.Errorf("%d: %s", i, own)
+						c.Errorf("player %d: %s", i, own)
 					}
 				}
 			})

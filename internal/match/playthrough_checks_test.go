@@ -43,7 +43,7 @@ func (c *playthrough) checkFrame(received frame, raw []byte) {
 	case protocol.TypeQuestionExtended:
 		if len(c.oracle.answers) > 0 || c.extended == received.Data.Question ||
 			received.Data.ClosesAt <= c.closesAt || received.Data.ClosesAt > max(c.closesAt, c.now+1000)+c.plan.LimitMS {
-			c.Fatalf("%s of %+v", raw, c.oracle.answers)
+			c.Fatalf("%s after the answers %+v", raw, c.oracle.answers)
 		}
 		c.extended, c.closesAt = received.Data.Question, received.Data.ClosesAt
 	case protocol.TypeQuestionClosed:
@@ -68,7 +68,7 @@ func (c *playthrough) checkClosed(received frame, raw []byte) {
 	}
 	many := len(c.oracle.players) > FullListPlayers
 	if !many && len(received.Data.Results) != len(verdicts) || many && len(received.Data.Results) > ShortListPlayers {
-		c.Fatalf("of %d: %s", len(verdicts), raw)
+		c.Fatalf("%d players were asked: %s", len(verdicts), raw)
 	}
 	least := int64(1 << 50)
 	for _, r := range received.Data.Results {

@@ -39,7 +39,7 @@ func (c *playthrough) checkEnd() {
 	c.checkStateScores(view)
 	over := frameOf(c, view.Frames[len(view.Frames)-1])
 	if len(over.Data.Standings) != len(r.Standings) && (!many || len(over.Data.Standings) != ShortListPlayers) || over.Data.Winner != r.Winner {
-		c.Fatalf("%+v told of %+v", over.Data.MatchOver, r)
+		c.Fatalf("match.over %+v for the result %+v", over.Data.MatchOver, r)
 	}
 	for i, s := range over.Data.Standings {
 		if want := r.Standings[i].View(); many && s.Rank != want.Rank || !many && s.Player != want.Player {

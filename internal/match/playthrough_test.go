@@ -13,7 +13,7 @@ import (
 )
 
 // playthrough is a match without nodes. Random operations are applied to it in
-// any order, and an oracle follows them.
+// any order. The oracle gets the same operations.
 type playthrough struct {
 	*rapid.T
 	plan   *Plan
@@ -72,7 +72,7 @@ func (c *playthrough) createMatch(state State, found *protocol.NumberedPush) {
 	for range 2 {
 		made, err := c.store.Create(context.Background(), c.plan, state, found)
 		if want := c.stale.Version == 0; made != want || err != nil {
-			c.Fatalf("made: %v, %v", made, err)
+			c.Fatalf("created: %v, %v", made, err)
 		}
 		c.stale = c.view()
 	}
@@ -86,13 +86,13 @@ func (c *playthrough) addPlayersUntilCountdown(players int) {
 		c.store.addSeat(c.plan.ID, seat)
 		c.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
 	}
-	if players > 1 && rapid.Bool().Draw(c.T, "one goes before") {
+	if players > 1 && rapid.Bool().Draw(c.T, "one leaves the lobby") {
 		c.store.removePlace(c.plan.ID, c.plan.arenaSeat(0).Player)
 		delete(c.oracle.players, c.plan.arenaSeat(0).Player)
 	}
 	c.requestStep(startArenaStep)
 	announcing := c.view()
-	if rapid.Bool().Draw(c.T, "one goes while it starts") {
+	if rapid.Bool().Draw(c.T, "one leaves during the announcement") {
 		c.leave(c.plan.arenaSeat(players - 1).Player)
 		c.tick(announcing, 0)
 		if c.view().Phase != PhaseStarting {
@@ -117,7 +117,7 @@ func (c *playthrough) view() View {
 func (c *playthrough) randomOperations() map[string]func(*rapid.T) {
 	player := rapid.SampledFrom(slices.Sorted(maps.Keys(c.oracle.players)))
 	rarely := func(rt *rapid.T) {
-		if rapid.IntRange(0, 7).Draw(rt, "mood") > 0 {
+		if rapid.IntRange(0, 7).Draw(rt, "one in eight") > 0 {
 			rt.Skip()
 		}
 	}
@@ -140,14 +140,14 @@ func (c *playthrough) randomOperations() map[string]func(*rapid.T) {
 			rarely(rt)
 			c.leave(player.Draw(rt, "player"))
 		},
-		"next": func(rt *rapid.T) {
+		"proceed": func(rt *rapid.T) {
 			if c.plan.Arena == nil {
 				rt.Skip()
 			}
 			after := rapid.SampledFrom([]View{c.stale, c.view()}).Draw(rt, "seen").Question
 			c.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return proceedStep(plan, view, after, now) })
 		},
-		"shut": func(rt *rapid.T) {
+		"close arena": func(rt *rapid.T) {
 			rarely(rt)
 			if c.plan.Arena == nil {
 				rt.Skip()

@@ -112,7 +112,7 @@ func TestWrongBuzzerAnswerLocksOutTeam(t *testing.T) {
 		}
 		time.Sleep(1500 * time.Millisecond)
 		if reply, err := nodeB.answer(plan, plan.arenaSeat(2).Player, 0, rightAnswer(question)); err != nil || !*reply.First {
-			c.Errorf("after it: %+v, %v", reply, err)
+			c.Errorf("after the lockout: %+v, %v", reply, err)
 		}
 	})
 }
@@ -165,7 +165,7 @@ func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
 			}
 		}
 		if _, err := n.answer(plan, plan.arenaSeat(2).Player, 2, rightAnswer(&plan.Questions[2])); errorCode(err) != "question_not_open" {
-			c.Errorf("one that is not open: %v", err)
+			c.Errorf("a question that is not open: %v", err)
 		}
 		if closed := in[2].lastOfType(c, protocol.TypeQuestionClosed).Data; closed.Void || !closed.Results[2].Out && !closed.Results[0].Out && !closed.Results[1].Out {
 			c.Errorf("%+v", closed)

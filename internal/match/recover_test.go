@@ -68,7 +68,7 @@ func TestTwoNodesApplyEachStepOnce(t *testing.T) {
 		synctest.Wait()
 		c.checkAllComplete(plan, sessionA, sessionB)
 		if all := len(nodeA.results()) + len(nodeB.results()); all != 1 {
-			c.Errorf("%d nodes were told of the result", all)
+			c.Errorf("%d nodes reported the result", all)
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestMatchContinuesAfterNodeDies(t *testing.T) {
 				due := c.store.state(plan.ID).DueAt
 				time.Sleep(time.Duration(due-now()+3000) * time.Millisecond)
 				if state := c.store.state(plan.ID); state.Phase == phase && state.Question == question && !state.Extended {
-					c.Fatalf("3 s after it was due it still is at %+v", state)
+					c.Fatalf("3 s after its deadline the match is still at %+v", state)
 				}
 				last := before[len(before)-1].Seq
 				sessionB := nodeB.openSession(ada)
@@ -151,7 +151,7 @@ func TestQuestionClosesAfterNodeDies(t *testing.T) {
 			c.Errorf("%+v", state)
 		}
 		if matches, _ := nodeB.countLocalMatches(); matches != 1 {
-			c.Errorf("b holds %d matches", matches)
+			c.Errorf("the other node holds %d matches", matches)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestExpiredMatchIsRemoved(t *testing.T) {
 			c.Errorf("%d matches, %d players", matches, fed)
 		}
 		if n.IsInMatch("demo", ada) {
-			c.Error("still seated")
+			c.Error("the player still counts as playing")
 		}
 	})
 }

@@ -35,7 +35,7 @@ func TestReplaysReadLogOnce(t *testing.T) {
 			c.checkSync(n, plan, 7)
 		}
 		if frames, all := c.readFrames(n, plan), int(c.store.state(plan.ID).Seq); frames > all {
-			c.Errorf("the store gave %d frames of %d", frames, all)
+			c.Errorf("the store returned %d frames of %d", frames, all)
 		}
 		c.passUntil(plan, PhaseOver, 29)
 		n.store.recordReads()
@@ -43,14 +43,14 @@ func TestReplaysReadLogOnce(t *testing.T) {
 			c.checkSync(n, plan, 0)
 		}
 		if frames := c.readFrames(n, plan); frames > 30 {
-			c.Errorf("the store gave %d frames of a match that is over", frames)
+			c.Errorf("the store returned %d frames of a match that is over", frames)
 		}
 		if n.replayBytes.Load() == 0 {
 			c.Error("no copy is counted")
 		}
 		time.Sleep(10 * time.Minute)
 		if bytes := n.replayBytes.Load(); bytes != 0 {
-			c.Errorf("%d bytes are kept of a match that is gone", bytes)
+			c.Errorf("%d bytes are kept for a match that was dropped", bytes)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestTooLargeReplayIsRefused(t *testing.T) {
 		plan := n.startDuel(c, 10)
 		c.passUntil(plan, PhaseOpen, 9)
 		session, size, tooMuch := n.openSession(ada), int64(0), errors.New("too much")
-		a := AttachRequest{Match: plan.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) { c.Error("it was told") }, CheckReplay: func(bytes int64) error {
+		a := AttachRequest{Match: plan.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) { c.Error("the state was sent") }, CheckReplay: func(bytes int64) error {
 			size = bytes
 			return tooMuch
 		}}
@@ -88,7 +88,7 @@ func TestTooLargeReplayIsRefused(t *testing.T) {
 		}
 		c.checkSync(n, plan, 0)
 		if all := totalBytes(c.store.copyMatch(plan.ID).log); size != all {
-			c.Errorf("it was told %d bytes of %d", size, all)
+			c.Errorf("CheckReplay got %d bytes of %d", size, all)
 		}
 		a.AfterSeq = c.store.state(plan.ID).Seq - 1
 		last := c.store.copyMatch(plan.ID).log[a.AfterSeq]

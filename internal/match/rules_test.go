@@ -21,11 +21,11 @@ func TestJudgeAnswer(t *testing.T) {
 		saved   int64
 	}{
 		"at the opening":           {at: 50_000, points: 200, saved: 10_000},
-		"stamped before it":        {at: 49_990, points: 200, saved: 10_000},
-		"stamped 50 ms before it":  {at: 49_950, points: 200, saved: 10_000},
-		"stamped 51 ms before it":  {at: 49_949, elapsed: 10_000, points: 100},
-		"stamped long before it":   {at: 41_000, elapsed: 10_000, points: 100},
-		"wrong, long before it":    {at: 41_000, wrong: true, elapsed: 10_000},
+		"10 ms before the opening": {at: 49_990, points: 200, saved: 10_000},
+		"50 ms before the opening": {at: 49_950, points: 200, saved: 10_000},
+		"51 ms before the opening": {at: 49_949, elapsed: 10_000, points: 100},
+		"long before the opening":  {at: 41_000, elapsed: 10_000, points: 100},
+		"wrong, long before":       {at: 41_000, wrong: true, elapsed: 10_000},
 		"after a ms":               {at: 50_001, elapsed: 1, points: 199, saved: 9999},
 		"half-way":                 {at: 55_000, elapsed: 5000, points: 150, saved: 5000},
 		"at the close":             {at: 60_000, elapsed: 10_000, points: 100},
@@ -145,7 +145,7 @@ func TestRatings(t *testing.T) {
 	plan.Seats[1].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
 	won := duelResult(plan, State{}, map[string]Totals{ada: {Score: 1}}, 9)
 	if up, down := change(won, ada), change(won, bob); up <= 0 || math.Abs(up+down) > 1e-9 {
-		t.Errorf("equals: %+.3f and %+.3f are no transfer to the winner", up, down)
+		t.Errorf("equal ratings: %+.3f and %+.3f are no transfer to the winner", up, down)
 	}
 	if drawn := duelResult(plan, State{}, nil, 9); math.Abs(change(drawn, ada)) > 1e-9 {
 		t.Errorf("a draw of equals moves by %g", change(drawn, ada))

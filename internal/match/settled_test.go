@@ -35,16 +35,16 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
 		fails   int64
-		word    bool // joins before the node checks
+		word    bool // before the node checks by itself
 		counts  bool
 		players int64
 	}{
-		"lost":                   {players: 1, counts: true},
-		"lost, and told wrong":   {fails: 2, players: 1, counts: true},
-		"heard":                  {word: true, players: 1, counts: true},
-		"heard, but told wrong":  {word: true, fails: 1, players: 1, counts: true},
-		"counts for no board":    {players: 0},
-		"on no board, and asked": {word: true, players: 1},
+		"notification lost":               {players: 1, counts: true},
+		"notification lost, two failures": {fails: 2, players: 1, counts: true},
+		"notification arrives":            {word: true, players: 1, counts: true},
+		"arrives, one failure":            {word: true, fails: 1, players: 1, counts: true},
+		"counts for no leaderboard":       {players: 0},
+		"arrives, for no leaderboard":     {word: true, players: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(w *cluster) {
@@ -60,7 +60,7 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 				w.passUntil(plan, PhaseOver, 0)
 				time.Sleep(10 * time.Second)
 				if n := here.players.Load(); n != 0 {
-					t.Errorf("%d told before it is settled", n)
+					t.Errorf("%d players notified before it is settled", n)
 				}
 				w.store.setSettledNotified(plan.ID, map[string]int{bob: 1533})
 				for range 2 {
@@ -70,7 +70,7 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				if n := here.players.Load(); n != testCase.players {
-					t.Errorf("%d told, want %d", n, testCase.players)
+					t.Errorf("%d players notified, want %d", n, testCase.players)
 				}
 			})
 		})
@@ -91,7 +91,7 @@ func TestSettledIsNotifiedOnce(t *testing.T) {
 		c.requireNoError(n.NotifySettled(c.Context(), "m_none", nil))
 		time.Sleep(time.Minute)
 		if n := here.players.Load(); n != 0 {
-			t.Errorf("%d told", n)
+			t.Errorf("%d players notified", n)
 		}
 	})
 }

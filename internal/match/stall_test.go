@@ -12,7 +12,7 @@ import (
 )
 
 // stallStoreCalls blocks every store call of a node until the returned function is
-// called. Then the calls continue, late.
+// called. Then the delayed calls continue.
 func (n *node) stallStoreCalls() (resume func()) {
 	held := make(chan struct{})
 	n.store.setFault(func(string, string) fault {
@@ -45,7 +45,7 @@ func TestStalledNodeContinuesWithoutEffect(t *testing.T) {
 					before := c.store.state(plan.ID)
 					time.Sleep(3 * time.Second)
 					if state := c.store.state(plan.ID); state.Version == before.Version {
-						c.Errorf("3 s after it was due it still is at %+v", state)
+						c.Errorf("3 s after its deadline the match is still at %+v", state)
 					}
 					time.Sleep(9 * time.Second)
 					goOn()
@@ -220,7 +220,7 @@ func TestCallThatLosesEveryStepFails(t *testing.T) {
 		n.Store = n.store
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
 		if known, is := n.findLocalMatch(plan.ID).knownState().Version, c.store.state(plan.ID).Version; known != is {
-			c.Errorf("it knows of version %d, the match is at %d", known, is)
+			c.Errorf("the node knows version %d, the match is at %d", known, is)
 		}
 	})
 }

@@ -11,12 +11,12 @@ import (
 // openedDuel is a duel over two nodes whose first question is open.
 type openedDuel struct {
 	*Plan
-	taker, other *node  // the node that opened it
-	here, there  string // the players at taker and at other
+	taker, other *node  // the node that opened the question, and the other one
+	here, there  string // the players at these nodes
 }
 
-// startOpenedDuel starts such a duel. From then on messages between the nodes have this
-// delay.
+// startOpenedDuel starts a duel over two nodes and waits until its first question
+// is open. Messages between the nodes have the given delay.
 func (c *cluster) startOpenedDuel(questions int, delay time.Duration) openedDuel {
 	c.Helper()
 	c.bus.setRoute(func(string) (int, time.Duration) { return 1, delay })
@@ -46,7 +46,7 @@ func TestOtherNodeTakesLateStepSoon(t *testing.T) {
 		o := c.startOpenedDuel(1, 0)
 		o.taker.kill()
 		if !c.hasAdvancedAfter(o.Plan, maxLateOpeningMS) {
-			c.Errorf("%d ms after it was due nobody has taken the step", maxLateOpeningMS)
+			c.Errorf("%d ms after its deadline no node has applied the step", maxLateOpeningMS)
 		}
 	})
 }
@@ -58,7 +58,7 @@ func TestAnswerAtOtherNodeDelaysNoStep(t *testing.T) {
 		o := c.startOpenedDuel(1, 0)
 		c.answerUntilAccepted(o.Plan, o.other, o.there, 0)
 		if !c.hasAdvancedAfter(o.Plan, remoteStepGraceMS-20) {
-			c.Error("both have left the step to each other")
+			c.Error("both nodes have left the step to each other")
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestLateStepEventDelaysNoStep(t *testing.T) {
 			c.Fatalf("it is at %+v", state)
 		}
 		if !c.hasAdvancedAfter(o.Plan, remoteStepGraceMS-20) {
-			c.Error("both have left the step to each other")
+			c.Error("both nodes have left the step to each other")
 		}
 	})
 }

@@ -43,10 +43,10 @@ func TestIsEliminated(t *testing.T) {
 		asked, answered int
 	}{
 		"right in all that were not void":      {Totals{Correct: 2, Answered: 4, LastCorrect: 3, LastAnswered: 4}, false, 2, 2},
-		"right in the open one too":            {Totals{Correct: 3, Answered: 5, LastCorrect: 5, LastAnswered: 5}, false, 3, 3},
+		"also right in the open question":      {Totals{Correct: 3, Answered: 5, LastCorrect: 5, LastAnswered: 5}, false, 3, 3},
 		"wrong in the last that was not void":  {Totals{Correct: 1, Answered: 3, LastCorrect: 1, LastAnswered: 3}, true, 2, 2},
 		"silent in the last that was not void": {Totals{Correct: 1, Answered: 1, LastCorrect: 1, LastAnswered: 1}, true, 2, 1},
-		"silent, after a wrong one of a void":  {Totals{Correct: 1, Answered: 2, LastCorrect: 1, LastAnswered: 2}, true, 2, 1},
+		"silent, after a wrong one in a void":  {Totals{Correct: 1, Answered: 2, LastCorrect: 1, LastAnswered: 2}, true, 2, 1},
 		"wrong in the first":                   {Totals{Answered: 1, LastAnswered: 1}, true, 1, 1},
 		"never answered":                       {Totals{}, true, 1, 0},
 	} {

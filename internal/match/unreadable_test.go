@@ -76,18 +76,18 @@ func TestUnreadableOverdueMatchIsRemoved(t *testing.T) {
 		a.kill()
 		time.Sleep(time.Minute)
 		if c.store.copyMatch(plan.ID) == nil {
-			c.Error("it is removed too early")
+			c.Error("the match is removed too early")
 		}
 		time.Sleep(30 * time.Second)
 		if _, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: -1}); !errors.Is(err, ErrNotFound) {
-			c.Errorf("it is still there: %v", err)
+			c.Errorf("the match is still stored: %v", err)
 		}
 		if n := testutil.ToFloat64(b.metrics.removedOrphans); n != 1 {
 			c.Errorf("counted %v times", n)
 		}
 		time.Sleep(2 * time.Second)
 		if len(b.unreadable.sweeps) > 0 {
-			c.Error("the node still remembers it")
+			c.Error("the node still remembers the removed match")
 		}
 	})
 }
@@ -106,7 +106,7 @@ func TestAnUnreadableMatchGoesOnWhenANodeCanReadIt(t *testing.T) {
 		c.startNode()
 		c.passUntil(plan, PhaseOver, 1)
 		if _, settles := c.store.result(plan.ID); !settles {
-			c.Error("it has no result")
+			c.Error("the match has no result")
 		}
 	})
 }

@@ -30,7 +30,7 @@ func withOtherAnswers(plan *Plan) *Plan {
 	return &changed
 }
 
-// All pushes before a question's close are the same whatever is right, so they
+// All pushes before a question's close are the same for any right answer, so they
 // cannot disclose it. Ada answers right and bob wrong.
 func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 		}
 		for _, phase := range []Phase{PhaseOpen, PhaseSealed} {
 			if this, that := got(plan, phase), got(withOtherAnswers(plan), phase); this != that {
-				t.Errorf("%s, %s: it depends on what is right:\n%s\n%s", sample.Kind, phase, this, that)
+				t.Errorf("%s, %s: the views depend on the right answer:\n%s\n%s", sample.Kind, phase, this, that)
 			}
 		}
 		if before := got(plan, PhaseOpen); strings.Contains(before, "explained") || strings.Contains(before, "accepted") {
@@ -55,7 +55,7 @@ func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 		}
 		view := View{State: State{Question: i}}
 		if closed := encoded(t, closedView(plan, view)); !strings.Contains(closed, "explained") || closed == encoded(t, closedView(withOtherAnswers(plan), view)) {
-			t.Errorf("%s: its close does not reveal it: %s", sample.Kind, closed)
+			t.Errorf("%s: the close does not reveal the right answer: %s", sample.Kind, closed)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 const filterNames = 10_000_000
 
-// tenMillion is a full filter, made once.
+// tenMillion returns a filter with filterNames names. It builds the filter at its first call.
 var tenMillion = sync.OnceValue(func() *nickname.Filter {
 	f := nickname.NewFilter(filterNames, 0.01)
 	for i := range filterNames {
@@ -21,8 +21,8 @@ var tenMillion = sync.OnceValue(func() *nickname.Filter {
 	return f
 })
 
-// makeSkeletons returns skeletons of different lengths in advance, so that benchmarks do not
-// measure making them.
+// makeSkeletons returns skeletons of different lengths. Benchmarks make them in advance, so that
+// they do not measure that.
 func makeSkeletons(prefix string) []string {
 	skeletons := make([]string, 1<<16)
 	for i := range skeletons {

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/nickname"
 )
 
-// With a set as the oracle: added skeletons are never denied.
+// The filter is compared with a set: MayContain returns true for every added skeleton.
 func TestFilterNeverDeniesAddedNames(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -24,7 +24,7 @@ func TestFilterNeverDeniesAddedNames(t *testing.T) {
 		}
 		for skeleton := range added {
 			if !filter.MayContain(skeleton) {
-				t.Fatalf("MayHave(%q) = false after Add", skeleton)
+				t.Fatalf("MayContain(%q) = false after Add", skeleton)
 			}
 		}
 		if filter.Len() > len(added) {
@@ -52,14 +52,14 @@ func TestFilterRateFollowsTheory(t *testing.T) {
 		theory := filter.ExpectedFalsePositiveRate(half * names / 2)
 		spread := 5*math.Sqrt(theory*probes) + 0.02*theory*probes
 		if math.Abs(mistaken-theory*probes) > spread {
-			t.Errorf("%d names: %v of %d mistaken for known, theory says %.1f±%.1f", half*names/2, mistaken, probes, theory*probes, spread)
+			t.Errorf("%d names: %v false positives in %d lookups, want %.1f±%.1f", half*names/2, mistaken, probes, theory*probes, spread)
 		}
 		if estimate := filter.EstimatedFalsePositiveRate(); math.Abs(estimate-theory) > 0.03*theory {
-			t.Errorf("%d names: estimated %v, theory says %v", half*names/2, estimate, theory)
+			t.Errorf("%d names: estimated rate %v, want %v", half*names/2, estimate, theory)
 		}
 	}
 	if theory := filter.ExpectedFalsePositiveRate(names); math.Abs(theory-rate) > 0.0005 {
-		t.Errorf("full, theory says %v, made for %v", theory, rate)
+		t.Errorf("the expected rate of a full filter is %v, want %v", theory, rate)
 	}
 	if per := float64(filter.Bytes()) / names; per > 1.2 {
 		t.Errorf("%.3f bytes per name", per)

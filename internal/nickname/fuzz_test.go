@@ -14,8 +14,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// FuzzWords checks that every list is accepted, or refused with line numbers. A name
-// that is a word of an accepted list is refused, and an allowed name is not.
+// FuzzWords checks that NewWords accepts a list, or refuses it with line numbers. A name that
+// equals a word of an accepted list is refused, and an allowed name is not.
 func FuzzWords(f *testing.F) {
 	f.Add("troll\n*zonk*\n官方\n+五官方\n# none\n", "5 Troll 官方")
 	f.Add("\ufeffh88\n+H88\n", "h88")
@@ -71,7 +71,7 @@ func FuzzSkeleton(f *testing.F) {
 			return
 		}
 		for change, other := range map[string]string{
-			"composed": norm.NFC.String(name.Display), "apart": norm.NFD.String(name.Display),
+			"composed": norm.NFC.String(name.Display), "decomposed": norm.NFD.String(name.Display),
 			"in capitals": cases.Upper(language.Und).String(name.Display), "in small letters": cases.Lower(language.Und).String(name.Display),
 		} {
 			twin, err := nickname.Parse(other)
@@ -91,17 +91,17 @@ func FuzzLine(f *testing.F) {
 		line, err := nickname.ParseTitle(raw, 64)
 		if err != nil {
 			if line != "" || err.Error() == "" {
-				t.Fatalf("Line(%q) = %q, %v", raw, line, err)
+				t.Fatalf("ParseTitle(%q) = %q, %v", raw, line, err)
 			}
 			return
 		}
 		if again, err := nickname.ParseTitle(line, 64); err != nil || again != line {
-			t.Fatalf("Line(%q) = %q, but then %q, %v", raw, line, again, err)
+			t.Fatalf("ParseTitle(%q) = %q, but then %q, %v", raw, line, again, err)
 		}
 		if utf8.RuneCountInString(line) > 64 || strings.ContainsFunc(line, func(char rune) bool {
 			return unicode.In(char, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co, unicode.Bidi_Control)
 		}) {
-			t.Fatalf("Line(%q) = %q", raw, line)
+			t.Fatalf("ParseTitle(%q) = %q", raw, line)
 		}
 	})
 }

@@ -8,7 +8,8 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Harmless names that contain a listed word by chance: by kind, separated by commas.
+// harmlessNames are names that contain a refused word by chance, by their kind. Commas separate
+// them.
 var harmlessNames = map[string]string{
 	"given names and surnames": `Dick, Dick Grayson, Moby Dick, Randy, Willy, Fanny, Rod, Peter, Gaylord, Johnson, Wang, Dong, Phuc, Nguyen Phuc,
 		Dikshit, Lipschitz, Kuntz, Fuchs, Koch, Cockburn, Hancock, Hitchcock, Babcock, Wilcock, Woodcock, Alcock, Dickens, Dickinson, Dickson,
@@ -51,7 +52,7 @@ func TestHarmlessNamesAreAllowed(t *testing.T) {
 	}
 }
 
-// Each of these resembles a harmless name.
+// Each of these names resembles a harmless one, but must be refused.
 func TestRefusedNamesThatResembleHarmlessOnes(t *testing.T) {
 	t.Parallel()
 	words := wordsFrom(t, "H88\nb00b\n1488\n王8\n")
@@ -79,7 +80,7 @@ func TestTitlesRefuseInsultsButNotStaffWords(t *testing.T) {
 		"Support": false, "官方": false, "Admin & Staff": false, "Customer Service": false, "Fuck Support": true, "官方垃圾": true, "Dream Team": false, "A$$": true,
 	} {
 		if err := words.RefuseTitle(line); errors.Is(err, nickname.ErrWord) != refused || refused && err.Error() != "it contains a word that this game does not allow" {
-			t.Errorf("RefuseLine(%q) = %v", line, err)
+			t.Errorf("RefuseTitle(%q) = %v", line, err)
 		}
 	}
 	if err := (*nickname.Words)(nil).RefuseTitle("Fuck"); err != nil {

@@ -14,7 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// tableLetters returns all letters and digits of the data that a name may have.
+// tableLetters returns the letters and digits that a name may have and that the Unicode data has
+// a lookalike for.
 func tableLetters(t *testing.T) []rune {
 	t.Helper()
 	var letters []rune
@@ -32,8 +33,8 @@ func tableLetters(t *testing.T) []rune {
 	return letters
 }
 
-// expectedExclusions are the pairs of the data that the table leaves out. Each would make two
-// different ASCII characters equal, or a letter and its accented form.
+// expectedExclusions are the letters of the pairs that the table leaves out. Each pair would make
+// two different ASCII characters equal, or a letter and its accented form.
 const expectedExclusions = "ƽ ν υ ϭ 𑣄 𑣆 𑣕 𑣜 Г Ꮁ Ⲅ ð Ƒ ƙ ƥ ƭ ƴ ɓ ɖ ɗ ɠ β η Б ҋ ґ ғ ꞵ ꭴ"
 
 // A name with a letter of the data equals the name with its lookalike.
@@ -50,7 +51,7 @@ func TestLettersThatLookAlikeHaveOneSkeleton(t *testing.T) {
 	for _, char := range tableLetters(t) {
 		replacement := confusable.GetReplacement(char)
 		alike := computeSkeleton("x"+string(char)+"x") == computeSkeleton("x"+replacement+"x")
-		// The data has entries for the parts of characters that folding decomposes.
+		// Characters that folding decomposes are skipped: the data has entries for their parts.
 		if !alike && singleRune(foldText(string(char))) != 0 && !slices.Contains(excluded, string(char)) {
 			t.Errorf("%q (%U) and %q have skeletons %q and %q", char, char, replacement, computeSkeleton(string(char)), computeSkeleton(replacement))
 		}
@@ -76,8 +77,9 @@ func TestNamesWrittenInLookalikesHaveOneSkeleton(t *testing.T) {
 	})
 }
 
-// Two ASCII characters are equal by case, by a pair of the data, or as i and l. No
-// chain through other alphabets makes others equal.
+// Two ASCII characters have the same skeleton only because of their case, because of a pair of
+// the data, or because they are i and l. No chain through other alphabets makes more of them
+// equal.
 func TestASCIICharactersStayDifferent(t *testing.T) {
 	t.Parallel()
 	classes := map[string]string{}
@@ -109,8 +111,8 @@ func TestSkeletonIsAFixedPoint(t *testing.T) {
 	})
 }
 
-// Ledgers store the results of computeSkeleton. If this test fails, raise RulesVersion
-// together with the sum.
+// Ledgers store the results of computeSkeleton. If this test fails because the rules have
+// changed, raise RulesVersion and enter the new version and sum here.
 func TestChangedRulesNeedANewVersion(t *testing.T) {
 	t.Parallel()
 	const version, want = 2, "35c79e08cadad1bb"

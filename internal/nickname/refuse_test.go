@@ -128,7 +128,7 @@ func TestRefusedWordsInDisguise(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var builder strings.Builder
-		apart := rapid.SampledFrom([]string{"", "", ".", " ", "_"}).Draw(t, "apart")
+		apart := rapid.SampledFrom([]string{"", "", ".", " ", "_"}).Draw(t, "separator")
 		builder.WriteString(rapid.SampledFrom([]string{"", "7", "Bob ", "bob."}).Draw(t, "before"))
 		for i, letter := range "admin" {
 			if i > 0 {

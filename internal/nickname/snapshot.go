@@ -28,15 +28,15 @@ type SnapshotInfo struct {
 	Watermark int64  `json:"watermark"` // time by the ledger's clock, epoch ms; the filter contains all names registered up to then
 }
 
-// A snapshot has these parts: a line of text with the version, the length of the head
-// (4 bytes), the head in JSON, the words of the filter, and the SHA-256 of all parts before
+// A snapshot has these parts: a line of text with the version, the length of the header
+// (4 bytes), the header in JSON, the words of the filter, and the SHA-256 of all parts before
 // it. Numbers are little-endian.
 const (
 	snapshotFirstLine = "laststand names, version %d\n"
 	snapshotVersion   = 1
 
-	maxFirstLineBytes = 64      // bytes
-	maxHeadBytes      = 4 << 10 // bytes
+	maxFirstLineBytes = 64 // bytes
+	maxHeadBytes      = 4 << 10
 )
 
 // snapshotHead describes the filter of a snapshot. Size is the filter's Len, Words its number
@@ -100,7 +100,7 @@ func ReadFilter(source io.Reader) (*Filter, SnapshotInfo, error) {
 	return filter, head.SnapshotInfo, nil
 }
 
-// newFilter returns the empty filter that the head describes. The checksum has not been
+// newFilter returns the empty filter that the header describes. The checksum has not been
 // verified yet, so newFilter refuses sizes that would take too much memory.
 func (h *snapshotHead) newFilter() (*Filter, error) {
 	if h.Capacity < 1 || h.Capacity > MaxFilterCapacity || !(h.Rate > 0.0001 && h.Rate < 1) {
@@ -153,14 +153,14 @@ func (c *checksumReader) readHead() (head snapshotHead, err error) {
 	}
 	n := binary.LittleEndian.Uint32(length)
 	if n > maxHeadBytes {
-		return head, corruptError("the length of its head is out of range")
+		return head, corruptError("the length of its header is out of range")
 	}
 	text := make([]byte, n)
 	if err := c.readFull(text); err != nil {
 		return head, err
 	}
 	if json.Unmarshal(text, &head) != nil {
-		return head, corruptError("its head cannot be read")
+		return head, corruptError("its header cannot be read")
 	}
 	return head, nil
 }

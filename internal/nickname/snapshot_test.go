@@ -17,7 +17,7 @@ import (
 
 var testInfo = nickname.SnapshotInfo{Game: "demo", Epoch: "first", Rules: 7, Watermark: 1795212345678}
 
-// snapshot returns a snapshot of a small filter with some names.
+// snapshot returns a snapshot of a small filter with the given names.
 func snapshot(t fatalTest, names ...string) []byte {
 	t.Helper()
 	filter := nickname.NewFilter(20, 0.01)
@@ -48,7 +48,7 @@ func TestSnapshotRestoresTheFilter(t *testing.T) {
 			t.Fatalf("ReadFilter: %+v, %v", info, err)
 		}
 		if got.Len() != filter.Len() || got.Cap() != filter.Cap() || got.FalsePositiveRate() != filter.FalsePositiveRate() || got.Bytes() != filter.Bytes() || got.EstimatedFalsePositiveRate() != filter.EstimatedFalsePositiveRate() {
-			t.Fatalf("another filter: %d of %d, %v; was %d of %d, %v", got.Len(), got.Cap(), got.EstimatedFalsePositiveRate(), filter.Len(), filter.Cap(), filter.EstimatedFalsePositiveRate())
+			t.Fatalf("the restored filter differs: %d of %d, %v; was %d of %d, %v", got.Len(), got.Cap(), got.EstimatedFalsePositiveRate(), filter.Len(), filter.Cap(), filter.EstimatedFalsePositiveRate())
 		}
 		for _, name := range names {
 			if !got.MayContain(name) {
@@ -98,8 +98,8 @@ func TestSnapshotsOfAnotherVersionAreRefused(t *testing.T) {
 	}
 }
 
-// A head with a correct checksum cannot make a reader use more memory than a filter
-// needs, or accept a filter of another size.
+// A header with an impossible size is refused, even if the checksum is correct. So it cannot make
+// a reader use more memory than a filter needs, or accept a filter of another size.
 func TestSnapshotsWithAnImpossibleFilterSizeAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, head := range []string{
@@ -118,7 +118,7 @@ func TestSnapshotsWithAnImpossibleFilterSizeAreRefused(t *testing.T) {
 
 func TestSnapshotErrorsAreReturned(t *testing.T) {
 	t.Parallel()
-	torn := errors.New("torn")
+	torn := errors.New("injected error")
 	whole := snapshot(t, "ada")
 	for n := range len(whole) {
 		if _, _, err := nickname.ReadFilter(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(torn))); !errors.Is(err, torn) {
@@ -130,7 +130,7 @@ func TestSnapshotErrorsAreReturned(t *testing.T) {
 	}
 }
 
-// limitedWriter is a writer with room for a number of bytes.
+// limitedWriter is a writer that returns err after left bytes.
 type limitedWriter struct {
 	left int
 	err  error
@@ -151,11 +151,13 @@ func FuzzReadFilter(f *testing.F) {
 	f.Add(whole[:len(whole)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkSnapshot(t, data)
-		sum := sha256.Sum256(data) // so that only the checks before the checksum fail
+		sum := sha256.Sum256(data) // with a correct checksum, so that the other checks are reached
 		checkSnapshot(t, append(data, sum[:]...))
 	})
 }
 
+// checkSnapshot checks that data is refused with a documented error, or read as a filter that
+// survives another write and read.
 func checkSnapshot(t *testing.T, data []byte) {
 	t.Helper()
 	filter, info, err := nickname.ReadFilter(bytes.NewReader(data))
@@ -171,6 +173,6 @@ func checkSnapshot(t *testing.T, data []byte) {
 		t.Fatal(err)
 	}
 	if reread, rereadInfo, err := nickname.ReadFilter(&rewritten); err != nil || rereadInfo != info || !reread.MayContain("ada") || reread.EstimatedFalsePositiveRate() != filter.EstimatedFalsePositiveRate() {
-		t.Fatalf("again: %+v, %v", rereadInfo, err)
+		t.Fatalf("after another write and read: %+v, %v", rereadInfo, err)
 	}
 }

@@ -19,6 +19,7 @@ type fatalTest interface {
 	Fatalf(format string, args ...any)
 }
 
+// checkSuggestion checks that Suggest returns a valid name that differs from the requested one.
 func checkSuggestion(t fatalTest, requested nickname.Name) {
 	t.Helper()
 	got := nickname.Suggest(requested, newRand())

@@ -21,8 +21,8 @@ func TestEveryGeneratedNameIsValid(t *testing.T) {
 	}
 }
 
-// Generated names contain no word of the built-in lists: no pair of words does, and random
-// texts cannot spell a word.
+// Generated names contain no word of the built-in lists. No pair of words contains one, and the
+// random characters cannot spell one.
 func TestGeneratedNamesContainNoRefusedWord(t *testing.T) {
 	t.Parallel()
 	blocklist, err := NewWords(WordsConfig{Lists: BuiltinLists()})
@@ -53,7 +53,7 @@ func TestGeneratorWordsAreDistinct(t *testing.T) {
 	for _, words := range [][]string{english.adjectives, english.animals, chinese.adjectives, chinese.animals} {
 		sorted := slices.Sorted(slices.Values(words))
 		if len(words) < 30 || len(slices.Compact(sorted)) != len(words) {
-			t.Errorf("%d words, some of them twice, or too few: %v", len(words), words)
+			t.Errorf("%d words, want at least 30 and none of them twice: %v", len(words), words)
 		}
 	}
 }

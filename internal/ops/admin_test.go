@@ -28,7 +28,7 @@ func TestTasksAreListed(t *testing.T) {
 	} {
 		status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/tasks"+query, "")
 		if status != http.StatusOK || backend.filter != want.filter || !strings.Contains(body, want.answer) {
-			t.Errorf("%s: %d %s, asked for %+v", query, status, body, backend.filter)
+			t.Errorf("%s: %d %s, the store was asked for %+v", query, status, body, backend.filter)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestAPageOfDeadTasksIsChanged(t *testing.T) {
 			t.Errorf("%s: %+v", action, page)
 		}
 		if want := (taskqueue.Filter{Game: "demo", Topic: "settle", State: taskqueue.StateDead, OldestFirst: true}); backend.filter != want {
-			t.Errorf("asked for %+v", backend.filter)
+			t.Errorf("the store was asked for %+v", backend.filter)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestTaskQueuesAreListed(t *testing.T) {
 	} {
 		status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/task-queues"+query, "")
 		if status != http.StatusOK || backend.queueFilter != want.filter || body != want.answer {
-			t.Errorf("%s: %d %s, asked for %+v", query, status, body, backend.queueFilter)
+			t.Errorf("%s: %d %s, the store was asked for %+v", query, status, body, backend.queueFilter)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (p slowVerification) Verify(ctx context.Context, _ string, report func(lead
 	}
 	select {
 	case <-ctx.Done():
-	case <-time.After(200 * time.Millisecond): // twice the server's bounds
+	case <-time.After(200 * time.Millisecond): // twice the server's timeouts
 	}
 	return leaderboard.VerifyResult{}, ctx.Err()
 }
@@ -219,7 +219,7 @@ func TestACorrectionCancelsResults(t *testing.T) {
 	status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m1","player":"p_1","reason":"cheated"}`)
 	want := Correction{Game: "demo", Match: "m1", Player: "p_1", Reason: "cheated", By: "ops"}
 	if status != http.StatusOK || body != `{"rows":2}` || backend.correction != want {
-		t.Errorf("%d %s, asked for %+v", status, body, backend.correction)
+		t.Errorf("%d %s, the store was asked for %+v", status, body, backend.correction)
 	}
 }
 
@@ -235,22 +235,22 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		"no such path":           {"GET", "/admin/v2", "", nil, 404, "not_found"},
 		"no such method":         {"DELETE", tasks + "/t1", "", nil, 404, "not_found"},
 		"no such task":           {"GET", tasks + "/t3", "", nil, 404, "not_found"},
-		"busy or not":            {"GET", "/admin/v1/task-queues?busy=yes", "", nil, 400, "bad_request"},
+		"busy is no truth value": {"GET", "/admin/v1/task-queues?busy=yes", "", nil, 400, "bad_request"},
 		"limit of task queues":   {"GET", "/admin/v1/task-queues?limit=201", "", nil, 400, "bad_request"},
 		"cursor of task queues":  {"GET", "/admin/v1/task-queues?cursor=bad", "", nil, 400, "bad_request"},
 		"task queues while down": {"GET", "/admin/v1/task-queues", "", errDown, 503, "unavailable"},
-		"discard as text":        {"POST", tasks + "/discard", "", nil, 415, "bad_request"},
+		"discard without JSON":   {"POST", tasks + "/discard", "", nil, 415, "bad_request"},
 		"bad task":               {"PUT", tasks + "/t1/payload", "{}", taskqueue.ErrBadTask, 400, "bad_request"},
 		"no such game":           {"POST", "/admin/v1/games/other/leaderboards/rebuild", "", nil, 404, "not_found"},
 		"no such match":          {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
-		"being erased":           {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},
+		"player being erased":    {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},
 		"unknown parameter":      {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
 		"empty parameter":        {"GET", tasks + "?game=", "", nil, 400, "bad_request"},
 		"unknown state":          {"GET", tasks + "?state=alive", "", nil, 400, "bad_request"},
 		"bad limit":              {"GET", tasks + "?limit=0", "", nil, 400, "bad_request"},
 		"bad cursor":             {"GET", tasks + "?cursor=bad", "", nil, 400, "bad_request"},
 		"bad payload":            {"PUT", tasks + "/t1/payload", "{", nil, 400, "bad_request"},
-		"done":                   {"POST", tasks + "/t2/discard", "", nil, 409, "bad_request"},
+		"a task that is done":    {"POST", tasks + "/t2/discard", "", nil, 409, "bad_request"},
 		"no reason":              {"POST", game + "/corrections", `{"match":"m1","reason":""}`, nil, 400, "bad_request"},
 		"unknown field":          {"POST", game + "/corrections", `{"match":"m1","reason":"x","all":true}`, nil, 400, "bad_request"},
 		"no JSON":                {"POST", tasks + "/requeue", "", nil, 415, "bad_request"},
@@ -259,8 +259,8 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		"not ready":              {"GET", game + "/leaderboards/verify", "", leaderboard.ErrNotReady, 503, "unavailable"},
 		"slow":                   {"POST", game + "/leaderboards/rebuild", "", context.DeadlineExceeded, 503, "unavailable"},
 		"defect":                 {"GET", game + "/leaderboards/rebuild", "", errDefect, 500, "internal"},
-		"queue of no game":       {"GET", "/admin/v1/games/other/queue", "", nil, 404, "not_found"},
-		"list of queues":         {"POST", "/admin/v1/queues", "{}", nil, 404, "not_found"},
+		"queue, unknown game":    {"GET", "/admin/v1/games/other/queue", "", nil, 404, "not_found"},
+		"POST to the queues":     {"POST", "/admin/v1/queues", "{}", nil, 404, "not_found"},
 		"limit of queues":        {"GET", "/admin/v1/queues?limit=201", "", nil, 400, "bad_request"},
 		"cursor of queues":       {"GET", "/admin/v1/queues?cursor=dem", "", nil, 400, "bad_request"},
 		"limit of items":         {"GET", game + "/queue/items?limit=0", "", nil, 400, "bad_request"},
@@ -272,20 +272,20 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		"no max_len":             {"PATCH", game + "/queue", "{}", nil, 400, "bad_request"},
 		"max_len below 0":        {"PATCH", game + "/queue", `{"max_len":-1}`, nil, 400, "bad_request"},
 		"max_len too high":       {"PATCH", game + "/queue", `{"max_len":10000001}`, nil, 400, "bad_request"},
-		"max_len in parts":       {"PATCH", game + "/queue", `{"max_len":1.5}`, nil, 400, "bad_request"},
-		"drain of a kind":        {"POST", game + "/queue/drain", `{"drop":true}`, nil, 400, "bad_request"},
+		"max_len, a fraction":    {"PATCH", game + "/queue", `{"max_len":1.5}`, nil, 400, "bad_request"},
+		"drain, unknown field":   {"POST", game + "/queue/drain", `{"drop":true}`, nil, 400, "bad_request"},
 		"drain while down":       {"POST", game + "/queue/drain", "", errDown, 503, "unavailable"},
 		"patch while down":       {"PATCH", game + "/queue", `{"max_len":5}`, errDown, 503, "unavailable"},
 		"queues while down":      {"GET", "/admin/v1/queues", "", errDown, 503, "unavailable"},
-		"page of webhooks":       {"GET", "/admin/v1/webhooks?limit=1", "", nil, 400, "bad_request"},
-		"webhooks and down":      {"GET", "/admin/v1/webhooks", "", errDown, 503, "unavailable"},
+		"webhooks with a limit":  {"GET", "/admin/v1/webhooks?limit=1", "", nil, 400, "bad_request"},
+		"webhooks while down":    {"GET", "/admin/v1/webhooks", "", errDown, 503, "unavailable"},
 		"no such webhook":        {"POST", "/admin/v1/games/demo/webhooks/other/enable", "", nil, 404, "not_found"},
-		"ping of nobody":         {"POST", "/admin/v1/games/demo/webhooks/other/ping", "", nil, 404, "not_found"},
+		"ping, no such webhook":  {"POST", "/admin/v1/games/demo/webhooks/other/ping", "", nil, 404, "not_found"},
 		"disable, no body":       {"POST", webhookPath + "/disable", "{}", nil, 400, "bad_request"},
 		"query of a change":      {"POST", webhookPath + "/enable?reason=x", "", nil, 400, "bad_request"},
-		"a zero in a query":      {"GET", tasks + "?key=a%00", "", nil, 400, "bad_request"},
-		"a zero in a path":       {"GET", tasks + "/t%00", "", nil, 400, "bad_request"},
-		"a zero in a body":       {"POST", game + "/corrections", `{"match":"m1","reason":"\u0000"}`, nil, 400, "bad_request"},
+		"a zero byte in a query": {"GET", tasks + "?key=a%00", "", nil, 400, "bad_request"},
+		"a zero byte in a path":  {"GET", tasks + "/t%00", "", nil, 400, "bad_request"},
+		"a zero byte in a body":  {"POST", game + "/corrections", `{"match":"m1","reason":"\u0000"}`, nil, 400, "bad_request"},
 	} {
 		backend := newFakeBackend()
 		backend.fail = tt.fail

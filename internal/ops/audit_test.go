@@ -67,7 +67,7 @@ func (b *fakeAuditLog) describeLast(t *testing.T) string {
 }
 
 // The audit log has an entry of every route that changes something or reads something
-// sensitive, and of no other; also of routes that are added later.
+// sensitive, and of no other route. The test covers routes that are added later.
 func TestEveryChangeIsAudited(t *testing.T) {
 	t.Parallel()
 	routes := (&api{}).routes()
@@ -75,7 +75,7 @@ func TestEveryChangeIsAudited(t *testing.T) {
 		t.Fatalf("there are %d routes", len(routes))
 	}
 	for _, rt := range routes {
-		synctest.Test(t, func(t *testing.T) { checkRouteIsAudited(t, rt) }) // some wait
+		synctest.Test(t, func(t *testing.T) { checkRouteIsAudited(t, rt) }) // some routes wait
 	}
 }
 
@@ -96,13 +96,13 @@ func TestAuditEntryNamesActorActionAndTarget(t *testing.T) {
 	t.Parallel()
 	const corrections, task = "/admin/v1/games/demo/corrections", "/admin/v1/tasks/t1"
 	for name, tt := range map[string]struct{ method, path, body, want string }{
-		"by its path":   {"POST", task + "/discard", "", "ops POST /admin/v1/tasks/{task}/discard game= task=t1 200"},
-		"by its body":   {"POST", corrections, `{"match":"m_1","player":"p_1","reason":"s3cret"}`, "ops POST /admin/v1/games/{game}/corrections game=demo match=m_1 player=p_1 200"},
-		"refused":       {"POST", corrections, `{"match":"m_1","s3cret":1}`, "ops POST /admin/v1/games/{game}/corrections game=demo match=m_1 400"},
-		"no JSON":       {"POST", corrections, `s3cret`, "ops POST /admin/v1/games/{game}/corrections game=demo  400"},
-		"a payload":     {"PUT", task + "/payload", `{"match":"s3cret"}`, "ops PUT /admin/v1/tasks/{task}/payload game= task=t1 200"},
-		"another field": {"POST", corrections, `{"match":["s3cret"],"player":7}`, "ops POST /admin/v1/games/{game}/corrections game=demo  400"},
-		"not there":     {"POST", "/admin/v1/tasks/t9/discard", "", "ops POST /admin/v1/tasks/{task}/discard game= task=t9 404"},
+		"a target in the path":  {"POST", task + "/discard", "", "ops POST /admin/v1/tasks/{task}/discard game= task=t1 200"},
+		"a target in the body":  {"POST", corrections, `{"match":"m_1","player":"p_1","reason":"s3cret"}`, "ops POST /admin/v1/games/{game}/corrections game=demo match=m_1 player=p_1 200"},
+		"an invalid body":       {"POST", corrections, `{"match":"m_1","s3cret":1}`, "ops POST /admin/v1/games/{game}/corrections game=demo match=m_1 400"},
+		"no JSON":               {"POST", corrections, `s3cret`, "ops POST /admin/v1/games/{game}/corrections game=demo  400"},
+		"a payload":             {"PUT", task + "/payload", `{"match":"s3cret"}`, "ops PUT /admin/v1/tasks/{task}/payload game= task=t1 200"},
+		"fields of other types": {"POST", corrections, `{"match":["s3cret"],"player":7}`, "ops POST /admin/v1/games/{game}/corrections game=demo  400"},
+		"an unknown task":       {"POST", "/admin/v1/tasks/t9/discard", "", "ops POST /admin/v1/tasks/{task}/discard game= task=t9 404"},
 	} {
 		backend := newFakeBackend()
 		_, header, _ := adminRequest(t, backend.handler(), tt.method, tt.path, tt.body)
@@ -110,7 +110,7 @@ func TestAuditEntryNamesActorActionAndTarget(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
 		if id := header.Get("X-Request-Id"); id == "" || id != backend.auditLog.entries[0].ID {
-			t.Errorf("%s: the request is told as %q", name, id)
+			t.Errorf("%s: X-Request-Id is %q, want the id of the entry", name, id)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestSensitiveReadsAreAudited(t *testing.T) {
 		if got := backend.auditLog.describeLast(t); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
-		backend.auditLog.failBegin = errors.New("away")
+		backend.auditLog.failBegin = errors.New("the database is down")
 		if again, _, _ := adminRequest(t, backend.handler(), "GET", path, ""); again != status {
 			t.Errorf("%s: %d without an audit log, %d with it", path, again, status)
 		}
@@ -171,15 +171,15 @@ func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	a := newAPI(c)
 	status, _, body := adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || backend.rebuilt != "" {
-		t.Errorf("%d %s, and it was done: %q", status, body, backend.rebuilt)
+		t.Errorf("%d %s, but the game %q was rebuilt", status, body, backend.rebuilt)
 	}
 	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
-		t.Errorf("%v are counted, logged %s", n, &log)
+		t.Errorf("%v failed writes are counted, logged %s", n, &log)
 	}
 	backend.auditLog.failBegin, backend.auditLog.failEnd = nil, errDown
 	status, _, _ = adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
 	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || backend.auditLog.entries[0].Status != 0 {
-		t.Errorf("%d, %v are counted, kept is %+v", status, n, backend.auditLog.entries)
+		t.Errorf("%d, %v incomplete entries are counted, stored are %+v", status, n, backend.auditLog.entries)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestAuditEntriesAreCompletedAfterDisconnectsAndPanics(t *testing.T) {
 				New(c).ServeHTTP(httptest.NewRecorder(), r)
 			}()
 			if len(w.auditLog.entries) != 1 || w.auditLog.entries[0].Status != tt.want {
-				t.Errorf("kept is %+v, want status %d", w.auditLog.entries, tt.want)
+				t.Errorf("stored is %+v, want status %d", w.auditLog.entries, tt.want)
 			}
 		})
 	}
@@ -262,7 +262,7 @@ func FuzzAuditTarget(f *testing.F) {
 			t.Fatalf("%q, %q: %q", task, body, target)
 		}
 		if rest, err := io.ReadAll(r.Body); string(rest) != body || err != nil {
-			t.Fatalf("of %q is left %q, %v", body, rest, err)
+			t.Fatalf("of the body %q, the handler can read %q, %v", body, rest, err)
 		}
 	})
 }

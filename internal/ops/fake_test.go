@@ -32,12 +32,12 @@ type fakeBackend struct {
 	fail        error
 	changeErr   error // error of changing a task that another operator has handled
 	tasks       map[string]taskqueue.Task
-	filter      taskqueue.Filter // of the last list
+	filter      taskqueue.Filter // filter of the last call of Tasks
 	queueFilter taskqueue.QueueFilter
 	differences []leaderboard.Difference
 	verifyErr   error // error of a verification after it has reported the differences
 	correction  Correction
-	rebuilt     string
+	rebuilt     string // game of the last rebuild, or game and day of the last ConfirmDay
 	queues      map[string]*fakeQueue
 	auditLog    *fakeAuditLog
 }

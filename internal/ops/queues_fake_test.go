@@ -36,7 +36,7 @@ func (backend *fakeBackend) sendQueued(ctx context.Context, game string) error {
 	q := backend.queues[game]
 	q.drainCalled = true
 	if q.pausesOnDrain {
-		q.Paused = "410 of the far side"
+		q.Paused = "410 of the receiver"
 		return eventq.ErrPaused
 	}
 	for q.Counts.Queued+q.Counts.InFlight > 0 && backend.fail == nil {
@@ -67,7 +67,7 @@ func (d fakeQueues) Status(_ context.Context, games []string, _ int64) ([]eventq
 }
 
 func (d fakeQueues) Totals(context.Context) (eventq.Counts, error) {
-	return eventq.Counts{}, errors.New("not asked for")
+	return eventq.Counts{}, errors.New("not used by the admin API")
 }
 
 func (d fakeQueues) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
@@ -92,7 +92,7 @@ func (d fakeQueues) SetMaxLen(_ context.Context, game string, maxLen int) error 
 }
 
 func (d fakeQueues) FlushNow(context.Context, string, int64) error {
-	return errors.New("left to Drain")
+	return errors.New("not used: SendQueued flushes")
 }
 
 // Discard drops at most 700 in a step.

@@ -63,7 +63,7 @@ func TestQueuesArePaged(t *testing.T) {
 			}
 		}
 		if !slices.Equal(seen, c.Games) {
-			t.Errorf("limit %q: the pages hold %q", limit, seen)
+			t.Errorf("limit %q: the pages have %q", limit, seen)
 		}
 	}
 }
@@ -82,7 +82,7 @@ func TestQueueItemsAreListed(t *testing.T) {
 	}
 	backend.queues["demo"].items = nil
 	if _, _, body := adminRequest(t, backend.handler(), "GET", demoQueue+"/items", ""); body != `{"items":[]}` {
-		t.Errorf("of nothing: %s", body)
+		t.Errorf("an empty queue: %s", body)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestQueueChangesReturnTheNewState(t *testing.T) {
 		}
 	}
 	if q := backend.queues["demo"]; q.Paused != "" || q.MaxLen != 0 {
-		t.Errorf("it is left as %+v", q.Status)
+		t.Errorf("in the end the queue is %+v", q.Status)
 	}
 }
 
@@ -134,10 +134,10 @@ func TestADrainSendsUntilEmptyPausedOrTimeout(t *testing.T) {
 		took  time.Duration
 		want  string
 	}{
-		"what leaves":         {func(q *fakeQueue) { q.Counts.Queued, q.sentPerSecond = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
-		"nothing":             {func(q *fakeQueue) { q.Counts.Queued = 0 }, 0, `"queued":0,`},
-		"what does not leave": {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainWait, `"queued":2,"in_flight":2}`},
-		"what is stopped":     {func(q *fakeQueue) { q.pausesOnDrain = true }, 0, `"paused_reason":"410 of the far side"`},
+		"a queue that sends":              {func(q *fakeQueue) { q.Counts.Queued, q.sentPerSecond = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
+		"an empty queue":                  {func(q *fakeQueue) { q.Counts.Queued = 0 }, 0, `"queued":0,`},
+		"items that stay in flight":       {func(q *fakeQueue) { q.Counts.InFlight = 2 }, drainWait, `"queued":2,"in_flight":2}`},
+		"a receiver that accepts no more": {func(q *fakeQueue) { q.pausesOnDrain = true }, 0, `"paused_reason":"410 of the receiver"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

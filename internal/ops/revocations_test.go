@@ -107,7 +107,7 @@ func (r *fakeRevocations) RetireKey(_ context.Context, game, id string) error {
 	return r.fail
 }
 
-// withRegistrar returns a fakeRevocations and the handler that uses it.
+// withRevocations returns a fakeRevocations and the handler that uses it.
 func (backend *fakeBackend) withRegistrar() (*fakeRevocations, http.Handler) {
 	c := backend.config()
 	r := newFakeRevocations(backend)
@@ -193,25 +193,25 @@ func TestBadChangesOfBansRevocationsAndKeysAreRefused(t *testing.T) {
 		fail               error
 		status             int
 	}{
-		"no reason":         {"PUT", demoBans + "/p_1", `{}`, nil, 400},
-		"an empty reason":   {"PUT", demoBans + "/p_1", `{"reason":""}`, nil, 400},
-		"a banned admin":    {"PUT", "/admin/v1/bans/ops", `{"reason":"x"}`, nil, 404},
-		"a ban by revoking": {"PUT", demoRevocations + "/ban/p_1", `{"reason":"x"}`, nil, 400},
-		"another kind":      {"PUT", demoRevocations + "/erased/p_1", `{"reason":"x"}`, nil, 400},
-		"a bad id":          {"PUT", demoBans + "/p%201", `{"reason":"x"}`, nil, 400},
-		"in the past":       {"PUT", demoBans + "/p_1", `{"reason":"x","expires_at":1}`, nil, 400},
-		"unknown field":     {"PUT", demoBans + "/p_1", `{"reason":"x","for":"1h"}`, nil, 400},
-		"no game":           {"PUT", "/admin/v1/games/other/bans/p_1", `{"reason":"x"}`, nil, 404},
-		"another removed":   {"DELETE", demoRevocations + "/linked/p_1", "", nil, 400},
-		"an unknown kind":   {"GET", demoRevocations + "?kind=x", "", nil, 400},
-		"cursor":            {"GET", demoBans + "?cursor=x", "", nil, 400},
-		"limit":             {"GET", demoBans + "?limit=0", "", nil, 400},
-		"down":              {"PUT", demoBans + "/p_1", `{"reason":"x"}`, errDown, 503},
-		"list while down":   {"GET", demoBans, "", errDown, 503},
-		"erase while down":  {"DELETE", "/admin/v1/games/demo/players/p_1", "", errDown, 503},
-		"keys of files":     {"POST", "/admin/v1/games/demo/keys/rotate", "", identity.ErrConfiguredKeys, 409},
-		"too many keys":     {"POST", "/admin/v1/keys/rotate", "", identity.ErrTooManyKeys, 409},
-		"the last key":      {"DELETE", "/admin/v1/keys/own", "", identity.ErrKeyInUse, 409},
+		"no reason":             {"PUT", demoBans + "/p_1", `{}`, nil, 400},
+		"an empty reason":       {"PUT", demoBans + "/p_1", `{"reason":""}`, nil, 400},
+		"a banned admin":        {"PUT", "/admin/v1/bans/ops", `{"reason":"x"}`, nil, 404},
+		"a ban as a revocation": {"PUT", demoRevocations + "/ban/p_1", `{"reason":"x"}`, nil, 400},
+		"another kind":          {"PUT", demoRevocations + "/erased/p_1", `{"reason":"x"}`, nil, 400},
+		"a bad id":              {"PUT", demoBans + "/p%201", `{"reason":"x"}`, nil, 400},
+		"in the past":           {"PUT", demoBans + "/p_1", `{"reason":"x","expires_at":1}`, nil, 400},
+		"unknown field":         {"PUT", demoBans + "/p_1", `{"reason":"x","for":"1h"}`, nil, 400},
+		"no game":               {"PUT", "/admin/v1/games/other/bans/p_1", `{"reason":"x"}`, nil, 404},
+		"removing another kind": {"DELETE", demoRevocations + "/linked/p_1", "", nil, 400},
+		"an unknown kind":       {"GET", demoRevocations + "?kind=x", "", nil, 400},
+		"cursor":                {"GET", demoBans + "?cursor=x", "", nil, 400},
+		"limit":                 {"GET", demoBans + "?limit=0", "", nil, 400},
+		"down":                  {"PUT", demoBans + "/p_1", `{"reason":"x"}`, errDown, 503},
+		"list while down":       {"GET", demoBans, "", errDown, 503},
+		"erase while down":      {"DELETE", "/admin/v1/games/demo/players/p_1", "", errDown, 503},
+		"keys from files":       {"POST", "/admin/v1/games/demo/keys/rotate", "", identity.ErrConfiguredKeys, 409},
+		"too many keys":         {"POST", "/admin/v1/keys/rotate", "", identity.ErrTooManyKeys, 409},
+		"the last key":          {"DELETE", "/admin/v1/keys/own", "", identity.ErrKeyInUse, 409},
 	} {
 		backend := newFakeBackend()
 		backend.fail = tt.fail

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// singletons are the path segments of which a parent has one.
+// singletons are path segments that are not plural, because a parent has only one of them.
 var singletons = []string{"queue", "device", "account", "payload", "confirmation", "audit-log"}
 
 // actions are the verbs that end a path: POST starts the action, GET reads its result.
@@ -50,7 +50,7 @@ func TestRoutesArePluralNouns(t *testing.T) {
 	}
 }
 
-// The check finds what it looks for.
+// The check of route names finds each kind of bad name.
 func TestTheRouteNameCheckFindsBadNames(t *testing.T) {
 	t.Parallel()
 	for want, rt := range map[string]route{

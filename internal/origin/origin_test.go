@@ -26,7 +26,7 @@ func TestParseReturnsTheFormOfBrowsers(t *testing.T) {
 		"ftp://play.example", "file:///x", "chrome-extension://abc", "javascript:x", ":", "https://play.example:x", "https://%zz",
 	} {
 		if got, err := Parse(text); err == nil {
-			t.Errorf("%q is taken, as %q", text, got)
+			t.Errorf("%q is accepted as %q", text, got)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestAllowsOwnAndListedOrigins(t *testing.T) {
 		{"https://play.example@evil.example", false, false},
 		{"http://[::1]:3000", true, true},
 		{"https://quiz.example:8080", true, true},
-		{"http://quiz.example:8080", true, false}, // a page without TLS is another's, where there is TLS
+		{"http://quiz.example:8080", true, false}, // for a server with TLS, a page without TLS has another origin
 		{"https://quiz.example", false, false},
 		{"https://quiz.example:8080.evil", false, false},
 		{"https://a.quiz.example:8080", false, false},
@@ -68,10 +68,10 @@ func TestAllowsOwnAndListedOrigins(t *testing.T) {
 		}
 	}
 	if list.Allows("null", "", false) || list.Allows("", "", false) || list.Allows("https://", "", false) {
-		t.Error("a request without a host is of the same host as no origin")
+		t.Error("an origin without a host is allowed for a request without a host")
 	}
 	if !list.Allows("https://quiz.example", "quiz.example:443", true) || !list.Allows("http://quiz.example", "quiz.example:80", false) {
-		t.Error("a scheme's own port makes another host")
+		t.Error("the default port of a scheme makes another host")
 	}
 }
 
@@ -84,13 +84,13 @@ func FuzzAllows(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, host string) {
 		o, err := Parse(text)
 		if again, twice := Parse(o); err == nil && (again != o || twice != nil) {
-			t.Fatalf("%q is %q, and that is %q, %v", text, o, again, twice)
+			t.Fatalf("%q is parsed as %q, and that again as %q, %v", text, o, again, twice)
 		}
 		if !List(nil).Allows(text, host, true) {
 			return
 		}
 		if at, ok := strings.CutPrefix(o, "https://"); err != nil || !ok || at != normalizeHost("https", host) {
-			t.Fatalf("%q may speak to %q", text, host)
+			t.Fatalf("the origin %q is allowed for the host %q", text, host)
 		}
 	})
 }

@@ -124,8 +124,8 @@ func TestRepliesAndPushesAreEncoded(t *testing.T) {
 	}
 }
 
-// FuzzReadRequest checks that no frame makes the reader panic or be of two
-// minds about what it read.
+// FuzzReadRequest checks that no frame makes the reader panic, and that every request
+// without an error has an id.
 func FuzzReadRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":7,"type":"answer","data":{"match":"m_1","question":0,"choice":1}}`,
@@ -142,7 +142,7 @@ func FuzzReadRequest(f *testing.F) {
 		}
 		for _, into := range []any{&Hello{}, &Ping{}, &DuelJoin{}, &Answer{}, &Resume{}, &Empty{}, &NewArena{}, &ArenaJoin{}, &ArenaNext{}, &ArenaKick{}} {
 			if err := r.Decode(into); err != nil && requestKind(err) != "bad_request" {
-				t.Fatalf("Decode: %v is no bad_request", err)
+				t.Fatalf("Decode: %v, want bad_request", err)
 			}
 		}
 	})

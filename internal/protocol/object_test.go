@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// FuzzSplit splits as the decoder of the standard library does.
+// FuzzSplitObject checks that splitObject splits an object as the decoder of the
+// standard library does.
 func FuzzSplit(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { "a" : 1 , "b":[1,{"c":"}"}] ,"a":null} `, `{"\u0061\"":"\\","":"a\"b,","n":-1e5}`, `{"a":[]}x`, `{"a":1,}`, `[{}]`,
@@ -21,14 +22,14 @@ func FuzzSplit(f *testing.F) {
 		valid := json.Unmarshal(raw, &want) == nil && want != nil
 		o, ok := splitObject(raw)
 		if ok != valid {
-			t.Fatalf("split(%q) says %v, want %v", raw, ok, valid)
+			t.Fatalf("splitObject(%q) returns %v, want %v", raw, ok, valid)
 		}
 		got := make(map[string]json.RawMessage, len(o))
 		for _, m := range o {
 			got[string(m.name)] = o.value(string(m.name))
 		}
 		if !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
-			t.Fatalf("split(%q) = %q, want %q", raw, got, want)
+			t.Fatalf("splitObject(%q) = %q, want %q", raw, got, want)
 		}
 	})
 }

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// FuzzReadPlain reads an answer as the decoder of the standard library does, or
-// leaves it to that.
+// FuzzDecodePlain checks that decodePlain decodes an answer as the decoder of the
+// standard library does, or leaves the answer unchanged and returns false.
 func FuzzReadPlain(f *testing.F) {
 	for _, seed := range []string{
 		`{"match":"m_1","question":0,"choice":1}`, `{"question":12,"match":"m","value":"x"}`, `{"match":"m","value": {"a": [1] } }`,
@@ -24,7 +24,7 @@ func FuzzReadPlain(f *testing.F) {
 		raw = bytes.ToValidUTF8(raw, nil)
 		o, ok := splitObject(raw)
 		if !ok || checkFields(reflect.TypeFor[Answer](), o, "answer") != nil {
-			t.Skip("no answer")
+			t.Skip("not an answer")
 		}
 		var got, want Answer
 		if !got.decodePlain(o) {
@@ -65,12 +65,12 @@ func TestFastEncodersEqualTheStandardEncoder(t *testing.T) {
 	})
 }
 
-// What players send as a rule is read without the decoder.
+// Answers as players usually send them are decoded without the standard library.
 func TestUsualAnswersAreDecodedPlain(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{`{"match":"m_1","question":3,"choice":1}`, `{"match":"m_1","question":3,"value":"Paris"}`} {
 		if o, ok := splitObject([]byte(raw)); !ok || !new(Answer).decodePlain(o) {
-			t.Errorf("%s is not", raw)
+			t.Errorf("%s is not decoded", raw)
 		}
 	}
 }

@@ -128,21 +128,21 @@ const (
 func TestTheClientAddressDependsOnTheHeader(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ from, header, off, optional, required string }{
-		"version 1":           {"127.0.0.2", someone, "400", "200 198.51.100.1", "200 198.51.100.1"},
-		"version 2":           {"127.0.0.2", version2(0x21, 0x11, someone2), "400", "200 198.51.100.2", "200 198.51.100.2"},
-		"with more in it":     {"127.0.0.2", version2(0x21, 0x11, someone2+"\x04\x00\x02ab"), "400", "200 198.51.100.2", "200 198.51.100.2"},
-		"IPv6":                {"127.0.0.2", "PROXY TCP6 2a00::1 ::1 4444 80\r\n", "400", "200 2a00::1", "200 2a00::1"},
-		"unknown":             {"127.0.0.2", "PROXY UNKNOWN\r\n", "400", "200 127.0.0.2", "200 127.0.0.2"},
-		"a health check":      {"127.0.0.2", version2(0x20, 0x00, ""), "400", "200 127.0.0.2", "200 127.0.0.2"},
-		"one with an address": {"127.0.0.2", version2(0x20, 0x11, someone2), "400", "200 127.0.0.2", "200 127.0.0.2"},
-		"none":                {"127.0.0.2", "", "200 127.0.0.2", "200 127.0.0.2", "closed"},
-		"a stranger's":        {"127.0.0.3", someone, "400", "400", "closed"},
-		"a stranger":          {"127.0.0.3", "", "200 127.0.0.3", "200 127.0.0.3", "closed"},
-		"no address":          {"127.0.0.2", "PROXY TCP4 198.51.100.256 127.0.0.1 4444 80\r\n", "400", "closed", "closed"},
-		"no port":             {"127.0.0.2", "PROXY TCP4 198.51.100.1 127.0.0.1 44444444 80\r\n", "400", "closed", "closed"},
-		"too long":            {"127.0.0.2", "PROXY TCP4 " + strings.Repeat("1", 200) + "\r\n", "400", "closed", "closed"},
-		"no command":          {"127.0.0.2", version2(0x2f, 0x11, someone2), "400", "closed", "closed"},
-		"too short":           {"127.0.0.2", version2(0x21, 0x11, someone2[:5]), "400", "closed", "closed"},
+		"version 1":                      {"127.0.0.2", someone, "400", "200 198.51.100.1", "200 198.51.100.1"},
+		"version 2":                      {"127.0.0.2", version2(0x21, 0x11, someone2), "400", "200 198.51.100.2", "200 198.51.100.2"},
+		"version 2 with extensions":      {"127.0.0.2", version2(0x21, 0x11, someone2+"\x04\x00\x02ab"), "400", "200 198.51.100.2", "200 198.51.100.2"},
+		"version 1 with IPv6":            {"127.0.0.2", "PROXY TCP6 2a00::1 ::1 4444 80\r\n", "400", "200 2a00::1", "200 2a00::1"},
+		"version 1 without addresses":    {"127.0.0.2", "PROXY UNKNOWN\r\n", "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"a health check":                 {"127.0.0.2", version2(0x20, 0x00, ""), "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"a health check with an address": {"127.0.0.2", version2(0x20, 0x11, someone2), "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"no header":                      {"127.0.0.2", "", "200 127.0.0.2", "200 127.0.0.2", "closed"},
+		"a header of an untrusted peer":  {"127.0.0.3", someone, "400", "400", "closed"},
+		"an untrusted peer":              {"127.0.0.3", "", "200 127.0.0.3", "200 127.0.0.3", "closed"},
+		"an invalid address":             {"127.0.0.2", "PROXY TCP4 198.51.100.256 127.0.0.1 4444 80\r\n", "400", "closed", "closed"},
+		"an invalid port":                {"127.0.0.2", "PROXY TCP4 198.51.100.1 127.0.0.1 44444444 80\r\n", "400", "closed", "closed"},
+		"version 1, too long":            {"127.0.0.2", "PROXY TCP4 " + strings.Repeat("1", 200) + "\r\n", "400", "closed", "closed"},
+		"an unknown command":             {"127.0.0.2", version2(0x2f, 0x11, someone2), "400", "closed", "closed"},
+		"version 2, too short":           {"127.0.0.2", version2(0x21, 0x11, someone2[:5]), "400", "closed", "closed"},
 	}
 	for _, protocol := range []Protocol{Off, Optional, Required} {
 		server := startTestServer(t, Config{Protocol: protocol}, "127.0.0.2")
@@ -177,7 +177,7 @@ func TestASlowHeaderDelaysNoOtherConnection(t *testing.T) {
 	server := startTestServer(t, Config{Protocol: Optional, HeaderTimeout: 100 * time.Millisecond}, "127.0.0.2")
 	silent := server.dial("127.0.0.2")
 	if got := request(server.dial("127.0.0.2"), someone); got != "200 198.51.100.1" {
-		t.Errorf("beside a silent one: %q", got)
+		t.Errorf("during a slow header: %q", got)
 	}
 	if _, err := io.WriteString(silent, "PRO"); err != nil {
 		t.Error(err)
@@ -204,12 +204,12 @@ func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 	_ = first.Close()
 	server.waitForOpen(1)
 	if got := request(server.dial("127.0.0.3"), ""); got != "200 127.0.0.3" {
-		t.Errorf("in its place: %q", got)
+		t.Errorf("after the first has closed: %q", got)
 	}
 	server.expectRefusals(RuleTotal)
 }
 
-// The connections of one address are limited, without harm to others. A trusted
+// The connections of one address are limited, without an effect on others. A trusted
 // proxy has no such limit; its clients are counted by their own addresses.
 func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
@@ -226,20 +226,20 @@ func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
 		from, header string
 		want         int
 	}{
-		"an address":       {"127.0.0.1", "", 2},
-		"another":          {"127.0.0.2", "", 2},
-		"a proxy":          {"127.0.0.9", "", 4},
-		"whom it brings":   {"127.0.0.9", someone, 2},
-		"somebody else":    {"127.0.0.9", version2(0x21, 0x11, someone2), 2},
-		"its own checks":   {"127.0.0.9", version2(0x20, 0x00, ""), 4},
-		"of another proxy": {"127.0.0.9", "PROXY TCP4 127.0.0.9 127.0.0.1 4444 80\r\n", 4},
+		"a client":                               {"127.0.0.1", "", 2},
+		"another client":                         {"127.0.0.2", "", 2},
+		"the proxy itself":                       {"127.0.0.9", "", 4},
+		"a client behind the proxy":              {"127.0.0.9", someone, 2},
+		"another client behind the proxy":        {"127.0.0.9", version2(0x21, 0x11, someone2), 2},
+		"health checks of the proxy":             {"127.0.0.9", version2(0x20, 0x00, ""), 4},
+		"a header with the address of the proxy": {"127.0.0.9", "PROXY TCP4 127.0.0.9 127.0.0.1 4444 80\r\n", 4},
 	} {
 		if got := alike(test.from, test.header); got != test.want {
 			t.Errorf("%s: %d connections, want %d", name, got, test.want)
 		}
 	}
 	in := 0
-	for i := range 4 { // of one customer's network
+	for i := range 4 { // addresses of one /64 network
 		if strings.HasPrefix(request(server.dial("127.0.0.9"), fmt.Sprintf("PROXY TCP6 2a00:1:2:3::%d ::1 4444 80\r\n", i+1)), "200") {
 			in++
 		}
@@ -264,7 +264,7 @@ func TestDryRunAcceptsAllConnections(t *testing.T) {
 	server.expectRefusals(RulePerAddress, RuleTotal, RulePerAddress)
 }
 
-// A real proxy is in front, and appends to the header that it got.
+// The test runs a real proxy in front of the server. It appends to X-Forwarded-For.
 func TestTheClientAddressBehindARealProxy(t *testing.T) {
 	t.Parallel()
 	server := startTestServer(t, Config{Protocol: Off}, "127.0.0.1")
@@ -298,8 +298,8 @@ func TestTheClientAddressBehindARealProxy(t *testing.T) {
 	}
 }
 
-// Whatever a proxy sends first, the result is its own address, an address that it
-// names, or an error, but no panic.
+// FuzzHeader checks that any first bytes of a proxy give its own address, an address in the header,
+// or an error, and never a panic.
 func FuzzHeader(f *testing.F) {
 	f.Add([]byte(someone + "GET"))
 	f.Add([]byte(version2(0x21, 0x11, someone2)))

@@ -120,7 +120,7 @@ func (t *TrustedProxies) lastUntrusted(client netip.Addr, forwarded []string) ne
 	return client
 }
 
-// cutLast splits a list at its last comma. more is false if there is none.
+// cutLast splits a list at its last comma. hasMore is false if the list has no comma.
 func cutLast(list string) (rest, last string, more bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true

@@ -21,7 +21,7 @@ var (
 	text     = drawnInOrder(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
 )
 
-// drawnInOrder returns a question whose choices are asked in its own order.
+// drawnInOrder returns a drawn question whose choices are not shuffled.
 func drawnInOrder(q quiz.Question) quiz.DrawnQuestion { return quiz.DrawnQuestion{Question: &q} }
 
 func parseAnswer(t *testing.T, document string) quiz.AnswerValue {
@@ -56,14 +56,14 @@ func TestNormalizeReturnsTheCanonicalForm(t *testing.T) {
 		{"number with exponent", number, `{"value":1.969e3}`, "n:1969", true},
 		{"number at the lower end", number, `{"value":1967}`, "n:1967", true},
 		{"number at the upper end", number, `{"value":1971}`, "n:1971", true},
-		{"number beyond", number, `{"value":1971.001}`, "n:1971.001", false},
+		{"number above the upper end", number, `{"value":1971.001}`, "n:1971.001", false},
 		{"negative zero", number, `{"value":-0.0}`, "n:0", false},
 		{"underflow", number, `{"value":1e-999}`, "n:0", false},
 		{"text", text, `{"value":"the moon"}`, "t:the moon", true},
 		{"text folded", text, `{"value":" THE  ｍｏｏｎ "}`, "t:the moon", true},
-		{"text second", text, `{"value":"月球"}`, "t:月球", true},
+		{"text, second accepted", text, `{"value":"月球"}`, "t:月球", true},
 		{"text wrong", text, `{"value":"mars"}`, "t:mars", false},
-		{"text with a prefix of its own", text, `{"value":"t:luna"}`, "t:t:luna", false},
+		{"text that starts like a canonical form", text, `{"value":"t:luna"}`, "t:t:luna", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +72,7 @@ func TestNormalizeReturnsTheCanonicalForm(t *testing.T) {
 				t.Fatalf("Normalize(%s) = %q, %v, want %q", test.answer, got, err, test.want)
 			}
 			if right := test.q.IsCorrect(got); right != test.right {
-				t.Errorf("Correct(%q) = %v, want %v", got, right, test.right)
+				t.Errorf("IsCorrect(%q) = %v, want %v", got, right, test.right)
 			}
 		})
 	}
@@ -185,13 +185,13 @@ func TestIsCorrectNeverPanics(t *testing.T) {
 	for _, q := range append(broken, *single.Question, *boolean.Question, *multiple.Question, *number.Question, *text.Question) {
 		for _, form := range []string{"", ":", "c:", "c:x", "m:", "m:,", "m:64", "m:0,", "n:", "n:NaN", "t:", "x:1", "1"} {
 			if drawnInOrder(q).IsCorrect(form) {
-				t.Errorf("%+v: %q is right", q, form)
+				t.Errorf("%+v: IsCorrect(%q) = true, want false", q, form)
 			}
 		}
 	}
 }
 
-// A text is decoded as JSON, with and without the shortcut for plain texts.
+// Normalize decodes every text like encoding/json, although it has a shortcut for plain texts.
 func TestTextsAreReadAsJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -228,7 +228,7 @@ func FuzzNormalize(f *testing.F) {
 			form, err := q.Normalize(g)
 			if err != nil {
 				if !errors.Is(err, quiz.ErrInvalidAnswer) {
-					t.Fatalf("%v is no invalid answer", err)
+					t.Fatalf("%v is not an ErrInvalidAnswer", err)
 				}
 				continue
 			}
@@ -240,7 +240,8 @@ func FuzzNormalize(f *testing.F) {
 	})
 }
 
-// isTooLong reports a text that exceeded the limit through folding.
+// isTooLong reports whether the text of a canonical form is too long for an answer. Folding can
+// make a text longer.
 func isTooLong(form string) bool { return len([]rune(form)) > quiz.MaxTextLen+2 }
 
 // answerFromForm converts a canonical form back to an answer.

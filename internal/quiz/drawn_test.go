@@ -14,7 +14,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// drawAndShuffle draws a question and shuffles an equal one.
+// drawAndShuffle generates a question with up to the given number of choices. It returns the
+// question, and an equal one that is shuffled.
 func drawAndShuffle(t *rapid.T, choices int) (quiz.Question, quiz.DrawnQuestion) {
 	q := quiz.Question{
 		ID: "q", Kind: quiz.Multiple, Lang: "en", Category: "c", Difficulty: quiz.Hard, Text: "Which?", Explanation: "So.",
@@ -42,7 +43,8 @@ func TestShuffleKeepsTheRightChoices(t *testing.T) {
 	})
 }
 
-// The user of a drawn question cannot change the drawn questions of others.
+// A caller that changes the slices of a drawn question changes neither the question nor other
+// drawn questions.
 func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -50,7 +52,7 @@ func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 		before := encodeJSON(t, q)
 		other := one.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
 		shown := encodeJSON(t, other)
-		for _, d := range []quiz.DrawnQuestion{one, drawnInOrder(*one.Question)} { // in its own order, and in the question's
+		for _, d := range []quiz.DrawnQuestion{one, drawnInOrder(*one.Question)} { // one is shuffled, the other is not
 			d.Choices()[0], d.RightIndexes()[0] = "changed", 99
 			d.Solution().Choices[0] = 99
 		}
@@ -105,12 +107,12 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 	}
 }
 
-// A drawn question is encoded like a normal question. The decoded one is asked
-// in the same way.
+// A drawn question is encoded like a question whose choices have the drawn order. The decoded one
+// has the same order.
 func TestADrawnQuestionIsEncodedAsAQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, d := drawAndShuffle(t, 20) // over 16 choices, which no valid question has, are not shared
+		q, d := drawAndShuffle(t, 20) // a question with over 16 choices, which is never valid, is not shared
 		written := encodeJSON(t, d)
 		flat := q
 		flat.Choices, flat.RightIndexes = d.Choices(), d.RightIndexes()
@@ -129,8 +131,8 @@ func TestADrawnQuestionIsEncodedAsAQuestion(t *testing.T) {
 	})
 }
 
-// checkAlike checks that two questions are asked alike and judge every subset
-// of the choices alike.
+// checkAlike checks that two questions have the same text, choices and solution, and that
+// IsCorrect returns the same for every set of choices.
 func checkAlike(t *rapid.T, a, b quiz.DrawnQuestion) {
 	t.Helper()
 	if encodeJSON(t, a) != encodeJSON(t, b) || encodeJSON(t, a.Solution()) != encodeJSON(t, b.Solution()) {
@@ -145,11 +147,11 @@ func checkAlike(t *rapid.T, a, b quiz.DrawnQuestion) {
 			}
 		}
 		if right := a.IsCorrect(form); right != b.IsCorrect(form) || right != (form == canonicalSet(a.RightIndexes())) {
-			t.Fatalf("%s of %s is right: %v", form, encodeJSON(t, a), right)
+			t.Fatalf("the answer %s to %s is correct: %v", form, encodeJSON(t, a), right)
 		}
 	}
 	if !a.IsCorrect(canonicalSet(a.RightIndexes())) || !b.IsCorrect(canonicalSet(a.RightIndexes())) {
-		t.Fatalf("%s: %v is wrong", encodeJSON(t, a), a.RightIndexes())
+		t.Fatalf("%s: the answer %v is not correct", encodeJSON(t, a), a.RightIndexes())
 	}
 }
 
@@ -157,7 +159,7 @@ func canonicalSet(set []int) string {
 	return "m:" + strings.Trim(strings.ReplaceAll(fmt.Sprint(set), " ", ","), "[]")
 }
 
-// A choice is judged by its place in the asked order.
+// The index of a choice in an answer is its index in the drawn order.
 func TestAnswersUseTheOrderOfTheMatch(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -171,7 +173,7 @@ func TestAnswersUseTheOrderOfTheMatch(t *testing.T) {
 			}
 		}
 		if s := d.Solution(); *s.Choice != at {
-			t.Fatalf("%v: %d is told to be right", d.Choices(), *s.Choice)
+			t.Fatalf("%v: the solution is choice %d", d.Choices(), *s.Choice)
 		}
 	}
 }
@@ -189,7 +191,7 @@ func fullQuestion() quiz.Question {
 	return q
 }
 
-// Questions that differ in any field are not shared.
+// ShareQuestion does not share questions that differ in any field.
 func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	t.Parallel()
 	known := fullQuestion()
@@ -205,17 +207,17 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 		checkNotShared(t, fields.Field(i).Name, q, &known)
 	}
 	for what, change := range map[string]func(q *quiz.Question){
-		"another target":          func(q *quiz.Question) { q.Target.Value = 2 },
-		"another tolerance":       func(q *quiz.Question) { q.Target.Tolerance = 2 },
-		"accepted otherwise":      func(q *quiz.Question) { q.Accepted[0], q.Accepted[1] = q.Accepted[1], q.Accepted[0] },
-		"another choice":          func(q *quiz.Question) { q.Choices[1] = "d" },
-		"a choice twice":          func(q *quiz.Question) { q.Choices[1] = "c" },
-		"another one right":       func(q *quiz.Question) { q.RightIndexes[0] = 2 },
-		"one right, moved":        func(q *quiz.Question) { q.Choices[0], q.Choices[1] = q.Choices[1], q.Choices[0] },
-		"one more right":          func(q *quiz.Question) { q.RightIndexes = []int{0, 1} },
-		"no choice that is right": func(q *quiz.Question) { q.RightIndexes[0] = 99 },
-		"one more right, of none": func(q *quiz.Question) { q.RightIndexes = []int{0, 99} },
-		"one more choice":         func(q *quiz.Question) { q.Choices = append(q.Choices, "d") },
+		"another target":                     func(q *quiz.Question) { q.Target.Value = 2 },
+		"another tolerance":                  func(q *quiz.Question) { q.Target.Tolerance = 2 },
+		"another order of accepted texts":    func(q *quiz.Question) { q.Accepted[0], q.Accepted[1] = q.Accepted[1], q.Accepted[0] },
+		"another choice":                     func(q *quiz.Question) { q.Choices[1] = "d" },
+		"a choice twice":                     func(q *quiz.Question) { q.Choices[1] = "c" },
+		"another right choice":               func(q *quiz.Question) { q.RightIndexes[0] = 2 },
+		"another text of the right choice":   func(q *quiz.Question) { q.Choices[0], q.Choices[1] = q.Choices[1], q.Choices[0] },
+		"one more right choice":              func(q *quiz.Question) { q.RightIndexes = []int{0, 1} },
+		"right index out of range":           func(q *quiz.Question) { q.RightIndexes[0] = 99 },
+		"one more right index, out of range": func(q *quiz.Question) { q.RightIndexes = []int{0, 99} },
+		"one more choice":                    func(q *quiz.Question) { q.Choices = append(q.Choices, "d") },
 	} {
 		q := fullQuestion()
 		change(&q)
@@ -224,10 +226,10 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	twin := fullQuestion()
 	same := drawnInOrder(twin)
 	if !same.ShareQuestion(&known) || same.Question != &known || !same.ShareQuestion(&known) {
-		t.Error("a question and its twin stay two")
+		t.Error("ShareQuestion does not share an equal question")
 	}
 	if shuffled := twin.Shuffle(rand.New(rand.NewPCG(7, 7))); shuffled.ShareQuestion(&known) || shuffled.Question != &twin {
-		t.Error("one that was not read shares another's")
+		t.Error("ShareQuestion shares a question that was shuffled and not decoded")
 	}
 }
 
@@ -239,7 +241,7 @@ func checkNotShared(t *testing.T, change string, q quiz.Question, known *quiz.Qu
 	}
 }
 
-// Choices with equal texts are distinguished by whether they are right.
+// If choices have equal texts, ShareQuestion distinguishes right from wrong ones.
 func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	t.Parallel()
 	known := quiz.Question{Choices: []string{"a", "a", "b"}, RightIndexes: []int{1}}
@@ -249,7 +251,8 @@ func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	}
 }
 
-// Only a question's own fields are decoded. Missing fields are not an error.
+// JSON without any field of a question is decoded as no question. Missing fields are not an
+// error.
 func TestADrawnQuestionIsDecodedWithMissingFields(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{`null`: false, `{}`: false, `{"new":1}`: false, `{"id":"q"}`: true, `{"right":[1]}`: true} {

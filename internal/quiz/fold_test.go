@@ -59,7 +59,7 @@ func TestFoldProperties(t *testing.T) {
 			t.Fatalf("%q folds to %q, then to %q", s, folded, again)
 		}
 		if strings.TrimSpace(folded) != folded || strings.Contains(folded, "  ") {
-			t.Fatalf("%q folds to %q, which has loose spaces", s, folded)
+			t.Fatalf("%q folds to %q, which has spaces at an end or next to each other", s, folded)
 		}
 		if padded := quiz.Fold(" " + s + "\u3000"); padded != folded {
 			t.Fatalf("%q folds to %q, padded to %q", s, folded, padded)

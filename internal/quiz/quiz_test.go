@@ -31,7 +31,7 @@ func TestSolutionReturnsTheRightAnswer(t *testing.T) {
 		}
 	}
 	if !slices.Equal(multiple.Question.RightIndexes, []int{2, 0}) {
-		t.Error("Solution sorted the question's own Right")
+		t.Error("Solution changed the question's RightIndexes")
 	}
 }
 
@@ -59,6 +59,7 @@ func TestPointsDecreaseWithTime(t *testing.T) {
 	}
 }
 
+// validQuestion returns a question of a kind without errors and warnings.
 func validQuestion(kind quiz.Kind) quiz.Question {
 	q := quiz.Question{
 		ID: "q_1", Kind: kind, Lang: "en", Category: "Science", Difficulty: quiz.Easy, Text: "What?",
@@ -145,7 +146,7 @@ func TestValidationErrorsNameEachProblem(t *testing.T) {
 		c.change(&q)
 		faults := q.ValidationErrors()
 		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
-			t.Errorf("%s: faults %q, want one with %q", c.kind, faults, c.want)
+			t.Errorf("%s: errors %q, want one with %q", c.kind, faults, c.want)
 		}
 	}
 }
@@ -154,7 +155,7 @@ func TestValidationErrorsAreComplete(t *testing.T) {
 	t.Parallel()
 	q := quiz.Question{Kind: quiz.Multiple, Choices: []string{"a"}}
 	if faults := q.ValidationErrors(); len(faults) != 7 {
-		t.Errorf("%d faults, want 7: %q", len(faults), faults)
+		t.Errorf("%d errors, want 7: %q", len(faults), faults)
 	}
 }
 
@@ -163,7 +164,7 @@ func TestWarningsNameMissingFields(t *testing.T) {
 	q := validQuestion(quiz.Text)
 	q.Explanation, q.Source, q.Licence, q.Accepted = "", "", "", []string{"Moon", "moon "}
 	if got := q.Warnings(); len(got) != 4 || len(q.ValidationErrors()) != 0 {
-		t.Errorf("warnings %q, faults %q", got, q.ValidationErrors())
+		t.Errorf("warnings %q, errors %q", got, q.ValidationErrors())
 	}
 }
 

@@ -56,8 +56,8 @@ func TestAgeGrowsTheDeviation(t *testing.T) {
 	player := rating.Rating{R: 1700, RD: 50, Sigma: 0.06}
 	checkNear(t, "RD after one period", player.Age(1).RD, math.Hypot(50, 0.06*173.7178), 1e-9)
 	checkNear(t, "RD after no period", player.Age(0).RD, 50, 1e-9)
-	checkNear(t, "RD after a negative time", player.Age(-3).RD, 50, 1e-9)
-	checkNear(t, "RD after an age", player.Age(1e9).RD, rating.MaxRD, 0)
+	checkNear(t, "RD after a negative number of periods", player.Age(-3).RD, 50, 1e-9)
+	checkNear(t, "RD after 1e9 periods", player.Age(1e9).RD, rating.MaxRD, 0)
 	if got := player.Age(9); got.R != player.R || got.Sigma != player.Sigma {
 		t.Errorf("Age changed R or Sigma: %+v", got)
 	}
@@ -71,7 +71,7 @@ func TestZeroRatingCountsAsDefault(t *testing.T) {
 		t.Errorf("from the zero Rating %+v, from Default %+v", zero, plain)
 	}
 	if aged := (rating.Rating{}).Age(1); aged != rating.Default() {
-		t.Errorf("the zero Rating aged = %+v, want Default", aged)
+		t.Errorf("the zero Rating after Age(1) = %+v, want Default", aged)
 	}
 	half := rating.Update(rating.Rating{R: 1500}, []rating.Game{{Score: 1}})
 	if half != plain {
@@ -86,7 +86,7 @@ func TestUpdateSurvivesAbsurdDistances(t *testing.T) {
 	god := rating.Rating{R: 1e9, RD: 30, Sigma: 0.06}
 	got := rating.Update(rating.Default(), []rating.Game{{Opponent: god, Score: 0}})
 	if got != rating.Default() {
-		t.Errorf("losing to %v gives %+v, want no change", god.R, got)
+		t.Errorf("a loss to a rating of %v gives %+v, want no change", god.R, got)
 	}
 }
 
@@ -152,15 +152,15 @@ func TestADrawOfEqualsChangesNoRating(t *testing.T) {
 		opponent.R = player.R
 		after := duel(player, opponent, 0.5)
 		if math.Abs(after.R-player.R) > 1e-9 {
-			t.Fatalf("R went from %v to %v", player.R, after.R)
+			t.Fatalf("R changed from %v to %v", player.R, after.R)
 		}
 		if after.Sigma > player.Sigma {
-			t.Fatalf("no surprise, but sigma grew from %v to %v", player.Sigma, after.Sigma)
+			t.Fatalf("sigma grew from %v to %v after the expected result", player.Sigma, after.Sigma)
 		}
 	})
 }
 
-// Two equal players exchange points: one wins what the other loses.
+// In a duel of two equal players, one gains the points that the other loses.
 func TestADuelOfEqualsIsSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -179,7 +179,7 @@ func TestAgeInStepsEqualsAgeInOneStep(t *testing.T) {
 		a, b := rapid.Float64Range(0, 500).Draw(t, "a"), rapid.Float64Range(0, 500).Draw(t, "b")
 		steps, once := player.Age(a).Age(b), player.Age(a+b)
 		if math.Abs(steps.RD-once.RD) > 1e-6 || once.RD < player.RD-1e-9 {
-			t.Fatalf("in steps %v, at once %v, before %v", steps.RD, once.RD, player.RD)
+			t.Fatalf("RD in two steps %v, in one step %v, before %v", steps.RD, once.RD, player.RD)
 		}
 	})
 }

@@ -28,7 +28,7 @@ func TestURLsAreParsed(t *testing.T) {
 	for in, want := range tests {
 		got, err := parseURL(in)
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("parse(%q) = %+v, %v, want %+v", in, got, err, want)
+			t.Errorf("parseURL(%q) = %+v, %v, want %+v", in, got, err, want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func FuzzValidate(f *testing.F) {
 			return
 		}
 		if a.kind == "" || (a.kind != KindEmbedded) != (len(a.hosts) > 0) {
-			t.Errorf("parse(%q) = %+v", in, a)
+			t.Errorf("parseURL(%q) = %+v", in, a)
 		}
 		clientOptions(a) // must not panic
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Scripts are not delayed to wait for more, neither while another script runs nor
-// after scripts that ran together. In a synctest bubble time passes only during waits.
+// The pipeline does not delay a script to wait for more scripts, neither while another script
+// runs nor after scripts that ran together. In a synctest bubble time passes only during waits.
 func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 		all.Wait()
 		run()
 		if waited := time.Since(startedAt); waited > time.Microsecond {
-			t.Errorf("they were delayed by %v", waited)
+			t.Errorf("the scripts were delayed by %v", waited)
 		}
 		if err := shared.queue.Close(); err != nil {
 			t.Error(err)
@@ -56,10 +56,10 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 	})
 }
 
-// slowServer is a Redis that answers any script, once release is closed.
+// slowServer is a fake Redis. It answers scripts only after release is closed.
 type slowServer struct {
 	release chan struct{}
-	served  sync.WaitGroup
+	served  sync.WaitGroup // its connections
 }
 
 func (s *slowServer) connect(context.Context, string, string) (net.Conn, error) {

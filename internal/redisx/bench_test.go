@@ -10,8 +10,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// BenchmarkScript measures EVALSHA of a script with two calls, by 256 concurrent
-// callers, with and without shared round trips.
+// BenchmarkScript measures EVALSHA of a script with two commands, by 256 concurrent callers,
+// with and without shared round trips.
 func BenchmarkScript(b *testing.B) {
 	script := redis.NewScript("redis.call('HSET', KEYS[1], ARGV[1], 1) return redis.call('HLEN', KEYS[1])")
 	for _, kind := range []string{"single", "embedded"} {

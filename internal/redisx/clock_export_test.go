@@ -2,7 +2,7 @@ package redisx
 
 import "time"
 
-// SetMaxAge sets the age at which a clock is stale. It must be called before Run.
+// SetMaxAge sets the age of the last reading at which a clock is stale. It must be called before Run.
 func (c *Clock) SetMaxAge(d time.Duration) { c.maxAge = d }
 
 // Slack returns the uncertainty of Now in ms, rounded up.

@@ -18,7 +18,7 @@ func TestClockMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := newClock(t.Context(), reference.read, ClockConfig{Registry: registry}); err == nil {
-			t.Error("two clocks on one registry")
+			t.Error("a second clock was registered on the same registry")
 		}
 		for _, skew := range []time.Duration{time.Second, 0, 0, 4 * time.Second} {
 			reference.setSkew(skew)
@@ -49,12 +49,12 @@ func TestClockMetrics(t *testing.T) {
 			delete(want, name)
 		}
 		if len(want) > 0 {
-			t.Errorf("missing: %v", want)
+			t.Errorf("missing metrics: %v", want)
 		}
 	})
 }
 
-// gatherValues are the values of a registry by name and label.
+// gatherValues returns the values of all metrics of a registry, by name and label value.
 func gatherValues(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	families, err := registry.Gather()
 	if err != nil {

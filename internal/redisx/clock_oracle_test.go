@@ -11,12 +11,12 @@ import (
 
 var errRefused = errors.New("refused")
 
-// fakeReference is a reference on a network, in virtual time.
+// fakeReference is a reference clock behind a network, in virtual time.
 type fakeReference struct {
 	mu                 sync.Mutex
-	skew               time.Duration // of its clock against this machine's
-	delayTo, delayFrom time.Duration
-	isSilent           bool
+	skew               time.Duration // by which it is ahead of this machine's clock
+	delayTo, delayFrom time.Duration // of requests and of replies
+	isSilent           bool          // it does not reply
 	err                error
 	record             record
 }
@@ -68,7 +68,7 @@ func (r *fakeReference) storeRecord(_ context.Context, own, refTime int64) (last
 // aheadOf returns how far cluster time is ahead of the reference, in ms.
 func (r *fakeReference) aheadOf(c *Clock) int64 { return c.Now() - r.now()/int64(time.Millisecond) }
 
-// runVirtual runs f in virtual time with a running clock.
+// runVirtual runs a test in virtual time with a running clock.
 func runVirtual(t *testing.T, reference *fakeReference, f func(t *testing.T, c *Clock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +87,7 @@ func runVirtual(t *testing.T, reference *fakeReference, f func(t *testing.T, c *
 	})
 }
 
-// advance lets virtual time pass, and waits for everything that this starts.
+// advance lets virtual time pass, and waits until all goroutines are idle.
 func advance(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()

@@ -9,8 +9,8 @@ import (
 
 func ms(n int64) int64 { return n * int64(time.Millisecond) }
 
-// newReading returns a reading of a reference that is ahead by offset. All arguments are
-// in ms.
+// newReading returns a reading of a reference that is ahead by offset. The request and the reply
+// take delayTo and delayFrom. All arguments are in ms.
 func newReading(sent, there, back, offset int64) reading {
 	return reading{sent: ms(sent), received: ms(sent + there + back), refTime: ms(sent + there + offset)}
 }
@@ -19,7 +19,7 @@ func TestOffsetIsTakenInTheMiddleOfTheRoundTrip(t *testing.T) {
 	t.Parallel()
 	r := newReading(1000, 30, 10, 5000)
 	if got := r.offset(); got != ms(5010) {
-		t.Errorf("offset %d, want half-way", got)
+		t.Errorf("offset %d, want that of the middle of the round trip", got)
 	}
 	if got := r.uncertainty(r.received); got != ms(20)+ms(40)/driftDivisor+resolutionNS {
 		t.Errorf("uncertain by %d, want half the round trip", got)
@@ -37,18 +37,18 @@ func TestFilterPrefersTheShortestRoundTrip(t *testing.T) {
 	f.addAndChoose(quick)
 	for i := range int64(filterSize - 1) {
 		if got := f.addAndChoose(newReading(2000+i*1000, 40, 0, 0)); got != quick {
-			t.Errorf("%d later the best is %+v", i+1, got)
+			t.Errorf("%d readings later the best is %+v", i+1, got)
 		}
 	}
 	if got := f.addAndChoose(newReading(20_000, 40, 0, 0)); got == quick {
-		t.Error("the best has left and is still taken")
+		t.Error("a reading that has left the filter is still the best")
 	}
 	if !f.isFull() || len(f.readings) != filterSize {
 		t.Errorf("%d readings, want %d", len(f.readings), filterSize)
 	}
 }
 
-// An old reading is less certain by the drift of clocks.
+// The drift of clocks makes an old reading less certain than a new one.
 func TestFilterPrefersTheNewerOfEquals(t *testing.T) {
 	t.Parallel()
 	f := readingFilter{}
@@ -67,11 +67,11 @@ func TestFilterPrefersTheNewestReference(t *testing.T) {
 			f.addAndChoose(newReading(i*1000, 1, 1, 0))
 		}
 		if slow := newReading(4000, 1100, 1100, jump); f.addAndChoose(slow) == slow {
-			t.Errorf("%d: a reading that may as well be of the old clock was taken", jump)
+			t.Errorf("jump %d: the best is a reading that may as well be of the old clock", jump)
 		}
 		next := newReading(7000, 10, 10, jump)
 		if got := f.addAndChoose(next); got != next {
-			t.Errorf("%d: the best is %+v", jump, got)
+			t.Errorf("jump %d: the best is %+v", jump, got)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 			later := local + rapid.Int64Range(0, 60e9).Draw(r, "later")
 			off := later + best.offset() - actual(later)
 			if bound := best.uncertainty(later) + 2; max(off, -off) > bound {
-				r.Fatalf("off by %d, said %d", off, bound)
+				r.Fatalf("the error is %d, the uncertainty %d", off, bound)
 			}
 			local += rapid.Int64Range(0, 3e9).Draw(r, "pause")
 		}

@@ -13,7 +13,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// newRunningClock makes a clock that runs until the test ends.
+// newRunningClock returns a clock that runs until the test ends. It is stale after maxAge
+// without a reading.
 func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *redisx.Clock {
 	t.Helper()
 	c, err := redisx.NewClock(t.Context(), conn, redisx.ClockConfig{})
@@ -33,8 +34,8 @@ func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *red
 	return c
 }
 
-// All these servers have this machine's clock, so cluster time equals it up to the
-// uncertainty of the clock.
+// All these servers use this machine's clock. So cluster time differs from it by at most the
+// uncertainty.
 func TestClockEqualsTheWallClockForEachKind(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
@@ -66,7 +67,7 @@ func checkBetween(t *testing.T, c *redisx.Clock, read func() int64) {
 	after := c.Now()
 	slack = max(slack, c.Slack())
 	if answered < before-slack || answered > after+slack {
-		t.Errorf("%d is not between %d and %d, give or take %d", answered, before, after, slack)
+		t.Errorf("%d is not between %d and %d, with an uncertainty of %d", answered, before, after, slack)
 	}
 }
 
@@ -75,9 +76,9 @@ func TestClockIsNotReadyWhileTheServerIsStalled(t *testing.T) {
 	server := testenv.Redis(t)
 	c := newRunningClock(t, open(t, server.URL), 2*time.Second)
 	server.Pause()
-	waitUntil(t, "not ready", func() bool { return errors.Is(c.Ready(t.Context()), redisx.ErrClock) })
+	waitUntil(t, "the clock is not ready", func() bool { return errors.Is(c.Ready(t.Context()), redisx.ErrClock) })
 	server.Resume()
-	waitUntil(t, "ready again", func() bool { return c.Ready(t.Context()) == nil })
+	waitUntil(t, "the clock is ready again", func() bool { return c.Ready(t.Context()) == nil })
 }
 
 // The clock of a replica is not used.
@@ -91,13 +92,13 @@ func TestTheClockOfAReplicaIsNotUsed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := redisx.NewClock(ctx, conn, redisx.ClockConfig{}); !redis.HasErrorPrefix(errors.Unwrap(err), "READONLY") {
-		t.Errorf("of a replica: %v", err)
+		t.Errorf("a clock of a replica: %v", err)
 	}
 	if err := conn.Client.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := redisx.NewClock(t.Context(), conn, redisx.ClockConfig{}); err != nil {
-		t.Errorf("of the promoted: %v", err)
+		t.Errorf("a clock of a promoted replica: %v", err)
 	}
 }
 
@@ -110,19 +111,19 @@ func TestClockFollowsTheMasterOfItsKey(t *testing.T) {
 	owner, other := ownerAndOther(t, cluster, "clock")
 	before, never := commandCalls(t, owner, "time"), commandCalls(t, other, "time")
 	c := newRunningClock(t, conn, 10*time.Second)
-	waitUntil(t, "the owner is asked", func() bool { return commandCalls(t, owner, "time") > before })
+	waitUntil(t, "the owner is read", func() bool { return commandCalls(t, owner, "time") > before })
 	if n := commandCalls(t, other, "time") - never; n != 0 {
-		t.Errorf("another master was asked %d times", n)
+		t.Errorf("another master was read %d times", n)
 	}
 	moveSlot(t, other, "clock", owner, other)
 	defer moveSlot(t, owner, "clock", owner, other)
-	waitUntil(t, "the next owner is asked", func() bool { return commandCalls(t, other, "time") > never+1 })
+	waitUntil(t, "the next owner is read", func() bool { return commandCalls(t, other, "time") > never+1 })
 	if err := c.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// commandCalls returns how often a server was given a command.
+// commandCalls returns how often a server has run a command.
 func commandCalls(t *testing.T, server redis.UniversalClient, command string) int {
 	info, err := server.Info(t.Context(), "commandstats").Result()
 	if err != nil {
@@ -140,13 +141,14 @@ func commandCalls(t *testing.T, server redis.UniversalClient, command string) in
 	return n
 }
 
-// waitUntil polls a condition, because real servers take real time.
+// waitUntil waits for a condition, which name describes. It polls, because real servers take
+// real time.
 func waitUntil(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("never %s", what)
+			t.Fatalf("waited too long until %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// newRunningClock makes a clock that runs until the test ends.
+// newRunningClock returns a clock that runs until the test ends, with a second clock; nil: none.
 func (r *fakeReference) newRunningClock(t *testing.T, w SecondClock) *Clock {
 	t.Helper()
 	c, err := newClock(t.Context(), r.read, ClockConfig{recordStore: r.storeRecord})
@@ -27,8 +27,10 @@ func (r *fakeReference) newRunningClock(t *testing.T, w SecondClock) *Clock {
 	return c
 }
 
+// correctTime is a SecondClock that is always right.
 func correctTime(context.Context) (int64, error) { return time.Now().UnixMilli(), nil }
 
+// checkApart checks that two clocks are ready and differ by at most limit.
 func checkApart(t *testing.T, a, b *Clock, limit time.Duration) {
 	t.Helper()
 	if d := time.Duration(a.Now()-b.Now()) * time.Millisecond; d.Abs() > limit || a.Ready(t.Context()) != nil || b.Ready(t.Context()) != nil {
@@ -36,11 +38,11 @@ func checkApart(t *testing.T, a, b *Clock, limit time.Duration) {
 	}
 }
 
-// The reference is ahead while the first node starts, and right again while the
-// second starts. The two nodes never differ, with and without a second clock.
+// The reference is wrong while the first node starts, and right while the second starts. The
+// two nodes never differ, with and without a second clock.
 func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]SecondClock{"without a witness": nil, "with one": correctTime} {
+	for name, w := range map[string]SecondClock{"without a second clock": nil, "with a second clock": correctTime} {
 		for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, 3 * time.Second, 24 * time.Hour} {
 			t.Run(name+" "+step.String(), func(t *testing.T) {
 				t.Parallel()
@@ -64,8 +66,8 @@ func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	}
 }
 
-// A master that is a day ahead or behind moves no node while the database's clock
-// disagrees. The nodes stay together, and follow the master once it is right.
+// Nodes do not follow a large step of the master's clock while the database's clock disagrees.
+// They agree with each other, and with the master when its clock is right again.
 func TestALargeStepNeedsASecondClock(t *testing.T) {
 	t.Parallel()
 	for _, leap := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * time.Second} {
@@ -81,16 +83,16 @@ func TestALargeStepNeedsASecondClock(t *testing.T) {
 					checkApart(t, a, b, 10*time.Millisecond)
 				}
 				if off := a.Now() - time.Now().UnixMilli(); off > 10 || off < -10 {
-					t.Errorf("off by %d ms", off)
+					t.Errorf("cluster time is off by %d ms", off)
 				}
 				if held := time.Duration(a.ignoredStep.Load()) - leap; held.Abs() > 10*time.Millisecond {
-					t.Errorf("it says that it holds %s", time.Duration(a.ignoredStep.Load()))
+					t.Errorf("the ignored step is %s", time.Duration(a.ignoredStep.Load()))
 				}
 				checkApart(t, a, reference.newRunningClock(t, correctTime), 120*time.Millisecond)
 				reference.setSkew(0)
 				advance(2 * time.Second)
 				if off := reference.aheadOf(a); off > 2 || off < -2 || a.ignoredStep.Load() != 0 {
-					t.Errorf("off by %d ms once it is right", off)
+					t.Errorf("cluster time is off by %d ms after the reference is right again", off)
 				}
 			})
 		})
@@ -108,7 +110,7 @@ func TestAConfirmedStepIsFollowed(t *testing.T) {
 		reference.setSkew(time.Hour)
 		advance(2 * time.Second)
 		if off := reference.aheadOf(c); off > 2 || off < -2 {
-			t.Errorf("off by %d ms", off)
+			t.Errorf("cluster time is off by %d ms", off)
 		}
 	})
 }
@@ -145,7 +147,7 @@ func TestAnOldRecordIsIgnored(t *testing.T) {
 		startedAt := time.Now()
 		c := reference.newRunningClock(t, nil)
 		if off := reference.aheadOf(c); off != 0 || time.Since(startedAt) > 2*recordWait {
-			t.Errorf("off by %d ms after %s", off, time.Since(startedAt))
+			t.Errorf("cluster time is off by %d ms after %s", off, time.Since(startedAt))
 		}
 	})
 }

@@ -67,7 +67,7 @@ func TestClockRunsSlowerForAReferenceBehind(t *testing.T) {
 			advance(100 * time.Millisecond)
 			now := c.Now()
 			if elapsed := now - before; elapsed < 89 || elapsed > 91 {
-				t.Errorf("went %d ms in 100, want 90", elapsed)
+				t.Errorf("cluster time advanced by %d ms in 100 ms, want 90", elapsed)
 			}
 			before = now
 		}
@@ -81,7 +81,8 @@ func TestClockRunsSlowerForAReferenceBehind(t *testing.T) {
 	})
 }
 
-// Two masters answer alternately, as while clients disagree about the master.
+// Two masters with different clocks answer alternately, as happens while clients disagree about
+// the master.
 func TestClockWithAnAlternatingReference(t *testing.T) {
 	t.Parallel()
 	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: 3 * time.Millisecond}
@@ -92,7 +93,7 @@ func TestClockWithAnAlternatingReference(t *testing.T) {
 			advance(rand.N(5 * time.Second))
 			now := c.Now()
 			if now-last < time.Since(lastAt).Milliseconds()*9/10-1 {
-				t.Fatalf("went %d ms in %s", now-last, time.Since(lastAt))
+				t.Fatalf("cluster time advanced by %d ms in %s", now-last, time.Since(lastAt))
 			}
 			last, lastAt = now, time.Now()
 			if least := startedAt.Add(-time.Second - 10*time.Millisecond).Add(time.Since(startedAt)).UnixMilli(); now < least || now > least+2020 {
@@ -102,7 +103,7 @@ func TestClockWithAnAlternatingReference(t *testing.T) {
 		reference.setSkew(0)
 		advance(15 * time.Second)
 		if off := reference.aheadOf(c); off < -2 || off > 2 {
-			t.Errorf("off by %d ms once it stays", off)
+			t.Errorf("off by %d ms after the reference stays the same", off)
 		}
 	})
 }
@@ -119,7 +120,7 @@ func TestClockKeepsTheBestReading(t *testing.T) {
 		}
 		advance(time.Minute)
 		if off := reference.aheadOf(c); off < 0 || off > 91 {
-			t.Errorf("off by %d ms after only slow ones, more than half of the way", off)
+			t.Errorf("off by %d ms after only slow readings, more than half of their round trip", off)
 		}
 		if err := c.Ready(t.Context()); err != nil {
 			t.Errorf("uncertain by 90.5 ms: %v", err)
@@ -167,12 +168,12 @@ func TestClockContinuesWithoutItsReference(t *testing.T) {
 				}
 				advance(time.Hour)
 				if off := reference.aheadOf(c); off != 0 {
-					t.Errorf("off by %d ms: it did not go on by itself", off)
+					t.Errorf("off by %d ms after an hour without the reference", off)
 				}
 				reference.set(func(reference *fakeReference) { reference.isSilent, reference.err = false, nil })
 				advance(3 * time.Second)
 				if err := c.Ready(t.Context()); err != nil {
-					t.Errorf("after it came back: %v", err)
+					t.Errorf("after the reference answers again: %v", err)
 				}
 			})
 		})
@@ -188,14 +189,14 @@ func TestClockNeedsAFirstReading(t *testing.T) {
 			reference.set(func(reference *fakeReference) { reference.err = nil })
 		}()
 		if _, err := newClock(t.Context(), reference.read, ClockConfig{}); err != nil {
-			t.Errorf("back after 3 s: %v", err)
+			t.Errorf("a reference that answers after 3 s: %v", err)
 		}
 
 		reference.set(func(reference *fakeReference) { reference.err = errRefused })
 		startedAt := time.Now()
 		_, err := newClock(t.Context(), reference.read, ClockConfig{})
 		if !errors.Is(err, errRefused) || !strings.Contains(err.Error(), "start it") {
-			t.Errorf("refused: %v", err)
+			t.Errorf("a reference that refuses: %v", err)
 		}
 		if waited := time.Since(startedAt); waited != openTimeout {
 			t.Errorf("gave up after %s", waited)
@@ -203,7 +204,7 @@ func TestClockNeedsAFirstReading(t *testing.T) {
 
 		reference.set(func(reference *fakeReference) { reference.err, reference.isSilent = nil, true })
 		if _, err := newClock(t.Context(), reference.read, ClockConfig{}); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("silent: %v", err)
+			t.Errorf("a silent reference: %v", err)
 		}
 
 		reference.set(func(reference *fakeReference) { reference.err = errRefused })
@@ -212,7 +213,7 @@ func TestClockNeedsAFirstReading(t *testing.T) {
 			reference.set(func(reference *fakeReference) { reference.err = nil })
 		}()
 		if _, err := newClock(t.Context(), reference.read, ClockConfig{}); !errors.Is(err, errRefused) {
-			t.Errorf("refused, then silent to the end: %v, want the cause", err)
+			t.Errorf("a reference that refuses almost to the timeout: %v, want errRefused", err)
 		}
 	})
 }

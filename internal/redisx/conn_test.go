@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// eachKind runs f on a connection of each kind. Its keys have a prefix that shares a
-// slot and belongs to this test only, because all tests share the cluster.
+// eachKind runs a test on a connection of each kind. The test must start its keys with prefix,
+// which puts them into one slot and is unique, because all tests share the cluster.
 func eachKind(t *testing.T, f func(t *testing.T, conn *redisx.Conn, prefix string)) {
 	t.Run(redisx.KindEmbedded, func(t *testing.T) { f(t, open(t, ""), "{e}") })
 	t.Run(redisx.KindSingle, func(t *testing.T) { f(t, open(t, testenv.Redis(t).URL), "{s}") })
@@ -41,7 +41,7 @@ func open(t testing.TB, url string) *redisx.Conn {
 	return conn
 }
 
-// clients returns the clients of a connection, which are one for the embedded server.
+// clients returns the clients of a connection by name. The embedded server has only one.
 func clients(conn *redisx.Conn) map[string]redis.UniversalClient {
 	if conn.Kind == redisx.KindEmbedded {
 		return map[string]redis.UniversalClient{"client": conn.Client}
@@ -143,7 +143,7 @@ func TestErrorsStayWithTheirCommand(t *testing.T) {
 	})
 }
 
-// A restarted server has forgotten its scripts.
+// A server forgets its scripts when it restarts. Then the client sends them again.
 func TestScriptsAreSentAgainAfterARestart(t *testing.T) {
 	t.Parallel()
 	count := redis.NewScript("return redis.call('INCR', KEYS[1])")
@@ -170,7 +170,7 @@ func TestWatchWorksOnAllClients(t *testing.T) {
 			take := func(meanwhile func()) error {
 				return client.Watch(t.Context(), func(tx *redis.Tx) error {
 					if err := tx.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) {
-						return fmt.Errorf("taken before: %w", err)
+						return fmt.Errorf("the key exists already: %w", err)
 					}
 					meanwhile()
 					_, err := tx.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
@@ -182,7 +182,7 @@ func TestWatchWorksOnAllClients(t *testing.T) {
 			}
 			lost := take(func() { conn.Pipelined.Set(t.Context(), key, "theirs", 0) })
 			if !errors.Is(lost, redis.TxFailedErr) {
-				t.Errorf("%s: %v, want a lost race", name, lost)
+				t.Errorf("%s: %v, want TxFailedErr", name, lost)
 			}
 			conn.Client.Del(t.Context(), key)
 			if err := take(func() {}); err != nil {
@@ -210,7 +210,7 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			if err := conn.Client.Get(ctx, "k").Err(); !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Errorf("client: %v, want the context's end", err)
+				t.Errorf("client: %v, want DeadlineExceeded", err)
 			}
 		})
 		for name, client := range map[string]redis.UniversalClient{"pipelined": conn.Pipelined, "bulk": conn.Bulk} {
@@ -218,7 +218,7 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				defer cancel()
 				if err := script.Run(ctx, client, []string{"k"}, "late").Err(); !errors.Is(err, context.DeadlineExceeded) {
-					t.Errorf("%s: %v, want the context's end", name, err)
+					t.Errorf("%s: %v, want DeadlineExceeded", name, err)
 				}
 			})
 		}
@@ -232,7 +232,7 @@ func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	}
 }
 
-// A context that has ended sends nothing.
+// A call whose context has ended sends nothing.
 func TestAnEndedContextSendsNothing(t *testing.T) {
 	t.Parallel()
 	script := redis.NewScript("return redis.call('SET', KEYS[1], 1)")

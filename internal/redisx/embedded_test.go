@@ -12,7 +12,7 @@ import (
 	"laststand/internal/redisx"
 )
 
-// Keys expire by themselves, which miniredis alone does not do.
+// Keys of the embedded server expire. miniredis alone would keep them.
 func TestEmbeddedKeysExpire(t *testing.T) {
 	t.Parallel()
 	client := open(t, "").Client
@@ -32,7 +32,7 @@ func TestEmbeddedKeysExpire(t *testing.T) {
 	}
 	left := client.PTTL(ctx, "lasting").Val()
 	if left <= time.Hour-time.Minute || left >= time.Hour {
-		t.Errorf("an hour has %s left", left)
+		t.Errorf("a key with a TTL of an hour has %s left", left)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestEmbeddedServersAreSeparate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := other.Client.Get(t.Context(), "k").Err(); !errors.Is(err, redis.Nil) {
-		t.Errorf("the other has the key: %v", err)
+		t.Errorf("the second server has the key of the first: %v", err)
 	}
 }
 

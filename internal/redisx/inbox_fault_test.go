@@ -16,40 +16,41 @@ func TestInboxRecoversAfterARestart(t *testing.T) {
 	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 	b.awaitMessage(t, a)
 	server.Kill()
-	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
+	waitUntil(t, "the inbox is not subscribed", func() bool { return b.Ready(t.Context()) != nil })
 	a.Send(t.Context(), []string{b.node}, "word", nil)
 	if failed := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "failed"); failed != 1 {
-		t.Errorf("%v failed", failed)
+		t.Errorf("%v messages failed, want 1", failed)
 	}
 	server.Restart()
-	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() == 2 })
+	waitUntil(t, "the inbox is subscribed again", func() bool { return b.Ready(t.Context()) == nil })
+	waitUntil(t, "HandleMissed is called", func() bool { return b.missedCount() == 2 })
 	b.awaitMessage(t, a)
 	if lost := metricSum(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 1 {
-		t.Errorf("lost %v times", lost)
+		t.Errorf("%v losses of the subscription are counted, want 1", lost)
 	}
 }
 
-// A connection that stays open without any message is no subscription.
+// If a connection is open but brings no messages, the inbox counts as not subscribed.
 func TestInboxNoticesAStalledServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	b := newTestInbox(t, open(t, server.URL))
 	server.Pause()
-	waitUntil(t, "deaf", func() bool { return b.Ready(t.Context()) != nil })
+	waitUntil(t, "the inbox is not subscribed", func() bool { return b.Ready(t.Context()) != nil })
 	server.Resume()
-	waitUntil(t, "subscribed again", func() bool { return b.Ready(t.Context()) == nil })
-	waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() == 2 })
+	waitUntil(t, "the inbox is subscribed again", func() bool { return b.Ready(t.Context()) == nil })
+	waitUntil(t, "HandleMissed is called", func() bool { return b.missedCount() == 2 })
 }
 
-// A node notices that it is subscribed without messages of other nodes.
+// An inbox stays subscribed without messages of other nodes, because it sends messages to
+// itself.
 func TestInboxWithoutMessagesStaysSubscribed(t *testing.T) {
 	t.Parallel()
 	conn := open(t, testenv.Redis(t).URL)
 	b := newTestInbox(t, conn)
-	waitUntil(t, "five seconds", func() bool { return commandCalls(t, conn.Client, "publish") >= 5 })
+	waitUntil(t, "the inbox has sent itself five messages", func() bool { return commandCalls(t, conn.Client, "publish") >= 5 })
 	if lost := metricSum(t, b.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || b.missedCount() != 1 {
-		t.Errorf("lost %v times, missed %d times", lost, b.missedCount())
+		t.Errorf("lost the subscription %v times, called HandleMissed %d times", lost, b.missedCount())
 	}
 }
 
@@ -63,7 +64,7 @@ func TestInboxFollowsAMovedSlot(t *testing.T) {
 	owner, other := ownerAndOther(t, cluster, channel)
 	for i, to := range []*redis.Client{other, owner} {
 		moveSlot(t, to, channel, owner, other)
-		waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() == i+2 })
+		waitUntil(t, "HandleMissed is called", func() bool { return b.missedCount() == i+2 })
 		b.awaitMessage(t, a)
 		if n := to.PubSubShardNumSub(t.Context(), channel).Val()[channel]; n != 1 {
 			t.Errorf("%d subscriptions at its master", n)
@@ -76,7 +77,7 @@ func TestConnAndInboxFollowAFailover(t *testing.T) {
 	nodes := testenv.StartCluster(t, 3, 3)
 	conn := open(t, nodes.URL)
 	if !conn.HasReplicas() {
-		t.Error("not replicated")
+		t.Error("HasReplicas is false")
 	}
 	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
 	b.awaitMessage(t, a)
@@ -89,7 +90,7 @@ func TestConnAndInboxFollowAFailover(t *testing.T) {
 	nodes.Masters[dead].Kill()
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
 	for name, client := range clients(conn) {
-		waitUntil(t, "the new master by "+name, func() bool {
+		waitUntil(t, "the client "+name+" uses the new master", func() bool {
 			return set.Run(t.Context(), client, []string{"{" + channel + "}"}).Err() == nil
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// testInbox is a running inbox that records its messages.
+// testInbox is the running inbox of a node. It records its messages.
 type testInbox struct {
 	*redisx.Inbox
 	node     string
@@ -24,7 +24,7 @@ type testInbox struct {
 
 	mu     sync.Mutex
 	got    []string
-	missed int
+	missed int // number of calls of the function of HandleMissed
 }
 
 // newTestInbox runs the inbox of a new node until the test ends. It returns when the
@@ -44,7 +44,7 @@ func newTestInbox(t *testing.T, conn *redisx.Conn) *testInbox {
 		b.missed++
 	})
 	run(t, b.Inbox)
-	waitUntil(t, "subscribed", func() bool { return b.Ready(t.Context()) == nil })
+	waitUntil(t, "the inbox is subscribed", func() bool { return b.Ready(t.Context()) == nil })
 	return b
 }
 
@@ -73,12 +73,12 @@ func (b *testInbox) missedCount() int {
 	return b.missed
 }
 
-// awaitMessage sends until a message arrives, because messages without a subscriber are
-// lost.
+// awaitMessage makes another inbox send messages until one arrives, because messages without a
+// subscriber are lost.
 func (b *testInbox) awaitMessage(t *testing.T, from *testInbox) {
 	t.Helper()
 	before := len(b.messages())
-	waitUntil(t, "a message", func() bool {
+	waitUntil(t, "a message arrives", func() bool {
 		from.Send(t.Context(), []string{b.node}, "word", []byte("again"))
 		return len(b.messages()) > before
 	})
@@ -94,33 +94,33 @@ func TestMessagesArriveInOrder(t *testing.T) {
 		}
 		if conn.Kind == redisx.KindEmbedded {
 			if len(b.messages()) > 0 {
-				t.Error("there is another node")
+				t.Error("an embedded Redis connects two nodes")
 			}
 			return
 		}
-		once := func() []string { return slices.Compact(slices.Clone(b.messages())) } // a message may come twice, after a slow reply
-		waitUntil(t, "all of them", func() bool { return len(once()) >= n })
+		once := func() []string { return slices.Compact(slices.Clone(b.messages())) } // after a slow reply, a message may arrive twice
+		waitUntil(t, "all messages arrive", func() bool { return len(once()) >= n })
 		for i, got := range once() {
 			if got != strconv.Itoa(i) {
 				t.Fatalf("message %d is %s", i, got)
 			}
 		}
 		if got := a.messages(); len(got) > 0 {
-			t.Errorf("sent itself %d messages", len(got))
+			t.Errorf("the sender got %d of its own messages", len(got))
 		}
 		if b.missedCount() != 1 {
-			t.Errorf("missed %d times, want once, at the first subscription", b.missedCount())
+			t.Errorf("HandleMissed was called %d times, want once, after the first subscription", b.missedCount())
 		}
 		if received := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); received != n {
-			t.Errorf("%v were heard", received)
+			t.Errorf("%v messages were delivered", received)
 		}
 		if received := metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != n {
-			t.Errorf("%v were received", received)
+			t.Errorf("%v messages were received", received)
 		}
 	})
 }
 
-// A payload may be any bytes, also many.
+// A payload may have any bytes and be large.
 func TestPayloadsMayBeAnyBytes(t *testing.T) {
 	t.Parallel()
 	large := make([]byte, 600<<10)
@@ -134,7 +134,7 @@ func TestPayloadsMayBeAnyBytes(t *testing.T) {
 		for _, p := range payloads {
 			a.Send(t.Context(), []string{b.node}, "word", p)
 		}
-		waitUntil(t, "all of them", func() bool { return len(b.messages()) >= len(payloads) })
+		waitUntil(t, "all messages arrive", func() bool { return len(b.messages()) >= len(payloads) })
 		for i, got := range b.messages() {
 			if !bytes.Equal([]byte(got), payloads[i]) {
 				t.Errorf("payload %d: %.50q, want %.50q", i, got, payloads[i])
@@ -161,13 +161,13 @@ func TestSendReachesManyNodes(t *testing.T) {
 		a.Send(t.Context(), nodes, "word", []byte("hello"))
 		a.Send(t.Context(), nodes, "strange", nil)
 		for _, b := range others {
-			waitUntil(t, "the message", func() bool { return slices.Equal(b.messages(), []string{"hello"}) })
-			waitUntil(t, "the strange one", func() bool {
+			waitUntil(t, "the message arrives", func() bool { return slices.Equal(b.messages(), []string{"hello"}) })
+			waitUntil(t, "the message of an unknown kind arrives", func() bool {
 				return metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
 			})
 		}
 		if lost := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); lost != 2 {
-			t.Errorf("%v were not heard, want 2", lost)
+			t.Errorf("%v messages had no subscriber, want 2", lost)
 		}
 	})
 }
@@ -181,15 +181,15 @@ func TestASlowHandlerDropsMessages(t *testing.T) {
 	for range 100 {
 		a.Send(t.Context(), slices.Repeat([]string{b.node}, 100), "word", nil)
 	}
-	waitUntil(t, "overflow", func() bool {
+	waitUntil(t, "all messages are received", func() bool {
 		return metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
 	})
 	b.mu.Unlock()
 	dropped := metricSum(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
-	waitUntil(t, "the rest", func() bool { return float64(len(b.messages())) == 10_000-dropped })
-	waitUntil(t, "HandleMissed to be called", func() bool { return b.missedCount() > missed })
+	waitUntil(t, "all messages that were not dropped are handled", func() bool { return float64(len(b.messages())) == 10_000-dropped })
+	waitUntil(t, "HandleMissed is called", func() bool { return b.missedCount() > missed })
 	if dropped < 1000 || dropped > 2000 {
-		t.Errorf("dropped %v of 10,000, want what is beyond 8,192", dropped)
+		t.Errorf("dropped %v of 10,000, want about those above 8,192", dropped)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestHandleRefusesInvalidKinds(t *testing.T) {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("took the kind %q", kind)
+					t.Errorf("Handle accepted the kind %q", kind)
 				}
 			}()
 			b.Handle(kind, func([]byte) {})
@@ -209,7 +209,8 @@ func TestHandleRefusesInvalidKinds(t *testing.T) {
 	}
 }
 
-// metricSum sums the values of a metric in a registry, for a label value.
+// metricSum returns the sum of a metric's samples that have a label with a value; of all samples
+// if label is "".
 func metricSum(t *testing.T, registry *prometheus.Registry, name, label, value string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -42,10 +42,10 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 			conn, err := redisx.Open(ctx, redisx.Config{URL: url})
 			if err == nil {
 				conn.Close()
-				t.Fatal("opened")
+				t.Fatal("Open succeeded")
 			}
 			if ctx.Err() != nil {
-				t.Error("did not give up by itself")
+				t.Error("Open did not return before its context ended")
 			}
 			for _, want := range wants {
 				if !strings.Contains(err.Error(), want) {
@@ -53,7 +53,7 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 				}
 			}
 			if strings.Contains(err.Error(), "wrong@") {
-				t.Errorf("shows the password: %v", err)
+				t.Errorf("the error shows the password: %v", err)
 			}
 		})
 	}

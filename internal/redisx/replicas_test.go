@@ -29,27 +29,27 @@ func TestHasReplicasFindsAReplica(t *testing.T) {
 		t.Error("HasReplicas is false after the start with a replica")
 	}
 	replica.Stop()
-	waitUntil(t, "HasReplicas to be false", func() bool { conn.CheckReplicas(t.Context()); return !conn.HasReplicas() })
+	waitUntil(t, "HasReplicas is false", func() bool { conn.CheckReplicas(t.Context()); return !conn.HasReplicas() })
 
 	master.Stop()
 	conn.CheckReplicas(t.Context())
 	if conn.HasReplicas() {
-		t.Error("who does not answer has a replica")
+		t.Error("HasReplicas is true for a server that does not answer")
 	}
 }
 
-// One master of a cluster is enough.
+// HasReplicas is true for a cluster if one of its masters has a replica.
 func TestHasReplicasNeedsOneReplicaInACluster(t *testing.T) {
 	t.Parallel()
 	nodes := testenv.StartCluster(t, 2, 1)
 	conn := open(t, nodes.URL)
 	if !conn.HasReplicas() {
-		t.Error("does not see the replica")
+		t.Error("HasReplicas is false with one replica")
 	}
 	nodes.Masters[1].Kill()
 	conn.CheckReplicas(t.Context())
 	if !conn.HasReplicas() {
-		t.Error("has forgotten the replica of the other")
+		t.Error("HasReplicas is false after the master without a replica was killed")
 	}
 }
 
@@ -57,7 +57,7 @@ func TestHasReplicasIsFalseWithoutAReplica(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
 		if conn.HasReplicas() {
-			t.Error("replicated")
+			t.Error("HasReplicas is true")
 		}
 	})
 }

@@ -22,11 +22,12 @@ func ownerAndOther(t *testing.T, cluster *redis.ClusterClient, key string) (owne
 			return owner, one
 		}
 	}
-	t.Fatal("all keys are of one master")
+	t.Fatal("all keys belong to one master")
 	return nil, nil
 }
 
-// moveSlot moves the slot of a key, which has no keys, to one of the two masters.
+// moveSlot moves the slot of a key, which is empty, to the master target. It also tells masterA
+// and masterB the new owner.
 func moveSlot(t *testing.T, to *redis.Client, key string, one, two *redis.Client) {
 	t.Helper()
 	id := to.Do(t.Context(), "CLUSTER", "MYID").Val()

@@ -35,11 +35,11 @@ func TestTopologyIsRefreshedWithoutAnAnswer(t *testing.T) {
 		f := topologyRefresher{func(context.Context) { looks++ }}
 		process := f.ProcessHook(func(context.Context, redis.Cmder) error { return err })
 		pipeline := f.ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
-		if process(t.Context(), nil) != err || pipeline(t.Context(), nil) != err { //nolint:errorlint // the very same
+		if process(t.Context(), nil) != err || pipeline(t.Context(), nil) != err { //nolint:errorlint // the identical error
 			t.Errorf("%v became another error", err)
 		}
 		if want != (looks == 2) || !want && looks > 0 {
-			t.Errorf("%v: looked %d times in two", err, looks)
+			t.Errorf("%v: refreshed %d times after two calls", err, looks)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 const callTimeout = 10 * time.Second
 
 // settleBatch commits a batch to the ledger and finishes it. It waits while the
-// ledger is down. Meanwhile the size of the queue limits the offered results, and
-// all others stay pending.
+// ledger is down. During that time the size of the queue limits the offered results,
+// and all others stay pending.
 //
 // If the ledger refuses a batch, settleBatch tries its parts, so that a bad result does
 // not hold up others. Results of a game on hold stay pending. If swept is true,

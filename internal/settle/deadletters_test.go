@@ -23,7 +23,7 @@ func newDeadLetter(t *testing.T, env *testEnv) (service *Service, stop func()) {
 	time.Sleep(time.Minute)
 	env.withLock(func() {
 		if env.deadLetters["m0"] == nil || len(env.pending) != 0 {
-			t.Fatalf("after a minute there are %d dead, %d pending", len(env.deadLetters), len(env.pending))
+			t.Fatalf("after a minute: %d dead letters, %d pending results", len(env.deadLetters), len(env.pending))
 		}
 	})
 	return service, stop
@@ -52,13 +52,13 @@ func TestTenthRefusalMakesDeadLetter(t *testing.T) {
 				t.Errorf("errors %+v", letter.Errors)
 			}
 		}
-		env.checkActions(t, "bury m0", "settled m0")
+		env.checkActions(t, "dead letter m0", "settled m0")
 		if n := env.metricValue(t, "laststand_settle_dead_letters_total", ""); n != 1 {
-			t.Errorf("%v dead", n)
+			t.Errorf("%v dead letters counted", n)
 		}
 		stop()
 		if len(service.refusedResults) != 0 {
-			t.Errorf("%d still parked", len(service.refusedResults))
+			t.Errorf("%d refused results are still waiting", len(service.refusedResults))
 		}
 	})
 }
@@ -78,7 +78,7 @@ func TestOutageMakesNoDeadLetter(t *testing.T) {
 		stop()
 		env.checkAllSettled(t, 2)
 		if len(env.deadLetters) != 0 {
-			t.Errorf("dead: %v", env.deadLetters)
+			t.Errorf("dead letters: %v", env.deadLetters)
 		}
 	})
 }
@@ -103,9 +103,9 @@ func TestMoveToDeadLettersIsRepeated(t *testing.T) {
 					return nil
 				})
 				_, stop := newDeadLetter(t, env)
-				env.checkActions(t, "bury m0", "settled m0")
+				env.checkActions(t, "dead letter m0", "settled m0")
 				if n := env.metricValue(t, "laststand_settle_dead_letters_total", ""); n != 1 {
-					t.Errorf("%v dead", n)
+					t.Errorf("%v dead letters counted", n)
 				}
 				stop()
 			})
@@ -128,7 +128,7 @@ func TestRequeuedResultIsSettledAndNotified(t *testing.T) {
 		time.Sleep(time.Second)
 		stop()
 		env.checkAllSettled(t, 1)
-		env.checkActions(t, "bury m0", "settled m0", "commit m0", "apply demo", "tell m0")
+		env.checkActions(t, "dead letter m0", "settled m0", "commit m0", "apply demo", "notify m0")
 	})
 }
 
@@ -150,11 +150,11 @@ func TestFailedRequeueAddsReason(t *testing.T) {
 			t.Errorf("an outage counts as a try: %+v", letter)
 		}
 		if _, err := service.Requeue(t.Context(), "m1"); !errors.Is(err, taskqueue.ErrNotFound) {
-			t.Errorf("a task that is not there: %v", err)
+			t.Errorf("an unknown task: %v", err)
 		}
 		stop()
 		if _, err := service.Requeue(t.Context(), "m0"); !errors.Is(err, ErrStopping) {
-			t.Errorf("a stopped settler: %v", err)
+			t.Errorf("a stopped service: %v", err)
 		}
 	})
 }
@@ -209,7 +209,7 @@ func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
 		_, edited := service.Edit(t.Context(), "m0", mended)
 		_, discarded := service.Discard(t.Context(), "m0")
 		if !errors.Is(edited, taskqueue.ErrDone) || !errors.Is(discarded, taskqueue.ErrDone) {
-			t.Errorf("once done: %v, %v", edited, discarded)
+			t.Errorf("after the task is done: %v, %v", edited, discarded)
 		}
 		stop()
 	})
@@ -229,7 +229,7 @@ func TestRefusalSettledElsewhereIsForgotten(t *testing.T) {
 		time.Sleep(5 * time.Minute)
 		stop()
 		if env.singleCommits["m0"] == 0 || len(service.refusedResults) != 0 {
-			t.Errorf("%d tries, %d parked", env.singleCommits["m0"], len(service.refusedResults))
+			t.Errorf("%d tries, %d refused results are still waiting", env.singleCommits["m0"], len(service.refusedResults))
 		}
 	})
 }
@@ -267,7 +267,7 @@ func TestUnreadableResultBecomesDeadLetter(t *testing.T) {
 func TestRequeueReadsMissingStandings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		env, errAway := newTestEnv(), errors.New("redis is away")
+		env, errAway := newTestEnv(), errors.New("redis is unreachable")
 		service, stop := env.start(t, nil)
 		env.withLock(func() {
 			env.pending["m0"] = match.Result{Match: "m0", Game: "demo", CountsForLeaderboards: true, Paged: true}
@@ -275,12 +275,12 @@ func TestRequeueReadsMissingStandings(t *testing.T) {
 		})
 		time.Sleep(time.Minute)
 		if _, err := service.Requeue(t.Context(), "m0"); !errors.Is(err, errAway) || env.deadLetters["m0"].Tries != maxRefusals {
-			t.Errorf("while the store is away: %v, %+v", err, env.deadLetters["m0"])
+			t.Errorf("while the store is unreachable: %v, %+v", err, env.deadLetters["m0"])
 		}
 		env.withLock(func() { env.standingsFault = func() error { return match.ErrNotFound } })
 		again, err := service.Requeue(t.Context(), "m0")
 		if err != nil || again.State != taskqueue.StateDead || again.Tries != maxRefusals+1 || len(env.inLedger) != 0 {
-			t.Errorf("while the standings are gone: %v, %+v", err, again)
+			t.Errorf("while the standings cannot be read: %v, %+v", err, again)
 		}
 		env.withLock(func() { env.standingsFault = func() error { return nil } })
 		done, err := service.Requeue(t.Context(), "m0")

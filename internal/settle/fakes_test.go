@@ -158,7 +158,7 @@ func (env *testEnv) AddTask(_ context.Context, t taskqueue.Task) (bool, error) {
 	}
 	t.ID = t.Key
 	env.deadLetters[t.Key] = &t
-	env.actions = append(env.actions, "bury "+t.Key)
+	env.actions = append(env.actions, "dead letter "+t.Key)
 	return true, nil
 }
 
@@ -196,7 +196,7 @@ func (env *testEnv) Notify(_ context.Context, result match.Result) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	env.notified[result.Match]++
-	env.actions = append(env.actions, "tell "+result.Match)
+	env.actions = append(env.actions, "notify "+result.Match)
 }
 
 // endMatch ends a match now. Its result is then pending.
@@ -237,7 +237,7 @@ func (env *testEnv) checkActions(t *testing.T, want ...string) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
 	if !slices.Equal(env.actions, want) {
-		t.Errorf("done %q, want %q", env.actions, want)
+		t.Errorf("actions %q, want %q", env.actions, want)
 	}
 }
 

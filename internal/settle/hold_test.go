@@ -30,7 +30,7 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 				time.Sleep(3 * time.Hour)
 				env.withLock(func() {
 					if len(env.deadLetters) != 0 || len(env.pending) != n {
-						t.Errorf("%d dead, %d pending", len(env.deadLetters), len(env.pending))
+						t.Errorf("%d dead letters, %d pending", len(env.deadLetters), len(env.pending))
 					}
 					env.ledgerFault = func([]match.Result) error { return nil }
 				})
@@ -59,7 +59,7 @@ func TestRefusalsInARowMakeNoDeadLetter(t *testing.T) {
 		time.Sleep(time.Hour)
 		env.withLock(func() {
 			if len(env.deadLetters) != 0 || len(env.pending) != 20 {
-				t.Errorf("%d dead, %d pending", len(env.deadLetters), len(env.pending))
+				t.Errorf("%d dead letters, %d pending", len(env.deadLetters), len(env.pending))
 			}
 			env.ledgerFault = func([]match.Result) error { return nil }
 		})
@@ -101,7 +101,7 @@ func TestHoldConcernsOneGame(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		env.withLock(func() {
 			if !env.inLedger["good"] || len(env.deadLetters) != 0 || len(env.pending) != 20 {
-				t.Errorf("taken %v, %d dead, %d pending", env.inLedger["good"], len(env.deadLetters), len(env.pending))
+				t.Errorf("in the ledger %v, %d dead letters, %d pending", env.inLedger["good"], len(env.deadLetters), len(env.pending))
 			}
 		})
 		stop()
@@ -134,7 +134,7 @@ func TestRefusedResultDoesNotDelayBacklog(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		env.withLock(func() {
 			if env.singleCommits["m0"] > 2 || len(env.deadLetters) != 0 {
-				t.Errorf("%d tries after 3 s, %d dead", env.singleCommits["m0"], len(env.deadLetters))
+				t.Errorf("%d tries after 3 s, %d dead letters", env.singleCommits["m0"], len(env.deadLetters))
 			}
 		})
 		stop()
@@ -162,7 +162,7 @@ func TestIncompleteResultsDoNotHoldGame(t *testing.T) {
 		time.Sleep(time.Minute)
 		env.withLock(func() {
 			if len(env.deadLetters) != 4*maxRefusedInRow || len(env.pending) != 0 {
-				t.Errorf("%d dead, %d pending", len(env.deadLetters), len(env.pending))
+				t.Errorf("%d dead letters, %d pending", len(env.deadLetters), len(env.pending))
 			}
 		})
 		stop()

@@ -19,7 +19,7 @@ func TestResultIsNotifiedAfterLedgerAndLeaderboards(t *testing.T) {
 		service, stop := env.start(t, nil)
 		service.Offer(env.endMatch("m0"))
 		time.Sleep(time.Second)
-		env.checkActions(t, "commit m0", "settled m0", "apply demo", "tell m0")
+		env.checkActions(t, "commit m0", "settled m0", "apply demo", "notify m0")
 		stop()
 		env.checkAllSettled(t, 1)
 		if n := env.metricValue(t, "laststand_settle_results_total", ""); n != 1 {
@@ -55,7 +55,7 @@ func TestResultBeyondALimitIsNotNotified(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		stop()
 		if len(env.notified) != 0 || len(env.pending) != 0 {
-			t.Errorf("told of %v, pending %v", env.notified, env.pending)
+			t.Errorf("notified %v, pending %v", env.notified, env.pending)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestPagedResultIsSettledBySweep(t *testing.T) {
 		result := env.endMatch("m0")
 		result.Paged, result.Standings = true, nil
 		if service.Offer(result) {
-			t.Error("took a result without standings")
+			t.Error("Offer accepted a result without standings")
 		}
 		time.Sleep(time.Second)
 		env.withLock(func() {
@@ -164,7 +164,7 @@ func TestLedgerOutageDelaysSettlement(t *testing.T) {
 		env.ledgerFault = func([]match.Result) error { return errDown }
 		service, stop := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 50, 10 })
 		refused := 0
-		for n := range 200 { // more than the queue takes
+		for n := range 200 { // more than the queue can hold
 			if !service.Offer(env.endMatch(matchID(n))) {
 				refused++
 			}
@@ -172,7 +172,7 @@ func TestLedgerOutageDelaysSettlement(t *testing.T) {
 		}
 		env.withLock(func() {
 			if refused < 200-50-10 || len(env.inLedger) != 0 {
-				t.Errorf("refused %d, taken %d", refused, len(env.inLedger))
+				t.Errorf("refused %d, in the ledger %d", refused, len(env.inLedger))
 			}
 		})
 		if n := env.failureCount(t, reasonQueueFull); n != float64(refused) {
@@ -224,7 +224,7 @@ func TestStopSettlesOfferedResults(t *testing.T) {
 		stop()
 		env.checkAllSettled(t, 1000)
 		if service.Offer(env.endMatch("late")) {
-			t.Error("a stopped settler took a result")
+			t.Error("a stopped service accepted a result")
 		}
 		if n := env.failureCount(t, reasonStopped); n != 1 {
 			t.Errorf("%v counted as stopped", n)
@@ -235,9 +235,9 @@ func TestStopSettlesOfferedResults(t *testing.T) {
 func TestStopEndsAfterStopTimeout(t *testing.T) {
 	t.Parallel()
 	for name, spoil := range map[string]func(*testEnv){
-		"ledger down":  func(env *testEnv) { env.ledgerFault = func([]match.Result) error { return errDown } },
-		"ledger hangs": func(env *testEnv) { env.latency = time.Hour },
-		"boards down":  func(env *testEnv) { env.leaderboardsFault = func(string) error { return errDown } },
+		"ledger down":       func(env *testEnv) { env.ledgerFault = func([]match.Result) error { return errDown } },
+		"ledger hangs":      func(env *testEnv) { env.latency = time.Hour },
+		"leaderboards down": func(env *testEnv) { env.leaderboardsFault = func(string) error { return errDown } },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -255,7 +255,7 @@ func TestStopEndsAfterStopTimeout(t *testing.T) {
 					t.Errorf("the stop took %s", took)
 				}
 				if n := env.failureCount(t, reasonStopped) + env.failureCount(t, reasonNotification); n != 25 {
-					t.Errorf("%v counted as left behind, want 25", n)
+					t.Errorf("%v counted as not settled or not notified, want 25", n)
 				}
 			})
 		})
@@ -266,13 +266,13 @@ func TestSweepSettlesLeftovers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		for n := range 1000 { // of a former process; one of them is in the ledger already
+		for n := range 1000 { // results of a former process; the ledger has one of them already
 			env.endMatch(matchID(n))
 		}
 		env.inLedger[matchID(7)] = true
 		time.Sleep(2 * time.Second)
 		_, stop := env.start(t, nil)
-		env.checkAllSettled(t, 1000) // at once
+		env.checkAllSettled(t, 1000) // without waiting
 		stop()
 	})
 }
@@ -287,7 +287,7 @@ func TestSweepLeavesFreshResultsToTheirNode(t *testing.T) {
 		time.Sleep(time.Second) // the sweep at 2 s found it half a second old
 		env.withLock(func() {
 			if len(env.singleCommits) != 0 {
-				t.Error("the sweep took a fresh result")
+				t.Error("the sweep settled a fresh result")
 			}
 		})
 		time.Sleep(2 * time.Second)
@@ -334,24 +334,24 @@ func TestRefusedResultDoesNotDelayOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
 		env.refuse(matchID(3), matchID(5))
-		service, stop := env.start(t, func(config *Config) { config.BatchSize = 2 }) // parked ones would fill a page
+		service, stop := env.start(t, func(config *Config) { config.BatchSize = 2 }) // so that the refused results would fill a page
 		for n := range 20 {
 			service.Offer(env.endMatch(matchID(n)))
 		}
 		time.Sleep(5 * time.Second)
 		env.withLock(func() {
 			if len(env.inLedger) != 18 || len(env.pending) != 2 {
-				t.Errorf("%d taken, %d pending: want 18 and 2", len(env.inLedger), len(env.pending))
+				t.Errorf("%d in the ledger, %d pending: want 18 and 2", len(env.inLedger), len(env.pending))
 			}
 		})
-		env.endMatch(matchID(20)) // the sweep finds it behind the parked ones
+		env.endMatch(matchID(20)) // the sweep finds it behind the refused results
 		time.Sleep(5 * time.Second)
 		env.withLock(func() {
 			if !env.inLedger[matchID(20)] {
-				t.Error("parked results hide another from the sweep")
+				t.Error("the sweep does not find a result behind refused ones")
 			}
 			if len(env.deadLetters) != 0 {
-				t.Errorf("dead within 10 s: %v", env.deadLetters)
+				t.Errorf("dead letters within 10 s: %v", env.deadLetters)
 			}
 		})
 		stop()
@@ -370,7 +370,7 @@ func TestPendingOutageNotifiesOnce(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		env.withLock(func() {
 			if len(env.pending) != 10 || len(env.notified) != 10 || env.failureCount(t, reasonPending) == 0 {
-				t.Errorf("%d pending, %d told", len(env.pending), len(env.notified))
+				t.Errorf("%d pending, %d notified", len(env.pending), len(env.notified))
 			}
 		})
 		env.withLock(func() { env.markSettledFault = func() error { return nil } })
@@ -398,7 +398,7 @@ func TestLeaderboardOutageOfOneGameDoesNotDelayOthers(t *testing.T) {
 		time.Sleep(time.Second)
 		env.withLock(func() {
 			if len(env.pending) != 0 || env.notified["m1"] != 1 || env.notified["m0"] != 0 {
-				t.Errorf("pending %v, told %v", env.pending, env.notified)
+				t.Errorf("pending %v, notified %v", env.pending, env.notified)
 			}
 		})
 		env.withLock(func() { env.leaderboardsFault = func(string) error { return nil } })
@@ -424,7 +424,7 @@ func TestFullOutboxSkipsNotification(t *testing.T) {
 		stop()
 		unnotified := env.failureCount(t, reasonNotification)
 		if len(env.inLedger) != 20 || len(env.pending) != 0 || len(env.notified)+int(unnotified) != 20 || len(env.notified) < 5 {
-			t.Errorf("%d taken, %d pending, %d told, %v unnotified", len(env.inLedger), len(env.pending), len(env.notified), unnotified)
+			t.Errorf("%d in the ledger, %d pending, %d notified, %v counted as not notified", len(env.inLedger), len(env.pending), len(env.notified), unnotified)
 		}
 	})
 }

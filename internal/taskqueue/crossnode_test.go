@@ -13,8 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// crossNodeTest records what a CrossNodeNotifier publishes. Its Notifier has one
-// worker and the maintainer.
+// crossNodeTest is a running CrossNodeNotifier. It records what the notifier publishes. A worker
+// of the kind work and the maintainer have subscribed to its Notifier.
 type crossNodeTest struct {
 	*CrossNodeNotifier
 
@@ -60,7 +60,7 @@ func (r *crossNodeTest) recordPublished(ctx context.Context, kinds []string) err
 	return r.err
 }
 
-// takePublished returns the messages since the last call.
+// takePublished returns the messages that were published since its last call.
 func (r *crossNodeTest) takePublished() [][]string {
 	synctest.Wait()
 	r.mu.Lock()
@@ -84,7 +84,8 @@ func (r *crossNodeTest) wantCount(t *testing.T, name, reason string, n float64) 
 	}
 }
 
-// metricValue returns the value of a metric of the queue with a label, or without any.
+// metricValue returns the value of a task queue metric whose first label has the value label. A
+// metric without labels matches every label.
 func metricValue(t *testing.T, registry *prometheus.Registry, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
@@ -102,7 +103,7 @@ func metricValue(t *testing.T, registry *prometheus.Registry, name, label string
 	return 0
 }
 
-// wasNotified reports whether a subscriber was notified since the last call.
+// wasNotified reports whether a subscriber was notified since the last call for it.
 func wasNotified(subscriber <-chan struct{}) bool {
 	select {
 	case <-subscriber:
@@ -112,14 +113,14 @@ func wasNotified(subscriber <-chan struct{}) bool {
 	}
 }
 
-// The first notification is published at once. Those of the next 50 ms are
+// The first notification is published immediately. The notifications of the next 50 ms are
 // published together.
 func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newCrossNodeTest(t)
 		r.Notify("work/a")
-		r.wantPublished(t, "at once", []string{"work"})
+		r.wantPublished(t, "immediately", []string{"work"})
 		for range 49 {
 			time.Sleep(time.Millisecond)
 			r.Notify("work/a")
@@ -158,7 +159,7 @@ func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
 			t.Error("not all subscribers were notified after lost messages")
 		}
 		time.Sleep(time.Second)
-		r.wantPublished(t, "of what was received")
+		r.wantPublished(t, "after the received notifications")
 		r.end()
 		r.wantCount(t, "notifications_total", notificationReceived, 4)
 		r.wantCount(t, "notifications_total", notificationLost, 1)
@@ -177,7 +178,7 @@ func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 		for i := range maxPendingKinds + 7 {
 			r.Notify(fmt.Sprintf("k%04d/a", i))
 		}
-		r.Notify("k0000/b") // is among them
+		r.Notify("k0000/b") // a kind that is pending already
 		close(r.release)
 		time.Sleep(time.Second)
 		words := r.takePublished()
@@ -189,17 +190,17 @@ func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 	})
 }
 
-// A notification that cannot be published is counted and left to the polls. A call
-// that hangs is ended.
+// A notification that cannot be published is counted and not repeated, because the polls find
+// the tasks. A call of Publish that hangs is cancelled.
 func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newCrossNodeTest(t)
-		r.err = errors.New("away")
+		r.err = errors.New("redis is unreachable")
 		r.Notify("work/a")
-		r.wantPublished(t, "once", []string{"work"})
+		r.wantPublished(t, "after the first error", []string{"work"})
 		time.Sleep(time.Second)
-		r.wantPublished(t, "not again")
+		r.wantPublished(t, "a second later")
 		r.release = make(chan struct{})
 		r.Notify("work/a")
 		time.Sleep(publishTimeout + time.Second)
@@ -212,14 +213,13 @@ func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	})
 }
 
-// At the end the last notifications are published, such as those of returned
-// tasks.
+// When Run ends, it publishes the pending notifications, such as those of returned tasks.
 func TestCrossNodeNotifierPublishesAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newCrossNodeTest(t)
 		r.Notify("work/a")
-		r.wantPublished(t, "at once", []string{"work"})
+		r.wantPublished(t, "immediately", []string{"work"})
 		r.Notify("rest/a")
 		r.end()
 		r.wantPublished(t, "at the end", []string{"rest"})

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// At most one dead task per topic and minute is logged. Topics do not affect each other.
-// A topic leaves memory after that minute.
+// At most one dead task per topic and minute is logged. After that minute the log forgets the
+// topic. When maxTopicsPerInterval topics are in memory, dead
+// tasks of further topics are not logged.
 func TestOneDeadTaskPerTopicAndMinuteIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -23,7 +24,7 @@ func TestOneDeadTaskPerTopicAndMinuteIsLogged(t *testing.T) {
 				t.Errorf("%d lines, want %d; %d topics, want %d", n, lines, len(d.lastLogged), topics)
 			}
 		}
-		die := func(topic string) { d.log(&Task{Topic: topic}, errors.New("gone")) }
+		die := func(topic string) { d.log(&Task{Topic: topic}, errors.New("the endpoint is gone")) }
 		for range 1000 {
 			die("webhook/demo/a")
 			die("webhook/demo/b")

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// hangingStore has one call that does not return before its context ends.
+// hangingStore is a store in which one call hangs until its context ends.
 type hangingStore struct {
 	*memoryQueue
-	hangingCall string // the call that hangs, once
+	hangingCall string // the call that hangs at its next use; "": none
 }
 
 func (h *hangingStore) hangOnce(ctx context.Context, call string) error {
@@ -66,7 +66,7 @@ func TestMaintainerContinuesAfterAHangingCall(t *testing.T) {
 			go func() { ended <- maintainer.Run(ctx) }()
 			time.Sleep(2 * time.Minute)
 			if store.count(StateWaiting) != 1 {
-				t.Errorf("%s hung, and what was due is %s", call, task.State)
+				t.Errorf("after the call %s hung, the due task is %s", call, task.State)
 			}
 			end()
 			if err := <-ended; err != nil {

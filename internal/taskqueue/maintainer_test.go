@@ -24,7 +24,7 @@ func TestBacklogMetricsHaveALimitedNumberOfKinds(t *testing.T) {
 		synctest.Wait()
 		for kind, want := range map[string]float64{"k000": 1, "k099": 1, otherKind: 3} {
 			if lines, tasks := metricValue(t, r.registry, "ready_queues", kind), metricValue(t, r.registry, "backlog", kind); lines != want || tasks != 10*want {
-				t.Errorf("%s: %v lines, %v tasks", kind, lines, tasks)
+				t.Errorf("%s: %v queues, %v tasks", kind, lines, tasks)
 			}
 		}
 		r.mu.Lock()
@@ -45,7 +45,8 @@ func TestBacklogMetricsHaveALimitedNumberOfKinds(t *testing.T) {
 	})
 }
 
-// A busy queue is not counted continuously.
+// The tasks of a busy queue are counted at most once per countInterval, although each notification starts a
+// round of maintenance.
 func TestABusyQueueIsCountedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +57,7 @@ func TestABusyQueueIsCountedRarely(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		if n, rounds := s.callCount("backlogs"), s.callCount("next"); n < 2 || n > 31 || rounds < 100 {
-			t.Errorf("counted %d times in %d rounds of 5 minutes", n, rounds)
+			t.Errorf("counted %d times in %d rounds within 5 minutes", n, rounds)
 		}
 		r.stop(t)
 	})
@@ -80,7 +81,7 @@ func TestADueTaskReturnsOnTime(t *testing.T) {
 	})
 }
 
-// A task whose last lease ended is dead and counted.
+// A task whose lease ends is dead after its last try, and returns to the queue before that.
 func TestATaskWhoseLastLeaseEndsIsDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -107,7 +108,7 @@ func (endingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
 	return 0, false, ctx.Err()
 }
 
-// A node that stops logs no failure.
+// A maintainer that stops during a call logs no failure.
 func TestAStopLogsNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +117,7 @@ func TestAStopLogsNoFailure(t *testing.T) {
 		ctx, end := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, end)
 		if err := maintainer.Run(ctx); err != nil || log.Len() > 0 {
-			t.Errorf("%v, said %q", err, log.String())
+			t.Errorf("Run returned %v and logged %q", err, log.String())
 		}
 	})
 }

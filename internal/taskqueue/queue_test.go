@@ -29,25 +29,25 @@ func TestAllocateDividesPositionsByVirtualTime(t *testing.T) {
 		n     int
 		want  []int64
 	}{
-		"all of one":               {[]Queue{newQueue(0, 9, 4, 7)}, 10, []int64{5}},
-		"a part":                   {[]Queue{newQueue(0, 9, 4, 7)}, 2, []int64{2}},
-		"equal lines":              {[]Queue{newQueue(0, 9, 0, 0), newQueue(0, 9, 0, 0)}, 6, []int64{3, 3}},
-		"a short one":              {[]Queue{newQueue(0, 1, 0, 0), newQueue(0, 9, 0, 0)}, 6, []int64{1, 5}},
-		"one that had more":        {[]Queue{newQueue(0, 9, 0, 3*stride(0)), newQueue(0, 9, 0, 0)}, 5, []int64{1, 4}},
-		"priorities":               {[]Queue{newQueue(0, 99, 0, 0), newQueue(2, 99, 0, 0)}, 10, []int64{2, 8}},
-		"ordered":                  {[]Queue{{Pos: 9, Ordering: Ordered}, {Pos: 9, Ordering: OrderedPausing}}, 9, []int64{1, 1}},
-		"a head in flight":         {[]Queue{head}, 9, []int64{0}},
-		"a head that is due again": {[]Queue{again}, 9, []int64{1}},
-		"nothing":                  {[]Queue{newQueue(0, 4, 4, 0)}, 9, []int64{0}},
+		"all positions of one queue":               {[]Queue{newQueue(0, 9, 4, 7)}, 10, []int64{5}},
+		"some positions of one queue":              {[]Queue{newQueue(0, 9, 4, 7)}, 2, []int64{2}},
+		"queues with equal virtual times":          {[]Queue{newQueue(0, 9, 0, 0), newQueue(0, 9, 0, 0)}, 6, []int64{3, 3}},
+		"a short queue":                            {[]Queue{newQueue(0, 1, 0, 0), newQueue(0, 9, 0, 0)}, 6, []int64{1, 5}},
+		"a queue that had more before":             {[]Queue{newQueue(0, 9, 0, 3*stride(0)), newQueue(0, 9, 0, 0)}, 5, []int64{1, 4}},
+		"priorities":                               {[]Queue{newQueue(0, 99, 0, 0), newQueue(2, 99, 0, 0)}, 10, []int64{2, 8}},
+		"ordered queues":                           {[]Queue{{Pos: 9, Ordering: Ordered}, {Pos: 9, Ordering: OrderedPausing}}, 9, []int64{1, 1}},
+		"an ordered queue whose head is in flight": {[]Queue{head}, 9, []int64{0}},
+		"an ordered queue whose head is due again": {[]Queue{again}, 9, []int64{1}},
+		"an empty queue":                           {[]Queue{newQueue(0, 4, 4, 0)}, 9, []int64{0}},
 	} {
 		allocations := Allocate(tt.lines, tt.n)
 		for i, n := range allocationSizes(allocations) {
 			if n != tt.want[i] {
-				t.Errorf("%s: shares of %v, want %v", name, allocationSizes(allocations), tt.want)
+				t.Errorf("%s: allocated %v positions, want %v", name, allocationSizes(allocations), tt.want)
 			}
 		}
 		if tt.lines[0].Redeliver && allocations[0].First != 3 {
-			t.Errorf("%s: from %d", name, allocations[0].First)
+			t.Errorf("%s: the allocation starts at %d, want 3", name, allocations[0].First)
 		}
 	}
 }
@@ -75,11 +75,11 @@ func TestCheckRefusesInvalidTasks(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(*NewTask){
 		"no topic": func(n *NewTask) { n.Topic = "" }, "no kind": func(n *NewTask) { n.Topic = "/a" }, "no key": func(n *NewTask) { n.Key = "" },
-		"a space": func(n *NewTask) { n.Key = "a b" }, "a long key": func(n *NewTask) { n.Key = strings.Repeat("k", MaxNameBytes+1) },
-		"a bad game": func(n *NewTask) { n.Game = "ä" }, "a priority": func(n *NewTask) { n.Priority = MaxPriority + 1 },
-		"an ordering": func(n *NewTask) { n.Ordering = "any" }, "tries": func(n *NewTask) { n.MaxTries = -1 }, "an instant": func(n *NewTask) { n.NotBefore = -1 },
-		"nanoseconds": func(n *NewTask) { n.NotBefore = 1_795_294_696_837_412_425 },
-		"no payload":  func(n *NewTask) { n.Payload = nil }, "no UTF-8": func(n *NewTask) { n.Payload = []byte("\"\xff\"") },
+		"a key with a space": func(n *NewTask) { n.Key = "a b" }, "a long key": func(n *NewTask) { n.Key = strings.Repeat("k", MaxNameBytes+1) },
+		"a bad game": func(n *NewTask) { n.Game = "ä" }, "a high priority": func(n *NewTask) { n.Priority = MaxPriority + 1 },
+		"an unknown ordering": func(n *NewTask) { n.Ordering = "any" }, "negative tries": func(n *NewTask) { n.MaxTries = -1 }, "a negative time": func(n *NewTask) { n.NotBefore = -1 },
+		"a time in nanoseconds": func(n *NewTask) { n.NotBefore = 1_795_294_696_837_412_425 },
+		"no payload":            func(n *NewTask) { n.Payload = nil }, "no UTF-8": func(n *NewTask) { n.Payload = []byte("\"\xff\"") },
 		"a large payload": func(n *NewTask) { n.Payload = []byte(`"` + strings.Repeat("x", MaxPayloadBytes) + `"`) },
 	} {
 		n := good

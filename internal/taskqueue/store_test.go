@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var errUnreachable = errors.New("the store is away")
+var errUnreachable = errors.New("the store is unreachable")
 
 // memoryQueue is a store in memory with one queue. Tests can make it unreachable.
 type memoryQueue struct {
@@ -18,7 +18,7 @@ type memoryQueue struct {
 	tasks         []*Task
 	isUnreachable bool
 	calls         map[string]int
-	commitSizes   []int // tasks of each commit
+	commitSizes   []int // number of tasks of each commit
 	notifier      *Notifier
 
 	backlogs       []Backlog
@@ -33,7 +33,8 @@ func newMemoryQueue(n int) *memoryQueue {
 	return s
 }
 
-// lockForCall locks the store for a call.
+// lockForCall locks the store and counts the call. It returns an error while the store is
+// unreachable; the caller must unlock it in any case.
 func (s *memoryQueue) lockForCall(operation string) (unlock func(), err error) {
 	s.mu.Lock()
 	s.calls[operation]++
@@ -55,7 +56,7 @@ func (s *memoryQueue) Claim(_ context.Context, _ string, n int, lease time.Durat
 	return claimed, err
 }
 
-// changeLeased changes the tasks whose lease is valid.
+// changeLeased changes the tasks of the valid leases, and returns the invalid leases as lost.
 func (s *memoryQueue) changeLeased(operation string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
 	unlock, err := s.lockForCall(operation)
 	defer unlock()
@@ -182,7 +183,7 @@ func (s *memoryQueue) callCount(operation string) int {
 	return s.calls[operation]
 }
 
-// takeCallCount returns the calls since the last call of queries.
+// takeCallCount returns the number of calls since its last call.
 func (s *memoryQueue) takeCallCount() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// fakeTenantStore is a store of many kinds. claimed, if set, is called within each
-// claim.
+// fakeTenantStore is a store in memory with tasks of many kinds. onClaim, if set, is called
+// within each claim.
 type fakeTenantStore struct {
 	*memoryQueue
 
@@ -78,7 +78,7 @@ func (s *fakeTenantStore) GameTasks(_ context.Context, game string, ids []string
 	return found, err
 }
 
-// tenantTest is a TenantQueue with an empty store.
+// tenantTest is a TenantQueue of one test, with an empty store.
 type tenantTest struct {
 	*TenantQueue
 
@@ -136,7 +136,7 @@ func (f *tenantTest) wantMetric(name, label string, want float64) {
 	}
 }
 
-// A game cannot name the tasks of another game.
+// Two games never have the same stored topic, so a game cannot reach the tasks of another game.
 func TestStoredTopicsOfTwoGamesDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -149,13 +149,13 @@ func TestStoredTopicsOfTwoGamesDiffer(t *testing.T) {
 			}
 			seen[stored] = name
 			if task := (Task{Game: game, Topic: storedTopic(game, kind+"/x/y")}); Kind(task.Topic) != stored || !task.stripTopic(game) || task.Topic != kind+"/x/y" {
-				t.Errorf("%s/x/y is stored under %s and given back as %s", name, stored, task.Topic)
+				t.Errorf("the topic %s/x/y is stored as %s and returned as %s", name, stored, task.Topic)
 			}
 		}
 	}
 }
 
-// Tasks of other games and of the server do not exist for a game.
+// A game cannot see or change tasks of other games and of the server.
 func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 	t.Parallel()
 	f := newTenantTest(t)
@@ -167,7 +167,7 @@ func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 		}
 	}
 	if keys, _ := f.claimKeys("demo", pollFor("mail", 0)); keys != "mail/eu=k" {
-		t.Fatalf("its own worker got %q", keys)
+		t.Fatalf("a worker of the game got %q", keys)
 	}
 	own, foreign := []Lease{{id, 1}}, []Lease{{"hook", 1}, {"nobody's", 1}}
 	for game, leases := range map[string][]Lease{"other": own, "demo": foreign} {
@@ -179,7 +179,7 @@ func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 			},
 		} {
 			if result, err := lost(); err != nil || result[0] != leases[0] {
-				t.Errorf("%s may %s %v: %v lost, %v", game, operation, leases, result, err)
+				t.Errorf("%s could %s %v: %v lost, %v", game, operation, leases, result, err)
 			}
 		}
 		if _, err := f.Task(t.Context(), game, leases[0].ID); !errors.Is(err, ErrNotFound) {
@@ -187,14 +187,14 @@ func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 		}
 	}
 	if seen, err := f.Task(t.Context(), "demo", id); err != nil || seen.Topic != "mail/eu" || seen.State != StateClaimed {
-		t.Errorf("its own game sees %+v, %v", seen, err)
+		t.Errorf("the game sees its task as %+v, %v", seen, err)
 	}
 	if lost, err := f.Complete(t.Context(), "demo", own); err != nil || len(lost) > 0 || f.store.count(StateDone) != 1 {
-		t.Errorf("its own worker could not complete it: %v, %v", lost, err)
+		t.Errorf("a worker of the game could not complete the task: %v, %v", lost, err)
 	}
 }
 
-// startMaintainer starts a maintainer on the store; end ends it and waits for it.
+// startMaintainer runs a maintainer on the store; end stops it and waits for it.
 func (f *tenantTest) startMaintainer() (end func()) {
 	maintainer := NewMaintainer(MaintainerConfig{Store: f.store, Notifier: f.store.notifier})
 	ctx, cancel := context.WithCancel(f.t.Context())
@@ -208,7 +208,7 @@ func (f *tenantTest) startMaintainer() (end func()) {
 	}
 }
 
-// claimOnlyTask claims the only task, or waits for it.
+// claimOnlyTask waits for the only task and claims it.
 func (f *tenantTest) claimOnlyTask(lease time.Duration) *Task {
 	f.t.Helper()
 	tasks, err := f.Claim(f.t.Context(), "demo", Poll{Kind: "mail", Max: 10, Lease: lease, Wait: MaxPollWait})
@@ -218,7 +218,7 @@ func (f *tenantTest) claimOnlyTask(lease time.Duration) *Task {
 	return &tasks[0]
 }
 
-// failAttempt ends an attempt, and returns the task afterwards.
+// failAttempt reports a failed attempt, and returns the task as it is afterwards.
 func (f *tenantTest) failAttempt(attempt FailedAttempt) Task {
 	f.t.Helper()
 	attempt.Err = errors.New("why")
@@ -242,13 +242,13 @@ func TestTenantQueueRecordsFailures(t *testing.T) {
 		f.enqueue("demo", "mail", "a")
 		wait := func(x FailedAttempt) time.Duration { return time.Until(time.UnixMilli(f.failAttempt(x).DueAt)) }
 		if d := wait(FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease()}); d > time.Second {
-			t.Errorf("the first back-off is %s", d)
+			t.Errorf("the first backoff is %s", d)
 		}
 		if d := wait(FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease(), Wait: 15 * time.Second}); d != 15*time.Second {
-			t.Errorf("asked to wait 15 s, it waits %s", d)
+			t.Errorf("the task waits %s instead of the requested 15 s", d)
 		}
 		if last := f.failAttempt(FailedAttempt{Lease: f.claimOnlyTask(time.Minute).Lease(), Final: true}); last.State != StateDead || last.Tries != 3 {
-			t.Errorf("given up, it is %+v", last)
+			t.Errorf("after the final failure the task is %+v", last)
 		}
 		f.wantMetric("failures_total", reasonError, 2)
 		f.wantMetric("failures_total", reasonPermanent, 1)
@@ -256,7 +256,7 @@ func TestTenantQueueRecordsFailures(t *testing.T) {
 	})
 }
 
-// If a call names a lease twice, the first counts.
+// If a call reports two failures of one lease, only the first counts.
 func TestOnlyTheFirstReportOfALeaseCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -266,7 +266,7 @@ func TestOnlyTheFirstReportOfALeaseCounts(t *testing.T) {
 		y := FailedAttempt{Lease: x.Lease, Err: errors.New("why not"), Wait: time.Second}
 		lost, err := f.Fail(t.Context(), "demo", []FailedAttempt{x, y})
 		if seen, errs := f.Task(t.Context(), "demo", x.ID); cmp.Or(err, errs) != nil || len(lost) > 0 || seen.State != StateDead || seen.Tries != 1 {
-			t.Errorf("lost %v, %v; it is %+v", lost, cmp.Or(err, errs), seen)
+			t.Errorf("lost %v, %v; the task is %+v", lost, cmp.Or(err, errs), seen)
 		}
 		f.wantMetric("failures_total", reasonPermanent, 1)
 		f.wantMetric("failures_total", reasonError, 0)
@@ -289,9 +289,9 @@ func TestMaintainerIsNotifiedByTenantQueue(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 			if elapsed := time.Since(startedAt); elapsed < wait || elapsed > wait+2*time.Second {
-				t.Errorf("%s of %s was over after %s", operation, wait, elapsed)
+				t.Errorf("%s of %s ended after %s", operation, wait, elapsed)
 			}
-			time.Sleep(5 * time.Second) // it rests again
+			time.Sleep(5 * time.Second) // until the maintainer is idle again
 		}
 		time.Sleep(5 * time.Second)
 		f.claimOnlyTask(4 * time.Second)
@@ -331,32 +331,32 @@ func TestTenantQueueRefusesBadRequests(t *testing.T) {
 	}
 	late := NewTask{Topic: "t", Key: "k", Payload: []byte("1"), Priority: 8}
 	for name, tt := range map[string]struct{ err, want error }{
-		"no tasks":       {enqueue(), ErrBadRequest},
-		"many tasks":     {enqueue(slices.Repeat([]NewTask{task("t", "k")}, MaxPerCall+1)...), ErrBadRequest},
-		"no topic":       {enqueue(task("", "k")), ErrBadTask},
-		"no kind":        {enqueue(task("/a", "k")), ErrBadTask},
-		"a long topic":   {enqueue(task(strings.Repeat("t", MaxTopicBytes+1), "k")), ErrBadTask},
-		"no key":         {enqueue(task("t", "")), ErrBadTask},
-		"the second":     {enqueue(task("t", "k"), late), ErrBadTask},
-		"no poll's kind": {claim(pollFor("", 0)), ErrBadRequest},
-		"a topic":        {claim(pollFor("mail/eu", 0)), ErrBadRequest},
-		"none at most":   {claim(Poll{Kind: "mail", Lease: time.Minute}), ErrBadRequest},
-		"many at most":   {claim(Poll{Kind: "mail", Lease: time.Minute, Max: MaxPerCall + 1}), ErrBadRequest},
-		"a short lease":  {claim(Poll{Kind: "mail", Lease: MinLease - 1, Max: 1}), ErrBadRequest},
-		"a long wait":    {claim(pollFor("mail", MaxPollWait+1)), ErrBadRequest},
-		"a wait below 0": {claim(pollFor("mail", -1)), ErrBadRequest},
-		"a long lease":   {renew(MaxLease+1, Lease{"1", 1}), ErrBadRequest},
-		"no leases":      {renew(MaxLease), ErrBadRequest},
-		"no reason":      {fail(FailedAttempt{Err: errors.New("")}), ErrBadRequest},
-		"a long time":    {fail(FailedAttempt{Err: errUnreachable, Wait: MaxRetryWait + 1}), ErrBadRequest},
-		"two ends":       {fail(FailedAttempt{Err: errUnreachable, Final: true, Postponed: true}), ErrBadRequest},
+		"no tasks":                      {enqueue(), ErrBadRequest},
+		"many tasks":                    {enqueue(slices.Repeat([]NewTask{task("t", "k")}, MaxPerCall+1)...), ErrBadRequest},
+		"no topic":                      {enqueue(task("", "k")), ErrBadTask},
+		"no kind":                       {enqueue(task("/a", "k")), ErrBadTask},
+		"a long topic":                  {enqueue(task(strings.Repeat("t", MaxTopicBytes+1), "k")), ErrBadTask},
+		"no key":                        {enqueue(task("t", "")), ErrBadTask},
+		"an invalid second task":        {enqueue(task("t", "k"), late), ErrBadTask},
+		"a poll without a kind":         {claim(pollFor("", 0)), ErrBadRequest},
+		"a poll for a topic":            {claim(pollFor("mail/eu", 0)), ErrBadRequest},
+		"a poll for 0 tasks":            {claim(Poll{Kind: "mail", Lease: time.Minute}), ErrBadRequest},
+		"a poll for too many tasks":     {claim(Poll{Kind: "mail", Lease: time.Minute, Max: MaxPerCall + 1}), ErrBadRequest},
+		"a short lease":                 {claim(Poll{Kind: "mail", Lease: MinLease - 1, Max: 1}), ErrBadRequest},
+		"a long wait":                   {claim(pollFor("mail", MaxPollWait+1)), ErrBadRequest},
+		"a wait below 0":                {claim(pollFor("mail", -1)), ErrBadRequest},
+		"a long lease":                  {renew(MaxLease+1, Lease{"1", 1}), ErrBadRequest},
+		"no leases":                     {renew(MaxLease), ErrBadRequest},
+		"a failure without a reason":    {fail(FailedAttempt{Err: errors.New("")}), ErrBadRequest},
+		"a long retry wait":             {fail(FailedAttempt{Err: errUnreachable, Wait: MaxRetryWait + 1}), ErrBadRequest},
+		"a final and postponed failure": {fail(FailedAttempt{Err: errUnreachable, Final: true, Postponed: true}), ErrBadRequest},
 	} {
 		if !errors.Is(tt.err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
 		}
 	}
 	if n := f.store.takeCallCount(); n != 0 {
-		t.Errorf("the store was asked %d times", n)
+		t.Errorf("the store was called %d times, want 0", n)
 	}
 	long := NewTask{Topic: strings.Repeat("t", MaxTopicBytes), Key: "k", Payload: []byte("1")}
 	if _, err := f.Enqueue(t.Context(), strings.Repeat("g", 64), []NewTask{long}); err != nil {

@@ -11,12 +11,13 @@ import (
 	"time"
 )
 
-// pollFor waits for a task of a kind.
+// pollFor returns a poll for up to ten tasks of a kind.
 func pollFor(kind string, wait time.Duration) Poll {
 	return Poll{Kind: kind, Max: 10, Lease: time.Minute, Wait: wait}
 }
 
-// claimKeys returns the keys that a poll gets, in one text, and how long it took.
+// claimKeys runs a poll. It returns the topics and keys of the claimed tasks in one text, and the
+// duration of the poll.
 func (f *tenantTest) claimKeys(game string, p Poll) (keys string, took time.Duration) {
 	f.t.Helper()
 	startedAt := time.Now()
@@ -35,7 +36,7 @@ func topicsAndKeys(tasks []Task) string {
 	return strings.Join(keys, " ")
 }
 
-// A poll waits for its full time, but not at all if there is a task.
+// A poll without a task waits for its full time. It returns immediately when there is a task.
 func TestPollsWaitForATask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +57,8 @@ func TestPollsWaitForATask(t *testing.T) {
 	})
 }
 
-// A task without a notification at this node is still found by an occasional read.
+// A waiting poll also reads the store at intervals. So it finds a task for which this node got no
+// notification.
 func TestPollsFindTasksWithoutANotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -101,19 +103,19 @@ func TestANotificationWakesOnePoll(t *testing.T) {
 		f.store.notifier.Notify(storedTopic("demo", "mail/x"))
 		synctest.Wait()
 		if n := f.store.takeCallCount(); len(found) != 3 || n != 4 {
-			t.Errorf("%d polls found something, in %d claims", len(found), n)
+			t.Errorf("%d polls found a task, with %d claims; want 3 and 4", len(found), n)
 		}
 		all.Wait()
 		f.wantMetric("polls", "", 0)
 		f.wantMetric("claims_total", "", 3)
 		if f.store.notifier.subscribers != nil && len(f.store.notifier.subscribers)+len(f.polls.byKind)+len(f.polls.perGame) > 0 {
-			t.Errorf("left behind: %v, %v, %v", f.store.notifier.subscribers, f.polls.byKind, f.polls.perGame)
+			t.Errorf("after all polls have ended, these remain: %v, %v, %v", f.store.notifier.subscribers, f.polls.byKind, f.polls.perGame)
 		}
 	})
 }
 
-// The number of waiting polls is bounded, and one game cannot use them all. A poll
-// that may not wait gets the tasks that are there.
+// The numbers of waiting polls per game and per node are limited. A poll above the limit still
+// gets the tasks that are there.
 func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -131,14 +133,14 @@ func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 		}
 		fill("demo")
 		if !refused("demo") {
-			t.Error("one more poll of the game waits")
+			t.Error("a poll above the limit of the game waits")
 		}
 		f.wantMetric("poll_refusals_total", limitGame, 1)
 		for _, game := range []string{"b", "c", "d"} {
 			fill(game)
 		}
 		if !refused("e") {
-			t.Error("one more poll of another game waits")
+			t.Error("a poll above the limit of the node waits")
 		}
 		f.wantMetric("poll_refusals_total", limitNode, 1)
 		f.enqueue("demo", "post", "a")
@@ -152,7 +154,7 @@ func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 	})
 }
 
-// If a caller leaves during a claim, its task and its notification go to another poll.
+// If a caller cancels during a claim, its task returns to the queue, and another poll is notified.
 func TestACallerThatLeavesReturnsItsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -179,7 +181,7 @@ func TestACallerThatLeavesReturnsItsTasks(t *testing.T) {
 			t.Error(err)
 		}
 		if result := <-other; result != "mail=a after 0s" {
-			t.Errorf("the other got %s", result)
+			t.Errorf("the other poll got %s", result)
 		}
 		f.wantMetric("failures_total", reasonReturned, 1)
 	})
@@ -200,7 +202,7 @@ func TestTenantQueueClosesItsPolls(t *testing.T) {
 	})
 }
 
-// A poll that could not read passes its notification to another.
+// A poll whose claim fails passes its notification on to another poll.
 func TestAFailedPollPassesItsNotificationOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// workersTest is workers and a maintainer with one store, in virtual time.
+// workersTest has running workers of the kind work and a maintainer, with one store.
 type workersTest struct {
 	*memoryQueue
 
@@ -25,7 +25,7 @@ type workersTest struct {
 	ended    chan error
 }
 
-// startWorkers starts the workers and the maintainer; the test ends them.
+// startWorkers starts the workers and the maintainer. The test must call stop.
 func startWorkers(t *testing.T, s *memoryQueue, service KindConfig) *workersTest {
 	t.Helper()
 	r := &workersTest{memoryQueue: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
@@ -50,6 +50,7 @@ func (r *workersTest) stop(t *testing.T) {
 	}
 }
 
+// wantTasks checks the number of tasks in a state.
 func (r *workersTest) wantTasks(t *testing.T, state State, n int64) {
 	t.Helper()
 	synctest.Wait()
@@ -58,6 +59,7 @@ func (r *workersTest) wantTasks(t *testing.T, state State, n int64) {
 	}
 }
 
+// wantFailures checks the number of counted failures with a reason.
 func (r *workersTest) wantFailures(t *testing.T, reason string, n float64) {
 	t.Helper()
 	families, err := r.registry.Gather()
@@ -96,7 +98,7 @@ func TestWorkersRunTasksConcurrently(t *testing.T) {
 	})
 }
 
-// Failures are counted by their kind.
+// Failures are counted by reason: an error, a permanent error, a postponement or a panic.
 func TestFailuresAreCountedByReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,7 +113,7 @@ func TestFailuresAreCountedByReason(t *testing.T) {
 		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
 		r.wantTasks(t, StateDead, 1)
 		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
-			t.Errorf("postponed for an hour, it is due at %d", at)
+			t.Errorf("the task that was postponed for an hour is due at %d", at)
 		}
 		time.Sleep(time.Minute)
 		r.wantTasks(t, StateDead, 3)
@@ -151,7 +153,8 @@ func TestALongAttemptKeepsItsLease(t *testing.T) {
 	})
 }
 
-// At the end, attempts get some time; then their tasks are returned.
+// When workers stop, running attempts may continue for 10 s. Then they are cancelled, and their
+// tasks return to the queue.
 func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -167,7 +170,7 @@ func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 		start := time.Now()
 		r.stop(t)
 		if elapsed := time.Since(start); elapsed != 10*time.Second {
-			t.Errorf("the end took %s", elapsed)
+			t.Errorf("the stop took %s, want 10 s", elapsed)
 		}
 		r.wantTasks(t, StateDone, 1)
 		r.wantTasks(t, StateWaiting, 2)
@@ -175,7 +178,7 @@ func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 	})
 }
 
-// Results of attempts reach an unreachable store once it is back.
+// Results of attempts that end while the store is unreachable are reported after the outage.
 func TestResultsAreReportedAfterAnOutageOfTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -230,7 +233,7 @@ func TestBatcherGroupsTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newMemoryQueue(0)
 		batcher := NewBatcher(s)
-		s.releaseCommits = make(chan struct{}) // the first commit takes its time
+		s.releaseCommits = make(chan struct{}) // the first commit waits until the channel is closed
 		results := make(chan error)
 		enqueue := func(key string) {
 			accepted, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: key, Payload: []byte("1")})
@@ -264,8 +267,7 @@ func TestBatcherGroupsTasks(t *testing.T) {
 	})
 }
 
-// While the store hangs, only a bounded number of tasks waits, however many
-// callers have given up.
+// While the store hangs, a limited number of tasks waits, however many callers have given up.
 func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -289,7 +291,7 @@ func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 			t.Errorf("%d tasks in %d commits", total, len(s.commitSizes))
 		}
 		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
-			t.Errorf("once the store answers: %v", err)
+			t.Errorf("after the store answers again: %v", err)
 		}
 	})
 }

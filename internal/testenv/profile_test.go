@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Both profiles cover the same seconds, and each is a file. A refusal is an error and
-// writes no file.
+// Profile writes a file for each of the two profiles, which cover the same seconds. If the node
+// refuses, it returns an error and writes no file.
 func TestProfile(t *testing.T) {
 	t.Parallel()
 	ops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -27,12 +27,12 @@ func TestProfile(t *testing.T) {
 	for _, kind := range []string{"profile", "allocs"} {
 		got, err := os.ReadFile(filepath.Join(dir, "run."+kind))
 		if want := "/debug/pprof/" + kind + "?seconds=4"; err != nil || string(got) != want {
-			t.Errorf("%s holds %q, %v, want %q", kind, got, err, want)
+			t.Errorf("the file of %s has %q, %v, want %q", kind, got, err, want)
 		}
 	}
 	n.admin = "nobody"
 	if err := n.Profile(t.Context(), filepath.Join(dir, "refused"), 4); err == nil || !strings.Contains(err.Error(), "403") {
-		t.Errorf("refused, it gives %v", err)
+		t.Errorf("Profile of a node that refuses returned %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "refused.allocs")); !os.IsNotExist(err) {
 		t.Errorf("a refused profile has a file: %v", err)

@@ -71,7 +71,7 @@ func TestReplicaTakesOverInACluster(t *testing.T) {
 		owners[master.Options().Addr] = true
 	}
 	if len(owners) != 3 {
-		t.Errorf("keys on %v", owners)
+		t.Errorf("the keys are on the masters %v, want three", owners)
 	}
 	nodes.Masters[0].Kill()
 	await(t, "the replica to take over", func() bool {
@@ -104,7 +104,7 @@ func TestServerCanBePausedKilledAndRestarted(t *testing.T) {
 	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
 	if err := conn.Client.Ping(short).Err(); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("ping a paused server: %v, want the deadline", err)
+		t.Errorf("ping of a paused server: %v, want DeadlineExceeded", err)
 	}
 	server.Resume()
 	if got := conn.Client.Get(ctx, "k").Val(); got != "v" {
@@ -176,7 +176,7 @@ func TestStartServersAndEndViolently(t *testing.T) {
 	}
 	fmt.Println("servers ready")
 	if ending == "panic" {
-		panic("as asked")
+		panic("the test asked for a panic")
 	}
 	select {}
 }
@@ -189,7 +189,7 @@ func TestServersAndFilesEndWithTheTestBinary(t *testing.T) {
 	for _, ending := range []string{"panic", "kill"} {
 		t.Run(ending, func(t *testing.T) {
 			t.Parallel()
-			temp, err := os.MkdirTemp("", "testenv-") //nolint:usetesting // that of t.TempDir is closed to the user that PostgreSQL runs as
+			temp, err := os.MkdirTemp("", "testenv-") //nolint:usetesting // the user that PostgreSQL runs as cannot read the folder of t.TempDir
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -202,9 +202,9 @@ func TestServersAndFilesEndWithTheTestBinary(t *testing.T) {
 				t.Fatalf("servers at %v, want one Redis, two of a cluster and a PostgreSQL", addrs)
 			}
 			for _, addr := range addrs {
-				await(t, "the end of "+addr, func() bool { return !acceptsConnections(addr) })
+				await(t, "the end of the server at "+addr, func() bool { return !acceptsConnections(addr) })
 			}
-			await(t, "an empty "+temp, func() bool {
+			await(t, "the removal of all files in "+temp, func() bool {
 				left, err := filepath.Glob(filepath.Join(temp, "laststand-testenv-*"))
 				return err == nil && len(left) == 0
 			})
@@ -252,6 +252,7 @@ func acceptsConnections(addr string) bool {
 	return true
 }
 
+// await waits until an event in another process has happened.
 func await(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
@@ -259,7 +260,7 @@ func await(t *testing.T, what string, done func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not happen within 20 s", what)
 		}
-		time.Sleep(10 * time.Millisecond) // it waits for another process, which cannot notify it
+		time.Sleep(10 * time.Millisecond) // the other process cannot notify this one
 	}
 }
 

@@ -86,7 +86,7 @@ func TestNoFunctionIsCalledAfterClose(t *testing.T) {
 		all.Wait()
 		stats := wheel.Stats()
 		if late.Load() || stats.Pending != 0 || ends.Load() > stats.Fired+stats.Stopped {
-			t.Fatalf("called after Close: %v; %d ends seen, stats %+v", late.Load(), ends.Load(), stats)
+			t.Fatalf("called after Close: %v; %d timers ended, stats %+v", late.Load(), ends.Load(), stats)
 		}
 	}
 }

@@ -10,10 +10,11 @@ import (
 	"laststand/internal/timer"
 )
 
-// timerPlan says what happens to one timer, in ms since the start.
+// timerPlan is what a test does with one timer: it starts it startMS after the start of the test,
+// with a wait of waitMS, and stops it stopAfterMS later.
 type timerPlan struct{ startMS, waitMS, stopAfterMS int }
 
-// outcome is how one timer ended.
+// outcome is what happened to one timer. elapsed is the time from its start to its call.
 type outcome struct {
 	calls   int
 	elapsed time.Duration
@@ -23,6 +24,7 @@ type outcome struct {
 // stoppable is what time.Timer and timer.Timer share.
 type stoppable interface{ Stop() bool }
 
+// plans generates lists of timer plans.
 var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
 	return timerPlan{
 		startMS:     rapid.IntRange(0, 20_000).Draw(t, "at"),
@@ -31,9 +33,8 @@ var plans = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) timerPlan {
 	}
 }), 1, 40)
 
-// The runtime's timers are the reference. Every timer must end the same way,
-// except for a call up to two ticks later and a Stop that succeeds in that
-// time.
+// Every timer of the wheel must end like a timer of the Go runtime. But it may be called up to
+// two ticks later, and a Stop may succeed in that time.
 func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -48,8 +48,7 @@ func TestBusyWorkersDelayTimersButLoseNone(t *testing.T) {
 	})
 }
 
-// Functions that block occupy the workers one by one, to the last. Those behind
-// them do not wait for an idle worker.
+// Functions that block occupy all workers. The next functions do not wait while a worker is idle.
 func TestBlockingFunctionsUseAllWorkers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,7 +56,7 @@ func TestBlockingFunctionsUseAllWorkers(t *testing.T) {
 		wheel := timer.New(timer.Config{Workers: workers})
 		defer wheel.Close()
 		release := make(chan struct{})
-		for range 2 * workers { // of one tick: there is one wake-up
+		for range 2 * workers { // all in one tick, so the workers are woken once
 			wheel.After(time.Second, func() { <-release })
 		}
 		time.Sleep(time.Minute)
@@ -77,8 +76,8 @@ func TestStopReachesDueTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wheel, release := busyWheel()
 		defer wheel.Close()
-		due := wheel.After(time.Second, func() { t.Error("a stopped timer called that was due") })
-		atOnce := wheel.After(0, func() { t.Error("a stopped timer called that was due at once") })
+		due := wheel.After(time.Second, func() { t.Error("the function of a stopped timer was called, which was due") })
+		atOnce := wheel.After(0, func() { t.Error("the function of a stopped timer was called, which was due immediately") })
 		time.Sleep(time.Minute)
 		if !due.Stop() || !atOnce.Stop() {
 			t.Error("Stop before the call = false, want true")
@@ -123,7 +122,7 @@ func TestFunctionsMayUseTheWheel(t *testing.T) {
 					rounds <- n
 					return
 				}
-				wheel.After(time.Minute, func() { t.Error("a stopped timer called") }).Stop()
+				wheel.After(time.Minute, func() { t.Error("the function of a stopped timer was called") }).Stop()
 				wheel.After(time.Second, nextRound(n+1))
 			}
 		}

@@ -36,12 +36,12 @@ func TestSetReplacesTheCall(t *testing.T) {
 	})
 }
 
-// Several goroutines set, stop and await the same timers. Each Set ends once:
+// Several goroutines set and stop the same timers. Each Set ends once:
 // by its call, by a Stop, or by the next Set.
-func TestSetsOfOneTimerExcludeEachOther(target *testing.T) {
-	target.Parallel()
+func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
+	t.Parallel()
 	wheel := timer.New(timer.Config{Workers: 3})
-	target.Cleanup(wheel.Close)
+	t.Cleanup(wheel.Close)
 	const setters, sets, timers = 4, 2000, 3
 	var shared [timers]timer.Timer
 	var calls, stops atomic.Uint64
@@ -64,7 +64,7 @@ func TestSetsOfOneTimerExcludeEachOther(target *testing.T) {
 	wheel.Close()
 	stats := wheel.Stats()
 	if stats.Fired != calls.Load() || stats.Fired+stats.Stopped != setters*sets || stats.Stopped < stops.Load() || stats.Pending != 0 || stats.Waiting != 0 {
-		target.Errorf("%d calls, %d stops, stats %+v; want %d in all", calls.Load(), stops.Load(), stats, setters*sets)
+		t.Errorf("%d calls, %d stops, stats %+v; want %d in total", calls.Load(), stops.Load(), stats, setters*sets)
 	}
 }
 
@@ -82,13 +82,13 @@ func TestTimersOfATickShareASlot(t *testing.T) {
 			t.Errorf("stats %+v, want 1000 timers in 1 slot", stats)
 		}
 		for i := range 1000 {
-			wheel.After(2*time.Hour+time.Duration(i)*time.Second, func() { t.Error("a stopped timer called") }).Stop()
+			wheel.After(2*time.Hour+time.Duration(i)*time.Second, func() { t.Error("the function of a stopped timer was called") }).Stop()
 		}
 		if stats := wheel.Stats(); stats.Slots != 1 {
 			t.Errorf("%d slots, want 1 after the others were emptied", stats.Slots)
 		}
 		for i := range 1000 {
-			wheel.After(time.Duration(i+1)*time.Second/10, func() { t.Error("a stopped timer called") }).Stop()
+			wheel.After(time.Duration(i+1)*time.Second/10, func() { t.Error("the function of a stopped timer was called") }).Stop()
 		}
 		if stats := wheel.Stats(); stats.Slots > 1+410 {
 			t.Errorf("%d slots, want at most one per distinct tick of the stopped timers", stats.Slots)

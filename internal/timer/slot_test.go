@@ -9,8 +9,7 @@ import (
 	"github.com/RussellLuo/timingwheel"
 )
 
-// A tick needs one library call per entry and one wake-up, for any number of
-// timers.
+// All timers of a tick share one entry of the library wheel, and so one wake-up.
 func TestATickNeedsOneLibraryEntry(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,8 +33,8 @@ func TestATickNeedsOneLibraryEntry(t *testing.T) {
 	})
 }
 
-// shiftedLibrary works like the library, except that its ticks end too early,
-// as after a forward step of the wall clock.
+// shiftedLibrary is a libraryWheel whose ticks end too early, as after a small forward step of the
+// wall clock.
 type shiftedLibrary struct {
 	shift time.Duration // less than a tick
 	adds  atomic.Int32

@@ -15,7 +15,7 @@ type faultyLibrary struct {
 	libraryWheel
 	fault     atomic.Int32
 	adds      atomic.Int32
-	blockStop chan struct{} // if set, Stop waits for it
+	blockStop chan struct{} // if set, Stop waits until it is closed
 
 	mu       sync.Mutex
 	uncalled []func() // functions that the stuck wheel did not call

@@ -103,7 +103,7 @@ func TestStopPreventsTheCallOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wheel := timer.New(timer.Config{})
 		defer wheel.Close()
-		stopped := wheel.After(time.Second, func() { t.Error("a stopped timer called") })
+		stopped := wheel.After(time.Second, func() { t.Error("the function of a stopped timer was called") })
 		first, second := stopped.Stop(), stopped.Stop()
 		if !first || second {
 			t.Errorf("Stop = %v, then %v; want true, false", first, second)
@@ -119,8 +119,8 @@ func TestStopPreventsTheCallOnce(t *testing.T) {
 	})
 }
 
-// Several goroutines stop a timer around its deadline. Either one of them
-// prevents the call, or it happens.
+// Several goroutines stop a timer at about its deadline. Either one of them prevents the call, or
+// the function is called.
 func TestStopAndCallExcludeEachOther(t *testing.T) {
 	t.Parallel()
 	wheel := timer.New(timer.Config{})

@@ -49,7 +49,7 @@ func TestPingReturnsTheReply(t *testing.T) {
 		w.setReplies(Reply{Status: 200})
 		again, err := w.dispatcher.Ping(t.Context(), game, "a")
 		if err != nil || again.Error != "" || again.ID == p.ID || !strings.HasPrefix(again.ID, "evt_") {
-			t.Errorf("pinged again %+v, %v", again, err)
+			t.Errorf("the second ping: %+v, %v", again, err)
 		}
 	})
 }
@@ -59,20 +59,20 @@ func TestEndpointsAreEnabledAndDisabled(t *testing.T) {
 	fixture := newFixture(t, oneEndpoint()...)
 	reason := func() string { return fixture.registry.endpoints()[0].disabledReason() }
 	long := strings.Repeat("ä", maxReason)
-	for _, cause := range []string{long, "another reason"} { // the first stands
+	for _, cause := range []string{long, "another reason"} { // the first reason stays
 		if s, err := fixture.dispatcher.Disable(t.Context(), game, "a", cause); err != nil || s.Disabled != long[:maxReason] || reason() != s.Disabled {
 			t.Errorf("disabled as %+v, %v", s, err)
 		}
 	}
 	if s, err := fixture.dispatcher.Enable(t.Context(), game, "a"); err != nil || s.Disabled+reason() != "" || s.URL != "https://a.test" || s.Dead != maxTaskCount {
-		t.Errorf("enabled, but %+v, %v", s, err)
+		t.Errorf("the status after enabling is %+v, %v", s, err)
 	}
 	if s, err := fixture.dispatcher.Disable(t.Context(), game, "a", ""); err != nil || s.Disabled == "" {
-		t.Errorf("disabled for no reason: %+v, %v", s, err)
+		t.Errorf("disabled without a reason: %+v, %v", s, err)
 	}
 	fixture.away = true
 	if _, err := fixture.dispatcher.Enable(t.Context(), game, "a"); !errors.Is(err, errAway) || reason() == "" {
-		t.Errorf("enabled while the database is away: %q, %v", reason(), err)
+		t.Errorf("enabled while the database is down: %q, %v", reason(), err)
 	}
 }
 

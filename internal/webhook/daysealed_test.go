@@ -14,7 +14,7 @@ const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z",
 	`{"kind":"player","order":"value","total":5,"entries":[{"rank":1,"id":"player2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]},` +
 	`{"kind":"team","order":"value","total":5,"entries":[{"rank":1,"id":"team2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]}]}}`
 
-// runSealTask enqueues the task of a sealed day.
+// enqueueSealTask enqueues the task of a sealed day.
 func (w *fixture) runSealTask(t *testing.T) {
 	t.Helper()
 	if _, err := w.Enqueue(t.Context(), w.registry.TasksForEndedDay(game, "2026-11-17", at)); err != nil {
@@ -42,7 +42,7 @@ func TestASealedDayEnqueuesDeliveries(t *testing.T) {
 	})
 }
 
-// The dispatcher reads the top lists again until they answer.
+// The dispatcher retries the read of the top lists until it succeeds.
 func TestSealingWaitsForTheTopLists(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -50,7 +50,7 @@ func TestSealingWaitsForTheTopLists(t *testing.T) {
 		w.runSealTask(t)
 		time.Sleep(3 * time.Second)
 		if f := w.last(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
-			t.Errorf("it failed with %+v", f)
+			t.Errorf("the task failed with %+v", f)
 		}
 		w.setUnavailable(false)
 		time.Sleep(20 * time.Minute)
@@ -61,7 +61,7 @@ func TestSealingWaitsForTheTopLists(t *testing.T) {
 }
 
 // A node with an older or newer configuration than the node that sealed the day
-// leaves the task to others for a while.
+// leaves the task to other nodes for a while.
 func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}
@@ -75,11 +75,11 @@ func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 		}
 		time.Sleep(configRollout / 2)
 		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(taskqueue.StateDone) > 0 {
-			t.Errorf("soon after: %+v, %+v", f, w.task(0))
+			t.Errorf("before configRollout has passed: %+v, %+v", f, w.task(0))
 		}
 		time.Sleep(configRollout)
 		if w.count(taskqueue.StateDone) != 1 {
-			t.Errorf("long after: %+v", w.task(0))
+			t.Errorf("after configRollout: %+v", w.task(0))
 		}
 	})
 }
@@ -101,12 +101,12 @@ func TestSealingWithoutSubscribers(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, w *fixture) {
 		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
 		if err := w.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(w.tasks) > 0 {
-			t.Errorf("nobody wants it: %v, %d tasks", err, len(w.tasks))
+			t.Errorf("a game without subscribers: %v, %d tasks", err, len(w.tasks))
 		}
 		_, _ = w.dispatcher.Disable(t.Context(), game, "a", "")
 		task.Game = game
 		if err := w.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.registry.metrics.drops) != 1 {
-			t.Errorf("who wants it is disabled: %v, %d tasks", err, len(w.tasks))
+			t.Errorf("the only subscriber is disabled: %v, %d tasks", err, len(w.tasks))
 		}
 	})
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -115,7 +115,7 @@ func TestSealingWithoutSubscribers(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		if f := w.last(t, "2026-11-17"); !f.Final {
-			t.Errorf("it failed with %+v", f)
+			t.Errorf("the task failed with %+v", f)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-var errAnswer = errors.New("the endpoint answered so")
+var errAnswer = errors.New("the endpoint refused the message")
 
 func oneEndpoint() []Endpoint { return []Endpoint{{Game: game, Name: "a"}} }
 
@@ -32,7 +32,7 @@ func TestADeliveryArrives(t *testing.T) {
 	})
 }
 
-// The answer decides what happens to the delivery.
+// The reply decides whether the delivery is retried, postponed or final.
 func TestTheReplyDecidesTheDelivery(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -57,7 +57,7 @@ func TestTheReplyDecidesTheDelivery(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				f := w.failures("e1")[0]
 				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Err, errAnswer) {
-					t.Errorf("it failed with %+v", f)
+					t.Errorf("the delivery failed with %+v", f)
 				}
 				list, err := w.dispatcher.List(t.Context())
 				if err != nil || list[0].Error != errAnswer.Error() || list[0].ErrorAt == 0 {
@@ -104,7 +104,7 @@ func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
 			t.Errorf("%v drops counted", n)
 		}
 		if n := testutil.ToFloat64(w.registry.metrics.disabled); n != 1 {
-			t.Errorf("disabled is %v", n)
+			t.Errorf("the metric of disabled endpoints is %v, want 1", n)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestADeliveryArrivesAfterEnablingAtAnotherNode(t *testing.T) {
 func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		if _, err := w.dispatcher.List(t.Context()); err != nil { // the states are known
+		if _, err := w.dispatcher.List(t.Context()); err != nil { // reads the states
 			t.Fatal(err)
 		}
 		w.setUnavailable(true)
@@ -135,7 +135,7 @@ func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
 		w.deliver(t, "a", "e1")
 		time.Sleep(2 * time.Second)
 		if f := w.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
-			t.Errorf("it failed with %+v", f)
+			t.Errorf("the delivery failed with %+v", f)
 		}
 		w.setUnavailable(false)
 		time.Sleep(time.Hour)
@@ -151,7 +151,7 @@ func TestChangesOfEndpointStatesAreNoticed(t *testing.T) {
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		ctx, end := context.WithCancel(t.Context())
 		defer end()
-		go func() { _ = w.dispatcher.Run(ctx) }() // ends with the bubble
+		go func() { _ = w.dispatcher.Run(ctx) }() // ends with the test
 		time.Sleep(time.Second)
 		_ = w.DisableEndpoint(t.Context(), game, "a", "it fails")
 		time.Sleep(refreshInterval)
@@ -160,7 +160,7 @@ func TestChangesOfEndpointStatesAreNoticed(t *testing.T) {
 		if f := w.last(t, "e1"); len(w.posts()) > 0 || !f.Final || !strings.Contains(f.Err.Error(), "it fails") {
 			t.Errorf("%d posts, then %+v", len(w.posts()), f)
 		}
-		w.setUnavailable(true) // what is known stands
+		w.setUnavailable(true) // the known states stay valid
 		time.Sleep(refreshInterval)
 		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) > 0 {
 			t.Errorf("enqueued %s", describeTasks(tasks))
@@ -191,7 +191,7 @@ func TestNothingIsSentBeforeTheStatesAreKnown(t *testing.T) {
 	})
 }
 
-// If the database hangs, concurrent readers wait no longer than one reader alone.
+// If the database hangs, concurrent readers together wait no longer than one reader.
 func TestConcurrentStateReadersShareOneTimeout(t *testing.T) {
 	t.Parallel()
 	withFakeTime(t, func(t *testing.T, w *fixture) {
@@ -207,24 +207,24 @@ func TestConcurrentStateReadersShareOneTimeout(t *testing.T) {
 		}
 		asking.Wait()
 		if elapsed := time.Since(startedAt); elapsed != callTimeout {
-			t.Errorf("it took %s", elapsed)
+			t.Errorf("the readers took %s, want callTimeout", elapsed)
 		}
 	})
 }
 
 // A node with an older configuration leaves the deliveries of a new endpoint to
-// others. After configRollout they are dead.
+// other nodes. After configRollout they are dead.
 func TestDeliveriesOfAnUnknownEndpointBecomeDead(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 		w.deliver(t, "b", "e1")
 		time.Sleep(2 * time.Second)
 		if f := w.last(t, "e1"); !f.Postponed || f.Wait != time.Minute {
-			t.Errorf("it failed with %+v", f)
+			t.Errorf("the delivery failed with %+v", f)
 		}
 		time.Sleep(configRollout + 2*time.Minute)
 		if f := w.last(t, "e1"); !f.Final || w.count(taskqueue.StateDead) != 1 || len(w.posts()) > 0 {
-			t.Errorf("it failed with %+v", f)
+			t.Errorf("the delivery failed with %+v", f)
 		}
 	})
 }

@@ -19,10 +19,10 @@ import (
 
 const game = "com.example.quiz"
 
-var errAway = errors.New("the database is away")
+var errAway = errors.New("the database is down")
 
-// fixture is a dispatcher with fakes of all interfaces of its Config. answer decides
-// the reply to each message, and the lists have one entry.
+// fixture is a dispatcher with fakes of all interfaces of its Config. respond decides
+// the reply to each message. Each top list has one entry.
 type fixture struct {
 	*queue
 
@@ -31,12 +31,12 @@ type fixture struct {
 	answer     func(ctx context.Context, e Endpoint, m Message) Reply
 
 	mu       sync.Mutex
-	away     bool // the states cannot be read, the lists neither
+	away     bool // reads of states and top lists fail
 	hangs    bool // reading the states takes an hour
 	disabled map[string]State
 	sent     []sentMessage
-	under    map[string]int // tries under way, by endpoint
-	most     map[string]int
+	under    map[string]int // attempts in progress, by endpoint
+	most     map[string]int // largest number of concurrent attempts, by endpoint
 }
 
 func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
@@ -63,7 +63,7 @@ type sentMessage struct {
 	at time.Time
 }
 
-// run runs a test with a dispatcher and workers, in virtual time, from midnight
+// runWithWorkers runs a test with a dispatcher and workers, in virtual time, from midnight
 // UTC 2000-01-01 on.
 func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
 	t.Helper()
@@ -112,7 +112,7 @@ func (w *fixture) setReplies(r Reply) {
 	w.answer = func(context.Context, Endpoint, Message) Reply { return r }
 }
 
-// posts returns all sent messages, when nothing more happens now.
+// posts returns all sent messages after all goroutines of the test have blocked.
 func (w *fixture) posts() []sentMessage {
 	synctest.Wait()
 	w.mu.Lock()
@@ -178,8 +178,8 @@ func (w *fixture) EnableEndpoint(_ context.Context, game, name string) error {
 	return nil
 }
 
-// enableElsewhere enables an endpoint at another node; this node does not know
-// yet.
+// enableElsewhere enables an endpoint at another node; this node has not
+// read the change yet.
 func (w *fixture) enableElsewhere(t *testing.T, endpoint string) {
 	t.Helper()
 	if _, err := w.dispatcher.Disable(t.Context(), game, endpoint, ""); err != nil {

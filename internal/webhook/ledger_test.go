@@ -47,11 +47,11 @@ func TestTwoNodesDeliverEachEventOnce(t *testing.T) {
 		const matches = 10
 		for i := range matches {
 			nodes[i%2].settle(t, fmt.Sprint("m", i))
-			nodes[i%2].settle(t, fmt.Sprint("m", i/2)) // again
+			nodes[i%2].settle(t, fmt.Sprint("m", i/2)) // the same match again
 		}
 		nodes[0].enqueue(t, nodes[0].registry.TasksForEndedDay(game, "2026-11-17", 1))
 		at.waitFor(t, func() bool { return len(at.received("good")) == matches+1 })
-		at.waitFor(t, func() bool { // enqueued before both knew
+		at.waitFor(t, func() bool { // some events were enqueued before both nodes knew that the endpoint is disabled
 			list, err := nodes[1].dispatcher.List(t.Context())
 			return err == nil && list[0].Disabled != "" && list[0].Dead > 0 && list[0].Waiting == 0
 		})
@@ -79,7 +79,7 @@ type receivingServer struct {
 	key string
 
 	mu    sync.Mutex
-	times map[string]map[string]int // by endpoint and id
+	times map[string]map[string]int // number of deliveries, by path and id
 }
 
 func newReceivingServer(t *testing.T) *receivingServer {
@@ -126,7 +126,7 @@ func (at *receivingServer) waitFor(t *testing.T, isDone func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !isDone(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("it does not come about; delivered %v", at.received("good"))
+			t.Fatalf("the condition is not true after a minute; delivered %v", at.received("good"))
 		}
 	}
 }

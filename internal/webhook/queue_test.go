@@ -12,7 +12,7 @@ import (
 )
 
 // queue is a durable queue in memory that records failed attempts. It notifies
-// when there is something to do.
+// workers of new tasks.
 type queue struct {
 	notifier taskqueue.Notifier
 
@@ -97,7 +97,7 @@ func (q *queue) each(leases []taskqueue.Lease, do func(*taskqueue.Task)) {
 	}
 }
 
-// deliver enqueues messages for an endpoint. Their ids and bodies are these keys.
+// enqueueDeliveries enqueues messages for an endpoint. Their ids and bodies are these keys.
 func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	t.Helper()
 	var tasks []taskqueue.NewTask
@@ -109,7 +109,7 @@ func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
 	}
 }
 
-// task returns the n-th task, when nothing more happens now.
+// task returns the i-th task after all goroutines of the test have blocked.
 func (q *queue) task(i int) taskqueue.Task {
 	synctest.Wait()
 	q.mu.Lock()
@@ -117,7 +117,7 @@ func (q *queue) task(i int) taskqueue.Task {
 	return *q.tasks[i]
 }
 
-// count returns how many tasks are in a state, when nothing more happens now.
+// countTasks returns how many tasks are in a state after all goroutines of the test have blocked.
 func (q *queue) count(state taskqueue.State) (n int) {
 	synctest.Wait()
 	q.mu.Lock()
@@ -138,12 +138,12 @@ func (q *queue) failures(key string) []taskqueue.FailedAttempt {
 	return q.failed[key]
 }
 
-// last returns the last failed attempt of a task.
+// lastFailure returns the last failed attempt of a task.
 func (q *queue) last(t *testing.T, key string) taskqueue.FailedAttempt {
 	t.Helper()
 	all := q.failures(key)
 	if len(all) == 0 {
-		t.Fatalf("no try of %s has failed", key)
+		t.Fatalf("no attempt of %s has failed", key)
 	}
 	return all[len(all)-1]
 }

@@ -12,6 +12,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
+// at is when the events happened, in epoch ms.
 const at = 1_795_000_000_123
 
 func duel() *match.Result {
@@ -100,7 +101,7 @@ func TestEventIDsDifferByTypeGameAndSubject(t *testing.T) {
 		{eventType: "a", game: "b", subject: "c"}, {eventType: "a", game: "bc"}, {eventType: "ab", game: "", subject: "c"}, {eventType: "a", game: "b", subject: "d"},
 	} {
 		if id := e.id(); !form.MatchString(id) || seen[id] {
-			t.Errorf("%+v has the id %s, of %v", e, id, seen)
+			t.Errorf("%+v has the id %s, which is malformed or one of %v", e, id, seen)
 		}
 		seen[e.id()] = true
 	}
@@ -138,7 +139,7 @@ func TestASealedDayIsSentToSubscribers(t *testing.T) {
 		t.Errorf("tasks %s, want %s", describeTasks(tasks), describeTasks(want))
 	}
 	if tasks := fixture.registry.TasksForEndedDay("other", "2026-11-17", at); len(tasks) > 0 {
-		t.Errorf("nobody wants %s", describeTasks(tasks))
+		t.Errorf("tasks of a game without subscribers: %s", describeTasks(tasks))
 	}
 }
 

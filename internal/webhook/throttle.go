@@ -11,9 +11,9 @@ import (
 
 const (
 	slotsPerEndpoint = 8           // concurrent attempts per node and endpoint
-	maxSlotWait      = time.Second // a task waits at most so long for a slot
+	maxSlotWait      = time.Second // a task waits at most this long for a slot
 
-	minDefaultPause = 30 * time.Second // first pause if the endpoint names no duration; each further one is twice as long
+	minDefaultPause = 30 * time.Second // first pause if the endpoint names no duration; each later pause is twice as long
 	maxDefaultPause = 15 * time.Minute
 	minPostpone     = time.Second
 	maxPostpone     = 15 * time.Minute // after the end of a pause; a task that must wait longer is postponed again
@@ -31,7 +31,7 @@ var (
 // postpones the task to a time when the tasks postponed before it are probably done. It
 // is safe for concurrent use.
 type throttle struct {
-	slots chan struct{} // one element for each attempt under way
+	slots chan struct{} // one element for each attempt in progress
 
 	mu              sync.Mutex
 	waiting         int           // tasks that wait for a slot

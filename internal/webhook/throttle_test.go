@@ -9,8 +9,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// An endpoint gets no attempt during a pause that it has asked for. Tasks are
-// postponed in that time, and their attempts do not count.
+// An endpoint gets no attempt during a pause that it has requested. Tasks are
+// postponed during the pause, and the postponed attempts do not count.
 func TestAnEndpointCanAskForAPause(t *testing.T) {
 	t.Parallel()
 	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
@@ -41,7 +41,7 @@ func TestDefaultPausesGrow(t *testing.T) {
 		tries := w.posts()
 		for i, least := range []time.Duration{minDefaultPause, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, maxDefaultPause, maxDefaultPause} {
 			if rest := tries[i+1].at.Sub(tries[i].at); rest < least || rest > least+5*time.Second {
-				t.Errorf("rest %d is %s, want %s", i, rest, least)
+				t.Errorf("pause %d is %s, want %s", i, rest, least)
 			}
 		}
 		w.setReplies(Reply{Status: 200})
@@ -50,7 +50,7 @@ func TestDefaultPausesGrow(t *testing.T) {
 		w.deliver(t, "a", "e2")
 		time.Sleep(2 * time.Second)
 		if f := w.last(t, "e2"); f.Wait < minDefaultPause || f.Wait > minDefaultPause+5*time.Second {
-			t.Errorf("after a message was accepted it failed with %+v", f)
+			t.Errorf("after an accepted message, the next failed with %+v", f)
 		}
 	})
 }
@@ -110,11 +110,11 @@ func TestASlowEndpointDelaysNoOther(t *testing.T) {
 			t.Errorf("%d tasks are done, want those of the quick endpoint", n)
 		}
 		if w.maxConcurrent("slow") != slotsPerEndpoint {
-			t.Errorf("%d tries at once, want %d", w.maxConcurrent("slow"), slotsPerEndpoint)
+			t.Errorf("%d concurrent attempts, want %d", w.maxConcurrent("slow"), slotsPerEndpoint)
 		}
 		time.Sleep(tasks / slotsPerEndpoint * 15 * time.Second)
 		if n := w.count(taskqueue.StateDone); n < 2*tasks*8/10 {
-			t.Errorf("%d of %d tasks are done in the time that they take", n, 2*tasks)
+			t.Errorf("%d of %d tasks are done in the shortest possible time", n, 2*tasks)
 		}
 		time.Sleep(2 * maxPostpone)
 		put, all := 0, numberedMatch("s", tasks)
@@ -122,7 +122,7 @@ func TestASlowEndpointDelaysNoOther(t *testing.T) {
 			put += len(w.failures(key))
 		}
 		if w.count(taskqueue.StateDone) != 2*tasks || put > 4*tasks {
-			t.Errorf("tasks were put off %d times, of %d", put, tasks)
+			t.Errorf("the slow endpoint had %d postponements of %d tasks, or not all tasks are done", put, tasks)
 		}
 	})
 }
@@ -145,11 +145,11 @@ func TestAFastEndpointGetsAllMessages(t *testing.T) {
 		w.deliver(t, "a", numberedMatch("e", 400)...)
 		time.Sleep(3 * time.Second)
 		if n := w.count(taskqueue.StateDone); n != 568 || w.maxConcurrent("a") != slotsPerEndpoint {
-			t.Errorf("%d tasks are done, %d tries at once", n, w.maxConcurrent("a"))
+			t.Errorf("%d tasks are done, %d concurrent attempts", n, w.maxConcurrent("a"))
 		}
 		for _, key := range numberedMatch("e", 400) {
 			if f := w.failures(key); len(f) > 0 {
-				t.Errorf("%s was put off: %+v", key, f)
+				t.Errorf("%s was postponed: %+v", key, f)
 			}
 		}
 	})
@@ -166,7 +166,7 @@ func TestPostponementsHaveAMaximum(t *testing.T) {
 			_ = p.postpone(errBusy)
 		}
 		if limit := time.Until(p.postponedUntil); limit != time.Minute+maxPostpone {
-			t.Errorf("the last is put off by %s", limit)
+			t.Errorf("the last task is postponed by %s", limit)
 		}
 	})
 }

@@ -74,15 +74,15 @@ func TestConnectionsPerAddressAreLimited(t *testing.T) {
 		"six":  {"2a00:1:2:3::1", "2a00:1:2:3::2", "2a00:1:2:3:4::1", "2a00:1:2:4::1"},
 	} {
 		first := n.dialFrom(at[0]).expectWelcome(name + "a")
-		n.connectSilent(at[1], 1) // it counts too
+		n.connectSilent(at[1], 1) // a silent connection counts, too
 		n.dialFrom(at[2]).expectRetryLater()
 		n.dialFrom(at[3]).expectWelcome(name + "d").expectPong()
 		first.expectPong()
 		first.disconnect()
-		n.eventually("the first is gone", func() bool { return n.session(name+"a") == nil })
+		n.eventually("the first session has ended", func() bool { return n.session(name+"a") == nil })
 		n.dialFrom(at[2]).expectWelcome(name + "c").expectPong()
 	}
-	n.eventually("all are counted", func() bool {
+	n.eventually("the server counts four addresses", func() bool {
 		n.Server.mu.Lock()
 		defer n.Server.mu.Unlock()
 		return len(n.perAddress) == 4
@@ -98,12 +98,12 @@ func TestHellosAreLimited(t *testing.T) {
 	hourly := func(name string, limitPerHour int) *limit.Rule {
 		return rules.NewRule(limit.RuleConfig{Name: name, Subject: "hellos", Limit: limitPerHour, Per: time.Hour})
 	}
-	t.Run("of an address", func(t *testing.T) {
+	t.Run("per address", func(t *testing.T) {
 		t.Parallel()
 		n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
 		n.dialFrom("198.51.100.1").expectWelcome("ada")
 		c := n.dialFrom("198.51.100.1")
-		c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"}) // it takes a token as well
+		c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"}) // a forged hello takes a token, too
 		c.expectClose(protocol.CloseUnauthorized)
 		late := n.dialFrom("198.51.100.1")
 		late.sendHello("eve", nil)
@@ -112,14 +112,14 @@ func TestHellosAreLimited(t *testing.T) {
 		}
 		n.dialFrom("198.51.100.2").expectWelcome("eve").expectPong()
 	})
-	t.Run("in all", func(t *testing.T) {
+	t.Run("per node", func(t *testing.T) {
 		t.Parallel()
 		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos", 2) })
 		playerA, playerB := n.duel("d")
 		from := &protocol.Resume{Match: playerA.expectFrame(protocol.TypeMatchFound).Match}
 		playerB.expectFrame(protocol.TypeMatchFound)
 		for range 3 {
-			for player, resume := range map[string]*protocol.Resume{"eve": nil, "liar": from} {
+			for player, resume := range map[string]*protocol.Resume{"eve": nil, "outsider": from} {
 				c := n.dial()
 				c.sendHello(player, resume)
 				c.expectRetryLater()
@@ -138,10 +138,10 @@ func TestHellosAreLimited(t *testing.T) {
 		c.sendHello("d.a", from)
 		c.expectRetryLater()
 	})
-	t.Run("forged ones beside newcomers", func(t *testing.T) {
+	t.Run("forged hellos use the tokens of new ones", func(t *testing.T) {
 		t.Parallel()
 		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos_and_forged_ones", 2) })
-		for range 4 { // they take what is there and leave no debt
+		for range 4 { // they take the available tokens and leave no debt
 			c := n.dial()
 			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: &protocol.Resume{Match: "m_1"}})
 			c.expectClose(protocol.CloseUnauthorized)
@@ -185,7 +185,7 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 		}
 	}
 	if asked := n.arenas.takeCalls(); len(asked) != 0 {
-		t.Errorf("tried all the same: %v", asked)
+		t.Errorf("codes were tried above the limit: %v", asked)
 	}
 	other := n.dialFrom("198.51.100.2").expectWelcome("eve")
 	other.checkError(join(other, protocol.TypeError), protocol.CodeNotFound)
@@ -250,14 +250,14 @@ func TestEachMessageTakesItsTokens(t *testing.T) {
 		se := n.session("costs " + kind)
 		c.sendRequest(kind, map[string]any{"at": "x"})
 		c.readUntilReply()
-		n.eventually("its loop waits", func() bool { return !se.outbox.isBusy() })
+		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 		if cost := 6 - se.limiter.tokens; cost != want {
 			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
 		}
 	}
 	c := startNode(t, perSecond(0.001)).connectPlayer("poor")
 	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	c.expectReply(protocol.TypeBoardOK) // a full bucket is enough
+	c.expectReply(protocol.TypeBoardOK) // a full bucket is enough for any message
 	c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
 	c.checkError(c.readUntilReply(), protocol.CodeRateLimited)
 }
@@ -310,7 +310,7 @@ func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
 		t.Errorf("welcome %+v", w)
 	}
 	back.expectReply(protocol.TypeMatchState)
-	for name, from := range map[string]*protocol.Resume{"eve": nil, "liar": {Match: found, Seq: 1}} {
+	for name, from := range map[string]*protocol.Resume{"eve": nil, "outsider": {Match: found, Seq: 1}} {
 		c := n.dial()
 		c.sendHello(name, from)
 		if ms := c.expectRetryLater(); ms != 4000 {
@@ -329,7 +329,7 @@ type retryImmediately struct{}
 
 func (retryImmediately) ShouldShed(loadshed.Kind) bool { return true }
 func (retryImmediately) Check(loadshed.Kind) error {
-	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "a token will be there")
+	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "retry soon")
 }
 
 // The retry time of a rejected hello is random and at least retryMS. If it were the time of
@@ -347,7 +347,7 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 		}
 	}
 	if len(reported) == 1 {
-		t.Errorf("all retry together: %v", reported)
+		t.Errorf("all get the same retry time: %v", reported)
 	}
 }
 
@@ -359,14 +359,14 @@ func TestTheLastPlacesAreForPlayersInAMatch(t *testing.T) {
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	playerA.disconnect()
-	n.eventually("there is room", func() bool { return len(n.openSessions()) == 1 })
+	n.eventually("the disconnected player's place is free", func() bool { return len(n.openSessions()) == 1 })
 	for i := range reservedDivisor - 2 {
 		n.connectPlayer(fmt.Sprint("p", i))
 	}
 	late := n.dial()
 	late.sendHello("late", nil)
 	late.expectRetryLater()
-	n.eventually("its place is free", func() bool { return len(n.openSessions()) == reservedDivisor-1 })
+	n.eventually("the refused session's place is free", func() bool { return len(n.openSessions()) == reservedDivisor-1 })
 	n.connectPlayer("d.a")
 	n.dial().expectRetryLater() // now the node is full
 }
@@ -386,7 +386,7 @@ func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 		name  string
 		ask   func()
 		level []loadshed.Kind
-		let   string // the reply; "" for overloaded
+		let   string // type of the reply; "" for the error overloaded
 	}{
 		{"a board", watch, []loadshed.Kind{loadshed.Watching}, ""},
 		{"a spectator", join("spectator"), []loadshed.Kind{loadshed.Watching}, ""},
@@ -394,7 +394,7 @@ func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 		{"a player", join(""), []loadshed.Kind{loadshed.Joining}, ""},
 		{"the host", join("host"), []loadshed.Kind{loadshed.Watching, loadshed.Joining}, protocol.TypeArenaJoined},
 		{"a duel", duel, []loadshed.Kind{loadshed.Joining}, ""},
-		{"a board when all is calm", watch, nil, protocol.TypeBoardOK},
+		{"a board without overload", watch, nil, protocol.TypeBoardOK},
 		{"a duel while only watching is refused", duel, []loadshed.Kind{loadshed.Watching}, protocol.TypeDuelQueued},
 	} {
 		p.set(test.level...)
@@ -419,12 +419,12 @@ func TestSlowMessageIsClosed(t *testing.T) {
 	n.messageTimeout = 100 * time.Millisecond
 	whole := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
-		"half a head":         {0x81},
-		"half a body":         whole[:20],
-		"one of two parts":    maskedFrame(0x01, `{"id":1,`),
-		"half a head behind":  append(slices.Clone(whole), 0x81),
-		"a head alone behind": append(slices.Clone(whole), maskedFrame(0x81, "{}")[:6]...),
-		"half a pong behind":  append(slices.Clone(whole), maskedFrame(0x8a, "p")[:6]...),
+		"half a frame header":           {0x81},
+		"half a payload":                whole[:20],
+		"one of two fragments":          maskedFrame(0x01, `{"id":1,`),
+		"half a header after a message": append(slices.Clone(whole), 0x81),
+		"a header after a message":      append(slices.Clone(whole), maskedFrame(0x81, "{}")[:6]...),
+		"half a pong after a message":   append(slices.Clone(whole), maskedFrame(0x8a, "p")[:6]...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -437,7 +437,7 @@ func TestSlowMessageIsClosed(t *testing.T) {
 			}
 		})
 	}
-	t.Run("pongs between the parts", func(t *testing.T) {
+	t.Run("pongs between fragments", func(t *testing.T) {
 		t.Parallel()
 		c := n.connectPlayer("parts")
 		done := make(chan struct{})
@@ -445,7 +445,7 @@ func TestSlowMessageIsClosed(t *testing.T) {
 		go func() {
 			defer close(done)
 			_, err := c.conn.NetConn().Write(maskedFrame(0x01, `{"id":1,`))
-			for ; err == nil; time.Sleep(10 * time.Millisecond) { // as a slow attacker does
+			for ; err == nil; time.Sleep(10 * time.Millisecond) { // as a slow attacker sends them
 				_, err = c.conn.NetConn().Write(maskedFrame(0x8a, ""))
 			}
 		}()
@@ -463,7 +463,7 @@ func TestAnInvalidFrameClosesTheSession(t *testing.T) {
 	n := startNode(t)
 	faults := map[string][]byte{
 		"unmasked": {0x81, 0x02, '{', '}'}, "compressed": {0xc1, 0x80, 0, 0, 0, 0}, "unknown kind": {0x83, 0x80, 0, 0, 0, 0},
-		"a part of nothing": {0x80, 0x80, 0, 0, 0, 0}, "a ping in parts": {0x09, 0x80, 0, 0, 0, 0},
+		"continuation of no message": {0x80, 0x80, 0, 0, 0, 0}, "fragmented ping": {0x09, 0x80, 0, 0, 0, 0},
 	}
 	for name, sent := range faults {
 		c := n.connectPlayer(strings.ReplaceAll(name, " ", "_"))
@@ -475,13 +475,14 @@ func TestAnInvalidFrameClosesTheSession(t *testing.T) {
 		}
 		c.disconnect()
 	}
-	n.eventually("they are counted", func() bool { return n.closedCount("1002") == float64(len(faults)) })
+	n.eventually("the closes are counted", func() bool { return n.closedCount("1002") == float64(len(faults)) })
 	if n.closedCount("gone") != 0 {
 		t.Errorf("closed: %v", n.labels("closes_total"))
 	}
 }
 
-// A client that only answers pings has no message under way.
+// A client that only answers pings has started no message, so no message deadline
+// applies.
 func TestControlFramesStartNoMessageDeadline(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })

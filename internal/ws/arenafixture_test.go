@@ -10,7 +10,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// arenaFixture is an arena in survival mode that a test makes with the engine and the
+// testArena is an arena in survival mode that a test creates with the engine and the
 // stores, without the arena service.
 type arenaFixture struct {
 	*node

@@ -13,7 +13,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Every request of an arena is passed on as sent, and answered as the protocol says.
+// Every arena request is forwarded as sent, and gets the reply of the protocol.
 func TestArenaRequestsArePassedOn(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -33,7 +33,7 @@ func TestArenaRequestsArePassedOn(t *testing.T) {
 			t.Errorf("%s: %s", test.kind, f.raw)
 		}
 		if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{test.asked}) {
-			t.Errorf("%s: asked %q, want %q", test.kind, asked, test.asked)
+			t.Errorf("%s: calls %q, want %q", test.kind, asked, test.asked)
 		}
 		n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
 		c.sendRequest(test.kind, json.RawMessage(test.data))
@@ -64,7 +64,7 @@ func TestTheArenaJoinReplyComesBeforeItsPushes(t *testing.T) {
 	c.expectFrame(protocol.TypeArenaLobby)
 	want := "join {Game:demo Player:ada Role:player ArenaJoin:{Code:123456 Team:x As:player}}"
 	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
-		t.Errorf("asked %q", asked)
+		t.Errorf("calls %q", asked)
 	}
 	for _, code := range []protocol.Code{
 		protocol.CodeArenaFull, protocol.CodeArenaStarted, protocol.CodeArenaLocked, protocol.CodeKicked, protocol.CodeAlreadyQueued,
@@ -90,7 +90,7 @@ func TestTheTokenAloneIdentifiesAHost(t *testing.T) {
 	c.expectReply(protocol.TypeArenaJoined)
 	want := fmt.Sprintf("join {Game:demo Player:quizmaster Role:%s ArenaJoin:{Code:123456 Team: As:host}}", identity.RoleHost)
 	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
-		t.Errorf("asked %q", asked)
+		t.Errorf("calls %q", asked)
 	}
 }
 
@@ -158,11 +158,12 @@ func TestSeatOutlivesTheConnection(t *testing.T) {
 		t.Errorf("activity %+v", activity)
 	}
 	if asked := n.arenas.takeCalls(); len(asked) > 0 {
-		t.Errorf("asked %q", asked)
+		t.Errorf("calls %q", asked)
 	}
 }
 
-// Leaving an arena's match is leaving the arena. A spectator has no seat to leave.
+// A player who leaves an arena's match leaves the arena, too. A spectator has no seat to
+// leave.
 func TestLeavingAnArenasMatchLeavesTheArena(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -173,11 +174,11 @@ func TestLeavingAnArenasMatchLeavesTheArena(t *testing.T) {
 	c.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: fixture.match})
 	c.expectReply(protocol.TypeMatchLeft)
 	if asked, want := n.arenas.takeCalls(), []string{"leave demo ada " + fixture.id}; !slices.Equal(asked, want) {
-		t.Errorf("asked %q, want %q", asked, want)
+		t.Errorf("calls %q, want %q", asked, want)
 	}
 	watcher.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: fixture.match})
 	watcher.expectError(protocol.CodeNotInMatch)
 	if asked := n.arenas.takeCalls(); len(asked) > 0 {
-		t.Errorf("asked %q", asked)
+		t.Errorf("calls %q", asked)
 	}
 }

@@ -19,7 +19,7 @@ func TestANewerConnectionTakesOverTheTicket(t *testing.T) {
 	former.join("c")
 	newer := newPlayer(n.connectPlayer("ada"), "ada")
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 1 })
+	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
 	other := newPlayer(n.connectPlayer("bob"), "bob")
@@ -41,7 +41,7 @@ func TestANewerConnectionContinuesTheMatch(t *testing.T) {
 		t.Fatalf("playing %+v", w.Playing)
 	}
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 2 })
+	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 2 })
 	newer := newPlayer(c, former.name)
 	newer.match, newer.log = found.Match, [][]byte{found.raw, nil}
 	newer.answer(0)
@@ -50,8 +50,8 @@ func TestANewerConnectionContinuesTheMatch(t *testing.T) {
 	n.checkSameFrames(newer, other, duel.Questions)
 }
 
-// A player who reconnects while the former connection is ending keeps the ticket that
-// was found or entered.
+// A player who reconnects while the former connection is ending keeps the existing or
+// the new ticket.
 func TestATicketStaysWhileTheFormerConnectionEnds(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -61,18 +61,18 @@ func TestATicketStaysWhileTheFormerConnectionEnds(t *testing.T) {
 		if i%2 == 0 {
 			former.join(category(i))
 		}
-		go former.disconnect() // the node may notice it at any time from now on
+		go former.disconnect() // the node may detect it at any time from now on
 		newer := n.connectPlayer(name)
 		newer.sendRequest(protocol.TypeDuelJoin, map[string]any{"category": category(i), "bot_after_ms": 0})
 		if f := newer.nextFrame(); f.Type == protocol.TypeError {
 			newer.checkError(f, protocol.CodeAlreadyQueued)
 		}
-		n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 1 })
+		n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
 		if n.activity(name) == (lobby.Activity{}) {
 			t.Fatal("the ticket is gone")
 		}
 		newer.disconnect()
-		n.eventually("the newer has ended", func() bool { return len(n.openSessions()) == 0 })
+		n.eventually("the newer session has ended", func() bool { return len(n.openSessions()) == 0 })
 	}
 }
 
@@ -90,10 +90,10 @@ func TestNewerSessionWaitsForUnbind(t *testing.T) {
 	former.expectClose(4409)
 	n.connectPlayer("bob").expectPong()
 	if sessions := n.session("ada"); sessions == se {
-		t.Error("the newer one has not entered")
+		t.Error("the newer session is not registered")
 	}
 	if !n.session("ada").outbox.isBusy() {
-		t.Error("the newer one was welcomed before")
+		t.Error("the newer session was welcomed before the former one was unbound")
 	}
 	se.unbindMu.Unlock()
 	newer.expectReply(protocol.TypeWelcome)
@@ -107,7 +107,7 @@ func TestEndedSessionIsCollected(t *testing.T) {
 	playerA.expectFrame(protocol.TypeMatchFound)
 	session := weak.Make(n.session(playerA.name))
 	playerA.disconnect()
-	n.eventually("it is collected", func() bool {
+	n.eventually("the session is collected", func() bool {
 		runtime.GC()
 		return session.Value() == nil
 	})

@@ -41,7 +41,7 @@ func (b *fakeBoards) Watch(_ context.Context, game string, q leaderboard.Query, 
 	b.watching[n] = push
 	push(boardFrame(fmt.Sprintf("%s %s %s %s %d", game, q.Window, q.Order, q.Kind, q.Limit)))
 	return func() {
-		push(boardFrame("just before it was left"))
+		push(boardFrame("just before the watch ended"))
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		delete(b.watching, n)

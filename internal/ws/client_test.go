@@ -22,7 +22,7 @@ import (
 type client struct {
 	*testing.T
 	conn *websocket.Conn
-	id   int64 // of the last request
+	id   int64 // id of the last request
 }
 
 // frame is one frame of the server.
@@ -96,8 +96,8 @@ func (c *client) sendRequest(kind string, data any) {
 	c.send(string(raw))
 }
 
-// send sends a text frame as it is. If the connection is closed by then, the next read
-// returns the error.
+// send sends a text frame as it is. It ignores a closed connection, because the next
+// read returns that error.
 func (c *client) send(text string) { _ = c.conn.WriteMessage(websocket.TextMessage, []byte(text)) }
 
 // nextFrame reads a frame.

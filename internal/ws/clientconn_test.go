@@ -81,14 +81,14 @@ func TestAnIdleConnectionHasNoBuffer(t *testing.T) {
 			t.Fatalf("%q, %v", payload, err)
 		}
 		if _, payload, err := conn.nextMessage(); payload != nil || err != nil {
-			t.Fatalf("%q besides, %v", payload, err)
+			t.Fatalf("another message %q, %v", payload, err)
 		}
 		conn.prepareWait()
 	}
 	checkHeld := func(when string, buffer bool, deadlines int32) {
 		t.Helper()
 		if (conn.reader.buffer != nil) != buffer || serverConn.deadlines.Load() != deadlines {
-			t.Errorf("%s: a buffer %v, %d deadlines set", when, conn.reader.buffer != nil, serverConn.deadlines.Load())
+			t.Errorf("%s: buffer %v, %d deadlines set", when, conn.reader.buffer != nil, serverConn.deadlines.Load())
 		}
 	}
 	isWaiting := func() (none bool) {
@@ -105,9 +105,9 @@ func TestAnIdleConnectionHasNoBuffer(t *testing.T) {
 	}
 	checkHeld("while it waits", false, 0)
 	receive(maskedPing[:9], "")
-	checkHeld("mid message", true, 1)
+	checkHeld("within a message", true, 1)
 	receive(maskedPing[9:], `{"type":1}`)
-	checkHeld("at its end", false, 2)
+	checkHeld("at the message's end", false, 2)
 }
 
 // A write that the client does not accept immediately has a deadline while it lasts.
@@ -144,7 +144,7 @@ func TestAnUnparkedSessionHasOneGoroutine(t *testing.T) {
 	for i := range sessions {
 		n.connectPlayer(fmt.Sprint("player", i)).expectPong()
 	}
-	n.eventually("one each", func() bool {
+	n.eventually("one goroutine per session", func() bool {
 		var all bytes.Buffer
 		if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestATooLargeFrameIsDroppedInChunks(t *testing.T) {
 		t.Errorf("%d reads, %d bytes left", reads, left.Len())
 	}
 	if conn.reader.buffer != nil {
-		t.Error("it keeps a buffer")
+		t.Error("the connection keeps a buffer")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// startDrain drains the node in a goroutine until over is called.
+// startDrain drains the node in a goroutine. endDrain ends the drain's context.
 func (n *node) startDrain() (endDrain context.CancelFunc, done <-chan struct{}) {
 	ctx, endDrain := context.WithCancel(context.Background())
 	drained := make(chan struct{})
@@ -40,7 +40,7 @@ func TestADrainClosesIdleSessionsImmediately(t *testing.T) {
 	waits := newPlayer(n.connectPlayer("waits"), "waits")
 	waits.join("c")
 	clients = append(clients, silent, waits.client)
-	n.eventually("all are in", func() bool { return len(n.openSessions()) == len(clients) })
+	n.eventually("all sessions are open", func() bool { return len(n.openSessions()) == len(clients) })
 	_, drained := n.startDrain()
 	for _, c := range clients {
 		c.expectFrame(protocol.TypeDraining)
@@ -76,7 +76,7 @@ func TestADrainWaitsForMatches(t *testing.T) {
 	}
 	runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
 	n.checkSameFrames(playerA, playerB, duel.Questions)
-	<-time.After(3 * drainPollInterval) // a ledger takes some time
+	<-time.After(3 * drainPollInterval) // the settlement takes some time
 	sub, _ := n.Presence.Find("demo", playerA.name)
 	sub.Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{Match: playerA.match}))
 	if before, _ := playerA.expectClose(1012); len(before) == 0 || before[len(before)-1].Type != protocol.TypeSettled {
@@ -148,7 +148,7 @@ func TestADrainKeepsRunningArenas(t *testing.T) {
 	lobby, running := n.openArena("quizmaster"), n.openArena("quizmaster")
 	lobby.addSeat("ada")
 	running.addSeat("bob")
-	running.addSeat("cat") // at no node
+	running.addSeat("cat") // has no session
 	running.addWatcher("eve", match.SpectatorRole)
 	running.addWatcher("quizmaster", match.HostRole)
 	running.startMatch()

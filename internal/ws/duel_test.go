@@ -12,8 +12,8 @@ func shortDuels(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 2, 
 
 // In 200 duels both players answer immediately. Each reply comes before the push that it
 // causes, numbers have no gap, and both see the same bytes. Only a few duels run at
-// once: the embedded Redis runs one script at a time. On an overloaded machine a script
-// takes some 50 ms, and more callers would exceed their 2 s.
+// the same time: the embedded Redis runs one script at a time. On an overloaded machine a
+// script takes some 50 ms, and more callers would exceed their timeout of 2 s.
 func TestManyDuelsRunWithoutGaps(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, shortDuels)
@@ -28,14 +28,14 @@ func TestManyDuelsRunWithoutGaps(t *testing.T) {
 				n.checkSameFrames(playerA, playerB, 2)
 				for _, p := range []*player{playerA, playerB} {
 					if len(p.answeredQuestions) != 2 {
-						t.Errorf("%s: %d answers were answered for", p.name, len(p.answeredQuestions))
+						t.Errorf("%s: %d answers got a reply", p.name, len(p.answeredQuestions))
 					}
 					p.disconnect()
 				}
 			}
 		})
 	}
-	go func() { // ends when all duels are taken
+	go func() { // ends when all duels have started
 		defer close(next)
 		for i := range duels {
 			next <- i
@@ -65,7 +65,7 @@ func TestAnswersAreAcceptedOnce(t *testing.T) {
 	playerA.expectFrame(protocol.TypeAnswerSeen)
 	answer(0, 1)
 	if again := playerA.expectReply(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
-		t.Errorf("%s, at first %s", again.raw, first.raw)
+		t.Errorf("%s, first reply %s", again.raw, first.raw)
 	}
 	answer(0, 0)
 	if e := playerA.expectError(protocol.CodeDuplicateAnswer); e.Accepted == nil || string(e.Accepted.Given) != `{"choice":1}` {
@@ -77,7 +77,7 @@ func TestAnswersAreAcceptedOnce(t *testing.T) {
 	playerA.readUntil(protocol.TypeQuestionClosed)
 	answer(0, 1)
 	if again := playerA.readUntil(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
-		t.Errorf("after the close %s, at first %s", again.raw, first.raw)
+		t.Errorf("after the close %s, first reply %s", again.raw, first.raw)
 	}
 	playerA.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	if e := playerA.checkError(playerA.readUntilReply(), protocol.CodeAlreadyPlaying); e.Match != found {

@@ -21,7 +21,7 @@ type fakeDuelLimit struct {
 
 func (h *fakeDuelLimit) AwaitHello(ctx context.Context) error {
 	if h.waiting != nil {
-		h.waiting <- nil // it waits now
+		h.waiting <- nil // signals that AwaitHello blocks
 		<-ctx.Done()
 		h.waiting <- ctx.Err()
 		return ctx.Err()
@@ -152,7 +152,7 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 	former.join("c")
 	newer := n.connectPlayer("ada")
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 1 })
+	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
 	n.eventually("the ticket is counted", h.isUsed(1))
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
@@ -169,13 +169,13 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"})
 	n.eventually("a duel counts", h.isUsed(1))
 	push(protocol.TypeMatchOver, protocol.MatchOver{})
-	n.eventually("until it is over", h.isUsed(0))
+	n.eventually("a duel that is over does not count", h.isUsed(0))
 	h.onAcquire(func() {
 		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
 	})
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectReply(protocol.TypeDuelQueued)
-	n.eventually("a duel that begins in the meantime counts once", h.isUsed(1))
+	n.eventually("a duel that starts in the meantime counts once", h.isUsed(1))
 }
 
 // A drain does not wait for hellos that wait for admission.
@@ -190,7 +190,7 @@ func TestDrainEndsWaitingHellos(t *testing.T) {
 	}
 	_, drained := n.startDrain()
 	if err := <-h.waiting; !errors.Is(err, context.Canceled) {
-		t.Errorf("it waited until %v", err)
+		t.Errorf("AwaitHello returned %v", err)
 	}
 	c.expectFrame(protocol.TypeDraining)
 	if before, _ := c.expectClose(protocol.CloseDraining); len(before) > 0 {

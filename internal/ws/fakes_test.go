@@ -23,7 +23,7 @@ type fakeIdentity struct {
 	ensured chan struct{} // if set, Ensure waits until it is closed
 
 	mu      sync.Mutex
-	revoked map[string]error // the error of Stands, by subject
+	revoked map[string]error // the error of CheckActive, by subject
 }
 
 func (p *fakeIdentity) revoke(subject string, err error) {
@@ -44,7 +44,7 @@ func (p *fakeIdentity) CheckActive(c identity.Claims, id string) error {
 	return p.revoked[id]
 }
 
-var errUnreachable = errors.New("people are out of reach")
+var errUnreachable = errors.New("identities are unreachable")
 
 func token(role identity.Role, subject string, expires int64) string {
 	return fmt.Sprintf("%s/%s/%d", role, subject, expires)
@@ -82,7 +82,7 @@ func (p *fakeIdentity) Ensure(_ context.Context, c identity.Claims) (identity.Pl
 	return identity.Player{Game: c.Game, ID: c.Subject, Nickname: "Nick " + c.Subject}, nil
 }
 
-// CheckHost refuses the host "erased", whom Stands does not know.
+// CheckHost refuses the host "erased", whom CheckActive does not refuse.
 func (p *fakeIdentity) CheckHost(_ context.Context, c identity.Claims) error {
 	if c.Subject == "erased" {
 		return identity.ErrErased
@@ -95,8 +95,8 @@ func (p *fakeIdentity) Seat(_ context.Context, _, player string) (match.Seat, er
 	return match.Seat{Player: player, Nickname: "Nick " + player}, nil
 }
 
-// fakeBank has any number of questions for every wish; the first choice is right. It
-// has none for the category "none".
+// fakeBank has any number of questions for every filter, except for the category
+// "none", for which it has none. The first choice is right.
 type fakeBank struct{}
 
 func (fakeBank) Count(_ string, w lobby.Filter) int {
@@ -117,7 +117,7 @@ func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{})
 	return questions, nil
 }
 
-// emptyMemory is a Memory that stores nothing.
+// emptySeenStore is a lobby.SeenStore that stores nothing.
 type emptyMemory struct{}
 
 func (emptyMemory) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {

@@ -26,6 +26,7 @@ type received struct {
 }
 
 // readAll passes a stream to a frameReader in pieces, up to its end or first error.
+// The function returns the size of the next piece.
 func readAll(stream []byte, piece func() int) (all []received) {
 	var in frameReader
 	for len(stream) > 0 {
@@ -48,7 +49,7 @@ func readAll(stream []byte, piece func() int) (all []received) {
 		in.releaseIfEmpty()
 	}
 	if !in.isMidMessage() != (in.buffer == nil && in.messageKind == 0) {
-		all = append(all, received{err: errors.New("mid message without one")})
+		all = append(all, received{err: errors.New("isMidMessage disagrees with the buffer")})
 	}
 	return all
 }

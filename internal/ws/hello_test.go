@@ -47,17 +47,17 @@ func TestTheFirstFrameMustBeAHello(t *testing.T) {
 		frame string
 		code  int
 	}{
-		"no JSON":              {websocket.TextMessage, `hello`, 4400},
+		"not JSON":             {websocket.TextMessage, `hello`, 4400},
 		"no object":            {websocket.TextMessage, `["hello"]`, 4400},
 		"no type":              {websocket.TextMessage, `{"id":1,"data":{}}`, 4400},
-		"type is no text":      {websocket.TextMessage, `{"id":1,"type":7}`, 4400},
+		"type is not text":     {websocket.TextMessage, `{"id":1,"type":7}`, 4400},
 		"broken UTF-8":         {websocket.TextMessage, "{\"id\":1,\"type\":\"hello\",\"x\xff\":1}", 4400},
 		"binary":               {websocket.BinaryMessage, hello(playerToken("eve")), 4400},
-		"no hello":             {websocket.TextMessage, `{"id":1,"type":"ping","data":{"at":1}}`, 4400},
+		"other type":           {websocket.TextMessage, `{"id":1,"type":"ping","data":{"at":1}}`, 4400},
 		"hello without an id":  {websocket.TextMessage, `{"type":"hello","data":{"token":"x"}}`, 4400},
 		"unknown field":        {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","game":"demo"}}`, 4400},
 		"unknown envelope":     {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x"},"v":1}`, 4400},
-		"resume is no object":  {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":"m_1"}}`, 4400},
+		"resume not an object": {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":"m_1"}}`, 4400},
 		"unknown resume":       {websocket.TextMessage, `{"id":1,"type":"hello","data":{"token":"x","resume":{"match":"m","seq":1,"at":2}}}`, 4400},
 		"bad token":            {websocket.TextMessage, hello("forged"), 4401},
 		"no token":             {websocket.TextMessage, `{"id":1,"type":"hello"}`, 4400},
@@ -124,7 +124,7 @@ func TestASlowHelloIsNotClosedAsSilent(t *testing.T) {
 	n.identity.ensured = make(chan struct{})
 	c := n.dial()
 	c.sendHello("ada", nil)
-	for range 2 { // others that connected later run into the limit
+	for range 2 { // later connections without a hello are closed
 		n.dial().expectClose(4408)
 	}
 	close(n.identity.ensured)
@@ -180,7 +180,7 @@ func TestASilentClientIsClosed(t *testing.T) {
 		c.conn.SetPingHandler(func(string) error { pings++; return nil })
 		c.expectClose(4408)
 		if pings < 1 || pings > 2 {
-			t.Errorf("closed after %d pings, want 2, then silence once more", pings)
+			t.Errorf("closed after %d pings, want 1 or 2", pings)
 		}
 	})
 }
@@ -196,7 +196,7 @@ func TestTheCloseFrameArrivesDespiteUnreadBytes(t *testing.T) {
 			c.send(`{"id":1,"type":"ping","data":{"at":"` + string(bytes.Repeat([]byte("x"), 3000)) + `"}}`)
 		}
 		if before, _ := c.expectClose(4400); len(before) > 0 {
-			t.Fatalf("%s after the fault", before[0].raw)
+			t.Fatalf("%s before the close frame", before[0].raw)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (n *node) ageRequests(by time.Duration, players ...string) {
 }
 
 // When places are low, idle sessions are evicted, longest idle first. Sessions that
-// wait for something go only after a longer time, and those in a match never.
+// wait for something are evicted only after a longer time, and those in a match never.
 func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
@@ -80,12 +80,12 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	for _, c := range []*client{idler, idle} {
 		c.expectRetryLater()
 	}
-	n.eventually("their places are free", func() bool { return len(n.openSessions()) == 8 })
+	n.eventually("the places of the evicted sessions are free", func() bool { return len(n.openSessions()) == 8 })
 	n.connectPlayer("p")
 	n.connectPlayer("q")
 	n.evictIdle()
 	if closed := n.closedCount("1013"); closed != 2 {
-		t.Fatalf("%v closed, of which none is idle enough", closed)
+		t.Fatalf("%v closed, although no other session is idle enough", closed)
 	}
 	n.ageRequests(idleAfterIfWaiting+2*time.Minute, "seated") // first, since the timer also evicts
 	n.ageRequests(idleAfterIfWaiting+time.Minute, "watches")
@@ -103,7 +103,7 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	}
 }
 
-// In dry run nobody is evicted.
+// In dry run no session is evicted, and the refusals are counted.
 func TestIdleEvictionInDryRun(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
@@ -136,9 +136,9 @@ func TestThePlacesOfOneAddressShrinkOnAFullNode(t *testing.T) {
 	late := n.dial() // the fifth without an address, while 6 of 20 places are free
 	late.sendHello("late", nil)
 	late.expectRetryLater()
-	n.dialFrom("198.51.100.99").expectWelcome("else").expectPong()
+	n.dialFrom("198.51.100.99").expectWelcome("other").expectPong()
 	playerA.disconnect()
-	n.eventually("they are gone", func() bool { return len(n.openSessions()) == 14 })
+	n.eventually("the disconnected sessions have ended", func() bool { return len(n.openSessions()) == 14 })
 	n.connectPlayer("z")
 	n.resume("d.a", &protocol.Resume{Match: found})
 	later := n.dial()
@@ -146,7 +146,7 @@ func TestThePlacesOfOneAddressShrinkOnAFullNode(t *testing.T) {
 	later.expectRetryLater()
 }
 
-// addressShare by the number of places in use.
+// maxNotPlayingPerAddress falls with the number of places in use.
 func TestMaxNotPlayingPerAddressFallsWithFreePlaces(t *testing.T) {
 	t.Parallel()
 	s := New(Config{MaxConnections: 1000, Limits: Limits{PerAddress: 200}})
@@ -158,7 +158,7 @@ func TestMaxNotPlayingPerAddressFallsWithFreePlaces(t *testing.T) {
 	few := New(Config{MaxConnections: 1, Limits: Limits{PerAddress: 3}})
 	for open, want := range map[int64]int64{0: 3, 1: 1, 2: 1} {
 		if got := few.maxNotPlayingPerAddress(open); got != want {
-			t.Errorf("%d open of one: %d, want %d", open, got, want)
+			t.Errorf("%d open of one place: %d, want %d", open, got, want)
 		}
 	}
 }
@@ -176,11 +176,11 @@ func TestSingleAddressIsReported(t *testing.T) {
 	n.dialFrom("10.0.0.7").expectWelcome("bob")
 	n.dialFrom("10.0.0.7").expectRetryLater()
 	if from := <-named; from != netip.MustParseAddr("10.0.0.7") {
-		t.Errorf("%v is named", from)
+		t.Errorf("%v is reported", from)
 	}
 	n.dialFrom("10.0.0.8").expectWelcome("eve")
 	n.dialFrom("10.0.0.7").expectRetryLater()
 	if len(named) > 0 {
-		t.Error("named though others are there")
+		t.Error("reported although other addresses have connections")
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // delayedTickets is a lobby.Store that first fails, so that the node searches for its
-// ticket's opponent again. Later it delays one reply to Where until the test lets it
-// proceed.
+// ticket's opponent again. Later it delays one reply to ReadActivity until the test
+// closes proceed.
 type delayedTickets struct {
 	lobby.Store
 	broken     atomic.Bool
@@ -22,7 +22,7 @@ type delayedTickets struct {
 	proceed    chan struct{}
 }
 
-var errTicketsBroken = errors.New("the tickets are out of reach")
+var errTicketsBroken = errors.New("the tickets are unreachable")
 
 func (f *delayedTickets) ListNearest(ctx context.Context, t lobby.Ticket, s lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
 	if f.broken.Load() {
@@ -40,8 +40,8 @@ func (f *delayedTickets) ReadActivity(ctx context.Context, game, player string) 
 	return activity, err
 }
 
-// matchNotifier is the game of a lobby. It reports when a player was attached to a
-// match.
+// matchNotifier is the engine of a lobby. It reports the match to which a player was
+// attached.
 type matchNotifier struct {
 	*match.Engine
 	found chan string

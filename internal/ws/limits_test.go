@@ -23,7 +23,7 @@ func TestTooManyMessagesCloseTheSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, perSecond(0.001))
 	c := n.connectPlayer("ada")
-	c.expectPong() // the bucket holds one
+	c.expectPong() // the bucket has one token
 	for range 4 {
 		c.send(`{"id":5,"type":"nonsense"}`)
 	}
@@ -78,10 +78,10 @@ func TestTheMessageLimiterIsATokenBucket(t *testing.T) {
 		}
 	}
 	if limited == 0 {
-		t.Error("never limited")
+		t.Error("no message was refused")
 	}
 	se := n.session("ada")
-	n.eventually("its loop waits", func() bool { return !se.outbox.isBusy() })
+	n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 	bucket := se.limiter
 	n.eventually("the bucket refills", func() bool { return bucket.tryTake(sinceStart(), 8, 1) })
 	c.expectPong()
@@ -104,7 +104,7 @@ func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
 		t.Helper()
 		c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
 		c.expectError(protocol.CodeRateLimited)
-		n.eventually("its loop waits", func() bool { return !se.outbox.isBusy() })
+		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 	}
 	limited()
 	age(6 * time.Second)
@@ -128,7 +128,7 @@ func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 	first := n.connectPlayer("ada")
 	for range 20 {
 		c := n.dial()
-		c.sendHello("eve", nil) // it must not hide the close frame
+		c.sendHello("eve", nil) // the unread hello must not prevent the close frame
 		before, reason := c.expectClose(1013)
 		var reported struct {
 			RetryAfterMS int64 `json:"retry_after_ms"`
@@ -139,7 +139,7 @@ func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 	}
 	first.expectPong()
 	first.disconnect()
-	n.eventually("there is room again", func() bool { return len(n.openSessions()) == 0 })
+	n.eventually("the place is free again", func() bool { return len(n.openSessions()) == 0 })
 	n.connectPlayer("eve").expectPong()
 }
 
@@ -160,11 +160,11 @@ func TestRejectedConnections(t *testing.T) {
 	<-returned // while both wait to be closed
 	<-returned
 	if rejecting := n.rejecting.running.Load(); rejecting != 2 {
-		t.Errorf("%d are being turned rejecting", rejecting)
+		t.Errorf("%d connections are being rejected", rejecting)
 	}
 	third := n.dial()
 	if _, err := third.read(); err == nil || websocket.IsCloseError(err, 1013) {
-		t.Errorf("the third got: %v", err)
+		t.Errorf("the third connection got: %v", err)
 	}
 	<-returned
 	if n.closedCount("cut") != 1 || n.closedCount("1013") != 2 {
@@ -199,7 +199,7 @@ func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 	host := n.url[len("ws"):]
 	for origin, want := range map[string]int{"https" + host: http.StatusSwitchingProtocols, "http" + host: http.StatusForbidden} {
 		if got := n.upgrade(origin); got != want {
-			t.Errorf("over TLS to a proxy, origin %q: %d, want %d", origin, got, want)
+			t.Errorf("behind a TLS proxy, origin %q: %d, want %d", origin, got, want)
 		}
 	}
 	if got := n.labels("refusals_total"); len(got) != 1 || got[0] != "upgrade" {

@@ -32,7 +32,7 @@ func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
 	}
 	a.readUntil(protocol.TypeMatchFound)
 	a.disconnect()
-	n.eventually("she is gone", func() bool { return n.sessionOf("demo", "ada") == nil })
+	n.eventually("ada's session has ended", func() bool { return n.sessionOf("demo", "ada") == nil })
 	found := b.readUntil(protocol.TypeMatchFound).Match
 	b.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found})
 	b.readUntil(protocol.TypeMatchOver)

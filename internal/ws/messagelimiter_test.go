@@ -42,12 +42,12 @@ func TestMessageLimiterIsCharged(t *testing.T) {
 		}
 	}
 	if !p.tryTake(0, 20, 3) || p.tryTake(0, 20, 3) || !p.tryTake(50*time.Millisecond, 20, 3) {
-		t.Error("it does not go on as a bucket")
+		t.Error("the bucket does not refill after charges")
 	}
 }
 
-// A player gets one long replay per longReplayInterval, over all connections, and short ones
-// at any time.
+// A player gets one long replay per longReplayInterval on all connections together, and
+// short replays at any time.
 func TestLongReplaysAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestLongReplaysAreLimited(t *testing.T) {
 }
 
 // All players of an address share its limit of long replays. A player who is refused
-// for that does not have to wait for the player's own limit too.
+// because of the address does not also use the player's own limit.
 func TestLongReplaysAreLimitedByAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

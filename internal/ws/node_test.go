@@ -182,7 +182,7 @@ func (n *node) eventually(description string, holds func() bool) {
 	n.Helper()
 	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
-			n.Fatalf("never: %s", description)
+			n.Fatalf("this never happened: %s", description)
 		}
 	}
 }

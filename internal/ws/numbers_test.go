@@ -41,7 +41,7 @@ func TestANewerConnectionAtAnotherNodeTakesOverTheTicket(t *testing.T) {
 	former.join("c")
 	newer := other.connectPlayer("ada")
 	former.expectClose(4409)
-	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 0 })
+	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 0 })
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
 }
@@ -57,7 +57,7 @@ func TestTheFormerDoesNotWithdrawTheTicketOfTheNewer(t *testing.T) {
 	newer := newPlayer(other.connectPlayer("ada"), "ada")
 	newer.join("c")
 	former.disconnect()
-	n.eventually("the former has ended", func() bool { return len(n.openSessions()) == 0 })
+	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 0 })
 	if n.activity("ada") == (lobby.Activity{}) {
 		t.Error("the ticket is gone")
 	}
@@ -73,7 +73,7 @@ func TestHeartbeatFindsANewerSession(t *testing.T) {
 	other.connectPlayer("ada")
 	former.expectClose(4409)
 	if n.closedCount("4409") != 1 || other.closedCount("4409") != 0 {
-		t.Errorf("closed here %v, there %v", n.labels("closes_total"), other.labels("closes_total"))
+		t.Errorf("closed at the first node %v, at the other %v", n.labels("closes_total"), other.labels("closes_total"))
 	}
 }
 
@@ -90,10 +90,10 @@ func TestCloseReplacedClosesOnlyOlderSessions(t *testing.T) {
 	c.expectClose(4409)
 }
 
-// delayedNumbers delays the first number that it gives.
+// delayedNumbers delays the reply with the first number that it assigns.
 type delayedNumbers struct {
 	SessionNumbers
-	given   chan struct{} // closed when the first number was given
+	given   chan struct{} // closed when the first number was assigned
 	proceed chan struct{}
 	numbers atomic.Int32
 }
@@ -119,7 +119,7 @@ func TestAnOlderSessionThatBindsLastIsClosed(t *testing.T) {
 	newer := n.connectPlayer("ada")
 	close(held.proceed)
 	if before, _ := older.expectClose(4409); len(before) > 0 {
-		t.Errorf("%s before", before[0].raw)
+		t.Errorf("%s before the close frame", before[0].raw)
 	}
 	newer.expectPong()
 }

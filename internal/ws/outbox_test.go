@@ -18,7 +18,7 @@ type outboxModel struct {
 	queue, held []heldPush
 	holding     bool
 	writing     bool
-	writerHeld  bool // the goroutine that holds is the writer
+	writerHeld  bool // the goroutine that called hold is also the writer
 	closed      bool
 	woken, full int
 }
@@ -40,7 +40,7 @@ func (m *outboxModel) bytes() (size int) {
 	return size
 }
 
-// bound closes the outbox if it exceeds a bound.
+// closeIfFull closes the outbox if it exceeds a limit.
 func (m *outboxModel) bound() {
 	if len(m.queue)+len(m.held) > maxOutboxFrames || m.bytes() > maxOutboxBytes {
 		m.full++
@@ -51,7 +51,7 @@ func (m *outboxModel) bound() {
 func (m *outboxModel) close() { m.closed, m.queue, m.held = true, nil, nil }
 
 // Random operations on an outbox and on the model have the same results: order, replies
-// before held pushes, bounds.
+// before held pushes, limits.
 func TestTheOutboxEqualsAModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -98,7 +98,7 @@ func TestTheOutboxEqualsAModel(t *testing.T) {
 			},
 			"release": func(t *rapid.T) {
 				if writes := o.release(); writes != m.writerHeld {
-					t.Fatalf("release says that its caller writes: %v, want %v", writes, m.writerHeld)
+					t.Fatalf("release returned %v, want %v", writes, m.writerHeld)
 				}
 				m.holding, m.writerHeld = false, false
 				held := m.held
@@ -107,11 +107,11 @@ func TestTheOutboxEqualsAModel(t *testing.T) {
 					m.put(p)
 				}
 			},
-			"forget": func(*rapid.T) {
+			"drop held": func(*rapid.T) {
 				o.dropHeld("a")
 				m.held = slices.DeleteFunc(m.held, func(p heldPush) bool { return p.tag == "a" })
 			},
-			"take": func(t *rapid.T) {
+			"take a batch": func(t *rapid.T) {
 				if !m.writing || m.writerHeld {
 					t.Skip("no writer")
 				}
@@ -121,7 +121,7 @@ func TestTheOutboxEqualsAModel(t *testing.T) {
 				}
 				for i, p := range m.queue {
 					if !bytes.Equal(got[i], p.frame) {
-						t.Fatalf("frame %d of %d is another", i, len(got))
+						t.Fatalf("frame %d of %d differs", i, len(got))
 					}
 				}
 				m.writing = len(m.queue) > 0
@@ -140,7 +140,7 @@ func TestTheOutboxEqualsAModel(t *testing.T) {
 						woken, full, o.closed, o.hasWriter, m.woken, m.full, m.closed, m.writing)
 				}
 				if o.bytes != m.bytes() {
-					t.Fatalf("it counts %d bytes, and %d are queued or held", o.bytes, m.bytes())
+					t.Fatalf("the outbox counts %d bytes; %d are queued or held", o.bytes, m.bytes())
 				}
 			},
 		})
@@ -152,7 +152,7 @@ type recordingOutbox struct {
 	outbox
 	mu      sync.Mutex
 	written [][]byte
-	delay   time.Duration // of each batch
+	delay   time.Duration // before each batch is recorded
 }
 
 func newRecordingOutbox(slow time.Duration) *recordingOutbox {
@@ -170,7 +170,7 @@ func (p *recordingOutbox) write() {
 	}
 }
 
-// releaseAndWrite calls release, and writes if release says so.
+// releaseAndWrite calls release, and writes if release returns true.
 func (p *recordingOutbox) releaseAndWrite() {
 	if p.release() {
 		p.write()
@@ -187,7 +187,7 @@ func (p *recordingOutbox) all() [][]byte {
 func TestTheOutboxKeepsTheOrderOfConcurrentPushes(t *testing.T) {
 	t.Parallel()
 	p := newRecordingOutbox(0)
-	const pushers, each = 4, 100 // within the bound, however slow the writer is
+	const pushers, each = 4, 100 // below the limit of frames, however slow the writer is
 	var pushing sync.WaitGroup
 	for pusher := range pushers {
 		pushing.Go(func() {
@@ -210,11 +210,11 @@ func TestTheOutboxKeepsTheOrderOfConcurrentPushes(t *testing.T) {
 		next[f[0]]++
 	}
 	if next != [pushers]byte{each, each, each, each} {
-		t.Errorf("written of each: %v", next)
+		t.Errorf("frames written per pusher: %v", next)
 	}
 }
 
-// A flush waits for the reply that is being made, for held pushes and for the writer.
+// A flush waits for the reply that is being prepared, for held pushes and for the writer.
 // Frames that come later are dropped.
 func TestFlushWaitsForAllFrames(t *testing.T) {
 	t.Parallel()
@@ -264,7 +264,7 @@ func TestAClosedOutboxDropsFrames(t *testing.T) {
 		}
 		p.waitForWriterEnd()
 		if elapsed := time.Since(startedAt); elapsed != time.Second {
-			t.Errorf("join took %v", elapsed)
+			t.Errorf("waitForWriterEnd took %v", elapsed)
 		}
 		if got := bytes.Join(p.all(), []byte(",")); string(got) != "first" {
 			t.Errorf("written %q", got)

@@ -32,7 +32,7 @@ func (n *node) parkedClient(player string) *client {
 	n.Helper()
 	c := n.connectPlayer(player)
 	c.expectPong()
-	n.eventually("it is parked", func() bool { return n.isParked(n.session(player)) })
+	n.eventually("the session is parked", func() bool { return n.isParked(n.session(player)) })
 	return c
 }
 
@@ -78,7 +78,7 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
 	for _, c := range clients {
 		c.disconnect()
 	}
-	n.eventually("all have gone", func() bool { return len(n.openSessions()) == 0 && goroutines("ws.(*poller)") == 0 })
+	n.eventually("all sessions and the poller have ended", func() bool { return len(n.openSessions()) == 0 && goroutines("ws.(*poller)") == 0 })
 	if n.parkedCount() != 0 || len(n.parker.slots) != 0 {
 		t.Errorf("%d parked, %d slots left", n.parkedCount(), len(n.parker.slots))
 	}
@@ -93,15 +93,15 @@ func TestParkedSessionsCanEnd(t *testing.T) {
 		code int // 0: no close frame
 		end  func(c *client, player string)
 	}{
-		"closed":       {4408, func(_ *client, p string) { n.session(p).close(4408, "") }},
-		"closed late":  {1012, func(_ *client, p string) { n.session(p).closeForDrain() }},
-		"replaced":     {4409, func(_ *client, p string) { n.connectPlayer(p).disconnect() }},
-		"elsewhere":    {4409, func(_ *client, p string) { n.CloseReplaced("demo", p, 1<<62) }},
-		"silent":       {4408, func(_ *client, p string) { n.session(p).lastReceived.Store(0); n.session(p).sendHeartbeat() }},
-		"idle":         {1013, func(_ *client, p string) { n.session(p).lastRequest.Store(0); n.CloseIdle() }},
-		"aborted":      {0, func(_ *client, p string) { n.session(p).abort() }},
-		"write failed": {0, func(_ *client, p string) { _ = n.session(p).conn.Close(); n.session(p).Push("", []byte("{}")) }},
-		"gone":         {0, func(c *client, _ string) { c.disconnect() }},
+		"closed":                        {4408, func(_ *client, p string) { n.session(p).close(4408, "") }},
+		"drained":                       {1012, func(_ *client, p string) { n.session(p).closeForDrain() }},
+		"replaced":                      {4409, func(_ *client, p string) { n.connectPlayer(p).disconnect() }},
+		"newer session at another node": {4409, func(_ *client, p string) { n.CloseReplaced("demo", p, 1<<62) }},
+		"silent":                        {4408, func(_ *client, p string) { n.session(p).lastReceived.Store(0); n.session(p).sendHeartbeat() }},
+		"idle":                          {1013, func(_ *client, p string) { n.session(p).lastRequest.Store(0); n.CloseIdle() }},
+		"aborted":                       {0, func(_ *client, p string) { n.session(p).abort() }},
+		"write failed":                  {0, func(_ *client, p string) { _ = n.session(p).conn.Close(); n.session(p).Push("", []byte("{}")) }},
+		"disconnected":                  {0, func(c *client, _ string) { c.disconnect() }},
 		"close frame": {1000, func(c *client, _ string) {
 			_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(clientTimeout))
 		}},
@@ -113,7 +113,7 @@ func TestParkedSessionsCanEnd(t *testing.T) {
 		if test.code != 0 {
 			c.expectClose(test.code)
 		}
-		n.eventually(name+": it has ended", func() bool { return n.session(name) == nil && !n.isParked(se) })
+		n.eventually(name+": the session has ended", func() bool { return n.session(name) == nil && !n.isParked(se) })
 	}
 	n.eventually("all have ended", func() bool { return len(n.openSessions()) == 0 && n.parkedCount() == 0 })
 }
@@ -156,13 +156,13 @@ func TestSessionIsNotParkedMidMessage(t *testing.T) {
 	if _, err := raw.Write([]byte{finalBit | 1}); err != nil {
 		t.Fatal(err)
 	}
-	n.eventually("it runs", func() bool { return !n.isParked(se) })
+	n.eventually("the session is unparked", func() bool { return !n.isParked(se) })
 	for range 20 {
 		se.conn.interrupt()
 		n.parker.interruptQuiet()
 	}
 	if n.isParked(se) {
-		t.Error("it is parked")
+		t.Error("the session is parked")
 	}
 	c.expectClose(4408)
 }
@@ -184,11 +184,11 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 			stale = append(stale, uint64(n.parker.slots[se.parkSlotNumber-1].generation)<<32|uint64(se.parkSlotNumber-1))
 			n.parker.mu.Unlock()
 			c.expectPong()
-			n.eventually("it is parked again", func() bool { return n.isParked(se) })
+			n.eventually("the session is parked again", func() bool { return n.isParked(se) })
 		}
 		if i%2 == 0 {
 			c.disconnect()
-			n.eventually("it has gone", func() bool { return n.session(player) == nil })
+			n.eventually("the session has ended", func() bool { return n.session(player) == nil })
 		}
 	}
 	n.eventually("all are parked", func() bool { return n.parkedCount() == len(n.openSessions()) })
@@ -211,7 +211,7 @@ func TestALateEventRequestUnparksTheSession(t *testing.T) {
 	generation, before := n.parker.slots[se.parkSlotNumber-1].generation, testutil.ToFloat64(n.metrics.wakeups)
 	n.parker.mu.Unlock()
 	if !n.parker.confirmParked(se, generation-1, nil) {
-		t.Error("the old loop continues")
+		t.Error("the loop of the earlier parking continues")
 	}
 	n.eventually("it was unparked and parked again", func() bool {
 		return testutil.ToFloat64(n.metrics.wakeups) > before && n.isParked(se)
@@ -229,7 +229,7 @@ func TestSessionsWorkWithoutAPoller(t *testing.T) {
 	failed := n.parker.poller
 	_ = failed.file.Close()
 	n.parker.mu.Unlock()
-	n.eventually("there is another", func() bool {
+	n.eventually("a new poller has parked the session", func() bool {
 		n.parker.mu.Lock()
 		defer n.parker.mu.Unlock()
 		return n.parker.poller != nil && n.parker.poller != failed && n.parker.parkedCount == 1
@@ -259,10 +259,10 @@ func TestParkingPausesWithoutResources(t *testing.T) {
 	generation := n.parker.slots[se.parkSlotNumber-1].generation
 	n.parker.mu.Unlock()
 	if n.parker.confirmParked(se, generation, syscall.ENOSPC) {
-		t.Error("it is parked although nothing polls its socket")
+		t.Error("the session is parked although nothing polls its socket")
 	}
 	if quiet := n.parker.quietSessions(); len(quiet) > 0 || n.isParked(se) {
-		t.Errorf("%d would be interrupted in vain", len(quiet))
+		t.Errorf("%d sessions would be interrupted without effect", len(quiet))
 	}
 	go se.run()
 	n.connectPlayer("eve")
@@ -272,7 +272,7 @@ func TestParkingPausesWithoutResources(t *testing.T) {
 	none.parker.newPoller = func() (*poller, error) { return nil, syscall.EMFILE }
 	none.connectPlayer("ada").expectPong() // there was no poller after its hello
 	if quiet := none.parker.quietSessions(); len(quiet) > 0 {
-		t.Errorf("%d would be interrupted without a poller", len(quiet))
+		t.Errorf("%d sessions would be interrupted without a poller", len(quiet))
 	}
 }
 
@@ -330,7 +330,8 @@ func TestTLSSessionsAreNotParked(t *testing.T) {
 }
 
 // Requests to sessions that are parked and unparked all the time, in pieces of any
-// size, are answered once and in order. Each session ends once, if the client or the server ends it.
+// size, are answered once and in order. Each session ends once, whether the client or
+// the server ends it.
 func TestParkingAndClosingConcurrently(t *testing.T) {
 	t.Parallel()
 	const players, rounds, each = 24, 3, 25
@@ -416,5 +417,5 @@ func (n *node) endSession(c *client, player string, way, round int) {
 		}
 		c.disconnect()
 	}
-	n.eventually("it has ended", func() bool { return n.session(player) != se })
+	n.eventually("the session has ended", func() bool { return n.session(player) != se })
 }

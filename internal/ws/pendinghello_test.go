@@ -28,7 +28,7 @@ func (n *node) connectSilent(address string, many int) []*client {
 	for i := range clients {
 		before := n.pendingHelloCount()
 		clients[i] = n.dialFrom(address)
-		n.eventually("it is counted", func() bool { return n.pendingHelloCount() > before })
+		n.eventually("the connection is counted", func() bool { return n.pendingHelloCount() > before })
 	}
 	return clients
 }
@@ -47,7 +47,7 @@ func TestSessionsWithoutAHelloAreEvicted(t *testing.T) {
 	n.dialFrom("198.51.100.2").expectWelcome("cat").expectPong()
 	many[0].expectRetryLater()
 	first.expectWelcome("ada").expectPong()
-	many[1].expectWelcome("bob").expectPong() // its client was only slow
+	many[1].expectWelcome("bob").expectPong() // a slow client can still send its hello
 	room := n.connectSilent("2a00:1:2:3:4::1", 3)
 	n.dialFrom("2a00:1:2:3::5") // another connection of the network replaces one of its own
 	many[2].expectRetryLater()
@@ -68,9 +68,9 @@ func TestManyEvictionsSendNoCloseFrame(t *testing.T) {
 	many := n.connectSilent("198.51.100.1", minPendingHelloLimit)
 	n.dialFrom("198.51.100.2").expectWelcome("ada").expectPong()
 	if _, err := many[0].read(); err == nil || websocket.IsCloseError(err, protocol.CloseOverloaded) {
-		t.Errorf("it got: %v", err)
+		t.Errorf("the evicted connection got: %v", err)
 	}
-	n.eventually("it is gone and no other", func() bool {
+	n.eventually("one session was evicted", func() bool {
 		n.Server.mu.Lock()
 		defer n.Server.mu.Unlock()
 		return n.evictedCount == maxRejecting && len(n.sessions) == minPendingHelloLimit && n.pendingHello.count == minPendingHelloLimit-1
@@ -89,7 +89,7 @@ func TestFullNodeEvictsAPendingHello(t *testing.T) {
 	found := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
 	playerA.disconnect()
-	n.eventually("it is gone", func() bool { return len(n.openSessions()) == 1 })
+	n.eventually("the disconnected session has ended", func() bool { return len(n.openSessions()) == 1 })
 	many := n.connectSilent("198.51.100.1", reservedDivisor-1)
 	n.dialFrom("198.51.100.1").expectRetryLater()
 	n.resume("d.a", &protocol.Resume{Match: found})
@@ -128,7 +128,7 @@ func TestTheEvictionCandidateEqualsAModel(t *testing.T) {
 			continue
 		}
 		if got != want || most != each[want.addressKey()] || s.countForAddress(want.addressKey()) != most || s.count != int64(len(all)) || len(s.byAddress) != len(each) {
-			t.Fatalf("%d: %p with %d gives way, want %p with %d", len(all), got, most, want, each[want.addressKey()])
+			t.Fatalf("%d sessions: candidate %p with %d per address, want %p with %d", len(all), got, most, want, each[want.addressKey()])
 		}
 	}
 }

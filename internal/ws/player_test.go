@@ -72,7 +72,7 @@ func (p *player) handle(f frame) {
 		p.match = f.Match
 	}
 	if f.Match != p.match {
-		p.fail("%s: a frame of %s in %s", p.name, f.Match, p.match)
+		p.fail("%s: a frame of match %s in match %s", p.name, f.Match, p.match)
 	}
 	p.log = append(p.log, f.raw)
 	p.handlePush(f)
@@ -90,7 +90,7 @@ func (p *player) handlePush(f frame) {
 		var seen protocol.AnswerSeen
 		f.decodeInto(p.T, &seen)
 		if seen.Player == p.name && !p.answeredQuestions[seen.Question] && !p.lossy {
-			p.fail("%s: question %d seen before it was answered for", p.name, seen.Question)
+			p.fail("%s: answer.seen of question %d before the reply to the answer", p.name, seen.Question)
 		}
 	case protocol.TypeMatchOver:
 		p.over = true

@@ -145,8 +145,8 @@ func (se *session) onMatchLeave(ctx context.Context, req request) (func(), error
 // closed. Such a forfeit costs the player no points, so a limit must stop repetitions.
 func (se *session) countEarlyForfeit() { se.countAction(se.server.Limits.EarlyForfeits) }
 
-// leaveMatch forfeits a match; an arena's match continues without the player. early is
-// true if the forfeit ended a duel before its first question closed.
+// leaveMatch forfeits a match; an arena's match continues without the player.
+// isEarlyForfeit is true if the forfeit ended a duel before its first question closed.
 func (se *session) leaveMatch(ctx context.Context, matchID string) (early bool, err error) {
 	if err := se.server.Engine.CheckSeat(ctx, matchID, se.player); err != nil {
 		return false, err

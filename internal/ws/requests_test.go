@@ -77,7 +77,7 @@ func TestInvalidRequestsGetAnError(t *testing.T) {
 	}
 	c.expectPong()
 	if asked := n.arenas.takeCalls(); len(asked) > 0 {
-		t.Errorf("passed on: %q", asked)
+		t.Errorf("forwarded: %q", asked)
 	}
 	types, codes := n.labels("messages_total"), n.labels("refusals_total")
 	if !slices.Contains(types, "unknown") || slices.Contains(types, "PING") || slices.Contains(types, "arena.open") {

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// reenter connects the player again and resumes after the last number seen. It checks
+// reconnectAndResume connects the player again and resumes after the last number seen. It checks
 // that the state comes first, and answers an open question.
 func (n *node) reenter(p *player) {
 	n.Helper()
@@ -40,8 +40,8 @@ func (n *node) reenter(p *player) {
 	}
 }
 
-// handleReplayed records a push that was missed. Its question is over, or reenter has
-// answered it.
+// handleReplayed records a push that was missed. Its question is over, or
+// reconnectAndResume has answered it.
 func (p *player) handleReplayed(f frame) {
 	p.log = append(p.log, f.raw)
 	p.over = p.over || f.Type == protocol.TypeMatchOver

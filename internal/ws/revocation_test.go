@@ -29,11 +29,11 @@ func TestRevokedSessionsEnd(t *testing.T) {
 	revoked.expectClose(4401)
 	erased.expectClose(4401)
 	other.expectPong()
-	n.eventually("the revoked have ended", func() bool { return len(n.openSessions()) == 1 })
+	n.eventually("the revoked sessions have ended", func() bool { return len(n.openSessions()) == 1 })
 }
 
-// A seat outlives a token: with a new token the player continues. The opponent plays
-// on.
+// A player whose token was revoked keeps the seat and continues with a new token. The
+// opponent continues, too.
 func TestPlayerResumesAfterRevocation(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
@@ -56,11 +56,11 @@ func TestPlayerResumesAfterRevocation(t *testing.T) {
 func TestPlayerIsBannedDuringHello(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.identity.revoke("bea", &identity.BannedError{Reason: "late"}) // only Stands returns it
+	n.identity.revoke("bea", &identity.BannedError{Reason: "late"}) // only CheckActive returns it
 	c := n.dial()
 	c.sendHello("bea", nil)
 	if before, _ := c.expectClose(4410); len(before) > 0 {
-		t.Errorf("%s before", before[0].raw)
+		t.Errorf("%s before the close frame", before[0].raw)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestErasedHostIsRefused(t *testing.T) {
 	c := n.dial()
 	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
 	if before, _ := c.expectClose(4401); len(before) > 0 {
-		t.Errorf("%s before", before[0].raw)
+		t.Errorf("%s before the close frame", before[0].raw)
 	}
 }
 
@@ -97,6 +97,6 @@ func TestCloseReasonFitsAFrame(t *testing.T) {
 		}
 	}
 	if err := (&identity.BannedError{Reason: "x"}); !errors.Is(err, identity.ErrBanned) || errors.Is(err, identity.ErrToken) {
-		t.Error("a ban is no refusal of a token")
+		t.Error("a ban counts as an invalid token")
 	}
 }

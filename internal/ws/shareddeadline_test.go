@@ -15,19 +15,19 @@ func TestSharedDeadlinesEndInTime(t *testing.T) {
 		first, startedAt := s.context(10*time.Second), time.Now()
 		time.Sleep(time.Second)
 		if s.context(10*time.Second) != first {
-			t.Error("another within a tenth")
+			t.Error("calls within a tenth of the limit got different contexts")
 		}
 		time.Sleep(time.Nanosecond)
 		second := s.context(10 * time.Second)
 		if until, _ := second.Deadline(); second == first || time.Until(until) != 10*time.Second {
-			t.Errorf("the second has %v", time.Until(until))
+			t.Errorf("the second context ends in %v", time.Until(until))
 		}
 		if until, _ := s.context(2 * time.Second).Deadline(); time.Until(until) != 2*time.Second {
-			t.Errorf("less is %v", time.Until(until))
+			t.Errorf("the context with the shorter limit ends in %v", time.Until(until))
 		}
 		<-first.Done()
 		if elapsed := time.Since(startedAt); elapsed != 10*time.Second || second.Err() != nil {
-			t.Errorf("the first took %v; the second: %v", elapsed, second.Err())
+			t.Errorf("the first context lasted %v; error of the second: %v", elapsed, second.Err())
 		}
 	})
 }

@@ -21,7 +21,7 @@ func TestASlowReaderIsClosed(t *testing.T) {
 	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
 	for i := 0; se.closing.Load() == nil; i++ {
 		if i > 10_000 {
-			t.Fatal("nothing bounds the outbox")
+			t.Fatal("the outbox has no limit")
 		}
 		se.Push("", flood)
 	}
@@ -69,7 +69,7 @@ func TestAReaderThatStopsIsClosed(t *testing.T) {
 	for range 16 {
 		se.Push("", flood)
 	}
-	n.eventually("it is closed", func() bool { return n.closedCount("4450") == 1 && len(n.openSessions()) == 0 })
+	n.eventually("the session is closed", func() bool { return n.closedCount("4450") == 1 && len(n.openSessions()) == 0 })
 	c.disconnect()
 }
 
@@ -83,12 +83,12 @@ func TestAnIdleSessionHasOneGoroutine(t *testing.T) {
 		clients[i] = n.connectPlayer("p" + category(i))
 		clients[i].expectPong()
 	}
-	n.eventually("only the read loops are left", func() bool { return goroutines("ws.(*session)") == sessions })
+	n.eventually("only one goroutine per session runs", func() bool { return goroutines("ws.(*session)") == sessions })
 	for _, c := range clients {
 		c.expectPong()
 		c.disconnect()
 	}
-	n.eventually("none is left", func() bool { return goroutines("ws.(*session)") == 0 })
+	n.eventually("no goroutine of a session runs", func() bool { return goroutines("ws.(*session)") == 0 })
 }
 
 // goroutines counts the goroutines whose stack contains a text.

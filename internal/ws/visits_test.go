@@ -77,8 +77,8 @@ func TestAVisitIsReported(t *testing.T) {
 		"closed by the client": func(_ *node, c *client) {
 			_ = c.conn.WriteMessage(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""))
 		},
-		"cut off": func(_ *node, c *client) { c.disconnect() },
-		"silent": func(n *node, c *client) { // as when a lost connection is found late
+		"disconnected": func(_ *node, c *client) { c.disconnect() },
+		"silent": func(n *node, c *client) { // as when a lost connection is detected late
 			n.session("ada").closeForMissingHello()
 			c.expectClose(protocol.CloseSilent)
 		},
@@ -150,7 +150,7 @@ func TestVisitsOfReplacedSessions(t *testing.T) {
 	for _, former := range clients[:2] {
 		former.expectClose(protocol.CloseReplaced)
 	}
-	n.eventually("two have ended", func() bool { return len(g.entries()) == 5 })
+	n.eventually("two visits have ended", func() bool { return len(g.entries()) == 5 })
 	lines := g.entries()
 	for _, ended := range []string{"-demo/ada 1", "-demo/ada 2"} {
 		if !slices.Contains(lines, ended) {
@@ -158,7 +158,7 @@ func TestVisitsOfReplacedSessions(t *testing.T) {
 		}
 	}
 	clients[2].disconnect()
-	n.eventually("all have ended", g.hasEnded)
+	n.eventually("all visits have ended", g.hasEnded)
 }
 
 // With many short sessions, every visit that starts also ends.
@@ -182,7 +182,7 @@ func TestVisitsOfShortSessions(t *testing.T) {
 	all.Wait()
 	n.eventually("all have ended", func() bool { return len(n.openSessions())+len(other.openSessions()) == 0 && g.hasEnded() })
 	if len(g.entries()) == 0 {
-		t.Error("no visit")
+		t.Error("no visit was recorded")
 	}
 }
 

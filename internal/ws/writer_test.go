@@ -132,7 +132,7 @@ func readFrame(t *testing.T, r io.Reader) (kind byte, payload []byte) {
 		size = binary.BigEndian.Uint64(read(8))
 	}
 	if head[0]&finalBit == 0 {
-		t.Fatal("a fragment")
+		t.Fatal("the frame is a fragment")
 	}
 	return head[0] &^ finalBit, read(size)
 }
@@ -167,7 +167,7 @@ func TestTheCloseFrameIsTheLast(t *testing.T) {
 				close(conn.hold)
 				for _, want := range []byte{websocket.TextMessage, websocket.CloseMessage} {
 					if kind, _ := readFrame(t, client); kind != want {
-						t.Errorf("a frame of kind %d, want %d", kind, want)
+						t.Errorf("frame of kind %d, want %d", kind, want)
 					}
 				}
 				synctest.Wait()

@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// writerFolderEnv is the environment variable by which this test binary begins to write
-// a file in that folder, says so, and hangs.
+// writerFolderEnv is the name of an environment variable with a folder. If it is set, this test
+// binary starts to write a file in the folder, prints a line, and waits until it is killed.
 const writerFolderEnv = "LASTSTAND_TEST_WRITE_NAMES"
 
 func TestMain(m *testing.M) {
@@ -67,7 +67,7 @@ func TestTheLastSnapshotReplacesEarlierOnes(t *testing.T) {
 	games := []string{"demo", "com.example.quiz", "..", ".", "a/b", "a:b", "%2F"}
 	for _, game := range games {
 		if _, err := f.Open(game); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%q before any: %v", game, err)
+			t.Errorf("%q before the first save: %v", game, err)
 		}
 		for _, text := range []string{"first of " + game, game} {
 			if err := f.Save(game, writeText(text)); err != nil {
@@ -110,12 +110,12 @@ func TestSaveFailsWithoutAFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := New(filepath.Join(path, "names")).Save("demo", writeText("x")); err == nil {
-		t.Error("saved below a file")
+		t.Error("Save succeeded although the parent of its folder is a file")
 	}
 }
 
-// A process that is killed during a write leaves the former file. The rest is
-// removed an hour later.
+// If a process is killed while it saves, the former file stays. The unfinished file is removed
+// by a save an hour later.
 func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	t.Parallel()
 	f := New(t.TempDir())
@@ -124,7 +124,7 @@ func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), writerFolderEnv+"="+f.path)
-	if _, err := cmd.StdinPipe(); err != nil { // it hangs until this is closed
+	if _, err := cmd.StdinPipe(); err != nil { // the writer waits until its input is closed
 		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
@@ -144,7 +144,7 @@ func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 		t.Error("the writer ended without an error")
 	}
 	if got := countFiles(t, f.path); got != 2 {
-		t.Errorf("%d files, want the former one and a rest", got)
+		t.Errorf("%d files, want the former one and an unfinished one", got)
 	}
 	expectContent(t, f, "demo", "former")
 	if err := f.Save("other", writeText("x")); err != nil || countFiles(t, f.path) != 3 {
@@ -152,13 +152,13 @@ func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	}
 	unfinishedFiles, err := filepath.Glob(filepath.Join(f.path, "*"+unfinishedMark+"*"))
 	if err != nil || len(unfinishedFiles) != 1 {
-		t.Fatalf("rests %q, %v", unfinishedFiles, err)
+		t.Fatalf("unfinished files %q, %v; want one", unfinishedFiles, err)
 	}
 	old := time.Now().Add(-abandonedAfter - time.Minute)
 	if err := os.Chtimes(unfinishedFiles[0], old, old); err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Save("other", writeText("x")); err != nil || countFiles(t, f.path) != 2 {
-		t.Errorf("%d files, %v; want the rest removed", countFiles(t, f.path), err)
+		t.Errorf("%d files, %v; want the unfinished file removed", countFiles(t, f.path), err)
 	}
 }

@@ -16,13 +16,14 @@ import (
 
 func TestMain(m *testing.M) { testenv.Main(m) }
 
-// fixture is a test with a store in a game of its own.
+// fixture is a test and a store. Each fixture has its own game.
 type fixture struct {
 	*testing.T
 	*Store
 	game string
 }
 
+// eachRedis runs f on every kind of Redis.
 func eachRedis(t *testing.T, f func(s *fixture)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
@@ -83,13 +84,13 @@ func TestANameIsReservedForOneRequester(t *testing.T) {
 	})
 }
 
-// Of a requester with too many reservations, the oldest names are released. Names that
-// others have reserved since stay reserved.
+// If a requester has too many reservations, its oldest ones are released. Names that another
+// requester has reserved since then stay reserved.
 func TestTheOldestReservationsAreReleased(t *testing.T) {
 	eachRedis(t, func(s *fixture) {
 		for i := range identity.MaxReserved + 2 {
 			s.reserveFor("a:1", fmt.Sprint("n", i))
-			if i == 0 { // it ends early, and another gets it
+			if i == 0 { // the first reservation ends early, and another requester reserves the name
 				if err := s.client.Del(s.Context(), reservedKey(s.game, "n0")).Err(); err != nil {
 					s.Fatal(err)
 				}
@@ -104,7 +105,8 @@ func TestTheOldestReservationsAreReleased(t *testing.T) {
 	})
 }
 
-// Requesters with the same address get different names, and more of them.
+// Requesters that share an address get different names. Together they may reserve more names
+// than one player.
 func TestClientsWithOneAddressGetDifferentNames(t *testing.T) {
 	eachRedis(t, func(s *fixture) {
 		school := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
@@ -113,7 +115,7 @@ func TestClientsWithOneAddressGetDifferentNames(t *testing.T) {
 		}
 		school.Skeletons = []string{"y", "z"}
 		if got := s.reserve(school); !slices.Equal(got, []bool{false, true}) {
-			s.Errorf("the next of the address: %v", got)
+			s.Errorf("the next requester of the address: %v", got)
 		}
 		school.Skeletons = nil
 		for i := range identity.MaxReservedShared {
@@ -169,9 +171,9 @@ func TestErrorsWhileRedisIsUnreachable(t *testing.T) {
 	defer client.Close()
 	s := New(client)
 	if _, err := s.Reserve(t.Context(), identity.Reservation{Game: "demo", Requester: "p:ada", Skeletons: []string{"x"}}); err == nil {
-		t.Error("a reservation without a Redis")
+		t.Error("Reserve succeeded without a Redis")
 	}
 	if _, err := s.ReservedFor(t.Context(), "demo", "x"); err == nil {
-		t.Error("an answer without a Redis")
+		t.Error("ReservedFor succeeded without a Redis")
 	}
 }

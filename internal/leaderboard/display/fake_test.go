@@ -99,11 +99,12 @@ func (f *fakeReader) Top(ctx context.Context, game string, query leaderboard.Que
 	return leaderboard.TopPage{Page: page, CursorAfter: f.cursorAfter}, err
 }
 
-// cursorAfter returns the cursor of a page with the first n entries.
+// cursorAfter returns the next cursor of a page with the first n entries; "" if there are no
+// more.
 func (f *fakeReader) cursorAfter(n int) (cursor string) {
 	f.update(func() {
 		if n < f.entryCount {
-			cursor = fmt.Sprint("behind-", n)
+			cursor = fmt.Sprint("after-", n)
 		}
 	})
 	return cursor

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// nickname returns the name that a standing shows.
+// nickname returns the nickname in the JSON of a standing.
 func (f *fakeReader) nickname(t *testing.T, display *Display, query leaderboard.StandingQuery) string {
 	t.Helper()
 	shown, err := display.Standing(t.Context(), "demo", query)

@@ -35,12 +35,12 @@ func TestAPageIsReadOncePerTTL(t *testing.T) {
 		}
 		group.Wait()
 		if n := reader.readCount(); n != 1 {
-			t.Errorf("%d reads", n)
+			t.Errorf("%d reads, want 1", n)
 		}
 		time.Sleep(pageTTL)
 		_, _ = display.Page(t.Context(), "demo", leaderboard.Query{Window: leaderboard.All})
 		if n := reader.readCount(); n != 1 {
-			t.Errorf("after %v: %d reads", pageTTL, n)
+			t.Errorf("after %v: %d reads, want 1", pageTTL, n)
 		}
 	})
 }
@@ -53,7 +53,7 @@ func TestDifferentQueriesAreDifferentPages(t *testing.T) {
 		{Window: leaderboard.All}, {Window: leaderboard.Day}, {Window: leaderboard.All, Order: leaderboard.ByTime},
 		{Window: leaderboard.All, Kind: leaderboard.Teams}, {Window: leaderboard.All, Limit: 7}, {Window: leaderboard.All, Cursor: "c"},
 		{Window: leaderboard.Day, Date: "2026-11-19"},
-		// These are read at every request.
+		// The following queries are not cached: each request reads them.
 		{Around: "p_1"}, {Around: "p_1"}, {Players: []string{"p_1"}}, {Players: []string{"p_1"}},
 	}
 	for _, game := range []string{"demo", "other"} {
@@ -74,7 +74,7 @@ func TestErrorsAreNotCached(t *testing.T) {
 	display := reader.newDisplay()
 	reader.update(func() { reader.err = errStore })
 	if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); !errors.Is(err, errStore) {
-		t.Errorf("%v", err)
+		t.Errorf("the error of the reader became %v", err)
 	}
 	reader.update(func() { reader.err = nil })
 	if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); err != nil {
@@ -103,7 +103,7 @@ func TestACallerThatGivesUpDoesNotCancelTheRead(t *testing.T) {
 		}
 		group.Wait()
 		if n := reader.readCount(); n != 1 {
-			t.Errorf("%d reads", n)
+			t.Errorf("%d reads, want 1", n)
 		}
 	})
 }

@@ -43,7 +43,7 @@ func startDisplay(t *testing.T, reader *fakeReader) *Display {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- display.Run(ctx) }()
-	time.Sleep(pushInterval / 2) // the polls happen between the actions of the test
+	time.Sleep(pushInterval / 2) // so that no poll happens at the instant of an action of the test
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -53,6 +53,8 @@ func startDisplay(t *testing.T, reader *fakeReader) *Display {
 	return display
 }
 
+// startWatching adds a watcher. It returns the recorder of its pushes, and the function that
+// removes the watcher.
 func startWatching(t *testing.T, display *Display, query leaderboard.Query) (*pushRecorder, func()) {
 	t.Helper()
 	recorder := new(pushRecorder)
@@ -186,7 +188,7 @@ func TestWatchRefusesBadQueries(t *testing.T) {
 	for _, fault := range []error{leaderboard.ErrNoWindow, leaderboard.ErrBadQuery, errStore} {
 		reader.update(func() { reader.err = fault })
 		if _, err := display.Watch(t.Context(), "demo", leaderboard.Query{Window: "9d"}, nil); !errors.Is(err, fault) {
-			t.Errorf("%v instead of %v", err, fault)
+			t.Errorf("Watch returned %v instead of %v", err, fault)
 		}
 	}
 	reader.update(func() { reader.err = nil })

@@ -10,6 +10,7 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
+// states returns the state of the served and of the building board set.
 func (s *storeFixture) states(t *testing.T) (served, building lb.BoardSetState) {
 	t.Helper()
 	served, err := s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash())
@@ -65,7 +66,7 @@ func TestOnlyOneBoardSetIsBuilt(t *testing.T) {
 			}
 		}
 		fixture.begin(t, "two", "one")
-		fixture.begin(t, "two", "one") // run again, as after a time-out
+		fixture.begin(t, "two", "one") // repeated, as after a timeout
 		if _, building := fixture.states(t); building.ID != "two" {
 			t.Fatalf("building %+v", building)
 		}
@@ -83,9 +84,9 @@ func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
 		fixture.begin(t, "one", "")
 		_, building := fixture.states(t)
 		for name, spoil := range map[string]func(*lb.BoardSetState){
-			"loading":           func(*lb.BoardSetState) {},
-			"another":           func(st *lb.BoardSetState) { st.ID = "other" },
-			"instead of others": func(st *lb.BoardSetState) { st.ReplacedID = "other" },
+			"still loading":       func(*lb.BoardSetState) {},
+			"another id":          func(st *lb.BoardSetState) { st.ID = "other" },
+			"another replaced id": func(st *lb.BoardSetState) { st.ReplacedID = "other" },
 		} {
 			state := building
 			spoil(&state)
@@ -164,12 +165,12 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		fixture.publishWith(t, players("all"), manyEntries(3)...)
 		keysBefore := fixture.allKeys(t)
 		old := fixture.cfg
-		fixture.begin(t, "given up", "first") // replaced while it is being loaded, so its progress does not list its boards
+		fixture.begin(t, "abandoned-1", "first") // it is replaced while it is loading, so its progress does not list its boards
 		tx := fixture.transaction(12, fixture.addEntries(players("2026-10-01"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
 		tx.Loading, tx.Progress = true, lb.Progress{}
 		tx.PastDaySizes = []lb.DaySizes{{Day: "2026-10-01", Sizes: map[lb.Kind]int64{lb.Players: 3}}}
 		fixture.commit(t, tx)
-		fixture.begin(t, "given up too", "given up")
+		fixture.begin(t, "abandoned-2", "abandoned-1")
 		fixture.cfg.MinAnswers++
 		fixture.publishWith(t, players("all"), manyEntries(7)...)
 		sweep := func(before int64) {
@@ -187,12 +188,12 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 			t.Fatalf("the boards of the other configuration: %v", err)
 		}
 		fixture.cfg = old
-		fixture.begin(t, "third", "given up too")
+		fixture.begin(t, "third", "abandoned-2")
 		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("all"), manyEntries(3)...)))
 		fixture.publish(t)
 		sweep(2001)
 		if got := fixture.allKeys(t); len(got) != len(keysBefore) {
-			t.Fatalf("%v are left, not %v", got, keysBefore)
+			t.Fatalf("after the sweep the keys are %v, want %v", got, keysBefore)
 		}
 	})
 }

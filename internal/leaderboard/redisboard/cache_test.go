@@ -40,7 +40,7 @@ func TestConcurrentReadersShareOneRead(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 		if slice, _ := cache.get(t.Context(), pageKey{}, slow.read); slice.StartIndex != 2 {
-			t.Errorf("read %d once the first is old", slice.StartIndex)
+			t.Errorf("read %d after the first has expired", slice.StartIndex)
 		}
 	})
 }
@@ -79,7 +79,7 @@ func TestAReaderThatGivesUpDoesNotFailOthers(t *testing.T) {
 		if _, err := cache.get(ctx, other, slow.read); !errors.Is(err, context.Canceled) {
 			t.Errorf("a cancelled caller got %v", err)
 		}
-		time.Sleep(time.Second) // the other reader ends
+		time.Sleep(time.Second) // until the other reader has ended
 	})
 }
 

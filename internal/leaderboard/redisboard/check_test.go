@@ -11,9 +11,9 @@ import (
 	lb "laststand/internal/leaderboard"
 )
 
-// checkAll compares every board and order of players and teams, as node reads
-// it in pages of limit, with the oracle. It also reads a third of the boards, and a third
-// of their entries, entry by entry; limit decides which ones.
+// checkAll compares every board and order of players and teams with the oracle. The node with
+// index node reads them in pages of limit entries. For a third of the boards checkAll also
+// reads a third of the entries one by one; limit decides which ones.
 func (c *testCluster) checkAll(t failingTest, node, limit int) {
 	t.Helper()
 	reference := newOracle(t, c.cfg, c.ledger.allRows())
@@ -39,7 +39,8 @@ func (c *testCluster) checkAll(t failingTest, node, limit int) {
 	c.checkWindowStandings(t, reference, node, []string{"p0", "p1", "p2", "nobody"})
 }
 
-// checkedSpan returns the days that a page says it holds, after checking that they are allowed.
+// checkedSpan returns the first and last day of a page. It fails the test if the query does
+// not allow these days.
 func (c *testCluster) checkedSpan(t failingTest, query lb.Query, page lb.Page) daySpan {
 	t.Helper()
 	rows, today := c.ledger.allRows(), c.ledger.today()
@@ -53,7 +54,7 @@ func (c *testCluster) checkedSpan(t failingTest, query lb.Query, page lb.Page) d
 	case query.Window == lb.Day && query.Date != "" && span == daySpan{query.Date, query.Date}:
 	case query.Window.IsRolling() && span.to == today && span.from <= daysBefore(today, query.Window.Days()-1): // the evicted days may still be there
 	default:
-		t.Fatalf("%+v: holds %+v on %s", query, span, today)
+		t.Fatalf("%+v: the page has the days %+v on %s", query, span, today)
 	}
 	return span
 }
@@ -79,7 +80,8 @@ func (c *testCluster) checkEntries(t failingTest, node int, query lb.Query, want
 	}
 }
 
-// checkWalk follows the cursors to the end and back.
+// checkWalk reads a board page by page to its end and back, and compares the entries with
+// want.
 func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []lb.Entry) {
 	t.Helper()
 	got := []lb.Entry{}
@@ -98,7 +100,7 @@ func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []
 		page = c.page(t, node, query)
 	}
 	if !reflect.DeepEqual(got, want) {
-		t.Fatalf("%+v: walk is\n%+v, want\n%+v", query, got, want)
+		t.Fatalf("%+v: the pages forward have\n%+v, want\n%+v", query, got, want)
 	}
 	end := len(want) - len(page.Entries)
 	for page.PrevCursor != "" {
@@ -107,12 +109,12 @@ func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []
 		page = c.page(t, node, query)
 		start := max(0, end-query.Limit)
 		if !reflect.DeepEqual(page.Entries, want[start:end]) {
-			t.Fatalf("%+v: walking back is\n%+v, want\n%+v", query, page.Entries, want[start:end])
+			t.Fatalf("%+v: the page back has\n%+v, want\n%+v", query, page.Entries, want[start:end])
 		}
 		end = start
 	}
 	if end != 0 || pages != 0 {
-		t.Fatalf("%+v: walking back ended at %d, %d pages from the start", query, end, pages)
+		t.Fatalf("%+v: the pages back ended at entry %d, %d pages from the first", query, end, pages)
 	}
 	query.Cursor = "x" + query.Cursor
 	if _, err := c.nodes[node].reader.Page(t.Context(), c.cfg.Game, query); !errors.Is(err, lb.ErrBadCursor) {
@@ -200,6 +202,8 @@ func (c *testCluster) checkUnexplained(t failingTest, node int, query lb.Query, 
 	}
 }
 
+// checkDistance checks the percentile, the tie and to_next of the standing of the entry
+// expected.ranking[index].
 func checkDistance(t failingTest, standing lb.Standing, order lb.Order, expected board, i int) {
 	t.Helper()
 	rank := expected.ranking[i].Rank
@@ -232,7 +236,7 @@ func checkDistance(t failingTest, standing lb.Standing, order lb.Order, expected
 	}
 }
 
-// better returns the quantity by which an order ranks; more is better.
+// better returns the quantity by which an order ranks an entry. A larger quantity is better.
 func better(order lb.Order, entry lb.Entry) *big.Rat {
 	switch order {
 	case lb.ByScore:

@@ -11,6 +11,7 @@ import (
 	"laststand/internal/leaderboard/redisboard"
 )
 
+// plainConfig has the default weights, with which values equal scores.
 func plainConfig() lb.Config {
 	cfg := mixedConfig()
 	cfg.Weights = lb.DefaultWeights
@@ -25,7 +26,7 @@ type testCluster struct {
 	nodes  []node
 }
 
-// node is the part of a game that each server has.
+// node is the store, the applier and the reader of one server.
 type node struct {
 	store   *redisboard.Store
 	applier *lb.Applier
@@ -51,7 +52,7 @@ func (c *testCluster) newNode(cfg lb.Config, options ...redisboard.Option) node 
 	}
 }
 
-// applierOn returns an applier on a store that wraps the real one.
+// applierOn returns an applier on another store, which wraps that of a node.
 func (c *testCluster) applierOn(store lb.Store) *lb.Applier {
 	return newApplier(c.cfg, c.ledger, store)
 }
@@ -104,11 +105,11 @@ func (c *testCluster) deleteKeys(t failingTest) {
 		return
 	}
 	if err := c.rdb.Del(t.Context(), keys...).Err(); err != nil {
-		t.Fatalf("flush: %v", err)
+		t.Fatalf("delete keys: %v", err)
 	}
 }
 
-// snapshot holds a game's keys, except leases, which expire.
+// snapshot is the content of a game's keys in Redis, except leases, which expire.
 type snapshot struct {
 	hashes map[string]map[string]string
 	sets   map[string][]string

@@ -14,7 +14,7 @@ func (s *storeFixture) readEntries(t *testing.T, board lb.Board, ids ...string) 
 	t.Helper()
 	got, err := s.ReadEntries(t.Context(), s.lastState.BoardSet, []lb.EntryRequest{{Board: lb.Board{Kind: lb.Teams, Span: "none"}}, {Board: board, IDs: ids}})
 	if err != nil || len(got) != 2 || got[0].BoardSize != 0 || got[0].Found != nil {
-		t.Fatalf("held %+v, %v", got, err)
+		t.Fatalf("read the entries %+v, %v", got, err)
 	}
 	return got[1]
 }
@@ -43,7 +43,7 @@ func TestATransactionWritesEntriesAndProgress(t *testing.T) {
 		fixture.commit(t, fixture.transaction(11, change, fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "all"}, oldEntries[2])))
 		want := lb.EntryResult{Found: []lb.BoardEntry{moved, oldEntries[2]}, BoardSize: 2}
 		if got := fixture.readEntries(t, board, "p0000", "p0001", "nobody", "p0002"); !reflect.DeepEqual(got, want) {
-			t.Fatalf("held %+v, want %+v", got, want)
+			t.Fatalf("read the entries %+v, want %+v", got, want)
 		}
 		fixture.publish(t)
 		slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top, Limit: 9})
@@ -78,7 +78,7 @@ func TestATransactionOnAnotherVersionDoesNothing(t *testing.T) {
 			t.Fatalf("a transaction on a lost board set: %v", err)
 		}
 		if got := fixture.readEntries(t, players("all")).BoardSize; got != 2 {
-			t.Fatalf("%d entries", got)
+			t.Fatalf("the board has %d entries, want 2", got)
 		}
 	})
 }
@@ -99,11 +99,11 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 			}
 		}
 		if got, err := fixture.ReadMembers(t.Context(), boardSet, fixture.rankingID("all"), 1234, 500); err != nil || len(got) != 0 {
-			t.Fatalf("members behind the end: %+v, %v", got, err)
+			t.Fatalf("members after the last: %+v, %v", got, err)
 		}
 		fixture.commit(t, fixture.transaction(11, fixture.removeEntries(players("all"), entries...)))
 		if got := fixture.readEntries(t, players("all"), "p0000"); got.BoardSize != 0 || got.Found != nil {
-			t.Fatalf("held %+v of nothing", got)
+			t.Fatalf("read the entries %+v of an empty board", got)
 		}
 	})
 }
@@ -156,7 +156,8 @@ func TestDaySizesAreStoredAndDeletedWithTheDay(t *testing.T) {
 func TestACorruptBoardSetIsNotRead(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		boardSet := fixture.publishWith(t, players("all"), manyEntries(3)...)
-		// An error in the middle of a script leaves its first writes in place.
+		// A script that fails in the middle leaves its first writes in place. A key of another type
+		// makes it fail.
 		for _, key := range fixture.allKeys(t) {
 			if strings.HasSuffix(key, ":meta") {
 				if err := errors.Join(fixture.rdb.Del(t.Context(), key).Err(), fixture.rdb.Set(t.Context(), key, "no hash", 0).Err()); err != nil {

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// addResults adds results of ten players and a team.
+// addResults adds one result for each of ten players and for a team.
 func (c *testCluster) addResults() {
 	for i := range 10 {
 		c.ledger.addPlayerResult(fmt.Sprintf("p%d", i), newAggregates(int64(i)/2))
@@ -23,7 +23,8 @@ func (c *testCluster) addResults() {
 	c.ledger.addResult(lb.Teams, "t1", newAggregates(3))
 }
 
-// eachTestCluster runs f on every kind of Redis.
+// eachTestCluster runs a test on every kind of Redis, with a cluster of the given number of
+// nodes.
 func eachTestCluster(t *testing.T, nodes int, test func(t *testing.T, w *testCluster)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
@@ -53,7 +54,7 @@ func TestReadersDistinguishNotReadyFromEmpty(t *testing.T) {
 		cluster.checkAll(t, 0, 3)
 		cluster.deleteKeys(t)
 		if err := readPage(); !errors.Is(err, lb.ErrNotReady) {
-			t.Fatalf("after a flush: %v", err)
+			t.Fatalf("after the keys were deleted: %v", err)
 		}
 	})
 }

@@ -26,7 +26,7 @@ func mixedConfig() lb.Config {
 	}
 }
 
-// newAggregates is a result with n right answers.
+// newAggregates returns the aggregates of one result with some correct answers.
 func newAggregates(n int64) lb.Aggregates {
 	return lb.Aggregates{Score: 100 * n, Matches: 1, Asked: 5, Answered: 5, Correct: n, LimitMS: 5000, TimeMS: 5000 - 300*n}
 }
@@ -39,6 +39,7 @@ type storeFixture struct {
 	lastState lb.BoardSetState // state of the board set that was begun last
 }
 
+// eachStore runs a test on every kind of Redis.
 func eachStore(t *testing.T, test func(t *testing.T, s *storeFixture)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
@@ -60,7 +61,8 @@ func (s *storeFixture) begin(t *testing.T, id, replacedID string) lb.BoardSet {
 	return s.lastState.BoardSet
 }
 
-// transaction returns the next transaction, with its watermark at a position.
+// transaction returns a transaction that expects the version of lastState and sets the
+// watermark to a position.
 func (s *storeFixture) transaction(pos int64, changes ...lb.Change) lb.Transaction {
 	tx := lb.Transaction{
 		ExpectedVersion: s.lastState.Version, Version: fmt.Sprintf("%s-%d", s.lastState.ID, pos), PlannedAt: 2000,

@@ -20,20 +20,20 @@ func drawAggregates(t *rapid.T) lb.Aggregates {
 	return lb.Aggregates{
 		Score: 100 * correct, Matches: 1,
 		Asked: asked, Answered: answered, Correct: correct,
-		LimitMS: limit, TimeMS: limit - 250*correct*rapid.Int64Range(0, 2).Draw(t, "saved"),
+		LimitMS: limit, TimeMS: limit - 250*correct*rapid.Int64Range(0, 2).Draw(t, "saved time"),
 	}
 }
 
 func drawResult(t *rapid.T, cluster *testCluster) {
-	if rapid.IntRange(0, 4).Draw(t, "whose") == 0 {
+	if rapid.IntRange(0, 4).Draw(t, "kind") == 0 {
 		cluster.ledger.addResult(lb.Teams, fmt.Sprintf("t%d", rapid.IntRange(0, 3).Draw(t, "team")), drawAggregates(t))
 		return
 	}
 	cluster.ledger.addPlayerResult(fmt.Sprintf("p%d", rapid.IntRange(0, 9).Draw(t, "player")), drawAggregates(t))
 }
 
-// After any events in the ledger and in Redis, Apply makes every board the sum of
-// the uncorrected results.
+// After any events in the ledger and in Redis, and a call of Apply, every board has the sums
+// of the uncorrected results.
 func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
@@ -49,7 +49,7 @@ func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 			reader, limit := rapid.IntRange(0, 2), rapid.IntRange(1, 12)
 			cluster.checkAll(t, reader.Draw(t, "reader"), limit.Draw(t, "limit"))
 			cluster.maintainAll(t, 1)
-			cluster.checkAll(t, reader.Draw(t, "reader at rest"), limit.Draw(t, "limit at rest"))
+			cluster.checkAll(t, reader.Draw(t, "reader after maintenance"), limit.Draw(t, "limit after maintenance"))
 		})
 	})
 }
@@ -71,7 +71,7 @@ func (c *testCluster) playHistory(t *rapid.T, events int) {
 			}
 		case "correction":
 			if rows := len(c.ledger.allRows()); rows > 0 {
-				c.ledger.correct(rapid.Int64Range(1, int64(rows)).Draw(t, "wrong"))
+				c.ledger.correct(rapid.Int64Range(1, int64(rows)).Draw(t, "position"))
 			}
 		case "start days":
 			for range rapid.SampledFrom([]int{1, 1, 1, 2, 6, 7, 45}).Draw(t, "days") {
@@ -84,7 +84,7 @@ func (c *testCluster) playHistory(t *rapid.T, events int) {
 		case "maintain":
 			c.maintainAll(t, node.Draw(t, "node"))
 		case "kill":
-			c.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "written"))
+			c.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "writes last commit"))
 		case "flush":
 			c.deleteKeys(t)
 		case "save":
@@ -94,7 +94,7 @@ func (c *testCluster) playHistory(t *rapid.T, events int) {
 		case "replace":
 			c.ledger.replaceLedger()
 		case "roll back":
-			c.ledger.rollBack(rapid.IntRange(0, len(c.ledger.allRows())).Draw(t, "to"))
+			c.ledger.rollBack(rapid.IntRange(0, len(c.ledger.allRows())).Draw(t, "rows left"))
 		}
 	}
 }

@@ -15,7 +15,8 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 			t.Fatalf("inspecting a board set that is being loaded: %v", err)
 		}
 		entries := manyEntries(3)
-		entries[2].Aggregates = lb.Aggregates{Score: 7, Matches: 1, Asked: 3} // too few for accuracy and time
+		entries[2].Aggregates = lb.Aggregates{Score: 7, Matches: 1, Asked: 3} // too few questions for the orders accuracy and time
+		// ghost is ranked but has no entry.
 		ghost := fixture.addEntries(players("all"), lb.BoardEntry{ID: "ghost", Newest: 9, Aggregates: newAggregates(1)})
 		ghost.PutEntries = nil
 		tx := fixture.transaction(10, fixture.addEntries(players("all"), entries...), ghost)
@@ -31,7 +32,7 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(got.Progress, tx.Progress) || len(got.Boards) != 3 {
-			t.Fatalf("saw %+v, want %+v", got.Progress, tx.Progress)
+			t.Fatalf("Inspect returned the progress %+v, want %+v", got.Progress, tx.Progress)
 		}
 		sizes := map[lb.Order]int64{lb.ByValue: 4, lb.ByScore: 4, lb.ByMatches: 4, lb.ByAccuracy: 3, lb.ByTime: 3}
 		none := map[lb.Order]int64{lb.ByValue: 0, lb.ByScore: 0, lb.ByMatches: 0, lb.ByAccuracy: 0, lb.ByTime: 0}
@@ -50,7 +51,7 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 			{EntryResult: lb.EntryResult{BoardSize: 3}, RankedCounts: sizes},
 		}
 		if !reflect.DeepEqual(got.Boards, want) {
-			t.Fatalf("saw %+v, want %+v", got.Boards, want)
+			t.Fatalf("Inspect returned the boards %+v, want %+v", got.Boards, want)
 		}
 	})
 }

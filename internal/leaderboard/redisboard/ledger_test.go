@@ -21,7 +21,8 @@ type ledger struct {
 	nextID int
 }
 
-// ledgerRow is a row. A correction has the position of the corrected result.
+// ledgerRow is a row of the ledger. correctedPos is the position of the corrected result; 0
+// for rows that are no correction.
 type ledgerRow struct {
 	lb.Row
 	correctedPos int64
@@ -41,7 +42,8 @@ func (l *ledger) addResult(kind lb.Kind, holder string, aggregates lb.Aggregates
 	l.addRow(ledgerRow{Row: lb.Row{Kind: lb.ResultRow, HolderKind: kind, Holder: holder, Aggregates: aggregates}})
 }
 
-// correct subtracts the result at a position, if there is one that is not corrected yet.
+// correct adds a row that subtracts the result at a position. It does nothing if the position
+// has no result, or one that is corrected already.
 func (l *ledger) correct(pos int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +87,7 @@ func (l *ledger) addRow(row ledgerRow) {
 	l.rows = append(l.rows, row)
 }
 
-// rollBack removes the rows above n.
+// rollBack removes the rows after position n.
 func (l *ledger) rollBack(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +139,7 @@ func (l *ledger) today() string {
 	return l.day
 }
 
-// watermark is the watermark of a view that has applied everything.
+// watermark returns the watermark of a view that has applied all rows.
 func (l *ledger) watermark() lb.Watermark {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -198,7 +200,7 @@ func (l *ledger) Snapshot(_ context.Context, _ string, work func(lb.Snapshot) er
 	return work(snapshot)
 }
 
-// sums are in the order of a Snapshot.
+// sums returns the sum of each holder and day up to a position, in the order of a Snapshot.
 func (l *ledger) sums(upTo int64) []lb.DaySum {
 	sumsByKey := map[lb.DaySum]*lb.DaySum{}
 	for _, row := range l.uncorrectedRows(upTo) {

@@ -30,14 +30,14 @@ func (c *testCluster) runUntil(t failingTest, applier *lb.Applier, done func() b
 	}
 }
 
-// maintainAll runs a node until there is nothing left to do.
+// maintainAll runs the applier of a node until isMaintained returns true.
 func (c *testCluster) maintainAll(t failingTest, node int) {
 	t.Helper()
 	c.runUntil(t, c.nodes[node].applier, func() bool { return c.isMaintained(t) })
 }
 
-// isMaintained reports whether each window is served with its own days, and the other
-// board is prepared for tomorrow.
+// isMaintained reports whether the served board of each window has exactly the days of the
+// window, and the unserved board those of tomorrow's window.
 func (c *testCluster) isMaintained(t failingTest) bool {
 	t.Helper()
 	store := c.nodes[0].store
@@ -65,8 +65,8 @@ func (c *testCluster) isMaintained(t failingTest) bool {
 // the commit is written.
 type crashingStore struct {
 	*redisboard.Store
-	commitsLeft atomic.Int64 // commits before that one
-	writesLast  bool
+	commitsLeft atomic.Int64 // number of commits before the one in which the node dies
+	writesLast  bool         // the commit in which the node dies is written
 }
 
 var errKilled = errors.New("killed")
@@ -81,8 +81,8 @@ func (s *crashingStore) Commit(ctx context.Context, boardSet lb.BoardSet, txs []
 	return errKilled
 }
 
-// applyWithCrash runs a separate node that dies in its n-th commit, counted from 0, or
-// ends if there are fewer.
+// applyWithCrash runs a separate node that dies in the commit after commitsBefore others. It
+// ends without a crash if there are fewer commits.
 func (c *testCluster) applyWithCrash(t failingTest, n int64, written bool) {
 	t.Helper()
 	store := &crashingStore{Store: c.nodes[0].store, writesLast: written}

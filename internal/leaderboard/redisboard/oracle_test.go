@@ -18,16 +18,16 @@ type oracle struct {
 }
 
 const oracleSchema = `CREATE TABLE results (
-	pos INTEGER PRIMARY KEY, at INTEGER, day TEXT, whose TEXT, holder TEXT, score INTEGER, time_ms INTEGER,
+	pos INTEGER PRIMARY KEY, committed_at INTEGER, day TEXT, holder_kind TEXT, holder TEXT, score INTEGER, time_ms INTEGER,
 	limit_ms INTEGER, matches INTEGER, asked INTEGER, answered INTEGER, correct INTEGER,
 	corrected INTEGER NOT NULL DEFAULT 0)` // commit time of its correction; 0: not corrected
 
-// The arguments of oracleRanking are the weights of accuracy, speed, score and
-// matches, kind, first and last day, the condition for a rank, and the order twice.
+// The arguments of oracleRanking are the weights of accuracy, speed, score and matches, then
+// the kind, the first and the last day, the condition for a rank, and the order.
 const oracleRanking = `WITH summed AS (
 	SELECT holder, MAX(pos) newest, SUM(score) score, SUM(time_ms) time_ms, SUM(limit_ms) limit_ms,
 		SUM(matches) matches, SUM(asked) asked, SUM(answered) answered, SUM(correct) correct
-	FROM results WHERE corrected = 0 AND whose = '%[5]s' AND day BETWEEN '%[6]s' AND '%[7]s' GROUP BY holder
+	FROM results WHERE corrected = 0 AND holder_kind = '%[5]s' AND day BETWEEN '%[6]s' AND '%[7]s' GROUP BY holder
 ), valued AS (
 	SELECT *, %[3]d * score + %[4]d * matches + CASE asked WHEN 0 THEN 0 ELSE
 		%[1]d * (10000 * correct / asked) + %[2]d * (10000 * (limit_ms - time_ms) / limit_ms) END value,
@@ -92,7 +92,8 @@ func (o *oracle) close(t failingTest) {
 // daySpan is the range of days that a board holds, both included.
 type daySpan struct{ from, to string }
 
-// board is a whole board in page order.
+// board has all entries of a board: as pages show them, in page order, and as they are
+// stored, by id.
 type board struct {
 	ranking        []lb.Entry
 	entries        map[string]lb.BoardEntry
@@ -134,10 +135,12 @@ func (o *oracle) board(t failingTest, kind lb.Kind, order lb.Order, span daySpan
 	return result
 }
 
+// asOf returns the commit times of the newest uncorrected result and of the last correction;
+// 0: none.
 func (o *oracle) asOf(t failingTest, kind lb.Kind, span daySpan) (newest, corrected int64) {
 	t.Helper()
-	err := o.db.QueryRowContext(t.Context(), `SELECT COALESCE(MAX(CASE corrected WHEN 0 THEN at END), 0), COALESCE(MAX(corrected), 0)
-		FROM results WHERE whose = ? AND day BETWEEN ? AND ?`, kind, span.from, span.to).Scan(&newest, &corrected)
+	err := o.db.QueryRowContext(t.Context(), `SELECT COALESCE(MAX(CASE corrected WHEN 0 THEN committed_at END), 0), COALESCE(MAX(corrected), 0)
+		FROM results WHERE holder_kind = ? AND day BETWEEN ? AND ?`, kind, span.from, span.to).Scan(&newest, &corrected)
 	if err != nil {
 		t.Fatalf("oracle: %v", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// An entry that does not move while a reader pages through a board is seen once, in
-// both directions.
+// An entry that does not change while a reader pages through a board appears on exactly one
+// page, in both directions.
 func TestPagingSkipsAndRepeatsNoEntryWithoutChanges(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
@@ -42,8 +42,9 @@ func TestPagingSkipsAndRepeatsNoEntryWithoutChanges(t *testing.T) {
 func nextCursor(page lb.Page) string { return page.NextCursor }
 func prevCursor(page lb.Page) string { return page.PrevCursor }
 
-// countSeen counts how often it sees each entry, while others get results and at most two
-// days begin between pages.
+// countSeen reads all pages from firstPage on and counts how often each entry appears. It
+// returns the last page too. Between pages, some players get results, and at most two days
+// start. It adds the ids of these players to changed.
 func (c *testCluster) countSeen(t *rapid.T, query lb.Query, firstPage lb.Page, changed map[string]bool, cursorOf func(lb.Page) string) (map[string]int, lb.Page) {
 	seenCounts := map[string]int{}
 	for page := firstPage; ; page = c.page(t, 0, query) {
@@ -54,12 +55,12 @@ func (c *testCluster) countSeen(t *rapid.T, query lb.Query, firstPage lb.Page, c
 		if query.Cursor == "" {
 			return seenCounts, page
 		}
-		for range rapid.IntRange(0, 2).Draw(t, "moves") {
-			id := fmt.Sprintf("p%d", rapid.IntRange(0, 7).Draw(t, "mover"))
+		for range rapid.IntRange(0, 2).Draw(t, "results") {
+			id := fmt.Sprintf("p%d", rapid.IntRange(0, 7).Draw(t, "player"))
 			changed[id] = true
 			c.ledger.addPlayerResult(id, drawAggregates(t))
 		}
-		if c.ledger.today() < daysBefore(firstDay, -2) && rapid.IntRange(0, 9).Draw(t, "midnight") == 0 {
+		if c.ledger.today() < daysBefore(firstDay, -2) && rapid.IntRange(0, 9).Draw(t, "day starts") == 0 {
 			c.ledger.startDay()
 		}
 		c.apply(t, 0)

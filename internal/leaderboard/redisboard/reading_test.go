@@ -86,17 +86,17 @@ func TestAnEmptyPageHasACursorBack(t *testing.T) {
 				got = append(got, entry.ID)
 			}
 			if !slices.Equal(got, want) {
-				t.Fatalf("a page of %v, want %v", got, want)
+				t.Fatalf("the page has %v, want %v", got, want)
 			}
 		}
 		ahead := follow(3, follow(3, "").NextCursor).PrevCursor
-		move(0) // behind their equals: nobody is ahead of p3
+		move(0) // p0 to p2 now rank after the players with equal scores: nobody ranks before p3
 		empty := follow(3, ahead)
 		check(empty)
 		check(follow(3, empty.NextCursor), "p3", "p4", "p5")
 
 		behind := follow(7, "").NextCursor
-		move(1) // to the top: nobody is behind p9
+		move(1) // p0 to p2 now rank first: nobody ranks after p9
 		empty = follow(3, behind)
 		check(empty)
 		check(follow(3, empty.PrevCursor), "p7", "p8", "p9")

@@ -50,7 +50,7 @@ func TestReadersSeeOldOrNewBoardsDuringARebuild(t *testing.T) {
 	})
 }
 
-// checkOnlyServedBoardsAreLeft sweeps, and checks that only the served board set is left.
+// checkOnlyServedBoardsAreLeft calls Sweep, and checks that only the served board set is left.
 func (c *testCluster) checkOnlyServedBoardsAreLeft(t failingTest) {
 	t.Helper()
 	store := c.nodes[0].store

@@ -16,7 +16,7 @@ func FuzzReplies(f *testing.F) {
 			t.Fatalf("%q became %+v", packed, slice.Entries[0])
 		}
 		if _, err := parseStandings([]any{[]any{number, key, packed}}); err == nil {
-			t.Fatal("a short reply was taken")
+			t.Fatal("a reply with too few values was accepted")
 		}
 		reply := newReply([]any{int64(1), []any{packed, nil}, int64(2), []any{key, key}})
 		board := reply.board([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
@@ -31,7 +31,7 @@ func FuzzReplies(f *testing.F) {
 	})
 }
 
-// checkProgress writes progress and reads it again.
+// checkProgress checks that progress is the same after it was encoded and decoded.
 func checkProgress(t *testing.T, progress leaderboard.Progress) {
 	t.Helper()
 	fields, err := stateFields(progress, false, 0)
@@ -51,7 +51,7 @@ func checkProgress(t *testing.T, progress leaderboard.Progress) {
 		progress.Rolling = nil
 	}
 	if reply.err() != nil || !reflect.DeepEqual(parsed, progress) {
-		t.Fatalf("%+v, %v, was %+v", parsed, reply.err(), progress)
+		t.Fatalf("decoded progress %+v, %v, want %+v", parsed, reply.err(), progress)
 	}
 }
 

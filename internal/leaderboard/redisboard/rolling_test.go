@@ -7,8 +7,8 @@ import (
 	"laststand/internal/leaderboard/redisboard"
 )
 
-// A rolling window is read from the board that is served, also by a node that
-// saw another one served before.
+// A rolling window is read from its served board. A node notices when the other board of the
+// window is served.
 func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		fixture.begin(t, "a", "")

@@ -37,7 +37,7 @@ func TestReservationsEqualAModelOfABucket(t *testing.T) {
 				now.Add(int64(hours) * time.Hour.Milliseconds())
 				tokens = min(burst-reserved, tokens+hours)
 				node := rapid.SampledFrom(nodes).Draw(t, "node")
-				if reserved > 0 && rapid.Bool().Draw(t, "settle") {
+				if reserved > 0 && rapid.Bool().Draw(t, "finish") {
 					spent := rapid.Bool().Draw(t, "spent")
 					if err := node.FinishReservation(t.Context(), demand, spent); err != nil {
 						t.Fatal(err)
@@ -58,7 +58,7 @@ func TestReservationsEqualAModelOfABucket(t *testing.T) {
 					want = time.Hour
 				}
 				if err != nil || wait != want {
-					t.Fatalf("wait %v, want %v, left %d, held %d; %v", wait, want, tokens, reserved, err)
+					t.Fatalf("wait %v, want %v, %d tokens left, %d reserved; %v", wait, want, tokens, reserved, err)
 				}
 			}
 		})
@@ -75,14 +75,14 @@ func TestAReservationExpires(t *testing.T) {
 		first, _ := store.Reserve(t.Context(), demand)
 		ttl, err := client.PTTL(t.Context(), reservedKey(demand.Rule, demand.Key)).Result()
 		if second, _ := store.Reserve(t.Context(), demand); err != nil || first != 0 || second != limit.RetrySoon || ttl <= 0 || ttl > reservationTTL {
-			t.Errorf("%v, beside it %v, for %v, %v", first, second, ttl, err)
+			t.Errorf("first wait %v, second wait %v, reserved for %v, %v", first, second, ttl, err)
 		}
 		client.Del(t.Context(), reservedKey(demand.Rule, demand.Key)) // it has expired
 		if err := store.FinishReservation(t.Context(), demand, false); err != nil {
 			t.Error(err)
 		}
 		if after, err := store.Reserve(t.Context(), demand); err != nil || after != time.Hour {
-			t.Errorf("given back after it lapsed: wait %v, %v", after, err)
+			t.Errorf("after the return of an expired reservation: wait %v, %v", after, err)
 		}
 	})
 }
@@ -117,15 +117,15 @@ func TestAttemptsAtSeveralNodesUseExactlyTheTokens(t *testing.T) {
 		wrong := protocol.Errorf(protocol.CodeNotFound, "none")
 		right := func(int) string { return "demo/402951" }
 		if n := tryConcurrently(60, right, nil); n != 60 && localDecisions(t, registry) == 0 {
-			t.Errorf("%d of 60 came in at once", n)
+			t.Errorf("%d of 60 were allowed", n)
 		}
 		n := tryConcurrently(60, func(i int) string { return fmt.Sprint(i) }, wrong)
 		if alone := localDecisions(t, registry); n > maxWrong+alone || n < maxWrong-alone {
-			t.Errorf("%d wrong ones were tried, want %d, or %d more or less", n, maxWrong, alone)
+			t.Errorf("%d wrong attempts were allowed, want %d, or up to %d more or fewer", n, maxWrong, alone)
 		}
 		err := nodes[3].Try(t.Context(), limit.Attempt{Address: address, Secret: right(0)}, func() error { return nil })
 		if err != nil && localDecisions(t, registry) == 0 {
-			t.Errorf("at a node that has never seen it: %v", err)
+			t.Errorf("at a node where the code was never used: %v", err)
 		}
 	})
 }

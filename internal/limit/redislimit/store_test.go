@@ -48,7 +48,7 @@ func TestDemandsEqualAModelOfABucket(t *testing.T) {
 					tokens -= demand.Cost
 				}
 				if err != nil || wait != want {
-					t.Fatalf("%+v: wait %v, want %v, left %d; %v", demand, wait, want, tokens, err)
+					t.Fatalf("%+v: wait %v, want %v, %d tokens left; %v", demand, wait, want, tokens, err)
 				}
 			}
 		})
@@ -71,14 +71,14 @@ func TestDemandsWithDifferentBurstsShareABucket(t *testing.T) {
 				}
 			}
 			if allowed--; allowed != step[1] {
-				t.Errorf("step %d: burst %d let %d through, want %d", i, step[0], allowed, step[1])
+				t.Errorf("step %d: burst %d allowed %d, want %d", i, step[0], allowed, step[1])
 			}
 		}
 	})
 }
 
 // With concurrent demands at two nodes a key gets exactly its tokens. Afterwards
-// its bucket leaves Redis.
+// its bucket expires in Redis.
 func TestConcurrentDemandsAtTwoNodesGetExactlyTheTokens(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
@@ -102,7 +102,7 @@ func TestConcurrentDemandsAtTwoNodesGetExactlyTheTokens(t *testing.T) {
 		}
 		callers.Wait()
 		if n := allowed.Load(); n != 60 {
-			t.Errorf("%d let through, want 60", n)
+			t.Errorf("%d allowed, want 60", n)
 		}
 		ttl, err := client.PTTL(t.Context(), bucketKey(demand.Rule, demand.Key)).Result()
 		if err != nil || ttl < 59*time.Minute || ttl > time.Hour { // a key that expires sooner would be full too soon
@@ -126,7 +126,7 @@ func TestANodeDecidesAloneIfRedisFails(t *testing.T) {
 	}
 	server.Kill()
 	if err := errors.Join(take(), take()); err != nil {
-		t.Errorf("what is left of its own is refused: %v", err)
+		t.Errorf("a demand within the node's own bucket is refused: %v", err)
 	}
 	if take() == nil {
 		t.Error("without Redis there is no limit")

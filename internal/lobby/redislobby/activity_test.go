@@ -6,7 +6,7 @@ import (
 	"laststand/internal/lobby"
 )
 
-// checkBusy records that a player is in a match.
+// setBusy records that a player is in a match.
 func (l *lobbyFixture) checkBusy(player, id string) {
 	l.Helper()
 	if err := l.client.Set(l.Context(), keys{l.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
@@ -59,7 +59,7 @@ func TestOccupyRecordsTheMatch(t *testing.T) {
 			test.Errorf("busy for %v", ttl)
 		}
 		if _, with, err := test.AddTicket(test.Context(), test.ticket("ada", 1500), lobby.Activity{}, startMS); err != nil || with != (lobby.Activity{Match: "m_2"}) {
-			test.Errorf("a ticket besides: %+v, %v", with, err)
+			test.Errorf("a ticket during the match: %+v, %v", with, err)
 		}
 		if err := test.Free(test.Context(), test.game, "ada", "m_2"); err != nil {
 			test.Error(err)

@@ -33,7 +33,7 @@ func TestRolledBackTicketsWaitAgain(t *testing.T) {
 		}
 		now += ticketAliveMS
 		if !test.rollBack(p, now) || test.rollBack(p, now) { // the second call is a repetition
-			test.Error("it was not undone once")
+			test.Error("the pairing was not rolled back exactly once")
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("bob", lobby.Activity{Ticket: "t_bob"})
@@ -42,10 +42,10 @@ func TestRolledBackTicketsWaitAgain(t *testing.T) {
 			test.Errorf("%+v, %v, %v", near, waits, err)
 		}
 		if !test.pair("m_2", bob, ada) {
-			test.Error("they cannot be paired again")
+			test.Error("the tickets cannot be paired again")
 		}
 		if test.rollBack(p, now) {
-			test.Error("undone after they were paired again")
+			test.Error("rolled back after the tickets were paired again")
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_2", Forming: true})
 	})
@@ -68,13 +68,13 @@ func TestRollBackRemovesExpiredTickets(t *testing.T) {
 		test.checkBusy("eve", "m_3")
 		now := int64(startMS + ticketAliveMS + 1)
 		if !test.rollBack(p, now) {
-			test.Error("it was not undone")
+			test.Error("the pairing was not rolled back")
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("bob", lobby.Activity{})
 		test.checkActivity("eve", lobby.Activity{Match: "m_3"})
 		test.checkNearest(ada, now)
-		if n := test.countTickets(); n != 3 { // of one ticket
+		if n := test.countTickets(); n != 3 { // the entries of ada's ticket
 			test.Errorf("%d entries of tickets are kept", n)
 		}
 	})
@@ -92,7 +92,7 @@ func TestACompletedPairingIsNotRolledBack(t *testing.T) {
 			test.Fatal(err)
 		}
 		if test.rollBack(p, startMS) {
-			test.Error("it was undone")
+			test.Error("the completed pairing was rolled back")
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
 		if got := test.listPlayers(ada, startMS); got != nil || test.countTickets() != 0 {

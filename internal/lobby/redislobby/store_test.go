@@ -76,7 +76,7 @@ func (l *lobbyFixture) listPlayers(t lobby.Ticket, now int64) []string {
 func (l *lobbyFixture) checkNearest(t lobby.Ticket, now int64, want ...string) {
 	l.Helper()
 	if got := l.listPlayers(t, now); !slices.Equal(got, want) {
-		l.Errorf("near %s: %v, want %v", t.ID, got, want)
+		l.Errorf("tickets near %s: %v, want %v", t.ID, got, want)
 	}
 }
 
@@ -84,7 +84,7 @@ func (l *lobbyFixture) checkActivity(player string, want lobby.Activity) {
 	l.Helper()
 	got, err := l.ReadActivity(l.Context(), l.game, player)
 	if want.Duel == "" {
-		got.Duel = "" // TestTheLastDuelIsStoredUntilItIsSettled checks it
+		got.Duel = "" // TestLastDuelIsStoredUntilItIsSettled checks it
 	}
 	if err != nil || got != want {
 		l.Errorf("%s is busy with %+v, %v, want %+v", player, got, err, want)
@@ -107,7 +107,7 @@ func TestAddTicketRefusesASecondTicket(t *testing.T) {
 			test.Errorf("%d wait", n)
 		}
 		if n := test.addTicket(ada, startMS); n != 1 { // run again
-			test.Errorf("%d wait, of one ticket", n)
+			test.Errorf("%d wait after the same ticket was added twice", n)
 		}
 		if n := test.addTicket(bob, startMS); n != 2 {
 			test.Errorf("%d wait", n)
@@ -280,18 +280,18 @@ func TestARemovedTicketIsNotAddedAgain(t *testing.T) {
 			test.Errorf("again: %q, %v", id, err)
 		}
 		if got := test.listPlayers(ada, startMS); got != nil {
-			test.Errorf("it waits among %v", got)
+			test.Errorf("the removed ticket waits among %v", got)
 		}
 		test.checkNearest(bob, startMS)
 		if test.pair("m_1", bob, ada) {
-			test.Error("it was paired")
+			test.Error("the removed ticket was paired")
 		}
 		test.checkActivity("bob", lobby.Activity{Ticket: "t_bob"})
 		if !test.pair("m_2", bob) {
 			test.Error("bob does not wait any more")
 		}
 		if got := test.listPlayers(bob, startMS); got != nil {
-			test.Errorf("paired, and waits among %v", got)
+			test.Errorf("the paired ticket waits among %v", got)
 		}
 		if id, err := test.RemoveTicket(test.Context(), test.game, "bob"); err != nil || id != "" {
 			test.Errorf("from a match: %q, %v", id, err)
@@ -351,7 +351,7 @@ func TestATicketIsReadWhileItWaits(t *testing.T) {
 	eachRedis(t, func(test *lobbyFixture) {
 		ada := test.ticket("ada", 1500)
 		if _, waits, err := test.ReadTicket(test.Context(), test.game, ada.ID); waits || err != nil {
-			test.Errorf("before it is there: %v, %v", waits, err)
+			test.Errorf("before it is added: %v, %v", waits, err)
 		}
 		test.addTicket(ada, startMS)
 		if got, waits, err := test.ReadTicket(test.Context(), test.game, ada.ID); !waits || err != nil || !reflect.DeepEqual(got, ada) {
@@ -361,7 +361,7 @@ func TestATicketIsReadWhileItWaits(t *testing.T) {
 			test.Fatal(paired, err)
 		}
 		if _, waits, err := test.ReadTicket(test.Context(), test.game, ada.ID); waits || err != nil {
-			test.Errorf("once it is paired: %v, %v", waits, err)
+			test.Errorf("after it is paired: %v, %v", waits, err)
 		}
 	})
 }

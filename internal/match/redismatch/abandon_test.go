@@ -22,9 +22,9 @@ func TestLowerVersionRefusesWrites(t *testing.T) {
 				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: 1000, Node: "n_1"})
 				return err
 			},
-			"commit": func() error { _, err := m.Commit(m.Context(), wrong(attempt)); return err },
-			"race":   func() error { _, err := m.CommitIfFirst(m.Context(), attempt); return err },
-			"step":   func() error { _, err := m.Step(m.Context(), seal); return err },
+			"commit":          func() error { _, err := m.Commit(m.Context(), wrong(attempt)); return err },
+			"commit if first": func() error { _, err := m.CommitIfFirst(m.Context(), attempt); return err },
+			"step":            func() error { _, err := m.Step(m.Context(), seal); return err },
 		} {
 			if err := act(); !errors.Is(err, match.ErrAbandoned) {
 				m.Errorf("%s: %v", name, err)
@@ -43,10 +43,10 @@ func TestLowerVersionRefusesWrites(t *testing.T) {
 			m.Errorf("%+v, %v, due at %d", view.State, err, m.due())
 		}
 		if offered := m.client.Get(m.Context(), m.keys.first(0)).Val(); offered != "0" {
-			m.Errorf("a first is to be had: %q", offered)
+			m.Errorf("the question still has no first answer and is open: %q", offered)
 		}
 		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
-			m.Errorf("%v, %v", marks, err) // nothing would remove it after the settlement
+			m.Errorf("%v, %v", marks, err) // the settlement would not remove a progress entry
 		}
 	})
 }
@@ -65,19 +65,19 @@ func TestEveryWriteRaisesVersion(t *testing.T) {
 		}
 		moved("create", 1)
 		m.addSeats("p_ada", "p_bob", "p_cyd")
-		moved("sit", 3)
+		moved("add seats", 3)
 		m.removePlace("p_cyd", "out")
-		moved("unsit", 1)
+		moved("remove a seat", 1)
 		m.addWatcher("p_cyd", match.SpectatorRole, "in")
-		moved("watch", 0)
+		moved("add a watcher", 0)
 		_ = m.LockLobby(m.Context(), m.plan.ID)
-		moved("lock", 1)
+		moved("lock the lobby", 1)
 		open := m.startArena()
-		moved("step", 3)
+		moved("three steps", 3)
 		m.commit(wrong(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
 		moved("commit", 1)
 		m.race(m.firstAttempt(open, "p_ada", 10), match.VerdictAccepted)
-		moved("race", 1)
+		moved("commit if first", 1)
 		m.removePlace("p_ada", "left")
 		moved("leave", 1)
 	})
@@ -147,7 +147,7 @@ func TestTombstonedIDIsNotReused(t *testing.T) {
 		create(other, false)
 		for _, id := range []string{m.plan.ID, other} {
 			if ttl := m.client.PTTL(m.Context(), newKeys(id).tombstone()).Val(); ttl <= 0 || ttl.Hours() > 1 {
-				m.Errorf("the tomb stands for %v", ttl)
+				m.Errorf("the tombstone lives for %v", ttl)
 			}
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// attempts returns attempts that cover every verdict of a script.
+// attempts returns attempts that get every verdict of the script for their mode.
 func (m *testMatch) attempts(open match.State) []match.Attempt {
 	stale := inTeam(blue, m.attempt(open, "p_eve", 20))
 	stale.OpensAt--
@@ -43,7 +43,7 @@ func (m *testMatch) outcomes(commit func(all []match.Attempt) []match.Outcome) (
 	}
 	first := m.attempts(m.applyStep(match.PhaseOpen, 0))
 	outs := commit(first)
-	outs = append(outs, commit(first)...) // as the client library may
+	outs = append(outs, commit(first)...) // the client library may repeat a script
 	outs = append(outs, commit(m.attempts(m.openNextQuestion()))...)
 	view := m.read()
 	view.Plan, view.Frames = nil, view.Frames[:0:0]
@@ -51,7 +51,8 @@ func (m *testMatch) outcomes(commit func(all []match.Attempt) []match.Outcome) (
 	return outs, view
 }
 
-// Answers in one script have the same outcomes as one after the other.
+// Answers that share one script have the same outcomes as answers committed one
+// after the other.
 func TestABatchBehavesLikeSingleAnswers(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
@@ -89,14 +90,14 @@ func TestABatchBehavesLikeSingleAnswers(t *testing.T) {
 				return outs
 			})
 			if !reflect.DeepEqual(after, want) {
-				t.Errorf("%s: together\n%+v, one by one\n%+v", mode, after, want)
+				t.Errorf("%s: in one batch\n%+v, one by one\n%+v", mode, after, want)
 			}
 			for i := range single {
 				for _, out := range []*match.Outcome{&together[i], &single[i]} {
 					out.Version, out.RetryMS = 0, min(out.RetryMS, 1) // a batch reports the last count, and the remaining time differs
 				}
 				if !reflect.DeepEqual(together[i], single[i]) {
-					t.Errorf("%s: attempt %d together %+v, alone %+v", mode, i, together[i], single[i])
+					t.Errorf("%s: attempt %d in a batch %+v, alone %+v", mode, i, together[i], single[i])
 				}
 			}
 		}

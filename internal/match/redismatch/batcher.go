@@ -21,7 +21,7 @@ const (
 // single answer never waits, and many answers read and write the state of the
 // match once.
 //
-// Example: answers A, B and C arrive within 1 ms. A is sent at once. B and C
+// Example: answers A, B and C arrive within 1 ms. A is sent immediately. B and C
 // wait until the reply to A and are then sent in one script.
 type batcher struct {
 	sendAttempts func(context.Context, []*pendingAttempt) error // runs one script and sets the outcome of each attempt
@@ -92,8 +92,8 @@ func (b *batcher) sendBatch(batch []*pendingAttempt) {
 }
 
 // nextBatch takes the attempts for the next script: at most one per player, and
-// none whose caller has given up. It returns nil if there is none; then the
-// next attempt is sent at once.
+// none whose caller has given up. If no attempt waits, it returns nil; the next
+// attempt of the match is then sent immediately.
 func (b *batcher) nextBatch(id string) (batch []*pendingAttempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 	"laststand/internal/match"
 )
 
-// fakeSender answers scripts when the test allows it, and records the players
-// of each.
+// fakeSender replies to a script when the test sends the reply, and records the
+// players of each script.
 type fakeSender struct {
 	batcher
-	open    chan error // one signal per script
+	open    chan error // the reply to each script; nil for success
 	mu      sync.Mutex
 	came    [][]string // the players of each script
 	callers sync.WaitGroup
@@ -73,7 +73,7 @@ func (c *fakeSender) scripts() []string {
 func (c *fakeSender) checkScripts(t *testing.T, want ...string) {
 	t.Helper()
 	if came := c.scripts(); !slices.Equal(came, want) {
-		t.Errorf("scripts of %v, want %v", came, want)
+		t.Errorf("scripts with the players %v, want %v", came, want)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWaitingAnswersShareScript(t *testing.T) {
 		sender.checkScripts(t, "[ada]", "[eve]", "[bob cyd dan]", "[bob]")
 		sender.open <- nil
 		sender.callers.Wait()
-		sender.submit(ctx, t, "m_1", "fay", nil) // alone again
+		sender.submit(ctx, t, "m_1", "fay", nil) // no other answer waits any more
 		sender.open <- nil
 		synctest.Wait()
 		if len(sender.pending) != 0 {
@@ -105,7 +105,7 @@ func TestWaitingAnswersShareScript(t *testing.T) {
 	})
 }
 
-// If a script fails, all its answers fail, and no later ones.
+// If a script fails, all its answers fail. Later answers do not.
 func TestFailedScriptFailsItsAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,8 +124,8 @@ func TestFailedScriptFailsItsAnswers(t *testing.T) {
 	})
 }
 
-// A cancelled answer returns at once and is not sent. A cancelled first answer
-// cancels no other.
+// The commit of a cancelled answer returns immediately, and the answer is not sent. A cancelled first answer
+// cancels no other answer.
 func TestCancelledAnswerReturnsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,11 +154,11 @@ func TestBatchSizeAndDurationAreLimited(t *testing.T) {
 		sender.submit(t.Context(), t, "m_1", "bob", nil)
 		sender.open <- nil
 		if n := len(strings.Fields(sender.scripts()[1])); n != maxBatch {
-			t.Errorf("%d together, want %d", n, maxBatch)
+			t.Errorf("%d answers in one script, want %d", n, maxBatch)
 		}
 		time.Sleep(batchTimeout)
 		if came := sender.scripts(); len(came) != 3 || came[2] != "[bob]" {
-			t.Errorf("scripts of %v", came)
+			t.Errorf("scripts with the players %v", came)
 		}
 		sender.open <- nil
 		sender.callers.Wait()

@@ -77,7 +77,7 @@ func TestRaceVerdicts(t *testing.T) {
 		m.removePlace("p_cyd", arena.VerdictLeft)
 		m.race(m.firstAttempt(open, "p_cyd", 0), match.VerdictGone)
 		if view := m.read(); view.Answered != 1 || view.First != nil || view.Totals["p_ada"] != (match.Totals{}) {
-			m.Errorf("a refused one left %+v", view)
+			m.Errorf("a refused attempt changed the match: %+v", view)
 		}
 		m.applyStep(match.PhaseSealed, 0)
 		m.race(m.firstAttempt(open, "p_ada", 0), match.VerdictLate)
@@ -95,18 +95,18 @@ func TestClosedBuzzerQuestionStaysClosed(t *testing.T) {
 		offered := func() string { return m.client.Get(m.Context(), m.keys.first(0)).Val() }
 		open := m.startArena()
 		if m.applyStep(match.PhaseOpen, 0); offered() != "1" { // extended
-			m.Errorf("extended: %q", offered())
+			m.Errorf("after an extension: %q", offered())
 		}
 		m.race(m.firstAttempt(open, "p_ada", 10), match.VerdictAccepted)
 		if offered() != "0" {
-			m.Errorf("taken: %q", offered())
+			m.Errorf("after the first right answer: %q", offered())
 		}
 		next := m.openNextQuestion()
 		m.client.Del(m.Context(), m.keys.first(1)) // as if the store had lost it
 		m.race(m.firstAttempt(next, "p_ada", 10), match.VerdictLate)
 		m.applyStep(match.PhaseOver, 1)
 		if got := m.client.Get(m.Context(), m.keys.first(1)).Val(); got != "0" {
-			m.Errorf("over: %q", got)
+			m.Errorf("after the end: %q", got)
 		}
 	})
 }
@@ -118,7 +118,7 @@ func TestWrongAnswers(t *testing.T) {
 		open := m.startArena()
 		fault := inTeam(red, wrong(m.attempt(open, "p_ada", 10)))
 		fault.LockoutMS = 60_000
-		for range 2 { // it may be repeated
+		for range 2 { // the client library may repeat it
 			if out := m.commit(fault, match.VerdictAccepted); out.Answered != 1 || out.Alive != 4 || out.Seq != 0 {
 				m.Errorf("%+v", out)
 			}

@@ -10,7 +10,7 @@ func TestCodes(t *testing.T) {
 		game := m.plan.ID // not used by other tests
 		claim := func(code, id string, want bool) {
 			m.Helper()
-			for range 2 { // it may be repeated
+			for range 2 { // a repeated claim changes nothing
 				if got, err := m.ClaimCode(m.Context(), game, code, id); err != nil || got != want {
 					m.Errorf("%s for %s: %v, %v", code, id, got, err)
 				}
@@ -19,7 +19,7 @@ func TestCodes(t *testing.T) {
 		find := func(game, code, want string) {
 			m.Helper()
 			if got, err := m.FindCode(m.Context(), game, code); err != nil || got != want {
-				m.Errorf("%s leads to %q, %v", code, got, err)
+				m.Errorf("%s belongs to %q, %v", code, got, err)
 			}
 		}
 		find(game, "123456", "")
@@ -30,7 +30,7 @@ func TestCodes(t *testing.T) {
 		find("other", "123456", "")
 		key := codeKey(game, "123456")
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl < 24*time.Hour {
-			m.Errorf("taken for %v", ttl)
+			m.Errorf("claimed for %v", ttl)
 		}
 		if err := m.RetireCode(m.Context(), game, "123456"); err != nil {
 			m.Fatal(err)
@@ -38,7 +38,7 @@ func TestCodes(t *testing.T) {
 		find(game, "123456", "m_one")
 		claim("123456", "m_two", false)
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl > time.Hour || ttl < 50*time.Minute {
-			m.Errorf("rests for %v", ttl)
+			m.Errorf("retired for %v", ttl)
 		}
 		m.client.Del(m.Context(), key) // simulate the expiry
 		claim("123456", "m_two", true)

@@ -54,7 +54,7 @@ func TestVerdicts(t *testing.T) {
 		missing.Match = "m_none"
 		m.commit(missing, match.VerdictGone)
 		if view := m.read(); view.Seq != 2 || view.Answered != 0 || view.Totals["p_ada"] != (match.Totals{}) {
-			m.Errorf("a refused one left %+v", view)
+			m.Errorf("a refused attempt changed the match: %+v", view)
 		}
 		next := m.attempt(match.State{Question: 1, OpensAt: open.OpensAt}, "p_ada", 0)
 		m.commit(next, match.VerdictEarly)
@@ -101,7 +101,7 @@ func TestRepeatedCommit(t *testing.T) {
 				m.Errorf("%+v", out)
 			}
 			if after := m.read(); !reflect.DeepEqual(after, before) {
-				m.Errorf("it changed\n%+v to\n%+v", before, after)
+				m.Errorf("the repetition changed\n%+v to\n%+v", before, after)
 			}
 		}
 		m.checkLog()
@@ -142,18 +142,18 @@ func TestOneAnswerPerPlayerIsAccepted(t *testing.T) {
 		accepted := -1
 		for i, out := range outs {
 			if out.Verdict == match.VerdictAccepted && accepted >= 0 {
-				m.Fatalf("%d and %d were accepted", accepted, i)
+				m.Fatalf("attempts %d and %d were accepted", accepted, i)
 			}
 			if out.Verdict == match.VerdictAccepted {
 				accepted = i
 			}
 		}
 		if accepted < 0 {
-			m.Fatal("none was accepted")
+			m.Fatal("no attempt was accepted")
 		}
 		for i, out := range outs {
 			if !reflect.DeepEqual(out.Record, attempts[accepted].Record) || i != accepted && out.Verdict != match.VerdictDuplicate {
-				m.Errorf("%d: %+v", i, out)
+				m.Errorf("attempt %d: %+v", i, out)
 			}
 		}
 		if view := m.read(); view.Answered != 1 || view.Totals["p_ada"].Answered != 1 || view.Totals["p_ada"].Score != 190 {

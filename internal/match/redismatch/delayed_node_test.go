@@ -15,12 +15,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// delayed: the command gets through, but only after its sender has seen the
-// connection break. The other fates are whole, unsent and lostReply.
+// delayed is a fate of a write: the command reaches Redis, but only after its sender
+// has seen the connection break. The other fates are delivered, unsent and lostReply.
 const delayed = severed + 1
 
-// delayedConnections are connections to Redis that can lose anything. fate
-// decides about each write.
+// delayedConnections are connections to Redis that can lose or delay any write. The
+// function fate decides what happens to each write.
 type delayedConnections struct {
 	fate      func(written []byte) int32
 	meanwhile func()       // called at every loss before the sender notices it; may be nil
@@ -30,7 +30,8 @@ type delayedConnections struct {
 	waiting []func() // delayed writes
 }
 
-// once returns a fate that loses the first write of a command.
+// loseFirst returns a function that gives the fate to the first write of a command
+// and delivers all other writes.
 func once(command string, fate int32) func([]byte) int32 {
 	var done atomic.Bool
 	of := regexp.MustCompile(`\n` + command + `\r\n`)
@@ -72,7 +73,7 @@ func (r *delayedConnections) dialer(dial dialer) dialer {
 	}
 }
 
-// arrive delivers the delayed writes.
+// deliverDelayed delivers the delayed writes.
 func (r *delayedConnections) arrive() {
 	r.mu.Lock()
 	waiting := r.waiting
@@ -92,7 +93,7 @@ func (r *delayedConnections) wait(through func()) {
 type delayedConn struct {
 	net.Conn
 	way  *delayedConnections
-	gone atomic.Bool // the reply goes to its client
+	gone atomic.Bool // the write was lost; its client gets no reply
 }
 
 func (c *delayedConn) Write(b []byte) (int, error) {
@@ -117,7 +118,7 @@ func (c *delayedConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// through delivers a write and waits until the server has executed it; only
+// deliverAndClose delivers a write and waits until the server has executed it; only
 // then it closes the connection.
 func (c *delayedConn) through(b []byte) {
 	defer c.Conn.Close()
@@ -148,22 +149,24 @@ func (c *delayedConn) SetReadDeadline(t time.Time) error {
 
 func (c *delayedConn) Close() error {
 	if c.gone.Load() {
-		return nil // through closes it, or unsent has closed it
+		return nil // deliverAndClose closes it, or the fate unsent has closed it
 	}
 	return c.Conn.Close()
 }
 
-// node is a store with connections of its own; nil if they lose nothing.
+// node is a store with connections of its own. connections is nil if they lose
+// nothing.
 type node struct {
 	*Store
 	connections *delayedConnections
 }
 
-// matters matches everything except the beginning of a connection.
+// relevantCommand matches the commands that tests lose. It does not match the
+// commands at the start of a connection.
 var matters = regexp.MustCompile(`\n(watch|hmget|hget|exec|evalsha|eval)\r\n`)
 
 // delayedNodes returns three stores of the same matches. Each loses one in
-// twelve relevant writes. A delayed write gets through at a later loss.
+// twelve relevant writes. A delayed write reaches Redis at a later loss.
 func (m *testMatch) delayedNodes() []node {
 	m.Helper()
 	nodes := make([]node, 3)
@@ -185,7 +188,7 @@ func (m *testMatch) delayedNodes() []node {
 	return nodes
 }
 
-// lost counts the losses of a node.
+// losses counts the losses of a node.
 func (n node) lost() int64 {
 	if n.connections == nil {
 		return 0

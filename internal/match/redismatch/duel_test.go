@@ -16,7 +16,7 @@ import (
 	"laststand/internal/timer"
 )
 
-// player is a session that answers each question at once.
+// autoPlayer is a session that answers each question as soon as it opens.
 type player struct {
 	id     string
 	engine *match.Engine
@@ -61,7 +61,7 @@ func (pl *player) receive(id string, raw []byte) {
 	}
 }
 
-// Two nodes play a duel over one Redis, each with one player. Both players get
+// Two nodes with one Redis play a duel, each with one player. Both players get
 // the same frames, and the result agrees with their answers.
 func TestTwoNodesPlayADuel(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/match"
 )
 
-// losingNode returns a node that loses the next write of a command once.
+// nodeLosingWrite returns a node that loses its first write of a command.
 func (m *testMatch) losingNode(command string, fate int32) node {
 	m.Helper()
 	connections := &delayedConnections{fate: once(command, fate)}
@@ -29,8 +29,8 @@ func (uncachedScripter) EvalSha(ctx context.Context, _ string, _ []string, _ ...
 	return cmd
 }
 
-// checkDelayed expects exactly one loss, and that nothing changes when the
-// delayed write gets through.
+// checkOneLossWithoutLaterEffect expects exactly one loss, and that nothing changes when the
+// delayed write reaches Redis.
 func (m *testMatch) checkDelayed(n node) {
 	m.Helper()
 	before := m.read()
@@ -41,10 +41,10 @@ func (m *testMatch) checkDelayed(n node) {
 	m.checkLog()
 }
 
-// The client library repeats a script whose reply is lost, which did not get
-// through, or which gets through too late. Each is applied once.
+// The client library repeats a script if its reply is lost, if it was not sent, or if
+// it reaches Redis too late. Each script is applied once.
 func TestScriptRepeatedAfterLossIsAppliedOnce(t *testing.T) {
-	for name, fate := range map[string]int32{"unsent": unsent, "lostReply": lostReply, "belated": delayed} {
+	for name, fate := range map[string]int32{"not sent": unsent, "reply lost": lostReply, "delayed": delayed} {
 		t.Run(name, func(t *testing.T) {
 			eachRedis(t, func(m *testMatch) {
 				n := m.losingNode("eval", fate)
@@ -68,7 +68,7 @@ func TestScriptRepeatedAfterLossIsAppliedOnce(t *testing.T) {
 	}
 }
 
-// A seat that is requested twice is given once.
+// A player whose request for a seat is repeated gets one seat.
 func TestSeatWithLostReplyIsGivenOnce(t *testing.T) {
 	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		n := m.losingNode("eval", lostReply)
@@ -79,8 +79,8 @@ func TestSeatWithLostReplyIsGivenOnce(t *testing.T) {
 	})
 }
 
-// The reply to a step is lost, and another node applies the next step. The
-// repeated step is then reported as lost. Its pushes are in the log once.
+// The reply to a step is lost, and another node applies the next step. The repeated
+// step is then reported as not applied. Its pushes are in the log once.
 func TestOvertakenStepIsReportedAsLost(t *testing.T) {
 	eachRedis(t, func(m *testMatch) {
 		n := m.losingNode("eval", lostReply)
@@ -102,7 +102,7 @@ func TestLostSealAndFirstAnswerAgree(t *testing.T) {
 	for name, test := range map[string]struct {
 		fate int32
 		want match.Verdict
-	}{"unsent": {unsent, match.VerdictAccepted}, "lostReply": {lostReply, match.VerdictLate}, "belated": {delayed, match.VerdictAccepted}} {
+	}{"not sent": {unsent, match.VerdictAccepted}, "reply lost": {lostReply, match.VerdictLate}, "delayed": {delayed, match.VerdictAccepted}} {
 		t.Run(name, func(t *testing.T) {
 			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 				m.addSeats("p_ada", "p_bob")
@@ -122,24 +122,24 @@ func TestLostSealAndFirstAnswerAgree(t *testing.T) {
 	}
 }
 
-// An EXEC that gets through after the race was repeated changes nothing,
-// whatever the second run has found.
+// An EXEC that reaches Redis after the attempt was repeated changes nothing, whatever
+// the repeated attempt has found.
 func TestDelayedExecChangesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(m *testMatch, open match.State)
 		want      match.Verdict
 	}{
-		"and its race has won": {func(*testMatch, match.State) {}, match.VerdictAccepted},
-		"and another has won": {func(m *testMatch, open match.State) {
+		"the repeated attempt was first": {func(*testMatch, match.State) {}, match.VerdictAccepted},
+		"another attempt was first": {func(m *testMatch, open match.State) {
 			m.race(m.firstAttempt(open, "p_bob", 10), match.VerdictAccepted)
 		}, match.VerdictLate},
-		"and its player was wrong": {func(m *testMatch, open match.State) {
+		"the player has answered wrong": {func(m *testMatch, open match.State) {
 			m.commit(wrong(m.firstAttempt(open, "p_ada", 10)), match.VerdictAccepted)
 		}, match.VerdictDuplicate},
-		"and its player has left":    {func(m *testMatch, _ match.State) { m.removePlace("p_ada", arena.VerdictLeft) }, match.VerdictGone},
-		"and the question is sealed": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseSealed, 0) }, match.VerdictLate},
-		"and the next is open":       {func(m *testMatch, _ match.State) { m.openNextQuestion() }, match.VerdictLate},
-		"and the match is over":      {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOver, 0) }, match.VerdictLate},
+		"the player has left":       {func(m *testMatch, _ match.State) { m.removePlace("p_ada", arena.VerdictLeft) }, match.VerdictGone},
+		"the question is sealed":    {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseSealed, 0) }, match.VerdictLate},
+		"the next question is open": {func(m *testMatch, _ match.State) { m.openNextQuestion() }, match.VerdictLate},
+		"the match is over":         {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOver, 0) }, match.VerdictLate},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {

@@ -44,7 +44,8 @@ func BenchmarkFirsts(b *testing.B) {
 	})
 }
 
-// decide lets all players answer one question after the other.
+// answerQuestions opens one question after the other, and all players answer each at
+// the same time.
 func decide(b *testing.B, open func(question int), answer func(ctx context.Context, player string) error) {
 	players := playerIDs(100)
 	question := 0
@@ -81,8 +82,8 @@ func plainTransaction(ctx context.Context, client redis.UniversalClient, key str
 	}
 }
 
-// raceBenchmark simulates one node: one right answer at a time tries to be first, and
-// none after the question is known to be won.
+// raceBenchmark simulates one node: one right answer at a time tries to be first. No
+// answer tries after the question is known to be won.
 type raceBenchmark struct {
 	*Store
 	b      *testing.B

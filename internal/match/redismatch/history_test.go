@@ -13,9 +13,9 @@ import (
 // operation is one operation on an object of state S. applyTo reports whether
 // the operation can have returned its output in a state, and returns the next
 // state. A failed operation has output nil: it may have been executed at any
-// time after its beginning, or never.
+// time after its start, or never.
 type operation[S comparable] interface {
-	applyTo(isDone S, output any) (possible bool, after S)
+	applyTo(state S, output any) (possible bool, after S)
 }
 
 // history records operations and their outputs.
@@ -35,7 +35,7 @@ func (h *history) record(input any, call func() (output any, err error)) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	done.ClientId = len(h.actions) // a row of its own in the drawing
+	done.ClientId = len(h.actions) // each operation gets its own row in the drawing
 	h.actions = append(h.actions, done)
 }
 
@@ -75,7 +75,7 @@ func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 	if err := porcupine.VisualizePath(model, info, picture); err != nil {
 		t.Error(err)
 	}
-	t.Fatalf("%d actions, %d of them failed: %s, see %s", len(h.actions), h.failed(), result, picture)
+	t.Fatalf("%d operations, %d of them failed: %s, see %s", len(h.actions), h.failed(), result, picture)
 }
 
 func modelOf[S comparable](start S) porcupine.Model {

@@ -50,7 +50,7 @@ func TestPostponeHostDeadline(t *testing.T) {
 		expect("revealed", true)
 		m.applyStep(match.PhaseOpen, 1)
 		reveal(1, 1)
-		expect("with one left", false)
+		expect("revealed, one survivor is left", false)
 		m.applyStep(match.PhaseOpen, 2)
 		reveal(2, 2)
 		expect("after the last question", false)

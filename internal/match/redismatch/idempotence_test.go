@@ -11,8 +11,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// doubleScripter runs every script twice, as the client library may, and
-// returns the second reply.
+// repeatingScripter runs every script twice, as the client library may, and returns
+// the second reply.
 type doubleScripter struct{ redis.Scripter }
 
 func (s doubleScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {

@@ -33,7 +33,7 @@ func TestListDue(t *testing.T) {
 		}
 		check(open.DueAt+1, false)
 		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
-			m.Errorf("forgotten, and yet %v, %v", marks, err)
+			m.Errorf("removed from the index, but the progress is %v, %v", marks, err)
 		}
 	})
 }
@@ -145,7 +145,7 @@ func TestSeenQuestions(t *testing.T) {
 			for player, n := range want {
 				seen, err := m.SeenQuestions(m.Context(), game, []string{player})
 				if err != nil || len(seen) != n {
-					m.Errorf("%s of %s saw %v, %v", player, game, seen, err)
+					m.Errorf("%s in game %s saw %v, %v", player, game, seen, err)
 				}
 			}
 		}
@@ -163,10 +163,10 @@ func TestSeenQuestions(t *testing.T) {
 		}
 		key := seenKey("demo", ada)
 		if n := m.client.LLen(m.Context(), key).Val(); n != maxSeenQuestions {
-			m.Errorf("%d are remembered", n)
+			m.Errorf("%d seen questions are stored", n)
 		}
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl <= 0 || ttl > seenTTL {
-			m.Errorf("for %v", ttl)
+			m.Errorf("seen questions are stored for %v", ttl)
 		}
 	})
 }
@@ -187,7 +187,8 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
-// The mark is stored with a match; nothing is stored if the match is gone.
+// The mark that players were notified is stored with a match. Nothing is stored if
+// the match does not exist any more.
 func TestSetSettledNotified(t *testing.T) {
 	eachRedis(t, func(m *testMatch) {
 		ratings := map[string]int{"p_ada": 1533}
@@ -198,7 +199,7 @@ func TestSetSettledNotified(t *testing.T) {
 		m.applyStep(match.PhaseOver, 0)
 		for range 2 {
 			if m.read().SettledNotified {
-				m.Error("told before it is")
+				m.Error("marked as notified too early")
 			}
 			nodes, err := m.SetSettledNotified(m.Context(), m.plan.ID, ratings)
 			if view := m.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !view.SettledNotified || !maps.Equal(view.Ratings, ratings) {

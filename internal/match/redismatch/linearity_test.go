@@ -59,7 +59,7 @@ func (c *stepHistory) runClient(hand int, nodes []node) {
 			c.answer(v.Question, rand.IntN(2), other)
 		}
 		step := mine.step(c.nextTarget(v.State))
-		step.ID = fmt.Sprintf("%s of hand %d", step.ID, hand)
+		step.ID = fmt.Sprintf("%s of client %d", step.ID, hand)
 		for range rand.IntN(2) {
 			step.Pushes = append(step.Pushes, step.Pushes[0])
 		}
@@ -70,7 +70,7 @@ func (c *stepHistory) runClient(hand int, nodes []node) {
 	}
 }
 
-// nextTarget returns what follows a state.
+// nextTarget returns a state and the phase and question of the step after it.
 func (c *stepHistory) nextTarget(state match.State) (from match.State, to match.Phase, question int) {
 	switch {
 	case state.Phase == match.PhaseOpen:
@@ -124,13 +124,13 @@ func logLength(frames [][]byte) int64 {
 }
 
 // Every step is applied once and every push keeps its number, in one order on
-// which all nodes agree, whatever is lost.
+// which all nodes agree, whatever commands and replies are lost.
 func TestStepsAreLinearizable(t *testing.T) {
 	eachRedis(t, func(m *testMatch) {
 		nodes := m.delayedNodes()
 		c := m.newStepHistory(8, nodes)
 		checkLinearizable(m.T, &c.history, initialMatch)
 		m.checkLog()
-		m.Logf("%d acts, %d of them failed; %d losses", len(c.actions), c.failed(), countLosses(nodes))
+		m.Logf("%d operations, %d of them failed; %d losses", len(c.actions), c.failed(), countLosses(nodes))
 	})
 }

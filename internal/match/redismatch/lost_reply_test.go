@@ -16,12 +16,12 @@ import (
 	"laststand/internal/match"
 )
 
-// Fates of the next EXEC that is sent.
+// Fates of the next EXEC of a connection.
 const (
-	whole     int32 = iota
-	unsent          // the connection breaks before the EXEC is sent
-	lostReply       // the connection breaks after the server has replied
-	severed         // like lostReply, and nothing gets through afterwards
+	whole     int32 = iota // the EXEC and its reply arrive
+	unsent                 // the connection breaks before the EXEC is sent
+	lostReply              // the connection breaks after the server has replied
+	severed                // like lostReply, and the connections stay down
 )
 
 var errSevered = errors.New("severed")
@@ -32,7 +32,7 @@ type faultyConnections struct {
 	down   atomic.Bool
 	lost   atomic.Int32
 	atLoss func()
-	before func() // every EXEC
+	before func() // called before every EXEC; nil for nothing
 }
 
 // client returns another client of the same Redis over these connections.
@@ -105,7 +105,7 @@ func (c *faultyConn) Write(b []byte) (int, error) {
 
 // The outcome of a race is correct for every kind of loss.
 func TestOutcomeAfterLostExec(t *testing.T) {
-	for name, fate := range map[string]int32{"unsent": unsent, "lostReply": lostReply} {
+	for name, fate := range map[string]int32{"not sent": unsent, "reply lost": lostReply} {
 		t.Run(name, func(t *testing.T) {
 			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 				connections := new(faultyConnections)
@@ -153,7 +153,7 @@ func TestLostExecIsOvertaken(t *testing.T) {
 	})
 }
 
-// If the outcome cannot be found, the race fails. A later attempt finds it.
+// If the outcome cannot be read, CommitIfFirst fails. A repeated attempt finds it.
 func TestLostExecWithoutConnectionFails(t *testing.T) {
 	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		connections := new(faultyConnections)
@@ -174,28 +174,28 @@ func TestLostExecWithoutConnectionFails(t *testing.T) {
 	})
 }
 
-// A race notices every change between its snapshot and its EXEC.
+// CommitIfFirst detects every relevant change between its snapshot and its EXEC.
 func TestRaceWatchedKeys(t *testing.T) {
 	for name, test := range map[string]struct {
 		act  func(m *testMatch, open match.State)
 		want match.Verdict
 	}{
-		"the seal": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseSealed, 0) }, match.VerdictLate},
-		"another first": {func(m *testMatch, open match.State) {
+		"the question is sealed": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseSealed, 0) }, match.VerdictLate},
+		"another answer is first": {func(m *testMatch, open match.State) {
 			m.race(m.firstAttempt(open, "p_bob", 10), match.VerdictAccepted)
 		}, match.VerdictLate},
-		"the own wrong answer": {func(m *testMatch, open match.State) {
+		"the player answers wrong": {func(m *testMatch, open match.State) {
 			m.commit(wrong(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
 		}, match.VerdictDuplicate},
-		"the team's lockout": {func(m *testMatch, open match.State) {
+		"the team is locked out": {func(m *testMatch, open match.State) {
 			fault := inTeam(red, wrong(m.attempt(open, "p_bob", 10)))
 			fault.LockoutMS = 60_000
 			m.commit(fault, match.VerdictAccepted)
 		}, match.VerdictLockedOut},
-		"a wrong answer of another team": {func(m *testMatch, open match.State) {
+		"another team answers wrong": {func(m *testMatch, open match.State) {
 			m.commit(inTeam(blue, wrong(m.attempt(open, "p_bob", 10))), match.VerdictAccepted)
 		}, match.VerdictAccepted},
-		"more time": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOpen, 0) }, match.VerdictAccepted},
+		"the question is extended": {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOpen, 0) }, match.VerdictAccepted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {

@@ -8,8 +8,8 @@ type matchModel struct {
 	phase        match.Phase
 	question     int
 	seq, version int64
-	held         [2]string // accepted attempt at the question by player
-	step         string    // the last applied attempt
+	held         [2]string // id of the accepted attempt at the question, by player
+	step         string    // id of the last applied step
 	first        int64     // number of its first push
 }
 
@@ -21,7 +21,7 @@ type (
 	stepOperation struct {
 		id       string
 		from, to match.Phase
-		at, next int // questions
+		at, next int // number of the question before and after the step
 		pushes   int64
 	}
 	attemptOperation struct {
@@ -31,8 +31,8 @@ type (
 	viewOperation struct{}
 )
 
-// Their outputs. If rough is true, the operation may have run more than once,
-// and the output is that of the last run.
+// Outputs of these operations. If mayHaveRunTwice is true, a write or reply was lost, so
+// the operation may have run more than once. The output is then that of the last run.
 type (
 	stepOutput struct {
 		applied bool

@@ -47,8 +47,8 @@ var stepMutants = map[string]mutant{
 	"an answer takes no lock":      {script: acceptAnswersScript, file: "accept_answers", old: setsLock},
 }
 
-// maxRounds is how many rounds a mutant has to be detected: many times what it
-// needs.
+// maxRounds is the number of rounds within which a mutant must be detected. It is many
+// times the usual number.
 const maxRounds = 500
 
 // The check for linearizability detects each mutant and accepts the unchanged
@@ -77,11 +77,11 @@ func checkMutants(t *testing.T, mutants map[string]mutant, linear func(p *testMa
 			p := m.play(t)
 			for round := range maxRounds {
 				if !linear(p) {
-					t.Logf("found out in round %d", round)
+					t.Logf("detected in round %d", round)
 					return
 				}
 			}
-			t.Errorf("it survives %d rounds", maxRounds)
+			t.Errorf("the mutant is not detected in %d rounds", maxRounds)
 		})
 	}
 	t.Run("no mutant", func(t *testing.T) {
@@ -89,7 +89,7 @@ func checkMutants(t *testing.T, mutants map[string]mutant, linear func(p *testMa
 		p := mutant{}.play(t)
 		for range 3 {
 			if !linear(p) {
-				t.Error("it is not linear")
+				t.Error("the unchanged store is not linearizable")
 			}
 		}
 	})

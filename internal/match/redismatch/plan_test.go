@@ -11,7 +11,7 @@ import (
 	"laststand/internal/quiz"
 )
 
-// planRaw returns a stored plan of ten questions of usual length.
+// encodedPlan returns a plan as it is stored, with ten questions of usual length.
 func planRaw(t testing.TB) string {
 	t.Helper()
 	plan := match.Plan{Form: match.CurrentForm, ID: "m_1", Game: "demo", Mode: match.Duel, Seats: []match.Seat{{Player: "p_ada"}, {Player: "p_bob"}}}
@@ -41,12 +41,12 @@ func TestPlanSize(t *testing.T) {
 	}
 	plan, err := decodePlan(string(raw))
 	if err != nil || len(plan.Questions) != 10 || cap(plan.Questions) > 12 {
-		t.Fatalf("%d questions in room for %d: %v", len(plan.Questions), cap(plan.Questions), err)
+		t.Fatalf("%d questions in a slice with capacity %d: %v", len(plan.Questions), cap(plan.Questions), err)
 	}
 	new(questionCache).share(plan.Questions)
 	for _, d := range plan.Questions {
 		if q := d.Question; len(q.Choices) != 3 || cap(q.Choices) > 3 || len(q.RightIndexes) != 3 || cap(q.RightIndexes) > 3 || len(q.Accepted) != 3 || cap(q.Accepted) > 3 {
-			t.Fatalf("%+v in room for %d, %d, %d", q, cap(q.Choices), cap(q.RightIndexes), cap(q.Accepted))
+			t.Fatalf("%+v in slices with capacities %d, %d, %d", q, cap(q.Choices), cap(q.RightIndexes), cap(q.Accepted))
 		}
 	}
 }
@@ -68,7 +68,7 @@ func TestPlansOfEarlierVersionsAreDecoded(t *testing.T) {
 		t.Errorf("%s, %v", again, err)
 	}
 	if q := plan.Questions[0]; !q.IsCorrect("c:1") || q.IsCorrect("c:0") || !plan.Questions[1].IsCorrect("n:3.5") {
-		t.Errorf("%+v is judged otherwise", q)
+		t.Errorf("%+v has other right answers", q)
 	}
 	plan, err = decodePlan(`{"form":3,"questions":[null,{},{"new":1}]}`)
 	if err != nil || len(plan.Questions) != 3 {

@@ -113,7 +113,8 @@ func newPlan() *match.Plan {
 	return plan
 }
 
-// found returns the first push of a duel. An arena has none before it begins.
+// found returns the first push of a duel; nil for an arena, which gets its first push
+// when it starts.
 func found(plan *match.Plan) *protocol.NumberedPush {
 	if plan.Arena != nil {
 		return nil

@@ -30,8 +30,8 @@ func decodeQuestion(t *testing.T, text, explanation string) []quiz.DrawnQuestion
 	return read
 }
 
-// Two matches share a drawn question in memory, whatever their orders of
-// choices. A question that was edited in between is not shared.
+// Two matches share a question in memory even if they show its choices in different
+// orders. A question that was edited in between is not shared.
 func TestQuestionsAreShared(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
@@ -46,7 +46,7 @@ func TestQuestionsAreShared(t *testing.T) {
 			first = one[0].Question
 		}
 		if one[0].Question != first {
-			t.Fatal("a question is there twice")
+			t.Fatal("equal questions are not shared")
 		}
 		if strings.Join(one[0].Choices(), "") != choices || *one[0].Solution().Choice != solution || one[0].Choices()[solution] != "2" {
 			t.Fatalf("%s became %s, of which %d was right", choices, one[0].Choices(), solution)
@@ -70,7 +70,7 @@ func TestQuestionsWithEqualIDsAreCached(t *testing.T) {
 			known[text] = one[0].Question
 		}
 		if one[0].Question != known[text] {
-			t.Fatalf("the question of %s is there twice", text)
+			t.Fatalf("the questions of %s are not shared", text)
 		}
 	}
 }
@@ -92,11 +92,11 @@ func TestQuestionCacheIsLimited(t *testing.T) {
 				shared.share(again)
 				shared.share(edited)
 				if again[0].Question != first[0].Question {
-					t.Error("what is met again and again was forgotten")
+					t.Error("a question that is used all the time was evicted")
 					return
 				}
 				if edited[0].Explanation != fmt.Sprint(i%2) || edited[0].Choices()[*edited[0].Solution().Choice] != "2" {
-					t.Errorf("%+v is another match's", edited[0])
+					t.Errorf("%+v belongs to another match", edited[0])
 					return
 				}
 			}
@@ -123,7 +123,7 @@ func TestPlansShareQuestions(t *testing.T) {
 		}
 		for i := range one.Questions {
 			if one.Questions[i].Question != other.Questions[i].Question {
-				m.Errorf("question %d is there twice", i)
+				m.Errorf("question %d is not shared", i)
 			}
 		}
 	})

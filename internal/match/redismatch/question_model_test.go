@@ -9,7 +9,7 @@ const rivalCount = 4
 type questionModel struct {
 	won    string             // the attempt that won it
 	sealed string             // the step that sealed it
-	held   [rivalCount]string // accepted attempt by player
+	held   [rivalCount]string // id of the accepted attempt, by player
 }
 
 func (q questionModel) open() bool { return q.won == "" && q.sealed == "" }
@@ -27,8 +27,8 @@ type (
 	recordOperation struct{ player int }
 )
 
-// acceptedAnswer is the output of an answer: of is the attempt whose record was
-// returned.
+// answerOutput is the output of an answer. recordAttempt is the attempt whose record
+// was returned.
 type acceptedAnswer struct {
 	verdict match.Verdict
 	of      string

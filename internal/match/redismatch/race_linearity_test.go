@@ -125,7 +125,8 @@ func (c *raceHistory) readRecord(player int) func(node) {
 	}
 }
 
-// The first and every answer are decided at one instant, whatever is lost.
+// The first right answer and every other answer are decided at one instant, whatever
+// commands and replies are lost.
 func TestTheFirstIsLinearizable(t *testing.T) {
 	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats(playerIDs(rivalCount)...)
@@ -143,6 +144,6 @@ func TestTheFirstIsLinearizable(t *testing.T) {
 			open = m.openNextQuestion()
 		}
 		m.checkLog()
-		m.Logf("%d of %d were won; %d were lost, %d actions failed", won, rounds, countLosses(nodes), failed)
+		m.Logf("%d of %d questions were won; %d losses, %d failed operations", won, rounds, countLosses(nodes), failed)
 	})
 }

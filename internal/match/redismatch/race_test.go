@@ -10,8 +10,8 @@ import (
 	"laststand/internal/match"
 )
 
-// A hundred players are right at the same time on two nodes. One is first and
-// seals the question. The test repeats this.
+// A hundred players answer right at the same time on two nodes. One of them is first
+// and seals the question. The test plays three questions.
 func TestExactlyOneRaceIsFirst(t *testing.T) {
 	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		players := playerIDs(100)
@@ -96,8 +96,8 @@ func TestOneRaceOfAPlayerWins(t *testing.T) {
 	})
 }
 
-// Wrong answers arrive while a right one takes the question. They do not delay
-// it, and all accepted ones are counted.
+// Wrong answers arrive while a right answer wins the question. They do not delay it,
+// and all accepted answers are counted.
 func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
 	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		players := playerIDs(60)
@@ -173,12 +173,12 @@ func TestARaceAgainstTheSeal(t *testing.T) {
 		if view := m.read(); view.Totals["p_ada"].Correct != int64(won) || view.Teams["red"].Score != int64(won) {
 			m.Errorf("%d won, %+v", won, view.Totals)
 		}
-		m.Logf("%d of 40 were won", won)
+		m.Logf("%d of 40 questions were won", won)
 		m.checkLog()
 	})
 }
 
-// A player leaves while the player's own answer races.
+// A player leaves while the player's own right answer tries to be first.
 func TestARaceAgainstLeaving(t *testing.T) {
 	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")

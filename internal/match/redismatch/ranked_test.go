@@ -74,7 +74,7 @@ func TestAnIncompleteResultStaysReadable(t *testing.T) {
 	})
 }
 
-// addWatchers adds a node to a match without expiry.
+// addReadingNode adds a node to a match that has no expiry yet.
 func (m *testMatch) addWatchers() {
 	m.Helper()
 	if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_late", AfterSeq: -1}); err != nil {
@@ -159,7 +159,7 @@ func TestRankedPlayersOfNoMatch(t *testing.T) {
 			}
 		}
 		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Players: playerIDs(501)}); err == nil {
-			m.Error("501 players are read at once")
+			m.Error("501 players are read in one query")
 		}
 		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Players: playerIDs(500), WantRanks: true, WantListed: true})
 		if err != nil || len(view.Ranks) != 500 || len(view.Totals) < 500 {

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A first waits for a replica. If none confirms in time, it is announced anyway
-// and counted.
+// CommitIfFirst waits until a replica has confirmed the first answer. If none confirms
+// in time, the answer is announced anyway and counted.
 func TestAFirstWaitsForAReplica(t *testing.T) {
 	t.Parallel()
 	master, replica := testenv.Redis(t), testenv.Redis(t)
@@ -47,11 +47,11 @@ func TestAFirstWaitsForAReplica(t *testing.T) {
 		}
 	}
 	open := m.openNextQuestion()
-	for client.Wait(t.Context(), 1, time.Second).Val() < 1 { // it has everything so far
+	for client.Wait(t.Context(), 1, time.Second).Val() < 1 { // the replica has all writes so far
 		t.Log("the replica is behind")
 	}
 	check(open, 1)
 	if got := replicaClient.HGet(t.Context(), m.keys.match(), "phase").Val(); got != "sealed" {
-		t.Errorf("the replica stands at %q", got)
+		t.Errorf("the replica has phase %q", got)
 	}
 }

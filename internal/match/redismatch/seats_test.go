@@ -25,7 +25,7 @@ func TestAddSeat(t *testing.T) {
 		}
 		for player, team := range map[string]string{"p_bob": "blue"} { // the smallest team
 			if reply := m.addSeat(player, "", arena.VerdictIn); reply.Team != team {
-				m.Errorf("%s sits in %s", player, reply.Team)
+				m.Errorf("%s has a seat in team %s", player, reply.Team)
 			}
 		}
 		if reply := m.addSeat("p_cyd", "blue", arena.VerdictIn); reply.Team != "blue" {
@@ -58,14 +58,14 @@ func TestAddSeatRefusals(t *testing.T) {
 		m.plan.Arena.MaxPlayers = 2
 		m.ban("p_eve", arena.VerdictOut) // a person without a place cannot be banned
 		if n := m.client.Exists(m.Context(), m.keys.banned()).Val(); n != 0 {
-			m.Error("an invented player is kept among the banned")
+			m.Error("a player without a place was stored as banned")
 		}
 		m.addWatcher("p_eve", match.SpectatorRole, arena.VerdictIn)
 		m.ban("p_eve", arena.VerdictOut)
 		m.ban("p_eve", arena.VerdictBanned) // repeated
 		m.addSeats("p_ada", "p_bob")
 		if reply, err := m.RemovePlace(m.Context(), m.plan.ID, "p_ada", 1); err != nil || reply.Verdict != arena.VerdictFull {
-			m.Errorf("a ban beyond as many as may be: %+v, %v", reply, err)
+			m.Errorf("a ban above the limit: %+v, %v", reply, err)
 		}
 		m.addSeat("p_cyd", "", arena.VerdictFull)
 		m.addSeat("p_eve", "", arena.VerdictBanned) // the ban comes first
@@ -101,7 +101,7 @@ func TestAddSeatRefusals(t *testing.T) {
 			m.Error(err)
 		}
 		if n := len(m.allKeys()); n != 0 {
-			m.Errorf("%v came into being", m.allKeys())
+			m.Errorf("keys were created: %v", m.allKeys())
 		}
 		m.plan.ID = m.keys.id
 	})
@@ -152,7 +152,7 @@ func TestPlacesAfterALobbyWasClosed(t *testing.T) {
 func TestRemovePlaceInTheLobby(t *testing.T) {
 	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
-		for i := range 2 { // it may be repeated
+		for i := range 2 { // the client library may repeat it
 			if reply := m.removePlace("p_ada", arena.VerdictOut); i == 0 && reply.Team != "red" {
 				m.Errorf("%+v", reply)
 			}
@@ -187,7 +187,7 @@ func TestAddWatcher(t *testing.T) {
 			p.Errorf("%+v", reply)
 		}
 		if reply := p.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn); reply.Role != match.PlayerRole || reply.Team != "blue" {
-			p.Errorf("a player watches as %+v", reply)
+			p.Errorf("a player became a watcher: %+v", reply)
 		}
 		if member := p.member("p_cyd", match.PlayerRole); member.Seat.Team != "blue" || member.Seat.Nickname != "Nick of p_cyd" {
 			p.Errorf("%+v", member)
@@ -240,8 +240,8 @@ func (p *testMatch) member(player string, as match.Role) match.Member {
 	return member
 }
 
-// A thousand players request five hundred seats at two nodes, each twice at the
-// same time.
+// A thousand players request five hundred seats at two nodes at the same time, each
+// player twice.
 func TestNoSeatTooMany(t *testing.T) {
 	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 500
@@ -288,7 +288,7 @@ func (m *testMatch) checkSeats(n int64) {
 		m.Errorf("%d seats, want %d, %d ranked", len(seats), n, len(rank))
 	}
 	if top := m.client.ZCard(m.Context(), m.keys.top()).Val(); m.plan.Mode == match.Survival && top != n {
-		m.Errorf("%d of %d to be shown", top, n)
+		m.Errorf("%d of %d seats in the order for the list", top, n)
 	}
 	for _, key := range m.allKeys() {
 		if ttl := m.client.PTTL(m.Context(), key).Val(); ttl <= 0 && !strings.HasSuffix(key, ":tomb") {

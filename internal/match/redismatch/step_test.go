@@ -55,7 +55,7 @@ func TestStepComparesPhaseAndQuestion(t *testing.T) {
 			m.Errorf("%+v became %+v", before, after)
 		}
 		if waits, err := m.IsPending(m.Context(), m.plan.ID); waits || err != nil {
-			m.Errorf("a result of a step not taken: %v, %v", waits, err)
+			m.Errorf("a step that was not applied has a result: %v, %v", waits, err)
 		}
 		missing := m.step(match.State{Phase: match.PhaseOpen}, match.PhaseSealed, 0)
 		missing.Match = "m_none"
@@ -84,7 +84,7 @@ func TestRepeatedStep(t *testing.T) {
 		}
 		m.applyStep(match.PhaseSealed, 0)
 		if lost, err := m.Step(m.Context(), step); err != nil || lost.Applied {
-			m.Errorf("after the next: %+v, %v", lost, err)
+			m.Errorf("after the next step: %+v, %v", lost, err)
 		}
 		m.checkLog()
 	})
@@ -138,7 +138,7 @@ func TestOneStepIsApplied(t *testing.T) {
 			counted += totals.Answered
 		}
 		if winners != 1 || view.Answered != accepted || counted != accepted || view.Seq != 3+accepted {
-			m.Errorf("%d took it; %d accepted, %d counted, at %+v", winners, accepted, counted, view.State)
+			m.Errorf("%d steps were applied; %d answers accepted, %d counted: %+v", winners, accepted, counted, view.State)
 		}
 		m.checkLog()
 	})
@@ -151,18 +151,18 @@ func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 		m.applyStep(match.PhaseOpen, 0)
 		m.applyStep(match.PhaseOver, 0)
 		if due := m.due(); due != -1 {
-			m.Errorf("it is due at %d", due)
+			m.Errorf("the ended match is due at %d", due)
 		}
 		m.expire()
 		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID}); !errors.Is(err, match.ErrNotFound) {
-			m.Errorf("it is still there: %v", err)
+			m.Errorf("the expired match is still stored: %v", err)
 		}
 		m.checkPending(true)
 		result := m.pending()
 		if result == nil || result.OverAt != epoch+99 || len(result.Standings) != 1 {
 			m.Fatalf("%+v", result)
 		}
-		for range 2 { // it may be repeated
+		for range 2 { // the client library may repeat it
 			if err := m.MarkSettled(m.Context(), []match.Result{*result}); err != nil {
 				m.Error(err)
 			}
@@ -188,7 +188,7 @@ func TestSettledMarksTheMatch(t *testing.T) {
 			m.Errorf("%+v", view.State)
 		}
 		if n := m.client.Exists(m.Context(), newKeys("m_none").match()).Val(); n != 0 {
-			m.Error("a match came into being")
+			m.Error("an unknown match was created")
 		}
 	})
 }
@@ -286,7 +286,7 @@ func TestLargeMatchesUseTheirOwnConnection(t *testing.T) {
 				m.Fatal(err)
 			}
 			if runs := shared.runs.Load() - before; many && runs > 0 || !many && runs < 2 {
-				m.Errorf("many %v: %d shared round trips", many, runs)
+				m.Errorf("large %v: %d shared round trips", many, runs)
 			}
 		}
 	})

@@ -42,7 +42,7 @@ func TestCreate(t *testing.T) {
 			m.Errorf("created again: %v, %v", created, err)
 		}
 		if view := m.read(); view.Phase != match.PhaseOpen || len(view.Frames) != 2 || m.due() != view.DueAt {
-			m.Errorf("the second changed it: %+v, due at %d", view.State, m.due())
+			m.Errorf("the second Create changed the match: %+v, due at %d", view.State, m.due())
 		}
 	})
 }
@@ -67,7 +67,7 @@ func TestRead(t *testing.T) {
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOpen, 1)
 		if view := m.read(); len(view.Records) != 0 || view.Totals["p_ada"].Score != 190 || view.Answered != 0 || view.Right != 0 {
-			m.Errorf("with the next question: %+v", view)
+			m.Errorf("after the next question opened: %+v", view)
 		}
 	})
 }

@@ -22,7 +22,7 @@ func TestSurvival(t *testing.T) {
 		m.commit(slow, match.VerdictAccepted)
 		m.commit(wrong(m.attempt(open, "p_cyd", 500)), match.VerdictAccepted)
 		if m.due() != open.DueAt {
-			m.Errorf("due at %d with three of four", m.due())
+			m.Errorf("due at %d after three of four answered", m.due())
 		}
 		view := m.read()
 		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); view.Totals["p_ada"] != want {
@@ -45,12 +45,12 @@ func TestSurvival(t *testing.T) {
 		m.commit(m.attempt(next, "p_bob", 100), match.VerdictAccepted)
 		m.commit(m.attempt(next, "p_bob", 200), match.VerdictDuplicate)
 		if m.due() != next.DueAt {
-			m.Errorf("due at %d with one of two", m.due())
+			m.Errorf("due at %d after one of two answered", m.due())
 		}
 		last := m.attempt(next, "p_ada", 500)
 		m.commit(last, match.VerdictAccepted)
 		if m.due() != last.Record.ArrivedAt {
-			m.Errorf("due at %d with all who are in", m.due())
+			m.Errorf("due at %d after all answered", m.due())
 		}
 		m.checkLog()
 	})
@@ -121,7 +121,7 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 		m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
 		m.commit(m.attempt(open, "p_cyd", 10), match.VerdictAccepted)
 		m.commit(m.attempt(open, "p_eve", 10), match.VerdictGone)
-		for range 2 { // it may be repeated
+		for range 2 { // the client library may repeat it
 			m.removePlace("p_cyd", arena.VerdictLeft)
 		}
 		expect("open, was right", 3, 3, 2)
@@ -139,16 +139,17 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 		m.applyStep(match.PhaseRevealed, 0)
 		expect("revealed", 1, 5, 1)
 		next := m.applyStep(match.PhaseOpen, 1)
-		expect("the next", 1, 5, 0)
+		expect("next question open", 1, 5, 0)
 		m.commit(m.attempt(next, "p_bob", 10), match.VerdictGone)
 		m.removePlace("p_ada", arena.VerdictLeft)
-		expect("the last", 0, 6, 0)
+		expect("the last player has left", 0, 6, 0)
 		m.checkLog()
 	})
 }
 
 // The unrevealed answer of a player who leaves is retracted, and the question
-// is for those who stay. If the only one left was wrong, there is no survivor.
+// counts only for those who stay. If the only player left was wrong, there is no
+// survivor.
 func TestLeavingRetractsAnAnswer(t *testing.T) {
 	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")

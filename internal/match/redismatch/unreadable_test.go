@@ -68,7 +68,7 @@ func TestRemoveOrphan(t *testing.T) {
 			m.Errorf("%d keys are left, %v", left, err)
 		}
 		if exists, err := m.Tombstone(m.Context(), m.plan.ID); err != nil || !exists {
-			m.Errorf("it can be created anew: %v", err)
+			m.Errorf("the removed match can be created again: %v", err)
 		}
 		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
 			m.Errorf("%v, %v", marks, err)
@@ -101,7 +101,7 @@ func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
 			m.Fatal(err)
 		}
 		if result := m.resultOf(); result.IsComplete() {
-			m.Error("without its match it is whole")
+			m.Error("a result without its match is complete")
 		}
 	})
 }
@@ -116,6 +116,6 @@ func (m *testMatch) resultOf() match.Result {
 			return result
 		}
 	}
-	m.Fatalf("it is not among the results: %v", err)
+	m.Fatalf("the match is not among the results: %v", err)
 	return match.Result{}
 }

@@ -92,7 +92,7 @@ func TestExportedBanksAreReadBackUnchanged(t *testing.T) {
 		}
 		var again bytes.Buffer
 		if err := bank.Export(&again, &bank.Bank{Name: in.BankName, Questions: in.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
-			t.Fatalf("exported again it is another file (%v)", err)
+			t.Fatalf("a second export differs from the first (error %v)", err)
 		}
 	})
 }

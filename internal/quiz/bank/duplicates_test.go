@@ -12,6 +12,7 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
+// choice returns a question of kind single. Its last choice is the right one.
 func choice(id, lang, text string, right string, others ...string) quiz.Question {
 	return quiz.Question{
 		ID: id, Kind: quiz.Single, Lang: lang, Category: "c", Difficulty: quiz.Easy, Text: text,
@@ -75,7 +76,7 @@ Last?,single,a,b,1,
 		kept = append(kept, fmt.Sprintf("%d %s", in.Lines[i], q.Text))
 	}
 	if want := []string{"3 New?", "4 Which is even?", "5 Which is even?", "8 Last?"}; !slices.Equal(kept, want) {
-		t.Errorf("taken %q, want %q", kept, want)
+		t.Errorf("kept %q, want %q", kept, want)
 	}
 	var skipped []string
 	for _, s := range in.Skipped {
@@ -116,7 +117,7 @@ func TestIDsComeFromTheContents(t *testing.T) {
 	first := id("Which?{=a ~b ~c}")
 	for _, same := range []string{"WHICH? {~c =A ~b}", "::x::Which?{=b ~a ~c####why}"} {
 		if got := id(same); got != first {
-			t.Errorf("%s: %s, not %s", same, got, first)
+			t.Errorf("%s has the id %s, want %s", same, got, first)
 		}
 	}
 	for _, other := range []string{"Which?{=a ~b}", "Who?{=a ~b ~c}", "Which?{~%50%a ~b ~c}"} {
@@ -125,7 +126,7 @@ func TestIDsComeFromTheContents(t *testing.T) {
 		}
 	}
 	if len(first) != 18 || !strings.HasPrefix(first, "q_") {
-		t.Errorf("id %q", first)
+		t.Errorf("the id %q is not q_ and 16 characters", first)
 	}
 }
 

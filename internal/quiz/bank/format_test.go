@@ -42,7 +42,7 @@ func TestUnreadableInputsAreRefused(t *testing.T) {
 			t.Errorf("%s %q: %v, want %q", c.format, c.input, err, c.want)
 		}
 		if len(in.Questions)+len(in.Skipped) > 0 {
-			t.Errorf("%s %q: something was taken: %+v", c.format, c.input, in)
+			t.Errorf("%s %q: questions were imported or skipped: %+v", c.format, c.input, in)
 		}
 	}
 }
@@ -65,12 +65,12 @@ func TestDetectFindsTheFormat(t *testing.T) {
 		{"-", "kind,text,choice1\n", bank.FormatCSV},
 	} {
 		if got, err := bank.DetectFormat(c.name, []byte(c.data)); got != c.want || err != nil {
-			t.Errorf("Detect(%s, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
+			t.Errorf("DetectFormat(%s, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
 		}
 	}
 }
 
-// endlessReader is an input without an end, which a reader must not read completely.
+// endlessReader is an input without an end. Import must stop reading at its limit.
 type endlessReader struct{}
 
 func (endlessReader) Read(p []byte) (int, error) {
@@ -109,9 +109,9 @@ func TestHugeItemsAreSkippedWithOneReason(t *testing.T) {
 
 func TestReadErrorsAreReturned(t *testing.T) {
 	t.Parallel()
-	broken := errors.New("disk on fire")
+	broken := errors.New("the disk is broken")
 	if _, err := bank.Read(failingReader{broken}, "a.csv", "", defaults); !errors.Is(err, broken) {
-		t.Errorf("%v", err)
+		t.Errorf("Read returned %v, want the error of the reader", err)
 	}
 }
 

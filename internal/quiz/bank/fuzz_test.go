@@ -12,6 +12,7 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
+// fuzzReader fuzzes the import of a format.
 func fuzzReader(f *testing.F, format bank.Format, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -19,8 +20,7 @@ func fuzzReader(f *testing.F, format bank.Format, seeds ...string) {
 	f.Fuzz(func(t *testing.T, input []byte) { checkReader(t, format, input) })
 }
 
-// sampleParts splits a sample into parts, because small seeds are varied
-// faster.
+// sampleParts splits a sample file into parts, because the fuzzer varies small seeds faster.
 func sampleParts(f *testing.F, name, separator string) []string {
 	sample, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -29,7 +29,8 @@ func sampleParts(f *testing.F, name, separator string) []string {
 	return strings.Split(string(sample), separator)
 }
 
-// checkReader checks the promises of Import for any input.
+// checkReader reads an input and checks what Import promises: valid questions with different ids,
+// reasons for skipped ones, and an export that is read back unchanged.
 func checkReader(t *testing.T, format bank.Format, input []byte) {
 	in, err := bank.Read(bytes.NewReader(input), "", format, defaults)
 	if err != nil {
@@ -51,7 +52,7 @@ func checkReader(t *testing.T, format bank.Format, input []byte) {
 	}
 	for _, s := range in.Skipped {
 		if s.Line < 1 || s.Line > lines || s.Reason == "" || len([]rune(s.Item)) > 60 {
-			t.Fatalf("of %d lines: %+v", lines, s)
+			t.Fatalf("an invalid skipped item of %d lines: %+v", lines, s)
 		}
 	}
 	var file bytes.Buffer

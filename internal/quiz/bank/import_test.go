@@ -52,8 +52,9 @@ func describe(line int, q quiz.Question) string {
 	return strings.ReplaceAll(s, "\n", "⏎")
 }
 
+// wantImport is the expected result of an import.
 type wantImport struct {
-	taken   []string
+	taken   []string // imported questions, as describe writes them
 	skipped []string // prefixes of "line: reason"
 }
 
@@ -62,7 +63,7 @@ func (want wantImport) check(t *testing.T, in bank.Import) {
 	for i, q := range in.Questions {
 		got := describe(in.Lines[i], q)
 		if i >= len(want.taken) || got != want.taken[i] {
-			t.Errorf("taken %d: %s", i, got)
+			t.Errorf("imported question %d: %s", i, got)
 		}
 		if faults := q.ValidationErrors(); len(faults) > 0 {
 			t.Errorf("%s: %q", got, faults)
@@ -71,14 +72,14 @@ func (want wantImport) check(t *testing.T, in bank.Import) {
 	for i, s := range in.Skipped {
 		got := fmt.Sprintf("%d: %s", s.Line, s.Reason)
 		if i >= len(want.skipped) || !strings.HasPrefix(got, want.skipped[i]) {
-			t.Errorf("skipped %d: %s", i, got)
+			t.Errorf("skipped item %d: %s", i, got)
 		}
 		if n := len([]rune(s.Item)); n == 0 || n > 60 || strings.Contains(s.Item, "\n") {
-			t.Errorf("skipped %d shows %q", i, s.Item)
+			t.Errorf("skipped item %d is shown as %q", i, s.Item)
 		}
 	}
 	if len(in.Questions) != len(want.taken) || len(in.Skipped) != len(want.skipped) || len(in.Lines) != len(in.Questions) {
-		t.Errorf("taken %d (%d lines), skipped %d, want %d and %d",
+		t.Errorf("imported %d (%d lines), skipped %d, want %d and %d",
 			len(in.Questions), len(in.Lines), len(in.Skipped), len(want.taken), len(want.skipped))
 	}
 }
@@ -146,7 +147,7 @@ func TestReadCSV(t *testing.T) {
 		},
 	}.check(t, in)
 	if a, b := in.Questions[0], in.Questions[1]; a.Source != "me" || a.Licence != "CC0-1.0" || b.Source != "class 4b" || b.Licence != "CC-BY-4.0" {
-		t.Errorf("origins: %+v, %+v", a, b)
+		t.Errorf("sources and licences: %+v, %+v", a, b)
 	}
 }
 

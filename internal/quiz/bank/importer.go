@@ -21,7 +21,7 @@ func newImporter(options Options) *importer {
 }
 
 // addQuestion applies the defaults to a question and adds it. If the question is invalid or
-// its id is used, add skips it. The error wraps ErrTooLarge.
+// its id is used, it is skipped instead. The error wraps ErrTooLarge.
 func (imp *importer) addQuestion(line int, q quiz.Question) error {
 	imp.applyDefaults(&q)
 	if errs := q.ValidationErrors(); len(errs) > 0 {

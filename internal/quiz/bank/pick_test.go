@@ -30,13 +30,13 @@ func TestPickKeepsTheOrderAndSharesQuestions(t *testing.T) {
 		}
 	}
 	if picked[0].Question != &all[3] {
-		t.Error("what was picked is there twice")
+		t.Error("Pick copied the question")
 	}
 }
 
 func TestPickRefusesUnknownIDs(t *testing.T) {
 	t.Parallel()
 	if _, err := bank.NewPool().Pick([]string{"q_none"}, rand.New(rand.NewPCG(1, 2))); !errors.Is(err, bank.ErrUnknownID) {
-		t.Errorf("picking what is not there gives %v", err)
+		t.Errorf("Pick of an unknown id returned %v", err)
 	}
 }

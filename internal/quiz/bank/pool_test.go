@@ -58,7 +58,7 @@ func TestPoolCountsMatchingQuestions(t *testing.T) {
 			spec := c.spec
 			spec.Count = count
 			if got := p.HasEnough(spec); got != (count <= c.want) {
-				t.Errorf("Has(%+v) = %v", spec, got)
+				t.Errorf("HasEnough(%+v) = %v", spec, got)
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func TestDrawRefusesTooFewQuestions(t *testing.T) {
 	}
 	for _, count := range []int{0, -1} {
 		if _, err := p.Draw(bank.DrawSpec{Count: count}, nil, newRand()); err == nil {
-			t.Errorf("a draw of %d questions is no error", count)
+			t.Errorf("Draw of %d questions returned no error", count)
 		}
 	}
 }
@@ -165,12 +165,12 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.DrawSpec, seen map[string]st
 	}
 	if spec.Lang != "" && repeated > 0 {
 		if fresh := p.Count(spec) - countSeen(p, spec, seen); len(drawn)-repeated != fresh {
-			t.Fatalf("%+v: %d seen questions although %d were fresh", spec, repeated, fresh)
+			t.Fatalf("%+v: %d seen questions were drawn, although %d others match", spec, repeated, fresh)
 		}
 	}
 }
 
-// countSeen draws all matching questions and counts the seen ones.
+// countSeen counts the matching questions that were seen. It draws all of them.
 func countSeen(p *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}) int {
 	spec.Count = p.Count(spec)
 	all, _ := p.Draw(spec, nil, newRand())
@@ -210,7 +210,7 @@ func TestEachQuestionIsDrawnEquallyOften(t *testing.T) {
 	}
 }
 
-// isEven accepts about 6 standard deviations.
+// isEven checks that a count is within 6 standard deviations of the expected one.
 func isEven(t *testing.T, label string, n, expected int) {
 	t.Helper()
 	if math.Abs(float64(n-expected)) > 6*math.Sqrt(float64(expected)) {
@@ -235,20 +235,20 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ids := questionIDs(two); !slices.Equal(ids, []string{"a8", "a9"}) {
-			t.Fatalf("%q although two others are fresh", ids)
+			t.Fatalf("%q were drawn, but a8 and a9 were not seen before", ids)
 		}
 		ids := questionIDs(three)
 		if len(ids) != 3 || ids[1] != "a8" || ids[2] != "a9" {
-			t.Fatalf("%q leaves out fresh ones", ids)
+			t.Fatalf("%q were drawn without a8 or a9, which were not seen before", ids)
 		}
 		topUps[ids[0]]++
 		_, known := seen[three[0].ID]
 		firsts[known]++
 	}
 	if len(topUps) != 8 {
-		t.Errorf("only %v of the seen ones come back", topUps)
+		t.Errorf("only %v of the 8 seen questions are drawn again", topUps)
 	}
-	isEven(t, "a seen one first", firsts[true], 333)
+	isEven(t, "a seen question first", firsts[true], 333)
 }
 
 func questionIDs(questions []quiz.DrawnQuestion) []string {
@@ -275,7 +275,7 @@ func TestLanguagesAreDrawnByTheirNumberOfQuestions(t *testing.T) {
 	isEven(t, "en", times["en"], 1000)
 	isEven(t, "fr", times["fr"], 3000)
 	if times["de"] > 0 {
-		t.Error("de was drawn, which has too few")
+		t.Error("questions in de were drawn, which has fewer than 5")
 	}
 }
 

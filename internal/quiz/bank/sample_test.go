@@ -10,8 +10,7 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// anyText draws texts of 1 to n characters, including those that are difficult
-// in files.
+// anyText generates texts of 1 to n characters, including characters that formats must escape.
 func anyText(n int) *rapid.Generator[string] {
 	awkward := rapid.SampledFrom([]rune(`",;|{}=~#:\<>&%*$/-. ` + "\n\té月Ａß\u2028\ufeff"))
 	letters := rapid.SampledFrom([]rune("abcdefghijklmnopqrstuvwxyz0123456789"))
@@ -21,7 +20,7 @@ func anyText(n int) *rapid.Generator[string] {
 	})
 }
 
-// anyQuestion draws valid questions.
+// anyQuestion generates valid questions.
 func anyQuestion() *rapid.Generator[quiz.Question] {
 	kinds := []quiz.Kind{quiz.Single, quiz.Boolean, quiz.Multiple, quiz.Number, quiz.Text}
 	return rapid.Custom(func(t *rapid.T) quiz.Question {
@@ -42,6 +41,7 @@ func anyQuestion() *rapid.Generator[quiz.Question] {
 	}).Filter(func(q quiz.Question) bool { return len(q.ValidationErrors()) == 0 })
 }
 
+// setSolution draws the choices and the right answer of a question of its kind.
 func setSolution(t *rapid.T, q *quiz.Question) {
 	limit := map[quiz.Kind]int{quiz.Single: 6, quiz.Boolean: 2, quiz.Multiple: 8}[q.Kind]
 	switch q.Kind {
@@ -77,6 +77,7 @@ func numberedQuestions(prefix, lang, category string, difficulty quiz.Difficulty
 	return questions
 }
 
+// newPool returns a pool with one bank per list.
 func newPool(lists ...[]quiz.Question) *bank.Pool {
 	var banks []*bank.Bank
 	for _, questions := range lists {

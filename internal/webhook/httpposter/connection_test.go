@@ -24,15 +24,15 @@ func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 		options safehttp.Options
 		want    string // in the error
 	}{
-		"a private address":      {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet"},
-		"nobody there":           {testenv.RefusingURL(t), own, "refused"},
-		"an unknown name":        {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, "receiver.invalid"},
-		"a slow receiver":        {testenv.Serve(t, testenv.NeverRespond), own, errTimeout.Error()},
-		"a connection cut off":   {testenv.Serve(t, testenv.CloseConnection), own, errBrokenOff.Error()},
-		"what is no HTTP":        {testenv.Serve(t, testenv.RespondInvalid), own, errBrokenOff.Error()},
-		"an unknown certificate": {testenv.ServeUntrustedTLS(t, nil), own, "certificate"},
-		"TLS of other versions":  {testenv.ServeUntrustedTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
-		"no TLS":                 {strings.Replace(testenv.Serve(t, testenv.CloseConnection), "http:", "https:", 1), own, "HTTPS"},
+		"a private address":           {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet"},
+		"a refused connection":        {testenv.RefusingURL(t), own, "refused"},
+		"an unknown name":             {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, "receiver.invalid"},
+		"a slow receiver":             {testenv.Serve(t, testenv.NeverRespond), own, errTimeout.Error()},
+		"a connection cut off":        {testenv.Serve(t, testenv.CloseConnection), own, errBrokenOff.Error()},
+		"a response that is not HTTP": {testenv.Serve(t, testenv.RespondInvalid), own, errBrokenOff.Error()},
+		"an unknown certificate":      {testenv.ServeUntrustedTLS(t, nil), own, "certificate"},
+		"TLS of other versions":       {testenv.ServeUntrustedTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
+		"no TLS":                      {strings.Replace(testenv.Serve(t, testenv.CloseConnection), "http:", "https:", 1), own, "HTTPS"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 				t.Errorf("reply %+v, want %q", reply, test.want)
 			}
 			if reply.Err != nil && strings.Contains(reply.Err.Error(), "secret") {
-				t.Errorf("the error shows it: %v", reply.Err)
+				t.Errorf("the error shows a secret: %v", reply.Err)
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestACanceledPostReturnsItsContextError(t *testing.T) {
 	}
 }
 
-// If a receiver closes a kept connection without an answer, the same attempt uses
+// If a receiver closes an idle connection without a response, the same attempt uses
 // a new one.
 func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()

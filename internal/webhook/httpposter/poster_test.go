@@ -35,7 +35,7 @@ func TestAPostIsSignedWithAllKeys(t *testing.T) {
 	r := at.Requests()[0]
 	for _, key := range []string{oldKey, newKey} {
 		if err := r.Verify(key, time.Now()); err != nil {
-			t.Errorf("by %s: %v", key, err)
+			t.Errorf("verified with %s: %v", key, err)
 		}
 	}
 	if r.Header.Get("webhook-id") != "evt_1" || string(r.Body) != string(message.Body) {
@@ -98,7 +98,7 @@ func TestKeysAreReadForEachAttempt(t *testing.T) {
 		text = key
 		p.Post(t.Context(), endpoint, message)
 		if err := at.Requests()[i].Verify(key, time.Now()); err != nil {
-			t.Errorf("try %d: %v", i, err)
+			t.Errorf("attempt %d: %v", i, err)
 		}
 	}
 	text = ""
@@ -114,7 +114,7 @@ func TestKeysAreReadForEachAttempt(t *testing.T) {
 		t.Errorf("with a bad id: %+v", reply)
 	}
 	if len(at.Requests()) != 2 {
-		t.Errorf("sent %d times", len(at.Requests()))
+		t.Errorf("%d messages were sent, want 2", len(at.Requests()))
 	}
 }
 
@@ -139,7 +139,7 @@ func TestHostHasNoSecretParts(t *testing.T) {
 	}
 	other := webhook.Endpoint{Game: "other", Name: "rewards"}
 	if reply := p.Post(t.Context(), other, message); p.Host(other) != "" || reply.Err == nil {
-		t.Errorf("of another: %q, %+v", p.Host(other), reply)
+		t.Errorf("an unknown endpoint: %q, %+v", p.Host(other), reply)
 	}
 }
 

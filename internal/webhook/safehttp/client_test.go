@@ -39,7 +39,7 @@ func TestProxyOfTheEnvironmentIsIgnored(t *testing.T) {
 		t.Error("there is a proxy")
 	}
 	if _, err := get(t, Options{Resolver: newFakeDNS("127.0.0.1").resolver(t)}, "http://receiver.test./"); err == nil {
-		t.Error("an address was reached that is blocked")
+		t.Error("a blocked address was reached")
 	}
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the proxy was asked %d times", n)
@@ -60,7 +60,7 @@ func TestTheResponseBodyIsLimited(t *testing.T) {
 		reply.Body.Close()
 		_, cut := errors.AsType[*http.MaxBytesError](err)
 		if cut == whole || whole && len(text) != 1001 || !whole && len(text) != 1000 {
-			t.Errorf("of at most %d: %d bytes, %v", most, len(text), err)
+			t.Errorf("limit %d: read %d bytes, %v", most, len(text), err)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestTheResponseHeadersAreLimited(t *testing.T) {
 	}
 }
 
-// The connections to a slow receiver are limited, and an idle one is used again.
+// The connections to a slow receiver are limited, and an idle connection is used again.
 func TestConnectionsPerHostAreLimited(t *testing.T) {
 	t.Parallel()
 	var now atomic.Int64
@@ -108,7 +108,7 @@ func TestConnectionsPerHostAreLimited(t *testing.T) {
 		used[address] = true
 	}
 	if tooMany.Load() || len(used) > 2 {
-		t.Errorf("%d connections, more than 2 calls at once: %t", len(used), tooMany.Load())
+		t.Errorf("%d connections, more than 2 concurrent calls: %t", len(used), tooMany.Load())
 	}
 }
 
@@ -183,7 +183,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 	return server
 }
 
-// trusting returns a client that knows the server's certificate.
+// newTrustingClient returns a client that trusts the server's certificate.
 func trusting(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
 	client := New(Options{AllowPrivate: true})

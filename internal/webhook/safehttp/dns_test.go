@@ -78,7 +78,7 @@ func (n *fakeDNS) answer(query []byte) []byte {
 	for _, address := range n.recordsOf(asked) {
 		records = append(records, 0xc0, 12) // the name of the question
 		records = binary.BigEndian.AppendUint16(records, asked)
-		records = append(records, 0, 1, 0, 0, 0, 0) // internet, not to be kept
+		records = append(records, 0, 1, 0, 0, 0, 0) // class internet, time to live 0
 		records = binary.BigEndian.AppendUint16(records, uint16(address.BitLen()/8))
 		records = append(records, address.AsSlice()...)
 		count++
@@ -87,7 +87,7 @@ func (n *fakeDNS) answer(query []byte) []byte {
 	return append(reply, records...)
 }
 
-// recordsOf returns the addresses of a type, A or AAAA.
+// addressesOfType returns the addresses of a type, A or AAAA.
 func (n *fakeDNS) recordsOf(kind uint16) []netip.Addr {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -30,12 +30,12 @@ func TestIsPublicRefusesSpecialAddresses(t *testing.T) {
 	for want, list := range tests {
 		for _, text := range list {
 			if got := isPublic(netip.MustParseAddr(text)); got != want {
-				t.Errorf("public(%s) = %t", text, got)
+				t.Errorf("isPublic(%s) = %t", text, got)
 			}
 		}
 	}
 	if isPublic(netip.Addr{}) {
-		t.Error("no address is public")
+		t.Error("the zero address is public")
 	}
 }
 
@@ -53,9 +53,9 @@ func TestPrivateAddressesAreBlocked(t *testing.T) {
 		expectBlocked(t, "a name for "+address, err)
 	}
 	_, err := get(t, Options{Resolver: newFakeDNS("127.0.0.1", "127.0.0.2", "::1").resolver(t)}, "http://receiver.test.:"+port+"/")
-	expectBlocked(t, "a name for several", err)
+	expectBlocked(t, "a name with several addresses", err)
 	if n := calls.Load(); n != 0 {
-		t.Errorf("it was called %d times", n)
+		t.Errorf("the server was called %d times", n)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestANameThatChangesToAPrivateAddressIsBlocked(t *testing.T) {
 	_, err = get(t, Options{Resolver: resolver}, "http://receiver.test.:"+server.port+"/")
 	expectBlocked(t, "the name", err)
 	if n := calls.Load(); n != 0 {
-		t.Errorf("it was called %d times", n)
+		t.Errorf("the server was called %d times", n)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 		}
 	}
 	if n := calls.Load(); n != 2 {
-		t.Errorf("it was called %d times", n)
+		t.Errorf("the server was called %d times", n)
 	}
 }
 
@@ -120,7 +120,7 @@ func newCountingListener(t *testing.T) (countingListener, *atomic.Int64) {
 	return countingListener{server, u.Port()}, calls
 }
 
-// get makes a request with its own client, and returns the status.
+// getStatus makes a request with its own client, and returns the status.
 func get(t *testing.T, o Options, address string) (int, error) {
 	t.Helper()
 	client := New(o)

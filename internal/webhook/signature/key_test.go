@@ -35,7 +35,7 @@ func TestParseKeyRefusesInvalidKeys(t *testing.T) {
 func TestParseKeysReadsSeveralKeys(t *testing.T) {
 	t.Parallel()
 	if got := testKeys(t, " "+vectorKey+"\r", vectorKey, ""); len(got) != 2 {
-		t.Errorf("%d keys of 2", len(got))
+		t.Errorf("%d keys were read, want 2", len(got))
 	}
 	for text, want := range map[string]string{"\n": "there is none", vectorKey + "\nwhsec_x": "key 2: "} {
 		if _, err := ParseKeys(text); !errors.Is(err, ErrInvalidKey) || !strings.Contains(err.Error(), want) {
@@ -46,7 +46,7 @@ func TestParseKeysReadsSeveralKeys(t *testing.T) {
 
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
-	list := testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)) // ABC, again and again
+	list := testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)) // the secret is ABC repeated
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
 		for _, value := range []any{list[0], &list[0], list} {
 			shown := fmt.Sprintf(verb, value)
@@ -61,11 +61,12 @@ func TestKeyIsNotShown(t *testing.T) {
 		t.Errorf("JSON shows %s, %v", text, err)
 	}
 	if _, err := ParseKey("whsec_secret"); strings.Contains(err.Error(), "secret") {
-		t.Errorf("the error shows it: %v", err)
+		t.Errorf("the error shows the secret: %v", err)
 	}
 }
 
-// A parsed key can sign, and has an allowed length.
+// FuzzParseKey checks that ParseKey accepts only keys of 24 to 64 bytes, and that all its errors are
+// ErrInvalidKey.
 func FuzzParseKey(f *testing.F) {
 	f.Add(vectorKey)
 	f.Add("whsec_=")

@@ -31,7 +31,7 @@ func TestParseRetryAfterReadsSecondsAndDates(t *testing.T) {
 	}
 	for header, want := range tests {
 		if got := ParseRetryAfter(header, now); got != want {
-			t.Errorf("RetryAfter(%q) = %s, want %s", header, got, want)
+			t.Errorf("ParseRetryAfter(%q) = %s, want %s", header, got, want)
 		}
 	}
 }

@@ -42,9 +42,9 @@ func New(client redis.UniversalClient, node string, now func() int64) *Store {
 
 func key(game, player string) string { return "session:{" + game + "/" + player + "}" }
 
-// Assign returns a number for a new session of a player at this node, higher than all
-// earlier ones. formerNode is the node of the player's session before, or "" if none is
-// known.
+// Assign returns a number for a new session of a player at this node. It is higher than
+// the numbers of all earlier sessions. formerNode is the node of the player's previous
+// session; "" if none is known.
 func (s *Store) Assign(ctx context.Context, game, player string) (number int64, formerNode string, err error) {
 	return s.assign(ctx, game, player, ulid.Make().String())
 }

@@ -49,7 +49,8 @@ func (p *fixture) newest(player string) int64 {
 	return number
 }
 
-// Numbers rise over all nodes, and each reply names the node before.
+// Numbers rise on all nodes together, and each reply names the node of the former
+// session.
 func TestNumbersRise(t *testing.T) {
 	eachStore(t, func(p *fixture) {
 		if n := p.newest("ada"); n != 0 {
@@ -73,12 +74,12 @@ func TestNumbersRise(t *testing.T) {
 			p.Errorf("another player was at %q", former)
 		}
 		if ttl, err := p.client.PTTL(p.Context(), key(p.game, "ada")).Result(); err != nil || ttl <= 0 || ttl > 7*24*time.Hour {
-			p.Errorf("lives %v, %v", ttl, err)
+			p.Errorf("the key lives for %v, %v", ttl, err)
 		}
 	})
 }
 
-// A script that ran twice because its reply was lost has given one number.
+// A script that ran twice because its reply was lost has assigned one number.
 func TestARepeatedAttemptGetsTheSameNumber(t *testing.T) {
 	eachStore(t, func(p *fixture) {
 		p.assign(p.a, "ada")
@@ -88,7 +89,7 @@ func TestARepeatedAttemptGetsTheSameNumber(t *testing.T) {
 		}
 		again, still, err := p.b.assign(p.Context(), p.game, "ada", "attempt")
 		if err != nil || again != first || former != "node a" || still != former {
-			p.Errorf("%d from %q, at first %d from %q; %v", again, still, first, former, err)
+			p.Errorf("repeated: %d from %q, first: %d from %q; %v", again, still, first, former, err)
 		}
 	})
 }
@@ -138,9 +139,9 @@ func TestAnUnreachableRedisReturnsAnError(t *testing.T) {
 	defer client.Close()
 	s := New(client, "node a", func() int64 { return epoch })
 	if _, _, err := s.Assign(t.Context(), "demo", "ada"); err == nil {
-		t.Error("a number without a Redis")
+		t.Error("Assign returned no error")
 	}
 	if _, err := s.Newest(t.Context(), "demo", "ada"); err == nil {
-		t.Error("a newest without a Redis")
+		t.Error("Newest returned no error")
 	}
 }
