@@ -240,8 +240,8 @@ func ruleFor(folder string) (packageRule, bool) {
 // forbiddenReason returns why a package with this rule must not import another, or "" if it
 // may.
 func forbiddenReason(rule packageRule, imported string) string {
-	if ours, ok := strings.CutPrefix(imported, modulePrefix); ok {
-		return forbiddenPackageReason(rule, ours)
+	if importedFolder, ok := strings.CutPrefix(imported, modulePrefix); ok {
+		return forbiddenPackageReason(rule, importedFolder)
 	}
 	if rule.layer != layerBase && rule.layer != layerGame {
 		return ""

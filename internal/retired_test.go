@@ -103,10 +103,10 @@ func findRetiredWords(tree fs.FS, list []retiredWord) (map[string][]string, erro
 			return nil
 		}
 		names, err := chosenNames(tree, file)
-		for _, n := range names {
-			for _, word := range phrasesIn(n.name) {
+		for _, chosen := range names {
+			for _, word := range phrasesIn(chosen.name) {
 				if found, ok := places[word]; ok {
-					places[word] = append(found, n.place+" "+n.name)
+					places[word] = append(found, chosen.place+" "+chosen.name)
 				}
 			}
 		}

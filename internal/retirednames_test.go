@@ -39,14 +39,14 @@ func chosenNames(tree fs.FS, file string) ([]placedName, error) {
 }
 
 func goNames(file string, text []byte) ([]placedName, error) {
-	set := token.NewFileSet()
-	parsed, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
+	fileSet := token.NewFileSet()
+	parsed, err := parser.ParseFile(fileSet, file, text, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
 	var names []placedName
 	add := func(name string, node ast.Node) {
-		names = append(names, placedName{name, fmt.Sprintf("%s:%d", file, set.Position(node.Pos()).Line)})
+		names = append(names, placedName{name, fmt.Sprintf("%s:%d", file, fileSet.Position(node.Pos()).Line)})
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		for _, identifier := range declaredIdentifiers(n) {

@@ -31,10 +31,10 @@ type file struct {
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", f.contentType)
-	h.Set("ETag", f.etag)
-	h.Set("Cache-Control", "no-cache")
+	headers := w.Header()
+	headers.Set("Content-Type", f.contentType)
+	headers.Set("ETag", f.etag)
+	headers.Set("Cache-Control", "no-cache")
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
 }
 
@@ -46,11 +46,11 @@ func readFiles(tree fs.FS) (map[string]file, error) {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		f, err := readFile(tree, name)
+		content, err := readFile(tree, name)
 		if err != nil {
 			return err
 		}
-		files[urlPath(name)] = f
+		files[urlPath(name)] = content
 		return nil
 	})
 	return files, err

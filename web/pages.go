@@ -62,8 +62,8 @@ func newPages(index file, games []string) (pages, error) {
 	return p, nil
 }
 
-// at finds the page at a URL path.
-func (p pages) at(path string) (file, bool) {
+// find finds the page at a URL path.
+func (p pages) find(path string) (file, bool) {
 	if path == "/" {
 		return p.root, true
 	}
@@ -71,6 +71,6 @@ func (p pages) at(path string) (file, bool) {
 	if parts == nil {
 		return file{}, false
 	}
-	f, ok := p.games[parts[1]]
-	return f, ok
+	page, ok := p.games[parts[1]]
+	return page, ok
 }

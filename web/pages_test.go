@@ -8,7 +8,7 @@ import (
 )
 
 // getPage reads a path of a server with some games.
-func open(path string, games ...string) (code int, body string) {
+func getPage(path string, games ...string) (code int, body string) {
 	w := httptest.NewRecorder()
 	Handler(games).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Code, w.Body.String()
@@ -18,7 +18,7 @@ func TestEveryGameHasItsPage(t *testing.T) {
 	t.Parallel()
 	for _, game := range []string{"demo", "com.example.quiz"} {
 		for _, path := range []string{"/g/" + game, "/g/" + game + "?guest=new", "/g/" + game + "/join/402951"} {
-			code, body := open(path, "demo", "com.example.quiz")
+			code, body := getPage(path, "demo", "com.example.quiz")
 			if code != http.StatusOK || !strings.Contains(body, `<html lang="en" data-game="`+game+`">`) {
 				t.Errorf("%s: %d, want the page of %s", path, code, game)
 			}
@@ -26,25 +26,25 @@ func TestEveryGameHasItsPage(t *testing.T) {
 	}
 }
 
-func TestAPathOfNoGameIsNotFound(t *testing.T) {
+func TestPathsWithoutAGameAreNotFound(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/g", "/g/", "/g/other", "/g/demo/", "/g/demo/join", "/g/demo/join/40295", "/g/demo/join/4029510", "/g/demo/join/abcdef", "/g/demo/app.js"} {
-		if code, _ := open(path, "demo"); code != http.StatusNotFound {
+		if code, _ := getPage(path, "demo"); code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, code)
 		}
 	}
 }
 
-func TestTheRootIsTheOnlyGame(t *testing.T) {
+func TestTheRootIsThePageOfTheOnlyGame(t *testing.T) {
 	t.Parallel()
-	if _, body := open("/", "com.example.quiz"); !strings.Contains(body, `data-game="com.example.quiz"`) {
+	if _, body := getPage("/", "com.example.quiz"); !strings.Contains(body, `data-game="com.example.quiz"`) {
 		t.Error("the root is not the page of the only game")
 	}
 }
 
 func TestTheRootListsSeveralGames(t *testing.T) {
 	t.Parallel()
-	code, body := open("/", "demo", "com.example.quiz")
+	code, body := getPage("/", "demo", "com.example.quiz")
 	if code != http.StatusOK || strings.Contains(body, "<script") {
 		t.Errorf("%d, with a script: %v", code, strings.Contains(body, "<script"))
 	}

@@ -25,10 +25,10 @@ const permissions = "camera=(), geolocation=(), microphone=(), payment=(), usb=(
 
 func secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
-		h.Set("Permissions-Policy", permissions)
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		headers := w.Header()
+		headers.Set("Content-Security-Policy", policy)
+		headers.Set("Permissions-Policy", permissions)
+		headers.Set("Cross-Origin-Opener-Policy", "same-origin")
 		next.ServeHTTP(w, r)
 	})
 }

@@ -44,14 +44,14 @@ func serve(pages pages, files map[string]file) http.Handler {
 			http.Error(w, "the page is read with GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
-		f, ok := pages.at(r.URL.Path)
+		served, ok := pages.find(r.URL.Path)
 		if !ok {
-			f, ok = files[r.URL.Path]
+			served, ok = files[r.URL.Path]
 		}
 		if !ok {
 			http.Error(w, "this page does not exist; / leads to the games of this server", http.StatusNotFound)
 			return
 		}
-		f.serve(w, r)
+		served.serve(w, r)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"testing/fstest"
 )
 
-func get(t *testing.T, method, path string, header http.Header) *httptest.ResponseRecorder {
+func request(t *testing.T, method, path string, header http.Header) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequest(method, path, nil)
 	for name, values := range header {
@@ -22,7 +22,7 @@ func get(t *testing.T, method, path string, header http.Header) *httptest.Respon
 	return w
 }
 
-func body(t *testing.T, path string) string {
+func getBody(t *testing.T, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	Handler([]string{"demo"}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -40,51 +40,51 @@ func TestFilesAreServedWithTheirTypes(t *testing.T) {
 		"/favicon.svg":                       "image/svg+xml",
 		"/vendor/preact-10.29.8.LICENSE.txt": "text/plain; charset=utf-8",
 	} {
-		res := get(t, http.MethodGet, path, nil)
+		res := request(t, http.MethodGet, path, nil)
 		if res.Code != http.StatusOK || res.Header().Get("Content-Type") != want {
 			t.Errorf("%s: %d %q, want 200 %q", path, res.Code, res.Header().Get("Content-Type"), want)
 		}
 	}
 }
 
-func TestNothingElseIsThere(t *testing.T) {
+func TestOtherPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/index.html", "/views", "/views/", "/vendor/", "/static/app.js", "/web.go", "/favicon.ico", "//", "/../web.go"} {
-		if res := get(t, http.MethodGet, path, nil); res.Code != http.StatusNotFound {
+		if res := request(t, http.MethodGet, path, nil); res.Code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, res.Code)
 		}
 	}
 }
 
-func TestOnlyReading(t *testing.T) {
+func TestOnlyGETAndHEADAreAllowed(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions} {
-		res := get(t, method, "/", nil)
+		res := request(t, method, "/", nil)
 		if res.Code != http.StatusMethodNotAllowed || res.Header().Get("Allow") != "GET, HEAD" {
 			t.Errorf("%s: %d, Allow %q", method, res.Code, res.Header().Get("Allow"))
 		}
 	}
-	res := get(t, http.MethodHead, "/", nil)
+	res := request(t, http.MethodHead, "/", nil)
 	if res.Code != http.StatusOK || res.Header().Get("Content-Length") == "" {
 		t.Errorf("HEAD: %d with length %q", res.Code, res.Header().Get("Content-Length"))
 	}
 }
 
-func TestUnchangedFilesCostNoBody(t *testing.T) {
+func TestUnchangedFilesAreSentWithoutABody(t *testing.T) {
 	t.Parallel()
-	first := get(t, http.MethodGet, "/app.js", nil)
+	first := request(t, http.MethodGet, "/app.js", nil)
 	etag := first.Header().Get("ETag")
 	if !regexp.MustCompile(`^"[\w-]{16}"$`).MatchString(etag) || first.Header().Get("Cache-Control") != "no-cache" {
 		t.Fatalf("ETag %q, Cache-Control %q", etag, first.Header().Get("Cache-Control"))
 	}
-	if other := get(t, http.MethodGet, "/", nil).Header().Get("ETag"); other == etag {
+	if other := request(t, http.MethodGet, "/", nil).Header().Get("ETag"); other == etag {
 		t.Error("two files share an ETag")
 	}
-	again := get(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {etag}})
-	if again.Code != http.StatusNotModified {
-		t.Errorf("with the current ETag: %d, want 304", again.Code)
+	revalidated := request(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {etag}})
+	if revalidated.Code != http.StatusNotModified {
+		t.Errorf("with the current ETag: %d, want 304", revalidated.Code)
 	}
-	stale := get(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {`"other"`}})
+	stale := request(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {`"other"`}})
 	if stale.Code != http.StatusOK {
 		t.Errorf("with another ETag: %d, want 200", stale.Code)
 	}
@@ -92,15 +92,15 @@ func TestUnchangedFilesCostNoBody(t *testing.T) {
 
 func TestETagFollowsTheContent(t *testing.T) {
 	t.Parallel()
-	tag := func(content string) string {
+	etagOf := func(content string) string {
 		files, err := readFiles(fstest.MapFS{"a.js": {Data: []byte(content)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return files["/a.js"].etag
 	}
-	one, again, two := tag("1"), tag("1"), tag("2")
-	if one == two || one != again {
+	first, sameContent, otherContent := etagOf("1"), etagOf("1"), etagOf("2")
+	if first == otherContent || first != sameContent {
 		t.Error("an ETag must depend only on the content")
 	}
 }
@@ -112,27 +112,27 @@ func TestAFileOfUnknownTypeIsRefused(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerIsSecured(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/", "/app.js", "/missing"} {
-		h := get(t, http.MethodGet, path, nil).Header()
-		csp := h.Get("Content-Security-Policy")
+		headers := request(t, http.MethodGet, path, nil).Header()
+		csp := headers.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
 			if !strings.Contains(csp, want) {
 				t.Errorf("%s: CSP %q lacks %q", path, csp, want)
 			}
 		}
-		if strings.Contains(csp, "unsafe") || h.Get("Cross-Origin-Opener-Policy") != "same-origin" || !strings.Contains(h.Get("Permissions-Policy"), "microphone=()") {
-			t.Errorf("%s: headers %v", path, h)
+		if strings.Contains(csp, "unsafe") || headers.Get("Cross-Origin-Opener-Policy") != "same-origin" || !strings.Contains(headers.Get("Permissions-Policy"), "microphone=()") {
+			t.Errorf("%s: headers %v", path, headers)
 		}
 	}
 }
 
 // Every file that the page names must be embedded. Otherwise a browser shows a blank page.
-func TestEveryReferenceIsEmbedded(t *testing.T) {
+func TestEveryFileThatThePageNamesIsEmbedded(t *testing.T) {
 	t.Parallel()
 	files := embeddedFiles(t)
-	for _, m := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(body(t, "/"), -1) {
+	for _, m := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(getBody(t, "/"), -1) {
 		if _, ok := files[m[1]]; !ok {
 			t.Errorf("index names %s, which is not embedded", m[1])
 		}
@@ -153,7 +153,7 @@ func TestEveryReferenceIsEmbedded(t *testing.T) {
 // The policy forbids inline scripts and styles; a browser would drop them.
 func TestTheIndexHasNothingInline(t *testing.T) {
 	t.Parallel()
-	if m := regexp.MustCompile(`(?s)<script[^>]*>[^<]|<style|\sstyle=|\son\w+=`).FindString(body(t, "/")); m != "" {
+	if m := regexp.MustCompile(`(?s)<script[^>]*>[^<]|<style|\sstyle=|\son\w+=`).FindString(getBody(t, "/")); m != "" {
 		t.Errorf("inline: %q", m)
 	}
 }
@@ -163,7 +163,7 @@ func TestLanguagesHaveTheSameKeys(t *testing.T) {
 	t.Parallel()
 	keys := func(path string) map[string]bool {
 		found := map[string]bool{}
-		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(body(t, path), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(getBody(t, path), -1) {
 			found[m[1]] = true
 		}
 		return found
@@ -187,16 +187,16 @@ func TestLanguagesHaveTheSameKeys(t *testing.T) {
 // Every text key that a view uses must be in the dictionary. Otherwise the view fails.
 func TestEveryTextIsInTheDictionary(t *testing.T) {
 	t.Parallel()
-	dictionary := body(t, "/lang/en.js")
-	called := regexp.MustCompile("\\bt\\(['`]([^'`$]+)(['`$])")
+	dictionary := getBody(t, "/lang/en.js")
+	textCall := regexp.MustCompile("\\bt\\(['`]([^'`$]+)(['`$])")
 	texts := 0
 	for path, f := range embeddedFiles(t) {
 		if strings.HasPrefix(path, "/vendor/") {
 			continue
 		}
-		for _, m := range called.FindAllStringSubmatch(string(f.body), -1) {
-			key, whole := m[1], m[2] != "$"
-			if texts++; !strings.Contains(dictionary, "\n  '"+key) || whole && !strings.Contains(dictionary, "\n  '"+key+"':") {
+		for _, m := range textCall.FindAllStringSubmatch(string(f.body), -1) {
+			key, isWholeKey := m[1], m[2] != "$"
+			if texts++; !strings.Contains(dictionary, "\n  '"+key) || isWholeKey && !strings.Contains(dictionary, "\n  '"+key+"':") {
 				t.Errorf("%s uses the key %q, which the dictionary does not have", path, key)
 			}
 		}

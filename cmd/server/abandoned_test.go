@@ -11,7 +11,7 @@ import (
 
 // duelConfigsByPhase are the duel settings of three games. A duel stays for a minute in the phase
 // that its game is named after. In demo it stays in an open question.
-var abandonDuels = map[string]duelConfig{
+var duelConfigsByPhase = map[string]duelConfig{
 	"demo":      {Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50},
 	"countdown": {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 60_000, RevealMS: 50},
 	"reveal":    {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 60_000},
@@ -22,7 +22,7 @@ var abandonDuels = map[string]duelConfig{
 // and their players may play again immediately.
 func TestMatchesAreAbandonedWhenRedisLosesItsData(t *testing.T) {
 	t.Parallel()
-	for failure, empty := range map[string]func(*testing.T, *testenv.Server){
+	for failure, loseData := range map[string]func(*testing.T, *testenv.Server){
 		"flushed": func(t *testing.T, s *testenv.Server) { redisCommand(t, s, "FLUSHALL") },
 		"restarted": func(_ *testing.T, s *testenv.Server) {
 			s.Kill()
@@ -32,28 +32,28 @@ func TestMatchesAreAbandonedWhenRedisLosesItsData(t *testing.T) {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
-			h := newTestCluster(t, server.URL, duelsConfig(abandonDuels))
-			first, second := h.node(t), h.node(t)
+			cluster := newTestCluster(t, server.URL, duelsConfig(duelConfigsByPhase))
+			first, second := cluster.node(t), cluster.node(t)
 			duels := duelsInEveryPhase(t, first.url, second.url)
-			host, waiting := openLobby(t, first.url, second.url)
-			empty(t, server)
-			for game, d := range duels {
-				d.each(func(c *matchClient) { c.waitForAbandoned(t) })
-				checkUnsettled(t, first.url, game, d[:]...)
+			host, lobbyPlayer := openLobby(t, first.url, second.url)
+			loseData(t, server)
+			for game, duel := range duels {
+				duel.each(func(c *matchClient) { c.waitForAbandoned(t) })
+				checkUnsettled(t, first.url, game, duel[:]...)
 			}
 			host.waitForAbandonedLobby(t)
-			waiting.waitForAbandonedLobby(t)
-			for _, n := range []*testNode{first, second} {
-				if counted := sumMetric(t, n.opsURL, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
+			lobbyPlayer.waitForAbandonedLobby(t)
+			for _, node := range []*testNode{first, second} {
+				if counted := sumMetric(t, node.opsURL, "laststand_match_ends_total", `reason="abandoned"`); counted != len(duels)+1 {
 					t.Errorf("%d abandoned matches are counted, want %d", counted, len(duels)+1)
 				}
 			}
-			for _, d := range duels {
-				again := pairUp(t, d[0].withoutMatch(), d[1].withoutMatch()).waitForMatch(t)
-				if again[0].Welcome.Game == "demo" {
-					playToEnd(t, again[:]...)
-					checkSamePushes(t, again[:]...)
-					checkSettledOnce(t, first.url, "demo", again[0].over)
+			for _, duel := range duels {
+				rematch := pairUp(t, duel[0].withoutMatch(), duel[1].withoutMatch()).waitForMatch(t)
+				if rematch[0].Welcome.Game == "demo" {
+					playToEnd(t, rematch[:]...)
+					checkSamePushes(t, rematch[:]...)
+					checkSettledOnce(t, first.url, "demo", rematch[0].over)
 				}
 			}
 		})
@@ -65,17 +65,17 @@ func TestMatchesAreAbandonedWhenRedisLosesItsData(t *testing.T) {
 func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 	t.Helper()
 	duels := map[string]duelPair{}
-	for game := range abandonDuels {
-		d := pairUp(t, newDuelClient(t, first, game), newDuelClient(t, second, game)).waitForMatch(t)
+	for game := range duelConfigsByPhase {
+		duel := pairUp(t, newDuelClient(t, first, game), newDuelClient(t, second, game)).waitForMatch(t)
 		if game != "countdown" {
-			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-			d[0].submitAndRead(t, true)
+			duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+			duel[0].submitAndRead(t, true)
 		}
 		if game == "reveal" {
-			d[1].submitAndRead(t, true)
-			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
+			duel[1].submitAndRead(t, true)
+			duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
 		}
-		duels[game] = d
+		duels[game] = duel
 	}
 	return duels
 }
@@ -101,17 +101,17 @@ func (c *matchClient) waitForAbandonedLobby(t *testing.T) {
 
 // openLobby creates an arena that has not started. Its host is at one node, a player at the
 // other.
-func openLobby(t *testing.T, first, second string) (host, waiting *matchClient) {
+func openLobby(t *testing.T, first, second string) (host, player *matchClient) {
 	t.Helper()
-	host, waiting = newDuelClient(t, first, "demo"), newDuelClient(t, second, "demo")
-	made := createArena(t, first, host.Token, protocol.NewArena{
+	host, player = newDuelClient(t, first, "demo"), newDuelClient(t, second, "demo")
+	created := createArena(t, first, host.Token, protocol.NewArena{
 		Mode: "survival", Name: "Too early", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 3},
 	})
-	for c, as := range map[*matchClient]string{host: "host", waiting: "player"} {
-		f := c.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: as})
-		if err := json.Unmarshal(f.Data, &c.joined); err != nil || f.Type != protocol.TypeArenaJoined {
-			t.Fatalf("joining was answered with %s", f.Raw)
+	for c, role := range map[*matchClient]string{host: "host", player: "player"} {
+		reply := c.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: created.Code, As: role})
+		if err := json.Unmarshal(reply.Data, &c.joined); err != nil || reply.Type != protocol.TypeArenaJoined {
+			t.Fatalf("joining was answered with %s", reply.Raw)
 		}
 	}
-	return host, waiting
+	return host, player
 }

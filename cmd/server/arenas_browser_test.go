@@ -16,42 +16,42 @@ func TestATeamBuzzerArenaIsPlayedInTheBrowser(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t, kindsHosted)
+	node := startNodeWithEveryKind(t, hostPacedConfig)
 	b := newBrowser(t, chromium)
-	h := b.hostArena(n.url, "buzzer", "Red", "Blue")
-	red, blue, screen := b.open(n.url+"/?guest=new"), b.open(h.link), b.open(h.link+"&watch=1")
-	red.write("arena-code", h.code[:3]+" "+h.code[3:])
+	host := b.hostArena(node.url, "buzzer", "Red", "Blue")
+	red, blue, screen := b.open(node.url+"/?guest=new"), b.open(host.link), b.open(host.link+"&watch=1")
+	red.write("arena-code", host.code[:3]+" "+host.code[3:])
 	red.click("arena-enter")
 	red.join("Ruby", "R")
 	blue.join("Basil", "B")
-	for _, p := range []*tab{h.tab, red, blue, screen} {
-		p.waitForVisible(withMark("players", "value", 2), withMark("team-t1", "players", 1), withMark("team-t2", "players", 1))
+	for _, p := range []*tab{host.tab, red, blue, screen} {
+		p.waitForVisible(byNameAndData("players", "value", 2), byNameAndData("team-t1", "players", 1), byNameAndData("team-t2", "players", 1))
 	}
-	h.click("start")
-	for q, round := range []struct{ first, other *tab }{{red, blue}, {blue, red}, {red, blue}, {}, {red, blue}} {
-		kind := h.openQuestion(q, red, blue, screen)
-		if round.first == nil {
-			h.runSteps(chromedp.Click(withMark("next", "act", "close")))
+	host.click("start")
+	for q, round := range []struct{ winner, loser *tab }{{red, blue}, {blue, red}, {red, blue}, {}, {red, blue}} {
+		kind := host.openQuestion(q, red, blue, screen)
+		if round.winner == nil {
+			host.runSteps(chromedp.Click(byNameAndData("next", "act", "close")))
 			red.waitForOutcome("none")
 			continue
 		}
-		round.other.answer(kind, false)
-		round.other.waitForVisible(withMark("status", "state", "wrong"))
-		round.first.answer(kind, true)
-		round.first.waitForOutcome("right")
-		round.other.waitForOutcome("wrong")
+		round.loser.answer(kind, false)
+		round.loser.waitForVisible(byNameAndData("status", "state", "wrong"))
+		round.winner.answer(kind, true)
+		round.winner.waitForOutcome("right")
+		round.loser.waitForOutcome("wrong")
 		screen.waitForOutcome("unknown")
 	}
-	for _, p := range []*tab{h.tab, red, blue, screen} {
-		p.waitForVisible(withMark("team-t1", "score", 3), withMark("team-t2", "score", 1))
+	for _, p := range []*tab{host.tab, red, blue, screen} {
+		p.waitForVisible(byNameAndData("team-t1", "score", 3), byNameAndData("team-t2", "score", 1))
 	}
-	red.waitForVisible(withMark("score-me", "value", 300))
-	h.runSteps(chromedp.Click(withMark("next", "act", "finish")))
-	h.waitForEnd("over", "The winner: Red")
+	red.waitForVisible(byNameAndData("score-me", "value", 300))
+	host.runSteps(chromedp.Click(byNameAndData("next", "act", "finish")))
+	host.waitForEnd("over", "The winner: Red")
 	screen.waitForEnd("over", "The winner: Red")
 	blue.waitForEnd("lost", "The winner: Red")
 	red.waitForEnd("won", "Your team wins: Red")
-	red.waitForVisible(withMark("place", "rank", 1), withMark("team-t1", "score", 3))
+	red.waitForVisible(byNameAndData("place", "rank", 1), byNameAndData("team-t1", "score", 3))
 	red.click("home")
 	red.waitForVisible(".board-empty") // an unranked arena counts for no leaderboard
 }
@@ -64,42 +64,42 @@ func TestASurvivalArenaIsPlayedInTheBrowser(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t, kindsHosted)
+	node := startNodeWithEveryKind(t, hostPacedConfig)
 	b := newBrowser(t, chromium)
-	h := b.hostArena(n.url, "survival")
-	ann := b.open(h.link).join("Ann", "")
-	bob := b.open(h.link).join("Bob", "")
-	cyd := b.open(h.link).join("Cyd", "")
-	h.waitForVisible(withMark("players", "value", 3))
-	h.click("start")
+	host := b.hostArena(node.url, "survival")
+	ann := b.open(host.link).join("Ann", "")
+	bob := b.open(host.link).join("Bob", "")
+	cyd := b.open(host.link).join("Cyd", "")
+	host.waitForVisible(byNameAndData("players", "value", 3))
+	host.click("start")
 
-	kind := h.openQuestion(0, ann, bob, cyd)
+	kind := host.openQuestion(0, ann, bob, cyd)
 	ann.answer(kind, true)
-	ann.waitForVisible(withMark("status", "state", "held"))
+	ann.waitForVisible(byNameAndData("status", "state", "held"))
 	bob.answer(kind, true)
 	cyd.answer(kind, false)
-	for p, outcome := range map[*tab]string{ann: "right", bob: "right", cyd: "wrong", h.tab: "unknown"} {
+	for p, outcome := range map[*tab]string{ann: "right", bob: "right", cyd: "wrong", host.tab: "unknown"} {
 		p.waitForOutcome(outcome)
-		p.waitForVisible(withMark("score-them", "value", 2)) // two players are still in the match
+		p.waitForVisible(byNameAndData("score-them", "value", 2)) // two players are still in the match
 	}
-	cyd.waitForVisible(withMark("stage", "part", "out"))
+	cyd.waitForVisible(byNameAndData("stage", "part", "out"))
 
-	kind = h.openQuestion(1, ann, bob, cyd)
-	cyd.waitForVisible(withMark("stage", "part", "out"))
+	kind = host.openQuestion(1, ann, bob, cyd)
+	cyd.waitForVisible(byNameAndData("stage", "part", "out"))
 	bob.answer(kind, false)
 	ann.answer(kind, true)
-	for p, outcome := range map[*tab]string{ann: "right", bob: "wrong", cyd: "unknown", h.tab: "unknown"} {
+	for p, outcome := range map[*tab]string{ann: "right", bob: "wrong", cyd: "unknown", host.tab: "unknown"} {
 		p.waitForOutcome(outcome)
-		p.waitForVisible(withMark("score-them", "value", 1))
+		p.waitForVisible(byNameAndData("score-them", "value", 1))
 	}
 
-	h.runSteps(chromedp.Click(withMark("next", "act", "finish")))
-	h.waitForEnd("over", "Ann is the last one standing")
+	host.runSteps(chromedp.Click(byNameAndData("next", "act", "finish")))
+	host.waitForEnd("over", "Ann is the last one standing")
 	ann.waitForEnd("won", "You are the last one standing")
 	bob.waitForEnd("lost", "Ann is the last one standing")
 	cyd.waitForEnd("lost", "Ann is the last one standing")
 	for rank, p := range []*tab{ann, bob, cyd} {
-		p.waitForVisible(withMark("place", "rank", rank+1))
+		p.waitForVisible(byNameAndData("place", "rank", rank+1))
 	}
 }
 
@@ -111,57 +111,57 @@ func TestAReloadedTabContinuesItsMatch(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t, kindsHosted)
+	node := startNodeWithEveryKind(t, hostPacedConfig)
 	b := newBrowser(t, chromium)
-	h := b.hostArena(n.url, "survival")
-	ann := b.open(n.url+"/g/demo/join/"+h.code).join("Ann", "")
-	bob := b.open(h.link).join("Bob", "")
+	host := b.hostArena(node.url, "survival")
+	ann := b.open(node.url+"/g/demo/join/"+host.code).join("Ann", "")
+	bob := b.open(host.link).join("Bob", "")
 
-	reloadInLobby(n, h, ann, bob)
-	second := b.open(n.url)
-	second.waitForVisible(withMark("arena-lobby", "as", "player"))
+	reloadInLobby(node, host, ann, bob)
+	secondTab := b.open(node.url)
+	secondTab.waitForVisible(byNameAndData("arena-lobby", "as", "player"))
 	ann.click("reconnect")
-	second.waitForVisible(withName("reconnect"))
-	ann.waitForVisible(withMark("connection", "kind", "online"), withMark("arena-lobby", "as", "player"))
-	h.click("start")
+	secondTab.waitForVisible(byName("reconnect"))
+	ann.waitForVisible(byNameAndData("connection", "kind", "online"), byNameAndData("arena-lobby", "as", "player"))
+	host.click("start")
 
-	kind := h.openQuestion(0, ann, bob)
+	kind := host.openQuestion(0, ann, bob)
 	ann.answer(kind, true)
-	ann.waitForVisible(withMark("status", "state", "held"))
+	ann.waitForVisible(byNameAndData("status", "state", "held"))
 	ann.runSteps(chromedp.Reload())
 	ann.waitForQuestion(0)
-	ann.waitForVisible(withMark("status", "state", "held"))
+	ann.waitForVisible(byNameAndData("status", "state", "held"))
 	bob.runSteps(chromedp.Reload())
 	bob.waitForQuestion(0)
 	bob.answer(kind, true)
-	for p, outcome := range map[*tab]string{ann: "right", bob: "right", h.tab: "unknown"} {
+	for p, outcome := range map[*tab]string{ann: "right", bob: "right", host.tab: "unknown"} {
 		p.waitForOutcome(outcome)
 		p.runSteps(chromedp.Reload())
 		p.waitForOutcome(outcome)
 	}
 
-	kind = h.openQuestion(1, ann, bob)
+	kind = host.openQuestion(1, ann, bob)
 	bob.answer(kind, false)
 	ann.answer(kind, true)
 	bob.waitForOutcome("wrong")
 	bob.runSteps(chromedp.Reload())
 	bob.waitForOutcome("wrong")
-	bob.waitForVisible(withMark("stage", "part", "out"))
-	h.runSteps(chromedp.Click(withMark("next", "act", "finish")))
+	bob.waitForVisible(byNameAndData("stage", "part", "out"))
+	host.runSteps(chromedp.Click(byNameAndData("next", "act", "finish")))
 	ann.waitForEnd("won", "You are the last one standing")
 	bob.waitForEnd("lost", "Ann is the last one standing")
-	h.waitForEnd("over", "Ann is the last one standing")
+	host.waitForEnd("over", "Ann is the last one standing")
 }
 
 // reloadInLobby reloads the tabs in the lobby. In between, bob goes to another page.
-func reloadInLobby(n *testNode, h hostedArena, ann, bob *tab) {
-	h.Helper()
-	for _, p := range []*tab{h.tab, ann, bob} {
+func reloadInLobby(node *testNode, host hostedArena, ann, bob *tab) {
+	host.Helper()
+	for _, p := range []*tab{host.tab, ann, bob} {
 		p.runSteps(chromedp.Reload())
-		p.waitForVisible(withName("arena-lobby"), withMark("players", "value", 2))
+		p.waitForVisible(byName("arena-lobby"), byNameAndData("players", "value", 2))
 	}
 	bob.runSteps(chromedp.Navigate("about:blank"))
-	waitUntil(bob.T, "the page that bob left has closed its websocket", func() bool { return n.countSessions(bob.T) == "2" })
-	bob.runSteps(chromedp.Navigate(h.link))
-	bob.waitForVisible(withMark("arena-lobby", "as", "player"))
+	waitUntil(bob.T, "the page that bob left has closed its websocket", func() bool { return node.countSessions(bob.T) == "2" })
+	bob.runSteps(chromedp.Navigate(host.link))
+	bob.waitForVisible(byNameAndData("arena-lobby", "as", "player"))
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // bankSamples are files of each format. taken is the number of items that the import accepts.
-var samples = []struct {
+var bankSamples = []struct {
 	file, format   string
 	taken, skipped int
 }{
 	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"spreadsheet.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
 }
 
-func sample(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
+func samplePath(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
 
 // ledgerFlags returns the flags that name a database.
 func ledgerFlags(db testenv.SQL) []string {
@@ -43,26 +43,26 @@ func TestBankImportReadsEachFormat(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		for _, s := range samples {
-			fill := []string{"import", "--bank=b." + s.format, "--lang=en", "--category=General", sample(s.file)}
-			named := slices.Concat(fill, []string{"--format=" + s.format})
-			would := fmt.Sprintf("dry run: %d questions would be imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)
-			for _, args := range [][]string{slices.Concat(fill, []string{"--dry-run"}), slices.Concat(named, []string{"--dry-run"})} {
+		for _, s := range bankSamples {
+			importArgs := []string{"import", "--bank=b." + s.format, "--lang=en", "--category=General", samplePath(s.file)}
+			withFormat := slices.Concat(importArgs, []string{"--format=" + s.format})
+			wantSummary := fmt.Sprintf("dry run: %d questions would be imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)
+			for _, args := range [][]string{slices.Concat(importArgs, []string{"--dry-run"}), slices.Concat(withFormat, []string{"--dry-run"})} {
 				out := bankCommand(t, db, args...)
-				if !strings.HasSuffix(out, would) || strings.Count(out, "skipped: line ") != s.skipped {
+				if !strings.HasSuffix(out, wantSummary) || strings.Count(out, "skipped: line ") != s.skipped {
 					t.Errorf("%v printed\n%s", args, out)
 				}
 			}
 			if code, _, stderr := command(append(ledgerFlags(db), "bank", "export", "b."+s.format)...); code != 1 || !strings.Contains(stderr, "bank import") {
 				t.Errorf("after a dry run the bank's export ended with %d: %s", code, stderr)
 			}
-			if out := bankCommand(t, db, fill...); !strings.HasSuffix(out, fmt.Sprintf("\n%d questions imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)) {
+			if out := bankCommand(t, db, importArgs...); !strings.HasSuffix(out, fmt.Sprintf("\n%d questions imported into bank b.%s, %d skipped\n", s.taken, s.format, s.skipped)) {
 				t.Errorf("%s: %s", s.file, out)
 			}
-			again := bankCommand(t, db, fill...)
-			if !strings.HasSuffix(again, fmt.Sprintf("\n0 questions imported into bank b.%s, %d skipped\n", s.format, s.taken+s.skipped)) ||
-				strings.Count(again, "it is the same question as ") != s.taken {
-				t.Errorf("%s imported again: %s", s.file, again)
+			secondImport := bankCommand(t, db, importArgs...)
+			if !strings.HasSuffix(secondImport, fmt.Sprintf("\n0 questions imported into bank b.%s, %d skipped\n", s.format, s.taken+s.skipped)) ||
+				strings.Count(secondImport, "it is the same question as ") != s.taken {
+				t.Errorf("%s imported again: %s", s.file, secondImport)
 			}
 			if out := bankCommand(t, db, "check", "b."+s.format); !strings.Contains(out, fmt.Sprintf("%d questions, 0 errors", s.taken)) {
 				t.Errorf("check: %s", out)
@@ -75,45 +75,45 @@ func TestBankImportReadsEachFormat(t *testing.T) {
 func TestAnExportedBankCanBeImportedAgain(t *testing.T) {
 	t.Parallel()
 	db := testenv.SQL{Dir: t.TempDir()}
-	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", sample("spreadsheet.csv"))
-	bankCommand(t, db, "import", "--bank=mixed", sample("opentdb.json"))
+	bankCommand(t, db, "import", "--bank=mixed", "--lang=en", "--category=General", samplePath("spreadsheet.csv"))
+	bankCommand(t, db, "import", "--bank=mixed", samplePath("opentdb.json"))
 	for name, count := range map[string]int{"mixed": 13, "builtin": 340} {
-		first, second := filepath.Join(t.TempDir(), "first.json"), filepath.Join(t.TempDir(), "second.json")
-		bankCommand(t, db, "export", name, "--out="+first)
-		if out := bankCommand(t, db, "import", "--bank=copy."+name, first); out != fmt.Sprintf("%d questions imported into bank copy.%s, 0 skipped\n", count, name) {
+		firstFile, secondFile := filepath.Join(t.TempDir(), "first.json"), filepath.Join(t.TempDir(), "second.json")
+		bankCommand(t, db, "export", name, "--out="+firstFile)
+		if out := bankCommand(t, db, "import", "--bank=copy."+name, firstFile); out != fmt.Sprintf("%d questions imported into bank copy.%s, 0 skipped\n", count, name) {
 			t.Fatalf("%s: %s", name, out)
 		}
-		bankCommand(t, db, "export", "copy."+name, "--out="+second)
-		a, errA := os.ReadFile(first)
-		b, errB := os.ReadFile(second)
+		bankCommand(t, db, "export", "copy."+name, "--out="+secondFile)
+		firstExport, errA := os.ReadFile(firstFile)
+		secondExport, errB := os.ReadFile(secondFile)
 		if errA != nil || errB != nil {
 			t.Fatal(errA, errB)
 		}
-		if strings.Replace(string(a), `"`+name+`"`, `"copy.`+name+`"`, 1) != string(b) {
+		if strings.Replace(string(firstExport), `"`+name+`"`, `"copy.`+name+`"`, 1) != string(secondExport) {
 			t.Errorf("the second export of %s differs from the first", name)
 		}
-		if printed := bankCommand(t, db, "export", name); printed != string(a) {
+		if printed := bankCommand(t, db, "export", name); printed != string(firstExport) {
 			t.Errorf("the export of %s to standard output differs from the export to a file", name)
 		}
 	}
 }
 
-func TestInvalidBankCommandsFail(t *testing.T) {
+func TestInvalidBankCommandsFailWithAReason(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	torn := filepath.Join(dir, "torn.json")
-	if err := os.WriteFile(torn, []byte(`{"name":"x","questions":[`), 0o600); err != nil {
+	truncated := filepath.Join(dir, "torn.json")
+	if err := os.WriteFile(truncated, []byte(`{"name":"x","questions":[`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"import --bank=builtin " + sample("spreadsheet.csv"):   "is not a valid name",
-		"import --bank=a/b " + sample("spreadsheet.csv"):       "--bank",
-		"import --bank=b " + filepath.Join(dir, "none.csv"):    "no such file",
-		"import --bank=b " + torn:                              torn,
-		"check none":                                           "does not exist; import it",
-		"export none":                                          "does not exist; import it",
-		"export builtin --out=" + filepath.Join(dir, "a", "b"): "write the bank",
-		"check " + sample("spreadsheet.csv"):                   "has errors",
+		"import --bank=builtin " + samplePath("spreadsheet.csv"): "is not a valid name",
+		"import --bank=a/b " + samplePath("spreadsheet.csv"):     "--bank",
+		"import --bank=b " + filepath.Join(dir, "none.csv"):      "no such file",
+		"import --bank=b " + truncated:                           truncated,
+		"check none":                                             "does not exist; import it",
+		"export none":                                            "does not exist; import it",
+		"export builtin --out=" + filepath.Join(dir, "a", "b"):   "write the bank",
+		"check " + samplePath("spreadsheet.csv"):                 "has errors",
 	} {
 		code, _, stderr := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
 		if code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
@@ -128,10 +128,10 @@ func TestARunningServerUsesAnImportedBank(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
-		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
-		p := newPlayer(t, n.url)
-		if asked := joinDuel(t, p, "fr"); asked.Type != protocol.TypeError {
-			t.Fatalf("without French questions, joining a duel was answered with %s", asked.Raw)
+		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
+		p := newPlayer(t, node.url)
+		if reply := joinDuel(t, p, "fr"); reply.Type != protocol.TypeError {
+			t.Fatalf("without French questions, joining a duel was answered with %s", reply.Raw)
 		}
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "fr", 3))
 		waitUntil(t, "a duel in French can be played", func() bool { return joinDuel(t, p, "fr").Type == protocol.TypeDuelQueued })

@@ -29,10 +29,10 @@ type batchReceiver struct {
 
 // receivedBatch is a batch as the receiver got it, with its tries.
 type receivedBatch struct {
-	id, game       string
-	items          []eventq.Behaviour
-	tries          []time.Time
-	itemsByOutcome bool // a try was answered with success
+	id, game   string
+	items      []eventq.Behaviour
+	tries      []time.Time
+	isAccepted bool // a try was answered with success
 }
 
 func newBatchReceiver(t *testing.T) *batchReceiver {
@@ -43,15 +43,15 @@ func newBatchReceiver(t *testing.T) *batchReceiver {
 	return r
 }
 
-func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
-	p, err := testenv.ReadRequest(q)
+func (r *batchReceiver) handle(w http.ResponseWriter, request *http.Request) {
+	received, err := testenv.ReadRequest(request)
 	if err != nil {
 		return
 	}
-	m, release, retryHeader := r.record(strings.TrimPrefix(q.URL.Path, "/"), p)
+	batch, release, retryHeader := r.record(strings.TrimPrefix(request.URL.Path, "/"), received)
 	defer r.endRequest()
 	switch {
-	case m == nil:
+	case batch == nil:
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	case retryHeader != "":
@@ -61,34 +61,34 @@ func (r *batchReceiver) handle(w http.ResponseWriter, q *http.Request) {
 	}
 	select {
 	case <-release:
-	case <-q.Context().Done(): // the node is dead or has timed out
+	case <-request.Context().Done(): // the node is dead or has timed out
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	m.itemsByOutcome = true
+	batch.isAccepted = true
 }
 
 // record records a try and returns its batch, or nil if its signature is wrong. retryHeader is the
 // value of Retry-After, or "" if the receiver accepts the try.
-func (r *batchReceiver) record(game string, p testenv.ReceivedRequest) (m *receivedBatch, release chan struct{}, retryHeader string) {
+func (r *batchReceiver) record(game string, received testenv.ReceivedRequest) (batch *receivedBatch, release chan struct{}, retryHeader string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pending++
-	if err := p.Verify(r.key, time.Now()); err != nil {
+	if err := received.Verify(r.key, time.Now()); err != nil {
 		r.t.Errorf("a batch of %s: %v", game, err)
 		return nil, nil, ""
 	}
-	id := p.Headers().ID
-	if m = r.findBatch(id); m == nil {
-		m = &receivedBatch{id: id, game: game, items: r.decodeItems(game, p.Body)}
-		r.batches = append(r.batches, m)
+	id := received.Headers().ID
+	if batch = r.findBatch(id); batch == nil {
+		batch = &receivedBatch{id: id, game: game, items: r.decodeItems(game, received.Body)}
+		r.batches = append(r.batches, batch)
 	}
-	m.tries = append(m.tries, time.Now())
+	batch.tries = append(batch.tries, time.Now())
 	if seconds := r.retryAfter[game]; seconds > 0 {
 		retryHeader = string(rune('0' + seconds))
 	}
-	return m, r.release, retryHeader
+	return batch, r.release, retryHeader
 }
 
 func (r *batchReceiver) endRequest() {
@@ -98,9 +98,9 @@ func (r *batchReceiver) endRequest() {
 }
 
 func (r *batchReceiver) findBatch(id string) *receivedBatch {
-	for _, m := range r.batches {
-		if m.id == id {
-			return m
+	for _, batch := range r.batches {
+		if batch.id == id {
+			return batch
 		}
 	}
 	return nil
@@ -124,7 +124,7 @@ func (r *batchReceiver) decodeItems(game string, body []byte) []eventq.Behaviour
 }
 
 // holdResponses delays all answers until the caller calls the returned function.
-func (r *batchReceiver) holdResponses() (pending func()) {
+func (r *batchReceiver) holdResponses() (answerAll func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	release := make(chan struct{})
@@ -148,14 +148,14 @@ func (r *batchReceiver) countPending() int {
 }
 
 // gameBatches returns the batches of a game in the order of their arrival, without retries.
-func (r *batchReceiver) batchesOf(game string) (all []receivedBatch) {
+func (r *batchReceiver) gameBatches(game string) (all []receivedBatch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range r.batches {
-		if m.game == game {
-			one := *m
-			one.tries = slices.Clone(m.tries)
-			all = append(all, one)
+	for _, batch := range r.batches {
+		if batch.game == game {
+			copied := *batch
+			copied.tries = slices.Clone(batch.tries)
+			all = append(all, copied)
 		}
 	}
 	return all
@@ -164,11 +164,11 @@ func (r *batchReceiver) batchesOf(game string) (all []receivedBatch) {
 // itemsByOutcome returns the behaviours of a game in messages that were answered with success,
 // and those in all other messages.
 func (r *batchReceiver) itemsByOutcome(game string) (accepted, unaccepted []eventq.Behaviour) {
-	for _, m := range r.batchesOf(game) {
-		if m.itemsByOutcome {
-			accepted = append(accepted, m.items...)
+	for _, batch := range r.gameBatches(game) {
+		if batch.isAccepted {
+			accepted = append(accepted, batch.items...)
 		} else {
-			unaccepted = append(unaccepted, m.items...)
+			unaccepted = append(unaccepted, batch.items...)
 		}
 	}
 	return accepted, unaccepted

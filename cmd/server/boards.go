@@ -72,9 +72,9 @@ func (b *boardsVerify) print(lines *json.Decoder, output commandOutput) error {
 			fmt.Fprintf(output.stdout, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Window, line.ID, line.Field, line.Ledger, line.Leaderboard)
 			continue
 		}
-		v := line.Verified
-		fmt.Fprintf(output.stdout, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, v.Leaderboards, v.Entries, v.Position, v.Differences)
-		if v.Differences > 0 {
+		totals := line.Verified
+		fmt.Fprintf(output.stdout, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, totals.Leaderboards, totals.Entries, totals.Position, totals.Differences)
+		if totals.Differences > 0 {
 			return fmt.Errorf("leaderboards differ from the ledger; run `server boards rebuild --game %s`", b.Game)
 		}
 		return nil

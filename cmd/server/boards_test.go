@@ -17,35 +17,35 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		cache := listedRedis(t)
-		n := startNode(t, cli{Config: configFile(t, fastDuels), Data: &db.Dir, Database: &db.URL, Redis: &cache})
-		run := func(want int, output string, words ...string) {
+		cache := redisWithDocumentedKeys(t)
+		node := startNode(t, cli{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL, Redis: &cache})
+		run := func(wantCode int, wantOutput string, args ...string) {
 			t.Helper()
-			code, out, stderr := command(append(words, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))...)
-			if code != want || !strings.Contains(out, output) {
-				t.Fatalf("%v ended with %d, want %d and %q: %s%s", words, code, want, output, out, stderr)
+			code, out, stderr := command(append(args, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))...)
+			if code != wantCode || !strings.Contains(out, wantOutput) {
+				t.Fatalf("%v ended with %d, want %d and %q: %s%s", args, code, wantCode, wantOutput, out, stderr)
 			}
 		}
-		games := playDuels(t, n.url, 3)
-		checkStoredResults(t, n.url, games)
+		transcripts := playDuels(t, node.url, 3)
+		checkStoredResults(t, node.url, transcripts)
 		run(0, ": 0 differences", "boards", "verify")
 
-		loser := games[0].guest.ID
+		loser := transcripts[0].guest.ID
 		corruptEntry(t, cache, loser)
 		run(1, "player all "+loser+": score", "boards", "verify")
 		run(0, "new leaderboards are served", "boards", "rebuild", "--wait")
 		run(0, ": 0 differences", "boards", "verify")
-		checkStoredResults(t, n.url, games)
+		checkStoredResults(t, node.url, transcripts)
 
-		match := games[0].match
+		match := transcripts[0].match
 		run(0, match+": 2 rows", "boards", "disqualify", "--match="+match, "--reason=two accounts")
 		run(0, match+": 0 rows", "boards", "disqualify", "--match="+match, "--reason=again")
 		for _, window := range []string{"all", "day", "7d", "30d"} {
-			if status := get(t, n.url+"/v1/games/demo/leaderboards/"+window+"/"+loser, nil); status != http.StatusNotFound {
+			if status := get(t, node.url+"/v1/games/demo/leaderboards/"+window+"/"+loser, nil); status != http.StatusNotFound {
 				t.Errorf("the disqualified player is still on the leaderboard %s: status %d", window, status)
 			}
 		}
-		if p := getProfile(t, n.url, "demo", loser); p != (profile{}) {
+		if p := getProfile(t, node.url, "demo", loser); p != (playerProfile{}) {
 			t.Errorf("the profile of the disqualified player has %+v", p)
 		}
 		run(0, ": 0 differences", "boards", "verify")
@@ -55,19 +55,19 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 // corruptEntry changes a player's entry on the all-time leaderboard directly in Redis.
 func corruptEntry(t *testing.T, url, player string) {
 	t.Helper()
-	o, err := redis.ParseURL(url)
+	options, err := redis.ParseURL(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rdb := redis.NewClient(o)
+	rdb := redis.NewClient(options)
 	defer rdb.Close()
-	spoiled := 0
+	corrupted := 0
 	keys := rdb.Scan(t.Context(), 0, "{b:demo}:*:player:all:parts", 1000).Iterator()
 	for keys.Next(t.Context()) {
-		spoiled += addPoint(t, rdb, keys.Val(), player)
+		corrupted += addPoint(t, rdb, keys.Val(), player)
 	}
-	if keys.Err() != nil || spoiled != 1 {
-		t.Fatalf("%d entries were changed, want 1: %v", spoiled, keys.Err())
+	if keys.Err() != nil || corrupted != 1 {
+		t.Fatalf("%d entries were changed, want 1: %v", corrupted, keys.Err())
 	}
 }
 

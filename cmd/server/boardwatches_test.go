@@ -12,11 +12,11 @@ import (
 // watches one leaderboard still gets its pushes.
 func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimited)})
+	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimitedReadsConfig)})
 	windows, orders := []string{"all", "day", "7d", "30d"}, []string{"value", "score"}
 	others := make([]*player.Player, 64)
 	for i := range others {
-		others[i] = newPlayer(t, n.url)
+		others[i] = newPlayer(t, node.url)
 		for j := range 8 {
 			watch := protocol.BoardWatch{Window: windows[j%4], Order: orders[j/4], Limit: ptr(100 + i)}
 			if f := request(t, others[i], protocol.TypeBoardWatch, watch); f.Type != protocol.TypeBoardOK {
@@ -24,15 +24,15 @@ func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 			}
 		}
 	}
-	control := newPlayer(t, n.url)
+	control := newPlayer(t, node.url)
 	if f := request(t, control, protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}); f.Type != protocol.TypeBoardOK {
 		t.Fatalf("the watch of the control player: %s", f.Raw)
 	}
 	readPush[leaderboard.Page](t, control, protocol.TypeBoard)
-	games := playDuels(t, n.url, 1)
+	transcripts := playDuels(t, node.url, 1)
 	for {
 		page := readPush[leaderboard.Page](t, control, protocol.TypeBoard)
-		if len(page.Entries) == len(games) {
+		if len(page.Entries) == len(transcripts) {
 			return
 		}
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // hostPacedConfig is a configuration for arenas that continue only when the host requests it.
-const kindsHosted = `
+const hostPacedConfig = `
 games:
   demo:
     banks: [kinds]
@@ -38,27 +38,27 @@ func (b browser) hostArena(url, mode string, teams ...string) hostedArena {
 	}
 	p.write("nickname", "Quizmaster")
 	p.click("make")
-	code := p.waitForAttribute(withName("code"), "data-code")
+	code := p.waitForAttribute(byName("code"), "data-code")
 	return hostedArena{p, code, url + "/g/demo/join/" + code + "?guest=new"}
 }
 
 // join joins through an arena's gate. It chooses a team by its first letters.
 func (p *tab) join(nickname, team string) *tab {
 	p.Helper()
-	p.waitForVisible(withName("gate"))
+	p.waitForVisible(byName("gate"))
 	p.write("nickname", nickname)
 	if team != "" {
-		p.runSteps(chromedp.SendKeys(withName("take-team"), team))
+		p.runSteps(chromedp.SendKeys(byName("take-team"), team))
 	}
 	p.click("join")
-	p.waitForVisible(withMark("arena-lobby", "as", "player"))
+	p.waitForVisible(byNameAndData("arena-lobby", "as", "player"))
 	return p
 }
 
 // openQuestion opens question q, and returns its kind when all the tabs show it.
 func (h hostedArena) openQuestion(q int, tabs ...*tab) (kind string) {
 	h.Helper()
-	h.runSteps(chromedp.Click(withMark("next", "act", "open")))
+	h.runSteps(chromedp.Click(byNameAndData("next", "act", "open")))
 	kind = h.waitForQuestion(q)
 	for _, p := range tabs {
 		p.waitForQuestion(q)
@@ -69,7 +69,7 @@ func (h hostedArena) openQuestion(q int, tabs ...*tab) (kind string) {
 // waitForOutcome waits until the page shows the outcome of a question for its player.
 func (p *tab) waitForOutcome(outcome string) {
 	p.Helper()
-	if got := p.waitForAttribute(withName("result"), "data-outcome"); got != outcome {
+	if got := p.waitForAttribute(byName("result"), "data-outcome"); got != outcome {
 		p.Errorf("the page shows the outcome %q of the question, want %q:\n%s", got, outcome, p.visibleText())
 	}
 }
@@ -77,7 +77,7 @@ func (p *tab) waitForOutcome(outcome string) {
 // waitForEnd waits for the final standings. It checks the outcome and the heading.
 func (p *tab) waitForEnd(outcome, headline string) {
 	p.Helper()
-	if got := p.waitForAttribute(withName("final"), "data-outcome"); got != outcome {
+	if got := p.waitForAttribute(byName("final"), "data-outcome"); got != outcome {
 		p.Errorf("the page shows the outcome %q of the match, want %q:\n%s", got, outcome, p.visibleText())
 	}
 	if got := p.text("h1"); !strings.Contains(got, headline) {
@@ -86,9 +86,9 @@ func (p *tab) waitForEnd(outcome, headline string) {
 }
 
 // countSessions returns how many websockets a node reports.
-func (r *testNode) countSessions(t *testing.T) string {
+func (n *testNode) countSessions(t *testing.T) string {
 	t.Helper()
-	answer, err := http.Get(r.opsURL + "/metrics")
+	answer, err := http.Get(n.opsURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // rowSelector selects the row of a leaderboard that is the n-th on its page, from 1.
-func row(n int) chromedp.CSS {
+func rowSelector(n int) chromedp.CSS {
 	return chromedp.CSS(fmt.Sprintf(`[data-test="entry-row"]:nth-child(%d)`, n))
 }
 
@@ -24,11 +24,11 @@ func (p *tab) waitForPlayers(players int) {
 }
 
 // connectWithName enters a nickname and opens the websocket, without a match.
-func (p *tab) comeOnline(nickname string) {
+func (p *tab) connectWithName(nickname string) {
 	p.Helper()
 	p.write("nickname", nickname)
 	p.click("play", "cancel")
-	p.waitForVisible(withName("leaderboard"))
+	p.waitForVisible(byName("leaderboard"))
 }
 
 // A person turns the pages of a leaderboard, looks at every window and at past days, and sees the
@@ -39,32 +39,32 @@ func TestThePageShowsCurrentAndPastLeaderboards(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels)})
-	playDuels(t, n.url, 6)
-	p := newBrowser(t, chromium).open(n.url + "/?guest=new")
-	p.comeOnline("Onlooker")
-	p.waitForVisible(row(10))
+	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
+	playDuels(t, node.url, 6)
+	p := newBrowser(t, chromium).open(node.url + "/?guest=new")
+	p.connectWithName("Onlooker")
+	p.waitForVisible(rowSelector(10))
 	p.click("next")
-	p.waitForVisible(row(2))
-	p.runSteps(chromedp.WaitNotPresent(row(3)))
+	p.waitForVisible(rowSelector(2))
+	p.runSteps(chromedp.WaitNotPresent(rowSelector(3)))
 	p.click("prev")
-	p.waitForVisible(row(10))
+	p.waitForVisible(rowSelector(10))
 
-	waitUntil(t, "the board is watched", func() bool { return strings.Contains(n.metrics(t), "\nlaststand_leaderboards_watches 1\n") })
-	playDuels(t, n.url, 1)
+	waitUntil(t, "the board is watched", func() bool { return strings.Contains(node.metrics(t), "\nlaststand_leaderboards_watches 1\n") })
+	playDuels(t, node.url, 1)
 	p.waitForPlayers(14)
 	p.click("next")
-	playDuels(t, n.url, 1)
+	playDuels(t, node.url, 1)
 	p.waitForPlayers(16)
 
 	var listing struct {
 		Windows []struct{ ID string }
 		Day     string
 	}
-	get(t, n.url+"/v1/games/demo/leaderboards", &listing)
+	get(t, node.url+"/v1/games/demo/leaderboards", &listing)
 	for _, window := range listing.Windows {
 		p.click("window-"+window.ID, "order-time", "order-value")
-		p.waitForVisible(row(10), withMark("span", "to", listing.Day))
+		p.waitForVisible(rowSelector(10), byNameAndData("span", "to", listing.Day))
 		p.waitForPlayers(16)
 	}
 	p.browseDays(listing.Day)
@@ -79,10 +79,10 @@ func (p *tab) browseDays(today string) {
 	}
 	yesterday := day.AddDate(0, 0, -1).Format(time.DateOnly)
 	p.click("window-day", "day-before")
-	p.waitForVisible(withMark("span", "from", yesterday), ".board-empty")
-	if shown := p.waitForAttribute(withName("date"), "max"); shown != today {
+	p.waitForVisible(byNameAndData("span", "from", yesterday), ".board-empty")
+	if shown := p.waitForAttribute(byName("date"), "max"); shown != today {
 		p.Errorf("the last day that can be chosen is %s; today is %s", shown, today)
 	}
 	p.click("day-after")
-	p.waitForVisible(withMark("span", "from", today), row(10), `[data-test="day-after"]:disabled`)
+	p.waitForVisible(byNameAndData("span", "from", today), rowSelector(10), `[data-test="day-after"]:disabled`)
 }

@@ -18,7 +18,7 @@ var rightAnswers = map[string][]string{
 	"Which of these numbers are even?": {"Two", "Four"}, "How many sides has a hexagon?": {"6"}, "What is the capital of France?": {"Paris"},
 }
 
-const everyKind = `
+const everyKindConfig = `
 games:
   demo:
     banks: [kinds]
@@ -29,25 +29,25 @@ games:
 // person does.
 func (p *tab) answer(kind string, right bool) {
 	p.Helper()
-	known := rightAnswers[p.text(withName("question"))]
+	known := rightAnswers[p.text(byName("question"))]
 	switch kind {
 	case "number", "text":
 		typed := known[0]
 		if !right {
 			typed = "7"
 		}
-		p.runSteps(chromedp.SendKeys(withName("entry"), typed), chromedp.Click(withName("submit")))
+		p.runSteps(chromedp.SendKeys(byName("entry"), typed), chromedp.Click(byName("submit")))
 	case "multiple":
 		for i := range 4 {
 			if tile := fmt.Sprintf(`label:has([data-test="choice-%d"])`, i); p.showsAnswer(tile, known) == right {
 				p.runSteps(chromedp.KeyEvent(strconv.Itoa(i + 1)))
 			}
 		}
-		p.runSteps(chromedp.Click(withName("submit")))
+		p.runSteps(chromedp.Click(byName("submit")))
 	default:
 		for i := range 3 {
-			if tile := fmt.Sprintf("choice-%d", i); p.showsAnswer(string(withName(tile)), known) == right {
-				p.runSteps(chromedp.Click(withName(tile)))
+			if tile := fmt.Sprintf("choice-%d", i); p.showsAnswer(string(byName(tile)), known) == right {
+				p.runSteps(chromedp.Click(byName(tile)))
 				return
 			}
 		}
@@ -58,7 +58,7 @@ func (p *tab) answer(kind string, right bool) {
 // waitForQuestion waits for question q, and returns its kind.
 func (p *tab) waitForQuestion(q int) (kind string) {
 	p.Helper()
-	return p.waitForAttribute(withMark("question", "question", q), "data-kind")
+	return p.waitForAttribute(byNameAndData("question", "question", q), "data-kind")
 }
 
 // playDuel plays a duel with every answer right in the tabs of one match.
@@ -76,13 +76,13 @@ func playDuel(tabs ...*tab) {
 // checkResult checks the result that a tab shows after a right answer.
 func (p *tab) checkResult(q int) {
 	p.Helper()
-	if outcome := p.waitForAttribute(withName("result"), "data-outcome"); outcome != "right" {
+	if outcome := p.waitForAttribute(byName("result"), "data-outcome"); outcome != "right" {
 		p.Errorf("question %d was answered right, but the page shows the outcome %q:\n%s", q, outcome, p.visibleText())
 	}
-	if text := p.text(withName("result")); len(text) < 60 {
+	if text := p.text(byName("result")); len(text) < 60 {
 		p.Errorf("the explanation of question %d is too short: %q", q, text)
 	}
-	score, err := strconv.Atoi(p.waitForAttribute(withName("score-me"), "data-value"))
+	score, err := strconv.Atoi(p.waitForAttribute(byName("score-me"), "data-value"))
 	if err != nil || score < p.score+100 || score > p.score+200 {
 		p.Errorf("a right answer took the score from %d to %d (%v)", p.score, score, err)
 	}
@@ -92,16 +92,16 @@ func (p *tab) checkResult(q int) {
 // checkEnd waits for the final standings, checks the player's own row, and returns the outcome.
 func (p *tab) checkEnd() (outcome string) {
 	p.Helper()
-	outcome = p.waitForAttribute(withName("final"), "data-outcome")
+	outcome = p.waitForAttribute(byName("final"), "data-outcome")
 	own := p.text(chromedp.CSS(".rank.me"))
-	if digitsOf := strings.NewReplacer(",", "", ".", "", " ", "").Replace(own); !strings.Contains(digitsOf, strconv.Itoa(p.score)) || !strings.Contains(own, "5/5") {
+	if digits := strings.NewReplacer(",", "", ".", "", " ", "").Replace(own); !strings.Contains(digits, strconv.Itoa(p.score)) || !strings.Contains(own, "5/5") {
 		p.Errorf("the final standing is %q, want the score %d and 5/5 right", own, p.score)
 	}
 	return outcome
 }
 
 // startNodeWithEveryKind starts a node whose bank has one question of each kind.
-func kindsNode(t *testing.T, config string) *testNode {
+func startNodeWithEveryKind(t *testing.T, config string) *testNode {
 	t.Helper()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
@@ -116,17 +116,17 @@ func TestANewcomerPlaysTheBotInTheBrowser(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t, everyKind)
+	node := startNodeWithEveryKind(t, everyKindConfig)
 	b := newBrowser(t, chromium)
-	p := b.open(n.url)
-	b.checkForbiddenActions(n.url)
-	p.runSteps(chromedp.WaitVisible(withName("leaderboard")), chromedp.SendKeys(withName("nickname"), "Ada of the page"), chromedp.Click(withName("play-bot")))
+	p := b.open(node.url)
+	b.checkForbiddenActions(node.url)
+	p.runSteps(chromedp.WaitVisible(byName("leaderboard")), chromedp.SendKeys(byName("nickname"), "Ada of the page"), chromedp.Click(byName("play-bot")))
 	playDuel(p)
 	outcome := p.checkEnd()
 	if own := p.text(chromedp.CSS(".rank.me")); outcome == "lost" || !strings.Contains(own, "Ada of the page") {
 		t.Errorf("with all answers right the outcome is %s, and the standing is %q", outcome, own)
 	}
-	p.runSteps(chromedp.Click(withName("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
+	p.runSteps(chromedp.Click(byName("home")), chromedp.WaitVisible(chromedp.CSS(".board-empty")))
 }
 
 // Two tabs play each other. Then both are on the page's leaderboard, in their profiles and in their
@@ -137,11 +137,11 @@ func TestTwoBrowserTabsPlayADuel(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := kindsNode(t, everyKind)
+	node := startNodeWithEveryKind(t, everyKindConfig)
 	b := newBrowser(t, chromium)
-	tabs := []*tab{b.open(n.url + "/?guest=new"), b.open(n.url + "/?guest=new")}
+	tabs := []*tab{b.open(node.url + "/?guest=new"), b.open(node.url + "/?guest=new")}
 	for i, p := range tabs {
-		p.runSteps(chromedp.SendKeys(withName("nickname"), []string{"Left Tab", "Right Tab"}[i]), chromedp.Click(withName("play")))
+		p.runSteps(chromedp.SendKeys(byName("nickname"), []string{"Left Tab", "Right Tab"}[i]), chromedp.Click(byName("play")))
 	}
 	playDuel(tabs...)
 	outcomes := []string{tabs[0].checkEnd(), tabs[1].checkEnd()}
@@ -149,12 +149,12 @@ func TestTwoBrowserTabsPlayADuel(t *testing.T) {
 		t.Errorf("the scores %d and %d have the outcomes %v", tabs[0].score, tabs[1].score, outcomes)
 	}
 	for _, p := range tabs {
-		p.runSteps(chromedp.WaitVisible(withName("settled")), chromedp.Click(withName("home")), chromedp.WaitVisible(withName("entry-row")))
+		p.runSteps(chromedp.WaitVisible(byName("settled")), chromedp.Click(byName("home")), chromedp.WaitVisible(byName("entry-row")))
 	}
 	for _, p := range tabs {
 		p.click("around")
-		p.waitForVisible(withName("top"))
-		p.checkOwnProfile(n.url)
+		p.waitForVisible(byName("top"))
+		p.checkOwnProfile(node.url)
 	}
 }
 

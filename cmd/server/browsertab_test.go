@@ -27,20 +27,20 @@ type browser struct {
 }
 
 // newBrowser starts a Chromium for the test alone.
-func newBrowser(t *testing.T, chromium string) browser {
+func newBrowser(t *testing.T, executable string) browser {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(chromium), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox,
+		chromedp.ExecPath(executable), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox,
 		chromedp.Flag("headless", "new"), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-US"), chromedp.WindowSize(1000, 900),
 		chromedp.WSURLReadTimeout(time.Minute))
-	allocator, free := chromedp.NewExecAllocator(context.Background(), options...)
+	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
 			t.Errorf("the browser did not stop cleanly: %v", err)
 		}
-		free()
+		stopAllocator()
 		chromedp.FromContext(allocator).Allocator.Wait()
 	})
 	if err := chromedp.Do(ctx); err != nil {
@@ -82,18 +82,18 @@ func (p *tab) runSteps(steps ...chromedp.Action[chromedp.Void]) {
 }
 
 // byName selects the elements whose attribute data-test is name.
-func withName(name string) chromedp.CSS { return chromedp.CSS(`[data-test="` + name + `"]`) }
+func byName(name string) chromedp.CSS { return chromedp.CSS(`[data-test="` + name + `"]`) }
 
 // byNameAndData selects the elements with a name whose attribute data-KEY has a value.
-func withMark(name, mark string, value any) chromedp.CSS {
-	return chromedp.CSS(fmt.Sprintf(`[data-test=%q][data-%s="%v"]`, name, mark, value))
+func byNameAndData(name, key string, value any) chromedp.CSS {
+	return chromedp.CSS(fmt.Sprintf(`[data-test=%q][data-%s="%v"]`, name, key, value))
 }
 
 // click clicks on the elements with the names, one after the other.
 func (p *tab) click(names ...string) {
 	p.Helper()
 	for _, name := range names {
-		p.runSteps(chromedp.Click(withName(name)))
+		p.runSteps(chromedp.Click(byName(name)))
 	}
 }
 
@@ -108,7 +108,7 @@ func (p *tab) waitForVisible(selectors ...chromedp.CSS) {
 // write replaces the text in a field.
 func (p *tab) write(name, text string) {
 	p.Helper()
-	p.runSteps(chromedp.DoubleClick(withName(name)), chromedp.SendKeys(withName(name), text))
+	p.runSteps(chromedp.DoubleClick(byName(name)), chromedp.SendKeys(byName(name), text))
 }
 
 // waitForAttribute waits for the element of a selector, and returns one of its attributes.

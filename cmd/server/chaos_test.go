@@ -14,16 +14,16 @@ import (
 
 // chaosSeedVariable is the environment variable with the seed of TestManyNodesLoseNothing. Set it
 // to repeat a run.
-const chaosSeedVar = "LASTSTAND_TEST_CHAOS_SEED"
+const chaosSeedVariable = "LASTSTAND_TEST_CHAOS_SEED"
 
 // TestManyNodesLoseNothing plays duels and arenas on three nodes with a Redis cluster and a
 // PostgreSQL, while it kills, stalls and drains nodes. It checks all that the players saw and
 // all that is stored in the end. It logs delays, which fail nothing.
 func TestManyNodesLoseNothing(t *testing.T) {
 	t.Parallel()
-	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(chaosSeedVar), strconv.FormatUint(rand.Uint64N(1_000_000), 10)), 10, 64)
+	seed, err := strconv.ParseUint(cmp.Or(os.Getenv(chaosSeedVariable), strconv.FormatUint(rand.Uint64N(1_000_000), 10)), 10, 64)
 	if err != nil {
-		t.Fatalf("%s: %v", chaosSeedVar, err)
+		t.Fatalf("%s: %v", chaosSeedVariable, err)
 	}
 	report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
 		ClusterConfig: stress.ClusterConfig{
@@ -49,5 +49,5 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	}
 	logs, err := report.KeepLogs()
 	t.Errorf("%d violations; the logs of the nodes are in %s (%v); the same faults again: %s=%d go test -run %s ./cmd/server",
-		report.ViolationCount, logs, err, chaosSeedVar, seed, t.Name())
+		report.ViolationCount, logs, err, chaosSeedVariable, seed, t.Name())
 }

@@ -26,12 +26,12 @@ const wallClockOffset = 37 * time.Minute
 func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	h := newTestCluster(t, redisWithOffset(t, server.Addr, wallClockOffset), duelsConfig(map[string]duelConfig{
+	cluster := newTestCluster(t, redisWithOffset(t, server.Addr, wallClockOffset), duelsConfig(map[string]duelConfig{
 		"demo": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 200, RevealMS: 100},
 	}))
-	urls := []string{h.node(t).url, h.node(t).url}
-	d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
-	d.each(func(c *matchClient) {
+	urls := []string{cluster.node(t).url, cluster.node(t).url}
+	duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	duel.each(func(c *matchClient) {
 		c.waitForSettled = true
 		c.checkRecent(t, "the welcome", c.Welcome.ServerAt)
 		c.readUntilPush(t, protocol.TypeQuestion)
@@ -42,62 +42,62 @@ func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 			t.Errorf("the question opened at %d, the answer is %+v", c.asked[0].OpensAt, instants)
 		}
 	})
-	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-	silent := d[0].readUntilPush(t, protocol.TypeQuestionClosed) // question 1 closes at its deadline
-	d[0].checkRecent(t, "the close", d[0].asked[1].ClosesAt)
-	if took := silent.ReceivedAt.UnixMilli() + wallClockOffset.Milliseconds() - d[0].asked[1].ClosesAt; took < 0 {
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	closed := duel[0].readUntilPush(t, protocol.TypeQuestionClosed) // question 1 closes at its deadline
+	duel[0].checkRecent(t, "the close", duel[0].asked[1].ClosesAt)
+	if took := closed.ReceivedAt.UnixMilli() + wallClockOffset.Milliseconds() - duel[0].asked[1].ClosesAt; took < 0 {
 		t.Errorf("question 1 was closed %d ms before its time", -took)
 	}
-	playToEnd(t, d[:]...)
-	checkSamePushes(t, d[:]...)
-	checkSettledOnce(t, urls[0], "demo", d[0].over)
+	playToEnd(t, duel[:]...)
+	checkSamePushes(t, duel[:]...)
+	checkSettledOnce(t, urls[0], "demo", duel[0].over)
 }
 
 // The time of Redis is 10 s ahead while the first node starts, and right while the second starts.
 // Then it is a day ahead. Both nodes are ready and report the same time
 // throughout.
-func TestNodesAgreeWhileRedisTimeLeaps(t *testing.T) {
+func TestNodesAgreeWhileTheTimeOfRedisJumps(t *testing.T) {
 	t.Parallel()
 	server, offset := testenv.Redis(t), new(atomic.Int64)
-	h := newTestCluster(t, redisWithChangingOffset(t, server.Addr, offset), slowDuels("demo"))
+	cluster := newTestCluster(t, redisWithChangingOffset(t, server.Addr, offset), slowDuels("demo"))
 	offset.Store(int64(10 * time.Second))
-	first := h.node(t)
+	first := cluster.node(t)
 	offset.Store(0)
-	second := h.node(t)
-	agree := func(when string) {
+	second := cluster.node(t)
+	checkAgreement := func(when string) {
 		t.Helper()
-		for _, n := range []*testNode{first, second} {
-			if status := get(t, n.url+"/readyz", nil); status != http.StatusOK {
+		for _, node := range []*testNode{first, second} {
+			if status := get(t, node.url+"/readyz", nil); status != http.StatusOK {
 				t.Fatalf("%s: /readyz of a node returns %d", when, status)
 			}
 		}
-		one, two := timeAt(t, first), timeAt(t, second)
-		if apart := (two - one).Abs(); apart > 500*time.Millisecond {
-			t.Errorf("%s: the times of two ready nodes differ by %s", when, apart)
+		firstOffset, secondOffset := clusterTimeOffset(t, first), clusterTimeOffset(t, second)
+		if difference := (secondOffset - firstOffset).Abs(); difference > 500*time.Millisecond {
+			t.Errorf("%s: the times of two ready nodes differ by %s", when, difference)
 		}
 	}
-	agree("after a step back")
+	checkAgreement("after a step back")
 	time.Sleep(3 * time.Second) // several readings
-	agree("3 s later")
-	before := timeAt(t, first)
+	checkAgreement("3 s later")
+	before := clusterTimeOffset(t, first)
 	offset.Store(int64(24 * time.Hour))
 	waitUntil(t, "both nodes report the jump as unconfirmed", func() bool {
 		return sumMetric(t, first.opsURL, "laststand_clock_unconfirmed_step_seconds", "") > 80_000 && sumMetric(t, second.opsURL, "laststand_clock_unconfirmed_step_seconds", "") > 80_000
 	})
-	agree("while Redis is a day ahead")
-	if leapt := timeAt(t, first) - before; leapt > time.Minute {
-		t.Errorf("cluster time jumped by %s", leapt)
+	checkAgreement("while Redis is a day ahead")
+	if jump := clusterTimeOffset(t, first) - before; jump > time.Minute {
+		t.Errorf("cluster time jumped by %s", jump)
 	}
 }
 
 // clusterTimeOffset returns the cluster time in a node's welcome, minus the time of this machine.
-func timeAt(t *testing.T, n *testNode) time.Duration {
+func clusterTimeOffset(t *testing.T, node *testNode) time.Duration {
 	t.Helper()
-	g, err := player.CreateGuest(t.Context(), n.url, "demo", "")
+	g, err := player.CreateGuest(t.Context(), node.url, "demo", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return time.Duration(connect(t, n.url, g).Welcome.ServerAt-time.Now().UnixMilli()) * time.Millisecond
+	return time.Duration(connect(t, node.url, g).Welcome.ServerAt-time.Now().UnixMilli()) * time.Millisecond
 }
 
 // checkRecent checks that an instant is within the last seconds of cluster time.
@@ -118,18 +118,18 @@ func redisWithOffset(t *testing.T, addr string, ahead time.Duration) string {
 }
 
 // redisWithChangingOffset is redisWithOffset with an offset in ns that may change.
-func redisWithChangingOffset(t *testing.T, addr string, ahead *atomic.Int64) string {
+func redisWithChangingOffset(t *testing.T, addr string, offset *atomic.Int64) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { listener.Close() })
 	running.Go(func() {
 		for {
-			client, err := l.Accept()
+			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -144,11 +144,11 @@ func redisWithChangingOffset(t *testing.T, addr string, ahead *atomic.Int64) str
 			})
 			running.Go(func() {
 				defer client.Close()
-				_, _ = io.Copy(timeShifter{client, ahead}, server)
+				_, _ = io.Copy(timeShifter{client, offset}, server)
 			})
 		}
 	})
-	return "redis://" + l.Addr().String()
+	return "redis://" + listener.Addr().String()
 }
 
 // timeShifter forwards the replies of a Redis and shifts its time. A reply to TIME is so small
@@ -169,6 +169,6 @@ func (s timeShifter) Write(reply []byte) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	other := strconv.FormatInt(seconds+int64(time.Duration(s.offset.Load()).Seconds()), 10)
-	return s.Writer.Write(bytes.Replace(reply, groups[1], []byte(other), 1))
+	shifted := strconv.FormatInt(seconds+int64(time.Duration(s.offset.Load()).Seconds()), 10)
+	return s.Writer.Write(bytes.Replace(reply, groups[1], []byte(shifted), 1))
 }

@@ -25,10 +25,10 @@ func commandPaths(n *kong.Node) [][]string {
 
 func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	for _, words := range commandPaths(commandTree(t)) {
-		code, out, stderr := command(append(words, "--help")...)
+	for _, path := range commandPaths(commandTree(t)) {
+		code, out, stderr := command(append(path, "--help")...)
 		if code != 0 || stderr != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
-			t.Errorf("%v --help ended with %d: %s\n%s", words, code, stderr, out)
+			t.Errorf("%v --help ended with %d: %s\n%s", path, code, stderr, out)
 		}
 	}
 }
@@ -91,20 +91,20 @@ func TestInvalidCommandLinesNameTheHelpToRead(t *testing.T) {
 }
 
 // testPI is the id of a verified person (PI) in the NPPA's test system.
-const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
+const testPI = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 func TestInvalidTokenCommandsFail(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + t.TempDir()
 	for line, want := range map[string]string{
-		"--role=player --sub=x":                      "needs a game",
-		"--role=player --sub=x --game=nope":          "unknown game",
-		"--role=admin --sub=x --game=demo":           "an admin is in no game",
-		"--role=player --sub=a/b --game=demo":        "sub must be",
-		"--role=player --sub=x --game=demo --ttl=-1": "duration",
-		"--role=player --sub=x --game=demo --ttl=0s": "use 1 s or more",
-		"--role=player --sub=x --game=demo --pi=x":   "38 of a-z 0-9",
-		"--role=host --sub=x --game=demo --pi=" + pi: "only a player has one",
+		"--role=player --sub=x":                          "needs a game",
+		"--role=player --sub=x --game=nope":              "unknown game",
+		"--role=admin --sub=x --game=demo":               "an admin is in no game",
+		"--role=player --sub=a/b --game=demo":            "sub must be",
+		"--role=player --sub=x --game=demo --ttl=-1":     "duration",
+		"--role=player --sub=x --game=demo --ttl=0s":     "use 1 s or more",
+		"--role=player --sub=x --game=demo --pi=x":       "38 of a-z 0-9",
+		"--role=host --sub=x --game=demo --pi=" + testPI: "only a player has one",
 	} {
 		code, out, stderr := command(append([]string{"token", data}, strings.Fields(line)...)...)
 		if code == 0 || out != "" || !strings.Contains(stderr, want) {
@@ -118,7 +118,7 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
 		token := func(args ...string) string {
 			t.Helper()
 			code, out, stderr := command(append([]string{"token", "--data=" + db.Dir, "--database=" + db.URL}, args...)...)
@@ -127,8 +127,8 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 			}
 			return strings.TrimSpace(out)
 		}
-		of42 := token("--game=demo", "--role=player", "--sub=p_42")
-		p, err := player.Connect(t.Context(), n.url, player.Guest{Token: of42}, nil)
+		playerToken := token("--game=demo", "--role=player", "--sub=p_42")
+		p, err := player.Connect(t.Context(), node.url, player.Guest{Token: playerToken}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,19 +136,19 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 		if p.Welcome.PlayerID != "p_42" || p.Welcome.Nickname == "" {
 			t.Errorf("welcome: %+v", p.Welcome)
 		}
-		verified := token("--game=demo", "--role=player", "--sub=p_44", "--pi="+pi)
-		if claims := decodeClaims(t, verified); claims.PI != pi || decodeClaims(t, of42).PI != "" {
+		verifiedToken := token("--game=demo", "--role=player", "--sub=p_44", "--pi="+testPI)
+		if claims := decodeClaims(t, verifiedToken); claims.PI != testPI || decodeClaims(t, playerToken).PI != "" {
 			t.Errorf("a token of a verified player claims %+v", claims)
 		}
-		short := token("--game=demo", "--role=player", "--sub=p_43", "--ttl=1h30m")
-		if lasts := tokenLifetime(t, short); lasts != 90*time.Minute {
-			t.Errorf("a token of 1h30m lasts %v", lasts)
+		shortToken := token("--game=demo", "--role=player", "--sub=p_43", "--ttl=1h30m")
+		if lifetime := tokenLifetime(t, shortToken); lifetime != 90*time.Minute {
+			t.Errorf("a token of 1h30m lasts %v", lifetime)
 		}
 		for bearer, want := range map[string]int{
-			"": http.StatusUnauthorized, of42: http.StatusUnauthorized, token("--role=admin", "--sub=ops"): http.StatusOK,
+			"": http.StatusUnauthorized, playerToken: http.StatusUnauthorized, token("--role=admin", "--sub=ops"): http.StatusOK,
 			token("--game=demo", "--role=service", "--sub=ops"): http.StatusUnauthorized,
 		} {
-			if status := getAs(t, n.opsURL+"/debug/pprof/goroutine", bearer); status != want {
+			if status := getAs(t, node.opsURL+"/debug/pprof/goroutine", bearer); status != want {
 				t.Errorf("a request for a runtime profile got %d, want %d", status, want)
 			}
 		}
@@ -157,13 +157,13 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 
 // commandRunner runs commands that call a node, with the flags of its ledger. Each must end with
 // the expected code.
-func commandRunner(t *testing.T, n *testNode, flags ...string) func(want int, words ...string) (out, stderr string) {
-	flags = append(flags, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
-	return func(want int, words ...string) (out, stderr string) {
+func commandRunner(t *testing.T, node *testNode, flags ...string) func(wantCode int, args ...string) (out, stderr string) {
+	flags = append(flags, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
+	return func(wantCode int, args ...string) (out, stderr string) {
 		t.Helper()
-		code, out, stderr := command(append(words, flags...)...)
-		if code != want {
-			t.Fatalf("%v ended with %d, want %d: %s%s", words, code, want, out, stderr)
+		code, out, stderr := command(append(args, flags...)...)
+		if code != wantCode {
+			t.Fatalf("%v ended with %d, want %d: %s%s", args, code, wantCode, out, stderr)
 		}
 		return out, stderr
 	}
@@ -189,8 +189,8 @@ func getAs(t *testing.T, url, bearer string) int {
 
 func tokenLifetime(t *testing.T, token string) time.Duration {
 	t.Helper()
-	said := decodeClaims(t, token)
-	return time.Duration(said.Exp-said.Iat) * time.Second
+	parsed := decodeClaims(t, token)
+	return time.Duration(parsed.Exp-parsed.Iat) * time.Second
 }
 
 // claims are some of the claims of a token.
@@ -199,14 +199,14 @@ type claims struct {
 	PI       string
 }
 
-func decodeClaims(t *testing.T, token string) (said claims) {
+func decodeClaims(t *testing.T, token string) (parsed claims) {
 	t.Helper()
 	encoded, err := base64.RawURLEncoding.DecodeString(strings.Split(token, ".")[1])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(encoded, &said); err != nil {
+	if err := json.Unmarshal(encoded, &parsed); err != nil {
 		t.Fatal(err)
 	}
-	return said
+	return parsed
 }

@@ -22,8 +22,8 @@ func readTestConfig(t *testing.T, text string) *config {
 
 func TestQueuePolicyHasDefaultsAndSettings(t *testing.T) {
 	t.Parallel()
-	every := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
-	usual := eventq.Policy{MaxLen: 10_000, Overflow: eventq.DropOldest, BatchSize: 128, FlushMS: 1000, MaxAgeMS: 170_000, PerSecond: 8, Burst: 8}
+	allKinds := []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
+	defaultPolicy := eventq.Policy{MaxLen: 10_000, Overflow: eventq.DropOldest, BatchSize: 128, FlushMS: 1000, MaxAgeMS: 170_000, PerSecond: 8, Burst: 8}
 	c := readTestConfig(t, `games:
   silent:
   empty: {behaviours: {}}
@@ -35,19 +35,19 @@ func TestQueuePolicyHasDefaultsAndSettings(t *testing.T) {
 `)
 	for name, change := range map[string]func(*eventq.Policy){
 		"silent": func(*eventq.Policy) {},
-		"empty":  func(w *eventq.Policy) { w.Report = every },
-		"blank":  func(w *eventq.Policy) { w.Report = every },
-		"none":   func(w *eventq.Policy) { w.Report = []string{} },
-		"nppa":   func(w *eventq.Policy) { w.Report, w.Burst = every[:2], 1 },
-		"zeros":  func(w *eventq.Policy) { w.Report = []string{eventq.MatchEnd} },
-		"all": func(w *eventq.Policy) {
-			*w = eventq.Policy{
+		"empty":  func(policy *eventq.Policy) { policy.Report = allKinds },
+		"blank":  func(policy *eventq.Policy) { policy.Report = allKinds },
+		"none":   func(policy *eventq.Policy) { policy.Report = []string{} },
+		"nppa":   func(policy *eventq.Policy) { policy.Report, policy.Burst = allKinds[:2], 1 },
+		"zeros":  func(policy *eventq.Policy) { policy.Report = []string{eventq.MatchEnd} },
+		"all": func(policy *eventq.Policy) {
+			*policy = eventq.Policy{
 				MaxLen: 5, Overflow: eventq.Reject, BatchSize: 2, FlushMS: 1500, MaxAgeMS: eventq.MaxAgeMS,
-				PerSecond: 0.5, Burst: 3, Hot: true, Report: every,
+				PerSecond: 0.5, Burst: 3, Hot: true, Report: allKinds,
 			}
 		},
 	} {
-		want := usual
+		want := defaultPolicy
 		change(&want)
 		want.Game = name
 		if got := c.queuePolicy(name); !reflect.DeepEqual(got, want) {
@@ -76,17 +76,17 @@ games:
   hook: {behaviours: {sink: {type: webhook, url: "https://x/y", format: cloudevents-batch, allow_private: true}}}
   nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, test_code: C, secret_file: n.key}}}
 `)
-	keysOf := &receiverKeys{watched: map[string]*watchedKeys{}}
+	allKeys := &receiverKeys{watched: map[string]*watchedKeys{}}
 	for name, want := range map[string]sinkConfig{
 		"plain": {Type: "file", Path: "here/behaviours/plain.ndjson", MaxFileMiB: 64, MaxFiles: 8},
 		"file":  {Type: "file", Path: "/var/log/x.ndjson", MaxFileMiB: 3, MaxFiles: 2},
 		"hook":  {Type: "webhook", URL: "https://x/y", Format: "cloudevents-batch", AllowPrivate: true},
 		"nppa":  {Type: "nppa", AppID: "A", BizID: "B", TestCode: "C", SecretFile: "n.key"},
 	} {
-		place := c.sinkKeySource(name)
-		keysOf.watched[place.setting] = new(watchedKeys)
-		keysOf.watched[place.setting].keys.Store(&[]string{"of " + name})
-		got := c.gameSinkOptions(name, keysOf)
+		source := c.sinkKeySource(name)
+		allKeys.watched[source.setting] = new(watchedKeys)
+		allKeys.watched[source.setting].keys.Store(&[]string{"of " + name})
+		got := c.gameSinkOptions(name, allKeys)
 		if got.sinkConfig != want {
 			t.Errorf("%s: %+v\nwant %+v", name, got.sinkConfig, want)
 		}

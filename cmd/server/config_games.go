@@ -99,7 +99,7 @@ type weightsConfig struct {
 }
 
 func defaultGame() gameConfig {
-	g := gameConfig{
+	settings := gameConfig{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
 		Duel:  duelConfig{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
 		Arena: arenaConfig{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
@@ -109,6 +109,6 @@ func defaultGame() gameConfig {
 		},
 		Names: defaultNames(),
 	}
-	g.Behaviours.applyDefaults(false)
-	return g
+	settings.Behaviours.applyDefaults(false)
+	return settings
 }

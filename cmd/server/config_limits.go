@@ -115,8 +115,8 @@ func dryRunRuleNames() []string {
 
 func (l *requestLimits) validate(errs *validationErrors) {
 	for _, name := range l.DryRun.rules {
-		if known := dryRunRuleNames(); !slices.Contains(known, name) {
-			errs.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(known, ", "))
+		if ruleNames := dryRunRuleNames(); !slices.Contains(ruleNames, name) {
+			errs.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(ruleNames, ", "))
 		}
 	}
 }

@@ -60,13 +60,13 @@ func readWordFile(path string) (string, error) {
 // readAllWordLists returns the word lists of all games, by game. It fails only if a file has
 // changed since validate.
 func (c *config) readAllWordLists() (map[string]*nickname.Words, error) {
-	all := make(map[string]*nickname.Words, len(c.Games))
+	wordsByGame := make(map[string]*nickname.Words, len(c.Games))
 	for name := range c.Games {
 		words, err := c.readWordLists(name)
 		if err != nil {
 			return nil, fmt.Errorf("games.%s.names: %w", name, err)
 		}
-		all[name] = words
+		wordsByGame[name] = words
 	}
-	return all, nil
+	return wordsByGame, nil
 }

@@ -61,13 +61,13 @@ func (c *config) validateWebhooks(errs *validationErrors) {
 }
 
 // endpoints returns the webhooks of all games as the webhook registry expects them.
-func (c *config) endpoints() (all []webhook.Endpoint) {
+func (c *config) endpoints() (endpoints []webhook.Endpoint) {
 	for _, game := range c.gameNames() {
-		for _, h := range c.Games[game].Webhooks {
-			all = append(all, webhook.Endpoint{Game: game, Name: h.Name, Events: h.Events, Ordered: h.Ordered})
+		for _, settings := range c.Games[game].Webhooks {
+			endpoints = append(endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
 		}
 	}
-	return all
+	return endpoints
 }
 
 // createWebhooks creates the dispatcher of webhooks, and the workers of the task queue that
@@ -79,7 +79,7 @@ func (n *node) createWebhooks() error {
 			source := n.config.webhookKeySource(game, h)
 			targets = append(targets, httpposter.Target{
 				Game: game, Name: h.Name, URL: h.URL, Client: n.clients[h.AllowPrivate],
-				Keys: func() ([]signature.Key, error) { return parseWebhookKeys(n.keys.currentKeys(source)) },
+				Keys: func() ([]signature.Key, error) { return parseWebhookKeys(n.receiverKeys.currentKeys(source)) },
 			})
 		}
 	}

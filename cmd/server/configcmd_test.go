@@ -21,15 +21,15 @@ func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	path := configFile(t, string(sample))
 	writeBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
 	writeBeside(t, path, "hook.key", newWebhookKey)
-	code, first, stderr := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
-	if code != 0 || strings.Contains(first, "s3cret") || strings.Contains(first, "k3y") || strings.Contains(first, webhookKey) {
-		t.Fatalf("ended with %d: %s\n%s", code, stderr, first)
+	code, printed, stderr := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
+	if code != 0 || strings.Contains(printed, "s3cret") || strings.Contains(printed, "k3y") || strings.Contains(printed, webhookKeyPrefix) {
+		t.Fatalf("ended with %d: %s\n%s", code, stderr, printed)
 	}
-	if err := os.WriteFile(path, []byte(first), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(printed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, second, stderr := command("config", "--config="+path); second != first {
-		t.Errorf("%s\nread and printed again is\n%s%s", first, second, stderr)
+	if _, reprinted, stderr := command("config", "--config="+path); reprinted != printed {
+		t.Errorf("%s\nread and printed again is\n%s%s", printed, reprinted, stderr)
 	}
 }
 
@@ -41,7 +41,7 @@ func TestConfigPrintsDefaultsOfSinksWithoutSecrets(t *testing.T) {
 	if code != 0 || strings.Contains(out, "s3cret") {
 		t.Fatalf("ended with %d: %s\n%s", code, stderr, out)
 	}
-	checkMessage(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
+	checkContains(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
 		"url: https://u:xxxxx@x.example/a?b=xxxxx&token=xxxxx", "format: standard-webhooks", "report: [online, offline, match_start, match_end]", "count_same_address: true")
 }
 
@@ -84,7 +84,7 @@ func FuzzConfigFile(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, seed := range []string{"", string(sample), fastDuels, "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
+	for _, seed := range []string{"", string(sample), fastDuelsConfig, "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -96,13 +96,13 @@ func FuzzConfigFile(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again := defaults()
-		if err := again.read(printed); err != nil {
+		reread := defaults()
+		if err := reread.read(printed); err != nil {
 			t.Fatalf("%q is printed as\n%s\nwhich is invalid: %v", text, printed, err)
 		}
-		twice, err := yaml.Marshal(again)
-		if err != nil || string(twice) != string(printed) {
-			t.Fatalf("%q is printed as\n%s\nand the printed file as\n%s (%v)", text, printed, twice, err)
+		reprinted, err := yaml.Marshal(reread)
+		if err != nil || string(reprinted) != string(printed) {
+			t.Fatalf("%q is printed as\n%s\nand the printed file as\n%s (%v)", text, printed, reprinted, err)
 		}
 	})
 }

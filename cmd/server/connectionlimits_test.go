@@ -27,7 +27,7 @@ func TestMachineMemoryIsTheSmallestLimit(t *testing.T) {
 		"cgroup version 1 without a limit": {map[string]string{"proc/meminfo": meminfo, "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n"}, 2 << 20},
 		"a machine without MemTotal":       {map[string]string{"proc/meminfo": "MemFree: 7 kB\n"}, 0},
 	} {
-		if got := machineMemory(machineWith(test.files)); got != test.want {
+		if got := machineMemory(fakeMachine(test.files)); got != test.want {
 			t.Errorf("%s: %d, want %d", name, got, test.want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestMachineMemoryIsTheSmallestLimit(t *testing.T) {
 }
 
 // fakeMachine returns the file system of a machine with these files.
-func machineWith(files map[string]string) fstest.MapFS {
+func fakeMachine(files map[string]string) fstest.MapFS {
 	all := fstest.MapFS{}
 	for path, text := range files {
 		all[path] = &fstest.MapFile{Data: []byte(text)}
@@ -50,16 +50,16 @@ func machineWith(files map[string]string) fstest.MapFS {
 func TestGCMemoryLimitIsBelowTheProcessLimit(t *testing.T) { //nolint:paralleltest // it is the process's
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
-	const some = 20 << 30
+	const processBytes = 20 << 30
 	for _, test := range []struct {
-		given string
-		bytes int64
-		want  int64
-	}{{"", some, 19 << 30}, {"", 0, before}, {"1GiB", some, before}} {
+		gomemlimit string
+		bytes      int64
+		want       int64
+	}{{"", processBytes, 19 << 30}, {"", 0, before}, {"1GiB", processBytes, before}} {
 		debug.SetMemoryLimit(before)
-		t.Setenv("GOMEMLIMIT", test.given)
+		t.Setenv("GOMEMLIMIT", test.gomemlimit)
 		if setMemoryLimit(test.bytes); debug.SetMemoryLimit(-1) != test.want {
-			t.Errorf("GOMEMLIMIT=%s, %d bytes: %d, want %d", test.given, test.bytes, debug.SetMemoryLimit(-1), test.want)
+			t.Errorf("GOMEMLIMIT=%s, %d bytes: %d, want %d", test.gomemlimit, test.bytes, debug.SetMemoryLimit(-1), test.want)
 		}
 	}
 	t.Setenv("GOMEMLIMIT", "")
@@ -72,25 +72,25 @@ func TestGCMemoryLimitIsBelowTheProcessLimit(t *testing.T) { //nolint:parallelte
 // a dry run it only counts.
 func TestAnOverloadedNodeRefusesReadersAndStaysReady(t *testing.T) {
 	t.Parallel()
-	for _, isDryRun := range []string{"false", "[load_shedding]"} {
+	for _, dryRunSetting := range []string{"false", "[load_shedding]"} {
 		dir := t.TempDir()
-		n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+isDryRun+"}\n")})
-		waitUntil(t, "the node sheds load at the highest level", func() bool { return sumMetric(t, n.opsURL, "laststand_load_shed_level") == 5 })
-		if sumMetric(t, n.opsURL, "go_gc_heap_live_bytes") == 0 {
+		node := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {max_memory_mib: 1, dry_run: "+dryRunSetting+"}\n")})
+		waitUntil(t, "the node sheds load at the highest level", func() bool { return sumMetric(t, node.opsURL, "laststand_load_shed_level") == 5 })
+		if sumMetric(t, node.opsURL, "go_gc_heap_live_bytes") == 0 {
 			t.Error("the metrics do not have the live heap")
 		}
-		want, counted := http.StatusServiceUnavailable, "laststand_load_shed_refusals_total"
-		if isDryRun != "false" {
-			want, counted = http.StatusOK, "laststand_load_shed_dry_run_refusals_total"
+		want, counter := http.StatusServiceUnavailable, "laststand_load_shed_refusals_total"
+		if dryRunSetting != "false" {
+			want, counter = http.StatusOK, "laststand_load_shed_dry_run_refusals_total"
 		}
-		if got := get(t, n.url+"/v1/games/demo/leaderboards", nil); got != want {
-			t.Errorf("dry_run %s: a reader gets %d", isDryRun, got)
+		if got := get(t, node.url+"/v1/games/demo/leaderboards", nil); got != want {
+			t.Errorf("dry_run %s: a reader gets %d", dryRunSetting, got)
 		}
-		if sumMetric(t, n.opsURL, counted, `what="reading"`) != 1 {
-			t.Errorf("dry_run %s: the refusal is not counted", isDryRun)
+		if sumMetric(t, node.opsURL, counter, `what="reading"`) != 1 {
+			t.Errorf("dry_run %s: the refusal is not counted", dryRunSetting)
 		}
-		if got := get(t, n.url+"/readyz", nil); got != http.StatusOK {
-			t.Errorf("dry_run %s: /readyz returns %d", isDryRun, got)
+		if got := get(t, node.url+"/readyz", nil); got != http.StatusOK {
+			t.Errorf("dry_run %s: /readyz returns %d", dryRunSetting, got)
 		}
 	}
 }
@@ -100,24 +100,24 @@ func TestAnOverloadedNodeRefusesReadersAndStaysReady(t *testing.T) {
 func TestASinglePrivateAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		from    string
-		trusted []string
-		want    float64
+		address   string
+		trusted   []string
+		wantCount float64
 	}{
 		{"10.1.2.3", nil, 2}, {"192.168.0.1", nil, 2}, {"127.0.0.1", nil, 2}, {"100.64.7.7", nil, 2}, {"fd00::1", nil, 2}, {"fe80::1", nil, 2},
 		{"203.0.113.7", nil, 0}, {"2a00:1::1", nil, 0}, {"10.1.2.3", []string{"10.9.0.0/16"}, 0},
 	} {
-		r := prometheus.NewRegistry()
-		n := &node{config: config{TrustedProxies: test.trusted}, registry: r, log: slog.New(slog.DiscardHandler)}
-		logged := n.newSingleAddressWarning()
-		logged(netip.MustParseAddr(test.from))
-		logged(netip.MustParseAddr(test.from))
-		families, err := r.Gather()
+		registry := prometheus.NewRegistry()
+		n := &node{config: config{TrustedProxies: test.trusted}, registry: registry, log: slog.New(slog.DiscardHandler)}
+		warn := n.newSingleAddressWarning()
+		warn(netip.MustParseAddr(test.address))
+		warn(netip.MustParseAddr(test.address))
+		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := families[0].GetMetric()[0].GetCounter().GetValue(); got != test.want {
-			t.Errorf("%s, with %v trusted: %v counted, want %v", test.from, test.trusted, got, test.want)
+		if got := families[0].GetMetric()[0].GetCounter().GetValue(); got != test.wantCount {
+			t.Errorf("%s, with %v trusted: %v counted, want %v", test.address, test.trusted, got, test.wantCount)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // maxPendingResults is the number of unsettled results at which the server refuses new matches.
-const maxPending = 100_000
+const maxPendingResults = 100_000
 
 // PostgreSQL fails during a duel. The players finish the duel, and its result waits. While too
 // many results wait, no player may start another match. When PostgreSQL is back, the server
@@ -19,34 +19,34 @@ const maxPending = 100_000
 func TestResultsWaitWhileTheDatabaseIsDown(t *testing.T) {
 	t.Parallel()
 	database, store := testenv.Postgres(t), testenv.Redis(t)
-	h := testCluster{config: configFile(t, fastDuels), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
-	first, isPresent := h.node(t), h.node(t)
+	cluster := testCluster{config: configFile(t, fastDuelsConfig), redis: store.URL, db: testenv.SQL{URL: database.URL, Dir: t.TempDir()}}
+	first, second := cluster.node(t), cluster.node(t)
 	idle := newDuelClient(t, first.url, "demo")
-	d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, isPresent.url, "demo")).waitForMatch(t)
-	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 
 	database.Kill()
-	d.each(func(c *matchClient) { c.submitAndRead(t, true) })
-	playToEnd(t, d[:]...)
+	duel.each(func(c *matchClient) { c.submitAndRead(t, true) })
+	playToEnd(t, duel[:]...)
 	waitUntil(t, "the result waits", func() bool { return sumMetric(t, first.opsURL, "laststand_match_unsettled_results") == 1 })
-	setPendingTasks(t, store.URL, true)
+	setPendingResults(t, store.URL, true)
 	waitUntil(t, "both nodes see how many wait", func() bool {
-		return sumMetric(t, first.opsURL, "laststand_match_unsettled_results") > maxPending && sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") > maxPending
+		return sumMetric(t, first.opsURL, "laststand_match_unsettled_results") > maxPendingResults && sumMetric(t, second.opsURL, "laststand_match_unsettled_results") > maxPendingResults
 	})
 	if refused := decodeError(t, idle.request(t, protocol.TypeDuelJoin, protocol.DuelJoin{})); refused.Code != protocol.CodeOverloaded || refused.RetryAfterMS <= 0 {
 		t.Errorf("while too many results wait, a request for a duel gets %+v", refused)
 	}
 
-	setPendingTasks(t, store.URL, false)
+	setPendingResults(t, store.URL, false)
 	database.Restart()
-	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
-	checkSettledOnce(t, first.url, "demo", d[0].over)
-	waitUntil(t, "no result waits any more", func() bool { return sumMetric(t, isPresent.opsURL, "laststand_match_unsettled_results") == 0 })
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
+	checkSettledOnce(t, first.url, "demo", duel[0].over)
+	waitUntil(t, "no result waits any more", func() bool { return sumMetric(t, second.opsURL, "laststand_match_unsettled_results") == 0 })
 }
 
 // setPendingResults adds maxPendingResults invalid entries to the Redis hash of results that wait for
 // the ledger, or removes them.
-func setPendingTasks(t *testing.T, url string, isPresent bool) {
+func setPendingResults(t *testing.T, url string, present bool) {
 	t.Helper()
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -55,8 +55,8 @@ func setPendingTasks(t *testing.T, url string, isPresent bool) {
 	client := redis.NewClient(options)
 	defer client.Close()
 	_, err = client.Pipelined(t.Context(), func(p redis.Pipeliner) error {
-		for i := range maxPending {
-			if name := fmt.Sprint("x", i); isPresent {
+		for i := range maxPendingResults {
+			if name := fmt.Sprint("x", i); present {
 				p.HSet(t.Context(), "result:{255}", name, "-")
 			} else {
 				p.HDel(t.Context(), "result:{255}", name)

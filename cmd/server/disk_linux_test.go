@@ -20,9 +20,9 @@ import (
 // testDisk is a folder whose disk a test can make full for a process, and free again. To start a
 // process on a full disk, put startPrefix before the program.
 type testDisk struct {
-	dir        string
-	starter    []string
-	fill, free func(pid int)
+	dir                string
+	startPrefix        []string
+	makeFull, makeRoom func(pid int)
 }
 
 // newTestDisk returns a separate small file system if the test may mount one. Otherwise it
@@ -42,13 +42,13 @@ func newTestDisk(t *testing.T) testDisk {
 	ballast := filepath.Join(dir, "ballast")
 	return testDisk{
 		dir: dir,
-		fill: func(int) {
+		makeFull: func(int) {
 			for size := 1 << 20; size > 0; size /= 2 { // to the last byte
 				for appendTo(t, ballast, size) {
 				}
 			}
 		},
-		free: func(int) { _ = os.Remove(ballast) },
+		makeRoom: func(int) { _ = os.Remove(ballast) },
 	}
 }
 
@@ -75,57 +75,57 @@ func limitedFiles(t *testing.T, dir string) testDisk {
 		}
 	}
 	return testDisk{
-		dir: dir, starter: []string{"prlimit", "--fsize=0:"},
-		fill: func(pid int) { limit(pid, "0") }, free: func(pid int) { limit(pid, "unlimited") },
+		dir: dir, startPrefix: []string{"prlimit", "--fsize=0:"},
+		makeFull: func(pid int) { limit(pid, "0") }, makeRoom: func(pid int) { limit(pid, "unlimited") },
 	}
 }
 
 func TestAStartOnAFullDiskFailsWithAMessage(t *testing.T) {
 	t.Parallel()
-	d := newTestDisk(t)
-	if d.starter == nil {
-		d.fill(0)
+	disk := newTestDisk(t)
+	if disk.startPrefix == nil {
+		disk.makeFull(0)
 	}
-	args := slices.Concat(d.starter, []string{os.Args[0], "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--data=" + d.dir})
+	args := slices.Concat(disk.startPrefix, []string{os.Args[0], "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--data=" + disk.dir})
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), actAsVariable+"=command")
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if err == nil || cmd.ProcessState.ExitCode() != 1 {
 		t.Errorf("the start ended with %v, want exit code 1", err)
 	}
-	checkMessage(t, string(said), d.dir, "may be full", "--data")
+	checkContains(t, string(output), disk.dir, "may be full", "--data")
 }
 
 // A disk is full during a duel. The players finish the duel, and the server asks new players to
 // retry. When the disk has room again, the server settles the result.
 func TestResultsWaitWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
-	d := newTestDisk(t)
-	flags := []string{"--data=" + d.dir, "--config=" + configFile(t, slowDuelsConfig)}
-	p := startProcess(t, flags...)
-	both, match := newPlayerPair(t, p.url)
+	disk := newTestDisk(t)
+	flags := []string{"--data=" + disk.dir, "--config=" + configFile(t, slowDuelsConfig)}
+	process := startProcess(t, flags...)
+	players, match := newPlayerPair(t, process.url)
 
-	d.fill(p.cmd.Process.Pid)
-	if status, code := postGuest(t, p.url); status != http.StatusServiceUnavailable || code != string(protocol.CodeUnavailable) {
+	disk.makeFull(process.cmd.Process.Pid)
+	if status, code := postGuest(t, process.url); status != http.StatusServiceUnavailable || code != string(protocol.CodeUnavailable) {
 		t.Errorf("on a full disk a new player gets %d %s", status, code)
 	}
-	over := both.finishMatch(t, match, 0, 3)
+	over := players.finishMatch(t, match, 0, 3)
 	var profile struct{ Matches int }
-	if status := get(t, p.url+"/v1/games/demo/players/"+both[0].ID, &profile); status != http.StatusOK || profile.Matches != 0 {
+	if status := get(t, process.url+"/v1/games/demo/players/"+players[0].ID, &profile); status != http.StatusOK || profile.Matches != 0 {
 		t.Errorf("on a full disk a profile is answered with %d: %+v", status, profile)
 	}
 
-	d.free(p.cmd.Process.Pid)
-	for _, playing := range both {
-		readPush[protocol.Settled](t, playing, protocol.TypeSettled)
+	disk.makeRoom(process.cmd.Process.Pid)
+	for _, player := range players {
+		readPush[protocol.Settled](t, player, protocol.TypeSettled)
 	}
-	checkProfiles(t, p.url, over)
-	if status, code := postGuest(t, p.url); status != http.StatusCreated {
+	checkProfiles(t, process.url, over)
+	if status, code := postGuest(t, process.url); status != http.StatusCreated {
 		t.Errorf("with room again a new player gets %d %s", status, code)
 	}
-	p.signal(syscall.SIGTERM)
-	if code := p.wait(t); code != 0 {
-		t.Errorf("the process ended with %d\n%s", code, p.log)
+	process.signal(syscall.SIGTERM)
+	if code := process.wait(t); code != 0 {
+		t.Errorf("the process ended with %d\n%s", code, process.log)
 	}
 	checkProfiles(t, startProcess(t, flags...).url, over)
 }

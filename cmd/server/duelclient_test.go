@@ -35,10 +35,10 @@ func (d duelPair) each(do func(c *matchClient)) {
 // joining. The node of the first player finds the match when it polls.
 func pairUp(t *testing.T, first, second *matchClient) duelPair {
 	t.Helper()
-	d := duelPair{first, second}
-	d.each(func(c *matchClient) { c.joinQueue(t) })
+	duel := duelPair{first, second}
+	duel.each(func(c *matchClient) { c.joinQueue(t) })
 	second.readUntilPush(t, protocol.TypeMatchFound)
-	return d
+	return duel
 }
 
 // waitForMatch waits until both clients got match.found.
@@ -64,7 +64,7 @@ func (c *matchClient) joinQueue(t *testing.T) {
 func (c *matchClient) withoutMatch() *matchClient {
 	return &matchClient{
 		Player: c.Player, id: c.id, key: c.key,
-		answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{},
+		answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, questionByRequest: map[int64]int{},
 	}
 }
 
@@ -140,7 +140,7 @@ func (c *matchClient) resume(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close() })
-	c.Player, c.sent = p, map[int64]int{}
+	c.Player, c.questionByRequest = p, map[int64]int{}
 }
 
 // playToEnd answers the open questions and all later ones for the players, until their matches

@@ -14,32 +14,32 @@ import (
 func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {messages_per_second: 1000, early_forfeits_per_hour_per_address: 12}")})
-	guests := newGuests(t, []string{n.url}, 3)
-	quitter := newMatchClient(t, n.url, guests[0])
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {messages_per_second: 1000, early_forfeits_per_hour_per_address: 12}")})
+	guests := newGuests(t, []string{node.url}, 3)
+	quitter := newMatchClient(t, node.url, guests[0])
 	for range 10 {
 		id := quitter.joinAndLeave(t)
-		if status := get(t, n.url+"/v1/games/demo/matches/"+id, nil); status != http.StatusNotFound {
+		if status := get(t, node.url+"/v1/games/demo/matches/"+id, nil); status != http.StatusNotFound {
 			t.Errorf("the duel is stored: status %d", status)
 		}
 	}
 	quitter.checkJoinRefused(t)
 	var history struct{ Matches []struct{ Match string } }
-	if get(t, n.url+"/v1/games/demo/players/"+guests[0].ID+"/matches", &history); len(history.Matches) != 0 {
+	if get(t, node.url+"/v1/games/demo/players/"+guests[0].ID+"/matches", &history); len(history.Matches) != 0 {
 		t.Errorf("history %+v", history)
 	}
-	if stored := sumMetric(t, n.opsURL, "laststand_settle_results_total") + sumMetric(t, n.opsURL, "laststand_match_unsettled_results"); stored != 0 {
+	if stored := sumMetric(t, node.opsURL, "laststand_settle_results_total") + sumMetric(t, node.opsURL, "laststand_match_unsettled_results"); stored != 0 {
 		t.Errorf("%d results were stored", stored)
 	}
-	second := newMatchClient(t, n.url, guests[1])
+	second := newMatchClient(t, node.url, guests[1])
 	second.joinAndLeave(t)
 	second.joinAndLeave(t) // the address has used up its own limit
 	second.checkJoinRefused(t)
-	if f := request(t, newMatchClient(t, n.url, guests[2]).Player, protocol.TypeDuelJoin, protocol.DuelJoin{}); f.Type != protocol.TypeDuelQueued {
+	if f := request(t, newMatchClient(t, node.url, guests[2]).Player, protocol.TypeDuelJoin, protocol.DuelJoin{}); f.Type != protocol.TypeDuelQueued {
 		t.Errorf("a player who has left no duel is refused: %s", f.Raw)
 	}
 	for rule, want := range map[string]int{"early_forfeits_per_hour_per_player": 1, "early_forfeits_per_hour_per_address": 1} {
-		if got := sumMetric(t, n.opsURL, "laststand_limit_refusals_total", rule); got != want {
+		if got := sumMetric(t, node.opsURL, "laststand_limit_refusals_total", rule); got != want {
 			t.Errorf("%s refused %d, want %d", rule, got, want)
 		}
 	}
@@ -50,21 +50,21 @@ func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 func TestMatchesPerDayAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})
-	c := newMatchClient(t, n.url, newGuests(t, []string{n.url}, 1)[0])
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})
+	c := newMatchClient(t, node.url, newGuests(t, []string{node.url}, 1)[0])
 	for range 2 {
 		request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())
 		closed := readUntil(t, c.Player, "the end of a question", func(f player.Frame) bool { return f.Type == protocol.TypeQuestionClosed })
 		c.leaveMatch(t, closed.Match)
 	}
 	c.checkJoinRefused(t)
-	made := createArena(t, n.url, newGuests(t, []string{n.url}, 1)[0].Token, protocol.NewArena{
+	created := createArena(t, node.url, newGuests(t, []string{node.url}, 1)[0].Token, protocol.NewArena{
 		Mode: "survival", Name: "Late", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 1},
 	})
-	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); f.Type != protocol.TypeError {
+	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: created.Code}); f.Type != protocol.TypeError {
 		t.Errorf("joining an arena was answered with %s", f.Raw)
 	}
-	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code, As: "spectator"}); f.Type != protocol.TypeArenaJoined {
+	if f := request(t, c.Player, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: created.Code, As: "spectator"}); f.Type != protocol.TypeArenaJoined {
 		t.Errorf("watching was answered with %s", f.Raw)
 	}
 }

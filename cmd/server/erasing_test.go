@@ -23,7 +23,7 @@ import (
 // hold one of them afterwards.
 var personalData = []string{"jane.doe.1984", "Zaphodian", "zaphodian", "Trilliana", "trilliana", device}
 
-const fastErasing = `
+const fastErasingConfig = `
 games:
   demo:
     duel: {questions: 4, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 50, bot_after_ms: 0}
@@ -40,54 +40,54 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		server := testenv.Redis(t)
-		h := testCluster{config: configFile(t, fastErasing), redis: server.URL, db: db}
+		cluster := testCluster{config: configFile(t, fastErasingConfig), redis: server.URL, db: db}
 		if db.Dir == "" {
-			h.db.Dir = t.TempDir()
+			cluster.db.Dir = t.TempDir()
 		}
-		n := h.node(t)
-		at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config}
-		token := mintTokenAt(t, "player", personalData[0], at)
-		jane := newMatchClient(t, n.url, player.Guest{ID: personalData[0], Token: token})
+		node := cluster.node(t)
+		commandFlags := []string{"--data=" + cluster.db.Dir, "--database=" + cluster.db.URL, "--config=" + cluster.config}
+		token := mintTokenWith(t, "player", personalData[0], commandFlags)
+		jane := newMatchClient(t, node.url, player.Guest{ID: personalData[0], Token: token})
 		jane.key = newAnswerKey(t)
-		named := func(token, name string) {
+		setNickname := func(token, name string) {
 			t.Helper()
-			if status, p := requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": name}); status != http.StatusOK {
+			if status, p := requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": name}); status != http.StatusOK {
 				t.Fatalf("the name %s: %d %v", name, status, p)
 			}
 		}
-		named(token, "Zaphodian")
-		guest := newDeviceGuest(t, n.url, device)
-		named(guest.Token, "Trilliana")
-		other := newDuelClient(t, n.url, "demo")
+		setNickname(token, "Zaphodian")
+		guest := newDeviceGuest(t, node.url, device)
+		setNickname(guest.Token, "Trilliana")
+		other := newDuelClient(t, node.url, "demo")
 
-		first := pairUp(t, jane, guest).waitForMatch(t)
-		playToEnd(t, first[:]...)
-		waitUntil(t, "the duel is settled", func() bool { return getProfile(t, n.url, "demo", guest.id).Matches == 1 })
-		early := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, guest)).waitForMatch(t)
-		early[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: early[1].match})
-		early[0].readUntilPush(t, protocol.TypeMatchOver) // the duel is not stored
-		playArena(t, n.url, mintTokenAt(t, "host", "quizmaster", at), jane, guest, other)
-		waitUntil(t, "the arena is settled", func() bool { return getProfile(t, n.url, "demo", other.id).Matches == 1 })
-		last := pairUp(t, reconnectPlayer(t, n.url, jane), reconnectPlayer(t, n.url, other)).waitForMatch(t)
-		for _, c := range last {
+		settledDuel := pairUp(t, jane, guest).waitForMatch(t)
+		playToEnd(t, settledDuel[:]...)
+		waitUntil(t, "the duel is settled", func() bool { return getProfile(t, node.url, "demo", guest.id).Matches == 1 })
+		forfeitedDuel := pairUp(t, reconnectPlayer(t, node.url, jane), reconnectPlayer(t, node.url, guest)).waitForMatch(t)
+		forfeitedDuel[1].request(t, protocol.TypeMatchLeave, protocol.MatchLeave{Match: forfeitedDuel[1].match})
+		forfeitedDuel[0].readUntilPush(t, protocol.TypeMatchOver) // the duel is not stored
+		playArena(t, node.url, mintTokenWith(t, "host", "quizmaster", commandFlags), jane, guest, other)
+		waitUntil(t, "the arena is settled", func() bool { return getProfile(t, node.url, "demo", other.id).Matches == 1 })
+		finalDuel := pairUp(t, reconnectPlayer(t, node.url, jane), reconnectPlayer(t, node.url, other)).waitForMatch(t)
+		for _, c := range finalDuel {
 			c.readUntilPush(t, protocol.TypeQuestion)
 			c.submitAndRead(t, true)
 		}
-		last[1].readUntilPush(t, protocol.TypeQuestionClosed) // otherwise the duel is not stored
+		finalDuel[1].readUntilPush(t, protocol.TypeQuestionClosed) // otherwise the duel is not stored
 		for _, token := range []string{token, guest.Token} {
-			if status, _ := requestJSON(t, "DELETE", n.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
+			if status, _ := requestJSON(t, "DELETE", node.url+"/v1/games/demo/players/me", token, nil); status != http.StatusNoContent {
 				t.Fatalf("erasure: %d", status)
 			}
 		}
-		if status, p := requestJSON(t, "POST", n.url+"/v1/games/demo/arenas", mintTokenAt(t, "host", personalData[0], at), quickArena); status != http.StatusUnauthorized {
+		if status, p := requestJSON(t, "POST", node.url+"/v1/games/demo/arenas", mintTokenWith(t, "host", personalData[0], commandFlags), quickArena); status != http.StatusUnauthorized {
 			t.Errorf("an arena of an erased host: %d %v", status, p)
 		}
-		last[1].readUntilPush(t, protocol.TypeMatchOver)
-		waitUntil(t, "the last duel is settled", func() bool { return getProfile(t, n.url, "demo", other.id).Matches == 2 })
-		if last := lastDuel(t, h.redis, guest.id); last != "" {
-			t.Errorf("Redis keeps the last duel of the guest, %s", last)
+		finalDuel[1].readUntilPush(t, protocol.TypeMatchOver)
+		waitUntil(t, "the last duel is settled", func() bool { return getProfile(t, node.url, "demo", other.id).Matches == 2 })
+		if finalDuel := storedLastDuel(t, cluster.redis, guest.id); finalDuel != "" {
+			t.Errorf("Redis keeps the last duel of the guest, %s", finalDuel)
 		}
-		checkErasedEverywhere(t, n, h)
+		checkErasedEverywhere(t, node, cluster)
 	})
 }
 
@@ -95,7 +95,7 @@ func TestNoStoreHasDataOfErasedPlayers(t *testing.T) {
 var quickArena = protocol.NewArena{Mode: "survival", Name: "Cup", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"}}
 
 // storedLastDuel returns what Redis stores about a player's last duel, or "".
-func lastDuel(t *testing.T, url, player string) string {
+func storedLastDuel(t *testing.T, url, player string) string {
 	t.Helper()
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -109,68 +109,68 @@ func lastDuel(t *testing.T, url, player string) string {
 // reconnectPlayer opens a new connection of the same player.
 func reconnectPlayer(t *testing.T, url string, c *matchClient) *matchClient {
 	t.Helper()
-	again := newMatchClient(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token})
-	again.key = newAnswerKey(t)
-	return again
+	reconnected := newMatchClient(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token})
+	reconnected.key = newAnswerKey(t)
+	return reconnected
 }
 
 // playArena plays a ranked buzzer match to its end.
-func playArena(t *testing.T, url, host string, all ...*matchClient) {
+func playArena(t *testing.T, url, host string, players ...*matchClient) {
 	t.Helper()
-	made := createArena(t, url, host, protocol.NewArena{
+	created := createArena(t, url, host, protocol.NewArena{
 		Mode: "buzzer", Name: "Cup", Pace: "auto", Ranked: true, Questions: protocol.ArenaQuestions{Count: 3},
 		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
 	})
-	seated := []*matchClient{joinArena(t, url, player.Guest{ID: "quizmaster", Token: host}, protocol.ArenaJoin{Code: made.Code, As: "host"})}
-	for _, c := range all {
-		s := joinArena(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token}, protocol.ArenaJoin{Code: made.Code})
-		s.key, s.waitForSettled = newAnswerKey(t), true
-		s.plan = func(int) (right, silent bool) { return true, false }
-		seated = append(seated, s)
+	clients := []*matchClient{joinArena(t, url, player.Guest{ID: "quizmaster", Token: host}, protocol.ArenaJoin{Code: created.Code, As: "host"})}
+	for _, c := range players {
+		client := joinArena(t, url, player.Guest{ID: c.ID, Nickname: c.Nickname, Token: c.Token}, protocol.ArenaJoin{Code: created.Code})
+		client.key, client.waitForSettled = newAnswerKey(t), true
+		client.plan = func(int) (right, silent bool) { return true, false }
+		clients = append(clients, client)
 	}
-	seated[0].mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
-	playAll(t, seated)
+	clients[0].mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: created.ArenaID})
+	playAll(t, clients)
 }
 
 // checkErasedEverywhere waits for the steps of the erasure and searches all stores.
-func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
+func checkErasedEverywhere(t *testing.T, node *testNode, cluster testCluster) {
 	t.Helper()
-	l, err := ledger.Open(t.Context(), ledger.Config{URL: h.db.URL, Dir: h.db.Dir})
+	store, err := ledger.Open(t.Context(), ledger.Config{URL: cluster.db.URL, Dir: cluster.db.Dir})
 	if err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, "no erasure is pending", func() bool {
-		if _, err := l.ForgetErased(t.Context(), 0); err != nil {
+		if _, err := store.ForgetErased(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		left, err := l.HasErasures(t.Context())
+		left, err := store.HasErasures(t.Context())
 		return err == nil && !left
 	})
-	if err := l.Close(); err != nil {
+	if err := store.Close(); err != nil {
 		t.Error(err)
 	}
 	var board struct {
 		Entries []struct{ ID, Nickname string }
 	}
 	waitUntil(t, "the leaderboards have applied the erasures", func() bool {
-		get(t, n.url+"/v1/games/demo/leaderboards/all", &board)
+		get(t, node.url+"/v1/games/demo/leaderboards/all", &board)
 		return len(board.Entries) == 3 && !strings.Contains(fmt.Sprint(board.Entries), personalData[0])
 	})
-	operations := strings.TrimPrefix(n.opsURL, "http://")
-	code, out, stderr := command("boards", "verify", "--game=demo", "--data="+h.db.Dir, "--database="+h.db.URL, "--config="+h.config, "--ops-listen="+operations)
+	opsAddress := strings.TrimPrefix(node.opsURL, "http://")
+	code, out, stderr := command("boards", "verify", "--game=demo", "--data="+cluster.db.Dir, "--database="+cluster.db.URL, "--config="+cluster.config, "--ops-listen="+opsAddress)
 	if code != 0 {
 		t.Errorf("boards verify: %s %s", out, stderr)
 	}
 	waitUntil(t, "Redis has no lasting personal data", func() bool {
-		kept := personalKeys(t, h.redis)
-		if len(kept) > 0 {
-			t.Logf("Redis has %q", kept)
+		lastingKeys := lastingPersonalKeys(t, cluster.redis)
+		if len(lastingKeys) > 0 {
+			t.Logf("Redis has %q", lastingKeys)
 		}
-		return len(kept) == 0
+		return len(lastingKeys) == 0
 	})
-	n.stop()
+	node.stop()
 	for _, text := range personalData {
-		for _, found := range append(filesHolding(t, h.db.Dir, text), rowsHolding(t, h.db.URL, text)...) {
+		for _, found := range append(filesContaining(t, cluster.db.Dir, text), rowsContaining(t, cluster.db.URL, text)...) {
 			t.Errorf("%s: %s", text, found)
 		}
 	}
@@ -178,22 +178,22 @@ func checkErasedEverywhere(t *testing.T, n *testNode, h testCluster) {
 
 // lastingPersonalKeys returns the keys with personal data, except keys of a match and of limits.
 // Redis deletes the keys of a match at its end or after 48 h, and the keys of limits within 25 h.
-func personalKeys(t *testing.T, url string) (kept []string) {
+func lastingPersonalKeys(t *testing.T, url string) (lasting []string) {
 	t.Helper()
-	for key, left := range keysWith(t, url) {
+	for key, ttl := range keysWithPersonalData(t, url) {
 		switch {
-		case strings.HasPrefix(key, "m:{") && left > 0 && left <= 48*time.Hour:
-		case strings.HasPrefix(key, "limit:{") && left > 0 && left <= 25*time.Hour:
+		case strings.HasPrefix(key, "m:{") && ttl > 0 && ttl <= 48*time.Hour:
+		case strings.HasPrefix(key, "limit:{") && ttl > 0 && ttl <= 25*time.Hour:
 		default:
-			kept = append(kept, fmt.Sprint(key, " for ", left))
+			lasting = append(lasting, fmt.Sprint(key, " for ", ttl))
 		}
 	}
-	return kept
+	return lasting
 }
 
 // keysWithPersonalData returns the keys with personal data in their names or values, and their
 // remaining time to live.
-func keysWith(t *testing.T, url string) map[string]time.Duration {
+func keysWithPersonalData(t *testing.T, url string) map[string]time.Duration {
 	t.Helper()
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -205,9 +205,9 @@ func keysWith(t *testing.T, url string) map[string]time.Duration {
 	keys := client.Scan(t.Context(), 0, "*", 1000).Iterator()
 	for keys.Next(t.Context()) {
 		key := keys.Val()
-		whole := key + keyContent(t, client, key)
+		keyAndContent := key + keyContent(t, client, key)
 		for _, text := range personalData {
-			if strings.Contains(whole, text) {
+			if strings.Contains(keyAndContent, text) {
 				found[key] = client.TTL(t.Context(), key).Val()
 			}
 		}
@@ -243,7 +243,7 @@ func keyContent(t *testing.T, client *redis.Client, key string) string {
 }
 
 // filesContaining returns the files of a folder that contain a text, as they are on disk.
-func filesHolding(t *testing.T, dir, text string) (found []string) {
+func filesContaining(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -263,7 +263,7 @@ func filesHolding(t *testing.T, dir, text string) (found []string) {
 
 // rowsContaining returns the rows of a PostgreSQL that contain a text. Without a URL it returns
 // none.
-func rowsHolding(t *testing.T, url, text string) (found []string) {
+func rowsContaining(t *testing.T, url, text string) (found []string) {
 	t.Helper()
 	if url == "" {
 		return nil
@@ -273,19 +273,19 @@ func rowsHolding(t *testing.T, url, text string) (found []string) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	tables := column(t, db, `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'`)
+	tables := queryColumn(t, db, `SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = 'public'`)
 	if len(tables) < 20 {
 		t.Fatalf("tables %q", tables)
 	}
 	for _, table := range tables {
 		query := fmt.Sprintf("SELECT %q || ': ' || r FROM (SELECT CAST(%s AS TEXT) AS r FROM %s) AS all_of_it WHERE strpos(r, $1) > 0", table, table, table)
-		found = append(found, column(t, db, strings.ReplaceAll(query, `"`, `'`), text)...)
+		found = append(found, queryColumn(t, db, strings.ReplaceAll(query, `"`, `'`), text)...)
 	}
 	return found
 }
 
 // queryColumn returns the values of the only column of a query.
-func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) {
+func queryColumn(t *testing.T, db *sql.DB, query string, args ...any) (values []string) {
 	t.Helper()
 	rows, err := db.QueryContext(t.Context(), query, args...)
 	if err != nil {
@@ -293,14 +293,14 @@ func column(t *testing.T, db *sql.DB, query string, args ...any) (all []string) 
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var one string
-		if err := rows.Scan(&one); err != nil {
+		var value string
+		if err := rows.Scan(&value); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, one)
+		values = append(values, value)
 	}
 	if err := rows.Err(); err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return values
 }

@@ -44,8 +44,8 @@ func (e erasureWorker) Run(ctx context.Context) error {
 func (e erasureWorker) runPendingSteps(ctx context.Context) error {
 	for {
 		startedAt := time.Now()
-		more, err := e.runStep(ctx)
-		if err != nil || !more {
+		hasMore, err := e.runStep(ctx)
+		if err != nil || !hasMore {
 			return err
 		}
 		select {
@@ -57,7 +57,7 @@ func (e erasureWorker) runPendingSteps(ctx context.Context) error {
 }
 
 // runStep runs one step, if one is pending. more reports whether to call it again.
-func (e erasureWorker) runStep(ctx context.Context) (more bool, err error) {
+func (e erasureWorker) runStep(ctx context.Context) (hasMore bool, err error) {
 	pending, err := e.ledger.HasErasures(ctx)
 	if err != nil || !pending {
 		return false, err

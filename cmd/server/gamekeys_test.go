@@ -15,21 +15,21 @@ import (
 // changed in their files. The server logs a fault once and keeps the earlier keys.
 func TestChangedGameKeysAreReloaded(t *testing.T) {
 	t.Parallel()
-	const one, two = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
-	write := func(keys ...string) string { return "games: {demo: {keys: [" + strings.Join(keys, ", ") + "]}}\n" }
-	path := configFile(t, write(one))
+	const key1, key2 = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
+	configWithKeys := func(keys ...string) string { return "games: {demo: {keys: [" + strings.Join(keys, ", ") + "]}}\n" }
+	path := configFile(t, configWithKeys(key1))
 	writeBeside(t, path, "one.key", strings.Repeat("1", 32))
 	writeBeside(t, path, "two.key", strings.Repeat("2", 32))
 	c, err := (&cli{Config: path, Data: ptr(t.TempDir())}).load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
+	store, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	tokens, err := openTokens(t.Context(), &c, l, c.gameNames(), nil)
+	defer store.Close()
+	tokens, err := openTokens(t.Context(), &c, store, c.gameNames(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,44 +50,44 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 		}
 		return token, claims.KeyID
 	}
-	first, _ := mint()
+	firstToken, _ := mint()
 	for _, step := range []struct {
-		what, config, two string
-		isSigner          string
-		changes           int
-		isValid           bool // the first token
+		name, config, key2Byte string
+		signer                 string
+		changes                int
+		firstTokenIsValid      bool // the first token
 	}{
-		{"no change", write(one), "2", "k1", 0, true},
-		{"a key added", write(one, two), "2", "k1", 1, true},
-		{"another order", write(two, one), "2", "k2", 2, true},
-		{"another secret", write(two, one), "3", "k2", 3, true},
-		{"a short secret", write(two, one), "", "k2", 3, true},
-		{"the same again", write(two, one), "", "k2", 3, true},
+		{"no change", configWithKeys(key1), "2", "k1", 0, true},
+		{"a key added", configWithKeys(key1, key2), "2", "k1", 1, true},
+		{"another order", configWithKeys(key2, key1), "2", "k2", 2, true},
+		{"another secret", configWithKeys(key2, key1), "3", "k2", 3, true},
+		{"a short secret", configWithKeys(key2, key1), "", "k2", 3, true},
+		{"the same again", configWithKeys(key2, key1), "", "k2", 3, true},
 		{"no YAML", "games: [", "3", "k2", 3, true},
 		{"another game", "games: {other: {}}", "3", "k2", 3, true},
 		{"all keys removed", "games: {demo: {}}", "3", "k2", 3, true},
-		{"a key removed", write(two), "3", "k2", 4, false},
+		{"a key removed", configWithKeys(key2), "3", "k2", 4, false},
 	} {
 		if err := os.WriteFile(path, []byte(step.config), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		before, _ := mint()
+		earlierToken, _ := mint()
 		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // as in a half-written file
 		keys.reload(t.Context())
-		if _, err := tokens.Verify(t.Context(), before); err != nil {
-			t.Errorf("%s: with a half-written key file: %v", step.what, err)
+		if _, err := tokens.Verify(t.Context(), earlierToken); err != nil {
+			t.Errorf("%s: with a half-written key file: %v", step.name, err)
 		}
-		writeBeside(t, path, "two.key", strings.Repeat(step.two, 32))
+		writeBeside(t, path, "two.key", strings.Repeat(step.key2Byte, 32))
 		keys.reload(t.Context())
 		keys.reload(t.Context())
 		_, key := mint()
-		_, err := tokens.Verify(t.Context(), first)
-		if key != step.isSigner || changes != step.changes || (err == nil) != step.isValid {
-			t.Errorf("%s: %s signs, %d changes, the first token: %v; want %+v", step.what, key, changes, err, step)
+		_, err := tokens.Verify(t.Context(), firstToken)
+		if key != step.signer || changes != step.changes || (err == nil) != step.firstTokenIsValid {
+			t.Errorf("%s: %s signs, %d changes, the first token: %v; want %+v", step.name, key, changes, err, step)
 		}
 	}
-	if n := strings.Count(log.String(), "level=ERROR"); n != 5 {
-		t.Errorf("%d errors are logged, want 5:\n%s", n, log)
+	if errorLines := strings.Count(log.String(), "level=ERROR"); errorLines != 5 {
+		t.Errorf("%d errors are logged, want 5:\n%s", errorLines, log)
 	}
 	checkNoSecrets(t, log.String(), strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32))
 }

@@ -8,8 +8,8 @@ import (
 	"laststand/internal/testenv"
 )
 
-// severalGames is a configuration of games without a default one.
-const severalGames = `
+// severalGamesConfig is a configuration of games without a default one.
+const severalGamesConfig = `
 games:
   com.example.quiz: {banks: [builtin], players_may_host: true}
   com.example.trivia: {banks: [builtin]}
@@ -25,23 +25,23 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, severalGames)})
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, severalGamesConfig)})
 	b := newBrowser(t, chromium)
-	b.open(n.url+"/").waitForVisible(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
-	host := b.open(n.url + "/g/com.example.quiz?guest=new")
+	b.open(node.url+"/").waitForVisible(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
+	host := b.open(node.url + "/g/com.example.quiz?guest=new")
 	host.click("arena-host", "mode-survival", "pace-host")
 	host.write("draft-name", "Friday")
 	host.write("nickname", "Quizmaster")
 	host.click("make")
-	host.waitForVisible(withName("link"))
-	link, err := chromedp.Run(host.ctx, chromedp.Value(withName("link")))
+	host.waitForVisible(byName("link"))
+	link, err := chromedp.Run(host.ctx, chromedp.Value(byName("link")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := host.waitForAttribute(withName("code"), "data-code"); link != n.url+"/g/com.example.quiz/join/"+code {
+	if code := host.waitForAttribute(byName("code"), "data-code"); link != node.url+"/g/com.example.quiz/join/"+code {
 		t.Errorf("the link of arena %s is %s", code, link)
 	}
 	guest := b.open(link + "?guest=new")
 	guest.join("Ruby", "")
-	host.waitForVisible(withMark("players", "value", 1))
+	host.waitForVisible(byNameAndData("players", "value", 1))
 }

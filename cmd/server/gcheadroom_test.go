@@ -9,15 +9,15 @@ import (
 
 func TestGCHeadroomComesFromConfigurationOrMemory(t *testing.T) { //nolint:paralleltest // the environment is the process's
 	for _, test := range []struct {
-		gogc        string
-		mib, memory int64
-		want        int64
+		gogc                  string
+		configuredMiB, memory int64
+		want                  int64
 	}{
 		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 4 << 30}, {"", 0, 0, 256 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
 	} {
 		t.Setenv("GOGC", test.gogc)
-		if got := gcHeadroom(test.mib, test.memory); got != test.want {
-			t.Errorf("GOGC=%s, %d MiB of %d: %d, want %d", test.gogc, test.mib, test.memory, got, test.want)
+		if got := gcHeadroom(test.configuredMiB, test.memory); got != test.want {
+			t.Errorf("GOGC=%s, %d MiB of %d: %d, want %d", test.gogc, test.configuredMiB, test.memory, got, test.want)
 		}
 	}
 }
@@ -26,7 +26,7 @@ func TestGCHeadroomComesFromConfigurationOrMemory(t *testing.T) { //nolint:paral
 // whichever is later.
 func TestGCPercentageLeavesTheHeadroom(t *testing.T) {
 	t.Parallel()
-	c := gcTuner{headroom: 64 << 20}
+	tuner := gcTuner{headroom: 64 << 20}
 	for name, test := range map[string]struct {
 		live liveMemory
 		want int
@@ -34,7 +34,7 @@ func TestGCPercentageLeavesTheHeadroom(t *testing.T) {
 		"nothing": {liveMemory{}, 1600}, "little": {liveMemory{heap: 1 << 20}, 1600}, "some": {liveMemory{12 << 20, 4 << 20}, 400},
 		"half": {liveMemory{heap: 32 << 20}, 200}, "as much": {liveMemory{heap: 64 << 20}, 100}, "more": {liveMemory{heap: 500 << 20}, 100},
 	} {
-		if got := c.percentFor(test.live); got != test.want {
+		if got := tuner.percentFor(test.live); got != test.want {
 			t.Errorf("live heap %q: %d%%, want %d%%", name, got, test.want)
 		}
 	}
@@ -44,28 +44,28 @@ func TestGCPercentageLeavesTheHeadroom(t *testing.T) {
 // the default again, and also after the end.
 func TestGCTunerSetsThePercentageAndRestoresIt(t *testing.T) { //nolint:paralleltest // the heap is the process's
 	stop := startGCTuner(1 << 30)
-	if percent := sharedPercent(); percent < 1000 {
+	if percent := currentGCPercent(); percent < 1000 {
 		t.Errorf("at first %d%%", percent)
 	}
-	const much = 128 << 20
-	held := make([]byte, much)
-	for i := 0; i < much; i += 4096 {
-		held[i] = 1
+	const ballastBytes = 128 << 20
+	ballast := make([]byte, ballastBytes)
+	for i := 0; i < ballastBytes; i += 4096 {
+		ballast[i] = 1
 	}
 	waitUntil(t, "the tuner has used the live heap", func() bool {
 		runtime.GC()
-		return sharedPercent() <= (1<<30)/(much/100)
+		return currentGCPercent() <= (1<<30)/(ballastBytes/100)
 	})
-	runtime.KeepAlive(held)
+	runtime.KeepAlive(ballast)
 	stop()
-	if percent := sharedPercent(); percent != defaultGCPercent {
+	if percent := currentGCPercent(); percent != defaultGCPercent {
 		t.Errorf("in the end %d%%", percent)
 	}
 	startGCTuner(0)()
-	if percent := sharedPercent(); percent != defaultGCPercent {
+	if percent := currentGCPercent(); percent != defaultGCPercent {
 		t.Errorf("without a headroom %d%%", percent)
 	}
 }
 
-// sharedPercent returns the GC percentage in force.
-func sharedPercent() int { return int(testenv.RuntimeMetric("/gc/gogc:percent")) }
+// currentGCPercent returns the GC percentage in force.
+func currentGCPercent() int { return int(testenv.RuntimeMetric("/gc/gogc:percent")) }

@@ -43,36 +43,36 @@ func commandTree(t *testing.T) *kong.Node {
 func commandFaults(n *kong.Node) (faults []string) {
 	words := strings.Fields(n.Path())
 	name := strings.Join(words, " ")
-	fault := func(text string) { faults = append(faults, "server "+name+": "+text) }
+	addFault := func(text string) { faults = append(faults, "server "+name+": "+text) }
 	switch {
 	case len(words) == 0 || len(words) == 1 && slices.Contains(contractCommands, name):
 	case len(words) == 1 && n.Leaf():
-		fault("a command is NOUN VERB")
+		addFault("a command is NOUN VERB")
 	case len(words) == 1 && !strings.HasSuffix(name, "s") && !slices.Contains(singularNouns, name):
-		fault("the noun is not plural")
+		addFault("the noun is not plural")
 	case len(words) == 2 && !startsWithVerb(words[1], "-"):
-		fault("the second word does not start with a verb")
+		addFault("the second word does not start with a verb")
 	case len(words) > 2:
-		fault("a command has two words")
+		addFault("a command has two words")
 	}
 	if len(words) > 0 && (!startsWithVerb(n.Help, " ") && !startsWithVerb(n.Help, ",") || !strings.HasSuffix(n.Help, ".")) {
-		fault("the help is not a sentence that starts with a verb: " + n.Help)
+		addFault("the help is not a sentence that starts with a verb: " + n.Help)
 	}
 	if !strings.Contains(n.Help+n.Detail, "Example: ") || !strings.Contains(n.Help+n.Detail, "server "+strings.ReplaceAll(name, "serve", "")) {
-		fault("the help has no example of the command")
+		addFault("the help has no example of the command")
 	}
 	text := n.Name + " " + n.Help + " " + n.Detail
 	for _, flag := range n.Flags {
 		text += " " + flag.Name + " " + flag.Help
 		if !strings.HasSuffix(flag.Help, ".") {
-			fault("the help of --" + flag.Name + " has no full stop")
+			addFault("the help of --" + flag.Name + " has no full stop")
 		}
 	}
 	for _, arg := range n.Positional {
 		text += " " + arg.Help
 	}
 	if word := retiredCommandWords.FindString(text); word != "" {
-		fault("it has the retired word " + word)
+		addFault("it has the retired word " + word)
 	}
 	for _, child := range n.Children {
 		faults = append(faults, commandFaults(child)...)
@@ -97,9 +97,9 @@ func TestCommandsAreNounVerbWithHelpAndExample(t *testing.T) {
 }
 
 // The check of commands finds each kind of fault.
-func TestCommandCheckFindsFaults(t *testing.T) {
+func TestTheCommandCheckFindsFaults(t *testing.T) {
 	t.Parallel()
-	for name, planted := range map[string]any{
+	for name, commandLine := range map[string]any{
 		"a command is NOUN VERB": &struct {
 			Audit struct{} `cmd:"" help:"List what operators did."`
 		}{},
@@ -130,7 +130,7 @@ func TestCommandCheckFindsFaults(t *testing.T) {
 			Why string `help:"The reason."`
 		}{},
 	} {
-		parser, err := kong.New(planted, kong.Name("server"))
+		parser, err := kong.New(commandLine, kong.Name("server"))
 		if err != nil {
 			t.Fatal(err)
 		}

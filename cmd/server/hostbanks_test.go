@@ -25,28 +25,28 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &final); code != 0 || err != nil || len(final.Questions) != 3 {
 		t.Fatalf("bank export: %d, %v, %s", code, err, stderr)
 	}
-	all := openConfiguredBanks(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
-	if all.Count("demo", lobby.Filter{Lang: "de"}) != 0 || all.Count("demo", lobby.Filter{}) != 3 {
+	opened := openConfiguredBanks(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
+	if opened.Count("demo", lobby.Filter{Lang: "de"}) != 0 || opened.Count("demo", lobby.Filter{}) != 3 {
 		t.Error("duels draw questions from the bank of hosts")
 	}
-	b, ids := arenaBanks{all}, []string{final.Questions[0].ID}
-	for _, host := range []bool{false, true} {
+	forArenas, ids := arenaBanks{opened}, []string{final.Questions[0].ID}
+	for _, isHost := range []bool{false, true} {
 		want := 0
-		if host {
+		if isHost {
 			want = 3
 		}
-		for _, w := range []arena.Filter{{Bank: "final", IncludeHostBanks: host}, {Lang: "de", IncludeHostBanks: host}} {
-			if got := b.Count("demo", w); got != want {
-				t.Errorf("%+v: %d questions, want %d", w, got, want)
+		for _, filter := range []arena.Filter{{Bank: "final", IncludeHostBanks: isHost}, {Lang: "de", IncludeHostBanks: isHost}} {
+			if got := forArenas.Count("demo", filter); got != want {
+				t.Errorf("%+v: %d questions, want %d", filter, got, want)
 			}
 		}
 		for _, name := range []string{"", "final"} {
-			if _, err := b.Pick("demo", name, ids, host); (err == nil) != host {
-				t.Errorf("by id from %q, host %v: %v", name, host, err)
+			if _, err := forArenas.Pick("demo", name, ids, isHost); (err == nil) != isHost {
+				t.Errorf("by id from %q, host %v: %v", name, isHost, err)
 			}
 		}
 	}
-	if _, err := b.Pick("demo", "mine", ids, true); err == nil {
+	if _, err := forArenas.Pick("demo", "mine", ids, true); err == nil {
 		t.Error("a question was picked from a bank that does not have it")
 	}
 }
@@ -59,16 +59,16 @@ func openConfiguredBanks(t *testing.T, dir, text string) *banks {
 		t.Fatal(err)
 	}
 	c.Data = dir
-	l, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
+	store, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	b, err := openBanks(t.Context(), &c, l, discardLog())
+	t.Cleanup(func() { _ = store.Close() })
+	opened, err := openBanks(t.Context(), &c, store, discardLog())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return opened
 }
 
 // A bank is public or reserved for hosts, not both.

@@ -12,7 +12,7 @@ import (
 )
 
 // tightLimits are small limits. max_scheduler_lag_ms is off, because tests share the machine.
-const tight = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, code_attempts_per_hour_per_address: 10, max_scheduler_lag_ms: 0}"
+const tightLimits = "{guests_per_minute_per_address: 20, nickname_lookups_per_minute_per_address: 20, code_attempts_per_hour_per_address: 10, max_scheduler_lag_ms: 0}"
 
 // TestHostileClientsDoNotDisturbPlayers attacks a server with all kinds of hostile clients while honest players
 // play. It checks all frames against the contract. It logs delays, which fail nothing.
@@ -21,7 +21,7 @@ func TestHostileClientsDoNotDisturbPlayers(t *testing.T) {
 	t.Parallel()
 	server, err := testenv.StartNode(context.Background(), testenv.NodeOptions{ // Stop ends it
 		Binary: os.Args[0], Env: []string{actAsVariable + "=server"},
-		Redis: listedRedis(t), Settings: attack.Settings(tight), Files: attack.Files(),
+		Redis: redisWithDocumentedKeys(t), Settings: attack.Settings(tightLimits), Files: attack.Files(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,9 +16,9 @@ import (
 
 // requestGuest requests a guest by its number, and returns the status and the value of
 // Retry-After.
-func requestGuest(t *testing.T, url string, i int) (status int, again string) {
+func requestGuest(t *testing.T, url string, number int) (status int, retryAfter string) {
 	t.Helper()
-	device := strings.Repeat(string(rune('a'+i)), 22)
+	device := strings.Repeat(string(rune('a'+number)), 22)
 	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(`{"device":"`+device+`"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -58,21 +58,21 @@ func TestDefaultGuestLimitsGrowWithTheLimitsPerMinute(t *testing.T) {
 func TestRequestLimitsRefuseUnlessInDryRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, `
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, `
 limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_run: [reads_per_second_per_address]}
 `)})
 	for i, want := range []int{201, 201, 429} {
-		status, again := requestGuest(t, n.url, i)
-		if status != want || (again != "") != (want == 429) {
-			t.Errorf("guest %d: %d, Retry-After %q", i, status, again)
+		status, retryAfter := requestGuest(t, node.url, i)
+		if status != want || (retryAfter != "") != (want == 429) {
+			t.Errorf("guest %d: %d, Retry-After %q", i, status, retryAfter)
 		}
 	}
 	for range 15 {
-		if status := get(t, n.url+"/v1/games/demo/matches/m_1", nil); status != 404 {
+		if status := get(t, node.url+"/v1/games/demo/matches/m_1", nil); status != 404 {
 			t.Errorf("a read in the dry run: %d", status)
 		}
 	}
-	answer, err := http.Get(n.opsURL + "/metrics")
+	answer, err := http.Get(node.opsURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,9 +91,9 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 	for _, rule := range rules {
 		name := string(rule[1])
-		isRefused := name == proxies.RuleHeader || name == proxies.RuleStranger
-		if slices.Contains(dryRunRuleNames(), name) == isRefused || (dryRun{all: true}).includes(name) == isRefused {
-			t.Errorf("rule %s always refuses: %t; dry_run must accept all other rules and only them", name, isRefused)
+		alwaysRefuses := name == proxies.RuleHeader || name == proxies.RuleStranger
+		if slices.Contains(dryRunRuleNames(), name) == alwaysRefuses || (dryRun{all: true}).includes(name) == alwaysRefuses {
+			t.Errorf("rule %s always refuses: %t; dry_run must accept all other rules and only them", name, alwaysRefuses)
 		}
 	}
 }
@@ -101,20 +101,20 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 // The shared Redis counts for the limits that all nodes share.
 func TestNodesShareRequestLimits(t *testing.T) {
 	t.Parallel()
-	shared := listedRedis(t)
+	shared := redisWithDocumentedKeys(t)
 	var nodes []*testNode
 	for range 2 {
 		dir := t.TempDir()
 		nodes = append(nodes, startNode(t, cli{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
 	}
-	in := 0
+	accepted := 0
 	for i := range 6 { // each node alone would accept three
 		if status, _ := requestGuest(t, nodes[i%2].url, i); status == http.StatusCreated {
-			in++
+			accepted++
 		}
 	}
-	if in < 3 || in > 4 { // 4: a node timed out once while it waited for Redis
-		t.Errorf("%d guests were created, want 3", in)
+	if accepted < 3 || accepted > 4 { // 4: a node timed out once while it waited for Redis
+		t.Errorf("%d guests were created, want 3", accepted)
 	}
 }
 
@@ -122,44 +122,44 @@ func TestNodesShareRequestLimits(t *testing.T) {
 // server still accepts known devices.
 func TestGuestsPerAddressAreLimitedAcrossArenas(t *testing.T) {
 	t.Parallel()
-	redis := listedRedis(t)
+	redis := redisWithDocumentedKeys(t)
 	for name, flags := range map[string]cli{"embedded": {}, "redis": {Redis: &redis}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			flags.Data = new(t.TempDir())
 			flags.Config = configFile(t, "limits: {arena_guests_per_minute_per_address: 20, guests_per_minute_per_address: 5}")
-			n := startNode(t, flags)
-			host := createGuest(t, n.url, "the-host-of-three-arenas", "")
+			node := startNode(t, flags)
+			host := createGuest(t, node.url, "the-host-of-three-arenas", "")
 			if host.status != http.StatusCreated {
 				t.Fatalf("the host: %+v", host)
 			}
-			made := 0
+			created := 0
 			for i := range 3 {
-				code := createArenaWithPlaces(t, n.url, host.Token, 30)
-				for j := 0; createGuest(t, n.url, fmt.Sprintf("a-guest-of-three-arenas-%d-%d", i, j), code).status == http.StatusCreated; j++ {
-					made++
+				code := createArenaWithPlaces(t, node.url, host.Token, 30)
+				for j := 0; createGuest(t, node.url, fmt.Sprintf("a-guest-of-three-arenas-%d-%d", i, j), code).status == http.StatusCreated; j++ {
+					created++
 				}
 			}
-			if made < 30+4 || made > 30+5+5 { // the bucket refills during the test
-				t.Errorf("%d new guests, want the 30 of an arena and 4 of the address", made)
+			if created < 30+4 || created > 30+5+5 { // the bucket refills during the test
+				t.Errorf("%d new guests, want the 30 of an arena and 4 of the address", created)
 			}
 			for range 50 {
-				if again := createGuest(t, n.url, "a-guest-of-three-arenas-0-0", ""); again.status != http.StatusOK {
-					t.Fatalf("a known device: %+v", again)
+				if repeated := createGuest(t, node.url, "a-guest-of-three-arenas-0-0", ""); repeated.status != http.StatusOK {
+					t.Fatalf("a known device: %+v", repeated)
 				}
 			}
 		})
 	}
 }
 
-type guestMade struct {
+type createdGuest struct {
 	Token  string `json:"token"`
 	Player string `json:"player_id"`
 	status int
 }
 
 // createGuest requests the guest of a device, with the code of an arena.
-func createGuest(t *testing.T, url, device, arena string) (g guestMade) {
+func createGuest(t *testing.T, url, device, arena string) (g createdGuest) {
 	t.Helper()
 	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, device, arena)
 	answer, err := http.Post(url+"/v1/games/demo/guests", "application/json", strings.NewReader(body))
@@ -189,9 +189,9 @@ func createArenaWithPlaces(t *testing.T, url, token string, places int) string {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	var made struct{ Code string }
-	if err := json.NewDecoder(answer.Body).Decode(&made); err != nil || made.Code == "" {
+	var created struct{ Code string }
+	if err := json.NewDecoder(answer.Body).Decode(&created); err != nil || created.Code == "" {
 		t.Fatalf("no arena: %d, %v", answer.StatusCode, err)
 	}
-	return made.Code
+	return created.Code
 }

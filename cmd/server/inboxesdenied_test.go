@@ -19,34 +19,34 @@ import (
 // get the notification of their settled result, once.
 func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, "", slowDuels("demo"))
-	first, second := h.nodesWithoutInboxes(t)
-	d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+	cluster := newTestCluster(t, "", slowDuels("demo"))
+	first, second := cluster.nodesWithoutInboxes(t)
+	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
 	for range 4 {
-		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-		for i, c := range d {
-			other := d[1-i]
+		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+		for i, c := range duel {
+			other := duel[1-i]
 			c.submitAndRead(t, true)
 			sentAt := time.Now()
 			seen := other.readUntil(t, "the other's answer", func(f player.Frame) bool { return isAnswerSeen(f, c.id) })
 			t.Logf("seen at the other node after %s", seen.ReceivedAt.Sub(sentAt))
-			if late := seen.ReceivedAt.Sub(sentAt); late > maxLatenessAfterGrant {
-				t.Errorf("an answer was seen at the other node after %s", late)
+			if delay := seen.ReceivedAt.Sub(sentAt); delay > maxLatenessAfterGrant {
+				t.Errorf("an answer was seen at the other node after %s", delay)
 			}
 		}
-		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
+		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
 	}
-	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
-	checkSamePushes(t, d[:]...)
-	checkSettledOnce(t, first.url, "demo", d[0].over)
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
+	checkSamePushes(t, duel[:]...)
+	checkSettledOnce(t, first.url, "demo", duel[0].over)
 	waitUntil(t, "both players got the settled push", func() bool {
-		d.each(func(c *matchClient) { c.request(t, protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}) })
-		return d[0].settled != nil && d[1].settled != nil
+		duel.each(func(c *matchClient) { c.request(t, protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}) })
+		return duel[0].settled != nil && duel[1].settled != nil
 	})
-	for _, c := range d {
+	for _, c := range duel {
 		var profile struct{ Rating int }
 		get(t, first.url+"/v1/games/demo/players/"+c.id, &profile)
-		if final := c.settled.Rating; final == nil || *final != profile.Rating {
+		if rating := c.settled.Rating; rating == nil || *rating != profile.Rating {
 			t.Errorf("%s got %+v; the profile has the rating %d", c.id, c.settled, profile.Rating)
 		}
 	}
@@ -61,32 +61,32 @@ func isAnswerSeen(f player.Frame, id string) bool {
 }
 
 // nodesWithoutInboxes starts two nodes. Redis denies them messages to each other.
-func (h testCluster) nodesWithoutInboxes(t *testing.T) (one, two *testNode) {
+func (c testCluster) nodesWithoutInboxes(t *testing.T) (first, second *testNode) {
 	t.Helper()
 	server := testenv.Redis(t)
 	admin := redis.NewClient(&redis.Options{Addr: server.Addr})
 	t.Cleanup(func() { admin.Close() })
-	acl := func(user string, rules ...any) {
+	setACL := func(user string, rules ...any) {
 		if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", user}, rules...)...).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var inboxes []string
 	start := func(user string) *testNode {
-		acl(user, "on", ">secret", "~*", "&*", "+@all")
-		h.redis = strings.Replace(server.URL, "redis://", "redis://"+user+":secret@", 1)
-		n := h.node(t)
+		setACL(user, "on", ">secret", "~*", "&*", "+@all")
+		c.redis = strings.Replace(server.URL, "redis://", "redis://"+user+":secret@", 1)
+		node := c.node(t)
 		waitUntil(t, "the node's inbox is subscribed", func() bool {
 			channels := admin.PubSubChannels(t.Context(), "inbox:*").Val()
 			if len(channels) == len(inboxes) {
 				return false
 			}
 			ownInbox := slices.DeleteFunc(slices.Clone(channels), func(name string) bool { return slices.Contains(inboxes, name) })
-			acl(user, "resetchannels", "&"+ownInbox[0])
+			setACL(user, "resetchannels", "&"+ownInbox[0])
 			inboxes = channels
 			return true
 		})
-		return n
+		return node
 	}
 	return start("one"), start("two")
 }

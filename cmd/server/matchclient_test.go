@@ -24,11 +24,11 @@ type answerKey map[string]*quiz.Question // by text
 
 func newAnswerKey(t *testing.T) answerKey {
 	t.Helper()
-	s, err := builtinAnswers()
+	key, err := builtinAnswers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return key
 }
 
 var builtinAnswers = sync.OnceValues(func() (answerKey, error) {
@@ -41,27 +41,27 @@ var builtinAnswers = sync.OnceValues(func() (answerKey, error) {
 })
 
 // answer returns a right or a wrong answer to a question.
-func (s answerKey) answer(q protocol.Question, right bool) protocol.Given {
-	known := s[q.Text]
+func (k answerKey) answer(question protocol.Question, right bool) protocol.Given {
+	known := k[question.Text]
 	switch known.Kind {
 	case quiz.Single, quiz.Boolean:
-		choice := slices.Index(q.Choices, known.Choices[known.RightIndexes[0]])
+		choice := slices.Index(question.Choices, known.Choices[known.RightIndexes[0]])
 		if !right {
-			choice = (choice + 1) % len(q.Choices)
+			choice = (choice + 1) % len(question.Choices)
 		}
 		return protocol.Given{Choice: &choice}
 	case quiz.Multiple:
-		var set []int
+		var choices []int
 		for _, i := range known.RightIndexes {
-			set = append(set, slices.Index(q.Choices, known.Choices[i]))
+			choices = append(choices, slices.Index(question.Choices, known.Choices[i]))
 		}
 		if !right {
-			set = []int{(set[0] + 1) % len(q.Choices)}
-			if len(known.RightIndexes) == 1 && slices.Contains(known.RightIndexes, set[0]) {
-				set[0] = (set[0] + 1) % len(q.Choices)
+			choices = []int{(choices[0] + 1) % len(question.Choices)}
+			if len(known.RightIndexes) == 1 && slices.Contains(known.RightIndexes, choices[0]) {
+				choices[0] = (choices[0] + 1) % len(question.Choices)
 			}
 		}
-		return protocol.Given{Choices: set}
+		return protocol.Given{Choices: choices}
 	case quiz.Number:
 		value := known.Target.Value
 		if !right {
@@ -81,23 +81,23 @@ func (s answerKey) answer(q protocol.Question, right bool) protocol.Given {
 // matchClient is a player, host or spectator in a match, with all that the server sent.
 type matchClient struct {
 	*player.Player
-	id              string
-	plan            func(question int) (right, isSilent bool) // nil: only watches
-	key             answerKey
-	joined          protocol.ArenaJoined
-	seq             int64
-	numberedPushes  bytes.Buffer
-	found           protocol.MatchFound
-	asked           []protocol.Question
-	closed          []protocol.QuestionClosed
-	personalResults []protocol.Own
-	answers         map[int]protocol.Answered
-	refused         map[int]protocol.Error
-	sent            map[int64]int // question, by request id
-	over            *protocol.MatchOver
-	match           string
-	settled         *protocol.Settled
-	waitForSettled  bool // wait for the settled push
+	id                string
+	plan              func(question int) (right, isSilent bool) // nil: only watches
+	key               answerKey
+	joined            protocol.ArenaJoined
+	seq               int64
+	numberedPushes    bytes.Buffer
+	found             protocol.MatchFound
+	asked             []protocol.Question
+	closed            []protocol.QuestionClosed
+	personalResults   []protocol.Own
+	answers           map[int]protocol.Answered
+	refused           map[int]protocol.Error
+	questionByRequest map[int64]int // question, by request id
+	over              *protocol.MatchOver
+	match             string
+	settled           *protocol.Settled
+	waitForSettled    bool // wait for the settled push
 
 	view      *checker.View             // compares all frames with the rules; nil: nothing is compared
 	submitted map[int64]protocol.Answer // answers by request id
@@ -107,7 +107,7 @@ type matchClient struct {
 func newMatchClient(t *testing.T, url string, g player.Guest) *matchClient {
 	t.Helper()
 	return &matchClient{
-		Player: connect(t, url, g), id: g.ID, answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{},
+		Player: connect(t, url, g), id: g.ID, answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, questionByRequest: map[int64]int{},
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *matchClient) send(a protocol.Answer) (id int64, err error) {
 		c.view.Sent(a)
 	}
 	id, err = c.Send(protocol.TypeAnswer, a)
-	c.sent[id] = *a.Question
+	c.questionByRequest[id] = *a.Question
 	if c.view != nil {
 		c.submitted[id] = a
 	}
@@ -206,7 +206,7 @@ func (c *matchClient) handleFrame(f player.Frame) error {
 	case protocol.TypeError:
 		var e protocol.Error
 		err := json.Unmarshal(f.Data, &e)
-		c.refused[c.sent[*f.Re]] = e
+		c.refused[c.questionByRequest[*f.Re]] = e
 		return err
 	case protocol.TypeQuestionClosed:
 		var closed protocol.QuestionClosed
@@ -214,9 +214,9 @@ func (c *matchClient) handleFrame(f player.Frame) error {
 		c.closed = append(c.closed, closed)
 		return err
 	case protocol.TypeOwn:
-		var personalResults protocol.Own
-		err := json.Unmarshal(f.Data, &personalResults)
-		if c.personalResults = append(c.personalResults, personalResults); len(c.personalResults) > len(c.closed) {
+		var own protocol.Own
+		err := json.Unmarshal(f.Data, &own)
+		if c.personalResults = append(c.personalResults, own); len(c.personalResults) > len(c.closed) {
 			return fmt.Errorf("own came before question.closed: %s", f.Raw)
 		}
 		return err
@@ -246,10 +246,10 @@ func (c *matchClient) answer(f player.Frame) error {
 }
 
 // playAll lets all clients play, each in a goroutine that it waits for.
-func playAll(t *testing.T, all []*matchClient) {
+func playAll(t *testing.T, clients []*matchClient) {
 	t.Helper()
 	var group sync.WaitGroup
-	for _, c := range all {
+	for _, c := range clients {
 		group.Go(func() {
 			if err := c.play(); err != nil {
 				t.Error(err)
@@ -260,17 +260,17 @@ func playAll(t *testing.T, all []*matchClient) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	for _, c := range all {
-		if !bytes.Equal(c.numberedPushes.Bytes(), all[0].numberedPushes.Bytes()) {
-			t.Fatalf("%s and %s got different pushes", c.id, all[0].id)
+	for _, c := range clients {
+		if !bytes.Equal(c.numberedPushes.Bytes(), clients[0].numberedPushes.Bytes()) {
+			t.Fatalf("%s and %s got different pushes", c.id, clients[0].id)
 		}
 	}
 }
 
 // createArena makes an arena with a token, and returns the server's answer.
-func createArena(t *testing.T, url, token string, a protocol.NewArena) (created protocol.ArenaMade) {
+func createArena(t *testing.T, url, token string, arena protocol.NewArena) (created protocol.ArenaMade) {
 	t.Helper()
-	body, err := json.Marshal(a)
+	body, err := json.Marshal(arena)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,14 +280,14 @@ func createArena(t *testing.T, url, token string, a protocol.NewArena) (created 
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	var raw bytes.Buffer
-	if _, err := raw.ReadFrom(answer.Body); err != nil || answer.StatusCode != http.StatusCreated {
-		t.Fatalf("creating an arena: %s, %v: %s", answer.Status, err, raw.String())
+	if _, err := raw.ReadFrom(response.Body); err != nil || response.StatusCode != http.StatusCreated {
+		t.Fatalf("creating an arena: %s, %v: %s", response.Status, err, raw.String())
 	}
 	if err := json.Unmarshal(raw.Bytes(), &created); err != nil {
 		t.Fatal(err)

@@ -10,9 +10,9 @@ import (
 // The operations address shows metrics of every package, and of the process.
 func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels)})
-	playDuels(t, n.url, 1)
-	text := n.metrics(t)
+	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
+	playDuels(t, node.url, 1)
+	text := node.metrics(t)
 	for _, line := range []string{
 		`laststand_match_answers_total{verdict="accepted"} 10`, `laststand_match_ends_total{mode="duel",reason="finished"} 1`,
 		`laststand_lobby_pairings_total{opponent="player"} 1`, "laststand_match_unsettled_results ", "laststand_ws_sessions ",
@@ -27,10 +27,10 @@ func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s", text)
 	}
-	for _, line := range n.warnings() {
+	for _, line := range node.warnings() {
 		t.Errorf("a healthy node logs a warning: %s", line)
 	}
-	if status := get(t, n.url+"/metrics", nil); status != http.StatusNotFound {
+	if status := get(t, node.url+"/metrics", nil); status != http.StatusNotFound {
 		t.Errorf("players get %d for the metrics", status)
 	}
 }

@@ -14,27 +14,27 @@ import (
 func TestAStartReadsTheNameSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir})
-	if _, err := player.CreateGuest(t.Context(), n.url, "demo", ""); err != nil {
+	node := startNode(t, cli{Data: &dir})
+	if _, err := player.CreateGuest(t.Context(), node.url, "demo", ""); err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, "the view has the name", func() bool { return sumMetric(t, n.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
-	if got := sumMetric(t, n.opsURL, "laststand_name_filter_builds_total", `reason="start"`); got != 1 {
+	waitUntil(t, "the view has the name", func() bool { return sumMetric(t, node.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
+	if got := sumMetric(t, node.opsURL, "laststand_name_filter_builds_total", `reason="start"`); got != 1 {
 		t.Errorf("the first start built %d views", got)
 	}
-	n.stop()
+	node.stop()
 	if _, err := os.Stat(filepath.Join(dir, "names", "demo.names")); err != nil {
 		t.Fatal(err)
 	}
-	n = startNode(t, cli{Data: &dir})
-	waitUntil(t, "the view serves", func() bool { return sumMetric(t, n.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
-	if loaded, built := sumMetric(t, n.opsURL, "laststand_name_filter_snapshots_total", `outcome="loaded"`), sumMetric(t, n.opsURL, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
+	node = startNode(t, cli{Data: &dir})
+	waitUntil(t, "the view serves", func() bool { return sumMetric(t, node.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
+	if loaded, built := sumMetric(t, node.opsURL, "laststand_name_filter_snapshots_total", `outcome="loaded"`), sumMetric(t, node.opsURL, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
 		t.Errorf("%d snapshots loaded, %d views built", loaded, built)
 	}
-	if got := get(t, n.url+"/v1/games/demo/nicknames/Nobody", nil); got != http.StatusOK {
+	if got := get(t, node.url+"/v1/games/demo/nicknames/Nobody", nil); got != http.StatusOK {
 		t.Errorf("status %d", got)
 	}
-	if got := sumMetric(t, n.opsURL, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
+	if got := sumMetric(t, node.opsURL, "laststand_name_filter_lookups_total", `answer="absent"`); got != 1 {
 		t.Errorf("%d lookups were answered by the view alone, want 1", got)
 	}
 }

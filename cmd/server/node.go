@@ -43,19 +43,19 @@ type node struct {
 	registry metricRegistry
 	now      func() int64 // cluster time, epoch ms
 
-	redis      *redisx.Conn
-	clock      *redisx.Clock
-	inbox      *redisx.Inbox
-	ledger     *ledger.Ledger
-	wheel      *timer.Wheel
-	presence   match.Presence
-	taskSignal taskqueue.Notifier // wakes the task workers of this node when there are new tasks
-	clients    clients            // HTTP clients for sinks and webhooks
-	keys       *receiverKeys      // keys that sign messages to sinks and webhooks
-	proxies    *proxies.TrustedProxies
-	limiter    *limit.Limiter
-	shedder    *loadshed.Shedder
-	duelLimit  *loadshed.DuelLimit
+	redis        *redisx.Conn
+	clock        *redisx.Clock
+	inbox        *redisx.Inbox
+	ledger       *ledger.Ledger
+	wheel        *timer.Wheel
+	presence     match.Presence
+	taskSignal   taskqueue.Notifier // wakes the task workers of this node when there are new tasks
+	clients      clients            // HTTP clients for sinks and webhooks
+	receiverKeys *receiverKeys      // keys that sign messages to sinks and webhooks
+	proxies      *proxies.TrustedProxies
+	limiter      *limit.Limiter
+	shedder      *loadshed.Shedder
+	duelLimit    *loadshed.DuelLimit
 
 	banks             *banks
 	identity          *identity.Registry
@@ -171,7 +171,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	days := dayWorker{n.config.gameNames(), n.ledger, n.leaderboards, n.log}
 	ledgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
-	reportingTasks := startTasks(n.log, n.reporting.Run, n.keys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
+	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
 	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.RunSummaries)
 	erasures := erasureWorker{n.ledger, n.leaderboards, ledger.ErasureRetention, n.log}

@@ -19,7 +19,7 @@ const (
 
 // killDuelConfigs are the duel settings of the games of TestPlayersContinueAfterTheirNodeIsKilled. Each has the time that its players
 // need up to the kill, and little more.
-var killDuels = map[string]duelConfig{
+var killDuelConfigs = map[string]duelConfig{
 	"countdown": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 2500, RevealMS: 300},
 	"open":      {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
 	"closing":   {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
@@ -32,109 +32,109 @@ var killDuels = map[string]duelConfig{
 // there, and every match ends and counts.
 func TestPlayersContinueAfterTheirNodeIsKilled(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, duelsConfig(killDuels))
-	survivor := h.node(t)
+	cluster := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, duelsConfig(killDuelConfigs))
+	survivor := cluster.node(t)
 	for phase, advance := range map[string]func(*testing.T, duelPair) step{
 		"countdown": advanceToCountdown, "open": advanceToOpen, "closing": advanceToClosing, "reveal": advanceToReveal,
 	} {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
-			victim := h.process(t)
-			var all []*matchClient
+			victim := cluster.process(t)
+			var clients []*matchClient
 			var duels []duelPair
 			for range 2 {
-				d := pairUp(t, newDuelClient(t, victim.url, phase), newDuelClient(t, survivor.url, phase))
-				duels, all = append(duels, d), append(all, d[:]...)
+				duel := pairUp(t, newDuelClient(t, victim.url, phase), newDuelClient(t, survivor.url, phase))
+				duels, clients = append(duels, duel), append(clients, duel[:]...)
 			}
-			next := make([]step, len(duels))
-			for i, d := range duels {
-				next[i] = advance(t, d.waitForMatch(t))
+			nextSteps := make([]step, len(duels))
+			for i, duel := range duels {
+				nextSteps[i] = advance(t, duel.waitForMatch(t))
 			}
 			victim.signal(syscall.SIGKILL)
-			for i, d := range duels {
-				next[i].waitForStep(t, d[1])
-				d[0].reconnect(t, survivor.url)
-				d.each(func(c *matchClient) { c.waitForSettled = true })
+			for i, duel := range duels {
+				nextSteps[i].waitForStep(t, duel[1])
+				duel[0].reconnect(t, survivor.url)
+				duel.each(func(c *matchClient) { c.waitForSettled = true })
 			}
-			playToEnd(t, all...)
-			for _, d := range duels {
-				checkSamePushes(t, d[:]...)
-				checkSettledOnce(t, survivor.url, phase, d[0].over)
+			playToEnd(t, clients...)
+			for _, duel := range duels {
+				checkSamePushes(t, duel[:]...)
+				checkSettledOnce(t, survivor.url, phase, duel[0].over)
 			}
 		})
 	}
 	t.Run("alone", func(t *testing.T) {
 		t.Parallel()
-		killedAlone(t, h, survivor)
+		checkMatchWithoutPlayersEnds(t, cluster, survivor)
 	})
 }
 
 // step is the push that must come next, and its due time.
 type step struct {
 	pushType string
-	due      int64 // epoch ms; the clock of Redis is this machine's
+	dueAt    int64 // epoch ms; the clock of Redis is this machine's
 }
 
 func (s step) waitForStep(t *testing.T, c *matchClient) {
 	t.Helper()
-	late := time.Duration(c.readUntilPush(t, s.pushType).ReceivedAt.UnixMilli()-s.due) * time.Millisecond
+	late := time.Duration(c.readUntilPush(t, s.pushType).ReceivedAt.UnixMilli()-s.dueAt) * time.Millisecond
 	t.Logf("%s is late by %s", s.pushType, late)
 	if late > maxLatenessAfterGrant {
 		t.Errorf("%s was late by %s; the contract says %s", s.pushType, late, maxLateness)
 	}
 }
 
-func advanceToCountdown(_ *testing.T, d duelPair) step {
-	return step{protocol.TypeQuestion, d[1].found.StartsAt}
+func advanceToCountdown(_ *testing.T, duel duelPair) step {
+	return step{protocol.TypeQuestion, duel[1].found.StartsAt}
 }
 
 // advanceToOpen stops in an open question that one player has answered, and the other does not
 // answer.
-func advanceToOpen(t *testing.T, d duelPair) step {
+func advanceToOpen(t *testing.T, duel duelPair) step {
 	t.Helper()
-	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-	d[1].submitAndRead(t, true)
-	return step{protocol.TypeQuestionClosed, d[1].asked[0].ClosesAt}
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	duel[1].submitAndRead(t, true)
+	return step{protocol.TypeQuestionClosed, duel[1].asked[0].ClosesAt}
 }
 
 // advanceToClosing sends the last answer before the node dies, which may have accepted it or
 // not.
-func advanceToClosing(t *testing.T, d duelPair) step {
+func advanceToClosing(t *testing.T, duel duelPair) step {
 	t.Helper()
-	due := advanceToOpen(t, d)
-	d[0].submit(t, true)
-	return due
+	next := advanceToOpen(t, duel)
+	duel[0].submit(t, true)
+	return next
 }
 
-func advanceToReveal(t *testing.T, d duelPair) step {
+func advanceToReveal(t *testing.T, duel duelPair) step {
 	t.Helper()
-	advanceToClosing(t, d)
-	d[0].readUntilPush(t, protocol.TypeQuestionClosed)
-	closeQuestion := d[1].readUntilPush(t, protocol.TypeQuestionClosed)
-	return step{protocol.TypeQuestion, closeQuestion.ReceivedAt.UnixMilli() + killDuels["reveal"].RevealMS}
+	advanceToClosing(t, duel)
+	duel[0].readUntilPush(t, protocol.TypeQuestionClosed)
+	closed := duel[1].readUntilPush(t, protocol.TypeQuestionClosed)
+	return step{protocol.TypeQuestion, closed.ReceivedAt.UnixMilli() + killDuelConfigs["reveal"].RevealMS}
 }
 
 // checkMatchWithoutPlayersEnds kills the node to which both players of a match are connected. No
 // player reconnects before the end. Another node, which did not know the match, plays it to the end.
-func killedAlone(t *testing.T, h testCluster, survivor *testNode) {
+func checkMatchWithoutPlayersEnds(t *testing.T, cluster testCluster, survivor *testNode) {
 	t.Helper()
-	victim := h.process(t)
-	d := pairUp(t, newDuelClient(t, victim.url, "alone"), newDuelClient(t, victim.url, "alone")).waitForMatch(t)
-	last := advanceToOpen(t, d)
+	victim := cluster.process(t)
+	duel := pairUp(t, newDuelClient(t, victim.url, "alone"), newDuelClient(t, victim.url, "alone")).waitForMatch(t)
+	lastStep := advanceToOpen(t, duel)
 	victim.signal(syscall.SIGKILL)
-	var kept struct {
+	var stored struct {
 		OverAt int64 `json:"over_at"`
 	}
 	waitUntil(t, "the match is in the ledger", func() bool {
-		return get(t, survivor.url+"/v1/games/alone/matches/"+d[0].match, &kept) == http.StatusOK
+		return get(t, survivor.url+"/v1/games/alone/matches/"+duel[0].match, &stored) == http.StatusOK
 	})
-	late := time.Duration(kept.OverAt-last.due-killDuels["alone"].RevealMS) * time.Millisecond
+	late := time.Duration(stored.OverAt-lastStep.dueAt-killDuelConfigs["alone"].RevealMS) * time.Millisecond
 	t.Logf("the end is late by %s", late)
 	if late > 2*maxLatenessAfterGrant { // two steps, each late
 		t.Errorf("the end was late by %s", late)
 	}
-	d.each(func(c *matchClient) { c.reconnect(t, survivor.url) })
-	playToEnd(t, d[:]...)
-	checkSamePushes(t, d[:]...)
-	checkSettledOnce(t, survivor.url, "alone", d[0].over)
+	duel.each(func(c *matchClient) { c.reconnect(t, survivor.url) })
+	playToEnd(t, duel[:]...)
+	checkSamePushes(t, duel[:]...)
+	checkSettledOnce(t, survivor.url, "alone", duel[0].over)
 }

@@ -22,21 +22,21 @@ func slowDuels(games ...string) string {
 // same pushes to the end.
 func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo"))
-	first, second := h.node(t), h.node(t)
-	var all []*matchClient
+	cluster := newTestCluster(t, testenv.StartCluster(t, 3, 0).URL, slowDuels("demo"))
+	first, second := cluster.node(t), cluster.node(t)
+	var clients []*matchClient
 	var duels []duelPair
 	for range 2 {
 		for _, urls := range [][2]string{{first.url, second.url}, {second.url, first.url}} {
-			d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
-			d.each(func(c *matchClient) { c.waitForSettled = true })
-			duels, all = append(duels, d), append(all, d[:]...)
+			duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+			duel.each(func(c *matchClient) { c.waitForSettled = true })
+			duels, clients = append(duels, duel), append(clients, duel[:]...)
 		}
 	}
-	playToEnd(t, all...)
-	for _, d := range duels {
-		checkSamePushes(t, d[:]...)
-		checkSettledOnce(t, first.url, "demo", d[0].over)
+	playToEnd(t, clients...)
+	for _, duel := range duels {
+		checkSamePushes(t, duel[:]...)
+		checkSettledOnce(t, first.url, "demo", duel[0].over)
 	}
 }
 
@@ -44,10 +44,10 @@ func TestTicketsOfTwoNodesArePaired(t *testing.T) {
 // other node. The player misses nothing and gets nothing twice, and accepted answers remain.
 func TestAPlayerReconnectsAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
-	urls := []string{h.node(t).url, h.node(t).url}
-	d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
-	traveller, other := d[0], d[1]
+	cluster := newTestCluster(t, redisWithDocumentedKeys(t), slowDuels("demo"))
+	urls := []string{cluster.node(t).url, cluster.node(t).url}
+	duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	traveller, other := duel[0], duel[1]
 	for q := range 4 {
 		traveller.readUntilPush(t, protocol.TypeQuestion)
 		other.readUntilPush(t, protocol.TypeQuestion)
@@ -55,9 +55,9 @@ func TestAPlayerReconnectsAtAnotherNode(t *testing.T) {
 		if state.Phase != "open" || state.Question == nil || state.Question.Question != q || state.YourAnswer != nil {
 			t.Errorf("before the answer to question %d: %+v", q, state)
 		}
-		isInformed := traveller.submitAndRead(t, q%2 == 0)
+		answered := traveller.submitAndRead(t, q%2 == 0)
 		state = traveller.reconnect(t, urls[q%2])
-		if state.YourAnswer == nil || state.YourAnswer.ElapsedMS != isInformed.ElapsedMS {
+		if state.YourAnswer == nil || state.YourAnswer.ElapsedMS != answered.ElapsedMS {
 			t.Errorf("after the answer to question %d: %+v", q, state.YourAnswer)
 		}
 		_ = traveller.Close()
@@ -75,11 +75,11 @@ func TestAPlayerReconnectsAtAnotherNode(t *testing.T) {
 // pushes that the first did not get, with and without resume.
 func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
-	urls := []string{h.node(t).url, h.node(t).url}
-	d := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
-	traveller, other := d[0], d[1]
-	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	cluster := newTestCluster(t, redisWithDocumentedKeys(t), slowDuels("demo"))
+	urls := []string{cluster.node(t).url, cluster.node(t).url}
+	duel := pairUp(t, newDuelClient(t, urls[0], "demo"), newDuelClient(t, urls[1], "demo")).waitForMatch(t)
+	traveller, other := duel[0], duel[1]
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	previous := traveller.Player
 	other.submitAndRead(t, true)
 	traveller.resume(t, urls[1])
@@ -113,8 +113,8 @@ func TestANewerConnectionAtAnotherNodeReplacesASession(t *testing.T) {
 // notifies its node, which closes it before the next ping.
 func checkReplaced(t *testing.T, p *player.Player) {
 	t.Helper()
-	from := time.Now()
-	if code := readClose(t, p); code != protocol.CloseReplaced || time.Since(from) > pingInterval/2 {
-		t.Errorf("a replaced connection was closed with %d after %s", code, time.Since(from))
+	start := time.Now()
+	if code := readClose(t, p); code != protocol.CloseReplaced || time.Since(start) > pingInterval/2 {
+		t.Errorf("a replaced connection was closed with %d after %s", code, time.Since(start))
 	}
 }

@@ -14,42 +14,42 @@ import (
 func TestAnotherNodeAdvancesMatchesOfASuspendedNode(t *testing.T) {
 	t.Parallel()
 	const rounds, pairs = 4, 2
-	h := newTestCluster(t, listedRedis(t), duelsConfig(map[string]duelConfig{
+	cluster := newTestCluster(t, redisWithDocumentedKeys(t), duelsConfig(map[string]duelConfig{
 		"demo": {Questions: rounds, TimeLimitMS: 1500, CountdownMS: 500, RevealMS: 300},
 	}))
-	stopped, other := h.process(t), h.node(t)
-	var all []*matchClient
+	suspended, other := cluster.process(t), cluster.node(t)
+	var clients []*matchClient
 	var duels []duelPair
 	for range pairs {
-		d := pairUp(t, newDuelClient(t, stopped.url, "demo"), newDuelClient(t, other.url, "demo"))
-		duels, all = append(duels, d), append(all, d[:]...)
+		duel := pairUp(t, newDuelClient(t, suspended.url, "demo"), newDuelClient(t, other.url, "demo"))
+		duels, clients = append(duels, duel), append(clients, duel[:]...)
 	}
-	for _, d := range duels {
-		d.waitForMatch(t).each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	for _, duel := range duels {
+		duel.waitForMatch(t).each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	}
-	stopped.signal(syscall.SIGSTOP)
-	for _, d := range duels {
+	suspended.signal(syscall.SIGSTOP)
+	for _, duel := range duels {
 		for range 2 { // no player answers at that node
-			d[1].readUntilPush(t, protocol.TypeQuestionClosed)
-			d[1].readUntilPush(t, protocol.TypeQuestion)
+			duel[1].readUntilPush(t, protocol.TypeQuestionClosed)
+			duel[1].readUntilPush(t, protocol.TypeQuestion)
 		}
 	}
-	stopped.signal(syscall.SIGCONT)
-	playToEnd(t, all...)
-	extended := 0
-	for _, d := range duels {
-		checkSamePushes(t, d[:]...)
-		checkSettledOnce(t, other.url, "demo", d[0].over)
-		extended += bytes.Count(d[0].numberedPushes.Bytes(), []byte(`"type":"question.extended"`))
+	suspended.signal(syscall.SIGCONT)
+	playToEnd(t, clients...)
+	extensions := 0
+	for _, duel := range duels {
+		checkSamePushes(t, duel[:]...)
+		checkSettledOnce(t, other.url, "demo", duel[0].over)
+		extensions += bytes.Count(duel[0].numberedPushes.Bytes(), []byte(`"type":"question.extended"`))
 	}
-	taken := func(phase string) int {
+	countSteps := func(phase string) int {
 		labels := []string{`phase="` + phase + `"`, `outcome="taken"`}
-		return sumMetric(t, stopped.opsURL, "laststand_match_steps_total", labels...) + sumMetric(t, other.opsURL, "laststand_match_steps_total", labels...)
+		return sumMetric(t, suspended.opsURL, "laststand_match_steps_total", labels...) + sumMetric(t, other.opsURL, "laststand_match_steps_total", labels...)
 	}
-	for phase, want := range map[string]int{"open": pairs*rounds + extended, "sealed": pairs * rounds, "revealed": pairs * rounds, "over": pairs} {
-		if n := taken(phase); n != want {
-			t.Errorf("%d steps to %s were taken, want %d", n, phase, want)
+	for phase, want := range map[string]int{"open": pairs*rounds + extensions, "sealed": pairs * rounds, "revealed": pairs * rounds, "over": pairs} {
+		if got := countSteps(phase); got != want {
+			t.Errorf("%d steps to %s were taken, want %d", got, phase, want)
 		}
 	}
-	t.Logf("the stopped node lost %d steps", sumMetric(t, stopped.opsURL, "laststand_match_steps_total", `outcome="lost"`))
+	t.Logf("the stopped node lost %d steps", sumMetric(t, suspended.opsURL, "laststand_match_steps_total", `outcome="lost"`))
 }

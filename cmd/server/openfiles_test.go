@@ -10,10 +10,10 @@ import (
 func TestCheckOpenFilesReturnsThePossibleWebsockets(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		allowed    uint64
-		websockets int64
-		need, room int64
-		enough     bool
+		allowed               uint64
+		websockets            int64
+		neededFiles, possible int64
+		isEnough              bool
 	}{
 		{math.MaxUint64, 100_000, 111_500, 100_000, true},
 		{111_500, 100_000, 111_500, 100_000, true},
@@ -22,12 +22,12 @@ func TestCheckOpenFilesReturnsThePossibleWebsockets(t *testing.T) {
 		{1024, 100_000, 111_500, 0, false},
 		{1024, 0, 1500, 0, false},
 	} {
-		need, room, enough := checkOpenFiles(test.allowed, test.websockets)
-		if need != test.need || room != test.room || enough != test.enough {
-			t.Errorf("%d files for %d: need %d, room %d, enough %v", test.allowed, test.websockets, need, room, enough)
+		neededFiles, possible, isEnough := checkOpenFiles(test.allowed, test.websockets)
+		if neededFiles != test.neededFiles || possible != test.possible || isEnough != test.isEnough {
+			t.Errorf("%d files for %d: need %d, room %d, enough %v", test.allowed, test.websockets, neededFiles, possible, isEnough)
 		}
-		if again, _, fits := checkOpenFiles(test.allowed, room); room > 0 && !fits {
-			t.Errorf("%d files are not enough for %d: %d needed", test.allowed, room, again)
+		if stillNeeded, _, fits := checkOpenFiles(test.allowed, possible); possible > 0 && !fits {
+			t.Errorf("%d files are not enough for %d: %d needed", test.allowed, possible, stillNeeded)
 		}
 	}
 	if allowed, known := allowedFiles(); known && allowed == 0 {

@@ -16,15 +16,15 @@ import (
 func TestPlayersOfAnUnreadableMatchCanPlayAgain(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	h := newTestCluster(t, server.URL, slowDuels("demo"))
-	before := startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis, Drain: ptr("1ms")})
-	left := pairUp(t, newDuelClient(t, before.url, "demo"), newDuelClient(t, before.url, "demo")).waitForMatch(t)
-	before.stop()
+	cluster := newTestCluster(t, server.URL, slowDuels("demo"))
+	oldNode := startNode(t, cli{Config: cluster.config, Data: &cluster.db.Dir, Database: &cluster.db.URL, Redis: &cluster.redis, Drain: ptr("1ms")})
+	oldDuel := pairUp(t, newDuelClient(t, oldNode.url, "demo"), newDuelClient(t, oldNode.url, "demo")).waitForMatch(t)
+	oldNode.stop()
 	rewritePlans(t, server, `"form":3`, `"form":2`)
 
-	node := h.node(t)
-	var again duelPair
-	for i, c := range left {
+	node := cluster.node(t)
+	var reconnected duelPair
+	for i, c := range oldDuel {
 		p, err := player.Connect(t.Context(), node.url, c.Guest, nil)
 		if err != nil {
 			t.Fatalf("hello: %v", err)
@@ -32,32 +32,32 @@ func TestPlayersOfAnUnreadableMatchCanPlayAgain(t *testing.T) {
 		if p.Welcome.Playing != nil {
 			t.Errorf("playing %+v", p.Welcome.Playing)
 		}
-		again[i] = &matchClient{Player: p, id: c.id, key: c.key, answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, sent: map[int64]int{}}
-		if f := request(t, p, protocol.TypeMatchSync, protocol.Resume{Match: left[0].match}); !strings.Contains(string(f.Raw), "not_in_match") {
+		reconnected[i] = &matchClient{Player: p, id: c.id, key: c.key, answers: map[int]protocol.Answered{}, refused: map[int]protocol.Error{}, questionByRequest: map[int64]int{}}
+		if f := request(t, p, protocol.TypeMatchSync, protocol.Resume{Match: oldDuel[0].match}); !strings.Contains(string(f.Raw), "not_in_match") {
 			t.Errorf("match.sync: %s", f.Raw)
 		}
 	}
-	d := pairUp(t, again[0], again[1]).waitForMatch(t)
-	playToEnd(t, d[:]...)
-	checkSettledOnce(t, node.url, "demo", d[0].over)
+	duel := pairUp(t, reconnected[0], reconnected[1]).waitForMatch(t)
+	playToEnd(t, duel[:]...)
+	checkSettledOnce(t, node.url, "demo", duel[0].over)
 	if sumMetric(t, node.opsURL, "laststand_match_decode_failures_total", `reason="older_form"`) == 0 {
 		t.Error("the decode failure is not counted")
 	}
 }
 
 // rewritePlans replaces a text in the stored plans of all matches.
-func rewritePlans(t *testing.T, s *testenv.Server, old, with string) {
+func rewritePlans(t *testing.T, s *testenv.Server, old, replacement string) {
 	t.Helper()
 	keys, ok := redisCommand(t, s, "KEYS", "m:*:plan").([]any)
 	if !ok || len(keys) == 0 {
 		t.Fatal("no match is stored")
 	}
-	c := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer c.Close()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer client.Close()
 	for _, key := range keys {
-		plan, err := c.Get(t.Context(), key.(string)).Result()
+		plan, err := client.Get(t.Context(), key.(string)).Result()
 		if err == nil {
-			err = c.Set(t.Context(), key.(string), strings.Replace(plan, old, with, 1), redis.KeepTTL).Err()
+			err = client.Set(t.Context(), key.(string), strings.Replace(plan, old, replacement, 1), redis.KeepTTL).Err()
 		}
 		if err != nil {
 			t.Fatal(err)

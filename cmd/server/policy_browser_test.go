@@ -31,9 +31,9 @@ attempt(() => { const b = document.createElement('base'); b.href = 'https://evil
 // browser reports that in its console, which would fail a test with a tab.
 func (b browser) checkForbiddenActions(url string) {
 	b.Helper()
-	of, shut := chromedp.NewContext(b.ctx)
-	defer shut()
-	ctx, cancel := context.WithTimeout(of, 30*time.Second)
+	tabContext, closeTab := chromedp.NewContext(b.ctx)
+	defer closeTab()
+	ctx, cancel := context.WithTimeout(tabContext, 30*time.Second)
 	defer cancel()
 	messages := chromedp.Console(ctx)
 	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {

@@ -84,7 +84,7 @@ func startProcess(t *testing.T, args ...string) *process {
 		p.wait(t)
 		_ = stdin.Close()
 	})
-	p.url, p.opsURL = addresses(t, out, p.log)
+	p.url, p.opsURL = readAddresses(t, out, p.log)
 	go func() {
 		_ = p.cmd.Wait()
 		close(p.exited)

@@ -19,10 +19,10 @@ import (
 func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
-	for _, connectFrom := range []struct {
-		name, from, forwarded, header string
-		want                          int // the close code; 0: the websocket stays open
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
+	for _, visit := range []struct {
+		name, from, forwarded, proxyHeader string
+		wantCode                           int // the close code; 0: the websocket stays open
 	}{
 		{"a direct client", "127.0.0.1", "", "", 0},
 		{"a second websocket of it", "127.0.0.1", "", "", protocol.CloseOverloaded},
@@ -34,29 +34,29 @@ func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 		{"the same client in a second PROXY header", "127.0.0.2", "", "PROXY TCP4 198.51.100.3 127.0.0.1 4445 80\r\n", protocol.CloseOverloaded},
 		{"the same client in X-Forwarded-For", "127.0.0.2", "198.51.100.3", "", protocol.CloseOverloaded},
 	} {
-		if got := visitNode(t, n.url, connectFrom.from, connectFrom.forwarded, connectFrom.header); got != connectFrom.want {
-			t.Errorf("%s: closed %d, want %d", connectFrom.name, got, connectFrom.want)
+		if got := openWebsocketFrom(t, node.url, visit.from, visit.forwarded, visit.proxyHeader); got != visit.wantCode {
+			t.Errorf("%s: closed %d, want %d", visit.name, got, visit.wantCode)
 		}
 	}
-	if !strings.Contains(n.log.String(), "untrusted address") {
-		t.Errorf("the forged header is not logged:\n%s", n.log)
+	if !strings.Contains(node.log.String(), "untrusted address") {
+		t.Errorf("the forged header is not logged:\n%s", node.log)
 	}
-	if refused := sumMetric(t, n.opsURL, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
+	if refused := sumMetric(t, node.opsURL, "laststand_limit_refusals_total", `rule="websockets_per_address"`); refused != 5 {
 		t.Errorf("%d refusals are counted, want 5", refused)
 	}
-	if untrusted := sumMetric(t, n.opsURL, "laststand_untrusted_forwarded_headers_total"); untrusted != 1 {
+	if untrusted := sumMetric(t, node.opsURL, "laststand_untrusted_forwarded_headers_total"); untrusted != 1 {
 		t.Errorf("%d untrusted headers are counted, want 1", untrusted)
 	}
 }
 
 // openWebsocketFrom opens a websocket, which stays open until the test ends. It returns the code if the
 // node closes the websocket immediately, else 0.
-func visitNode(t *testing.T, url, from, forwarded, header string) int {
+func openWebsocketFrom(t *testing.T, url, from, forwarded, proxyHeader string) int {
 	t.Helper()
-	d := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetDial: func(network, addr string) (net.Conn, error) {
+	dialer := websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}, NetDial: func(network, addr string) (net.Conn, error) {
 		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial(network, addr)
 		if err == nil {
-			_, err = io.WriteString(c, header)
+			_, err = io.WriteString(c, proxyHeader)
 		}
 		return c, err
 	}}
@@ -64,7 +64,7 @@ func visitNode(t *testing.T, url, from, forwarded, header string) int {
 	if forwarded != "" {
 		headers.Set("X-Forwarded-For", forwarded)
 	}
-	conn, answer, err := d.Dial("ws"+strings.TrimPrefix(url, "http")+"/v1/ws", headers)
+	conn, answer, err := dialer.Dial("ws"+strings.TrimPrefix(url, "http")+"/v1/ws", headers)
 	if err != nil {
 		t.Fatal(err)
 	}

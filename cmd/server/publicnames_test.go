@@ -78,20 +78,20 @@ var (
 	otherUnit  = regexp.MustCompile(`_(ms|milliseconds|micros|minutes|hours|kib|mib|kb|mb|percent)(_|$)|_rate$`)
 	unitWithin = regexp.MustCompile(`_(seconds|bytes|ratio)_`)
 	helpText   = regexp.MustCompile(`^[A-Z0-9].*\.$`)
-	headless   = regexp.MustCompile(`^(What|Who|How|Whoever|Since|Until|From|By) `)
+	vagueStart = regexp.MustCompile(`^(What|Who|How|Whoever|Since|Until|From|By) `)
 )
 
 // metricFaults lists violations of the naming rules of Prometheus and of this project.
 func metricFaults(m metricInfo, retired []string) (faults []string) {
-	add := func(is bool, fault string) {
-		if is {
+	add := func(isFault bool, fault string) {
+		if isFault {
 			faults = append(faults, fault)
 		}
 	}
-	base, counts := strings.CutSuffix(m.name, "_total")
+	base, endsInTotal := strings.CutSuffix(m.name, "_total")
 	words := strings.Split(base, "_")
 	add(!metricName.MatchString(m.name), "the name has characters that it must not have")
-	add(counts != (m.kind == "counter"), "a counter, and nothing else, ends in _total")
+	add(endsInTotal != (m.kind == "counter"), "a counter, and nothing else, ends in _total")
 	add(otherUnit.MatchString(m.name) || unitWithin.MatchString(base), "a name ends in its base unit: seconds, bytes or ratio")
 	add(m.kind == "histogram" && !slices.Contains([]string{"seconds", "bytes", "size"}, words[len(words)-1]), "a histogram ends in what it measures")
 	add(len(words) == 3 && participle.MatchString(words[2]) && !slices.Contains(contractMetrics, m.name), "a participle is no name: say what is counted")
@@ -101,7 +101,7 @@ func metricFaults(m metricInfo, retired []string) (faults []string) {
 	for _, label := range m.labels {
 		add(!labelName.MatchString(label), "the label "+label+" is not in small letters")
 	}
-	add(!helpText.MatchString(m.help) || headless.MatchString(m.help), "the help is not a plain sentence")
+	add(!helpText.MatchString(m.help) || vagueStart.MatchString(m.help), "the help is not a plain sentence")
 	add(len(strings.Fields(m.help)) > 30, "the help has over 30 words")
 	return faults
 }
@@ -149,7 +149,7 @@ func keyFaults(k configKey, retired []string) (faults []string) {
 	if !strings.Contains(k.kind, "section") && k.values == "" {
 		faults = append(faults, "its field says neither `range` nor `allowed`")
 	}
-	if !helpText.MatchString(k.meaning) || headless.MatchString(k.meaning) {
+	if !helpText.MatchString(k.meaning) || vagueStart.MatchString(k.meaning) {
 		faults = append(faults, "the comment of its field is no plain sentence")
 	}
 	for _, word := range retired {

@@ -76,16 +76,16 @@ func (*queueDrain) Help() string {
 // Run sends or discards the queued behaviours.
 func (d *queueDrain) Run(flags *cli, output commandOutput) error {
 	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
-		var q queueState
-		if err := admin.call(ctx, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard}, &q); err != nil {
+		var state queueState
+		if err := admin.call(ctx, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard}, &state); err != nil {
 			return err
 		}
 		if d.Discard {
-			fmt.Fprintf(output.stdout, "%s: %d behaviours discarded\n", d.Game, q.Discarded)
+			fmt.Fprintf(output.stdout, "%s: %d behaviours discarded\n", d.Game, state.Discarded)
 			return nil
 		}
-		if left := q.Counts.Queued + q.Counts.InFlight; left > 0 {
-			return fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", d.Game, left, q.Counts.InFlight, d.Game)
+		if remaining := state.Counts.Queued + state.Counts.InFlight; remaining > 0 {
+			return fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", d.Game, remaining, state.Counts.InFlight, d.Game)
 		}
 		fmt.Fprintf(output.stdout, "%s: the queue is empty\n", d.Game)
 		return nil
@@ -137,11 +137,11 @@ func (b *queueSetMaxLen) Run(flags *cli, output commandOutput) error {
 // callAndPrintQueue sends a request about a queue, and prints the queue from the response.
 func callAndPrintQueue(flags *cli, output commandOutput, method, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
-		var q queueState
-		if err := admin.call(ctx, method, path, body, &q); err != nil {
+		var state queueState
+		if err := admin.call(ctx, method, path, body, &state); err != nil {
 			return err
 		}
-		return printQueues(output, q)
+		return printQueues(output, state)
 	})
 }
 

@@ -16,8 +16,8 @@ import (
 	"laststand/internal/ops"
 )
 
-// queueClock is the cluster time in tests, in epoch ms.
-const queueClock = int64(1795212345678)
+// queueNow is the cluster time in tests, in epoch ms.
+const queueNow = int64(1795212345678)
 
 // fakeQueueAdmin has queues that a test fills. It implements eventq.Admin.
 type fakeQueueAdmin struct {
@@ -44,10 +44,10 @@ func (s *fakeQueueAdmin) Peek(_ context.Context, _ string, limit int) ([]eventq.
 }
 
 // change changes the queue of a game.
-func (s *fakeQueueAdmin) change(game string, f func(*eventq.Status)) error {
+func (s *fakeQueueAdmin) change(game string, update func(*eventq.Status)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f(s.games[game])
+	update(s.games[game])
 	return nil
 }
 
@@ -63,9 +63,9 @@ func (s *fakeQueueAdmin) SetMaxLen(_ context.Context, game string, maxLen int) e
 	return s.change(game, func(q *eventq.Status) { q.MaxLen = maxLen })
 }
 
-func (s *fakeQueueAdmin) Discard(_ context.Context, game string, most int, r eventq.Reason) (dropped int64, err error) {
+func (s *fakeQueueAdmin) Discard(_ context.Context, game string, limit int, r eventq.Reason) (dropped int64, err error) {
 	err = s.change(game, func(q *eventq.Status) {
-		dropped = min(int64(most), q.Counts.Queued)
+		dropped = min(int64(limit), q.Counts.Queued)
 		q.Counts.Queued -= dropped
 		q.Counts.Dropped = map[eventq.Reason]int64{r: dropped}
 	})
@@ -92,12 +92,12 @@ func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {
 }
 
 // serveFlags starts an admin API with the fake queues, and returns the flags for commands that call it.
-func (s *fakeQueueAdmin) served(t *testing.T, games ...string) []string {
+func (s *fakeQueueAdmin) serveFlags(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
 		Gatherer: prometheus.NewRegistry(), Audit: discardAudit{}, Games: games, Queues: s, SendQueued: s.drain, Logger: discardLog(),
 		VerifyAdmin: func(context.Context, string) (string, error) { return "ops", nil },
-		Now:         func() int64 { return queueClock }, IsStoreDown: func(error) bool { return false },
+		Now:         func() int64 { return queueNow }, IsStoreDown: func(error) bool { return false },
 	}))
 	t.Cleanup(server.Close)
 	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
@@ -115,27 +115,27 @@ func (discardAudit) EndAudit(context.Context, string, int) error { return nil }
 
 func TestQueueCommandsChangeTheQueue(t *testing.T) {
 	t.Parallel()
-	s := &fakeQueueAdmin{games: map[string]*eventq.Status{
+	admin := &fakeQueueAdmin{games: map[string]*eventq.Status{
 		"demo": {
-			Game: "demo", MaxLen: 500, OldestAt: queueClock - 12_345, DueAt: queueClock + 50, CoolUntil: queueClock + 59_000, Pool: "slow",
-			Error: "connection refused", ErrorAt: queueClock - 61_000,
+			Game: "demo", MaxLen: 500, OldestAt: queueNow - 12_345, DueAt: queueNow + 50, CoolUntil: queueNow + 59_000, Pool: "slow",
+			Error: "connection refused", ErrorAt: queueNow - 61_000,
 			Counts: eventq.Counts{Offered: 100, Sent: 40, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.QueueFull: 2}, Queued: 45, InFlight: 10},
 		},
-		"held": {Game: "held", Counts: eventq.Counts{Offered: 7, Queued: 7}, OldestAt: queueClock - 5, DueAt: queueClock - 1},
+		"held": {Game: "held", Counts: eventq.Counts{Offered: 7, Queued: 7}, OldestAt: queueNow - 5, DueAt: queueNow - 1},
 	}}
-	s.items = []eventq.Item{{QueuedAt: 1, Unique: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
-	flags := s.served(t, "demo", "held", "idle")
-	run := func(want int, output string, words ...string) {
+	admin.items = []eventq.Item{{QueuedAt: 1, Unique: true, Body: []byte(`{"id":"a"}`)}, {QueuedAt: 2, Body: []byte(`{"id":"b"}`)}}
+	flags := admin.serveFlags(t, "demo", "held", "idle")
+	run := func(wantCode int, wantOutput string, args ...string) {
 		t.Helper()
-		code, out, stderr := command(append(words, flags...)...)
-		if text := strings.Join(strings.Fields(out+stderr), " "); code != want || !strings.Contains(text, output) {
-			t.Errorf("%v ended with %d and printed\n%s%s\nwant %d and %q", words, code, out, stderr, want, output)
+		code, out, stderr := command(append(args, flags...)...)
+		if text := strings.Join(strings.Fields(out+stderr), " "); code != wantCode || !strings.Contains(text, wantOutput) {
+			t.Errorf("%v ended with %d and printed\n%s%s\nwant %d and %q", args, code, out, stderr, wantCode, wantOutput)
 		}
 	}
-	const head = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
-	const demo = "demo 45 of 500 10 12.3s in 59s slow 40 5 (queue_full 2, too_old 3) - 1m1s ago: connection refused"
-	run(0, head+demo+" held 7 0 5ms now - 0 0 - - idle 0 0 - - - 0 0 - -", "queue", "list")
-	run(0, head+demo, "queue", "list", "--game=demo")
+	const header = "GAME QUEUED IN FLIGHT OLDEST NEXT BATCH WORKER POOL SENT DROPPED PAUSED LAST ERROR "
+	const demoRow = "demo 45 of 500 10 12.3s in 59s slow 40 5 (queue_full 2, too_old 3) - 1m1s ago: connection refused"
+	run(0, header+demoRow+" held 7 0 5ms now - 0 0 - - idle 0 0 - - - 0 0 - -", "queue", "list")
+	run(0, header+demoRow, "queue", "list", "--game=demo")
 	run(1, "there are: demo, held, idle", "queue", "list", "--game=nope")
 	run(0, `{"queued_at":1,"behaviour":{"id":"a"}} {"queued_at":2,"behaviour":{"id":"b"}}`, "queue", "peek", "--game=demo")
 	run(0, `{"id":"a"}}`, "queue", "peek", "--game=demo", "--limit=1")
@@ -143,7 +143,7 @@ func TestQueueCommandsChangeTheQueue(t *testing.T) {
 
 	run(0, "- 0 0 maintenance -", "queue", "pause", "--game=held", "--reason=maintenance")
 	run(1, "paused (maintenance)", "queue", "drain", "--game=held")
-	run(0, head+"held 7 0", "queue", "resume", "--game=held")
+	run(0, header+"held 7 0", "queue", "resume", "--game=held")
 	run(0, "held 7 of 9 0", "queue", "set-max-len", "--game=held", "9")
 	run(0, "held 7 0", "queue", "set-max-len", "--game=held", "0")
 	run(1, "use 1 to 10000000", "queue", "set-max-len", "--game=held", "10000001")
@@ -159,7 +159,7 @@ func TestManyQueuesAreListed(t *testing.T) {
 	for i := range 401 {
 		games = append(games, fmt.Sprintf("game%03d", i))
 	}
-	code, out, stderr := command(append([]string{"queue", "list"}, new(fakeQueueAdmin).served(t, games...)...)...)
+	code, out, stderr := command(append([]string{"queue", "list"}, new(fakeQueueAdmin).serveFlags(t, games...)...)...)
 	if n := strings.Count(out, "\n"); code != 0 || n != 402 {
 		t.Errorf("ended with %d and %d lines: %s", code, n, stderr)
 	}

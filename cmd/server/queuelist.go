@@ -38,7 +38,7 @@ func (l *queueList) Run(flags *cli, output commandOutput) error {
 
 // allQueues returns the queues of all games.
 func allQueues(ctx context.Context, admin adminClient) ([]queueState, error) {
-	var all []queueState
+	var queues []queueState
 	query := url.Values{"limit": {"200"}}
 	for {
 		var page struct {
@@ -48,9 +48,9 @@ func allQueues(ctx context.Context, admin adminClient) ([]queueState, error) {
 		if err := admin.call(ctx, http.MethodGet, "/queues?"+query.Encode(), nil, &page); err != nil {
 			return nil, err
 		}
-		all = append(all, page.Queues...)
+		queues = append(queues, page.Queues...)
 		if page.NextCursor == "" {
-			return all, nil
+			return queues, nil
 		}
 		query.Set("cursor", page.NextCursor)
 	}
@@ -89,14 +89,14 @@ func (q queueState) oldestAge() string {
 
 // nextBatchText returns when the server sends the next batch, for a table.
 func (q queueState) nextBatchText() string {
-	at := max(q.DueAt, q.CoolUntil)
+	dueAt := max(q.DueAt, q.CoolUntil)
 	switch {
 	case q.DueAt == 0:
 		return emptyCell
-	case at <= q.AsOf:
+	case dueAt <= q.AsOf:
 		return "now"
 	}
-	return "in " + formatDuration(at-q.AsOf)
+	return "in " + formatDuration(dueAt-q.AsOf)
 }
 
 // lastErrorText returns the last error of the sink and its age, for a table.

@@ -15,7 +15,7 @@ import (
 
 // shortDuelsConfig is a configuration with duels that end within seconds, although the bot waits
 // before its answers.
-const shortDuels = `
+const shortDuelsConfig = `
 games:
   demo:
     duel: {questions: 3, time_limit_ms: 1000, countdown_ms: 50, reveal_ms: 20}
@@ -48,10 +48,10 @@ func TestTheREADMEExamplePlaysADuel(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := startNode(t, cli{Config: configFile(t, shortDuels), Data: ptr(t.TempDir())})
-	p := newBrowser(t, chromium).open(n.url)
-	const listen = "console.table = (rows) => { window.standings = JSON.stringify(rows); };\n"
-	run := "(async () => {\n" + listen + readmeExample(t, n.url) + "})(); ''"
+	node := startNode(t, cli{Config: configFile(t, shortDuelsConfig), Data: ptr(t.TempDir())})
+	p := newBrowser(t, chromium).open(node.url)
+	const captureTable = "console.table = (rows) => { window.standings = JSON.stringify(rows); };\n"
+	run := "(async () => {\n" + captureTable + readmeExample(t, node.url) + "})(); ''"
 	p.runSteps(chromedp.Evaluate[chromedp.Void](run))
 	var standings []struct {
 		Rank int  `json:"rank"`

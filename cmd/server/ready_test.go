@@ -17,7 +17,7 @@ import (
 )
 
 // unlimitedReadsConfig is fastDuelsConfig without limits on reads, so a busy node refuses none.
-var unlimited = strings.Replace(fastDuels, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
+var unlimitedReadsConfig = strings.Replace(fastDuelsConfig, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
 
 // readyStarts is how often the test starts a node on an empty ledger, and on a full one.
 const readyStarts = 3
@@ -27,46 +27,46 @@ const readyStarts = 3
 // and a full ledger, embedded and real stores, and an emptied Redis.
 func TestReadsAreCompleteOnceANodeIsReady(t *testing.T) {
 	t.Parallel()
-	file := configFile(t, unlimited)
+	file := configFile(t, unlimitedReadsConfig)
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		args := []string{"--config=" + file, "--data=" + db.Dir, "--database=" + db.URL}
-		empty := func() {}
+		emptyRedis := func() {}
 		if db.URL != "" {
 			cache := testenv.Redis(t)
 			args = append(args, "--redis="+cache.URL)
-			empty = func() { redisCommand(t, cache, "FLUSHALL") }
+			emptyRedis = func() { redisCommand(t, cache, "FLUSHALL") }
 		}
 		var guest string
 		for i := range readyStarts {
-			readsOf(t, args, "p_nobody", guest != "")
+			checkReadsAfterStart(t, args, "p_nobody", guest != "")
 			if i%2 == 1 {
-				empty()
+				emptyRedis()
 			}
 		}
 		p := startProcess(t, args...)
 		guest = playDuels(t, p.url, 2)[0].guest.ID
 		checkReads(t, p, guest, true)
-		p.end(t)
+		p.stopAndWait(t)
 		for i := range readyStarts {
 			if i%2 == 1 {
-				empty()
+				emptyRedis()
 			}
-			readsOf(t, args, guest, true)
+			checkReadsAfterStart(t, args, guest, true)
 		}
 	})
 }
 
 // checkReadsAfterStart starts a node, waits until it reports that it is ready, and makes all reads.
-func readsOf(t *testing.T, args []string, player string, ranked bool) {
+func checkReadsAfterStart(t *testing.T, args []string, player string, ranked bool) {
 	t.Helper()
 	p := startProcess(t, args...)
 	waitUntil(t, "the node is ready", func() bool { return get(t, p.url+"/readyz", nil) == http.StatusOK })
 	checkReads(t, p, player, ranked)
-	p.end(t)
+	p.stopAndWait(t)
 }
 
-func (p *process) end(t *testing.T) {
+func (p *process) stopAndWait(t *testing.T) {
 	t.Helper()
 	p.signal(syscall.SIGTERM)
 	if code := p.wait(t); code != 0 {
@@ -78,9 +78,9 @@ func (p *process) end(t *testing.T) {
 // player must be on the leaderboards.
 func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	t.Helper()
-	missing := http.StatusNotFound
+	wantPlayer := http.StatusNotFound
 	if ranked {
-		missing = http.StatusOK
+		wantPlayer = http.StatusOK
 	}
 	var list leaderboard.Listing
 	demo := p.url + "/v1/games/demo"
@@ -90,8 +90,8 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 	reads := map[string]int{
 		demo + "/leaderboards/day?date=" + list.Day:    http.StatusOK,
 		demo + "/leaderboards/day?date=2020-01-01":     http.StatusOK,
-		demo + "/players/" + player:                    missing,
-		demo + "/players/" + player + "/matches":       missing,
+		demo + "/players/" + player:                    wantPlayer,
+		demo + "/players/" + player + "/matches":       wantPlayer,
 		demo + "/nicknames/Somebody%20Else":            http.StatusOK,
 		demo + "/leaderboards/nowhere":                 http.StatusNotFound,
 		demo + "/leaderboards/all/p_0?explain=1":       http.StatusNotFound,
@@ -102,26 +102,26 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 			for _, kind := range list.Kinds {
 				board := fmt.Sprintf("%s/leaderboards/%s?order=%s&kind=%s", demo, w.ID, order, kind)
 				standing := strings.Replace(board, "?", "/"+player+"?", 1)
-				one := missing
+				wantStanding := wantPlayer
 				if kind == leaderboard.Teams || order == leaderboard.ByAccuracy || order == leaderboard.ByTime { // these leaderboards need more answers
-					one = http.StatusNotFound
+					wantStanding = http.StatusNotFound
 				}
 				reads[board], reads[board+"&limit=1"], reads[board+"&players="+player] = http.StatusOK, http.StatusOK, http.StatusOK
-				reads[standing], reads[standing+"&explain=1"], reads[board+"&around="+player] = one, one, one
+				reads[standing], reads[standing+"&explain=1"], reads[board+"&around="+player] = wantStanding, wantStanding, wantStanding
 			}
 		}
 	}
-	first := make(map[string]string)
+	firstBodies := make(map[string]string)
 	for read, want := range reads {
-		status, body := bodyOf(t, read)
-		if first[read] = body; status != want {
+		status, body := getBody(t, read)
+		if firstBodies[read] = body; status != want {
 			t.Errorf("first GET %s: %d, want %d: %s", read, status, want, body)
 		}
 	}
 	watchAll(t, p, list)
 	for read := range reads {
-		if _, body := bodyOf(t, read); body != first[read] {
-			t.Errorf("GET %s: first %s, then %s", read, first[read], body)
+		if _, body := getBody(t, read); body != firstBodies[read] {
+			t.Errorf("GET %s: first %s, then %s", read, firstBodies[read], body)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
 	}
 }
 
-func bodyOf(t *testing.T, url string) (status int, body string) {
+func getBody(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	answer, err := http.Get(url)
 	if err != nil {
@@ -168,17 +168,17 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := cli{Config: configFile(t, unlimited), Data: &db.Dir, Database: &db.URL}
+		flags := cli{Config: configFile(t, unlimitedReadsConfig), Data: &db.Dir, Database: &db.URL}
 		var cache *testenv.Server
 		if db.URL != "" {
 			cache = testenv.Redis(t)
 			flags.Redis = &cache.URL
 		}
-		n := startNode(t, flags)
-		guest := playDuels(t, n.url, 1)[0].guest.ID
-		stop := readOn(t, n.url, guest)
+		node := startNode(t, flags)
+		guest := playDuels(t, node.url, 1)[0].guest.ID
+		stop := startReaders(t, node.url, guest)
 		for range 10 {
-			code, _, stderr := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
+			code, _, stderr := command("boards", "rebuild", "--wait", "--game=demo", "--data="+db.Dir, "--database="+db.URL, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
 			if code != 0 {
 				t.Fatal(stderr)
 			}
@@ -189,16 +189,16 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 		}
 		redisCommand(t, cache, "FLUSHALL")
 		waitUntil(t, "the leaderboards are rebuilt", func() bool {
-			if status, body := bodyOf(t, n.url+"/readyz"); status != http.StatusOK {
+			if status, body := getBody(t, node.url+"/readyz"); status != http.StatusOK {
 				t.Fatalf("a node whose leaderboards are lost is not ready: %s", body)
 			}
-			return get(t, n.url+"/v1/games/demo/leaderboards/all/"+guest, nil) == http.StatusOK
+			return get(t, node.url+"/v1/games/demo/leaderboards/all/"+guest, nil) == http.StatusOK
 		})
 	})
 }
 
 // startReaders reads leaderboards at a node until stop is called. A refused read fails the test.
-func readOn(t *testing.T, url, player string) (stop func()) {
+func startReaders(t *testing.T, url, player string) (stop func()) {
 	t.Helper()
 	board := url + "/v1/games/demo/leaderboards"
 	ctx, cancel := context.WithCancel(t.Context())
@@ -207,7 +207,7 @@ func readOn(t *testing.T, url, player string) (stop func()) {
 	for _, path := range []string{"", "/all?limit=2", "/day?order=score", "/7d/" + player, "/30d?around=" + player} {
 		readers.Go(func() {
 			for ctx.Err() == nil {
-				if status, body := bodyOf(t, board+path); status != http.StatusOK {
+				if status, body := getBody(t, board+path); status != http.StatusOK {
 					t.Errorf("%s: %d %s", path, status, body)
 					return
 				}

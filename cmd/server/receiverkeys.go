@@ -29,14 +29,14 @@ type keySource struct {
 }
 
 // keySources returns the key sources of all receivers.
-func (c *config) keySources() (all []keySource) {
+func (c *config) keySources() (sources []keySource) {
 	for _, name := range c.gameNames() {
-		all = append(all, c.sinkKeySource(name))
-		for _, h := range c.Games[name].Webhooks {
-			all = append(all, c.webhookKeySource(name, h))
+		sources = append(sources, c.sinkKeySource(name))
+		for _, settings := range c.Games[name].Webhooks {
+			sources = append(sources, c.webhookKeySource(name, settings))
 		}
 	}
-	return all
+	return sources
 }
 
 // read returns the keys in the file, or nil if the source has no file. Its errors never contain a

@@ -18,9 +18,9 @@ import (
 )
 
 var (
-	webhookKey    = "whsec_"
-	oldWebhookKey = webhookKey + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
-	newWebhookKey = webhookKey + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
+	webhookKeyPrefix = "whsec_"
+	oldWebhookKey    = webhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
+	newWebhookKey    = webhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
 )
 
 const nppaKey = "2836e95fcd10e04b0069bb1ee659955b"
@@ -47,9 +47,9 @@ func TestSinkKeysAreReadFromFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k, err := openReceiverKeys(t.Context(), &c, nil, discardLog())
-	if err != nil || !slices.Equal(k.currentKeys(c.sinkKeySource("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(k.currentKeys(c.sinkKeySource("nppa")), []string{nppaKey}) {
-		t.Errorf("%q, %q, %v", k.currentKeys(c.sinkKeySource("hook")), k.currentKeys(c.sinkKeySource("nppa")), err)
+	keys, err := openReceiverKeys(t.Context(), &c, nil, discardLog())
+	if err != nil || !slices.Equal(keys.currentKeys(c.sinkKeySource("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(keys.currentKeys(c.sinkKeySource("nppa")), []string{nppaKey}) {
+		t.Errorf("%q, %q, %v", keys.currentKeys(c.sinkKeySource("hook")), keys.currentKeys(c.sinkKeySource("nppa")), err)
 	}
 }
 
@@ -60,8 +60,8 @@ func TestInvalidSinkKeysAreReportedWithoutTheKeys(t *testing.T) {
 		"no keys":                    {"\n \n", "", "the file has no key", "the file has no key"},
 		"keys of the other receiver": {nppaKey, oldWebhookKey, "line 1: invalid webhook key", "line 1: the key is not a key of the NPPA"},
 		"truncated keys":             {oldWebhookKey[:len(oldWebhookKey)-8], nppaKey[:31], "line 1:", "line 1:"},
-		"no Base64":                  {webhookKey + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
-		"too long":                   {webhookKey + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "65 bytes, not 24 to 64", "32 hexadecimal"},
+		"no Base64":                  {webhookKeyPrefix + "s3cret!", nppaKey[:31] + "g", "line 1:", "line 1:"},
+		"too long":                   {webhookKeyPrefix + base64.StdEncoding.EncodeToString(make([]byte, 65)), nppaKey + "00", "65 bytes, not 24 to 64", "32 hexadecimal"},
 		"one of two keys is invalid": {oldWebhookKey + "\nold s3cret", nppaKey + "\n\ns3cret", "line 2:", "line 3:"},
 		"both keys are invalid":      {"s3cret\ntwo", "two\ns3cret", "line 2:", "line 2:"},
 	} {
@@ -70,10 +70,10 @@ func TestInvalidSinkKeysAreReportedWithoutTheKeys(t *testing.T) {
 			path := configFile(t, configWithKeys)
 			writeBeside(t, path, "hook.key", tt.hook)
 			writeBeside(t, path, "nppa.key", tt.nppa)
-			said := runFailingStart(t, "--data="+t.TempDir(), "--config="+path)
-			checkMessage(t, said, "games.hook.behaviours.sink.secret_file: ", tt.wantHook, "games.nppa.behaviours.sink.secret_file: ", tt.wantNPPA)
-			if strings.Contains(said, "s3cret") || strings.Contains(said, oldWebhookKey[6:20]) || strings.Contains(said, nppaKey[:20]) {
-				t.Errorf("the message shows a key: %s", said)
+			output := runFailingStart(t, "--data="+t.TempDir(), "--config="+path)
+			checkContains(t, output, "games.hook.behaviours.sink.secret_file: ", tt.wantHook, "games.nppa.behaviours.sink.secret_file: ", tt.wantNPPA)
+			if strings.Contains(output, "s3cret") || strings.Contains(output, oldWebhookKey[6:20]) || strings.Contains(output, nppaKey[:20]) {
+				t.Errorf("the message shows a key: %s", output)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestCommandsWorkWithInvalidKeyFiles(t *testing.T) {
 		writeBeside(t, path, name, key)
 	}
 	dir := t.TempDir()
-	n := startNode(t, cli{Config: path, Data: &dir})
+	node := startNode(t, cli{Config: path, Data: &dir})
 	for _, name := range []string{"hook.key", "nppa.key", "one.key"} {
 		writeBeside(t, path, name, "short")
 	}
@@ -95,7 +95,7 @@ func TestCommandsWorkWithInvalidKeyFiles(t *testing.T) {
 		"tasks list": 0, "queue list": 0, "webhooks list": 0, "bank check builtin": 0, "token --role=admin --sub=ops": 0,
 		"token --role=service --game=hook --sub=x": 0, "token --role=service --game=one --sub=x": 1, "config": 1,
 	} {
-		words := append(strings.Fields(line), "--config="+path, "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
+		words := append(strings.Fields(line), "--config="+path, "--data="+dir, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
 		if code, _, stderr := command(words...); code != want {
 			t.Errorf("%s ended with %d, want %d: %s", line, code, want, stderr)
 		}
@@ -114,14 +114,14 @@ func TestChangedSinkKeysAreReloaded(t *testing.T) {
 		t.Fatal(err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		said := new(logBuffer)
-		k, err := openReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(said, nil)))
+		log := new(logBuffer)
+		keys, err := openReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(log, nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { _ = k.Run(ctx) })
+		running.Go(func() { _ = keys.Run(ctx) })
 		for _, step := range []struct {
 			text   string
 			want   []string
@@ -139,17 +139,17 @@ func TestChangedSinkKeysAreReloaded(t *testing.T) {
 			writeBeside(t, path, "hook.key", step.text)
 			time.Sleep(receiverKeysInterval)
 			synctest.Wait()
-			if got := k.currentKeys(c.sinkKeySource("hook")); !slices.Equal(got, step.want) || !slices.Equal(k.currentKeys(c.sinkKeySource("nppa")), []string{nppaKey}) {
-				t.Errorf("%q: %q, %q", step.text, got, k.currentKeys(c.sinkKeySource("nppa")))
+			if got := keys.currentKeys(c.sinkKeySource("hook")); !slices.Equal(got, step.want) || !slices.Equal(keys.currentKeys(c.sinkKeySource("nppa")), []string{nppaKey}) {
+				t.Errorf("%q: %q, %q", step.text, got, keys.currentKeys(c.sinkKeySource("nppa")))
 			}
-			if n := strings.Count(said.String(), "level=ERROR"); n != step.errors {
-				t.Errorf("%q: %d errors are logged, want %d", step.text, n, step.errors)
+			if errorLines := strings.Count(log.String(), "level=ERROR"); errorLines != step.errors {
+				t.Errorf("%q: %d errors are logged, want %d", step.text, errorLines, step.errors)
 			}
 		}
 		cancel()
 		running.Wait()
-		if strings.Contains(said.String(), "s3cret") || strings.Contains(said.String(), webhookKey+"b") {
-			t.Errorf("a key is logged: %s", said)
+		if strings.Contains(log.String(), "s3cret") || strings.Contains(log.String(), webhookKeyPrefix+"b") {
+			t.Errorf("a key is logged: %s", log)
 		}
 	})
 }
@@ -164,40 +164,40 @@ func TestWebhookKeysAreGenerated(t *testing.T) {
 		keys := make([]*receiverKeys, 4)
 		var nodes sync.WaitGroup
 		for i := range keys {
-			nodes.Go(func() { keys[i] = openedKeys(t, c, db) })
+			nodes.Go(func() { keys[i] = openKeys(t, c, db) })
 		}
 		nodes.Wait()
 		if t.Failed() {
 			t.FailNow()
 		}
-		place := c.sinkKeySource
-		a, b := keys[0].currentKeys(place("a")), keys[0].currentKeys(place("b"))
-		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].currentKeys(place("c")) != nil {
-			t.Fatalf("%q, %q, %q", a, b, keys[0].currentKeys(place("c")))
+		source := c.sinkKeySource
+		a, b := keys[0].currentKeys(source("a")), keys[0].currentKeys(source("b"))
+		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].currentKeys(source("c")) != nil {
+			t.Fatalf("%q, %q, %q", a, b, keys[0].currentKeys(source("c")))
 		}
 		for _, other := range keys[1:] {
-			if !slices.Equal(other.currentKeys(place("a")), a) || !slices.Equal(other.currentKeys(place("b")), b) {
-				t.Errorf("%q and %q, another node has %q and %q", a, b, other.currentKeys(place("a")), other.currentKeys(place("b")))
+			if !slices.Equal(other.currentKeys(source("a")), a) || !slices.Equal(other.currentKeys(source("b")), b) {
+				t.Errorf("%q and %q, another node has %q and %q", a, b, other.currentKeys(source("a")), other.currentKeys(source("b")))
 			}
 		}
-		keys[0].reload(keys[0].watched[place("a").setting])
-		if !slices.Equal(keys[0].currentKeys(place("a")), a) {
-			t.Errorf("after a reload: %q", keys[0].currentKeys(place("a")))
+		keys[0].reload(keys[0].watched[source("a").setting])
+		if !slices.Equal(keys[0].currentKeys(source("a")), a) {
+			t.Errorf("after a reload: %q", keys[0].currentKeys(source("a")))
 		}
 	})
 }
 
 // openKeys opens the keys of sinks as a node does.
-func openedKeys(t *testing.T, c *config, db testenv.SQL) *receiverKeys {
-	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
+func openKeys(t *testing.T, c *config, db testenv.SQL) *receiverKeys {
+	store, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
 	if err != nil {
 		t.Error(err)
 		return nil
 	}
-	defer l.Close()
-	k, err := openReceiverKeys(t.Context(), c, l, discardLog())
+	defer store.Close()
+	keys, err := openReceiverKeys(t.Context(), c, store, discardLog())
 	if err != nil {
 		t.Error(err)
 	}
-	return k
+	return keys
 }

@@ -15,28 +15,28 @@ import (
 func TestMatchesAreAbandonedWhenRedisReturnsWithOldData(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	h := newTestCluster(t, server.URL, slowDuels("demo", "ended"))
-	first, second := h.node(t), h.node(t)
+	cluster := newTestCluster(t, server.URL, slowDuels("demo", "ended"))
+	first, second := cluster.node(t), cluster.node(t)
 	lost := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
 	ended := pairUp(t, newDuelClient(t, first.url, "ended"), newDuelClient(t, second.url, "ended")).waitForMatch(t)
-	for _, d := range []duelPair{lost, ended} {
-		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+	for _, duel := range []duelPair{lost, ended} {
+		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	}
 	redisCommand(t, server, "SAVE") // Redis restarts with this data only
-	lost.playAgain(t)
+	lost.advanceOneQuestion(t)
 	ended.each(func(c *matchClient) { c.waitForSettled = true })
 	playToEnd(t, ended[:]...)
 	checkSettledOnce(t, first.url, "ended", ended[0].over)
 
 	server.Kill()
 	server.Restart()
-	lost.abandoned(t, first, second)
-	for game, d := range map[string]duelPair{"demo": lost, "ended": ended} {
-		before := getProfile(t, first.url, game, d[0].id).Matches
-		again := pairUp(t, d[0].withoutMatch(), d[1].withoutMatch()).waitForMatch(t)
-		playToEnd(t, again[:]...)
-		checkSamePushes(t, again[:]...)
-		waitUntil(t, "the next match is in the ledger", func() bool { return getProfile(t, first.url, game, d[0].id).Matches == before+1 })
+	lost.checkAbandoned(t, first, second)
+	for game, duel := range map[string]duelPair{"demo": lost, "ended": ended} {
+		before := getProfile(t, first.url, game, duel[0].id).Matches
+		rematch := pairUp(t, duel[0].withoutMatch(), duel[1].withoutMatch()).waitForMatch(t)
+		playToEnd(t, rematch[:]...)
+		checkSamePushes(t, rematch[:]...)
+		waitUntil(t, "the next match is in the ledger", func() bool { return getProfile(t, first.url, game, duel[0].id).Matches == before+1 })
 	}
 }
 
@@ -47,41 +47,41 @@ func TestMatchesThatAPromotedReplicaLacksAreAbandoned(t *testing.T) {
 	t.Parallel()
 	cluster := testenv.StartCluster(t, 3, 1)
 	master, replica := cluster.Masters[0], cluster.Replicas[0]
-	h := newTestCluster(t, cluster.URL, slowDuels("demo"))
-	first, second := h.node(t), h.node(t)
-	var lost, kept []duelPair
-	for len(lost) == 0 || len(kept) == 0 || len(lost)+len(kept) < 6 {
-		d := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
-		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-		if keys := redisCommand(t, master, "KEYS", "m:*:"+d[0].match); len(keys.([]any)) > 0 {
-			lost = append(lost, d)
+	servers := newTestCluster(t, cluster.URL, slowDuels("demo"))
+	first, second := servers.node(t), servers.node(t)
+	var lost, remaining []duelPair
+	for len(lost) == 0 || len(remaining) == 0 || len(lost)+len(remaining) < 6 {
+		duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
+		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+		if keys := redisCommand(t, master, "KEYS", "m:*:"+duel[0].match); len(keys.([]any)) > 0 {
+			lost = append(lost, duel)
 		} else {
-			kept = append(kept, d)
+			remaining = append(remaining, duel)
 		}
 	}
-	stopFollowing(t, replica, master)
-	for _, d := range append(append([]duelPair(nil), lost...), kept...) {
-		d.playAgain(t)
+	stopReplication(t, replica, master)
+	for _, duel := range append(append([]duelPair(nil), lost...), remaining...) {
+		duel.advanceOneQuestion(t)
 	}
 	master.Kill()
-	for _, d := range lost {
-		d.abandoned(t, first, second)
+	for _, duel := range lost {
+		duel.checkAbandoned(t, first, second)
 	}
-	for _, d := range kept {
-		playToEnd(t, d[:]...)
-		checkSamePushes(t, d[:]...)
-		checkSettledOnce(t, first.url, "demo", d[0].over)
+	for _, duel := range remaining {
+		playToEnd(t, duel[:]...)
+		checkSamePushes(t, duel[:]...)
+		checkSettledOnce(t, first.url, "demo", duel[0].over)
 	}
-	for _, d := range lost {
-		again := pairUp(t, d[0].withoutMatch(), d[1].withoutMatch()).waitForMatch(t)
-		playToEnd(t, again[:]...)
-		checkSamePushes(t, again[:]...)
-		checkSettledOnce(t, first.url, "demo", again[0].over)
+	for _, duel := range lost {
+		rematch := pairUp(t, duel[0].withoutMatch(), duel[1].withoutMatch()).waitForMatch(t)
+		playToEnd(t, rematch[:]...)
+		checkSamePushes(t, rematch[:]...)
+		checkSettledOnce(t, first.url, "demo", rematch[0].over)
 	}
 }
 
 // stopReplication makes a master refuse its replica permanently.
-func stopFollowing(t *testing.T, replica, master *testenv.Server) {
+func stopReplication(t *testing.T, replica, master *testenv.Server) {
 	t.Helper()
 	redisCommand(t, master, "WAIT", 1, 10_000)
 	redisCommand(t, replica, "CONFIG", "SET", "masteruser", "nobody", "masterauth", "nothing")
@@ -91,17 +91,17 @@ func stopFollowing(t *testing.T, replica, master *testenv.Server) {
 // redisCommand sends a command to a Redis server and returns the reply.
 func redisCommand(t *testing.T, s *testenv.Server, args ...any) any {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer c.Close()
-	got, err := c.Do(t.Context(), args...).Result()
+	client := redis.NewClient(&redis.Options{Addr: s.Addr})
+	defer client.Close()
+	reply, err := client.Do(t.Context(), args...).Result()
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
-	return got
+	return reply
 }
 
 // advanceOneQuestion advances a duel by one question, and to one answer of the next question.
-func (d duelPair) playAgain(t *testing.T) {
+func (d duelPair) advanceOneQuestion(t *testing.T) {
 	t.Helper()
 	d.each(func(c *matchClient) { c.submitAndRead(t, true) })
 	d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
@@ -112,14 +112,14 @@ func (d duelPair) playAgain(t *testing.T) {
 
 // checkAbandoned waits until the match of a duel ends as abandoned at both nodes. The match must be
 // counted and not settled.
-func (d duelPair) abandoned(t *testing.T, nodes ...*testNode) {
+func (d duelPair) checkAbandoned(t *testing.T, nodes ...*testNode) {
 	t.Helper()
 	d.each(func(c *matchClient) { c.waitForAbandoned(t) })
 	checkSamePushes(t, d[:]...)
 	checkUnsettled(t, nodes[0].url, d[0].Welcome.Game, d[:]...)
 	counted := 0
-	for _, n := range nodes {
-		counted += sumMetric(t, n.opsURL, "laststand_match_ends_total", `reason="abandoned"`)
+	for _, node := range nodes {
+		counted += sumMetric(t, node.opsURL, "laststand_match_ends_total", `reason="abandoned"`)
 	}
 	if counted == 0 {
 		t.Error("no abandoned match is counted")

@@ -18,58 +18,58 @@ var outageDuels = duelConfig{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, 
 // answer counts as at most the limit.
 func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 	t.Parallel()
-	for _, when := range []string{"open", "reveal"} {
-		t.Run(when, func(t *testing.T) {
+	for _, phase := range []string{"open", "reveal"} {
+		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
-			h := newTestCluster(t, server.URL, duelsConfig(map[string]duelConfig{"demo": outageDuels}))
-			first, second := h.node(t), h.node(t)
+			cluster := newTestCluster(t, server.URL, duelsConfig(map[string]duelConfig{"demo": outageDuels}))
+			first, second := cluster.node(t), cluster.node(t)
 			rules := &checker.Checker{LimitMS: outageDuels.TimeLimitMS} // an answer counts as at most the limit
 			clients := []*matchClient{newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")}
 			follow(rules, clients)
-			d := pairUp(t, clients[0], clients[1]).waitForMatch(t)
-			d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
-			if when == "reveal" {
-				d.each(func(c *matchClient) { c.submitAndRead(t, true) })
-				d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
+			duel := pairUp(t, clients[0], clients[1]).waitForMatch(t)
+			duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
+			if phase == "reveal" {
+				duel.each(func(c *matchClient) { c.submitAndRead(t, true) })
+				duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestionClosed) })
 			}
-			stallRedis(t, server, d)
-			d.each(func(c *matchClient) { c.waitUntilAnswer(t, when) })
-			d.each(func(c *matchClient) { c.submitAndRead(t, true) })
-			playToEnd(t, d[:]...)
-			checkSamePushes(t, d[:]...)
+			stallRedis(t, server, duel)
+			duel.each(func(c *matchClient) { c.waitForTimeToAnswer(t, phase) })
+			duel.each(func(c *matchClient) { c.submitAndRead(t, true) })
+			playToEnd(t, duel[:]...)
+			checkSamePushes(t, duel[:]...)
 			judge(t, rules)
-			checkSettledOnce(t, first.url, "demo", d[0].over)
+			checkSettledOnce(t, first.url, "demo", duel[0].over)
 		})
 	}
 }
 
 // stallRedis suspends Redis for 5 s, during which requests of players fail.
-func stallRedis(t *testing.T, server *testenv.Server, d duelPair) {
+func stallRedis(t *testing.T, server *testenv.Server, duel duelPair) {
 	t.Helper()
 	server.Pause()
-	wake := time.After(5 * time.Second)
-	var asked [2]int64
-	for i, c := range d {
-		asked[i], _ = c.Send(protocol.TypeMatchSync, protocol.Resume{Match: c.match, Seq: c.seq})
+	stallEnd := time.After(5 * time.Second)
+	var requestIDs [2]int64
+	for i, c := range duel {
+		requestIDs[i], _ = c.Send(protocol.TypeMatchSync, protocol.Resume{Match: c.match, Seq: c.seq})
 	}
-	for i, c := range d {
-		refused := decodeError(t, c.readReplyTo(t, asked[i]))
+	for i, c := range duel {
+		refused := decodeError(t, c.readReplyTo(t, requestIDs[i]))
 		if refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS <= 0 {
 			t.Errorf("while Redis stalls a request gets %+v", refused)
 		}
 		delete(c.refused, 0)
 	}
-	<-wake
+	<-stallEnd
 	server.Resume()
 }
 
 // waitForTimeToAnswer waits until there is time to answer. A question that was open is extended. A
 // question that opens late has at least its whole time.
-func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
+func (c *matchClient) waitForTimeToAnswer(t *testing.T, phase string) {
 	t.Helper()
 	f := c.readUntil(t, "time to answer", func(f player.Frame) bool {
-		if f.Type == protocol.TypeQuestion && when == "reveal" {
+		if f.Type == protocol.TypeQuestion && phase == "reveal" {
 			return c.asked[len(c.asked)-1].ClosesAt > f.ReceivedAt.UnixMilli()
 		}
 		return f.Type == protocol.TypeQuestionExtended
@@ -77,10 +77,10 @@ func (c *matchClient) waitUntilAnswer(t *testing.T, when string) {
 	if f.Type != protocol.TypeQuestionExtended {
 		return
 	}
-	var allowance protocol.QuestionExtended
-	readData(t, f, &allowance)
+	var extension protocol.QuestionExtended
+	readData(t, f, &extension)
 	q := c.asked[len(c.asked)-1]
-	if allowance.Question != q.Question || allowance.ClosesAt <= q.ClosesAt || allowance.ClosesAt > f.ReceivedAt.UnixMilli()+2*outageDuels.TimeLimitMS {
-		t.Errorf("at %d question %+v was extended to %+v", f.ReceivedAt.UnixMilli(), q, allowance)
+	if extension.Question != q.Question || extension.ClosesAt <= q.ClosesAt || extension.ClosesAt > f.ReceivedAt.UnixMilli()+2*outageDuels.TimeLimitMS {
+		t.Errorf("at %d question %+v was extended to %+v", f.ReceivedAt.UnixMilli(), q, extension)
 	}
 }

@@ -11,7 +11,7 @@ import (
 func adminReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Admin API\n\n" + generated + "\n" +
+	b.WriteString("# Admin API\n\n" + generatedNotice + "\n" +
 		"The operations listener (`--ops-listen`) serves these routes to tokens of role `admin` that the server's own key signed. " +
 		"Bodies and answers are JSON. Errors are problems with a `code`, as for players; see [errors](errors.md). " +
 		"Times are epoch milliseconds. Lists end without `next_cursor`.\n\n")

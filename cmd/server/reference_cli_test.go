@@ -17,7 +17,7 @@ func cliReference(t *testing.T) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("# Command line\n\n" + generated + "\n" + about + "\n\n## Flags of every command\n\n")
+	b.WriteString("# Command line\n\n" + generatedNotice + "\n" + about + "\n\n## Flags of every command\n\n")
 	writeFlags(&b, parser.Model.Flags)
 	for _, leaf := range parser.Model.Leaves(false) {
 		writeCommand(&b, leaf)

@@ -19,7 +19,7 @@ type configKey struct{ path, kind, defaultValue, values, meaning string }
 func configurationReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Configuration\n\n" + generated + "\n" +
+	b.WriteString("# Configuration\n\n" + generatedNotice + "\n" +
 		"The keys of the YAML file that `--config` names. Flags and environment variables, where a key has them, are in the [CLI reference](cli.md); a flag beats the environment, which beats the file.\n" +
 		"`GAME` stands for the name of a game, `[]` for each entry of a list. In a limit, 0 means no limit.\n\n")
 	b.WriteString(tableRow("key", "type", "default", "values", "meaning") + tableRow("---", "---", "---", "---", "---"))
@@ -34,9 +34,9 @@ func configKeys(t *testing.T) []configKey {
 	t.Helper()
 	c := defaults()
 	c.Limits.applyDefaults()
-	w := configKeyCollector{comments: fieldComments(t)}
-	w.addFields("", reflect.ValueOf(c))
-	return w.keys
+	collector := configKeyCollector{comments: fieldComments(t)}
+	collector.addFields("", reflect.ValueOf(c))
+	return collector.keys
 }
 
 type configKeyCollector struct {
@@ -44,20 +44,20 @@ type configKeyCollector struct {
 	keys     []configKey
 }
 
-func (w *configKeyCollector) addFields(prefix string, v reflect.Value) {
+func (c *configKeyCollector) addFields(prefix string, v reflect.Value) {
 	for field, value := range v.Fields() {
 		name, options := yamlKey(field)
 		switch {
 		case strings.Contains(options, "inline"):
-			w.addFields(prefix, value)
+			c.addFields(prefix, value)
 		case name != "":
-			w.addKey(prefix+name, v.Type().Name()+"."+field.Name, field, value)
+			c.addKey(prefix+name, v.Type().Name()+"."+field.Name, field, value)
 		}
 	}
 }
 
-func (w *configKeyCollector) addKey(path, fieldName string, field reflect.StructField, v reflect.Value) {
-	k := configKey{path: path, kind: kindName(v), meaning: w.comments[fieldName], values: field.Tag.Get("allowed")}
+func (c *configKeyCollector) addKey(path, fieldName string, field reflect.StructField, v reflect.Value) {
+	k := configKey{path: path, kind: kindName(v), meaning: c.comments[fieldName], values: field.Tag.Get("allowed")}
 	if r, ok := parseRangeTag(field); ok {
 		k.values = r.text
 	}
@@ -67,14 +67,14 @@ func (w *configKeyCollector) addKey(path, fieldName string, field reflect.Struct
 	if k.kind != "section" && k.kind != "list of sections" {
 		k.defaultValue = defaultText(v)
 	}
-	w.keys = append(w.keys, k)
+	c.keys = append(c.keys, k)
 	switch {
 	case v.Kind() == reflect.Map:
-		w.addFields(path+".GAME.", v.MapIndex(reflect.ValueOf("demo")))
+		c.addFields(path+".GAME.", v.MapIndex(reflect.ValueOf("demo")))
 	case k.kind == "section":
-		w.addFields(path+".", v)
+		c.addFields(path+".", v)
 	case k.kind == "list of sections":
-		w.addFields(path+"[].", reflect.Zero(v.Type().Elem()))
+		c.addFields(path+"[].", reflect.Zero(v.Type().Elem()))
 	}
 }
 

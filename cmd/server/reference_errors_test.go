@@ -19,7 +19,7 @@ type errorCode struct{ value, when, client string }
 func errorsReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Errors\n\n" + generated + "\n## Error codes\n\n" +
+	b.WriteString("# Errors\n\n" + generatedNotice + "\n## Error codes\n\n" +
 		"The field `code` of an HTTP answer of the type `application/problem+json`, and of the data of a websocket message of the type `error`. " +
 		"A code with the status - occurs on websockets only.\n\n")
 	b.WriteString(tableRow("code", "status", "when", "the client should") + tableRow("---", "---", "---", "---"))

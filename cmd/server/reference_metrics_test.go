@@ -29,7 +29,7 @@ type metricInfo struct {
 func metricsReference(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("# Metrics\n\n" + generated + "\n" +
+	b.WriteString("# Metrics\n\n" + generatedNotice + "\n" +
 		"`GET /metrics` on the operations address shows these metrics, and the usual ones of the Go runtime (`go_…`) and of the process (`process_…`). A histogram has the series `…_bucket`, `…_sum` and `…_count`.\n\n")
 	b.WriteString(tableRow("metric", "type", "labels", "meaning") + tableRow("---", "---", "---", "---"))
 	for _, m := range registeredMetrics(t) {
@@ -89,17 +89,17 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry)
+	opened, err := openWithMetrics(t.Context(), c, slog.New(slog.DiscardHandler), registry)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(n.close)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	t.Cleanup(opened.close)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
-	n.limitConnections(l)
+	t.Cleanup(func() { _ = listener.Close() })
+	opened.limitConnections(listener)
 }
 
 var descParts = regexp.MustCompile(`fqName: "([^"]*)", help: "(.*)", unit: "[^"]*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
@@ -121,14 +121,14 @@ func describeMetrics(t *testing.T, c prometheus.Collector) (all []metricInfo) {
 				m.labels = append(m.labels, name)
 			}
 		}
-		m.kind = cmp.Or(m.kind, kindOfEmpty(m.name, c))
+		m.kind = cmp.Or(m.kind, kindWithoutValue(m.name, c))
 		all = append(all, m)
 	}
 	return all
 }
 
 // kindWithoutValue returns the type of a metric that has no value yet.
-func kindOfEmpty(name string, c prometheus.Collector) string {
+func kindWithoutValue(name string, c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.CounterVec:
 		return "counter"

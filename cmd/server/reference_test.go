@@ -12,8 +12,8 @@ var updateReferences = flag.Bool("update", false, "rewrite docs/reference from t
 
 const referenceFolder = "../../docs/reference"
 
-// generated is the first line of each reference.
-const generated = "<!-- Generated from the code. Change the code, then run: go test ./cmd/server -run TestReferences -update -->\n"
+// generatedNotice is the first line of each reference.
+const generatedNotice = "<!-- Generated from the code. Change the code, then run: go test ./cmd/server -run TestReferences -update -->\n"
 
 // references are the generated documents. Their texts come only from the code: comments and
 // tags of configuration fields, help of commands and metrics, and comments of error codes.

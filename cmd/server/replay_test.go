@@ -16,13 +16,13 @@ func TestReplaysOfALongMatchAreLimited(t *testing.T) {
 	t.Parallel()
 	const players, questions, syncs = 50, 30, 150
 	server := testenv.Redis(t)
-	h := newTestCluster(t, server.URL, fastArenas)
-	node := h.node(t)
+	cluster := newTestCluster(t, server.URL, fastArenasConfig)
+	node := cluster.node(t)
 	watcher, host := playLongMatch(t, node, players, questions)
 	last := watcher.readUntilPush(t, protocol.TypeMatchOver).Seq
 	before := sentBytes(t, server)
 
-	all := requestReplay(t, watcher.Player, watcher.match, 0, last)
+	replay := requestReplay(t, watcher.Player, watcher.match, 0, last)
 	refused := 0
 	for range syncs {
 		f := request(t, watcher.Player, protocol.TypeMatchSync, protocol.Resume{Match: watcher.match})
@@ -38,11 +38,11 @@ func TestReplaysOfALongMatchAreLimited(t *testing.T) {
 	if readData(t, again, &e); e.Code != protocol.CodeRateLimited {
 		t.Errorf("a new connection of the same player got another replay: %.200s", again.Raw)
 	}
-	if got := requestReplay(t, host.Player, watcher.match, 0, last); got != all {
+	if got := requestReplay(t, host.Player, watcher.match, 0, last); got != replay {
 		t.Error("the replay of another player differs")
 	}
-	if sent := sentBytes(t, server) - before; len(all) < 64<<10 || sent > 2*len(all)+(syncs+10)*40<<10 {
-		t.Errorf("redis sent %d bytes for a match of %d, and %d refusals", sent, len(all), refused)
+	if sent := sentBytes(t, server) - before; len(replay) < 64<<10 || sent > 2*len(replay)+(syncs+10)*40<<10 {
+		t.Errorf("redis sent %d bytes for a match of %d, and %d refusals", sent, len(replay), refused)
 	}
 }
 
@@ -51,24 +51,24 @@ func TestReplaysOfALongMatchAreLimited(t *testing.T) {
 func playLongMatch(t *testing.T, node *testNode, players, questions int) (watcher, host *matchClient) {
 	t.Helper()
 	guests := newGuests(t, []string{node.url}, players+2)
-	made := createArena(t, node.url, guests[0].Token, protocol.NewArena{
+	created := createArena(t, node.url, guests[0].Token, protocol.NewArena{
 		Mode: "buzzer", Name: "Long", Pace: "host", Questions: protocol.ArenaQuestions{Count: questions},
 	})
-	host = joinArena(t, node.url, guests[0], protocol.ArenaJoin{Code: made.Code, As: "host"})
-	watcher = joinArena(t, node.url, guests[1], protocol.ArenaJoin{Code: made.Code, As: "spectator"})
+	host = joinArena(t, node.url, guests[0], protocol.ArenaJoin{Code: created.Code, As: "host"})
+	watcher = joinArena(t, node.url, guests[1], protocol.ArenaJoin{Code: created.Code, As: "spectator"})
 	for _, g := range guests[2:] {
-		joinArena(t, node.url, g, protocol.ArenaJoin{Code: made.Code})
+		joinArena(t, node.url, g, protocol.ArenaJoin{Code: created.Code})
 	}
-	next := func(after int) bool {
-		return host.request(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: after}).Type == protocol.TypeArenaOK
+	sendNext := func(after int) bool {
+		return host.request(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: created.ArenaID, After: after}).Type == protocol.TypeArenaOK
 	}
-	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
-	waitUntil(t, "the first question opens", func() bool { return next(-1) })
+	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: created.ArenaID})
+	waitUntil(t, "the first question opens", func() bool { return sendNext(-1) })
 	for q := range questions {
 		host.readUntilPush(t, protocol.TypeQuestion)
-		closes := next(q)
+		closeAccepted := sendNext(q)
 		host.readUntilPush(t, protocol.TypeQuestionClosed)
-		if !closes || !next(q) {
+		if !closeAccepted || !sendNext(q) {
 			t.Fatalf("the host cannot close question %d or open the next", q)
 		}
 	}
@@ -78,7 +78,7 @@ func playLongMatch(t *testing.T, node *testNode, players, questions int) (watche
 // requestReplay requests a match from a number on and returns all frames up to the last number.
 func requestReplay(t *testing.T, p *player.Player, match string, from, last int64) string {
 	t.Helper()
-	var all strings.Builder
+	var replay strings.Builder
 	f := request(t, p, protocol.TypeMatchSync, protocol.Resume{Match: match, Seq: from})
 	if f.Type != protocol.TypeMatchState {
 		t.Fatalf("match.sync from %d was answered with %.200s", from, f.Raw)
@@ -88,9 +88,9 @@ func requestReplay(t *testing.T, p *player.Player, match string, from, last int6
 		if seq++; f.Seq != seq {
 			t.Fatalf("push %d arrived, want push %d", f.Seq, seq)
 		}
-		all.Write(f.Raw)
+		replay.Write(f.Raw)
 	}
-	return all.String()
+	return replay.String()
 }
 
 // sentBytes returns how many bytes a Redis has sent.

@@ -27,7 +27,7 @@ type reporting struct {
 
 func (n *node) createReporting() error {
 	r := &n.reporting
-	if err := r.openSinks(&n.config, n.keys, n.clients); err != nil {
+	if err := r.openSinks(&n.config, n.receiverKeys, n.clients); err != nil {
 		return err
 	}
 	var policies []eventq.Policy

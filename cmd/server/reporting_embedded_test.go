@@ -18,24 +18,24 @@ func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	file := filepath.Join(t.TempDir(), "reports.ndjson")
-	const slow = "batch: {flush_interval: 1m}"
+	const slowBatches = "batch: {flush_interval: 1m}"
 	config := configFile(t, fmt.Sprintf(`games:
   demo: {behaviours: {%s, report: [online, offline], sink: {type: file, path: %q}}}
   deaf: {behaviours: {%s, sink: {type: webhook, url: "http://127.0.0.1:1", allow_private: true}}}
-`, slow, file, slow))
-	p := startProcess(t, "--config="+config, "--data="+db.Dir, "--database="+db.URL)
-	g, err := player.CreateGuest(t.Context(), p.url, "demo", "")
+`, slowBatches, file, slowBatches))
+	server := startProcess(t, "--config="+config, "--data="+db.Dir, "--database="+db.URL)
+	guest, err := player.CreateGuest(t.Context(), server.url, "demo", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	connect(t, p.url, g)
-	r := &reportingTest{t: t, posted: map[string][]string{}, tokens: map[string]string{}, games: []string{"deaf", "demo"}, testCluster: testCluster{config: config, db: db}}
-	r.mintAll()
-	r.post("demo", 300, p.url)
-	r.post("deaf", 3, p.url)
-	p.signal(syscall.SIGTERM)
-	if code := p.wait(t); code != 0 {
-		t.Errorf("the server ended with %d\n%s", code, p.log)
+	connect(t, server.url, guest)
+	reporting := &reportingTest{t: t, posted: map[string][]string{}, tokens: map[string]string{}, games: []string{"deaf", "demo"}, testCluster: testCluster{config: config, db: db}}
+	reporting.mintTokens()
+	reporting.post("demo", 300, server.url)
+	reporting.post("deaf", 3, server.url)
+	server.signal(syscall.SIGTERM)
+	if code := server.wait(t); code != 0 {
+		t.Errorf("the server ended with %d\n%s", code, server.log)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -44,7 +44,7 @@ func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 	if lines := bytes.Count(text, []byte("\n")); lines != 302 || !bytes.Contains(text, []byte(`"offline"`)) {
 		t.Errorf("%d lines, want 300 posted behaviours, an online and an offline", lines)
 	}
-	if lostMetric := p.log.String(); !bytes.Contains([]byte(lostMetric), []byte("behaviours lost")) || !bytes.Contains([]byte(lostMetric), []byte("game=deaf behaviours=3")) {
-		t.Errorf("the lost behaviours are not logged:\n%s", lostMetric)
+	if logged := server.log.String(); !bytes.Contains([]byte(logged), []byte("behaviours lost")) || !bytes.Contains([]byte(logged), []byte("game=deaf behaviours=3")) {
+		t.Errorf("the lost behaviours are not logged:\n%s", logged)
 	}
 }

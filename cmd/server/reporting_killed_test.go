@@ -25,85 +25,85 @@ func TestOnlyBatchesOfAKilledNodeAreLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killedReporting(t, redisURL(t))
+			checkOnlyKilledBatchesAreLost(t, redisURL(t))
 		})
 	}
 }
 
 // checkOnlyKilledBatchesAreLost runs TestOnlyBatchesOfAKilledNodeAreLost on one Redis.
-func killedReporting(t *testing.T, redisURL string) {
+func checkOnlyKilledBatchesAreLost(t *testing.T, redisURL string) {
 	t.Helper()
 	settings := map[string]string{"home": fastReporting + ", report: [online, offline]"}
 	for i := range 20 { // each of three nodes gets some of them
 		settings[fmt.Sprint("g", i)] = fastReporting + ", report: [], hot: " + strconv.FormatBool(i%4 == 0)
 	}
-	r := newReportingTest(t, redisURL, settings)
-	r.games = r.games[:20] // home is the last game
-	first, second, victim := r.node(t), r.node(t), r.process(t)
+	test := newReportingTest(t, redisURL, settings)
+	test.games = test.games[:20] // home is the last game
+	first, second, victim := test.node(t), test.node(t), test.process(t)
 	urls := []string{victim.url, first.url, second.url}
-	defer r.watchCounts()()
+	defer test.watchCounts()()
 	postAll := func() {
-		for i, game := range r.games {
-			r.post(game, 10, urls[i%3], urls[(i+1)%3], urls[(i+2)%3])
+		for i, game := range test.games {
+			test.post(game, 10, urls[i%3], urls[(i+1)%3], urls[(i+2)%3])
 		}
 	}
 	postAll()
-	g, err := player.CreateGuest(t.Context(), victim.url, "home", "")
+	guest, err := player.CreateGuest(t.Context(), victim.url, "home", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	connect(t, victim.url, g)
-	waitUntil(t, "the online behaviour is reported", func() bool { return len(r.batchesOf("home")) == 1 })
-	for _, game := range r.games {
-		r.checkSentOnce(game, 0)
+	connect(t, victim.url, guest)
+	waitUntil(t, "the online behaviour is reported", func() bool { return len(test.gameBatches("home")) == 1 })
+	for _, game := range test.games {
+		test.checkSentOnce(game, 0)
 	}
 
-	answer := r.holdResponses()
+	answerAll := test.holdResponses()
 	postAll()
-	waitUntil(t, "a batch of each game is being sent", func() bool { return r.countPending() == len(r.games) })
+	waitUntil(t, "a batch of each game is being sent", func() bool { return test.countPending() == len(test.games) })
 	victim.signal(syscall.SIGKILL)
-	died := time.Now().UnixMilli()
+	killedAt := time.Now().UnixMilli()
 	victim.wait(t)
-	waitUntil(t, "the receiver has noticed that the killed node is gone", func() bool { return r.countPending() == r.countSending(first, second) })
-	answer()
+	waitUntil(t, "the receiver has noticed that the killed node is gone", func() bool { return test.countPending() == test.countTriesInProgress(first, second) })
+	answerAll()
 	postAll()
-	r.checkLost()
-	r.checkLostOnce(g.ID, died)
-	for _, n := range []*testNode{first, second} {
-		waitUntil(t, "the metrics of a node equal the counts in Redis", func() bool { return r.sumMetric(n.opsURL) })
+	test.endLeasesAndCheckLosses()
+	test.checkOfflineAfterKill(guest.ID, killedAt)
+	for _, node := range []*testNode{first, second} {
+		waitUntil(t, "the metrics of a node equal the counts in Redis", func() bool { return test.metricsEqualCounts(node.opsURL) })
 	}
 }
 
 // countTriesInProgress returns how many tries of these nodes have no answer yet.
-func (r *reportingTest) countSending(nodes ...*testNode) (sum int) {
+func (r *reportingTest) countTriesInProgress(nodes ...*testNode) (sum int) {
 	r.t.Helper()
-	for _, n := range nodes {
-		sum += sumMetric(r.t, n.opsURL, "laststand_behaviours_batch_size_count") - sumMetric(r.t, n.opsURL, "laststand_behaviours_send_duration_seconds_count")
+	for _, node := range nodes {
+		sum += sumMetric(r.t, node.opsURL, "laststand_behaviours_batch_size_count") - sumMetric(r.t, node.opsURL, "laststand_behaviours_send_duration_seconds_count")
 	}
 	return sum
 }
 
 // endLeasesAndCheckLosses ends the leases of the dead node's batches. Then exactly the behaviours in
 // these batches must be lost.
-func (r *reportingTest) checkLost() {
+func (r *reportingTest) endLeasesAndCheckLosses() {
 	r.t.Helper()
 	var lost int
 	waitUntil(r.t, "only batches of the dead node are in flight", func() bool {
 		var queued, inFlight int64
 		lost = 0
 		for _, game := range r.games {
-			c := r.countsOf(game)
-			queued, inFlight = queued+c.Queued, inFlight+c.InFlight
+			counts := r.gameCounts(game)
+			queued, inFlight = queued+counts.Queued, inFlight+counts.InFlight
 			_, unanswered := r.itemsByOutcome(game)
 			lost += len(unanswered)
-			if c.Dropped[eventq.NodeLost] > 0 {
-				r.t.Errorf("%s: %+v before the lease ends", game, c)
+			if counts.Dropped[eventq.NodeLost] > 0 {
+				r.t.Errorf("%s: %+v before the lease ends", game, counts)
 			}
 		}
 		return r.countPending() == 0 && queued == 0 && inFlight == int64(lost)
 	})
-	if all := 10 * len(r.games); lost == 0 || lost == all {
-		r.t.Errorf("the dead node was sending %d behaviours of %d, want some and not all", lost, all)
+	if total := 10 * len(r.games); lost == 0 || lost == total {
+		r.t.Errorf("the dead node was sending %d behaviours of %d, want some and not all", lost, total)
 	}
 	r.endLeases()
 	for _, game := range r.games {
@@ -117,11 +117,11 @@ func (r *reportingTest) checkLost() {
 func (r *reportingTest) endLeases() {
 	r.t.Helper()
 	for partition := range r.admin.Partitions() {
-		taken := fmt.Sprintf("{b:%d}:taken", partition)
-		batches, err := r.conn.Client.ZRange(r.t.Context(), taken, 0, -1).Result()
+		leasesKey := fmt.Sprintf("{b:%d}:taken", partition)
+		batches, err := r.conn.Client.ZRange(r.t.Context(), leasesKey, 0, -1).Result()
 		for _, batch := range batches {
 			if err == nil {
-				err = r.conn.Client.ZAddXX(r.t.Context(), taken, redis.Z{Member: batch}).Err()
+				err = r.conn.Client.ZAddXX(r.t.Context(), leasesKey, redis.Z{Member: batch}).Err()
 			}
 		}
 		if err != nil {
@@ -132,25 +132,25 @@ func (r *reportingTest) endLeases() {
 
 // checkOfflineAfterKill waits until the only session is reported as offline. The time of the offline
 // behaviour must be when the session was last seen, before the kill.
-func (r *reportingTest) checkLostOnce(id string, died int64) {
+func (r *reportingTest) checkOfflineAfterKill(player string, killedAt int64) {
 	r.t.Helper()
-	waitUntil(r.t, "the offline behaviour is reported", func() bool { return len(r.batchesOf("home")) == 2 })
-	all, _ := r.itemsByOutcome("home")
-	if len(all) != 2 || all[0].Type != eventq.Online || all[1].Type != eventq.Offline || all[0].Session != all[1].Session ||
-		all[0].Player != id || all[1].Player != id || all[1].At < all[0].At || all[1].At > died {
-		r.t.Errorf("the node was killed at %d; reported are %+v", died, all)
+	waitUntil(r.t, "the offline behaviour is reported", func() bool { return len(r.gameBatches("home")) == 2 })
+	behaviours, _ := r.itemsByOutcome("home")
+	if len(behaviours) != 2 || behaviours[0].Type != eventq.Online || behaviours[1].Type != eventq.Offline || behaviours[0].Session != behaviours[1].Session ||
+		behaviours[0].Player != player || behaviours[1].Player != player || behaviours[1].At < behaviours[0].At || behaviours[1].At > killedAt {
+		r.t.Errorf("the node was killed at %d; reported are %+v", killedAt, behaviours)
 	}
 }
 
 // metricsEqualCounts reports whether a node's metrics equal the sum of the counts of all games.
-func (r *reportingTest) sumMetric(ops string) bool {
+func (r *reportingTest) metricsEqualCounts(opsURL string) bool {
 	r.t.Helper()
 	var want eventq.Counts
 	for _, game := range r.games {
-		c := r.countsOf(game)
-		want.Offered, want.Sent = want.Offered+c.Offered, want.Sent+c.Sent
+		counts := r.gameCounts(game)
+		want.Offered, want.Sent = want.Offered+counts.Offered, want.Sent+counts.Sent
 	}
-	m := func(name string) int64 { return int64(sumMetric(r.t, ops, "laststand_behaviours_"+name, `game="g`)) }
-	return m("offered_total") == want.Offered && m("sent_total") == want.Sent &&
-		m("offered_total") == m("sent_total")+m("dropped_total")+m("queued")+m("in_flight")
+	metric := func(name string) int64 { return int64(sumMetric(r.t, opsURL, "laststand_behaviours_"+name, `game="g`)) }
+	return metric("offered_total") == want.Offered && metric("sent_total") == want.Sent &&
+		metric("offered_total") == metric("sent_total")+metric("dropped_total")+metric("queued")+metric("in_flight")
 }

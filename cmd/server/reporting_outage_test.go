@@ -32,8 +32,8 @@ func TestBehavioursAreSentOnceWhileRedisFails(t *testing.T) {
 	}
 	post(1) // these behaviours may wait until Redis continues
 	server.Pause()
-	awake := time.AfterFunc(5*time.Second, server.Resume)
-	defer awake.Stop()
+	resume := time.AfterFunc(5*time.Second, server.Resume)
+	defer resume.Stop()
 	post(5)
 	for _, game := range r.games {
 		r.checkArrived(game)
@@ -45,7 +45,7 @@ func TestBehavioursAreSentOnceWhileRedisFails(t *testing.T) {
 	server.Kill()
 	server.Restart()
 	clear(r.posted)
-	r.series = "again"
+	r.idSeries = "again"
 	post(5)
 	for _, game := range r.games {
 		r.checkArrived(game)
@@ -76,7 +76,7 @@ func TestReportingContinuesAfterARedisFailover(t *testing.T) {
 	cluster.Masters[0].Kill()
 	post()
 	clear(r.posted) // behaviours that the replica does not have may be lost or sent again
-	r.series = "again"
+	r.idSeries = "again"
 	for range 3 {
 		post()
 	}
@@ -88,18 +88,18 @@ func TestReportingContinuesAfterARedisFailover(t *testing.T) {
 // checkArrived waits until the receiver got all posted behaviours of a game, each once.
 func (r *reportingTest) checkArrived(game string) {
 	r.t.Helper()
-	checkArrived := map[string]int{}
+	arrivedItems := map[string]int{}
 	waitUntil(r.t, "all posted behaviours of "+game+" arrive", func() bool {
-		clear(checkArrived)
+		clear(arrivedItems)
 		all, _ := r.itemsByOutcome(game)
-		for _, b := range all {
-			checkArrived[b.ID]++
+		for _, item := range all {
+			arrivedItems[item.ID]++
 		}
-		return !slices.ContainsFunc(r.posted[game], func(id string) bool { return checkArrived[id] == 0 })
+		return !slices.ContainsFunc(r.posted[game], func(id string) bool { return arrivedItems[id] == 0 })
 	})
 	for _, id := range r.posted[game] {
-		if checkArrived[id] != 1 {
-			r.t.Errorf("%s arrived %d times", id, checkArrived[id])
+		if arrivedItems[id] != 1 {
+			r.t.Errorf("%s arrived %d times", id, arrivedItems[id])
 		}
 	}
 }

@@ -17,67 +17,67 @@ import (
 // kinds.
 func TestBehavioursOfPlayersAreReported(t *testing.T) {
 	t.Parallel()
-	r := newReportingTest(t, listedRedis(t), map[string]string{
+	r := newReportingTest(t, redisWithDocumentedKeys(t), map[string]string{
 		"all": fastReporting, "ends": fastReporting + ", report: [match_end]", "silent": fastReporting + ", report: []",
 	})
 	first, second := r.node(t), r.node(t)
-	played := map[string]duelPair{}
+	duels := map[string]duelPair{}
 	for _, game := range r.games {
-		d := pairUp(t, newDuelClient(t, first.url, game), newDuelClient(t, second.url, game)).waitForMatch(t)
-		d.each(func(c *matchClient) {
+		duel := pairUp(t, newDuelClient(t, first.url, game), newDuelClient(t, second.url, game)).waitForMatch(t)
+		duel.each(func(c *matchClient) {
 			c.readUntilPush(t, protocol.TypeQuestion)
 			q := c.asked[0]
 			id, _ := c.Send(protocol.TypeAnswer, protocol.Answer{Match: c.match, Question: &q.Question, Given: player.ArbitraryAnswer(q)})
-			c.sent[id] = q.Question
+			c.questionByRequest[id] = q.Question
 		})
-		d.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
-		played[game] = d
+		duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeMatchOver) })
+		duels[game] = duel
 	}
-	came := func(game string, count int) {
+	waitForCount := func(game string, count int) {
 		waitUntil(t, "the receiver got the expected number of behaviours of "+game, func() bool {
-			online, _ := r.itemsByOutcome(game)
-			return len(online) == count
+			items, _ := r.itemsByOutcome(game)
+			return len(items) == count
 		})
 	}
-	came("all", 6) // a player who leaves before the server sends the end has no match_end
-	came("ends", 2)
-	for _, d := range played {
-		d.each(func(c *matchClient) { _ = c.Close() })
+	waitForCount("all", 6) // a player who leaves before the server sends the end has no match_end
+	waitForCount("ends", 2)
+	for _, duel := range duels {
+		duel.each(func(c *matchClient) { _ = c.Close() })
 	}
-	came("all", 8)
+	waitForCount("all", 8)
 	for game, kinds := range map[string][]string{
 		"all":  {eventq.Online, eventq.MatchStart, eventq.MatchEnd, eventq.Offline},
 		"ends": {eventq.MatchEnd},
 	} {
 		all, _ := r.itemsByOutcome(game)
-		played[game].each(func(c *matchClient) { checkStay(t, c, kinds, all) })
+		duels[game].each(func(c *matchClient) { checkSessionBehaviours(t, c, kinds, all) })
 	}
-	if c := r.waitUntilIdle("silent"); c.Offered != 0 || len(r.batchesOf("silent")) > 0 {
+	if c := r.waitUntilIdle("silent"); c.Offered != 0 || len(r.gameBatches("silent")) > 0 {
 		t.Errorf("a game that reports nothing: %+v", c)
 	}
 }
 
 // checkSessionBehaviours checks that a guest's session was reported with these kinds, in order, with one
 // session, one device and the match.
-func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behaviour) {
+func checkSessionBehaviours(t *testing.T, c *matchClient, kinds []string, all []eventq.Behaviour) {
 	t.Helper()
-	var stay []eventq.Behaviour
-	var came []string
-	for _, b := range all {
-		if b.Player == c.id {
-			stay, came = append(stay, b), append(came, b.Type)
+	var own []eventq.Behaviour
+	var ownKinds []string
+	for _, behaviour := range all {
+		if behaviour.Player == c.id {
+			own, ownKinds = append(own, behaviour), append(ownKinds, behaviour.Type)
 		}
 	}
-	if !slices.Equal(came, kinds) {
-		t.Fatalf("%s was reported with %q, want %q", c.id, came, kinds)
+	if !slices.Equal(ownKinds, kinds) {
+		t.Fatalf("%s was reported with %q, want %q", c.id, ownKinds, kinds)
 	}
-	for _, b := range stay {
-		if b.Session != stay[0].Session || len(b.Session) != 32 || b.Device != stay[0].Device || len(b.Device) != 32 || b.Account != eventq.Guest || b.PI != "" || b.At < stay[0].At {
-			t.Errorf("behaviour %+v does not fit to the first one, %+v", b, stay[0])
+	for _, behaviour := range own {
+		if behaviour.Session != own[0].Session || len(behaviour.Session) != 32 || behaviour.Device != own[0].Device || len(behaviour.Device) != 32 || behaviour.Account != eventq.Guest || behaviour.PI != "" || behaviour.At < own[0].At {
+			t.Errorf("behaviour %+v does not fit to the first one, %+v", behaviour, own[0])
 		}
 		var data struct{ Match string }
-		if b.Type != eventq.Online && b.Type != eventq.Offline && (json.Unmarshal(b.Data, &data) != nil || data.Match != c.match) {
-			t.Errorf("%s: %s; the match is %s", b.Type, b.Data, c.match)
+		if behaviour.Type != eventq.Online && behaviour.Type != eventq.Offline && (json.Unmarshal(behaviour.Data, &data) != nil || data.Match != c.match) {
+			t.Errorf("%s: %s; the match is %s", behaviour.Type, behaviour.Data, c.match)
 		}
 	}
 }
@@ -86,19 +86,19 @@ func checkStay(t *testing.T, c *matchClient, kinds []string, all []eventq.Behavi
 func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 	t.Parallel()
 	fake := nppa.New(nppa.Options{AppID: "app", BizIDs: []string{"biz"}, Keys: []string{nppaKey}, PerSecond: 10})
-	fakeURL := httptest.NewServer(fake)
-	defer fakeURL.Close()
+	server := httptest.NewServer(fake)
+	defer server.Close()
 	path := configFile(t, "games: {demo: {behaviours: {batch: {flush_interval: 50ms}, sink: {type: nppa, app_id: app, biz_id: biz, secret_file: nppa.key, allow_private: true, url: '"+
-		fakeURL.URL+nppa.ProductionPath+"'}}}}")
+		server.URL+nppa.ProductionPath+"'}}}}")
 	writeBeside(t, path, "nppa.key", nppaKey)
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: path})
-	code, token, stderr := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+pi)
+	node := startNode(t, cli{Data: &dir, Config: path})
+	code, token, stderr := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+testPI)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	guest := newPlayer(t, n.url)
-	verified := connect(t, n.url, player.Guest{Token: strings.TrimSpace(token)})
+	guest := newPlayer(t, node.url)
+	verified := connect(t, node.url, player.Guest{Token: strings.TrimSpace(token)})
 	for _, p := range []*player.Player{guest, verified} {
 		_ = p.Close()
 	}
@@ -110,18 +110,18 @@ func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 		return len(records) >= 4
 	})
 	bySession := map[string][]nppa.Record{}
-	for _, one := range records {
-		bySession[one.SI] = append(bySession[one.SI], one)
+	for _, record := range records {
+		bySession[record.SI] = append(bySession[record.SI], record)
 	}
 	kinds := map[int]int{}
-	for session, stay := range bySession {
-		if len(stay) != 2 || stay[0].BT != 1 || stay[1].BT != 0 || stay[0].CT != stay[1].CT || stay[0].OT > stay[1].OT {
-			t.Fatalf("%s: %+v", session, stay)
+	for session, sessionRecords := range bySession {
+		if len(sessionRecords) != 2 || sessionRecords[0].BT != 1 || sessionRecords[1].BT != 0 || sessionRecords[0].CT != sessionRecords[1].CT || sessionRecords[0].OT > sessionRecords[1].OT {
+			t.Fatalf("%s: %+v", session, sessionRecords)
 		}
-		kinds[stay[0].CT]++
-		for _, one := range stay {
-			if one.CT == 0 && (one.PI != pi || one.DI != "") || one.CT == 2 && (one.PI != "" || one.DI == "") {
-				t.Errorf("%+v", one)
+		kinds[sessionRecords[0].CT]++
+		for _, record := range sessionRecords {
+			if record.CT == 0 && (record.PI != testPI || record.DI != "") || record.CT == 2 && (record.PI != "" || record.DI == "") {
+				t.Errorf("%+v", record)
 			}
 		}
 	}

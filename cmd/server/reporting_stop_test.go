@@ -14,13 +14,13 @@ import (
 // wait for the end of a ban. The node returns the batches, and another node reports all.
 func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 	t.Parallel()
-	const ban, players = 2, 5
+	const banSeconds, players = 2, 5
 	r := newReportingTest(t, testenv.Redis(t).URL, map[string]string{
 		"banned": fastReporting, "busy": fastReporting, "home": fastReporting + ", report: [online, offline]",
 	})
 	leaving := r.process(t)
 	defer r.watchCounts()()
-	r.refuseGame("banned", ban)
+	r.refuseGame("banned", banSeconds)
 	r.post("banned", 300, leaving.url)
 	for range players {
 		g, err := player.CreateGuest(t.Context(), leaving.url, "home", "")
@@ -30,14 +30,14 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 		connect(t, leaving.url, g)
 	}
 	waitUntil(t, "a batch waits for the end of the ban", func() bool {
-		return len(r.batchesOf("banned")) > 0 && r.countsOf("banned").InFlight > 0
+		return len(r.gameBatches("banned")) > 0 && r.gameCounts("banned").InFlight > 0
 	})
 
-	here := r.node(t)
+	staying := r.node(t)
 	leaving.signal(syscall.SIGTERM)
 	ended := false
 	for !ended {
-		r.post("busy", 7, leaving.url, here.url)
+		r.post("busy", 7, leaving.url, staying.url)
 		select {
 		case <-leaving.exited:
 			ended = true
@@ -48,10 +48,10 @@ func TestAStoppingNodeReturnsItsBatches(t *testing.T) {
 		t.Errorf("the node ended with %d\n%s", code, leaving.log)
 	}
 	r.refuseGame("banned", 0)
-	r.post("busy", 7, leaving.url, here.url)
+	r.post("busy", 7, leaving.url, staying.url)
 	r.checkSentOnce("busy", 0)
-	r.checkBanned(ban * time.Second)
-	r.checkPairs(players)
+	r.checkBanned(banSeconds * time.Second)
+	r.checkOnlineOfflinePairs(players)
 }
 
 // checkBanned checks that all behaviours of a banned game were sent in the end. They must be in
@@ -61,21 +61,21 @@ func (r *reportingTest) checkBanned(ban time.Duration) {
 	if c := r.waitUntilIdle("banned"); c.Sent != c.Offered || c.Sent != int64(len(r.posted["banned"])) {
 		r.t.Errorf("%d were posted: %+v", len(r.posted["banned"]), c)
 	}
-	came := map[string]int{}
-	for _, m := range r.batchesOf("banned") {
-		if !m.itemsByOutcome {
+	arrivedItems := map[string]int{}
+	for _, batch := range r.gameBatches("banned") {
+		if !batch.isAccepted {
 			continue
 		}
-		for _, b := range m.items {
-			came[b.ID]++
+		for _, b := range batch.items {
+			arrivedItems[b.ID]++
 		}
 	}
 	for _, id := range r.posted["banned"] {
-		if came[id] != 1 {
-			r.t.Errorf("%s arrived %d times", id, came[id])
+		if arrivedItems[id] != 1 {
+			r.t.Errorf("%s arrived %d times", id, arrivedItems[id])
 		}
 	}
-	if first := r.batchesOf("banned")[0]; first.itemsByOutcome {
+	if first := r.gameBatches("banned")[0]; first.isAccepted {
 		r.t.Error("the batch that waited for the end of the ban was not returned")
 	}
 	r.checkTries(ban)
@@ -86,21 +86,21 @@ func (r *reportingTest) checkBanned(ban time.Duration) {
 // when a ban ends.
 func (r *reportingTest) checkTries(ban time.Duration) {
 	r.t.Helper()
-	const early, onItsWay = 200 * time.Millisecond, time.Second // clocks have a resolution of 1 ms, and machines are busy
-	all := r.batchesOf("banned")
+	const clockTolerance, startedBeforeBan = 200 * time.Millisecond, time.Second // clocks have a resolution of 1 ms, and machines are busy
+	all := r.gameBatches("banned")
 	for i, refused := range all {
-		answers := refused.tries
-		if refused.itemsByOutcome {
-			answers = answers[:len(answers)-1]
+		refusedTries := refused.tries
+		if refused.isAccepted {
+			refusedTries = refusedTries[:len(refusedTries)-1]
 		}
-		for _, when := range answers {
-			for j, m := range all {
-				known := time.Duration(0)
+		for _, refusedAt := range refusedTries {
+			for j, batch := range all {
+				ignored := time.Duration(0)
 				if i != j {
-					known = onItsWay
+					ignored = startedBeforeBan
 				}
-				for _, try := range m.tries {
-					if after := try.Sub(when); after > known && after < ban-early {
+				for _, try := range batch.tries {
+					if after := try.Sub(refusedAt); after > ignored && after < ban-clockTolerance {
 						r.t.Errorf("a try came %v after the start of a ban of %v", after, ban)
 					}
 				}
@@ -111,7 +111,7 @@ func (r *reportingTest) checkTries(ban time.Duration) {
 
 // checkOnlineOfflinePairs checks that this many players connected and disconnected, each once, in separate
 // sessions.
-func (r *reportingTest) checkPairs(players int) {
+func (r *reportingTest) checkOnlineOfflinePairs(players int) {
 	r.t.Helper()
 	r.waitUntilIdle("home")
 	all, _ := r.itemsByOutcome("home")
@@ -124,9 +124,9 @@ func (r *reportingTest) checkPairs(players int) {
 			offline[b.Session] = b.Player
 		}
 	}
-	for session, account := range online {
-		if offline[session] != account {
-			r.t.Errorf("the session of %s has an offline behaviour of %q", account, offline[session])
+	for session, player := range online {
+		if offline[session] != player {
+			r.t.Errorf("the session of %s has an offline behaviour of %q", player, offline[session])
 		}
 	}
 	if len(all) != 2*players || len(online) != players || len(offline) != players {

@@ -23,13 +23,13 @@ import (
 type reportingTest struct {
 	testCluster
 	*batchReceiver
-	t      *testing.T
-	games  []string
-	admin  *redisqueue.Store
-	conn   *redisx.Conn
-	tokens map[string]string   // tokens of the role service, by game
-	posted map[string][]string // ids of the posted behaviours by game, in order
-	series string              // part of the ids of posted behaviours; a new series makes new ids
+	t        *testing.T
+	games    []string
+	admin    *redisqueue.Store
+	conn     *redisx.Conn
+	tokens   map[string]string   // tokens of the role service, by game
+	posted   map[string][]string // ids of the posted behaviours by game, in order
+	idSeries string              // part of the ids of posted behaviours; a new series makes new ids
 }
 
 // fastReporting are settings of behaviours with short delays.
@@ -40,10 +40,10 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	t.Helper()
 	r := &reportingTest{batchReceiver: newBatchReceiver(t), t: t, tokens: map[string]string{}, posted: map[string][]string{}}
 	text := "games:\n"
-	for game, own := range settings {
+	for game, gameSettings := range settings {
 		r.games = append(r.games, game)
 		text += fmt.Sprintf("  %s: {banks: [small], duel: {questions: 1, time_limit_ms: 60000, countdown_ms: 1000, reveal_ms: 0, bot_after_ms: 0}, "+
-			"behaviours: {%s, sink: {type: webhook, url: %q, secret_file: hook.key, allow_private: true}}}\n", game, own, r.URL+"/"+game)
+			"behaviours: {%s, sink: {type: webhook, url: %q, secret_file: hook.key, allow_private: true}}}\n", game, gameSettings, r.URL+"/"+game)
 	}
 	slices.Sort(r.games)
 	r.testCluster = newTestCluster(t, redis, text)
@@ -55,12 +55,12 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	r.conn, r.admin = conn, redisqueue.New(conn.Client)
-	r.mintAll()
+	r.mintTokens()
 	return r
 }
 
 // mintTokens mints a service token for each game.
-func (r *reportingTest) mintAll() {
+func (r *reportingTest) mintTokens() {
 	r.t.Helper()
 	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
 	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
@@ -84,7 +84,7 @@ func (r *reportingTest) post(game string, count int, nodes ...string) {
 	first := len(r.posted[game])
 	var body strings.Builder
 	for i := range count {
-		id := fmt.Sprintf("%s-%s%06d", game, r.series, first+i)
+		id := fmt.Sprintf("%s-%s%06d", game, r.idSeries, first+i)
 		r.posted[game] = append(r.posted[game], id)
 		fmt.Fprintf(&body, `{"id":%q,"type":"answer","at":%d,"account":"guest"}`+"\n", id, time.Now().UnixMilli())
 	}
@@ -102,13 +102,13 @@ func (r *reportingTest) post(game string, count int, nodes ...string) {
 // postTo makes one try. The status is 0 if there is no answer.
 func (r *reportingTest) postTo(url, game, lines string) (status int, posted eventq.PostResult) {
 	r.t.Helper()
-	q, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines))
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, url+"/v1/games/"+game+"/behaviours", bytes.NewBufferString(lines))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	q.Header.Set("Content-Type", "application/x-ndjson")
-	q.Header.Set("Authorization", "Bearer "+r.tokens[game])
-	answer, err := http.DefaultClient.Do(q)
+	request.Header.Set("Content-Type", "application/x-ndjson")
+	request.Header.Set("Authorization", "Bearer "+r.tokens[game])
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, posted
 	}
@@ -120,7 +120,7 @@ func (r *reportingTest) postTo(url, game, lines string) (status int, posted even
 }
 
 // gameCounts returns the counts of a game in Redis, which must always add up.
-func (r *reportingTest) countsOf(game string) eventq.Counts {
+func (r *reportingTest) gameCounts(game string) eventq.Counts {
 	r.t.Helper()
 	all, err := r.admin.Status(r.t.Context(), []string{game}, time.Now().UnixMilli())
 	if err != nil {
@@ -134,8 +134,8 @@ func (r *reportingTest) checkSum(s eventq.Status) {
 	r.t.Helper()
 	c := s.Counts
 	sum := c.Sent + c.Queued + c.InFlight
-	for _, n := range c.Dropped {
-		sum += n
+	for _, dropped := range c.Dropped {
+		sum += dropped
 	}
 	if c.Offered != sum || min(c.Sent, c.Queued, c.InFlight) < 0 {
 		r.t.Errorf("%s: %+v does not add up", s.Game, c)
@@ -172,7 +172,7 @@ func (r *reportingTest) watchCounts() (stop func()) {
 func (r *reportingTest) waitUntilIdle(game string) (c eventq.Counts) {
 	r.t.Helper()
 	waitUntil(r.t, "all of "+game+" is reported", func() bool {
-		c = r.countsOf(game)
+		c = r.gameCounts(game)
 		return c.Queued+c.InFlight == 0
 	})
 	return c
@@ -182,20 +182,20 @@ func (r *reportingTest) waitUntilIdle(game string) (c eventq.Counts) {
 // receiver must get each once, lost or not. They must be in order unless there were retries.
 func (r *reportingTest) checkSentOnce(game string, lost int) {
 	r.t.Helper()
-	c := r.waitUntilIdle(game)
-	posted, dropped := int64(len(r.posted[game])), c.Dropped[eventq.NodeLost]
-	if c.Sent != posted-int64(lost) || dropped != int64(lost) || c.Offered != posted+c.Dropped[eventq.Duplicate] {
-		r.t.Errorf("%s: %+v; %d were posted, and %d of them lost", game, c, posted, lost)
+	counts := r.waitUntilIdle(game)
+	posted, dropped := int64(len(r.posted[game])), counts.Dropped[eventq.NodeLost]
+	if counts.Sent != posted-int64(lost) || dropped != int64(lost) || counts.Offered != posted+counts.Dropped[eventq.Duplicate] {
+		r.t.Errorf("%s: %+v; %d were posted, and %d of them lost", game, counts, posted, lost)
 	}
 	var ids []string
-	again := false
-	for _, m := range r.batchesOf(game) {
-		again = again || len(m.tries) > 1
-		for _, b := range m.items {
+	wasRetried := false
+	for _, batch := range r.gameBatches(game) {
+		wasRetried = wasRetried || len(batch.tries) > 1
+		for _, b := range batch.items {
 			ids = append(ids, b.ID)
 		}
 	}
-	if again {
+	if wasRetried {
 		slices.Sort(ids)
 	}
 	if !slices.Equal(ids, r.posted[game]) {

@@ -29,17 +29,17 @@ func requestJSON(t *testing.T, method, url, token string, body any) (status int,
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	got, err := http.DefaultClient.Do(r)
+	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer got.Body.Close()
-	if got.StatusCode != http.StatusNoContent {
-		if err := json.NewDecoder(got.Body).Decode(&answer); err != nil {
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusNoContent {
+		if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return got.StatusCode, answer
+	return response.StatusCode, answer
 }
 
 // newDeviceGuest connects the player of a device at a node.
@@ -58,74 +58,74 @@ func newDeviceGuest(t *testing.T, url, device string) *matchClient {
 // player. The other node, where the player is connected, applies each change.
 func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	t.Parallel()
-	h := newTestCluster(t, listedRedis(t), slowDuels("demo"))
-	first, second := h.node(t), h.node(t)
-	at := []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config, "--ops-listen=" + strings.TrimPrefix(first.opsURL, "http://")}
-	operate := func(words ...string) string {
+	cluster := newTestCluster(t, redisWithDocumentedKeys(t), slowDuels("demo"))
+	first, second := cluster.node(t), cluster.node(t)
+	commandFlags := []string{"--data=" + cluster.db.Dir, "--database=" + cluster.db.URL, "--config=" + cluster.config, "--ops-listen=" + strings.TrimPrefix(first.opsURL, "http://")}
+	runCommand := func(args ...string) string {
 		t.Helper()
-		code, out, stderr := command(append(words, at...)...)
+		code, out, stderr := command(append(args, commandFlags...)...)
 		if code != 0 {
-			t.Fatalf("%v ended with %d: %s", words, code, stderr)
+			t.Fatalf("%v ended with %d: %s", args, code, stderr)
 		}
 		return out
 	}
 
-	bad := newDeviceGuest(t, second.url, device)
-	d := pairUp(t, bad, newDuelClient(t, first.url, "demo")).waitForMatch(t)
-	operate("bans", "add", "--game=demo", "--player="+bad.ID, "--reason=two accounts", "--for=1h")
-	if code := readClose(t, bad.Player); code != protocol.CloseBanned {
+	banned := newDeviceGuest(t, second.url, device)
+	duel := pairUp(t, banned, newDuelClient(t, first.url, "demo")).waitForMatch(t)
+	runCommand("bans", "add", "--game=demo", "--player="+banned.ID, "--reason=two accounts", "--for=1h")
+	if code := readClose(t, banned.Player); code != protocol.CloseBanned {
 		t.Errorf("the banned player was closed with %d", code)
 	}
 	var over protocol.MatchOver
-	readData(t, d[1].readUntilPush(t, protocol.TypeMatchOver), &over)
-	if over.Reason != "forfeit" || over.Winner != d[1].ID {
+	readData(t, duel[1].readUntilPush(t, protocol.TypeMatchOver), &over)
+	if over.Reason != "forfeit" || over.Winner != duel[1].ID {
 		t.Errorf("the match ended with %+v", over)
 	}
 	if status, p := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device}); status != http.StatusForbidden || p["code"] != "forbidden" {
 		t.Errorf("a guest request of the banned player: %d %v", status, p)
 	}
-	if list := operate("bans", "list", "--game=demo"); !strings.Contains(list, bad.ID) || !strings.Contains(list, "two accounts") {
+	if list := runCommand("bans", "list", "--game=demo"); !strings.Contains(list, banned.ID) || !strings.Contains(list, "two accounts") {
 		t.Errorf("listed: %s", list)
 	}
 
-	operate("bans", "remove", "--game=demo", "--player="+bad.ID)
+	runCommand("bans", "remove", "--game=demo", "--player="+banned.ID)
 	waitUntil(t, "the player is accepted again", func() bool {
 		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": device})
 		return status == http.StatusOK
 	})
-	back := newDeviceGuest(t, second.url, device)
-	operate("tokens", "revoke", "--game=demo", "--subject="+back.ID, "--reason=a lost phone")
-	if code := readClose(t, back.Player); code != protocol.CloseUnauthorized {
+	revoked := newDeviceGuest(t, second.url, device)
+	runCommand("tokens", "revoke", "--game=demo", "--subject="+revoked.ID, "--reason=a lost phone")
+	if code := readClose(t, revoked.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the player with revoked tokens was closed with %d", code)
 	}
-	if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", back.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
+	if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", revoked.Token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 		t.Errorf("the revoked token: %d", status)
 	}
-	if next := newDeviceGuest(t, second.url, device); next.ID == back.ID {
+	if newPlayer := newDeviceGuest(t, second.url, device); newPlayer.ID == revoked.ID {
 		t.Error("the device of the player with revoked tokens got a new token")
 	}
-	reconnected := strings.TrimSpace(operate("players", "reset-device", "--game=demo", "--player="+back.ID))
+	newDevice := strings.TrimSpace(runCommand("players", "reset-device", "--game=demo", "--player="+revoked.ID))
 	waitUntil(t, "the new device belongs to the player", func() bool {
-		status, made := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": reconnected})
-		return status == http.StatusOK && made["player_id"] == back.ID
+		status, newKey := requestJSON(t, "POST", second.url+"/v1/games/demo/guests", "", map[string]string{"device": newDevice})
+		return status == http.StatusOK && newKey["player_id"] == revoked.ID
 	})
 
-	const another = device + "-2"
-	back = newDeviceGuest(t, second.url, another)
-	minted := func(sub string) string { return mintTokenAt(t, "player", sub, at[:3]) }
-	account := minted("user:1")
-	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK || linked["account"] != "user:1" {
+	const secondDevice = device + "-2"
+	revoked = newDeviceGuest(t, second.url, secondDevice)
+	mintPlayerToken := func(sub string) string { return mintTokenWith(t, "player", sub, commandFlags[:3]) }
+	account := mintPlayerToken("user:1")
+	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", revoked.Token, map[string]string{"token": account}); status != http.StatusOK || linked["account"] != "user:1" {
 		t.Fatalf("linking the account: %d %v", status, linked)
 	}
-	asAccount := connect(t, second.url, player.Guest{ID: back.ID, Token: account})
-	if asAccount.Welcome.PlayerID != back.ID || asAccount.Welcome.Nickname != back.Nickname {
-		t.Errorf("welcomed %+v, not as %s", asAccount.Welcome, back.ID)
+	asAccount := connect(t, second.url, player.Guest{ID: revoked.ID, Token: account})
+	if asAccount.Welcome.PlayerID != revoked.ID || asAccount.Welcome.Nickname != revoked.Nickname {
+		t.Errorf("welcomed %+v, not as %s", asAccount.Welcome, revoked.ID)
 	}
-	if code := readClose(t, back.Player); code != protocol.CloseReplaced {
+	if code := readClose(t, revoked.Player); code != protocol.CloseReplaced {
 		t.Errorf("the guest's connection was closed with %d", code)
 	}
 
-	operate("players", "unlink-account", "--game=demo", "--player="+back.ID)
+	runCommand("players", "unlink-account", "--game=demo", "--player="+revoked.ID)
 	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
 		t.Errorf("the unlinked account was closed with %d", code)
 	}
@@ -134,14 +134,14 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 		_, _ = requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"})
 		return status == http.StatusOK && p["nickname"] == "Solo"
 	})
-	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", back.Token, map[string]string{"token": account}); status != http.StatusOK {
+	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", revoked.Token, map[string]string{"token": account}); status != http.StatusOK {
 		t.Fatalf("linking the account again: %d %v", status, linked)
 	}
 	waitUntil(t, "the account is the guest again", func() bool {
 		status, p := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Duo"})
 		return status == http.StatusOK && p["nickname"] == "Duo"
 	})
-	asAccount = connect(t, second.url, player.Guest{ID: back.ID, Token: account})
+	asAccount = connect(t, second.url, player.Guest{ID: revoked.ID, Token: account})
 
 	if status, _ := requestJSON(t, "DELETE", first.url+"/v1/games/demo/players/me", account, nil); status != http.StatusNoContent {
 		t.Fatalf("erasure: %d", status)
@@ -149,26 +149,26 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	if code := readClose(t, asAccount); code != protocol.CloseUnauthorized {
 		t.Errorf("the erased player was closed with %d", code)
 	}
-	for _, token := range []string{account, back.Token} {
+	for _, token := range []string{account, revoked.Token} {
 		if status, _ := requestJSON(t, "PUT", second.url+"/v1/games/demo/players/me/nickname", token, map[string]string{"nickname": "Ada"}); status != http.StatusUnauthorized {
 			t.Errorf("a token of the erased player: %d", status)
 		}
 	}
-	if status, _ := requestJSON(t, "GET", second.url+"/v1/games/demo/players/"+back.ID, "", nil); status != http.StatusNotFound {
+	if status, _ := requestJSON(t, "GET", second.url+"/v1/games/demo/players/"+revoked.ID, "", nil); status != http.StatusNotFound {
 		t.Errorf("the profile of the erased player: %d", status)
 	}
-	next := newDeviceGuest(t, second.url, another)
-	if next.ID == back.ID {
+	newPlayer := newDeviceGuest(t, second.url, secondDevice)
+	if newPlayer.ID == revoked.ID {
 		t.Error("the device is still known")
 	}
 
-	inLobby, otherAccount := d[1], minted("user:2")
+	inLobby, otherAccount := duel[1], mintPlayerToken("user:2")
 	previous := newMatchClient(t, second.url, player.Guest{ID: "user:2", Token: otherAccount})
 	join := protocol.DuelJoin{BotAfterMS: ptr[int64](0)}
 	if f := previous.request(t, protocol.TypeDuelJoin, join); f.Type != protocol.TypeDuelQueued {
 		t.Fatalf("the account's own player: %s", f.Raw)
 	}
-	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", next.Token, map[string]string{"token": otherAccount}); status != http.StatusOK {
+	if status, linked := requestJSON(t, "PUT", first.url+"/v1/games/demo/players/me/account", newPlayer.Token, map[string]string{"token": otherAccount}); status != http.StatusOK {
 		t.Fatalf("linking the account: %d %v", status, linked)
 	}
 	if code := readClose(t, previous.Player); code != protocol.CloseUnauthorized {
@@ -180,47 +180,47 @@ func TestBansAndRevocationsReachAllNodes(t *testing.T) {
 	}
 	inLobby.request(t, protocol.TypeDuelLeave, protocol.Empty{})
 	arena := createArena(t, second.url, inLobby.Token, protocol.NewArena{Mode: "survival", Name: "Cup", Questions: protocol.ArenaQuestions{Count: 3}, Pace: "auto"})
-	players := func() int64 {
-		var look protocol.ArenaLook
-		get(t, second.url+"/v1/games/demo/arenas/"+arena.Code, &look)
-		return look.Players
+	countLobbyPlayers := func() int64 {
+		var arenaState protocol.ArenaLook
+		get(t, second.url+"/v1/games/demo/arenas/"+arena.Code, &arenaState)
+		return arenaState.Players
 	}
-	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || players() != 1 {
+	if f := inLobby.request(t, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: arena.Code}); f.Type != protocol.TypeArenaJoined || countLobbyPlayers() != 1 {
 		t.Fatalf("joining the arena: %s", f.Raw)
 	}
-	operate("bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
-	if code := readClose(t, inLobby.Player); code != protocol.CloseBanned || players() != 0 {
-		t.Errorf("closed with %d, and %d in the lobby", code, players())
+	runCommand("bans", "add", "--game=demo", "--player="+inLobby.ID, "--reason=spam")
+	if code := readClose(t, inLobby.Player); code != protocol.CloseBanned || countLobbyPlayers() != 0 {
+		t.Errorf("closed with %d, and %d in the lobby", code, countLobbyPlayers())
 	}
 
-	named := newDeviceGuest(t, second.url, device+"-3")
-	if code, _, stderr := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(named.Nickname)}, at...)...); code != 1 || !strings.Contains(stderr, named.ID) {
+	similarlyNamed := newDeviceGuest(t, second.url, device+"-3")
+	if code, _, stderr := command(append([]string{"players", "erase", "--game=demo", "--nickname=" + strings.ToUpper(similarlyNamed.Nickname)}, commandFlags...)...); code != 1 || !strings.Contains(stderr, similarlyNamed.ID) {
 		t.Errorf("erasing by a similar name: %d %s", code, stderr)
 	}
-	operate("players", "erase", "--game=demo", "--nickname="+named.Nickname)
-	if code := readClose(t, named.Player); code != protocol.CloseUnauthorized {
+	runCommand("players", "erase", "--game=demo", "--nickname="+similarlyNamed.Nickname)
+	if code := readClose(t, similarlyNamed.Player); code != protocol.CloseUnauthorized {
 		t.Errorf("the erased player was closed with %d", code)
 	}
-	checkRevoked(t, second, operate, func(role, sub string) string { return mintTokenAt(t, role, sub, at[:3]) })
+	checkRevoked(t, second, runCommand, func(role, sub string) string { return mintTokenWith(t, role, sub, commandFlags[:3]) })
 
-	made := strings.Fields(operate("keys", "rotate", "--game=demo"))[0]
-	if list := operate("keys", "list", "--game=demo"); !strings.Contains(list, made) || strings.Count(list, "true") != 1 {
+	newKey := strings.Fields(runCommand("keys", "rotate", "--game=demo"))[0]
+	if list := runCommand("keys", "list", "--game=demo"); !strings.Contains(list, newKey) || strings.Count(list, "true") != 1 {
 		t.Errorf("keys: %s", list)
 	}
-	if code, _, stderr := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, at...)...); code != 1 || !strings.Contains(stderr, "no such key") {
+	if code, _, stderr := command(append([]string{"keys", "retire", "--game=demo", "k_none"}, commandFlags...)...); code != 1 || !strings.Contains(stderr, "no such key") {
 		t.Errorf("an unknown key was retired: %d %s", code, stderr)
 	}
-	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, back.Token)
+	checkNoSecrets(t, first.log.String()+second.log.String(), device, account, revoked.Token)
 }
 
 // mintTokenWith returns a token that the command mints with these flags. The token of an admin has no game.
-func mintTokenAt(t *testing.T, role, sub string, at []string) string {
+func mintTokenWith(t *testing.T, role, sub string, ledgerFlags []string) string {
 	t.Helper()
-	words := []string{"token", "--role=" + role, "--sub=" + sub}
+	args := []string{"token", "--role=" + role, "--sub=" + sub}
 	if role != "admin" {
-		words = append(words, "--game=demo")
+		args = append(args, "--game=demo")
 	}
-	code, token, stderr := command(append(words, at...)...)
+	code, token, stderr := command(append(args, ledgerFlags...)...)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
@@ -229,29 +229,29 @@ func mintTokenAt(t *testing.T, role, sub string, at []string) string {
 
 // checkRevoked revokes tokens and checks another node. The node ends the poll of a service and
 // refuses the token of an admin.
-func checkRevoked(t *testing.T, second *testNode, operate func(...string) string, mint func(role, sub string) string) {
+func checkRevoked(t *testing.T, second *testNode, runCommand func(...string) string, mint func(role, sub string) string) {
 	t.Helper()
 	service, admin := mint("service", "mailer"), mint("admin", "ops-2")
-	polled := make(chan int)
+	pollStatus := make(chan int)
 	go func() {
 		status, _ := requestJSON(t, "POST", second.url+"/v1/games/demo/tasks/claim", service, map[string]any{"kind": "mail", "wait_ms": 20_000})
-		polled <- status
+		pollStatus <- status
 	}()
 	waitUntil(t, "the poll waits", func() bool { return sumMetric(t, second.opsURL, "laststand_game_tasks_polls") == 1 })
-	audited := func() int {
+	auditLogStatus := func() int {
 		status, _ := requestJSON(t, "GET", second.opsURL+"/admin/v1/audit-log", admin, nil)
 		return status
 	}
-	if status := audited(); status != http.StatusOK {
+	if status := auditLogStatus(); status != http.StatusOK {
 		t.Errorf("a request of the admin: %d", status)
 	}
-	operate("tokens", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
-	operate("tokens", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
-	if status := <-polled; status != http.StatusUnauthorized {
+	runCommand("tokens", "revoke", "--game=demo", "--subject=mailer", "--reason=a leak")
+	runCommand("tokens", "revoke", "--admins", "--subject=ops-2", "--reason=a lost laptop")
+	if status := <-pollStatus; status != http.StatusUnauthorized {
 		t.Errorf("the poll of the revoked service ended with %d", status)
 	}
-	waitUntil(t, "the admin is refused", func() bool { return audited() == http.StatusUnauthorized })
-	if list := operate("tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
+	waitUntil(t, "the admin is refused", func() bool { return auditLogStatus() == http.StatusUnauthorized })
+	if list := runCommand("tokens", "list-revoked", "--admins"); !strings.Contains(list, "ops-2") || strings.Contains(list, "mailer") {
 		t.Errorf("listed: %s", list)
 	}
 }

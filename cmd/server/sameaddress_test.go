@@ -14,7 +14,7 @@ import (
 
 // sameAddressConfig configures a game that does not count duels between players of one address,
 // and a game with the default.
-const strictAndUsual = `
+const sameAddressConfig = `
 games:
   strict: {duel: {questions: 2, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0, count_same_address: false}}
   usual: {duel: {questions: 2, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}}
@@ -25,34 +25,34 @@ games:
 func TestDuelsWithinOneAddressCountUnlessDisabled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, strictAndUsual)})
-	for _, c := range []struct {
-		game, other string
-		counts      bool
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, sameAddressConfig)})
+	for _, test := range []struct {
+		game, otherAddress string
+		counts             bool
 	}{
 		{"strict", "127.0.0.1", false},
 		{"strict", "127.0.0.2", true}, // last of this game, so that the leaderboard includes the first duel
 		{"usual", "127.0.0.1", true},
 	} {
-		winner, loser := newPlayerFromAddress(t, n.url, c.game, "127.0.0.1"), newPlayerFromAddress(t, n.url, c.game, c.other)
+		winner, loser := newPlayerFromAddress(t, node.url, test.game, "127.0.0.1"), newPlayerFromAddress(t, node.url, test.game, test.otherAddress)
 		winner.plan = func(int) (right, silent bool) { return true, false }
 		loser.plan = func(int) (right, silent bool) { return false, false }
-		d := pairUp(t, winner, loser)
+		duel := pairUp(t, winner, loser)
 		var group errgroup.Group
-		d.each(func(p *matchClient) { group.Go(p.play) })
+		duel.each(func(p *matchClient) { group.Go(p.play) })
 		if err := group.Wait(); err != nil {
 			t.Fatal(err)
 		}
-		checkCounts(t, n.url, c.game, d, c.counts)
+		checkCounts(t, node.url, test.game, duel, test.counts)
 	}
 }
 
 // checkCounts checks a duel's record, the leaderboard and its players' profiles.
-func checkCounts(t *testing.T, url, game string, d duelPair, counts bool) {
+func checkCounts(t *testing.T, url, game string, duel duelPair, counts bool) {
 	t.Helper()
 	base := url + "/v1/games/" + game
 	var match struct{ Standings []struct{ Rating *int } }
-	waitUntil(t, "the duel is settled", func() bool { return get(t, base+"/matches/"+d[0].match, &match) == http.StatusOK })
+	waitUntil(t, "the duel is settled", func() bool { return get(t, base+"/matches/"+duel[0].match, &match) == http.StatusOK })
 	for _, s := range match.Standings {
 		if (s.Rating != nil) != counts {
 			t.Errorf("%s: the record says %+v, want that it counts: %v", game, s, counts)
@@ -67,7 +67,7 @@ func checkCounts(t *testing.T, url, game string, d duelPair, counts bool) {
 		board = leaderboard.Page{}
 		return get(t, base+"/leaderboards/all", &board) == http.StatusOK && len(board.Entries) == entries
 	})
-	for _, c := range d {
+	for _, c := range duel {
 		var p struct{ Rating, Matches int }
 		get(t, base+"/players/"+c.id, &p)
 		listed := slices.ContainsFunc(board.Entries, func(e leaderboard.Entry) bool { return e.ID == c.id })
@@ -82,8 +82,8 @@ func newPlayerFromAddress(t *testing.T, url, game, address string) *matchClient 
 	t.Helper()
 	c := newDuelClient(t, url, game)
 	_ = c.Close()
-	from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
-	p, err := player.Dialer{LocalDialer: from}.Connect(t.Context(), url, c.Guest, nil)
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
+	p, err := player.Dialer{LocalDialer: dialer}.Connect(t.Context(), url, c.Guest, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,15 +26,15 @@ func schoolSize(t *testing.T) int {
 	if !set {
 		return 60
 	}
-	n, err := strconv.Atoi(text)
+	size, err := strconv.Atoi(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	return size
 }
 
-// school is the configuration of a game with short pauses and the default limits.
-const school = `
+// schoolConfig is the configuration of a game with short pauses and the default limits.
+const schoolConfig = `
 games:
   demo:
     duel: {questions: 3, countdown_ms: 200, reveal_ms: 100}
@@ -51,12 +51,12 @@ func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := c.Limits
+	limits := c.Limits
 	for name, limit := range map[string]int64{
-		"connections_per_address": l.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(l.HellosPerMinutePerAddress),
-		"guests_per_day_per_address": int64(l.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(l.GuestRequestsPerMinutePerAddress),
-		"guests_per_minute_per_arena": int64(l.GuestsPerMinutePerArena), "new guests at once": int64(c.arenaGuestBurst()), "max_players": int64(defaultGame().Arena.MaxPlayers),
-		"matches_per_day_per_address, of 10 matches each": int64(l.MatchesPerDayPerAddress) / 10,
+		"connections_per_address": limits.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(limits.HellosPerMinutePerAddress),
+		"guests_per_day_per_address": int64(limits.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(limits.GuestRequestsPerMinutePerAddress),
+		"guests_per_minute_per_arena": int64(limits.GuestsPerMinutePerArena), "new guests at once": int64(c.arenaGuestBurst()), "max_players": int64(defaultGame().Arena.MaxPlayers),
+		"matches_per_day_per_address, of 10 matches each": int64(limits.MatchesPerDayPerAddress) / 10,
 	} {
 		if limit < people {
 			t.Errorf("%s is %d, which stops %d people", name, limit, people)
@@ -69,25 +69,25 @@ func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 func TestManyArenasDoNotRaiseTheGuestBurstPerAddress(t *testing.T) {
 	t.Parallel()
 	redis := testenv.Redis(t).URL
-	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, schoolConfig)})
+	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, smallBurstConfig)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
-	made := 0
+	created := 0
 	for range 10 {
 		code := createArena(t, node.url, teacher.Token, quickArena).Code
 		for range 8 {
 			status, _ := requestJSON(t, "POST", node.url+"/v1/games/demo/guests", "", map[string]string{"device": rand.Text(), "arena": code})
 			if status == http.StatusCreated {
-				made++
+				created++
 			}
 		}
 	}
-	if made < 20 || made > 30 {
-		t.Errorf("a burst of %d guests was accepted, want 20 to 30", made)
+	if created < 20 || created > 30 {
+		t.Errorf("a burst of %d guests was accepted, want 20 to 30", created)
 	}
 }
 
-// schoolConfig lets an address create a burst of 20 guests and few guests per minute.
-const schoolConfig = `
+// smallBurstConfig lets an address create a burst of 20 guests and few guests per minute.
+const smallBurstConfig = `
 games: {demo: {}}
 limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_guests_per_minute_per_address: 1}
 `
@@ -96,54 +96,54 @@ limits: {connections_per_address: 20, guests_per_minute_per_address: 2, arena_gu
 // and play. Some play duels. The default limits refuse none of them.
 func TestASchoolBehindOneAddress(t *testing.T) {
 	t.Parallel()
-	n := schoolSize(t)
+	size := schoolSize(t)
 	dir, redis := t.TempDir(), testenv.Redis(t).URL
-	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, school)})
+	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, schoolConfig)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
-	made := createArena(t, node.url, teacher.Token, protocol.NewArena{
+	created := createArena(t, node.url, teacher.Token, protocol.NewArena{
 		Mode: "survival", Name: "Lesson", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"},
 	})
-	host := joinArena(t, node.url, teacher, protocol.ArenaJoin{Code: made.Code, As: "host"})
-	all := make([]*pupil, n)
-	var seated, played sync.WaitGroup
-	for i := range all {
-		p := &pupil{url: node.url, code: made.Code, duels: i%10 == 0}
-		all[i] = p
-		seated.Add(1)
-		played.Go(func() { p.err = p.playDuels(t.Context(), time.Duration(i)*time.Minute/2000, seated.Done) })
+	host := joinArena(t, node.url, teacher, protocol.ArenaJoin{Code: created.Code, As: "host"})
+	pupils := make([]*pupil, size)
+	var joined, finished sync.WaitGroup
+	for i := range pupils {
+		p := &pupil{url: node.url, code: created.Code, playsDuel: i%10 == 0}
+		pupils[i] = p
+		joined.Add(1)
+		finished.Go(func() { p.err = p.playArenaAndDuel(t.Context(), time.Duration(i)*time.Minute/2000, joined.Done) })
 	}
-	host.awaitAll(t, &seated)
-	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
-	played.Wait()
-	duels := 0
-	for i, p := range all {
+	host.waitUntilAllJoined(t, &joined)
+	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: created.ArenaID})
+	finished.Wait()
+	duelsOver := 0
+	for i, p := range pupils {
 		if p.err != nil {
 			t.Errorf("pupil %d: %v", i, p.err)
 		}
-		duels += p.duelsOver
+		duelsOver += p.duelsOver
 	}
-	if duels == 0 {
+	if duelsOver == 0 {
 		t.Error("no duel was played")
 	}
 	if refused := sumMetric(t, node.opsURL, "laststand_limit_refusals_total"); refused != 0 {
 		t.Errorf("limits refused %d times", refused)
 	}
 	t.Logf("%d pupils played, %d ends of duels were seen; the server was too busy for them %d times",
-		n, duels, sumMetric(t, node.opsURL, "laststand_load_shed_refusals_total"))
+		size, duelsOver, sumMetric(t, node.opsURL, "laststand_load_shed_refusals_total"))
 }
 
 // waitUntilAllJoined waits until all players have joined. The host sends a ping every 10 s, because the
 // server closes a session that is silent for 75 s.
-func (c *matchClient) awaitAll(t *testing.T, seated *sync.WaitGroup) {
+func (c *matchClient) waitUntilAllJoined(t *testing.T, joined *sync.WaitGroup) {
 	t.Helper()
-	all := make(chan struct{})
+	allJoined := make(chan struct{})
 	go func() {
-		seated.Wait()
-		close(all)
+		joined.Wait()
+		close(allJoined)
 	}()
 	for {
 		select {
-		case <-all:
+		case <-allJoined:
 			return
 		case <-time.After(10 * time.Second):
 			request(t, c.Player, protocol.TypePing, protocol.Ping{})
@@ -154,18 +154,18 @@ func (c *matchClient) awaitAll(t *testing.T, seated *sync.WaitGroup) {
 // pupil plays in the arena and then possibly a duel.
 type pupil struct {
 	url, code string
-	duels     bool
+	playsDuel bool
 	duelsOver int
 	err       error
 }
 
 // playArenaAndDuel starts after a delay. It calls joined once: when the pupil has joined the arena, or
 // after an error.
-func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func()) error {
-	done := sync.OnceFunc(seated)
-	defer done()
-	time.Sleep(after) // pupils do not all start at the same time
-	g, err := p.guest(ctx)
+func (p *pupil) playArenaAndDuel(ctx context.Context, delay time.Duration, joined func()) error {
+	markJoined := sync.OnceFunc(joined)
+	defer markJoined()
+	time.Sleep(delay) // pupils do not all start at the same time
+	g, err := p.createGuest(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,14 +174,14 @@ func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func(
 		return err
 	}
 	defer func() { _ = c.Close() }()
-	if err := p.enter(c, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: p.code}, protocol.TypeArenaJoined); err != nil {
+	if err := p.requestUntilAccepted(c, protocol.TypeArenaJoin, protocol.ArenaJoin{Code: p.code}, protocol.TypeArenaJoined); err != nil {
 		return err
 	}
-	done()
-	if err := p.play(c); err != nil || !p.duels {
+	markJoined()
+	if err := p.play(c); err != nil || !p.playsDuel {
 		return err
 	}
-	if err := p.enter(c, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}, protocol.TypeDuelQueued); err != nil {
+	if err := p.requestUntilAccepted(c, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"}, protocol.TypeDuelQueued); err != nil {
 		return err
 	}
 	if err := p.play(c); err != nil {
@@ -192,7 +192,7 @@ func (p *pupil) playDuels(ctx context.Context, after time.Duration, seated func(
 }
 
 // createGuest creates a guest with the code of the arena. It retries while the server is busy.
-func (p *pupil) guest(ctx context.Context) (g player.Guest, err error) {
+func (p *pupil) createGuest(ctx context.Context) (g player.Guest, err error) {
 	body := fmt.Sprintf(`{"device":%q,"arena":%q}`, rand.Text(), p.code)
 	for range busyTries {
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url+"/v1/games/demo/guests", strings.NewReader(body))
@@ -238,7 +238,7 @@ func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, 
 
 // requestUntilAccepted sends a request until the reply has the wanted type. It retries only while
 // the server is busy.
-func (p *pupil) enter(c *player.Player, kind string, data any, want string) error {
+func (p *pupil) requestUntilAccepted(c *player.Player, kind string, data any, wantType string) error {
 	for range busyTries {
 		id, err := c.Send(kind, data)
 		if err != nil {
@@ -248,7 +248,7 @@ func (p *pupil) enter(c *player.Player, kind string, data any, want string) erro
 		for err == nil && (f.Re == nil || *f.Re != id) {
 			f, err = c.Read(time.Minute)
 		}
-		if err != nil || f.Type == want {
+		if err != nil || f.Type == wantType {
 			return err
 		}
 		var e protocol.Error

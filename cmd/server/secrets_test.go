@@ -19,42 +19,42 @@ const secret = "s3cret"
 // queries of receivers' addresses.
 func TestErrorsNeverShowSecrets(t *testing.T) {
 	t.Parallel()
-	nobody := freeAddress(t)
+	unusedAddress := freeAddress(t)
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, fmt.Sprintf(`
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, fmt.Sprintf(`
 games:
   demo:
     webhooks: [{name: hook, url: "http://user:%[1]spassword@%[2]s/%[1]spath?key=%[1]squery", allow_private: true}]
     behaviours: {report: [], sink: {type: webhook, url: "http://user:%[1]spassword@%[2]s/%[1]spath?key=%[1]squery", allow_private: true}}
-`, secret, nobody))})
+`, secret, unusedAddress))})
 	device := secret + "DeviceOfSomebody_123"
 	const guests, me = "/v1/games/demo/guests", "/v1/games/demo/players/me"
 	for _, r := range []struct{ method, url, bearer, body string }{
-		{"POST", n.url + guests, "", `{"device":"` + device + `"}`},
-		{"POST", n.url + guests, "", `{"device":"` + device + `"}`},
-		{"POST", n.url + guests, "", `{"device":"` + secret + `"}`},
-		{"POST", n.url + guests, "", `{"device":["` + device + `"]}`},
-		{"POST", n.url + guests, "", `{"device":"` + device + `",}`},
-		{"POST", n.url + guests, "", `{"device":"` + device + `","nickname":"` + strings.Repeat("x", 99) + `"}`},
-		{"POST", n.url + guests, secret, `{"device":"` + device + `"`},
-		{"PUT", n.url + me + "/nickname", secret, `{"nickname":"Ada"}`},
-		{"PUT", n.url + me + "/nickname", secret + ".e30." + secret, `{"nickname":"Ada"}`},
-		{"PUT", n.url + me + "/account", "e30.e30.e30", `{"token":"` + secret + `.a.b"}`},
-		{"DELETE", n.url + me, "eyJhbGciOiJub25lIn0." + secret + ".", ""},
-		{"GET", n.url + "/v1/games/demo/leaderboards/all?token=1", secret, ""},
-		{"GET", n.url + "/v1/none", secret, ""},
-		{"POST", n.url + "/v1/games/demo/behaviours", secret, `{"behaviours":[]}`},
-		{"GET", n.opsURL + "/admin/v1/webhooks", secret, ""},
-		{"GET", n.opsURL + "/debug/pprof/heap", secret, ""},
+		{"POST", node.url + guests, "", `{"device":"` + device + `"}`},
+		{"POST", node.url + guests, "", `{"device":"` + device + `"}`},
+		{"POST", node.url + guests, "", `{"device":"` + secret + `"}`},
+		{"POST", node.url + guests, "", `{"device":["` + device + `"]}`},
+		{"POST", node.url + guests, "", `{"device":"` + device + `",}`},
+		{"POST", node.url + guests, "", `{"device":"` + device + `","nickname":"` + strings.Repeat("x", 99) + `"}`},
+		{"POST", node.url + guests, secret, `{"device":"` + device + `"`},
+		{"PUT", node.url + me + "/nickname", secret, `{"nickname":"Ada"}`},
+		{"PUT", node.url + me + "/nickname", secret + ".e30." + secret, `{"nickname":"Ada"}`},
+		{"PUT", node.url + me + "/account", "e30.e30.e30", `{"token":"` + secret + `.a.b"}`},
+		{"DELETE", node.url + me, "eyJhbGciOiJub25lIn0." + secret + ".", ""},
+		{"GET", node.url + "/v1/games/demo/leaderboards/all?token=1", secret, ""},
+		{"GET", node.url + "/v1/none", secret, ""},
+		{"POST", node.url + "/v1/games/demo/behaviours", secret, `{"behaviours":[]}`},
+		{"GET", node.opsURL + "/admin/v1/webhooks", secret, ""},
+		{"GET", node.opsURL + "/debug/pprof/heap", secret, ""},
 	} {
 		checkNoSecret(t, r.method+" "+r.url, call(t, r.method, r.url, r.bearer, r.body))
 	}
 	token := mintAdmin(t, dir)
 	for _, path := range []string{"GET /webhooks", "POST /games/demo/webhooks/hook/ping", "GET /webhooks", "GET /games/demo/queue", "GET /tasks", "GET /keys", "GET /games/demo/keys", "GET /audit-log"} {
 		method, rest, _ := strings.Cut(path, " ")
-		checkNoSecret(t, path, call(t, method, n.opsURL+"/admin/v1"+rest, token, ""))
+		checkNoSecret(t, path, call(t, method, node.opsURL+"/admin/v1"+rest, token, ""))
 	}
-	conn, answer, err := (&websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}).Dial("ws"+strings.TrimPrefix(n.url, "http")+"/v1/ws?token="+secret, nil)
+	conn, answer, err := (&websocket.Dialer{Subprotocols: []string{protocol.Subprotocol}}).Dial("ws"+strings.TrimPrefix(node.url, "http")+"/v1/ws?token="+secret, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +65,9 @@ games:
 	}
 	_, text, err := conn.ReadMessage()
 	checkNoSecret(t, "hello", fmt.Sprintf("%s %v", text, err))
-	checkNoSecret(t, "the metrics", n.metrics(t))
-	n.stop()
-	checkNoSecret(t, "the log", n.log.String())
+	checkNoSecret(t, "the metrics", node.metrics(t))
+	node.stop()
+	checkNoSecret(t, "the log", node.log.String())
 }
 
 func mintAdmin(t *testing.T, dir string) string {
@@ -104,9 +104,9 @@ func call(t *testing.T, method, url, bearer, body string) string {
 	return fmt.Sprint(answer.Status, answer.Header, string(text))
 }
 
-func checkNoSecret(t *testing.T, where, text string) {
+func checkNoSecret(t *testing.T, source, text string) {
 	t.Helper()
 	if strings.Contains(text, secret) {
-		t.Errorf("%s shows the secret: %s", where, text)
+		t.Errorf("%s shows the secret: %s", source, text)
 	}
 }

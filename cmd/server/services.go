@@ -57,7 +57,7 @@ func (n *node) createServices(ctx context.Context) error {
 	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
 		return err
 	}
-	if n.keys, err = openReceiverKeys(ctx, &n.config, n.ledger, n.log); err != nil {
+	if n.receiverKeys, err = openReceiverKeys(ctx, &n.config, n.ledger, n.log); err != nil {
 		return err
 	}
 	if err := n.createReporting(); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // settingValues are all settings that a flag, the environment and the file can give, with a value
 // for each.
-var settings = map[string][3]string{ // by flag: file, environment, flag
+var settingValues = map[string][3]string{ // by flag: file, environment, flag
 	"listen":     {"127.0.0.1:1001", "127.0.0.1:1002", "127.0.0.1:1003"},
 	"ops-listen": {"127.0.0.1:2001", "127.0.0.1:2002", "127.0.0.1:2003"},
 	"data":       {"of-file", "of-env", "of-flag"},
@@ -30,18 +30,18 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 	t.Parallel()
 	var file strings.Builder
 	var env, flags []string
-	for flag, value := range settings {
+	for flag, value := range settingValues {
 		file.WriteString(fileKey(flag) + ": " + value[0] + "\n")
 		env = append(env, envName(flag)+"="+value[1])
 		flags = append(flags, "--"+flag+"="+value[2])
 	}
 	path := configFile(t, file.String())
-	for from, given := range []struct{ env, args []string }{
+	for level, run := range []struct{ env, args []string }{
 		{[]string{"LASTSTAND_CONFIG=" + path}, []string{"config"}},
 		{env, []string{"config", "--config=" + path}},
 		{env, append(flags, "config", "--config="+path)},
 	} {
-		code, out, stderr := commandIn(t, given.env, given.args...)
+		code, out, stderr := commandIn(t, run.env, run.args...)
 		if code != 0 {
 			t.Fatalf("ended with %d: %s", code, stderr)
 		}
@@ -49,9 +49,9 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(out), &printed); err != nil {
 			t.Fatal(err)
 		}
-		for flag, value := range settings {
-			if got := printed[fileKey(flag)]; got != value[from] {
-				t.Errorf("with %v in %v: %s is %v, want %s", given.args, given.env, flag, got, value[from])
+		for flag, value := range settingValues {
+			if got := printed[fileKey(flag)]; got != value[level] {
+				t.Errorf("with %v in %v: %s is %v, want %s", run.args, run.env, flag, got, value[level])
 			}
 		}
 	}
@@ -69,20 +69,20 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	writeBeside(t, path, "demo.key", strings.Repeat("k", 32))
 	writeBeside(t, path, "hook.key", newWebhookKey)
 	dir := t.TempDir()
-	n := startNode(t, cli{Config: path, Data: &dir})
-	for _, line := range n.warnings() {
+	node := startNode(t, cli{Config: path, Data: &dir})
+	for _, line := range node.warnings() {
 		t.Errorf("the server logs a warning: %s", line)
 	}
 	c, err := readConfig(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	games := c.Games["demo"]
-	wanted := defaults().Limits
-	wanted.applyDefaults()
-	games.Keys, games.Behaviours.Report, games.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink
-	if !reflect.DeepEqual(games, defaultGame()) || !reflect.DeepEqual(c.Limits, wanted) {
-		t.Errorf("the sample has   %+v, %+v\nthe defaults are %+v, %+v", games, c.Limits, defaultGame(), wanted)
+	demo := c.Games["demo"]
+	wantLimits := defaults().Limits
+	wantLimits.applyDefaults()
+	demo.Keys, demo.Behaviours.Report, demo.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink
+	if !reflect.DeepEqual(demo, defaultGame()) || !reflect.DeepEqual(c.Limits, wantLimits) {
+		t.Errorf("the sample has   %+v, %+v\nthe defaults are %+v, %+v", demo, c.Limits, defaultGame(), wantLimits)
 	}
 }
 

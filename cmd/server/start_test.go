@@ -26,7 +26,7 @@ func runFailingStart(t *testing.T, args ...string) string {
 }
 
 // checkContains checks that the output contains all the parts.
-func checkMessage(t *testing.T, output string, parts ...string) {
+func checkContains(t *testing.T, output string, parts ...string) {
 	t.Helper()
 	for _, want := range parts {
 		if !strings.Contains(output, want) {
@@ -37,30 +37,30 @@ func checkMessage(t *testing.T, output string, parts ...string) {
 
 func TestAStartFailsOnABusyAddress(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer listener.Close()
 	for _, flag := range []string{"listen", "ops-listen"} {
-		output := runFailingStart(t, "--data="+t.TempDir(), "--"+flag+"="+taken.Addr().String())
-		checkMessage(t, output, taken.Addr().String()+" is taken", "--"+flag)
+		output := runFailingStart(t, "--data="+t.TempDir(), "--"+flag+"="+listener.Addr().String())
+		checkContains(t, output, listener.Addr().String()+" is taken", "--"+flag)
 	}
 }
 
 func TestAStartFailsOnAForeignAddress(t *testing.T) {
 	t.Parallel()
-	checkMessage(t, runFailingStart(t, "--data="+t.TempDir(), "--listen=192.0.2.1:8080"), "--listen", "192.0.2.1:8080")
+	checkContains(t, runFailingStart(t, "--data="+t.TempDir(), "--listen=192.0.2.1:8080"), "--listen", "192.0.2.1:8080")
 }
 
 func TestAStartFailsWithUnreachableStores(t *testing.T) {
 	t.Parallel()
-	nobody := freeAddress(t)
+	unusedAddress := freeAddress(t)
 	dir := "--data=" + t.TempDir()
-	checkMessage(t, runFailingStart(t, dir, "--redis=redis://:s3cret@"+nobody), nobody, "--redis", "start it")
-	checkMessage(t, runFailingStart(t, dir, "--redis=redis://"+nobody+"?cluster=true"), nobody, "--redis")
-	output := runFailingStart(t, dir, "--database=postgres://u:s3cret@"+nobody+"/x")
-	checkMessage(t, output, nobody, "--database", "start it")
+	checkContains(t, runFailingStart(t, dir, "--redis=redis://:s3cret@"+unusedAddress), unusedAddress, "--redis", "start it")
+	checkContains(t, runFailingStart(t, dir, "--redis=redis://"+unusedAddress+"?cluster=true"), unusedAddress, "--redis")
+	output := runFailingStart(t, dir, "--database=postgres://u:s3cret@"+unusedAddress+"/x")
+	checkContains(t, output, unusedAddress, "--database", "start it")
 	if strings.Contains(output, "s3cret") {
 		t.Errorf("the error shows the password: %s", output)
 	}
@@ -87,7 +87,7 @@ func TestAStartFailsIfRedisRefuses(t *testing.T) {
 	}
 	for _, credentials := range []string{"", ":s3cret@"} {
 		output := runFailingStart(t, "--data="+t.TempDir(), "--redis=redis://"+credentials+server.Addr)
-		checkMessage(t, output, "correct the user and password in --redis")
+		checkContains(t, output, "correct the user and password in --redis")
 		if strings.Contains(output, "s3cret") {
 			t.Errorf("the error shows the password: %s", output)
 		}
@@ -99,11 +99,11 @@ func TestAStartFailsWithoutItsDatabase(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		if db.URL == "" {
-			checkMessage(t, runFailingStart(t, "--data="+existingFile(t)), "--data", "not a directory")
+			checkContains(t, runFailingStart(t, "--data="+existingFile(t)), "--data", "not a directory")
 			return
 		}
-		at, _, _ := strings.Cut(db.URL, "/testenv_")
-		checkMessage(t, runFailingStart(t, "--database="+at+"/nowhere?sslmode=disable"), `"nowhere" does not exist`, "--database")
+		serverURL, _, _ := strings.Cut(db.URL, "/testenv_")
+		checkContains(t, runFailingStart(t, "--database="+serverURL+"/nowhere?sslmode=disable"), `"nowhere" does not exist`, "--database")
 	})
 }
 
@@ -118,14 +118,14 @@ func existingFile(t *testing.T) string {
 
 func TestAStartFailsWithAReadOnlyDataFolder(t *testing.T) {
 	t.Parallel()
-	closed := filepath.Join(t.TempDir(), "closed")
-	if err := os.Mkdir(closed, 0o500); err != nil {
+	readOnly := filepath.Join(t.TempDir(), "closed")
+	if err := os.Mkdir(readOnly, 0o500); err != nil {
 		t.Fatal(err)
 	}
 	if os.Geteuid() == 0 { // root ignores file permissions
-		closed = "/proc/self"
+		readOnly = "/proc/self"
 	}
-	checkMessage(t, runFailingStart(t, "--data="+filepath.Join(closed, "data")), closed, "make it writable or name another with --data")
+	checkContains(t, runFailingStart(t, "--data="+filepath.Join(readOnly, "data")), readOnly, "make it writable or name another with --data")
 }
 
 func TestAStartFailsIfTheDatabaseFileIsInvalid(t *testing.T) {
@@ -134,7 +134,7 @@ func TestAStartFailsIfTheDatabaseFileIsInvalid(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "laststand.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checkMessage(t, runFailingStart(t, "--data="+dir), "laststand.db", "--data")
+	checkContains(t, runFailingStart(t, "--data="+dir), "laststand.db", "--data")
 }
 
 func TestAStartFailsWithInvalidBanks(t *testing.T) {
@@ -142,7 +142,7 @@ func TestAStartFailsWithInvalidBanks(t *testing.T) {
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=small", questionFile(t, "en", 9))
 	file := configFile(t, "games:\n  one: {banks: [none, builtin]}\n  two: {banks: [small]}\n")
-	checkMessage(t, runFailingStart(t, "--data="+db.Dir, "--config="+file),
+	checkContains(t, runFailingStart(t, "--data="+db.Dir, "--config="+file),
 		`games.one.banks: bank "none" does not exist; import it with`, "games.two.banks: a duel needs 10 questions in one language, but the banks have 9 questions in all languages")
 }
 
@@ -153,7 +153,7 @@ func TestAStartFailsWithInvalidGameKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	output := runFailingStart(t, "--data="+t.TempDir(), "--config="+file)
-	checkMessage(t, output, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
+	checkContains(t, output, "games.one.keys:", "6 bytes", "games.two.keys:", `"k2"`, "none.pem", "no such file")
 	if strings.Contains(output, "s3cret") {
 		t.Errorf("the error shows the key: %s", output)
 	}
@@ -161,5 +161,5 @@ func TestAStartFailsWithInvalidGameKeys(t *testing.T) {
 
 func TestAStartFailsWithoutTheConfigurationFile(t *testing.T) {
 	t.Parallel()
-	checkMessage(t, runFailingStart(t, "--config="+filepath.Join(t.TempDir(), "none.yaml")), "none.yaml", "no such file")
+	checkContains(t, runFailingStart(t, "--config="+filepath.Join(t.TempDir(), "none.yaml")), "none.yaml", "no such file")
 }

@@ -40,7 +40,7 @@ func newPlayerPair(t *testing.T, url string) (players playerPair, match string) 
 }
 
 // finishMatch answers the questions from a given one to the end, and returns the end.
-func (players playerPair) finishMatch(t *testing.T, match string, from, questions int) (readOver protocol.MatchOver) {
+func (players playerPair) finishMatch(t *testing.T, match string, from, questions int) (over protocol.MatchOver) {
 	t.Helper()
 	for q := from; q < questions; q++ {
 		for _, p := range players {
@@ -67,8 +67,8 @@ func readClose(t *testing.T, p *player.Player) int {
 	t.Helper()
 	for {
 		_, err := p.Read(30 * time.Second)
-		if why, ok := errors.AsType[*websocket.CloseError](err); ok {
-			return why.Code
+		if closeErr, ok := errors.AsType[*websocket.CloseError](err); ok {
+			return closeErr.Code
 		}
 		if err != nil {
 			t.Fatalf("the connection ended without a code: %v", err)
@@ -77,9 +77,9 @@ func readClose(t *testing.T, p *player.Player) int {
 }
 
 // checkProfiles compares the profiles of two players with the end of their only match.
-func checkProfiles(t *testing.T, url string, readOver protocol.MatchOver) {
+func checkProfiles(t *testing.T, url string, over protocol.MatchOver) {
 	t.Helper()
-	for _, s := range readOver.Standings {
+	for _, s := range over.Standings {
 		var profile struct{ Score, Matches, Asked int64 }
 		get(t, url+"/v1/games/demo/players/"+s.Player, &profile)
 		if profile.Matches != 1 || profile.Score != s.Score || profile.Asked != int64(s.Asked) {
@@ -110,7 +110,7 @@ func TestAStopWaitsForMatches(t *testing.T) {
 		if status := get(t, p.url+"/healthz", nil); status != http.StatusOK {
 			t.Errorf("/healthz of a stopping node returns %d", status)
 		}
-		readOver := players.finishMatch(t, match, 0, 3)
+		over := players.finishMatch(t, match, 0, 3)
 		for _, playing := range players {
 			if code := readClose(t, playing); code != protocol.CloseDraining {
 				t.Errorf("after the match a player was closed with %d", code)
@@ -119,7 +119,7 @@ func TestAStopWaitsForMatches(t *testing.T) {
 		if code := p.wait(t); code != 0 {
 			t.Errorf("the process ended with %d\n%s", code, p.log)
 		}
-		checkProfiles(t, startProcess(t, flags...).url, readOver)
+		checkProfiles(t, startProcess(t, flags...).url, over)
 	})
 }
 
@@ -166,27 +166,27 @@ func TestAKillLosesNothingSettled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := append(ledgerFlags(db), "--config="+configFile(t, fastDuels))
+		flags := append(ledgerFlags(db), "--config="+configFile(t, fastDuelsConfig))
 		p := startProcess(t, flags...)
-		games := playDuels(t, p.url, 5)
+		transcripts := playDuels(t, p.url, 5)
 		players, _ := newPlayerPair(t, p.url)
 		readPush[protocol.Question](t, players[0], protocol.TypeQuestion)
 		p.signal(syscall.SIGKILL)
 		p.wait(t)
 
 		p = startProcess(t, flags...)
-		checkStoredResults(t, p.url, games)
-		for i, cut := range players {
+		checkStoredResults(t, p.url, transcripts)
+		for i, disconnected := range players {
 			var profile struct{ Matches int }
-			if status := get(t, p.url+"/v1/games/demo/players/"+cut.ID, &profile); status != http.StatusOK || profile.Matches != 0 {
+			if status := get(t, p.url+"/v1/games/demo/players/"+disconnected.ID, &profile); status != http.StatusOK || profile.Matches != 0 {
 				t.Errorf("a player cut off in a match: %d, %+v", status, profile)
 			}
-			players[i] = connect(t, p.url, cut.Guest)
+			players[i] = connect(t, p.url, disconnected.Guest)
 			request(t, players[i], protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"})
 		}
 		match := readUntil(t, players[0], "match.found", func(f player.Frame) bool { return f.Type == protocol.TypeMatchFound }).Match
-		readOver := players.finishMatch(t, match, 0, questions)
+		over := players.finishMatch(t, match, 0, duelQuestions)
 		readPush[protocol.Settled](t, players[0], protocol.TypeSettled)
-		checkProfiles(t, p.url, readOver)
+		checkProfiles(t, p.url, over)
 	})
 }

@@ -37,13 +37,13 @@ func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	if err := rows.Err(); err != nil || len(tables) == 0 {
 		t.Fatalf("%d tables, %v", len(tables), err)
 	}
-	listed := testenv.StorageRows("Tables of the ledger")
+	documented := testenv.StorageRows("Tables of the ledger")
 	for _, name := range tables {
-		if !slices.Contains(listed, name) {
+		if !slices.Contains(documented, name) {
 			t.Errorf("docs/STORAGE.md does not list the table %s: add a row with its owner, limits and end", name)
 		}
 	}
-	for _, name := range listed {
+	for _, name := range documented {
 		if !slices.Contains(tables, name) {
 			t.Errorf("docs/STORAGE.md lists the table %s, which does not exist", name)
 		}
@@ -53,19 +53,19 @@ func TestEveryLedgerTableIsDocumented(t *testing.T) {
 // The check finds a key that is not listed, even if it begins like a listed key.
 func TestUndocumentedRedisKeysAreFound(t *testing.T) {
 	t.Parallel()
-	listed := []string{
+	documented := []string{
 		"m:{12}:m_1", "m:{12}:m_1:lock:0:p_1", "limit:{guests_per_minute_per_address/2001:db8::1}",
 		"{b:demo}:g1:player:all:by:value", "busy:{lobby:com.example.quiz}:p_1", "session:{demo/a:b}",
 	}
 	unknownKeys := []string{"x", "m:{12}:m_1:new", "m:{12}:m_1:lock:0:p_1:new", "{b:demo}:new", "new:{demo/p_1}"}
-	if got := testenv.KeysMissingInDocs(slices.Concat(listed, unknownKeys)); !slices.Equal(got, unknownKeys) {
+	if got := testenv.KeysMissingInDocs(slices.Concat(documented, unknownKeys)); !slices.Equal(got, unknownKeys) {
 		t.Errorf("missing are %q, want %q", got, unknownKeys)
 	}
 }
 
 // redisWithDocumentedKeys starts a real Redis in which this test's nodes may leave only keys
 // that docs/STORAGE.md lists.
-func listedRedis(t *testing.T) string {
+func redisWithDocumentedKeys(t *testing.T) string {
 	t.Helper()
 	url := testenv.Redis(t).URL
 	t.Cleanup(func() {

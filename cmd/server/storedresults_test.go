@@ -11,14 +11,14 @@ import (
 
 // checkStoredResults compares profiles, histories, matches and leaderboards with what the server sent
 // to the players.
-func checkStoredResults(t *testing.T, url string, games []*duelTranscript) {
+func checkStoredResults(t *testing.T, url string, transcripts []*duelTranscript) {
 	t.Helper()
-	demo := url + "/v1/games/demo"
+	gameURL := url + "/v1/games/demo"
 	board := make(map[string]leaderboard.Entry)
-	next := ""
+	cursor := ""
 	for {
 		var page leaderboard.Page
-		query := demo + "/leaderboards/all?limit=30" + next
+		query := gameURL + "/leaderboards/all?limit=30" + cursor
 		waitUntil(t, "the board is ready", func() bool { return get(t, query, &page) == http.StatusOK })
 		for _, e := range page.Entries {
 			board[e.ID] = e
@@ -26,30 +26,30 @@ func checkStoredResults(t *testing.T, url string, games []*duelTranscript) {
 		if page.NextCursor == "" {
 			break
 		}
-		next = "&cursor=" + page.NextCursor
+		cursor = "&cursor=" + page.NextCursor
 	}
-	if len(board) != len(games) {
-		t.Errorf("the leaderboard has %d entries, want %d", len(board), len(games))
+	if len(board) != len(transcripts) {
+		t.Errorf("the leaderboard has %d entries, want %d", len(board), len(transcripts))
 	}
-	for _, g := range games {
-		g.checkPlayer(t, demo, board[g.guest.ID])
+	for _, transcript := range transcripts {
+		transcript.checkPlayer(t, gameURL, board[transcript.guest.ID])
 	}
 }
 
-func (g *duelTranscript) checkPlayer(t *testing.T, demo string, e leaderboard.Entry) {
+func (d *duelTranscript) checkPlayer(t *testing.T, gameURL string, entry leaderboard.Entry) {
 	t.Helper()
-	var player protocol.OverStanding
-	for _, s := range g.over.Standings {
-		if s.Player == g.guest.ID {
-			player = s
+	var own protocol.OverStanding
+	for _, s := range d.over.Standings {
+		if s.Player == d.guest.ID {
+			own = s
 		}
 	}
 	want := leaderboard.Entry{
-		Rank: e.Rank, ID: g.guest.ID, Nickname: g.guest.Nickname, Value: player.Score, Score: player.Score, TimeMS: player.TimeMS, Matches: 1,
-		Asked: questions, Answered: int64(player.Answered), Correct: int64(player.Correct), Accuracy: float64(player.Correct) / questions,
+		Rank: entry.Rank, ID: d.guest.ID, Nickname: d.guest.Nickname, Value: own.Score, Score: own.Score, TimeMS: own.TimeMS, Matches: 1,
+		Asked: duelQuestions, Answered: int64(own.Answered), Correct: int64(own.Correct), Accuracy: float64(own.Correct) / duelQuestions,
 	}
-	if e != want {
-		t.Errorf("the leaderboard entry is %+v\nwant                     %+v", e, want)
+	if entry != want {
+		t.Errorf("the leaderboard entry is %+v\nwant                     %+v", entry, want)
 	}
 	var profile struct {
 		Nickname                       string
@@ -57,9 +57,9 @@ func (g *duelTranscript) checkPlayer(t *testing.T, demo string, e leaderboard.En
 		Score, Matches, Asked, Correct int64
 		TimeMS                         int64 `json:"time_ms"`
 	}
-	get(t, demo+"/players/"+g.guest.ID, &profile)
-	if profile.Score != player.Score || profile.TimeMS != player.TimeMS || profile.Matches != 1 || profile.Rating != *g.settled.Rating {
-		t.Errorf("profile %+v, want the values of the match: %+v, and rating %d", profile, player, *g.settled.Rating)
+	get(t, gameURL+"/players/"+d.guest.ID, &profile)
+	if profile.Score != own.Score || profile.TimeMS != own.TimeMS || profile.Matches != 1 || profile.Rating != *d.settled.Rating {
+		t.Errorf("profile %+v, want the values of the match: %+v, and rating %d", profile, own, *d.settled.Rating)
 	}
 	var history struct {
 		Matches []struct {
@@ -68,14 +68,14 @@ func (g *duelTranscript) checkPlayer(t *testing.T, demo string, e leaderboard.En
 			Score int64
 		}
 	}
-	get(t, demo+"/players/"+g.guest.ID+"/matches", &history)
-	if len(history.Matches) != 1 || history.Matches[0].Match != g.match || history.Matches[0].Score != player.Score || history.Matches[0].Rank != player.Rank {
-		t.Errorf("history %+v, want %s with %+v", history, g.match, player)
+	get(t, gameURL+"/players/"+d.guest.ID+"/matches", &history)
+	if len(history.Matches) != 1 || history.Matches[0].Match != d.match || history.Matches[0].Score != own.Score || history.Matches[0].Rank != own.Rank {
+		t.Errorf("history %+v, want %s with %+v", history, d.match, own)
 	}
 	var match struct{ Standings []protocol.OverStanding }
-	get(t, demo+"/matches/"+g.match, &match)
-	i := slices.IndexFunc(match.Standings, func(s protocol.OverStanding) bool { return s.Player == g.guest.ID })
-	if len(match.Standings) != 2 || i < 0 || match.Standings[i].Rank != player.Rank || *match.Standings[i].Rating != *g.settled.Rating {
-		t.Errorf("match %s: %+v, want rank %d and rating %d", g.match, match.Standings, player.Rank, *g.settled.Rating)
+	get(t, gameURL+"/matches/"+d.match, &match)
+	i := slices.IndexFunc(match.Standings, func(s protocol.OverStanding) bool { return s.Player == d.guest.ID })
+	if len(match.Standings) != 2 || i < 0 || match.Standings[i].Rank != own.Rank || *match.Standings[i].Rating != *d.settled.Rating {
+		t.Errorf("match %s: %+v, want rank %d and rating %d", d.match, match.Standings, own.Rank, *d.settled.Rating)
 	}
 }

@@ -30,11 +30,11 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 		t.Fatal(err)
 	}
 	report := runSwarm(t, c, node)
-	for !playedAll(report) && c.For < 30*time.Second { // on a slow machine, this time may be too short to pair players
+	for !playedEveryMode(report) && c.For < 30*time.Second { // on a slow machine, this time may be too short to pair players
 		c.For *= 4
 		report = runSwarm(t, c, node)
 	}
-	if !playedAll(report) {
+	if !playedEveryMode(report) {
 		t.Errorf("not every mode was played in %v", c.For)
 	}
 	if report.Compared == 0 || report.Summary.Pushes == 0 || report.Counts["answer accepted"] == 0 {
@@ -56,6 +56,6 @@ func runSwarm(t *testing.T, c stress.SwarmConfig, node *testNode) *stress.Report
 	return report
 }
 
-func playedAll(r *stress.Report) bool {
+func playedEveryMode(r *stress.Report) bool {
 	return r.Counts["matches duel"] > 0 && r.Counts["matches buzzer"] > 0 && r.Counts["matches survival"] > 0
 }

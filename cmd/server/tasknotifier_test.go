@@ -23,16 +23,16 @@ type notifiedNode struct {
 }
 
 func newNotifiedNode() *notifiedNode {
-	signal := &taskqueue.Notifier{}
-	w := &notifiedNode{taskNotifier: newTaskNotifier(signal, prometheus.NewRegistry()), signal: signal.Subscribe("work")}
-	w.runs = append(w.runs, w.Run)
-	return w
+	notifier := &taskqueue.Notifier{}
+	n := &notifiedNode{taskNotifier: newTaskNotifier(notifier, prometheus.NewRegistry()), signal: notifier.Subscribe("work")}
+	n.runs = append(n.runs, n.Run)
+	return n
 }
 
 // hasSignal reports whether the worker was notified since the last call.
-func (w *notifiedNode) hasSignal() bool {
+func (n *notifiedNode) hasSignal() bool {
 	select {
-	case <-w.signal:
+	case <-n.signal:
 		return true
 	default:
 		return false
@@ -43,18 +43,18 @@ func (w *notifiedNode) hasSignal() bool {
 // workers of the others.
 func checkNotified(t *testing.T, nodes ...*notifiedNode) {
 	t.Helper()
-	for _, n := range nodes {
-		running := startTasks(discardLog(), n.runs...)
+	for _, node := range nodes {
+		running := startTasks(discardLog(), node.runs...)
 		t.Cleanup(running.stopAndWait)
-		waitUntil(t, "the node listens", n.listening)
+		waitUntil(t, "the node listens", node.listening)
 	}
-	for i, from := range nodes {
-		from.Notify("work/a")
-		if !from.hasSignal() {
+	for i, sender := range nodes {
+		sender.Notify("work/a")
+		if !sender.hasSignal() {
 			t.Error("the node's own workers are not woken")
 		}
-		for _, to := range slices.Delete(slices.Clone(nodes), i, i+1) {
-			waitUntil(t, "the other node's workers are woken", to.hasSignal)
+		for _, receiver := range slices.Delete(slices.Clone(nodes), i, i+1) {
+			waitUntil(t, "the other node's workers are woken", receiver.hasSignal)
 		}
 	}
 }
@@ -70,12 +70,12 @@ func TestTaskNotificationsReachAllNodesThroughInboxes(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		n := newNotifiedNode()
+		node := newNotifiedNode()
 		inbox := redisx.NewInbox(conn, redisx.InboxConfig{Node: id})
-		n.useInbox(inbox, func() []string { return ids })
-		n.runs = append(n.runs, inbox.Run)
-		n.listening = func() bool { return inbox.Ready(t.Context()) == nil }
-		nodes = append(nodes, n)
+		node.useInbox(inbox, func() []string { return ids })
+		node.runs = append(node.runs, inbox.Run)
+		node.listening = func() bool { return inbox.Ready(t.Context()) == nil }
+		nodes = append(nodes, node)
 	}
 	checkNotified(t, nodes...)
 }
@@ -85,15 +85,15 @@ func TestTaskNotificationsReachAllNodesThroughPostgreSQL(t *testing.T) {
 	db := testenv.Database(t)
 	var nodes []*notifiedNode
 	for range 2 {
-		l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Logger: discardLog()})
+		store, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Logger: discardLog()})
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { l.Close() })
-		n := newNotifiedNode()
-		n.useDatabase(l)
-		n.listening = n.hasSignal // a new listener signals once, for notifications that it may have missed
-		nodes = append(nodes, n)
+		t.Cleanup(func() { store.Close() })
+		node := newNotifiedNode()
+		node.useDatabase(store)
+		node.listening = node.hasSignal // a new listener signals once, for notifications that it may have missed
+		nodes = append(nodes, node)
 	}
 	checkNotified(t, nodes...)
 }

@@ -14,27 +14,27 @@ import (
 )
 
 // tasksClient calls the tasks API of a node for the producers and workers of a game.
-type service struct {
+type tasksClient struct {
 	t          *testing.T
 	url, token string
 }
 
 // newTasksClients returns a client for each game.
-func newServices(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []service) {
+func newTasksClients(t *testing.T, url string, db testenv.SQL, config string, games ...string) (all []tasksClient) {
 	t.Helper()
 	for _, game := range games {
 		code, out, stderr := command("token", "--config="+config, "--data="+db.Dir, "--database="+db.URL, "--game="+game, "--role=service", "--sub=worker")
 		if code != 0 {
 			t.Fatalf("server token: %s", stderr)
 		}
-		all = append(all, service{t, url + "/v1/games/" + game + "/tasks", strings.TrimSpace(out)})
+		all = append(all, tasksClient{t, url + "/v1/games/" + game + "/tasks", strings.TrimSpace(out)})
 	}
 	return all
 }
 
 // call sends a request, decodes its answer into result, and returns the status. The status is 0
 // if there was no answer.
-func (s service) call(method, path, body string, into any) int {
+func (s tasksClient) call(method, path, body string, result any) int {
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, bytes.NewReader([]byte(body)))
 	if err != nil {
 		s.t.Error(err)
@@ -49,8 +49,8 @@ func (s service) call(method, path, body string, into any) int {
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err == nil && into != nil {
-		err = json.Unmarshal(text, into)
+	if err == nil && result != nil {
+		err = json.Unmarshal(text, result)
 	}
 	if err != nil {
 		s.t.Errorf("%s %s: %d %s: %v", method, path, answer.StatusCode, text, err)
@@ -66,10 +66,10 @@ type claimedTask struct {
 	Payload        json.RawMessage
 }
 
-func (h claimedTask) lease() string { return fmt.Sprintf(`{"id":%q,"fence":%d}`, h.ID, h.Fence) }
+func (c claimedTask) lease() string { return fmt.Sprintf(`{"id":%q,"fence":%d}`, c.ID, c.Fence) }
 
 // enqueue adds a task for each key, and returns how many of them are new.
-func (s service) enqueue(topic string, keys ...string) (added int) {
+func (s tasksClient) enqueue(topic string, keys ...string) (added int) {
 	s.t.Helper()
 	var bodies []string
 	for _, key := range keys {
@@ -87,7 +87,7 @@ func (s service) enqueue(topic string, keys ...string) (added int) {
 	return added
 }
 
-func (s service) claim(kind string, lease, wait time.Duration) []claimedTask {
+func (s tasksClient) claim(kind string, lease, wait time.Duration) []claimedTask {
 	s.t.Helper()
 	var out struct{ Tasks []claimedTask }
 	body := fmt.Sprintf(`{"kind":%q,"max":10,"lease_ms":%d,"wait_ms":%d}`, kind, lease.Milliseconds(), wait.Milliseconds())
@@ -98,7 +98,7 @@ func (s service) claim(kind string, lease, wait time.Duration) []claimedTask {
 }
 
 // claimOne claims the only available task.
-func (s service) claimOne(kind string, lease, wait time.Duration) claimedTask {
+func (s tasksClient) claimOne(kind string, lease, wait time.Duration) claimedTask {
 	s.t.Helper()
 	tasks := s.claim(kind, lease, wait)
 	if len(tasks) != 1 {
@@ -108,7 +108,7 @@ func (s service) claimOne(kind string, lease, wait time.Duration) claimedTask {
 }
 
 // report reports how tries of tasks ended, and returns how many leases were lost.
-func (s service) report(path, body string) int {
+func (s tasksClient) report(path, body string) int {
 	s.t.Helper()
 	var out struct{ Lost []struct{} }
 	if status := s.call(http.MethodPost, path, body, &out); status != http.StatusOK {
@@ -117,15 +117,15 @@ func (s service) report(path, body string) int {
 	return len(out.Lost)
 }
 
-func (s service) complete(h claimedTask) (lost int) {
+func (s tasksClient) complete(task claimedTask) (lost int) {
 	s.t.Helper()
-	return s.report("/complete", `{"leases":[`+h.lease()+`]}`)
+	return s.report("/complete", `{"leases":[`+task.lease()+`]}`)
 }
 
-func (s service) state(h claimedTask) string {
+func (s tasksClient) state(task claimedTask) string {
 	s.t.Helper()
 	var out struct{ State string }
-	if status := s.call(http.MethodGet, "/"+h.ID, "", &out); status != http.StatusOK {
+	if status := s.call(http.MethodGet, "/"+task.ID, "", &out); status != http.StatusOK {
 		return http.StatusText(status)
 	}
 	return out.State
@@ -138,9 +138,9 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		config := configFile(t, "games: {demo: , other: }\n")
-		n := startNode(t, cli{Config: config, Data: &db.Dir, Database: &db.URL})
-		services := newServices(t, n.url, db, config, "demo", "other")
-		demo, other := services[0], services[1]
+		node := startNode(t, cli{Config: config, Data: &db.Dir, Database: &db.URL})
+		clients := newTasksClients(t, node.url, db, config, "demo", "other")
+		demo, other := clients[0], clients[1]
 
 		if added := demo.enqueue("mail/eu", "a", "b", "a"); added != 2 {
 			t.Errorf("%d new tasks of two keys", added)
@@ -151,38 +151,38 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 		if got := other.claim("mail", time.Minute, 0); len(got) > 0 {
 			t.Errorf("another game's worker got %+v", got)
 		}
-		both := demo.claim("mail", time.Minute, 0)
-		if len(both) != 2 || both[0].Key != "a" || both[0].Topic != "mail/eu" || string(both[0].Payload) != `{"of":"a"}` || both[0].Tries != 0 {
-			t.Fatalf("claimed %+v", both)
+		claimed := demo.claim("mail", time.Minute, 0)
+		if len(claimed) != 2 || claimed[0].Key != "a" || claimed[0].Topic != "mail/eu" || string(claimed[0].Payload) != `{"of":"a"}` || claimed[0].Tries != 0 {
+			t.Fatalf("claimed %+v", claimed)
 		}
-		if other.complete(both[0]) != 1 || other.state(both[0]) != "Not Found" || demo.state(both[0]) != "claimed" {
+		if other.complete(claimed[0]) != 1 || other.state(claimed[0]) != "Not Found" || demo.state(claimed[0]) != "claimed" {
 			t.Error("another game's worker may see or end the task")
 		}
 		for range 2 { // a worker may repeat a report
-			if demo.complete(both[0]) != 0 || demo.state(both[0]) != "done" {
+			if demo.complete(claimed[0]) != 0 || demo.state(claimed[0]) != "done" {
 				t.Error("the task could not be completed")
 			}
 		}
-		if demo.report("/renew", `{"leases":[`+both[0].lease()+","+both[1].lease()+`],"lease_ms":1000}`) != 1 {
+		if demo.report("/renew", `{"leases":[`+claimed[0].lease()+","+claimed[1].lease()+`],"lease_ms":1000}`) != 1 {
 			t.Error("a done task was renewed, or the claimed task was not")
 		}
 
-		again := demo.claimOne("mail", time.Minute, 20*time.Second) // after the second lease has ended
-		if again.ID != both[1].ID || again.Fence <= both[1].Fence || again.Tries != 1 {
-			t.Errorf("claimed %+v after %+v", again, both[1])
+		reclaimed := demo.claimOne("mail", time.Minute, 20*time.Second) // after the second lease has ended
+		if reclaimed.ID != claimed[1].ID || reclaimed.Fence <= claimed[1].Fence || reclaimed.Tries != 1 {
+			t.Errorf("claimed %+v after %+v", reclaimed, claimed[1])
 		}
-		if demo.complete(both[1]) != 1 || demo.state(again) != "claimed" {
+		if demo.complete(claimed[1]) != 1 || demo.state(reclaimed) != "claimed" {
 			t.Error("a worker completed a task that another worker has claimed")
 		}
-		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"why","retry_after_ms":1}]}`, again.ID, again.Fence)) != 0 {
+		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"why","retry_after_ms":1}]}`, reclaimed.ID, reclaimed.Fence)) != 0 {
 			t.Error("the failure is lost")
 		}
-		again = demo.claimOne("mail", time.Minute, 20*time.Second)
-		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, again.ID, again.Fence)) != 0 || demo.state(again) != "dead" {
-			t.Errorf("after a final failure the task is %s", demo.state(again))
+		reclaimed = demo.claimOne("mail", time.Minute, 20*time.Second)
+		if demo.report("/fail", fmt.Sprintf(`{"tasks":[{"id":%q,"fence":%d,"error":"never","final":true}]}`, reclaimed.ID, reclaimed.Fence)) != 0 || demo.state(reclaimed) != "dead" {
+			t.Errorf("after a final failure the task is %s", demo.state(reclaimed))
 		}
-		out, _ := commandRunner(t, n, ledgerFlags(db)...)(0, "tasks", "list")
-		checkMessage(t, out, again.ID, "own:demo~mail/eu", "never")
+		out, _ := commandRunner(t, node, ledgerFlags(db)...)(0, "tasks", "list")
+		checkContains(t, out, reclaimed.ID, "own:demo~mail/eu", "never")
 	})
 }
 
@@ -192,21 +192,21 @@ func TestAWaitingClaimGetsANewTask(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		n := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
-		demo := newServices(t, n.url, db, "", "demo")[0]
-		got := make(chan []claimedTask)
-		wait := func() {
-			go func() { got <- demo.claim("mail", time.Minute, 20*time.Second) }()
-			waitUntil(t, "a claim waits", func() bool { return sumMetric(t, n.opsURL, "laststand_game_tasks_polls") == 1 })
+		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		demo := newTasksClients(t, node.url, db, "", "demo")[0]
+		claimed := make(chan []claimedTask)
+		startClaim := func() {
+			go func() { claimed <- demo.claim("mail", time.Minute, 20*time.Second) }()
+			waitUntil(t, "a claim waits", func() bool { return sumMetric(t, node.opsURL, "laststand_game_tasks_polls") == 1 })
 		}
-		wait()
+		startClaim()
 		demo.enqueue("mail", "a")
-		if tasks := <-got; len(tasks) != 1 || tasks[0].Key != "a" {
+		if tasks := <-claimed; len(tasks) != 1 || tasks[0].Key != "a" {
 			t.Errorf("claimed %+v", tasks)
 		}
-		wait()
-		n.stop()
-		if tasks := <-got; len(tasks) != 0 {
+		startClaim()
+		node.stop()
+		if tasks := <-claimed; len(tasks) != 0 {
 			t.Errorf("claimed %+v", tasks)
 		}
 	})

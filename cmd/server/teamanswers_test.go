@@ -10,7 +10,7 @@ import (
 )
 
 // defaultLockoutConfig has the default rules of arenas, with shorter pauses.
-const spreadConfig = `
+const defaultLockoutConfig = `
 games:
   demo:
     arena: {time_limit_ms: 60000, countdown_ms: 0, reveal_ms: 100}
@@ -23,28 +23,28 @@ func TestATeamCannotSubmitAllChoices(t *testing.T) {
 	t.Parallel()
 	const guests, questions = 6, 7
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, spreadConfig)})
-	owner := newGuests(t, []string{n.url}, 1)[0]
-	made := createArena(t, n.url, owner.Token, protocol.NewArena{
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, defaultLockoutConfig)})
+	owner := newGuests(t, []string{node.url}, 1)[0]
+	created := createArena(t, node.url, owner.Token, protocol.NewArena{
 		Mode: "buzzer", Name: "Spread", Pace: "host", Questions: protocol.ArenaQuestions{IDs: singleChoiceIDs(t, questions)},
 		Teams: []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "blue", Name: "Blue"}},
 	})
-	host := joinArena(t, n.url, owner, protocol.ArenaJoin{Code: made.Code, As: "host"})
+	host := joinArena(t, node.url, owner, protocol.ArenaJoin{Code: created.Code, As: "host"})
 	var reds []*matchClient
-	for _, g := range newGuests(t, []string{n.url}, guests) {
-		reds = append(reds, joinArena(t, n.url, g, protocol.ArenaJoin{Code: made.Code, Team: "red"}))
+	for _, g := range newGuests(t, []string{node.url}, guests) {
+		reds = append(reds, joinArena(t, node.url, g, protocol.ArenaJoin{Code: created.Code, Team: "red"}))
 	}
-	joinArena(t, n.url, newGuests(t, []string{n.url}, 1)[0], protocol.ArenaJoin{Code: made.Code, Team: "blue"})
-	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
-	next := func(after int) {
-		host.mustRequest(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: after})
+	joinArena(t, node.url, newGuests(t, []string{node.url}, 1)[0], protocol.ArenaJoin{Code: created.Code, Team: "blue"})
+	host.mustRequest(t, protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: created.ArenaID})
+	sendNext := func(after int) {
+		host.mustRequest(t, protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: created.ArenaID, After: after})
 	}
 	for q := range questions {
-		next(q - 1)
+		sendNext(q - 1)
 		if accepted := answerAllChoices(t, reds, q); accepted != 1 {
 			t.Errorf("question %d: %d answers of the team were accepted within 2 s, want 1", q, accepted)
 		}
-		next(q) // closes the question; after a right answer it opens the next one
+		sendNext(q) // closes the question; after a right answer it opens the next one
 	}
 }
 
@@ -66,7 +66,7 @@ func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted
 		}
 	}
 	for _, c := range team {
-		f := c.nextReply(t)
+		f := c.readReply(t)
 		if f.Type == protocol.TypeAnswered {
 			accepted++
 			continue
@@ -81,24 +81,24 @@ func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted
 }
 
 // readReply waits for the next reply. It checks the pushes before it like any others.
-func (c *matchClient) nextReply(t *testing.T) player.Frame {
+func (c *matchClient) readReply(t *testing.T) player.Frame {
 	t.Helper()
 	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil })
 }
 
 // singleChoiceIDs returns ids of built-in questions with exactly one right choice.
-func singleChoiceIDs(t *testing.T, n int) (ids []string) {
+func singleChoiceIDs(t *testing.T, count int) (ids []string) {
 	t.Helper()
 	b, err := bank.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range b.Questions {
-		if q.Kind == quiz.Single && len(ids) < n {
+		if q.Kind == quiz.Single && len(ids) < count {
 			ids = append(ids, q.ID)
 		}
 	}
-	if len(ids) < n {
+	if len(ids) < count {
 		t.Fatalf("the built-in bank has %d such questions", len(ids))
 	}
 	return ids

@@ -25,15 +25,15 @@ func newTestCluster(t *testing.T, redis, config string) testCluster {
 }
 
 // node starts a node in this process.
-func (h testCluster) node(t *testing.T) *testNode {
+func (c testCluster) node(t *testing.T) *testNode {
 	t.Helper()
-	return startNode(t, cli{Config: h.config, Data: &h.db.Dir, Database: &h.db.URL, Redis: &h.redis})
+	return startNode(t, cli{Config: c.config, Data: &c.db.Dir, Database: &c.db.URL, Redis: &c.redis})
 }
 
 // process starts a node in its own process.
-func (h testCluster) process(t *testing.T) *process {
+func (c testCluster) process(t *testing.T) *process {
 	t.Helper()
-	return startProcess(t, "--config="+h.config, "--data="+h.db.Dir, "--database="+h.db.URL, "--redis="+h.redis)
+	return startProcess(t, "--config="+c.config, "--data="+c.db.Dir, "--database="+c.db.URL, "--redis="+c.redis)
 }
 
 // duelsConfig is a configuration of games that differ in their duels.
@@ -47,9 +47,9 @@ func duelsConfig(games map[string]duelConfig) string {
 }
 
 // sumMetric adds up the series of a node's metric whose labels contain all these texts.
-func sumMetric(t *testing.T, ops, name string, labels ...string) (sum int) {
+func sumMetric(t *testing.T, opsURL, name string, labels ...string) (sum int) {
 	t.Helper()
-	response, err := http.Get(ops + "/metrics")
+	response, err := http.Get(opsURL + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,18 +63,18 @@ func sumMetric(t *testing.T, ops, name string, labels ...string) (sum int) {
 		if family, _, _ := strings.Cut(series, "{"); family != name || !containsAll(series, labels) {
 			continue
 		}
-		n, err := strconv.ParseFloat(value, 64)
+		number, err := strconv.ParseFloat(value, 64)
 		if err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		sum += int(n)
+		sum += int(number)
 	}
 	return sum
 }
 
-func containsAll(text string, words []string) bool {
-	for _, word := range words {
-		if !strings.Contains(text, word) {
+func containsAll(text string, parts []string) bool {
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
 			return false
 		}
 	}
@@ -97,15 +97,15 @@ func checkSettledOnce(t *testing.T, url, game string, over *protocol.MatchOver) 
 func checkUnsettled(t *testing.T, url, game string, clients ...*matchClient) {
 	t.Helper()
 	for _, c := range clients {
-		if p := getProfile(t, url, game, c.id); p != (profile{}) {
+		if p := getProfile(t, url, game, c.id); p != (playerProfile{}) {
 			t.Errorf("the profile of %s has %+v, want no results", c.id, p)
 		}
 	}
 }
 
-type profile struct{ Score, Matches, Asked int64 }
+type playerProfile struct{ Score, Matches, Asked int64 }
 
-func getProfile(t *testing.T, url, game, id string) (p profile) {
+func getProfile(t *testing.T, url, game, id string) (p playerProfile) {
 	t.Helper()
 	if status := get(t, url+"/v1/games/"+game+"/players/"+id, &p); status != http.StatusOK {
 		t.Errorf("the profile of %s: %d", id, status)

@@ -40,8 +40,8 @@ func (l *logBuffer) String() string {
 	return l.text.String()
 }
 
-// fastDuels is a configuration for tests: duels without long pauses.
-const fastDuels = `
+// fastDuelsConfig is a configuration for tests: duels without long pauses.
+const fastDuelsConfig = `
 games:
   demo:
     duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
@@ -62,8 +62,8 @@ func configFile(t *testing.T, text string) string {
 // ends.
 func startNode(t *testing.T, flags cli) *testNode {
 	t.Helper()
-	free := "127.0.0.1:0"
-	flags.Listen, flags.OpsListen = &free, &free
+	freePort := "127.0.0.1:0"
+	flags.Listen, flags.OpsListen = &freePort, &freePort
 	config, err := flags.load()
 	if err != nil {
 		t.Fatal(err)
@@ -86,12 +86,12 @@ func startNode(t *testing.T, flags cli) *testNode {
 		})
 	}
 	t.Cleanup(node.stop)
-	node.url, node.opsURL = addresses(t, outReader, node.log)
+	node.url, node.opsURL = readAddresses(t, outReader, node.log)
 	return node
 }
 
 // readAddresses reads the addresses of a node from its output.
-func addresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators string) {
+func readAddresses(t *testing.T, out io.Reader, log *logBuffer) (players, operators string) {
 	t.Helper()
 	var text strings.Builder
 	buffer := make([]byte, 256)

@@ -29,15 +29,15 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	roots := x509.NewCertPool()
 	roots.AddCert(testenv.WriteCertificate(t, cert, key, 1, time.Hour))
-	n := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuels), TLSCert: &cert, TLSKey: &key})
-	host, ok := strings.CutPrefix(n.url, "https://")
+	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig), TLSCert: &cert, TLSKey: &key})
+	host, ok := strings.CutPrefix(node.url, "https://")
 	if !ok {
-		t.Fatalf("the node listens on %s, want https", n.url)
+		t.Fatalf("the node listens on %s, want https", node.url)
 	}
-	ours := &tls.Config{RootCAs: roots}
-	transport := &http.Transport{TLSClientConfig: ours.Clone(), ForceAttemptHTTP2: true}
+	tlsConfig := &tls.Config{RootCAs: roots}
+	transport := &http.Transport{TLSClientConfig: tlsConfig.Clone(), ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: transport}).Get(n.url + "/")
+	answer, err := (&http.Client{Transport: transport}).Get(node.url + "/")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,28 +48,28 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 	}
 	checkSecurityHeaders(t, answer.Header, "max-age=31536000")
 
-	for origin, want := range map[string]int{n.url: http.StatusSwitchingProtocols, "http://" + host: http.StatusForbidden, "null": http.StatusForbidden} {
-		d := websocket.Dialer{TLSClientConfig: ours.Clone(), Subprotocols: []string{protocol.Subprotocol}, HandshakeTimeout: 10 * time.Second}
-		conn, answer, err := d.Dial("wss://"+host+"/v1/ws", http.Header{"Origin": {origin}}) //nolint:bodyclose // it has none
+	for origin, want := range map[string]int{node.url: http.StatusSwitchingProtocols, "http://" + host: http.StatusForbidden, "null": http.StatusForbidden} {
+		dialer := websocket.Dialer{TLSClientConfig: tlsConfig.Clone(), Subprotocols: []string{protocol.Subprotocol}, HandshakeTimeout: 10 * time.Second}
+		conn, answer, err := dialer.Dial("wss://"+host+"/v1/ws", http.Header{"Origin": {origin}}) //nolint:bodyclose // it has none
 		if answer == nil || answer.StatusCode != want {
 			t.Errorf("a websocket of a page of %s: %v, %v", origin, answer, err)
 		}
 		if err == nil {
-			sayHello(t, conn)
+			sendUnknownToken(t, conn)
 		}
 	}
-	if plain, err := http.Get("http://" + host + "/healthz"); err != nil || plain.StatusCode != http.StatusBadRequest {
-		t.Errorf("HTTP without TLS: %v, %v", plain, err)
+	if response, err := http.Get("http://" + host + "/healthz"); err != nil || response.StatusCode != http.StatusBadRequest {
+		t.Errorf("HTTP without TLS: %v, %v", response, err)
 	} else {
-		_ = plain.Body.Close()
+		_ = response.Body.Close()
 	}
-	if shown := n.metrics(t); !strings.Contains(shown, "laststand_tls_certificate_expiry_timestamp_seconds ") {
+	if metrics := node.metrics(t); !strings.Contains(metrics, "laststand_tls_certificate_expiry_timestamp_seconds ") {
 		t.Error("the metrics do not show when the certificate expires")
 	}
 }
 
 // sendUnknownToken sends a hello with an unknown token. The server answers it and closes with 4401.
-func sayHello(t *testing.T, conn *websocket.Conn) {
+func sendUnknownToken(t *testing.T, conn *websocket.Conn) {
 	t.Helper()
 	defer conn.Close()
 	if err := conn.WriteMessage(websocket.TextMessage, []byte(`{"id":1,"type":"hello","data":{"token":"none"}}`)); err != nil {
@@ -81,19 +81,19 @@ func sayHello(t *testing.T, conn *websocket.Conn) {
 }
 
 // checkSecurityHeaders checks that the page has all its security headers.
-func checkSecurityHeaders(t *testing.T, h http.Header, transport string) {
+func checkSecurityHeaders(t *testing.T, headers http.Header, wantTransport string) {
 	t.Helper()
 	for name, want := range map[string]string{
-		"Strict-Transport-Security": transport, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		"Strict-Transport-Security": wantTransport, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
 	} {
-		if got := h.Values(name); strings.Join(got, "|") != want {
+		if got := headers.Values(name); strings.Join(got, "|") != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
 		}
 	}
 	for _, name := range []string{"Content-Security-Policy", "Permissions-Policy"} {
-		if len(h.Values(name)) != 1 {
-			t.Errorf("%s is %q", name, h.Values(name))
+		if len(headers.Values(name)) != 1 {
+			t.Errorf("%s is %q", name, headers.Values(name))
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestInvalidCertificatesAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			checkMessage(t, runFailingStart(t, append(tt.args, "--data="+t.TempDir())...), tt.want)
+			checkContains(t, runFailingStart(t, append(tt.args, "--data="+t.TempDir())...), tt.want)
 		})
 	}
 }
@@ -124,11 +124,11 @@ func TestInvalidCertificatesAreReported(t *testing.T) {
 // The server logs a warning if other machines can reach the operations address.
 func TestAnExposedOperationsAddressIsLogged(t *testing.T) {
 	t.Parallel()
-	for address, isWarned := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
+	for address, wantWarning := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
 		var log bytes.Buffer
 		n := &node{log: slog.New(slog.NewTextHandler(&log, nil))}
 		n.warnOfExposedOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))
-		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != isWarned {
+		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != wantWarning {
 			t.Errorf("%s: %s", address, &log)
 		}
 	}

@@ -20,14 +20,14 @@ import (
 func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 	t.Parallel()
 	store := testenv.Redis(t)
-	h := newTestCluster(t, store.URL, slowDuels("demo"))
-	n := h.node(t)
-	guest := newDeviceGuest(t, n.url, device)
-	account := mintTokenAt(t, "player", "user:9", []string{"--data=" + h.db.Dir, "--database=" + h.db.URL, "--config=" + h.config})
-	tie := func() (int, map[string]any) {
-		return requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/account", guest.Token, map[string]string{"token": account})
+	cluster := newTestCluster(t, store.URL, slowDuels("demo"))
+	node := cluster.node(t)
+	guest := newDeviceGuest(t, node.url, device)
+	account := mintTokenWith(t, "player", "user:9", []string{"--data=" + cluster.db.Dir, "--database=" + cluster.db.URL, "--config=" + cluster.config})
+	linkAccount := func() (int, map[string]any) {
+		return requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/account", guest.Token, map[string]string{"token": account})
 	}
-	if status, p := requestJSON(t, "PUT", n.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"}); status != http.StatusOK {
+	if status, p := requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/nickname", account, map[string]string{"nickname": "Solo"}); status != http.StatusOK {
 		t.Fatalf("setting the nickname of the account's own player: %d %v", status, p)
 	}
 	options, err := redis.ParseURL(store.URL)
@@ -46,13 +46,13 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 	if err := client.HSet(t.Context(), results, match, "-").Err(); err != nil {
 		t.Fatal(err)
 	}
-	if status, p := tie(); status != http.StatusServiceUnavailable || p["code"] != string(protocol.CodeUnavailable) || !strings.Contains(fmt.Sprint(p["detail"]), "settled") {
+	if status, p := linkAccount(); status != http.StatusServiceUnavailable || p["code"] != string(protocol.CodeUnavailable) || !strings.Contains(fmt.Sprint(p["detail"]), "settled") {
 		t.Errorf("while a result waits: %d %v", status, p)
 	}
 	if err := client.HDel(t.Context(), results, match).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if status, p := tie(); status != http.StatusOK {
+	if status, p := linkAccount(); status != http.StatusOK {
 		t.Errorf("after the result is settled: %d %v", status, p)
 	}
 }
@@ -61,9 +61,9 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 func TestTheDaysCommandConfirmsADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	n := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuels)})
+	node := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuelsConfig)})
 	confirm := func(game string) (code int, out, stderr string) {
-		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(n.opsURL, "http://"))
+		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
 	}
 	if code, out, stderr := confirm("demo"); code != 0 || !strings.Contains(out, "demo: days up to 2026-11-22 may start") {
 		t.Errorf("%d %s %s", code, out, stderr)
@@ -76,7 +76,7 @@ func TestTheDaysCommandConfirmsADay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if days := column(t, db, `SELECT game || ' ' || day FROM confirmed_days`); len(days) != 1 || days[0] != "demo 2026-11-22" {
+	if days := queryColumn(t, db, `SELECT game || ' ' || day FROM confirmed_days`); len(days) != 1 || days[0] != "demo 2026-11-22" {
 		t.Errorf("the confirmed days are %q", days)
 	}
 }

@@ -107,19 +107,19 @@ func (c *config) drainTimeout() (time.Duration, error) {
 var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
 func (c *config) validateGame(name string, errs *validationErrors) {
-	g, prefix := c.Games[name], "games."+name+"."
-	if _, err := time.LoadLocation(g.TimeZone); err != nil || g.TimeZone == "Local" {
-		errs.addf("%stime_zone: %q is not in the time zone database; use a name such as Europe/Berlin", prefix, g.TimeZone)
+	settings, prefix := c.Games[name], "games."+name+"."
+	if _, err := time.LoadLocation(settings.TimeZone); err != nil || settings.TimeZone == "Local" {
+		errs.addf("%stime_zone: %q is not in the time zone database; use a name such as Europe/Berlin", prefix, settings.TimeZone)
 	}
-	if len(g.Banks) == 0 {
+	if len(settings.Banks) == 0 {
 		errs.addf("%sbanks: the list is empty; name at least one bank, such as builtin", prefix)
 	}
-	for _, name := range g.HostBanks {
-		if slices.Contains(g.Banks, name) {
+	for _, name := range settings.HostBanks {
+		if slices.Contains(settings.Banks, name) {
 			errs.addf("%shost_banks: %q is also in banks, which all players use; remove it from one of the two lists", prefix, name)
 		}
 	}
-	g.validate(prefix, errs)
+	settings.validate(prefix, errs)
 	c.validateBehaviours(name, errs)
 	if err := c.leaderboardConfig(name).Validate(); err != nil { // the error names the game
 		*errs = append(*errs, err)

@@ -25,7 +25,7 @@ func TestTheVersionIsTheNewestReleaseOfTheChangelog(t *testing.T) {
 	}
 }
 
-func TestVersionCommand(t *testing.T) {
+func TestTheVersionCommandPrintsVersionAndRevision(t *testing.T) {
 	t.Parallel()
 	code, out, stderr := command("version")
 	want := fmt.Sprintf("laststand %s (%s, revision %s)\n", version, runtime.Version(), currentBuild().revision)
@@ -51,16 +51,16 @@ func TestRevisionMarksModifiedFiles(t *testing.T) {
 
 func TestHealthAndMetricsShowTheVersion(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, cli{Data: ptr(t.TempDir())})
+	node := startNode(t, cli{Data: ptr(t.TempDir())})
 	var health struct{ Status, Version string }
-	if status := get(t, n.url+"/healthz", &health); status != http.StatusOK || health.Status != "ok" || health.Version != version {
+	if status := get(t, node.url+"/healthz", &health); status != http.StatusOK || health.Status != "ok" || health.Version != version {
 		t.Errorf("/healthz answered %d, %+v; want version %q", status, health, version)
 	}
 	b := currentBuild()
 	labels := []string{
 		fmt.Sprintf("version=%q", b.version), fmt.Sprintf("go_version=%q", b.goVersion), fmt.Sprintf("revision=%q", b.revision),
 	}
-	if value := sumMetric(t, n.opsURL, "laststand_build_info", labels...); value != 1 {
+	if value := sumMetric(t, node.opsURL, "laststand_build_info", labels...); value != 1 {
 		t.Errorf("laststand_build_info with the labels %q is %d, want 1", labels, value)
 	}
 }

@@ -26,11 +26,11 @@ type webhookReceiver struct {
 
 // webhookEvent is an event as an endpoint got it.
 type webhookEvent struct {
-	endpoint, id    string
-	body            string
-	tries           int
-	waitForAccepted bool // a try was answered with success
-	payload         struct {
+	endpoint, id string
+	body         string
+	tries        int
+	isAccepted   bool // a try was answered with success
+	payload      struct {
 		Type      string
 		Timestamp string
 		Data      struct {
@@ -55,67 +55,67 @@ type webhookEvent struct {
 
 func newWebhookReceiver(t *testing.T) *webhookReceiver {
 	t.Helper()
-	e := &webhookReceiver{t: t, keys: oldWebhookKey, statuses: map[string]func(int) int{}}
-	e.URL = testenv.Serve(t, e.handle)
-	return e
+	r := &webhookReceiver{t: t, keys: oldWebhookKey, statuses: map[string]func(int) int{}}
+	r.URL = testenv.Serve(t, r.handle)
+	return r
 }
 
-func (e *webhookReceiver) handle(w http.ResponseWriter, q *http.Request) {
-	p, err := testenv.ReadRequest(q)
+func (r *webhookReceiver) handle(w http.ResponseWriter, request *http.Request) {
+	received, err := testenv.ReadRequest(request)
 	if err != nil {
 		return
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := p.Verify(e.keys, time.Now()); err != nil {
-		e.t.Errorf("a message to %s: %v", q.URL.Path, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := received.Verify(r.keys, time.Now()); err != nil {
+		r.t.Errorf("a message to %s: %v", request.URL.Path, err)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	m := e.record(strings.TrimPrefix(q.URL.Path, "/"), p.Headers().ID, string(p.Body))
+	event := r.record(strings.TrimPrefix(request.URL.Path, "/"), received.Headers().ID, string(received.Body))
 	status := http.StatusNoContent
-	if statuses := e.statuses[m.endpoint]; statuses != nil {
-		status = statuses(m.tries)
+	if statusOfTry := r.statuses[event.endpoint]; statusOfTry != nil {
+		status = statusOfTry(event.tries)
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
-	m.waitForAccepted = m.waitForAccepted || status < 300
+	event.isAccepted = event.isAccepted || status < 300
 	w.WriteHeader(status)
 }
 
 // record records a try. The caller must have locked mu.
-func (e *webhookReceiver) record(endpoint, id, body string) *webhookEvent {
-	at := slices.IndexFunc(e.events, func(m *webhookEvent) bool { return m.endpoint == endpoint && m.id == id })
-	if at < 0 {
-		m := &webhookEvent{endpoint: endpoint, id: id, body: body}
-		if err := json.Unmarshal([]byte(body), &m.payload); err != nil {
-			e.t.Errorf("%s got an invalid body %s: %v", endpoint, body, err)
+func (r *webhookReceiver) record(endpoint, id, body string) *webhookEvent {
+	index := slices.IndexFunc(r.events, func(event *webhookEvent) bool { return event.endpoint == endpoint && event.id == id })
+	if index < 0 {
+		event := &webhookEvent{endpoint: endpoint, id: id, body: body}
+		if err := json.Unmarshal([]byte(body), &event.payload); err != nil {
+			r.t.Errorf("%s got an invalid body %s: %v", endpoint, body, err)
 		}
-		e.events, at = append(e.events, m), len(e.events)
+		r.events, index = append(r.events, event), len(r.events)
 	}
-	m := e.events[at]
-	m.tries++
-	if m.body != body {
-		e.t.Errorf("event %s arrived at %s with different bodies: %s and %s", id, endpoint, m.body, body)
+	event := r.events[index]
+	event.tries++
+	if event.body != body {
+		r.t.Errorf("event %s arrived at %s with different bodies: %s and %s", id, endpoint, event.body, body)
 	}
-	return m
+	return event
 }
 
 // respond sets the status of each try of each event to an endpoint.
-func (e *webhookReceiver) respond(endpoint string, status func(try int) int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.statuses[endpoint] = status
+func (r *webhookReceiver) respond(endpoint string, status func(try int) int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statuses[endpoint] = status
 }
 
 // received returns the events of a type that an endpoint got, or all of them for "".
-func (e *webhookReceiver) received(endpoint, kind string) (all []webhookEvent) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for _, m := range e.events {
-		if m.endpoint == endpoint && (kind == "" || m.payload.Type == kind) {
-			all = append(all, *m)
+func (r *webhookReceiver) received(endpoint, kind string) (all []webhookEvent) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, event := range r.events {
+		if event.endpoint == endpoint && (kind == "" || event.payload.Type == kind) {
+			all = append(all, *event)
 		}
 	}
 	return all
@@ -123,14 +123,14 @@ func (e *webhookReceiver) received(endpoint, kind string) (all []webhookEvent) {
 
 // waitForAccepted waits until an endpoint has accepted this many events of a type, and returns
 // them.
-func (e *webhookReceiver) waitForAccepted(endpoint, kind string, count int) (all []webhookEvent) {
-	e.t.Helper()
-	waitUntilWithin(e.t, time.Minute, endpoint+" accepts the events "+kind, func() bool {
-		all = slices.DeleteFunc(e.received(endpoint, kind), func(m webhookEvent) bool { return !m.waitForAccepted })
+func (r *webhookReceiver) waitForAccepted(endpoint, kind string, count int) (all []webhookEvent) {
+	r.t.Helper()
+	waitUntilWithin(r.t, time.Minute, endpoint+" accepts the events "+kind, func() bool {
+		all = slices.DeleteFunc(r.received(endpoint, kind), func(event webhookEvent) bool { return !event.isAccepted })
 		return len(all) >= count
 	})
 	if len(all) != count {
-		e.t.Errorf("%d events %s arrived at %s, want %d", len(all), kind, endpoint, count)
+		r.t.Errorf("%d events %s arrived at %s, want %d", len(all), kind, endpoint, count)
 	}
 	return all
 }

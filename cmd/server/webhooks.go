@@ -67,19 +67,19 @@ func printWebhooks(output commandOutput, webhooks ...webhook.Status) error {
 }
 
 // disabledSince returns when and why a webhook was disabled, for a table.
-func disabledSince(h webhook.Status) string {
-	if h.Disabled == "" {
+func disabledSince(status webhook.Status) string {
+	if status.Disabled == "" {
 		return emptyCell
 	}
-	return time.UnixMilli(h.Since).UTC().Format(time.DateTime) + ": " + h.Disabled
+	return time.UnixMilli(status.Since).UTC().Format(time.DateTime) + ": " + status.Disabled
 }
 
 // lastWebhookError returns the last error of a webhook with its time, for a table.
-func lastWebhookError(h webhook.Status) string {
-	if h.Error == "" {
+func lastWebhookError(status webhook.Status) string {
+	if status.Error == "" {
 		return emptyCell
 	}
-	return time.UnixMilli(h.ErrorAt).UTC().Format(time.DateTime) + ": " + h.Error
+	return time.UnixMilli(status.ErrorAt).UTC().Format(time.DateTime) + ": " + status.Error
 }
 
 type webhooksPing struct{ webhookFlags }
@@ -138,11 +138,11 @@ func (d *webhooksDisable) Run(flags *cli, output commandOutput) error {
 // the response.
 func callAndPrintWebhook(flags *cli, output commandOutput, path string, body any) error {
 	return withAdmin(flags, func(ctx context.Context, admin adminClient) error {
-		var h webhook.Status
-		if err := admin.call(ctx, http.MethodPost, path, body, &h); err != nil {
+		var status webhook.Status
+		if err := admin.call(ctx, http.MethodPost, path, body, &status); err != nil {
 			return err
 		}
-		return printWebhooks(output, h)
+		return printWebhooks(output, status)
 	})
 }
 

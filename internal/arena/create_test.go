@@ -17,16 +17,16 @@ import (
 
 func TestCreateStoresTheMatchAndTheCode(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, storedArena := test.createArena()
-	if made.JoinURL != "" || !isCode(made.Code) || test.backend.codes["demo/"+made.Code] != storedArena.plan.ID {
-		t.Errorf("%+v, codes %v", made, test.backend.codes)
+	test := newArenaTest(t)
+	created, storedArena := test.createArena()
+	if created.JoinURL != "" || !isCode(created.Code) || test.backend.matchByCode["demo/"+created.Code] != storedArena.plan.ID {
+		t.Errorf("%+v, codes %v", created, test.backend.matchByCode)
 	}
 	want := &match.Plan{
-		Form: match.CurrentForm, ID: "m_" + made.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.DrawnQuestion{{Question: &quiz.Question{ID: "q0"}}, {Question: &quiz.Question{ID: "q1"}}, {Question: &quiz.Question{ID: "q2"}}},
+		Form: match.CurrentForm, ID: "m_" + created.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.DrawnQuestion{{Question: &quiz.Question{ID: "q0"}}, {Question: &quiz.Question{ID: "q1"}}, {Question: &quiz.Question{ID: "q2"}}},
 		LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500,
 		Arena: &match.Arena{
-			ID: made.ArenaID, Code: made.Code, Name: "Summer party", Host: "hana", MaxPlayers: 500, TeamLockoutMS: 700, HostPaced: true,
+			ID: created.ArenaID, Code: created.Code, Name: "Summer party", Host: "hana", MaxPlayers: 500, TeamLockoutMS: 700, HostPaced: true,
 			Teams: []match.Team{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo"}},
 		},
 	}
@@ -40,83 +40,83 @@ func TestCreateStoresTheMatchAndTheCode(t *testing.T) {
 
 func TestCreateUsesTheRequestedValues(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, err := test.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: newArenaBody(func(b *protocol.NewArena) {
-		limit, fewest := int64(1000), 2
-		b.Mode, b.Pace, b.Teams, b.TimeLimitMS, b.MaxPlayers, b.Ranked = "survival", "auto", nil, &limit, &fewest, true
-		b.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
+	test := newArenaTest(t)
+	created, err := test.Create(t.Context(), CreateRequest{Game: "closed", Creator: "login-service", Role: identity.RoleHost, NewArena: newArenaBody(func(body *protocol.NewArena) {
+		limit, maxPlayers := int64(1000), 2
+		body.Mode, body.Pace, body.Teams, body.TimeLimitMS, body.MaxPlayers, body.Ranked = "survival", "auto", nil, &limit, &maxPlayers, true
+		body.Questions = protocol.ArenaQuestions{Bank: "own", IDs: []string{"q7", "q3"}}
 	})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := test.backend.matches["m_"+made.ArenaID[2:]].plan
-	if p.Mode != match.Survival || p.LimitMS != 1000 || !p.CountsForLeaderboards || p.Rated || len(p.Questions) != 2 || p.Questions[0].ID != "q7" {
-		t.Errorf("%+v", p)
+	plan := test.backend.matches["m_"+created.ArenaID[2:]].plan
+	if plan.Mode != match.Survival || plan.LimitMS != 1000 || !plan.CountsForLeaderboards || plan.Rated || len(plan.Questions) != 2 || plan.Questions[0].ID != "q7" {
+		t.Errorf("%+v", plan)
 	}
-	if a := p.Arena; a.MaxPlayers != 2 || a.HostPaced || a.Host != "login-service" || a.Teams != nil || a.TeamLockoutMS != 0 {
-		t.Errorf("%+v", a)
+	if arena := plan.Arena; arena.MaxPlayers != 2 || arena.HostPaced || arena.Host != "login-service" || arena.Teams != nil || arena.TeamLockoutMS != 0 {
+		t.Errorf("%+v", arena)
 	}
 }
 
-func TestCreateRefusesBodies(t *testing.T) {
+func TestCreateRefusesInvalidBodies(t *testing.T) {
 	t.Parallel()
-	number := func(n int64) *int64 { return &n }
-	players := func(n int) *int { return &n }
-	many := func(n int, name func(int) string) []protocol.ArenaTeam {
-		teams := make([]protocol.ArenaTeam, n)
-		for i := range teams {
-			teams[i] = protocol.ArenaTeam{ID: name(i), Name: "T"}
+	int64Pointer := func(n int64) *int64 { return &n }
+	intPointer := func(n int) *int { return &n }
+	teams := func(n int, name func(int) string) []protocol.ArenaTeam {
+		list := make([]protocol.ArenaTeam, n)
+		for i := range list {
+			list[i] = protocol.ArenaTeam{ID: name(i), Name: "T"}
 		}
-		return teams
+		return list
 	}
-	numbered := func(i int) string { return fmt.Sprint("t", i) }
-	for name, c := range map[string]struct {
-		tune func(*protocol.NewArena)
-		says string // part of the error message; "" if the request succeeds
+	numberedID := func(i int) string { return fmt.Sprint("t", i) }
+	for name, testCase := range map[string]struct {
+		change        func(*protocol.NewArena)
+		wantInMessage string // part of the error message; "" if the request succeeds
 	}{
-		"mode duel":              {func(b *protocol.NewArena) { b.Mode = "duel" }, "mode"},
-		"no name":                {func(b *protocol.NewArena) { b.Name = " \t" }, "name"},
-		"64 characters":          {func(b *protocol.NewArena) { b.Name = strings.Repeat("猫", 64) }, ""},
-		"65 characters":          {func(b *protocol.NewArena) { b.Name = strings.Repeat("x", 65) }, "name"},
-		"two lines":              {func(b *protocol.NewArena) { b.Name = "a\nb" }, "name"},
-		"no pace":                {func(b *protocol.NewArena) { b.Pace = "" }, "pace"},
-		"time limit too short":   {func(b *protocol.NewArena) { b.TimeLimitMS = number(999) }, "time_limit_ms"},
-		"time limit too long":    {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_001) }, "time_limit_ms"},
-		"longest time limit":     {func(b *protocol.NewArena) { b.TimeLimitMS = number(600_000) }, ""},
-		"one player":             {func(b *protocol.NewArena) { b.MaxPlayers = players(1) }, "max_players"},
-		"above the game's limit": {func(b *protocol.NewArena) { b.MaxPlayers = players(501) }, "max_players"},
-		"at the game's limit":    {func(b *protocol.NewArena) { b.MaxPlayers = players(500) }, ""},
-		"one team":               {func(b *protocol.NewArena) { b.Teams = b.Teams[:1] }, "teams"},
-		"64 teams":               {func(b *protocol.NewArena) { b.Teams = many(64, numbered) }, ""},
-		"65 teams":               {func(b *protocol.NewArena) { b.Teams = many(65, numbered) }, "teams"},
-		"duplicate team id":      {func(b *protocol.NewArena) { b.Teams = many(2, func(int) string { return "t" }) }, "teams[1].id"},
-		"a team without id":      {func(b *protocol.NewArena) { b.Teams[1].ID = "" }, "teams[1].id"},
-		"an id with a blank":     {func(b *protocol.NewArena) { b.Teams[0].ID = "a b" }, "teams[0].id"},
-		"a team without name":    {func(b *protocol.NewArena) { b.Teams[1].Name = "  " }, "teams[1].name"},
-		"no questions":           {func(b *protocol.NewArena) { b.Questions.Count = 0 }, "questions.count"},
-		"negative count":         {func(b *protocol.NewArena) { b.Questions.Count = -1 }, "questions.count"},
-		"101 questions":          {func(b *protocol.NewArena) { b.Questions.Count = 101 }, "questions.count"},
-		"more than in the bank":  {func(b *protocol.NewArena) { b.Questions.Count = 31 }, "only 30"},
-		"known bank":             {func(b *protocol.NewArena) { b.Questions.Bank = "own" }, ""},
-		"unknown bank":           {func(b *protocol.NewArena) { b.Questions.Bank = "x" }, "bank"},
-		"known language":         {func(b *protocol.NewArena) { b.Questions.Lang = "en" }, ""},
-		"unknown language":       {func(b *protocol.NewArena) { b.Questions.Lang = "tlh" }, "lang"},
-		"unknown category":       {func(b *protocol.NewArena) { b.Questions.Category = "x" }, "category"},
-		"unknown difficulty":     {func(b *protocol.NewArena) { b.Questions.Difficulty = "x" }, "difficulty"},
-		"as many ids as count":   {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q3"} }, ""},
-		"fewer ids than count":   {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2"} }, "questions.ids"},
-		"duplicate question id":  {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "q2", "q1"} }, "twice"},
-		"unknown question id":    {func(b *protocol.NewArena) { b.Questions.IDs = []string{"q1", "x", "q3"} }, "questions.ids"},
-		"ids and a filter": {func(b *protocol.NewArena) {
-			b.Questions.IDs, b.Questions.Lang = []string{"q1", "q2", "q3"}, "en"
+		"mode duel":              {func(body *protocol.NewArena) { body.Mode = "duel" }, "mode"},
+		"no name":                {func(body *protocol.NewArena) { body.Name = " \t" }, "name"},
+		"64 characters":          {func(body *protocol.NewArena) { body.Name = strings.Repeat("猫", 64) }, ""},
+		"65 characters":          {func(body *protocol.NewArena) { body.Name = strings.Repeat("x", 65) }, "name"},
+		"two lines":              {func(body *protocol.NewArena) { body.Name = "a\nb" }, "name"},
+		"no pace":                {func(body *protocol.NewArena) { body.Pace = "" }, "pace"},
+		"time limit too short":   {func(body *protocol.NewArena) { body.TimeLimitMS = int64Pointer(999) }, "time_limit_ms"},
+		"time limit too long":    {func(body *protocol.NewArena) { body.TimeLimitMS = int64Pointer(600_001) }, "time_limit_ms"},
+		"longest time limit":     {func(body *protocol.NewArena) { body.TimeLimitMS = int64Pointer(600_000) }, ""},
+		"one player":             {func(body *protocol.NewArena) { body.MaxPlayers = intPointer(1) }, "max_players"},
+		"above the game's limit": {func(body *protocol.NewArena) { body.MaxPlayers = intPointer(501) }, "max_players"},
+		"at the game's limit":    {func(body *protocol.NewArena) { body.MaxPlayers = intPointer(500) }, ""},
+		"one team":               {func(body *protocol.NewArena) { body.Teams = body.Teams[:1] }, "teams"},
+		"64 teams":               {func(body *protocol.NewArena) { body.Teams = teams(64, numberedID) }, ""},
+		"65 teams":               {func(body *protocol.NewArena) { body.Teams = teams(65, numberedID) }, "teams"},
+		"duplicate team id":      {func(body *protocol.NewArena) { body.Teams = teams(2, func(int) string { return "t" }) }, "teams[1].id"},
+		"a team without id":      {func(body *protocol.NewArena) { body.Teams[1].ID = "" }, "teams[1].id"},
+		"an id with a blank":     {func(body *protocol.NewArena) { body.Teams[0].ID = "a b" }, "teams[0].id"},
+		"a team without name":    {func(body *protocol.NewArena) { body.Teams[1].Name = "  " }, "teams[1].name"},
+		"no questions":           {func(body *protocol.NewArena) { body.Questions.Count = 0 }, "questions.count"},
+		"negative count":         {func(body *protocol.NewArena) { body.Questions.Count = -1 }, "questions.count"},
+		"101 questions":          {func(body *protocol.NewArena) { body.Questions.Count = 101 }, "questions.count"},
+		"more than in the bank":  {func(body *protocol.NewArena) { body.Questions.Count = 31 }, "only 30"},
+		"known bank":             {func(body *protocol.NewArena) { body.Questions.Bank = "own" }, ""},
+		"unknown bank":           {func(body *protocol.NewArena) { body.Questions.Bank = "x" }, "bank"},
+		"known language":         {func(body *protocol.NewArena) { body.Questions.Lang = "en" }, ""},
+		"unknown language":       {func(body *protocol.NewArena) { body.Questions.Lang = "tlh" }, "lang"},
+		"unknown category":       {func(body *protocol.NewArena) { body.Questions.Category = "x" }, "category"},
+		"unknown difficulty":     {func(body *protocol.NewArena) { body.Questions.Difficulty = "x" }, "difficulty"},
+		"as many ids as count":   {func(body *protocol.NewArena) { body.Questions.IDs = []string{"q1", "q2", "q3"} }, ""},
+		"fewer ids than count":   {func(body *protocol.NewArena) { body.Questions.IDs = []string{"q1", "q2"} }, "questions.ids"},
+		"duplicate question id":  {func(body *protocol.NewArena) { body.Questions.IDs = []string{"q1", "q2", "q1"} }, "twice"},
+		"unknown question id":    {func(body *protocol.NewArena) { body.Questions.IDs = []string{"q1", "x", "q3"} }, "questions.ids"},
+		"ids and a filter": {func(body *protocol.NewArena) {
+			body.Questions.IDs, body.Questions.Lang = []string{"q1", "q2", "q3"}, "en"
 		}, "leave out"},
-		"ranked by a player": {func(b *protocol.NewArena) { b.Ranked = true }, "ranked"},
+		"ranked by a player": {func(body *protocol.NewArena) { body.Ranked = true }, "ranked"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test := newFixture(t)
-			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody(c.tune)})
-			if c.says == "" {
+			test := newArenaTest(t)
+			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody(testCase.change)})
+			if testCase.wantInMessage == "" {
 				if err != nil {
 					t.Error(err)
 				}
@@ -126,11 +126,11 @@ func TestCreateRefusesBodies(t *testing.T) {
 			if name == "ranked by a player" {
 				want = protocol.CodeForbidden
 			}
-			if refused := test.checkRefused(err, want); !strings.Contains(refused.Message, c.says) {
-				t.Errorf("%q does not contain %q", refused.Message, c.says)
+			if refused := test.checkRefused(err, want); !strings.Contains(refused.Message, testCase.wantInMessage) {
+				t.Errorf("%q does not contain %q", refused.Message, testCase.wantInMessage)
 			}
-			if len(test.backend.matches)+len(test.backend.codes) != 0 {
-				t.Errorf("matches %v and codes %v are stored", test.backend.matches, test.backend.codes)
+			if len(test.backend.matches)+len(test.backend.matchByCode) != 0 {
+				t.Errorf("matches %v and codes %v are stored", test.backend.matches, test.backend.matchByCode)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestCreateRefusesBodies(t *testing.T) {
 
 func TestCreateChecksTheRoleOfTheToken(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for _, testCase := range []struct {
 		game    string
 		role    identity.Role
 		allowed bool
@@ -146,12 +146,12 @@ func TestCreateChecksTheRoleOfTheToken(t *testing.T) {
 		{"demo", identity.RolePlayer, true}, {"closed", identity.RolePlayer, false}, {"closed", identity.RoleHost, true},
 		{"demo", identity.RoleService, false}, {"demo", identity.RoleAdmin, false},
 	} {
-		test := newFixture(t)
-		_, err := test.Create(t.Context(), CreateRequest{Game: c.game, Creator: "x", Role: c.role, NewArena: newArenaBody()})
-		if c.allowed && err != nil {
-			t.Errorf("%s in %s: %v", c.role, c.game, err)
+		test := newArenaTest(t)
+		_, err := test.Create(t.Context(), CreateRequest{Game: testCase.game, Creator: "x", Role: testCase.role, NewArena: newArenaBody()})
+		if testCase.allowed && err != nil {
+			t.Errorf("%s in %s: %v", testCase.role, testCase.game, err)
 		}
-		if !c.allowed {
+		if !testCase.allowed {
 			test.checkRefused(err, protocol.CodeForbidden)
 		}
 	}
@@ -159,7 +159,7 @@ func TestCreateChecksTheRoleOfTheToken(t *testing.T) {
 
 func TestCreateIsRefusedDuringOverload(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
+	test := newArenaTest(t)
 	test.backend.isOverloaded = true
 	_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
 	if refused := test.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 {
@@ -173,31 +173,31 @@ func TestCreateIsRefusedDuringOverload(t *testing.T) {
 // Create tries other codes if a code is taken, up to maxCodeTries.
 func TestCreateTriesOtherCodes(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
+	test := newArenaTest(t)
 	test.backend.claimsToRefuse = maxCodeTries - 1
-	made, _ := test.createArena()
-	if test.backend.codes["demo/"+made.Code] == "" {
-		t.Errorf("%+v", made)
+	created, _ := test.createArena()
+	if test.backend.matchByCode["demo/"+created.Code] == "" {
+		t.Errorf("%+v", created)
 	}
 	test.backend.claimsToRefuse = maxCodeTries
 	_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
 	if refused := test.checkRefused(err, protocol.CodeOverloaded); refused.RetryAfterMS == 0 || len(test.backend.matches) != 1 {
 		t.Errorf("%+v, %d matches", refused, len(test.backend.matches))
 	}
-	test.ReleaseCode("demo", made.Code)
-	if !slices.Equal(test.backend.retiredCodes, []string{"demo/" + made.Code}) {
+	test.ReleaseCode("demo", created.Code)
+	if !slices.Equal(test.backend.retiredCodes, []string{"demo/" + created.Code}) {
 		t.Errorf("retired %v", test.backend.retiredCodes)
 	}
 }
 
 // If the match cannot be created, the code is released.
-func TestAFailedCreateReleasesTheCode(t *testing.T) {
+func TestFailedCreateReleasesCode(t *testing.T) {
 	t.Parallel()
-	for method, rested := range map[string]int{"ClaimCode": 0, "CreateArena": 1} {
-		test := newFixture(t)
+	for method, wantRetired := range map[string]int{"ClaimCode": 0, "CreateArena": 1} {
+		test := newArenaTest(t)
 		test.backend.failingMethods[method] = true
 		_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})
-		if !errors.Is(err, errDown) || len(test.backend.retiredCodes) != rested {
+		if !errors.Is(err, errDown) || len(test.backend.retiredCodes) != wantRetired {
 			t.Errorf("%s: %v, retired %v", method, err, test.backend.retiredCodes)
 		}
 		if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues("failed")); n != 1 {

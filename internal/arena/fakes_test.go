@@ -19,11 +19,11 @@ var errDown = errors.New("the store is down")
 type fakeBackend struct {
 	mu              sync.Mutex
 	matches         map[string]*fakeArena
-	codes           map[string]string // match by game/code
+	matchByCode     map[string]string // match by game/code
 	retiredCodes    []string          // retired codes as game/code
 	claimsToRefuse  int               // number of claims to refuse first
-	busy            map[string]string // match that occupies a player, by game/player
-	tickets         map[string]string // ticket by game/player
+	matchByPlayer   map[string]string // match that occupies a player, by game/player
+	ticketByPlayer  map[string]string // ticket by game/player
 	forming         map[string]bool   // matches that do not exist yet
 	isOverloaded    bool              // CheckOverload fails
 	failingMethods  map[string]bool   // failing calls by method
@@ -46,8 +46,8 @@ type fakeArena struct {
 
 func newFakeBackend() *fakeBackend {
 	return &fakeBackend{
-		matches: map[string]*fakeArena{}, codes: map[string]string{}, busy: map[string]string{},
-		tickets: map[string]string{}, forming: map[string]bool{}, failingMethods: map[string]bool{},
+		matches: map[string]*fakeArena{}, matchByCode: map[string]string{}, matchByPlayer: map[string]string{},
+		ticketByPlayer: map[string]string{}, forming: map[string]bool{}, failingMethods: map[string]bool{},
 	}
 }
 
@@ -68,14 +68,14 @@ func (f *fakeBackend) ClaimCode(_ context.Context, game, code, id string) (bool,
 		f.claimsToRefuse--
 		return false, err
 	}
-	f.codes[game+"/"+code] = id
+	f.matchByCode[game+"/"+code] = id
 	return true, nil
 }
 
 func (f *fakeBackend) FindCode(_ context.Context, game, code string) (string, error) {
 	unlock, err := f.call("FindCode")
 	defer unlock()
-	return f.codes[game+"/"+code], err
+	return f.matchByCode[game+"/"+code], err
 }
 
 func (f *fakeBackend) RetireCode(_ context.Context, game, code string) error {
@@ -89,23 +89,23 @@ func (f *fakeBackend) Occupy(_ context.Context, game, player, id, former string)
 	unlock, err := f.call("Occupy")
 	defer unlock()
 	key := game + "/" + player
-	switch b := f.busy[key]; {
+	switch busyWith := f.matchByPlayer[key]; {
 	case err != nil:
 		return "", false, err
-	case f.tickets[key] != "":
-		return f.tickets[key], true, nil
-	case b != "" && b != id && (b != former || f.forming[b]):
-		return b, false, nil
+	case f.ticketByPlayer[key] != "":
+		return f.ticketByPlayer[key], true, nil
+	case busyWith != "" && busyWith != id && (busyWith != former || f.forming[busyWith]):
+		return busyWith, false, nil
 	}
-	f.busy[key] = id
+	f.matchByPlayer[key] = id
 	return "", false, nil
 }
 
 func (f *fakeBackend) Free(_ context.Context, game, player, id string) error {
 	unlock, err := f.call("Free")
 	defer unlock()
-	if err == nil && f.busy[game+"/"+player] == id {
-		delete(f.busy, game+"/"+player)
+	if err == nil && f.matchByPlayer[game+"/"+player] == id {
+		delete(f.matchByPlayer, game+"/"+player)
 	}
 	return err
 }
@@ -117,14 +117,14 @@ func (f *fakeBackend) CheckOverload() error {
 	return nil
 }
 
-func (f *fakeBackend) CreateArena(_ context.Context, p *match.Plan) error {
+func (f *fakeBackend) CreateArena(_ context.Context, plan *match.Plan) error {
 	unlock, err := f.call("CreateArena")
 	defer unlock()
 	if err != nil {
 		return err
 	}
-	f.matches[p.ID] = &fakeArena{
-		plan: p, phase: match.PhaseLobby, roles: map[string]match.Role{}, banned: map[string]bool{}, hasLeft: map[string]bool{},
+	f.matches[plan.ID] = &fakeArena{
+		plan: plan, phase: match.PhaseLobby, roles: map[string]match.Role{}, banned: map[string]bool{}, hasLeft: map[string]bool{},
 	}
 	return nil
 }
@@ -132,26 +132,26 @@ func (f *fakeBackend) CreateArena(_ context.Context, p *match.Plan) error {
 func (f *fakeBackend) ReadArena(_ context.Context, id string) (match.View, error) {
 	unlock, err := f.call("ReadArena")
 	defer unlock()
-	m := f.matches[id]
+	arena := f.matches[id]
 	if err != nil {
 		return match.View{}, err
 	}
-	if m == nil {
+	if arena == nil {
 		return match.View{}, match.ErrNotFound
 	}
-	v := match.View{Plan: m.plan, State: match.State{Phase: m.phase, Players: int64(len(m.seats))}, Teams: map[string]match.TeamTotals{}}
-	if m.plan.Arena != nil {
-		for _, t := range m.plan.Arena.Teams {
-			v.Teams[t.ID] = match.TeamTotals{Players: m.countPlayers(t.ID)}
+	view := match.View{Plan: arena.plan, State: match.State{Phase: arena.phase, Players: int64(len(arena.seats))}, Teams: map[string]match.TeamTotals{}}
+	if arena.plan.Arena != nil {
+		for _, team := range arena.plan.Arena.Teams {
+			view.Teams[team.ID] = match.TeamTotals{Players: arena.countPlayers(team.ID)}
 		}
 	}
-	return v, nil
+	return view, nil
 }
 
 func (f *fakeBackend) CheckSeat(_ context.Context, id, player string) error {
 	unlock, err := f.call("CheckSeat")
 	defer unlock()
-	if m := f.matches[id]; err == nil && (m == nil || m.seatIndex(player) < 0) {
+	if arena := f.matches[id]; err == nil && (arena == nil || arena.seatIndex(player) < 0) {
 		return match.ErrNotFound
 	}
 	return err
@@ -160,8 +160,8 @@ func (f *fakeBackend) CheckSeat(_ context.Context, id, player string) error {
 func (f *fakeBackend) StartArena(_ context.Context, id string) error {
 	unlock, err := f.call("StartArena")
 	defer unlock()
-	if m := f.matches[id]; err == nil && m.phase == match.PhaseLobby {
-		m.phase = match.PhaseCountdown
+	if arena := f.matches[id]; err == nil && arena.phase == match.PhaseLobby {
+		arena.phase = match.PhaseCountdown
 	}
 	return err
 }
@@ -213,19 +213,19 @@ func (f *fakeBackend) NotifyPlacesChanged(id string) {
 // bank "own".
 type fakeBank struct{}
 
-func (fakeBank) Count(_ string, w Filter) int {
-	if w.Bank != "" && w.Bank != "own" || w.Lang != "" && w.Lang != "en" || w.Category != "" || w.Difficulty != "" {
+func (fakeBank) Count(_ string, filter Filter) int {
+	if filter.Bank != "" && filter.Bank != "own" || filter.Lang != "" && filter.Lang != "en" || filter.Category != "" || filter.Difficulty != "" {
 		return 0
 	}
 	return 30
 }
 
-func (s fakeBank) Draw(game string, _ Filter, count int) ([]quiz.DrawnQuestion, error) {
+func (b fakeBank) Draw(game string, _ Filter, count int) ([]quiz.DrawnQuestion, error) {
 	ids := make([]string, count)
 	for i := range ids {
 		ids[i] = fmt.Sprint("q", i)
 	}
-	return s.Pick(game, "", ids, true)
+	return b.Pick(game, "", ids, true)
 }
 
 func (fakeBank) Pick(_, bank string, ids []string, _ bool) ([]quiz.DrawnQuestion, error) {

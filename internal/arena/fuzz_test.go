@@ -29,13 +29,13 @@ func FuzzArenaBody(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	g := GameSettings{LimitMS: 15_000, MaxPlayers: 500, Words: words}
+	settings := GameSettings{LimitMS: 15_000, MaxPlayers: 500, Words: words}
 	f.Fuzz(func(t *testing.T, text string) {
-		var asked protocol.NewArena
-		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&asked)
+		var body protocol.NewArena
+		err := protocol.Request{Type: "the body", Data: []byte(text)}.Decode(&body)
 		var accepted protocol.NewArena
 		if err == nil {
-			accepted, err = checkBody(asked, g)
+			accepted, err = checkBody(body, settings)
 		}
 		if refusal := (*protocol.Error)(nil); err != nil {
 			if !errors.As(err, &refusal) || refusal.Code != protocol.CodeBadRequest || refusal.Message == "" {
@@ -43,21 +43,21 @@ func FuzzArenaBody(f *testing.F) {
 			}
 			return
 		}
-		checkAccepted(t, accepted)
-		if again, err := checkBody(accepted, g); err != nil || !reflect.DeepEqual(again, accepted) {
-			t.Fatalf("first accepted as %+v, the second time as %+v, %v", accepted, again, err)
+		checkWithinLimits(t, accepted)
+		if recheckedBody, err := checkBody(accepted, settings); err != nil || !reflect.DeepEqual(recheckedBody, accepted) {
+			t.Fatalf("first accepted as %+v, the second time as %+v, %v", accepted, recheckedBody, err)
 		}
 	})
 }
 
-func checkAccepted(t *testing.T, b protocol.NewArena) {
+func checkWithinLimits(t *testing.T, body protocol.NewArena) {
 	t.Helper()
-	if b.Mode != string(match.Buzzer) && b.Mode != string(match.Survival) || b.Name == "" || utf8.RuneCountInString(b.Name) > maxNameRunes ||
-		*b.TimeLimitMS < minLimitMS || *b.TimeLimitMS > maxLimitMS || *b.MaxPlayers < minPlayers || *b.MaxPlayers > 500 ||
-		b.Questions.Count < 1 || b.Questions.Count > maxQuestions || len(b.Teams) > maxTeams {
-		t.Fatalf("an invalid body was accepted: %+v", b)
+	if body.Mode != string(match.Buzzer) && body.Mode != string(match.Survival) || body.Name == "" || utf8.RuneCountInString(body.Name) > maxNameRunes ||
+		*body.TimeLimitMS < minLimitMS || *body.TimeLimitMS > maxLimitMS || *body.MaxPlayers < minPlayers || *body.MaxPlayers > 500 ||
+		body.Questions.Count < 1 || body.Questions.Count > maxQuestions || len(body.Teams) > maxTeams {
+		t.Fatalf("an invalid body was accepted: %+v", body)
 	}
-	if _, err := json.Marshal(b); err != nil {
+	if _, err := json.Marshal(body); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -13,17 +13,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestJoinGivesASeatAndAttachesTheSession(t *testing.T) {
+func TestJoinAddsSeatAndAttachesSession(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, storedArena := test.createArena()
-	test.mustJoin(joinRequest("eve", made.Code, inTeam("acme")))
-	joined, then, err := test.Join(t.Context(), joinRequest("ada", made.Code))
+	test := newArenaTest(t)
+	created, storedArena := test.createArena()
+	test.mustJoin(joinRequest("eve", created.Code, inTeam("acme")))
+	joined, notifyOthers, err := test.Join(t.Context(), joinRequest("ada", created.Code))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, want := toJSON(joined), toJSON(protocol.ArenaJoined{
-		ArenaID: made.ArenaID, Mode: "buzzer", Name: "Summer party", As: "player", Team: "b:2", Players: 2, State: "lobby",
+		ArenaID: created.ArenaID, Mode: "buzzer", Name: "Summer party", As: "player", Team: "b:2", Players: 2, State: "lobby",
 		Teams: []protocol.TeamCount{{ID: "acme", Name: "Acme", Players: 1}, {ID: "b:2", Name: "Bravo", Players: 1}},
 	}); got != want {
 		t.Errorf("%s\nwant %s", got, want)
@@ -31,11 +31,11 @@ func TestJoinGivesASeatAndAttachesTheSession(t *testing.T) {
 	if got, want := toJSON(storedArena.seats[1]), toJSON(match.Seat{Player: "ada", Nickname: "Nick ada", Team: "b:2"}); got != want {
 		t.Errorf("seat %s, want %s", got, want)
 	}
-	test.checkBusy("ada", storedArena.plan.ID)
+	test.checkActivity("ada", storedArena.plan.ID)
 	if !slices.Contains(test.backend.attached, storedArena.plan.ID+"/ada") || len(test.backend.notifiedMatches) != 1 {
 		t.Errorf("before the reply: attached %v, notified %v", test.backend.attached, test.backend.notifiedMatches)
 	}
-	then()
+	notifyOthers()
 	if !slices.Contains(test.backend.attached, storedArena.plan.ID+"/ada") || len(test.backend.notifiedMatches) != 2 {
 		t.Errorf("after the reply: attached %v, notified %v", test.backend.attached, test.backend.notifiedMatches)
 	}
@@ -47,81 +47,81 @@ func TestJoinGivesASeatAndAttachesTheSession(t *testing.T) {
 // A player with a seat keeps it, whatever the request and the phase.
 func TestJoinKeepsAnExistingSeat(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, storedArena := test.createArena()
-	test.mustJoin(joinRequest("ada", made.Code, inTeam("b:2")))
+	test := newArenaTest(t)
+	created, storedArena := test.createArena()
+	test.mustJoin(joinRequest("ada", created.Code, inTeam("b:2")))
 	for phase, want := range map[match.Phase]string{match.PhaseLobby: "", match.PhaseStarting: "", match.PhaseCountdown: storedArena.plan.ID, match.PhaseRevealed: storedArena.plan.ID, match.PhaseSettled: storedArena.plan.ID} {
 		storedArena.phase, storedArena.locked = phase, true
-		for _, r := range []JoinRequest{joinRequest("ada", made.Code), joinRequest("ada", made.Code, inTeam("acme")), joinRequest("ada", made.Code, withRole("player")), joinRequest("ada", made.Code, withRole("spectator"))} {
-			joined := test.mustJoin(r)
+		for _, request := range []JoinRequest{joinRequest("ada", created.Code), joinRequest("ada", created.Code, inTeam("acme")), joinRequest("ada", created.Code, withRole("player")), joinRequest("ada", created.Code, withRole("spectator"))} {
+			joined := test.mustJoin(request)
 			if joined.As != "player" || joined.Team != "b:2" || joined.Players != 1 || joined.Match != want {
-				t.Errorf("%s, %+v: %+v", phase, r.ArenaJoin, joined)
+				t.Errorf("%s, %+v: %+v", phase, request.ArenaJoin, joined)
 			}
 		}
 	}
-	test.checkBusy("ada", storedArena.plan.ID)
+	test.checkActivity("ada", storedArena.plan.ID)
 }
 
 // Spectators and the host may join while the match is not over. Watching does
 // not occupy them.
 func TestSpectatorsAndTheHostJoinInEachPhase(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, storedArena := test.createArena()
+	test := newArenaTest(t)
+	created, storedArena := test.createArena()
 	storedArena.locked = true
 	for phase, want := range map[match.Phase]string{match.PhaseLobby: "", match.PhaseOpen: storedArena.plan.ID} {
 		storedArena.phase = phase
-		for _, r := range []JoinRequest{
-			joinRequest("ada", made.Code, withRole("spectator")), joinRequest("screen", made.Code, withRole("spectator"), asHostClient),
-			joinRequest("hana", made.Code, withRole("host")), joinRequest("hana", made.Code, withRole("host"), asHostClient),
+		for _, request := range []JoinRequest{
+			joinRequest("ada", created.Code, withRole("spectator")), joinRequest("screen", created.Code, withRole("spectator"), asHostClient),
+			joinRequest("hana", created.Code, withRole("host")), joinRequest("hana", created.Code, withRole("host"), asHostClient),
 		} {
-			joined := test.mustJoin(r)
-			if joined.As != r.As || joined.Team != "" || joined.Players != 0 || joined.Match != want || storedArena.roles[r.Player] != match.Role(r.As) {
-				t.Errorf("%s, %s: %+v", phase, r.Player, joined)
+			joined := test.mustJoin(request)
+			if joined.As != request.As || joined.Team != "" || joined.Players != 0 || joined.Match != want || storedArena.roles[request.Player] != match.Role(request.As) {
+				t.Errorf("%s, %s: %+v", phase, request.Player, joined)
 			}
-			test.checkBusy(r.Player, "")
+			test.checkActivity(request.Player, "")
 		}
 	}
 }
 
 func TestJoinIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before func(test *fixture, storedArena *fakeArena)
-		tune   []func(*JoinRequest)
-		want   protocol.Code
+	for name, testCase := range map[string]struct {
+		prepare func(test *arenaTest, storedArena *fakeArena)
+		changes []func(*JoinRequest)
+		want    protocol.Code
 	}{
 		"a wrong code":          {nil, []func(*JoinRequest){func(r *JoinRequest) { r.Code = "no code" }}, protocol.CodeNotFound},
-		"match over":            {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseOver }, nil, protocol.CodeNotFound},
-		"match over, watching":  {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseSettled }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeNotFound},
+		"match over":            {func(_ *arenaTest, storedArena *fakeArena) { storedArena.phase = match.PhaseOver }, nil, protocol.CodeNotFound},
+		"match over, watching":  {func(_ *arenaTest, storedArena *fakeArena) { storedArena.phase = match.PhaseSettled }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeNotFound},
 		"an unknown role":       {nil, []func(*JoinRequest){withRole("admin")}, protocol.CodeBadRequest},
 		"an unknown team":       {nil, []func(*JoinRequest){inTeam("x")}, protocol.CodeBadRequest},
 		"host token as player":  {nil, []func(*JoinRequest){asHostClient}, protocol.CodeForbidden},
 		"not the arena's host":  {nil, []func(*JoinRequest){withRole("host")}, protocol.CodeForbidden},
 		"another host token":    {nil, []func(*JoinRequest){withRole("host"), asHostClient}, protocol.CodeForbidden},
-		"full":                  {func(_ *fixture, storedArena *fakeArena) { storedArena.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
-		"match has started":     {func(_ *fixture, storedArena *fakeArena) { storedArena.phase = match.PhaseStarting }, nil, protocol.CodeArenaStarted},
-		"locked":                {func(_ *fixture, storedArena *fakeArena) { storedArena.locked = true }, nil, protocol.CodeArenaLocked},
-		"banned":                {func(_ *fixture, storedArena *fakeArena) { storedArena.banned["ada"] = true }, nil, protocol.CodeKicked},
-		"banned, watching":      {func(_ *fixture, storedArena *fakeArena) { storedArena.banned["ada"] = true }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeKicked},
-		"left during the match": {func(_ *fixture, storedArena *fakeArena) { storedArena.markLeft("ada") }, nil, protocol.CodeArenaStarted},
-		"has a duel ticket":     {func(test *fixture, _ *fakeArena) { test.backend.tickets["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
+		"full":                  {func(_ *arenaTest, storedArena *fakeArena) { storedArena.plan.Arena.MaxPlayers = 0 }, nil, protocol.CodeArenaFull},
+		"match has started":     {func(_ *arenaTest, storedArena *fakeArena) { storedArena.phase = match.PhaseStarting }, nil, protocol.CodeArenaStarted},
+		"locked":                {func(_ *arenaTest, storedArena *fakeArena) { storedArena.locked = true }, nil, protocol.CodeArenaLocked},
+		"banned":                {func(_ *arenaTest, storedArena *fakeArena) { storedArena.banned["ada"] = true }, nil, protocol.CodeKicked},
+		"banned, watching":      {func(_ *arenaTest, storedArena *fakeArena) { storedArena.banned["ada"] = true }, []func(*JoinRequest){withRole("spectator")}, protocol.CodeKicked},
+		"left during the match": {func(_ *arenaTest, storedArena *fakeArena) { storedArena.markLeft("ada") }, nil, protocol.CodeArenaStarted},
+		"has a duel ticket":     {func(test *arenaTest, _ *fakeArena) { test.backend.ticketByPlayer["demo/ada"] = "t_1" }, nil, protocol.CodeAlreadyQueued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test := newFixture(t)
-			made, storedArena := test.createArena()
-			if c.before != nil {
-				c.before(test, storedArena)
+			test := newArenaTest(t)
+			created, storedArena := test.createArena()
+			if testCase.prepare != nil {
+				testCase.prepare(test, storedArena)
 			}
-			joined, then, err := test.Join(t.Context(), joinRequest("ada", made.Code, c.tune...))
-			test.checkRefused(err, c.want)
-			then()
-			test.checkBusy("ada", "")
+			joined, notifyOthers, err := test.Join(t.Context(), joinRequest("ada", created.Code, testCase.changes...))
+			test.checkRefused(err, testCase.want)
+			notifyOthers()
+			test.checkActivity("ada", "")
 			if toJSON(joined) != toJSON(protocol.ArenaJoined{}) || len(test.backend.attached)+len(test.backend.notifiedMatches)+len(storedArena.roles) != 0 {
 				t.Errorf("%+v, attached %v, notified %v, roles %v", joined, test.backend.attached, test.backend.notifiedMatches, storedArena.roles)
 			}
-			if n := testutil.ToFloat64(test.metrics.joins.WithLabelValues(string(c.want))); n != 1 {
+			if n := testutil.ToFloat64(test.metrics.joins.WithLabelValues(string(testCase.want))); n != 1 {
 				t.Errorf("%g counted", n)
 			}
 		})
@@ -135,13 +135,13 @@ func (f *fakeArena) markLeft(player string) {
 
 // A player is in one match at a time. A match that is over, gone or without a
 // seat for the player does not count. A match that is being created does.
-func TestJoinIsRefusedInAnotherMatch(t *testing.T) {
+func TestJoinIsRefusedDuringAnotherMatch(t *testing.T) {
 	t.Parallel()
 	seats := []match.Seat{{Player: "ada"}}
-	for name, c := range map[string]struct {
-		other *fakeArena // nil: the match is gone
-		form  bool
-		want  protocol.Code
+	for name, testCase := range map[string]struct {
+		otherMatch *fakeArena // nil: the match is gone
+		isForming  bool
+		want       protocol.Code
 	}{
 		"a duel":                  {&fakeArena{phase: match.PhaseOpen, seats: seats}, false, protocol.CodeAlreadyPlaying},
 		"another arena's lobby":   {&fakeArena{phase: match.PhaseLobby, seats: seats}, false, protocol.CodeAlreadyPlaying},
@@ -154,80 +154,80 @@ func TestJoinIsRefusedInAnotherMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test := newFixture(t)
-			made, storedArena := test.createArena()
-			test.backend.busy["demo/ada"], test.backend.forming["m_other"] = "m_other", c.form
-			if c.other != nil {
-				c.other.plan = &match.Plan{ID: "m_other", Game: "demo"}
-				test.backend.matches["m_other"] = c.other
+			test := newArenaTest(t)
+			created, storedArena := test.createArena()
+			test.backend.matchByPlayer["demo/ada"], test.backend.forming["m_other"] = "m_other", testCase.isForming
+			if testCase.otherMatch != nil {
+				testCase.otherMatch.plan = &match.Plan{ID: "m_other", Game: "demo"}
+				test.backend.matches["m_other"] = testCase.otherMatch
 			}
-			_, _, err := test.Join(t.Context(), joinRequest("ada", made.Code))
-			if c.want == "" {
+			_, _, err := test.Join(t.Context(), joinRequest("ada", created.Code))
+			if testCase.want == "" {
 				if err != nil {
 					t.Fatal(err)
 				}
-				test.checkBusy("ada", storedArena.plan.ID)
+				test.checkActivity("ada", storedArena.plan.ID)
 				return
 			}
-			if refused := test.checkRefused(err, c.want); refused.Match != "m_other" {
+			if refused := test.checkRefused(err, testCase.want); refused.Match != "m_other" {
 				t.Errorf("%+v", refused)
 			}
-			test.checkBusy("ada", "m_other")
-			test.mustJoin(joinRequest("ada", made.Code, withRole("spectator"))) // watching occupies no player
+			test.checkActivity("ada", "m_other")
+			test.mustJoin(joinRequest("ada", created.Code, withRole("spectator"))) // watching occupies no player
 		})
 	}
 }
 
 // The node dies or the store fails after the player was recorded and before the
 // seat exists. The stale record does not stop the player here or elsewhere.
-func TestACrashBeforeTheSeatDoesNotBlockThePlayer(t *testing.T) {
+func TestCrashBeforeSeatDoesNotBlockPlayer(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	first, storedArena := test.createArena()
-	second, other := test.createArena()
+	test := newArenaTest(t)
+	first, firstStored := test.createArena()
+	second, secondStored := test.createArena()
 	test.backend.failingMethods["AddSeat"] = true
 	if _, _, err := test.Join(t.Context(), joinRequest("ada", first.Code)); !errors.Is(err, errDown) {
 		t.Fatalf("%v", err)
 	}
-	test.checkBusy("ada", storedArena.plan.ID)
+	test.checkActivity("ada", firstStored.plan.ID)
 	test.backend.failingMethods["AddSeat"] = false
 	test.mustJoin(joinRequest("ada", second.Code))
-	test.checkBusy("ada", other.plan.ID)
+	test.checkActivity("ada", secondStored.plan.ID)
 
-	test.backend.busy["demo/bob"] = storedArena.plan.ID
+	test.backend.matchByPlayer["demo/bob"] = firstStored.plan.ID
 	test.mustJoin(joinRequest("bob", first.Code))
-	test.checkBusy("bob", storedArena.plan.ID)
+	test.checkActivity("bob", firstStored.plan.ID)
 }
 
 // A failure never looks like a refusal, and a repeated request continues.
-func TestAFailedJoinCanBeRepeated(t *testing.T) {
+func TestFailedJoinCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"FindCode", "ReadArena", "Seat", "Occupy", "CheckSeat", "AddSeat", "AttachFrom"} {
-		test := newFixture(t)
-		made, storedArena := test.createArena()
-		test.backend.busy["demo/ada"] = "m_gone"
+		test := newArenaTest(t)
+		created, storedArena := test.createArena()
+		test.backend.matchByPlayer["demo/ada"] = "m_gone"
 		test.backend.failingMethods[method] = true
-		_, then, err := test.Join(t.Context(), joinRequest("ada", made.Code))
+		_, notifyOthers, err := test.Join(t.Context(), joinRequest("ada", created.Code))
 		if !errors.Is(err, errDown) {
 			t.Errorf("%s: %v", method, err)
 		}
-		then()
+		notifyOthers()
 		if n := testutil.ToFloat64(test.metrics.joins.WithLabelValues("failed")); n != 1 || len(test.backend.attached) != 0 {
 			t.Errorf("%s: %g counted, attached %v", method, n, test.backend.attached)
 		}
 		test.backend.failingMethods[method] = false
-		test.mustJoin(joinRequest("ada", made.Code))
-		test.checkBusy("ada", storedArena.plan.ID)
+		test.mustJoin(joinRequest("ada", created.Code))
+		test.checkActivity("ada", storedArena.plan.ID)
 	}
 }
 
 // A refusal is returned even if freeing the player fails.
-func TestARefusalIsReportedWhenFreeingFails(t *testing.T) {
+func TestRefusalIsReturnedWhenFreeFails(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, storedArena := test.createArena()
+	test := newArenaTest(t)
+	created, storedArena := test.createArena()
 	storedArena.locked, test.backend.failingMethods["Free"] = true, true
-	_, _, err := test.Join(t.Context(), joinRequest("ada", made.Code))
+	_, _, err := test.Join(t.Context(), joinRequest("ada", created.Code))
 	test.checkRefused(err, protocol.CodeArenaLocked)
 	other, _ := test.createArena()
 	test.mustJoin(joinRequest("ada", other.Code)) // the record was stale
@@ -235,22 +235,22 @@ func TestARefusalIsReportedWhenFreeingFails(t *testing.T) {
 
 // Forty players join at the same time, each with two requests. Each has one
 // seat, and the teams have equal size.
-func TestConcurrentJoinsGiveOneSeatPerPlayer(t *testing.T) {
+func TestConcurrentJoinsAddOneSeatPerPlayer(t *testing.T) {
 	t.Parallel()
-	test := newFixture(t)
-	made, storedArena := test.createArena()
-	var all sync.WaitGroup
+	test := newArenaTest(t)
+	created, storedArena := test.createArena()
+	var running sync.WaitGroup
 	for i := range 80 {
-		all.Go(func() {
-			_, then, err := test.Join(t.Context(), joinRequest(fmt.Sprint("p_", i/2), made.Code))
+		running.Go(func() {
+			_, notifyOthers, err := test.Join(t.Context(), joinRequest(fmt.Sprint("p_", i/2), created.Code))
 			if err != nil {
 				t.Error(err)
 			}
-			then()
+			notifyOthers()
 		})
 	}
-	all.Wait()
-	if len(storedArena.seats) != 40 || storedArena.countPlayers("acme") != 20 || len(test.backend.busy) != 40 {
-		t.Errorf("%d seats, %d of them in one of two teams, %d players occupied", len(storedArena.seats), storedArena.countPlayers("acme"), len(test.backend.busy))
+	running.Wait()
+	if len(storedArena.seats) != 40 || storedArena.countPlayers("acme") != 20 || len(test.backend.matchByPlayer) != 40 {
+		t.Errorf("%d seats, %d of them in one of two teams, %d players occupied", len(storedArena.seats), storedArena.countPlayers("acme"), len(test.backend.matchByPlayer))
 	}
 }

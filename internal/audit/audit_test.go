@@ -8,15 +8,15 @@ import (
 
 func TestSanitizeTextReturnsShortValidLines(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
+	for text, want := range map[string]string{
 		"match=m_1":                "match=m_1",
 		"Zoë 名":                    "Zoë 名",
 		"a\nlevel=ERROR\x00\u0085": "a?level=ERROR??",
 		"a\xff":                    "a?",
 		strings.Repeat("名", 201):   strings.Repeat("名", 200) + "…",
 	} {
-		if got := SanitizeText(in); got != want || !utf8.ValidString(got) {
-			t.Errorf("%q is %q, want %q", in, got, want)
+		if got := SanitizeText(text); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q is %q, want %q", text, got, want)
 		}
 	}
 }

@@ -34,12 +34,12 @@ func newCertificateFiles(t *testing.T) *certificateFiles {
 }
 
 // writePair writes a pair with a serial number and a lifetime.
-func (f *certificateFiles) write(serial int64, lasts time.Duration) {
+func (f *certificateFiles) writePair(serial int64, lifetime time.Duration) {
 	f.Helper()
-	testenv.WriteCertificate(f.T, f.cert, f.key, serial, lasts)
+	testenv.WriteCertificate(f.T, f.cert, f.key, serial, lifetime)
 }
 
-func (f *certificateFiles) put(name string, text []byte) {
+func (f *certificateFiles) writeFile(name string, text []byte) {
 	f.Helper()
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		f.Fatal(err)
@@ -58,14 +58,14 @@ func (f *certificateFiles) open() *Pair {
 // servedSerial returns the serial number that a client sees.
 func servedSerial(t *testing.T, p *Pair) int64 {
 	t.Helper()
-	c, err := handshake(p, tls.VersionTLS13)
+	state, err := handshake(p, tls.VersionTLS13)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c.PeerCertificates[0].SerialNumber.Int64()
+	return state.PeerCertificates[0].SerialNumber.Int64()
 }
 
-func handshake(p *Pair, newest uint16) (tls.ConnectionState, error) {
+func handshake(p *Pair, maxVersion uint16) (tls.ConnectionState, error) {
 	clientEnd, serverEnd := net.Pipe()
 	ended := make(chan struct{})
 	server := tls.Server(serverEnd, p.TLSConfig())
@@ -74,7 +74,7 @@ func handshake(p *Pair, newest uint16) (tls.ConnectionState, error) {
 		_ = server.Handshake() // the client has the error
 		_ = serverEnd.Close()
 	}()
-	client := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: newest})
+	client := tls.Client(clientEnd, &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: maxVersion})
 	err := client.Handshake()
 	_ = clientEnd.Close()
 	<-ended
@@ -83,59 +83,59 @@ func handshake(p *Pair, newest uint16) (tls.ConnectionState, error) {
 
 func TestChangedFilesAreServed(t *testing.T) {
 	t.Parallel()
-	f := newCertificateFiles(t)
-	f.write(1, time.Hour)
-	p := f.open()
-	if serial := servedSerial(t, p); serial != 1 {
+	files := newCertificateFiles(t)
+	files.writePair(1, time.Hour)
+	pair := files.open()
+	if serial := servedSerial(t, pair); serial != 1 {
 		t.Errorf("certificate %d is served", serial)
 	}
-	f.write(2, 48*time.Hour)
-	p.ReloadIfChanged()
-	if serial := servedSerial(t, p); serial != 2 {
+	files.writePair(2, 48*time.Hour)
+	pair.ReloadIfChanged()
+	if serial := servedSerial(t, pair); serial != 2 {
 		t.Errorf("after a change certificate %d is served", serial)
 	}
-	if at := testutil.ToFloat64(p.expiry); time.Until(time.Unix(int64(at), 0)) < 47*time.Hour {
-		t.Errorf("the metric has the expiry %v", at)
+	if expiry := testutil.ToFloat64(pair.expiry); time.Until(time.Unix(int64(expiry), 0)) < 47*time.Hour {
+		t.Errorf("the metric has the expiry %v", expiry)
 	}
-	if loaded, failed := testutil.ToFloat64(p.loads.WithLabelValues("loaded")), testutil.ToFloat64(p.loads.WithLabelValues("failed")); loaded != 2 || failed != 0 {
+	if loaded, failed := testutil.ToFloat64(pair.loads.WithLabelValues("loaded")), testutil.ToFloat64(pair.loads.WithLabelValues("failed")); loaded != 2 || failed != 0 {
 		t.Errorf("loaded %v, failed %v", loaded, failed)
 	}
 }
 
 func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*certificateFiles){
-		"only the certificate is new": func(f *certificateFiles) {
-			testenv.WriteCertificate(f.T, f.cert, filepath.Join(f.TempDir(), "other.key"), 9, time.Hour)
+	for name, damage := range map[string]func(*certificateFiles){
+		"only the certificate is new": func(files *certificateFiles) {
+			testenv.WriteCertificate(files.T, files.cert, filepath.Join(files.TempDir(), "other.key"), 9, time.Hour)
 		},
-		"the key is broken": func(f *certificateFiles) {
-			f.put(f.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
+		"the key is broken": func(files *certificateFiles) {
+			files.writeFile(files.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
 		},
-		"the certificate is empty":     func(f *certificateFiles) { f.put(f.cert, nil) },
-		"the certificate is too large": func(f *certificateFiles) { f.put(f.cert, make([]byte, maxFileSize+1)) },
-		"the certificate has expired":  func(f *certificateFiles) { f.write(9, -time.Minute) },
-		"the key is missing":           func(f *certificateFiles) { _ = os.Remove(f.key) },
+		"the certificate is empty":     func(files *certificateFiles) { files.writeFile(files.cert, nil) },
+		"the certificate is too large": func(files *certificateFiles) { files.writeFile(files.cert, make([]byte, maxFileSize+1)) },
+		"the certificate has expired":  func(files *certificateFiles) { files.writePair(9, -time.Minute) },
+		"the key is missing":           func(files *certificateFiles) { _ = os.Remove(files.key) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newCertificateFiles(t)
-			f.write(1, time.Hour)
-			p := f.open()
-			spoil(f)
-			p.ReloadIfChanged()
-			p.ReloadIfChanged()
-			if serial := servedSerial(t, p); serial != 1 {
+			files := newCertificateFiles(t)
+			files.writePair(1, time.Hour)
+			pair := files.open()
+			damage(files)
+			pair.ReloadIfChanged()
+			pair.ReloadIfChanged()
+			if serial := servedSerial(t, pair); serial != 1 {
 				t.Errorf("certificate %d is served", serial)
 			}
-			if n := testutil.ToFloat64(p.loads.WithLabelValues("failed")); n != 1 {
+			if n := testutil.ToFloat64(pair.loads.WithLabelValues("failed")); n != 1 {
 				t.Errorf("%v loads failed, want 1 per change of the files", n)
 			}
-			if log := f.log.String(); strings.Count(log, "level=ERROR") != 1 || strings.Contains(log, "s3cret") {
+			if log := files.log.String(); strings.Count(log, "level=ERROR") != 1 || strings.Contains(log, "s3cret") {
 				t.Errorf("the log is %s", log)
 			}
-			f.write(2, time.Hour)
-			p.ReloadIfChanged()
-			if serial := servedSerial(t, p); serial != 2 {
+			files.writePair(2, time.Hour)
+			pair.ReloadIfChanged()
+			if serial := servedSerial(t, pair); serial != 2 {
 				t.Errorf("after a repair certificate %d is served", serial)
 			}
 		})
@@ -144,44 +144,44 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 
 func TestInvalidFilesAreRefused(t *testing.T) {
 	t.Parallel()
-	f := newCertificateFiles(t)
-	if err := CheckFiles(f.cert, f.key); err == nil || !strings.Contains(err.Error(), f.cert) || !strings.Contains(err.Error(), f.key) {
+	files := newCertificateFiles(t)
+	if err := CheckFiles(files.cert, files.key); err == nil || !strings.Contains(err.Error(), files.cert) || !strings.Contains(err.Error(), files.key) {
 		t.Errorf("missing files: %v", err)
 	}
-	f.write(1, -time.Minute)
-	if err := CheckFiles(f.cert, f.key); err == nil || !strings.Contains(err.Error(), "expired") {
+	files.writePair(1, -time.Minute)
+	if err := CheckFiles(files.cert, files.key); err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("an expired certificate: %v", err)
 	}
-	f.put(f.key, []byte("s3cret"))
-	if _, err := Open(Config{Cert: f.cert, Key: f.key, Registry: prometheus.NewRegistry()}); err == nil || strings.Contains(err.Error(), "s3cret") {
+	files.writeFile(files.key, []byte("s3cret"))
+	if _, err := Open(Config{Cert: files.cert, Key: files.key, Registry: prometheus.NewRegistry()}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a file without a key: %v", err)
 	}
 }
 
 func TestTLSOlderThan12IsRefused(t *testing.T) {
 	t.Parallel()
-	f := newCertificateFiles(t)
-	f.write(1, time.Hour)
-	p := f.open()
-	if c, err := handshake(p, tls.VersionTLS12); err != nil || c.Version != tls.VersionTLS12 {
+	files := newCertificateFiles(t)
+	files.writePair(1, time.Hour)
+	pair := files.open()
+	if c, err := handshake(pair, tls.VersionTLS12); err != nil || c.Version != tls.VersionTLS12 {
 		t.Errorf("TLS 1.2: %v", err)
 	}
-	if _, err := handshake(p, tls.VersionTLS11); err == nil {
+	if _, err := handshake(pair, tls.VersionTLS11); err == nil {
 		t.Error("TLS 1.1 is accepted")
 	}
 }
 
 func TestRunReloadsChangedFiles(t *testing.T) {
 	t.Parallel()
-	f := newCertificateFiles(t)
-	f.write(1, time.Hour)
-	p := f.open()
-	f.write(2, time.Hour)
+	files := newCertificateFiles(t)
+	files.writePair(1, time.Hour)
+	pair := files.open()
+	files.writePair(2, time.Hour)
 	synctest.Test(t, func(t *testing.T) {
-		go func() { _ = p.Run(t.Context()) }()
+		go func() { _ = pair.Run(t.Context()) }()
 		time.Sleep(reloadInterval + 1)
 		synctest.Wait()
-		if serial := p.current.Load().Leaf.SerialNumber.Int64(); serial != 2 {
+		if serial := pair.current.Load().Leaf.SerialNumber.Int64(); serial != 2 {
 			t.Errorf("after %v the certificate is %d, want 2", reloadInterval, serial)
 		}
 	})

@@ -11,30 +11,30 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestAPlayerErasesItself(t *testing.T) {
+func TestPlayersCanEraseThemselves(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	h := New(configOf(w))
-	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{"Authorization: Bearer account"}}
-	if rec := serve(t, h, erase); rec.Code != http.StatusNoContent || rec.Body.Len() > 0 || !w.erased["p_1"] {
-		t.Errorf("%d %s, erased: %v", rec.Code, rec.Body, w.erased)
+	backend := &fakeBackend{}
+	h := New(newTestConfig(backend))
+	eraseCall := call{method: "DELETE", target: demoPath + "/players/me", headers: []string{"Authorization: Bearer account"}}
+	if rec := serve(t, h, eraseCall); rec.Code != http.StatusNoContent || rec.Body.Len() > 0 || !backend.erased["p_1"] {
+		t.Errorf("%d %s, erased: %v", rec.Code, rec.Body, backend.erased)
 	}
-	for _, after := range []struct {
+	for _, later := range []struct {
 		call   call
 		status int
 	}{
-		{erase, 401},
-		{send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, bearerGood), 401},
-		{send("POST", demo+"/arenas", newArena, bearerGood), 401},
-		{get(demo + "/players/p_1"), 404},
-		{get(demo + "/players/p_1/matches"), 404},
+		{eraseCall, 401},
+		{jsonCall("PUT", demoPath+"/players/me/nickname", `{"nickname":"Ada"}`, bearerGood), 401},
+		{jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood), 401},
+		{getCall(demoPath + "/players/p_1"), 404},
+		{getCall(demoPath + "/players/p_1/matches"), 404},
 	} {
-		if rec := serve(t, h, after.call); rec.Code != after.status {
-			t.Errorf("%s %s: %d %s", after.call.method, after.call.target, rec.Code, rec.Body)
+		if rec := serve(t, h, later.call); rec.Code != later.status {
+			t.Errorf("%s %s: %d %s", later.call.method, later.call.target, rec.Code, rec.Body)
 		}
 	}
 	for _, match := range []string{"m_1", "m_teams"} {
-		rec := serve(t, h, get(demo+"/matches/"+match))
+		rec := serve(t, h, getCall(demoPath+"/matches/"+match))
 		if strings.Contains(rec.Body.String(), "Ada") || strings.Contains(rec.Body.String(), "Nick p_1") ||
 			!strings.Contains(rec.Body.String(), `"player":"p_1","nickname":""`) || !strings.Contains(rec.Body.String(), "Nick p_2") {
 			t.Errorf("%s shows %s", match, rec.Body)
@@ -44,14 +44,14 @@ func TestAPlayerErasesItself(t *testing.T) {
 
 func TestAGuestIsLinkedToAnAccount(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	tie := send("PUT", demo+"/players/me/account", `{"token":"theirs"}`, bearerGood)
-	rec := serve(t, New(configOf(w)), tie)
+	backend := &fakeBackend{}
+	linkCall := jsonCall("PUT", demoPath+"/players/me/account", `{"token":"theirs"}`, bearerGood)
+	rec := serve(t, New(newTestConfig(backend)), linkCall)
 	if want := `{"player_id":"p_1","account":"op:1"}`; rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != want {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if w.tying.Token != "theirs" || w.tying.Guest.Subject != "p_1" || w.tying.Guest.Game != "demo" {
-		t.Errorf("the service was asked for %+v", w.tying)
+	if backend.linkRequest.Token != "theirs" || backend.linkRequest.Guest.Subject != "p_1" || backend.linkRequest.Guest.Game != "demo" {
+		t.Errorf("the service was asked for %+v", backend.linkRequest)
 	}
 	for _, tt := range []struct {
 		fail   error
@@ -66,8 +66,8 @@ func TestAGuestIsLinkedToAnAccount(t *testing.T) {
 		{errStore, 503, protocol.CodeUnavailable},
 		{errors.New("a defect"), 500, protocol.CodeInternal},
 	} {
-		rec := serve(t, New(configOf(&fakeBackend{fail: tt.fail})), tie)
-		if p := problemIn(t, rec.Body.Bytes()); rec.Code != tt.status || p.Code != tt.code {
+		rec := serve(t, New(newTestConfig(&fakeBackend{fail: tt.fail})), linkCall)
+		if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != tt.status || p.Code != tt.code {
 			t.Errorf("%v: %d %s", tt.fail, rec.Code, rec.Body)
 		}
 	}
@@ -75,13 +75,13 @@ func TestAGuestIsLinkedToAnAccount(t *testing.T) {
 
 func TestADeviceSecretIsReplaced(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	rotate := send("PUT", demo+"/players/me/device", `{"device":"`+device+`","new_device":"`+device+`2"}`, "Authorization: Bearer account")
-	if rec := serve(t, New(configOf(w)), rotate); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != `{"player_id":"p_1"}` {
+	backend := &fakeBackend{}
+	rotateCall := jsonCall("PUT", demoPath+"/players/me/device", `{"device":"`+device+`","new_device":"`+device+`2"}`, "Authorization: Bearer account")
+	if rec := serve(t, New(newTestConfig(backend)), rotateCall); rec.Code != 200 || strings.TrimSpace(rec.Body.String()) != `{"player_id":"p_1"}` {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", OldSecret: device, NewSecret: device + "2"}); w.device != want {
-		t.Errorf("the service was asked for %+v", w.device)
+	if want := (identity.DeviceChange{Game: "demo", Player: "p_1", OldSecret: device, NewSecret: device + "2"}); backend.device != want {
+		t.Errorf("the service was asked for %+v", backend.device)
 	}
 	for fail, want := range map[error]protocol.Code{
 		identity.ErrWrongDevice: protocol.CodeForbidden,
@@ -89,8 +89,8 @@ func TestADeviceSecretIsReplaced(t *testing.T) {
 		identity.ErrErased:      protocol.CodeUnauthorized,
 		errStore:                protocol.CodeUnavailable,
 	} {
-		rec := serve(t, New(configOf(&fakeBackend{fail: fail})), rotate)
-		if p := problemIn(t, rec.Body.Bytes()); p.Code != want {
+		rec := serve(t, New(newTestConfig(&fakeBackend{fail: fail})), rotateCall)
+		if p := decodeProblem(t, rec.Body.Bytes()); p.Code != want {
 			t.Errorf("%v: %d %s", fail, rec.Code, rec.Body)
 		}
 	}
@@ -98,26 +98,26 @@ func TestADeviceSecretIsReplaced(t *testing.T) {
 		`{"device":"` + device + `"}`: 400,
 		`{"device":"` + device + `","new_device":"` + strings.Repeat("x", maxGuestBody) + `"}`: 413,
 	} {
-		if rec := serve(t, New(configOf(w)), send("PUT", demo+"/players/me/device", body, bearerGood)); rec.Code != status {
+		if rec := serve(t, New(newTestConfig(backend)), jsonCall("PUT", demoPath+"/players/me/device", body, bearerGood)); rec.Code != status {
 			t.Errorf("%.60s: %d", body, rec.Code)
 		}
 	}
-	e := newLimitedServer(t, Limits{Changes: twoPerHour("changes")})
-	e.wantStatus(rotate, 200)
-	e.wantStatus(rotate, 200)
-	e.wantLimited(rotate, "changes", half)
+	server := newLimitedServer(t, Limits{Changes: twoPerHour("changes")})
+	server.wantStatus(rotateCall, 200)
+	server.wantStatus(rotateCall, 200)
+	server.wantLimited(rotateCall, "changes", twoPerHourWait)
 }
 
 // The number of players who erase themselves is limited per address. A refused player is not erased.
 func TestErasuresPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{Erasures: twoPerHour("players who erase themselves")})
-	erase := call{method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}
+	server := newLimitedServer(t, Limits{Erasures: twoPerHour("players who erase themselves")})
+	eraseCall := call{method: "DELETE", target: demoPath + "/players/me", headers: []string{bearerGood}}
 	for range 2 {
-		e.wantStatus(erase, 204)
-		e.backend.erased = nil // for the next call
+		server.wantStatus(eraseCall, 204)
+		server.backend.erased = nil // for the next call
 	}
-	if e.wantLimited(erase, "players who erase themselves", half); e.backend.erased["p_1"] {
+	if server.wantLimited(eraseCall, "players who erase themselves", twoPerHourWait); server.backend.erased["p_1"] {
 		t.Error("the refused player is erased")
 	}
 }

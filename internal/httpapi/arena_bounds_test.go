@@ -34,18 +34,18 @@ func (fakeArenaStore) Pick(_ string, _ string, ids []string, _ bool) ([]quiz.Dra
 
 // arenaBody returns the body of a request for an arena with some fields replaced. Fields that are
 // null are left out.
-func body(t *testing.T, fields string) string {
+func arenaBody(t *testing.T, fields string) string {
 	t.Helper()
-	b := map[string]any{"mode": "survival", "name": "Cup", "questions": map[string]any{"count": 1}, "pace": "auto"}
-	if err := json.Unmarshal([]byte(fields), &b); err != nil {
+	object := map[string]any{"mode": "survival", "name": "Cup", "questions": map[string]any{"count": 1}, "pace": "auto"}
+	if err := json.Unmarshal([]byte(fields), &object); err != nil {
 		t.Fatalf("%s: %v", fields, err)
 	}
-	for name, value := range b {
+	for name, value := range object {
 		if value == nil {
-			delete(b, name)
+			delete(object, name)
 		}
 	}
-	raw, err := json.Marshal(b)
+	raw, err := json.Marshal(object)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,35 +53,35 @@ func body(t *testing.T, fields string) string {
 }
 
 // jsonList writes a JSON list of length elements. Each # in element becomes the index.
-func jsonList(n int, element string) string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = strings.ReplaceAll(element, "#", fmt.Sprint(i))
+func jsonList(length int, element string) string {
+	elements := make([]string, length)
+	for i := range elements {
+		elements[i] = strings.ReplaceAll(element, "#", fmt.Sprint(i))
 	}
-	return "[" + strings.Join(all, ",") + "]"
+	return "[" + strings.Join(elements, ",") + "]"
 }
 
 // The service and the contract accept the same values on both sides of every
 // limit.
 func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 	t.Parallel()
-	made := fakeArenaStore{}
-	c := configOf(&fakeBackend{})
+	store := fakeArenaStore{}
+	c := newTestConfig(&fakeBackend{})
 	c.Arenas = arena.New(arena.Config{
 		Games:   map[string]arena.GameSettings{"demo": {PlayersMayHost: true, LimitMS: 15_000, MaxPlayers: 100_000}},
-		Matches: made, Codes: made, Bank: made, Logger: slog.New(slog.DiscardHandler),
+		Matches: store, Codes: store, Bank: store, Logger: slog.New(slog.DiscardHandler),
 	})
 	h := New(c)
-	teams, long := `{"id":"t#","name":"T"}`, strings.Repeat("é", 64)
+	team, longName := `{"id":"t#","name":"T"}`, strings.Repeat("é", 64)
 	for fields, isValid := range map[string]bool{
 		`{}`:                true,
 		`{"mode":"buzzer"}`: true, `{"mode":"duel"}`: false, `{"mode":null}`: false,
 		`{"pace":"host"}`: true, `{"pace":"slow"}`: false, `{"pace":null}`: false,
-		`{"name":"` + long + `"}`: true, `{"name":"` + long + `e"}`: false, `{"name":"  ` + long + `  "}`: true,
+		`{"name":"` + longName + `"}`: true, `{"name":"` + longName + `e"}`: false, `{"name":"  ` + longName + `  "}`: true,
 		`{"name":"C"}`: true, `{"name":""}`: false, `{"name":" "}`: false, `{"name":"a b"}`: true, `{"name":"a\tb"}`: false,
 		`{"name":"\u0000"}`: false, `{"name":"\na\n"}`: true, `{"name":null}`: false,
-		`{"teams":[]}`: true, `{"teams":` + jsonList(1, teams) + `}`: false, `{"teams":` + jsonList(2, teams) + `}`: true,
-		`{"teams":` + jsonList(64, teams) + `}`: true, `{"teams":` + jsonList(65, teams) + `}`: false,
+		`{"teams":[]}`: true, `{"teams":` + jsonList(1, team) + `}`: false, `{"teams":` + jsonList(2, team) + `}`: true,
+		`{"teams":` + jsonList(64, team) + `}`: true, `{"teams":` + jsonList(65, team) + `}`: false,
 		`{"teams":` + jsonList(2, `{"id":"`+strings.Repeat("x", 63)+`#","name":"T"}`) + `}`: true,
 		`{"teams":` + jsonList(2, `{"id":"`+strings.Repeat("x", 64)+`#","name":"T"}`) + `}`: false,
 		`{"teams":` + jsonList(2, `{"id":"a b#","name":"T"}`) + `}`:                         false,
@@ -97,12 +97,12 @@ func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 		`{"questions":{"ids":["a"],"difficulty":"easy"}}`: false, `{"questions":{"ids":["a"],"bank":"builtin"}}`: true,
 		`{"questions":{"count":1,"lang":"en","category":"x","difficulty":"easy"}}`: true,
 	} {
-		sent := body(t, fields)
-		rec := serve(t, h, send("POST", demo+"/arenas", sent, bearerGood))
+		arenaJSON := arenaBody(t, fields)
+		rec := serve(t, h, jsonCall("POST", demoPath+"/arenas", arenaJSON, bearerGood))
 		if isValid != (rec.Code == 201) || !isValid && rec.Code != 400 {
 			t.Errorf("%.100s: %d %s", fields, rec.Code, rec.Body)
 		}
-		if err := openAPI().check("/components/schemas/NewArena", []byte(sent)); isValid != (err == nil) {
+		if err := openAPI().validate("/components/schemas/NewArena", []byte(arenaJSON)); isValid != (err == nil) {
 			t.Errorf("%.100s by the contract: %v", fields, err)
 		}
 	}

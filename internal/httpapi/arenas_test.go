@@ -12,27 +12,27 @@ import (
 	"laststand/internal/protocol"
 )
 
-const newArena = `{"mode":"buzzer","name":"Cup","teams":[{"id":"north","name":"North"}],"questions":{"count":10,"lang":"en"},"pace":"host","ranked":true}`
+const newArenaJSON = `{"mode":"buzzer","name":"Cup","teams":[{"id":"north","name":"North"}],"questions":{"count":10,"lang":"en"},"pace":"host","ranked":true}`
 
 func TestArenaRequestsArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	serve(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
+	backend := &fakeBackend{}
+	serve(t, New(newTestConfig(backend)), jsonCall("POST", demoPath+"/arenas", newArenaJSON, "Authorization: Bearer host"))
 	want := arena.CreateRequest{Game: "demo", Creator: "p_1", Role: identity.RoleHost, NewArena: protocol.NewArena{
 		Mode: "buzzer", Name: "Cup", Teams: []protocol.ArenaTeam{{ID: "north", Name: "North"}},
 		Questions: protocol.ArenaQuestions{Count: 10, Lang: "en"}, Pace: "host", Ranked: true,
 	}}
-	if !reflect.DeepEqual(w.arena, want) {
-		t.Errorf("the service was asked for %+v", w.arena)
+	if !reflect.DeepEqual(backend.arena, want) {
+		t.Errorf("the service was asked for %+v", backend.arena)
 	}
 }
 
 func TestAnErasedHostCannotCreateAnArena(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{erased: map[string]bool{"p_1": true}}
-	rec := serve(t, New(configOf(w)), send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"))
-	if p := problemIn(t, rec.Body.Bytes()); rec.Code != 401 || p.Code != protocol.CodeUnauthorized || w.arena.Game != "" {
-		t.Errorf("%d %+v, the service was asked for %+v", rec.Code, p, w.arena)
+	backend := &fakeBackend{erased: map[string]bool{"p_1": true}}
+	rec := serve(t, New(newTestConfig(backend)), jsonCall("POST", demoPath+"/arenas", newArenaJSON, "Authorization: Bearer host"))
+	if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 401 || p.Code != protocol.CodeUnauthorized || backend.arena.Game != "" {
+		t.Errorf("%d %+v, the service was asked for %+v", rec.Code, p, backend.arena)
 	}
 }
 
@@ -64,42 +64,42 @@ func TestTheJoinURLHasTheHostOfTheRequest(t *testing.T) {
 
 // joinURL creates an arena with a request to a host. It returns the link of the arena, or "" if the
 // server refuses.
-func joinURL(t *testing.T, host string, secure bool) string {
+func joinURL(t *testing.T, host string, overTLS bool) string {
 	t.Helper()
-	r := send("POST", demo+"/arenas", newArena, bearerGood).request(t)
-	if r.Host = host; secure {
+	r := jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood).request(t)
+	if r.Host = host; overTLS {
 		r.TLS = &tls.ConnectionState{}
 	}
 	rec := httptest.NewRecorder()
 	w := &fakeBackend{}
-	New(configOf(w)).ServeHTTP(rec, r)
+	New(newTestConfig(w)).ServeHTTP(rec, r)
 	checkResponse(t, r, rec)
 	if rec.Code != 201 {
-		if p := problemIn(t, rec.Body.Bytes()); p.Code != protocol.CodeBadRequest || w.arena.Game != "" {
+		if p := decodeProblem(t, rec.Body.Bytes()); p.Code != protocol.CodeBadRequest || w.arena.Game != "" {
 			t.Errorf("Host %q: %+v, the service was asked for %+v", host, p, w.arena)
 		}
 		return ""
 	}
-	var made protocol.ArenaMade
-	if err := json.Unmarshal(rec.Body.Bytes(), &made); err != nil {
+	var created protocol.ArenaMade
+	if err := json.Unmarshal(rec.Body.Bytes(), &created); err != nil {
 		t.Fatal(err)
 	}
-	return made.JoinURL
+	return created.JoinURL
 }
 
 // The handler does not look up a malformed code.
 func TestArenaCodesArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	h := New(configOf(w))
+	backend := &fakeBackend{}
+	h := New(newTestConfig(backend))
 	for _, code := range []string{"1", "12345a", "1234567", "-12345", "%20%20%20%20%20%20"} {
-		serve(t, h, get(demo+"/arenas/"+code))
+		serve(t, h, getCall(demoPath+"/arenas/"+code))
 	}
-	if w.code != "" {
-		t.Errorf("the code %q was looked up", w.code)
+	if backend.code != "" {
+		t.Errorf("the code %q was looked up", backend.code)
 	}
-	rec := serve(t, h, get(demo+"/arenas/000402"))
-	if w.code != "000402" || rec.Header().Get("Cache-Control") != "no-store" {
-		t.Errorf("the code %q was looked up, Cache-Control %q", w.code, rec.Header().Get("Cache-Control"))
+	rec := serve(t, h, getCall(demoPath+"/arenas/000402"))
+	if backend.code != "000402" || rec.Header().Get("Cache-Control") != "no-store" {
+		t.Errorf("the code %q was looked up, Cache-Control %q", backend.code, rec.Header().Get("Cache-Control"))
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 // stringConstants returns the values of the text constants of a package whose names
 // begin with prefix.
-func constants(t *testing.T, folder, prefix string) []string {
+func stringConstants(t *testing.T, folder, prefix string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil || len(files) == 0 {
@@ -51,10 +51,10 @@ func constants(t *testing.T, folder, prefix string) []string {
 }
 
 // messageKeys maps the message names of asyncapi.yaml to their keys.
-func messages(t *testing.T) map[string]string {
+func messageKeys(t *testing.T) map[string]string {
 	t.Helper()
 	names := map[string]string{}
-	node, _ := asyncAPI().at("components", "messages")
+	node, _ := asyncAPI().find("components", "messages")
 	for key, m := range node.(map[string]any) {
 		name := m.(map[string]any)["name"].(string)
 		if strings.ReplaceAll(name, ".", "_") != key {
@@ -67,23 +67,23 @@ func messages(t *testing.T) map[string]string {
 
 func TestEveryMessageIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
-	sent := constants(t, "../protocol", "Type")
-	written := slices.Sorted(maps.Keys(messages(t)))
-	if !slices.Equal(sent, written) {
-		t.Errorf("the protocol has %q, asyncapi.yaml %q", sent, written)
+	inProtocol := stringConstants(t, "../protocol", "Type")
+	inContract := slices.Sorted(maps.Keys(messageKeys(t)))
+	if !slices.Equal(inProtocol, inContract) {
+		t.Errorf("the protocol has %q, asyncapi.yaml %q", inProtocol, inContract)
 	}
 }
 
 func TestEveryMessageCodeIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
-	node, _ := asyncAPI().at("components", "schemas", "Code", "enum")
-	var written []string
+	node, _ := asyncAPI().find("components", "schemas", "Code", "enum")
+	var inContract []string
 	for _, code := range node.([]any) {
-		written = append(written, code.(string))
+		inContract = append(inContract, code.(string))
 	}
-	slices.Sort(written)
-	if given := constants(t, "../protocol", "Code"); !slices.Equal(written, given) {
-		t.Errorf("the protocol has %q, asyncapi.yaml %q", given, written)
+	slices.Sort(inContract)
+	if inProtocol := stringConstants(t, "../protocol", "Code"); !slices.Equal(inContract, inProtocol) {
+		t.Errorf("the protocol has %q, asyncapi.yaml %q", inProtocol, inContract)
 	}
 }
 
@@ -92,13 +92,13 @@ func TestEveryMessageCodeIsInTheContractAndViceVersa(t *testing.T) {
 func TestEveryMessageHasItsOperation(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
-	operations, _ := asyncAPI().at("operations")
+	operations, _ := asyncAPI().find("operations")
 	var walk func(node any)
 	walk = func(node any) {
 		switch n := node.(type) {
 		case map[string]any:
 			if ref, ok := n["$ref"].(string); ok && strings.Contains(ref, "/messages/") {
-				if m, _ := asyncAPI().at(keysOf(strings.TrimPrefix(ref, "#"))...); m == nil {
+				if m, _ := asyncAPI().find(splitPointer(strings.TrimPrefix(ref, "#"))...); m == nil {
 					t.Errorf("the message %s does not exist", ref)
 				}
 				used[ref[strings.LastIndex(ref, "/")+1:]] = true
@@ -113,7 +113,7 @@ func TestEveryMessageHasItsOperation(t *testing.T) {
 		}
 	}
 	walk(operations)
-	for name, key := range messages(t) {
+	for name, key := range messageKeys(t) {
 		if !used[key] {
 			t.Errorf("%s is in no operation", name)
 		}
@@ -121,7 +121,7 @@ func TestEveryMessageHasItsOperation(t *testing.T) {
 }
 
 // messageData has the Go type of the data of each message.
-var data = map[string]any{
+var messageData = map[string]any{
 	protocol.TypeHello: protocol.Hello{}, protocol.TypePing: protocol.Ping{}, protocol.TypeDuelJoin: protocol.DuelJoin{},
 	protocol.TypeDuelLeave: protocol.Empty{}, protocol.TypeAnswer: protocol.Answer{}, protocol.TypeMatchSync: protocol.Resume{},
 	protocol.TypeMatchLeave: protocol.MatchLeave{}, protocol.TypeWelcome: protocol.Welcome{}, protocol.TypePong: protocol.Pong{},
@@ -141,9 +141,9 @@ var data = map[string]any{
 
 func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
-	for name, key := range messages(t) {
-		message, sent := data[name]
-		if !sent {
+	for name, key := range messageKeys(t) {
+		message, isKnown := messageData[name]
+		if !isKnown {
 			t.Errorf("the test has no Go type for the message %s", name)
 			continue
 		}
@@ -156,8 +156,8 @@ func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
 // Each example is valid, and the protocol decodes all of it.
 func TestExamplesOfMessagesAreValid(t *testing.T) {
 	t.Parallel()
-	for name, key := range messages(t) {
-		list, _ := asyncAPI().at("components", "messages", key, "examples")
+	for name, key := range messageKeys(t) {
+		list, _ := asyncAPI().find("components", "messages", key, "examples")
 		if list == nil {
 			t.Errorf("%s has no example", name)
 			continue
@@ -167,43 +167,43 @@ func TestExamplesOfMessagesAreValid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := asyncAPI().check("/components/messages/"+key+"/payload", frame); err != nil {
+			if err := asyncAPI().validate("/components/messages/"+key+"/payload", frame); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if err := protocolReads(name, frame); err != nil {
+			if err := decodeMessage(name, frame); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 }
 
-func protocolReads(name string, frame []byte) error {
+func decodeMessage(name string, frame []byte) error {
 	var envelope struct {
 		Data json.RawMessage `json:"data"`
 	}
 	if err := json.Unmarshal(frame, &envelope); err != nil {
 		return err
 	}
-	into := reflect.New(reflect.TypeOf(data[name])).Interface()
-	d := json.NewDecoder(strings.NewReader(string(envelope.Data)))
-	d.DisallowUnknownFields()
-	return d.Decode(into)
+	decoded := reflect.New(reflect.TypeOf(messageData[name])).Interface()
+	decoder := json.NewDecoder(strings.NewReader(string(envelope.Data)))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(decoded)
 }
 
-func TestEncodedFramesConform(t *testing.T) {
+func TestEncodedFramesMatchTheContract(t *testing.T) {
 	t.Parallel()
-	re := int64(7)
+	requestID := int64(7)
 	for key, frame := range map[string][]byte{
-		"pong":     protocol.EncodeReply(&re, protocol.TypePong, protocol.Pong{At: json.RawMessage(`"x"`), ServerAt: 1}),
+		"pong":     protocol.EncodeReply(&requestID, protocol.TypePong, protocol.Pong{At: json.RawMessage(`"x"`), ServerAt: 1}),
 		"error":    protocol.EncodeReply(nil, protocol.TypeError, protocol.Errorf(protocol.CodeBadRequest, "no")),
 		"draining": protocol.EncodePush(protocol.TypeDraining, protocol.Draining{ReconnectAfterMS: 5}),
 		"answer_seen": protocol.EncodeNumberedPush("m_1", protocol.TypeAnswerSeen,
 			protocol.AnswerSeen{Question: 2, Player: "p_1"}).Frame(3),
-		"arena_ok":    protocol.EncodeReply(&re, protocol.TypeArenaOK, protocol.Empty{}),
+		"arena_ok":    protocol.EncodeReply(&requestID, protocol.TypeArenaOK, protocol.Empty{}),
 		"arena_lobby": protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{ArenaID: "a_1", Teams: []protocol.TeamCount{}}),
 		"own":         protocol.EncodePush(protocol.TypeOwn, protocol.Own{Match: "m_1", Rank: 51}),
 	} {
-		if err := asyncAPI().check("/components/messages/"+key+"/payload", frame); err != nil {
+		if err := asyncAPI().validate("/components/messages/"+key+"/payload", frame); err != nil {
 			t.Errorf("%s: %v", frame, err)
 		}
 	}

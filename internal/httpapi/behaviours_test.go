@@ -11,51 +11,51 @@ import (
 )
 
 const (
-	behaviours    = demo + "/behaviours"
-	bearerService = "Authorization: Bearer service"
-	online        = `{"id":"b_1","type":"online","at":1795212345678,"account":"guest"}`
+	demoBehavioursPath = demoPath + "/behaviours"
+	bearerService      = "Authorization: Bearer service"
+	onlineJSON         = `{"id":"b_1","type":"online","at":1795212345678,"account":"guest"}`
 )
 
 // repeatBehaviour returns a JSON body with n copies of an element.
-func behavioursBodyOf(n int, element string) string {
-	return `{"behaviours":[` + strings.TrimSuffix(strings.Repeat(element+",", n), ",") + `]}`
+func repeatBehaviour(count int, element string) string {
+	return `{"behaviours":[` + strings.TrimSuffix(strings.Repeat(element+",", count), ",") + `]}`
 }
 
-// ndjson is a call of a service with a body of this content type.
-func ndjson(body, contentType string) call {
-	return call{"POST", behaviours, body, []string{bearerService, "Content-Type: " + contentType}}
+// behavioursCallOfType is a call of a service with a body of this content type.
+func behavioursCallOfType(body, contentType string) call {
+	return call{"POST", demoBehavioursPath, body, []string{bearerService, "Content-Type: " + contentType}}
 }
 
 // The handler passes on each behaviour as it was sent, and nothing else.
 func TestBehavioursArePassedOnUnchanged(t *testing.T) {
 	t.Parallel()
-	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
-	lines := func(body string) call { return ndjson(body, ndjsonType) }
+	post := func(body string) call { return jsonCall("POST", demoBehavioursPath, body, bearerService) }
+	lines := func(body string) call { return behavioursCallOfType(body, ndjsonType) }
 	long := `{"data":"` + strings.Repeat("x", 3000) + `"}`
 	for name, tt := range map[string]struct {
 		call   call
 		want   []string
 		answer string
 	}{
-		"one behaviour":             {post(behavioursBodyOf(1, online)), []string{online}, `{"accepted":1,"dropped":{}}`},
-		"charset":                   {call{"POST", behaviours, behavioursBodyOf(1, online), []string{bearerService, "Content-Type: application/json;charset=UTF-8"}}, []string{online}, `{"accepted":1,`},
-		"items that are no objects": {post(`{"behaviours":[7,null,"x",[],` + online + `,true]}`), []string{"7", "null", `"x"`, "[]", online, "true"}, `{"accepted":1,"dropped":{"invalid":5}}`},
-		"an empty object":           {post(behavioursBodyOf(1, "{}")), []string{"{}"}, `{"accepted":1,`},
-		"1000":                      {post(behavioursBodyOf(1000, "{}")), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
-		"one line":                  {lines(online), []string{online}, `{"accepted":1,"dropped":{}}`},
+		"one behaviour":             {post(repeatBehaviour(1, onlineJSON)), []string{onlineJSON}, `{"accepted":1,"dropped":{}}`},
+		"charset":                   {call{"POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), []string{bearerService, "Content-Type: application/json;charset=UTF-8"}}, []string{onlineJSON}, `{"accepted":1,`},
+		"items that are no objects": {post(`{"behaviours":[7,null,"x",[],` + onlineJSON + `,true]}`), []string{"7", "null", `"x"`, "[]", onlineJSON, "true"}, `{"accepted":1,"dropped":{"invalid":5}}`},
+		"an empty object":           {post(repeatBehaviour(1, "{}")), []string{"{}"}, `{"accepted":1,`},
+		"1000":                      {post(repeatBehaviour(1000, "{}")), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
+		"one line":                  {lines(onlineJSON), []string{onlineJSON}, `{"accepted":1,"dropped":{}}`},
 		"lines":                     {lines("{\"a\":1}\n{\"b\":2}\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
 		"lines that end in CR LF":   {lines("{\"a\":1}\r\n{\"b\":2}\r\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
 		"blank lines":               {lines("\n \t\r\n{\"a\":1}\n\n  {\"b\":2}  \n\n"), []string{`{"a":1}`, `{"b":2}`}, `{"accepted":2,`},
 		"lines that are no objects": {lines("{\n7\n{}}\nnull\n{\"a\":1}"), []string{"{", "7", "{}}", "null", `{"a":1}`}, `{"accepted":1,"dropped":{"invalid":4}}`},
 		"an envelope is no line":    {lines(`["x"]`), []string{`["x"]`}, `{"accepted":0,"dropped":{"invalid":1}}`},
 		"a line too long by itself": {lines(long + "\n{}"), []string{long, "{}"}, `{"accepted":2,`},
-		"NDJSON with a charset":     {ndjson("{}", "application/x-ndjson; charset=utf-8"), []string{"{}"}, `{"accepted":1,`},
+		"NDJSON with a charset":     {behavioursCallOfType("{}", "application/x-ndjson; charset=utf-8"), []string{"{}"}, `{"accepted":1,`},
 		"1000 lines":                {lines(strings.Repeat("\n{}\n", 1000)), slices.Repeat([]string{"{}"}, 1000), `{"accepted":1000,`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &fakeBackend{}
-			rec := serve(t, New(configOf(w)), tt.call)
+			rec := serve(t, New(newTestConfig(w)), tt.call)
 			var got []string
 			for _, body := range w.posts {
 				got = append(got, string(body))
@@ -70,40 +70,40 @@ func TestBehavioursArePassedOnUnchanged(t *testing.T) {
 // A stopping node accepts no behaviours, because its queues may end with it.
 func TestADrainingNodeRefusesBehaviours(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	c := configOf(w)
+	backend := &fakeBackend{}
+	c := newTestConfig(backend)
 	c.IsDraining = func() bool { return true }
-	rec := serve(t, New(c), send("POST", behaviours, behavioursBodyOf(1, online), bearerService))
-	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" || len(w.posts) > 0 {
-		t.Errorf("%d %s, passed on %d", rec.Code, rec.Body, len(w.posts))
+	rec := serve(t, New(c), jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), bearerService))
+	if rec.Code != 503 || rec.Header().Get("Retry-After") == "" || len(backend.posts) > 0 {
+		t.Errorf("%d %s, passed on %d", rec.Code, rec.Body, len(backend.posts))
 	}
 }
 
 // The handler refuses a call as a whole and queues nothing of it.
 func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 	t.Parallel()
-	post := func(body string) call { return send("POST", behaviours, body, bearerService) }
-	lines := func(body string) call { return ndjson(body, ndjsonType) }
-	wide := `{"behaviours":[{"data":"` + strings.Repeat("x", maxBehavioursBody) + `"}]}`
+	post := func(body string) call { return jsonCall("POST", demoBehavioursPath, body, bearerService) }
+	lines := func(body string) call { return behavioursCallOfType(body, ndjsonType) }
+	tooLarge := `{"behaviours":[{"data":"` + strings.Repeat("x", maxBehavioursBody) + `"}]}`
 	for name, tt := range map[string]struct {
 		call   call
 		status int
 		code   protocol.Code
 		detail string
 	}{
-		"no token":                 {send("POST", behaviours, behavioursBodyOf(1, online)), 401, protocol.CodeUnauthorized, "Bearer"},
-		"token of a player":        {send("POST", behaviours, behavioursBodyOf(1, online), bearerGood), 403, protocol.CodeForbidden, "services"},
-		"token of a host":          {send("POST", behaviours, behavioursBodyOf(1, online), "Authorization: Bearer host"), 403, protocol.CodeForbidden, "services"},
-		"token of another game":    {send("POST", behaviours, behavioursBodyOf(1, online), "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
-		"unknown game":             {send("POST", "/v1/games/nowhere/behaviours", behavioursBodyOf(1, online), bearerService), 404, protocol.CodeNotFound, "no such game"},
-		"a parameter":              {send("POST", behaviours+"?wait=1", behavioursBodyOf(1, online), bearerService), 400, protocol.CodeBadRequest, `"wait"`},
-		"another method":           {get(behaviours), 405, protocol.CodeBadRequest, "POST"},
-		"no content type":          {call{"POST", behaviours, behavioursBodyOf(1, online), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
-		"text":                     {ndjson(online, "text/plain"), 415, protocol.CodeBadRequest, "application/json"},
-		"a malformed content type": {ndjson(online, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
-		"no behaviour":             {post(behavioursBodyOf(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
-		"1001":                     {post(behavioursBodyOf(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
-		"many behaviours":          {post(behavioursBodyOf(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"no token":                 {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON)), 401, protocol.CodeUnauthorized, "Bearer"},
+		"token of a player":        {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), bearerGood), 403, protocol.CodeForbidden, "services"},
+		"token of a host":          {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), "Authorization: Bearer host"), 403, protocol.CodeForbidden, "services"},
+		"token of another game":    {jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+		"unknown game":             {jsonCall("POST", "/v1/games/nowhere/behaviours", repeatBehaviour(1, onlineJSON), bearerService), 404, protocol.CodeNotFound, "no such game"},
+		"a parameter":              {jsonCall("POST", demoBehavioursPath+"?wait=1", repeatBehaviour(1, onlineJSON), bearerService), 400, protocol.CodeBadRequest, `"wait"`},
+		"another method":           {getCall(demoBehavioursPath), 405, protocol.CodeBadRequest, "POST"},
+		"no content type":          {call{"POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), []string{bearerService}}, 415, protocol.CodeBadRequest, "application/x-ndjson"},
+		"text":                     {behavioursCallOfType(onlineJSON, "text/plain"), 415, protocol.CodeBadRequest, "application/json"},
+		"a malformed content type": {behavioursCallOfType(onlineJSON, "application/x-ndjson; ="), 415, protocol.CodeBadRequest, "application/json"},
+		"no behaviour":             {post(repeatBehaviour(0, "")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"1001":                     {post(repeatBehaviour(1001, "{}")), 400, protocol.CodeBadRequest, "1 to 1000"},
+		"many behaviours":          {post(repeatBehaviour(100_000, "1")), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"no line":                  {lines("\n\r\n  \n"), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"an empty body of lines":   {lines(""), 400, protocol.CodeBadRequest, "1 to 1000"},
 		"1001 lines":               {lines(strings.Repeat("{}\n", 1001)), 400, protocol.CodeBadRequest, "1 to 1000"},
@@ -111,18 +111,18 @@ func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 		"null":                     {post(`{"behaviours":null}`), 400, protocol.CodeBadRequest, `"behaviours"`},
 		"an object for the list":   {post(`{"behaviours":{}}`), 400, protocol.CodeBadRequest, `"behaviours"`},
 		"a field beside the list":  {post(`{"behaviours":[{}],"game":"demo"}`), 400, protocol.CodeBadRequest, `"game"`},
-		"a bare list":              {post(`[` + online + `]`), 400, protocol.CodeBadRequest, "JSON object"},
+		"a bare list":              {post(`[` + onlineJSON + `]`), 400, protocol.CodeBadRequest, "JSON object"},
 		"broken JSON":              {post(`{"behaviours":[{]}`), 400, protocol.CodeBadRequest, "JSON object"},
-		"lines as JSON":            {post(online + "\n" + online), 400, protocol.CodeBadRequest, "JSON object"},
+		"lines as JSON":            {post(onlineJSON + "\n" + onlineJSON), 400, protocol.CodeBadRequest, "JSON object"},
 		"broken UTF-8":             {lines("{\"a\":\"\xff\"}"), 400, protocol.CodeBadRequest, "UTF-8"},
-		"too large":                {post(wide), 413, protocol.CodePayloadTooLarge, "4194304"},
-		"lines too large":          {lines(wide), 413, protocol.CodePayloadTooLarge, "4194304"},
+		"too large":                {post(tooLarge), 413, protocol.CodePayloadTooLarge, "4194304"},
+		"lines too large":          {lines(tooLarge), 413, protocol.CodePayloadTooLarge, "4194304"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := &fakeBackend{}
-			rec := serve(t, New(configOf(w)), tt.call)
-			p := problemIn(t, rec.Body.Bytes())
+			rec := serve(t, New(newTestConfig(w)), tt.call)
+			p := decodeProblem(t, rec.Body.Bytes())
 			if rec.Code != tt.status || p.Code != tt.code || !strings.Contains(p.Detail, tt.detail) || w.posts != nil {
 				t.Errorf("%d %s, passed on %d; want %d %s with %q", rec.Code, rec.Body, len(w.posts), tt.status, tt.code, tt.detail)
 			}
@@ -133,20 +133,20 @@ func TestInvalidCallsOfBehavioursAreRefused(t *testing.T) {
 // The handler reads a body of the maximal size completely.
 func TestTheLargestBodyOfBehavioursIsRead(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
+	backend := &fakeBackend{}
 	line := `{"data":"` + strings.Repeat("x", 4000) + `"}` + "\n"
 	body := strings.Repeat(line, 1000)
 	body += strings.Repeat(" ", maxBehavioursBody-len(body))
-	if rec := serve(t, New(configOf(w)), ndjson(body, ndjsonType)); rec.Code != 202 || len(w.posts) != 1000 {
-		t.Errorf("%d %s, passed on %d", rec.Code, rec.Body, len(w.posts))
+	if rec := serve(t, New(newTestConfig(backend)), behavioursCallOfType(body, ndjsonType)); rec.Code != 202 || len(backend.posts) != 1000 {
+		t.Errorf("%d %s, passed on %d", rec.Code, rec.Body, len(backend.posts))
 	}
 }
 
 func TestAFullQueueOfBehavioursIsReported(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]protocol.Code{eventq.ErrFull: protocol.CodeOverloaded, errStore: protocol.CodeUnavailable} {
-		rec := serve(t, New(configOf(&fakeBackend{fail: err})), send("POST", behaviours, behavioursBodyOf(1, online), bearerService))
-		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != want || rec.Header().Get("Retry-After") != "2" {
+		rec := serve(t, New(newTestConfig(&fakeBackend{fail: err})), jsonCall("POST", demoBehavioursPath, repeatBehaviour(1, onlineJSON), bearerService))
+		if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != want || rec.Header().Get("Retry-After") != "2" {
 			t.Errorf("%v: %d %s, Retry-After %q", err, rec.Code, rec.Body, rec.Header().Get("Retry-After"))
 		}
 	}

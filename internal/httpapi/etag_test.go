@@ -7,8 +7,8 @@ import (
 
 func TestLeaderboardsAreRevalidated(t *testing.T) {
 	t.Parallel()
-	h := New(configOf(&fakeBackend{}))
-	for target, fresh := range map[string]string{
+	handler := New(newTestConfig(&fakeBackend{}))
+	for target, cacheControl := range map[string]string{
 		"/leaderboards":                     "public, max-age=1",
 		"/leaderboards/all":                 "public, max-age=1",
 		"/leaderboards/all/p_1":             "public, max-age=1",
@@ -18,17 +18,17 @@ func TestLeaderboardsAreRevalidated(t *testing.T) {
 		"/matches/m_1":                      "public, max-age=60",
 		"/matches/m_teams?limit=2":          "public, max-age=60",
 	} {
-		whole := serve(t, h, get(demo+target))
-		tag := whole.Header().Get("ETag")
-		if len(tag) != 18 || whole.Header().Get("Cache-Control") != fresh || whole.Header().Get("Vary") != "Origin" {
-			t.Errorf("%s: ETag %s, Cache-Control %q", target, tag, whole.Header().Get("Cache-Control"))
+		full := serve(t, handler, getCall(demoPath+target))
+		tag := full.Header().Get("ETag")
+		if len(tag) != 18 || full.Header().Get("Cache-Control") != cacheControl || full.Header().Get("Vary") != "Origin" {
+			t.Errorf("%s: ETag %s, Cache-Control %q", target, tag, full.Header().Get("Cache-Control"))
 		}
 		for value, status := range map[string]int{
 			tag: 304, "W/" + tag: 304, `"other", ` + tag: 304, "*": 304, `"other"`: 200, tag[:17]: 200, "": 200,
 		} {
-			c := get(demo + target)
+			c := getCall(demoPath + target)
 			c.headers = []string{"If-None-Match: " + value}
-			rec := serve(t, h, c)
+			rec := serve(t, handler, c)
 			if rec.Code != status || (rec.Body.Len() == 0) != (status == http.StatusNotModified) || rec.Header().Get("ETag") != tag {
 				t.Errorf("%s with If-None-Match %s: %d %s, want %d", target, value, rec.Code, rec.Body, status)
 			}
@@ -38,7 +38,7 @@ func TestLeaderboardsAreRevalidated(t *testing.T) {
 
 func TestErrorsAreNotCached(t *testing.T) {
 	t.Parallel()
-	rec := serve(t, New(configOf(&fakeBackend{fail: errStore})), get(demo+"/leaderboards/all"))
+	rec := serve(t, New(newTestConfig(&fakeBackend{fail: errStore})), getCall(demoPath+"/leaderboards/all"))
 	if rec.Header().Get("Cache-Control") != "no-store" || rec.Header().Get("ETag") != "" {
 		t.Errorf("%v", rec.Header())
 	}
@@ -48,13 +48,13 @@ func TestErrorsAreNotCached(t *testing.T) {
 // changed, and nothing else.
 func TestANewNicknameChangesTheTagOfAMatch(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	h := New(configOf(w))
-	before, again := serve(t, h, get(demo+"/matches/m_1")), serve(t, h, get(demo+"/matches/m_1"))
-	w.erased = map[string]bool{"p_1": true}
-	after := serve(t, h, get(demo+"/matches/m_1")).Header().Get("ETag")
-	if tag := before.Header().Get("ETag"); tag == "" || again.Header().Get("ETag") != tag || after == tag {
-		t.Errorf("tags %q, %q, and %q after the erasure", tag, again.Header().Get("ETag"), after)
+	backend := &fakeBackend{}
+	h := New(newTestConfig(backend))
+	before, unchanged := serve(t, h, getCall(demoPath+"/matches/m_1")), serve(t, h, getCall(demoPath+"/matches/m_1"))
+	backend.erased = map[string]bool{"p_1": true}
+	after := serve(t, h, getCall(demoPath+"/matches/m_1")).Header().Get("ETag")
+	if tag := before.Header().Get("ETag"); tag == "" || unchanged.Header().Get("ETag") != tag || after == tag {
+		t.Errorf("tags %q, %q, and %q after the erasure", tag, unchanged.Header().Get("ETag"), after)
 	}
 }
 
@@ -62,12 +62,12 @@ func TestANewNicknameChangesTheTagOfAMatch(t *testing.T) {
 func TestANewNicknameIsOnTheLeaderboardsImmediately(t *testing.T) {
 	t.Parallel()
 	w := &renamingBackend{fakeBackend: &fakeBackend{}, name: "Ada"}
-	c := configOf(w.fakeBackend)
-	c.Guests, c.Boards = w, newAnswer(w)
+	c := newTestConfig(w.fakeBackend)
+	c.Guests, c.Boards = w, newDisplay(w)
 	h := New(c)
-	board := get(demo + "/leaderboards/all")
+	board := getCall(demoPath + "/leaderboards/all")
 	before := serve(t, h, board)
-	serve(t, h, send("PUT", demo+"/players/me/nickname", `{"nickname":"Eve"}`, bearerGood))
+	serve(t, h, jsonCall("PUT", demoPath+"/players/me/nickname", `{"nickname":"Eve"}`, bearerGood))
 	if after := serve(t, h, board); after.Header().Get("ETag") == before.Header().Get("ETag") {
 		t.Errorf("after the rename: %s", after.Body)
 	}

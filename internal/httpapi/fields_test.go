@@ -13,12 +13,12 @@ import (
 // fieldErrors compares the JSON fields of a struct with the properties of a
 // schema, at every depth. Optional fields must be the properties that are not
 // required.
-func (d *document) fieldErrors(pointer string, of any) []string {
-	return d.typeErrors(pointer, reflect.TypeOf(of))
+func (d *document) fieldErrors(pointer string, value any) []string {
+	return d.typeErrors(pointer, reflect.TypeOf(value))
 }
 
 func (d *document) typeErrors(pointer string, t reflect.Type) []string {
-	node, pointer := d.at(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
+	node, pointer := d.find(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
 	schema, ok := node.(map[string]any)
 	if !ok {
 		return []string{pointer + " does not exist"}
@@ -84,17 +84,17 @@ func collectFields(t reflect.Type, fields map[string]reflect.Type, required *[]s
 // the number of examples.
 func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
 	t.Helper()
-	n := 0
+	count := 0
 	object, _ := node.(map[string]any)
 	if example, ok := object["example"]; ok {
-		n++
-		at := pointer // if the example is within a schema
-		if _, beside := object["schema"]; beside {
-			_, at = d.at(append(keysOf(pointer), "schema")...)
+		count++
+		schemaPointer := pointer // if the example is within a schema
+		if _, hasSchema := object["schema"]; hasSchema {
+			_, schemaPointer = d.find(append(splitPointer(pointer), "schema")...)
 		}
 		text, err := json.Marshal(example)
 		if err == nil {
-			err = d.check(at, text)
+			err = d.validate(schemaPointer, text)
 		}
 		if err != nil {
 			t.Errorf("the example at %s: %v", pointer, err)
@@ -104,17 +104,17 @@ func (d *document) checkExamples(t *testing.T, node any, pointer string) int {
 		if key == "example" {
 			continue
 		}
-		n += d.checkExamples(t, child, pointer+"/"+strings.ReplaceAll(key, "/", "~1"))
+		count += d.checkExamples(t, child, pointer+"/"+strings.ReplaceAll(key, "/", "~1"))
 	}
 	list, _ := node.([]any)
 	for i, child := range list {
-		n += d.checkExamples(t, child, fmt.Sprintf("%s/%d", pointer, i))
+		count += d.checkExamples(t, child, fmt.Sprintf("%s/%d", pointer, i))
 	}
-	return n
+	return count
 }
 
-// keysOf splits a JSON pointer into its keys.
-func keysOf(pointer string) []string {
+// splitPointer splits a JSON pointer into its keys.
+func splitPointer(pointer string) []string {
 	keys := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i := range keys {
 		keys[i] = strings.ReplaceAll(keys[i], "~1", "/")

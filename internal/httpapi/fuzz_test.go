@@ -8,15 +8,15 @@ import (
 
 // pathsWithBody lists the paths that accept a body, with the token of the caller.
 var pathsWithBody = []struct{ method, path, bearer string }{
-	{http.MethodPost, demo + "/guests", "good"},
-	{http.MethodPut, demo + "/players/me/nickname", "good"},
-	{http.MethodPost, demo + "/arenas", "good"},
-	{http.MethodPost, demo + "/behaviours", "service"},
-	{http.MethodPost, demo + "/tasks", "service"},
-	{http.MethodPost, demo + "/tasks/claim", "service"},
-	{http.MethodPost, demo + "/tasks/renew", "service"},
-	{http.MethodPost, demo + "/tasks/complete", "service"},
-	{http.MethodPost, demo + "/tasks/fail", "service"},
+	{http.MethodPost, demoPath + "/guests", "good"},
+	{http.MethodPut, demoPath + "/players/me/nickname", "good"},
+	{http.MethodPost, demoPath + "/arenas", "good"},
+	{http.MethodPost, demoPath + "/behaviours", "service"},
+	{http.MethodPost, demoPath + "/tasks", "service"},
+	{http.MethodPost, demoPath + "/tasks/claim", "service"},
+	{http.MethodPost, demoPath + "/tasks/renew", "service"},
+	{http.MethodPost, demoPath + "/tasks/complete", "service"},
+	{http.MethodPost, demoPath + "/tasks/fail", "service"},
 }
 
 // FuzzBody checks that no body, on any path, makes the server fail or send a response that
@@ -34,19 +34,19 @@ func FuzzBody(f *testing.F) {
 	}
 	f.Add(uint8(3), "{}\n{}\n", "application/x-ndjson")
 	f.Add(uint8(0), "{}", "text/html; charset=\"")
-	h := New(configOf(&fakeBackend{}))
-	f.Fuzz(func(t *testing.T, which uint8, body, kind string) {
-		b := pathsWithBody[int(which)%len(pathsWithBody)]
-		r := call{method: b.method, target: b.path, body: body}.request(t)
+	h := New(newTestConfig(&fakeBackend{}))
+	f.Fuzz(func(t *testing.T, pathNumber uint8, body, kind string) {
+		target := pathsWithBody[int(pathNumber)%len(pathsWithBody)]
+		r := call{method: target.method, target: target.path, body: body}.request(t)
 		r.Header.Set("Content-Type", kind)
-		r.Header.Set("Authorization", "Bearer "+b.bearer)
+		r.Header.Set("Authorization", "Bearer "+target.bearer)
 		rec := newRecorder()
 		h.ServeHTTP(rec, r)
 		if rec.Code >= http.StatusInternalServerError {
-			t.Fatalf("%s %s: %d %s", b.method, b.path, rec.Code, rec.Body)
+			t.Fatalf("%s %s: %d %s", target.method, target.path, rec.Code, rec.Body)
 		}
 		if err := contractError(r, rec); err != nil {
-			t.Fatalf("%s %s: %v", b.method, b.path, err)
+			t.Fatalf("%s %s: %v", target.method, target.path, err)
 		}
 	})
 }
@@ -59,14 +59,14 @@ func FuzzHead(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1], seed[2])
 	}
-	h := New(configOf(&fakeBackend{}))
+	h := New(newTestConfig(&fakeBackend{}))
 	f.Fuzz(func(t *testing.T, accept, host, authorization string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Accept-Language", accept)
 		if lang := nicknameLanguage(r); lang != "en" && lang != "zh-CN" {
 			t.Fatalf("%q: %q", accept, lang)
 		}
-		r = send(http.MethodPost, demo+"/arenas", `{"mode":"buzzer","name":"x","pace":"auto","questions":{"count":1}}`).request(t)
+		r = jsonCall(http.MethodPost, demoPath+"/arenas", `{"mode":"buzzer","name":"x","pace":"auto","questions":{"count":1}}`).request(t)
 		r.Host = host
 		r.Header.Set("Authorization", authorization)
 		rec := newRecorder()

@@ -21,8 +21,8 @@ func newRecorder() *httptest.ResponseRecorder { return httptest.NewRecorder() }
 
 func TestReadinessReportsFailedChecks(t *testing.T) {
 	t.Parallel()
-	well := func(context.Context) error { return nil }
-	ill := func(context.Context) error { return errors.New("a secret") }
+	succeed := func(context.Context) error { return nil }
+	fail := func(context.Context) error { return errors.New("a secret") }
 	tests := []struct {
 		name     string
 		redis    func(context.Context) error
@@ -30,17 +30,17 @@ func TestReadinessReportsFailedChecks(t *testing.T) {
 		status   int
 		want     string
 	}{
-		{"ready", well, false, 200, `{"status":"ready","checks":{"database":"ok","redis":"ok"}}`},
-		{"failing", ill, false, 503, `{"status":"unavailable","checks":{"database":"ok","redis":"failed"}}`},
-		{"draining", well, true, 503, `{"status":"draining","checks":{"database":"ok","redis":"ok"}}`},
+		{"ready", succeed, false, 200, `{"status":"ready","checks":{"database":"ok","redis":"ok"}}`},
+		{"failing", fail, false, 503, `{"status":"unavailable","checks":{"database":"ok","redis":"failed"}}`},
+		{"draining", succeed, true, 503, `{"status":"draining","checks":{"database":"ok","redis":"ok"}}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c := configOf(&fakeBackend{})
-			c.ReadinessChecks = map[string]func(context.Context) error{"database": well, "redis": tt.redis}
+			c := newTestConfig(&fakeBackend{})
+			c.ReadinessChecks = map[string]func(context.Context) error{"database": succeed, "redis": tt.redis}
 			c.IsDraining = func() bool { return tt.draining }
-			rec := serve(t, New(c), get("/readyz"))
+			rec := serve(t, New(c), getCall("/readyz"))
 			if rec.Code != tt.status || strings.TrimSpace(rec.Body.String()) != tt.want {
 				t.Errorf("%d %s; want %d %s", rec.Code, rec.Body, tt.status, tt.want)
 			}
@@ -55,27 +55,27 @@ func TestReadinessReportsFailedChecks(t *testing.T) {
 func TestConcurrentReadinessRequestsShareOneRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := configOf(&fakeBackend{})
-		asked, release := 0, make(chan struct{})
+		c := newTestConfig(&fakeBackend{})
+		runs, release := 0, make(chan struct{})
 		c.ReadinessChecks = map[string]func(context.Context) error{"redis": func(context.Context) error {
-			asked++ // checks do not run at the same time
+			runs++ // checks do not run at the same time
 			<-release
 			return nil
 		}}
 		h := New(c)
-		var all sync.WaitGroup
+		var requests sync.WaitGroup
 		for range 20 {
-			all.Go(func() {
-				if rec := serve(t, h, get("/readyz")); rec.Code != http.StatusOK {
+			requests.Go(func() {
+				if rec := serve(t, h, getCall("/readyz")); rec.Code != http.StatusOK {
 					t.Errorf("%d %s", rec.Code, rec.Body)
 				}
 			})
 		}
 		synctest.Wait()
 		close(release)
-		all.Wait()
-		if serve(t, h, get("/readyz")); asked != 2 {
-			t.Errorf("the check ran %d times, want once for 20 requests and once for the last", asked)
+		requests.Wait()
+		if serve(t, h, getCall("/readyz")); runs != 2 {
+			t.Errorf("the check ran %d times, want once for 20 requests and once for the last", runs)
 		}
 	})
 }
@@ -83,40 +83,40 @@ func TestConcurrentReadinessRequestsShareOneRun(t *testing.T) {
 func TestASlowCheckFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c := configOf(&fakeBackend{})
+		c := newTestConfig(&fakeBackend{})
 		c.ReadinessChecks = map[string]func(context.Context) error{"slow": func(ctx context.Context) error {
 			<-ctx.Done()
 			return ctx.Err()
 		}}
 		startedAt := time.Now()
-		rec := serve(t, New(c), get("/readyz"))
+		rec := serve(t, New(c), getCall("/readyz"))
 		if rec.Code != 503 || !strings.Contains(rec.Body.String(), `"slow":"failed"`) || time.Since(startedAt) != readinessTimeout {
 			t.Errorf("%d %s after %v", rec.Code, rec.Body, time.Since(startedAt))
 		}
 	})
 }
 
-func TestADrainingNodeRefusesGuestsAndNoArenas(t *testing.T) {
+func TestADrainingNodeRefusesNewGuestsAndArenas(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{}
-	c := configOf(w)
+	backend := &fakeBackend{}
+	c := newTestConfig(backend)
 	c.IsDraining = func() bool { return true }
 	h := New(c)
 	for _, c := range []call{
-		send("POST", demo+"/guests", `{"device":"`+device+`"}`), send("POST", demo+"/arenas", newArena, bearerGood),
+		jsonCall("POST", demoPath+"/guests", `{"device":"`+device+`"}`), jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood),
 	} {
 		rec := serve(t, h, c)
-		if p := problemIn(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
+		if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
 			t.Errorf("%s: %d %s", c.target, rec.Code, rec.Body)
 		}
 	}
-	if w.guest.Device != "" || w.arena.Game != "" {
-		t.Errorf("the services were asked for %+v, %+v", w.guest, w.arena)
+	if backend.guest.Device != "" || backend.arena.Game != "" {
+		t.Errorf("the services were asked for %+v, %+v", backend.guest, backend.arena)
 	}
-	if rec := serve(t, h, get(demo+"/arenas/402951")); rec.Code != 200 {
+	if rec := serve(t, h, getCall(demoPath+"/arenas/402951")); rec.Code != 200 {
 		t.Errorf("an arena: %d %s", rec.Code, rec.Body)
 	}
-	if rec := serve(t, h, get("/healthz")); rec.Code != 200 {
+	if rec := serve(t, h, getCall("/healthz")); rec.Code != 200 {
 		t.Errorf("health: %d %s", rec.Code, rec.Body)
 	}
 }
@@ -124,14 +124,14 @@ func TestADrainingNodeRefusesGuestsAndNoArenas(t *testing.T) {
 func TestMetricLabelsAreClosedSets(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	c := configOf(&fakeBackend{})
+	c := newTestConfig(&fakeBackend{})
 	c.Registry = registry
-	h := New(c)
+	handler := New(c)
 	for _, c := range []call{
-		get(demo + "/players/p_1"), get(demo + "/players/p_9"), get("/v1/nothing/7"),
-		send("BREW", demo+"/players/p_1", ""), get("/v1/games/nowhere/players/p_1"),
+		getCall(demoPath + "/players/p_1"), getCall(demoPath + "/players/p_9"), getCall("/v1/nothing/7"),
+		jsonCall("BREW", demoPath+"/players/p_1", ""), getCall("/v1/games/nowhere/players/p_1"),
 	} {
-		serve(t, h, c)
+		serve(t, handler, c)
 	}
 	families, err := registry.Gather()
 	if err != nil {
@@ -163,12 +163,12 @@ func TestMetricLabelsAreClosedSets(t *testing.T) {
 
 func TestTheWebsocketGetsTheRawConnection(t *testing.T) {
 	t.Parallel()
-	c := configOf(&fakeBackend{})
-	var given http.ResponseWriter
-	c.Websocket = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { given = w })
+	c := newTestConfig(&fakeBackend{})
+	var received http.ResponseWriter
+	c.Websocket = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { received = w })
 	rec := newRecorder()
-	New(c).ServeHTTP(rec, get("/v1/ws?any=thing").request(t))
-	if given != http.ResponseWriter(rec) {
-		t.Errorf("the websocket handler got a %T", given)
+	New(c).ServeHTTP(rec, getCall("/v1/ws?any=thing").request(t))
+	if received != http.ResponseWriter(rec) {
+		t.Errorf("the websocket handler got a %T", received)
 	}
 }

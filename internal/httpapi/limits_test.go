@@ -14,11 +14,11 @@ import (
 )
 
 // twoPerHour is a rule that allows two uses per hour.
-func twoPerHour(what string) *limit.Rule { return hourly(what, 2) }
+func twoPerHour(subject string) *limit.Rule { return perHour(subject, 2) }
 
 // perHour is a rule that allows maxUses uses per hour; 0 means any number.
-func hourly(what string, most int) *limit.Rule {
-	return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: what, Subject: what, Limit: most, Per: time.Hour})
+func perHour(subject string, maxUses int) *limit.Rule {
+	return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: subject, Subject: subject, Limit: maxUses, Per: time.Hour})
 }
 
 // limitedServer is a handler with limits, and the test that uses it.
@@ -28,97 +28,99 @@ type limitedServer struct {
 	backend *fakeBackend
 }
 
-func newLimitedServer(t *testing.T, limits Limits, more ...func(*Config)) limitedServer {
-	w := &fakeBackend{}
-	c := configOf(w)
+func newLimitedServer(t *testing.T, limits Limits, changes ...func(*Config)) limitedServer {
+	backend := &fakeBackend{}
+	c := newTestConfig(backend)
 	c.Limits = limits
-	for _, f := range more {
-		f(&c)
+	for _, change := range changes {
+		change(&c)
 	}
-	return limitedServer{t, New(c), w}
+	return limitedServer{t, New(c), backend}
 }
 
 // wantStatus expects that a call passes the limits and gives a status.
-func (e limitedServer) wantStatus(c call, status int) {
-	e.Helper()
-	if rec := serve(e, e, c); rec.Code != status {
-		e.Errorf("%s %s: %d %s, want %d", c.method, c.target, rec.Code, rec.Body, status)
+func (s limitedServer) wantStatus(c call, status int) {
+	s.Helper()
+	if rec := serve(s, s, c); rec.Code != status {
+		s.Errorf("%s %s: %d %s, want %d", c.method, c.target, rec.Code, rec.Body, status)
 	}
 }
 
 // wantLimited expects that a limit refuses a call, names itself, and says how
 // long to wait: from half of maxWait to maxWait seconds.
-func (e limitedServer) wantLimited(c call, what string, most int) {
-	e.Helper()
-	rec := serve(e, e, c)
+func (s limitedServer) wantLimited(c call, subject string, maxWait int) {
+	s.Helper()
+	rec := serve(s, s, c)
 	wait, err := strconv.Atoi(rec.Header().Get("Retry-After"))
-	if rec.Code != 429 || err != nil || wait < most/2 || wait > most {
-		e.Errorf("%s %s: %d, Retry-After %q, want 429 and about %d", c.method, c.target, rec.Code, rec.Header().Get("Retry-After"), most)
+	if rec.Code != 429 || err != nil || wait < maxWait/2 || wait > maxWait {
+		s.Errorf("%s %s: %d, Retry-After %q, want 429 and about %d", c.method, c.target, rec.Code, rec.Header().Get("Retry-After"), maxWait)
 		return
 	}
-	p := problemIn(e.T, rec.Body.Bytes())
-	if p.Code != protocol.CodeRateLimited || !strings.Contains(p.Detail, "too many "+what) || !strings.Contains(p.Detail, fmt.Sprintf("try again in %d s", wait)) {
-		e.Errorf("%s %s: %+v", c.method, c.target, p)
+	p := decodeProblem(s.T, rec.Body.Bytes())
+	if p.Code != protocol.CodeRateLimited || !strings.Contains(p.Detail, "too many "+subject) || !strings.Contains(p.Detail, fmt.Sprintf("try again in %d s", wait)) {
+		s.Errorf("%s %s: %+v", c.method, c.target, p)
 	}
 }
 
 // twoPerHourWait is the longest wait after a refusal by a twoPerHour rule, in seconds: half an hour.
-const half = 1800
+const twoPerHourWait = 1800
 
 func guestRequest(arena string) call {
-	return send("POST", demo+"/guests", `{"device":"`+device+`","arena":"`+arena+`"}`)
+	return jsonCall("POST", demoPath+"/guests", `{"device":"`+device+`","arena":"`+arena+`"}`)
 }
 
 // Each limited route allows two calls and then says when to retry.
 func TestLimitedRoutesRefuseTheThirdCall(t *testing.T) {
 	t.Parallel()
-	arena := send("POST", demo+"/arenas", newArena, bearerGood)
-	rename := send("PUT", demo+"/players/me/nickname", `{"nickname":"Ada"}`, bearerGood)
-	for what, c := range map[string]struct {
+	createArena := jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood)
+	rename := jsonCall("PUT", demoPath+"/players/me/nickname", `{"nickname":"Ada"}`, bearerGood)
+	for subject, test := range map[string]struct {
 		limits Limits
 		calls  [3]call
 	}{
 		"calls":      {Limits{GuestCalls: twoPerHour("calls")}, [3]call{guestRequest(""), guestRequest("none"), guestRequest("999999")}},
 		"guests":     {Limits{NewGuests: twoPerHour("guests")}, [3]call{newGuest(""), newGuest("none"), newGuest("999999")}},
-		"nicknames":  {Limits{Nicknames: twoPerHour("nicknames")}, [3]call{get(demo + "/nicknames/Ada"), get(demo + "/nicknames/Taken"), get(demo + "/nicknames/Ada")}},
-		"boards":     {Limits{Reads: twoPerHour("boards")}, [3]call{get(demo + "/leaderboards/all"), get(demo + "/leaderboards"), get(demo + "/leaderboards/all/p_1")}},
-		"profiles":   {Limits{Reads: twoPerHour("profiles")}, [3]call{get(demo + "/players/p_1"), get(demo + "/players/p_1/matches"), get(demo + "/matches/m_1")}},
-		"arenas":     {Limits{Reads: twoPerHour("arenas")}, [3]call{get(demo + "/arenas/402951"), get(demo + "/arenas/402951"), get(demo + "/arenas/402951")}},
-		"changes":    {Limits{Changes: twoPerHour("changes")}, [3]call{rename, rename, send("PUT", demo+"/players/me/account", `{"token":"x"}`, bearerGood)}},
-		"erasing":    {Limits{Changes: twoPerHour("erasing")}, [3]call{rename, rename, {method: "DELETE", target: demo + "/players/me", headers: []string{bearerGood}}}},
-		"hosting":    {Limits{ArenasPerHost: twoPerHour("hosting")}, [3]call{arena, arena, arena}},
-		"address":    {Limits{ArenasPerAddress: twoPerHour("address")}, [3]call{arena, arena, arena}},
-		"behaviours": {Limits{Behaviours: twoPerHour("behaviours")}, [3]call{post(1), post(1), post(1)}},
+		"nicknames":  {Limits{Nicknames: twoPerHour("nicknames")}, [3]call{getCall(demoPath + "/nicknames/Ada"), getCall(demoPath + "/nicknames/Taken"), getCall(demoPath + "/nicknames/Ada")}},
+		"boards":     {Limits{Reads: twoPerHour("boards")}, [3]call{getCall(demoPath + "/leaderboards/all"), getCall(demoPath + "/leaderboards"), getCall(demoPath + "/leaderboards/all/p_1")}},
+		"profiles":   {Limits{Reads: twoPerHour("profiles")}, [3]call{getCall(demoPath + "/players/p_1"), getCall(demoPath + "/players/p_1/matches"), getCall(demoPath + "/matches/m_1")}},
+		"arenas":     {Limits{Reads: twoPerHour("arenas")}, [3]call{getCall(demoPath + "/arenas/402951"), getCall(demoPath + "/arenas/402951"), getCall(demoPath + "/arenas/402951")}},
+		"changes":    {Limits{Changes: twoPerHour("changes")}, [3]call{rename, rename, jsonCall("PUT", demoPath+"/players/me/account", `{"token":"x"}`, bearerGood)}},
+		"erasing":    {Limits{Changes: twoPerHour("erasing")}, [3]call{rename, rename, {method: "DELETE", target: demoPath + "/players/me", headers: []string{bearerGood}}}},
+		"hosting":    {Limits{ArenasPerHost: twoPerHour("hosting")}, [3]call{createArena, createArena, createArena}},
+		"address":    {Limits{ArenasPerAddress: twoPerHour("address")}, [3]call{createArena, createArena, createArena}},
+		"behaviours": {Limits{Behaviours: twoPerHour("behaviours")}, [3]call{behavioursCall(1), behavioursCall(1), behavioursCall(1)}},
 		"tasks": {Limits{Tasks: twoPerHour("tasks")}, [3]call{
-			send("POST", demo+"/tasks/complete", `{"leases":[]}`, bearerService),
-			{method: "GET", target: demo + "/tasks/" + taskID, headers: []string{bearerService}},
-			send("POST", demo+"/tasks/claim", `{"kind":"x"}`, bearerService),
+			jsonCall("POST", demoPath+"/tasks/complete", `{"leases":[]}`, bearerService),
+			{method: "GET", target: demoPath + "/tasks/" + taskID, headers: []string{bearerService}},
+			jsonCall("POST", demoPath+"/tasks/claim", `{"kind":"x"}`, bearerService),
 		}},
 	} {
-		t.Run(what, func(t *testing.T) {
+		t.Run(subject, func(t *testing.T) {
 			t.Parallel()
-			e := newLimitedServer(t, c.limits)
-			for _, one := range c.calls[:2] {
-				if rec := serve(t, e, one); rec.Code >= 300 {
-					t.Errorf("%s %s: %d %s", one.method, one.target, rec.Code, rec.Body)
+			server := newLimitedServer(t, test.limits)
+			for _, accepted := range test.calls[:2] {
+				if rec := serve(t, server, accepted); rec.Code >= 300 {
+					t.Errorf("%s %s: %d %s", accepted.method, accepted.target, rec.Code, rec.Body)
 				}
 			}
-			e.wantLimited(c.calls[2], what, half)
+			server.wantLimited(test.calls[2], subject, twoPerHourWait)
 		})
 	}
 }
 
 // behavioursCall is a call with count behaviours.
-func post(n int) call { return send("POST", behaviours, behavioursBodyOf(n, online), bearerService) }
+func behavioursCall(count int) call {
+	return jsonCall("POST", demoBehavioursPath, repeatBehaviour(count, onlineJSON), bearerService)
+}
 
 // The limit counts behaviours, not calls.
-func TestBehavioursAreCounted(t *testing.T) {
+func TestTheBehaviourLimitCountsBehaviours(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{Behaviours: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
-	e.wantStatus(post(90), 202)
-	e.wantLimited(post(20), "behaviours", 10*36)
-	e.wantStatus(post(10), 202)
-	if n := len(e.backend.posts); n != 10 {
+	server := newLimitedServer(t, Limits{Behaviours: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
+	server.wantStatus(behavioursCall(90), 202)
+	server.wantLimited(behavioursCall(20), "behaviours", 10*36)
+	server.wantStatus(behavioursCall(10), 202)
+	if n := len(server.backend.posts); n != 10 {
 		t.Errorf("%d behaviours of the last call were passed on, want 10", n)
 	}
 }
@@ -127,21 +129,21 @@ func TestBehavioursAreCounted(t *testing.T) {
 // hosts, and addresses are counted separately.
 func TestLimitsAreIndependent(t *testing.T) {
 	t.Parallel()
-	from := "10.0.0.1"
-	e := newLimitedServer(t, Limits{Reads: twoPerHour("reads"), ArenasPerAddress: twoPerHour("address")}, func(c *Config) {
-		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(from) }
+	address := "10.0.0.1"
+	server := newLimitedServer(t, Limits{Reads: twoPerHour("reads"), ArenasPerAddress: twoPerHour("address")}, func(c *Config) {
+		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
-	read, arena := get(demo+"/players/p_1"), send("POST", demo+"/arenas", newArena, bearerGood)
+	read, createArena := getCall(demoPath+"/players/p_1"), jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood)
 	for range 2 {
-		e.wantStatus(read, 200)
-		e.wantStatus(arena, 201)
+		server.wantStatus(read, 200)
+		server.wantStatus(createArena, 201)
 	}
-	e.wantLimited(read, "reads", half)
-	e.wantLimited(arena, "address", half)
-	e.wantStatus(send("POST", demo+"/arenas", newArena, "Authorization: Bearer host"), 201)
-	e.wantStatus(get("/healthz"), 200)
-	from = "10.0.0.2"
-	e.wantStatus(read, 200)
+	server.wantLimited(read, "reads", twoPerHourWait)
+	server.wantLimited(createArena, "address", twoPerHourWait)
+	server.wantStatus(jsonCall("POST", demoPath+"/arenas", newArenaJSON, "Authorization: Bearer host"), 201)
+	server.wantStatus(getCall("/healthz"), 200)
+	address = "10.0.0.2"
+	server.wantStatus(read, 200)
 }
 
 // Only wrong codes count against the address, on every route. After too many
@@ -149,79 +151,79 @@ func TestLimitsAreIndependent(t *testing.T) {
 // server gave to it. Guests with other codes count as guests of the address.
 func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
-	right, wrong := get(demo+"/arenas/402951"), get(demo+"/arenas/999999")
+	server := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
+	right, wrong := getCall(demoPath+"/arenas/402951"), getCall(demoPath+"/arenas/999999")
 	for range 5 {
-		e.wantStatus(get(demo+"/arenas/40295"), 404) // a malformed code is not counted
+		server.wantStatus(getCall(demoPath+"/arenas/40295"), 404) // a malformed code is not counted
 	}
-	e.wantStatus(wrong, 404)
-	e.wantStatus(newGuest("999999"), 201)
-	e.wantLimited(wrong, "codes", half)
-	e.wantLimited(right, "codes", half)
-	e.backend.code = ""
-	e.wantStatus(newGuest("402951"), 201)
-	if e.backend.code != "" {
+	server.wantStatus(wrong, 404)
+	server.wantStatus(newGuest("999999"), 201)
+	server.wantLimited(wrong, "codes", twoPerHourWait)
+	server.wantLimited(right, "codes", twoPerHourWait)
+	server.backend.code = ""
+	server.wantStatus(newGuest("402951"), 201)
+	if server.backend.code != "" {
 		t.Error("the code was looked up")
 	}
-	e.wantLimited(newGuest("402951"), "guests", half)
-	e.wantStatus(send("POST", demo+"/arenas", newArena, bearerGood), 201) // the server gives the code 402951
+	server.wantLimited(newGuest("402951"), "guests", twoPerHourWait)
+	server.wantStatus(jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood), 201) // the server gives the code 402951
 	for range 5 {
-		e.wantStatus(right, 200)
-		e.wantStatus(newGuest("402951"), 201)
+		server.wantStatus(right, 200)
+		server.wantStatus(newGuest("402951"), 201)
 	}
 
-	e = newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
-	e.wantStatus(right, 200)
-	e.wantStatus(wrong, 404)
-	e.wantStatus(wrong, 404)
-	e.wantLimited(wrong, "codes", half)
+	server = newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
+	server.wantStatus(right, 200)
+	server.wantStatus(wrong, 404)
+	server.wantStatus(wrong, 404)
+	server.wantLimited(wrong, "codes", twoPerHourWait)
 	for range 5 {
-		e.wantStatus(right, 200)
-		e.wantStatus(newGuest("402951"), 201)
+		server.wantStatus(right, 200)
+		server.wantStatus(newGuest("402951"), 201)
 	}
 }
 
 // newGuest is a call that registers a new player.
 func newGuest(arena string) call {
-	return send("POST", demo+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"`+arena+`"}`)
+	return jsonCall("POST", demoPath+"/guests", `{"device":"`+device+`","nickname":"Ada","arena":"`+arena+`"}`)
 }
 
 // countNewGuests creates new guests until the server refuses one, and returns
 // their number.
-func (e limitedServer) countNewGuests(c call) (made int) {
-	for serve(e, e, c).Code == http.StatusCreated {
-		made++
+func (s limitedServer) countNewGuests(c call) (created int) {
+	for serve(s, s, c).Code == http.StatusCreated {
+		created++
 	}
-	return made
+	return created
 }
 
 // New guests with an arena code have their own limits: per address a burst of as many
 // as the arena has seats, and per arena a number per minute. All other
 // guests, and those of an arena that is over, count against the address.
-func TestNewGuestsWithAnArenaCode(t *testing.T) {
+func TestNewGuestsWithAnArenaCodeHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	const places = 3 // seats of the arenas of fakeBackend
-	coming := func(most int) *limit.Rule {
-		return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: most, Per: time.Hour, Burst: 100})
+	guestsWithCodeRule := func(maxUses int) *limit.Rule {
+		return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: maxUses, Per: time.Hour, Burst: 100})
 	}
-	for name, c := range map[string]struct {
+	for name, test := range map[string]struct {
 		limits   Limits
 		code     string
 		admitted int
 	}{
 		"the code of an arena that is over": {Limits{}, "000001", 0},
-		"as many as the arena has seats":    {Limits{GuestsWithCode: coming(1)}, "402951", places},
-		"the limit per address":             {Limits{GuestsWithCode: coming(5)}, "402951", 5},
-		"the limit per arena":               {Limits{GuestsPerArena: hourly("arena", 5)}, "402951", 5},
+		"as many as the arena has seats":    {Limits{GuestsWithCode: guestsWithCodeRule(1)}, "402951", places},
+		"the limit per address":             {Limits{GuestsWithCode: guestsWithCodeRule(5)}, "402951", 5},
+		"the limit per arena":               {Limits{GuestsPerArena: perHour("arena", 5)}, "402951", 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.limits.NewGuests = twoPerHour("guests")
-			e := newLimitedServer(t, c.limits)
-			if created := e.countNewGuests(newGuest(c.code)); created != c.admitted+2 {
-				t.Errorf("%d new guests, want %d of the arena and 2 of the address", created, c.admitted)
+			test.limits.NewGuests = twoPerHour("guests")
+			server := newLimitedServer(t, test.limits)
+			if created := server.countNewGuests(newGuest(test.code)); created != test.admitted+2 {
+				t.Errorf("%d new guests, want %d of the arena and 2 of the address", created, test.admitted)
 			}
-			e.wantStatus(guestRequest(c.code), 200) // a known guest does not count
+			server.wantStatus(guestRequest(test.code), 200) // a known guest does not count
 		})
 	}
 }
@@ -231,9 +233,9 @@ func TestNewGuestsWithAnArenaCode(t *testing.T) {
 func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
-	e := newLimitedServer(t, Limits{
+	server := newLimitedServer(t, Limits{
 		GuestsWithCode: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
-		NewGuests:      hourly("guests", 2),
+		NewGuests:      perHour("guests", 2),
 	}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
@@ -241,7 +243,7 @@ func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 	for range 2 {
 		created := 0
 		for _, code := range arenas {
-			created += e.countNewGuests(newGuest(code))
+			created += server.countNewGuests(newGuest(code))
 		}
 		if created != 5+2 {
 			t.Errorf("%s created %d players with the codes of %d arenas, want 5 with a code and 2 without", address, created, len(arenas))
@@ -252,41 +254,41 @@ func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 
 // All new guests of an address count against its daily limit. Known devices do
 // not.
-func TestNewGuestsPerDay(t *testing.T) {
+func TestNewGuestsPerDayAreLimited(t *testing.T) {
 	t.Parallel()
-	day := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
-	e := newLimitedServer(t, Limits{NewGuestsPerDay: day})
+	perDay := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
+	server := newLimitedServer(t, Limits{NewGuestsPerDay: perDay})
 	for range 2 {
-		e.wantStatus(newGuest(""), 201)
-		e.wantStatus(newGuest("402951"), 201)
-		e.wantStatus(guestRequest(""), 200)
+		server.wantStatus(newGuest(""), 201)
+		server.wantStatus(newGuest("402951"), 201)
+		server.wantStatus(guestRequest(""), 200)
 	}
-	e.wantLimited(newGuest("402951"), "new players", 6*3600)
-	e.wantStatus(guestRequest("402951"), 200)
+	server.wantLimited(newGuest("402951"), "new players", 6*3600)
+	server.wantStatus(guestRequest("402951"), 200)
 }
 
 // A refusal by the daily limit uses up nothing of the limit of the arena.
-func TestADailyRefusalTakesNoTokenOfTheArena(t *testing.T) {
+func TestADailyRefusalLeavesTheArenaLimitUnchanged(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
-	e := newLimitedServer(t, Limits{
-		GuestsPerArena: hourly("arena", 5), NewGuests: hourly("guests", 1),
+	server := newLimitedServer(t, Limits{
+		GuestsPerArena: perHour("arena", 5), NewGuests: perHour("guests", 1),
 		NewGuestsPerDay: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
 	}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
 	for range 2 {
-		e.wantStatus(newGuest("402951"), 201)
+		server.wantStatus(newGuest("402951"), 201)
 	}
 	for range 10 {
-		e.wantLimited(newGuest("402951"), "new players", 12*3600)
+		server.wantLimited(newGuest("402951"), "new players", 12*3600)
 	}
 	address = "10.0.0.2"
 	for range 2 {
-		e.wantStatus(newGuest("402951"), 201)
+		server.wantStatus(newGuest("402951"), 201)
 	}
 	address = "10.0.0.3"
-	if created := e.countNewGuests(newGuest("402951")); created != 2 {
+	if created := server.countNewGuests(newGuest("402951")); created != 2 {
 		t.Errorf("%d new guests, want the last of the arena's 5 and 1 of the address", created)
 	}
 }
@@ -294,23 +296,23 @@ func TestADailyRefusalTakesNoTokenOfTheArena(t *testing.T) {
 // The limit of guest requests refuses before the body is read.
 func TestGuestCallsAreLimitedBeforeTheBodyIsRead(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{GuestCalls: twoPerHour("calls")})
-	large := send("POST", demo+"/guests", `{"device":"`+strings.Repeat("x", 5<<10)+`"}`)
-	e.wantStatus(large, http.StatusRequestEntityTooLarge)
-	e.wantStatus(guestRequest(""), 200)
-	for _, c := range []call{large, guestRequest(""), send("POST", demo+"/guests", `{`)} {
-		e.wantLimited(c, "calls", half)
+	server := newLimitedServer(t, Limits{GuestCalls: twoPerHour("calls")})
+	large := jsonCall("POST", demoPath+"/guests", `{"device":"`+strings.Repeat("x", 5<<10)+`"}`)
+	server.wantStatus(large, http.StatusRequestEntityTooLarge)
+	server.wantStatus(guestRequest(""), 200)
+	for _, c := range []call{large, guestRequest(""), jsonCall("POST", demoPath+"/guests", `{`)} {
+		server.wantLimited(c, "calls", twoPerHourWait)
 	}
 }
 
 // A store that is out of reach does not count as a wrong code.
 func TestAStoreErrorIsNoWrongCode(t *testing.T) {
 	t.Parallel()
-	e := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
-	e.backend.fail = errStore
+	server := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
+	server.backend.fail = errStore
 	for range 3 {
-		e.wantStatus(newGuest("402951"), 503)
+		server.wantStatus(newGuest("402951"), 503)
 	}
-	e.backend.fail = nil
-	e.wantStatus(get(demo+"/arenas/402951"), 200)
+	server.backend.fail = nil
+	server.wantStatus(getCall(demoPath+"/arenas/402951"), 200)
 }

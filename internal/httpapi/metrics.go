@@ -36,8 +36,8 @@ func (m *metrics) observe(route, method string, status int, duration time.Durati
 // methodLabel maps unknown methods to "other". The label then takes values of a closed
 // set.
 func methodLabel(method string) string {
-	known := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions}
-	if slices.Contains(known, method) {
+	knownMethods := []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions}
+	if slices.Contains(knownMethods, method) {
 		return method
 	}
 	return "other"

@@ -13,23 +13,23 @@ import (
 // countingGuests counts the calls of Ensure.
 type countingGuests struct {
 	*fakeBackend
-	times int
+	ensureCalls int
 }
 
-func (a *countingGuests) Ensure(ctx context.Context, c identity.Claims) (identity.Player, error) {
-	a.times++
-	return a.fakeBackend.Ensure(ctx, c)
+func (g *countingGuests) Ensure(ctx context.Context, c identity.Claims) (identity.Player, error) {
+	g.ensureCalls++
+	return g.fakeBackend.Ensure(ctx, c)
 }
 
 // A change of the nickname resolves the player once.
 func TestPutNicknameResolvesThePlayerOnce(t *testing.T) {
 	t.Parallel()
-	w := &countingGuests{fakeBackend: &fakeBackend{}}
-	c := configOf(w.fakeBackend)
-	c.Guests = w
-	rec := serve(t, New(c), send(http.MethodPut, demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer account", "Accept-Language: zh-CN"))
-	if rec.Code != http.StatusOK || w.times != 1 || w.asker.Lang != "zh-CN" || w.asker.Address == "" {
-		t.Errorf("%d %s, Ensure was called %d times; the requester is %+v", rec.Code, rec.Body, w.times, w.asker)
+	guests := &countingGuests{fakeBackend: &fakeBackend{}}
+	c := newTestConfig(guests.fakeBackend)
+	c.Guests = guests
+	rec := serve(t, New(c), jsonCall(http.MethodPut, demoPath+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer account", "Accept-Language: zh-CN"))
+	if rec.Code != http.StatusOK || guests.ensureCalls != 1 || guests.requester.Lang != "zh-CN" || guests.requester.Address == "" {
+		t.Errorf("%d %s, Ensure was called %d times; the requester is %+v", rec.Code, rec.Body, guests.ensureCalls, guests.requester)
 	}
 }
 
@@ -37,13 +37,13 @@ func TestPutNicknameResolvesThePlayerOnce(t *testing.T) {
 // another node.
 func TestAnOutdatedNodeRefusesNicknames(t *testing.T) {
 	t.Parallel()
-	w := &fakeBackend{fail: fmt.Errorf("ledger: %w", identity.ErrOldRules)}
+	backend := &fakeBackend{fail: fmt.Errorf("ledger: %w", identity.ErrOldRules)}
 	for _, c := range []call{
-		send(http.MethodPost, demo+"/guests", `{"device":"`+device+`"}`),
-		send(http.MethodPut, demo+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good"),
-		get(demo + "/nicknames/Ada"),
+		jsonCall(http.MethodPost, demoPath+"/guests", `{"device":"`+device+`"}`),
+		jsonCall(http.MethodPut, demoPath+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good"),
+		getCall(demoPath + "/nicknames/Ada"),
 	} {
-		rec := serve(t, New(configOf(w)), c)
+		rec := serve(t, New(newTestConfig(backend)), c)
 		if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" || !strings.Contains(rec.Body.String(), `"code":"unavailable"`) ||
 			!strings.Contains(rec.Body.String(), "another one answers") {
 			t.Errorf("%s %s: %d %s", c.method, c.target, rec.Code, rec.Body)

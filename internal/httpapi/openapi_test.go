@@ -19,37 +19,37 @@ func TestEveryRouteIsInTheContractAndViceVersa(t *testing.T) {
 	for _, r := range (&api{}).routes() {
 		served[r.method+" "+r.path] = slices.Sorted(slices.Values(r.query))
 	}
-	written := map[string][]string{}
-	paths, _ := openAPI().at("paths")
+	inContract := map[string][]string{}
+	paths, _ := openAPI().find("paths")
 	for path, item := range paths.(map[string]any) {
 		for method := range item.(map[string]any) {
-			written[strings.ToUpper(method)+" "+path] = queryOf(t, path, method)
+			inContract[strings.ToUpper(method)+" "+path] = queryParameters(t, path, method)
 		}
 	}
 	for _, route := range slices.Sorted(maps.Keys(served)) {
-		params, ok := written[route]
+		params, ok := inContract[route]
 		if !ok || !slices.Equal(params, served[route]) {
 			t.Errorf("%s has the parameters %q; is it in openapi.yaml: %v, with %q", route, served[route], ok, params)
 		}
-		delete(written, route)
+		delete(inContract, route)
 	}
-	for route := range written {
+	for route := range inContract {
 		t.Errorf("%s is in openapi.yaml, but the server has no such route", route)
 	}
 }
 
 // queryParameters returns the query parameters of an operation. It also checks that all
 // path parameters are declared.
-func queryOf(t *testing.T, path, method string) []string {
+func queryParameters(t *testing.T, path, method string) []string {
 	t.Helper()
 	var query []string
 	inPath := strings.Count(path, "{")
-	list, _ := openAPI().at("paths", path, method, "parameters")
+	list, _ := openAPI().find("paths", path, method, "parameters")
 	params, _ := list.([]any)
 	for _, p := range params {
 		object := p.(map[string]any)
 		if ref, ok := object["$ref"].(string); ok {
-			resolved, _ := openAPI().at(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
+			resolved, _ := openAPI().find(strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
 			object = resolved.(map[string]any)
 		}
 		switch object["in"] {
@@ -70,41 +70,41 @@ func queryOf(t *testing.T, path, method string) []string {
 
 func TestEveryCodeIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
-	listed, _ := openAPI().at("components", "schemas", "Problem", "properties", "code", "enum")
-	var written []string
+	listed, _ := openAPI().find("components", "schemas", "Problem", "properties", "code", "enum")
+	var inContract []string
 	for _, code := range listed.([]any) {
-		written = append(written, code.(string))
+		inContract = append(inContract, code.(string))
 	}
-	var given []string
+	var inCode []string
 	for code := range statuses {
-		given = append(given, string(code))
+		inCode = append(inCode, string(code))
 	}
-	if slices.Sort(written); !slices.Equal(written, slices.Sorted(slices.Values(given))) {
-		t.Errorf("openapi.yaml has %q, the code has %q", written, given)
+	if slices.Sort(inContract); !slices.Equal(inContract, slices.Sorted(slices.Values(inCode))) {
+		t.Errorf("openapi.yaml has %q, the code has %q", inContract, inCode)
 	}
 }
 
 func TestEveryReasonIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
-	listed, _ := openAPI().at("components", "schemas", "Posted", "properties", "dropped", "propertyNames", "enum")
-	var written []eventq.Reason
+	listed, _ := openAPI().find("components", "schemas", "Posted", "properties", "dropped", "propertyNames", "enum")
+	var inContract []eventq.Reason
 	for _, reason := range listed.([]any) {
-		written = append(written, eventq.Reason(reason.(string)))
+		inContract = append(inContract, eventq.Reason(reason.(string)))
 	}
-	if !slices.Equal(written, eventq.Reasons()) {
-		t.Errorf("openapi.yaml has %q, the code has %q", written, eventq.Reasons())
+	if !slices.Equal(inContract, eventq.Reasons()) {
+		t.Errorf("openapi.yaml has %q, the code has %q", inContract, eventq.Reasons())
 	}
 }
 
 func TestEveryStateOfATaskIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
-	listed, _ := openAPI().at("components", "schemas", "TaskState", "enum")
-	var written []taskqueue.State
+	listed, _ := openAPI().find("components", "schemas", "TaskState", "enum")
+	var inContract []taskqueue.State
 	for _, state := range listed.([]any) {
-		written = append(written, taskqueue.State(state.(string)))
+		inContract = append(inContract, taskqueue.State(state.(string)))
 	}
-	if !slices.Equal(written, taskqueue.States()) {
-		t.Errorf("openapi.yaml has %q, the code has %q", written, taskqueue.States())
+	if !slices.Equal(inContract, taskqueue.States()) {
+		t.Errorf("openapi.yaml has %q, the code has %q", inContract, taskqueue.States())
 	}
 }
 
@@ -134,12 +134,12 @@ func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 		"Behaviours": behavioursBody{}, "NewTasks": tasksBody{}, "NewTask": newTask{}, "Claim": claimBody{}, "Renewal": renewBody{},
 		"Leases": leasesBody{}, "Lease": leaseBody{}, "Failures": failBody{}, "FailedTask": failedTask{},
 	} {
-		node, _ := openAPI().at("components", "schemas", schema, "properties")
-		written := slices.Sorted(maps.Keys(node.(map[string]any)))
+		node, _ := openAPI().find("components", "schemas", schema, "properties")
+		inContract := slices.Sorted(maps.Keys(node.(map[string]any)))
 		fields := map[string]reflect.Type{}
 		collectFields(reflect.TypeOf(body), fields, new([]string))
-		if taken := slices.Sorted(maps.Keys(fields)); !slices.Equal(written, taken) {
-			t.Errorf("the body %s has the fields %q, in openapi.yaml %q", schema, taken, written)
+		if inCode := slices.Sorted(maps.Keys(fields)); !slices.Equal(inContract, inCode) {
+			t.Errorf("the body %s has the fields %q, in openapi.yaml %q", schema, inCode, inContract)
 		}
 	}
 }

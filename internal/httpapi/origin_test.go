@@ -10,32 +10,32 @@ import (
 
 // Behind a trusted proxy with TLS, a page without TLS has another origin. The
 // header of an untrusted client is ignored.
-func TestOriginsBehindProxies(t *testing.T) {
+func TestOnlyTrustedProxiesDecideWhetherAPageUsesTLS(t *testing.T) {
 	t.Parallel()
 	trusted, err := proxies.ParseTrusted([]string{"192.0.2.1"}) // the address of requests in tests
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, c := range map[string]struct {
-		by      *proxies.TrustedProxies
-		said    string
-		allowed bool
+	for name, test := range map[string]struct {
+		trustedProxies *proxies.TrustedProxies
+		proto          string
+		allowed        bool
 	}{
 		"a proxy with TLS": {trusted, "https", false}, "a proxy without TLS": {trusted, "http", true},
 		"a proxy without the header": {trusted, "", true}, "an untrusted client": {nil, "https", true},
 	} {
-		config := configOf(&fakeBackend{})
-		config.IsTLS = c.by.IsTLS
-		rec := serve(t, New(config), call{"GET", demo + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + c.said}})
-		if allowed := rec.Header().Get("Access-Control-Allow-Origin") != ""; rec.Code != http.StatusOK || allowed != c.allowed {
+		config := newTestConfig(&fakeBackend{})
+		config.IsTLS = test.trustedProxies.IsTLS
+		rec := serve(t, New(config), call{"GET", demoPath + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + test.proto}})
+		if allowed := rec.Header().Get("Access-Control-Allow-Origin") != ""; rec.Code != http.StatusOK || allowed != test.allowed {
 			t.Errorf("%s: %d, allowed %v", name, rec.Code, allowed)
 		}
 	}
 }
 
-func TestOrigins(t *testing.T) {
+func TestOnlyAllowedOriginsMayReadResponses(t *testing.T) {
 	t.Parallel()
-	c := configOf(&fakeBackend{})
+	c := newTestConfig(&fakeBackend{})
 	c.Origins = []string{"https://play.example"}
 	h := New(c)
 	for origin, allowed := range map[string]bool{
@@ -46,7 +46,7 @@ func TestOrigins(t *testing.T) {
 		if origin != "" {
 			headers = []string{"Origin: " + origin}
 		}
-		rec := serve(t, h, call{"GET", demo + "/players/p_1", "", headers})
+		rec := serve(t, h, call{"GET", demoPath + "/players/p_1", "", headers})
 		got := rec.Header().Get("Access-Control-Allow-Origin")
 		if rec.Code != http.StatusOK || allowed != (got == origin && origin != "") || !allowed && got != "" {
 			t.Errorf("origin %q: %d, allowed %q", origin, rec.Code, got)
@@ -57,17 +57,17 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-func TestPreflight(t *testing.T) {
+func TestPreflightsOfAllowedOriginsAreAnswered(t *testing.T) {
 	t.Parallel()
-	c := configOf(&fakeBackend{})
+	c := newTestConfig(&fakeBackend{})
 	c.Origins = []string{"https://play.example"}
 	h := New(c)
-	ask := func(origin string) call {
-		return call{"OPTIONS", demo + "/players/me/nickname", "", []string{
+	preflight := func(origin string) call {
+		return call{"OPTIONS", demoPath + "/players/me/nickname", "", []string{
 			"Origin: " + origin, "Access-Control-Request-Method: PUT", "Access-Control-Request-Headers: authorization,content-type",
 		}}
 	}
-	rec := serve(t, h, ask("https://play.example"))
+	rec := serve(t, h, preflight("https://play.example"))
 	for name, want := range map[string]string{
 		"Access-Control-Allow-Origin": "https://play.example", "Access-Control-Allow-Methods": "PUT",
 		"Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match", "Vary": "Origin",
@@ -79,7 +79,7 @@ func TestPreflight(t *testing.T) {
 	if rec.Code != http.StatusNoContent || rec.Body.Len() > 0 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	rec = serve(t, h, ask("https://evil.example"))
+	rec = serve(t, h, preflight("https://evil.example"))
 	for name := range rec.Header() {
 		if strings.HasPrefix(name, "Access-Control-") {
 			t.Errorf("a foreign origin gets %s", name)

@@ -15,17 +15,17 @@ import (
 func TestPagesCoverAList(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(0, 500).Draw(t, "n")
+		length := rapid.IntRange(0, 500).Draw(t, "n")
 		p := paging{limit: rapid.IntRange(1, 200).Draw(t, "limit")}
-		for at := 0; ; {
-			from, to, next, err := p.indexRange(n)
-			if err != nil || from != at || to < from || to-from > p.limit {
-				t.Fatalf("at %d of %d: %d to %d, %v", at, n, from, to, err)
+		for offset := 0; ; {
+			from, to, next, err := p.indexRange(length)
+			if err != nil || from != offset || to < from || to-from > p.limit {
+				t.Fatalf("at %d of %d: %d to %d, %v", offset, length, from, to, err)
 			}
-			at = to
+			offset = to
 			if next == "" {
-				if at != n {
-					t.Fatalf("the pages end at %d of %d", at, n)
+				if offset != length {
+					t.Fatalf("the pages end at %d of %d", offset, length)
 				}
 				return
 			}
@@ -42,16 +42,16 @@ func FuzzQuery(f *testing.F) {
 	} {
 		f.Add(raw)
 	}
-	h := New(configOf(&fakeBackend{}))
+	h := New(newTestConfig(&fakeBackend{}))
 	f.Fuzz(func(t *testing.T, raw string) {
 		query, err := protocol.ReadQuery(&url.URL{RawQuery: raw}, []string{"limit", "cursor"})
 		if err == nil {
 			checkPaging(t, query)
-		} else if _, ours := errors.AsType[*protocol.Error](err); !ours {
+		} else if _, isProtocolError := errors.AsType[*protocol.Error](err); !isProtocolError {
 			t.Fatalf("%q: %v", raw, err)
 		}
 		for _, path := range []string{"/leaderboards/all", "/leaderboards/all/p_1", "/matches/m_1"} {
-			r := get(demo + path).request(t)
+			r := getCall(demoPath + path).request(t)
 			r.URL.RawQuery = raw
 			rec := newRecorder()
 			h.ServeHTTP(rec, r)
@@ -69,7 +69,7 @@ func checkPaging(t *testing.T, query url.Values) {
 	t.Helper()
 	p, err := readPaging(query)
 	if err != nil {
-		if _, ours := errors.AsType[*clientError](err); !ours {
+		if _, isClientError := errors.AsType[*clientError](err); !isClientError {
 			t.Fatalf("%v: %v", query, err)
 		}
 		return

@@ -14,11 +14,11 @@ import (
 // blockingQueue finds no task until its caller gives up.
 type blockingQueue struct {
 	*fakeBackend
-	begun chan struct{}
+	started chan struct{}
 }
 
-func (w *blockingQueue) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
-	w.begun <- struct{}{}
+func (q *blockingQueue) Claim(ctx context.Context, _ string, _ taskqueue.Poll) ([]taskqueue.Task, error) {
+	q.started <- struct{}{}
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -34,14 +34,14 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 		}
 		return nil
 	})
-	c := configOf(&fakeBackend{})
+	c := newTestConfig(&fakeBackend{})
 	queue := &blockingQueue{&fakeBackend{}, make(chan struct{}, 1)}
 	c.Tasks, c.RevocableCalls = queue, calls
 	h := New(c)
 	ended := make(chan int)
 	poll := func() { ended <- serve(t, h, taskCall("/claim", `{"kind":"mail","wait_ms":20000}`)).Code }
 	go poll()
-	<-queue.begun
+	<-queue.started
 	calls.CancelRevoked()
 	select {
 	case status := <-ended:
@@ -54,7 +54,7 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 		t.Errorf("the poll ended with %d, want 401", status)
 	}
 	go poll()
-	<-queue.begun // the context of the call has already ended
+	<-queue.started // the context of the call has already ended
 	if status := <-ended; status != http.StatusUnauthorized {
 		t.Errorf("the next poll ended with %d, want 401", status)
 	}
@@ -66,15 +66,15 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 // A poll that ends because the client disconnects or because of a time limit is not revoked.
 func TestPollsThatEndByThemselvesAreNotRevoked(t *testing.T) {
 	t.Parallel()
-	s := NewRevocableCalls(func(identity.Claims) error { return nil })
+	calls := NewRevocableCalls(func(identity.Claims) error { return nil })
 	ctx, cancel := context.WithCancel(t.Context())
-	inner, untrack := s.track(get("/").request(t).WithContext(ctx), identity.Claims{})
+	tracked, untrack := calls.track(getCall("/").request(t).WithContext(ctx), identity.Claims{})
 	cancel()
-	if err := revocationError(inner); err != nil || !errors.Is(inner.Err(), context.Canceled) {
-		t.Errorf("%v, %v", err, inner.Err())
+	if err := revocationError(tracked); err != nil || !errors.Is(tracked.Err(), context.Canceled) {
+		t.Errorf("%v, %v", err, tracked.Err())
 	}
 	untrack()
-	if inner, untrack = (*RevocableCalls)(nil).track(get("/").request(t), identity.Claims{}); inner.Err() != nil || revocationError(inner) != nil {
+	if tracked, untrack = (*RevocableCalls)(nil).track(getCall("/").request(t), identity.Claims{}); tracked.Err() != nil || revocationError(tracked) != nil {
 		t.Error("a call without RevocableCalls has ended")
 	}
 	untrack()

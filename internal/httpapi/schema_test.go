@@ -33,8 +33,8 @@ var (
 	asyncAPI = sync.OnceValue(func() *document { return readDocument(docs.AsyncAPI) })
 )
 
-// location is the name of the document in the compiler.
-const location = "contract.json"
+// contractLocation is the name of the document in the compiler.
+const contractLocation = "contract.json"
 
 func readDocument(text []byte) *document {
 	var raw any
@@ -49,35 +49,35 @@ func readDocument(text []byte) *document {
 	if err != nil {
 		panic(err)
 	}
-	closeObjects(root)
+	forbidUndeclaredProperties(root)
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	if err := c.AddResource(location, root); err != nil {
+	if err := c.AddResource(contractLocation, root); err != nil {
 		panic(err)
 	}
-	return &document{root: root, compiler: c, mux: muxOf(root)}
+	return &document{root: root, compiler: c, mux: operationsMux(root)}
 }
 
-// closeObjects makes schemas of objects refuse properties that they do not declare.
-func closeObjects(node any) {
+// forbidUndeclaredProperties makes schemas of objects refuse properties that they do not declare.
+func forbidUndeclaredProperties(node any) {
 	switch n := node.(type) {
 	case map[string]any:
 		if _, open := n["additionalProperties"]; !open && n["type"] == "object" && n["properties"] != nil {
 			n["additionalProperties"] = false
 		}
 		for _, child := range n {
-			closeObjects(child)
+			forbidUndeclaredProperties(child)
 		}
 	case []any:
 		for _, child := range n {
-			closeObjects(child)
+			forbidUndeclaredProperties(child)
 		}
 	}
 }
 
-// muxOf returns a mux with the operations of an OpenAPI document.
-func muxOf(root any) *http.ServeMux {
+// operationsMux returns a mux with the operations of an OpenAPI document.
+func operationsMux(root any) *http.ServeMux {
 	mux := http.NewServeMux()
 	paths, _ := root.(map[string]any)["paths"].(map[string]any)
 	for path, item := range paths {
@@ -90,7 +90,7 @@ func muxOf(root any) *http.ServeMux {
 
 // find returns the node at a path of the document and its JSON pointer (RFC
 // 6901). It follows references. The node is nil if there is none.
-func (d *document) at(path ...string) (any, string) {
+func (d *document) find(path ...string) (any, string) {
 	node, pointer := d.root, ""
 	for _, key := range path {
 		object, _ := node.(map[string]any)
@@ -98,14 +98,14 @@ func (d *document) at(path ...string) (any, string) {
 		pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 		if object, ok := node.(map[string]any); ok && object["$ref"] != nil {
 			pointer = strings.TrimPrefix(object["$ref"].(string), "#")
-			node, _ = d.at(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
+			node, _ = d.find(strings.Split(strings.TrimPrefix(pointer, "/"), "/")...)
 		}
 	}
 	return node, pointer
 }
 
 // validate validates JSON against the schema at a pointer.
-func (d *document) check(pointer string, text []byte) error {
+func (d *document) validate(pointer string, text []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func (d *document) check(pointer string, text []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	escaped := strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(pointer)
-	schema, err := d.compiler.Compile(location + "#" + escaped)
+	schema, err := d.compiler.Compile(contractLocation + "#" + escaped)
 	if err != nil {
 		return err
 	}
@@ -130,17 +130,17 @@ func checkResponse(t testing.TB, r *http.Request, rec *httptest.ResponseRecorder
 }
 
 func contractError(r *http.Request, rec *httptest.ResponseRecorder) error {
-	kind := rec.Header().Get("Content-Type")
+	contentType := rec.Header().Get("Content-Type")
 	_, pattern := openAPI().mux.Handler(r)
 	method, path, found := strings.Cut(pattern, " ")
 	if !found { // no operation of the contract: a refusal, the page or a preflight
 		if rec.Code >= 400 && r.URL.Path != "/" {
-			return openAPI().check("/components/schemas/Problem", rec.Body.Bytes())
+			return openAPI().validate("/components/schemas/Problem", rec.Body.Bytes())
 		}
 		return nil
 	}
 	responses := []string{"paths", path, strings.ToLower(method), "responses"}
-	response, _ := openAPI().at(append(responses, strconv.Itoa(rec.Code))...)
+	response, _ := openAPI().find(append(responses, strconv.Itoa(rec.Code))...)
 	status := strconv.Itoa(rec.Code)
 	if response == nil {
 		if rec.Code < 400 {
@@ -148,15 +148,15 @@ func contractError(r *http.Request, rec *httptest.ResponseRecorder) error {
 		}
 		status = "default"
 	}
-	if content, _ := openAPI().at(append(responses, status, "content")...); content == nil {
+	if content, _ := openAPI().find(append(responses, status, "content")...); content == nil {
 		return nil
 	}
-	schema, pointer := openAPI().at(append(responses, status, "content", kind, "schema")...)
+	schema, pointer := openAPI().find(append(responses, status, "content", contentType, "schema")...)
 	if schema == nil {
-		return fmt.Errorf("type %q is not in the contract", kind)
+		return fmt.Errorf("type %q is not in the contract", contentType)
 	}
-	if kind == yamlType {
+	if contentType == yamlType {
 		return nil
 	}
-	return openAPI().check(pointer, rec.Body.Bytes())
+	return openAPI().validate(pointer, rec.Body.Bytes())
 }

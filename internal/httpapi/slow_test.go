@@ -17,40 +17,40 @@ type singleListener struct {
 	conn chan net.Conn
 }
 
-func (o singleListener) Accept() (net.Conn, error) {
-	if c, ok := <-o.conn; ok {
+func (l singleListener) Accept() (net.Conn, error) {
+	if c, ok := <-l.conn; ok {
 		return c, nil
 	}
 	return nil, net.ErrClosed
 }
 
-func (o singleListener) Close() error   { return nil }
-func (o singleListener) Addr() net.Addr { return &net.TCPAddr{} }
+func (l singleListener) Close() error   { return nil }
+func (l singleListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // sendSlowly sends a head and then the body, with a pause after each byte. It returns the
 // response and the time until it arrived.
 func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (status int, text string, took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		server := &http.Server{Handler: New(configOf(&fakeBackend{})), ReadHeaderTimeout: time.Minute}
-		near, far := net.Pipe()
-		l := singleListener{make(chan net.Conn, 1)}
-		l.conn <- far
+		server := &http.Server{Handler: New(newTestConfig(&fakeBackend{})), ReadHeaderTimeout: time.Minute}
+		clientEnd, serverEnd := net.Pipe()
+		listener := singleListener{make(chan net.Conn, 1)}
+		listener.conn <- serverEnd
 		ended := make(chan struct{})
-		go func() { defer close(ended); _ = server.Serve(l) }()
+		go func() { defer close(ended); _ = server.Serve(listener) }()
 		startedAt := time.Now()
 		written := make(chan struct{})
 		go func() {
 			defer close(written)
-			fmt.Fprintf(near, "%s\r\nContent-Length: %d\r\n\r\n", head, len(body))
+			fmt.Fprintf(clientEnd, "%s\r\nContent-Length: %d\r\n\r\n", head, len(body))
 			for i := range len(body) {
-				if _, err := near.Write([]byte{body[i]}); err != nil {
+				if _, err := clientEnd.Write([]byte{body[i]}); err != nil {
 					return
 				}
 				time.Sleep(pause)
 			}
 		}()
-		answer, err := http.ReadResponse(bufio.NewReader(near), nil)
+		answer, err := http.ReadResponse(bufio.NewReader(clientEnd), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,9 +61,9 @@ func sendSlowly(t *testing.T, head string, body string, pause time.Duration) (st
 		}
 		_ = answer.Body.Close()
 		status, text = answer.StatusCode, string(raw)
-		_ = near.Close()
+		_ = clientEnd.Close()
 		<-written
-		close(l.conn)
+		close(listener.conn)
 		_ = server.Close()
 		<-ended
 	})

@@ -53,7 +53,7 @@ func (p *pipeListener) dial() net.Conn {
 }
 
 // runTestServer runs a test with a server that has DefaultTimeouts, in virtual time.
-func testServer(t *testing.T, handler http.HandlerFunc, test func(listener *pipeListener, r *prometheus.Registry)) {
+func runTestServer(t *testing.T, handler http.HandlerFunc, test func(listener *pipeListener, r *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		registry := prometheus.NewRegistry()
@@ -91,11 +91,11 @@ func sendSlowly(c net.Conn, text string, pause time.Duration) time.Duration {
 
 func TestASlowHeadClosesTheConnection(t *testing.T) {
 	t.Parallel()
-	testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
-		c := p.dial()
-		defer c.Close()
-		go func() { _, _ = io.Copy(io.Discard, c) }()
-		if took := sendSlowly(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Header+time.Second {
+	runTestServer(t, echo, func(listener *pipeListener, _ *prometheus.Registry) {
+		conn := listener.dial()
+		defer conn.Close()
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+		if took := sendSlowly(conn, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Header+time.Second {
 			t.Errorf("a head was read for %v", took)
 		}
 	})
@@ -103,12 +103,12 @@ func TestASlowHeadClosesTheConnection(t *testing.T) {
 
 func TestASlowBodyClosesTheConnection(t *testing.T) {
 	t.Parallel()
-	testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
-		c := p.dial()
-		defer c.Close()
-		go func() { _, _ = io.Copy(io.Discard, c) }()
-		fmt.Fprint(c, "POST / HTTP/1.1\r\nHost: quiz.example\r\nContent-Length: 4000\r\n\r\n")
-		if took := sendSlowly(c, strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Read+time.Second {
+	runTestServer(t, echo, func(listener *pipeListener, _ *prometheus.Registry) {
+		conn := listener.dial()
+		defer conn.Close()
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: quiz.example\r\nContent-Length: 4000\r\n\r\n")
+		if took := sendSlowly(conn, strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Read+time.Second {
 			t.Errorf("a body was read for %v", took)
 		}
 	})
@@ -119,14 +119,14 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 	for name, first := range map[string]string{"from the start": "", "after a request": "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
-				c := p.dial()
-				defer c.Close()
+			runTestServer(t, echo, func(listener *pipeListener, _ *prometheus.Registry) {
+				conn := listener.dial()
+				defer conn.Close()
 				startedAt := time.Now()
 				if first != "" {
-					fmt.Fprint(c, first)
+					fmt.Fprint(conn, first)
 				}
-				if _, err := io.Copy(io.Discard, c); err != nil {
+				if _, err := io.Copy(io.Discard, conn); err != nil {
 					t.Fatal(err)
 				}
 				if elapsed := time.Since(startedAt); elapsed > DefaultTimeouts.Idle+time.Second {
@@ -140,7 +140,7 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 	t.Parallel()
 	var took time.Duration
-	testServer(t, func(w http.ResponseWriter, _ *http.Request) {
+	runTestServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		startedAt := time.Now()
 		for range 1000 {
 			if _, err := w.Write(make([]byte, 1<<10)); err != nil {
@@ -148,10 +148,10 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 			}
 		}
 		took = time.Since(startedAt)
-	}, func(p *pipeListener, _ *prometheus.Registry) {
-		c := p.dial()
-		defer c.Close()
-		fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n")
+	}, func(listener *pipeListener, _ *prometheus.Registry) {
+		conn := listener.dial()
+		defer conn.Close()
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n")
 		time.Sleep(2 * DefaultTimeouts.Write)
 		synctest.Wait()
 		if took < DefaultTimeouts.Write-time.Second || took > DefaultTimeouts.Write+time.Second {
@@ -162,9 +162,9 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 
 func TestURLsAndHeadersAreLimited(t *testing.T) {
 	t.Parallel()
-	var many strings.Builder
+	var manyHeaders strings.Builder
 	for i := range maxHeaders {
-		fmt.Fprintf(&many, "X-%d: a\r\n", i)
+		fmt.Fprintf(&manyHeaders, "X-%d: a\r\n", i)
 	}
 	tests := map[string]struct {
 		head   string
@@ -175,7 +175,7 @@ func TestURLsAndHeadersAreLimited(t *testing.T) {
 		"a normal request":          {"GET /a HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
 		"a query with 200 players":  {"GET /?players=" + strings.Repeat("p_1234567890123456789012345678901234567890123456789012345678901.", 200) + " HTTP/1.1\r\nHost: q\r\n\r\n", 200, "", ""},
 		"a long URL":                {"GET /" + strings.Repeat("a", maxURLBytes) + " HTTP/1.1\r\nHost: q\r\n\r\n", 414, "ask for less", "url"},
-		"many headers":              {"GET / HTTP/1.1\r\nHost: q\r\n" + many.String() + "X-More: a\r\n\r\n", 431, "send fewer", "headers"},
+		"many headers":              {"GET / HTTP/1.1\r\nHost: q\r\n" + manyHeaders.String() + "X-More: a\r\n\r\n", 431, "send fewer", "headers"},
 		"the same header too often": {"GET / HTTP/1.1\r\nHost: q\r\n" + strings.Repeat("X-A: a\r\n", maxHeaders+1) + "\r\n", 431, "send fewer", "headers"},
 		"large headers":             {"GET / HTTP/1.1\r\nHost: q\r\nX-A: " + strings.Repeat("a", maxHeaderBytes+4<<10) + "\r\n\r\n", 431, "", ""},
 		"no host":                   {"GET / HTTP/1.1\r\n\r\n", 400, "", ""},
@@ -187,50 +187,50 @@ func TestURLsAndHeadersAreLimited(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			testServer(t, echo, func(p *pipeListener, r *prometheus.Registry) {
-				c := p.dial()
-				defer c.Close()
-				go func() { _, _ = io.WriteString(c, tt.head) }()
-				answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			runTestServer(t, echo, func(listener *pipeListener, registry *prometheus.Registry) {
+				conn := listener.dial()
+				defer conn.Close()
+				go func() { _, _ = io.WriteString(conn, tt.head) }()
+				response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				body, err := io.ReadAll(answer.Body)
-				_ = answer.Body.Close()
-				if err != nil || answer.StatusCode != tt.status || !strings.Contains(string(body), tt.detail) {
-					t.Errorf("%s %s, %v; want %d with %q", answer.Status, body, err, tt.status, tt.detail)
+				body, err := io.ReadAll(response.Body)
+				_ = response.Body.Close()
+				if err != nil || response.StatusCode != tt.status || !strings.Contains(string(body), tt.detail) {
+					t.Errorf("%s %s, %v; want %d with %q", response.Status, body, err, tt.status, tt.detail)
 				}
 				want := ""
 				if tt.reason != "" {
 					want = fmt.Sprintf("# HELP laststand_http_oversized_requests_total Requests refused because their URL or headers are too large, by listener and reason.\n"+
 						"# TYPE laststand_http_oversized_requests_total counter\nlaststand_http_oversized_requests_total{listener=\"players\",reason=%q} 1\n", tt.reason)
 				}
-				checkCounted(t, r, want)
+				checkCountedRefusals(t, registry, want)
 			})
 		})
 	}
 }
 
-// checkCounted checks that only the wanted refusals are counted.
-func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
+// checkCountedRefusals checks that only the wanted refusals are counted.
+func checkCountedRefusals(t *testing.T, registry *prometheus.Registry, want string) {
 	t.Helper()
-	families, err := r.Gather()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() != "laststand_http_oversized_requests_total" || m.GetCounter().GetValue() == 0 {
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() != "laststand_http_oversized_requests_total" || metric.GetCounter().GetValue() == 0 {
 				continue
 			}
 			var reason string
-			for _, l := range m.GetLabel() {
-				if l.GetName() == "reason" {
-					reason = l.GetValue()
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "reason" {
+					reason = label.GetValue()
 				}
 			}
-			if !strings.Contains(want, fmt.Sprintf("reason=%q} %v\n", reason, m.GetCounter().GetValue())) {
-				t.Errorf("refusals for %s: %v are counted", reason, m.GetCounter().GetValue())
+			if !strings.Contains(want, fmt.Sprintf("reason=%q} %v\n", reason, metric.GetCounter().GetValue())) {
+				t.Errorf("refusals for %s: %v are counted", reason, metric.GetCounter().GetValue())
 			}
 			want = ""
 		}
@@ -242,16 +242,16 @@ func checkCounted(t *testing.T, r *prometheus.Registry, want string) {
 
 func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	testServer(t, echo, func(p *pipeListener, _ *prometheus.Registry) {
+	runTestServer(t, echo, func(listener *pipeListener, _ *prometheus.Registry) {
 		for _, path := range []string{"/", "/" + strings.Repeat("a", maxURLBytes)} {
-			c := p.dial()
-			go func() { fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: q\r\n\r\n", path) }()
-			answer, err := http.ReadResponse(bufio.NewReader(c), nil)
+			conn := listener.dial()
+			go func() { fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: q\r\n\r\n", path) }()
+			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_ = answer.Body.Close()
-			_ = c.Close()
+			_ = conn.Close()
 			for name, want := range map[string]string{
 				"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
 				"Strict-Transport-Security": "", // sent only over TLS
@@ -268,21 +268,21 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 // itself, or to a trusted proxy that says so.
 func TestStrictTransportSecurityIsSentOnlyOverTLS(t *testing.T) {
 	t.Parallel()
-	believed := func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }
+	saysTLS := func(r *http.Request) bool { return r.Header.Get("X-Forwarded-Proto") == "https" }
 	for name, tt := range map[string]struct {
-		secure func(*http.Request) bool
-		said   string
-		tls    *tls.ConnectionState
-		want   string
+		isTLS func(*http.Request) bool
+		proto string
+		tls   *tls.ConnectionState
+		want  string
 	}{
 		"TLS of the server": {nil, "", &tls.ConnectionState{}, hstsOneYear}, "no TLS": {nil, "", nil, ""}, "an untrusted header": {nil, "https", nil, ""},
-		"TLS of a trusted proxy": {believed, "https", nil, hstsOneYear}, "a trusted proxy without TLS": {believed, "http", nil, ""},
+		"TLS of a trusted proxy": {saysTLS, "https", nil, hstsOneYear}, "a trusted proxy without TLS": {saysTLS, "http", nil, ""},
 	} {
-		s := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), IsTLS: tt.secure})
+		server := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), IsTLS: tt.isTLS})
 		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
 		r.TLS = tt.tls
-		r.Header.Set("X-Forwarded-Proto", tt.said)
-		if s.Handler.ServeHTTP(w, r); w.Header().Get("Strict-Transport-Security") != tt.want {
+		r.Header.Set("X-Forwarded-Proto", tt.proto)
+		if server.Handler.ServeHTTP(w, r); w.Header().Get("Strict-Transport-Security") != tt.want {
 			t.Errorf("%s: %q, want %q", name, w.Header().Get("Strict-Transport-Security"), tt.want)
 		}
 	}
@@ -292,23 +292,23 @@ func TestStrictTransportSecurityIsSentOnlyOverTLS(t *testing.T) {
 // logged.
 func TestConnectionErrorsAreCountedWithoutTheirText(t *testing.T) {
 	t.Parallel()
-	var text bytes.Buffer
+	var logBuffer bytes.Buffer
 	registry := prometheus.NewRegistry()
-	s := NewServer(Config{Name: "players", Timeouts: DefaultTimeouts, Logger: slog.New(slog.NewTextHandler(&text, nil)), Registry: registry, Handler: http.HandlerFunc(
+	server := NewServer(Config{Name: "players", Timeouts: DefaultTimeouts, Logger: slog.New(slog.NewTextHandler(&logBuffer, nil)), Registry: registry, Handler: http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) { panic("the token " + r.Header.Get("Authorization")) })})
-	p := newPipeListener()
+	listener := newPipeListener()
 	ended := make(chan error)
-	go func() { ended <- s.Serve(p) }()
-	c := p.dial()
-	fmt.Fprint(c, "GET / HTTP/1.1\r\nHost: q\r\nAuthorization: Bearer s3cret\r\n\r\n")
-	if _, err := io.Copy(io.Discard, c); err != nil {
+	go func() { ended <- server.Serve(listener) }()
+	conn := listener.dial()
+	fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: q\r\nAuthorization: Bearer s3cret\r\n\r\n")
+	if _, err := io.Copy(io.Discard, conn); err != nil {
 		t.Fatal(err)
 	}
-	_ = s.Close()
+	_ = server.Close()
 	<-ended
-	s.ErrorLog.Print("http: TLS handshake error from 192.0.2.1:1: s3cret")
-	s.ErrorLog.Print("http: Accept error: too many open files; retrying in 5ms")
-	s.ErrorLog.Print("http: URL query contains s3cret")
+	server.ErrorLog.Print("http: TLS handshake error from 192.0.2.1:1: s3cret")
+	server.ErrorLog.Print("http: Accept error: too many open files; retrying in 5ms")
+	server.ErrorLog.Print("http: URL query contains s3cret")
 	want := `
 # HELP laststand_http_connection_errors_total Errors of HTTP connections, by listener and kind.
 # TYPE laststand_http_connection_errors_total counter
@@ -320,7 +320,7 @@ laststand_http_connection_errors_total{kind="tls_handshake",listener="players"} 
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "laststand_http_connection_errors_total"); err != nil {
 		t.Error(err)
 	}
-	log := text.String()
+	log := logBuffer.String()
 	if strings.Contains(log, "s3cret") || strings.Count(log, "level=ERROR") != 2 || !strings.Contains(log, "httpguard_test.go") {
 		t.Errorf("the log is %s", log)
 	}

@@ -11,21 +11,21 @@ import (
 // wraps ErrBanned and not ErrToken. Verify does not check the player that an account is
 // linked to; Ensure does.
 func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
-	c, err := r.Tokens.Verify(ctx, token)
+	claims, err := r.Tokens.Verify(ctx, token)
 	if err != nil {
 		return Claims{}, err
 	}
-	c.missedReads = r.Revocations.currentMissedReads()
-	if err := r.countRefusal(r.Revocations.checkToken(c)); err != nil {
+	claims.missedReads = r.Revocations.currentMissedReads()
+	if err := r.countRefusal(r.Revocations.checkToken(claims)); err != nil {
 		return Claims{}, err
 	}
-	return c, nil
+	return claims, nil
 }
 
 // CheckHost refuses a host with ErrErased if the subject of the claims is an erased
 // player.
-func (r *Registry) CheckHost(ctx context.Context, c Claims) error {
-	_, err := r.Players.Known(ctx, c.Game, c.Subject)
+func (r *Registry) CheckHost(ctx context.Context, claims Claims) error {
+	_, err := r.Players.Known(ctx, claims.Game, claims.Subject)
 	if errors.Is(err, ErrNotFound) { // most hosts are not players
 		return nil
 	}
@@ -35,18 +35,18 @@ func (r *Registry) CheckHost(ctx context.Context, c Claims) error {
 // CheckActive returns nil while a session may continue. The parameter c has the claims of
 // the session, and id is its player or host. CheckActive reads only this node's memory.
 // Its errors are those of Verify and Ensure.
-func (r *Registry) CheckActive(c Claims, id string) error {
-	if !r.hasKey(c) {
+func (r *Registry) CheckActive(claims Claims, id string) error {
+	if !r.hasKey(claims) {
 		return ErrTokenKey
 	}
-	if c.missedReads != r.Revocations.currentMissedReads() {
+	if claims.missedReads != r.Revocations.currentMissedReads() {
 		return ErrTokenRevoked
 	}
-	if err := r.Revocations.checkToken(c); err != nil {
+	if err := r.Revocations.checkToken(claims); err != nil {
 		return err
 	}
-	if c.Role == RolePlayer {
-		return r.Revocations.checkPlayer(c, id)
+	if claims.Role == RolePlayer {
+		return r.Revocations.checkPlayer(claims, id)
 	}
 	return nil
 }
@@ -63,14 +63,14 @@ var ErrBadAccount = errors.New("the account's token is refused")
 // VerifyAccount verifies the account's token like any other token. It returns the subject
 // of the account. Errors are ErrBadAccount with the reason, and ErrBanned.
 func (r *Registry) VerifyAccount(ctx context.Context, request LinkRequest) (account string, err error) {
-	c, err := r.Verify(ctx, request.Token)
+	claims, err := r.Verify(ctx, request.Token)
 	switch {
 	case errors.Is(err, ErrToken):
 		return "", fmt.Errorf("%w: %w", ErrBadAccount, err)
 	case err != nil:
 		return "", err
-	case c.Role != RolePlayer || c.Game != request.Guest.Game:
+	case claims.Role != RolePlayer || claims.Game != request.Guest.Game:
 		return "", fmt.Errorf("%w: it must be of role player, and of the same game", ErrBadAccount)
 	}
-	return c.Subject, nil
+	return claims.Subject, nil
 }

@@ -36,55 +36,55 @@ type runningNode struct {
 
 // start runs a node's registry with snapshots in a folder, until the test ends or stop is
 // called.
-func start(t testing.TB, l *ledger.Ledger, folder string) *runningNode {
+func start(t testing.TB, sqlLedger *ledger.Ledger, folder string) *runningNode {
 	t.Helper()
-	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: l, Now: func() int64 { return now }})
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger, Now: func() int64 { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runningNode{metrics: prometheus.NewRegistry()}
-	r.Registry = identity.Open(identity.Config{
-		Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(),
-		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: r.metrics,
+	node := &runningNode{metrics: prometheus.NewRegistry()}
+	node.Registry = identity.Open(identity.Config{
+		Tokens: tokens, Players: sqlLedger, Devices: sqlLedger, Names: sqlLedger, NameSource: sqlLedger, Epoch: sqlLedger.Epoch(),
+		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }() // waited for by stop
-	r.stop = sync.OnceFunc(func() {
+	go func() { done <- node.Run(ctx) }() // waited for by stop
+	node.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(r.stop)
-	return r
+	t.Cleanup(node.stop)
+	return node
 }
 
-// value returns the sum of the samples of a name filter metric that have all these label
+// metricValue returns the sum of the samples of a name filter metric that have all these label
 // values; -1 if there is no such sample.
-func (r *runningNode) value(t testing.TB, name string, labels ...string) float64 {
+func (n *runningNode) metricValue(t testing.TB, name string, labels ...string) float64 {
 	t.Helper()
-	families, err := r.metrics.Gather()
+	families, err := n.metrics.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum, found := 0.0, false
-	for _, f := range families {
-		if f.GetName() != "laststand_name_filter_"+name {
+	for _, family := range families {
+		if family.GetName() != "laststand_name_filter_"+name {
 			continue
 		}
-		for _, m := range f.GetMetric() {
+		for _, sample := range family.GetMetric() {
 			matching := 0
-			for _, l := range m.GetLabel() {
+			for _, label := range sample.GetLabel() {
 				for _, want := range labels {
-					if l.GetValue() == want {
+					if label.GetValue() == want {
 						matching++
 					}
 				}
 			}
 			if matching == len(labels) {
 				found = true
-				sum += m.GetGauge().GetValue() + m.GetCounter().GetValue()
+				sum += sample.GetGauge().GetValue() + sample.GetCounter().GetValue()
 			}
 		}
 	}
@@ -107,9 +107,9 @@ func waitUntil(t testing.TB, condition string, isTrue func() bool) {
 }
 
 // awaitView waits until the node has loaded its view of the names.
-func (r *runningNode) awaitView(t testing.TB) {
+func (n *runningNode) awaitView(t testing.TB) {
 	t.Helper()
-	waitUntil(t, "the view is loaded", func() bool { return r.value(t, "names") >= 0 })
+	waitUntil(t, "the view is loaded", func() bool { return n.metricValue(t, "names") >= 0 })
 }
 
 // BenchmarkClaims claims b.N free names, each with its own device, and fails if
@@ -118,16 +118,16 @@ func (r *runningNode) awaitView(t testing.TB) {
 func BenchmarkClaims(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
-			r := start(b, openBenchLedger(b, db(b)), b.TempDir())
-			r.awaitView(b)
-			var n, refused atomic.Int64
+			node := start(b, openBenchLedger(b, db(b)), b.TempDir())
+			node.awaitView(b)
+			var claimed, refused atomic.Int64
 			b.SetParallelism(16)
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					i := n.Add(1)
-					q := identity.GuestRequest{Game: demo, Device: fmt.Sprintf("%s-%d", secret, i), Nickname: "N" + strconv.FormatInt(i*7919, 10)} // names of N and digits have different skeletons
-					if _, err := r.Guest(b.Context(), q); err != nil {
+					i := claimed.Add(1)
+					request := identity.GuestRequest{Game: demo, Device: fmt.Sprintf("%s-%d", secret, i), Nickname: "N" + strconv.FormatInt(i*7919, 10)} // names of N and digits have different skeletons
+					if _, err := node.Guest(b.Context(), request); err != nil {
 						refused.Add(1)
 						b.Log(err)
 					}
@@ -138,45 +138,45 @@ func BenchmarkClaims(b *testing.B) {
 			if refused.Load() > 0 {
 				b.Errorf("%d free names refused", refused.Load())
 			}
-			r.checkFalsePositives(b)
+			node.checkFalsePositives(b)
 		})
 	}
 }
 
 // checkFalsePositives looks up free names. It compares the rate of false positives with
 // Bloom's formula, and reports both.
-func (r *runningNode) checkFalsePositives(b *testing.B) {
-	const looks = 200_000
-	before := r.value(b, "lookups_total", "false_positive")
-	for i := range looks {
-		a, err := r.Available(b.Context(), demo, "Free"+strconv.Itoa(i), identity.Requester{})
-		if err != nil || !a.Available {
-			b.Fatalf("a free name is refused: %+v, %v", a, err)
+func (n *runningNode) checkFalsePositives(b *testing.B) {
+	const lookups = 200_000
+	before := n.metricValue(b, "lookups_total", "false_positive")
+	for i := range lookups {
+		availability, err := n.Available(b.Context(), demo, "Free"+strconv.Itoa(i), identity.Requester{})
+		if err != nil || !availability.Available {
+			b.Fatalf("a free name is refused: %+v, %v", availability, err)
 		}
 	}
-	const k = 7
-	names, bits := r.value(b, "names"), r.value(b, "size_bytes")*8
-	theory := math.Pow(1-math.Exp(-k*names/bits), k)
-	measured := (r.value(b, "lookups_total", "false_positive") - before) / looks
-	if spread := 5*math.Sqrt(theory/looks) + 0.05*theory; math.Abs(measured-theory) > spread {
-		b.Errorf("%v of free names are false positives, want %v±%v", measured, theory, spread)
+	const hashFunctions = 7
+	names, bits := n.metricValue(b, "names"), n.metricValue(b, "size_bytes")*8
+	expectedRate := math.Pow(1-math.Exp(-hashFunctions*names/bits), hashFunctions)
+	measuredRate := (n.metricValue(b, "lookups_total", "false_positive") - before) / lookups
+	if tolerance := 5*math.Sqrt(expectedRate/lookups) + 0.05*expectedRate; math.Abs(measuredRate-expectedRate) > tolerance {
+		b.Errorf("%v of free names are false positives, want %v±%v", measuredRate, expectedRate, tolerance)
 	}
-	b.ReportMetric(measured*100, "%false_positive")
-	b.ReportMetric(theory*100, "%theory")
-	b.ReportMetric(r.value(b, "size_bytes")/names, "B/name")
+	b.ReportMetric(measuredRate*100, "%false_positive")
+	b.ReportMetric(expectedRate*100, "%theory")
+	b.ReportMetric(n.metricValue(b, "size_bytes")/names, "B/name")
 }
 
 // BenchmarkChecks checks free names, as GET nicknames does: it parses each name
 // and looks it up in the filter.
 func BenchmarkChecks(b *testing.B) {
-	r := start(b, openBenchLedger(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
-	r.awaitView(b)
-	var n atomic.Int64
+	node := start(b, openBenchLedger(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
+	node.awaitView(b)
+	var checked atomic.Int64
 	b.ReportAllocs()
 	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := r.Available(b.Context(), demo, "Free"+strconv.FormatInt(n.Add(1), 36), identity.Requester{}); err != nil {
+			if _, err := node.Available(b.Context(), demo, "Free"+strconv.FormatInt(checked.Add(1), 36), identity.Requester{}); err != nil {
 				b.Error(err)
 			}
 		}
@@ -190,15 +190,15 @@ func BenchmarkChecks(b *testing.B) {
 func BenchmarkStart(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
-			at := db(b)
-			l := openBenchLedger(b, at)
-			insertPlayers(b, at, *benchNames)
+			database := db(b)
+			sqlLedger := openBenchLedger(b, database)
+			insertPlayers(b, database, *benchNames)
 			folder := b.TempDir()
 			startupTime := func() time.Duration {
 				startedAt := time.Now()
-				r := start(b, l, folder)
-				r.awaitView(b)
-				defer r.stop()
+				node := start(b, sqlLedger, folder)
+				node.awaitView(b)
+				defer node.stop()
 				return time.Since(startedAt)
 			}
 			var fromLedger, fromSnapshot time.Duration
@@ -220,12 +220,12 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkPoll(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
-			at := db(b)
-			l := openBenchLedger(b, at)
-			insertPlayers(b, at, *benchNames)
+			database := db(b)
+			sqlLedger := openBenchLedger(b, database)
+			insertPlayers(b, database, *benchNames)
 			since := time.Now().Add(-time.Second).UnixMilli()
 			for b.Loop() {
-				if err := l.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("NamesBetween returned a name") }); err != nil {
+				if err := sqlLedger.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("NamesBetween returned a name") }); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -244,24 +244,24 @@ func databases(b *testing.B) map[string]func(testing.TB) testenv.SQL {
 
 func openBenchLedger(b *testing.B, db testenv.SQL) *ledger.Ledger {
 	b.Helper()
-	l, err := ledger.Open(b.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
+	sqlLedger, err := ledger.Open(b.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := l.Close(); err != nil {
+		if err := sqlLedger.Close(); err != nil {
 			b.Error(err)
 		}
 	})
-	return l
+	return sqlLedger
 }
 
 // insertPlayers adds players to the ledger whose names were claimed an hour ago.
-func insertPlayers(b *testing.B, at testenv.SQL, names int) {
+func insertPlayers(b *testing.B, database testenv.SQL, names int) {
 	b.Helper()
-	driver, url, series := "pgx", at.URL, "generate_series(1, $1::BIGINT) AS s (i)"
-	if at.URL == "" {
-		driver, url = "sqlite", filepath.Join(at.Dir, "laststand.db")
+	driver, url, series := "pgx", database.URL, "generate_series(1, $1::BIGINT) AS s (i)"
+	if database.URL == "" {
+		driver, url = "sqlite", filepath.Join(database.Dir, "laststand.db")
 		series = "(WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < $1) SELECT i FROM s)"
 	}
 	db, err := sql.Open(driver, url)

@@ -47,8 +47,8 @@ const reservedID = "me"
 
 // ValidID reports whether s is an id of the wire contract: 1 to 64 of
 // A-Z a-z 0-9 _ . : -
-func ValidID(s string) bool {
-	return s != "" && len(s) <= maxIDBytes && !strings.ContainsFunc(s, func(c rune) bool {
+func ValidID(id string) bool {
+	return id != "" && len(id) <= maxIDBytes && !strings.ContainsFunc(id, func(c rune) bool {
 		return !isAlphanumeric(c) && !strings.ContainsRune("_.:-", c)
 	})
 }
@@ -57,14 +57,14 @@ func ValidID(s string) bool {
 const piBytes = 38
 
 // validPI reports whether s has the form of an id of the NPPA: 38 of a-z 0-9.
-func validPI(s string) bool {
-	return len(s) == piBytes && !strings.ContainsFunc(s, func(c rune) bool {
+func validPI(pi string) bool {
+	return len(pi) == piBytes && !strings.ContainsFunc(pi, func(c rune) bool {
 		return !isAlphanumeric(c) || 'A' <= c && c <= 'Z'
 	})
 }
 
-func isAlphanumeric(c rune) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+func isAlphanumeric(char rune) bool {
+	return 'a' <= char && char <= 'z' || 'A' <= char && char <= 'Z' || '0' <= char && char <= '9'
 }
 
 // validate returns an error that wraps ErrToken for claims that no token may have.

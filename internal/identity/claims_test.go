@@ -27,15 +27,15 @@ import (
 // spellings are names with the same skeleton.
 var spellings = []string{"Max Ada", "MAX ADA", "max ada", "Мах Аdа", "ＭＡＸ　ＡＤＡ", "Μax  Αda", "rnax ada", " maХ ΑԁΑ "}
 
-// testSite is a node with the HTTP handler that serves its names.
-type testSite struct {
+// httpNode is a node with the HTTP handler that serves its names.
+type httpNode struct {
 	http.Handler
 	*identity.Registry
 	ledger  *ledger.Ledger
 	metrics *prometheus.Registry
 }
 
-func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) testSite {
+func newHTTPNode(t *testing.T, db testenv.SQL, cache *testenv.Server) httpNode {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: cache.URL})
 	if err != nil {
@@ -46,14 +46,14 @@ func newSite(t *testing.T, db testenv.SQL, cache *testenv.Server) testSite {
 			t.Error(err)
 		}
 	})
-	s := testSite{ledger: open(t, db), metrics: prometheus.NewRegistry()}
-	s.Registry = newMeasuredNode(t, s.ledger, s.metrics)
-	s.Reservations = redisnames.New(conn.Client)
-	s.Handler = httpapi.New(httpapi.Config{
-		Games: []string{demo}, Tokens: s.Registry, Guests: s.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
-		Logger: slog.New(slog.DiscardHandler), Registry: s.metrics,
+	node := httpNode{ledger: openLedger(t, db), metrics: prometheus.NewRegistry()}
+	node.Registry = newNodeWithMetrics(t, node.ledger, node.metrics)
+	node.Reservations = redisnames.New(conn.Client)
+	node.Handler = httpapi.New(httpapi.Config{
+		Games: []string{demo}, Tokens: node.Registry, Guests: node.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
+		Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,
 	})
-	return s
+	return node
 }
 
 type noBoards struct{ httpapi.Boards }
@@ -68,37 +68,37 @@ type response struct {
 	Suggestions    []string
 }
 
-func (s testSite) call(t *testing.T, from, method, path, token, body string) (a response) {
+func (n httpNode) call(t *testing.T, address, method, path, token, body string) (answer response) {
 	r := httptest.NewRequestWithContext(t.Context(), method, "/v1/games/demo/"+path, strings.NewReader(body))
-	r.RemoteAddr = from + ":1234"
+	r.RemoteAddr = address + ":1234"
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	rec := httptest.NewRecorder()
-	s.ServeHTTP(rec, r)
-	if err := json.Unmarshal(rec.Body.Bytes(), &a); err != nil {
-		t.Errorf("%s %s: %v: %s", method, path, err, rec.Body)
+	recorder := httptest.NewRecorder()
+	n.ServeHTTP(recorder, r)
+	if err := json.Unmarshal(recorder.Body.Bytes(), &answer); err != nil {
+		t.Errorf("%s %s: %v: %s", method, path, err, recorder.Body)
 	}
-	a.status = rec.Code
-	return a
+	answer.status = recorder.Code
+	return answer
 }
 
 // claim claims a name: for even i as a new guest, for odd i by renaming a player of an
 // operator.
-func (s testSite) claim(t *testing.T, i int, name string) response {
-	from := fmt.Sprint("192.0.2.", i)
+func (n httpNode) claim(t *testing.T, i int, name string) response {
+	address := fmt.Sprint("192.0.2.", i)
 	if i%2 == 0 {
-		return s.call(t, from, http.MethodPost, "guests", "", fmt.Sprintf(`{"device":"%s%d","nickname":%q}`, secret, i, name))
+		return n.call(t, address, http.MethodPost, "guests", "", fmt.Sprintf(`{"device":"%s%d","nickname":%q}`, secret, i, name))
 	}
 	claims := identity.Claims{Subject: fmt.Sprint("p", i), Game: demo, Role: identity.RolePlayer, IssuedAt: now}
-	token, _, err := s.Mint(claims, time.Hour)
+	token, _, err := n.Mint(claims, time.Hour)
 	if err != nil {
 		t.Error(err)
 	}
-	return s.call(t, from, http.MethodPut, "players/me/nickname", token, fmt.Sprintf(`{"nickname":%q}`, name))
+	return n.call(t, address, http.MethodPut, "players/me/nickname", token, fmt.Sprintf(`{"nickname":%q}`, name))
 }
 
 // Of 200 requesters that claim a name in all spellings, one gets it. They use HTTP
@@ -107,7 +107,7 @@ func (s testSite) claim(t *testing.T, i int, name string) response {
 func TestOneOf200RequestersGetsAName(t *testing.T) {
 	t.Parallel()
 	db, cache := testenv.Database(t), testenv.Redis(t)
-	nodes := []testSite{newSite(t, db, cache), newSite(t, db, cache), newSite(t, db, cache)}
+	nodes := []httpNode{newHTTPNode(t, db, cache), newHTTPNode(t, db, cache), newHTTPNode(t, db, cache)}
 	answers := make([]response, 200)
 	var claims sync.WaitGroup
 	for i := range answers {
@@ -131,9 +131,9 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 		}
 	}
 	names := slices.Sorted(slices.Values(suggested))
-	different, notStored := len(slices.Compact(names)), countNotStored(t, nodes)
-	if winners != 1 || len(suggested) != 3*199 || different < 3*(199-notStored) {
-		t.Errorf("%d requesters have the name; %d suggestions, %d different, %d could not be reserved", winners, len(suggested), different, notStored)
+	different, unreserved := len(slices.Compact(names)), countUnreservedSuggestions(t, nodes)
+	if winners != 1 || len(suggested) != 3*199 || different < 3*(199-unreserved) {
+		t.Errorf("%d requesters have the name; %d suggestions, %d different, %d could not be reserved", winners, len(suggested), different, unreserved)
 	}
 	for i, node := range nodes {
 		for _, request := range spellings {
@@ -149,8 +149,8 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 			continue
 		}
 		got := nodes[(i+1)%3].claim(t, i, answer.Suggestions[i%3])
-		if got.status == http.StatusConflict && notStored > 0 {
-			notStored--
+		if got.status == http.StatusConflict && unreserved > 0 {
+			unreserved--
 			continue
 		}
 		if got.status/100 != 2 || got.Nickname != answer.Suggestions[i%3] {
@@ -161,31 +161,31 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 
 func skeletonFor(t *testing.T, name string) string {
 	t.Helper()
-	n, err := nickname.Parse(name)
+	parsed, err := nickname.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n.Skeleton
+	return parsed.Skeleton
 }
 
-// countNotStored returns how often Redis on a busy machine was too slow to reserve a
+// countUnreservedSuggestions returns how often Redis on a busy machine was too slow to reserve a
 // suggestion. The registry still suggests the name.
-func countNotStored(t *testing.T, nodes []testSite) (times int) {
+func countUnreservedSuggestions(t *testing.T, nodes []httpNode) (unreserved int) {
 	t.Helper()
-	for _, n := range nodes {
-		families, err := n.metrics.Gather()
+	for _, node := range nodes {
+		families, err := node.metrics.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, family := range families {
-			for _, m := range family.GetMetric() {
-				if family.GetName() == "laststand_nickname_suggestion_failures_total" && m.GetLabel()[1].GetValue() == "not_stored" {
-					times += int(m.GetCounter().GetValue())
+			for _, sample := range family.GetMetric() {
+				if family.GetName() == "laststand_nickname_suggestion_failures_total" && sample.GetLabel()[1].GetValue() == "not_stored" {
+					unreserved += int(sample.GetCounter().GetValue())
 				}
 			}
 		}
 	}
-	return times
+	return unreserved
 }
 
 // BenchmarkClaim measures a new name for a player at one node, in sequence and in
@@ -193,17 +193,17 @@ func countNotStored(t *testing.T, nodes []testSite) (times int) {
 func BenchmarkClaim(b *testing.B) {
 	for name, db := range map[string]testenv.SQL{"sqlite": {Dir: b.TempDir()}, "postgres": testenv.Database(b)} {
 		b.Run(name, func(b *testing.B) {
-			at := newNode(b, open(b, db))
+			registry := newNode(b, openLedger(b, db))
 			var mu sync.Mutex
-			next := 0
+			playerNumber := 0
 			b.SetParallelism(32)
 			b.RunParallel(func(pb *testing.PB) {
 				mu.Lock()
-				next++
-				c := identity.Claims{Subject: fmt.Sprint("p", next), Game: demo, Role: identity.RolePlayer}
+				playerNumber++
+				claims := identity.Claims{Subject: fmt.Sprint("p", playerNumber), Game: demo, Role: identity.RolePlayer}
 				mu.Unlock()
 				for n := 0; pb.Next(); n++ {
-					if _, err := at.Rename(b.Context(), c, fmt.Sprint(c.Subject, " ", n), identity.Requester{}); err != nil {
+					if _, err := registry.Rename(b.Context(), claims, fmt.Sprint(claims.Subject, " ", n), identity.Requester{}); err != nil {
 						b.Error(err)
 						return
 					}

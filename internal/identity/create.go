@@ -16,41 +16,41 @@ import (
 // a guest, it returns the guest. For a new subject of an operator's login service, it
 // creates a player with a generated nickname. Errors are ErrNotPlayer for another role,
 // ErrNoGame, ErrOldRules for a new player, and ErrErased, ErrTokenRevoked or ErrBanned.
-func (r *Registry) Ensure(ctx context.Context, c Claims) (Player, error) {
-	p, err := r.findOrCreate(ctx, c)
+func (r *Registry) Ensure(ctx context.Context, claims Claims) (Player, error) {
+	player, err := r.findOrCreate(ctx, claims)
 	if err == nil {
-		err = r.Revocations.checkPlayer(c, p.ID)
+		err = r.Revocations.checkPlayer(claims, player.ID)
 	}
 	if err != nil {
 		return Player{}, r.countRefusal(err)
 	}
-	return p, nil
+	return player, nil
 }
 
 // checkPlayerRole refuses claims of another role than player with ErrNotPlayer, and
 // claims of an unknown game with ErrNoGame.
-func (r *Registry) checkPlayerRole(c Claims) error {
+func (r *Registry) checkPlayerRole(claims Claims) error {
 	switch {
-	case c.Role != RolePlayer:
+	case claims.Role != RolePlayer:
 		return ErrNotPlayer
-	case !r.keys.has(c.Game):
+	case !r.keys.has(claims.Game):
 		return ErrNoGame
 	}
 	return nil
 }
 
 // findOrCreate does the work of Ensure, without the check of revocations.
-func (r *Registry) findOrCreate(ctx context.Context, c Claims) (Player, error) {
-	if err := r.checkPlayerRole(c); err != nil {
+func (r *Registry) findOrCreate(ctx context.Context, claims Claims) (Player, error) {
+	if err := r.checkPlayerRole(claims); err != nil {
 		return Player{}, err
 	}
-	p, err := r.Players.Known(ctx, c.Game, c.Subject)
+	player, err := r.Players.Known(ctx, claims.Game, claims.Subject)
 	if !errors.Is(err, ErrNotFound) {
-		return p, err
+		return player, err
 	}
-	newPlayer := NewPlayer{Game: c.Game, ID: c.Subject, JoinedAt: r.now()}
-	p, _, err = r.createNamed(ctx, newPlayer, "", r.Players.EnsurePlayer)
-	return p, err
+	newPlayer := NewPlayer{Game: claims.Game, ID: claims.Subject, JoinedAt: r.now()}
+	player, _, err = r.createNamed(ctx, newPlayer, "", r.Players.EnsurePlayer)
+	return player, err
 }
 
 // createFunc is the method CreateGuest or EnsurePlayer of Players. It returns true if it
@@ -71,9 +71,9 @@ func (r *Registry) createNamed(ctx context.Context, newPlayer NewPlayer, lang st
 		if r.Words[newPlayer.Game].Refuse(candidate) != nil || draw < filterOnlyDraws && r.views[newPlayer.Game].mayExist(candidate) {
 			continue
 		}
-		p, created, err := r.create(ctx, newPlayer, candidate, create)
+		player, created, err := r.create(ctx, newPlayer, candidate, create)
 		if !errors.Is(err, ErrNicknameTaken) {
-			return p, created, err
+			return player, created, err
 		}
 	}
 	return Player{}, false, fmt.Errorf("identity: no free nickname among %d drawn", maxNicknameDraws)
@@ -82,11 +82,11 @@ func (r *Registry) createNamed(ctx context.Context, newPlayer NewPlayer, lang st
 // create creates a player with this nickname and adds the nickname to this node's view.
 func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nickname.Name, create createFunc) (Player, bool, error) {
 	newPlayer.Nickname, newPlayer.Skeleton = name.Display, name.Skeleton
-	p, created, err := create(ctx, newPlayer)
+	player, created, err := create(ctx, newPlayer)
 	if created {
 		r.views[newPlayer.Game].add(name)
 	}
-	return p, created, r.countOutdated(ctx, newPlayer.Game, err)
+	return player, created, r.countOutdated(ctx, newPlayer.Game, err)
 }
 
 // newRand returns a random source for drawing nicknames. Only one goroutine may use it.

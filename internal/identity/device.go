@@ -18,16 +18,16 @@ type DeviceChange struct {
 // RotateDevice replaces the device secret of a guest. A repeated call changes nothing. The
 // guest's tokens stay valid. Errors are ErrBadDevice for a secret of the wrong form, and
 // ErrWrongDevice if OldSecret is not the guest's.
-func (r *Registry) RotateDevice(ctx context.Context, c DeviceChange) error {
+func (r *Registry) RotateDevice(ctx context.Context, change DeviceChange) error {
 	switch {
-	case !validDevice(c.OldSecret):
+	case !validDevice(change.OldSecret):
 		return ErrBadDevice
-	case !validDevice(c.NewSecret):
+	case !validDevice(change.NewSecret):
 		return fmt.Errorf("%w: so must new_device", ErrBadDevice)
-	case c.OldSecret == c.NewSecret:
+	case change.OldSecret == change.NewSecret:
 		return fmt.Errorf("%w: new_device must be another one", ErrBadDevice)
 	}
-	return r.Devices.RotateDevice(ctx, c.Game, c.Player, hashDevice(c.Game, c.OldSecret), hashDevice(c.Game, c.NewSecret))
+	return r.Devices.RotateDevice(ctx, change.Game, change.Player, hashDevice(change.Game, change.OldSecret), hashDevice(change.Game, change.NewSecret))
 }
 
 // ResetDevice gives a guest a new device secret and returns it. The parameter id names the
@@ -42,8 +42,8 @@ func (r *Registry) ResetDevice(ctx context.Context, game, id string) (player, de
 	return player, device, nil
 }
 
-func validDevice(s string) bool {
-	return len(s) >= 22 && len(s) <= 64 && !strings.ContainsFunc(s, func(c rune) bool {
+func validDevice(device string) bool {
+	return len(device) >= 22 && len(device) <= 64 && !strings.ContainsFunc(device, func(c rune) bool {
 		return !isAlphanumeric(c) && c != '_' && c != '-'
 	})
 }

@@ -11,9 +11,9 @@ import (
 // Invalid device secrets do not reach the store.
 func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	guest, err := r.Guest(t.Context(), guestRequest("Ada"))
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	guest, err := registry.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,18 +26,18 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 		"the new secret equals the old one":   {device, device, ErrBadDevice},
 		"the old secret is of another device": {device + "9", device + "2", ErrWrongDevice},
 	} {
-		if err := r.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, test.from, test.to}); !errors.Is(err, test.want) {
+		if err := registry.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, test.from, test.to}); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := r.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, device, device + "2"}); err != nil {
+	if err := registry.RotateDevice(t.Context(), DeviceChange{game, guest.Player.ID, device, device + "2"}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.Guest(t.Context(), GuestRequest{Game: game, Device: device + "2"})
+	again, err := registry.Guest(t.Context(), GuestRequest{Game: game, Device: device + "2"})
 	if err != nil || again.New || again.Player.ID != guest.Player.ID {
 		t.Errorf("the new device: %+v, %v", again, err)
 	}
-	if unknown, err := r.Guest(t.Context(), GuestRequest{Game: game, Device: device}); err != nil || !unknown.New {
+	if unknown, err := registry.Guest(t.Context(), GuestRequest{Game: game, Device: device}); err != nil || !unknown.New {
 		t.Errorf("the old device: %+v, %v", unknown, err)
 	}
 }
@@ -47,19 +47,19 @@ func TestInvalidDeviceSecretsAreNotStored(t *testing.T) {
 // player.
 func TestGuestFoundDuringARevocationGetsNoOldToken(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	first, err := r.Guest(t.Context(), guestRequest("Ada"))
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := first.Player.ID
-	r.Devices = &racingStore{s, func() {
-		s.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: wholeSecond(start)})
-		s.removeDevices(game, id)
-		refresh(t, r)
+	registry.Devices = &racingStore{store, func() {
+		store.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: nextWholeSecond(start)})
+		store.removeDevices(game, id)
+		refresh(t, registry)
 	}}
-	if late, err := r.Guest(t.Context(), GuestRequest{Game: game, Device: device}); err != nil || late.Player.ID == id || !late.New {
+	if late, err := registry.Guest(t.Context(), GuestRequest{Game: game, Device: device}); err != nil || late.Player.ID == id || !late.New {
 		t.Errorf("%+v, %v; want a new player", late, err)
 	}
 }
@@ -70,29 +70,29 @@ type racingStore struct {
 	afterFirstLookup func()
 }
 
-func (d *racingStore) Guest(ctx context.Context, game, hash string) (Player, error) {
-	p, err := d.fakeStore.Guest(ctx, game, hash)
-	if then := d.afterFirstLookup; then != nil {
-		d.afterFirstLookup = nil
-		then()
+func (s *racingStore) Guest(ctx context.Context, game, hash string) (Player, error) {
+	player, err := s.fakeStore.Guest(ctx, game, hash)
+	if afterLookup := s.afterFirstLookup; afterLookup != nil {
+		s.afterFirstLookup = nil
+		afterLookup()
 	}
-	return p, err
+	return player, err
 }
 
 // If a revocation refuses tokens up to a time in the future, a guest must retry after that
 // time.
 func TestGuestWaitsWhileItsTokenWouldBeRevoked(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	first, err := r.Guest(t.Context(), guestRequest("Ada"))
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.revoke(Revocation{Kind: KindSubject, ID: first.Player.ID, IssuedBefore: start + Leeway.Milliseconds() + 700})
-	refresh(t, r)
-	_, err = r.Guest(t.Context(), guestRequest("Ada"))
-	if soon, ok := errors.AsType[*protocol.Error](err); !ok || soon.Code != protocol.CodeUnavailable || soon.RetryAfterMS != 700 {
+	store.revoke(Revocation{Kind: KindSubject, ID: first.Player.ID, IssuedBefore: start + Leeway.Milliseconds() + 700})
+	refresh(t, registry)
+	_, err = registry.Guest(t.Context(), guestRequest("Ada"))
+	if apiErr, ok := errors.AsType[*protocol.Error](err); !ok || apiErr.Code != protocol.CodeUnavailable || apiErr.RetryAfterMS != 700 {
 		t.Errorf("too early: %v", err)
 	}
 }
@@ -101,18 +101,18 @@ func TestGuestWaitsWhileItsTokenWouldBeRevoked(t *testing.T) {
 // own.
 func TestSessionsOfAnUnlinkedAccountEnd(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	s.revoke(Revocation{Kind: KindUnlinked, ID: "op:1", EndsAt: start + 1})
-	refresh(t, r)
-	account := Claims{Subject: "op:1", Game: game, Role: RolePlayer, KeyID: s.keys[game][0].ID}
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	store.revoke(Revocation{Kind: KindUnlinked, ID: "op:1", EndsAt: start + 1})
+	refresh(t, registry)
+	account := Claims{Subject: "op:1", Game: game, Role: RolePlayer, KeyID: store.keys[game][0].ID}
 	for id, want := range map[string]error{"p_1": ErrTokenRevoked, "op:1": nil} {
-		if err := r.CheckActive(account, id); !errors.Is(err, want) {
+		if err := registry.CheckActive(account, id); !errors.Is(err, want) {
 			t.Errorf("the account as %s: %v, want %v", id, err, want)
 		}
 	}
 	account.Subject = "p_1"
-	if err := r.CheckActive(account, "p_1"); err != nil {
+	if err := registry.CheckActive(account, "p_1"); err != nil {
 		t.Errorf("the guest: %v", err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 func TestMain(m *testing.M) { testenv.Main(m) }
 
 const (
-	game   = "demo"
-	other  = "com.example.quiz"
-	device = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
-	start  = int64(1795212345678) // time of the clocks of tests, in epoch ms
+	game      = "demo"
+	otherGame = "com.example.quiz"
+	device    = "kT3vJ0w9Qm2xB7sLr5Yd8Ze1"
+	start     = int64(1795212345678) // time of the clocks of tests, in epoch ms
 )
 
 var errStore = errors.New("the store is unreachable")
@@ -71,20 +71,20 @@ func (s *fakeStore) Keys(_ context.Context, game string) ([]Key, error) {
 	return s.keys[game], nil
 }
 
-func (s *fakeStore) AddKeyIfNone(_ context.Context, game string, k Key) error {
+func (s *fakeStore) AddKeyIfNone(_ context.Context, game string, key Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.keys[game]) == 0 {
-		s.keys[game] = []Key{k}
+		s.keys[game] = []Key{key}
 	}
 	return nil
 }
 
-func (s *fakeStore) AddKey(_ context.Context, game string, k Key) error {
+func (s *fakeStore) AddKey(_ context.Context, game string, key Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k.CreatedAt = start
-	s.keys[game] = append(slices.Clone(s.keys[game]), k)
+	key.CreatedAt = start
+	s.keys[game] = append(slices.Clone(s.keys[game]), key)
 	s.revision++
 	s.keysRevision = s.revision
 	return nil
@@ -106,10 +106,10 @@ func (s *fakeStore) Revision(context.Context) (Revision, error) {
 		return Revision{}, errStore
 	}
 	revision := Revision{s.revision, s.keysRevision}
-	if f := s.afterRevision; f != nil {
+	if afterRevision := s.afterRevision; afterRevision != nil {
 		s.afterRevision = nil
 		s.mu.Unlock()
-		f()
+		afterRevision()
 		s.mu.Lock()
 	}
 	return revision, nil
@@ -121,9 +121,9 @@ func (s *fakeStore) RevocationsSince(_ context.Context, revision int64, limit in
 	if s.failRevocations {
 		return nil, errStore
 	}
-	for _, b := range s.revocations {
-		if b.Seq > revision && len(page) < limit {
-			page = append(page, b)
+	for _, revocation := range s.revocations {
+		if revocation.Seq > revision && len(page) < limit {
+			page = append(page, revocation)
 		}
 	}
 	return page, nil
@@ -135,18 +135,20 @@ func (s *fakeStore) ErasedID(game, subject string) string { return "#" + game + 
 const adminGame = "-"
 
 // revoke adds or replaces a revocation. Nodes read it at their next read.
-func (s *fakeStore) revoke(b Revocation) {
+func (s *fakeStore) revoke(revocation Revocation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.revision++
-	b.Seq = s.revision
-	switch b.Game {
+	revocation.Seq = s.revision
+	switch revocation.Game {
 	case "":
-		b.Game = game
+		revocation.Game = game
 	case adminGame:
-		b.Game = ""
+		revocation.Game = ""
 	}
-	s.revocations = append(slices.DeleteFunc(s.revocations, func(o Revocation) bool { return o.Game == b.Game && o.Kind == b.Kind && o.ID == b.ID }), b)
+	s.revocations = append(slices.DeleteFunc(s.revocations, func(o Revocation) bool {
+		return o.Game == revocation.Game && o.Kind == revocation.Kind && o.ID == revocation.ID
+	}), revocation)
 }
 
 // link assigns a subject to a player. With "" the subject counts as erased.
@@ -282,7 +284,7 @@ func (s *fakeStore) MigrateSkeletons(context.Context) (map[string]int, error) {
 	return map[string]int{game: 3, "com.example.gone": 1}, nil
 }
 
-func (s *fakeStore) NamesBetween(_ context.Context, since, to int64, f func(game, skeleton string, at int64)) error {
+func (s *fakeStore) NamesBetween(_ context.Context, since, to int64, visit func(game, skeleton string, at int64)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isDown {
@@ -291,32 +293,32 @@ func (s *fakeStore) NamesBetween(_ context.Context, since, to int64, f func(game
 	s.readsFrom = append(s.readsFrom, since)
 	for key, at := range s.namedAt {
 		if at >= since && at <= to && !s.uncommitted[key[1]] {
-			f(key[0], key[1], at)
+			visit(key[0], key[1], at)
 		}
 	}
 	return nil
 }
 
-func (s *fakeStore) EachSkeleton(_ context.Context, game string, f func(string)) error {
+func (s *fakeStore) EachSkeleton(_ context.Context, game string, visit func(string)) error {
 	s.mu.Lock()
-	var all []string
+	var skeletons []string
 	for key := range s.names {
 		if key[0] == game && !s.uncommitted[key[1]] {
-			all = append(all, key[1])
+			skeletons = append(skeletons, key[1])
 		}
 	}
-	during, down := s.onSkeletonRead, s.isDown || s.failSkeletons
+	afterEach, mustFail := s.onSkeletonRead, s.isDown || s.failSkeletons
 	if game == "demo" {
 		s.skeletonReads++
 	}
 	s.mu.Unlock()
-	if down {
+	if mustFail {
 		return errStore
 	}
-	for i, skeleton := range all {
-		f(skeleton)
-		if during != nil {
-			during(i)
+	for i, skeleton := range skeletons {
+		visit(skeleton)
+		if afterEach != nil {
+			afterEach(i)
 		}
 	}
 	return nil
@@ -357,21 +359,21 @@ func (s *fakeStore) setDown(down bool) {
 // claim stores a nickname without going through the registry.
 func (s *fakeStore) claim(t *testing.T, request string) {
 	t.Helper()
-	n, err := nickname.Parse(request)
+	parsed, err := nickname.Parse(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.names[[2]string{game, n.Skeleton}] = "p_somebody"
-	s.namedAt[[2]string{game, n.Skeleton}] = s.clock()
+	s.names[[2]string{game, parsed.Skeleton}] = "p_somebody"
+	s.namedAt[[2]string{game, parsed.Skeleton}] = s.clock()
 }
 
 // openTestTokens opens the tokens of both games on a store. Their clock always reads start.
-func openTestTokens(t testing.TB, s *fakeStore, configured map[string][]Key) *Tokens {
+func openTestTokens(t testing.TB, store *fakeStore, configured map[string][]Key) *Tokens {
 	t.Helper()
 	tokens, err := OpenTokens(t.Context(), TokensConfig{
-		Games: []string{game, other}, Configured: configured, Keys: s, Now: func() int64 { return start },
+		Games: []string{game, otherGame}, Configured: configured, Keys: store, Now: func() int64 { return start },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -380,34 +382,34 @@ func openTestTokens(t testing.TB, s *fakeStore, configured map[string][]Key) *To
 }
 
 // newTestRegistry returns a registry that has read the existing names.
-func newTestRegistry(t testing.TB, s *fakeStore) *Registry {
+func newTestRegistry(t testing.TB, store *fakeStore) *Registry {
 	t.Helper()
-	return newTestRegistryWith(t, s, openTestTokens(t, s, nil))
+	return newTestRegistryWith(t, store, openTestTokens(t, store, nil))
 }
 
-func newTestRegistryWith(t testing.TB, s *fakeStore, tokens *Tokens) *Registry {
+func newTestRegistryWith(t testing.TB, store *fakeStore, tokens *Tokens) *Registry {
 	t.Helper()
-	revocations, err := OpenRevocations(t.Context(), RevocationsConfig{Store: s, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
+	revocations, err := OpenRevocations(t.Context(), RevocationsConfig{Store: store, Tokens: tokens, Now: tokens.now, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newTestConfig(s, tokens)
-	c.Revocations = revocations
-	r := Open(c)
-	readNames(t, r)
-	return r
+	config := newTestConfig(store, tokens)
+	config.Revocations = revocations
+	registry := Open(config)
+	readNames(t, registry)
+	return registry
 }
 
-func newTestConfig(s *fakeStore, tokens *Tokens) Config {
+func newTestConfig(store *fakeStore, tokens *Tokens) Config {
 	return Config{
-		Tokens: tokens, Players: s, Devices: s, Names: s, NameSource: s, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
+		Tokens: tokens, Players: store, Devices: store, Names: store, NameSource: store, Epoch: "first", Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
 // readNames loads snapshots, reads new names and builds views once, as Run does at its start.
-func readNames(t testing.TB, r *Registry) {
+func readNames(t testing.TB, registry *Registry) {
 	t.Helper()
-	replicator := r.replicator
+	replicator := registry.replicator
 	if err := errors.Join(replicator.loadSnapshots(t.Context()), replicator.catchUp(t.Context())); err != nil {
 		t.Fatal(err)
 	}

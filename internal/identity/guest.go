@@ -57,11 +57,11 @@ func (r *Registry) Guest(ctx context.Context, request GuestRequest) (Guest, erro
 	if waitMS := issuedFrom - r.now() - Leeway.Milliseconds(); waitMS > 0 { // less than 1 s, because issuedFrom is on a whole second
 		return Guest{}, protocol.RetryAfter(protocol.CodeUnavailable, waitMS, "the player's tokens were revoked just now; try again in a second")
 	}
-	c := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), issuedFrom)}
-	if err := r.countRefusal(r.Revocations.checkPlayer(c, p.ID)); err != nil {
+	claims := Claims{Subject: p.ID, Game: p.Game, Role: RolePlayer, IssuedAt: max(r.now(), issuedFrom)}
+	if err := r.countRefusal(r.Revocations.checkPlayer(claims, p.ID)); err != nil {
 		return Guest{}, err
 	}
-	token, expiresAt, err := r.Mint(c, r.guestTTL(p.Game))
+	token, expiresAt, err := r.Mint(claims, r.guestTTL(p.Game))
 	return Guest{Player: p, Token: token, ExpiresAt: expiresAt, New: created}, err
 }
 
@@ -69,12 +69,12 @@ func (r *Registry) Guest(ctx context.Context, request GuestRequest) (Guest, erro
 // which a valid token of the player can be issued, epoch ms; 0 means any time. A
 // revocation removes the player's device. If this node knows a revocation, it looks up the
 // device again, because the lookup may have come before the revocation.
-func (r *Registry) findOrCreateGuestWithIssueTime(ctx context.Context, request GuestRequest) (p Player, created bool, issuedFrom int64, err error) {
-	for previousID := ""; ; previousID = p.ID {
-		p, created, err = r.findOrCreateGuest(ctx, request)
-		latestIssuedFrom := r.Revocations.earliestIssueTime(p.Game, p.ID)
-		if err != nil || created || latestIssuedFrom == 0 || p.ID == previousID && latestIssuedFrom == issuedFrom {
-			return p, created, latestIssuedFrom, err
+func (r *Registry) findOrCreateGuestWithIssueTime(ctx context.Context, request GuestRequest) (player Player, created bool, issuedFrom int64, err error) {
+	for previousID := ""; ; previousID = player.ID {
+		player, created, err = r.findOrCreateGuest(ctx, request)
+		latestIssuedFrom := r.Revocations.earliestIssueTime(player.Game, player.ID)
+		if err != nil || created || latestIssuedFrom == 0 || player.ID == previousID && latestIssuedFrom == issuedFrom {
+			return player, created, latestIssuedFrom, err
 		}
 		issuedFrom = latestIssuedFrom
 	}
@@ -114,7 +114,7 @@ func (r *Registry) createGuestNamed(ctx context.Context, request GuestRequest, n
 	}
 	view := r.views[request.Game]
 	lookup := view.lookUp(wanted)
-	p, created, err := r.create(ctx, newPlayer, wanted, r.Players.CreateGuest)
+	player, created, err := r.create(ctx, newPlayer, wanted, r.Players.CreateGuest)
 	isTaken := errors.Is(err, ErrNicknameTaken)
 	if created || isTaken { // otherwise the device was known, and the ledger did not check the name
 		view.countLookup(lookup, isTaken)
@@ -122,5 +122,5 @@ func (r *Registry) createGuestNamed(ctx context.Context, request GuestRequest, n
 	if isTaken {
 		err = r.takenError(ctx, request.Game, wanted, requester, refusalTaken)
 	}
-	return p, created, err
+	return player, created, err
 }

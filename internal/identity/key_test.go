@@ -33,14 +33,14 @@ func newEd25519Keys(t testing.TB) (public, private []byte) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
 }
 
-func TestReadKey(t *testing.T) {
+func TestReadKeyRefusesInvalidFiles(t *testing.T) {
 	t.Parallel()
 	public, private := newEd25519Keys(t)
-	curve, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ecdsaKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := x509.MarshalPKCS8PrivateKey(curve)
+	ecdsaPKCS8, err := x509.MarshalPKCS8PrivateKey(ecdsaKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func TestReadKey(t *testing.T) {
 		{"PEM as a secret, after a space", "k1", HS256, "\n -----BEGIN" + secret, "a key pair or certificate cannot be the secret"},
 		{"PEM as a secret, after a byte order mark", "k1", HS256, "\xef\xbb\xbf" + string(public), "a key pair or certificate cannot be the secret"},
 		{"PEM as a secret, after a comment", "k1", HS256, "Bag Attributes\n" + string(public), "a key pair or certificate cannot be the secret"},
-		{"public key as DER", "k1", HS256, string(derOf(public)), "a key pair or certificate cannot be the secret"},
-		{"public key as base64", "k1", HS256, base64.StdEncoding.EncodeToString(derOf(public)) + "\n", "a key pair or certificate cannot be the secret"},
+		{"public key as DER", "k1", HS256, string(decodePEM(public)), "a key pair or certificate cannot be the secret"},
+		{"public key as base64", "k1", HS256, base64.StdEncoding.EncodeToString(decodePEM(public)) + "\n", "a key pair or certificate cannot be the secret"},
 		{"OpenSSH public key", "k1", HS256, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + secret, "a key pair or certificate cannot be the secret"},
 		{"secret in base64", "k1", HS256, base64.StdEncoding.EncodeToString([]byte(secret)), ""},
 		{"short secret", "k1", HS256, secret[1:], "31 bytes"},
@@ -64,7 +64,7 @@ func TestReadKey(t *testing.T) {
 		{"two blocks", "k1", EdDSA, string(public) + string(private), "not one PEM block"},
 		{"another block", "k1", EdDSA, "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n", `"CERTIFICATE"`},
 		{"broken block", "k1", EdDSA, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n", "cannot be read"},
-		{"another curve", "k1", EdDSA, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: foreign})), "Ed25519"},
+		{"another curve", "k1", EdDSA, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: ecdsaPKCS8})), "Ed25519"},
 		{"no algorithm", "k1", "none", secret, "unknown alg"},
 		{"another algorithm", "k1", "RS256", secret, "unknown alg"},
 		{"no id", "", HS256, secret, "id must be"},
@@ -86,23 +86,23 @@ func TestReadKey(t *testing.T) {
 
 func TestReadKeyRemovesOneNewline(t *testing.T) {
 	t.Parallel()
-	k, err := ReadKey("k1", HS256, []byte(strings.Repeat("s", 31)+"\n\n"))
-	if err != nil || !bytes.Equal(k.Secret, []byte(strings.Repeat("s", 31)+"\n")) {
-		t.Errorf("secret %q, %v", k.Secret, err)
+	key, err := ReadKey("k1", HS256, []byte(strings.Repeat("s", 31)+"\n\n"))
+	if err != nil || !bytes.Equal(key.Secret, []byte(strings.Repeat("s", 31)+"\n")) {
+		t.Errorf("secret %q, %v", key.Secret, err)
 	}
 }
 
 func TestNodesThatStartTogetherShareGeneratedKeys(t *testing.T) {
 	t.Parallel()
-	s := newStore()
+	store := newStore()
 	nodes := make([]*Tokens, 8)
-	var all sync.WaitGroup
+	var starts sync.WaitGroup
 	for i := range nodes {
-		all.Go(func() { nodes[i] = openTestTokens(t, s, nil) })
+		starts.Go(func() { nodes[i] = openTestTokens(t, store, nil) })
 	}
-	all.Wait()
-	for i, n := range nodes {
-		token, _, err := n.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, GuestTTL)
+	starts.Wait()
+	for i, node := range nodes {
+		token, _, err := node.Mint(Claims{Subject: "p_1", Game: game, Role: RolePlayer}, GuestTTL)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,30 +110,30 @@ func TestNodesThatStartTogetherShareGeneratedKeys(t *testing.T) {
 			t.Errorf("a node refuses its neighbour's token: %v", err)
 		}
 	}
-	for _, g := range []string{"", game, other} {
-		if keys := s.keys[g]; len(keys) != 1 || keys[0].Alg != HS256 || len(keys[0].Secret) != 32 {
-			t.Errorf("keys of %q: %d, want one of HS256 with 32 bytes", g, len(keys))
+	for _, gameName := range []string{"", game, otherGame} {
+		if keys := store.keys[gameName]; len(keys) != 1 || keys[0].Alg != HS256 || len(keys[0].Secret) != 32 {
+			t.Errorf("keys of %q: %d, want one of HS256 with 32 bytes", gameName, len(keys))
 		}
 	}
-	if bytes.Equal(s.keys[game][0].Secret, s.keys[other][0].Secret) {
+	if bytes.Equal(store.keys[game][0].Secret, store.keys[otherGame][0].Secret) {
 		t.Error("two games share a secret")
 	}
 }
 
 func TestOpenTokensRefusesInvalidKeys(t *testing.T) {
 	t.Parallel()
-	k := Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
-	down := newStore()
-	down.isDown = true
+	validKey := Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
+	unreachable := newStore()
+	unreachable.isDown = true
 	tests := []struct {
 		name       string
 		store      *fakeStore
 		configured map[string][]Key
 		want       string
 	}{
-		{"a key twice", newStore(), map[string][]Key{game: {k, k}}, "twice"},
+		{"a key twice", newStore(), map[string][]Key{game: {validKey, validKey}}, "twice"},
 		{"a short key", newStore(), map[string][]Key{game: {{ID: "k1", Alg: HS256, Secret: []byte("short")}}}, "5 bytes"},
-		{"an unreachable store", down, nil, errStore.Error()},
+		{"an unreachable store", unreachable, nil, errStore.Error()},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,15 +150,15 @@ func TestOpenTokensRefusesInvalidKeys(t *testing.T) {
 
 func TestTheServersKeyCannotBeConfigured(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	tokens := openTestTokens(t, s, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
-	if _, configured := tokens.keys.load().find("", "mine"); configured || len(s.keys[""]) != 1 {
-		t.Errorf("configured %v, %d generated", configured, len(s.keys[""]))
+	store := newStore()
+	tokens := openTestTokens(t, store, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
+	if _, configured := tokens.keys.load().find("", "mine"); configured || len(store.keys[""]) != 1 {
+		t.Errorf("configured %v, %d generated", configured, len(store.keys[""]))
 	}
 }
 
-// derOf returns the DER bytes of a PEM block.
-func derOf(text []byte) []byte {
+// decodePEM returns the DER bytes of a PEM block.
+func decodePEM(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	return block.Bytes
 }

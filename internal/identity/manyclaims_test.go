@@ -15,34 +15,34 @@ import (
 func TestFalsePositivesMatchTheory(t *testing.T) {
 	t.Parallel()
 	const claims, initialNames = 100_000, 1 << 14
-	s := newStore()
-	c := newTestConfig(s, openTestTokens(t, s, nil))
-	c.initialFilterNames = initialNames
-	r := Open(c)
-	readNames(t, r)
-	view, expected := r.views[game], 0.0
+	store := newStore()
+	config := newTestConfig(store, openTestTokens(t, store, nil))
+	config.initialFilterNames = initialNames
+	registry := Open(config)
+	readNames(t, registry)
+	view, expected := registry.views[game], 0.0
 	for i := range claims {
 		name := nickname.Name{Display: "x", Skeleton: strconv.Itoa(i * 7919)}
 		filter := view.active.Load()
 		expected += filter.ExpectedFalsePositiveRate(filter.Len())
-		free, err := r.isFree(t.Context(), game, name)
+		free, err := registry.isFree(t.Context(), game, name)
 		if err != nil || !free {
 			t.Fatalf("claim %d: free %v, %v", i, free, err)
 		}
-		s.names[[2]string{game, name.Skeleton}] = "p_somebody"
+		store.names[[2]string{game, name.Skeleton}] = "p_somebody"
 		view.add(name)
 		if view.isFull() {
-			r.replicator.requestLargerViews()
-			r.replicator.buildRequestedViews(t.Context(), map[string]time.Time{})
+			registry.replicator.requestLargerViews()
+			registry.replicator.buildRequestedViews(t.Context(), map[string]time.Time{})
 		}
 	}
 	if got, tolerance := float64(view.lookups[lookupFalsePositive].Load()), 5*math.Sqrt(expected); math.Abs(got-expected) > tolerance || got == 0 {
 		t.Errorf("%v of %d are false positives, want %.0f±%.0f", got, claims, expected, tolerance)
 	}
-	if got := int64(s.takenQueries); got != view.lookups[lookupFalsePositive].Load() || view.lookups[lookupAbsent].Load()+got != claims {
+	if got := int64(store.takenQueries); got != view.lookups[lookupFalsePositive].Load() || view.lookups[lookupAbsent].Load()+got != claims {
 		t.Errorf("%d queries, %d false positives, %d absent", got, view.lookups[lookupFalsePositive].Load(), view.lookups[lookupAbsent].Load())
 	}
-	if filter := view.active.Load(); filter.Cap() != 8*initialNames || s.skeletonReads != 4 {
-		t.Errorf("sized for %d names after %d builds", filter.Cap(), s.skeletonReads)
+	if filter := view.active.Load(); filter.Cap() != 8*initialNames || store.skeletonReads != 4 {
+		t.Errorf("sized for %d names after %d builds", filter.Cap(), store.skeletonReads)
 	}
 }

@@ -85,19 +85,19 @@ func (emptyKeyStore) RetireKey(context.Context, string, string, int64) error   {
 
 func checkAccepted(t *testing.T, tokens *identity.Tokens, token string) {
 	t.Helper()
-	c, err := tokens.Verify(t.Context(), token)
-	if err != nil || c.Subject != "user:4711" || c.Role != identity.RolePlayer || c.TokenID == "" || c.ExpiresAt != c.IssuedAt+time.Hour.Milliseconds() {
-		t.Errorf("%+v, %v", c, err)
+	claims, err := tokens.Verify(t.Context(), token)
+	if err != nil || claims.Subject != "user:4711" || claims.Role != identity.RolePlayer || claims.TokenID == "" || claims.ExpiresAt != claims.IssuedAt+time.Hour.Milliseconds() {
+		t.Errorf("%+v, %v", claims, err)
 	}
 }
 
 func TestGoExampleMintsAValidToken(t *testing.T) {
 	t.Parallel()
-	here, err := os.ReadFile("minting_test.go")
+	thisFile, err := os.ReadFile("minting_test.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(here), "\n"+example(t, "go")) {
+	if !strings.Contains(string(thisFile), "\n"+example(t, "go")) {
 		t.Error("the Go example in docs/integrate/tokens.md differs from the function mint in this file")
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -132,9 +132,9 @@ func TestJavaScriptExampleMintsAValidToken(t *testing.T) {
 	if err := os.WriteFile(script, []byte(example(t, "js")+call), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), node, script).Output()
+	output, err := exec.CommandContext(t.Context(), node, script).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkAccepted(t, tokens, strings.TrimSpace(string(out)))
+	checkAccepted(t, tokens, strings.TrimSpace(string(output)))
 }

@@ -44,25 +44,25 @@ func (r *Registry) Available(ctx context.Context, game, requested string, reques
 // one call of the ledger, which finds the player. It does not check revocations then: the
 // caller has verified the token. Errors are those of Ensure, nickname.ErrInvalid, and
 // ErrNicknameTaken (a *TakenError).
-func (r *Registry) Rename(ctx context.Context, c Claims, requested string, requester Requester) (string, error) {
-	if err := r.checkPlayerRole(c); err != nil {
+func (r *Registry) Rename(ctx context.Context, claims Claims, requested string, requester Requester) (string, error) {
+	if err := r.checkPlayerRole(claims); err != nil {
 		return "", err
 	}
-	requester.Player = c.Subject
-	name, err := r.checkClaimable(ctx, c.Game, requested, requester)
+	requester.Player = claims.Subject
+	name, err := r.checkClaimable(ctx, claims.Game, requested, requester)
 	if err != nil {
 		return "", err
 	}
-	err = r.Names.Rename(ctx, c.Game, c.Subject, name.Display, name.Skeleton)
+	err = r.Names.Rename(ctx, claims.Game, claims.Subject, name.Display, name.Skeleton)
 	if errors.Is(err, ErrNotFound) { // the subject has no player yet, is a linked account, or is erased
-		p, refusal := r.Ensure(ctx, c)
+		player, refusal := r.Ensure(ctx, claims)
 		if refusal != nil {
 			return "", refusal
 		}
-		requester.Player = p.ID
-		err = r.Names.Rename(ctx, c.Game, p.ID, name.Display, name.Skeleton)
+		requester.Player = player.ID
+		err = r.Names.Rename(ctx, claims.Game, player.ID, name.Display, name.Skeleton)
 	}
-	return r.finishRename(ctx, c.Game, name, requester, err)
+	return r.finishRename(ctx, claims.Game, name, requester, err)
 }
 
 // finishRename updates the view after a claim and returns the result of Rename. err is the

@@ -42,12 +42,12 @@ type Registry struct {
 
 // Open makes the registry of all games. Until Run has read the nicknames, each lookup of a
 // nickname asks the ledger.
-func Open(c Config) *Registry {
-	r := &Registry{Tokens: c.Tokens, Config: c, views: map[string]*nameView{}, metrics: newNicknameMetrics(c.Registry)}
-	for _, game := range c.Tokens.keys.games() {
+func Open(config Config) *Registry {
+	r := &Registry{Tokens: config.Tokens, Config: config, views: map[string]*nameView{}, metrics: newNicknameMetrics(config.Registry)}
+	for _, game := range config.Tokens.keys.games() {
 		r.views[game] = newNameView(game)
 	}
-	r.replicator = newNameReplicator(c, r.views)
+	r.replicator = newNameReplicator(config, r.views)
 	return r
 }
 

@@ -68,9 +68,9 @@ type nameReplicator struct {
 	savedSizes map[string]int // by game, how many names the last snapshot has; only maintainViews uses it while it runs, run before and after
 }
 
-func newNameReplicator(c Config, views map[string]*nameView) *nameReplicator {
-	replicator := &nameReplicator{Config: c, views: views, startedAt: time.Now(), readDone: make(chan struct{}, 1), savedSizes: map[string]int{}}
-	replicator.metrics = newNameMetrics(c.Registry, views, replicator.timeSinceRead)
+func newNameReplicator(config Config, views map[string]*nameView) *nameReplicator {
+	replicator := &nameReplicator{Config: config, views: views, startedAt: time.Now(), readDone: make(chan struct{}, 1), savedSizes: map[string]int{}}
+	replicator.metrics = newNameMetrics(config.Registry, views, replicator.timeSinceRead)
 	return replicator
 }
 

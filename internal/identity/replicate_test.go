@@ -12,14 +12,14 @@ import (
 	"laststand/internal/nickname"
 )
 
-// replication is a running registry in virtual time.
-type replication struct {
+// startedRegistry is a running registry in virtual time.
+type startedRegistry struct {
 	*Registry
 	t *testing.T
 }
 
 // withFakeTime runs a test in virtual time with an empty store.
-func withFakeTime(t *testing.T, test func(t *testing.T, s *fakeStore)) {
+func withFakeTime(t *testing.T, test func(t *testing.T, store *fakeStore)) {
 	t.Helper()
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,18 +29,18 @@ func withFakeTime(t *testing.T, test func(t *testing.T, s *fakeStore)) {
 }
 
 // startRegistry runs a registry on the store; end stops it and waits for it.
-func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (r *replication, end func()) {
+func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (registry *startedRegistry, end func()) {
 	t.Helper()
-	c := newTestConfig(s, openTestTokens(t, s, nil))
+	config := newTestConfig(s, openTestTokens(t, s, nil))
 	if change != nil {
-		change(&c)
+		change(&config)
 	}
-	r = &replication{Open(c), t}
+	registry = &startedRegistry{Open(config), t}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx) }() // waited for by end
+	go func() { done <- registry.Run(ctx) }() // waited for by end
 	synctest.Wait()
-	return r, func() {
+	return registry, func() {
 		t.Helper()
 		cancel()
 		if err := <-done; err != nil {
@@ -50,12 +50,12 @@ func (s *fakeStore) startRegistry(t *testing.T, change func(*Config)) (r *replic
 }
 
 // mayExist reports whether a name may be in the view. It returns true while no view is loaded.
-func (r *replication) mayExist(request string) bool {
+func (r *startedRegistry) mayExist(request string) bool {
 	return r.views[game].mayExist(must(nickname.Parse(request))(r.t))
 }
 
-// expect checks whether the view knows a name.
-func (r *replication) expect(request string, known bool) {
+// expectKnown checks whether the view knows a name.
+func (r *startedRegistry) expectKnown(request string, known bool) {
 	r.t.Helper()
 	if got := r.mayExist(request); got != known {
 		r.t.Errorf("%s is known: %v, want %v", request, got, known)
@@ -63,18 +63,18 @@ func (r *replication) expect(request string, known bool) {
 }
 
 // must returns a function that fails the test if err is not nil, and else returns value.
-func must[T any](v T, err error) func(t testing.TB) T {
+func must[T any](value T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v
+		return value
 	}
 }
 
-// claimAt stores a name that is committed only now, although it was claimed earlier, by ago.
-func (s *fakeStore) claimAt(t *testing.T, request string, ago time.Duration) {
+// claimLate stores a name that is committed only now, although it was claimed earlier, by ago.
+func (s *fakeStore) claimLate(t *testing.T, request string, ago time.Duration) {
 	t.Helper()
 	s.claim(t, request)
 	s.mu.Lock()
@@ -83,38 +83,38 @@ func (s *fakeStore) claimAt(t *testing.T, request string, ago time.Duration) {
 }
 
 func TestNamesReachAllNodesWithinASecond(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		a, endA := s.startRegistry(t, nil)
-		defer endA()
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		nodeA, stopA := store.startRegistry(t, nil)
+		defer stopA()
 		time.Sleep(123 * time.Millisecond)
-		b, endB := s.startRegistry(t, nil)
-		defer endB()
+		nodeB, stopB := store.startRegistry(t, nil)
+		defer stopB()
 		for i := range 20 {
 			name := fmt.Sprint("Ada", i)
-			q := guestRequest(name)
-			q.Device += fmt.Sprint("-", i)
-			must(a.Guest(t.Context(), q))(t)
-			a.expect(name, true)
-			b.expect(name, false)
+			request := guestRequest(name)
+			request.Device += fmt.Sprint("-", i)
+			must(nodeA.Guest(t.Context(), request))(t)
+			nodeA.expectKnown(name, true)
+			nodeB.expectKnown(name, false)
 			time.Sleep(time.Second)
 			synctest.Wait()
-			b.expect(name, true)
+			nodeB.expectKnown(name, true)
 		}
-		b.expect("Grace", false)
+		nodeB.expectKnown("Grace", false)
 	})
 }
 
 func TestLookupsAskTheLedgerUntilNamesAreRead(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		r, end := s.startRegistry(t, func(*Config) { s.setDown(true) })
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		registry, end := store.startRegistry(t, func(*Config) { store.setDown(true) })
 		defer end()
 		advance(time.Minute)
-		r.expect("Grace", true) // unknown: the view is not loaded
-		s.setDown(false)
+		registry.expectKnown("Grace", true) // unknown: the view is not loaded
+		store.setDown(false)
 		advance(readInterval)
 		advance(readInterval)
-		r.expect("Grace", false)
-		if got := testutil.ToFloat64(r.replicator.metrics.failures); got != time.Minute.Seconds()/readInterval.Seconds()+1 {
+		registry.expectKnown("Grace", false)
+		if got := testutil.ToFloat64(registry.replicator.metrics.failures); got != time.Minute.Seconds()/readInterval.Seconds()+1 {
 			t.Errorf("%v failures", got)
 		}
 	})
@@ -123,21 +123,21 @@ func TestLookupsAskTheLedgerUntilNamesAreRead(t *testing.T) {
 // A name is claimed at another node while this node cannot reach the ledger. The view knows
 // the name after the first read that succeeds.
 func TestNamesClaimedDuringAnOutageAreReadAfterwards(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		r, end := s.startRegistry(t, nil)
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		registry, end := store.startRegistry(t, nil)
 		defer end()
-		s.setDown(true)
+		store.setDown(true)
 		advance(5 * time.Second)
-		s.claim(t, "Ada")
+		store.claim(t, "Ada")
 		advance(time.Hour)
-		r.expect("Ada", false)
-		if got := r.replicator.timeSinceRead(); got < time.Hour {
+		registry.expectKnown("Ada", false)
+		if got := registry.replicator.timeSinceRead(); got < time.Hour {
 			t.Errorf("read %v ago", got)
 		}
-		s.setDown(false)
+		store.setDown(false)
 		advance(readInterval)
-		r.expect("Ada", true)
-		if got := r.replicator.timeSinceRead(); got > readInterval {
+		registry.expectKnown("Ada", true)
+		if got := registry.replicator.timeSinceRead(); got > readInterval {
 			t.Errorf("read %v ago", got)
 		}
 	})
@@ -148,30 +148,30 @@ func TestNamesClaimedDuringAnOutageAreReadAfterwards(t *testing.T) {
 // took up to 1 s, and within 20 s if the commit took up to a minute. All but the complete reads
 // go back by 1 s only.
 func TestNamesCommittedOutOfOrderAreRead(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		r, end := s.startRegistry(t, nil)
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		registry, end := store.startRegistry(t, nil)
 		defer end()
 		advance(fullReadInterval / 2)
-		s.claim(t, "Later")
+		store.claim(t, "Later")
 		advance(readInterval)
-		r.expect("Later", true)
-		s.claimAt(t, "Soon", readOverlap-readInterval)
-		s.claimAt(t, "Slow", fullReadOverlap-time.Second)
+		registry.expectKnown("Later", true)
+		store.claimLate(t, "Soon", readOverlap-readInterval)
+		store.claimLate(t, "Slow", fullReadOverlap-time.Second)
 		advance(readInterval)
-		r.expect("Soon", true)
-		r.expect("Slow", false)
+		registry.expectKnown("Soon", true)
+		registry.expectKnown("Slow", false)
 		advance(fullReadInterval / 2)
-		r.expect("Slow", true)
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		registry.expectKnown("Slow", true)
+		store.mu.Lock()
+		defer store.mu.Unlock()
 		fullReads := 0
-		for _, since := range s.readsFrom {
-			if since < s.clock()-(fullReadOverlap/2).Milliseconds() {
+		for _, since := range store.readsFrom {
+			if since < store.clock()-(fullReadOverlap/2).Milliseconds() {
 				fullReads++
 			}
 		}
 		if fullReads > 3 {
-			t.Errorf("%d of %d reads went back a minute", fullReads, len(s.readsFrom))
+			t.Errorf("%d of %d reads went back a minute", fullReads, len(store.readsFrom))
 		}
 	})
 }
@@ -179,32 +179,32 @@ func TestNamesCommittedOutOfOrderAreRead(t *testing.T) {
 // A name whose commit took a minute is found, whenever it commits between two complete reads:
 // each goes back to a minute before the previous one.
 func TestNamesCommittedAMinuteLateAreRead(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		r, end := s.startRegistry(t, nil)
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		registry, end := store.startRegistry(t, nil)
 		defer end()
 		for i := range 50 {
-			s.claim(t, fmt.Sprint("Later", i))
+			store.claim(t, fmt.Sprint("Later", i))
 			advance(1300 * time.Millisecond)
-			s.claimAt(t, fmt.Sprint("Slow", i), fullReadOverlap)
+			store.claimLate(t, fmt.Sprint("Slow", i), fullReadOverlap)
 		}
 		advance(fullReadInterval + readInterval)
 		for i := range 50 {
-			r.expect(fmt.Sprint("Slow", i), true)
+			registry.expectKnown(fmt.Sprint("Slow", i), true)
 		}
 	})
 }
 
 // Nodes use only the ledger's clock, which may differ from theirs by any offset.
 func TestOnlyTheLedgersClockIsUsed(t *testing.T) {
-	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
-		t.Run(off.String(), func(t *testing.T) {
-			withFakeTime(t, func(t *testing.T, s *fakeStore) {
-				s.clockOffset = off
-				r, end := s.startRegistry(t, nil)
+	for _, offset := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		t.Run(offset.String(), func(t *testing.T) {
+			withFakeTime(t, func(t *testing.T, store *fakeStore) {
+				store.clockOffset = offset
+				registry, end := store.startRegistry(t, nil)
 				defer end()
-				s.claim(t, "Ada")
+				store.claim(t, "Ada")
 				advance(time.Second)
-				r.expect("Ada", true)
+				registry.expectKnown("Ada", true)
 			})
 		})
 	}
@@ -212,31 +212,31 @@ func TestOnlyTheLedgersClockIsUsed(t *testing.T) {
 
 // If the ledger's clock is set back, new claims are known within 20 s.
 func TestNamesAreReadAfterTheLedgersClockIsSetBack(t *testing.T) {
-	for _, back := range []time.Duration{5 * time.Second, 50 * time.Second, time.Hour} {
-		t.Run(back.String(), func(t *testing.T) {
-			withFakeTime(t, func(t *testing.T, s *fakeStore) {
-				r, end := s.startRegistry(t, nil)
+	for _, step := range []time.Duration{5 * time.Second, 50 * time.Second, time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			withFakeTime(t, func(t *testing.T, store *fakeStore) {
+				registry, end := store.startRegistry(t, nil)
 				defer end()
-				s.claim(t, "Before")
+				store.claim(t, "Before")
 				advance(10 * time.Second)
-				s.mu.Lock()
-				s.clockOffset = -back
-				s.mu.Unlock()
-				s.claim(t, "After")
-				s.claimAt(t, "Slow", fullReadOverlap/2)
+				store.mu.Lock()
+				store.clockOffset = -step
+				store.mu.Unlock()
+				store.claim(t, "After")
+				store.claimLate(t, "Slow", fullReadOverlap/2)
 				advance(fullReadInterval)
 				for _, name := range []string{"Before", "After", "Slow"} {
-					r.expect(name, true)
+					registry.expectKnown(name, true)
 				}
 				advance(time.Second)
-				s.claim(t, "Soon")
+				store.claim(t, "Soon")
 				advance(time.Second)
-				r.expect("Soon", true)
+				registry.expectKnown("Soon", true)
 				advance(2 * time.Minute)
-				s.claim(t, "Soon too")
+				store.claim(t, "Soon too")
 				advance(time.Second)
-				r.expect("Soon too", true)
-				if got := r.rebuildCount(causeClockSetBack); got != 0 && back <= fullReadOverlap || got != 1 && back > fullReadOverlap {
+				registry.expectKnown("Soon too", true)
+				if got := registry.rebuildCount(causeClockSetBack); got != 0 && step <= fullReadOverlap || got != 1 && step > fullReadOverlap {
 					t.Errorf("the view was rebuilt %v times", got)
 				}
 			})
@@ -245,47 +245,47 @@ func TestNamesAreReadAfterTheLedgersClockIsSetBack(t *testing.T) {
 }
 
 func TestNamesAreReadAfterTheLedgersClockIsSetForward(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		r, end := s.startRegistry(t, nil)
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		registry, end := store.startRegistry(t, nil)
 		defer end()
 		advance(time.Second)
-		s.mu.Lock()
-		s.clockOffset = time.Hour
-		s.mu.Unlock()
+		store.mu.Lock()
+		store.clockOffset = time.Hour
+		store.mu.Unlock()
 		for i := range 20 {
-			s.claim(t, fmt.Sprint("Ada", i))
+			store.claim(t, fmt.Sprint("Ada", i))
 			advance(time.Second)
-			r.expect(fmt.Sprint("Ada", i), true)
+			registry.expectKnown(fmt.Sprint("Ada", i), true)
 		}
-		if got := r.rebuildCount(causeClockSetBack); got != 0 {
+		if got := registry.rebuildCount(causeClockSetBack); got != 0 {
 			t.Errorf("the view was rebuilt %v times", got)
 		}
 	})
 }
 
 // rebuildCount returns how often the view of the game was built for a reason.
-func (r *replication) rebuildCount(cause rebuildCause) float64 {
+func (r *startedRegistry) rebuildCount(cause rebuildCause) float64 {
 	return testutil.ToFloat64(r.replicator.metrics.rebuilds.WithLabelValues(game, string(cause)))
 }
 
 // A rename at another node also adds a name. The former name is free, because the
 // registry asks the ledger.
 func TestRenamesAtAnotherNodeAreRead(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		a, endA := s.startRegistry(t, nil)
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		nodeA, endA := store.startRegistry(t, nil)
 		defer endA()
-		b, endB := s.startRegistry(t, nil)
+		nodeB, endB := store.startRegistry(t, nil)
 		defer endB()
-		c := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
-		must(a.Rename(t.Context(), c, "Ada", Requester{}))(t)
-		must(a.Rename(t.Context(), c, "Grace", Requester{}))(t)
-		s.freeName(t, "Ada")
+		claims := Claims{Subject: "operator:17", Game: game, Role: RolePlayer}
+		must(nodeA.Rename(t.Context(), claims, "Ada", Requester{}))(t)
+		must(nodeA.Rename(t.Context(), claims, "Grace", Requester{}))(t)
+		store.freeName(t, "Ada")
 		advance(time.Second)
-		b.expect("Grace", true)
-		if got := must(b.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
+		nodeB.expectKnown("Grace", true)
+		if got := must(nodeB.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
 			t.Error("the former name is not free")
 		}
-		if got := a.views[game].staleNames.Load(); got != 2 { // Ada, and the generated name before it
+		if got := nodeA.views[game].staleNames.Load(); got != 2 { // Ada, and the generated name before it
 			t.Errorf("%d stale names at the node of the renames", got)
 		}
 	})
@@ -296,7 +296,7 @@ func (s *fakeStore) freeName(t *testing.T, request string) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := [2]string{game, must(nickname.Parse(request))(t).Skeleton}
-	delete(s.names, at)
-	delete(s.namedAt, at)
+	key := [2]string{game, must(nickname.Parse(request))(t).Skeleton}
+	delete(s.names, key)
+	delete(s.namedAt, key)
 }

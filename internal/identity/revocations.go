@@ -58,9 +58,9 @@ const (
 )
 
 // OpenRevocations reads all revocations from the store. Run keeps them up to date.
-func OpenRevocations(ctx context.Context, c RevocationsConfig) (*Revocations, error) {
-	r := &Revocations{RevocationsConfig: c, wakeRequested: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: c.Now()}
-	r.metrics = newRevocationMetrics(c.Registry, c.Now)
+func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocations, error) {
+	r := &Revocations{RevocationsConfig: config, wakeRequested: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: config.Now()}
+	r.metrics = newRevocationMetrics(config.Registry, config.Now)
 	r.replaceAll(nil)
 	if err := r.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("identity: read bans and revocations: %w", err)
@@ -71,7 +71,7 @@ func OpenRevocations(ctx context.Context, c RevocationsConfig) (*Revocations, er
 // OnChange sets the function that Refresh calls after each read that found changes, one
 // call at a time. The function gets the changed revocations; none if only keys have
 // changed. Call OnChange before Run.
-func (r *Revocations) OnChange(f func([]Revocation)) { r.onChange = f }
+func (r *Revocations) OnChange(onChange func([]Revocation)) { r.onChange = onChange }
 
 // Wake makes Run read changes immediately. It does not block.
 func (r *Revocations) Wake() {

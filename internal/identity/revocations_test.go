@@ -14,9 +14,9 @@ import (
 
 func TestRevocationsAreEnforced(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	s.link("account", "p_1")
-	s.players[[2]string{game, "p_1"}] = Player{Game: game, ID: "p_1"}
+	store := newStore()
+	store.link("account", "p_1")
+	store.players[[2]string{game, "p_1"}] = Player{Game: game, ID: "p_1"}
 	issued := start / 1000 * 1000
 	player := func(subject string) Claims {
 		return Claims{Subject: subject, Game: game, Role: RolePlayer, TokenID: "t1", IssuedAt: issued}
@@ -31,7 +31,7 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		"banned":                                 {Revocation{Kind: KindBan, ID: "p_1"}, player("p_1"), ErrBanned},
 		"banned for a while":                     {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start + 1}, player("p_1"), ErrBanned},
 		"ban that has ended":                     {Revocation{Kind: KindBan, ID: "p_1", EndsAt: start}, player("p_1"), nil},
-		"banned in another game":                 {Revocation{Game: other, Kind: KindBan, ID: "p_1"}, player("p_1"), nil},
+		"banned in another game":                 {Revocation{Game: otherGame, Kind: KindBan, ID: "p_1"}, player("p_1"), nil},
 		"another is banned":                      {Revocation{Kind: KindBan, ID: "p_2"}, player("p_1"), nil},
 		"the account of a banned player":         {Revocation{Kind: KindBan, ID: "p_1"}, player("account"), ErrBanned},
 		"banned by the account's id":             {Revocation{Kind: KindBan, ID: "account"}, player("account"), ErrBanned},
@@ -55,11 +55,11 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		"linked, as the former player":           {Revocation{Kind: KindLinked, ID: "p_1"}, player("p_1"), ErrTokenRevoked},
 		"a host with the id of a linked account": {Revocation{Kind: KindLinked, ID: "h_1"}, host, nil},
 	} {
-		s.revocations, s.revision = nil, 0
+		store.revocations, store.revision = nil, 0
 		tt.revocation.Reason = "the reason"
-		s.revoke(tt.revocation)
-		r := newTestRegistry(t, s)
-		got := checkClaims(t, r, tt.claims)
+		store.revoke(tt.revocation)
+		registry := newTestRegistry(t, store)
+		got := checkClaims(t, registry, tt.claims)
 		if !errors.Is(got, tt.want) {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
@@ -67,9 +67,9 @@ func TestRevocationsAreEnforced(t *testing.T) {
 		if id == "account" {
 			id = "p_1"
 		}
-		tt.claims.KeyID = s.keys[game][0].ID
-		if still := r.CheckActive(tt.claims, id); !errors.Is(still, tt.want) {
-			t.Errorf("%s: a session: %v, want %v", name, still, tt.want)
+		tt.claims.KeyID = store.keys[game][0].ID
+		if sessionErr := registry.CheckActive(tt.claims, id); !errors.Is(sessionErr, tt.want) {
+			t.Errorf("%s: a session: %v, want %v", name, sessionErr, tt.want)
 		}
 		if errors.Is(got, ErrBanned) && (errors.Is(got, ErrToken) || !strings.Contains(got.Error(), "the reason")) {
 			t.Errorf("%s: the error is %v, want one with the reason", name, got)
@@ -78,15 +78,15 @@ func TestRevocationsAreEnforced(t *testing.T) {
 }
 
 // checkClaims checks the claims of a token as the server does for each request.
-func checkClaims(t *testing.T, r *Registry, c Claims) error {
+func checkClaims(t *testing.T, registry *Registry, claims Claims) error {
 	t.Helper()
-	if err := r.Revocations.checkToken(c); err != nil {
+	if err := registry.Revocations.checkToken(claims); err != nil {
 		return err
 	}
-	if c.Role != RolePlayer {
+	if claims.Role != RolePlayer {
 		return nil
 	}
-	_, err := r.Ensure(t.Context(), c)
+	_, err := registry.Ensure(t.Context(), claims)
 	return err
 }
 
@@ -94,67 +94,67 @@ func checkClaims(t *testing.T, r *Registry, c Claims) error {
 // only for a new device.
 func TestRevokedGuestsGetNoTokenForTheOldDevice(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	first, err := r.Guest(t.Context(), guestRequest("Ada"))
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	first, err := registry.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := first.Player.ID
-	s.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: wholeSecond(start)})
-	s.removeDevices(game, id)
-	refresh(t, r)
-	if _, err := r.Verify(t.Context(), first.Token); !errors.Is(err, ErrTokenRevoked) {
+	store.revoke(Revocation{Kind: KindSubject, ID: id, IssuedBefore: nextWholeSecond(start)})
+	store.removeDevices(game, id)
+	refresh(t, registry)
+	if _, err := registry.Verify(t.Context(), first.Token); !errors.Is(err, ErrTokenRevoked) {
 		t.Errorf("a revoked token: %v", err)
 	}
-	_, newDevice, err := r.ResetDevice(t.Context(), game, id)
+	_, newDevice, err := registry.ResetDevice(t.Context(), game, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request := GuestRequest{Game: game, Device: newDevice}
-	again, err := r.Guest(t.Context(), request)
+	again, err := registry.Guest(t.Context(), request)
 	if err != nil || again.Player.ID != id {
 		t.Fatalf("%+v, %v", again, err)
 	}
-	if _, err := r.Verify(t.Context(), again.Token); err != nil {
+	if _, err := registry.Verify(t.Context(), again.Token); err != nil {
 		t.Errorf("the token of the same second that came after: %v", err)
 	}
-	s.revoke(Revocation{Kind: KindBan, ID: id, Reason: "two accounts", EndsAt: start + 1})
-	refresh(t, r)
-	if _, err := r.Guest(t.Context(), request); !errors.Is(err, ErrBanned) {
+	store.revoke(Revocation{Kind: KindBan, ID: id, Reason: "two accounts", EndsAt: start + 1})
+	refresh(t, registry)
+	if _, err := registry.Guest(t.Context(), request); !errors.Is(err, ErrBanned) {
 		t.Errorf("a banned guest: %v", err)
 	}
-	if n := testutil.ToFloat64(r.refusals.WithLabelValues("banned")); n != 1 {
+	if n := testutil.ToFloat64(registry.refusals.WithLabelValues("banned")); n != 1 {
 		t.Errorf("%v refusals are counted", n)
 	}
 }
 
-func wholeSecond(ms int64) int64 { return (ms + 1000) / 1000 * 1000 }
+func nextWholeSecond(ms int64) int64 { return (ms + 1000) / 1000 * 1000 }
 
-func refresh(t *testing.T, r *Registry) {
+func refresh(t *testing.T, registry *Registry) {
 	t.Helper()
-	if err := r.Revocations.Refresh(t.Context()); err != nil {
+	if err := registry.Revocations.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // A retired key ends the sessions that began with one of its tokens.
-func TestCheckActiveChecksTheKey(t *testing.T) {
+func TestARetiredKeyEndsItsSessions(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: s.keys[game][0].ID}
-	if err := r.CheckActive(c, "p_1"); err != nil {
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	claims := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: store.keys[game][0].ID}
+	if err := registry.CheckActive(claims, "p_1"); err != nil {
 		t.Error(err)
 	}
-	if _, err := r.RotateKey(t.Context(), game); err != nil {
+	if _, err := registry.RotateKey(t.Context(), game); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.RetireKey(t.Context(), game, c.KeyID, 0); err != nil { // at another node
+	if err := store.RetireKey(t.Context(), game, claims.KeyID, 0); err != nil { // at another node
 		t.Fatal(err)
 	}
-	refresh(t, r)
-	if err := r.CheckActive(c, "p_1"); !errors.Is(err, ErrTokenKey) {
+	refresh(t, registry)
+	if err := registry.CheckActive(claims, "p_1"); !errors.Is(err, ErrTokenKey) {
 		t.Errorf("a session of a retired key: %v", err)
 	}
 }
@@ -164,58 +164,58 @@ func TestCheckActiveChecksTheKey(t *testing.T) {
 func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newStore()
+		store := newStore()
 		for i := range revocationsPageSize + 1 {
-			s.revoke(Revocation{Kind: KindBan, ID: fmt.Sprint("early", i)})
+			store.revoke(Revocation{Kind: KindBan, ID: fmt.Sprint("early", i)})
 		}
-		r := newTestRegistry(t, s)
+		registry := newTestRegistry(t, store)
 		var notified [][]Revocation
-		r.Revocations.OnChange(func(revocations []Revocation) { notified = append(notified, revocations) })
+		registry.Revocations.OnChange(func(revocations []Revocation) { notified = append(notified, revocations) })
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- r.Revocations.Run(ctx) }() // waited for below
-		banned := func(id string) bool {
-			return errors.Is(r.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
+		go func() { done <- registry.Revocations.Run(ctx) }() // waited for below
+		isBannedNow := func(id string) bool {
+			return errors.Is(registry.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 		}
-		if !banned("early0") || !banned(fmt.Sprint("early", revocationsPageSize)) {
+		if !isBannedNow("early0") || !isBannedNow(fmt.Sprint("early", revocationsPageSize)) {
 			t.Error("revocations from before the start are not known")
 		}
-		s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
+		store.revoke(Revocation{Kind: KindBan, ID: "p_1"})
 		advance(revocationsReadInterval - time.Millisecond)
-		if banned("p_1") {
+		if isBannedNow("p_1") {
 			t.Error("a revocation applies before it was read")
 		}
 		advance(time.Millisecond)
-		s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
-		r.Revocations.Wake()
+		store.revoke(Revocation{Kind: KindBan, ID: "p_2"})
+		registry.Revocations.Wake()
 		synctest.Wait()
-		if !banned("p_1") || !banned("p_2") {
+		if !isBannedNow("p_1") || !isBannedNow("p_2") {
 			t.Error("revocations do not apply a second later or after Wake")
 		}
 		if len(notified) != 2 || len(notified[0]) != 1 || notified[1][0].ID != "p_2" {
 			t.Errorf("notified of %+v", notified)
 		}
-		s.setDown(true)
-		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
+		store.setDown(true)
+		store.revoke(Revocation{Kind: KindBan, ID: "p_3"})
 		advance(3 * revocationsReadInterval)
-		if !banned("p_1") || banned("p_3") || testutil.ToFloat64(r.Revocations.metrics.failures) != 3 {
+		if !isBannedNow("p_1") || isBannedNow("p_3") || testutil.ToFloat64(registry.Revocations.metrics.failures) != 3 {
 			t.Error("the revocations changed while the store was unreachable")
 		}
-		s.setDown(false)
-		s.revoke(Revocation{Kind: KindBan, ID: "p_1", EndsAt: 1}) // lifted
+		store.setDown(false)
+		store.revoke(Revocation{Kind: KindBan, ID: "p_1", EndsAt: 1}) // lifted
 		advance(revocationsReadInterval)
-		if banned("p_1") || !banned("p_3") {
+		if isBannedNow("p_1") || !isBannedNow("p_3") {
 			t.Error("changes during the outage were not read")
 		}
-		if n := testutil.ToFloat64(r.Revocations.metrics.revocations.WithLabelValues("ban")); n != revocationsPageSize+3 {
+		if n := testutil.ToFloat64(registry.Revocations.metrics.revocations.WithLabelValues("ban")); n != revocationsPageSize+3 {
 			t.Errorf("%v bans are shown", n)
 		}
-		s.mu.Lock()
-		s.revocations, s.revision = nil, 0 // the store is replaced by an empty one
-		s.mu.Unlock()
-		s.revoke(Revocation{Kind: KindBan, ID: "p_4"})
+		store.mu.Lock()
+		store.revocations, store.revision = nil, 0 // the store is replaced by an empty one
+		store.mu.Unlock()
+		store.revoke(Revocation{Kind: KindBan, ID: "p_4"})
 		advance(revocationsReadInterval)
-		if banned("p_2") || !banned("p_4") {
+		if isBannedNow("p_2") || !isBannedNow("p_4") {
 			t.Error("the revocations of the former store still apply")
 		}
 		cancel()
@@ -227,26 +227,26 @@ func TestRevocationsAreReadEverySecondAndAfterWake(t *testing.T) {
 
 func TestValidateRefusesInvalidRevocations(t *testing.T) {
 	t.Parallel()
-	good := Revocation{Game: game, Kind: KindBan, ID: "p_1", Reason: "x"}
-	if err := good.Validate(start); err != nil {
+	valid := Revocation{Game: game, Kind: KindBan, ID: "p_1", Reason: "x"}
+	if err := valid.Validate(start); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*Revocation){
-		"no kind":                     func(b *Revocation) { b.Kind = "" },
-		"not an operator's kind":      func(b *Revocation) { b.Kind = KindErased },
-		"no id":                       func(b *Revocation) { b.ID = "" },
-		"bad id":                      func(b *Revocation) { b.ID = "a b" },
-		"reserved id":                 func(b *Revocation) { b.ID = reservedID },
-		"no reason":                   func(b *Revocation) { b.Reason = "" },
-		"long reason":                 func(b *Revocation) { b.Reason = strings.Repeat("x", MaxReasonBytes+1) },
-		"ended":                       func(b *Revocation) { b.EndsAt = start },
-		"end out of range":            func(b *Revocation) { b.EndsAt = 1 << 60 },
-		"a ban with a time of issue":  func(b *Revocation) { b.IssuedBefore = start },
-		"tokens issued in the future": func(b *Revocation) { b.Kind, b.IssuedBefore = KindSubject, start+31_000 },
+		"no kind":                     func(revocation *Revocation) { revocation.Kind = "" },
+		"not an operator's kind":      func(revocation *Revocation) { revocation.Kind = KindErased },
+		"no id":                       func(revocation *Revocation) { revocation.ID = "" },
+		"bad id":                      func(revocation *Revocation) { revocation.ID = "a b" },
+		"reserved id":                 func(revocation *Revocation) { revocation.ID = reservedID },
+		"no reason":                   func(revocation *Revocation) { revocation.Reason = "" },
+		"long reason":                 func(revocation *Revocation) { revocation.Reason = strings.Repeat("x", MaxReasonBytes+1) },
+		"ended":                       func(revocation *Revocation) { revocation.EndsAt = start },
+		"end out of range":            func(revocation *Revocation) { revocation.EndsAt = 1 << 60 },
+		"a ban with a time of issue":  func(revocation *Revocation) { revocation.IssuedBefore = start },
+		"tokens issued in the future": func(revocation *Revocation) { revocation.Kind, revocation.IssuedBefore = KindSubject, start+31_000 },
 	} {
-		b := good
-		change(&b)
-		if err := b.Validate(start); !errors.Is(err, ErrInvalidRevocation) {
+		revocation := valid
+		change(&revocation)
+		if err := revocation.Validate(start); !errors.Is(err, ErrInvalidRevocation) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -254,22 +254,22 @@ func TestValidateRefusesInvalidRevocations(t *testing.T) {
 
 func TestVerifyAccountAcceptsOnlyPlayerTokensOfTheGame(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
+	store := newStore()
+	registry := newTestRegistry(t, store)
 	guest := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
-	s.revoke(Revocation{Kind: KindBan, ID: "banned"})
-	refresh(t, r)
+	store.revoke(Revocation{Kind: KindBan, ID: "banned"})
+	refresh(t, registry)
 	for name, tt := range map[string]struct {
 		token string
 		want  error
 	}{
-		"account":      {mintToken(t, r.Tokens, Claims{Subject: "op:1", Game: game, Role: RolePlayer}), nil},
-		"host":         {mintToken(t, r.Tokens, Claims{Subject: "op:1", Game: game, Role: RoleHost}), ErrBadAccount},
-		"another game": {mintToken(t, r.Tokens, Claims{Subject: "op:1", Game: other, Role: RolePlayer}), ErrBadAccount},
+		"account":      {mintToken(t, registry.Tokens, Claims{Subject: "op:1", Game: game, Role: RolePlayer}), nil},
+		"host":         {mintToken(t, registry.Tokens, Claims{Subject: "op:1", Game: game, Role: RoleHost}), ErrBadAccount},
+		"another game": {mintToken(t, registry.Tokens, Claims{Subject: "op:1", Game: otherGame, Role: RolePlayer}), ErrBadAccount},
 		"forged":       {"a.b.c", ErrBadAccount},
-		"banned":       {mintToken(t, r.Tokens, Claims{Subject: "banned", Game: game, Role: RolePlayer}), ErrBanned},
+		"banned":       {mintToken(t, registry.Tokens, Claims{Subject: "banned", Game: game, Role: RolePlayer}), ErrBanned},
 	} {
-		account, err := r.VerifyAccount(t.Context(), LinkRequest{Guest: guest, Token: tt.token})
+		account, err := registry.VerifyAccount(t.Context(), LinkRequest{Guest: guest, Token: tt.token})
 		if !errors.Is(err, tt.want) || (account == "op:1") != (tt.want == nil) {
 			t.Errorf("%s: %q, %v", name, account, err)
 		}
@@ -280,15 +280,15 @@ func TestVerifyAccountAcceptsOnlyPlayerTokensOfTheGame(t *testing.T) {
 // a game's host with the same name stay valid.
 func TestTokensOfAdminsCanBeRevoked(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
+	store := newStore()
+	registry := newTestRegistry(t, store)
 	mint := func(c Claims) (string, Claims) {
 		t.Helper()
-		token, _, err := r.Mint(c, time.Hour)
+		token, _, err := registry.Mint(c, time.Hour)
 		if err != nil {
 			t.Fatal(err)
 		}
-		claims, err := r.Tokens.Verify(t.Context(), token)
+		claims, err := registry.Tokens.Verify(t.Context(), token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,10 +304,10 @@ func TestTokensOfAdminsCanBeRevoked(t *testing.T) {
 		{Revocation{Kind: KindToken, ID: claims.TokenID, Game: adminGame}, []error{ErrTokenRevoked, nil, nil}},
 		{Revocation{Kind: KindSubject, ID: "ops", Game: adminGame, IssuedBefore: otherClaims.IssuedAt + 1000}, []error{ErrTokenRevoked, ErrTokenRevoked, nil}},
 	} {
-		s.revoke(step.revocation)
-		refresh(t, r)
+		store.revoke(step.revocation)
+		refresh(t, registry)
 		for i, token := range []string{admin, other, host} {
-			if _, err := r.Verify(t.Context(), token); !errors.Is(err, step.want[i]) {
+			if _, err := registry.Verify(t.Context(), token); !errors.Is(err, step.want[i]) {
 				t.Errorf("%s, token %d: %v, want %v", step.revocation.Kind, i, err, step.want[i])
 			}
 		}

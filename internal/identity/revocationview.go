@@ -72,7 +72,7 @@ func (r *Revocations) removeEnded() {
 
 // checkToken refuses a token that is revoked by its id (the claim jti) or its subject. It
 // also refuses a token whose subject is banned or erased as a player or host.
-func (r *Revocations) checkToken(c Claims) error {
+func (r *Revocations) checkToken(claims Claims) error {
 	if r == nil {
 		return nil
 	}
@@ -82,17 +82,17 @@ func (r *Revocations) checkToken(c Claims) error {
 		return nil
 	}
 	now := r.Now()
-	if c.TokenID != "" {
-		if _, isRevoked := r.findInForce(revocationKey{c.Game, KindToken, c.TokenID}, now); isRevoked {
+	if claims.TokenID != "" {
+		if _, isRevoked := r.findInForce(revocationKey{claims.Game, KindToken, claims.TokenID}, now); isRevoked {
 			return ErrTokenRevoked
 		}
 	}
-	return r.checkSubjectLocked(c, c.Subject, now)
+	return r.checkSubjectLocked(claims, claims.Subject, now)
 }
 
 // checkPlayer refuses a token that belongs to the player id, if the player is banned,
 // erased or revoked. For a linked account, id differs from the subject of the token.
-func (r *Revocations) checkPlayer(c Claims, id string) error {
+func (r *Revocations) checkPlayer(claims Claims, id string) error {
 	if r == nil {
 		return nil
 	}
@@ -102,29 +102,29 @@ func (r *Revocations) checkPlayer(c Claims, id string) error {
 		return nil
 	}
 	now := r.Now()
-	if _, wasLinked := r.findInForce(revocationKey{c.Game, KindLinked, id}, now); wasLinked {
+	if _, wasLinked := r.findInForce(revocationKey{claims.Game, KindLinked, id}, now); wasLinked {
 		return ErrTokenRevoked
 	}
-	if c.Subject != id {
-		if _, wasUnlinked := r.findInForce(revocationKey{c.Game, KindUnlinked, c.Subject}, now); wasUnlinked {
+	if claims.Subject != id {
+		if _, wasUnlinked := r.findInForce(revocationKey{claims.Game, KindUnlinked, claims.Subject}, now); wasUnlinked {
 			return ErrTokenRevoked
 		}
 	}
-	return r.checkSubjectLocked(c, id, now)
+	return r.checkSubjectLocked(claims, id, now)
 }
 
 // checkSubjectLocked refuses a token of the player or host id. The caller holds mu.
-func (r *Revocations) checkSubjectLocked(c Claims, id string, now int64) error {
-	if revocation, isRevoked := r.findInForce(revocationKey{c.Game, KindSubject, id}, now); isRevoked && c.IssuedAt < revocation.IssuedBefore {
+func (r *Revocations) checkSubjectLocked(claims Claims, id string, now int64) error {
+	if revocation, isRevoked := r.findInForce(revocationKey{claims.Game, KindSubject, id}, now); isRevoked && claims.IssuedAt < revocation.IssuedBefore {
 		return ErrTokenRevoked
 	}
-	if c.Role != RolePlayer && c.Role != RoleHost {
+	if claims.Role != RolePlayer && claims.Role != RoleHost {
 		return nil
 	}
-	if r.isErasedLocked(c.Game, id, now) {
+	if r.isErasedLocked(claims.Game, id, now) {
 		return ErrErased
 	}
-	if revocation, isRevoked := r.findInForce(revocationKey{c.Game, KindBan, id}, now); isRevoked {
+	if revocation, isRevoked := r.findInForce(revocationKey{claims.Game, KindBan, id}, now); isRevoked {
 		return &BannedError{Reason: revocation.Reason, EndsAt: revocation.EndsAt}
 	}
 	return nil

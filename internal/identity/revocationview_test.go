@@ -8,34 +8,34 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-func isBanned(r *Registry, id string) bool {
-	return errors.Is(r.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
+func isBanned(registry *Registry, id string) bool {
+	return errors.Is(registry.Revocations.checkToken(Claims{Subject: id, Game: game, Role: RolePlayer}), ErrBanned)
 }
 
-func bansGauge(r *Registry) float64 {
-	return testutil.ToFloat64(r.Revocations.metrics.revocations.WithLabelValues("ban"))
+func bansGauge(registry *Registry) float64 {
+	return testutil.ToFloat64(registry.Revocations.metrics.revocations.WithLabelValues("ban"))
 }
 
 // After the store was restored, the view admits no player until it can read the
 // revocations.
 func TestBansStayInForceWhileARestoredStoreIsUnreadable(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
-	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
-	r := newTestRegistry(t, s)
-	s.mu.Lock()
-	s.revocations, s.revision, s.failRevocations = s.revocations[:1], 1, true
-	s.mu.Unlock()
+	store := newStore()
+	store.revoke(Revocation{Kind: KindBan, ID: "p_1"})
+	store.revoke(Revocation{Kind: KindBan, ID: "p_2"})
+	registry := newTestRegistry(t, store)
+	store.mu.Lock()
+	store.revocations, store.revision, store.failRevocations = store.revocations[:1], 1, true
+	store.mu.Unlock()
 	for range 2 {
-		if err := r.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(r, "p_1") || !isBanned(r, "p_2") {
+		if err := registry.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(registry, "p_1") || !isBanned(registry, "p_2") {
 			t.Fatalf("banned players are admitted while revocations cannot be read: %v", err)
 		}
 	}
-	s.mu.Lock()
-	s.failRevocations = false
-	s.mu.Unlock()
-	if refresh(t, r); !isBanned(r, "p_1") || isBanned(r, "p_2") || bansGauge(r) != 1 {
+	store.mu.Lock()
+	store.failRevocations = false
+	store.mu.Unlock()
+	if refresh(t, registry); !isBanned(registry, "p_1") || isBanned(registry, "p_2") || bansGauge(registry) != 1 {
 		t.Error("the view differs from the store")
 	}
 }
@@ -43,25 +43,25 @@ func TestBansStayInForceWhileARestoredStoreIsUnreadable(t *testing.T) {
 // A key that is retired between two queries of a read is found by the next read.
 func TestAKeyRetiredDuringAReadIsReadNext(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	if _, err := r.RotateKey(t.Context(), game); err != nil {
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	if _, err := registry.RotateKey(t.Context(), game); err != nil {
 		t.Fatal(err)
 	}
-	refresh(t, r)
-	retired := s.keys[game][0].ID
-	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: retired}
-	s.revoke(Revocation{Kind: KindBan, ID: "p_2"})
-	s.afterRevision = func() {
-		if err := s.RetireKey(t.Context(), game, retired, 0); err != nil {
+	refresh(t, registry)
+	retiredKeyID := store.keys[game][0].ID
+	claims := Claims{Subject: "p_1", Game: game, Role: RolePlayer, KeyID: retiredKeyID}
+	store.revoke(Revocation{Kind: KindBan, ID: "p_2"})
+	store.afterRevision = func() {
+		if err := store.RetireKey(t.Context(), game, retiredKeyID, 0); err != nil {
 			t.Error(err)
 		}
-		s.revoke(Revocation{Kind: KindBan, ID: "p_3"})
+		store.revoke(Revocation{Kind: KindBan, ID: "p_3"})
 	}
-	if refresh(t, r); !isBanned(r, "p_3") {
+	if refresh(t, registry); !isBanned(registry, "p_3") {
 		t.Error("revocations from during the read are not known")
 	}
-	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_1"), ErrTokenKey) {
+	if refresh(t, registry); !errors.Is(registry.CheckActive(claims, "p_1"), ErrTokenKey) {
 		t.Error("the retired key is still accepted")
 	}
 }
@@ -69,19 +69,19 @@ func TestAKeyRetiredDuringAReadIsReadNext(t *testing.T) {
 // Bans and erasures do not make a node read its keys again.
 func TestRevocationsDoNotReloadKeys(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	if _, err := r.RotateKey(t.Context(), game); err != nil {
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	if _, err := registry.RotateKey(t.Context(), game); err != nil {
 		t.Fatal(err)
 	}
-	refresh(t, r)
-	before := s.keyReads
+	refresh(t, registry)
+	before := store.keyReads
 	for range 10 {
-		s.revoke(Revocation{Kind: KindErased, ID: "p_1", EndsAt: start + 1})
-		refresh(t, r)
+		store.revoke(Revocation{Kind: KindErased, ID: "p_1", EndsAt: start + 1})
+		refresh(t, registry)
 	}
-	if s.keyReads != before {
-		t.Errorf("keys were read %d times", s.keyReads-before)
+	if store.keyReads != before {
+		t.Errorf("keys were read %d times", store.keyReads-before)
 	}
 }
 
@@ -89,37 +89,37 @@ func TestRevocationsDoNotReloadKeys(t *testing.T) {
 // SessionEndWindow the node removes the erasure from memory.
 func TestErasuresLeaveMemoryAfterTheSessionEndWindow(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
+	store := newStore()
+	registry := newTestRegistry(t, store)
 	now := start
-	r.Revocations.Now = func() int64 { return now }
-	const many = 3 * revocationsPageSize
-	for i := range many {
-		s.revoke(Revocation{Kind: KindErased, ID: fmt.Sprint("p_", i), ChangedAt: now, EndsAt: now + SessionEndWindow.Milliseconds()})
+	registry.Revocations.Now = func() int64 { return now }
+	const erasedPlayers = 3 * revocationsPageSize
+	for i := range erasedPlayers {
+		store.revoke(Revocation{Kind: KindErased, ID: fmt.Sprint("p_", i), ChangedAt: now, EndsAt: now + SessionEndWindow.Milliseconds()})
 	}
-	s.revoke(Revocation{Kind: KindUnlinked, ID: "lifted", ChangedAt: now, EndsAt: now})
+	store.revoke(Revocation{Kind: KindUnlinked, ID: "lifted", ChangedAt: now, EndsAt: now})
 	now += 10 * SessionEndWindow.Milliseconds() // the node was cut off
-	c := Claims{Subject: "p_7", Game: game, Role: RolePlayer, KeyID: s.keys[game][0].ID}
-	if refresh(t, r); !errors.Is(r.CheckActive(c, "p_7"), ErrErased) || len(r.Revocations.active) != many {
-		t.Errorf("sessions of erased players continue; %d revocations in memory", len(r.Revocations.active))
+	claims := Claims{Subject: "p_7", Game: game, Role: RolePlayer, KeyID: store.keys[game][0].ID}
+	if refresh(t, registry); !errors.Is(registry.CheckActive(claims, "p_7"), ErrErased) || len(registry.Revocations.active) != erasedPlayers {
+		t.Errorf("sessions of erased players continue; %d revocations in memory", len(registry.Revocations.active))
 	}
 	now += SessionEndWindow.Milliseconds() + removeEndedInterval.Milliseconds()
-	if refresh(t, r); len(r.Revocations.active) != 0 || len(r.Revocations.counts) != 1 || r.Revocations.counts[KindErased] != 0 {
-		t.Errorf("%d revocations are still in memory, %v", len(r.Revocations.active), r.Revocations.counts)
+	if refresh(t, registry); len(registry.Revocations.active) != 0 || len(registry.Revocations.counts) != 1 || registry.Revocations.counts[KindErased] != 0 {
+		t.Errorf("%d revocations are still in memory, %v", len(registry.Revocations.active), registry.Revocations.counts)
 	}
 }
 
 // Revocations apply even if keys cannot be read.
 func TestRevocationsApplyWhenKeysCannotBeRead(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	s.mu.Lock()
-	s.keys[game] = []Key{{ID: "broken", Alg: "none"}}
-	s.keysRevision++
-	s.mu.Unlock()
-	s.revoke(Revocation{Kind: KindBan, ID: "p_1"})
-	if err := r.Revocations.Refresh(t.Context()); err == nil || !isBanned(r, "p_1") {
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	store.mu.Lock()
+	store.keys[game] = []Key{{ID: "broken", Alg: "none"}}
+	store.keysRevision++
+	store.mu.Unlock()
+	store.revoke(Revocation{Kind: KindBan, ID: "p_1"})
+	if err := registry.Revocations.Refresh(t.Context()); err == nil || !isBanned(registry, "p_1") {
 		t.Errorf("the ban does not apply: %v", err)
 	}
 }
@@ -129,23 +129,23 @@ func TestRevocationsApplyWhenKeysCannotBeRead(t *testing.T) {
 // revocations.
 func TestEndedRevocationsLeaveTheView(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	s.revoke(Revocation{Kind: KindBan, ID: "short", EndsAt: start + 1000})
-	s.revoke(Revocation{Kind: KindBan, ID: "long"})
-	s.revoke(Revocation{Kind: KindBan, ID: "lifted"})
-	r := newTestRegistry(t, s)
+	store := newStore()
+	store.revoke(Revocation{Kind: KindBan, ID: "short", EndsAt: start + 1000})
+	store.revoke(Revocation{Kind: KindBan, ID: "long"})
+	store.revoke(Revocation{Kind: KindBan, ID: "lifted"})
+	registry := newTestRegistry(t, store)
 	now := start
-	r.Revocations.Now = func() int64 { return now }
+	registry.Revocations.Now = func() int64 { return now }
 	now += removeEndedInterval.Milliseconds()
-	if refresh(t, r); len(r.Revocations.active) != 2 || bansGauge(r) != 2 {
-		t.Errorf("%d revocations in memory, %v in the metric", len(r.Revocations.active), bansGauge(r))
+	if refresh(t, registry); len(registry.Revocations.active) != 2 || bansGauge(registry) != 2 {
+		t.Errorf("%d revocations in memory, %v in the metric", len(registry.Revocations.active), bansGauge(registry))
 	}
-	s.mu.Lock()
-	s.revocations = s.revocations[1:2] // the ban of "lifted" was lifted, and the store has deleted it
-	s.revision += 2
-	s.mu.Unlock()
+	store.mu.Lock()
+	store.revocations = store.revocations[1:2] // the ban of "lifted" was lifted, and the store has deleted it
+	store.revision += 2
+	store.mu.Unlock()
 	now += EndedRevocationTTL.Milliseconds()/2 + 1
-	if refresh(t, r); isBanned(r, "lifted") || !isBanned(r, "long") || bansGauge(r) != 1 {
+	if refresh(t, registry); isBanned(registry, "lifted") || !isBanned(registry, "long") || bansGauge(registry) != 1 {
 		t.Error("after a long outage, the view has revocations that the store has deleted")
 	}
 }
@@ -155,34 +155,34 @@ func TestEndedRevocationsLeaveTheView(t *testing.T) {
 // clients reconnect.
 func TestANodeThatMayHaveMissedRevocationsEndsSessions(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	g, err := r.Guest(t.Context(), guestRequest("Ada"))
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	guest, err := registry.Guest(t.Context(), guestRequest("Ada"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := func() Claims {
+	newSession := func() Claims {
 		t.Helper()
-		c, err := r.Verify(t.Context(), g.Token)
+		claims, err := registry.Verify(t.Context(), guest.Token)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return c
+		return claims
 	}
 	now := start
-	r.Revocations.Now = func() int64 { return now }
+	registry.Revocations.Now = func() int64 { return now }
 	notified := 0
-	r.Revocations.OnChange(func([]Revocation) { notified++ })
-	before := session()
+	registry.Revocations.OnChange(func([]Revocation) { notified++ })
+	oldSession := newSession()
 	now += EndedRevocationTTL.Milliseconds()
-	if refresh(t, r); r.CheckActive(before, g.Player.ID) != nil || notified != 0 {
-		t.Errorf("cut off for less: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
+	if refresh(t, registry); registry.CheckActive(oldSession, guest.Player.ID) != nil || notified != 0 {
+		t.Errorf("cut off for less: %v, notified %d times", registry.CheckActive(oldSession, guest.Player.ID), notified)
 	}
 	now += EndedRevocationTTL.Milliseconds() + 1
-	if refresh(t, r); !errors.Is(r.CheckActive(before, g.Player.ID), ErrTokenRevoked) || notified != 1 {
-		t.Errorf("cut off for more: %v, notified %d times", r.CheckActive(before, g.Player.ID), notified)
+	if refresh(t, registry); !errors.Is(registry.CheckActive(oldSession, guest.Player.ID), ErrTokenRevoked) || notified != 1 {
+		t.Errorf("cut off for more: %v, notified %d times", registry.CheckActive(oldSession, guest.Player.ID), notified)
 	}
-	if err := r.CheckActive(session(), g.Player.ID); err != nil {
+	if err := registry.CheckActive(newSession(), guest.Player.ID); err != nil {
 		t.Errorf("a new session: %v", err)
 	}
 }
@@ -191,11 +191,11 @@ func TestANodeThatMayHaveMissedRevocationsEndsSessions(t *testing.T) {
 // has ended.
 func TestErasedHostsAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newStore()
-	r := newTestRegistry(t, s)
-	s.link("erased", "")
+	store := newStore()
+	registry := newTestRegistry(t, store)
+	store.link("erased", "")
 	for subject, want := range map[string]error{"erased": ErrErased, "unknown": nil} {
-		if err := r.CheckHost(t.Context(), Claims{Subject: subject, Game: game, Role: RoleHost}); !errors.Is(err, want) {
+		if err := registry.CheckHost(t.Context(), Claims{Subject: subject, Game: game, Role: RoleHost}); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", subject, err, want)
 		}
 	}

@@ -112,7 +112,7 @@ func (t *Tokens) reloadLocked(ctx context.Context) error {
 }
 
 // hasKey returns true if the key that signed a token still exists.
-func (t *Tokens) hasKey(c Claims) bool {
-	_, found := t.keys.load().find(c.Game, c.KeyID)
+func (t *Tokens) hasKey(claims Claims) bool {
+	_, found := t.keys.load().find(claims.Game, claims.KeyID)
 	return found
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// strictTokens returns the tokens of two games. One requires an audience and limits the
+// newStrictTokens returns the tokens of two games. One requires an audience and limits the
 // lifetime of tokens; the other does not.
-func strictTokens(t *testing.T) *Tokens {
+func newStrictTokens(t *testing.T) *Tokens {
 	t.Helper()
 	key := func(letter string) []Key {
 		return []Key{{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte(letter), 32)}}
 	}
 	tokens, err := OpenTokens(t.Context(), TokensConfig{
-		Games: []string{game, other}, Keys: newStore(), Now: func() int64 { return start }, Registry: prometheus.NewRegistry(),
-		Configured: map[string][]Key{game: key("s"), other: key("o")},
+		Games: []string{game, otherGame}, Keys: newStore(), Now: func() int64 { return start }, Registry: prometheus.NewRegistry(),
+		Configured: map[string][]Key{game: key("s"), otherGame: key("o")},
 		Rules:      map[string]TokenRules{game: {Audience: "quiz", MaxTTL: time.Hour}},
 	})
 	if err != nil {
@@ -31,7 +31,7 @@ func strictTokens(t *testing.T) *Tokens {
 
 func TestTokenRulesApplyPerGame(t *testing.T) {
 	t.Parallel()
-	tokens, now := strictTokens(t), start/1000
+	tokens, now := newStrictTokens(t), start/1000
 	for name, tt := range map[string]struct {
 		game string
 		aud  any
@@ -45,14 +45,14 @@ func TestTokenRulesApplyPerGame(t *testing.T) {
 		"the game's name as audience":             {game, game, 60, ErrTokenAudience},
 		"the server's audience":                   {game, ServerAudience, 60, ErrTokenAudience},
 		"a lifetime that is a second too long":    {game, "quiz", 3601, ErrTokenLifetime},
-		"a long lifetime in a game without rules": {other, nil, 1 << 30, nil},
-		"the audience of another game":            {other, "quiz", 60, ErrTokenAudience},
+		"a long lifetime in a game without rules": {otherGame, nil, 1 << 30, nil},
+		"the audience of another game":            {otherGame, "quiz", 60, ErrTokenAudience},
 	} {
 		claims := map[string]any{"sub": "p_1", "game": tt.game, "role": "player", "iat": now, "exp": now + tt.ttl}
 		if tt.aud != nil {
 			claims["aud"] = tt.aud
 		}
-		secret := bytes.Repeat([]byte(map[string]string{game: "s", other: "o"}[tt.game]), 32)
+		secret := bytes.Repeat([]byte(map[string]string{game: "s", otherGame: "o"}[tt.game]), 32)
 		token := signToken(t, jwt.SigningMethodHS256, secret, map[string]any{"kid": "k1"}, claims)
 		if _, err := tokens.Verify(t.Context(), token); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
@@ -70,21 +70,21 @@ func TestTokenRulesApplyPerGame(t *testing.T) {
 // lifetime that the rules allow.
 func TestMintedTokensFollowTheRules(t *testing.T) {
 	t.Parallel()
-	tokens := strictTokens(t)
-	c := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
-	token, _, err := tokens.Mint(c, time.Hour)
+	tokens := newStrictTokens(t)
+	claims := Claims{Subject: "p_1", Game: game, Role: RolePlayer}
+	token, _, err := tokens.Mint(claims, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := tokens.Verify(t.Context(), token); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := tokens.Mint(c, time.Hour+time.Second); !errors.Is(err, ErrTokenLifetime) {
+	if _, _, err := tokens.Mint(claims, time.Hour+time.Second); !errors.Is(err, ErrTokenLifetime) {
 		t.Errorf("a token with a longer lifetime: %v", err)
 	}
-	g, err := newTestRegistryWith(t, newStore(), tokens).Guest(t.Context(), guestRequest("Ada"))
-	if err != nil || g.ExpiresAt != start/1000*1000+secondsToMS(3600) {
-		t.Errorf("guest %+v, %v", g, err)
+	guest, err := newTestRegistryWith(t, newStore(), tokens).Guest(t.Context(), guestRequest("Ada"))
+	if err != nil || guest.ExpiresAt != start/1000*1000+secondsToMS(3600) {
+		t.Errorf("guest %+v, %v", guest, err)
 	}
 }
 
@@ -92,11 +92,11 @@ func TestMintedTokensFollowTheRules(t *testing.T) {
 func TestEachRefusalHasItsOwnLabel(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
-	for _, r := range refusalReasons {
-		if labels[r.label] || refusalLabel(r.err) != r.label {
-			t.Errorf("%v is counted as %q, want %q and no label twice", r.err, refusalLabel(r.err), r.label)
+	for _, reason := range refusalReasons {
+		if labels[reason.label] || refusalLabel(reason.err) != reason.label {
+			t.Errorf("%v is counted as %q, want %q and no label twice", reason.err, refusalLabel(reason.err), reason.label)
 		}
-		labels[r.label] = true
+		labels[reason.label] = true
 	}
 	for _, other := range []error{nil, errStore, ErrNotFound, ErrNotPlayer} {
 		if label := refusalLabel(other); label != "" {

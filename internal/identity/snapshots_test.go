@@ -23,43 +23,43 @@ type fakeSnapshots struct {
 	saves  int
 }
 
-func (m *fakeSnapshots) Open(game string) (io.ReadCloser, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b, has := m.files[game]
-	if !has {
+func (s *fakeSnapshots) Open(game string) (io.ReadCloser, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	content, exists := s.files[game]
+	if !exists {
 		return nil, fs.ErrNotExist
 	}
-	return io.NopCloser(bytes.NewReader(b)), nil
+	return io.NopCloser(bytes.NewReader(content)), nil
 }
 
-func (m *fakeSnapshots) Save(game string, write func(io.Writer) error) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.isDown {
+func (s *fakeSnapshots) Save(game string, write func(io.Writer) error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isDown {
 		return errStore
 	}
-	var b bytes.Buffer
-	if err := write(&b); err != nil {
+	var content bytes.Buffer
+	if err := write(&content); err != nil {
 		return err
 	}
-	m.files[game] = b.Bytes()
-	m.saves++
+	s.files[game] = content.Bytes()
+	s.saves++
 	return nil
 }
 
-func (m *fakeSnapshots) setDown(down bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.isDown = down
+func (s *fakeSnapshots) setDown(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isDown = down
 }
 
 // savedSnapshots runs a registry with one name until it has saved snapshots, and returns them.
-func savedSnapshots(t *testing.T, s *fakeStore) *fakeSnapshots {
+func savedSnapshots(t *testing.T, store *fakeStore) *fakeSnapshots {
 	t.Helper()
 	snapshots := &fakeSnapshots{files: map[string][]byte{}}
-	s.claim(t, "Ada")
-	_, end := s.startRegistry(t, snapshots.config)
+	store.claim(t, "Ada")
+	_, end := store.startRegistry(t, snapshots.setInConfig)
 	end()
 	if len(snapshots.files) != 2 {
 		t.Fatalf("snapshots of %d games", len(snapshots.files))
@@ -67,38 +67,38 @@ func savedSnapshots(t *testing.T, s *fakeStore) *fakeSnapshots {
 	return snapshots
 }
 
-// config makes a registry use the snapshots.
-func (m *fakeSnapshots) config(c *Config) { c.Snapshots = m }
+// setInConfig makes a registry use the snapshots.
+func (s *fakeSnapshots) setInConfig(c *Config) { c.Snapshots = s }
 
-func (r *replication) snapshotCount(outcome string) float64 {
+func (r *startedRegistry) snapshotCount(outcome string) float64 {
 	return testutil.ToFloat64(r.replicator.metrics.snapshots.WithLabelValues(outcome))
 }
 
 // A start with snapshots reads only newer claims, and does not read all names.
 func TestAStartWithSnapshotsReadsOnlyNewerClaims(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
-		snapshots := savedSnapshots(t, s)
-		stoppedAt := s.clock()
-		s.claimAt(t, "Slow", fullReadOverlap) // it commits after the stop
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		snapshots := savedSnapshots(t, store)
+		stoppedAt := store.clock()
+		store.claimLate(t, "Slow", fullReadOverlap) // it commits after the stop
 		time.Sleep(24 * time.Hour)
-		s.claim(t, "Grace")
-		builds := s.countSkeletonReads()
-		s.mu.Lock()
-		s.readsFrom = nil
-		s.mu.Unlock()
-		r, end := s.startRegistry(t, snapshots.config)
+		store.claim(t, "Grace")
+		builds := store.countSkeletonReads()
+		store.mu.Lock()
+		store.readsFrom = nil
+		store.mu.Unlock()
+		registry, end := store.startRegistry(t, snapshots.setInConfig)
 		defer end()
 		for _, name := range []string{"Ada", "Slow", "Grace"} {
-			r.expect(name, true)
+			registry.expectKnown(name, true)
 		}
-		r.expect("Bob", false)
-		if s.countSkeletonReads() != builds || r.snapshotCount(snapshotLoaded) != 2 {
-			t.Errorf("read all names %d times, %v snapshots loaded", s.countSkeletonReads()-builds, r.snapshotCount(snapshotLoaded))
+		registry.expectKnown("Bob", false)
+		if store.countSkeletonReads() != builds || registry.snapshotCount(snapshotLoaded) != 2 {
+			t.Errorf("read all names %d times, %v snapshots loaded", store.countSkeletonReads()-builds, registry.snapshotCount(snapshotLoaded))
 		}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if want := stoppedAt - fullReadOverlap.Milliseconds(); s.readsFrom[0] != want {
-			t.Errorf("read since %d, want %d", s.readsFrom[0], want)
+		store.mu.Lock()
+		defer store.mu.Unlock()
+		if want := stoppedAt - fullReadOverlap.Milliseconds(); store.readsFrom[0] != want {
+			t.Errorf("read since %d, want %d", store.readsFrom[0], want)
 		}
 	})
 }
@@ -106,13 +106,13 @@ func TestAStartWithSnapshotsReadsOnlyNewerClaims(t *testing.T) {
 // rewriteSnapshot returns a snapshot with the same filter and changed information.
 func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.SnapshotInfo)) []byte {
 	t.Helper()
-	f, info, err := nickname.ReadFilter(bytes.NewReader(content))
+	filter, info, err := nickname.ReadFilter(bytes.NewReader(content))
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(&info)
 	var out bytes.Buffer
-	if err := f.Write(&out, info); err != nil {
+	if err := filter.Write(&out, info); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -126,7 +126,7 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		outcome string
-		spoil   func(*testing.T, []byte) []byte
+		corrupt func(*testing.T, []byte) []byte
 	}{
 		"cut off": {snapshotBroken, func(_ *testing.T, content []byte) []byte { return content[:len(content)-1] }},
 		"empty":   {snapshotBroken, func(*testing.T, []byte) []byte { return nil }},
@@ -138,10 +138,10 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 		"newer format": {snapshotNewerFormat, func(_ *testing.T, content []byte) []byte {
 			return bytes.Replace(content, []byte("version 1\n"), []byte("version 2\n"), 1)
 		}},
-		"other ledger":        {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Epoch = "second" })},
-		"other game":          {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Game = other })},
-		"other rules":         {snapshotForeign, withInfo(func(s *nickname.SnapshotInfo) { s.Rules++ })},
-		"ahead of the ledger": {snapshotAhead, withInfo(func(s *nickname.SnapshotInfo) { s.Watermark += fullReadOverlap.Milliseconds() + 1 })},
+		"other ledger":        {snapshotForeign, withInfo(func(store *nickname.SnapshotInfo) { store.Epoch = "second" })},
+		"other game":          {snapshotForeign, withInfo(func(store *nickname.SnapshotInfo) { store.Game = otherGame })},
+		"other rules":         {snapshotForeign, withInfo(func(store *nickname.SnapshotInfo) { store.Rules++ })},
+		"ahead of the ledger": {snapshotAhead, withInfo(func(store *nickname.SnapshotInfo) { store.Watermark += fullReadOverlap.Milliseconds() + 1 })},
 		"other false positive rate": {snapshotForeign, func(t *testing.T, content []byte) []byte {
 			var out bytes.Buffer
 			_, info, err := nickname.ReadFilter(bytes.NewReader(content))
@@ -152,16 +152,16 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withFakeTime(t, func(t *testing.T, s *fakeStore) {
-				snapshots := savedSnapshots(t, s)
-				snapshots.files[game] = tt.spoil(t, snapshots.files[game])
-				r, end := s.startRegistry(t, snapshots.config)
+			withFakeTime(t, func(t *testing.T, store *fakeStore) {
+				snapshots := savedSnapshots(t, store)
+				snapshots.files[game] = tt.corrupt(t, snapshots.files[game])
+				registry, end := store.startRegistry(t, snapshots.setInConfig)
 				defer end()
-				if r.snapshotCount(tt.outcome) != 1 || r.snapshotCount(snapshotLoaded) != 1 || r.rebuildCount(causeStart) != 1 {
-					t.Errorf("%v %s, %v loaded, built %v times", r.snapshotCount(tt.outcome), tt.outcome, r.snapshotCount(snapshotLoaded), r.rebuildCount(causeStart))
+				if registry.snapshotCount(tt.outcome) != 1 || registry.snapshotCount(snapshotLoaded) != 1 || registry.rebuildCount(causeStart) != 1 {
+					t.Errorf("%v %s, %v loaded, built %v times", registry.snapshotCount(tt.outcome), tt.outcome, registry.snapshotCount(snapshotLoaded), registry.rebuildCount(causeStart))
 				}
-				r.expect("Ada", true)
-				r.expect("Grace", false)
+				registry.expectKnown("Ada", true)
+				registry.expectKnown("Grace", false)
 			})
 		})
 	}
@@ -170,10 +170,10 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 // Snapshots are saved at a stop and every ten minutes, if there are new names. A
 // failed save is counted and repeated.
 func TestSnapshotsAreSavedRegularlyAndAtTheEnd(t *testing.T) {
-	withFakeTime(t, func(t *testing.T, s *fakeStore) {
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
 		snapshots := &fakeSnapshots{files: map[string][]byte{}}
-		r, end := s.startRegistry(t, snapshots.config)
-		saves := func(want int, when string) {
+		registry, end := store.startRegistry(t, snapshots.setInConfig)
+		checkSaves := func(want int, when string) {
 			t.Helper()
 			snapshots.mu.Lock()
 			defer snapshots.mu.Unlock()
@@ -182,29 +182,29 @@ func TestSnapshotsAreSavedRegularlyAndAtTheEnd(t *testing.T) {
 			}
 		}
 		advance(saveInterval + time.Second)
-		saves(2, "after ten minutes")
+		checkSaves(2, "after ten minutes")
 		advance(saveInterval)
-		saves(2, "without new names")
-		s.claim(t, "Ada")
+		checkSaves(2, "without new names")
+		store.claim(t, "Ada")
 		snapshots.setDown(true)
 		advance(saveInterval)
-		saves(2, "while saving fails")
-		if got := r.snapshotCount(snapshotSaveFailed); got != 1 {
+		checkSaves(2, "while saving fails")
+		if got := registry.snapshotCount(snapshotSaveFailed); got != 1 {
 			t.Errorf("%v failures", got)
 		}
 		snapshots.setDown(false)
 		advance(saveInterval)
-		saves(3, "after saving works again")
-		s.claim(t, "Grace")
+		checkSaves(3, "after saving works again")
+		store.claim(t, "Grace")
 		advance(time.Second)
 		end()
-		saves(4, "when the registry stops")
-		later, end := s.startRegistry(t, snapshots.config)
-		later.expect("Grace", true)
-		if later.snapshotCount(snapshotLoaded) != 2 {
+		checkSaves(4, "when the registry stops")
+		laterRegistry, end := store.startRegistry(t, snapshots.setInConfig)
+		laterRegistry.expectKnown("Grace", true)
+		if laterRegistry.snapshotCount(snapshotLoaded) != 2 {
 			t.Error("the snapshots of the stop are not used")
 		}
 		end()
-		saves(4, "by a start without new names")
+		checkSaves(4, "by a start without new names")
 	})
 }

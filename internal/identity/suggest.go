@@ -56,10 +56,10 @@ type suggester struct {
 // words of the player's language, the others append a random string. If ignoreRequested is
 // true, draw does not use the requested name. It returns false if the nickname was drawn
 // before or contains a refused word.
-func (s *suggester) draw(place int, freely bool) (nickname.Name, bool) {
+func (s *suggester) draw(place int, ignoreRequested bool) (nickname.Name, bool) {
 	var name nickname.Name
 	switch {
-	case freely:
+	case ignoreRequested:
 		name = nickname.Generate(s.lang, s.rng)
 	case place == suggestionCount-1:
 		name = nickname.SuggestWithWords(s.requested, s.lang, s.rng)

@@ -102,27 +102,27 @@ func (c jwtClaims) GetAudience() (jwt.ClaimStrings, error)       { return c.Audi
 // is valid for ttl, in whole seconds from the current second, or from IssuedAt if that is
 // later. expiresAt is in epoch ms. Errors wrap ErrToken for claims that no token may have,
 // and ErrCannotSign for a game whose keys only verify.
-func (t *Tokens) Mint(c Claims, ttl time.Duration) (token string, expiresAt int64, err error) {
-	if err := c.validate(); err != nil {
+func (t *Tokens) Mint(claims Claims, ttl time.Duration) (token string, expiresAt int64, err error) {
+	if err := claims.validate(); err != nil {
 		return "", 0, err
 	}
-	keys, rules := t.keys.load(), t.config.Rules[c.Game]
+	keys, rules := t.keys.load(), t.config.Rules[claims.Game]
 	switch {
-	case c.Role != RoleAdmin && !keys.has(c.Game):
+	case claims.Role != RoleAdmin && !keys.has(claims.Game):
 		return "", 0, ErrTokenGame
 	case ttl < time.Second:
 		return "", 0, fmt.Errorf("identity: token lifetime %v is too short; use 1 s or more", ttl)
 	case rules.MaxTTL != 0 && ttl > rules.MaxTTL:
 		return "", 0, fmt.Errorf("%w: at most %v", ErrTokenLifetime, rules.MaxTTL)
 	}
-	key, err := keys.signingKey(c.Game, t.now())
+	key, err := keys.signingKey(claims.Game, t.now())
 	if err != nil {
 		return "", 0, err
 	}
-	iat := jwt.NewNumericDate(time.UnixMilli(max(t.now(), c.IssuedAt)))
+	iat := jwt.NewNumericDate(time.UnixMilli(max(t.now(), claims.IssuedAt)))
 	exp := jwt.NewNumericDate(iat.Add(ttl))
 	unsigned := jwt.NewWithClaims(key.method, jwtClaims{
-		Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, ID: rand.Text(), Audience: rules.audience(), IssuedAt: iat, ExpiresAt: exp,
+		Subject: claims.Subject, Game: claims.Game, Role: claims.Role, PI: claims.PI, ID: rand.Text(), Audience: rules.audience(), IssuedAt: iat, ExpiresAt: exp,
 	})
 	unsigned.Header["kid"] = key.id
 	if token, err = unsigned.SignedString(key.signKey); err != nil {
@@ -144,8 +144,8 @@ func (t *Tokens) guestTTL(game string) time.Duration {
 // Errors wrap ErrToken, and their texts are for clients. Verify reads only this node's
 // memory and ignores the context.
 func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
-	c, err := t.parseAndVerify(token)
-	return c, t.countRefusal(err)
+	claims, err := t.parseAndVerify(token)
+	return claims, t.countRefusal(err)
 }
 
 // countRefusal counts err by its reason if it is a refusal. It returns err.
@@ -172,19 +172,19 @@ func (t *Tokens) parseAndVerify(token string) (Claims, error) {
 	if wire.IssuedAt == nil || wire.IssuedAt.Unix() < 0 || wire.ExpiresAt.Unix() > maxExpirySeconds {
 		return Claims{}, ErrTokenMalformed
 	}
-	c := wire.claims()
-	c.KeyID, _ = parsed.Header["kid"].(string)
-	c.IssuedAt, c.ExpiresAt = wire.IssuedAt.UnixMilli(), wire.ExpiresAt.UnixMilli()
-	rules := t.config.Rules[c.Game]
+	claims := wire.claims()
+	claims.KeyID, _ = parsed.Header["kid"].(string)
+	claims.IssuedAt, claims.ExpiresAt = wire.IssuedAt.UnixMilli(), wire.ExpiresAt.UnixMilli()
+	rules := t.config.Rules[claims.Game]
 	switch {
-	case t.now() >= c.ExpiresAt:
+	case t.now() >= claims.ExpiresAt:
 		return Claims{}, ErrTokenExpired
-	case rules.MaxTTL != 0 && c.ExpiresAt-c.IssuedAt > rules.MaxTTL.Milliseconds():
+	case rules.MaxTTL != 0 && claims.ExpiresAt-claims.IssuedAt > rules.MaxTTL.Milliseconds():
 		return Claims{}, ErrTokenLifetime
-	case !rules.isForAudience(wire.Audience, c.Game):
+	case !rules.isForAudience(wire.Audience, claims.Game):
 		return Claims{}, ErrTokenAudience
 	}
-	return c, nil
+	return claims, nil
 }
 
 // isForAudience returns true if the game accepts a token with this claim aud.
@@ -210,12 +210,12 @@ func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	if !ok {
 		return nil, ErrTokenMalformed
 	}
-	c := wire.claims()
-	if err := c.validate(); err != nil {
+	claims := wire.claims()
+	if err := claims.validate(); err != nil {
 		return nil, err
 	}
 	keys := t.keys.load()
-	if c.Role != RoleAdmin && !keys.has(c.Game) {
+	if claims.Role != RoleAdmin && !keys.has(claims.Game) {
 		return nil, ErrTokenGame
 	}
 	if _, critical := unverified.Header["crit"]; critical { // RFC 7515, 4.1.11: this program supports no critical header
@@ -225,7 +225,7 @@ func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	if !ok || id == "" {
 		return nil, ErrTokenNoKey
 	}
-	key, found := keys.find(c.Game, id)
+	key, found := keys.find(claims.Game, id)
 	if !found {
 		return nil, ErrTokenKey
 	}

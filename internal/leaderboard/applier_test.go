@@ -107,9 +107,9 @@ func TestRunEvictsDays(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		state := fixture.state(t)
-		for w, r := range state.Rolling {
-			if r.mustEvict(state.Watermark.Day, w.Days()) || r.FirstDays[r.Served] != addDays(state.Watermark.Day, 1-w.Days()) {
-				t.Errorf("after a minute %s is at %+v", w, r)
+		for window, boards := range state.Rolling {
+			if boards.mustEvict(state.Watermark.Day, window.Days()) || boards.FirstDays[boards.Served] != addDays(state.Watermark.Day, 1-window.Days()) {
+				t.Errorf("after a minute %s is at %+v", window, boards)
 			}
 		}
 		if want := addDays(state.Watermark.Day, -6); state.OldestDay != want {
@@ -120,7 +120,7 @@ func TestRunEvictsDays(t *testing.T) {
 	})
 }
 
-func TestTransactionsAreLimitedAndChained(t *testing.T) {
+func TestTransactionsHaveALimitedSizeAndExpectThePreviousVersion(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()
 	fixture.apply(t)
@@ -154,9 +154,9 @@ func TestTransactionsAreLimitedAndChained(t *testing.T) {
 func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	t.Parallel()
 	var costs []int
-	for _, w := range []Window{"2d", "30d", "400d"} {
+	for _, window := range []Window{"2d", "30d", "400d"} {
 		fixture := newApplierFixture()
-		fixture.cfg.Windows = []Window{All, Day, w}
+		fixture.cfg.Windows = []Window{All, Day, window}
 		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
@@ -174,7 +174,7 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 
 func TestApplyRefusesUnknownOrMissingRows(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func([]Row){
+	for name, corrupt := range map[string]func([]Row){
 		"a gap":     func(rows []Row) { rows[4].Pos = 9 },
 		"new kinds": func(rows []Row) { rows[4].Kind = "loan" },
 	} {
@@ -183,7 +183,7 @@ func TestApplyRefusesUnknownOrMissingRows(t *testing.T) {
 		for range 5 {
 			fixture.ledger.addResult(Players, "p", 1)
 		}
-		spoil(fixture.ledger.rows)
+		corrupt(fixture.ledger.rows)
 		if err := fixture.Apply(t.Context(), fixture.cfg.Game); !errors.Is(err, ErrInvalidRows) || fixture.state(t).Watermark.Pos != 1 {
 			t.Errorf("%s: %v, applied to %d", name, err, fixture.state(t).Watermark.Pos)
 		}
@@ -197,8 +197,8 @@ func TestApplyRebuildsBoardsForAnotherLedger(t *testing.T) {
 	for _, epoch := range []string{"e", "f"} {
 		fixture.ledger.epoch = epoch
 		fixture.apply(t)
-		if mark := fixture.state(t).Watermark; mark.Epoch != epoch || mark.Pos != 2 {
-			t.Errorf("ledger %s: at %+v", epoch, mark)
+		if watermark := fixture.state(t).Watermark; watermark.Epoch != epoch || watermark.Pos != 2 {
+			t.Errorf("ledger %s: at %+v", epoch, watermark)
 		}
 	}
 }
@@ -256,12 +256,12 @@ func TestApplyGivesUpAfterManyTries(t *testing.T) {
 }
 
 // A node that waits for the lease of a dead node continues when that lease expires.
-func TestALeaseOfADeadNodeExpires(t *testing.T) {
+func TestApplyContinuesWhenTheLeaseOfADeadNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newApplierFixture()
 		fixture.apply(t)
-		dead := applyLeaseID(fixture.cfg)
-		if hasLease, err := fixture.store.AcquireLease(t.Context(), dead, "dead", applyLeaseTTL); !hasLease || err != nil {
+		leaseID := applyLeaseID(fixture.cfg)
+		if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "dead", applyLeaseTTL); !hasLease || err != nil {
 			t.Fatal(hasLease, err)
 		}
 		fixture.ledger.addResult(Players, "p", 1)

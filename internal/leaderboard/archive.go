@@ -57,13 +57,13 @@ func NewArchive(sums DaySumSource) *Archive {
 }
 
 // readRanking returns a past day in the requested order. The span must be a date.
-func (a *Archive) readRanking(ctx context.Context, cfg Config, view RankingID) (ranking, error) {
-	cached := a.findOrAddDay(dayKey{view.Game, view.Board.Span, view.Board.Kind})
+func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (ranking, error) {
+	cached := a.findOrAddDay(dayKey{rankingID.Game, rankingID.Board.Span, rankingID.Board.Kind})
 	err := cached.refreshCalls.do(ctx, func() error { return a.refresh(ctx, cached) })
 	if err != nil {
-		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", view.Board.Span, err)
+		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", rankingID.Board.Span, err)
 	}
-	return cached.day.Load().rankingFor(cfg, view.Order), nil
+	return cached.day.Load().rankingFor(cfg, rankingID.Order), nil
 }
 
 // findOrAddDay returns the cache entry of a day. It adds an empty one if there is none.

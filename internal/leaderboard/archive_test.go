@@ -92,21 +92,21 @@ func TestTheArchiveAnswersLikeTheDeletedBoard(t *testing.T) {
 	t.Parallel()
 	game, day := newGameWithPastDay(t)
 	want := game.readAnswers(t, day)
-	first := game.page(t, Query{Window: Day, Limit: 4})
+	firstPage := game.page(t, Query{Window: Day, Limit: 4})
 	game.waitUntilBoardsAreDeleted(t, day)
 	have := game.readAnswers(t, day)
 	if len(want) != len(have) || len(want) < 100 {
 		t.Fatalf("%d answers before, %d after", len(want), len(have))
 	}
-	for question, page := range want {
-		if !reflect.DeepEqual(have[question], page) {
-			t.Errorf("%s:\n%+v, want\n%+v", question, have[question], page)
+	for name, page := range want {
+		if !reflect.DeepEqual(have[name], page) {
+			t.Errorf("%s:\n%+v, want\n%+v", name, have[name], page)
 		}
 	}
 	// A cursor from the open day continues in the archive.
-	next := game.page(t, Query{Window: Day, Limit: 4, Cursor: first.NextCursor})
-	if !reflect.DeepEqual(withoutCursors(next), want["player value down 1"]) {
-		t.Errorf("the next page is %+v, want %+v", next, want["player value down 1"])
+	nextPage := game.page(t, Query{Window: Day, Limit: 4, Cursor: firstPage.NextCursor})
+	if !reflect.DeepEqual(withoutCursors(nextPage), want["player value down 1"]) {
+		t.Errorf("the next page is %+v, want %+v", nextPage, want["player value down 1"])
 	}
 	_, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: Day, Date: day, Around: "nobody"})
 	if !errors.Is(err, ErrNotRanked) {
@@ -135,9 +135,9 @@ func TestTheArchiveShowsCorrectionsAtTheNextRead(t *testing.T) {
 func TestDaysWithoutResultsAndOutsideTheLedgerAreEmpty(t *testing.T) {
 	t.Parallel()
 	game, day := newGameWithPastDay(t)
-	quiet := addDays(day, 1)
-	game.waitUntilBoardsAreDeleted(t, quiet)
-	for _, date := range []string{quiet, addDays(day, -9)} {
+	dayWithoutResults := addDays(day, 1)
+	game.waitUntilBoardsAreDeleted(t, dayWithoutResults)
+	for _, date := range []string{dayWithoutResults, addDays(day, -9)} {
 		if page := game.page(t, Query{Window: Day, Date: date}); page.Total != 0 || len(page.Entries) != 0 || page.From != date || page.To != date {
 			t.Errorf("%s: %+v", date, page)
 		}
@@ -165,15 +165,15 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 	}
 	archive := NewArchive(ledger)
 	archive.maxEntries = 2 * 10
-	read := func(day string, fetched int) {
+	read := func(day string, wantFetches int) {
 		t.Helper()
 		readsBefore := ledger.reads
-		r, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Game: "demo", Board: Board{Players, day}, Order: ByScore})
-		if err != nil || len(r.entries) != 9 {
-			t.Fatalf("%s: %d entries, %v", day, len(r.entries), err)
+		ranking, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Game: "demo", Board: Board{Players, day}, Order: ByScore})
+		if err != nil || len(ranking.entries) != 9 {
+			t.Fatalf("%s: %d entries, %v", day, len(ranking.entries), err)
 		}
-		if ledger.reads-readsBefore != fetched {
-			t.Errorf("%s was fetched %d times, want %d", day, ledger.reads-readsBefore, fetched)
+		if ledger.reads-readsBefore != wantFetches {
+			t.Errorf("%s was fetched %d times, want %d", day, ledger.reads-readsBefore, wantFetches)
 		}
 		if archive.entryCount > archive.maxEntries && len(archive.cached) > 1 || len(archive.cached) != archive.byRecency.Len() {
 			t.Errorf("%d entries of %d cached days, %d of them in the map", archive.entryCount, archive.byRecency.Len(), len(archive.cached))
@@ -207,37 +207,37 @@ func (s slowDaySumSource) ReadDaySums(ctx context.Context, game, day string, kin
 
 func TestConcurrentReadersFetchADayOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := slowDaySumSource{newDayLedger(), make(chan struct{})}
-		slow.addResult(Players, "p", 1)
-		day := slow.day()
-		slow.startDays(1)
-		archive := NewArchive(slow)
+		ledger := slowDaySumSource{newDayLedger(), make(chan struct{})}
+		ledger.addResult(Players, "p", 1)
+		day := ledger.day()
+		ledger.startDays(1)
+		archive := NewArchive(ledger)
 		read := func(ctx context.Context) error {
 			_, err := archive.readRanking(ctx, weightedConfig(), RankingID{Game: "demo", Board: Board{Players, day}, Order: ByScore})
 			return err
 		}
-		leaving, leave := context.WithCancel(t.Context())
-		var all sync.WaitGroup
-		all.Go(func() {
-			if err := read(leaving); !errors.Is(err, context.Canceled) {
+		cancelledCtx, cancel := context.WithCancel(t.Context())
+		var readers sync.WaitGroup
+		readers.Go(func() {
+			if err := read(cancelledCtx); !errors.Is(err, context.Canceled) {
 				t.Errorf("the reader that cancelled got %v", err)
 			}
 		})
 		synctest.Wait()
 		for range 8 {
-			all.Go(func() {
+			readers.Go(func() {
 				if err := read(t.Context()); err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		synctest.Wait()
-		leave() // another reader fetches the day instead
+		cancel() // another reader fetches the day instead
 		synctest.Wait()
-		close(slow.release)
-		all.Wait()
-		if slow.reads != 1 {
-			t.Errorf("the day was fetched %d times", slow.reads)
+		close(ledger.release)
+		readers.Wait()
+		if ledger.reads != 1 {
+			t.Errorf("the day was fetched %d times", ledger.reads)
 		}
 	})
 }
@@ -263,10 +263,10 @@ func TestDaysAreFetchedOneByOne(t *testing.T) {
 		day := ledger.day()
 		ledger.startDays(9)
 		archive := NewArchive(ledger)
-		var all sync.WaitGroup
-		for n := range 9 {
-			all.Go(func() {
-				_, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Game: "demo", Board: Board{Players, addDays(day, n)}, Order: ByScore})
+		var readers sync.WaitGroup
+		for daysLater := range 9 {
+			readers.Go(func() {
+				_, err := archive.readRanking(t.Context(), weightedConfig(), RankingID{Game: "demo", Board: Board{Players, addDays(day, daysLater)}, Order: ByScore})
 				if err != nil {
 					t.Error(err)
 				}
@@ -274,7 +274,7 @@ func TestDaysAreFetchedOneByOne(t *testing.T) {
 		}
 		synctest.Wait()
 		close(ledger.release)
-		all.Wait()
+		readers.Wait()
 		if maxConcurrent := ledger.max.Load(); maxConcurrent != 1 || ledger.reads != 9 {
 			t.Errorf("%d days were fetched, %d at the same time", ledger.reads, maxConcurrent)
 		}

@@ -30,25 +30,25 @@ func (r *Reader) readSlice(ctx context.Context, cfg Config, rankingID RankingID,
 
 // readStandings reads standings from a board, or from the archive if the day's boards
 // were deleted.
-func (r *Reader) readStandings(ctx context.Context, cfg Config, view RankingID, ids []string) (StandingsResult, error) {
-	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: view, IDs: ids}})
+func (r *Reader) readStandings(ctx context.Context, cfg Config, rankingID RankingID, ids []string) (StandingsResult, error) {
+	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{RankingID: rankingID, IDs: ids}})
 	if err != nil {
 		return StandingsResult{}, err
 	}
 	result := results[0]
-	if !result.areBoardsDeleted(view) {
+	if !result.areBoardsDeleted(rankingID) {
 		return result, nil
 	}
-	ranking, err := r.archive.readRanking(ctx, cfg, view)
+	ranking, err := r.archive.readRanking(ctx, cfg, rankingID)
 	if err != nil {
 		return StandingsResult{}, err
 	}
-	return StandingsResult{BoardState: ranking.boardState(result.BoardState, view.Board.Span), Entries: ranking.standings(ids)}, nil
+	return StandingsResult{BoardState: ranking.boardState(result.BoardState, rankingID.Board.Span), Entries: ranking.standings(ids)}, nil
 }
 
 // areBoardsDeleted reports whether the requested span is a ledger day whose boards were
 // deleted.
-func (s BoardState) areBoardsDeleted(view RankingID) bool {
-	day := view.Board.Span
+func (s BoardState) areBoardsDeleted(rankingID RankingID) bool {
+	day := rankingID.Board.Span
 	return datePattern.MatchString(day) && s.FirstDay != "" && s.FirstDay <= day && day < s.OldestDay
 }

@@ -203,8 +203,8 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
 	ctx, cancel := context.WithCancel(t.Context())
-	duty := buildLeaseID(game.cfg)
-	if hasLease, err := game.store.AcquireLease(ctx, duty, "another", buildLeaseTTL); err != nil || !hasLease {
+	leaseID := buildLeaseID(game.cfg)
+	if hasLease, err := game.store.AcquireLease(ctx, leaseID, "another", buildLeaseTTL); err != nil || !hasLease {
 		t.Fatal(hasLease, err)
 	}
 	cancel()

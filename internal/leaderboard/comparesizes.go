@@ -41,7 +41,7 @@ func (v *verification) compareSizes(ctx context.Context) error {
 	for i, board := range boards {
 		if expected.coverage.covers(board) {
 			v.result.Boards++
-			v.compareSize(board, expected.sizeOf(board), inspection.Boards[i])
+			v.compareSize(board, expected.boardSize(board), inspection.Boards[i])
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (v *verification) recount(ctx context.Context, expected *expectedSizes, kin
 // add adds one holder's entries to the counts if sign is 1, or subtracts them if it is -1.
 func (e *expectedSizes) add(sums []DaySum, sign int64) {
 	for _, sum := range e.coverage.entriesFrom(sums) {
-		boardSize := e.sizeOf(sum.board)
+		boardSize := e.boardSize(sum.board)
 		boardSize.entries += sign
 		for _, order := range e.cfg.RankingOrders() {
 			if Rankable(order, sum.entry.Aggregates, e.cfg.MinAnswers) {
@@ -144,7 +144,7 @@ func (e *expectedSizes) add(sums []DaySum, sign int64) {
 	}
 }
 
-func (e *expectedSizes) sizeOf(board Board) *boardSize {
+func (e *expectedSizes) boardSize(board Board) *boardSize {
 	if e.sizes[board] == nil {
 		e.sizes[board] = &boardSize{ranked: map[Order]int64{}}
 	}

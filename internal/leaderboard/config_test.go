@@ -35,9 +35,9 @@ func TestValidateReturnsEveryError(t *testing.T) {
 			t.Errorf("the error lacks %q:\n%v", want, err)
 		}
 	}
-	none := validConfig()
-	none.Windows, none.Weights = nil, Weights{}
-	if err := none.Validate(); err == nil || !strings.Contains(err.Error(), "no windows") || !strings.Contains(err.Error(), "all weights are 0") {
+	empty := validConfig()
+	empty.Windows, empty.Weights = nil, Weights{}
+	if err := empty.Validate(); err == nil || !strings.Contains(err.Error(), "no windows") || !strings.Contains(err.Error(), "all weights are 0") {
 		t.Errorf("without windows and weights: %v", err)
 	}
 }

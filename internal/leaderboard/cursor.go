@@ -31,8 +31,8 @@ var oppositeAnchor = map[SliceAnchor]SliceAnchor{After: Until, Since: Before, Be
 
 // cursors returns the cursors of the pages before and after a slice. A cursor is empty if
 // the ranking has no entry in that direction.
-func cursors(view RankingID, request SliceRequest, slice RankingSlice) (prev, next string) {
-	before, after := cursor{view, Before, request.Edge}, cursor{view, After, request.Edge}
+func cursors(rankingID RankingID, request SliceRequest, slice RankingSlice) (prev, next string) {
+	before, after := cursor{rankingID, Before, request.Edge}, cursor{rankingID, After, request.Edge}
 	if n := len(slice.Entries); n > 0 {
 		before.edge, after.edge = slice.Entries[0].edge(), slice.Entries[n-1].edge()
 	} else if anchor, hasCursor := oppositeAnchor[request.Anchor]; hasCursor {

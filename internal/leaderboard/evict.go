@@ -91,8 +91,8 @@ func (a *Applier) planEviction(ctx context.Context, cfg Config, state BoardSetSt
 	if evictedRange.limit == 0 {
 		return state.rollingTransaction(a.now(), window, boards.withDayEvicted(state.Watermark.Day, window.Days())), nil
 	}
-	view := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{evictedRange.kind, evictedDay}, Order: cfg.RankingOrder(ByValue)}
-	members, err := a.store.ReadMembers(ctx, state.BoardSet, view, evictedRange.start, evictedRange.limit)
+	rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{evictedRange.kind, evictedDay}, Order: cfg.RankingOrder(ByValue)}
+	members, err := a.store.ReadMembers(ctx, state.BoardSet, rankingID, evictedRange.start, evictedRange.limit)
 	if err != nil {
 		return Transaction{}, err
 	}

@@ -11,12 +11,12 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 	cfg := oldNode.cfg
 	cfg.Weights, cfg.Windows = Weights{Score: 1000}, []Window{All, Day, "3d"}
 	game := newTestNode(cfg, oldNode.ledger, oldNode.store)
-	values := func(weights Weights) {
+	checkValues := func(weights Weights) {
 		t.Helper()
 		page := game.page(t, Query{Window: All, Limit: MaxLimit})
 		for _, entry := range page.Entries {
-			parts := oldNode.ledger.expectedBoard(oldNode.ledger.rowCount(), Players, "", "9")[entry.ID].Aggregates
-			if want := Value(parts, weights); entry.Value != want {
+			aggregates := oldNode.ledger.expectedBoard(oldNode.ledger.rowCount(), Players, "", "9")[entry.ID].Aggregates
+			if want := Value(aggregates, weights); entry.Value != want {
 				t.Errorf("%s has the value %d, want %d", entry.ID, entry.Value, want)
 			}
 		}
@@ -24,12 +24,12 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 		if err != nil || standing.Explain.Terms[0].Weight != weights.Score {
 			t.Errorf("the standing is %+v, %v", standing, err)
 		}
-		places, _, err := game.reader.WindowStandings(t.Context(), cfg.Game, []string{"x"})
-		if err != nil || places["x"][All].Value != standing.Value {
-			t.Errorf("the window standings are %+v, %v", places, err)
+		standings, _, err := game.reader.WindowStandings(t.Context(), cfg.Game, []string{"x"})
+		if err != nil || standings["x"][All].Value != standing.Value {
+			t.Errorf("the window standings are %+v, %v", standings, err)
 		}
 	}
-	values(oldNode.cfg.Weights) // before the new boards exist
+	checkValues(oldNode.cfg.Weights) // before the new boards exist
 	sums := 0
 	game.ledger.beforeEachSum = func() {
 		if sums++; sums > 10 {
@@ -37,7 +37,7 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 		}
 		game.ledger.addResult(Players, "x", 5)
 		game.apply(t)
-		values(oldNode.cfg.Weights)
+		checkValues(oldNode.cfg.Weights)
 		if _, err := game.reader.Page(t.Context(), cfg.Game, Query{Window: "3d"}); !errors.Is(err, ErrNotReady) {
 			t.Errorf("a window that only the new configuration has: %v", err)
 		}
@@ -50,7 +50,7 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 	}
 	game.apply(t)
 	game.checkBoards(t)
-	values(cfg.Weights)
+	checkValues(cfg.Weights)
 	if page := game.page(t, Query{Window: "3d"}); page.Total == 0 {
 		t.Error("the new window is empty")
 	}
@@ -80,14 +80,14 @@ func TestReadersGetNotReadyWithoutAnyBoards(t *testing.T) {
 	if _, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: All}); !errors.Is(err, ErrNotReady) {
 		t.Errorf("no boards: %v", err)
 	}
-	lost := errors.New("no store")
+	storeErr := errors.New("no store")
 	game.store.beforeCall = func(method string) error {
 		if method == "ServedConfigs" {
-			return lost
+			return storeErr
 		}
 		return nil
 	}
-	if _, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: All}); !errors.Is(err, lost) {
+	if _, err := game.reader.Page(t.Context(), game.cfg.Game, Query{Window: All}); !errors.Is(err, storeErr) {
 		t.Errorf("no store: %v", err)
 	}
 }

@@ -13,11 +13,11 @@ import (
 
 // weightedConfig has a separate ranking for every order.
 func weightedConfig() Config {
-	c := validConfig()
-	c.Windows = []Window{All, Day, "2d", "5d"}
-	c.Weights = Weights{Score: 2, Accuracy: 3, Speed: 1, Matches: 50}
-	c.MinAnswers = 6
-	return c
+	cfg := validConfig()
+	cfg.Windows = []Window{All, Day, "2d", "5d"}
+	cfg.Weights = Weights{Score: 2, Accuracy: 3, Speed: 1, Matches: 50}
+	cfg.MinAnswers = 6
+	return cfg
 }
 
 // testGame is one game with its ledger, its boards, and a node that maintains them.
@@ -106,19 +106,19 @@ func (g *testGame) checkBoards(t *testing.T) {
 	if boardSet == nil {
 		t.Fatal("no boards are served")
 	}
-	p := boardSet.state.Progress
-	if last := g.ledger.rows[len(g.ledger.rows)-1]; p.Watermark.Pos != last.Pos || p.Watermark.RowID != last.ID {
-		t.Fatalf("the boards are at %+v, the ledger at %+v", p.Watermark, last)
+	progress := boardSet.state.Progress
+	if last := g.ledger.rows[len(g.ledger.rows)-1]; progress.Watermark.Pos != last.Pos || progress.Watermark.RowID != last.ID {
+		t.Fatalf("the boards are at %+v, the ledger at %+v", progress.Watermark, last)
 	}
-	coverage := g.cfg.coverage(p)
+	coverage := g.cfg.coverage(progress)
 	for _, kind := range Kinds() {
 		for _, board := range coverage.boards(kind) {
 			firstDay, isMultiDay := coverage.multiDaySpans[board.Span]
-			lastDay := p.Watermark.Day
+			lastDay := progress.Watermark.Day
 			if !isMultiDay {
 				firstDay, lastDay = board.Span, board.Span
 			}
-			g.checkBoard(t, board, g.ledger.expectedBoard(p.Watermark.Pos, kind, firstDay, lastDay))
+			g.checkBoard(t, board, g.ledger.expectedBoard(progress.Watermark.Pos, kind, firstDay, lastDay))
 		}
 	}
 }

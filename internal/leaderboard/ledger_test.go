@@ -31,9 +31,9 @@ type cachedSums struct {
 }
 
 func newFakeLedger() *fakeLedger {
-	b := &fakeLedger{epoch: "e", correctedBy: map[int64]int64{}}
-	b.startDay("2026-11-20")
-	return b
+	ledger := &fakeLedger{epoch: "e", correctedBy: map[int64]int64{}}
+	ledger.startDay("2026-11-20")
+	return ledger
 }
 
 func (l *fakeLedger) addRow(row Row) Row {
@@ -101,9 +101,9 @@ func (l *fakeLedger) correct(pos int64) bool {
 func (l *fakeLedger) newestResult(kind Kind, holder, day string) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, char := range slices.Backward(l.rows) {
-		if char.Kind == ResultRow && char.HolderKind == kind && char.Holder == holder && char.Day == day && l.correctedBy[char.Pos] == 0 {
-			return char.Pos
+	for _, row := range slices.Backward(l.rows) {
+		if row.Kind == ResultRow && row.HolderKind == kind && row.Holder == holder && row.Day == day && l.correctedBy[row.Pos] == 0 {
+			return row.Pos
 		}
 	}
 	return 1 // the first row, which starts a day and is no result
@@ -122,13 +122,13 @@ type erasure struct {
 func (l *fakeLedger) erase(formerID, newID string, wiped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e := erasure{formerID: formerID, newID: newID, firstPos: len(l.rows) + 1}
+	renaming := erasure{formerID: formerID, newID: newID, firstPos: len(l.rows) + 1}
 	days := []string{l.day()}
 	for i := range l.rows {
-		if r := &l.rows[i]; r.HolderKind == Players && r.Holder == formerID {
-			r.Holder = newID
-			e.renamedRows = append(e.renamedRows, i)
-			days = append(days, r.Day)
+		if row := &l.rows[i]; row.HolderKind == Players && row.Holder == formerID {
+			row.Holder = newID
+			renaming.renamedRows = append(renaming.renamedRows, i)
+			days = append(days, row.Day)
 		}
 	}
 	move := Row{Kind: MoveRow, HolderKind: Players, Holder: newID, FormerHolder: formerID}
@@ -143,21 +143,21 @@ func (l *fakeLedger) erase(formerID, newID string, wiped bool) {
 			l.addRow(move)
 		}
 	}
-	e.lastPos = len(l.rows)
-	l.erasures = append(l.erasures, e)
+	renaming.lastPos = len(l.rows)
+	l.erasures = append(l.erasures, renaming)
 	l.cachedSums = cachedSums{}
 }
 
 // undoErasures undoes the erasures that a rollback to a position removes. An erasure is
 // one transaction, so it returns the position before the first of them.
 func (l *fakeLedger) undoErasures(pos int) int {
-	for i, char := range slices.Backward(l.erasures) {
-		if char.lastPos <= pos {
+	for i, undone := range slices.Backward(l.erasures) {
+		if undone.lastPos <= pos {
 			break
 		}
-		pos = min(pos, char.firstPos-1)
-		for _, row := range char.renamedRows {
-			l.rows[row].Holder = char.formerID
+		pos = min(pos, undone.firstPos-1)
+		for _, rowIndex := range undone.renamedRows {
+			l.rows[rowIndex].Holder = undone.formerID
 		}
 		l.erasures = l.erasures[:i]
 	}
@@ -258,7 +258,7 @@ func (l *fakeLedger) sums(upTo int64) []DaySum {
 
 func (l *fakeLedger) computeSums(upTo int64) []DaySum {
 	type key struct {
-		whose       Kind
+		kind        Kind
 		holder, day string
 	}
 	sums := map[key]DaySum{}
@@ -266,9 +266,9 @@ func (l *fakeLedger) computeSums(upTo int64) []DaySum {
 		if correctionPos := l.correctedBy[row.Pos]; row.Kind != ResultRow || correctionPos > 0 && correctionPos <= upTo {
 			continue
 		}
-		k := key{row.HolderKind, row.Holder, row.Day}
-		s := sums[k]
-		sums[k] = DaySum{HolderKind: row.HolderKind, Holder: row.Holder, Day: row.Day, Newest: row.Pos, CommittedAt: row.CommittedAt, Aggregates: s.Aggregates.Add(row.Aggregates)}
+		sumKey := key{row.HolderKind, row.Holder, row.Day}
+		previous := sums[sumKey]
+		sums[sumKey] = DaySum{HolderKind: row.HolderKind, Holder: row.Holder, Day: row.Day, Newest: row.Pos, CommittedAt: row.CommittedAt, Aggregates: previous.Aggregates.Add(row.Aggregates)}
 	}
 	return slices.SortedFunc(maps.Values(sums), func(x, y DaySum) int {
 		return cmp.Or(cmp.Compare(x.HolderKind, y.HolderKind), cmp.Compare(x.Holder, y.Holder), cmp.Compare(x.Day, y.Day))
@@ -283,8 +283,8 @@ func (l *fakeLedger) expectedBoard(upTo int64, kind Kind, firstDay, lastDay stri
 	entries := map[string]BoardEntry{}
 	for _, sum := range l.sums(upTo) {
 		if sum.HolderKind == kind && sum.Day >= firstDay && sum.Day <= lastDay {
-			h := entries[sum.Holder]
-			entries[sum.Holder] = BoardEntry{ID: sum.Holder, Newest: max(h.Newest, sum.Newest), Aggregates: h.Aggregates.Add(sum.Aggregates)}
+			previous := entries[sum.Holder]
+			entries[sum.Holder] = BoardEntry{ID: sum.Holder, Newest: max(previous.Newest, sum.Newest), Aggregates: previous.Aggregates.Add(sum.Aggregates)}
 		}
 	}
 	return entries

@@ -65,8 +65,8 @@ func (m *memoryStore) lock(method string) error {
 	return err
 }
 
-func (m *memoryStore) stateAt(pointers map[string]string, game, configHash string) BoardSetState {
-	state := BoardSetState{BoardSet: BoardSet{Game: game, ConfigHash: configHash, ID: pointers[configHash]}}
+func (m *memoryStore) stateAt(boardSetIDs map[string]string, game, configHash string) BoardSetState {
+	state := BoardSetState{BoardSet: BoardSet{Game: game, ConfigHash: configHash, ID: boardSetIDs[configHash]}}
 	stored := m.boardSets[state.ID]
 	if stored == nil {
 		return state
@@ -211,15 +211,15 @@ func (m *memoryStore) entriesIn(boardSet BoardSet, requests []EntryRequest) []En
 		}
 		results[i].BoardSize = int64(len(stored.boards[request.Board]))
 		for _, id := range request.IDs {
-			if h, exists := stored.boards[request.Board][id]; exists {
-				results[i].Found = append(results[i].Found, h)
+			if entry, exists := stored.boards[request.Board][id]; exists {
+				results[i].Found = append(results[i].Found, entry)
 			}
 		}
 	}
 	return results
 }
 
-func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, view RankingID, from int64, limit int) ([]BoardEntry, error) {
+func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]BoardEntry, error) {
 	err := m.lock("ReadMembers")
 	defer m.mu.Unlock()
 	if err != nil {
@@ -229,14 +229,14 @@ func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, view Ran
 	if stored == nil {
 		return nil, nil
 	}
-	keys := stored.rankings[view.Board][view.Order]
+	keys := stored.rankings[rankingID.Board][rankingID.Order]
 	members := slices.SortedFunc(maps.Keys(keys), func(a, b string) int {
 		return cmp.Or(cmp.Compare(keys[a], keys[b]), cmp.Compare(a, b))
 	})
 	var entries []BoardEntry
 	for _, member := range members[min(int(from), len(members)):min(int(from)+limit, len(members))] {
 		_, id, _ := strings.Cut(member, ":")
-		entries = append(entries, stored.boards[view.Board][id])
+		entries = append(entries, stored.boards[rankingID.Board][id])
 	}
 	return entries, nil
 }
@@ -292,19 +292,19 @@ func (m *memoryStore) Commit(_ context.Context, boardSet BoardSet, txs []Transac
 	if err != nil {
 		return err
 	}
-	for _, char := range txs {
+	for _, tx := range txs {
 		stored := m.boardSets[boardSet.ID]
 		switch {
 		case stored == nil:
 			return ErrStale
-		case stored.state.Version == char.Version:
+		case stored.state.Version == tx.Version:
 			continue
-		case stored.state.Version != char.ExpectedVersion:
+		case stored.state.Version != tx.ExpectedVersion:
 			return ErrStale
 		}
 		m.transactions++
-		m.maxWrites = max(m.maxWrites, countWrites(char))
-		m.contradictions = append(m.contradictions, stored.applyTransaction(char)...)
+		m.maxWrites = max(m.maxWrites, countWrites(tx))
+		m.contradictions = append(m.contradictions, stored.applyTransaction(tx)...)
 	}
 	return m.afterWrite("Commit")
 }
@@ -312,12 +312,12 @@ func (m *memoryStore) Commit(_ context.Context, boardSet BoardSet, txs []Transac
 // countWrites returns the number of writes of a transaction.
 func countWrites(tx Transaction) int {
 	n := len(tx.PastDaySizes) + len(tx.DeletedDays)
-	for _, char := range tx.Changes {
-		n += len(char.PutEntries) + len(char.RemovedIDs)
-		for _, members := range char.RemovedMembers {
+	for _, change := range tx.Changes {
+		n += len(change.PutEntries) + len(change.RemovedIDs)
+		for _, members := range change.RemovedMembers {
 			n += len(members)
 		}
-		for _, members := range char.AddedMembers {
+		for _, members := range change.AddedMembers {
 			n += len(members)
 		}
 	}
@@ -326,63 +326,63 @@ func countWrites(tx Transaction) int {
 
 // applyTransaction applies a transaction. It returns where the transaction contradicts the
 // stored entries.
-func (c *memoryBoardSet) applyTransaction(tx Transaction) (faults []string) {
+func (s *memoryBoardSet) applyTransaction(tx Transaction) (contradictions []string) {
 	for _, change := range tx.Changes {
-		faults = append(faults, c.applyChange(change)...)
+		contradictions = append(contradictions, s.change(change)...)
 	}
 	for _, day := range tx.PastDaySizes {
-		c.daySizes[day.Day] = maps.Clone(day.Sizes)
+		s.daySizes[day.Day] = maps.Clone(day.Sizes)
 	}
 	for _, day := range tx.DeletedDays {
 		for _, kind := range Kinds() {
-			delete(c.boards, Board{kind, day})
-			delete(c.rankings, Board{kind, day})
-			delete(c.asOf, Board{kind, day})
+			delete(s.boards, Board{kind, day})
+			delete(s.rankings, Board{kind, day})
+			delete(s.asOf, Board{kind, day})
 		}
-		delete(c.daySizes, day)
+		delete(s.daySizes, day)
 	}
 	// The real store writes progress as JSON. So the fake encodes and decodes it too.
 	raw, err := json.Marshal(tx.Progress)
 	if err != nil {
 		panic(err)
 	}
-	c.state.Progress = Progress{}
-	if err := json.Unmarshal(raw, &c.state.Progress); err != nil {
+	s.state.Progress = Progress{}
+	if err := json.Unmarshal(raw, &s.state.Progress); err != nil {
 		panic(err)
 	}
-	c.state.Version, c.state.Loading = tx.Version, tx.Loading
-	return faults
+	s.state.Version, s.state.Loading = tx.Version, tx.Loading
+	return contradictions
 }
 
-func (c *memoryBoardSet) applyChange(applyChange Change) (faults []string) {
-	b := applyChange.Board
-	if c.boards[b] == nil {
-		c.boards[b], c.rankings[b] = map[string]BoardEntry{}, map[Order]map[string]float64{}
+func (s *memoryBoardSet) change(change Change) (contradictions []string) {
+	board := change.Board
+	if s.boards[board] == nil {
+		s.boards[board], s.rankings[board] = map[string]BoardEntry{}, map[Order]map[string]float64{}
 	}
-	if applyChange.AsOf > 0 {
-		c.asOf[b] = applyChange.AsOf
+	if change.AsOf > 0 {
+		s.asOf[board] = change.AsOf
 	}
-	for _, entry := range applyChange.PutEntries {
-		c.boards[b][entry.ID] = entry
+	for _, entry := range change.PutEntries {
+		s.boards[board][entry.ID] = entry
 	}
-	for _, id := range applyChange.RemovedIDs {
-		delete(c.boards[b], id)
+	for _, id := range change.RemovedIDs {
+		delete(s.boards[board], id)
 	}
-	for order, members := range applyChange.RemovedMembers {
+	for order, members := range change.RemovedMembers {
 		for _, member := range members {
-			if _, exists := c.rankings[b][order][member]; !exists {
-				faults = append(faults, fmt.Sprintf("%v by %s: the removed member %s does not exist", b, order, member))
+			if _, exists := s.rankings[board][order][member]; !exists {
+				contradictions = append(contradictions, fmt.Sprintf("%v by %s: the removed member %s does not exist", board, order, member))
 			}
-			delete(c.rankings[b][order], member)
+			delete(s.rankings[board][order], member)
 		}
 	}
-	for order, members := range applyChange.AddedMembers {
-		if c.rankings[b][order] == nil {
-			c.rankings[b][order] = map[string]float64{}
+	for order, members := range change.AddedMembers {
+		if s.rankings[board][order] == nil {
+			s.rankings[board][order] = map[string]float64{}
 		}
 		for _, ranked := range members {
-			c.rankings[b][order][ranked.Member] = ranked.Key
+			s.rankings[board][order][ranked.Member] = ranked.Key
 		}
 	}
-	return faults
+	return contradictions
 }

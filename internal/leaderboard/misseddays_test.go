@@ -6,23 +6,23 @@ import "testing"
 // the window's first day. Until then, the first day of the served board never moves back.
 func TestEvictionsOfMissedDaysNeverShowAnEarlierDay(t *testing.T) {
 	t.Parallel()
-	for n := 2; n <= 9; n++ {
-		for k := 1; k <= 3*n; k++ {
+	for windowDays := 2; windowDays <= 9; windowDays++ {
+		for missedDays := 1; missedDays <= 3*windowDays; missedDays++ {
 			day := "2026-03-01"
-			r := newRollingBoards(day, n)
-			for range k {
+			boards := newRollingBoards(day, windowDays)
+			for range missedDays {
 				day = addDays(day, 1)
-				r = r.withDayStarted(day, n)
+				boards = boards.withDayStarted(day, windowDays)
 			}
-			first, calls := addDays(day, 1-n), 0
-			for r.FirstDays[r.Served] < first {
-				shown := r.FirstDays[r.Served]
-				r = r.withDayEvicted(day, n)
-				if calls++; calls > k {
-					t.Fatalf("%d missed days of a window of %d: after %d evicted days the served board begins with %s instead of %s", k, n, calls, r.FirstDays[r.Served], first)
+			windowStart, evictions := addDays(day, 1-windowDays), 0
+			for boards.FirstDays[boards.Served] < windowStart {
+				firstDayBefore := boards.FirstDays[boards.Served]
+				boards = boards.withDayEvicted(day, windowDays)
+				if evictions++; evictions > missedDays {
+					t.Fatalf("%d missed days of a window of %d: after %d evicted days the served board begins with %s instead of %s", missedDays, windowDays, evictions, boards.FirstDays[boards.Served], windowStart)
 				}
-				if r.FirstDays[r.Served] < shown || r.FirstDays[r.Served] > first {
-					t.Fatalf("%d missed days of a window of %d: the first served day changed from %s to %s", k, n, shown, r.FirstDays[r.Served])
+				if boards.FirstDays[boards.Served] < firstDayBefore || boards.FirstDays[boards.Served] > windowStart {
+					t.Fatalf("%d missed days of a window of %d: the first served day changed from %s to %s", missedDays, windowDays, firstDayBefore, boards.FirstDays[boards.Served])
 				}
 			}
 		}

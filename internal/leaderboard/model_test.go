@@ -211,15 +211,15 @@ func (m *ledgerModel) failOnUnexpectedError(t *rapid.T, err error) {
 
 // applyAll applies all rows, and runs maintenance until there is nothing to do.
 func (m *ledgerModel) applyAll(t *rapid.T) {
-	a := m.nextApplier()
-	if err := a.Apply(t.Context(), m.cfg.Game); err != nil {
+	applier := m.nextApplier()
+	if err := applier.Apply(t.Context(), m.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
 	for rolling := (map[Window]RollingBoards{}); rolling != nil; {
 		var err error
-		rolling, err = a.maintainDaysOnce(t.Context(), m.cfg, nil)
+		rolling, err = applier.maintainDaysOnce(t.Context(), m.cfg, nil)
 		if errors.Is(err, errWindowBehind) {
-			rolling, err = map[Window]RollingBoards{}, a.build(t.Context(), m.cfg)
+			rolling, err = map[Window]RollingBoards{}, applier.build(t.Context(), m.cfg)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -230,9 +230,9 @@ func (m *ledgerModel) applyAll(t *rapid.T) {
 		t.Fatalf("boards at %d of %d: %v", state.Watermark.Pos, len(m.ledger.rows), err)
 	}
 	for _, window := range m.cfg.rollingWindows() {
-		r := state.Rolling[window]
-		if today := state.Watermark.Day; r.FirstDays[r.Served] != addDays(today, 1-window.Days()) || r.FirstDays[r.unservedIndex()] != addDays(today, 2-window.Days()) {
-			t.Fatalf("on %s the boards of %s begin with %v, served %d", today, window, r.FirstDays, r.Served)
+		boards := state.Rolling[window]
+		if today := state.Watermark.Day; boards.FirstDays[boards.Served] != addDays(today, 1-window.Days()) || boards.FirstDays[boards.unservedIndex()] != addDays(today, 2-window.Days()) {
+			t.Fatalf("on %s the boards of %s begin with %v, served %d", today, window, boards.FirstDays, boards.Served)
 		}
 	}
 }
@@ -240,16 +240,16 @@ func (m *ledgerModel) applyAll(t *rapid.T) {
 // check compares the served boards with the ledger, if the store was written or the ledger
 // was rolled back since the last call. New rows alone do not change boards.
 func (m *ledgerModel) check(t *rapid.T) {
-	now := struct{ writes, rollbacks int }{m.store.writeCalls, m.rollbacks}
-	if now != m.lastCompared {
+	current := struct{ writes, rollbacks int }{m.store.writeCalls, m.rollbacks}
+	if current != m.lastCompared {
 		m.compareAll(t)
 	}
-	m.lastCompared = now
+	m.lastCompared = current
 }
 
 func (m *ledgerModel) compareAll(t rapid.TB) {
 	state := m.store.stateAt(m.store.served, m.cfg.Game, m.cfg.Hash())
-	if state.Version == "" || state.Watermark.Day == "" || !m.hasMark(state.Watermark) {
+	if state.Version == "" || state.Watermark.Day == "" || !m.hasWatermark(state.Watermark) {
 		return
 	}
 	pos, today := state.Watermark.Pos, state.Watermark.Day
@@ -258,17 +258,17 @@ func (m *ledgerModel) compareAll(t rapid.TB) {
 		for day := state.OldestDay; day <= today; day = addDays(day, 1) {
 			m.compare(t, Board{kind, day}, m.ledger.expectedBoard(pos, kind, day, day))
 		}
-		for w, r := range state.Rolling {
-			if r.Cursor[r.Served] != 0 {
-				t.Fatalf("the served board of %s has an unfinished eviction: %+v", w, r)
+		for window, boards := range state.Rolling {
+			if boards.Cursor[boards.Served] != 0 {
+				t.Fatalf("the served board of %s has an unfinished eviction: %+v", window, boards)
 			}
-			if windowStart := addDays(today, 1-w.Days()); r.FirstDays[r.Served] > windowStart {
-				t.Fatalf("the served board of %s begins with %s, after the window's first day %s", w, r.FirstDays[r.Served], windowStart)
+			if windowStart := addDays(today, 1-window.Days()); boards.FirstDays[boards.Served] > windowStart {
+				t.Fatalf("the served board of %s begins with %s, after the window's first day %s", window, boards.FirstDays[boards.Served], windowStart)
 			}
-			for i, firstDay := range r.FirstDays {
+			for i, firstDay := range boards.FirstDays {
 				want := m.ledger.expectedBoard(pos, kind, firstDay, today)
-				m.subtract(want, m.firstEntries(pos, kind, firstDay, r.Cursor[i]))
-				m.compare(t, Board{kind, RollingSpan(w, i)}, want)
+				m.subtract(want, m.firstEntries(pos, kind, firstDay, boards.Cursor[i]))
+				m.compare(t, Board{kind, RollingSpan(window, i)}, want)
 			}
 		}
 	}
@@ -316,9 +316,9 @@ func (m *ledgerModel) checkDaySizes(t rapid.TB, state BoardSetState) {
 	boardSet := m.store.boardSets[state.ID]
 	for day := state.OldestDay; day < state.Watermark.Day; day = addDays(day, 1) {
 		for _, kind := range Kinds() {
-			have, isSealed := boardSet.daySizes[day][kind]
-			if want := len(m.ledger.expectedBoard(state.Watermark.Pos, kind, day, day)); !isSealed || have != int64(want) {
-				t.Fatalf("%s has the stored size %d for kind %s (stored: %t), not %d", day, have, kind, isSealed, want)
+			have, isStored := boardSet.daySizes[day][kind]
+			if want := len(m.ledger.expectedBoard(state.Watermark.Pos, kind, day, day)); !isStored || have != int64(want) {
+				t.Fatalf("%s has the stored size %d for kind %s (stored: %t), not %d", day, have, kind, isStored, want)
 			}
 		}
 	}
@@ -329,9 +329,9 @@ func (m *ledgerModel) checkDaySizes(t rapid.TB, state BoardSetState) {
 	}
 }
 
-// hasMark reports whether the ledger has the row of a watermark.
-func (m *ledgerModel) hasMark(mark Watermark) bool {
-	return mark.Pos <= int64(len(m.ledger.rows)) && m.ledger.rows[mark.Pos-1].ID == mark.RowID
+// hasWatermark reports whether the ledger has the row of a watermark.
+func (m *ledgerModel) hasWatermark(watermark Watermark) bool {
+	return watermark.Pos <= int64(len(m.ledger.rows)) && m.ledger.rows[watermark.Pos-1].ID == watermark.RowID
 }
 
 func (m *ledgerModel) compare(t rapid.TB, board Board, want map[string]BoardEntry) {

@@ -11,8 +11,8 @@ import (
 
 // drawAggregates draws aggregates within the limits for which Key promises that different
 // fractions have different keys.
-func drawAggregates(t *rapid.T, name string, asked int64) Aggregates {
-	aggregates := Aggregates{Asked: rapid.Int64Range(1, asked).Draw(t, name+" asked")}
+func drawAggregates(t *rapid.T, name string, maxAsked int64) Aggregates {
+	aggregates := Aggregates{Asked: rapid.Int64Range(1, maxAsked).Draw(t, name+" asked")}
 	aggregates.Correct = rapid.Int64Range(0, aggregates.Asked).Draw(t, name+" correct")
 	aggregates.TimeMS = rapid.Int64Range(0, 131_000*aggregates.Asked).Draw(t, name+" time")
 	return aggregates
@@ -34,15 +34,15 @@ func TestKeysHaveTheOrderOfExactFractions(t *testing.T) {
 			}
 			return big.NewRat(aggregates.TimeMS, aggregates.Asked)
 		}
-		ka, kb := Key(order, first, Weights{}), Key(order, second, Weights{})
+		firstKey, secondKey := Key(order, first, Weights{}), Key(order, second, Weights{})
 		got := 0
-		if ka < kb {
+		if firstKey < secondKey {
 			got = -1
-		} else if ka > kb {
+		} else if firstKey > secondKey {
 			got = 1
 		}
 		if want := fraction(first).Cmp(fraction(second)); got != want {
-			t.Fatalf("%s of %+v and %+v: keys %v %v order %d, fractions %d", order, first, second, ka, kb, got, want)
+			t.Fatalf("%s of %+v and %+v: keys %v %v order %d, fractions %d", order, first, second, firstKey, secondKey, got, want)
 		}
 	})
 }
@@ -51,11 +51,11 @@ func TestEqualFractionsHaveEqualKeys(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		small := drawAggregates(t, "a", 100_000)
-		n := rapid.Int64Range(2, 1000).Draw(t, "times")
-		multiple := Aggregates{Asked: n * small.Asked, Correct: n * small.Correct, TimeMS: n * small.TimeMS}
+		factor := rapid.Int64Range(2, 1000).Draw(t, "times")
+		multiple := Aggregates{Asked: factor * small.Asked, Correct: factor * small.Correct, TimeMS: factor * small.TimeMS}
 		for _, order := range []Order{ByAccuracy, ByTime} {
-			if ka, kb := Key(order, small, Weights{}), Key(order, multiple, Weights{}); ka != kb {
-				t.Fatalf("%s of %+v and %d times that: %v and %v", order, small, n, ka, kb)
+			if smallKey, multipleKey := Key(order, small, Weights{}), Key(order, multiple, Weights{}); smallKey != multipleKey {
+				t.Fatalf("%s of %+v and %d times that: %v and %v", order, small, factor, smallKey, multipleKey)
 			}
 		}
 	})

@@ -46,7 +46,7 @@ func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 			changed.MinAnswers = minAnswers
 			game = newTestNode(changed, game.ledger, game.store)
 			appliedPos := int64(0)
-			between := &callInterceptor{memoryStore: game.store, method: "Publish", hook: func() {
+			interceptor := &callInterceptor{memoryStore: game.store, method: "Publish", hook: func() {
 				row := game.ledger.addResult(Players, "late", 1000)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
@@ -54,11 +54,11 @@ func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 					appliedPos = row.Pos
 				}
 			}}
-			builder := newTestApplier(game.ledger, between, game.cfg)
+			builder := newTestApplier(game.ledger, interceptor, game.cfg)
 			if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.build(t.Context(), game.cfg)); err != nil {
 				t.Fatal(err)
 			}
-			if between.hook != nil || game.servedBoardSet().state.Watermark.Pos < appliedPos {
+			if interceptor.hook != nil || game.servedBoardSet().state.Watermark.Pos < appliedPos {
 				t.Errorf("min_answers %d: the new boards are at position %d, before %d", minAnswers, game.servedBoardSet().state.Watermark.Pos, appliedPos)
 			}
 			game.apply(t)
@@ -76,13 +76,13 @@ func TestBoardsOfANewConfigAreServedBeforeApplyReturns(t *testing.T) {
 	changed := oldNode.cfg
 	changed.MinAnswers++
 	game := newTestNode(changed, oldNode.ledger, oldNode.store)
-	between := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
+	interceptor := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
 		if err := game.build(t.Context()); err != nil {
 			t.Error(err)
 		}
 		game.ledger.addResult(Players, "late", 1000)
 	}}
-	if err := newTestApplier(game.ledger, between, game.cfg).Apply(t.Context(), game.cfg.Game); err != nil {
+	if err := newTestApplier(game.ledger, interceptor, game.cfg).Apply(t.Context(), game.cfg.Game); err != nil {
 		t.Fatal(err)
 	}
 	game.checkBoards(t)
@@ -96,16 +96,16 @@ func TestNewBoardsHoldARowAppliedDuringThePublish(t *testing.T) {
 	game.playHistory(newRandom(9), 5, func() {})
 	game.apply(t)
 	var row Row
-	between := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
+	interceptor := &callInterceptor{memoryStore: game.store, method: "AcquireLease apply", hook: func() {
 		row = game.ledger.addResult(Players, "late", 1000)
 		game.apply(t)
 	}}
 	oldID := game.store.served[game.cfg.Hash()]
-	builder := newTestApplier(game.ledger, between, game.cfg)
+	builder := newTestApplier(game.ledger, interceptor, game.cfg)
 	if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.build(t.Context(), game.cfg)); err != nil {
 		t.Fatal(err)
 	}
-	if between.hook != nil || game.store.served[game.cfg.Hash()] == oldID {
+	if interceptor.hook != nil || game.store.served[game.cfg.Hash()] == oldID {
 		t.Fatal("the served board set is the same")
 	}
 	if page := game.page(t, Query{Window: All, Players: []string{"late"}}); len(page.Entries) != 1 || game.servedBoardSet().state.Watermark.Pos < row.Pos {

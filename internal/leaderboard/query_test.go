@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestParseQuery(t *testing.T) {
+func TestParseQueryRefusesUnknownAndInvalidParameters(t *testing.T) {
 	t.Parallel()
 	values := url.Values{
 		"order": {"time"}, "kind": {"player"}, "limit": {"200"}, "cursor": {"c"},
@@ -32,7 +32,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-func TestParseStandingQuery(t *testing.T) {
+func TestParseStandingQueryRefusesInvalidParameters(t *testing.T) {
 	t.Parallel()
 	got, err := ParseStandingQuery("all", "p", url.Values{"order": {"score"}, "kind": {"player"}, "explain": {"1"}})
 	if want := (StandingQuery{Window: All, Order: ByScore, Kind: Players, Player: "p", Explain: true}); err != nil || got != want {
@@ -52,10 +52,10 @@ type unusedSource struct {
 
 func TestABadQueryReadsNothing(t *testing.T) {
 	t.Parallel()
-	r := NewReader(ReaderOptions{Games: []Config{validConfig()}, Source: unusedSource{}, Configs: newMemoryStore(), Now: func() int64 { return 0 }})
+	reader := NewReader(ReaderOptions{Games: []Config{validConfig()}, Source: unusedSource{}, Configs: newMemoryStore(), Now: func() int64 { return 0 }})
 	for name, tt := range map[string]struct {
-		q    Query
-		want error
+		query Query
+		want  error
 	}{
 		"unknown window":    {Query{Window: "90d"}, ErrNoWindow},
 		"unknown order":     {Query{Window: All, Order: "luck"}, ErrBadQuery},
@@ -69,34 +69,34 @@ func TestABadQueryReadsNothing(t *testing.T) {
 		"no date":           {Query{Window: Day, Date: "2026-13-01"}, ErrBadQuery},
 		"damaged cursor":    {Query{Window: All, Cursor: "c"}, ErrBadCursor},
 	} {
-		if _, err := r.Page(t.Context(), "demo", tt.q); !errors.Is(err, tt.want) {
+		if _, err := reader.Page(t.Context(), "demo", tt.query); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
-	if _, err := r.Page(t.Context(), "other", Query{Window: All}); !errors.Is(err, ErrNoWindow) {
+	if _, err := reader.Page(t.Context(), "other", Query{Window: All}); !errors.Is(err, ErrNoWindow) {
 		t.Errorf("another game: %v", err)
 	}
-	if _, err := r.Standing(t.Context(), "demo", StandingQuery{Window: All, Player: "a b"}); !errors.Is(err, ErrNotRanked) {
+	if _, err := reader.Standing(t.Context(), "demo", StandingQuery{Window: All, Player: "a b"}); !errors.Is(err, ErrNotRanked) {
 		t.Errorf("the standing of an invalid id: %v", err)
 	}
-	if _, _, err := r.WindowStandings(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
+	if _, _, err := reader.WindowStandings(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
 		t.Errorf("window standings of another game: %v", err)
 	}
 }
 
 func FuzzParseQuery(f *testing.F) {
 	f.Add("order=value&limit=50&players=a,b&date=2026-11-20")
-	f.Fuzz(func(t *testing.T, s string) {
-		values, err := url.ParseQuery(s)
+	f.Fuzz(func(t *testing.T, rawQuery string) {
+		values, err := url.ParseQuery(rawQuery)
 		if err != nil {
 			return
 		}
-		q, err := ParseQuery("day", values)
+		query, err := ParseQuery("day", values)
 		if err != nil && !errors.Is(err, ErrBadQuery) {
-			t.Fatalf("%q: %v", s, err)
+			t.Fatalf("%q: %v", rawQuery, err)
 		}
-		if err == nil && q.normalize() == nil && (q.Limit < 1 || q.Limit > MaxLimit || len(q.Players) > MaxLimit) {
-			t.Fatalf("%q became %+v", s, q)
+		if err == nil && query.normalize() == nil && (query.Limit < 1 || query.Limit > MaxLimit || len(query.Players) > MaxLimit) {
+			t.Fatalf("%q became %+v", rawQuery, query)
 		}
 	})
 }

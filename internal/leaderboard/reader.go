@@ -48,8 +48,8 @@ func (r *Reader) Listing(ctx context.Context, game string) (listing Listing, err
 }
 
 func (r *Reader) readListing(ctx context.Context, cfg Config) (Listing, error) {
-	view := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Order: cfg.RankingOrder(ByValue)}
-	slice, err := r.source.ReadSlice(ctx, view, SliceRequest{Anchor: Top})
+	rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Order: cfg.RankingOrder(ByValue)}
+	slice, err := r.source.ReadSlice(ctx, rankingID, SliceRequest{Anchor: Top})
 	if err != nil {
 		return Listing{}, err
 	}
@@ -70,7 +70,7 @@ func (r *Reader) Page(ctx context.Context, game string, query Query) (page Page,
 }
 
 func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, error) {
-	view, err := cfg.rankingID(query.Window, query.Kind, query.Order)
+	rankingID, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 	if err != nil {
 		return Page{}, err
 	}
@@ -78,12 +78,12 @@ func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, 
 		return Page{}, err
 	}
 	if query.Date != "" {
-		view.Board.Span = query.Date
+		rankingID.Board.Span = query.Date
 	}
 	if query.Players != nil {
-		return r.readPlayers(ctx, cfg, view, query)
+		return r.readPlayers(ctx, cfg, rankingID, query)
 	}
-	top, err := r.readPage(ctx, cfg, view, query)
+	top, err := r.readPage(ctx, cfg, rankingID, query)
 	return top.Page, err
 }
 
@@ -108,33 +108,33 @@ func (t TopPage) Truncate(limit int) Page {
 func (r *Reader) Top(ctx context.Context, game string, query Query) (top TopPage, err error) {
 	query = Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit}
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		view, err := cfg.rankingID(query.Window, query.Kind, query.Order)
+		rankingID, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 		if err != nil {
 			return err
 		}
 		if err := query.normalize(); err != nil {
 			return err
 		}
-		top, err = r.readPage(ctx, cfg, view, query)
+		top, err = r.readPage(ctx, cfg, rankingID, query)
 		return err
 	})
 	return top, err
 }
 
 // readPage reads a page of adjacent entries. The query must be normalized.
-func (r *Reader) readPage(ctx context.Context, cfg Config, view RankingID, query Query) (TopPage, error) {
+func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, query Query) (TopPage, error) {
 	request := SliceRequest{Anchor: Top, Limit: query.Limit}
 	switch {
 	case query.Around != "":
 		request.Anchor, request.ID = Around, query.Around
 	case query.Cursor != "":
-		parsed, err := parseCursor(query.Cursor, view)
+		parsed, err := parseCursor(query.Cursor, rankingID)
 		if err != nil {
 			return TopPage{}, err
 		}
-		view, request.Anchor, request.Edge = parsed.rankingID, parsed.anchor, parsed.edge
+		rankingID, request.Anchor, request.Edge = parsed.rankingID, parsed.anchor, parsed.edge
 	}
-	slice, err := r.readSlice(ctx, cfg, view, request)
+	slice, err := r.readSlice(ctx, cfg, rankingID, request)
 	if err != nil {
 		return TopPage{}, err
 	}
@@ -145,14 +145,14 @@ func (r *Reader) readPage(ctx context.Context, cfg Config, view RankingID, query
 	for i, row := range slice.Entries {
 		page.Entries = append(page.Entries, cfg.newEntry(row.BoardEntry, slice.rankAt(i, page.Entries)))
 	}
-	if view.Board.Span == OpenDay {
-		view.Board.Span = slice.Span
+	if rankingID.Board.Span == OpenDay {
+		rankingID.Board.Span = slice.Span
 	}
-	page.PrevCursor, page.NextCursor = cursors(view, request, slice)
+	page.PrevCursor, page.NextCursor = cursors(rankingID, request, slice)
 	return TopPage{Page: page, CursorAfter: func(n int) string {
 		truncated := slice
 		truncated.Entries = slice.Entries[:n]
-		_, nextCursor := cursors(view, request, truncated)
+		_, nextCursor := cursors(rankingID, request, truncated)
 		return nextCursor
 	}}, nil
 }
@@ -172,10 +172,10 @@ func (s RankingSlice) rankAt(i int, entriesBefore []Entry) int64 {
 func (s RankedEntry) edge() RankedMember { return RankedMember{Key: s.Key, Member: s.Member()} }
 
 // readPlayers reads a page with the players or teams that the query names.
-func (r *Reader) readPlayers(ctx context.Context, cfg Config, view RankingID, query Query) (Page, error) {
+func (r *Reader) readPlayers(ctx context.Context, cfg Config, rankingID RankingID, query Query) (Page, error) {
 	ids := slices.Clone(query.Players)
 	slices.Sort(ids)
-	result, err := r.readStandings(ctx, cfg, view, slices.Compact(ids))
+	result, err := r.readStandings(ctx, cfg, rankingID, slices.Compact(ids))
 	if err != nil {
 		return Page{}, err
 	}

@@ -42,10 +42,10 @@ func (f *applierFixture) checkBoards(t *testing.T) {
 func (f *applierFixture) checkWindows(t *testing.T) {
 	t.Helper()
 	state := f.state(t)
-	for w, r := range state.Rolling {
-		windowStart := addDays(state.Watermark.Day, 1-w.Days())
-		if r.FirstDays[r.Served] != windowStart || r.FirstDays[r.unservedIndex()] != addDays(windowStart, 1) || r.Cursor != [2]int64{} {
-			t.Errorf("on %s %s is at %+v", state.Watermark.Day, w, r)
+	for window, boards := range state.Rolling {
+		windowStart := addDays(state.Watermark.Day, 1-window.Days())
+		if boards.FirstDays[boards.Served] != windowStart || boards.FirstDays[boards.unservedIndex()] != addDays(windowStart, 1) || boards.Cursor != [2]int64{} {
+			t.Errorf("on %s %s is at %+v", state.Watermark.Day, window, boards)
 		}
 	}
 	f.checkBoards(t)
@@ -60,17 +60,17 @@ func TestANewDayIsOneSmallTransaction(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()
 	fixture.playDays(t, 9, 60)
-	steps := fixture.store.transactions
+	transactionsBefore := fixture.store.transactions
 	fixture.store.maxWrites = 0
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
-	if fixture.store.transactions != steps+1 || fixture.store.maxWrites > 3 {
-		t.Errorf("the start of a day took %d transactions, the largest with %d writes", fixture.store.transactions-steps, fixture.store.maxWrites)
+	if fixture.store.transactions != transactionsBefore+1 || fixture.store.maxWrites > 3 {
+		t.Errorf("the start of a day took %d transactions, the largest with %d writes", fixture.store.transactions-transactionsBefore, fixture.store.maxWrites)
 	}
 	state := fixture.state(t)
-	for w, r := range state.Rolling {
-		if r.FirstDays[r.Served] != addDays(state.Watermark.Day, 1-w.Days()) {
-			t.Errorf("after the start of a day, the served board of %s begins with %s", w, r.FirstDays[r.Served])
+	for window, boards := range state.Rolling {
+		if boards.FirstDays[boards.Served] != addDays(state.Watermark.Day, 1-window.Days()) {
+			t.Errorf("after the start of a day, the served board of %s begins with %s", window, boards.FirstDays[boards.Served])
 		}
 	}
 	fixture.checkBoards(t)
@@ -83,14 +83,14 @@ func TestMissedDaysAreCaughtUp(t *testing.T) {
 		fixture.cfg.Windows = []Window{All, Day, "7d"}
 		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
 		fixture.playDays(t, 9, 60)
-		built := fixture.buildCount(reasonCorrupt)
+		buildsBefore := fixture.buildCount(reasonCorrupt)
 		fixture.ledger.startDays(missed)
 		fixture.addPlayers(3)
 		fixture.apply(t)
 		fixture.checkBoards(t)
 		fixture.maintainAll(t)
 		fixture.checkWindows(t)
-		if fixture.buildCount(reasonCorrupt) != built {
+		if fixture.buildCount(reasonCorrupt) != buildsBefore {
 			t.Errorf("%d missed days of a window of 7 days requested a build", missed)
 		}
 	}
@@ -144,9 +144,9 @@ func TestBoardsAreRebuiltWhenAnEvictedDayLacksAMember(t *testing.T) {
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
 	boardSet := fixture.store.boardSets[fixture.state(t).ID]
-	leaving := Board{Players, boardSet.state.Rolling["2d"].FirstDays[boardSet.state.Rolling["2d"].unservedIndex()]}
-	for member := range boardSet.rankings[leaving][ByValue] {
-		delete(boardSet.rankings[leaving][ByValue], member)
+	evictedBoard := Board{Players, boardSet.state.Rolling["2d"].FirstDays[boardSet.state.Rolling["2d"].unservedIndex()]}
+	for member := range boardSet.rankings[evictedBoard][ByValue] {
+		delete(boardSet.rankings[evictedBoard][ByValue], member)
 		break
 	}
 	fixture.checkThatRebuildRepairs(t, errCorrupt)
@@ -181,15 +181,15 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 	fixture.playDays(t, 9, 60)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
-	r := fixture.state(t).Rolling["2d"]
-	leaving := r.FirstDays[r.unservedIndex()]
+	boards := fixture.state(t).Rolling["2d"]
+	evictedDay := boards.FirstDays[boards.unservedIndex()]
 	otherApplier := newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
 	fixture.store.beforeCall = func(method string) error {
 		if method != "ReadMembers" {
 			return nil
 		}
 		fixture.store.beforeCall = fixture.store.afterWrite
-		fixture.ledger.correct(fixture.ledger.newestResult(Players, "p7", leaving))
+		fixture.ledger.correct(fixture.ledger.newestResult(Players, "p7", evictedDay))
 		return otherApplier.Apply(t.Context(), fixture.cfg.Game)
 	}
 	if _, err := fixture.maintainDaysOnce(t.Context(), fixture.cfg, nil); !errors.Is(err, ErrStale) {
@@ -208,9 +208,9 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 	f.ledger.startDays(1)
 	f.apply(t)
 	for {
-		r := f.state(t).Rolling["2d"]
-		if r.Cursor[r.unservedIndex()] > 0 {
-			return r.FirstDays[r.unservedIndex()]
+		boards := f.state(t).Rolling["2d"]
+		if boards.Cursor[boards.unservedIndex()] > 0 {
+			return boards.FirstDays[boards.unservedIndex()]
 		}
 		if rolling, err := f.maintainDaysOnce(t.Context(), f.cfg, nil); err != nil || rolling == nil {
 			t.Fatal("no eviction has begun", err)

@@ -11,7 +11,7 @@ import (
 
 func TestManyCallersShareTwoJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, jobs := newSingleflight(), 0
+		flights, jobs := newSingleflight(), 0
 		var returned atomic.Int64
 		job := func() error {
 			jobs++
@@ -20,7 +20,7 @@ func TestManyCallersShareTwoJobs(t *testing.T) {
 		}
 		for range 20 {
 			go func() {
-				if err := calls.do(t.Context(), job); err != nil {
+				if err := flights.do(t.Context(), job); err != nil {
 					t.Error(err)
 				}
 				returned.Add(1)
@@ -42,21 +42,21 @@ func TestManyCallersShareTwoJobs(t *testing.T) {
 
 func TestAFailedJobIsNotSharedAndAWaiterCanCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		calls, failure := newSingleflight(), errors.New("failed")
+		flights, failure := newSingleflight(), errors.New("failed")
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() {
-			first <- calls.do(t.Context(), func() error { time.Sleep(time.Second); return failure })
+			first <- flights.do(t.Context(), func() error { time.Sleep(time.Second); return failure })
 		}()
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() { second <- calls.do(ctx, func() error { return nil }) }()
+		go func() { second <- flights.do(ctx, func() error { return nil }) }()
 		synctest.Wait()
 		cancel()
 		if err := <-second; !errors.Is(err, context.Canceled) {
 			t.Errorf("the cancelled waiter got %v", err)
 		}
 		ran := false
-		third := calls.do(t.Context(), func() error { ran = true; return nil })
+		third := flights.do(t.Context(), func() error { ran = true; return nil })
 		if err := <-first; !errors.Is(err, failure) || third != nil || !ran {
 			t.Errorf("first %v; third %v, ran %t", err, third, ran)
 		}

@@ -10,38 +10,38 @@ import (
 // read.
 type sortingSource struct{ *memoryStore }
 
-func (n sortingSource) readAll(view RankingID) (BoardState, []RankedEntry, error) {
-	id := n.served[view.ConfigHash]
-	stored := n.boardSets[id]
+func (s sortingSource) readAll(rankingID RankingID) (BoardState, []RankedEntry, error) {
+	id := s.served[rankingID.ConfigHash]
+	stored := s.boardSets[id]
 	if stored == nil || stored.state.Version == "" {
 		return BoardState{}, nil, ErrNotReady
 	}
-	p := stored.state.Progress
-	read := BoardState{Watermark: p.Watermark, FirstDay: p.FirstDay, OldestDay: p.OldestDay, Span: view.Board.Span}
-	if view.Board.Span == OpenDay {
-		read.Span = p.Watermark.Day
+	progress := stored.state.Progress
+	state := BoardState{Watermark: progress.Watermark, FirstDay: progress.FirstDay, OldestDay: progress.OldestDay, Span: rankingID.Board.Span}
+	if rankingID.Board.Span == OpenDay {
+		state.Span = progress.Watermark.Day
 	}
-	board := Board{view.Board.Kind, read.Span}
-	if boards, rolling := p.Rolling[Window(read.Span)]; rolling {
-		read.WindowFirstDay, board.Span = boards.FirstDays[boards.Served], RollingSpan(Window(read.Span), boards.Served)
+	board := Board{rankingID.Board.Kind, state.Span}
+	if boards, isRolling := progress.Rolling[Window(state.Span)]; isRolling {
+		state.WindowFirstDay, board.Span = boards.FirstDays[boards.Served], RollingSpan(Window(state.Span), boards.Served)
 	}
 	var rows []RankedEntry
-	for _, h := range stored.boards[board] {
-		if key, ranked := stored.rankings[board][view.Order][h.Member()]; ranked {
-			rows = append(rows, RankedEntry{BoardEntry: h, Key: key})
+	for _, entry := range stored.boards[board] {
+		if key, isRanked := stored.rankings[board][rankingID.Order][entry.Member()]; isRanked {
+			rows = append(rows, RankedEntry{BoardEntry: entry, Key: key})
 		}
 	}
 	slices.SortFunc(rows, func(a, b RankedEntry) int {
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Newest, b.Newest))
 	})
-	read.AsOf, read.Total = stored.asOf[board], int64(len(rows))
-	return read, rows, nil
+	state.AsOf, state.Total = stored.asOf[board], int64(len(rows))
+	return state, rows, nil
 }
 
-func (n sortingSource) ReadSlice(_ context.Context, view RankingID, cut SliceRequest) (RankingSlice, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	read, rows, err := n.readAll(view)
+func (s sortingSource) ReadSlice(_ context.Context, rankingID RankingID, cut SliceRequest) (RankingSlice, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	state, rows, err := s.readAll(rankingID)
 	if err != nil {
 		return RankingSlice{}, err
 	}
@@ -72,7 +72,7 @@ func (n sortingSource) ReadSlice(_ context.Context, view RankingID, cut SliceReq
 		start, end = throughEdge-cut.Limit, throughEdge
 	}
 	start, end = max(start, 0), min(end, len(rows))
-	slice := RankingSlice{BoardState: read, StartIndex: int64(start), Entries: rows[start:max(start, end)]}
+	slice := RankingSlice{BoardState: state, StartIndex: int64(start), Entries: rows[start:max(start, end)]}
 	if len(slice.Entries) > 0 {
 		slice.BetterCount = countBetter(rows, slice.Entries[0].Key)
 	}
@@ -88,16 +88,16 @@ func countBetter(rows []RankedEntry, key float64) (n int64) {
 	return n
 }
 
-func (n sortingSource) ReadStandings(_ context.Context, requests []StandingsRequest) ([]StandingsResult, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (s sortingSource) ReadStandings(_ context.Context, requests []StandingsRequest) ([]StandingsResult, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var results []StandingsResult
 	for _, request := range requests {
-		read, rows, err := n.readAll(request.View)
+		state, rows, err := s.readAll(request.RankingID)
 		if err != nil {
 			return nil, err
 		}
-		result := StandingsResult{BoardState: read}
+		result := StandingsResult{BoardState: state}
 		for _, id := range request.IDs {
 			if index := slices.IndexFunc(rows, func(row RankedEntry) bool { return row.ID == id }); index >= 0 {
 				result.Entries = append(result.Entries, StandingEntry{RankedEntry: rows[index], BetterCount: countBetter(rows, rows[index].Key)})

@@ -65,7 +65,7 @@ type RankedEntry struct {
 // the key of the next better rank, WithTie the place among equal entries. Each of these
 // doubles the cost for Redis.
 type StandingsRequest struct {
-	View                 RankingID
+	RankingID            RankingID
 	IDs                  []string
 	WithNextKey, WithTie bool
 }

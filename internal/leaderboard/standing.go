@@ -16,14 +16,14 @@ func (r *Reader) Standing(ctx context.Context, game string, query StandingQuery)
 }
 
 func (r *Reader) readStanding(ctx context.Context, cfg Config, query StandingQuery) (Standing, error) {
-	view, err := cfg.rankingID(query.Window, query.Kind, query.Order)
+	rankingID, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 	if err != nil {
 		return Standing{}, err
 	}
 	if !identifierPattern.MatchString(query.Player) {
 		return Standing{}, ErrNotRanked
 	}
-	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{View: view, IDs: []string{query.Player}, WithNextKey: true, WithTie: query.Explain}})
+	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{RankingID: rankingID, IDs: []string{query.Player}, WithNextKey: true, WithTie: query.Explain}})
 	if err != nil {
 		return Standing{}, err
 	}
@@ -93,11 +93,11 @@ func (r *Reader) WindowStandings(
 func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, standings map[string]map[Window]WindowStanding) (int64, error) {
 	var requests []StandingsRequest
 	for _, window := range cfg.Windows {
-		view, err := cfg.rankingID(window, Players, ByValue)
+		rankingID, err := cfg.rankingID(window, Players, ByValue)
 		if err != nil {
 			return 0, err
 		}
-		requests = append(requests, StandingsRequest{View: view, IDs: players})
+		requests = append(requests, StandingsRequest{RankingID: rankingID, IDs: players})
 	}
 	results, err := r.source.ReadStandings(ctx, requests)
 	if err != nil {

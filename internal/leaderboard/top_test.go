@@ -42,17 +42,17 @@ func (g *testGame) top(t *testing.T, day string, kind Kind, n int) (entries []En
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range top {
-		name := fmt.Sprint(kind, " ", e.Holder)
-		if e.Holder == "p1" {
+	for _, entry := range top {
+		name := fmt.Sprint(kind, " ", entry.Holder)
+		if entry.Holder == "p1" {
 			name = ""
 		}
-		if e.Name != name {
-			t.Errorf("%s is called %q", e.Holder, e.Name)
+		if entry.Name != name {
+			t.Errorf("%s is called %q", entry.Holder, entry.Name)
 		}
-		shown := g.cfg.newEntry(BoardEntry{ID: e.Holder, Aggregates: e.Aggregates}, e.Rank)
-		if shown.Value != e.Value {
-			t.Errorf("%s has value %d, want %d", e.Holder, e.Value, shown.Value)
+		shown := g.cfg.newEntry(BoardEntry{ID: entry.Holder, Aggregates: entry.Aggregates}, entry.Rank)
+		if shown.Value != entry.Value {
+			t.Errorf("%s has value %d, want %d", entry.Holder, entry.Value, shown.Value)
 		}
 		entries = append(entries, shown)
 	}
@@ -108,29 +108,29 @@ func (g *testGame) checkTop(t *testing.T, day string, kind Kind) {
 // entries before it.
 func TestTopListHoldsFewEntries(t *testing.T) {
 	t.Parallel()
-	const n, many = 3, 5000
-	b := topList{cfg: validConfig(), order: ByScore, limit: n}
-	for i := range int64(many) {
-		if err := b.add(DaySum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
+	const limit, entryCount = 3, 5000
+	list := topList{cfg: validConfig(), order: ByScore, limit: limit}
+	for i := range int64(entryCount) {
+		if err := list.add(DaySum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
 			t.Fatal(err)
 		}
-		if len(b.rows) >= 2*n || cap(b.rows) > 4*n {
-			t.Fatalf("after %d entries the list holds %d, with capacity %d", i+1, len(b.rows), cap(b.rows))
+		if len(list.rows) >= 2*limit || cap(list.rows) > 4*limit {
+			t.Fatalf("after %d entries the list holds %d, with capacity %d", i+1, len(list.rows), cap(list.rows))
 		}
 	}
 	var have []string
-	for _, e := range b.entries() {
-		have = append(have, fmt.Sprint(e.Rank, " ", e.Holder))
+	for _, entry := range list.entries() {
+		have = append(have, fmt.Sprint(entry.Rank, " ", entry.Holder))
 	}
-	if want := []string{"1 p4998", "1 p4999", "3 p4996"}; !slices.Equal(have, want) || b.total != many {
-		t.Errorf("the best of %d are %q, want %q", b.total, have, want)
+	if want := []string{"1 p4998", "1 p4999", "3 p4996"}; !slices.Equal(have, want) || list.total != entryCount {
+		t.Errorf("the best of %d are %q, want %q", list.total, have, want)
 	}
 }
 
 func TestTopRefusesBadRequests(t *testing.T) {
 	t.Parallel()
 	game, day := newGameWithPastDay(t)
-	for _, c := range []struct {
+	for _, test := range []struct {
 		game string
 		kind Kind
 		n    int
@@ -139,8 +139,8 @@ func TestTopRefusesBadRequests(t *testing.T) {
 		{"another", Players, 1, ErrNoWindow}, {"demo", "bot", 1, ErrBadQuery},
 		{"demo", Players, 0, ErrBadQuery}, {"demo", Players, MaxLimit + 1, ErrBadQuery},
 	} {
-		if _, _, err := game.topLists().Top(t.Context(), c.game, day, c.kind, c.n); !errors.Is(err, c.want) {
-			t.Errorf("%+v: Top returned %v", c, err)
+		if _, _, err := game.topLists().Top(t.Context(), test.game, day, test.kind, test.n); !errors.Is(err, test.want) {
+			t.Errorf("%+v: Top returned %v", test, err)
 		}
 	}
 	nameless := NewTopLists([]Config{game.cfg}, game.ledger, fakeNames{errInjected})

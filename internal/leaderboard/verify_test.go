@@ -14,14 +14,14 @@ import (
 func (g *testGame) verify(t *testing.T) (VerifyResult, []Difference) {
 	t.Helper()
 	var found []Difference
-	v, err := g.applier.Verify(t.Context(), g.cfg.Game, func(difference Difference) { found = append(found, difference) })
+	result, err := g.applier.Verify(t.Context(), g.cfg.Game, func(difference Difference) { found = append(found, difference) })
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
-	if int64(len(found)) != v.Differences {
-		t.Errorf("Verify reported %d differences and counted %d", len(found), v.Differences)
+	if int64(len(found)) != result.Differences {
+		t.Errorf("Verify reported %d differences and counted %d", len(found), result.Differences)
 	}
-	return v, found
+	return result, found
 }
 
 // newPlayedGame returns a game with some days and all kinds of boards.
@@ -44,12 +44,12 @@ func newPlayedGame(t *testing.T) *testGame {
 func TestVerifyFindsNoDifferenceOnCorrectBoards(t *testing.T) {
 	t.Parallel()
 	game := newPlayedGame(t)
-	v, found := game.verify(t)
+	result, found := game.verify(t)
 	if len(found) > 0 {
 		t.Errorf("found %v", found)
 	}
-	if v.Pos != int64(len(game.ledger.rows)) || v.Boards != int64(2*len(game.cfg.coverage(game.servedBoardSet().state.Progress).boards(Players))) || v.Entries == 0 {
-		t.Errorf("Verify returned %+v", v)
+	if result.Pos != int64(len(game.ledger.rows)) || result.Boards != int64(2*len(game.cfg.coverage(game.servedBoardSet().state.Progress).boards(Players))) || result.Entries == 0 {
+		t.Errorf("Verify returned %+v", result)
 	}
 }
 
@@ -73,27 +73,27 @@ var corruptions = map[string]func(c *memoryBoardSet, b Board){
 }
 
 func corruptEntry(boardSet *memoryBoardSet, board Board, change func(*BoardEntry)) {
-	h := boardSet.boards[board]["x"]
-	change(&h)
-	boardSet.boards[board]["x"] = h
+	entry := boardSet.boards[board]["x"]
+	change(&entry)
+	boardSet.boards[board]["x"] = entry
 }
 
 func TestVerifyFindsEveryCorruptionOnEveryBoard(t *testing.T) {
 	t.Parallel()
 	game := newPlayedGame(t)
-	boardSet := game.servedBoardSet().state.Progress
-	spans := []string{string(All), boardSet.Watermark.Day, RollingSpan("2d", 0), RollingSpan("2d", 1), RollingSpan("5d", 0), RollingSpan("5d", 1)}
+	progress := game.servedBoardSet().state.Progress
+	spans := []string{string(All), progress.Watermark.Day, RollingSpan("2d", 0), RollingSpan("2d", 1), RollingSpan("5d", 0), RollingSpan("5d", 1)}
 	for _, kind := range Kinds() {
 		for _, span := range spans {
-			for field, spoil := range corruptions {
+			for field, corrupt := range corruptions {
 				game.rebuild(t)
 				board := Board{kind, span}
-				spoil(game.servedBoardSet(), board)
+				corrupt(game.servedBoardSet(), board)
 				_, found := game.verify(t)
-				named := func(difference Difference) bool {
+				isExpected := func(difference Difference) bool {
 					return difference.Board == board && difference.Field == field && difference.Want != difference.Have
 				}
-				if !slices.ContainsFunc(found, named) {
+				if !slices.ContainsFunc(found, isExpected) {
 					t.Errorf("%s of %v: found %v", field, board, found)
 				}
 				for _, difference := range found {
@@ -110,10 +110,10 @@ func TestVerifyFindsTheEntriesOfALostDayBoard(t *testing.T) {
 	t.Parallel()
 	game := newPlayedGame(t)
 	boardSet := game.servedBoardSet()
-	first := Board{Players, boardSet.state.OldestDay}
-	want := int64(len(boardSet.boards[first]))
-	delete(boardSet.boards, first)
-	delete(boardSet.rankings, first)
+	lostBoard := Board{Players, boardSet.state.OldestDay}
+	want := int64(len(boardSet.boards[lostBoard]))
+	delete(boardSet.boards, lostBoard)
+	delete(boardSet.rankings, lostBoard)
 	_, found := game.verify(t)
 	entries := slices.DeleteFunc(slices.Clone(found), func(difference Difference) bool { return difference.Field != "entry" })
 	if want == 0 || int64(len(entries)) != want {
@@ -128,10 +128,10 @@ func TestVerifyFindsNoDifferenceWhileRowsAreApplied(t *testing.T) {
 		game.ledger.addResult(Players, fmt.Sprintf("many%d", i), int64(i))
 	}
 	game.apply(t)
-	busy := newTestNode(game.cfg, game.ledger, game.store)
-	var goOn sync.WaitGroup
+	otherNode := newTestNode(game.cfg, game.ledger, game.store)
+	var writer sync.WaitGroup
 	stop := make(chan struct{})
-	goOn.Go(func() {
+	writer.Go(func() {
 		for n := int64(0); ; n++ {
 			select {
 			case <-stop:
@@ -144,11 +144,11 @@ func TestVerifyFindsNoDifferenceWhileRowsAreApplied(t *testing.T) {
 			if n%20 == 19 {
 				game.ledger.startDays(1)
 			}
-			if err := busy.applier.Apply(t.Context(), game.cfg.Game); err != nil {
+			if err := otherNode.applier.Apply(t.Context(), game.cfg.Game); err != nil {
 				t.Error(err)
 				return
 			}
-			if err := busy.applier.maintainDays(t.Context(), game.cfg); err != nil {
+			if err := otherNode.applier.maintainDays(t.Context(), game.cfg); err != nil {
 				t.Error(err)
 				return
 			}
@@ -165,7 +165,7 @@ func TestVerifyFindsNoDifferenceWhileRowsAreApplied(t *testing.T) {
 		}
 	}
 	close(stop)
-	goOn.Wait()
+	writer.Wait()
 }
 
 func TestRowsCommittedDuringVerifyAreNoDifference(t *testing.T) {
@@ -182,19 +182,19 @@ func TestRowsCommittedDuringVerifyAreNoDifference(t *testing.T) {
 			}
 		}
 	}
-	if v, found := game.verify(t); len(found) > 0 || v.Pos != size {
-		t.Errorf("at %d of %d found %v", v.Pos, size, found)
+	if result, found := game.verify(t); len(found) > 0 || result.Pos != size {
+		t.Errorf("at %d of %d found %v", result.Pos, size, found)
 	}
 }
 
 func TestVerifyReturnsNotReadyWithoutServedBoards(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
-	none := func(difference Difference) { t.Errorf("found %v", difference) }
-	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, none); !errors.Is(err, ErrNotReady) {
+	failOnDifference := func(difference Difference) { t.Errorf("found %v", difference) }
+	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, failOnDifference); !errors.Is(err, ErrNotReady) {
 		t.Errorf("without boards: %v", err)
 	}
-	if _, err := game.applier.Verify(t.Context(), "other", none); err == nil || !strings.Contains(err.Error(), "other") {
+	if _, err := game.applier.Verify(t.Context(), "other", failOnDifference); err == nil || !strings.Contains(err.Error(), "other") {
 		t.Errorf("another game: %v", err)
 	}
 	game = newPlayedGame(t)
@@ -210,7 +210,7 @@ func TestVerifyReturnsNotReadyWithoutServedBoards(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, none); !errors.Is(err, ErrNotReady) || len(boardSets) == 0 {
+	if _, err := game.applier.Verify(t.Context(), game.cfg.Game, failOnDifference); !errors.Is(err, ErrNotReady) || len(boardSets) == 0 {
 		t.Errorf("boards lost during Verify: %v", err)
 	}
 }

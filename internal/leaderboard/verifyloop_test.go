@@ -18,13 +18,13 @@ func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
 			defer close(ended)
 			fixture.applier.verifyPeriodically(ctx, fixture.cfg.Game)
 		}()
-		m, game := fixture.applier.metrics, fixture.cfg.Game
+		metrics, gameName := fixture.applier.metrics, fixture.cfg.Game
 		time.Sleep(verifyInterval + time.Minute)
 		synctest.Wait()
-		if n := testutil.ToFloat64(m.differences.WithLabelValues(game)); n != 0 {
+		if n := testutil.ToFloat64(metrics.differences.WithLabelValues(gameName)); n != 0 {
 			t.Errorf("%v differences were counted on correct boards", n)
 		}
-		if verifiedAt := testutil.ToFloat64(m.lastVerification.WithLabelValues(game)); verifiedAt != 1_760_918_400 {
+		if verifiedAt := testutil.ToFloat64(metrics.lastVerification.WithLabelValues(gameName)); verifiedAt != 1_760_918_400 {
 			t.Errorf("the metric last_verification_timestamp_seconds is %v", verifiedAt)
 		}
 		fixture.store.mu.Lock()
@@ -32,17 +32,17 @@ func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
 		fixture.store.mu.Unlock()
 		time.Sleep(verifyInterval)
 		synctest.Wait()
-		if n := testutil.ToFloat64(m.differences.WithLabelValues(game)); n != 1 {
+		if n := testutil.ToFloat64(metrics.differences.WithLabelValues(gameName)); n != 1 {
 			t.Errorf("%v differences were counted instead of 1", n)
 		}
-		if isBuilding, err := fixture.applier.IsBuilding(t.Context(), game); err != nil || !isBuilding {
+		if isBuilding, err := fixture.applier.IsBuilding(t.Context(), gameName); err != nil || !isBuilding {
 			t.Errorf("IsBuilding returned %v, %v", isBuilding, err)
 		}
 		if err := fixture.build(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		fixture.checkBoards(t)
-		if n := testutil.ToFloat64(m.builds.WithLabelValues(game, reasonDifferences)); n != 1 {
+		if n := testutil.ToFloat64(metrics.builds.WithLabelValues(gameName, reasonDifferences)); n != 1 {
 			t.Errorf("%v builds were counted because of differences", n)
 		}
 		stop()
@@ -54,8 +54,8 @@ func TestOneNodeAtATimeVerifies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		game := newPlayedGame(t)
 		corruptEntry(game.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
-		duty := LeaseID{Game: game.cfg.Game, ConfigHash: game.cfg.Hash(), Work: "verify"}
-		if hasLease, err := game.store.AcquireLease(t.Context(), duty, "another", verifyLeaseTTL); err != nil || !hasLease {
+		leaseID := LeaseID{Game: game.cfg.Game, ConfigHash: game.cfg.Hash(), Work: "verify"}
+		if hasLease, err := game.store.AcquireLease(t.Context(), leaseID, "another", verifyLeaseTTL); err != nil || !hasLease {
 			t.Fatal(hasLease, err)
 		}
 		if err := game.applier.verifyServedBoards(t.Context(), game.cfg); err != nil {

@@ -7,14 +7,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestValue(t *testing.T) {
+func TestValueIsTheWeightedSumOfItsTerms(t *testing.T) {
 	t.Parallel()
 	ada := Aggregates{Score: 41000, TimeMS: 812345, LimitMS: 6_150_000, Matches: 41, Asked: 410, Answered: 405, Correct: 371}
 	tests := []struct {
-		name  string
-		parts Aggregates
-		w     Weights
-		want  int64
+		name       string
+		aggregates Aggregates
+		weights    Weights
+		want       int64
 	}{
 		{"the default is the score", ada, DefaultWeights, 41000},
 		{"accuracy is truncated, not rounded", ada, Weights{Accuracy: 1}, 9048},  // 9048.78
@@ -25,7 +25,7 @@ func TestValue(t *testing.T) {
 		{"speed is rounded down, not towards 0", Aggregates{Asked: 1, TimeMS: 4, LimitMS: 3}, Weights{Speed: 1}, -3334},
 	}
 	for _, tt := range tests {
-		if got := Value(tt.parts, tt.w); got != tt.want {
+		if got := Value(tt.aggregates, tt.weights); got != tt.want {
 			t.Errorf("%s: %d, want %d", tt.name, got, tt.want)
 		}
 	}

@@ -17,7 +17,7 @@ func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 			PerAddress: limiter.NewRule(RuleConfig{Name: "from", Subject: "matches", Limit: 6, Per: time.Hour}), AddressGrace: 1,
 		}
 		school := ObjectKey("", "school")
-		wait := func(player Key) time.Duration {
+		checkWait := func(player Key) time.Duration {
 			err := actionLimit.Check(player, school)
 			if err == nil {
 				return 0
@@ -25,25 +25,25 @@ func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 			return retryTime(t, err)
 		}
 		for range 4 {
-			if wait(ada) != 0 {
+			if checkWait(ada) != 0 {
 				t.Error("refused too early")
 			}
 			actionLimit.CountAction(t.Context(), ada, school)
 		}
-		if got := wait(ada); got != 15*time.Minute {
+		if got := checkWait(ada); got != 15*time.Minute {
 			t.Errorf("ada waits %v", got)
 		}
 		actionLimit.CountAction(t.Context(), bob, school)
 		actionLimit.CountAction(t.Context(), ObjectKey("demo", "cyd"), school)
-		if wait(bob) != 0 || wait(ObjectKey("demo", "new")) != 0 {
+		if checkWait(bob) != 0 || checkWait(ObjectKey("demo", "new")) != 0 {
 			t.Error("players within AddressGrace are refused for another player's actions")
 		}
 		actionLimit.CountAction(t.Context(), bob, school)
-		if wait(bob) == 0 {
+		if checkWait(bob) == 0 {
 			t.Error("a player above AddressGrace at an address without tokens is not refused")
 		}
 		time.Sleep(time.Hour)
-		if wait(ada) != 0 || wait(bob) != 0 {
+		if checkWait(ada) != 0 || checkWait(bob) != 0 {
 			t.Error("still refused after an hour")
 		}
 		if (*ActionLimit)(nil).Check(ada, school) != nil || (&ActionLimit{}).Check(ada, school) != nil {
@@ -53,7 +53,7 @@ func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 }
 
 // CountAction also returns what other nodes have counted. Check does not use the store.
-func TestActionLimitLearnsActionsAtOtherNodes(t *testing.T) {
+func TestActionLimitCountsActionsAtOtherNodes(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{wait: time.Minute}
 	actionLimit := &ActionLimit{PerPlayer: New(Config{Store: store}).NewRule(RuleConfig{Name: "each", Limit: 4, Per: time.Hour, ClusterWide: true})}

@@ -39,12 +39,12 @@ func newCodeLimiter(limiter *Limiter, limit int) *FailureLimiter {
 
 // tryConcurrently makes n attempts at the same time and counts the allowed and refused
 // ones.
-func tryConcurrently(ctx context.Context, limiter *FailureLimiter, n int, attempt func(i int) Attempt, try func() error) (allowed, refused int64) {
+func tryConcurrently(ctx context.Context, limiter *FailureLimiter, count int, newAttempt func(i int) Attempt, try func() error) (allowed, refused int64) {
 	var allowedCount, refusedCount atomic.Int64
 	var attempts sync.WaitGroup
-	for i := range n {
+	for i := range count {
 		attempts.Go(func() {
-			err := limiter.Try(ctx, attempt(i), try)
+			err := limiter.Try(ctx, newAttempt(i), try)
 			if e, ok := errors.AsType[*protocol.Error](err); ok && e.Code == protocol.CodeRateLimited {
 				refusedCount.Add(1)
 				return
@@ -77,7 +77,7 @@ func TestConcurrentAttemptsUseExactlyTheTokens(t *testing.T) {
 // A whole school joins from one address at the same time, with more players than tokens,
 // while one player sends wrong codes. Players with the right code are allowed, even later
 // when no token is left.
-func TestASchoolJoinsFromTheAddressOfAnAttacker(t *testing.T) {
+func TestSchoolMayJoinFromAddressOfAttacker(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limiter := newCodeLimiter(New(Config{}), 10)
@@ -111,17 +111,17 @@ func TestASchoolJoinsFromTheAddressOfAnAttacker(t *testing.T) {
 func TestRightAttemptsAllowNoMoreWrongOnes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limiter, wrong := newCodeLimiter(New(Config{}), 3), 0
+		limiter, wrongAttempts := newCodeLimiter(New(Config{}), 3), 0
 		for i := range 40 {
 			if limiter.Try(t.Context(), Attempt{Address: ada, Secret: fmt.Sprint("right", i)}, func() error { return nil }) != nil {
 				break
 			}
 			if i%2 == 1 && limiter.Try(t.Context(), attemptsWithPrefix("x")(i), wrongCode) != nil {
-				wrong++
+				wrongAttempts++
 			}
 		}
-		if wrong != 3 {
-			t.Errorf("%d wrong attempts were made, want 3", wrong)
+		if wrongAttempts != 3 {
+			t.Errorf("%d wrong attempts were made, want 3", wrongAttempts)
 		}
 	})
 }
@@ -178,13 +178,13 @@ func TestPlayersHaveOwnAttemptsWhenTheAddressHasNone(t *testing.T) {
 			t.Errorf("many players made %d more attempts, want 1", allowed)
 		}
 		time.Sleep(15 * time.Minute)
-		stuck := make(chan struct{})
-		go limiter.Try(t.Context(), attemptsWithPrefix("stuck")(0), func() error { <-stuck; return nil })
+		release := make(chan struct{})
+		go limiter.Try(t.Context(), attemptsWithPrefix("stuck")(0), func() error { <-release; return nil })
 		synctest.Wait()
 		if wait := retryTime(t, limiter.Try(t.Context(), attemptsWithPrefix("other")(0), rightCode)); wait != time.Second {
 			t.Errorf("while another attempt does not end: wait %v", wait)
 		}
-		close(stuck)
+		close(release)
 	})
 }
 
@@ -194,22 +194,22 @@ func TestKnownSecretsCannotBeFoundByTrying(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		limiter := newCodeLimiter(New(Config{}), 10)
-		right := func(i int) Attempt {
+		playerAttempt := func(i int) Attempt {
 			return Attempt{Address: ada, Player: ObjectKey("demo", fmt.Sprint("p", i)), Secret: "right"}
 		}
-		anonymous := func(int) Attempt { return Attempt{Address: ada, Secret: "right"} }
-		if err := limiter.Try(t.Context(), anonymous(0), rightCode); err != nil {
+		anonymousAttempt := func(int) Attempt { return Attempt{Address: ada, Secret: "right"} }
+		if err := limiter.Try(t.Context(), anonymousAttempt(0), rightCode); err != nil {
 			t.Fatal(err)
 		}
 		tryConcurrently(t.Context(), limiter, 10+199, attemptsWithPrefix("x"), wrongCode)
-		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, anonymous, rightCode); allowed != 50 {
+		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, anonymousAttempt, rightCode); allowed != 50 {
 			t.Errorf("below the limit of refusals %d allowed", allowed)
 		}
 		tryConcurrently(t.Context(), limiter, 5000, attemptsWithPrefix("y"), wrongCode)
-		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, anonymous, rightCode); allowed != 0 {
+		if allowed, _ := tryConcurrently(t.Context(), limiter, 50, anonymousAttempt, rightCode); allowed != 0 {
 			t.Errorf("%d attempts without a player allowed", allowed)
 		}
-		if allowed, _ := tryConcurrently(t.Context(), limiter, 500, right, rightCode); allowed != 500 {
+		if allowed, _ := tryConcurrently(t.Context(), limiter, 500, playerAttempt, rightCode); allowed != 500 {
 			t.Errorf("%d of 500 players allowed", allowed)
 		}
 		attackerAttempt := func(i int) Attempt {
@@ -264,25 +264,25 @@ func TestFailureLimiterWorksWithoutItsStore(t *testing.T) {
 
 // If publishing a secret fails, the next attempt with it after a second publishes it
 // again.
-func TestAFailedPublicationIsRepeated(t *testing.T) {
+func TestFailedPublicationIsRepeated(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
 		store.setError(errors.New("out of reach"))
 		limiter := newCodeLimiter(New(Config{Store: store}), 9)
-		try := func() {
+		tryRightCode := func() {
 			if err := limiter.Try(t.Context(), Attempt{Address: ada, Secret: "right"}, rightCode); err != nil {
 				t.Error(err)
 			}
 		}
-		try()
+		tryRightCode()
 		store.setError(nil)
-		if try(); len(store.secrets) != 1 {
+		if tryRightCode(); len(store.secrets) != 1 {
 			t.Errorf("published %d times within a second", len(store.secrets))
 		}
 		time.Sleep(time.Second)
 		for range 3 {
-			try()
+			tryRightCode()
 		}
 		if len(store.secrets) != 2 {
 			t.Errorf("published %d times", len(store.secrets))

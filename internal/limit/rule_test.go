@@ -45,7 +45,7 @@ func retryTime(t *testing.T, err error) time.Duration {
 // All tokens of a full bucket are available immediately; then the bucket refills at its
 // rate. The text of a refusal has the subject, the rate and the retry time. A retry after
 // that time succeeds.
-func TestTakeRefusesWithARetryTime(t *testing.T) {
+func TestTakeRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rule := New(Config{}).NewRule(RuleConfig{Name: "guests", Subject: "new players from this address", Limit: 60, Per: time.Minute, Burst: 3})
@@ -65,8 +65,8 @@ func TestTakeRefusesWithARetryTime(t *testing.T) {
 			t.Errorf("another key: %v", err)
 		}
 		time.Sleep(wait - time.Millisecond)
-		if again := retryTime(t, rule.Take(t.Context(), ada, 1)); again != time.Millisecond {
-			t.Errorf("retry time %v, and %v a millisecond before it", wait, again)
+		if repeatedWait := retryTime(t, rule.Take(t.Context(), ada, 1)); repeatedWait != time.Millisecond {
+			t.Errorf("retry time %v, and %v a millisecond before it", wait, repeatedWait)
 		}
 		time.Sleep(time.Millisecond)
 		if err := rule.Take(t.Context(), ada, 1); err != nil {
@@ -79,14 +79,14 @@ func TestTakeRefusesWithARetryTime(t *testing.T) {
 }
 
 // keyAction is an action on a key, some time after the previous action.
-type step struct {
+type keyAction struct {
 	eighths int // of a second
 	mode    Mode
 	cost    int
 }
 
-var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
-	return step{
+var randomActions = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) keyAction {
+	return keyAction{
 		rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5, 40}).Draw(t, "eighths of a second"),
 		rapid.SampledFrom([]Mode{Take, Take, Check, Charge}).Draw(t, "mode"),
 		rapid.IntRange(1, 14).Draw(t, "cost"),
@@ -95,31 +95,31 @@ var steps = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 
 // Any sequence of actions on a key equals one on a model of a bucket in whole tokens,
 // even if the key was evicted in between.
-func TestARuleEqualsAModelOfABucket(t *testing.T) {
+func TestRuleAgreesWithModelOfBucket(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
-		burst, history := rapid.IntRange(1, 12).Draw(rt, "burst"), steps.Draw(rt, "steps")
+		burst, actions := rapid.IntRange(1, 12).Draw(rt, "burst"), randomActions.Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
 			rule := New(Config{MaxKeys: 1}).NewRule(RuleConfig{Name: "r", Limit: 8, Per: time.Second, Burst: burst})
 			tokens := burst
-			for _, step := range history {
-				time.Sleep(time.Duration(step.eighths) * time.Second / 8)
-				tokens = min(burst, tokens+step.eighths)
-				need, wait, want := min(step.cost, burst), time.Duration(0), time.Duration(0)
-				switch before := tokens; step.mode {
+			for _, action := range actions {
+				time.Sleep(time.Duration(action.eighths) * time.Second / 8)
+				tokens = min(burst, tokens+action.eighths)
+				need, wait, want := min(action.cost, burst), time.Duration(0), time.Duration(0)
+				switch tokensBefore := tokens; action.mode {
 				case Take:
-					wait, want = retryTime(t, rule.Take(t.Context(), ada, step.cost)), max(0, time.Duration(need-before)*time.Second/8)
+					wait, want = retryTime(t, rule.Take(t.Context(), ada, action.cost)), max(0, time.Duration(need-tokensBefore)*time.Second/8)
 					if want == 0 {
 						tokens -= need
 					}
 				case Check:
-					wait, want = retryTime(t, rule.Check(t.Context(), ada)), max(0, time.Duration(1-before)*time.Second/8)
+					wait, want = retryTime(t, rule.Check(t.Context(), ada)), max(0, time.Duration(1-tokensBefore)*time.Second/8)
 				case Charge:
-					rule.Charge(t.Context(), ada, step.cost)
+					rule.Charge(t.Context(), ada, action.cost)
 					tokens = max(tokens-need, -burst)
 				}
 				if wait != want {
-					t.Fatalf("burst %d, %+v: wait %v, want %v", burst, history, wait, want)
+					t.Fatalf("burst %d, %+v: wait %v, want %v", burst, actions, wait, want)
 				}
 			}
 		})
@@ -132,33 +132,33 @@ func TestCallsWithDifferentBurstsShareABucket(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		rule := New(Config{}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: 5 * time.Second, Burst: 100})
-		taken := func(burst int) (n int) {
+		takeUntilRefused := func(burst int) (taken int) {
 			for rule.Take(t.Context(), ada.WithBurst(burst), 1) == nil {
-				n++
+				taken++
 			}
-			return n
+			return taken
 		}
 		for i, call := range [][2]int{{10, 10}, {1, 0}, {30, 20}, {10, 0}, {1000, 70}, {100, 0}} {
-			if n := taken(call[0]); n != call[1] {
-				t.Errorf("call %d: burst %d allowed %d, want %d", i, call[0], n, call[1])
+			if taken := takeUntilRefused(call[0]); taken != call[1] {
+				t.Errorf("call %d: burst %d allowed %d, want %d", i, call[0], taken, call[1])
 			}
 		}
 		if wait := retryTime(t, rule.Take(t.Context(), ada.WithBurst(40), 1)); wait != 61*time.Second {
 			t.Errorf("wait %v", wait)
 		}
 		time.Sleep(75 * time.Second)
-		if n := taken(40); n != 15 {
-			t.Errorf("%d after a rest, want 15", n)
+		if taken := takeUntilRefused(40); taken != 15 {
+			t.Errorf("%d after a rest, want 15", taken)
 		}
 		time.Sleep(time.Hour)
-		if n := taken(1); n != 5 {
-			t.Errorf("the smallest burst allows %d, want the rule's 5", n)
+		if taken := takeUntilRefused(1); taken != 5 {
+			t.Errorf("the smallest burst allows %d, want the rule's 5", taken)
 		}
 	})
 }
 
 // If the store has refused a small burst, the node still asks it for a larger one.
-func TestALargerBurstIsAllowedAfterASmallOneIsRefused(t *testing.T) {
+func TestLargerBurstIsAllowedAfterSmallOneIsRefused(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{wait: time.Hour}
 	rule := New(Config{Store: store}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: time.Minute, Burst: 100, ClusterWide: true})
@@ -173,7 +173,7 @@ func TestALargerBurstIsAllowedAfterASmallOneIsRefused(t *testing.T) {
 	}
 }
 
-func TestARuleWithoutALimitAllowsAll(t *testing.T) {
+func TestRuleWithoutLimitAllowsAll(t *testing.T) {
 	t.Parallel()
 	rule := New(Config{}).NewRule(RuleConfig{Name: "off"})
 	rule.Charge(t.Context(), ada, 5)
@@ -183,7 +183,7 @@ func TestARuleWithoutALimitAllowsAll(t *testing.T) {
 }
 
 // In dry run a rule counts what it would refuse, and refuses nothing.
-func TestARuleInDryRunRefusesNothing(t *testing.T) {
+func TestRuleInDryRunRefusesNothing(t *testing.T) {
 	t.Parallel()
 	limiter := New(Config{IsDryRun: func(rule string) bool { return rule == "dry" }})
 	dryRun, other := limiter.NewRule(RuleConfig{Name: "dry", Limit: 2, Per: time.Hour}), limiter.NewRule(RuleConfig{Name: "other", Limit: 2, Per: time.Hour})
@@ -206,7 +206,7 @@ func TestARuleInDryRunRefusesNothing(t *testing.T) {
 
 // All IPv6 addresses of one network of 64 bits have one key. An IPv4 address that is
 // mapped to IPv6 has the key of the IPv4 address.
-func TestAddressesOfACustomerHaveOneKey(t *testing.T) {
+func TestAddressesOfOneNetworkHaveOneKey(t *testing.T) {
 	t.Parallel()
 	address := func(s string) Key { return AddressKey(netip.MustParseAddr(s)) }
 	for _, same := range [][2]string{
@@ -216,9 +216,9 @@ func TestAddressesOfACustomerHaveOneKey(t *testing.T) {
 			t.Errorf("%s and %s have different keys", same[0], same[1])
 		}
 	}
-	for _, two := range [][2]string{{"2001:db8:0:1::1", "2001:db8::1"}, {"10.0.0.1", "10.0.0.2"}} {
-		if address(two[0]) == address(two[1]) {
-			t.Errorf("%s and %s have one key", two[0], two[1])
+	for _, different := range [][2]string{{"2001:db8:0:1::1", "2001:db8::1"}, {"10.0.0.1", "10.0.0.2"}} {
+		if address(different[0]) == address(different[1]) {
+			t.Errorf("%s and %s have one key", different[0], different[1])
 		}
 	}
 	for key, want := range map[Key]string{
@@ -279,7 +279,7 @@ func (s *fakeStore) Take(_ context.Context, demand SharedDemand) (time.Duration,
 }
 
 // The store decides. While its last refusal lasts, the node does not ask it.
-func TestTheStoreDecidesForAClusterWideRule(t *testing.T) {
+func TestStoreDecidesForClusterWideRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
@@ -314,7 +314,7 @@ func TestTheStoreDecidesForAClusterWideRule(t *testing.T) {
 }
 
 // While the store is unreachable each node decides alone.
-func TestAClusterWideRuleWorksWithoutItsStore(t *testing.T) {
+func TestClusterWideRuleWorksWithoutStore(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{err: errors.New("out of reach")}
 	rule := New(Config{Store: store}).NewRule(RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})
@@ -331,28 +331,28 @@ func TestAClusterWideRuleWorksWithoutItsStore(t *testing.T) {
 
 // The number of stored keys is bounded, and early evictions are counted. A key that is
 // used all the time is not evicted.
-func TestAFloodOfKeysEvictsNoKeyInUse(t *testing.T) {
+func TestManyNewKeysEvictNoKeyInUse(t *testing.T) {
 	t.Parallel()
-	const keys, flood = 1 << 10, 30_000
+	const maxKeys, newKeys = 1 << 10, 30_000
 	registry := prometheus.NewRegistry()
-	rule := New(Config{MaxKeys: keys, Registry: registry}).NewRule(RuleConfig{Name: "flood", Limit: 100, Per: time.Hour})
+	rule := New(Config{MaxKeys: maxKeys, Registry: registry}).NewRule(RuleConfig{Name: "flood", Limit: 100, Per: time.Hour})
 	for range 100 {
 		if err := rule.Take(t.Context(), ada, 1); err != nil {
 			t.Fatal(err)
 		}
 	}
 	address := [4]byte{10}
-	for i := range flood {
+	for i := range newKeys {
 		address[1], address[2], address[3] = byte(i>>16), byte(i>>8), byte(i)
 		_ = rule.Take(t.Context(), AddressKey(netip.AddrFrom4(address)), 1)
 		if i%100 == 0 && rule.Take(t.Context(), ada, 1) == nil {
 			t.Fatalf("the key in use was evicted after %d others", i)
 		}
 	}
-	if n := rule.buckets.len(); n > keys || n < keys/2 {
-		t.Errorf("%d keys, at most %d", n, keys)
+	if n := rule.buckets.len(); n > maxKeys || n < maxKeys/2 {
+		t.Errorf("%d keys, at most %d", n, maxKeys)
 	}
-	if got := ruleCounts(rule)[4]; got < flood-keys || got > flood {
+	if got := ruleCounts(rule)[4]; got < newKeys-maxKeys || got > newKeys {
 		t.Errorf("%g evictions counted", got)
 	}
 	if n, err := testutil.GatherAndCount(registry, "laststand_limit_keys"); n != 1 || err != nil {

@@ -16,15 +16,15 @@ import (
 // fakeMachine simulates a machine with a DuelLimit. It has capacity for a number of players.
 // A player causes load some updates after it was accepted.
 type fakeMachine struct {
-	capacity  float64
-	otherLoad float64 // share of the machine that others use
-	duels     *DuelLimit
-	history   []int64 // players at each update
+	capacity      float64
+	otherLoad     float64 // share of the machine that others use
+	duels         *DuelLimit
+	playerHistory []int64 // players at each update
 }
 
-func newFakeMachine(capacity float64, c Config) *fakeMachine {
+func newFakeMachine(capacity float64, config Config) *fakeMachine {
 	m := &fakeMachine{capacity: capacity}
-	m.duels = newDuelLimit(newTestShedder(c), DuelLimitConfig{ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
+	m.duels = newDuelLimit(newTestShedder(config), DuelLimitConfig{ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
 	return m
 }
 
@@ -32,8 +32,8 @@ func newFakeMachine(capacity float64, c Config) *fakeMachine {
 // capacity.
 func (m *fakeMachine) load() float64 {
 	active := int64(0)
-	if index := len(m.history) - 6; index >= 0 {
-		active = m.history[index]
+	if index := len(m.playerHistory) - 6; index >= 0 {
+		active = m.playerHistory[index]
 	}
 	return float64(active)/m.capacity + m.otherLoad
 }
@@ -47,7 +47,7 @@ func (m *fakeMachine) lag() float64 {
 
 // offerPlayers lets players join until the number of players who play is the given one,
 // at each of some updates. At each update a thirtieth of the players leave and come back.
-func (m *fakeMachine) offer(players int64, updates int) (most int64, refused int) {
+func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64, refused int) {
 	for range updates {
 		for range m.duels.players.Load() / 30 {
 			m.duels.Release()
@@ -58,11 +58,11 @@ func (m *fakeMachine) offer(players int64, updates int) (most int64, refused int
 				break
 			}
 		}
-		m.history = append(m.history, m.duels.players.Load())
-		most = max(most, m.duels.players.Load())
+		m.playerHistory = append(m.playerHistory, m.duels.players.Load())
+		maxPlayers = max(maxPlayers, m.duels.players.Load())
 		m.duels.update()
 	}
-	return most, refused
+	return maxPlayers, refused
 }
 
 // In a spike of three times the capacity about as many play as the machine can serve,
@@ -70,11 +70,11 @@ func (m *fakeMachine) offer(players int64, updates int) (most int64, refused int
 func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	if _, refused := m.offer(850, 100); refused > 0 {
+	if _, refused := m.offerPlayers(850, 100); refused > 0 {
 		t.Errorf("%d refused below the capacity", refused)
 	}
-	if most, refused := m.offer(2550, 80); most > 1080 || refused == 0 {
-		t.Errorf("up to %d players in the spike, %d refused", most, refused)
+	if maxPlayers, refused := m.offerPlayers(2550, 80); maxPlayers > 1080 || refused == 0 {
+		t.Errorf("up to %d players in the spike, %d refused", maxPlayers, refused)
 	}
 	if n := m.duels.players.Load(); n < 850 {
 		t.Errorf("only %d players in the end", n)
@@ -82,10 +82,10 @@ func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 	for m.duels.players.Load() > 700 {
 		m.duels.Release()
 	}
-	if _, refused := m.offer(700, 8); refused > 0 {
+	if _, refused := m.offerPlayers(700, 8); refused > 0 {
 		t.Errorf("%d refused after the spike", refused)
 	}
-	if m.offer(850, 20); m.duels.players.Load() != 850 {
+	if m.offerPlayers(850, 20); m.duels.players.Load() != 850 {
 		t.Errorf("%d players again", m.duels.players.Load())
 	}
 }
@@ -95,7 +95,7 @@ func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 func TestDuelLimitStaysNearTheTargetLoad(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(800, 50)
+	m.offerPlayers(800, 50)
 	updates := 0
 	m.duels.ReadBusy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
 	m.duels.ReadLag = func() float64 {
@@ -104,39 +104,39 @@ func TestDuelLimitStaysNearTheTargetLoad(t *testing.T) {
 		}
 		return .008
 	}
-	m.offer(2550, 60)
-	least, most := int64(math.MaxInt64), int64(0)
+	m.offerPlayers(2550, 60)
+	minPlayers, maxPlayers := int64(math.MaxInt64), int64(0)
 	for range 200 {
-		n, _ := m.offer(2550, 1)
-		least, most = min(least, n), max(most, n)
+		n, _ := m.offerPlayers(2550, 1)
+		minPlayers, maxPlayers = min(minPlayers, n), max(maxPlayers, n)
 	}
-	if least < 780 || most > 920 {
-		t.Errorf("from %d to %d players, although the processors are 85%% busy with 850", least, most)
+	if minPlayers < 780 || maxPlayers > 920 {
+		t.Errorf("from %d to %d players, although the processors are 85%% busy with 850", minPlayers, maxPlayers)
 	}
 }
 
 // When very many players join an idle node at the same time, not all are accepted.
-func TestDuelLimitDoesNotAcceptManyPlayersTogetherAtAnIdleNode(t *testing.T) {
+func TestIdleNodeDoesNotAcceptVeryManyPlayersTogether(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(10, 50)
+	m.offerPlayers(10, 50)
 	for wanted := int64(0); wanted < 4000; wanted += 250 {
-		m.offer(wanted, 1)
+		m.offerPlayers(wanted, 1)
 	}
-	if n, _ := m.offer(4000, 60); n > 2400 { // includes the players accepted before they cause load
+	if n, _ := m.offerPlayers(4000, 60); n > 2400 { // includes the players accepted before they cause load
 		t.Errorf("%d accepted", n)
 	}
-	if m.offer(4000, floorPeriodUpdates); m.duels.players.Load() < 700 || m.duels.players.Load() > 1000 { // the floor keeps a half for a while
+	if m.offerPlayers(4000, floorPeriodUpdates); m.duels.players.Load() < 700 || m.duels.players.Load() > 1000 { // the floor keeps a half for a while
 		t.Errorf("%d players in the end", m.duels.players.Load())
 	}
 }
 
 // On a half-busy node, which is busier at times, all players of a small rise are
 // accepted.
-func TestDuelLimitAcceptsASmallWave(t *testing.T) {
+func TestDuelLimitAcceptsSmallRise(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(450, 50)
+	m.offerPlayers(450, 50)
 	updates := 0
 	m.duels.ReadBusy = func() float64 {
 		if updates++; updates%4 == 0 {
@@ -145,38 +145,38 @@ func TestDuelLimitAcceptsASmallWave(t *testing.T) {
 		return m.load()
 	}
 	for wanted := int64(450); wanted <= 600; wanted += 50 {
-		if _, refused := m.offer(wanted, 1); refused > 0 {
+		if _, refused := m.offerPlayers(wanted, 1); refused > 0 {
 			t.Errorf("%d refused of %d", refused, wanted)
 		}
 	}
 }
 
 // Other load that leaves some lag, but uses all processors, halves the players at most.
-func TestModerateOtherLoadHalvesThePlayersAtMost(t *testing.T) {
+func TestModerateOtherLoadKeepsHalfOfPlayers(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(600, 50)
+	m.offerPlayers(600, 50)
 	m.duels.ReadBusy = func() float64 { return 1 }
 	m.duels.ReadLag = func() float64 { return .01 }
-	if m.offer(600, 10*floorPeriodUpdates); m.duels.players.Load() < 300 {
+	if m.offerPlayers(600, 10*floorPeriodUpdates); m.duels.players.Load() < 300 {
 		t.Errorf("%d players left", m.duels.players.Load())
 	}
 }
 
 // The floor of players before an idle time does not apply after it.
-func TestTheFloorDoesNotApplyAfterAnIdleTime(t *testing.T) {
+func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(900, 50)
+	m.offerPlayers(900, 50)
 	m.otherLoad = 2
-	m.offer(900, 20)
+	m.offerPlayers(900, 20)
 	m.otherLoad = 0
 	for m.duels.players.Load() > 200 {
 		m.duels.Release()
 	}
-	m.offer(200, 20)
+	m.offerPlayers(200, 20)
 	m.otherLoad = 2
-	if m.offer(200, 20); m.duels.controller.limit > 200 {
+	if m.offerPlayers(200, 20); m.duels.controller.limit > 200 {
 		t.Errorf("limit %v while goroutines wait", m.duels.controller.limit)
 	}
 }
@@ -184,95 +184,95 @@ func TestTheFloorDoesNotApplyAfterAnIdleTime(t *testing.T) {
 // Load that uses all processors without lag refuses no player.
 func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
-	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
+	duels := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 500 {
-		if r.Acquire() != nil {
+		if duels.Acquire() != nil {
 			t.Fatal("a player is refused")
 		}
 	}
 	for range floorPeriodUpdates {
-		r.update()
+		duels.update()
 	}
-	if r.controller.limit < 500 {
-		t.Errorf("limit %v with 500 players", r.controller.limit)
+	if duels.controller.limit < 500 {
+		t.Errorf("limit %v with 500 players", duels.controller.limit)
 	}
 }
 
 // If other programs use the machine, half of the players stay for a minute, and the
 // minimum is always accepted.
-func TestHalfOfThePlayersStayBesideOtherLoad(t *testing.T) {
+func TestHalfOfPlayersStayForAMinuteUnderOtherLoad(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(800, 50)
+	m.offerPlayers(800, 50)
 	m.otherLoad = 2
-	if m.offer(800, floorPeriodUpdates-10); m.duels.players.Load() < 380 {
+	if m.offerPlayers(800, floorPeriodUpdates-10); m.duels.players.Load() < 380 {
 		t.Errorf("%d players left within a minute", m.duels.players.Load())
 	}
-	if m.offer(800, 10*floorPeriodUpdates); m.duels.players.Load() >= 30 { // below 30 players nobody leaves in this test
+	if m.offerPlayers(800, 10*floorPeriodUpdates); m.duels.players.Load() >= 30 { // below 30 players nobody leaves in this test
 		t.Errorf("%d players left in the end", m.duels.players.Load())
 	}
 	m.otherLoad = 0
-	if m.offer(800, 30); m.duels.players.Load() != 800 {
+	if m.offerPlayers(800, 30); m.duels.players.Load() != 800 {
 		t.Errorf("%d players again", m.duels.players.Load())
 	}
 }
 
 // The floor is half of the players when the other load starts, even if there were few
 // at an earlier time.
-func TestTheFloorIsHalfOfThePlayersWhenTheLoadStarts(t *testing.T) {
+func TestFloorIsHalfOfPlayersWhenLoadStarts(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, Config{})
-	m.offer(100, 50)
+	m.offerPlayers(100, 50)
 	m.otherLoad = 2
-	m.offer(100, 4)
+	m.offerPlayers(100, 4)
 	m.otherLoad = 0
-	m.offer(800, 50)
+	m.offerPlayers(800, 50)
 	m.otherLoad = 2
-	if m.offer(800, 100); m.duels.players.Load() < 380 {
+	if m.offerPlayers(800, 100); m.duels.players.Load() < 380 {
 		t.Errorf("%d players left", m.duels.players.Load())
 	}
 }
 
 // A single update with too much lag does not lower the limit.
-func TestASingleUpdateWithLagIsIgnored(t *testing.T) {
+func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 	t.Parallel()
 	lag := 0.0
-	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
+	duels := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 9 {
-		if r.Acquire() != nil {
+		if duels.Acquire() != nil {
 			t.Fatal("a player is refused")
 		}
 	}
-	for _, l := range []float64{.1, .01, .1, .01} {
-		lag = l
-		r.update()
+	for _, value := range []float64{.1, .01, .1, .01} {
+		lag = value
+		duels.update()
 	}
-	if r.controller.limit < 9 {
-		t.Errorf("limit %v", r.controller.limit)
+	if duels.controller.limit < 9 {
+		t.Errorf("limit %v", duels.controller.limit)
 	}
 }
 
 // A refused player gets a retry time, and is counted; in dry run only counted. Add
 // always counts a player.
-func TestDuelLimitRefusesWithARetryTime(t *testing.T) {
+func TestDuelLimitRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	for _, dryRun := range []bool{false, true} {
-		g := newTestShedder(Config{DryRun: dryRun})
-		r := newDuelLimit(g, DuelLimitConfig{})
-		r.limit.Store(1)
-		if err := r.Acquire(); err != nil {
+		shedder := newTestShedder(Config{DryRun: dryRun})
+		duels := newDuelLimit(shedder, DuelLimitConfig{})
+		duels.limit.Store(1)
+		if err := duels.Acquire(); err != nil {
 			t.Fatal(err)
 		}
-		err := r.Acquire()
-		var reported *protocol.Error
+		err := duels.Acquire()
+		var refusal *protocol.Error
 		switch {
-		case dryRun && (err != nil || testutil.ToFloat64(g.metrics.wouldRefuse[Duels]) != 1 || r.players.Load() != 2):
-			t.Errorf("dry run: %v, %d players", err, r.players.Load())
-		case !dryRun && (!errors.As(err, &reported) || reported.Code != protocol.CodeOverloaded || reported.RetryAfterMS < 4000 || testutil.ToFloat64(g.metrics.refused[Duels]) != 1 || r.players.Load() != 1):
-			t.Errorf("%v, %d players", err, r.players.Load())
+		case dryRun && (err != nil || testutil.ToFloat64(shedder.metrics.wouldRefuse[Duels]) != 1 || duels.players.Load() != 2):
+			t.Errorf("dry run: %v, %d players", err, duels.players.Load())
+		case !dryRun && (!errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS < 4000 || testutil.ToFloat64(shedder.metrics.refused[Duels]) != 1 || duels.players.Load() != 1):
+			t.Errorf("%v, %d players", err, duels.players.Load())
 		}
-		before := r.players.Load()
-		if r.Add(); r.players.Load() != before+1 {
+		before := duels.players.Load()
+		if duels.Add(); duels.players.Load() != before+1 {
 			t.Error("Add did not count the player")
 		}
 	}
@@ -284,49 +284,49 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lag := 1.0
-		g := newTestShedder(Config{})
-		r := newDuelLimit(g, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
-		r.admissions.minPerSecond = 4
+		shedder := newTestShedder(Config{})
+		duels := newDuelLimit(shedder, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
+		duels.admissions.minPerSecond = 4
 		startedAt := time.Now()
-		await := func(n int) (waited time.Duration) {
+		awaitHellos := func(n int) (waited time.Duration) {
 			for range n {
-				if err := r.AwaitHello(t.Context()); err != nil {
+				if err := duels.AwaitHello(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
 			return time.Since(startedAt)
 		}
-		if waited := await(100); waited > 0 {
+		if waited := awaitHellos(100); waited > 0 {
 			t.Errorf("hellos wait for %v without lag", waited)
 		}
-		r.update() // 400 per second were admitted
-		if waited := await(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
+		duels.update() // 400 per second were admitted
+		if waited := awaitHellos(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
 			t.Errorf("100 are admitted in %v, at 200 per second", waited)
 		}
 		for range 9 {
-			r.update()
+			duels.update()
 		}
-		done := make(chan error, 20)
-		for range cap(done) {
-			go func() { done <- r.AwaitHello(t.Context()) }()
+		results := make(chan error, 20)
+		for range cap(results) {
+			go func() { results <- duels.AwaitHello(t.Context()) }()
 		}
 		refused := 0
-		for range cap(done) {
-			var reported *protocol.Error
-			if err := <-done; errors.As(err, &reported) && reported.Code == protocol.CodeOverloaded {
+		for range cap(results) {
+			var refusal *protocol.Error
+			if err := <-results; errors.As(err, &refusal) && refusal.Code == protocol.CodeOverloaded {
 				refused++
 			}
 		}
-		if refused < 2 || refused > 4 || testutil.ToFloat64(g.metrics.refused[NewSessions]) != float64(refused) {
+		if refused < 2 || refused > 4 || testutil.ToFloat64(shedder.metrics.refused[NewSessions]) != float64(refused) {
 			t.Errorf("%d of 20 refused, at 4 per second", refused)
 		}
 		lag = 0
 		for range 40 {
-			r.update()
+			duels.update()
 		}
 		time.Sleep(maxAdmissionWait)
 		startedAt = time.Now()
-		if waited := await(100); waited > 0 {
+		if waited := awaitHellos(100); waited > 0 {
 			t.Errorf("hellos wait for %v after the lag", waited)
 		}
 	})
@@ -376,13 +376,13 @@ func TestRefusedHellosGetDistinctRetryTimes(t *testing.T) {
 func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 	t.Parallel()
 	queue := admissionQueue{perSecond: 100}
-	due := map[int]int{0: 1500} // first attempts, by second
+	firstAttempts := map[int]int{0: 1500} // first attempts, by second
 	retries, refusedAgain := map[int]int{}, 0
 	for second := range 60 {
 		now := time.Unix(int64(second), 0)
-		count := due[second] + retries[second] + 20
-		for i := range count {
-			wait, ok := queue.reserve(now.Add(time.Duration(i) * time.Second / time.Duration(count)))
+		attempts := firstAttempts[second] + retries[second] + 20
+		for i := range attempts {
+			wait, ok := queue.reserve(now.Add(time.Duration(i) * time.Second / time.Duration(attempts)))
 			switch {
 			case ok:
 			case i < retries[second]:
@@ -401,12 +401,12 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 // A hello waits for its admission no longer than its context allows.
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	r := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{})
-	r.admissions.perSecond = 1
-	ctx, end := context.WithCancel(t.Context())
-	end()
-	_ = r.AwaitHello(ctx) // the first hello is admitted immediately
-	if err := r.AwaitHello(ctx); !errors.Is(err, context.Canceled) {
+	duels := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{})
+	duels.admissions.perSecond = 1
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = duels.AwaitHello(ctx) // the first hello is admitted immediately
+	if err := duels.AwaitHello(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -416,14 +416,14 @@ func TestRunUpdatesTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		updates := 0
-		c := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, MaxLag: 1}
-		ctx, stop := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
-		defer stop()
-		if err := newDuelLimit(newTestShedder(Config{}), c).Run(ctx); err != nil || updates != 4 {
+		config := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, MaxLag: 1}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
+		defer cancel()
+		if err := newDuelLimit(newTestShedder(Config{}), config).Run(ctx); err != nil || updates != 4 {
 			t.Errorf("%v after %d updates", err, updates)
 		}
-		c.MaxLag = 0
-		if err := newDuelLimit(newTestShedder(Config{}), c).Run(t.Context()); err != nil || updates != 4 {
+		config.MaxLag = 0
+		if err := newDuelLimit(newTestShedder(Config{}), config).Run(t.Context()); err != nil || updates != 4 {
 			t.Errorf("%v after %d updates", err, updates)
 		}
 	})

@@ -17,9 +17,9 @@ func fromAddress(address string) func(*Request) {
 // IPv6 addresses of one /64 network count as the same address.
 func TestDuelsWithTheSameAddressCountIfTheGameAllowsIt(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		one, other string
-		same       bool
+	for _, testCase := range []struct {
+		adaAddress, bobAddress string
+		isSame                 bool
 	}{
 		{"192.0.2.7", "192.0.2.7", true},
 		{"192.0.2.7", "::ffff:192.0.2.7", true},
@@ -28,17 +28,17 @@ func TestDuelsWithTheSameAddressCountIfTheGameAllowsIt(t *testing.T) {
 		{"2001:db8:0:1::7", "2001:db8:0:2::7", false},
 		{"", "", false}, // unknown
 	} {
-		for _, matter := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s and %s, excluded %v", c.one, c.other, matter), func(t *testing.T) {
-				inVirtualTime(t, func(test *cluster) {
-					test.excludeSameAddress = matter
-					a, b := test.startNode(), test.startNode()
-					test.mustJoin(a, "ada", botAfter(0), fromAddress(c.one))
-					test.mustJoin(b, "bob", botAfter(0), fromAddress(c.other))
+		for _, excluded := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s and %s, excluded %v", testCase.adaAddress, testCase.bobAddress, excluded), func(t *testing.T) {
+				runInCluster(t, func(test *cluster) {
+					test.excludeSameAddress = excluded
+					nodeA, nodeB := test.startNode(), test.startNode()
+					test.mustJoin(nodeA, "ada", botAfter(0), fromAddress(testCase.adaAddress))
+					test.mustJoin(nodeB, "bob", botAfter(0), fromAddress(testCase.bobAddress))
 					time.Sleep(time.Second)
-					want := !matter || !c.same
-					if p := test.attachedPlan(a, "ada"); p != test.attachedPlan(b, "bob") || p.CountsForLeaderboards != want || p.Rated != want {
-						test.Errorf("counts %v, rated %v, want %v", p.CountsForLeaderboards, p.Rated, want)
+					want := !excluded || !testCase.isSame
+					if plan := test.attachedPlan(nodeA, "ada"); plan != test.attachedPlan(nodeB, "bob") || plan.CountsForLeaderboards != want || plan.Rated != want {
+						test.Errorf("counts %v, rated %v, want %v", plan.CountsForLeaderboards, plan.Rated, want)
 					}
 				})
 			})
@@ -47,14 +47,14 @@ func TestDuelsWithTheSameAddressCountIfTheGameAllowsIt(t *testing.T) {
 }
 
 // If the node of a pairing dies, another node applies the same rule.
-func TestATakenOverDuelWithTheSameAddressDoesNotCount(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestTakenOverDuelWithSameAddressDoesNotCount(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		test.excludeSameAddress = true
-		_, b, id, open := test.newFormingMatch(fromAddress("192.0.2.7"))
-		open()
+		_, otherNode, id, allowStart := test.startFormingMatch(fromAddress("192.0.2.7"))
+		allowStart()
 		advanceTime(takeOverAfterMS*time.Millisecond + 2*sweepInterval)
-		if p := test.attachedPlan(b, "bob"); p.ID != id || p.CountsForLeaderboards || p.Rated {
-			test.Errorf("%+v", p)
+		if plan := test.attachedPlan(otherNode, "bob"); plan.ID != id || plan.CountsForLeaderboards || plan.Rated {
+			test.Errorf("%+v", plan)
 		}
 	})
 }
@@ -62,10 +62,10 @@ func TestATakenOverDuelWithTheSameAddressDoesNotCount(t *testing.T) {
 // If the game counts duels of one address, a ticket stores nothing about the
 // address. Otherwise it stores a hash that is useless without the key and
 // differs between games.
-func TestATicketDoesNotStoreTheAddress(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		for _, matter := range []bool{false, true} {
-			test.excludeSameAddress = matter
+func TestTicketDoesNotStoreAddress(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		for _, excluded := range []bool{false, true} {
+			test.excludeSameAddress = excluded
 			n := test.startNode()
 			ticket, err := n.newTicket(Request{Game: "demo", Player: "ada", Address: netip.MustParseAddr("192.0.2.7")})
 			if err != nil {
@@ -75,16 +75,16 @@ func TestATicketDoesNotStoreTheAddress(t *testing.T) {
 			if err != nil {
 				test.Fatal(err)
 			}
-			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != matter {
-				test.Errorf("excluded %v: %s", matter, text)
+			if strings.Contains(string(text), "192.0.2") || strings.Contains(string(text), `"address"`) != excluded {
+				test.Errorf("excluded %v: %s", excluded, text)
 			}
-			other := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // the zero settings do not count them
-			if matter && (other == "" || other == ticket.Address) {
-				test.Errorf("another game has %q, this one %q", other, ticket.Address)
+			hashInOtherGame := n.addressHash("other", netip.MustParseAddr("192.0.2.7")) // the zero settings do not count them
+			if excluded && (hashInOtherGame == "" || hashInOtherGame == ticket.Address) {
+				test.Errorf("another game has %q, this one %q", hashInOtherGame, ticket.Address)
 			}
-			former := ticket.Address
+			hashWithFirstKey := ticket.Address
 			n.AddressKey = []byte("another key")
-			if matter && n.addressHash("demo", netip.MustParseAddr("192.0.2.7")) == former {
+			if excluded && n.addressHash("demo", netip.MustParseAddr("192.0.2.7")) == hashWithFirstKey {
 				test.Error("the hash does not depend on the key")
 			}
 		}

@@ -29,10 +29,10 @@ func (r *matchRecords) created() []string {
 }
 
 // addTo adds the id of a match or a player to one of the sets.
-func (r *matchRecords) setMark(marks map[string]bool, id string) {
+func (r *matchRecords) addTo(set map[string]bool, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	marks[id] = true
+	set[id] = true
 }
 
 // isTombstoned reports whether a match is tombstoned.
@@ -55,27 +55,27 @@ type fakeMatches struct {
 
 var errStartFails = errors.New("the match cannot be created")
 
-func (m *fakeMatches) StartDuel(_ context.Context, p *match.Plan) error {
+func (m *fakeMatches) StartDuel(_ context.Context, plan *match.Plan) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.shouldFailStart != nil && m.shouldFailStart() {
 		return errStartFails
 	}
-	if m.tombstoned[p.ID] {
+	if m.tombstoned[plan.ID] {
 		return match.ErrNotFound
 	}
-	if m.plans[p.ID] == nil {
-		m.plans[p.ID] = p
+	if m.plans[plan.ID] == nil {
+		m.plans[plan.ID] = plan
 	}
-	for _, s := range m.plans[p.ID].Seats {
-		m.recordAttach(p.ID, s.Player)
+	for _, seat := range m.plans[plan.ID].Seats {
+		m.attachIfLocal(plan.ID, seat.Player)
 	}
 	return nil
 }
 
-// recordAttach records that a player was attached to a match. The caller holds
+// attachIfLocal records that a player was attached to a match. The caller holds
 // mu.
-func (m *fakeMatches) recordAttach(match, player string) {
+func (m *fakeMatches) attachIfLocal(match, player string) {
 	if m.localPlayers[player] {
 		m.attachedTo[player] = match
 	}
@@ -87,7 +87,7 @@ func (m *fakeMatches) AttachSession(_ context.Context, _, id, player string) err
 	if m.localPlayers[player] && m.plans[id] == nil {
 		return match.ErrNotFound
 	}
-	m.recordAttach(id, player)
+	m.attachIfLocal(id, player)
 	return nil
 }
 
@@ -114,11 +114,11 @@ func (m *fakeMatches) Status(_ context.Context, id string) (match.Status, error)
 	if m.plans[id] == nil {
 		return match.Status{}, nil
 	}
-	r := match.Status{Seq: 7, Running: !m.over[id]}
-	if r.Running && m.plans[id].Arena != nil {
-		r.ArenaID = m.plans[id].Arena.ID
+	status := match.Status{Seq: 7, Running: !m.over[id]}
+	if status.Running && m.plans[id].Arena != nil {
+		status.ArenaID = m.plans[id].Arena.ID
 	}
-	return r, nil
+	return status, nil
 }
 
 func (m *fakeMatches) CheckSeat(_ context.Context, id, player string) error {
@@ -147,36 +147,36 @@ func (m *fakeMatches) attachedMatch(player string) string {
 // both.
 type fakeBank struct{}
 
-func (fakeBank) questions(w Filter) []quiz.DrawnQuestion {
-	var all []quiz.DrawnQuestion
+func (fakeBank) matchingQuestions(filter Filter) []quiz.DrawnQuestion {
+	var matching []quiz.DrawnQuestion
 	for i := range 30 {
-		q := quiz.DrawnQuestion{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
+		question := quiz.DrawnQuestion{Question: &quiz.Question{ID: string(rune('a' + i)), Lang: "en", Category: "sport"}}
 		if i < 10 {
-			q.Lang = "zh-CN"
+			question.Lang = "zh-CN"
 		}
 		if i >= 20 {
-			q.Category = "art"
+			question.Category = "art"
 		}
-		if w.IsCompatible(Filter{Lang: q.Lang, Category: q.Category}) {
-			all = append(all, q)
+		if filter.IsCompatible(Filter{Lang: question.Lang, Category: question.Category}) {
+			matching = append(matching, question)
 		}
 	}
-	return all
+	return matching
 }
 
-func (s fakeBank) Count(_ string, w Filter) int { return len(s.questions(w)) }
+func (b fakeBank) Count(_ string, filter Filter) int { return len(b.matchingQuestions(filter)) }
 
-func (s fakeBank) Draw(_ string, w Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
-	all := s.questions(w)
-	if len(all) < count {
+func (bank fakeBank) Draw(_ string, filter Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+	matching := bank.matchingQuestions(filter)
+	if len(matching) < count {
 		return nil, errors.New("too few questions")
 	}
-	slices.SortStableFunc(all, func(a, b quiz.DrawnQuestion) int {
-		_, x := seen[a.ID]
-		_, y := seen[b.ID]
-		return map[bool]int{true: 1}[x] - map[bool]int{true: 1}[y]
+	slices.SortStableFunc(matching, func(a, b quiz.DrawnQuestion) int {
+		_, seenA := seen[a.ID]
+		_, seenB := seen[b.ID]
+		return map[bool]int{true: 1}[seenA] - map[bool]int{true: 1}[seenB]
 	})
-	return all[:count], nil
+	return matching[:count], nil
 }
 
 // fakeSeenStore records what the players have seen.
@@ -188,20 +188,20 @@ type fakeSeenStore struct {
 func (s *fakeSeenStore) SeenQuestions(_ context.Context, _ string, players []string) (map[string]struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := map[string]struct{}{}
-	for _, p := range players {
-		for _, id := range s.seen[p] {
-			all[id] = struct{}{}
+	merged := map[string]struct{}{}
+	for _, player := range players {
+		for _, id := range s.seen[player] {
+			merged[id] = struct{}{}
 		}
 	}
-	return all, nil
+	return merged, nil
 }
 
 func (s *fakeSeenStore) AddSeen(_ context.Context, _ string, players, questions []string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, p := range players {
-		s.seen[p] = append(s.seen[p], questions...)
+	for _, player := range players {
+		s.seen[player] = append(s.seen[player], questions...)
 	}
 	return nil
 }

@@ -18,14 +18,14 @@ func errorCode(err error) string {
 	return outcomeLabel(err)
 }
 
-func TestJoinReturnsTheTicketAndPairsIt(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestJoinStoresTicketAndCountsWaiting(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		first, then, err := n.Join(test.Context(), Request{Game: "demo", Player: "ada", Filter: Filter{Lang: "en"}})
+		first, pairTicket, err := n.Join(test.Context(), Request{Game: "demo", Player: "ada", Filter: Filter{Lang: "en"}})
 		if err != nil || first.Waiting != 1 || first.Ticket == "" {
 			test.Fatalf("%+v, %v", first, err)
 		}
-		then()
+		pairTicket()
 		second, _, err := n.Join(test.Context(), Request{Game: "demo", Player: "bob", Filter: Filter{Lang: "zh-CN"}})
 		if err != nil || second.Waiting != 2 || second.Ticket == first.Ticket {
 			test.Errorf("%+v, %v", second, err)
@@ -39,27 +39,27 @@ func TestJoinReturnsTheTicketAndPairsIt(t *testing.T) {
 
 // The reply comes first. No player is attached before the returned function
 // runs.
-func TestTheReplyComesBeforeTheMatch(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestJoinRepliesBeforePairing(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		test.mustJoin(n, "ada")
 		n.addPlayer("bob")
-		_, then, err := n.Join(test.Context(), Request{Game: "demo", Player: "bob"})
+		_, pairTicket, err := n.Join(test.Context(), Request{Game: "demo", Player: "bob"})
 		if err != nil {
 			test.Fatal(err)
 		}
 		test.checkWaits(n, "bob")
-		then()
+		pairTicket()
 		test.attachedPlan(n, "bob")
 	})
 }
 
 func TestJoinIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		before func(test *cluster, n *node)
-		tune   []func(*Request)
-		want   string
+	for name, testCase := range map[string]struct {
+		prepare func(test *cluster, n *node)
+		changes []func(*Request)
+		want    string
 	}{
 		"filter with too few questions": {nil, []func(*Request){withFilter(Filter{Category: "chess"})}, "bad_request"},
 		"negative wait for a bot":       {nil, []func(*Request){botAfter(-1)}, "bad_request"},
@@ -71,20 +71,20 @@ func TestJoinIsRefused(t *testing.T) {
 		"the store is down":             {func(_ *cluster, n *node) { n.store.setFault(func(string) storeFault { return faultNotExecuted }) }, nil, "failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(test *cluster) {
+			runInCluster(t, func(test *cluster) {
 				n := test.startNode()
-				if c.before != nil {
-					c.before(test, n)
+				if testCase.prepare != nil {
+					testCase.prepare(test, n)
 				}
-				err := n.join("ada", c.tune...)
-				if errorCode(err) != c.want {
-					test.Fatalf("%v, want %q", err, c.want)
+				err := n.joinAndPair("ada", testCase.changes...)
+				if errorCode(err) != testCase.want {
+					test.Fatalf("%v, want %q", err, testCase.want)
 				}
 				var refused *protocol.Error
-				if c.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.matches.attachedMatch("ada")) {
+				if testCase.want == "already_playing" && (!errors.As(err, &refused) || refused.Match != n.matches.attachedMatch("ada")) {
 					test.Errorf("%+v", refused)
 				}
-				if c.want == "overloaded" && (!errors.As(err, &refused) || refused.RetryAfterMS == 0) {
+				if testCase.want == "overloaded" && (!errors.As(err, &refused) || refused.RetryAfterMS == 0) {
 					test.Errorf("%+v", refused)
 				}
 			})
@@ -92,8 +92,8 @@ func TestJoinIsRefused(t *testing.T) {
 	}
 }
 
-// lastMatch gives a player a finished match.
-func (c *cluster) lastMatch(n *node, unsettled bool) string {
+// playLastMatch gives a player a finished match.
+func (c *cluster) playLastMatch(n *node, unsettled bool) string {
 	c.Helper()
 	c.mustJoin(n, "ada")
 	c.mustJoin(n, "bob")
@@ -104,10 +104,10 @@ func (c *cluster) lastMatch(n *node, unsettled bool) string {
 	return id
 }
 
-func TestJoinAfterASettledMatch(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestPlayerMayJoinAfterSettledMatch(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		former := test.lastMatch(n, false)
+		former := test.playLastMatch(n, false)
 		test.mustJoin(n, "ada")
 		test.mustJoin(n, "bob")
 		if id := test.attachedPlan(n, "ada").ID; id == former {
@@ -118,17 +118,17 @@ func TestJoinAfterASettledMatch(t *testing.T) {
 
 // A rating is read only after the last result is committed.
 func TestJoinWaitsForTheLastResult(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		id := test.lastMatch(n, true)
-		began := now()
+		id := test.playLastMatch(n, true)
+		start := now()
 		time.AfterFunc(time.Second, func() {
 			test.records.mu.Lock()
 			defer test.records.mu.Unlock()
 			test.records.unsettled[id] = false
 		})
 		test.mustJoin(n, "ada")
-		if waited := now() - began; waited < 1000 || waited > 1030 {
+		if waited := now() - start; waited < 1000 || waited > 1030 {
 			test.Errorf("accepted after %d ms", waited)
 		}
 	})
@@ -137,11 +137,11 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 // A player who joined and left an arena after a duel still waits for the result
 // of the duel.
 func TestJoinWaitsForTheLastDuel(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		id := test.lastMatch(n, true)
-		if with, _, err := n.Occupy(test.Context(), "demo", "ada", "m_arena", id); err != nil || with != "" {
-			test.Fatal(with, err)
+		id := test.playLastMatch(n, true)
+		if busyWith, _, err := n.Occupy(test.Context(), "demo", "ada", "m_arena", id); err != nil || busyWith != "" {
+			test.Fatal(busyWith, err)
 		}
 		if err := n.Free(test.Context(), "demo", "ada", "m_arena"); err != nil {
 			test.Fatal(err)
@@ -150,7 +150,7 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 			test.Errorf("unsettled %t, %v", unsettled, err)
 		}
 		var refused *protocol.Error
-		if err := n.join("ada"); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable {
+		if err := n.joinAndPair("ada"); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable {
 			test.Errorf("not refused: %v", err)
 		}
 		if err := n.Free(test.Context(), "demo", "ada", id); err != nil { // as the settlement does
@@ -161,16 +161,16 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 }
 
 func TestJoinStopsWaitingForTheLastResult(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
-		test.lastMatch(n, true)
-		began := now()
-		err := n.join("ada")
+		test.playLastMatch(n, true)
+		start := now()
+		err := n.joinAndPair("ada")
 		var refused *protocol.Error
 		if !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || refused.RetryAfterMS == 0 {
 			test.Errorf("%v", err)
 		}
-		if waited := now() - began; waited < 2000 || waited > 2100 {
+		if waited := now() - start; waited < 2000 || waited > 2100 {
 			test.Errorf("refused after %d ms", waited)
 		}
 		ctx, cancel := context.WithTimeout(test.Context(), 500*time.Millisecond)

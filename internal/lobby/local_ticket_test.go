@@ -13,19 +13,19 @@ import (
 // When all tickets are gone, the memory of a large number of tickets is
 // released.
 func TestMemoryOfManyTicketsIsReleased(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		synctest.Wait()
-		rooms := func() [2]uintptr {
+		mapAddresses := func() [2]uintptr {
 			return [2]uintptr{reflect.ValueOf(n.tickets).Pointer(), reflect.ValueOf(n.ticketIDs).Pointer()}
 		}
-		before := rooms()
-		const rush = 100
-		for i := range rush {
+		before := mapAddresses()
+		const manyTickets = 100
+		for i := range manyTickets {
 			n.scheduleTry(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour)
 		}
-		for i := range rush {
-			if rooms() != before || !n.HasTicket("demo", fmt.Sprint(i)) {
+		for i := range manyTickets {
+			if mapAddresses() != before || !n.HasTicket("demo", fmt.Sprint(i)) {
 				test.Fatalf("the maps were replaced, or ticket %d does not wait", i)
 			}
 			n.dropTicket(fmt.Sprint(i))
@@ -33,7 +33,7 @@ func TestMemoryOfManyTicketsIsReleased(t *testing.T) {
 				test.Fatalf("ticket %d still waits", i)
 			}
 		}
-		if after := rooms(); after[0] == before[0] || after[1] == before[1] {
+		if after := mapAddresses(); after[0] == before[0] || after[1] == before[1] {
 			test.Error("the memory of many tickets was not released")
 		}
 	})

@@ -18,16 +18,16 @@ type memoryStore struct {
 }
 
 type storeTables struct {
-	tickets  map[string]Ticket   // waiting tickets by id
-	alive    map[string]int64    // expiry by ticket id, epoch ms
-	busy     map[string]Activity // by player
-	duels    map[string]string   // last duel by player
-	pairings map[string]Pairing  // by match id
+	tickets    map[string]Ticket   // waiting tickets by id
+	aliveUntil map[string]int64    // expiry by ticket id, epoch ms
+	activities map[string]Activity // by player
+	lastDuels  map[string]string   // last duel by player
+	pairings   map[string]Pairing  // by match id
 }
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{storeTables: storeTables{
-		tickets: map[string]Ticket{}, alive: map[string]int64{}, busy: map[string]Activity{}, duels: map[string]string{}, pairings: map[string]Pairing{},
+		tickets: map[string]Ticket{}, aliveUntil: map[string]int64{}, activities: map[string]Activity{}, lastDuels: map[string]string{}, pairings: map[string]Pairing{},
 	}}
 }
 
@@ -35,63 +35,63 @@ func newMemoryStore() *memoryStore {
 func (m *memoryStore) copyTables() storeTables {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return storeTables{maps.Clone(m.tickets), maps.Clone(m.alive), maps.Clone(m.busy), maps.Clone(m.duels), maps.Clone(m.pairings)}
+	return storeTables{maps.Clone(m.tickets), maps.Clone(m.aliveUntil), maps.Clone(m.activities), maps.Clone(m.lastDuels), maps.Clone(m.pairings)}
 }
 
-func (m *memoryStore) AddTicket(_ context.Context, t Ticket, former Activity, now int64) (int64, Activity, error) {
+func (m *memoryStore) AddTicket(_ context.Context, ticket Ticket, former Activity, now int64) (int64, Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	newActivity, former := Activity{Ticket: t.ID}, Activity{Match: former.Match}
-	if activity := m.busy[t.Seat.Player]; activity != (Activity{}) && activity != former && activity != newActivity {
-		if activity.Match != "" || m.alive[activity.Ticket] >= now {
+	newActivity, former := Activity{Ticket: ticket.ID}, Activity{Match: former.Match}
+	if activity := m.activities[ticket.Seat.Player]; activity != (Activity{}) && activity != former && activity != newActivity {
+		if activity.Match != "" || m.aliveUntil[activity.Ticket] >= now {
 			return 0, activity, nil
 		}
 		m.deleteTicket(activity.Ticket)
 	}
-	m.busy[t.Seat.Player] = newActivity
-	m.tickets[t.ID], m.alive[t.ID] = t, now+ticketAliveMS
+	m.activities[ticket.Seat.Player] = newActivity
+	m.tickets[ticket.ID], m.aliveUntil[ticket.ID] = ticket, now+ticketAliveMS
 	return int64(len(m.tickets)), Activity{}, nil
 }
 
 // deleteTicket removes a ticket. The caller holds mu.
 func (m *memoryStore) deleteTicket(id string) {
 	delete(m.tickets, id)
-	delete(m.alive, id)
+	delete(m.aliveUntil, id)
 }
 
-func (m *memoryStore) ListNearest(_ context.Context, t Ticket, s Slice, now int64) ([]Ticket, bool, error) {
+func (m *memoryStore) ListNearest(_ context.Context, own Ticket, slice Slice, now int64) ([]Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.tickets[t.ID]; !ok {
-		if m.busy[t.Seat.Player] != (Activity{Ticket: t.ID}) {
-			if _, paired := m.alive[t.ID]; paired {
-				m.alive[t.ID] = now + ticketAliveMS
+	if _, ok := m.tickets[own.ID]; !ok {
+		if m.activities[own.Seat.Player] != (Activity{Ticket: own.ID}) {
+			if _, paired := m.aliveUntil[own.ID]; paired {
+				m.aliveUntil[own.ID] = now + ticketAliveMS
 			}
 			return nil, false, nil
 		}
-		m.tickets[t.ID] = t
+		m.tickets[own.ID] = own
 	}
-	m.alive[t.ID] = now + ticketAliveMS
+	m.aliveUntil[own.ID] = now + ticketAliveMS
 	var higher, lower []Ticket // the ticket itself counts, as in the scripts
-	for id, c := range m.tickets {
+	for id, other := range m.tickets {
 		switch {
-		case m.alive[id] < now:
+		case m.aliveUntil[id] < now:
 			m.deleteTicket(id)
-		case c.Rating() >= t.Rating():
-			higher = append(higher, c)
+		case other.Rating() >= own.Rating():
+			higher = append(higher, other)
 		default:
-			lower = append(lower, c)
+			lower = append(lower, other)
 		}
 	}
-	oldest := func(a, b Ticket) int { return cmp.Or(cmp.Compare(a.Rating(), b.Rating()), cmp.Compare(a.ID, b.ID)) }
-	slices.SortFunc(higher, oldest)
-	slices.SortFunc(lower, func(a, b Ticket) int { return oldest(b, a) })
+	byRatingAndAge := func(a, b Ticket) int { return cmp.Or(cmp.Compare(a.Rating(), b.Rating()), cmp.Compare(a.ID, b.ID)) }
+	slices.SortFunc(higher, byRatingAndAge)
+	slices.SortFunc(lower, func(a, b Ticket) int { return byRatingAndAge(b, a) })
 	var near []Ticket
 	for _, side := range [][]Ticket{higher, lower} {
-		from := min(s.Skip, len(side))
-		near = append(near, side[from:min(from+s.Count, len(side))]...)
+		from := min(slice.Skip, len(side))
+		near = append(near, side[from:min(from+slice.Count, len(side))]...)
 	}
-	return slices.DeleteFunc(near, func(c Ticket) bool { return c.ID == t.ID }), true, nil
+	return slices.DeleteFunc(near, func(other Ticket) bool { return other.ID == own.ID }), true, nil
 }
 
 func (m *memoryStore) Pair(_ context.Context, p Pairing) (bool, error) {
@@ -107,8 +107,8 @@ func (m *memoryStore) Pair(_ context.Context, p Pairing) (bool, error) {
 	}
 	for _, t := range p.Tickets {
 		delete(m.tickets, t.ID)
-		m.busy[t.Seat.Player] = Activity{Match: p.Match}
-		m.duels[t.Seat.Player] = p.Match
+		m.activities[t.Seat.Player] = Activity{Match: p.Match}
+		m.lastDuels[t.Seat.Player] = p.Match
 	}
 	m.pairings[p.Match] = p
 	return true, nil
@@ -120,7 +120,7 @@ func (m *memoryStore) CompletePairing(_ context.Context, p Pairing) error {
 	if _, ok := m.pairings[p.Match]; ok {
 		delete(m.pairings, p.Match)
 		for _, t := range p.Tickets {
-			delete(m.alive, t.ID)
+			delete(m.aliveUntil, t.ID)
 		}
 	}
 	return nil
@@ -134,37 +134,37 @@ func (m *memoryStore) RollBackPairing(_ context.Context, p Pairing, now int64) (
 	}
 	delete(m.pairings, p.Match)
 	for _, t := range p.Tickets {
-		if m.alive[t.ID] < now {
-			delete(m.alive, t.ID)
-			delete(m.busy, t.Seat.Player)
+		if m.aliveUntil[t.ID] < now {
+			delete(m.aliveUntil, t.ID)
+			delete(m.activities, t.Seat.Player)
 			continue
 		}
-		m.tickets[t.ID], m.busy[t.Seat.Player] = t, Activity{Ticket: t.ID}
+		m.tickets[t.ID], m.activities[t.Seat.Player] = t, Activity{Ticket: t.ID}
 	}
 	return true, nil
 }
 
-func (m *memoryStore) Occupy(_ context.Context, o OccupyRequest, now int64) (Activity, error) {
+func (m *memoryStore) Occupy(_ context.Context, request OccupyRequest, now int64) (Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	own, b := Activity{Match: o.Match}, m.busy[o.Player]
-	_, forming := m.pairings[b.Match]
-	if b != (Activity{}) && b != own && (b.Match == "" || b.Match != o.Former || forming) {
-		if b.Match != "" || m.alive[b.Ticket] >= now {
-			return b, nil
+	newActivity, activity := Activity{Match: request.Match}, m.activities[request.Player]
+	_, forming := m.pairings[activity.Match]
+	if activity != (Activity{}) && activity != newActivity && (activity.Match == "" || activity.Match != request.Former || forming) {
+		if activity.Match != "" || m.aliveUntil[activity.Ticket] >= now {
+			return activity, nil
 		}
-		m.deleteTicket(b.Ticket)
+		m.deleteTicket(activity.Ticket)
 	}
-	m.busy[o.Player] = own
+	m.activities[request.Player] = newActivity
 	return Activity{}, nil
 }
 
 func (m *memoryStore) RemoveTicket(_ context.Context, _, player string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id := m.busy[player].Ticket
+	id := m.activities[player].Ticket
 	if id != "" {
-		delete(m.busy, player)
+		delete(m.activities, player)
 		m.deleteTicket(id)
 	}
 	return id, nil
@@ -173,27 +173,27 @@ func (m *memoryStore) RemoveTicket(_ context.Context, _, player string) (string,
 func (m *memoryStore) ReadTicket(_ context.Context, _, id string) (Ticket, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t, isWaiting := m.tickets[id]
-	return t, isWaiting, nil
+	ticket, isWaiting := m.tickets[id]
+	return ticket, isWaiting, nil
 }
 
 func (m *memoryStore) ReadActivity(_ context.Context, _, player string) (Activity, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	b := m.busy[player]
-	_, b.Forming = m.pairings[b.Match]
-	b.Duel = m.duels[player]
-	return b, nil
+	activity := m.activities[player]
+	_, activity.Forming = m.pairings[activity.Match]
+	activity.Duel = m.lastDuels[player]
+	return activity, nil
 }
 
 func (m *memoryStore) Free(_ context.Context, _, player, match string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.busy[player] == (Activity{Match: match}) {
-		delete(m.busy, player)
+	if m.activities[player] == (Activity{Match: match}) {
+		delete(m.activities, player)
 	}
-	if m.duels[player] == match {
-		delete(m.duels, player)
+	if m.lastDuels[player] == match {
+		delete(m.lastDuels, player)
 	}
 	return nil
 }
@@ -201,11 +201,11 @@ func (m *memoryStore) Free(_ context.Context, _, player, match string) error {
 func (m *memoryStore) ListPairings(context.Context, string) ([]Pairing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var all []Pairing
+	var pairings []Pairing
 	for _, p := range m.pairings {
-		all = append(all, p)
+		pairings = append(pairings, p)
 	}
-	return all, nil
+	return pairings, nil
 }
 
 var errDown = errors.New("the store is down")
@@ -228,26 +228,26 @@ type faultyStore struct {
 	faultOf func(method string) storeFault
 }
 
-func (l *faultyStore) setFault(f func(method string) storeFault) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.faultOf, l.calls = f, map[string]int{}
+func (s *faultyStore) setFault(f func(method string) storeFault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faultOf, s.calls = f, map[string]int{}
 }
 
-func (l *faultyStore) countCalls(method string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.calls[method]
+func (s *faultyStore) countCalls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
 }
 
-func (l *faultyStore) call(method string, call func() error) error {
-	l.mu.Lock()
+func (s *faultyStore) call(method string, call func() error) error {
+	s.mu.Lock()
 	f := faultNone
-	if l.faultOf != nil {
-		f = l.faultOf(method)
-		l.calls[method]++
+	if s.faultOf != nil {
+		f = s.faultOf(method)
+		s.calls[method]++
 	}
-	l.mu.Unlock()
+	s.mu.Unlock()
 	if f == faultNotExecuted {
 		return errDown
 	}
@@ -257,34 +257,34 @@ func (l *faultyStore) call(method string, call func() error) error {
 	return errDown
 }
 
-func (l *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, with Activity, err error) {
-	err = l.call("AddTicket", func() error { waiting, with, err = l.memoryStore.AddTicket(ctx, t, former, now); return err })
-	return waiting, with, err
+func (s *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, busyWith Activity, err error) {
+	err = s.call("AddTicket", func() error { waiting, busyWith, err = s.memoryStore.AddTicket(ctx, t, former, now); return err })
+	return waiting, busyWith, err
 }
 
-func (l *faultyStore) ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (near []Ticket, isWaiting bool, err error) {
-	err = l.call("ListNearest", func() error { near, isWaiting, err = l.memoryStore.ListNearest(ctx, t, s, now); return err })
+func (store *faultyStore) ListNearest(ctx context.Context, t Ticket, slice Slice, now int64) (near []Ticket, isWaiting bool, err error) {
+	err = store.call("ListNearest", func() error { near, isWaiting, err = store.memoryStore.ListNearest(ctx, t, slice, now); return err })
 	if err != nil {
 		return nil, false, err
 	}
 	return near, isWaiting, nil
 }
 
-func (l *faultyStore) Pair(ctx context.Context, p Pairing) (won bool, err error) {
-	err = l.call("Pair", func() error { won, err = l.memoryStore.Pair(ctx, p); return err })
-	return won && err == nil, err
+func (s *faultyStore) Pair(ctx context.Context, p Pairing) (isPaired bool, err error) {
+	err = s.call("Pair", func() error { isPaired, err = s.memoryStore.Pair(ctx, p); return err })
+	return isPaired && err == nil, err
 }
 
-func (l *faultyStore) CompletePairing(ctx context.Context, p Pairing) error {
-	return l.call("CompletePairing", func() error { return l.memoryStore.CompletePairing(ctx, p) })
+func (s *faultyStore) CompletePairing(ctx context.Context, p Pairing) error {
+	return s.call("CompletePairing", func() error { return s.memoryStore.CompletePairing(ctx, p) })
 }
 
-func (l *faultyStore) RollBackPairing(ctx context.Context, p Pairing, now int64) (rolledBack bool, err error) {
-	err = l.call("RollBackPairing", func() error { rolledBack, err = l.memoryStore.RollBackPairing(ctx, p, now); return err })
+func (s *faultyStore) RollBackPairing(ctx context.Context, p Pairing, now int64) (rolledBack bool, err error) {
+	err = s.call("RollBackPairing", func() error { rolledBack, err = s.memoryStore.RollBackPairing(ctx, p, now); return err })
 	return rolledBack && err == nil, err
 }
 
-func (l *faultyStore) ReadActivity(ctx context.Context, game, player string) (b Activity, err error) {
-	err = l.call("ReadActivity", func() error { b, err = l.memoryStore.ReadActivity(ctx, game, player); return err })
-	return b, err
+func (s *faultyStore) ReadActivity(ctx context.Context, game, player string) (activity Activity, err error) {
+	err = s.call("ReadActivity", func() error { activity, err = s.memoryStore.ReadActivity(ctx, game, player); return err })
+	return activity, err
 }

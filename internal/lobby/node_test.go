@@ -26,7 +26,7 @@ type cluster struct {
 	excludeSameAddress bool // duels between players of one address do not count
 }
 
-func inVirtualTime(t *testing.T, f func(test *cluster)) {
+func runInCluster(t *testing.T, f func(test *cluster)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f(&cluster{
@@ -41,11 +41,11 @@ func inVirtualTime(t *testing.T, f func(test *cluster)) {
 
 // Seat implements Players.
 func (c *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) {
-	r := rating.Rating{R: 1500, RD: 80, Sigma: 0.06}
-	if r0, ok := c.ratings[player]; ok {
-		r.R = r0
+	playerRating := rating.Rating{R: 1500, RD: 80, Sigma: 0.06}
+	if points, ok := c.ratings[player]; ok {
+		playerRating.R = points
 	}
-	return match.Seat{Player: player, Nickname: player, Rating: &r}, nil
+	return match.Seat{Player: player, Nickname: player, Rating: &playerRating}, nil
 }
 
 // PairDuels implements Pairs.
@@ -97,26 +97,26 @@ func (n *node) addPlayer(player string) {
 	n.matches.localPlayers[player] = true
 }
 
-// join requests an opponent for a player at the node.
-func (n *node) join(player string, tune ...func(*Request)) error {
+// joinAndPair requests an opponent for a player at the node.
+func (n *node) joinAndPair(player string, changes ...func(*Request)) error {
 	n.addPlayer(player)
-	r := Request{Game: "demo", Player: player}
-	for _, f := range tune {
-		f(&r)
+	request := Request{Game: "demo", Player: player}
+	for _, change := range changes {
+		change(&request)
 	}
-	_, then, err := n.Join(context.Background(), r)
-	then()
+	_, pairTicket, err := n.Join(context.Background(), request)
+	pairTicket()
 	return err
 }
 
-func withFilter(test Filter) func(*Request) { return func(r *Request) { r.Filter = test } }
+func withFilter(filter Filter) func(*Request) { return func(r *Request) { r.Filter = filter } }
 
 func botAfter(ms int64) func(*Request) { return func(r *Request) { r.BotAfterMS = &ms } }
 
 // mustJoin joins a player, who must be accepted.
-func (c *cluster) mustJoin(n *node, player string, tune ...func(*Request)) {
+func (c *cluster) mustJoin(n *node, player string, changes ...func(*Request)) {
 	c.Helper()
-	if err := n.join(player, tune...); err != nil {
+	if err := n.joinAndPair(player, changes...); err != nil {
 		c.Fatalf("%s: %v", player, err)
 	}
 }
@@ -127,11 +127,11 @@ func (c *cluster) attachedPlan(n *node, player string) *match.Plan {
 	synctest.Wait()
 	n.matches.mu.Lock()
 	defer n.matches.mu.Unlock()
-	p := n.matches.plans[n.matches.attachedTo[player]]
-	if p == nil {
+	plan := n.matches.plans[n.matches.attachedTo[player]]
+	if plan == nil {
 		c.Fatalf("%s was not attached to a match", player)
 	}
-	return p
+	return plan
 }
 
 // checkWaits checks that a player was not attached to a match yet.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		test.mustJoin(n, "ada", withFilter(Filter{Lang: "en"}))
 		test.checkWaits(n, "ada")
@@ -21,17 +21,17 @@ func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 			test.Error("HasTicket is false for a waiting player")
 		}
 		test.mustJoin(n, "bob", withFilter(Filter{Category: "sport"}))
-		p := test.attachedPlan(n, "ada")
+		plan := test.attachedPlan(n, "ada")
 		if n.HasTicket("demo", "ada") || n.HasTicket("demo", "bob") {
 			test.Error("the players still wait, although they are paired")
 		}
-		if p != test.attachedPlan(n, "bob") || len(p.Seats) != 2 || len(p.Questions) != 10 || !p.Rated || !p.CountsForLeaderboards {
-			test.Errorf("%+v", p)
+		if plan != test.attachedPlan(n, "bob") || len(plan.Seats) != 2 || len(plan.Questions) != 10 || !plan.Rated || !plan.CountsForLeaderboards {
+			test.Errorf("%+v", plan)
 		}
-		if p.Form != match.CurrentForm || p.Game != "demo" || p.Mode != match.Duel || p.StartsAt != now()+3000 || p.LimitMS != 15_000 || p.RevealMS != 2500 {
-			test.Errorf("%+v", p)
+		if plan.Form != match.CurrentForm || plan.Game != "demo" || plan.Mode != match.Duel || plan.StartsAt != now()+3000 || plan.LimitMS != 15_000 || plan.RevealMS != 2500 {
+			test.Errorf("%+v", plan)
 		}
-		for _, q := range p.Questions {
+		for _, q := range plan.Questions {
 			if q.Lang != "en" || q.Category != "sport" {
 				test.Errorf("a question does not match the filters: %+v", q)
 			}
@@ -48,8 +48,8 @@ func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 
 // A difference of 400 points is accepted after 6 s: the window is 100 plus 50
 // per second.
-func TestTheWindowWidens(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestRatingWindowGrowsWithWait(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		test.ratings["ada"], test.ratings["bob"] = 1500, 1900
 		n := test.startNode()
 		test.mustJoin(n, "ada", botAfter(0))
@@ -63,26 +63,26 @@ func TestTheWindowWidens(t *testing.T) {
 	})
 }
 
-func TestABotIsTheOpponentAfterTheWait(t *testing.T) {
+func TestBotIsOpponentAfterWait(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		after []func(*Request)
-		want  time.Duration
+	for name, testCase := range map[string]struct {
+		changes []func(*Request)
+		wait    time.Duration
 	}{
 		"by the game's default": {nil, 8 * time.Second},
 		"as requested":          {[]func(*Request){botAfter(1234)}, 1234 * time.Millisecond},
 		"at once":               {[]func(*Request){botAfter(1)}, time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(test *cluster) {
+			runInCluster(t, func(test *cluster) {
 				n := test.startNode()
-				test.mustJoin(n, "ada", c.after...)
-				time.Sleep(c.want - time.Millisecond)
+				test.mustJoin(n, "ada", testCase.changes...)
+				time.Sleep(testCase.wait - time.Millisecond)
 				test.checkWaits(n, "ada")
 				time.Sleep(60 * time.Millisecond)
-				p := test.attachedPlan(n, "ada")
-				if len(p.Seats) != 2 || !p.Seats[1].Bot || p.Seats[1].Rating != nil || p.Rated || p.CountsForLeaderboards {
-					test.Errorf("%+v", p)
+				plan := test.attachedPlan(n, "ada")
+				if len(plan.Seats) != 2 || !plan.Seats[1].Bot || plan.Seats[1].Rating != nil || plan.Rated || plan.CountsForLeaderboards {
+					test.Errorf("%+v", plan)
 				}
 			})
 		})
@@ -93,16 +93,16 @@ func TestABotIsTheOpponentAfterTheWait(t *testing.T) {
 // does not count.
 func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 	t.Parallel()
-	for today, counts := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
-		t.Run(fmt.Sprint(today), func(t *testing.T) {
-			inVirtualTime(t, func(test *cluster) {
-				began := now()
+	for duelsToday, shouldCount := range map[int64]bool{0: true, 2: true, 3: false, 9: false} {
+		t.Run(fmt.Sprint(duelsToday), func(t *testing.T) {
+			runInCluster(t, func(test *cluster) {
+				start := now()
 				test.pairLimitPerDay, test.countDuels = 3, func(one, other string) (int64, error) {
-					if now()-began < 2000 { // the ledger is down for the first 2 s
+					if now()-start < 2000 { // the ledger is down for the first 2 s
 						return 0, errDown
 					}
 					if one == "ada" || other == "ada" {
-						return today, nil
+						return duelsToday, nil
 					}
 					return 0, nil
 				}
@@ -110,7 +110,7 @@ func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 				test.mustJoin(n, "ada", botAfter(0))
 				test.mustJoin(n, "bob", botAfter(0))
 				time.Sleep(10 * time.Second)
-				if p := test.attachedPlan(n, "ada"); p != test.attachedPlan(n, "bob") || p.CountsForLeaderboards != counts || p.Rated != counts {
+				if p := test.attachedPlan(n, "ada"); p != test.attachedPlan(n, "bob") || p.CountsForLeaderboards != shouldCount || p.Rated != shouldCount {
 					test.Errorf("%+v", p)
 				}
 				test.mustJoin(n, "eve", botAfter(1))
@@ -123,37 +123,37 @@ func TestDuelsAboveThePairLimitDoNotCount(t *testing.T) {
 	}
 }
 
-func TestNoBotIfItIsDisabled(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestPlayerWithoutBotWaitsOn(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		test.mustJoin(n, "ada", botAfter(0))
 		time.Sleep(time.Hour)
 		test.checkWaits(n, "ada")
-		if err := n.join("ada"); errorCode(err) != "already_queued" {
+		if err := n.joinAndPair("ada"); errorCode(err) != "already_queued" {
 			test.Errorf("%v", err)
 		}
 	})
 }
 
 func TestLeaveRemovesTheTicket(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		test.mustJoin(a, "ada")
-		if err := b.Leave(test.Context(), "demo", "ada"); err != nil { // ada's newer session is at that node
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB := test.startNode(), test.startNode()
+		test.mustJoin(nodeA, "ada")
+		if err := nodeB.Leave(test.Context(), "demo", "ada"); err != nil { // ada's newer session is at that node
 			test.Fatal(err)
 		}
-		if err := a.Leave(test.Context(), "demo", "ada"); err != nil {
+		if err := nodeA.Leave(test.Context(), "demo", "ada"); err != nil {
 			test.Errorf("with no ticket: %v", err)
 		}
-		test.mustJoin(a, "bob")
-		if err := a.Leave(test.Context(), "demo", "bob"); err != nil {
+		test.mustJoin(nodeA, "bob")
+		if err := nodeA.Leave(test.Context(), "demo", "bob"); err != nil {
 			test.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		test.checkWaits(a, "ada")
-		test.checkWaits(a, "bob")
-		if len(test.records.plans) != 0 || len(test.store.busy) != 0 || a.countTickets() != 0 || a.HasTicket("demo", "bob") {
-			test.Errorf("%d matches, busy %v, %d tickets in memory", len(test.records.plans), test.store.busy, a.countTickets())
+		test.checkWaits(nodeA, "ada")
+		test.checkWaits(nodeA, "bob")
+		if len(test.records.plans) != 0 || len(test.store.activities) != 0 || nodeA.countTickets() != 0 || nodeA.HasTicket("demo", "bob") {
+			test.Errorf("%d matches, busy %v, %d tickets in memory", len(test.records.plans), test.store.activities, nodeA.countTickets())
 		}
 	})
 }
@@ -167,7 +167,7 @@ func (l *Lobby) countTickets() int {
 // Two compatible filters may match too few questions in common. Such tickets are not
 // paired.
 func TestTicketsWithTooFewCommonQuestionsAreNotPaired(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		test.mustJoin(n, "ada", withFilter(Filter{Lang: "zh-CN"}), botAfter(0))
 		time.Sleep(time.Second) // ada has waited longer
@@ -183,21 +183,21 @@ func TestTicketsWithTooFewCommonQuestionsAreNotPaired(t *testing.T) {
 }
 
 func TestMatchesAvoidSeenQuestions(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		seen := map[string]bool{}
 		for i := range 3 { // the bank has 30 questions
 			test.mustJoin(n, "ada")
 			test.mustJoin(n, fmt.Sprint("other ", i))
-			p := test.attachedPlan(n, "ada")
-			for _, q := range p.Questions {
+			plan := test.attachedPlan(n, "ada")
+			for _, q := range plan.Questions {
 				if seen[q.ID] {
 					test.Errorf("duel %d: %s again", i, q.ID)
 				}
 				seen[q.ID] = true
 			}
 			test.records.mu.Lock()
-			test.records.over[p.ID] = true
+			test.records.over[plan.ID] = true
 			test.records.mu.Unlock()
 		}
 		if len(test.seenStore.seen["ada"]) != 30 || len(test.seenStore.seen["other 2"]) != 10 {
@@ -207,44 +207,44 @@ func TestMatchesAvoidSeenQuestions(t *testing.T) {
 }
 
 // When one node pairs two tickets, the other node attaches its player soon.
-func TestANodeFollowsThePairingOfAnother(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		test.mustJoin(a, "ada")
-		test.mustJoin(b, "bob")
-		p := test.attachedPlan(b, "bob")
+func TestNodeAttachesPlayerPairedByAnotherNode(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB := test.startNode(), test.startNode()
+		test.mustJoin(nodeA, "ada")
+		test.mustJoin(nodeB, "bob")
+		p := test.attachedPlan(nodeB, "bob")
 		time.Sleep(550 * time.Millisecond)
-		if test.attachedPlan(a, "ada") != p {
+		if test.attachedPlan(nodeA, "ada") != p {
 			test.Error("ada and bob are in different matches")
 		}
 		time.Sleep(time.Minute)
-		if len(test.records.plans) != 1 || a.countTickets() != 0 || b.countTickets() != 0 {
-			test.Errorf("%d matches, %d and %d tickets in memory", len(test.records.plans), a.countTickets(), b.countTickets())
+		if len(test.records.plans) != 1 || nodeA.countTickets() != 0 || nodeB.countTickets() != 0 {
+			test.Errorf("%d matches, %d and %d tickets in memory", len(test.records.plans), nodeA.countTickets(), nodeB.countTickets())
 		}
 	})
 }
 
 // A node dies after it has paired two tickets and before it creates the match.
 // Another node creates it and attaches its player.
-func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		test.mustJoin(a, "ada")
-		b.matches.shouldFailStart = func() bool { return true }
-		test.mustJoin(b, "bob")
-		b.kill()
+func TestSweepFinishesPairingOfDeadNode(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB := test.startNode(), test.startNode()
+		test.mustJoin(nodeA, "ada")
+		nodeB.matches.shouldFailStart = func() bool { return true }
+		test.mustJoin(nodeB, "bob")
+		nodeB.kill()
 		if len(test.store.pairings) != 1 {
 			test.Fatalf("%v", test.store.pairings)
 		}
 		for _, player := range []string{"ada", "bob"} { // a paired player cannot join again
-			if err := a.join(player); errorCode(err) != "already_playing" {
+			if err := nodeA.joinAndPair(player); errorCode(err) != "already_playing" {
 				test.Errorf("%s: %v", player, err)
 			}
 		}
 		time.Sleep(2900 * time.Millisecond)
-		test.checkWaits(a, "ada") // the node might only be slow
+		test.checkWaits(nodeA, "ada") // the node might only be slow
 		time.Sleep(2200 * time.Millisecond)
-		p := test.attachedPlan(a, "ada")
+		p := test.attachedPlan(nodeA, "ada")
 		if _, ok := p.FindSeat("bob"); !ok || len(test.store.pairings) != 0 || len(test.records.plans) != 1 {
 			test.Errorf("%+v, pairings %v", p, test.store.pairings)
 		}
@@ -253,24 +253,24 @@ func TestASweepFinishesThePairingOfADeadNode(t *testing.T) {
 
 // The pairing node is slow. The players at the other node wait for the match,
 // however often their tickets are tried.
-func TestANodeWaitsForAMatchThatIsForming(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		test.mustJoin(a, "ada")
-		began := now()
-		b.matches.shouldFailStart = func() bool { return now()-began < 1700 }
-		test.mustJoin(b, "bob")
+func TestNodeWaitsForFormingMatch(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB := test.startNode(), test.startNode()
+		test.mustJoin(nodeA, "ada")
+		start := now()
+		nodeB.matches.shouldFailStart = func() bool { return now()-start < 1700 }
+		test.mustJoin(nodeB, "bob")
 		time.Sleep(10 * time.Second)
-		if test.attachedPlan(a, "ada") != test.attachedPlan(b, "bob") || a.countTickets() != 0 || b.countTickets() != 0 {
-			test.Errorf("%d matches, %d and %d tickets in memory", len(test.records.plans), a.countTickets(), b.countTickets())
+		if test.attachedPlan(nodeA, "ada") != test.attachedPlan(nodeB, "bob") || nodeA.countTickets() != 0 || nodeB.countTickets() != 0 {
+			test.Errorf("%d matches, %d and %d tickets in memory", len(test.records.plans), nodeA.countTickets(), nodeB.countTickets())
 		}
 	})
 }
 
 // The store is down for longer than a ticket lives without renewal. The tickets
 // come back, and there are few tries in between.
-func TestTicketsSurviveAnOutageOfTheStore(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestTicketsSurviveStoreOutage(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		test.ratings["bob"] = 9000
 		n := test.startNode()
 		test.mustJoin(n, "ada", botAfter(2000))
@@ -295,16 +295,16 @@ func TestTicketsSurviveAnOutageOfTheStore(t *testing.T) {
 
 // A compatible ticket is found behind many tickets with other filters, within
 // the search range.
-func TestATicketSearchesBeyondOtherFilters(t *testing.T) {
+func TestSearchFindsTicketBehindOtherFilters(t *testing.T) {
 	t.Parallel()
-	last := searchSlices[len(searchSlices)-1]
-	side := last.Skip + last.Count // including the places of ada and bob
-	for others, want := range map[int]bool{side - 2: true, side - 1: false} {
+	lastSlice := searchSlices[len(searchSlices)-1]
+	ticketsPerSide := lastSlice.Skip + lastSlice.Count // including the places of ada and bob
+	for others, want := range map[int]bool{ticketsPerSide - 2: true, ticketsPerSide - 1: false} {
 		t.Run(fmt.Sprint(others), func(t *testing.T) {
-			inVirtualTime(t, func(test *cluster) {
+			runInCluster(t, func(test *cluster) {
 				n := test.startNode()
 				for i := range others {
-					other := ticket(fmt.Sprint("p_", i), 1500, now())
+					other := newTestTicket(fmt.Sprint("p_", i), 1500, now())
 					other.Filter.Lang = "zh-CN"
 					if _, _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
 						test.Fatal(err)
@@ -327,7 +327,7 @@ func TestEachPlayerIsPairedOnceDespiteFailures(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]storeFault{"no fault": faultNone, "replies lost": faultReplyLost, "calls failed": faultNotExecuted} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, func(test *cluster) {
+			runInCluster(t, func(test *cluster) {
 				nodes := []*node{test.startNode(), test.startNode(), test.startNode()}
 				for _, n := range nodes {
 					n.store.setFault(func(method string) storeFault {
@@ -340,19 +340,19 @@ func TestEachPlayerIsPairedOnceDespiteFailures(t *testing.T) {
 				for i := range 40 {
 					test.ratings[fmt.Sprint("p_", i)] = 1400 + 5*float64(i)
 				}
-				var all sync.WaitGroup
+				var running sync.WaitGroup
 				for i := range 40 {
-					all.Go(func() { // repeat until the store accepts the ticket
+					running.Go(func() { // repeat until the store accepts the ticket
 						err := errDown
 						for errors.Is(err, errDown) {
-							err = nodes[i%3].join(fmt.Sprint("p_", i), botAfter(0))
+							err = nodes[i%3].joinAndPair(fmt.Sprint("p_", i), botAfter(0))
 						}
 						if err != nil {
 							test.Error(err)
 						}
 					})
 				}
-				all.Wait()
+				running.Wait()
 				time.Sleep(time.Minute)
 				synctest.Wait()
 				test.checkAllPaired(nodes, 40)
@@ -363,22 +363,22 @@ func TestEachPlayerIsPairedOnceDespiteFailures(t *testing.T) {
 
 func (c *cluster) checkAllPaired(nodes []*node, players int) {
 	c.Helper()
-	seats := map[string]string{}
+	matchByPlayer := map[string]string{}
 	for id, p := range c.records.plans {
 		for _, s := range p.Seats {
-			if seats[s.Player] != "" || s.Bot {
-				c.Errorf("%s is in %s and %s", s.Player, seats[s.Player], id)
+			if matchByPlayer[s.Player] != "" || s.Bot {
+				c.Errorf("%s is in %s and %s", s.Player, matchByPlayer[s.Player], id)
 			}
-			seats[s.Player] = id
+			matchByPlayer[s.Player] = id
 		}
 	}
-	if len(seats) != players || len(c.store.pairings) != 0 {
-		c.Errorf("%d of %d are in a match, pairings %v", len(seats), players, c.store.pairings)
+	if len(matchByPlayer) != players || len(c.store.pairings) != 0 {
+		c.Errorf("%d of %d are in a match, pairings %v", len(matchByPlayer), players, c.store.pairings)
 	}
 	for i := range players {
 		player := fmt.Sprint("p_", i)
-		if attached := nodes[i%3].matches.attachedMatch(player); attached != seats[player] {
-			c.Errorf("%s was attached to %q and has a seat in %q", player, attached, seats[player])
+		if attached := nodes[i%3].matches.attachedMatch(player); attached != matchByPlayer[player] {
+			c.Errorf("%s was attached to %q and has a seat in %q", player, attached, matchByPlayer[player])
 		}
 	}
 }

@@ -10,27 +10,27 @@ import (
 
 // A ticket finds the same opponent as if it read all waiting tickets, although
 // it usually reads few of them.
-func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
+func TestSearchFindsBestOpponentAmongNearest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		store := newMemoryStore()
 		lobby := New(Config{Games: map[string]DuelSettings{"demo": {Questions: 10}}, Store: store, Bank: fakeBank{}, Now: func() int64 { return 20_000 }})
-		var all []Ticket
-		draw := func(name string) Ticket {
-			c := ticket(name, float64(1400+rapid.IntRange(0, 12).Draw(t, "rating")*25), int64(len(all)+1)+rapid.SampledFrom([]int64{0, 18_000}).Draw(t, "joined"))
-			c.ID = fmt.Sprintf("t_%05d", c.JoinedAt) // ids are in the order of joining
-			c.Filter.Lang = rapid.SampledFrom([]string{"", "en", "zh-CN", "zh-CN", "zh-CN", "zh-CN"}).Draw(t, "lang")
-			if _, with, err := store.AddTicket(t.Context(), c, Activity{}, 20_000); err != nil || with != (Activity{}) {
-				t.Fatal(with, err)
+		var waiting []Ticket
+		addRandomTicket := func(name string) Ticket {
+			drawn := newTestTicket(name, float64(1400+rapid.IntRange(0, 12).Draw(t, "rating")*25), int64(len(waiting)+1)+rapid.SampledFrom([]int64{0, 18_000}).Draw(t, "joined"))
+			drawn.ID = fmt.Sprintf("t_%05d", drawn.JoinedAt) // ids are in the order of joining
+			drawn.Filter.Lang = rapid.SampledFrom([]string{"", "en", "zh-CN", "zh-CN", "zh-CN", "zh-CN"}).Draw(t, "lang")
+			if _, busyWith, err := store.AddTicket(t.Context(), drawn, Activity{}, 20_000); err != nil || busyWith != (Activity{}) {
+				t.Fatal(busyWith, err)
 			}
-			return c
+			return drawn
 		}
-		all = append(all, draw("own")) // usually with few compatible tickets
+		waiting = append(waiting, addRandomTicket("own")) // usually with few compatible tickets
 		for i := range rapid.IntRange(0, 100).Draw(t, "others") {
-			all = append(all, draw(fmt.Sprint("p_", i)))
+			waiting = append(waiting, addRandomTicket(fmt.Sprint("p_", i)))
 		}
-		own := all[0] // pickOpponent ignores it
-		want, found := pickOpponent(own, all, 20_000)
+		own := waiting[0] // pickOpponent ignores it
+		want, found := pickOpponent(own, waiting, 20_000)
 		got, isWaiting, err := lobby.findOpponent(t.Context(), own)
 		switch {
 		case err != nil || !isWaiting:
@@ -38,35 +38,35 @@ func TestTheBestIsFoundAmongTheNearest(t *testing.T) {
 		case !found && got != nil:
 			t.Errorf("found %+v", got)
 		case found && (got == nil || got.ID != want.ID):
-			t.Errorf("found %+v, want %+v, of %d", got, want, len(all))
+			t.Errorf("found %+v, want %+v, of %d", got, want, len(waiting))
 		}
 	})
 }
 
 // A ticket reads no further than necessary: once, if few wait or one of the
 // nearest is suitable.
-func TestASearchReadsNoMoreThanNecessary(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestSearchReadsNoMoreThanNecessary(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		n.store.setFault(func(string) storeFault { return faultNone }) // also starts to count calls
 		test.ratings["far"] = 9000
 		test.mustJoin(n, "far", botAfter(0))
 		test.mustJoin(n, "alone", botAfter(0))
-		began := n.store.countCalls("ListNearest")
+		readsBefore := n.store.countCalls("ListNearest")
 		time.Sleep(2250 * time.Millisecond)
-		if looks := n.store.countCalls("ListNearest") - began; looks != 8 {
-			test.Errorf("two tickets were searched for %d times in 2.25 s", looks)
+		if reads := n.store.countCalls("ListNearest") - readsBefore; reads != 8 {
+			test.Errorf("two tickets were searched for %d times in 2.25 s", reads)
 		}
 		for i := range 50 {
-			other := ticket(fmt.Sprint("p_", i), 1500, now())
+			other := newTestTicket(fmt.Sprint("p_", i), 1500, now())
 			if _, _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
 				test.Fatal(err)
 			}
 		}
-		began = n.store.countCalls("ListNearest")
+		readsBefore = n.store.countCalls("ListNearest")
 		test.mustJoin(n, "ada")
-		if looks := n.store.countCalls("ListNearest") - began; looks != 1 {
-			test.Errorf("the search read %d times", looks)
+		if reads := n.store.countCalls("ListNearest") - readsBefore; reads != 1 {
+			test.Errorf("the search read %d times", reads)
 		}
 	})
 }

@@ -12,21 +12,21 @@ func advanceTime(d time.Duration) {
 	synctest.Wait()
 }
 
-// newFormingMatch pairs two players at two nodes. Their match cannot be created
+// startFormingMatch pairs two players at two nodes. Their match cannot be created
 // until allowStart is called.
-func (c *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string, allowStart func()) {
+func (c *cluster) startFormingMatch(changes ...func(*Request)) (nodeA, nodeB *node, id string, allowStart func()) {
 	c.Helper()
-	a, b = c.startNode(), c.startNode()
+	nodeA, nodeB = c.startNode(), c.startNode()
 	failsStart := true // guarded by the mutex of matchRecords
-	for _, n := range []*node{a, b} {
+	for _, n := range []*node{nodeA, nodeB} {
 		n.matches.shouldFailStart = func() bool { return failsStart }
 	}
-	tune = append(tune, botAfter(0))
-	c.mustJoin(a, "ada", tune...)
-	c.mustJoin(b, "bob", tune...)
+	changes = append(changes, botAfter(0))
+	c.mustJoin(nodeA, "ada", changes...)
+	c.mustJoin(nodeB, "bob", changes...)
 	synctest.Wait()
 	for id = range c.store.copyTables().pairings {
-		return a, b, id, func() {
+		return nodeA, nodeB, id, func() {
 			c.records.mu.Lock()
 			defer c.records.mu.Unlock()
 			failsStart = false
@@ -38,18 +38,18 @@ func (c *cluster) newFormingMatch(tune ...func(*Request)) (a, b *node, id string
 
 // A pairing whose match cannot be created is rolled back after 30 s. Its match
 // is tombstoned, and the tickets wait again with their age.
-func TestAPairingIsRolledBack(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
+func TestPairingWithoutMatchIsRolledBack(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
 		startMS := now()
-		a, b, first, open := test.newFormingMatch()
+		nodeA, nodeB, firstMatch, allowStart := test.startFormingMatch()
 		advanceTime(29 * time.Second)
-		if stored := test.store.copyTables(); len(stored.pairings) != 1 || stored.pairings[first].Match != first || test.records.isTombstoned(first) {
-			test.Fatalf("pairings %v, tombstoned %v", stored.pairings, test.records.isTombstoned(first))
+		if stored := test.store.copyTables(); len(stored.pairings) != 1 || stored.pairings[firstMatch].Match != firstMatch || test.records.isTombstoned(firstMatch) {
+			test.Fatalf("pairings %v, tombstoned %v", stored.pairings, test.records.isTombstoned(firstMatch))
 		}
 		advanceTime(3 * time.Second)
 		stored := test.store.copyTables()
-		if _, still := stored.pairings[first]; still || !test.records.isTombstoned(first) {
-			test.Fatalf("pairings %v, tombstoned %v", stored.pairings, test.records.isTombstoned(first))
+		if _, isStored := stored.pairings[firstMatch]; isStored || !test.records.isTombstoned(firstMatch) {
+			test.Fatalf("pairings %v, tombstoned %v", stored.pairings, test.records.isTombstoned(firstMatch))
 		}
 		for _, p := range stored.pairings { // the two are paired again
 			for _, t := range p.Tickets {
@@ -58,36 +58,36 @@ func TestAPairingIsRolledBack(t *testing.T) {
 				}
 			}
 		}
-		open()
+		allowStart()
 		advanceTime(6 * time.Second)
-		p := test.attachedPlan(a, "ada")
-		if stored := test.store.copyTables(); p != test.attachedPlan(b, "bob") || p.ID == first || a.countTickets() != 0 || b.countTickets() != 0 || len(stored.alive) != 0 {
-			test.Errorf("%s after %s; %d and %d tickets in memory, alive %v", p.ID, first, a.countTickets(), b.countTickets(), stored.alive)
+		p := test.attachedPlan(nodeA, "ada")
+		if stored := test.store.copyTables(); p != test.attachedPlan(nodeB, "bob") || p.ID == firstMatch || nodeA.countTickets() != 0 || nodeB.countTickets() != 0 || len(stored.aliveUntil) != 0 {
+			test.Errorf("%s after %s; %d and %d tickets in memory, alive %v", p.ID, firstMatch, nodeA.countTickets(), nodeB.countTickets(), stored.aliveUntil)
 		}
 	})
 }
 
 // One ticket has expired: its player is free, and the other player waits.
 func TestRollBackFreesThePlayerOfAnExpiredTicket(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b, _, _ := test.newFormingMatch()
-		b.kill()
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB, _, _ := test.startFormingMatch()
+		nodeB.kill()
 		advanceTime(33 * time.Second)
-		kept := test.store.copyTables()
-		if kept.busy["bob"] != (Activity{}) || kept.busy["ada"].Ticket == "" || len(kept.tickets) != 1 || len(kept.alive) != 1 {
-			test.Errorf("%+v", kept)
+		tables := test.store.copyTables()
+		if tables.activities["bob"] != (Activity{}) || tables.activities["ada"].Ticket == "" || len(tables.tickets) != 1 || len(tables.aliveUntil) != 1 {
+			test.Errorf("%+v", tables)
 		}
-		test.checkWaits(a, "ada")
+		test.checkWaits(nodeA, "ada")
 	})
 }
 
 // The match was created, and only the reply was lost. The pairing is complete,
 // and no ticket waits again.
-func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		n, began := test.startNode(), now()
+func TestPairingWithMatchIsNotRolledBack(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		n, start := test.startNode(), now()
 		n.store.setFault(func(method string) storeFault {
-			if method == "CompletePairing" && now()-began < rollBackAfterMS {
+			if method == "CompletePairing" && now()-start < rollBackAfterMS {
 				return faultNotExecuted
 			}
 			return faultNone
@@ -96,27 +96,27 @@ func TestAPairingWithAMatchIsNotRolledBack(t *testing.T) {
 		test.mustJoin(n, "bob")
 		id := test.attachedPlan(n, "ada").ID
 		advanceTime(33 * time.Second)
-		kept := test.store.copyTables()
-		if len(kept.pairings) != 0 || len(test.records.created()) != 1 || kept.busy["ada"].Match != id || n.countTickets() != 0 {
-			test.Errorf("%+v, matches %v, %d tickets in memory", kept, test.records.created(), n.countTickets())
+		tables := test.store.copyTables()
+		if len(tables.pairings) != 0 || len(test.records.created()) != 1 || tables.activities["ada"].Match != id || n.countTickets() != 0 {
+			test.Errorf("%+v, matches %v, %d tickets in memory", tables, test.records.created(), n.countTickets())
 		}
 	})
 }
 
 // A node stalls before it creates the match of a pairing, and others roll the
 // pairing back. The stalled node cannot create the match any more.
-func TestAStalledNodeCannotCreateARolledBackMatch(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		_, b, first, open := test.newFormingMatch()
-		stale := test.store.copyTables().pairings[first]
+func TestStalledNodeCannotCreateRolledBackMatch(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		_, stalledNode, firstMatch, allowStart := test.startFormingMatch()
+		stalePairing := test.store.copyTables().pairings[firstMatch]
 		advanceTime(33 * time.Second)
-		open()
-		if err := b.startMatch(test.Context(), stale); err == nil {
+		allowStart()
+		if err := stalledNode.startMatch(test.Context(), stalePairing); err == nil {
 			test.Error("the match was created")
 		}
 		advanceTime(6 * time.Second)
-		if created := test.records.created(); len(created) != 1 || created[0] == first {
-			test.Errorf("matches %v; the pairing of %s was rolled back", created, first)
+		if created := test.records.created(); len(created) != 1 || created[0] == firstMatch {
+			test.Errorf("matches %v; the pairing of %s was rolled back", created, firstMatch)
 		}
 	})
 }

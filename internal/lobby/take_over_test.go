@@ -6,45 +6,45 @@ import (
 	"time"
 )
 
-// moveTo ends a player's session at the node and starts one at another node,
+// movePlayerTo ends a player's session at the node and starts one at another node,
 // which takes over.
-func (n *node) moveTo(w *cluster, other *node, player string) {
-	w.Helper()
+func (n *node) movePlayerTo(c *cluster, other *node, player string) {
+	c.Helper()
 	n.matches.mu.Lock()
 	delete(n.matches.localPlayers, player)
 	n.matches.mu.Unlock()
 	other.addPlayer(player)
-	if err := other.TakeOver(w.Context(), "demo", player); err != nil {
-		w.Fatal(err)
+	if err := other.TakeOver(c.Context(), "demo", player); err != nil {
+		c.Fatal(err)
 	}
 }
 
 // A player with a ticket who moves to another node is attached to the match
 // there, whichever node pairs the ticket.
-func TestATicketIsTakenOver(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		test.mustJoin(a, "ada", botAfter(0))
-		a.moveTo(test, b, "ada")
-		test.mustJoin(a, "bob", botAfter(0)) // node a pairs them and has no session of ada
+func TestTicketIsTakenOver(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB := test.startNode(), test.startNode()
+		test.mustJoin(nodeA, "ada", botAfter(0))
+		nodeA.movePlayerTo(test, nodeB, "ada")
+		test.mustJoin(nodeA, "bob", botAfter(0)) // node a pairs them and has no session of ada
 		advanceTime(2 * time.Second)
-		if p := test.attachedPlan(b, "ada"); p != test.attachedPlan(a, "bob") {
+		if p := test.attachedPlan(nodeB, "ada"); p != test.attachedPlan(nodeA, "bob") {
 			test.Errorf("ada is in %s", p.ID)
 		}
 	})
 }
 
 // The same holds if the ticket's node has died.
-func TestATicketOfADeadNodeIsTakenOver(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		test.mustJoin(a, "ada", botAfter(0))
-		a.kill()
-		a.moveTo(test, b, "ada")
+func TestTicketOfDeadNodeIsTakenOver(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		deadNode, newNode := test.startNode(), test.startNode()
+		test.mustJoin(deadNode, "ada", botAfter(0))
+		deadNode.kill()
+		deadNode.movePlayerTo(test, newNode, "ada")
 		advanceTime(time.Minute) // otherwise it would have expired
-		test.checkWaits(b, "ada")
-		test.mustJoin(b, "bob", botAfter(0))
-		if p := test.attachedPlan(b, "ada"); p != test.attachedPlan(b, "bob") {
+		test.checkWaits(newNode, "ada")
+		test.mustJoin(newNode, "bob", botAfter(0))
+		if p := test.attachedPlan(newNode, "ada"); p != test.attachedPlan(newNode, "bob") {
 			test.Errorf("ada is in %s", p.ID)
 		}
 	})
@@ -52,15 +52,15 @@ func TestATicketOfADeadNodeIsTakenOver(t *testing.T) {
 
 // A player who moves while the match is being created is attached once it
 // exists.
-func TestAFormingMatchIsTakenOver(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b, _, open := test.newFormingMatch()
-		a.moveTo(test, b, "ada")
+func TestFormingMatchIsTakenOver(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB, _, allowStart := test.startFormingMatch()
+		nodeA.movePlayerTo(test, nodeB, "ada")
 		synctest.Wait()
-		test.checkWaits(b, "ada")
-		open()
+		test.checkWaits(nodeB, "ada")
+		allowStart()
 		advanceTime(10 * time.Second)
-		if p := test.attachedPlan(b, "ada"); p != test.attachedPlan(b, "bob") {
+		if p := test.attachedPlan(nodeB, "ada"); p != test.attachedPlan(nodeB, "bob") {
 			test.Errorf("ada is in %s", p.ID)
 		}
 	})
@@ -68,15 +68,15 @@ func TestAFormingMatchIsTakenOver(t *testing.T) {
 
 // A player without a ticket, or whose match is over, is not attached.
 func TestTakeOverWithoutTicketOrRunningMatchDoesNothing(t *testing.T) {
-	inVirtualTime(t, func(test *cluster) {
-		a, b := test.startNode(), test.startNode()
-		a.moveTo(test, b, "eve")
-		test.mustJoin(a, "ada", botAfter(0))
-		test.mustJoin(a, "bob", botAfter(0))
-		test.records.setMark(test.records.over, test.attachedPlan(a, "ada").ID)
-		a.moveTo(test, b, "ada")
+	runInCluster(t, func(test *cluster) {
+		nodeA, nodeB := test.startNode(), test.startNode()
+		nodeA.movePlayerTo(test, nodeB, "eve")
+		test.mustJoin(nodeA, "ada", botAfter(0))
+		test.mustJoin(nodeA, "bob", botAfter(0))
+		test.records.addTo(test.records.over, test.attachedPlan(nodeA, "ada").ID)
+		nodeA.movePlayerTo(test, nodeB, "ada")
 		advanceTime(5 * time.Second)
-		test.checkWaits(b, "eve")
-		test.checkWaits(b, "ada")
+		test.checkWaits(nodeB, "eve")
+		test.checkWaits(nodeB, "ada")
 	})
 }

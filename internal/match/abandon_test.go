@@ -16,9 +16,9 @@ import (
 // as abandoned, with the number after the last push it has seen.
 func (c *cluster) checkAbandoned(session *frameRecorder) {
 	c.Helper()
-	frames := session.numbered(c)
+	frames := session.framesWithSeq(c)
 	for i, raw := range frames {
-		if received := frameOf(c, raw); received.Seq != int64(i+1) {
+		if received := decodeFrame(c, raw); received.Seq != int64(i+1) {
 			c.Fatalf("frame %d has another number: %s", i+1, raw)
 		}
 	}
@@ -30,13 +30,13 @@ func (c *cluster) checkAbandoned(session *frameRecorder) {
 }
 
 // countAbandoned is the number of matches that nodes count as abandoned.
-func countAbandoned(nodes ...*node) (n float64) {
-	for _, one := range nodes {
+func countAbandoned(nodes ...*node) (total float64) {
+	for _, countedNode := range nodes {
 		for _, mode := range []Mode{Duel, Buzzer, Survival} {
-			n += testutil.ToFloat64(one.metrics.ends.WithLabelValues(string(mode), string(ReasonAbandoned)))
+			total += testutil.ToFloat64(countedNode.metrics.ends.WithLabelValues(string(mode), string(ReasonAbandoned)))
 		}
 	}
-	return n
+	return total
 }
 
 // A replica that was behind is promoted. The next operation detects it, and the
@@ -44,30 +44,30 @@ func countAbandoned(nodes ...*node) (n float64) {
 func TestMatchWithForgottenStepsIsAbandonedOnce(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
-		for _, back := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
-			t.Run(string(mode)+" "+string(back), func(t *testing.T) {
+		for _, restoredPhase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
+			t.Run(string(mode)+" "+string(restoredPhase), func(t *testing.T) {
 				runInCluster(t, func(c *cluster) {
 					nodeA, nodeB := c.startNode(), c.startNode()
 					plan := newArena(mode, 4)
-					in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+					sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-					c.passUntil(plan, back, map[Phase]int{PhaseCountdown: -1}[back])
-					old := c.store.copyMatch(plan.ID)
+					c.passUntil(plan, restoredPhase, map[Phase]int{PhaseCountdown: -1}[restoredPhase])
+					outdatedCopy := c.store.copyMatch(plan.ID)
 					c.passUntil(plan, PhaseOpen, 1)
 					c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
 					if _, err := nodeA.answer(plan, plan.arenaSeat(0).Player, 1, wrongAnswer(&plan.Questions[1])); err != nil {
 						c.Fatal(err)
 					}
-					c.store.restoreMatch(plan.ID, old)
+					c.store.restoreMatch(plan.ID, outdatedCopy)
 					time.Sleep(3 * time.Second)
 					synctest.Wait()
-					for _, one := range in {
-						c.checkAbandoned(one)
+					for _, session := range sessions {
+						c.checkAbandoned(session)
 					}
-					if n := countAbandoned(nodeA, nodeB); n != 1 {
-						c.Errorf("counted as abandoned %v times", n)
+					if abandoned := countAbandoned(nodeA, nodeB); abandoned != 1 {
+						c.Errorf("counted as abandoned %v times", abandoned)
 					}
-					if _, settles := c.store.result(plan.ID); settles || len(nodeA.results())+len(nodeB.results()) > 0 {
+					if _, hasResult := c.store.result(plan.ID); hasResult || len(nodeA.results())+len(nodeB.results()) > 0 {
 						c.Error("the abandoned match has a result")
 					}
 					if len(nodeA.endedArenas)+len(nodeB.endedArenas) != 1 {
@@ -104,20 +104,20 @@ func (c *cluster) checkSyncAbandoned(plan *Plan, nodes ...*node) {
 func TestAttachDetectsDataLoss(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
-		session := n.openSession(bob)
+		bobSession := n.openSession(bob)
 		plan := n.startDuel(c, 2)
-		old := c.store.copyMatch(plan.ID)
+		outdatedCopy := c.store.copyMatch(plan.ID)
 		c.passUntil(plan, PhaseOpen, 0)
-		c.store.restoreMatch(plan.ID, old)
-		back := n.openSession(ada)
-		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: back, OnState: func(protocol.MatchState) {}}))
-		c.checkAbandoned(session)
-		c.checkAbandoned(back)
+		c.store.restoreMatch(plan.ID, outdatedCopy)
+		adaSession := n.openSession(ada)
+		c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: adaSession, OnState: func(protocol.MatchState) {}}))
+		c.checkAbandoned(bobSession)
+		c.checkAbandoned(adaSession)
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "question_not_open" && errorCode(err) != "question_closed" {
 			c.Errorf("%v", err)
 		}
 		time.Sleep(10 * time.Minute)
-		c.checkAbandoned(session)
+		c.checkAbandoned(bobSession)
 		if matches, _ := n.countLocalMatches(); matches != 0 {
 			c.Error("the node still holds the match")
 		}
@@ -131,11 +131,11 @@ func TestAnswerDetectsDataLoss(t *testing.T) {
 		session := n.openSession(bob)
 		plan := n.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		old := c.store.copyMatch(plan.ID)
+		outdatedCopy := c.store.copyMatch(plan.ID)
 		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
 			c.Fatal(err)
 		}
-		c.store.restoreMatch(plan.ID, old)
+		c.store.restoreMatch(plan.ID, outdatedCopy)
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); !errors.Is(err, ErrAbandoned) {
 			c.Errorf("%v", err)
 		}
@@ -149,21 +149,21 @@ func TestMatchMissingInStoreIsAbandoned(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Survival, 4)
-		in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+		sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 		c.passUntil(plan, PhaseOpen, 1)
 		c.store.clear()
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
-		for _, one := range in {
-			c.checkAbandoned(one)
+		for _, session := range sessions {
+			c.checkAbandoned(session)
 		}
 		if countAbandoned(nodeA, nodeB) == 0 || len(nodeA.results())+len(nodeB.results()) > 0 {
 			c.Error("the abandoned match is not counted, or it has a result")
 		}
 		for _, n := range []*node{nodeA, nodeB} {
-			if matches, fed := n.countLocalMatches(); matches+fed > 0 {
-				c.Errorf("%d matches and %d players stay", matches, fed)
+			if matches, players := n.countLocalMatches(); matches+players > 0 {
+				c.Errorf("%d matches and %d players stay", matches, players)
 			}
 			if _, err := n.answer(plan, plan.arenaSeat(0).Player, 1, rightAnswer(&plan.Questions[1])); errorCode(err) != "not_in_match" {
 				c.Errorf("%v", err)
@@ -177,13 +177,13 @@ func TestMatchMissingInStoreIsAbandoned(t *testing.T) {
 func TestLostLobbyClosesArena(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
-		in := c.createArenaWithPlayers(newArena(Buzzer, 1), 2, n)
+		sessions := c.createArenaWithPlayers(newArena(Buzzer, 1), 2, n)
 		time.Sleep(2 * time.Second)
 		c.store.clear()
 		time.Sleep(2 * time.Second)
-		for _, one := range in {
-			frames := one.frames()
-			if !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(newArena(Buzzer, 1), ReasonAbandoned)) || len(one.seqs(c)) > 0 {
+		for _, session := range sessions {
+			frames := session.frames()
+			if !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(newArena(Buzzer, 1), ReasonAbandoned)) || len(session.seqs(c)) > 0 {
 				c.Errorf("%s", frames)
 			}
 		}
@@ -197,22 +197,22 @@ func TestResultAfterDataLossIsKept(t *testing.T) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newPlan("m_1", now()+3000, 2)
 		c.requireNoError(nodeA.StartDuel(c.Context(), plan))
-		session := nodeA.openSession(ada)
+		adaSession := nodeA.openSession(ada)
 		c.requireNoError(nodeA.AttachSession(c.Context(), "demo", plan.ID, ada))
 		c.passUntil(plan, PhaseRevealed, 0)
-		old := c.store.copyMatch(plan.ID)
+		outdatedCopy := c.store.copyMatch(plan.ID)
 		c.passUntil(plan, PhaseRevealed, 1)
 		nodeA.store.setFault(func(string, string) fault { return failsBefore })
-		c.store.restoreMatch(plan.ID, old)
+		c.store.restoreMatch(plan.ID, outdatedCopy)
 		c.requireNoError(nodeB.Leave(c.Context(), plan.ID, bob))
 		nodeA.store.setFault(nil)
-		back := nodeA.openSession(bob)
-		c.requireNoError(nodeA.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: back, OnState: func(protocol.MatchState) {}}))
-		if over := back.lastOfType(c, protocol.TypeMatchOver); over.Data.Reason != "forfeit" {
+		bobSession := nodeA.openSession(bob)
+		c.requireNoError(nodeA.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: bobSession, OnState: func(protocol.MatchState) {}}))
+		if over := bobSession.lastOfType(c, protocol.TypeMatchOver); over.Data.Reason != "forfeit" {
 			c.Errorf("%+v", over)
 		}
 		time.Sleep(3 * time.Second)
-		c.checkAbandoned(session)
+		c.checkAbandoned(adaSession)
 		if result, ok := c.store.result(plan.ID); !ok || result.Reason != ReasonForfeit || countAbandoned(nodeA, nodeB) != 0 {
 			c.Errorf("%v, %+v", ok, result)
 		}
@@ -252,7 +252,7 @@ func TestUnseenEndIsPushed(t *testing.T) {
 	local.sessions[ada] = session
 	local.catchUp(View{State: State{Phase: PhaseOver, EndReason: ReasonForfeit, Seq: 4, Version: 5}})
 	local.catchUp(View{State: State{Phase: PhaseSettled, EndReason: ReasonForfeit, Seq: 4, Version: 5}})
-	if f := session.decodedFrames(t); len(f) != 1 || f[0].Seq != 5 || f[0].Data.Reason != "abandoned" {
-		t.Errorf("%+v", f)
+	if frames := session.decodedFrames(t); len(frames) != 1 || frames[0].Seq != 5 || frames[0].Data.Reason != "abandoned" {
+		t.Errorf("%+v", frames)
 	}
 }

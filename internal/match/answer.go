@@ -28,16 +28,16 @@ func (e *Engine) Answer(ctx context.Context, submission Submission) (protocol.An
 	if err != nil {
 		return e.countRefusal(err)
 	}
-	j := validAnswer{seat: seat, question: *submission.Answer.Question}
-	if j.normal, err = local.plan.Questions[j.question].Normalize(toQuizGiven(submission.Answer)); err != nil {
+	answer := validAnswer{seat: seat, question: *submission.Answer.Question}
+	if answer.normal, err = local.plan.Questions[answer.question].Normalize(toQuizGiven(submission.Answer)); err != nil {
 		return e.countRefusal(e.refuseInvalid(ctx, local, submission, err))
 	}
-	j.given = submission.Answer.Encode()
-	out, err := e.commitAnswer(ctx, local, submission, j)
+	answer.given = submission.Answer.Encode()
+	outcome, err := e.commitAnswer(ctx, local, submission, answer)
 	if err != nil {
 		return e.countRefusal(err)
 	}
-	return e.replyToOutcome(local, out, j)
+	return e.replyToOutcome(local, outcome, answer)
 }
 
 // toQuizGiven converts an answer to the form that questions accept.

@@ -28,48 +28,48 @@ func TestRefusalNamesFirstReasonOfContract(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := n.startDuel(c, 5)
-		broken := protocol.Given{Value: json.RawMessage(`"text"`)}
-		check := func(when string, player string, answer protocol.Answer, want string) {
+		malformed := protocol.Given{Value: json.RawMessage(`"text"`)}
+		checkRefusal := func(situation string, player string, answer protocol.Answer, want string) {
 			c.Helper()
-			reply, then, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answer})
-			then()
+			reply, afterReply, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answer})
+			afterReply()
 			if errorCode(err) != want {
-				c.Errorf("%s: %v, want %q", when, err, want)
+				c.Errorf("%s: %v, want %q", situation, err, want)
 			}
 			if err != nil && reply != (protocol.Answered{}) {
-				c.Errorf("%s: the refusal comes with the reply %+v", when, reply)
+				c.Errorf("%s: the refusal comes with the reply %+v", situation, reply)
 			}
 		}
-		nowhere := answerTo(plan, 99, broken)
-		nowhere.Match = "m_none"
-		check("unknown match, all else wrong too", ada, nowhere, "not_in_match")
-		check("no seat, all else wrong too", "p_eve", answerTo(plan, 99, broken), "not_in_match")
-		check("no question number", ada, protocol.Answer{Match: plan.ID, Given: broken}, "bad_request")
-		check("question number too high", ada, answerTo(plan, 5, broken), "bad_request")
-		check("question below 0", ada, answerTo(plan, -1, broken), "bad_request")
-		check("countdown", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_not_open")
-		check("countdown, malformed", ada, answerTo(plan, 0, broken), "question_not_open")
+		toUnknownMatch := answerTo(plan, 99, malformed)
+		toUnknownMatch.Match = "m_none"
+		checkRefusal("unknown match, all else wrong too", ada, toUnknownMatch, "not_in_match")
+		checkRefusal("no seat, all else wrong too", "p_eve", answerTo(plan, 99, malformed), "not_in_match")
+		checkRefusal("no question number", ada, protocol.Answer{Match: plan.ID, Given: malformed}, "bad_request")
+		checkRefusal("question number too high", ada, answerTo(plan, 5, malformed), "bad_request")
+		checkRefusal("question below 0", ada, answerTo(plan, -1, malformed), "bad_request")
+		checkRefusal("countdown", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_not_open")
+		checkRefusal("countdown, malformed", ada, answerTo(plan, 0, malformed), "question_not_open")
 
 		c.passUntil(plan, PhaseOpen, 0)
-		check("next question, malformed", ada, answerTo(plan, 1, broken), "question_not_open")
-		check("next question", ada, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
-		check("malformed", ada, answerTo(plan, 0, broken), "invalid_answer")
-		check("right answer after refusals", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "")
-		check("second answer, malformed", ada, answerTo(plan, 0, broken), "invalid_answer")
-		check("second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		checkRefusal("next question, malformed", ada, answerTo(plan, 1, malformed), "question_not_open")
+		checkRefusal("next question", ada, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
+		checkRefusal("malformed", ada, answerTo(plan, 0, malformed), "invalid_answer")
+		checkRefusal("right answer after refusals", ada, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "")
+		checkRefusal("second answer, malformed", ada, answerTo(plan, 0, malformed), "invalid_answer")
+		checkRefusal("second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
 
 		c.passUntil(plan, PhaseRevealed, 0)
-		check("closed, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
-		check("closed", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
-		check("closed, malformed", bob, answerTo(plan, 0, broken), "invalid_answer")
-		check("closed, answer to the next question", bob, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
+		checkRefusal("closed, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		checkRefusal("closed", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
+		checkRefusal("closed, malformed", bob, answerTo(plan, 0, malformed), "invalid_answer")
+		checkRefusal("closed, answer to the next question", bob, answerTo(plan, 1, rightAnswer(&plan.Questions[1])), "question_not_open")
 
 		c.passUntil(plan, PhaseOpen, 1)
-		check("earlier question, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
-		check("earlier question", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
+		checkRefusal("earlier question, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		checkRefusal("earlier question", bob, answerTo(plan, 0, rightAnswer(&plan.Questions[0])), "question_closed")
 		c.passUntil(plan, PhaseOver, 4)
-		check("over", bob, answerTo(plan, 4, rightAnswer(&plan.Questions[4])), "question_closed")
-		check("over, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
+		checkRefusal("over", bob, answerTo(plan, 4, rightAnswer(&plan.Questions[4])), "question_closed")
+		checkRefusal("over, second answer", ada, answerTo(plan, 0, wrongAnswer(&plan.Questions[0])), "duplicate_answer")
 	})
 }
 
@@ -90,29 +90,29 @@ func TestSecondAnswerIsRepeatedOrRefused(t *testing.T) {
 		for _, phase := range []Phase{PhaseOpen, PhaseRevealed, PhaseOver} {
 			c.passUntil(plan, phase, 1)
 			time.Sleep(time.Second)
-			again, err := n.answer(plan, ada, 1, protocol.Given{Choices: []int{0, 2}})
-			if err != nil || again != first {
-				c.Errorf("%s: same answer repeated: %+v, %v, first reply %+v", phase, again, err, first)
+			repeated, err := n.answer(plan, ada, 1, protocol.Given{Choices: []int{0, 2}})
+			if err != nil || repeated != first {
+				c.Errorf("%s: same answer repeated: %+v, %v, first reply %+v", phase, repeated, err, first)
 			}
 			_, err = n.answer(plan, ada, 1, protocol.Given{Choices: []int{1}})
 			var refused *protocol.Error
 			if !errors.As(err, &refused) || refused.Accepted == nil {
 				c.Fatalf("%s: different answer: %v", phase, err)
 			}
-			if a := refused.Accepted; string(a.Given) != `{"choices":[2,0]}` || a.At != first.At || a.ElapsedMS != first.ElapsedMS || a.Question != 1 {
-				c.Errorf("%s: accepted %+v", phase, a)
+			if accepted := refused.Accepted; string(accepted.Given) != `{"choices":[2,0]}` || accepted.At != first.At || accepted.ElapsedMS != first.ElapsedMS || accepted.Question != 1 {
+				c.Errorf("%s: accepted %+v", phase, accepted)
 			}
 		}
-		seen := 0
+		seenPushes := 0
 		for _, received := range session.decodedFrames(c) {
 			if received.Type == "answer.seen" {
-				seen++
+				seenPushes++
 			}
 		}
-		if seen != 1 {
-			c.Errorf("answer.seen was pushed %d times", seen)
+		if seenPushes != 1 {
+			c.Errorf("answer.seen was pushed %d times", seenPushes)
 		}
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 	})
 }
 
@@ -126,16 +126,16 @@ func TestReplyPrecedesPushes(t *testing.T) {
 		c.passUntil(plan, PhaseOpen, 0)
 		for i, player := range []string{bob, ada} {
 			before := len(session.frames())
-			_, then, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
+			_, afterReply, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
 			if err != nil {
 				c.Fatal(err)
 			}
-			if more := len(session.frames()) - before; more != 0 {
-				c.Errorf("%d pushes before the reply", more)
+			if newFrames := len(session.frames()) - before; newFrames != 0 {
+				c.Errorf("%d pushes before the reply", newFrames)
 			}
-			then()
-			if more := len(session.frames()) - before; more != 1+i { // answer.seen, then also question.closed
-				c.Errorf("%d pushes after the reply", more)
+			afterReply()
+			if newFrames := len(session.frames()) - before; newFrames != 1+i { // answer.seen, then also question.closed
+				c.Errorf("%d pushes after the reply", newFrames)
 			}
 		}
 	})
@@ -143,7 +143,7 @@ func TestReplyPrecedesPushes(t *testing.T) {
 
 // A node that does not know yet that a question is open asks the store. Before
 // its own pushes it delivers the missed ones.
-func TestNodeThatIsBehindReadsBeforeItJudges(t *testing.T) {
+func TestNodeThatIsBehindReadsBeforeItJudgesAnswer(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		nodeA.openSession(ada)
@@ -160,7 +160,7 @@ func TestNodeThatIsBehindReadsBeforeItJudges(t *testing.T) {
 			if _, err := nodeB.answer(plan, bob, i, rightAnswer(&plan.Questions[i])); err != nil {
 				c.Errorf("question %d: %v", i, err)
 			}
-			c.checkComplete(plan, session, 0)
+			c.checkReceivedLog(plan, session, 0)
 		}
 	})
 }
@@ -172,9 +172,9 @@ func TestAnswerIsJudgedAgainAfterOutdatedOpening(t *testing.T) {
 		n.openSession(ada)
 		plan := n.startDuel(c, 1)
 		c.passUntil(plan, PhaseOpen, 0)
-		old := c.store.state(plan.ID)
-		old.OpensAt -= 4000
-		n.findLocalMatch(plan.ID).deliver(delivery{state: &old})
+		outdated := c.store.state(plan.ID)
+		outdated.OpensAt -= 4000
+		n.findLocalMatch(plan.ID).deliver(delivery{state: &outdated})
 		time.Sleep(time.Second)
 		got, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0]))
 		if want := now() - c.store.state(plan.ID).OpensAt; err != nil || got.ElapsedMS != want {

@@ -17,11 +17,11 @@ func (c *cluster) createArenaWithPlayers(plan *Plan, players int, nodes ...*node
 	if err := nodes[0].CreateArena(c.Context(), plan); err != nil {
 		c.Fatal(err)
 	}
-	in := make([]*frameRecorder, players)
-	for i := range in {
-		in[i] = c.addPlayer(plan, i, nodes[i%len(nodes)])
+	sessions := make([]*frameRecorder, players)
+	for i := range sessions {
+		sessions[i] = c.addPlayer(plan, i, nodes[i%len(nodes)])
 	}
-	return in
+	return sessions
 }
 
 // addPlayer gives the i-th player a seat and a session at a node.
@@ -50,17 +50,17 @@ func (c *cluster) requireNoError(err error) {
 // nodes. An oracle gets the same events.
 type arenaPlaythrough struct {
 	*cluster
-	plan   *Plan
-	nodes  []*node
-	in     []*frameRecorder
-	oracle *oracle
-	firsts map[int]string
+	plan            *Plan
+	nodes           []*node
+	sessions        []*frameRecorder
+	oracle          *oracle
+	firstByQuestion map[int]string
 }
 
 func (c *cluster) startArenaPlaythrough(plan *Plan, players int, nodes ...*node) *arenaPlaythrough {
 	run := &arenaPlaythrough{
-		cluster: c, plan: plan, nodes: nodes, in: c.createArenaWithPlayers(plan, players, nodes...),
-		oracle: newOracle(plan.Mode, plan.LimitMS), firsts: map[int]string{},
+		cluster: c, plan: plan, nodes: nodes, sessions: c.createArenaWithPlayers(plan, players, nodes...),
+		oracle: newOracle(plan.Mode, plan.LimitMS), firstByQuestion: map[int]string{},
 	}
 	for i := range players {
 		seat := plan.arenaSeat(i)
@@ -70,100 +70,100 @@ func (c *cluster) startArenaPlaythrough(plan *Plan, players int, nodes ...*node)
 }
 
 // play answers for everyone who may answer, sometimes wrong.
-func (e *arenaPlaythrough) play() {
-	e.Helper()
-	e.requireNoError(e.nodes[0].StartArena(e.Context(), e.plan.ID))
-	for q := 0; ; q++ {
-		for e.store.state(e.plan.ID).Phase != PhaseOver && e.store.state(e.plan.ID).Question < q {
+func (run *arenaPlaythrough) play() {
+	run.Helper()
+	run.requireNoError(run.nodes[0].StartArena(run.Context(), run.plan.ID))
+	for question := 0; ; question++ {
+		for run.store.state(run.plan.ID).Phase != PhaseOver && run.store.state(run.plan.ID).Question < question {
 			time.Sleep(5 * time.Millisecond)
 		}
-		if e.store.state(e.plan.ID).Phase == PhaseOver {
+		if run.store.state(run.plan.ID).Phase == PhaseOver {
 			break
 		}
-		e.oracle.openQuestion()
-		e.answerQuestion(q)
-		e.passUntil(e.plan, PhaseRevealed, q)
-		e.oracle.closeQuestion(q)
+		run.oracle.openQuestion()
+		run.answerQuestion(question)
+		run.passUntil(run.plan, PhaseRevealed, question)
+		run.oracle.closeQuestion(question)
 	}
 	time.Sleep(2100 * time.Millisecond) // two recovery rounds
 	synctest.Wait()
 }
 
-func (e *arenaPlaythrough) answerQuestion(q int) {
-	e.Helper()
-	opens := e.store.state(e.plan.ID).OpensAt
-	for _, i := range rand.Perm(len(e.in)) {
+func (run *arenaPlaythrough) answerQuestion(question int) {
+	run.Helper()
+	opensAt := run.store.state(run.plan.ID).OpensAt
+	for _, i := range rand.Perm(len(run.sessions)) {
 		time.Sleep(time.Duration(rand.N(20)) * time.Millisecond)
-		player, right := e.plan.arenaSeat(i).Player, rand.N(5) > 0
-		given := wrongAnswer(&e.plan.Questions[q])
-		if right {
-			given = rightAnswer(&e.plan.Questions[q])
+		player, isRight := run.plan.arenaSeat(i).Player, rand.N(5) > 0
+		given := wrongAnswer(&run.plan.Questions[question])
+		if isRight {
+			given = rightAnswer(&run.plan.Questions[question])
 		}
-		reply, err := e.nodes[i%len(e.nodes)].answer(e.plan, player, q, given)
-		if (err == nil) != e.oracle.canAnswer(player) && errorCode(err) != "question_closed" {
-			e.Fatalf("%s: %v, %+v", player, err, e.oracle.players[player])
+		reply, err := run.nodes[i%len(run.nodes)].answer(run.plan, player, question, given)
+		if (err == nil) != run.oracle.canAnswer(player) && errorCode(err) != "question_closed" {
+			run.Fatalf("%s: %v, %+v", player, err, run.oracle.players[player])
 		}
 		if err != nil {
 			continue
 		}
-		e.oracle.answer(player, right, reply.At-opens)
-		if e.plan.Mode == Buzzer && (*reply.Correct != right || *reply.First != right) {
-			e.Fatalf("reply %+v to an answer that is right: %v", reply, right)
+		run.oracle.recordAnswer(player, isRight, reply.At-opensAt)
+		if run.plan.Mode == Buzzer && (*reply.Correct != isRight || *reply.First != isRight) {
+			run.Fatalf("reply %+v to an answer that is right: %v", reply, isRight)
 		}
-		if e.plan.Mode == Buzzer && right {
-			if e.firsts[q] != "" {
-				e.Fatalf("%s and %s were first", e.firsts[q], player)
+		if run.plan.Mode == Buzzer && isRight {
+			if run.firstByQuestion[question] != "" {
+				run.Fatalf("%s and %s were first", run.firstByQuestion[question], player)
 			}
-			e.firsts[q] = player
+			run.firstByQuestion[question] = player
 		}
 	}
 }
 
-// check checks that all sessions have the complete log and that the result
+// checkLogsAndResult checks that all sessions have the complete log and that the result
 // agrees with the oracle.
-func (e *arenaPlaythrough) check() {
-	e.Helper()
-	e.checkStepsAppliedOnce()
+func (run *arenaPlaythrough) checkLogsAndResult() {
+	run.Helper()
+	run.checkStepsAppliedOnce()
 	var results []*Result
-	for _, n := range e.nodes {
+	for _, n := range run.nodes {
 		results = append(results, n.results()...)
 	}
 	if len(results) != 1 {
-		e.Fatalf("%d results", len(results))
+		run.Fatalf("%d results", len(results))
 	}
 	for _, result := range results[0].Standings {
-		t := e.oracle.players[result.Player]
-		if result.Score != t.score || result.TimeMS != t.time || result.Asked != t.asked || result.Correct != t.correct || result.Rank != e.oracle.rank(result.Player) {
-			e.Errorf("%+v, want %+v at rank %d", result, *t, e.oracle.rank(result.Player))
+		want := run.oracle.players[result.Player]
+		if result.Score != want.score || result.TimeMS != want.timeMS || result.Asked != want.askedQuestions || result.Correct != want.correct || result.Rank != run.oracle.rank(result.Player) {
+			run.Errorf("%+v, want %+v at rank %d", result, *want, run.oracle.rank(result.Player))
 		}
 	}
-	if len(results[0].Standings) != len(e.in) || len(results[0].Firsts) != len(e.firsts) {
-		e.Errorf("%d standings, %d firsts, want %d", len(results[0].Standings), len(results[0].Firsts), len(e.firsts))
+	if len(results[0].Standings) != len(run.sessions) || len(results[0].Firsts) != len(run.firstByQuestion) {
+		run.Errorf("%d standings, %d firsts, want %d", len(results[0].Standings), len(results[0].Firsts), len(run.firstByQuestion))
 	}
-	for _, in := range e.in {
-		e.checkComplete(e.plan, in, 0)
-		e.checkPersonal(in)
+	for _, session := range run.sessions {
+		run.checkReceivedLog(run.plan, session, 0)
+		run.checkPersonalResults(session)
 	}
 }
 
-// checkPersonal checks that each player of a large match gets one personal
+// checkPersonalResults checks that each player of a large match gets one personal
 // result after each close. In a small match there must be none.
-func (e *arenaPlaythrough) checkPersonal(session *frameRecorder) {
-	e.Helper()
-	closed, reported := -1, -1
-	for _, received := range session.decodedFrames(e) {
+func (run *arenaPlaythrough) checkPersonalResults(session *frameRecorder) {
+	run.Helper()
+	lastClosed, lastOwn := -1, -1
+	for _, received := range session.decodedFrames(run) {
 		switch received.Type {
 		case protocol.TypeQuestionClosed:
-			closed = received.Data.Question
+			lastClosed = received.Data.Question
 		case protocol.TypeOwn:
-			if received.Data.Question != closed || reported == closed {
-				e.Fatalf("personal result of question %d after the close of question %d and the personal result of question %d", received.Data.Question, closed, reported)
+			if received.Data.Question != lastClosed || lastOwn == lastClosed {
+				run.Fatalf("personal result of question %d after the close of question %d and the personal result of question %d", received.Data.Question, lastClosed, lastOwn)
 			}
-			reported = closed
+			lastOwn = lastClosed
 		}
 	}
-	if many := len(e.in) > FullListPlayers; many != (reported >= 0) || many && reported != closed {
-		e.Errorf("%d personal results, %d closed questions", reported+1, closed+1)
+	if isLarge := len(run.sessions) > FullListPlayers; isLarge != (lastOwn >= 0) || isLarge && lastOwn != lastClosed {
+		run.Errorf("%d personal results, %d closed questions", lastOwn+1, lastClosed+1)
 	}
 }
 
@@ -171,11 +171,11 @@ func (e *arenaPlaythrough) checkPersonal(session *frameRecorder) {
 // are lost, repeated or delayed.
 func TestArenaOnSeveralNodesSurvivesLostMessages(t *testing.T) {
 	t.Parallel()
-	var sent atomic.Int64
+	var messages atomic.Int64
 	for name, route := range map[string]func(string) (int, time.Duration){
 		"all messages arrive":  nil,
 		"no message arrives":   func(string) (int, time.Duration) { return 0, 0 },
-		"every second is lost": func(string) (int, time.Duration) { return int(sent.Add(1) % 2), 0 },
+		"every second is lost": func(string) (int, time.Duration) { return int(messages.Add(1) % 2), 0 },
 		"all arrive twice":     func(string) (int, time.Duration) { return 2, 0 },
 		"all arrive late":      func(string) (int, time.Duration) { return 1, rand.N(300 * time.Millisecond) },
 	} {
@@ -186,7 +186,7 @@ func TestArenaOnSeveralNodesSurvivesLostMessages(t *testing.T) {
 						c.bus.setRoute(route)
 						run := c.startArenaPlaythrough(newArena(mode, 4, "red", "blue"), players, c.startNode(), c.startNode(), c.startNode())
 						run.play()
-						run.check()
+						run.checkLogsAndResult()
 					})
 				})
 			}
@@ -199,15 +199,15 @@ func TestArenaOnSeveralNodesSurvivesLostMessages(t *testing.T) {
 func TestLatePlayerGetsAnnouncementFirst(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"Member", "Read", "never"} {
-		for _, count := range []int64{1, 2} {
-			t.Run(fmt.Sprint(method, count), func(t *testing.T) {
+		for _, startsAtCall := range []int64{1, 2} {
+			t.Run(fmt.Sprint(method, startsAtCall), func(t *testing.T) {
 				runInCluster(t, func(c *cluster) {
 					nodeA, nodeB := c.startNode(), c.startNode()
 					plan := newArena(Buzzer, 1)
 					early := c.createArenaWithPlayers(plan, 1, nodeA)
 					var calls atomic.Int64
-					nodeB.store.setFault(func(m, _ string) fault {
-						if m == method && calls.Add(1) == count {
+					nodeB.store.setFault(func(called, _ string) fault {
+						if called == method && calls.Add(1) == startsAtCall {
 							c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 						}
 						return noFault
@@ -216,9 +216,9 @@ func TestLatePlayerGetsAnnouncementFirst(t *testing.T) {
 					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 					c.passUntil(plan, PhaseOver, 0)
 					synctest.Wait()
-					for _, in := range []*frameRecorder{early[0], late} {
-						c.checkComplete(plan, in, 0)
-						if n := in.countType(c, protocol.TypeMatchFound); n != 1 {
+					for _, session := range []*frameRecorder{early[0], late} {
+						c.checkReceivedLog(plan, session, 0)
+						if n := session.countType(c, protocol.TypeMatchFound); n != 1 {
 							c.Errorf("announced %d times", n)
 						}
 					}
@@ -247,7 +247,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 		}
 		c.passUntil(plan, PhaseRevealed, 0)
 		time.Sleep(10 * time.Millisecond)
-		c.checkComplete(plan, session, 2)
+		c.checkReceivedLog(plan, session, 2)
 		var got protocol.MatchState
 		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{
 			Match: plan.ID, Player: "p_eve", Session: session, AfterSeq: 0, OnState: func(s protocol.MatchState) { got = s },
@@ -259,7 +259,7 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 			c.Error("the spectator has a seat")
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkComplete(plan, players[0], 0)
+		c.checkReceivedLog(plan, players[0], 0)
 	})
 }
 
@@ -269,9 +269,9 @@ func TestArenaInLobbyIsNotFoundAsMatch(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := newArena(Buzzer, 1)
-		in := c.createArenaWithPlayers(plan, 1, n)[0]
+		session := c.createArenaWithPlayers(plan, 1, n)[0]
 		player := plan.arenaSeat(0).Player
-		err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: in, OnState: func(protocol.MatchState) { c.Error("the state of the lobby was sent") }})
+		err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: session, OnState: func(protocol.MatchState) { c.Error("the state of the lobby was sent") }})
 		if err != ErrNotFound { //nolint:errorlint // it is not wrapped
 			c.Errorf("%v", err)
 		}
@@ -282,7 +282,7 @@ func TestArenaInLobbyIsNotFoundAsMatch(t *testing.T) {
 		if err != nil || status != (Status{ArenaID: "a_1", Running: true}) {
 			c.Errorf("%+v, %v", status, err)
 		}
-		if got := in.seqs(c); len(got) != 0 {
+		if got := session.seqs(c); len(got) != 0 {
 			c.Errorf("pushed %v", got)
 		}
 	})

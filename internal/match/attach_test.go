@@ -10,14 +10,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestAttachRefusals(t *testing.T) {
+func TestAttachRefusesUnknownMatchAndPlayerWithoutSeat(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := n.startDuel(c, 1)
-		for _, a := range []AttachRequest{{Match: "m_none", Player: ada}, {Match: plan.ID, Player: "p_eve"}} {
-			a.Session = new(frameRecorder)
-			if err := n.Attach(c.Context(), a); !errors.Is(err, ErrNotFound) {
-				c.Errorf("%s in %s: %v", a.Player, a.Match, err)
+		for _, request := range []AttachRequest{{Match: "m_none", Player: ada}, {Match: plan.ID, Player: "p_eve"}} {
+			request.Session = new(frameRecorder)
+			if err := n.Attach(c.Context(), request); !errors.Is(err, ErrNotFound) {
+				c.Errorf("%s in %s: %v", request.Player, request.Match, err)
 			}
 		}
 		n.openSession(bob)
@@ -32,7 +32,7 @@ func TestAttachRefusals(t *testing.T) {
 
 // A session that asks for the state gets it first, then the pushes after its
 // number, then the live pushes.
-func TestAttachWithState(t *testing.T) {
+func TestAttachSendsStateThenPushes(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
@@ -60,20 +60,20 @@ func (c *cluster) checkSync(n *node, plan *Plan, after int64) {
 	c.Helper()
 	session := n.openSession(ada)
 	var got *protocol.MatchState
-	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: after, OnState: func(s protocol.MatchState) {
+	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: after, OnState: func(state protocol.MatchState) {
 		if len(session.frames()) > 0 || session.discards != 1 {
 			c.Errorf("after %d: %d frames before the state, unsent pushes discarded %d times", after, len(session.frames()), session.discards)
 		}
-		got = &s
+		got = &state
 	}})
 	if err != nil || got == nil {
 		c.Fatalf("after %d: %v, %+v", after, err, got)
 	}
-	s := c.store.state(plan.ID)
-	if got.Seq != s.Seq || got.Phase != string(s.Phase) || got.Found.Players != 2 {
-		c.Errorf("after %d: %+v, the match is at %+v", after, got, s)
+	state := c.store.state(plan.ID)
+	if got.Seq != state.Seq || got.Phase != string(state.Phase) || got.Found.Players != 2 {
+		c.Errorf("after %d: %+v, the match is at %+v", after, got, state)
 	}
-	c.checkComplete(plan, session, min(after, s.Seq))
+	c.checkReceivedLog(plan, session, min(after, state.Seq))
 }
 
 // Sessions connect and disconnect during pushes. Each gets every frame after
@@ -86,16 +86,16 @@ func TestAttachDuringPushes(t *testing.T) {
 		if err := n.StartDuel(c.Context(), plan); err != nil {
 			c.Fatal(err)
 		}
-		var all sync.WaitGroup
+		var running sync.WaitGroup
 		for _, player := range []string{ada, bob} {
-			all.Go(func() { c.attachRepeatedly(n, plan, player) })
-			all.Go(func() {
+			running.Go(func() { c.attachRepeatedly(n, plan, player) })
+			running.Go(func() {
 				for i := range plan.Questions {
 					c.answerOnceOpen(plan, n, player, i)
 				}
 			})
 		}
-		all.Wait()
+		running.Wait()
 		c.checkStepsAppliedOnce()
 	})
 }
@@ -114,28 +114,28 @@ func (c *cluster) answerOnceOpen(plan *Plan, n *node, player string, question in
 // attachRepeatedly attaches one session after the other, each from the last
 // number of the previous one, until the match is over.
 func (c *cluster) attachRepeatedly(n *node, plan *Plan, player string) {
-	after := int64(0)
-	for last := false; !last; {
-		last = c.store.state(plan.ID).Phase == PhaseOver
+	lastSeq := int64(0)
+	for isOver := false; !isOver; {
+		isOver = c.store.state(plan.ID).Phase == PhaseOver
 		session := new(frameRecorder)
 		n.Presence.Enter("demo", player, session)
-		a := AttachRequest{Match: plan.ID, Player: player, Session: session, AfterSeq: after}
-		if err := n.Attach(c.Context(), a); err != nil {
+		request := AttachRequest{Match: plan.ID, Player: player, Session: session, AfterSeq: lastSeq}
+		if err := n.Attach(c.Context(), request); err != nil {
 			c.Error(err)
 			return
 		}
 		time.Sleep(rand.N(30 * time.Millisecond))
 		n.Detach("demo", player, session)
 		for _, seq := range session.seqs(c) {
-			if seq != after+1 {
-				c.Errorf("%s: number %d after %d", player, seq, after)
+			if seq != lastSeq+1 {
+				c.Errorf("%s: number %d after %d", player, seq, lastSeq)
 				return
 			}
-			after = seq
+			lastSeq = seq
 		}
 	}
-	if state := c.store.state(plan.ID); after != state.Seq {
-		c.Errorf("%s has seen %d of %d", player, after, state.Seq)
+	if state := c.store.state(plan.ID); lastSeq != state.Seq {
+		c.Errorf("%s has seen %d of %d", player, lastSeq, state.Seq)
 	}
 }
 
@@ -163,8 +163,8 @@ func TestAttachAtNodeThatIsBehindRepeatsNoFrame(t *testing.T) {
 		if err := nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session, AfterSeq: 3}); err != nil {
 			c.Fatal(err)
 		}
-		c.checkComplete(plan, session, 3)
-		c.checkComplete(plan, sessionB, 0)
+		c.checkReceivedLog(plan, session, 3)
+		c.checkReceivedLog(plan, sessionB, 0)
 	})
 }
 
@@ -181,9 +181,9 @@ func TestSecondAttachRepeatsNoFrame(t *testing.T) {
 		if err := n.StartDuel(c.Context(), plan); err != nil {
 			c.Fatal(err)
 		}
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 	})
 }
 
@@ -197,7 +197,7 @@ func TestReplacedSessionIsNotAttached(t *testing.T) {
 			c.Fatal(err)
 		}
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkComplete(plan, newer, 0)
+		c.checkReceivedLog(plan, newer, 0)
 		if got := former.seqs(c); len(got) != 0 {
 			c.Errorf("the former session was pushed %v", got)
 		}
@@ -206,7 +206,7 @@ func TestReplacedSessionIsNotAttached(t *testing.T) {
 
 // A disconnect does not remove the seat. The end of an old session does not affect the
 // session that replaced it.
-func TestDetach(t *testing.T) {
+func TestDetachKeepsSeatAndNewerSession(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		first := n.openSession(ada)
@@ -218,7 +218,7 @@ func TestDetach(t *testing.T) {
 		n.Detach("demo", ada, first)
 		n.Detach("demo", "p_eve", first)
 		c.passUntil(plan, PhaseOpen, 0)
-		c.checkComplete(plan, second, 1)
+		c.checkReceivedLog(plan, second, 1)
 		n.Detach("demo", ada, second)
 		c.passUntil(plan, PhaseOver, 0)
 		if got := len(second.frames()); got != 1 {
@@ -238,8 +238,8 @@ func TestAttachToOldMatchKeepsCurrentMatch(t *testing.T) {
 		if err := n.StartDuel(c.Context(), plan); err != nil {
 			c.Fatal(err)
 		}
-		look := AttachRequest{Match: old.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) {}}
-		if err := n.Attach(c.Context(), look); err != nil {
+		request := AttachRequest{Match: old.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) {}}
+		if err := n.Attach(c.Context(), request); err != nil {
 			c.Fatal(err)
 		}
 		if !n.IsInMatch("demo", ada) {
@@ -248,29 +248,29 @@ func TestAttachToOldMatchKeepsCurrentMatch(t *testing.T) {
 		before := len(session.frames())
 		n.Detach("demo", ada, session)
 		c.passUntil(plan, PhaseOver, 0)
-		if more := len(session.frames()) - before; more != 0 {
-			c.Errorf("%d frames after it was detached", more)
+		if newFrames := len(session.frames()) - before; newFrames != 0 {
+			c.Errorf("%d frames after it was detached", newFrames)
 		}
 	})
 }
 
-func TestStatus(t *testing.T) {
+func TestStatusReportsWhetherMatchIsRunning(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := n.startDuel(c, 1)
-		check := func(when string, want bool) {
+		checkRunning := func(moment string, want bool) {
 			c.Helper()
 			status, err := n.Status(c.Context(), plan.ID)
 			if err != nil || status != (Status{Seq: c.store.state(plan.ID).Seq, Running: want}) {
-				c.Errorf("%s: %+v, %v", when, status, err)
+				c.Errorf("%s: %+v, %v", moment, status, err)
 			}
 		}
-		check("at the start", true)
-		if waits, err := n.IsUnsettled(c.Context(), plan.ID); waits || err != nil {
-			c.Errorf("unsettled at the start: %v, %v", waits, err)
+		checkRunning("at the start", true)
+		if unsettled, err := n.IsUnsettled(c.Context(), plan.ID); unsettled || err != nil {
+			c.Errorf("unsettled at the start: %v, %v", unsettled, err)
 		}
 		c.passUntil(plan, PhaseOver, 0)
-		check("at the end", false)
+		checkRunning("at the end", false)
 		if status, err := n.Status(c.Context(), "m_none"); status != (Status{}) || err != nil {
 			c.Errorf("no such match: %+v, %v", status, err)
 		}
@@ -281,29 +281,29 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-func TestPresence(t *testing.T) {
+func TestPresenceKeepsNewestSession(t *testing.T) {
 	t.Parallel()
-	var p Presence
+	var presence Presence
 	first, second := new(frameRecorder), new(frameRecorder)
-	if former := p.Enter("demo", ada, first); former != nil {
+	if former := presence.Enter("demo", ada, first); former != nil {
 		t.Errorf("replaced %v", former)
 	}
-	if _, ok := p.Find("other", ada); ok {
+	if _, ok := presence.Find("other", ada); ok {
 		t.Error("found in another game")
 	}
-	if former := p.Enter("demo", ada, second); former != first {
+	if former := presence.Enter("demo", ada, second); former != first {
 		t.Errorf("replaced %v", former)
 	}
-	if p.Leave("demo", ada, first) {
+	if presence.Leave("demo", ada, first) {
 		t.Error("the end of the replaced session removed the newer one")
 	}
-	if session, ok := p.Find("demo", ada); !ok || session != second {
+	if session, ok := presence.Find("demo", ada); !ok || session != second {
 		t.Errorf("%v, %v", session, ok)
 	}
-	if !p.Leave("demo", ada, second) {
+	if !presence.Leave("demo", ada, second) {
 		t.Error("the newest session could not leave")
 	}
-	if _, ok := p.Find("demo", ada); ok {
+	if _, ok := presence.Find("demo", ada); ok {
 		t.Error("found after it left")
 	}
 }

@@ -11,18 +11,18 @@ import (
 )
 
 // A bot always gives a well-formed answer. It is right or wrong as intended.
-func TestBotGiven(t *testing.T) {
+func TestBotAnswersRightOrWrongAsPlanned(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q := rapid.SampledFrom(samples).Draw(t, "question")
+		question := rapid.SampledFrom(sampleQuestions).Draw(t, "question")
 		right := rapid.Bool().Draw(t, "right")
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		normal, err := q.Normalize(toQuizGiven(protocol.Answer{Given: botAnswerContent(q, right, rng)}))
+		normalized, err := question.Normalize(toQuizGiven(protocol.Answer{Given: botAnswerContent(question, right, rng)}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.IsCorrect(normal) != right {
-			t.Fatalf("%s: %s is right: %v, want %v", q.Kind, normal, !right, right)
+		if question.IsCorrect(normalized) != right {
+			t.Fatalf("%s: %s is right: %v, want %v", question.Kind, normalized, !right, right)
 		}
 	})
 }
@@ -30,19 +30,19 @@ func TestBotGiven(t *testing.T) {
 func TestBotsPlayAlikeOnEveryNode(t *testing.T) {
 	t.Parallel()
 	plan := newPlan("m_1", 0, 5)
-	waits := map[time.Duration]bool{}
+	delays := map[time.Duration]bool{}
 	for i := range plan.Questions {
-		first, given := planBotAnswer(plan, i, "bot_1")
-		again, same := planBotAnswer(plan, i, "bot_1")
-		if first != again || encoded(t, given) != encoded(t, same) {
-			t.Errorf("question %d: after %v, after %v", i, first, again)
+		delay, given := planBotAnswer(plan, i, "bot_1")
+		repeatedDelay, repeatedGiven := planBotAnswer(plan, i, "bot_1")
+		if delay != repeatedDelay || encoded(t, given) != encoded(t, repeatedGiven) {
+			t.Errorf("question %d: after %v, after %v", i, delay, repeatedDelay)
 		}
-		if first < 1500*time.Millisecond || first > 6*time.Second {
-			t.Errorf("question %d: after %v", i, first)
+		if delay < 1500*time.Millisecond || delay > 6*time.Second {
+			t.Errorf("question %d: after %v", i, delay)
 		}
-		waits[first] = true
+		delays[delay] = true
 	}
-	if len(waits) < 2 {
+	if len(delays) < 2 {
 		t.Error("a bot always takes the same time")
 	}
 }

@@ -96,7 +96,7 @@ func (n *node) results() []*Result {
 }
 
 // countLocalMatches counts the matches and attached players in the node's memory.
-func (n *node) countLocalMatches() (matches, fed int) {
+func (n *node) countLocalMatches() (matches, players int) {
 	n.Engine.mu.Lock()
 	defer n.Engine.mu.Unlock()
 	return len(n.localMatches), len(n.matchesByPlayer)
@@ -121,10 +121,10 @@ func (n *node) startDuel(c *cluster, questions int) *Plan {
 
 // answer submits an answer and runs its follow-up.
 func (n *node) answer(plan *Plan, player string, question int, given protocol.Given) (protocol.Answered, error) {
-	reply, then, err := n.Answer(context.Background(), Submission{
+	reply, afterReply, err := n.Answer(context.Background(), Submission{
 		Player: player, ArrivedAt: now(), Answer: answerTo(plan, question, given),
 	})
-	then()
+	afterReply()
 	return reply, err
 }
 
@@ -178,12 +178,12 @@ func (session *frameRecorder) decodedFrames(t testing.TB) []frame {
 	raw := session.frames()
 	frames := make([]frame, len(raw))
 	for i := range raw {
-		frames[i] = frameOf(t, raw[i])
+		frames[i] = decodeFrame(t, raw[i])
 	}
 	return frames
 }
 
-func frameOf(t rapid.TB, raw []byte) (received frame) {
+func decodeFrame(t rapid.TB, raw []byte) (received frame) {
 	t.Helper()
 	if err := json.Unmarshal(raw, &received); err != nil {
 		t.Fatalf("%s: %v", raw, err)
@@ -191,11 +191,11 @@ func frameOf(t rapid.TB, raw []byte) (received frame) {
 	return received
 }
 
-// numbered returns the frames that have a number.
-func (session *frameRecorder) numbered(t testing.TB) (raw [][]byte) {
+// framesWithSeq returns the frames that have a number.
+func (session *frameRecorder) framesWithSeq(t testing.TB) (raw [][]byte) {
 	t.Helper()
 	for _, frame := range session.frames() {
-		if frameOf(t, frame).Seq > 0 {
+		if decodeFrame(t, frame).Seq > 0 {
 			raw = append(raw, frame)
 		}
 	}
@@ -230,8 +230,8 @@ func (session *frameRecorder) lastOfType(t testing.TB, kind string) frame {
 func (session *frameRecorder) seqs(t testing.TB) []int64 {
 	t.Helper()
 	var seqs []int64
-	for _, raw := range session.numbered(t) {
-		seqs = append(seqs, frameOf(t, raw).Seq)
+	for _, raw := range session.framesWithSeq(t) {
+		seqs = append(seqs, decodeFrame(t, raw).Seq)
 	}
 	return seqs
 }
@@ -250,15 +250,15 @@ func (c *cluster) passUntil(plan *Plan, phase Phase, question int) {
 	c.Fatalf("%s is at %+v and never reaches %s of question %d", plan.ID, c.store.state(plan.ID), phase, question)
 }
 
-// checkComplete checks that a session has the match's log from a number on:
+// checkReceivedLog checks that a session has the match's log from a number on:
 // every frame once and in order.
-func (c *cluster) checkComplete(plan *Plan, session *frameRecorder, after int64) {
+func (c *cluster) checkReceivedLog(plan *Plan, session *frameRecorder, after int64) {
 	c.Helper()
 	view, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: after})
 	if err != nil {
 		c.Fatal(err)
 	}
-	got := session.numbered(c)
+	got := session.framesWithSeq(c)
 	for i := range min(len(got), len(view.Frames)) {
 		if !bytes.Equal(got[i], view.Frames[i]) {
 			c.Fatalf("frame %d after %d is %s, in the log %s", i, after, got[i], view.Frames[i])
@@ -268,7 +268,7 @@ func (c *cluster) checkComplete(plan *Plan, session *frameRecorder, after int64)
 		c.Fatalf("%d frames after %d, %d in the log", len(got), after, len(view.Frames))
 	}
 	for i, raw := range got {
-		if seq := frameOf(c, raw).Seq; seq != after+int64(i)+1 {
+		if seq := decodeFrame(c, raw).Seq; seq != after+int64(i)+1 {
 			c.Fatalf("frame %d after %d has number %d", i, after, seq)
 		}
 	}

@@ -9,27 +9,27 @@ import (
 	"laststand/internal/quiz"
 )
 
-func TestDuelInWhichBothAnswerEverything(t *testing.T) {
+func TestDuelOfRightAndWrongAnswersIsWon(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		sessionA, sessionB := n.openSession(ada), n.openSession(bob)
 		plan := n.startDuel(c, 5)
-		var score, spent int64
+		var score, timeMS int64
 		for i := range plan.Questions {
 			c.passUntil(plan, PhaseOpen, i)
-			asked := sessionA.lastOfType(c, "question").Data
-			if late := now() - asked.OpensAt; asked.Question != i || late < 0 || late > 40 || asked.ClosesAt != asked.OpensAt+10_000 {
-				c.Fatalf("question %d at %d: %+v", i, now(), asked)
+			shownQuestion := sessionA.lastOfType(c, "question").Data
+			if delayMS := now() - shownQuestion.OpensAt; shownQuestion.Question != i || delayMS < 0 || delayMS > 40 || shownQuestion.ClosesAt != shownQuestion.OpensAt+10_000 {
+				c.Fatalf("question %d at %d: %+v", i, now(), shownQuestion)
 			}
 			time.Sleep(1234 * time.Millisecond)
-			got, err := n.answer(plan, ada, i, rightAnswer(&plan.Questions[i]))
-			if err != nil || got.At != now() || got.ElapsedMS != now()-asked.OpensAt || got.Question != i {
-				c.Fatalf("%+v, %v", got, err)
+			reply, err := n.answer(plan, ada, i, rightAnswer(&plan.Questions[i]))
+			if err != nil || reply.At != now() || reply.ElapsedMS != now()-shownQuestion.OpensAt || reply.Question != i {
+				c.Fatalf("%+v, %v", reply, err)
 			}
-			score += int64(quiz.Points(10_000, got.ElapsedMS))
-			spent += got.ElapsedMS
-			if seen := sessionB.lastOfType(c, "answer.seen").Data; seen.Player != ada || seen.Question != i {
-				c.Fatalf("%+v", seen)
+			score += int64(quiz.Points(10_000, reply.ElapsedMS))
+			timeMS += reply.ElapsedMS
+			if answerSeen := sessionB.lastOfType(c, "answer.seen").Data; answerSeen.Player != ada || answerSeen.Question != i {
+				c.Fatalf("%+v", answerSeen)
 			}
 			if _, err := n.answer(plan, bob, i, wrongAnswer(&plan.Questions[i])); err != nil {
 				c.Fatal(err)
@@ -42,14 +42,14 @@ func TestDuelInWhichBothAnswerEverything(t *testing.T) {
 		c.passUntil(plan, PhaseOver, 4)
 		over := sessionA.lastOfType(c, "match.over").Data
 		first := over.Standings[0]
-		if over.Winner != ada || over.Reason != "finished" || first.Score != score || first.TimeMS != spent || first.Correct != 5 {
-			c.Errorf("%+v, want score %d in %d ms", over, score, spent)
+		if over.Winner != ada || over.Reason != "finished" || first.Score != score || first.TimeMS != timeMS || first.Correct != 5 {
+			c.Errorf("%+v, want score %d in %d ms", over, score, timeMS)
 		}
 		if second := over.Standings[1]; second.Score != 0 || second.TimeMS != 50_000 || second.Answered != 5 || *second.RatingDelta >= 0 {
 			c.Errorf("%+v", second)
 		}
-		c.checkComplete(plan, sessionA, 0)
-		c.checkComplete(plan, sessionB, 0)
+		c.checkReceivedLog(plan, sessionA, 0)
+		c.checkReceivedLog(plan, sessionB, 0)
 		c.checkStepsAppliedOnce()
 		if results := n.results(); len(results) != 1 || results[0].Winner != ada {
 			c.Errorf("OnResult got %v", results)
@@ -57,17 +57,17 @@ func TestDuelInWhichBothAnswerEverything(t *testing.T) {
 	})
 }
 
-func TestDuelWithoutAnswers(t *testing.T) {
+func TestDuelWithoutAnswersIsADraw(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
 		plan := n.startDuel(c, 2)
 		for i := range plan.Questions {
 			c.passUntil(plan, PhaseOpen, i)
-			asked := session.lastOfType(c, "question").Data
+			shownQuestion := session.lastOfType(c, "question").Data
 			c.passUntil(plan, PhaseRevealed, i)
-			if late := now() - asked.ClosesAt; late < sealGraceMS || late > sealGraceMS+60 {
-				c.Errorf("sealed %d ms after its close", late)
+			if delayMS := now() - shownQuestion.ClosesAt; delayMS < sealGraceMS || delayMS > sealGraceMS+60 {
+				c.Errorf("sealed %d ms after its close", delayMS)
 			}
 			closed := session.lastOfType(c, "question.closed").Data
 			if closed.Reason != closeReasonTimeout || closed.Results[0].ElapsedMS != nil || closed.Results[0].Score != 0 {
@@ -96,9 +96,9 @@ func TestArrivalTimeDecidesWhetherAnswerIsInTime(t *testing.T) {
 		c.passUntil(plan, PhaseOpen, 0)
 		state := c.store.state(plan.ID)
 		time.Sleep(time.Duration(state.ClosesAt-now()+100) * time.Millisecond)
-		submit := func(player string, at int64) string {
-			_, then, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: at, Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
-			then()
+		submit := func(player string, arrivedAt int64) string {
+			_, afterReply, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: arrivedAt, Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
+			afterReply()
 			return errorCode(err)
 		}
 		if code := submit(bob, state.ClosesAt+1); code != "question_closed" {
@@ -110,13 +110,13 @@ func TestArrivalTimeDecidesWhetherAnswerIsInTime(t *testing.T) {
 	})
 }
 
-func TestLeavingInEachPhase(t *testing.T) {
+func TestForfeitInEachPhase(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
-		phase    Phase
-		question int
-		asked    int
-		kept     bool // bob's points of question 0
+		phase       Phase
+		question    int
+		asked       int
+		keepsPoints bool // bob's points of question 0
 	}{
 		"countdown": {PhaseCountdown, -1, 0, false},
 		"open":      {PhaseOpen, 0, 0, false},
@@ -124,39 +124,39 @@ func TestLeavingInEachPhase(t *testing.T) {
 		"open next": {PhaseOpen, 1, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				n := w.startNode()
+			runInCluster(t, func(c *cluster) {
+				n := c.startNode()
 				session := n.openSession(bob)
-				plan := n.startDuel(w, 3)
+				plan := n.startDuel(c, 3)
 				if testCase.question >= 0 {
-					w.passUntil(plan, PhaseOpen, 0)
+					c.passUntil(plan, PhaseOpen, 0)
 					if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
-						w.Fatal(err)
+						c.Fatal(err)
 					}
 				}
-				w.passUntil(plan, testCase.phase, testCase.question)
+				c.passUntil(plan, testCase.phase, testCase.question)
 				if testCase.question == 1 {
 					if _, err := n.answer(plan, bob, 1, rightAnswer(&plan.Questions[1])); err != nil {
-						w.Fatal(err)
+						c.Fatal(err)
 					}
 				}
-				if err := n.Leave(w.Context(), plan.ID, ada); err != nil {
-					w.Fatal(err)
+				if err := n.Leave(c.Context(), plan.ID, ada); err != nil {
+					c.Fatal(err)
 				}
-				over := session.lastOfType(w, "match.over").Data
-				if over.Winner != bob || over.Reason != "forfeit" || over.Standings[0].Asked != testCase.asked || over.Standings[0].Score > 0 != testCase.kept {
-					w.Errorf("%+v", over)
+				over := session.lastOfType(c, "match.over").Data
+				if over.Winner != bob || over.Reason != "forfeit" || over.Standings[0].Asked != testCase.asked || over.Standings[0].Score > 0 != testCase.keepsPoints {
+					c.Errorf("%+v", over)
 				}
-				left := min(testCase.asked, 1) // a duel without a closed question leaves no result
-				if result, ok := w.store.result(plan.ID); ok != (left == 1) || ok && (result.StartedAt == 0 || result.StartedAt > result.OverAt) {
-					w.Errorf("a result: %v, from %d to %d", ok, result.StartedAt, result.OverAt)
+				wantResults := min(testCase.asked, 1) // a duel without a closed question leaves no result
+				if result, ok := c.store.result(plan.ID); ok != (wantResults == 1) || ok && (result.StartedAt == 0 || result.StartedAt > result.OverAt) {
+					c.Errorf("a result: %v, from %d to %d", ok, result.StartedAt, result.OverAt)
 				}
-				w.checkComplete(plan, session, 0)
-				if err := n.Leave(w.Context(), plan.ID, ada); err != nil || len(n.results()) != left {
-					w.Errorf("leaving again: %v, %d results", err, len(n.results()))
+				c.checkReceivedLog(plan, session, 0)
+				if err := n.Leave(c.Context(), plan.ID, ada); err != nil || len(n.results()) != wantResults {
+					c.Errorf("leaving again: %v, %d results", err, len(n.results()))
 				}
-				if err := n.Leave(w.Context(), plan.ID, "p_eve"); err == nil {
-					w.Error("a player without a seat could leave")
+				if err := n.Leave(c.Context(), plan.ID, "p_eve"); err == nil {
+					c.Error("a player without a seat could leave")
 				}
 			})
 		})
@@ -186,15 +186,15 @@ func TestConcurrentForfeitsHaveOneLoser(t *testing.T) {
 		})
 		leaving.Wait()
 		time.Sleep(2 * time.Second)
-		c.checkComplete(plan, sessionA, 0)
-		c.checkComplete(plan, sessionB, 0)
-		if all := len(nodeA.results()) + len(nodeB.results()); all != 1 {
-			c.Errorf("%d results", all)
+		c.checkReceivedLog(plan, sessionA, 0)
+		c.checkReceivedLog(plan, sessionB, 0)
+		if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
+			c.Errorf("%d results", results)
 		}
 	})
 }
 
-func TestBotAnswers(t *testing.T) {
+func TestBotAnswersEveryQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
@@ -211,7 +211,7 @@ func TestBotAnswers(t *testing.T) {
 			c.Fatal(err)
 		}
 		c.passUntil(plan, PhaseOver, 4)
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 		over := session.lastOfType(c, "match.over").Data
 		if over.Winner != bot.Player || over.Standings[0].Answered != 5 || over.Standings[0].Rating != nil {
 			c.Errorf("%+v", over)
@@ -241,10 +241,10 @@ func TestBotAnswersAfterNodeDies(t *testing.T) {
 			c.Fatal(err)
 		}
 		c.passUntil(plan, PhaseOver, 0)
-		r := session.lastOfType(c, "question.closed").Data.Results[1]
-		wait, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
-		if r.ElapsedMS == nil || *r.ElapsedMS < wait.Milliseconds() || *r.ElapsedMS > wait.Milliseconds()+60 {
-			c.Errorf("the bot planned %v and answered %+v", wait, r)
+		botResult := session.lastOfType(c, "question.closed").Data.Results[1]
+		plannedDelay, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
+		if botResult.ElapsedMS == nil || *botResult.ElapsedMS < plannedDelay.Milliseconds() || *botResult.ElapsedMS > plannedDelay.Milliseconds()+60 {
+			c.Errorf("the bot planned %v and answered %+v", plannedDelay, botResult)
 		}
 	})
 }
@@ -253,7 +253,7 @@ func TestBotAnswersAfterNodeDies(t *testing.T) {
 // completely.
 func TestEndedMatchIsDropped(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		n, late := c.startNode(), c.startNode()
+		n, lateNode := c.startNode(), c.startNode()
 		n.openSession(ada)
 		plan := n.startDuel(c, 1)
 		if !n.IsInMatch("demo", ada) {
@@ -264,20 +264,20 @@ func TestEndedMatchIsDropped(t *testing.T) {
 			c.Error("seated at the end")
 		}
 		time.Sleep(5 * time.Minute)
-		again := late.openSession(bob)
-		if err := late.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: again}); err != nil {
+		lateSession := lateNode.openSession(bob)
+		if err := lateNode.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: bob, Session: lateSession}); err != nil {
 			c.Errorf("5 minutes later: %v", err)
 		}
-		c.checkComplete(plan, again, 0)
+		c.checkReceivedLog(plan, lateSession, 0)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "not_in_match" {
 			c.Errorf("7 minutes later: %v", err)
 		}
 		time.Sleep(5 * time.Minute)
-		for _, n := range []*node{n, late} {
-			if matches, fed := n.countLocalMatches(); matches != 0 || fed != 0 {
-				c.Errorf("%d matches and %d players stay", matches, fed)
+		for _, n := range []*node{n, lateNode} {
+			if matches, players := n.countLocalMatches(); matches != 0 || players != 0 {
+				c.Errorf("%d matches and %d players stay", matches, players)
 			}
 		}
 	})

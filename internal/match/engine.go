@@ -119,7 +119,7 @@ func (e *Engine) StartDuel(ctx context.Context, plan *Plan) error {
 	initial := State{
 		Phase: PhaseCountdown, Question: -1, LastDecided: -1, StartsAt: plan.StartsAt, DueAt: plan.StartsAt, Players: seats, Alive: seats,
 	}
-	foundPush := newPush(plan, protocol.TypeMatchFound, foundView(plan, View{State: initial}))
+	foundPush := newPush(plan, protocol.TypeMatchFound, matchFoundView(plan, View{State: initial}))
 	created, err := e.createMatch(ctx, plan, initial, &foundPush)
 	if err != nil {
 		return err

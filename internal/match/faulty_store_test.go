@@ -82,21 +82,21 @@ func (store *faultyStore) delayReply(method string) {
 	}
 }
 
-func callStore[T any](l *faultyStore, method, match string, call func() (T, error)) (T, error) {
-	var none T
-	f := l.askFault(method, match)
+func callStore[T any](store *faultyStore, method, match string, call func() (T, error)) (T, error) {
+	var zero T
+	f := store.askFault(method, match)
 	switch f {
 	case failsBefore:
-		return none, errDown
+		return zero, errDown
 	case unreadableMatch:
-		return none, &UnreadableError{Reason: ReasonOlderForm, Err: errors.New("form 2")}
+		return zero, &UnreadableError{Reason: ReasonOlderForm, Err: errors.New("form 2")}
 	}
-	v, err := call()
-	l.delayReply(method)
+	result, err := call()
+	store.delayReply(method)
 	if f == losesReply {
-		return none, errDown
+		return zero, errDown
 	}
-	return v, err
+	return result, err
 }
 
 func (store *faultyStore) Create(ctx context.Context, plan *Plan, state State, found *protocol.NumberedPush) (bool, error) {
@@ -161,30 +161,30 @@ func failsStepsAndSearches(method, _ string) fault {
 // retryingStore runs the first commit twice, as the client library may.
 type retryingStore struct {
 	*memoryStore
-	between func()
+	beforeRetry func()
 }
 
 func (r *retryingStore) Commit(ctx context.Context, attempt Attempt) (Outcome, error) {
 	out, err := r.memoryStore.Commit(ctx, attempt)
-	if r.between == nil || err != nil {
+	if r.beforeRetry == nil || err != nil {
 		return out, err
 	}
-	r.between()
-	r.between = nil
+	r.beforeRetry()
+	r.beforeRetry = nil
 	return r.memoryStore.Commit(ctx, attempt)
 }
 
 // fakeBus is the bus between nodes. It delivers every message once, immediately. If
 // route is set, route returns how often and after which delay.
 type fakeBus struct {
-	mu       sync.Mutex
-	handlers map[string]map[string]func([]byte)
-	route    func(kind string) (times int, after time.Duration)
-	sent     map[string]int // by kind
+	mu         sync.Mutex
+	handlers   map[string]map[string]func([]byte)
+	route      func(kind string) (times int, after time.Duration)
+	sentByKind map[string]int // by kind
 }
 
 func newFakeBus() *fakeBus {
-	return &fakeBus{handlers: map[string]map[string]func([]byte){}, sent: map[string]int{}}
+	return &fakeBus{handlers: map[string]map[string]func([]byte){}, sentByKind: map[string]int{}}
 }
 
 func (bus *fakeBus) setRoute(route func(kind string) (times int, after time.Duration)) {
@@ -193,10 +193,10 @@ func (bus *fakeBus) setRoute(route func(kind string) (times int, after time.Dura
 	bus.route = route
 }
 
-func (bus *fakeBus) addNode(node string, box map[string]func([]byte)) {
+func (bus *fakeBus) addNode(node string, handlers map[string]func([]byte)) {
 	bus.mu.Lock()
 	defer bus.mu.Unlock()
-	bus.handlers[node] = box
+	bus.handlers[node] = handlers
 }
 
 func (bus *fakeBus) removeNode(node string) {
@@ -215,7 +215,7 @@ func (bus *fakeBus) handler(node, kind string) func([]byte) {
 func (bus *fakeBus) routeMessage(kind string) (times int, after time.Duration) {
 	bus.mu.Lock()
 	defer bus.mu.Unlock()
-	bus.sent[kind]++
+	bus.sentByKind[kind]++
 	if bus.route == nil {
 		return 1, 0
 	}

@@ -26,7 +26,7 @@ func announceMatchStep(plan *Plan, view View, now int64) Step {
 	}
 	step := newVersionedStep(plan, view, newState)
 	view.State = newState
-	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeMatchFound, foundView(plan, view))}
+	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeMatchFound, matchFoundView(plan, view))}
 	return step
 }
 

@@ -10,8 +10,8 @@ import (
 func (c *cluster) createHostedArena(plan *Plan, n *node, players int) (*frameRecorder, []*frameRecorder) {
 	c.Helper()
 	plan.Arena.HostPaced = true
-	in := c.createArenaWithPlayers(plan, players, n)
-	return c.attachHost(plan, n), in
+	sessions := c.createArenaWithPlayers(plan, players, n)
+	return c.attachHost(plan, n), sessions
 }
 
 // attachHost attaches the host of an arena at a node.
@@ -28,18 +28,18 @@ func TestPresentHostOpensEveryQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Buzzer, 2)
-		in, players := c.createHostedArena(plan, nodeB, 2)
+		hostSession, playerSessions := c.createHostedArena(plan, nodeB, 2)
 		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 		if err := nodeB.Proceed(c.Context(), plan.ID, -1); errorCode(err) != "question_not_open" {
 			c.Errorf("in the countdown: %v", err)
 		}
 		for _, step := range []struct {
-			at    State
+			state State
 			after int
 		}{{State{Phase: PhaseCountdown, Question: -1}, -1}, {State{Phase: PhaseRevealed}, 0}} {
-			c.passUntil(plan, step.at.Phase, step.at.Question)
+			c.passUntil(plan, step.state.Phase, step.state.Question)
 			time.Sleep(10 * time.Minute)
-			if state := c.store.state(plan.ID); state.Phase != step.at.Phase || !state.HostPaced {
+			if state := c.store.state(plan.ID); state.Phase != step.state.Phase || !state.HostPaced {
 				c.Fatalf("the match continued by itself: %+v", state)
 			}
 			c.requireNoError(nodeB.Proceed(c.Context(), plan.ID, step.after))
@@ -54,11 +54,11 @@ func TestPresentHostOpensEveryQuestion(t *testing.T) {
 			c.Fatalf("%+v", state)
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		if late := now() - c.store.state(plan.ID).ClosesAt; late > 0 {
-			c.Errorf("over %d ms after the last close", late)
+		if delayMS := now() - c.store.state(plan.ID).ClosesAt; delayMS > 0 {
+			c.Errorf("over %d ms after the last close", delayMS)
 		}
-		c.checkComplete(plan, in, 0)
-		c.checkComplete(plan, players[1], 0)
+		c.checkReceivedLog(plan, hostSession, 0)
+		c.checkReceivedLog(plan, playerSessions[1], 0)
 	})
 }
 
@@ -66,38 +66,38 @@ func TestPresentHostOpensEveryQuestion(t *testing.T) {
 // even at another node, keeps it.
 func TestAbsentHostLosesPace(t *testing.T) {
 	t.Parallel()
-	for name, comesBack := range map[string]bool{"the host stays away": false, "the host returns after 50 s": true} {
+	for name, hostReturns := range map[string]bool{"the host stays away": false, "the host returns after 50 s": true} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				nodeA, nodeB := c.startNode(), c.startNode()
 				plan := newArena(Buzzer, 3)
-				in, _ := c.createHostedArena(plan, nodeA, 2)
+				hostSession, _ := c.createHostedArena(plan, nodeA, 2)
 				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 				time.Sleep(5 * time.Second)
 				c.requireNoError(nodeA.Proceed(c.Context(), plan.ID, -1))
 				c.requireNoError(nodeA.Proceed(c.Context(), plan.ID, 0))
-				nodeA.Presence.Leave("demo", host, in)
-				nodeA.Detach("demo", host, in)
+				nodeA.Presence.Leave("demo", host, hostSession)
+				nodeA.Detach("demo", host, hostSession)
 				time.Sleep(50 * time.Second)
 				if state := c.store.state(plan.ID); state.Phase != PhaseRevealed {
 					c.Fatalf("%+v", state)
 				}
-				if comesBack {
+				if hostReturns {
 					c.attachHost(plan, nodeB)
 				}
 				time.Sleep(20 * time.Second)
 				synctest.Wait()
 				state := c.store.state(plan.ID)
-				if went := state.Question == 1; went == comesBack || state.HostPaced != comesBack {
+				if opened := state.Question == 1; opened == hostReturns || state.HostPaced != hostReturns {
 					c.Fatalf("%+v", state)
 				}
-				if comesBack {
+				if hostReturns {
 					c.requireNoError(nodeB.CloseArena(c.Context(), plan.ID))
 					return
 				}
 				c.passUntil(plan, PhaseOver, 2) // from now on everything opens by itself
-				if late := now() - c.store.state(plan.ID).ClosesAt; late > 2800 {
-					c.Errorf("%d ms after the last close", late)
+				if delayMS := now() - c.store.state(plan.ID).ClosesAt; delayMS > 2800 {
+					c.Errorf("%d ms after the last close", delayMS)
 				}
 			})
 		})
@@ -113,9 +113,9 @@ func TestArenaWithoutHostSessionContinues(t *testing.T) {
 		plan.Arena.HostPaced = true
 		c.createArenaWithPlayers(plan, 2, n)
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		starts := c.store.state(plan.ID).StartsAt
+		startsAt := c.store.state(plan.ID).StartsAt
 		c.passUntil(plan, PhaseOpen, 0)
-		if waited := now() - starts; waited < maxHostAbsenceMS || waited > maxHostAbsenceMS+100 {
+		if waited := now() - startsAt; waited < maxHostAbsenceMS || waited > maxHostAbsenceMS+100 {
 			c.Errorf("waited %d ms", waited)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestStartArenaStep(t *testing.T) {
+func TestArenaStartsOnlyFromLobby(t *testing.T) {
 	t.Parallel()
 	plan := newArena(Survival, 2)
 	for _, phase := range []Phase{PhaseLobby, PhaseStarting, PhaseCountdown, PhaseOpen, PhaseSealed, PhaseRevealed, PhaseOver, PhaseSettled} {
@@ -23,7 +23,7 @@ func TestStartArenaStep(t *testing.T) {
 
 // The announcement lists the players. Its step requires the version at which
 // they were read.
-func TestAnnounceMatchStep(t *testing.T) {
+func TestAnnouncementListsPlayers(t *testing.T) {
 	t.Parallel()
 	for _, hostPaced := range []bool{false, true} {
 		plan := newArena(Buzzer, 2, "red", "blue")
@@ -36,7 +36,7 @@ func TestAnnounceMatchStep(t *testing.T) {
 		if !due || step.NewState.Phase != PhaseCountdown || step.NewState.StartsAt != 10_000 || step.NewState.DueAt != wantDue || step.NewState.Alive != 2 || step.Version != 12 {
 			t.Fatalf("%v, %+v", due, step)
 		}
-		shown := foundView(plan, View{State: step.NewState, Seats: view.Seats})
+		shown := matchFoundView(plan, View{State: step.NewState, Seats: view.Seats})
 		if string(step.Pushes[0].Frame(1)) != string(newPush(plan, protocol.TypeMatchFound, shown).Frame(1)) {
 			t.Errorf("%s", step.Pushes[0].Frame(1))
 		}
@@ -49,7 +49,7 @@ func TestAnnounceMatchStep(t *testing.T) {
 
 func TestProceedStep(t *testing.T) {
 	t.Parallel()
-	last := State{Phase: PhaseRevealed, Question: 2, Alive: 5, DueAt: 9000}
+	lastRevealed := State{Phase: PhaseRevealed, Question: 2, Alive: 5, DueAt: 9000}
 	for name, testCase := range map[string]struct {
 		state State
 		after int
@@ -65,7 +65,7 @@ func TestProceedStep(t *testing.T) {
 		"question is being closed":         {State{Phase: PhaseSealed, Question: 1, Alive: 5}, 1, ""},
 		"question is closed":               {State{Phase: PhaseRevealed, Question: 1, Alive: 5, DueAt: 1 << 40}, 1, PhaseOpen},
 		"named question is an earlier one": {State{Phase: PhaseRevealed, Question: 1, Alive: 5}, 0, ""},
-		"last question is closed":          {last, 2, PhaseOver},
+		"last question is closed":          {lastRevealed, 2, PhaseOver},
 		"one survivor is left":             {State{Phase: PhaseRevealed, Question: 1, Alive: 1}, 1, PhaseOver},
 		"match is over":                    {State{Phase: PhaseOver, Question: 2}, 2, ""},
 	} {
@@ -84,7 +84,7 @@ func TestProceedStep(t *testing.T) {
 	}
 }
 
-func TestCloseArena(t *testing.T) {
+func TestCloseArenaStepInEachPhase(t *testing.T) {
 	t.Parallel()
 	for _, testCase := range []struct {
 		phase  Phase
@@ -156,12 +156,12 @@ func TestQuestionOpensAfterHostAbsence(t *testing.T) {
 // After its last question an arena with pace host ends by itself.
 func TestHostPacedArenaEndsByItself(t *testing.T) {
 	t.Parallel()
-	for name, v := range map[string]View{
+	for name, view := range map[string]View{
 		"last question": {State: State{Phase: PhaseSealed, Question: 2, HostPaced: true, Alive: 5, Right: 3}},
 		"last survivor": {State: State{Phase: PhaseSealed, Question: 0, HostPaced: true, Alive: 5, Right: 1}},
 	} {
 		plan := newArena(Survival, 3)
-		step, _ := nextStep(plan, v, 7000, 0)
+		step, _ := nextStep(plan, view, 7000, 0)
 		if step.NewState.DueAt != 9500 {
 			t.Errorf("%s: due at %d", name, step.NewState.DueAt)
 		}

@@ -4,16 +4,16 @@ import "testing"
 
 // The open question does not count: neither its answers nor the time of missing
 // answers.
-func TestLeave(t *testing.T) {
+func TestForfeitDoesNotCountOpenQuestion(t *testing.T) {
 	t.Parallel()
 	totals := map[string]Totals{ada: {Score: 350, Correct: 2, Answered: 2, SavedMS: 15_000}, bob: {Score: 150, Correct: 1, Answered: 2, SavedMS: 5000}}
 	records := map[string]Record{ada: {Player: ada, Question: 1, Correct: true, Points: 150, SavedMS: 5000}}
 	for name, testCase := range map[string]struct {
-		state State
-		want  Phase // phase after the first step, "" if there is no step
-		asked int
-		score int64 // ada's
-		time  int64 // ada's
+		state  State
+		want   Phase // phase after the first step, "" if there is no step
+		asked  int
+		score  int64 // ada's
+		timeMS int64 // ada's
 	}{
 		"countdown": {State{Phase: PhaseCountdown, Question: -1}, PhaseOver, 0, 0, 0},
 		"first":     {State{Phase: PhaseOpen, Question: 0, StartedAt: 5}, PhaseSealed, 0, 0, 0},
@@ -43,22 +43,22 @@ func TestLeave(t *testing.T) {
 					t.Fatalf("then %v, to %q", ok, step.NewState.Phase)
 				}
 			}
-			r := step.Result
+			result := step.Result
 			if testCase.asked == 0 {
-				if r != nil || len(step.Pushes) != 1 {
-					t.Errorf("a duel without a closed question leaves %+v, and %d pushes", r, len(step.Pushes))
+				if result != nil || len(step.Pushes) != 1 {
+					t.Errorf("a duel without a closed question leaves %+v, and %d pushes", result, len(step.Pushes))
 				}
 				return
 			}
-			if r.Winner != bob || r.Reason != ReasonForfeit || r.Questions != testCase.asked || r.StartedAt == 0 {
-				t.Errorf("%+v", r)
+			if result.Winner != bob || result.Reason != ReasonForfeit || result.Questions != testCase.asked || result.StartedAt == 0 {
+				t.Errorf("%+v", result)
 			}
-			loser := r.Standings[1]
-			if loser.Player != ada || loser.Score != testCase.score || loser.TimeMS != testCase.time || loser.Asked != testCase.asked {
+			loser := result.Standings[1]
+			if loser.Player != ada || loser.Score != testCase.score || loser.TimeMS != testCase.timeMS || loser.Asked != testCase.asked {
 				t.Errorf("%+v", loser)
 			}
-			if keeps := r.Standings[0]; keeps.Player != bob || keeps.Score != 150 {
-				t.Errorf("the winner has %+v", keeps)
+			if winner := result.Standings[0]; winner.Player != bob || winner.Score != 150 {
+				t.Errorf("the winner has %+v", winner)
 			}
 		})
 	}

@@ -17,11 +17,11 @@ type lifecycleRecorder struct {
 
 func (n *node) recordLifecycle() *lifecycleRecorder {
 	recorder := new(lifecycleRecorder)
-	n.OnLifecycle = func(t LifecycleEvent) {
+	n.OnLifecycle = func(event LifecycleEvent) {
 		recorder.mu.Lock()
 		defer recorder.mu.Unlock()
-		slices.Sort(t.Players)
-		recorder.events = append(recorder.events, t)
+		slices.Sort(event.Players)
+		recorder.events = append(recorder.events, event)
 	}
 	return recorder
 }
@@ -48,22 +48,22 @@ func startEvent(plan *Plan, players ...string) LifecycleEvent {
 }
 
 func endEvent(plan *Plan, reason Reason, players ...string) LifecycleEvent {
-	t := startEvent(plan, players...)
-	t.Ended, t.Reason = true, reason
-	return t
+	event := startEvent(plan, players...)
+	event.Ended, event.Reason = true, reason
+	return event
 }
 
 // Each node reports its own players, at the opening of the first question and
 // at the end.
-func TestLifecycleOfADuel(t *testing.T) {
+func TestNodesReportStartAndEndOfDuelForTheirPlayers(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		a, b, empty := c.startNode(), c.startNode(), c.startNode()
-		recorderA, recorderB, nothing := a.recordLifecycle(), b.recordLifecycle(), empty.recordLifecycle()
-		a.openSession(ada)
-		b.openSession(bob)
-		plan := a.startDuel(c, 2)
-		c.requireNoError(b.AttachSession(c.Context(), "demo", plan.ID, bob))
-		c.requireNoError(empty.CheckSeat(c.Context(), plan.ID, ada))
+		nodeA, nodeB, nodeWithoutPlayers := c.startNode(), c.startNode(), c.startNode()
+		recorderA, recorderB, emptyRecorder := nodeA.recordLifecycle(), nodeB.recordLifecycle(), nodeWithoutPlayers.recordLifecycle()
+		nodeA.openSession(ada)
+		nodeB.openSession(bob)
+		plan := nodeA.startDuel(c, 2)
+		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+		c.requireNoError(nodeWithoutPlayers.CheckSeat(c.Context(), plan.ID, ada))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		if len(recorderA.events) > 0 {
@@ -72,12 +72,12 @@ func TestLifecycleOfADuel(t *testing.T) {
 		c.passUntil(plan, PhaseOver, 1)
 		recorderA.check(t, startEvent(plan, ada), endEvent(plan, ReasonFinished, ada))
 		recorderB.check(t, startEvent(plan, bob), endEvent(plan, ReasonFinished, bob))
-		nothing.check(t)
+		emptyRecorder.check(t)
 		state := c.store.state(plan.ID)
 		for _, recorder := range []*lifecycleRecorder{recorderA, recorderB} {
-			from, newState := recorder.events[0].OccurredAt, recorder.events[1].OccurredAt
-			if from != state.StartedAt || newState < state.ClosesAt || newState > now()-5000 {
-				t.Errorf("reported from %d to %d, started at %d", from, newState, state.StartedAt)
+			startedAt, endedAt := recorder.events[0].OccurredAt, recorder.events[1].OccurredAt
+			if startedAt != state.StartedAt || endedAt < state.ClosesAt || endedAt > now()-5000 {
+				t.Errorf("reported from %d to %d, started at %d", startedAt, endedAt, state.StartedAt)
 			}
 		}
 	})
@@ -85,22 +85,22 @@ func TestLifecycleOfADuel(t *testing.T) {
 
 // A forfeit after the start ends the duel for both players. A duel that is
 // forfeited in its countdown never started.
-func TestLifecycleOfAForfeit(t *testing.T) {
+func TestForfeitIsReportedOnlyAfterStart(t *testing.T) {
 	for name, testCase := range map[string]struct {
-		begun bool
+		started bool
 	}{"in the countdown": {}, "while it is played": {true}} {
 		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				n := w.startNode()
+			runInCluster(t, func(c *cluster) {
+				n := c.startNode()
 				recorder := n.recordLifecycle()
 				n.openSession(ada)
 				n.openSession(bob)
-				plan := n.startDuel(w, 2)
-				if testCase.begun {
-					w.passUntil(plan, PhaseOpen, 0)
+				plan := n.startDuel(c, 2)
+				if testCase.started {
+					c.passUntil(plan, PhaseOpen, 0)
 				}
-				w.requireNoError(n.Leave(w.Context(), plan.ID, ada))
-				if !testCase.begun {
+				c.requireNoError(n.Leave(c.Context(), plan.ID, ada))
+				if !testCase.started {
 					recorder.check(t)
 					return
 				}
@@ -113,22 +113,22 @@ func TestLifecycleOfAForfeit(t *testing.T) {
 // A player without a session is reported by no node. A player who moves is
 // reported by the new node. A node that loads a running match does not report
 // its start.
-func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
+func TestNewNodeReportsPlayerWhoMoved(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		recorderA, recorderB := nodeA.recordLifecycle(), nodeB.recordLifecycle()
-		first := nodeA.openSession(ada)
-		away := nodeA.openSession(bob)
+		oldSession := nodeA.openSession(ada)
+		bobSession := nodeA.openSession(bob)
 		plan := nodeA.startDuel(c, 2)
-		nodeA.Presence.Leave("demo", bob, away)
-		nodeA.Detach("demo", bob, away)
+		nodeA.Presence.Leave("demo", bob, bobSession)
+		nodeA.Detach("demo", bob, bobSession)
 		c.passUntil(plan, PhaseOpen, 0)
 		synctest.Wait()
 		time.Sleep(time.Second)
-		nodeA.Presence.Leave("demo", ada, first)
-		nodeA.Detach("demo", ada, first)
-		again := nodeB.openSession(ada)
-		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: again}))
+		nodeA.Presence.Leave("demo", ada, oldSession)
+		nodeA.Detach("demo", ada, oldSession)
+		newSession := nodeB.openSession(ada)
+		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: newSession}))
 		c.passUntil(plan, PhaseOver, 1)
 		recorderA.check(t, startEvent(plan, ada))
 		recorderB.check(t, endEvent(plan, ReasonFinished, ada))
@@ -136,7 +136,7 @@ func TestLifecycleOfAPlayerWhoMoves(t *testing.T) {
 }
 
 // A node that loads a match after its end reports nothing.
-func TestLifecycleAfterTheEnd(t *testing.T) {
+func TestNodeThatLoadsEndedMatchReportsNothing(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		recorder := nodeB.recordLifecycle()
@@ -151,7 +151,7 @@ func TestLifecycleAfterTheEnd(t *testing.T) {
 
 // All nodes report the players of an arena, and no spectators. An arena that is
 // closed before it begins causes no events.
-func TestLifecycleOfAnArena(t *testing.T) {
+func TestNodesReportArenaPlayersButNoSpectators(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		recorderA, recorderB := nodeA.recordLifecycle(), nodeB.recordLifecycle()
@@ -168,7 +168,7 @@ func TestLifecycleOfAnArena(t *testing.T) {
 	})
 }
 
-func TestLifecycleOfAnArenaThatNeverBegins(t *testing.T) {
+func TestArenaClosedInLobbyReportsNothing(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		recorder := n.recordLifecycle()
@@ -180,7 +180,7 @@ func TestLifecycleOfAnArenaThatNeverBegins(t *testing.T) {
 }
 
 // OnLifecycle may take long. The match continues.
-func TestLifecycleEventsDoNotBlock(t *testing.T) {
+func TestSlowOnLifecycleDoesNotDelayMatch(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		release := make(chan struct{})
@@ -196,7 +196,7 @@ func TestLifecycleEventsDoNotBlock(t *testing.T) {
 }
 
 // A match that the store has lost ends as abandoned.
-func TestLifecycleOfALostMatch(t *testing.T) {
+func TestLostMatchIsReportedAsAbandoned(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		recorder := n.recordLifecycle()

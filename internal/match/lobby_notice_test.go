@@ -14,22 +14,22 @@ import (
 // timedRecorder is a session that records when each frame arrived.
 type timedRecorder struct {
 	frameRecorder
-	at []int64
+	pushedAt []int64
 }
 
-func (t *timedRecorder) Push(match string, frames ...[]byte) {
-	t.frameRecorder.Push(match, frames...)
-	t.mu.Lock()
-	defer t.mu.Unlock()
+func (recorder *timedRecorder) Push(match string, frames ...[]byte) {
+	recorder.frameRecorder.Push(match, frames...)
+	recorder.mu.Lock()
+	defer recorder.mu.Unlock()
 	for range frames {
-		t.at = append(t.at, now())
+		recorder.pushedAt = append(recorder.pushedAt, now())
 	}
 }
 
 // Many players join a lobby over three nodes. Each session gets at most two
 // notices per second, and always one about the last change, even if messages
 // between nodes are lost.
-func TestLobbyNotices(t *testing.T) {
+func TestLobbyNoticesAreLimitedAndReportLastChange(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
 		route func(string) (int, time.Duration)
@@ -49,32 +49,32 @@ func TestLobbyNotices(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				w.bus.setRoute(testCase.route)
-				nodes := []*node{w.startNode(), w.startNode(), w.startNode()}
+			runInCluster(t, func(c *cluster) {
+				c.bus.setRoute(testCase.route)
+				nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
 				plan := newArena(Buzzer, 1, "red", "blue")
-				w.requireNoError(nodes[0].CreateArena(w.Context(), plan))
-				watchers := w.attachWatchers(plan, nodes)
+				c.requireNoError(nodes[0].CreateArena(c.Context(), plan))
+				watchers := c.attachWatchers(plan, nodes)
 				for _, n := range nodes {
 					n.store.setFault(testCase.fault)
 				}
 				for i := range 200 {
 					time.Sleep(rand.N(40 * time.Millisecond))
-					w.store.addSeat(plan.ID, plan.arenaSeat(i))
+					c.store.addSeat(plan.ID, plan.arenaSeat(i))
 					if name != "no message arrives" || i%10 > 0 { // a node may die before it notifies the others
 						nodes[i%3].NotifyPlacesChanged(plan.ID)
 					}
 				}
 				time.Sleep(3 * time.Second)
-				w.store.removePlace(plan.ID, plan.arenaSeat(7).Player)
+				c.store.removePlace(plan.ID, plan.arenaSeat(7).Player)
 				nodes[0].NotifyPlacesChanged(plan.ID)
 				time.Sleep(time.Second)
 				for _, n := range nodes {
 					n.store.setFault(nil)
 				}
 				time.Sleep(2 * time.Second)
-				for _, in := range watchers {
-					w.checkLobby(in, 199)
+				for _, recorder := range watchers {
+					c.checkLobbyNotices(recorder, 199)
 				}
 			})
 		})
@@ -84,29 +84,29 @@ func TestLobbyNotices(t *testing.T) {
 // attachWatchers attaches a session in the lobby at each node.
 func (c *cluster) attachWatchers(plan *Plan, nodes []*node) []*timedRecorder {
 	c.Helper()
-	in := make([]*timedRecorder, len(nodes))
+	recorders := make([]*timedRecorder, len(nodes))
 	for i, n := range nodes {
 		player := fmt.Sprint("p_watches_", i)
-		in[i] = new(timedRecorder)
+		recorders[i] = new(timedRecorder)
 		c.store.addWatcher(plan.ID, player, SpectatorRole)
-		n.Presence.Enter("demo", player, in[i])
+		n.Presence.Enter("demo", player, recorders[i])
 		c.requireNoError(n.AttachFrom(c.Context(), plan.ID, player, 0))
 	}
-	return in
+	return recorders
 }
 
-func (c *cluster) checkLobby(in *timedRecorder, players int64) {
+func (c *cluster) checkLobbyNotices(recorder *timedRecorder, players int64) {
 	c.Helper()
-	last := in.lastOfType(c, protocol.TypeArenaLobby)
-	if last.Data.Players != players || len(last.Data.Teams) != 2 {
-		c.Errorf("last lobby notice: %+v", last.Data)
+	lastNotice := recorder.lastOfType(c, protocol.TypeArenaLobby)
+	if lastNotice.Data.Players != players || len(lastNotice.Data.Teams) != 2 {
+		c.Errorf("last lobby notice: %+v", lastNotice.Data)
 	}
-	if len(in.at) < 2 {
-		c.Errorf("%d lobby notices in all", len(in.at))
+	if len(recorder.pushedAt) < 2 {
+		c.Errorf("%d lobby notices in all", len(recorder.pushedAt))
 	}
-	for i := 2; i < len(in.at); i++ {
-		if within := in.at[i] - in.at[i-2]; within < 1000 {
-			c.Errorf("three notices within %d ms", within)
+	for i := 2; i < len(recorder.pushedAt); i++ {
+		if spanMS := recorder.pushedAt[i] - recorder.pushedAt[i-2]; spanMS < 1000 {
+			c.Errorf("three notices within %d ms", spanMS)
 		}
 	}
 }
@@ -116,12 +116,12 @@ func TestUnchangedLobbySendsNoNotice(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Buzzer, 1)
-		in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+		sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 		time.Sleep(3 * time.Second)
-		before, sent := len(in[0].frames()), c.bus.countSent(kindLobby)
+		before, sentBefore := len(sessions[0].frames()), c.bus.countSent(kindLobby)
 		time.Sleep(time.Minute)
-		if more := len(in[0].frames()) - before; more > 0 || c.bus.countSent(kindLobby) != sent {
-			c.Errorf("%d more notices; %d messages between nodes, before %d", more, c.bus.countSent(kindLobby), sent)
+		if newNotices := len(sessions[0].frames()) - before; newNotices > 0 || c.bus.countSent(kindLobby) != sentBefore {
+			c.Errorf("%d more notices; %d messages between nodes, before %d", newNotices, c.bus.countSent(kindLobby), sentBefore)
 		}
 	})
 }
@@ -129,7 +129,7 @@ func TestUnchangedLobbySendsNoNotice(t *testing.T) {
 func (bus *fakeBus) countSent(kind string) int {
 	bus.mu.Lock()
 	defer bus.mu.Unlock()
-	return bus.sent[kind]
+	return bus.sentByKind[kind]
 }
 
 // An arena is closed in its lobby. Every session gets one arena.closed,
@@ -137,8 +137,8 @@ func (bus *fakeBus) countSent(kind string) int {
 func TestClosedLobbyNotifiesEverySession(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
-		route func(string) (int, time.Duration)
-		dies  bool
+		route    func(string) (int, time.Duration)
+		nodeDies bool
 	}{
 		"all messages arrive": {nil, false},
 		"all arrive twice":    {func(string) (int, time.Duration) { return 2, 0 }, false},
@@ -146,37 +146,37 @@ func TestClosedLobbyNotifiesEverySession(t *testing.T) {
 		"its node dies":       {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				w.bus.setRoute(testCase.route)
-				nodeA, nodeB := w.startNode(), w.startNode()
+			runInCluster(t, func(c *cluster) {
+				c.bus.setRoute(testCase.route)
+				nodeA, nodeB := c.startNode(), c.startNode()
 				plan := newArena(Buzzer, 1)
-				in := w.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 				time.Sleep(time.Second)
-				if testCase.dies {
+				if testCase.nodeDies {
 					nodeA.store.setFault(func(method, _ string) fault {
 						return map[bool]fault{true: losesReply}[method == "Step"]
 					})
-					if err := nodeA.CloseArena(w.Context(), plan.ID); err == nil {
-						w.Error("a close without a reply returned no error")
+					if err := nodeA.CloseArena(c.Context(), plan.ID); err == nil {
+						c.Error("a close without a reply returned no error")
 					}
 					nodeA.kill()
-					in = []*frameRecorder{in[1], in[3]}
+					sessions = []*frameRecorder{sessions[1], sessions[3]}
 				} else {
-					w.requireNoError(nodeA.CloseArena(w.Context(), plan.ID))
-					w.requireNoError(nodeA.CloseArena(w.Context(), plan.ID))
+					c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
+					c.requireNoError(nodeA.CloseArena(c.Context(), plan.ID))
 				}
 				time.Sleep(2100 * time.Millisecond)
-				for _, one := range in {
-					frames := one.frames()
-					if one.countType(w, protocol.TypeArenaClosed) != 1 || !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(plan, ReasonClosed)) {
-						w.Errorf("%s", frames)
+				for _, session := range sessions {
+					frames := session.frames()
+					if session.countType(c, protocol.TypeArenaClosed) != 1 || !bytes.Equal(frames[len(frames)-1], lobbyClosedFrame(plan, ReasonClosed)) {
+						c.Errorf("%s", frames)
 					}
 				}
-				if !testCase.dies && len(nodeA.endedArenas) != 1 {
-					w.Errorf("OnArenaEnd was called %d times", len(nodeA.endedArenas))
+				if !testCase.nodeDies && len(nodeA.endedArenas) != 1 {
+					c.Errorf("OnArenaEnd was called %d times", len(nodeA.endedArenas))
 				}
-				if _, settles := w.store.result(plan.ID); settles {
-					w.Error("the closed lobby has a result")
+				if _, hasResult := c.store.result(plan.ID); hasResult {
+					c.Error("the closed lobby has a result")
 				}
 			})
 		})
@@ -189,28 +189,28 @@ func TestMatchClosedInCountdownDoesNotCount(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Survival, 1)
-		in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+		sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 		c.requireNoError(nodeB.CloseArena(c.Context(), plan.ID))
 		synctest.Wait()
-		for _, one := range in {
-			c.checkComplete(plan, one, 0)
-			if over := one.lastOfType(c, protocol.TypeMatchOver); over.Seq != 2 || over.Data.Reason != "closed" || one.countType(c, protocol.TypeArenaClosed) != 0 {
+		for _, session := range sessions {
+			c.checkReceivedLog(plan, session, 0)
+			if over := session.lastOfType(c, protocol.TypeMatchOver); over.Seq != 2 || over.Data.Reason != "closed" || session.countType(c, protocol.TypeArenaClosed) != 0 {
 				c.Errorf("%+v", over)
 			}
 		}
-		if _, settles := c.store.result(plan.ID); settles || len(nodeB.endedArenas) != 1 {
-			c.Errorf("has a result: %v, OnArenaEnd was called %d times", settles, len(nodeB.endedArenas))
+		if _, hasResult := c.store.result(plan.ID); hasResult || len(nodeB.endedArenas) != 1 {
+			c.Errorf("has a result: %v, OnArenaEnd was called %d times", hasResult, len(nodeB.endedArenas))
 		}
 	})
 }
 
 // A kicked player gets one frame at any node, and then nothing more.
-func TestExpel(t *testing.T) {
+func TestKickedPlayerGetsOneFrameAndNoMore(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		plan := newArena(Survival, 2)
-		in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+		sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 		c.passUntil(plan, PhaseOpen, 0)
 		for i, frame := range [][]byte{nil, []byte(`{"type":"arena.kicked"}`)} {
@@ -221,15 +221,15 @@ func TestExpel(t *testing.T) {
 				c.Errorf("%v", err)
 			}
 		}
-		before := len(in[0].frames())
-		if n := in[1].countType(c, protocol.TypeArenaKicked); n != 1 || in[0].countType(c, protocol.TypeArenaKicked) != 0 {
+		before := len(sessions[0].frames())
+		if n := sessions[1].countType(c, protocol.TypeArenaKicked); n != 1 || sessions[0].countType(c, protocol.TypeArenaKicked) != 0 {
 			c.Errorf("arena.kicked was pushed %d times", n)
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		if len(in[0].frames()) != before || len(in[1].seqs(c)) != 2 || nodeA.IsInMatch("demo", plan.arenaSeat(0).Player) {
+		if len(sessions[0].frames()) != before || len(sessions[1].seqs(c)) != 2 || nodeA.IsInMatch("demo", plan.arenaSeat(0).Player) {
 			c.Error("a kicked player still gets pushes or counts as playing")
 		}
-		c.checkComplete(plan, in[2], 0)
+		c.checkReceivedLog(plan, sessions[2], 0)
 	})
 }
 
@@ -240,57 +240,57 @@ func TestLostExpelMessageIsRecovered(t *testing.T) {
 	t.Parallel()
 	for _, phase := range []Phase{PhaseLobby, PhaseOpen} {
 		t.Run(string(phase), func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				nodeA, nodeB := w.startNode(), w.startNode()
+			runInCluster(t, func(c *cluster) {
+				nodeA, nodeB := c.startNode(), c.startNode()
 				plan := newArena(Survival, 2)
-				in := w.createArenaWithPlayers(plan, 4, nodeA, nodeB)
-				watcher := w.attachWatchers(plan, []*node{nodeB})[0]
+				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+				watcher := c.attachWatchers(plan, []*node{nodeB})[0]
 				if phase == PhaseOpen {
-					w.requireNoError(nodeA.StartArena(w.Context(), plan.ID))
-					w.passUntil(plan, PhaseOpen, 0)
+					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+					c.passUntil(plan, PhaseOpen, 0)
 				}
-				w.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
-				for _, session := range []string{plan.arenaSeat(1).Player, "p_watches_0"} {
-					w.store.removePlace(plan.ID, session)
-					nodeA.Expel(w.Context(), plan.ID, session, []byte(`{"type":"arena.kicked"}`))
+				c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
+				for _, player := range []string{plan.arenaSeat(1).Player, "p_watches_0"} {
+					c.store.removePlace(plan.ID, player)
+					nodeA.Expel(c.Context(), plan.ID, player, []byte(`{"type":"arena.kicked"}`))
 				}
-				w.store.addWatcher(plan.ID, "p_back", SpectatorRole)
-				back := nodeB.openSession("p_back")
-				w.requireNoError(nodeB.AttachFrom(w.Context(), plan.ID, "p_back", 0))
-				w.store.removePlace(plan.ID, "p_back")
+				c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
+				returningSession := nodeB.openSession("p_back")
+				c.requireNoError(nodeB.AttachFrom(c.Context(), plan.ID, "p_back", 0))
+				c.store.removePlace(plan.ID, "p_back")
 				time.Sleep(1100 * time.Millisecond)
-				w.store.addWatcher(plan.ID, "p_back", SpectatorRole)
+				c.store.addWatcher(plan.ID, "p_back", SpectatorRole)
 				time.Sleep(2100 * time.Millisecond)
-				before := len(in[1].numbered(w))
-				for session, c := range map[*frameRecorder]int{in[1]: 1, &watcher.frameRecorder: 1, back: 0, in[3]: 0} {
-					if n := session.countType(w, protocol.TypeArenaKicked); n != c {
-						w.Errorf("arena.kicked was pushed %d times, want %d", n, c)
+				before := len(sessions[1].framesWithSeq(c))
+				for player, wantKicks := range map[*frameRecorder]int{sessions[1]: 1, &watcher.frameRecorder: 1, returningSession: 0, sessions[3]: 0} {
+					if n := player.countType(c, protocol.TypeArenaKicked); n != wantKicks {
+						c.Errorf("arena.kicked was pushed %d times, want %d", n, wantKicks)
 					}
 				}
 				if phase == PhaseLobby {
-					w.requireNoError(nodeA.StartArena(w.Context(), plan.ID))
+					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 				}
-				w.passUntil(plan, PhaseOver, 1)
+				c.passUntil(plan, PhaseOver, 1)
 				time.Sleep(2 * time.Second)
-				if more := len(in[1].numbered(w)) - before; more > 0 {
-					w.Errorf("%d more pushes for a kicked player", more)
+				if newPushes := len(sessions[1].framesWithSeq(c)) - before; newPushes > 0 {
+					c.Errorf("%d more pushes for a kicked player", newPushes)
 				}
-				w.checkComplete(plan, in[3], 0)
+				c.checkReceivedLog(plan, sessions[3], 0)
 			})
 		})
 	}
 }
 
-func TestBroadcast(t *testing.T) {
+func TestBroadcastFromAnyNodeReachesEverySession(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		a, b, stranger := c.startNode(), c.startNode(), c.startNode()
+		nodeA, nodeB, nodeWithoutPlayers := c.startNode(), c.startNode(), c.startNode()
 		plan := newArena(Survival, 2)
-		in := c.createArenaWithPlayers(plan, 2, a, b)
-		for _, n := range []*node{a, stranger} {
+		sessions := c.createArenaWithPlayers(plan, 2, nodeA, nodeB)
+		for _, n := range []*node{nodeA, nodeWithoutPlayers} {
 			n.Broadcast(c.Context(), plan.ID, []byte(`{"type":"arena.closed"}`))
 		}
-		for _, one := range in {
-			if n := one.countType(c, protocol.TypeArenaClosed); n != 2 {
+		for _, session := range sessions {
+			if n := session.countType(c, protocol.TypeArenaClosed); n != 2 {
 				c.Errorf("the broadcast was received %d times", n)
 			}
 		}

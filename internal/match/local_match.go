@@ -82,12 +82,12 @@ func (l *localMatch) updateVersion(version int64) {
 }
 
 // noteOutcome records the outcome of an attempt.
-func (l *localMatch) noteOutcome(out Outcome) {
+func (l *localMatch) noteOutcome(outcome Outcome) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.version = max(l.version, out.Version)
-	if out.Verdict == VerdictAccepted {
-		l.storeRecord(out.Record)
+	l.version = max(l.version, outcome.Version)
+	if outcome.Verdict == VerdictAccepted {
+		l.storeRecord(outcome.Record)
 	}
 }
 

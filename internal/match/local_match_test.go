@@ -3,7 +3,7 @@ package match
 import "testing"
 
 // A node keeps the newest state, in whatever order states arrive.
-func TestTheNewestStateStays(t *testing.T) {
+func TestNodeKeepsNewestState(t *testing.T) {
 	t.Parallel()
 	states := []State{
 		{Phase: PhaseCountdown, Question: -1, Version: 1},
@@ -31,7 +31,7 @@ func TestTheNewestStateStays(t *testing.T) {
 
 // A duel allocates nothing that only other modes need, because most matches are
 // duels.
-func TestADuelHoldsNothingOfArenas(t *testing.T) {
+func TestDuelAllocatesNothingForArenas(t *testing.T) {
 	t.Parallel()
 	duel := newLocalMatch(View{Plan: newPlan("m_1", 0, 2)})
 	if duel.raceSlot != nil || duel.members != nil {

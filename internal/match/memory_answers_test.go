@@ -49,29 +49,29 @@ func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, err
 	case err != nil:
 		return nil, Outcome{}, err
 	}
-	state, r, t := stored.state, attempt.Record, stored.totals[attempt.Record.Player]
-	_, seated := stored.seats[r.Player]
+	state, record, totals := stored.state, attempt.Record, stored.totals[attempt.Record.Player]
+	_, hasSeat := stored.seats[record.Player]
 	holder := stored.locks[attempt.answerKey()]
-	lockoutLeftMS := stored.lockouts[answerKey(r.Question, attempt.Seat.Team)] - time.Now().UnixMilli()
+	lockoutLeftMS := stored.lockouts[answerKey(record.Question, attempt.Seat.Team)] - time.Now().UnixMilli()
 	verdict := VerdictAccepted
 	switch {
 	case holder == attempt.ID:
 		return stored, stored.outcome(VerdictAccepted, stored.records[attempt.answerKey()]), nil
-	case stored.plan.Mode != Duel && (!seated || t.HasLeft):
+	case stored.plan.Mode != Duel && (!hasSeat || totals.HasLeft):
 		verdict = VerdictGone
-	case r.Question > state.Question:
+	case record.Question > state.Question:
 		verdict = VerdictEarly
-	case stored.plan.Mode == Survival && t.LastCorrect <= state.LastDecided:
+	case stored.plan.Mode == Survival && totals.LastCorrect <= state.LastDecided:
 		verdict = VerdictEliminated
 	case holder != "":
 		return stored, stored.outcome(VerdictDuplicate, stored.records[attempt.answerKey()]), nil
-	case state.Phase != PhaseOpen || r.Question != state.Question || r.ArrivedAt > state.ClosesAt:
+	case state.Phase != PhaseOpen || record.Question != state.Question || record.ArrivedAt > state.ClosesAt:
 		verdict = VerdictLate
 	case attempt.OpensAt != state.OpensAt:
 		verdict = VerdictStale
 	case stored.plan.Mode == Buzzer && attempt.Seat.Team != "" && lockoutLeftMS > 0:
 		return stored, Outcome{Verdict: VerdictLockedOut, RetryMS: lockoutLeftMS}, nil
-	case stored.plan.Mode == Buzzer && !stored.openFirsts[r.Question]:
+	case stored.plan.Mode == Buzzer && !stored.openFirsts[record.Question]:
 		verdict = VerdictLate
 	}
 	return stored, Outcome{Verdict: verdict}, nil

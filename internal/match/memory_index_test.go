@@ -40,15 +40,15 @@ func (m *memoryStore) RemoveOrphan(_ context.Context, match string, dueBefore in
 func (m *memoryStore) ReadProgress(_ context.Context, matches []string) (map[string]Progress, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	marks := map[string]Progress{}
+	progress := map[string]Progress{}
 	for _, id := range matches {
 		stored := m.matches[id]
-		_, waits := m.pending[id]
-		if stored != nil && stored.state.Phase != PhaseSettled && (waits || !stored.state.Phase.hasEnded()) {
-			marks[id] = Progress{Seq: stored.state.Seq, Version: stored.state.Version}
+		_, isPending := m.pending[id]
+		if stored != nil && stored.state.Phase != PhaseSettled && (isPending || !stored.state.Phase.hasEnded()) {
+			progress[id] = Progress{Seq: stored.state.Seq, Version: stored.state.Version}
 		}
 	}
-	return marks, nil
+	return progress, nil
 }
 
 func (m *memoryStore) IsPending(_ context.Context, match string) (bool, error) {

@@ -31,10 +31,10 @@ func (stored *storedMatch) addTeamPlayers(team string, n int64) {
 }
 
 // addWatcher gives a person a place as a watcher.
-func (m *memoryStore) addWatcher(id, player string, as Role) {
+func (m *memoryStore) addWatcher(id, player string, role Role) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.matches[id].roles[player] = as
+	m.matches[id].roles[player] = role
 }
 
 // removePlace ends a place.
@@ -44,37 +44,37 @@ func (m *memoryStore) removePlace(id, player string) {
 	stored := m.matches[id]
 	_, watched := stored.roles[player]
 	delete(stored.roles, player)
-	seat, seated := stored.seats[player]
+	seat, hasSeat := stored.seats[player]
 	switch {
 	case watched:
-	case !seated || stored.totals[player].HasLeft || stored.state.Phase.hasEnded():
+	case !hasSeat || stored.totals[player].HasLeft || stored.state.Phase.hasEnded():
 		return
 	case stored.state.Phase == PhaseLobby:
 		delete(stored.seats, player)
 		stored.addTeamPlayers(seat.Team, -1)
 		stored.state.Players--
 	default:
-		stored.leaveRunning(player)
+		stored.leaveRunningMatch(player)
 	}
 	stored.state.EndedPlaces++
 	stored.state.Version++
 }
 
-// leaveRunning removes a player from a running match. The question no longer waits for
+// leaveRunningMatch removes a player from a running match. The question no longer waits for
 // the player. In survival an unrevealed answer is retracted.
-func (stored *storedMatch) leaveRunning(player string) {
+func (stored *storedMatch) leaveRunningMatch(player string) {
 	state, t := &stored.state, stored.totals[player]
 	survival, closing := stored.plan.Mode == Survival, state.Phase == PhaseOpen || state.Phase == PhaseSealed
-	in := !survival || t.LastCorrect > state.LastDecided
+	isIn := !survival || t.LastCorrect > state.LastDecided
 	answered := closing && t.LastAnswered == state.Question+1
-	if survival && in && answered {
+	if survival && isIn && answered {
 		t = stored.retractAnswer(player)
 	}
 	t.HasLeft = true
 	stored.totals[player] = t
 	state.LeftSeats++
 	switch {
-	case !in:
+	case !isIn:
 	case state.Phase == PhaseCountdown, state.Phase == PhaseRevealed, survival && closing, state.Phase == PhaseOpen && !answered:
 		state.Alive--
 		if state.Phase == PhaseOpen && state.Answered >= state.Alive {
@@ -129,9 +129,9 @@ func (m *memoryStore) RankedPlayers(_ context.Context, id string, from, limit in
 	if err != nil {
 		return nil, err
 	}
-	all := stored.sorted(stored.byRank)
+	ranked := stored.sortedSeats(stored.compareByRankAndID)
 	page := make([]RankedPlayer, 0, limit)
-	for _, seat := range all[min(from, len(all)):min(from+limit, len(all))] {
+	for _, seat := range ranked[min(from, len(ranked)):min(from+limit, len(ranked))] {
 		page = append(page, RankedPlayer{Seat: seat, Totals: stored.totals[seat.Player]})
 	}
 	return page, nil

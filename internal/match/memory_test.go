@@ -24,24 +24,24 @@ type memoryStore struct {
 
 // storedMatch is one match.
 type storedMatch struct {
-	plan         *Plan
-	state        State
-	log          [][]byte
-	locks        map[string]string // attempt, by question|player
-	records      map[string]Record // by question|player
-	totals       map[string]Totals
-	seats        map[string]Seat // of an arena
-	roles        map[string]Role // of people without a seat
-	teams        map[string]TeamTotals
-	lockouts     map[string]int64 // end (epoch ms) by question|team
-	openFirsts   map[int]bool     // open questions without a right answer
-	firsts       []First
-	nodes        map[string]bool
-	scores       []byte
-	step         string // id of the last applied step
-	stepFirstSeq int64  // number of its first push
-	dueAt        int64  // deadline in the index (epoch ms); 0 for none
-	expiresAt    int64  // when it expires (epoch ms); 0 for never
+	plan             *Plan
+	state            State
+	log              [][]byte
+	locks            map[string]string // attempt, by question|player
+	records          map[string]Record // by question|player
+	totals           map[string]Totals
+	seats            map[string]Seat // of an arena
+	roles            map[string]Role // of people without a seat
+	teams            map[string]TeamTotals
+	lockouts         map[string]int64 // end (epoch ms) by question|team
+	openFirsts       map[int]bool     // open questions without a right answer
+	firsts           []First
+	nodes            map[string]bool
+	scores           []byte
+	lastStepID       string // id of the last applied step
+	lastStepFirstSeq int64  // number of its first push
+	dueAt            int64  // deadline in the index (epoch ms); 0 for none
+	expiresAt        int64  // when it expires (epoch ms); 0 for never
 }
 
 func newMemoryStore() *memoryStore {
@@ -61,12 +61,12 @@ func (stored *storedMatch) clone() *storedMatch {
 }
 
 // find returns a match that has not expired. The caller holds mu.
-func (m *memoryStore) find(id string, seen int64) (*storedMatch, error) {
+func (m *memoryStore) find(id string, seenVersion int64) (*storedMatch, error) {
 	stored := m.matches[id]
 	if stored == nil || stored.expiresAt > 0 && time.Now().UnixMilli() >= stored.expiresAt {
 		return nil, ErrNotFound
 	}
-	if stored.state.Version < seen {
+	if stored.state.Version < seenVersion {
 		return nil, ErrAbandoned
 	}
 	return stored, nil
@@ -156,32 +156,32 @@ func playerIDs(seats []Seat) []string {
 // listedSeats lists an arena's listed seats, best first. While a survival question is
 // open or sealed, the order is by score.
 func (stored *storedMatch) listedSeats() []Seat {
-	order := stored.byRank
+	order := stored.compareByRankAndID
 	if state := stored.state; stored.plan.Mode == Survival && (state.Phase == PhaseOpen || state.Phase == PhaseSealed) && state.EndReason == "" {
 		order = func(a, b string) int {
 			totalsA, totalsB := stored.totals[a], stored.totals[b]
 			return cmp.Or(cmp.Compare(totalsB.LastCorrect, totalsA.LastCorrect), cmp.Compare(totalsB.Score, totalsA.Score), cmp.Compare(b, a))
 		}
 	}
-	all := stored.sorted(order)
+	all := stored.sortedSeats(order)
 	if len(all) > FullListPlayers {
 		return all[:ShortListPlayers]
 	}
 	return all
 }
 
-func (stored *storedMatch) sorted(order func(a, b string) int) []Seat {
+func (stored *storedMatch) sortedSeats(order func(a, b string) int) []Seat {
 	all := slices.Collect(maps.Values(stored.seats))
 	slices.SortFunc(all, func(a, b Seat) int { return order(a.Player, b.Player) })
 	return all
 }
 
-// byRank orders players by the rules of the mode, and equal ones by id.
-func (stored *storedMatch) byRank(a, b string) int {
-	return cmp.Or(stored.compare(a, b), cmp.Compare(b, a))
+// compareByRankAndID orders players by the rules of the mode, and equal ones by id.
+func (stored *storedMatch) compareByRankAndID(a, b string) int {
+	return cmp.Or(stored.compareByRank(a, b), cmp.Compare(b, a))
 }
 
-func (stored *storedMatch) compare(a, b string) int {
+func (stored *storedMatch) compareByRank(a, b string) int {
 	totalsA, totalsB := stored.totals[a], stored.totals[b]
 	switch {
 	case totalsA.HasLeft && !totalsB.HasLeft:
@@ -196,7 +196,7 @@ func (stored *storedMatch) compare(a, b string) int {
 
 func (stored *storedMatch) countBetter(player string) (n int) {
 	for other := range stored.seats {
-		if stored.compare(other, player) < 0 {
+		if stored.compareByRank(other, player) < 0 {
 			n++
 		}
 	}
@@ -207,22 +207,22 @@ func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	abandons := step.NewState.EndReason == ReasonAbandoned
-	seen := step.SeenVersion
+	seenVersion := step.SeenVersion
 	if abandons {
-		seen = 0
+		seenVersion = 0
 	}
-	stored, err := m.find(step.Match, seen)
+	stored, err := m.find(step.Match, seenVersion)
 	if err != nil {
 		return StepResult{}, err
 	}
-	if stored.step != step.ID {
+	if stored.lastStepID != step.ID {
 		if stored.state.Phase != step.FromPhase || stored.state.Question != step.Question || step.Version > 0 && step.Version != stored.state.Version {
 			return StepResult{}, nil
 		}
 		m.applied[step.Match+" "+step.name()]++
 		m.applyStep(stored, step)
 	}
-	return StepResult{Applied: true, FirstSeq: stored.stepFirstSeq, Version: stored.state.Version, Nodes: stored.sortedNodes()}, nil
+	return StepResult{Applied: true, FirstSeq: stored.lastStepFirstSeq, Version: stored.state.Version, Nodes: stored.sortedNodes()}, nil
 }
 
 // name returns the phase and question of a step.
@@ -235,9 +235,9 @@ func (s Step) name() string {
 
 // applyStep applies a step. The caller holds mu.
 func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
-	stored.step, stored.stepFirstSeq, stored.dueAt = step.ID, stored.state.Seq+1, step.NewState.DueAt
+	stored.lastStepID, stored.lastStepFirstSeq, stored.dueAt = step.ID, stored.state.Seq+1, step.NewState.DueAt
 	opens := step.NewState.Phase == PhaseOpen && step.FromPhase != PhaseOpen
-	stored.offer(step, opens)
+	stored.updateOpenFirsts(step, opens)
 	stored.applyStepFields(step.NewState, opens)
 	if step.NewState.EndReason == ReasonAbandoned {
 		stored.state.Version = max(stored.state.Version, step.SeenVersion)
@@ -257,7 +257,7 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 	}
 }
 
-func (stored *storedMatch) offer(step Step, opens bool) {
+func (stored *storedMatch) updateOpenFirsts(step Step, opens bool) {
 	switch {
 	case step.Buzzer && opens:
 		stored.openFirsts[step.NewState.Question] = true
@@ -290,9 +290,9 @@ func (m *memoryStore) PostponeHostDeadline(_ context.Context, id string, dueAt i
 		return err
 	}
 	state := &stored.state
-	waits := state.HostPaced && state.EndReason == "" &&
+	waitsForHost := state.HostPaced && state.EndReason == "" &&
 		(state.Phase == PhaseCountdown || state.Phase == PhaseRevealed && !(View{State: *state}).isLastQuestion(stored.plan))
-	if waits && dueAt > state.DueAt {
+	if waitsForHost && dueAt > state.DueAt {
 		state.DueAt, stored.dueAt = dueAt, dueAt
 	}
 	return nil

@@ -185,7 +185,7 @@ func revealStep(plan *Plan, view View, now int64) Step {
 		newState.DueAt = now + maxHostAbsenceMS
 	}
 	step := newVersionedStep(plan, view, newState)
-	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeQuestionClosed, closedView(plan, view))}
+	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeQuestionClosed, questionClosedView(plan, view))}
 	if view.Players > FullListPlayers {
 		step.Scores = encodeScores(plan, view)
 	}
@@ -197,7 +197,7 @@ func endStep(plan *Plan, view View, now int64) Step {
 	newState.Phase, newState.DueAt = PhaseOver, 0
 	step := newStep(plan, view, newState)
 	result := newResult(plan, view, now)
-	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeMatchOver, overView(plan, view, result))}
+	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeMatchOver, matchOverView(plan, view, result))}
 	if plan.leavesResult(view.State) {
 		step.Result = result
 	}

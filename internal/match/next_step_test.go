@@ -6,57 +6,57 @@ import (
 )
 
 // The flow of a duel, step by step.
-func TestNextStep(t *testing.T) {
+func TestNextStepOfDuel(t *testing.T) {
 	t.Parallel()
 	countdown := State{Phase: PhaseCountdown, Question: -1, DueAt: 5000, Alive: 2}
 	open := State{Phase: PhaseOpen, OpensAt: 5000, ClosesAt: 15_000, DueAt: 15_150, StartedAt: 5000, Alive: 2}
-	sealed := open.changedCopy(func(s *State) { s.Phase, s.CloseReason, s.DueAt = PhaseSealed, closeReasonTimeout, 15_150 })
-	revealed := sealed.changedCopy(func(s *State) { s.Phase, s.DueAt = PhaseRevealed, 17_650 })
+	sealed := open.changedCopy(func(step *State) { step.Phase, step.CloseReason, step.DueAt = PhaseSealed, closeReasonTimeout, 15_150 })
+	revealed := sealed.changedCopy(func(step *State) { step.Phase, step.DueAt = PhaseRevealed, 17_650 })
 	for name, testCase := range map[string]struct {
-		state State
-		now   int64
-		lost  int64
-		want  *State // the state after the step, nil for none
+		state  State
+		now    int64
+		lostMS int64
+		want   *State // the state after the step, nil for none
 	}{
 		"countdown, early":               {countdown, 4999, 0, nil},
 		"countdown, due":                 {countdown, 5000, 0, &open},
 		"100 ms late: opens at its time": {countdown, 5100, 0, &open},
-		"101 ms late: opens now": {countdown, 5101, 0, open.changedCopyPointer(func(s *State) {
-			s.OpensAt, s.ClosesAt, s.DueAt, s.StartedAt = 5101, 15_101, 15_251, 5101
+		"101 ms late: opens now": {countdown, 5101, 0, open.changedCopyPointer(func(step *State) {
+			step.OpensAt, step.ClosesAt, step.DueAt, step.StartedAt = 5101, 15_101, 15_251, 5101
 		})},
-		"one answered, in the grace period": {open.changedCopy(func(s *State) { s.Answered = 1 }), 15_149, 0, nil},
+		"one answered, in the grace period": {open.changedCopy(func(step *State) { step.Answered = 1 }), 15_149, 0, nil},
 		"grace period over":                 {open, 15_150, 0, &sealed},
-		"sealed 999 ms late":                {open, 16_149, 0, sealed.changedCopyPointer(func(s *State) { s.DueAt = 16_149 })},
-		"all answered": {open.changedCopy(func(s *State) { s.Answered = 2 }), 6000, 0, sealed.changedCopyPointer(func(s *State) {
-			s.CloseReason, s.DueAt, s.Answered = closeReasonAllAnswered, 6000, 2
+		"sealed 999 ms late":                {open, 16_149, 0, sealed.changedCopyPointer(func(step *State) { step.DueAt = 16_149 })},
+		"all answered": {open.changedCopy(func(step *State) { step.Answered = 2 }), 6000, 0, sealed.changedCopyPointer(func(step *State) {
+			step.CloseReason, step.DueAt, step.Answered = closeReasonAllAnswered, 6000, 2
 		})},
-		"a second late: the question is extended": {open, 16_150, 0, open.changedCopyPointer(func(s *State) {
-			s.Extended, s.ClosesAt, s.DueAt = true, 17_150, 17_300
+		"a second late: the question is extended": {open, 16_150, 0, open.changedCopyPointer(func(step *State) {
+			step.Extended, step.ClosesAt, step.DueAt = true, 17_150, 17_300
 		})},
-		"late by more than the limit: extended once by the limit": {open, 95_150, 0, open.changedCopyPointer(func(s *State) {
-			s.Extended, s.ClosesAt, s.DueAt = true, 105_150, 105_300
+		"late by more than the limit: extended once by the limit": {open, 95_150, 0, open.changedCopyPointer(func(step *State) {
+			step.Extended, step.ClosesAt, step.DueAt = true, 105_150, 105_300
 		})},
-		"store unreachable during the question: extended": {open, 15_150, 4000, open.changedCopyPointer(func(s *State) {
-			s.Extended, s.ClosesAt, s.DueAt = true, 19_150, 19_300
+		"store unreachable during the question: extended": {open, 15_150, 4000, open.changedCopyPointer(func(step *State) {
+			step.Extended, step.ClosesAt, step.DueAt = true, 19_150, 19_300
 		})},
-		"late again: not extended twice": {open.changedCopy(func(s *State) { s.Extended = true }), 18_150, 4000, sealed.changedCopyPointer(func(s *State) {
-			s.Extended, s.DueAt = true, 18_150
+		"late again: not extended twice": {open.changedCopy(func(step *State) { step.Extended = true }), 18_150, 4000, sealed.changedCopyPointer(func(step *State) {
+			step.Extended, step.DueAt = true, 18_150
 		})},
-		"late, one has answered: not extended": {open.changedCopy(func(s *State) { s.Answered = 1 }), 18_150, 4000, sealed.changedCopyPointer(func(s *State) {
-			s.Answered, s.DueAt = 1, 18_150
+		"late, one has answered: not extended": {open.changedCopy(func(step *State) { step.Answered = 1 }), 18_150, 4000, sealed.changedCopyPointer(func(step *State) {
+			step.Answered, step.DueAt = 1, 18_150
 		})},
-		"sealed": {sealed, 15_151, 0, revealed.changedCopyPointer(func(s *State) { s.DueAt = 17_651 })},
-		"sealed by a forfeit": {sealed.changedCopy(func(s *State) { s.CloseReason, s.EndReason, s.Leaver = "forfeit", ReasonForfeit, ada }), 7000, 0,
-			sealed.changedCopyPointer(func(s *State) {
-				s.Phase, s.DueAt, s.CloseReason, s.EndReason, s.Leaver = PhaseOver, 0, "forfeit", ReasonForfeit, ada
+		"sealed": {sealed, 15_151, 0, revealed.changedCopyPointer(func(step *State) { step.DueAt = 17_651 })},
+		"sealed by a forfeit": {sealed.changedCopy(func(step *State) { step.CloseReason, step.EndReason, step.Leaver = "forfeit", ReasonForfeit, ada }), 7000, 0,
+			sealed.changedCopyPointer(func(step *State) {
+				step.Phase, step.DueAt, step.CloseReason, step.EndReason, step.Leaver = PhaseOver, 0, "forfeit", ReasonForfeit, ada
 			})},
 		"revealed, early": {revealed, 17_649, 0, nil},
 		"revealed, next question: counters start at zero": {
-			revealed.changedCopy(func(s *State) { s.Answered, s.Right, s.Extended, s.First = 2, 1, true, &First{} }), 17_650, 0,
-			open.changedCopyPointer(func(s *State) { s.Question, s.OpensAt, s.ClosesAt, s.DueAt = 1, 17_650, 27_650, 27_800 }),
+			revealed.changedCopy(func(step *State) { step.Answered, step.Right, step.Extended, step.First = 2, 1, true, &First{} }), 17_650, 0,
+			open.changedCopyPointer(func(step *State) { step.Question, step.OpensAt, step.ClosesAt, step.DueAt = 1, 17_650, 27_650, 27_800 }),
 		},
-		"revealed, last": {revealed.changedCopy(func(s *State) { s.Question = 1 }), 17_650, 0,
-			revealed.changedCopyPointer(func(s *State) { s.Phase, s.Question, s.DueAt = PhaseOver, 1, 0 })},
+		"revealed, last": {revealed.changedCopy(func(step *State) { step.Question = 1 }), 17_650, 0,
+			revealed.changedCopyPointer(func(step *State) { step.Phase, step.Question, step.DueAt = PhaseOver, 1, 0 })},
 		"over":    {State{Phase: PhaseOver, Question: 1, DueAt: 1}, 1 << 50, 0, nil},
 		"settled": {State{Phase: PhaseSettled, Question: 1, DueAt: 1}, 1 << 50, 0, nil},
 	} {
@@ -64,26 +64,26 @@ func TestNextStep(t *testing.T) {
 			t.Parallel()
 			plan := newPlan("m_1", 5000, 2)
 			testCase.state.Version = 77
-			s, due := nextStep(plan, View{State: testCase.state}, testCase.now, testCase.lost)
+			step, due := nextStep(plan, View{State: testCase.state}, testCase.now, testCase.lostMS)
 			if due != (testCase.want != nil) {
-				t.Fatalf("due: %v, to %+v", due, s.NewState)
+				t.Fatalf("due: %v, to %+v", due, step.NewState)
 			}
 			if !due {
 				return
 			}
 			testCase.want.Version = 77
-			if !reflect.DeepEqual(s.NewState, *testCase.want) {
-				t.Errorf("leads to\n%+v, want\n%+v", s.NewState, *testCase.want)
+			if !reflect.DeepEqual(step.NewState, *testCase.want) {
+				t.Errorf("leads to\n%+v, want\n%+v", step.NewState, *testCase.want)
 			}
-			if s.FromPhase != testCase.state.Phase || s.Question != testCase.state.Question || s.Match != plan.ID || s.Buzzer {
-				t.Errorf("starts from %s of question %d", s.FromPhase, s.Question)
+			if step.FromPhase != testCase.state.Phase || step.Question != testCase.state.Question || step.Match != plan.ID || step.Buzzer {
+				t.Errorf("starts from %s of question %d", step.FromPhase, step.Question)
 			}
-			if ends := testCase.want.Phase == PhaseOver; (s.Result != nil) != (ends && plan.leavesResult(s.NewState)) || (s.TTLMS > 0) != ends {
-				t.Errorf("result %v, kept for %d ms", s.Result, s.TTLMS)
+			if ends := testCase.want.Phase == PhaseOver; (step.Result != nil) != (ends && plan.leavesResult(step.NewState)) || (step.TTLMS > 0) != ends {
+				t.Errorf("result %v, kept for %d ms", step.Result, step.TTLMS)
 			}
-			byTime := testCase.state.Phase == PhaseOpen && (testCase.want.Phase == PhaseOpen || testCase.want.CloseReason == closeReasonTimeout)
-			if (s.Version == 77) != byTime {
-				t.Errorf("the step requires version %d", s.Version)
+			decidedByTime := testCase.state.Phase == PhaseOpen && (testCase.want.Phase == PhaseOpen || testCase.want.CloseReason == closeReasonTimeout)
+			if (step.Version == 77) != decidedByTime {
+				t.Errorf("the step requires version %d", step.Version)
 			}
 		})
 	}

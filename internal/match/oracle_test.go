@@ -9,57 +9,57 @@ import (
 // answered what and when, and which questions closed. It uses no code of the
 // engine.
 type oracle struct {
-	mode    Mode
-	limit   int64
-	players map[string]*playerTotals
-	answers map[string]givenAnswer // answers to the open question
-	closed  int                    // questions closed and not void
-	first   string                 // the player who won the buzzer question
+	mode            Mode
+	limitMS         int64
+	players         map[string]*playerTotals
+	answers         map[string]givenAnswer // answers to the open question
+	closedQuestions int                    // questions closed and not void
+	firstPlayer     string                 // the player who won the buzzer question
 }
 
 // playerTotals are the totals of one player by the contract.
 type playerTotals struct {
-	team                     string
-	score, time              int64
-	correct, answered, asked int
-	survived                 int // questions up to the last one survived
-	out, hasLeft             bool
+	team                              string
+	score, timeMS                     int64
+	correct, answered, askedQuestions int
+	survivedQuestions                 int // questions up to the last one survived
+	eliminated, hasLeft               bool
 }
 
 // givenAnswer is an accepted answer.
 type givenAnswer struct {
-	right   bool
-	elapsed int64
+	right     bool
+	elapsedMS int64
 }
 
 // expectedResult is the effect of a question on one player.
 type expectedResult struct {
 	givenAnswer
-	answered, out bool
-	points        int64
+	answered, eliminated bool
+	points               int64
 }
 
-func newOracle(mode Mode, limit int64) *oracle {
-	return &oracle{mode: mode, limit: limit, players: map[string]*playerTotals{}}
+func newOracle(mode Mode, limitMS int64) *oracle {
+	return &oracle{mode: mode, limitMS: limitMS, players: map[string]*playerTotals{}}
 }
 
 // openQuestion clears the answers to the previous question.
-func (o *oracle) openQuestion() { o.answers, o.first = map[string]givenAnswer{}, "" }
+func (o *oracle) openQuestion() { o.answers, o.firstPlayer = map[string]givenAnswer{}, "" }
 
 // canAnswer reports whether a player may answer the open question.
 func (o *oracle) canAnswer(player string) bool {
 	t := o.players[player]
-	_, twice := o.answers[player]
-	return t != nil && !t.out && !t.hasLeft && !twice
+	_, hasAnswered := o.answers[player]
+	return t != nil && !t.eliminated && !t.hasLeft && !hasAnswered
 }
 
-func (o *oracle) answer(player string, right bool, elapsed int64) {
-	if elapsed < -50 { // the clock is behind
-		elapsed = o.limit
+func (o *oracle) recordAnswer(player string, right bool, elapsedMS int64) {
+	if elapsedMS < -50 { // the clock is behind
+		elapsedMS = o.limitMS
 	}
-	o.answers[player] = givenAnswer{right, max(elapsed, 0)}
+	o.answers[player] = givenAnswer{right, max(elapsedMS, 0)}
 	if right && o.mode == Buzzer {
-		o.first = player
+		o.firstPlayer = player
 	}
 }
 
@@ -67,7 +67,7 @@ func (o *oracle) answer(player string, right bool, elapsed int64) {
 func (o *oracle) askedPlayers() []string {
 	var asked []string
 	for player, t := range o.players {
-		if !t.out {
+		if !t.eliminated {
 			asked = append(asked, player)
 		}
 	}
@@ -92,70 +92,70 @@ func (o *oracle) haveAllAnswered() bool {
 	return true
 }
 
-func (o *oracle) points(s givenAnswer) int64 {
+func (o *oracle) points(answer givenAnswer) int64 {
 	switch {
-	case !s.right:
+	case !answer.right:
 		return 0
 	case o.mode == Buzzer:
 		return 100
 	}
-	elapsed := min(s.elapsed, o.limit)
-	return 100 + 100*(o.limit-elapsed)/o.limit
+	elapsedMS := min(answer.elapsedMS, o.limitMS)
+	return 100 + 100*(o.limitMS-elapsedMS)/o.limitMS
 }
 
 // closeQuestion closes the open question and returns its effect on the players who were
 // asked. In survival it leaves out those who left.
-func (o *oracle) closeQuestion(question int) (verdicts map[string]expectedResult, isVoid bool) {
+func (o *oracle) closeQuestion(question int) (results map[string]expectedResult, isVoid bool) {
 	isVoid = o.mode == Survival
-	for _, s := range o.answers {
-		isVoid = isVoid && !s.right
+	for _, answer := range o.answers {
+		isVoid = isVoid && !answer.right
 	}
-	verdicts = map[string]expectedResult{}
+	results = map[string]expectedResult{}
 	for _, player := range o.askedPlayers() {
-		s, answered := o.answers[player]
-		v := expectedResult{givenAnswer: s, answered: answered, points: o.points(s), out: o.mode == Survival && !s.right && !isVoid}
+		answer, answered := o.answers[player]
+		result := expectedResult{givenAnswer: answer, answered: answered, points: o.points(answer), eliminated: o.mode == Survival && !answer.right && !isVoid}
 		if o.mode != Survival || !o.players[player].hasLeft {
-			verdicts[player] = v
+			results[player] = result
 		}
 		if !isVoid {
-			o.players[player].add(v, question, o.limit)
+			o.players[player].addResult(result, question, o.limitMS)
 		}
 	}
 	if !isVoid {
-		o.closed++
+		o.closedQuestions++
 	}
-	return verdicts, isVoid
+	return results, isVoid
 }
 
-func (t *playerTotals) add(v expectedResult, question int, limit int64) {
-	t.asked++
-	t.score += v.points
-	t.out = v.out
-	if v.answered {
+func (t *playerTotals) addResult(result expectedResult, question int, limitMS int64) {
+	t.askedQuestions++
+	t.score += result.points
+	t.eliminated = result.eliminated
+	if result.answered {
 		t.answered++
 	}
-	if !v.right {
-		t.time += limit
+	if !result.right {
+		t.timeMS += limitMS
 		return
 	}
 	t.correct++
-	t.time += min(v.elapsed, limit)
-	t.survived = question + 1
+	t.timeMS += min(result.elapsedMS, limitMS)
+	t.survivedQuestions = question + 1
 }
 
 // compare orders two players by the contract, the better one first.
 func (o *oracle) compare(a, b string) int {
-	x, y := o.players[a], o.players[b]
+	totalsA, totalsB := o.players[a], o.players[b]
 	switch {
-	case x.hasLeft && !y.hasLeft:
+	case totalsA.hasLeft && !totalsB.hasLeft:
 		return 1
-	case y.hasLeft && !x.hasLeft:
+	case totalsB.hasLeft && !totalsA.hasLeft:
 		return -1
 	}
 	if o.mode == Survival {
-		return cmp.Or(cmp.Compare(y.survived, x.survived), cmp.Compare(x.time, y.time))
+		return cmp.Or(cmp.Compare(totalsB.survivedQuestions, totalsA.survivedQuestions), cmp.Compare(totalsA.timeMS, totalsB.timeMS))
 	}
-	return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.time, y.time))
+	return cmp.Or(cmp.Compare(totalsB.score, totalsA.score), cmp.Compare(totalsA.timeMS, totalsB.timeMS))
 }
 
 // rank is 1 plus the number of better players.
@@ -172,7 +172,7 @@ func (o *oracle) rank(player string) int {
 // countRemaining counts the players who are still in.
 func (o *oracle) countRemaining() (n int) {
 	for _, t := range o.players {
-		if !t.out && !t.hasLeft {
+		if !t.eliminated && !t.hasLeft {
 			n++
 		}
 	}
@@ -182,7 +182,7 @@ func (o *oracle) countRemaining() (n int) {
 // winner returns the only one at rank 1: the team in a buzzer match with teams,
 // else the player.
 func (o *oracle) winner(teams []Team) string {
-	best := func(n int, score func(i int) int64, id func(i int) string) string {
+	bestAlone := func(n int, score func(i int) int64, id func(i int) string) string {
 		order := make([]int, n)
 		for i := range order {
 			order[i] = i
@@ -194,13 +194,13 @@ func (o *oracle) winner(teams []Team) string {
 		return id(order[0])
 	}
 	if o.mode == Buzzer && len(teams) > 0 {
-		return best(len(teams), func(i int) int64 { return o.teamScore(teams[i].ID) }, func(i int) string { return teams[i].ID })
+		return bestAlone(len(teams), func(i int) int64 { return o.teamScore(teams[i].ID) }, func(i int) string { return teams[i].ID })
 	}
-	var all []string
+	var players []string
 	for player := range o.players {
-		all = append(all, player)
+		players = append(players, player)
 	}
-	return best(len(all), func(i int) int64 { return -int64(o.rank(all[i])) }, func(i int) string { return all[i] })
+	return bestAlone(len(players), func(i int) int64 { return -int64(o.rank(players[i])) }, func(i int) string { return players[i] })
 }
 
 // teamScore returns a team's score: in a buzzer match one point per first.

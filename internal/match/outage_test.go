@@ -14,9 +14,9 @@ import (
 func TestOutageExtendsQuestionOnce(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
-		answers bool
-		outages int
-		want    int
+		adaAnswers     bool
+		outages        int
+		wantExtensions int
 	}{
 		"one outage, no answer":   {false, 1, 1},
 		"one outage, one answer":  {true, 1, 0},
@@ -25,61 +25,61 @@ func TestOutageExtendsQuestionOnce(t *testing.T) {
 		"two outages, one answer": {true, 2, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				nodeA, nodeB := w.startNode(), w.startNode()
-				session, other := nodeA.openSession(ada), nodeB.openSession(bob)
-				plan := nodeA.startDuel(w, 1)
-				w.requireNoError(nodeB.AttachSession(w.Context(), "demo", plan.ID, bob))
-				w.passUntil(plan, PhaseOpen, 0)
-				if testCase.answers {
+			runInCluster(t, func(c *cluster) {
+				nodeA, nodeB := c.startNode(), c.startNode()
+				sessionA, sessionB := nodeA.openSession(ada), nodeB.openSession(bob)
+				plan := nodeA.startDuel(c, 1)
+				c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+				c.passUntil(plan, PhaseOpen, 0)
+				if testCase.adaAnswers {
 					if _, err := nodeA.answer(plan, ada, 0, wrongAnswer(&plan.Questions[0])); err != nil {
-						w.Fatal(err)
+						c.Fatal(err)
 					}
 				}
-				closes := w.store.state(plan.ID).ClosesAt
+				closesAt := c.store.state(plan.ID).ClosesAt
 				for range testCase.outages {
-					w.cutStore(2500*time.Millisecond, nodeA, nodeB)
+					c.cutStore(2500*time.Millisecond, nodeA, nodeB)
 					time.Sleep(1100 * time.Millisecond)
 				}
-				given := w.store.state(plan.ID).ClosesAt - closes
-				if n := session.countType(w, protocol.TypeQuestionExtended); n != testCase.want || (given > 0) != (n > 0) {
-					w.Errorf("extended by %d ms, pushed %d times", given, n)
+				extensionMS := c.store.state(plan.ID).ClosesAt - closesAt
+				if n := sessionA.countType(c, protocol.TypeQuestionExtended); n != testCase.wantExtensions || (extensionMS > 0) != (n > 0) {
+					c.Errorf("extended by %d ms, pushed %d times", extensionMS, n)
 				}
-				if testCase.want > 0 && (given < 2500 || given > 4500) {
-					w.Errorf("extended by %d ms after an outage of 2500 ms", given)
+				if testCase.wantExtensions > 0 && (extensionMS < 2500 || extensionMS > 4500) {
+					c.Errorf("extended by %d ms after an outage of 2500 ms", extensionMS)
 				}
-				w.checkExtendedJudgement(plan, nodeB, given)
-				w.passUntil(plan, PhaseOver, 0)
+				c.checkAnswerInExtension(plan, nodeB, extensionMS)
+				c.passUntil(plan, PhaseOver, 0)
 				synctest.Wait()
-				w.checkComplete(plan, session, 0)
-				w.checkComplete(plan, other, 0)
+				c.checkReceivedLog(plan, sessionA, 0)
+				c.checkReceivedLog(plan, sessionB, 0)
 			})
 		})
 	}
 }
 
 // cutStore disconnects nodes from the store for a while.
-func (c *cluster) cutStore(delay time.Duration, nodes ...*node) {
+func (c *cluster) cutStore(duration time.Duration, nodes ...*node) {
 	for _, n := range nodes {
 		n.store.setFault(func(string, string) fault { return failsBefore })
 	}
-	time.Sleep(delay)
+	time.Sleep(duration)
 	for _, n := range nodes {
 		n.store.setFault(nil)
 	}
 }
 
-// checkExtendedJudgement answers during the extension. The answer is in time,
+// checkAnswerInExtension answers during the extension. The answer is in time,
 // and its time counts as the limit.
-func (c *cluster) checkExtendedJudgement(plan *Plan, n *node, given int64) {
+func (c *cluster) checkAnswerInExtension(plan *Plan, n *node, extensionMS int64) {
 	c.Helper()
-	if given == 0 {
+	if extensionMS == 0 {
 		return
 	}
 	state := c.store.state(plan.ID)
 	time.Sleep(time.Duration(state.ClosesAt-now()) * time.Millisecond)
 	reply, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0]))
-	if err != nil || reply.ElapsedMS != plan.LimitMS+given {
+	if err != nil || reply.ElapsedMS != plan.LimitMS+extensionMS {
 		c.Fatalf("%+v, %v", reply, err)
 	}
 	c.passUntil(plan, PhaseOver, 0)
@@ -97,18 +97,18 @@ func TestLateSealExtendsQuestion(t *testing.T) {
 		plan := nodeA.startDuel(c, 1)
 		c.passUntil(plan, PhaseOpen, 0)
 		nodeA.kill()
-		closes := c.store.state(plan.ID).ClosesAt
-		for now() < closes+5000 && !c.store.state(plan.ID).Extended {
+		closesAt := c.store.state(plan.ID).ClosesAt
+		for now() < closesAt+5000 && !c.store.state(plan.ID).Extended {
 			time.Sleep(10 * time.Millisecond)
 		}
 		state := c.store.state(plan.ID)
-		if late := now() - closes; late > 3000 || state.ClosesAt < now()+1000 || state.ClosesAt > now()+3000 {
-			c.Errorf("%d ms late, closes in %d", late, state.ClosesAt-now())
+		if delayMS := now() - closesAt; delayMS > 3000 || state.ClosesAt < now()+1000 || state.ClosesAt > now()+3000 {
+			c.Errorf("%d ms late, closes in %d", delayMS, state.ClosesAt-now())
 		}
 		session := nodeB.openSession(ada)
 		c.requireNoError(nodeB.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 		if n := session.countType(c, protocol.TypeQuestionExtended); n != 1 {
 			c.Errorf("extended %d times", n)
 		}
@@ -129,14 +129,14 @@ func TestOutageExtendsManyMatches(t *testing.T) {
 			return noFault
 		})
 		time.Sleep(2500 * time.Millisecond)
-		given := 0
+		extended := 0
 		for _, local := range n.runningMatches() {
 			if c.store.state(local.plan.ID).Extended {
-				given++
+				extended++
 			}
 		}
-		if given != 500 {
-			c.Errorf("%d of 500 matches were extended", given)
+		if extended != 500 {
+			c.Errorf("%d of 500 matches were extended", extended)
 		}
 	})
 }
@@ -145,22 +145,22 @@ func TestOutageExtendsManyMatches(t *testing.T) {
 // former end.
 func TestOutdatedReadDoesNotSealExtendedQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		a := c.startNode()
-		a.openSession(ada)
-		plan := a.startDuel(c, 1)
+		n := c.startNode()
+		n.openSession(ada)
+		plan := n.startDuel(c, 1)
 		c.passUntil(plan, PhaseOpen, 0)
-		before, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, Players: plan.duelPlayers(), AfterSeq: -1})
+		outdatedView, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, Players: plan.duelPlayers(), AfterSeq: -1})
 		c.requireNoError(err)
-		extension := extendStep(plan, before, 2000, now())
+		extension := extendStep(plan, outdatedView, 2000, now())
 		extension.ID = "one"
-		given, err := c.store.Step(c.Context(), extension)
+		extended, err := c.store.Step(c.Context(), extension)
 		c.requireNoError(err)
-		late, due := nextStep(plan, before, before.DueAt, 0)
-		late.ID = "other"
-		if !given.Applied || !due || late.NewState.Phase != PhaseSealed {
-			c.Fatalf("extended %v, due %v: %+v", given.Applied, due, late)
+		seal, due := nextStep(plan, outdatedView, outdatedView.DueAt, 0)
+		seal.ID = "other"
+		if !extended.Applied || !due || seal.NewState.Phase != PhaseSealed {
+			c.Fatalf("extended %v, due %v: %+v", extended.Applied, due, seal)
 		}
-		sealed, err := c.store.Step(c.Context(), late)
+		sealed, err := c.store.Step(c.Context(), seal)
 		c.requireNoError(err)
 		if sealed.Applied {
 			c.Error("it was sealed at its former end")

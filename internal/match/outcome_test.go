@@ -9,32 +9,32 @@ import (
 
 // fakeRanking is a store with one finished match of many players.
 type fakeRanking struct {
-	view   View
-	placed []RankedPlayer
-	asked  []int
-	err    error
+	view          View
+	players       []RankedPlayer
+	requestedFrom []int
+	err           error
 }
 
-func (p *fakeRanking) Read(context.Context, ReadQuery) (View, error) { return p.view, nil }
+func (r *fakeRanking) Read(context.Context, ReadQuery) (View, error) { return r.view, nil }
 
-func (p *fakeRanking) RankedPlayers(_ context.Context, _ string, from, limit int) ([]RankedPlayer, error) {
-	p.asked = append(p.asked, from)
-	if from > 0 && p.err != nil {
-		return nil, p.err
+func (r *fakeRanking) RankedPlayers(_ context.Context, _ string, from, limit int) ([]RankedPlayer, error) {
+	r.requestedFrom = append(r.requestedFrom, from)
+	if from > 0 && r.err != nil {
+		return nil, r.err
 	}
-	return p.placed[from:min(from+limit, len(p.placed))], nil
+	return r.players[from:min(from+limit, len(r.players))], nil
 }
 
 // newFakeRanking returns players of a buzzer match, two with each score.
 func newFakeRanking(plan *Plan, n int) *fakeRanking {
-	p := &fakeRanking{view: View{Plan: plan, State: State{Phase: PhaseOver, Question: len(plan.Questions) - 1}}}
+	ranking := &fakeRanking{view: View{Plan: plan, State: State{Phase: PhaseOver, Question: len(plan.Questions) - 1}}}
 	for i := range n {
-		p.placed = append(p.placed, RankedPlayer{Seat: plan.arenaSeat(i), Totals: Totals{Score: int64(n - i/2)}})
+		ranking.players = append(ranking.players, RankedPlayer{Seat: plan.arenaSeat(i), Totals: Totals{Score: int64(n - i/2)}})
 	}
-	return p
+	return ranking
 }
 
-func TestCompleteStandings(t *testing.T) {
+func TestCompleteStandingsReadsAllPages(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 51, 499, 500, 501, 1700} {
 		store := newFakeRanking(newArena(Buzzer, 4), n)
@@ -43,13 +43,13 @@ func TestCompleteStandings(t *testing.T) {
 			t.Errorf("%d players: %v, %d standings", n, err, len(result.Standings))
 		}
 		for i, entry := range result.Standings {
-			if entry.Rank != i/2*2+1 || entry.Player != store.placed[i].Seat.Player || entry.Asked != 4 || entry.TimeMS != 40_000 {
+			if entry.Rank != i/2*2+1 || entry.Player != store.players[i].Seat.Player || entry.Asked != 4 || entry.TimeMS != 40_000 {
 				t.Fatalf("place %d: %+v", i, entry)
 			}
 		}
-		for i, from := range store.asked {
+		for i, from := range store.requestedFrom {
 			if from != i*rankedPageSize {
-				t.Errorf("asked from %v", store.asked)
+				t.Errorf("asked from %v", store.requestedFrom)
 			}
 		}
 	}
@@ -64,13 +64,13 @@ func TestFailedCompleteStandingsChangesNothing(t *testing.T) {
 	if err := CompleteStandings(t.Context(), store, result); !errors.Is(err, errDown) || !result.Paged || result.Standings != nil {
 		t.Errorf("%v, %+v", err, result)
 	}
-	store.err, store.placed = nil, nil
+	store.err, store.players = nil, nil
 	if err := CompleteStandings(t.Context(), store, result); !errors.Is(err, ErrNotFound) || !result.Paged {
 		t.Errorf("without a single standing: %v, %+v", err, result)
 	}
-	whole := &Result{Standings: []Standing{{Player: ada}}}
-	if err := CompleteStandings(t.Context(), nil, whole); err != nil || len(whole.Standings) != 1 {
-		t.Errorf("%v, %+v", err, whole)
+	complete := &Result{Standings: []Standing{{Player: ada}}}
+	if err := CompleteStandings(t.Context(), nil, complete); err != nil || len(complete.Standings) != 1 {
+		t.Errorf("%v, %+v", err, complete)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestLargeMatchListsBestPlayers(t *testing.T) {
 		view.Totals[seat.Player] = Totals{Score: 300, Correct: 2, Answered: 2, LastCorrect: 2, LastAnswered: 2, SavedMS: int64(5000 - i/2)}
 	}
 	result := newResult(plan, view, 9)
-	over := overView(plan, view, result)
+	over := matchOverView(plan, view, result)
 	var ranks []int
 	for _, s := range over.Standings {
 		ranks = append(ranks, s.Rank)
@@ -128,8 +128,8 @@ func TestLargeMatchListsBestPlayers(t *testing.T) {
 	if !result.Paged || result.Standings != nil || !slices.Equal(ranks, []int{1, 1, 3, 3, 5, 5, 7, 7, 9, 9}) || over.Winner != "" {
 		t.Errorf("%+v, ranks %v", result, ranks)
 	}
-	if shown := foundView(plan, view); shown.Players != 51 || shown.Seats != nil {
-		t.Errorf("%+v", shown)
+	if announcement := matchFoundView(plan, view); announcement.Players != 51 || announcement.Seats != nil {
+		t.Errorf("%+v", announcement)
 	}
 	view.Totals["p_030"] = Totals{Score: 120, Correct: 1, Answered: 2, LastCorrect: 1, LastAnswered: 2}
 	view.Scores = []byte(`[{"player":"p_000","nickname":"Player 0","score":7}]`)

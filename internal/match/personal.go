@@ -44,8 +44,8 @@ func (l *localMatch) hasPersonalRecipients(view View) bool {
 	if view.Phase != PhaseSealed && !view.hasAllAnswers() || view.Players <= FullListPlayers {
 		return false
 	}
-	here := len(l.playerSessions())
-	return 0 < here && here <= personalChunkSize
+	localPlayers := len(l.playerSessions())
+	return 0 < localPlayers && localPlayers <= personalChunkSize
 }
 
 // claimRecipients returns the recipients of the next reveal. It returns the locally

@@ -17,8 +17,8 @@ const (
 	bob = "p_bob"
 )
 
-// samples contains one question of each kind.
-var samples = []quiz.DrawnQuestion{
+// sampleQuestions contains one question of each kind.
+var sampleQuestions = []quiz.DrawnQuestion{
 	{Question: &quiz.Question{Kind: quiz.Single, Text: "Which?", Choices: []string{"a", "b", "c", "d"}, RightIndexes: []int{2}}},
 	{Question: &quiz.Question{Kind: quiz.Multiple, Text: "Which ones?", Choices: []string{"a", "b", "c"}, RightIndexes: []int{0, 2}}},
 	{Question: &quiz.Question{Kind: quiz.Boolean, Text: "Is it?", Choices: []string{"yes", "no"}, RightIndexes: []int{1}}},
@@ -38,7 +38,7 @@ func newPlan(id string, startsAt int64, questions int) *Plan {
 		},
 	}
 	for i := range questions {
-		q := *samples[i%len(samples)].Question
+		q := *sampleQuestions[i%len(sampleQuestions)].Question
 		q.ID, q.Lang, q.Category, q.Difficulty = "q_"+strconv.Itoa(i), "en", "science", quiz.Easy
 		q.Explanation = "explained"
 		plan.Questions = append(plan.Questions, quiz.DrawnQuestion{Question: &q})
@@ -78,18 +78,18 @@ func wrongAnswer(drawn *quiz.DrawnQuestion) protocol.Given {
 }
 
 // judgeSubmission returns an answer as the engine judges it.
-func judgeSubmission(t rapid.TB, plan *Plan, state State, session Submission) Record {
+func judgeSubmission(t rapid.TB, plan *Plan, state State, submission Submission) Record {
 	t.Helper()
-	question := *session.Answer.Question
-	normal, err := plan.Questions[question].Normalize(toQuizGiven(session.Answer))
+	question := *submission.Answer.Question
+	normalized, err := plan.Questions[question].Normalize(toQuizGiven(submission.Answer))
 	if err != nil {
 		t.Fatal(err)
 	}
-	given, err := json.Marshal(session.Answer.Given)
+	given, err := json.Marshal(submission.Answer.Given)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return judgeAnswer(plan, state, validAnswer{question: question, normal: normal, given: given}, session)
+	return judgeAnswer(plan, state, validAnswer{question: question, normal: normalized, given: given}, submission)
 }
 
 func answerTo(plan *Plan, question int, given protocol.Given) protocol.Answer {

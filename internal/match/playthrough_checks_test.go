@@ -8,124 +8,124 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkClose checks the reason of a closed question.
-func (c *playthrough) checkClose(before, newState State) {
-	all := c.oracle.haveAllAnswered()
-	if newState.CloseReason == closeReasonAllAnswered && !all {
-		c.Fatalf("not all have answered: %+v", before)
+// checkCloseReason checks the reason of a closed question.
+func (p *playthrough) checkCloseReason(before, newState State) {
+	allAnswered := p.oracle.haveAllAnswered()
+	if newState.CloseReason == closeReasonAllAnswered && !allAnswered {
+		p.Fatalf("not all have answered: %+v", before)
 	}
-	if grace := before.ClosesAt + sealGraceMS; newState.CloseReason == closeReasonTimeout && c.now < grace {
-		c.Fatalf("closed at %d, before %d", c.now, grace)
+	if grace := before.ClosesAt + sealGraceMS; newState.CloseReason == closeReasonTimeout && p.now < grace {
+		p.Fatalf("closed at %d, before %d", p.now, grace)
 	}
 }
 
 // checkFrames compares the log with the oracle.
-func (c *playthrough) checkFrames() {
-	view := c.view()
-	for i, raw := range view.Frames[min(c.frames, len(view.Frames)):] {
-		received := frameOf(c, raw)
-		if received.Seq != int64(c.frames+i+1) {
-			c.Fatalf("number %d: %s", c.frames+i+1, raw)
+func (p *playthrough) checkFrames() {
+	view := p.view()
+	for i, raw := range view.Frames[min(p.checkedFrames, len(view.Frames)):] {
+		received := decodeFrame(p, raw)
+		if received.Seq != int64(p.checkedFrames+i+1) {
+			p.Fatalf("number %d: %s", p.checkedFrames+i+1, raw)
 		}
-		c.checkFrame(received, raw)
+		p.checkFrame(received, raw)
 	}
-	c.frames = len(view.Frames)
+	p.checkedFrames = len(view.Frames)
 }
 
-func (c *playthrough) checkFrame(received frame, raw []byte) {
+func (p *playthrough) checkFrame(received frame, raw []byte) {
 	switch received.Type {
 	case protocol.TypeQuestion:
-		c.oracle.openQuestion()
-		c.closesAt = received.Data.ClosesAt
-		if received.Data.ClosesAt != received.Data.OpensAt+c.plan.LimitMS {
-			c.Fatalf("%s", raw)
+		p.oracle.openQuestion()
+		p.closesAt = received.Data.ClosesAt
+		if received.Data.ClosesAt != received.Data.OpensAt+p.plan.LimitMS {
+			p.Fatalf("%s", raw)
 		}
 	case protocol.TypeQuestionExtended:
-		if len(c.oracle.answers) > 0 || c.extended == received.Data.Question ||
-			received.Data.ClosesAt <= c.closesAt || received.Data.ClosesAt > max(c.closesAt, c.now+1000)+c.plan.LimitMS {
-			c.Fatalf("%s after the answers %+v", raw, c.oracle.answers)
+		if len(p.oracle.answers) > 0 || p.lastExtended == received.Data.Question ||
+			received.Data.ClosesAt <= p.closesAt || received.Data.ClosesAt > max(p.closesAt, p.now+1000)+p.plan.LimitMS {
+			p.Fatalf("%s after the answers %+v", raw, p.oracle.answers)
 		}
-		c.extended, c.closesAt = received.Data.Question, received.Data.ClosesAt
+		p.lastExtended, p.closesAt = received.Data.Question, received.Data.ClosesAt
 	case protocol.TypeQuestionClosed:
-		c.checkClosed(received, raw)
+		p.checkReveal(received, raw)
 	}
 }
 
-// checkClosed checks that a reveal agrees with the oracle.
-func (c *playthrough) checkClosed(received frame, raw []byte) {
-	answered, right := int64(len(c.oracle.answers)), int64(0)
-	for _, s := range c.oracle.answers {
-		if s.right {
+// checkReveal checks that a reveal agrees with the oracle.
+func (p *playthrough) checkReveal(received frame, raw []byte) {
+	answered, right := int64(len(p.oracle.answers)), int64(0)
+	for _, answer := range p.oracle.answers {
+		if answer.right {
 			right++
 		}
 	}
-	verdicts, isVoid := c.oracle.closeQuestion(received.Data.Question)
+	wantResults, isVoid := p.oracle.closeQuestion(received.Data.Question)
 	if received.Data.Answered != answered || received.Data.Right != right || received.Data.Void != isVoid {
-		c.Fatalf("void %v, %d answered, %d right: %s", isVoid, answered, right, raw)
+		p.Fatalf("void %v, %d answered, %d right: %s", isVoid, answered, right, raw)
 	}
-	if (received.Data.First != nil) != (c.oracle.first != "") || received.Data.First != nil && received.Data.First.Player != c.oracle.first {
-		c.Fatalf("%q was first: %s", c.oracle.first, raw)
+	if (received.Data.First != nil) != (p.oracle.firstPlayer != "") || received.Data.First != nil && received.Data.First.Player != p.oracle.firstPlayer {
+		p.Fatalf("%q was first: %s", p.oracle.firstPlayer, raw)
 	}
-	many := len(c.oracle.players) > FullListPlayers
-	if !many && len(received.Data.Results) != len(verdicts) || many && len(received.Data.Results) > ShortListPlayers {
-		c.Fatalf("%d players were asked: %s", len(verdicts), raw)
+	isLarge := len(p.oracle.players) > FullListPlayers
+	if !isLarge && len(received.Data.Results) != len(wantResults) || isLarge && len(received.Data.Results) > ShortListPlayers {
+		p.Fatalf("%d players were asked: %s", len(wantResults), raw)
 	}
-	least := int64(1 << 50)
-	for _, r := range received.Data.Results {
-		c.checkResult(r, verdicts)
-		least = min(least, r.Score)
-		delete(verdicts, r.Player)
+	lowestScore := int64(1 << 50)
+	for _, result := range received.Data.Results {
+		p.checkResult(result, wantResults)
+		lowestScore = min(lowestScore, result.Score)
+		delete(wantResults, result.Player)
 	}
-	c.checkNotListed(verdicts, least, raw)
-	for player, t := range c.oracle.players {
-		c.reveals[player] = t.score
+	p.checkNotListed(wantResults, lowestScore, raw)
+	for player, t := range p.oracle.players {
+		p.revealedScores[player] = t.score
 	}
-	c.checkPersonal()
+	p.checkPersonalResults()
 }
 
-func (c *playthrough) checkResult(r protocol.QuestionResult, verdicts map[string]expectedResult) {
-	want, asked := verdicts[r.Player]
+func (p *playthrough) checkResult(result protocol.QuestionResult, wantResults map[string]expectedResult) {
+	want, asked := wantResults[result.Player]
 	var elapsed *int64
 	if want.answered {
-		elapsed = &want.elapsed
+		elapsed = &want.elapsedMS
 	}
-	if !asked || r.Correct != want.right || r.Points != want.points || r.Out != want.out ||
-		r.Score != c.oracle.players[r.Player].score || (string(r.Given) != "null") != want.answered ||
-		(r.ElapsedMS == nil) != (elapsed == nil) || elapsed != nil && *r.ElapsedMS != *elapsed {
-		c.Fatalf("%+v, want %+v (asked: %v) and score %d", r, want, asked, c.oracle.players[r.Player].score)
+	if !asked || result.Correct != want.right || result.Points != want.points || result.Out != want.eliminated ||
+		result.Score != p.oracle.players[result.Player].score || (string(result.Given) != "null") != want.answered ||
+		(result.ElapsedMS == nil) != (elapsed == nil) || elapsed != nil && *result.ElapsedMS != *elapsed {
+		p.Fatalf("%+v, want %+v (asked: %v) and score %d", result, want, asked, p.oracle.players[result.Player].score)
 	}
 }
 
 // checkNotListed checks that no player outside the list has more points than a listed
 // one, except players who left or were eliminated.
-func (c *playthrough) checkNotListed(verdicts map[string]expectedResult, least int64, raw []byte) {
-	for player, v := range verdicts {
-		if t := c.oracle.players[player]; t.score > least && !v.out && !t.hasLeft {
-			c.Fatalf("%s has %d: %s", player, t.score, raw)
+func (p *playthrough) checkNotListed(notListed map[string]expectedResult, lowestScore int64, raw []byte) {
+	for player, result := range notListed {
+		if t := p.oracle.players[player]; t.score > lowestScore && !result.eliminated && !t.hasLeft {
+			p.Fatalf("%s has %d: %s", player, t.score, raw)
 		}
 	}
 }
 
-// checkPersonal checks the personal results of the players of a large match who
+// checkPersonalResults checks the personal results of the players of a large match who
 // have stayed.
-func (c *playthrough) checkPersonal() {
-	players := slices.Sorted(maps.Keys(c.oracle.players))
-	v, err := c.store.Read(context.Background(), ReadQuery{Match: c.plan.ID, Players: players, WantRanks: true, AfterSeq: -1})
+func (p *playthrough) checkPersonalResults() {
+	players := slices.Sorted(maps.Keys(p.oracle.players))
+	view, err := p.store.Read(context.Background(), ReadQuery{Match: p.plan.ID, Players: players, WantRanks: true, AfterSeq: -1})
 	if err != nil {
-		c.Fatal(err)
+		p.Fatal(err)
 	}
-	for player, t := range c.oracle.players {
-		if c.plan.Arena == nil || v.Phase != PhaseRevealed {
+	for player, t := range p.oracle.players {
+		if p.plan.Arena == nil || view.Phase != PhaseRevealed {
 			return
 		}
 		if t.hasLeft {
 			continue
 		}
-		own := personalView(c.plan, v, player)
-		s, answered := c.oracle.answers[player]
-		if own.Score != t.score || own.Rank != int64(c.oracle.rank(player)) || own.Out != t.out ||
-			own.Correct != s.right || (own.Given != nil) != answered || own.Points != c.oracle.points(s) {
-			c.Fatalf("%s: %+v, want %+v at rank %d", player, own, *t, c.oracle.rank(player))
+		own := personalView(p.plan, view, player)
+		answer, answered := p.oracle.answers[player]
+		if own.Score != t.score || own.Rank != int64(p.oracle.rank(player)) || own.Out != t.eliminated ||
+			own.Correct != answer.right || (own.Given != nil) != answered || own.Points != p.oracle.points(answer) {
+			p.Fatalf("%s: %+v, want %+v at rank %d", player, own, *t, p.oracle.rank(player))
 		}
 	}
 }

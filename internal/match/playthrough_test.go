@@ -16,17 +16,17 @@ import (
 // any order. The oracle gets the same operations.
 type playthrough struct {
 	*rapid.T
-	plan   *Plan
-	store  *memoryStore
-	oracle *oracle
-	now    int64
-	tries  int
-	stale  View // the view of a stalled node
+	plan      *Plan
+	store     *memoryStore
+	oracle    *oracle
+	now       int64
+	attempts  int
+	staleView View // the view of a stalled node
 
-	frames   int // frames of the log that were checked
-	extended int // last extended question, -1 for none
-	closesAt int64
-	reveals  map[string]int64 // scores at the last reveal
+	checkedFrames  int // frames of the log that were checked
+	lastExtended   int // last extended question, -1 for none
+	closesAt       int64
+	revealedScores map[string]int64 // scores at the last reveal
 }
 
 // Players, hosts and nodes do random operations, also late ones. The match ends and
@@ -37,10 +37,10 @@ func TestAnyPlaythrough(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
-				c := newPlaythrough(rt, mode)
-				rt.Repeat(c.randomOperations())
-				c.playToEnd()
-				c.checkEnd()
+				p := newPlaythrough(rt, mode)
+				rt.Repeat(p.randomOperations())
+				p.playToEnd()
+				p.checkEnd()
 			})
 		})
 	}
@@ -50,237 +50,237 @@ func TestAnyPlaythrough(t *testing.T) {
 // around FullListPlayers.
 func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 	questions := rapid.IntRange(1, 4).Draw(rt, "questions")
-	c := &playthrough{T: rt, store: newMemoryStore(), extended: -1, reveals: map[string]int64{}}
+	p := &playthrough{T: rt, store: newMemoryStore(), lastExtended: -1, revealedScores: map[string]int64{}}
 	if mode == Duel {
-		c.plan = newPlan("m_1", 3000, questions)
-		c.oracle = newOracle(mode, c.plan.LimitMS)
-		c.oracle.players[ada], c.oracle.players[bob] = &playerTotals{}, &playerTotals{}
+		p.plan = newPlan("m_1", 3000, questions)
+		p.oracle = newOracle(mode, p.plan.LimitMS)
+		p.oracle.players[ada], p.oracle.players[bob] = &playerTotals{}, &playerTotals{}
 		first := State{Phase: PhaseCountdown, Question: -1, LastDecided: -1, StartsAt: 3000, DueAt: 3000, Players: 2, Alive: 2}
-		found := newPush(c.plan, protocol.TypeMatchFound, foundView(c.plan, View{State: first}))
-		c.createMatch(first, &found)
-		return c
+		found := newPush(p.plan, protocol.TypeMatchFound, matchFoundView(p.plan, View{State: first}))
+		p.createMatch(first, &found)
+		return p
 	}
-	c.plan = newArena(mode, questions, [][]string{nil, {"red", "blue"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
-	c.plan.Arena.HostPaced = rapid.Bool().Draw(rt, "host paced")
-	c.oracle = newOracle(mode, c.plan.LimitMS)
-	c.createMatch(State{Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS, HostPaced: c.plan.Arena.HostPaced}, nil)
-	c.addPlayersUntilCountdown(rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(48, 60)).Draw(rt, "players"))
-	return c
+	p.plan = newArena(mode, questions, [][]string{nil, {"red", "blue"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
+	p.plan.Arena.HostPaced = rapid.Bool().Draw(rt, "host paced")
+	p.oracle = newOracle(mode, p.plan.LimitMS)
+	p.createMatch(State{Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS, HostPaced: p.plan.Arena.HostPaced}, nil)
+	p.addPlayersUntilCountdown(rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(48, 60)).Draw(rt, "players"))
+	return p
 }
 
-func (c *playthrough) createMatch(state State, found *protocol.NumberedPush) {
+func (p *playthrough) createMatch(state State, found *protocol.NumberedPush) {
 	for range 2 {
-		made, err := c.store.Create(context.Background(), c.plan, state, found)
-		if want := c.stale.Version == 0; made != want || err != nil {
-			c.Fatalf("created: %v, %v", made, err)
+		created, err := p.store.Create(context.Background(), p.plan, state, found)
+		if want := p.staleView.Version == 0; created != want || err != nil {
+			p.Fatalf("created: %v, %v", created, err)
 		}
-		c.stale = c.view()
+		p.staleView = p.view()
 	}
 }
 
 // addPlayersUntilCountdown adds players to an arena and removes some, up to the countdown. A
 // player who leaves during the start keeps a seat.
-func (c *playthrough) addPlayersUntilCountdown(players int) {
+func (p *playthrough) addPlayersUntilCountdown(players int) {
 	for i := range players {
-		seat := c.plan.arenaSeat(i)
-		c.store.addSeat(c.plan.ID, seat)
-		c.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
+		seat := p.plan.arenaSeat(i)
+		p.store.addSeat(p.plan.ID, seat)
+		p.oracle.players[seat.Player] = &playerTotals{team: seat.Team}
 	}
-	if players > 1 && rapid.Bool().Draw(c.T, "one leaves the lobby") {
-		c.store.removePlace(c.plan.ID, c.plan.arenaSeat(0).Player)
-		delete(c.oracle.players, c.plan.arenaSeat(0).Player)
+	if players > 1 && rapid.Bool().Draw(p.T, "one leaves the lobby") {
+		p.store.removePlace(p.plan.ID, p.plan.arenaSeat(0).Player)
+		delete(p.oracle.players, p.plan.arenaSeat(0).Player)
 	}
-	c.requestStep(startArenaStep)
-	announcing := c.view()
-	if rapid.Bool().Draw(c.T, "one leaves during the announcement") {
-		c.leave(c.plan.arenaSeat(players - 1).Player)
-		c.tick(announcing, 0)
-		if c.view().Phase != PhaseStarting {
-			c.Fatal("it was announced with somebody who had left")
+	p.requestStep(startArenaStep)
+	announcing := p.view()
+	if rapid.Bool().Draw(p.T, "one leaves during the announcement") {
+		p.leave(p.plan.arenaSeat(players - 1).Player)
+		p.applyDueStep(announcing, 0)
+		if p.view().Phase != PhaseStarting {
+			p.Fatal("it was announced with somebody who had left")
 		}
 	}
-	c.tick(c.view(), 0)
-	if view := c.view(); view.Phase != PhaseCountdown || view.Alive != int64(c.oracle.countRemaining()) {
-		c.Fatalf("%+v", view.State)
+	p.applyDueStep(p.view(), 0)
+	if view := p.view(); view.Phase != PhaseCountdown || view.Alive != int64(p.oracle.countRemaining()) {
+		p.Fatalf("%+v", view.State)
 	}
 }
 
-func (c *playthrough) view() View {
-	query := ReadQuery{Match: c.plan.ID, Players: c.plan.duelPlayers(), WantListed: c.plan.Arena != nil, AfterSeq: 0}
-	v, err := c.store.Read(context.Background(), query)
+func (p *playthrough) view() View {
+	query := ReadQuery{Match: p.plan.ID, Players: p.plan.duelPlayers(), WantListed: p.plan.Arena != nil, AfterSeq: 0}
+	v, err := p.store.Read(context.Background(), query)
 	if err != nil {
-		c.Fatal(err)
+		p.Fatal(err)
 	}
 	return v
 }
 
-func (c *playthrough) randomOperations() map[string]func(*rapid.T) {
-	player := rapid.SampledFrom(slices.Sorted(maps.Keys(c.oracle.players)))
+func (p *playthrough) randomOperations() map[string]func(*rapid.T) {
+	player := rapid.SampledFrom(slices.Sorted(maps.Keys(p.oracle.players)))
 	rarely := func(rt *rapid.T) {
 		if rapid.IntRange(0, 7).Draw(rt, "one in eight") > 0 {
 			rt.Skip()
 		}
 	}
 	return map[string]func(*rapid.T){
-		"wait":         func(rt *rapid.T) { c.now += rapid.Int64Range(1, 12_000).Draw(rt, "ms") },
-		"tick":         func(*rapid.T) { c.tick(c.view(), 0) },
-		"tick late":    func(rt *rapid.T) { c.tick(c.view(), rapid.Int64Range(0, 30_000).Draw(rt, "lost")) },
-		"tick stalled": func(*rapid.T) { c.tick(c.stale, 0) },
-		"tick early":   func(*rapid.T) { c.tickEarly() },
-		"stall":        func(*rapid.T) { c.stale = c.view() },
+		"wait":         func(rt *rapid.T) { p.now += rapid.Int64Range(1, 12_000).Draw(rt, "ms") },
+		"tick":         func(*rapid.T) { p.applyDueStep(p.view(), 0) },
+		"tick late":    func(rt *rapid.T) { p.applyDueStep(p.view(), rapid.Int64Range(0, 30_000).Draw(rt, "lost")) },
+		"tick stalled": func(*rapid.T) { p.applyDueStep(p.staleView, 0) },
+		"tick early":   func(*rapid.T) { p.applyDueStepEarly() },
+		"stall":        func(*rapid.T) { p.staleView = p.view() },
 		"answer": func(rt *rapid.T) {
-			c.answer(c.view(), player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right"))
+			p.answer(p.view(), player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right"))
 		},
-		"answer stalled": func(rt *rapid.T) { c.answer(c.stale, player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right")) },
+		"answer stalled": func(rt *rapid.T) { p.answer(p.staleView, player.Draw(rt, "player"), rapid.Bool().Draw(rt, "right")) },
 		"most answer": func(rt *rapid.T) {
-			c.now += rapid.Int64Range(0, 3000).Draw(rt, "ms")
-			c.answerMostly()
+			p.now += rapid.Int64Range(0, 3000).Draw(rt, "ms")
+			p.answerForMost()
 		},
 		"leave": func(rt *rapid.T) {
 			rarely(rt)
-			c.leave(player.Draw(rt, "player"))
+			p.leave(player.Draw(rt, "player"))
 		},
 		"proceed": func(rt *rapid.T) {
-			if c.plan.Arena == nil {
+			if p.plan.Arena == nil {
 				rt.Skip()
 			}
-			after := rapid.SampledFrom([]View{c.stale, c.view()}).Draw(rt, "seen").Question
-			c.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return proceedStep(plan, view, after, now) })
+			after := rapid.SampledFrom([]View{p.staleView, p.view()}).Draw(rt, "seen").Question
+			p.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return proceedStep(plan, view, after, now) })
 		},
 		"close arena": func(rt *rapid.T) {
 			rarely(rt)
-			if c.plan.Arena == nil {
+			if p.plan.Arena == nil {
 				rt.Skip()
 			}
-			c.requestStep(closeArenaStep)
+			p.requestStep(closeArenaStep)
 		},
-		"": func(*rapid.T) { c.checkFrames() },
+		"": func(*rapid.T) { p.checkFrames() },
 	}
 }
 
-func (c *playthrough) answerMostly() {
-	right := rapid.IntRange(0, 9).Draw(c.T, "of ten are right")
-	view := c.view()
-	for _, player := range slices.Sorted(maps.Keys(c.oracle.players)) {
-		if mood := rapid.IntRange(0, 9).Draw(c.T, player); mood > 0 {
-			c.answer(view, player, mood <= right)
+func (p *playthrough) answerForMost() {
+	right := rapid.IntRange(0, 9).Draw(p.T, "of ten are right")
+	view := p.view()
+	for _, player := range slices.Sorted(maps.Keys(p.oracle.players)) {
+		if draw := rapid.IntRange(0, 9).Draw(p.T, player); draw > 0 {
+			p.answer(view, player, draw <= right)
 		}
 	}
 }
 
 // playToEnd plays a match to its end.
-func (c *playthrough) playToEnd() {
-	for range 8*len(c.plan.Questions) + 8 {
-		if c.tick(c.view(), 0); c.view().Phase == PhaseOpen && len(c.oracle.answers) == 0 {
-			c.answerMostly()
-			c.tick(c.view(), 0)
+func (p *playthrough) playToEnd() {
+	for range 8*len(p.plan.Questions) + 8 {
+		if p.applyDueStep(p.view(), 0); p.view().Phase == PhaseOpen && len(p.oracle.answers) == 0 {
+			p.answerForMost()
+			p.applyDueStep(p.view(), 0)
 		}
-		c.now += 90_000
+		p.now += 90_000
 	}
 }
 
-// tick applies the step that is due according to a view.
-func (c *playthrough) tick(view View, lost int64) {
-	if step, due := nextStep(c.plan, view, c.now, lost); due {
-		c.applyStep(step)
+// applyDueStep applies the step that is due according to a view.
+func (p *playthrough) applyDueStep(view View, lostMS int64) {
+	if step, due := nextStep(p.plan, view, p.now, lostMS); due {
+		p.applyStep(step)
 	}
 }
 
-// tickEarly applies a step of a node whose clock is a second ahead.
-func (c *playthrough) tickEarly() {
-	c.now += 1000
-	c.tick(c.view(), 0)
-	c.now -= 1000
+// applyDueStepEarly applies a step of a node whose clock is a second ahead.
+func (p *playthrough) applyDueStepEarly() {
+	p.now += 1000
+	p.applyDueStep(p.view(), 0)
+	p.now -= 1000
 }
 
-func (c *playthrough) requestStep(requestedStep stepFunc) {
-	if s, ok := requestedStep(c.plan, c.view(), c.now); ok {
-		c.applyStep(s)
+func (p *playthrough) requestStep(requestedStep stepFunc) {
+	if s, ok := requestedStep(p.plan, p.view(), p.now); ok {
+		p.applyStep(s)
 	}
 }
 
-func (c *playthrough) applyStep(step Step) {
-	c.tries++
-	step.ID = fmt.Sprint(c.tries)
-	before := c.store.state(c.plan.ID)
-	first, err := c.store.Step(context.Background(), step)
+func (p *playthrough) applyStep(step Step) {
+	p.attempts++
+	step.ID = fmt.Sprint(p.attempts)
+	before := p.store.state(p.plan.ID)
+	first, err := p.store.Step(context.Background(), step)
 	if err != nil {
-		c.Fatal(err)
+		p.Fatal(err)
 	}
-	if again, err := c.store.Step(context.Background(), step); err != nil || again.Applied != first.Applied || again.FirstSeq != first.FirstSeq {
-		c.Fatalf("%+v, %v; run again %+v", first, err, again)
+	if repeated, err := p.store.Step(context.Background(), step); err != nil || repeated.Applied != first.Applied || repeated.FirstSeq != first.FirstSeq {
+		p.Fatalf("%+v, %v; run again %+v", first, err, repeated)
 	}
 	if first.Applied && before.Phase == PhaseOpen && step.NewState.Phase != PhaseOpen {
-		c.checkClose(before, step.NewState)
+		p.checkCloseReason(before, step.NewState)
 	}
-	c.checkFrames()
+	p.checkFrames()
 }
 
 // answer commits an answer like a node with the given view.
-func (c *playthrough) answer(view View, player string, right bool) {
+func (p *playthrough) answer(view View, player string, right bool) {
 	if view.Question < 0 {
 		return
 	}
-	now := c.store.state(c.plan.ID)
-	question := &c.plan.Questions[view.Question]
+	storedState := p.store.state(p.plan.ID)
+	question := &p.plan.Questions[view.Question]
 	given := wrongAnswer(question)
 	if right {
 		given = rightAnswer(question)
 	}
-	record := judgeSubmission(c, c.plan, view.State, Submission{Player: player, ArrivedAt: c.now, Answer: answerTo(c.plan, view.Question, given)})
-	out := c.submit(view, record)
-	want := now.Phase == PhaseOpen && now.Question == view.Question && now.OpensAt == view.OpensAt && c.now <= now.ClosesAt && c.oracle.canAnswer(player)
-	if (out.Verdict == VerdictAccepted) != want {
-		c.Fatalf("%s at %d: %s of %s, right %v", player, c.now, out.Verdict, now.Phase, right)
+	record := judgeSubmission(p, p.plan, view.State, Submission{Player: player, ArrivedAt: p.now, Answer: answerTo(p.plan, view.Question, given)})
+	outcome := p.submit(view, record)
+	want := storedState.Phase == PhaseOpen && storedState.Question == view.Question && storedState.OpensAt == view.OpensAt && p.now <= storedState.ClosesAt && p.oracle.canAnswer(player)
+	if (outcome.Verdict == VerdictAccepted) != want {
+		p.Fatalf("%s at %d: %s of %s, right %v", player, p.now, outcome.Verdict, storedState.Phase, right)
 	}
 	if want {
-		c.oracle.answer(player, right, c.now-now.OpensAt)
+		p.oracle.recordAnswer(player, right, p.now-storedState.OpensAt)
 	}
-	if out.Sealed != (want && right && c.plan.Mode == Buzzer) {
-		c.Fatalf("%+v", out)
+	if outcome.Sealed != (want && right && p.plan.Mode == Buzzer) {
+		p.Fatalf("%+v", outcome)
 	}
 }
 
-func (c *playthrough) submit(view View, record Record) Outcome {
-	c.tries++
-	seat := c.seatForPlayer(record.Player)
+func (p *playthrough) submit(view View, record Record) Outcome {
+	p.attempts++
+	seat := p.seatForPlayer(record.Player)
 	attempt := Attempt{
-		Match: c.plan.ID, ID: fmt.Sprint(c.tries), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: c.plan.Mode, LimitMS: c.plan.LimitMS,
+		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: p.plan.Mode, LimitMS: p.plan.LimitMS,
 	}
-	commit := c.store.Commit
+	commit := p.store.Commit
 	switch {
-	case c.plan.Mode == Duel:
-		seen := answerSeenPush(c.plan, view.Question, record.Player)
-		attempt.Push = &seen
-	case c.plan.Mode == Buzzer && record.Correct:
-		commit = c.store.CommitIfFirst
+	case p.plan.Mode == Duel:
+		push := answerSeenPush(p.plan, view.Question, record.Player)
+		attempt.Push = &push
+	case p.plan.Mode == Buzzer && record.Correct:
+		commit = p.store.CommitIfFirst
 	}
-	out, err := commit(context.Background(), attempt)
+	outcome, err := commit(context.Background(), attempt)
 	if err != nil {
-		c.Fatal(err)
+		p.Fatal(err)
 	}
-	if again, err := commit(context.Background(), attempt); err != nil || again.Verdict != out.Verdict {
-		c.Fatalf("%s, run again %s, %v", out.Verdict, again.Verdict, err)
+	if repeated, err := commit(context.Background(), attempt); err != nil || repeated.Verdict != outcome.Verdict {
+		p.Fatalf("%s, run again %s, %v", outcome.Verdict, repeated.Verdict, err)
 	}
-	return out
+	return outcome
 }
 
-func (c *playthrough) seatForPlayer(player string) Seat {
+func (p *playthrough) seatForPlayer(player string) Seat {
 	seat := Seat{Player: player}
-	if c.plan.Arena != nil {
-		seat.Team = c.oracle.players[player].team
+	if p.plan.Arena != nil {
+		seat.Team = p.oracle.players[player].team
 	}
 	return seat
 }
 
 // leave removes a player; a duel is forfeited.
-func (c *playthrough) leave(player string) {
-	if c.plan.Arena == nil {
-		c.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return forfeitStep(plan, view, player, now) })
+func (p *playthrough) leave(player string) {
+	if p.plan.Arena == nil {
+		p.requestStep(func(plan *Plan, view View, now int64) (Step, bool) { return forfeitStep(plan, view, player, now) })
 		return
 	}
-	if !c.store.state(c.plan.ID).Phase.hasEnded() {
-		c.oracle.leave(player)
+	if !p.store.state(p.plan.ID).Phase.hasEnded() {
+		p.oracle.leave(player)
 	}
-	c.store.removePlace(c.plan.ID, player)
+	p.store.removePlace(p.plan.ID, player)
 }

@@ -12,7 +12,7 @@ import (
 // reply agrees with the push to everyone.
 func TestExactlyOneRightAnswerIsFirst(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]func(string, string) fault{
+	for name, storeFault := range map[string]func(string, string) fault{
 		"fast": nil,
 		"slow": func(string, string) fault {
 			time.Sleep(5 * time.Millisecond)
@@ -23,34 +23,34 @@ func TestExactlyOneRightAnswerIsFirst(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
 				plan := newArena(Buzzer, 1, "red", "blue")
-				in := c.createArenaWithPlayers(plan, 30, nodes...)
+				sessions := c.createArenaWithPlayers(plan, 30, nodes...)
 				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
 				c.passUntil(plan, PhaseOpen, 0)
 				for _, n := range nodes {
-					n.store.setFault(f)
+					n.store.setFault(storeFault)
 				}
 				var mu sync.Mutex
-				var firsts []string
-				var all sync.WaitGroup
-				for i := range in {
-					all.Go(func() {
+				var firstPlayers []string
+				var running sync.WaitGroup
+				for i := range sessions {
+					running.Go(func() {
 						player := plan.arenaSeat(i).Player
 						reply, err := nodes[i%3].answer(plan, player, 0, rightAnswer(&plan.Questions[0]))
 						mu.Lock()
 						defer mu.Unlock()
 						switch {
 						case err == nil && *reply.First && *reply.Correct:
-							firsts = append(firsts, player)
+							firstPlayers = append(firstPlayers, player)
 						case errorCode(err) != "question_closed":
 							c.Errorf("%+v, %v", reply, err)
 						}
 					})
 				}
-				all.Wait()
+				running.Wait()
 				c.passUntil(plan, PhaseOver, 0)
-				closed := in[4].lastOfType(c, protocol.TypeQuestionClosed).Data
-				if len(firsts) != 1 || closed.First == nil || closed.First.Player != firsts[0] || closed.Reason != closeReasonFirstCorrect || closed.Answered != 1 {
-					c.Errorf("%v were told that they are first; %+v", firsts, closed)
+				closed := sessions[4].lastOfType(c, protocol.TypeQuestionClosed).Data
+				if len(firstPlayers) != 1 || closed.First == nil || closed.First.Player != firstPlayers[0] || closed.Reason != closeReasonFirstCorrect || closed.Answered != 1 {
+					c.Errorf("%v were told that they are first; %+v", firstPlayers, closed)
 				}
 			})
 		})
@@ -65,24 +65,24 @@ func TestLateAnswerDoesNotCloseQuestion(t *testing.T) {
 		c.createArenaWithPlayers(plan, 2, n)
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
 		c.passUntil(plan, PhaseOpen, 0)
-		closes := c.store.state(plan.ID).ClosesAt
-		time.Sleep(time.Duration(closes+50-now()) * time.Millisecond)
-		submit := func(i int, at int64) (protocol.Answered, error) {
-			reply, then, err := n.Answer(c.Context(), Submission{
-				Player: plan.arenaSeat(i).Player, ArrivedAt: at, Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0])),
+		closesAt := c.store.state(plan.ID).ClosesAt
+		time.Sleep(time.Duration(closesAt+50-now()) * time.Millisecond)
+		submit := func(i int, arrivedAt int64) (protocol.Answered, error) {
+			reply, afterReply, err := n.Answer(c.Context(), Submission{
+				Player: plan.arenaSeat(i).Player, ArrivedAt: arrivedAt, Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0])),
 			})
-			then()
+			afterReply()
 			return reply, err
 		}
-		if _, err := submit(0, closes+1); errorCode(err) != "question_closed" {
+		if _, err := submit(0, closesAt+1); errorCode(err) != "question_closed" {
 			c.Errorf("%v", err)
 		}
-		if reply, err := submit(1, closes); err != nil || !*reply.First {
+		if reply, err := submit(1, closesAt); err != nil || !*reply.First {
 			c.Errorf("%+v, %v", reply, err)
 		}
-		again, err := submit(1, closes)
-		if err != nil || !*again.First || again.At != closes {
-			c.Errorf("again: %+v, %v", again, err)
+		repeated, err := submit(1, closesAt)
+		if err != nil || !*repeated.First || repeated.At != closesAt {
+			c.Errorf("again: %+v, %v", repeated, err)
 		}
 	})
 }
@@ -119,21 +119,21 @@ func TestWrongBuzzerAnswerLocksOutTeam(t *testing.T) {
 
 // If all answers are wrong, the question closes at once.
 func TestQuestionClosesWhenAllAnswersAreWrong(t *testing.T) {
-	runInCluster(t, func(w *cluster) {
-		n := w.startNode()
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
 		plan := newArena(Buzzer, 2)
-		in := w.createArenaWithPlayers(plan, 3, n)
-		w.requireNoError(n.StartArena(w.Context(), plan.ID))
-		w.passUntil(plan, PhaseOpen, 0)
-		w.store.removePlace(plan.ID, plan.arenaSeat(2).Player)
-		n.Expel(w.Context(), plan.ID, plan.arenaSeat(2).Player, nil)
+		sessions := c.createArenaWithPlayers(plan, 3, n)
+		c.requireNoError(n.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		c.store.removePlace(plan.ID, plan.arenaSeat(2).Player)
+		n.Expel(c.Context(), plan.ID, plan.arenaSeat(2).Player, nil)
 		for i := range 2 {
 			if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, wrongAnswer(&plan.Questions[0])); err != nil {
-				w.Fatal(err)
+				c.Fatal(err)
 			}
 		}
-		if c := in[0].lastOfType(w, protocol.TypeQuestionClosed).Data; c.Reason != closeReasonAllAnswered || c.First != nil || c.Answered != 2 {
-			w.Errorf("%+v", c)
+		if closed := sessions[0].lastOfType(c, protocol.TypeQuestionClosed).Data; closed.Reason != closeReasonAllAnswered || closed.First != nil || closed.Answered != 2 {
+			c.Errorf("%+v", closed)
 		}
 	})
 }
@@ -143,10 +143,10 @@ func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		plan := newArena(Survival, 3)
-		in := c.createArenaWithPlayers(plan, 3, n)
+		sessions := c.createArenaWithPlayers(plan, 3, n)
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
 		c.passUntil(plan, PhaseOpen, 0)
-		for i := range in {
+		for i := range sessions {
 			given := rightAnswer(&plan.Questions[0])
 			if i == 2 {
 				given = wrongAnswer(&plan.Questions[0])
@@ -167,11 +167,11 @@ func TestEliminatedPlayersMayNotAnswer(t *testing.T) {
 		if _, err := n.answer(plan, plan.arenaSeat(2).Player, 2, rightAnswer(&plan.Questions[2])); errorCode(err) != "question_not_open" {
 			c.Errorf("a question that is not open: %v", err)
 		}
-		if closed := in[2].lastOfType(c, protocol.TypeQuestionClosed).Data; closed.Void || !closed.Results[2].Out && !closed.Results[0].Out && !closed.Results[1].Out {
+		if closed := sessions[2].lastOfType(c, protocol.TypeQuestionClosed).Data; closed.Void || !closed.Results[2].Out && !closed.Results[0].Out && !closed.Results[1].Out {
 			c.Errorf("%+v", closed)
 		}
 		c.passUntil(plan, PhaseRevealed, 1) // there are no answers: the question is void
-		if closed := in[2].lastOfType(c, protocol.TypeQuestionClosed).Data; !closed.Void || len(closed.Results) != 2 {
+		if closed := sessions[2].lastOfType(c, protocol.TypeQuestionClosed).Data; !closed.Void || len(closed.Results) != 2 {
 			c.Errorf("%+v", closed)
 		}
 		c.passUntil(plan, PhaseOver, 2)

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// play answers every question right for both players at their nodes, and
+// answerEverythingRight answers every question right for both players at their nodes, and
 // retries until the store accepts.
-func (c *cluster) play(plan *Plan, a, b *node) {
+func (c *cluster) answerEverythingRight(plan *Plan, nodeOfAda, nodeOfBob *node) {
 	c.Helper()
 	for i := range plan.Questions {
 		c.passUntil(plan, PhaseOpen, i)
-		for player, n := range map[string]*node{ada: a, bob: b} {
+		for player, n := range map[string]*node{ada: nodeOfAda, bob: nodeOfBob} {
 			c.answerUntilAccepted(plan, n, player, i)
 		}
 	}
@@ -35,8 +35,8 @@ func (c *cluster) answerUntilAccepted(plan *Plan, n *node, player string, questi
 	c.Fatalf("question %d of %s was never accepted", question, player)
 }
 
-// checkAllComplete checks that a match was played to its end with all answers.
-func (c *cluster) checkAllComplete(plan *Plan, all ...*frameRecorder) {
+// checkPlayedToEnd checks that a match was played to its end with all answers.
+func (c *cluster) checkPlayedToEnd(plan *Plan, sessions ...*frameRecorder) {
 	c.Helper()
 	result, ok := c.store.result(plan.ID)
 	if !ok || result.Questions != len(plan.Questions) || result.Reason != ReasonFinished {
@@ -47,8 +47,8 @@ func (c *cluster) checkAllComplete(plan *Plan, all ...*frameRecorder) {
 			c.Errorf("%+v", entry)
 		}
 	}
-	for _, in := range all {
-		c.checkComplete(plan, in, 0)
+	for _, session := range sessions {
+		c.checkReceivedLog(plan, session, 0)
 	}
 	c.checkStepsAppliedOnce()
 }
@@ -63,12 +63,12 @@ func TestTwoNodesApplyEachStepOnce(t *testing.T) {
 		if err := nodeB.AttachSession(c.Context(), "demo", plan.ID, bob); err != nil {
 			c.Fatal(err)
 		}
-		c.play(plan, nodeA, nodeB)
+		c.answerEverythingRight(plan, nodeA, nodeB)
 		time.Sleep(1100 * time.Millisecond) // one recovery round
 		synctest.Wait()
-		c.checkAllComplete(plan, sessionA, sessionB)
-		if all := len(nodeA.results()) + len(nodeB.results()); all != 1 {
-			c.Errorf("%d nodes reported the result", all)
+		c.checkPlayedToEnd(plan, sessionA, sessionB)
+		if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
+			c.Errorf("%d nodes reported the result", results)
 		}
 	})
 }
@@ -93,7 +93,7 @@ func TestMissedPushesArriveWithinASecond(t *testing.T) {
 		if seen := sessionB.lastOfType(c, "answer.seen").Data; seen.Player != ada {
 			c.Errorf("%+v", seen)
 		}
-		c.checkComplete(plan, sessionB, 0)
+		c.checkReceivedLog(plan, sessionB, 0)
 	})
 }
 
@@ -122,7 +122,7 @@ func TestMatchContinuesAfterNodeDies(t *testing.T) {
 					c.Fatal(err)
 				}
 				c.passUntil(plan, PhaseOver, 2)
-				c.checkComplete(plan, sessionB, last)
+				c.checkReceivedLog(plan, sessionB, last)
 				c.checkStepsAppliedOnce()
 				if len(nodeB.results()) != 1 {
 					c.Errorf("%d results", len(nodeB.results()))
@@ -195,8 +195,8 @@ func TestExpiredMatchIsRemoved(t *testing.T) {
 		if due, err := c.store.ListDue(c.Context(), now()); err != nil || len(due) != 0 {
 			c.Errorf("still due: %v, %v", due, err)
 		}
-		if matches, fed := n.countLocalMatches(); matches != 0 || fed != 0 {
-			c.Errorf("%d matches, %d players", matches, fed)
+		if matches, players := n.countLocalMatches(); matches != 0 || players != 0 {
+			c.Errorf("%d matches, %d players", matches, players)
 		}
 		if n.IsInMatch("demo", ada) {
 			c.Error("the player still counts as playing")
@@ -204,7 +204,7 @@ func TestExpiredMatchIsRemoved(t *testing.T) {
 	})
 }
 
-func TestCheckOverload(t *testing.T) {
+func TestOverloadByUnsettledResults(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.MaxUnsettled = 1
@@ -218,12 +218,12 @@ func TestCheckOverload(t *testing.T) {
 		if err := n.CheckOverload(); err != ErrOverloaded { //nolint:errorlint // it is not wrapped
 			c.Errorf("%v with a result that waits", err)
 		}
-		if waits, err := n.IsUnsettled(c.Context(), plan.ID); err != nil || !waits {
-			c.Errorf("unsettled: %v, %v", waits, err)
+		if unsettled, err := n.IsUnsettled(c.Context(), plan.ID); err != nil || !unsettled {
+			c.Errorf("unsettled: %v, %v", unsettled, err)
 		}
 		time.Sleep(10 * time.Minute) // the match itself has expired
-		if waits, err := n.IsUnsettled(c.Context(), plan.ID); err != nil || !waits {
-			c.Errorf("unsettled, long after: %v, %v", waits, err)
+		if unsettled, err := n.IsUnsettled(c.Context(), plan.ID); err != nil || !unsettled {
+			c.Errorf("unsettled, long after: %v, %v", unsettled, err)
 		}
 		c.store.mu.Lock()
 		delete(c.store.pending, plan.ID)

@@ -10,9 +10,9 @@ import (
 	"laststand/internal/protocol"
 )
 
-// readFrames counts the frames that the store has returned since recordReads
+// countFramesRead counts the frames that the store has returned since recordReads
 // was called.
-func (c *cluster) readFrames(n *node, plan *Plan) (frames int) {
+func (c *cluster) countFramesRead(n *node, plan *Plan) (frames int) {
 	for _, query := range n.store.recordReads() {
 		if query.AfterSeq >= 0 {
 			frames += int(max(c.store.state(plan.ID).Seq-query.AfterSeq, 0))
@@ -34,16 +34,16 @@ func TestReplaysReadLogOnce(t *testing.T) {
 			c.checkSync(n, plan, 0)
 			c.checkSync(n, plan, 7)
 		}
-		if frames, all := c.readFrames(n, plan), int(c.store.state(plan.ID).Seq); frames > all {
-			c.Errorf("the store returned %d frames of %d", frames, all)
+		if framesRead, logFrames := c.countFramesRead(n, plan), int(c.store.state(plan.ID).Seq); framesRead > logFrames {
+			c.Errorf("the store returned %d frames of %d", framesRead, logFrames)
 		}
 		c.passUntil(plan, PhaseOver, 29)
 		n.store.recordReads()
 		for range 150 {
 			c.checkSync(n, plan, 0)
 		}
-		if frames := c.readFrames(n, plan); frames > 30 {
-			c.Errorf("the store returned %d frames of a match that is over", frames)
+		if framesRead := c.countFramesRead(n, plan); framesRead > 30 {
+			c.Errorf("the store returned %d frames of a match that is over", framesRead)
 		}
 		if n.replayBytes.Load() == 0 {
 			c.Error("no copy is counted")
@@ -78,21 +78,21 @@ func TestTooLargeReplayIsRefused(t *testing.T) {
 		n.openSession(bob)
 		plan := n.startDuel(c, 10)
 		c.passUntil(plan, PhaseOpen, 9)
-		session, size, tooMuch := n.openSession(ada), int64(0), errors.New("too much")
-		a := AttachRequest{Match: plan.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) { c.Error("the state was sent") }, CheckReplay: func(bytes int64) error {
+		session, size, errTooLarge := n.openSession(ada), int64(0), errors.New("too much")
+		request := AttachRequest{Match: plan.ID, Player: ada, Session: session, OnState: func(protocol.MatchState) { c.Error("the state was sent") }, CheckReplay: func(bytes int64) error {
 			size = bytes
-			return tooMuch
+			return errTooLarge
 		}}
-		if err := n.Attach(c.Context(), a); !errors.Is(err, tooMuch) || len(session.frames()) != 0 || n.isAttached(ada) {
+		if err := n.Attach(c.Context(), request); !errors.Is(err, errTooLarge) || len(session.frames()) != 0 || n.isAttached(ada) {
 			c.Errorf("%v, %d frames", err, len(session.frames()))
 		}
 		c.checkSync(n, plan, 0)
-		if all := totalBytes(c.store.copyMatch(plan.ID).log); size != all {
-			c.Errorf("CheckReplay got %d bytes of %d", size, all)
+		if logBytes := totalBytes(c.store.copyMatch(plan.ID).log); size != logBytes {
+			c.Errorf("CheckReplay got %d bytes of %d", size, logBytes)
 		}
-		a.AfterSeq = c.store.state(plan.ID).Seq - 1
-		last := c.store.copyMatch(plan.ID).log[a.AfterSeq]
-		if err := n.Attach(c.Context(), a); !errors.Is(err, tooMuch) || size != int64(len(last)) {
+		request.AfterSeq = c.store.state(plan.ID).Seq - 1
+		last := c.store.copyMatch(plan.ID).log[request.AfterSeq]
+		if err := n.Attach(c.Context(), request); !errors.Is(err, errTooLarge) || size != int64(len(last)) {
 			c.Errorf("%v, %d bytes of %d", err, size, len(last))
 		}
 	})
@@ -115,30 +115,30 @@ func TestWholeReplaysDuringPushesAreComplete(t *testing.T) {
 			})
 		}
 		c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
-		var all sync.WaitGroup
+		var running sync.WaitGroup
 		for i := range 4 {
-			all.Go(func() {
+			running.Go(func() {
 				for over := false; !over; {
 					over = c.store.state(plan.ID).Phase == PhaseOver
 					c.requestWholeReplay(nodes[rand.N(2)], plan, plan.arenaSeat(i).Player)
 				}
 			})
 		}
-		all.Wait()
+		running.Wait()
 	})
 }
 
 func (c *cluster) requestWholeReplay(n *node, plan *Plan, player string) {
-	s, r := new(bufferedSession), sessionReader{closed: -1}
-	n.Presence.Enter("demo", player, s)
+	session, reader := new(bufferedSession), sessionReader{lastClosed: -1}
+	n.Presence.Enter("demo", player, session)
 	for range 1 + rand.N(3) {
-		s.sync(c, n, plan, player, 0)
+		session.sync(c, n, plan, player, 0)
 		time.Sleep(rand.N(60 * time.Millisecond))
 	}
-	n.Presence.Leave("demo", player, s)
-	n.Detach("demo", player, s)
-	over := c.store.state(plan.ID)
-	if r.read(c.T, s); over.Phase == PhaseOver && r.last != over.Seq && r.last < over.Seq-3 {
-		c.Errorf("%s has seen %d of %d", player, r.last, over.Seq)
+	n.Presence.Leave("demo", player, session)
+	n.Detach("demo", player, session)
+	lastState := c.store.state(plan.ID)
+	if reader.readSession(c.T, session); lastState.Phase == PhaseOver && reader.lastSeq != lastState.Seq && reader.lastSeq < lastState.Seq-3 {
+		c.Errorf("%s has seen %d of %d", player, reader.lastSeq, lastState.Seq)
 	}
 }

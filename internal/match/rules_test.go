@@ -14,25 +14,25 @@ func TestJudgeAnswer(t *testing.T) {
 	plan := newPlan("m_1", 0, 5)
 	state := State{Phase: PhaseOpen, Question: 0, OpensAt: 50_000, ClosesAt: 60_000}
 	for name, testCase := range map[string]struct {
-		at      int64
-		wrong   bool
-		elapsed int64
-		points  int64
-		saved   int64
+		arrivedAt int64
+		wrong     bool
+		elapsedMS int64
+		points    int64
+		savedMS   int64
 	}{
-		"at the opening":           {at: 50_000, points: 200, saved: 10_000},
-		"10 ms before the opening": {at: 49_990, points: 200, saved: 10_000},
-		"50 ms before the opening": {at: 49_950, points: 200, saved: 10_000},
-		"51 ms before the opening": {at: 49_949, elapsed: 10_000, points: 100},
-		"long before the opening":  {at: 41_000, elapsed: 10_000, points: 100},
-		"wrong, long before":       {at: 41_000, wrong: true, elapsed: 10_000},
-		"after a ms":               {at: 50_001, elapsed: 1, points: 199, saved: 9999},
-		"half-way":                 {at: 55_000, elapsed: 5000, points: 150, saved: 5000},
-		"at the close":             {at: 60_000, elapsed: 10_000, points: 100},
-		"in extended time":         {at: 63_000, elapsed: 13_000, points: 100},
-		"wrong":                    {at: 50_000, wrong: true},
-		"wrong, at the close":      {at: 60_000, wrong: true, elapsed: 10_000},
-		"wrong, in extended time ": {at: 63_000, wrong: true, elapsed: 13_000},
+		"at the opening":           {arrivedAt: 50_000, points: 200, savedMS: 10_000},
+		"10 ms before the opening": {arrivedAt: 49_990, points: 200, savedMS: 10_000},
+		"50 ms before the opening": {arrivedAt: 49_950, points: 200, savedMS: 10_000},
+		"51 ms before the opening": {arrivedAt: 49_949, elapsedMS: 10_000, points: 100},
+		"long before the opening":  {arrivedAt: 41_000, elapsedMS: 10_000, points: 100},
+		"wrong, long before":       {arrivedAt: 41_000, wrong: true, elapsedMS: 10_000},
+		"after a ms":               {arrivedAt: 50_001, elapsedMS: 1, points: 199, savedMS: 9999},
+		"half-way":                 {arrivedAt: 55_000, elapsedMS: 5000, points: 150, savedMS: 5000},
+		"at the close":             {arrivedAt: 60_000, elapsedMS: 10_000, points: 100},
+		"in extended time":         {arrivedAt: 63_000, elapsedMS: 13_000, points: 100},
+		"wrong":                    {arrivedAt: 50_000, wrong: true},
+		"wrong, at the close":      {arrivedAt: 60_000, wrong: true, elapsedMS: 10_000},
+		"wrong, in extended time ": {arrivedAt: 63_000, wrong: true, elapsedMS: 13_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -40,11 +40,11 @@ func TestJudgeAnswer(t *testing.T) {
 			if testCase.wrong {
 				given = wrongAnswer(&plan.Questions[0])
 			}
-			record := judgeSubmission(t, plan, state, Submission{Player: ada, ArrivedAt: testCase.at, Answer: answerTo(plan, 0, given)})
-			if record.Correct == testCase.wrong || record.ElapsedMS != testCase.elapsed || record.Points != testCase.points || record.SavedMS != testCase.saved {
+			record := judgeSubmission(t, plan, state, Submission{Player: ada, ArrivedAt: testCase.arrivedAt, Answer: answerTo(plan, 0, given)})
+			if record.Correct == testCase.wrong || record.ElapsedMS != testCase.elapsedMS || record.Points != testCase.points || record.SavedMS != testCase.savedMS {
 				t.Errorf("%+v", record)
 			}
-			if record.Player != ada || record.ArrivedAt != testCase.at || record.Question != 0 {
+			if record.Player != ada || record.ArrivedAt != testCase.arrivedAt || record.Question != 0 {
 				t.Errorf("%+v is not of the submission", record)
 			}
 		})
@@ -54,7 +54,7 @@ func TestJudgeAnswer(t *testing.T) {
 // For any order of choices, questions, judgement and solution agree.
 func TestJudgeAnswerSupportsEveryKind(t *testing.T) {
 	t.Parallel()
-	plan := newPlan("m_1", 0, len(samples))
+	plan := newPlan("m_1", 0, len(sampleQuestions))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range 8 * len(plan.Questions) {
 		i %= len(plan.Questions)
@@ -65,7 +65,7 @@ func TestJudgeAnswerSupportsEveryKind(t *testing.T) {
 		if !right.Correct || right.Points != 200 || wrong.Correct || wrong.Points != 0 || wrong.SavedMS != 0 {
 			t.Errorf("%s: right %+v, wrong %+v", question.Kind, right, wrong)
 		}
-		shown, ok := closedView(plan, View{State: State{Question: i}}).Answer.(quiz.Solution)
+		shown, ok := questionClosedView(plan, View{State: State{Question: i}}).Answer.(quiz.Solution)
 		if !ok || question.Kind == quiz.Single && questionView(plan, State{Question: i}).Choices[*shown.Choice] != "c" {
 			t.Errorf("%s: %s is shown to be right", encoded(t, question), encoded(t, shown))
 		}
@@ -95,16 +95,16 @@ func TestDuelResult(t *testing.T) {
 			if testCase.leaver != "" {
 				state.EndReason, state.Leaver = ReasonForfeit, testCase.leaver
 			}
-			r := duelResult(plan, state, map[string]Totals{ada: testCase.ada, bob: testCase.bob}, 99)
-			if r.Winner != testCase.winner || r.Questions != 5 || r.OverAt != 99 || r.StartedAt != 7 || r.Game != "demo" || !r.CountsForLeaderboards {
-				t.Errorf("%+v", r)
+			result := duelResult(plan, state, map[string]Totals{ada: testCase.ada, bob: testCase.bob}, 99)
+			if result.Winner != testCase.winner || result.Questions != 5 || result.OverAt != 99 || result.StartedAt != 7 || result.Game != "demo" || !result.CountsForLeaderboards {
+				t.Errorf("%+v", result)
 			}
-			if want := map[bool]Reason{true: ReasonForfeit, false: ReasonFinished}[testCase.leaver != ""]; r.Reason != want {
-				t.Errorf("reason %s, want %s", r.Reason, want)
+			if want := map[bool]Reason{true: ReasonForfeit, false: ReasonFinished}[testCase.leaver != ""]; result.Reason != want {
+				t.Errorf("reason %s, want %s", result.Reason, want)
 			}
-			for i, st := range r.Standings {
-				if st.Rank != testCase.ranks[st.Player] || i > 0 && st.Rank < r.Standings[i-1].Rank {
-					t.Errorf("%s has rank %d at place %d", st.Player, st.Rank, i)
+			for i, standing := range result.Standings {
+				if standing.Rank != testCase.ranks[standing.Player] || i > 0 && standing.Rank < result.Standings[i-1].Rank {
+					t.Errorf("%s has rank %d at place %d", standing.Player, standing.Rank, i)
 				}
 			}
 		})
@@ -130,9 +130,9 @@ func TestStandingTime(t *testing.T) {
 	}
 }
 
-func TestRatings(t *testing.T) {
+func TestRatingsFollowTheResult(t *testing.T) {
 	t.Parallel()
-	change := func(result *Result, player string) float64 {
+	ratingChange := func(result *Result, player string) float64 {
 		for _, entry := range result.Standings {
 			if entry.Player == player {
 				return entry.Rating.After.R - entry.Rating.Before.R
@@ -144,31 +144,31 @@ func TestRatings(t *testing.T) {
 	plan.Seats[0].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
 	plan.Seats[1].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
 	won := duelResult(plan, State{}, map[string]Totals{ada: {Score: 1}}, 9)
-	if up, down := change(won, ada), change(won, bob); up <= 0 || math.Abs(up+down) > 1e-9 {
+	if up, down := ratingChange(won, ada), ratingChange(won, bob); up <= 0 || math.Abs(up+down) > 1e-9 {
 		t.Errorf("equal ratings: %+.3f and %+.3f are no transfer to the winner", up, down)
 	}
-	if drawn := duelResult(plan, State{}, nil, 9); math.Abs(change(drawn, ada)) > 1e-9 {
-		t.Errorf("a draw of equals moves by %g", change(drawn, ada))
+	if drawn := duelResult(plan, State{}, nil, 9); math.Abs(ratingChange(drawn, ada)) > 1e-9 {
+		t.Errorf("a draw of equals moves by %g", ratingChange(drawn, ada))
 	}
-	left := duelResult(plan, State{EndReason: ReasonForfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
-	if change(left, ada) != change(won, bob) {
-		t.Errorf("leaving costs %g, losing %g", change(left, ada), change(won, bob))
+	forfeited := duelResult(plan, State{EndReason: ReasonForfeit, Leaver: ada}, map[string]Totals{ada: {Score: 9}}, 9)
+	if ratingChange(forfeited, ada) != ratingChange(won, bob) {
+		t.Errorf("leaving costs %g, losing %g", ratingChange(forfeited, ada), ratingChange(won, bob))
 	}
 	if won.Standings[0].Rating.Before != *plan.Seats[0].Rating {
 		t.Errorf("before the match: %+v", won.Standings[0].Rating.Before)
 	}
 }
 
-func TestNoRatings(t *testing.T) {
+func TestUnratedDuelsChangeNoRating(t *testing.T) {
 	t.Parallel()
 	unrated := newPlan("m_1", 0, 1)
 	unrated.Rated = false
-	stranger := newPlan("m_2", 0, 1)
-	stranger.Seats[1].Rating = nil
-	for _, p := range []*Plan{unrated, stranger, newPlan("m_3", 0, 1).withBotOpponent(NewBot())} {
-		for _, s := range duelResult(p, State{}, map[string]Totals{ada: {Score: 1}}, 9).Standings {
-			if s.Rating != nil {
-				t.Errorf("%s: %s was rated", p.ID, s.Player)
+	withoutRating := newPlan("m_2", 0, 1)
+	withoutRating.Seats[1].Rating = nil
+	for _, plan := range []*Plan{unrated, withoutRating, newPlan("m_3", 0, 1).withBotOpponent(NewBot())} {
+		for _, standing := range duelResult(plan, State{}, map[string]Totals{ada: {Score: 1}}, 9).Standings {
+			if standing.Rating != nil {
+				t.Errorf("%s: %s was rated", plan.ID, standing.Player)
 			}
 		}
 	}

@@ -14,10 +14,10 @@ import (
 // bufferedSession is a player's websocket session. While it handles a request,
 // it holds pushes back, because the reply must come first.
 type bufferedSession struct {
-	mu      sync.Mutex
-	holding bool
-	held    []heldFrame
-	written [][]byte
+	mu              sync.Mutex
+	handlingRequest bool
+	heldFrames      []heldFrame
+	written         [][]byte
 }
 
 type heldFrame struct {
@@ -28,12 +28,12 @@ type heldFrame struct {
 func (s *bufferedSession) Push(match string, frames ...[]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.holding {
+	if !s.handlingRequest {
 		s.written = append(s.written, frames...)
 		return
 	}
 	for _, frame := range frames {
-		s.held = append(s.held, heldFrame{match, frame})
+		s.heldFrames = append(s.heldFrames, heldFrame{match, frame})
 	}
 }
 
@@ -41,12 +41,12 @@ func (s *bufferedSession) DiscardUnsent(match string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var kept []heldFrame
-	for _, h := range s.held {
+	for _, h := range s.heldFrames {
 		if h.match != match {
 			kept = append(kept, h)
 		}
 	}
-	s.held = kept
+	s.heldFrames = kept
 }
 
 func (s *bufferedSession) CanAttach(string) bool { return true }
@@ -54,7 +54,7 @@ func (s *bufferedSession) CanAttach(string) bool { return true }
 // sync requests the match from a number on, like match.sync.
 func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, after int64) {
 	s.mu.Lock()
-	s.holding = true
+	s.handlingRequest = true
 	s.mu.Unlock()
 	err := n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: s, AfterSeq: after, OnState: func(protocol.MatchState) {
 		s.mu.Lock()
@@ -63,10 +63,10 @@ func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, a
 	}})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, h := range s.held {
+	for _, h := range s.heldFrames {
 		s.written = append(s.written, h.frame)
 	}
-	s.holding, s.held = false, nil
+	s.handlingRequest, s.heldFrames = false, nil
 	if err != nil {
 		c.Errorf("%s: %v", player, err)
 	}
@@ -74,32 +74,32 @@ func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, a
 
 // sessionReader is what a player has read in all sessions together.
 type sessionReader struct {
-	last   int64 // number
-	closed int   // question
+	lastSeq    int64 // number
+	lastClosed int   // question
 }
 
-// read reads the frames of a session that started at the reader's position.
+// readSession reads the frames of a session that started at the reader's position.
 // After each state come the requested frames. No personal result comes before
 // its close.
-func (r *sessionReader) read(t *testing.T, s *bufferedSession) {
+func (r *sessionReader) readSession(t *testing.T, session *bufferedSession) {
 	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	asked := r.last
-	for i, raw := range s.written {
-		received := frameOf(t, raw)
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	requestedFrom := r.lastSeq
+	for i, raw := range session.written {
+		received := decodeFrame(t, raw)
 		switch {
 		case received.Type == protocol.TypeMatchState:
-			r.last = asked
-		case received.Type == protocol.TypeOwn && received.Data.Question > r.closed:
-			t.Errorf("own of %d after the close of %d", received.Data.Question, r.closed)
-		case received.Seq > 0 && received.Seq != r.last+1:
-			t.Errorf("frame %d of %d: number %d after %d", i, len(s.written), received.Seq, r.last)
+			r.lastSeq = requestedFrom
+		case received.Type == protocol.TypeOwn && received.Data.Question > r.lastClosed:
+			t.Errorf("own of %d after the close of %d", received.Data.Question, r.lastClosed)
+		case received.Seq > 0 && received.Seq != r.lastSeq+1:
+			t.Errorf("frame %d of %d: number %d after %d", i, len(session.written), received.Seq, r.lastSeq)
 		case received.Seq > 0:
-			r.last = received.Seq
+			r.lastSeq = received.Seq
 		}
 		if received.Type == protocol.TypeQuestionClosed {
-			r.closed = received.Data.Question
+			r.lastClosed = received.Data.Question
 		}
 	}
 }
@@ -117,48 +117,48 @@ func TestSyncDuringPushesLosesNoFrame(t *testing.T) {
 				plan.RevealMS, plan.LimitMS = 20, 60
 				c.createArenaWithPlayers(plan, players, nodes...)
 				for _, n := range nodes {
-					dawdle := func(method string) {
+					delayRead := func(method string) {
 						if method == "Read" {
 							time.Sleep(rand.N(15 * time.Millisecond))
 						}
 					}
 					n.store.setFault(func(method, _ string) fault {
-						dawdle(method)
+						delayRead(method)
 						return noFault
 					})
-					n.store.setReplyDelay(dawdle)
+					n.store.setReplyDelay(delayRead)
 				}
 				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
 				time.Sleep(2900 * time.Millisecond)
-				var all sync.WaitGroup
+				var running sync.WaitGroup
 				for i := range 4 {
-					all.Go(func() { c.moveBetweenNodes(nodes, plan, plan.arenaSeat(i).Player) })
+					running.Go(func() { c.moveBetweenNodesUntilOver(nodes, plan, plan.arenaSeat(i).Player) })
 				}
-				all.Wait()
+				running.Wait()
 				c.checkStepsAppliedOnce()
 			})
 		})
 	}
 }
 
-// moveBetweenNodes lets a player's sessions sync and move until the match is
+// moveBetweenNodesUntilOver lets a player's sessions sync and move until the match is
 // over.
-func (c *cluster) moveBetweenNodes(nodes []*node, plan *Plan, player string) {
-	r, over := sessionReader{closed: -1}, false
+func (c *cluster) moveBetweenNodesUntilOver(nodes []*node, plan *Plan, player string) {
+	reader, over := sessionReader{lastClosed: -1}, false
 	for round := 0; !over; round++ {
 		over = c.store.state(plan.ID).Phase == PhaseOver
 		n, s := nodes[round%len(nodes)], new(bufferedSession)
 		n.Presence.Enter("demo", player, s)
 		for range 1 + rand.N(3) {
-			s.sync(c, n, plan, player, r.last)
+			s.sync(c, n, plan, player, reader.lastSeq)
 			time.Sleep(rand.N(60 * time.Millisecond))
 		}
 		n.Presence.Leave("demo", player, s)
 		n.Detach("demo", player, s)
-		r.read(c.T, s)
+		reader.readSession(c.T, s)
 	}
-	if s := c.store.state(plan.ID); r.last != s.Seq {
-		c.Errorf("%s has seen %d of %d", player, r.last, s.Seq)
+	if s := c.store.state(plan.ID); reader.lastSeq != s.Seq {
+		c.Errorf("%s has seen %d of %d", player, reader.lastSeq, s.Seq)
 	}
 }
 
@@ -176,9 +176,9 @@ func TestReplacedSessionIsNotAttachedBySync(t *testing.T) {
 		}}))
 		n.Detach("demo", ada, former)
 		c.passUntil(plan, PhaseOver, 0)
-		c.checkComplete(plan, newer, 0)
-		if more := len(former.frames()) - before; more != 0 {
-			c.Errorf("the replaced session got %d more frames", more)
+		c.checkReceivedLog(plan, newer, 0)
+		if newFrames := len(former.frames()) - before; newFrames != 0 {
+			c.Errorf("the replaced session got %d more frames", newFrames)
 		}
 		if !n.isAttached(ada) {
 			c.Error("the newer session is no longer attached")
@@ -199,16 +199,16 @@ func TestSessionThatEndsDuringAttachIsNotAttached(t *testing.T) {
 				time.Sleep(rand.N(3 * time.Millisecond))
 				return noFault
 			})
-			var all sync.WaitGroup
-			all.Go(func() {
+			var running sync.WaitGroup
+			running.Go(func() {
 				c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: ada, Session: session}))
 			})
-			all.Go(func() {
+			running.Go(func() {
 				time.Sleep(rand.N(3 * time.Millisecond))
 				n.Presence.Leave("demo", ada, session)
 				n.Detach("demo", ada, session)
 			})
-			all.Wait()
+			running.Wait()
 			synctest.Wait()
 			if n.isAttached(ada) || n.findLocalMatch(plan.ID).sessions[ada] != nil {
 				c.Fatal("the ended session is still attached")

@@ -11,22 +11,22 @@ import (
 // settledCounter counts how often the players of a node were notified of a
 // settled match.
 type settledCounter struct {
-	players atomic.Int64
-	fails   atomic.Int64 // remaining failures
+	notifiedPlayers atomic.Int64
+	failuresLeft    atomic.Int64 // remaining failures
 }
 
-func (n *node) countSettled() *settledCounter {
-	c := new(settledCounter)
-	n.OnSettled = func(_ context.Context, s Settlement) error {
-		if c.fails.Add(-1) >= 0 || s.Game != "demo" {
+func (n *node) countSettledNotifications() *settledCounter {
+	counter := new(settledCounter)
+	n.OnSettled = func(_ context.Context, settlement Settlement) error {
+		if counter.failuresLeft.Add(-1) >= 0 || settlement.Game != "demo" {
 			return errors.New("out of reach")
 		}
-		if s.Ratings[bob] == 1533 {
-			c.players.Add(int64(len(s.Sessions)))
+		if settlement.Ratings[bob] == 1533 {
+			counter.notifiedPlayers.Add(int64(len(settlement.Sessions)))
 		}
 		return nil
 	}
-	return c
+	return counter
 }
 
 // The notification of a settled result is lost. The node detects it and
@@ -34,43 +34,43 @@ func (n *node) countSettled() *settledCounter {
 func TestLostSettledNotificationIsRecovered(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
-		fails   int64
-		word    bool // before the node checks by itself
-		counts  bool
-		players int64
+		failures              int64
+		notificationArrives   bool // before the node checks by itself
+		countsForLeaderboards bool
+		players               int64
 	}{
-		"notification lost":               {players: 1, counts: true},
-		"notification lost, two failures": {fails: 2, players: 1, counts: true},
-		"notification arrives":            {word: true, players: 1, counts: true},
-		"arrives, one failure":            {word: true, fails: 1, players: 1, counts: true},
+		"notification lost":               {players: 1, countsForLeaderboards: true},
+		"notification lost, two failures": {failures: 2, players: 1, countsForLeaderboards: true},
+		"notification arrives":            {notificationArrives: true, players: 1, countsForLeaderboards: true},
+		"arrives, one failure":            {notificationArrives: true, failures: 1, players: 1, countsForLeaderboards: true},
 		"counts for no leaderboard":       {players: 0},
-		"arrives, for no leaderboard":     {word: true, players: 1},
+		"arrives, for no leaderboard":     {notificationArrives: true, players: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(w *cluster) {
-				nodeA, nodeB := w.startNode(), w.startNode()
+			runInCluster(t, func(c *cluster) {
+				nodeA, nodeB := c.startNode(), c.startNode()
 				nodeA.openSession(ada)
 				nodeB.openSession(bob)
 				plan := newPlan("m_1", now()+3000, 1)
-				plan.CountsForLeaderboards = testCase.counts
-				here := nodeB.countSettled()
-				here.fails.Store(testCase.fails)
-				w.requireNoError(nodeA.StartDuel(w.Context(), plan))
-				w.requireNoError(nodeB.AttachSession(w.Context(), "demo", plan.ID, bob))
-				w.passUntil(plan, PhaseOver, 0)
+				plan.CountsForLeaderboards = testCase.countsForLeaderboards
+				counter := nodeB.countSettledNotifications()
+				counter.failuresLeft.Store(testCase.failures)
+				c.requireNoError(nodeA.StartDuel(c.Context(), plan))
+				c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+				c.passUntil(plan, PhaseOver, 0)
 				time.Sleep(10 * time.Second)
-				if n := here.players.Load(); n != 0 {
-					t.Errorf("%d players notified before it is settled", n)
+				if notified := counter.notifiedPlayers.Load(); notified != 0 {
+					t.Errorf("%d players notified before it is settled", notified)
 				}
-				w.store.setSettledNotified(plan.ID, map[string]int{bob: 1533})
+				c.store.setSettledNotified(plan.ID, map[string]int{bob: 1533})
 				for range 2 {
-					if testCase.word {
-						_ = nodeB.NotifySettled(w.Context(), plan.ID, map[string]int{bob: 1533})
+					if testCase.notificationArrives {
+						_ = nodeB.NotifySettled(c.Context(), plan.ID, map[string]int{bob: 1533})
 					}
 				}
 				time.Sleep(time.Minute)
-				if n := here.players.Load(); n != testCase.players {
-					t.Errorf("%d players notified, want %d", n, testCase.players)
+				if notified := counter.notifiedPlayers.Load(); notified != testCase.players {
+					t.Errorf("%d players notified, want %d", notified, testCase.players)
 				}
 			})
 		})
@@ -78,10 +78,10 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 }
 
 // A node that has notified its players does not check again.
-func TestSettledIsNotifiedOnce(t *testing.T) {
+func TestSettledMatchIsNotifiedOnce(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
-		here := n.countSettled()
+		counter := n.countSettledNotifications()
 		n.openSession(ada)
 		plan := n.startDuel(c, 1)
 		c.passUntil(plan, PhaseOver, 0)
@@ -90,7 +90,7 @@ func TestSettledIsNotifiedOnce(t *testing.T) {
 		c.requireNoError(n.NotifySettled(c.Context(), plan.ID, nil))
 		c.requireNoError(n.NotifySettled(c.Context(), "m_none", nil))
 		time.Sleep(time.Minute)
-		if n := here.players.Load(); n != 0 {
+		if n := counter.notifiedPlayers.Load(); n != 0 {
 			t.Errorf("%d players notified", n)
 		}
 	})

@@ -14,20 +14,20 @@ import (
 // stallStoreCalls blocks every store call of a node until the returned function is
 // called. Then the delayed calls continue.
 func (n *node) stallStoreCalls() (resume func()) {
-	held := make(chan struct{})
+	resumed := make(chan struct{})
 	n.store.setFault(func(string, string) fault {
-		<-held
+		<-resumed
 		return noFault
 	})
 	return sync.OnceFunc(func() {
 		n.store.setFault(nil)
-		close(held)
+		close(resumed)
 	})
 }
 
 // A node stalls during a match and continues later. Other nodes have continued
 // the match. The late steps lose, and its sessions see everything.
-func TestStalledNodeContinuesWithoutEffect(t *testing.T) {
+func TestLateStepsOfStalledNodeHaveNoEffect(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []Mode{Buzzer, Survival} {
 		for _, phase := range []Phase{PhaseCountdown, PhaseOpen, PhaseRevealed} {
@@ -35,11 +35,11 @@ func TestStalledNodeContinuesWithoutEffect(t *testing.T) {
 				runInCluster(t, func(c *cluster) {
 					nodeA, nodeB := c.startNode(), c.startNode()
 					plan := newArena(mode, 3)
-					in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+					sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 					c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 					c.passUntil(plan, phase, map[Phase]int{PhaseCountdown: -1}[phase])
 					time.Sleep(200 * time.Millisecond)
-					goOn := nodeA.stallStoreCalls()
+					resume := nodeA.stallStoreCalls()
 					due := c.store.state(plan.ID).DueAt
 					time.Sleep(time.Duration(due-now()) * time.Millisecond)
 					before := c.store.state(plan.ID)
@@ -48,16 +48,16 @@ func TestStalledNodeContinuesWithoutEffect(t *testing.T) {
 						c.Errorf("3 s after its deadline the match is still at %+v", state)
 					}
 					time.Sleep(9 * time.Second)
-					goOn()
+					resume()
 					c.passUntil(plan, PhaseOver, c.lastQuestionAfterEnd(plan))
 					time.Sleep(1100 * time.Millisecond)
 					synctest.Wait()
 					c.checkStepsAppliedOnce()
-					for _, one := range in {
-						c.checkComplete(plan, one, 0)
+					for _, session := range sessions {
+						c.checkReceivedLog(plan, session, 0)
 					}
-					if all := len(nodeA.results()) + len(nodeB.results()); all != 1 {
-						c.Errorf("%d results", all)
+					if results := len(nodeA.results()) + len(nodeB.results()); results != 1 {
+						c.Errorf("%d results", results)
 					}
 				})
 			})
@@ -87,7 +87,7 @@ func TestPushesArriveAfterNodeDiesBetweenStepAndPush(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				nodeA, nodeB := c.startNode(), c.startNode()
 				plan := newArena(Buzzer, 2)
-				in := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+				sessions := c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
 				c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
 				c.passUntil(plan, phase, map[Phase]int{PhaseCountdown: -1}[phase])
 				resume := nodeB.stallStoreCalls() // so that node a applies the step
@@ -105,11 +105,11 @@ func TestPushesArriveAfterNodeDiesBetweenStepAndPush(t *testing.T) {
 				resume()
 				time.Sleep(1100 * time.Millisecond)
 				synctest.Wait()
-				c.checkComplete(plan, in[1], 0)
+				c.checkReceivedLog(plan, sessions[1], 0)
 				c.passUntil(plan, PhaseOver, 1)
 				synctest.Wait()
-				c.checkComplete(plan, in[1], 0)
-				c.checkComplete(plan, in[3], 0)
+				c.checkReceivedLog(plan, sessions[1], 0)
+				c.checkReceivedLog(plan, sessions[3], 0)
 				c.checkStepsAppliedOnce()
 			})
 		})
@@ -122,33 +122,33 @@ func TestConcurrentEqualRequestsAreAppliedOnce(t *testing.T) {
 		nodes := []*node{c.startNode(), c.startNode(), c.startNode()}
 		plan := newArena(Buzzer, 2)
 		plan.Arena.HostPaced = true
-		in := c.createArenaWithPlayers(plan, 3, nodes...)
-		ask := func(request func(n *node) error) {
-			var all sync.WaitGroup
+		sessions := c.createArenaWithPlayers(plan, 3, nodes...)
+		requestAtAllNodes := func(request func(n *node) error) {
+			var running sync.WaitGroup
 			for _, n := range append(nodes, nodes...) {
-				all.Go(func() { c.requireNoError(request(n)) })
+				running.Go(func() { c.requireNoError(request(n)) })
 			}
-			all.Wait()
+			running.Wait()
 			synctest.Wait()
 		}
-		ask(func(n *node) error { return n.StartArena(c.Context(), plan.ID) })
+		requestAtAllNodes(func(n *node) error { return n.StartArena(c.Context(), plan.ID) })
 		if state := c.store.state(plan.ID); state.Phase != PhaseCountdown {
 			c.Fatalf("%+v", state)
 		}
 		time.Sleep(4 * time.Second)
 		for question := range plan.Questions {
-			ask(func(n *node) error { return n.Proceed(c.Context(), plan.ID, question-1) })
+			requestAtAllNodes(func(n *node) error { return n.Proceed(c.Context(), plan.ID, question-1) })
 			if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.Question != question {
 				c.Fatalf("%+v", state)
 			}
 			c.requireNoError(nodes[question].Proceed(c.Context(), plan.ID, question))
 		}
-		ask(func(n *node) error { return n.CloseArena(c.Context(), plan.ID) })
+		requestAtAllNodes(func(n *node) error { return n.CloseArena(c.Context(), plan.ID) })
 		if state := c.store.state(plan.ID); state.Phase != PhaseOver {
 			c.Fatalf("%+v", state)
 		}
-		for _, one := range in {
-			c.checkComplete(plan, one, 0)
+		for _, session := range sessions {
+			c.checkReceivedLog(plan, session, 0)
 		}
 		c.checkStepsAppliedOnce()
 	})
@@ -161,19 +161,19 @@ func TestMatchToleratesClockDifference(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"ahead": time.Second, "behind": -time.Second} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
-				off, b := c.startNodeAhead(ahead), c.startNode()
+				skewedNode, otherNode := c.startNodeAhead(ahead), c.startNode()
 				plan := newArena(Survival, 4)
-				in := c.createArenaWithPlayers(plan, 6, off, b)
-				c.requireNoError(b.StartArena(c.Context(), plan.ID))
-				for q := range plan.Questions {
-					c.passUntil(plan, PhaseOpen, q)
-					for i := range in {
-						n := []*node{off, b}[i%2]
-						_, then, err := n.Answer(c.Context(), Submission{
-							Player: plan.arenaSeat(i).Player, ArrivedAt: n.Now(), Answer: answerTo(plan, q, rightAnswer(&plan.Questions[q])),
+				sessions := c.createArenaWithPlayers(plan, 6, skewedNode, otherNode)
+				c.requireNoError(otherNode.StartArena(c.Context(), plan.ID))
+				for question := range plan.Questions {
+					c.passUntil(plan, PhaseOpen, question)
+					for i := range sessions {
+						n := []*node{skewedNode, otherNode}[i%2]
+						_, afterReply, err := n.Answer(c.Context(), Submission{
+							Player: plan.arenaSeat(i).Player, ArrivedAt: n.Now(), Answer: answerTo(plan, question, rightAnswer(&plan.Questions[question])),
 						})
-						if then(); err != nil {
-							c.Fatalf("question %d of player %d: %v", q, i, err)
+						if afterReply(); err != nil {
+							c.Fatalf("question %d of player %d: %v", question, i, err)
 						}
 					}
 				}
@@ -181,12 +181,12 @@ func TestMatchToleratesClockDifference(t *testing.T) {
 				time.Sleep(2100 * time.Millisecond)
 				synctest.Wait()
 				c.checkStepsAppliedOnce()
-				for _, one := range in {
-					c.checkComplete(plan, one, 0)
+				for _, session := range sessions {
+					c.checkReceivedLog(plan, session, 0)
 				}
-				for _, f := range in[0].decodedFrames(c) {
-					if f.Type == protocol.TypeQuestionClosed && (f.Data.Reason != closeReasonAllAnswered || f.Data.Right != 6) {
-						c.Errorf("%+v", f.Data)
+				for _, received := range sessions[0].decodedFrames(c) {
+					if received.Type == protocol.TypeQuestionClosed && (received.Data.Reason != closeReasonAllAnswered || received.Data.Right != 6) {
+						c.Errorf("%+v", received.Data)
 					}
 				}
 			})
@@ -219,8 +219,8 @@ func TestCallThatLosesEveryStepFails(t *testing.T) {
 		}
 		n.Store = n.store
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		if known, is := n.findLocalMatch(plan.ID).knownState().Version, c.store.state(plan.ID).Version; known != is {
-			c.Errorf("the node knows version %d, the match is at %d", known, is)
+		if knownVersion, storedVersion := n.findLocalMatch(plan.ID).knownState().Version, c.store.state(plan.ID).Version; knownVersion != storedVersion {
+			c.Errorf("the node knows version %d, the match is at %d", knownVersion, storedVersion)
 		}
 	})
 }

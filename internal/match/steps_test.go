@@ -11,8 +11,8 @@ import (
 // openedDuel is a duel over two nodes whose first question is open.
 type openedDuel struct {
 	*Plan
-	taker, other *node  // the node that opened the question, and the other one
-	here, there  string // the players at these nodes
+	openingNode, otherNode                 *node  // the node that opened the question, and the other one
+	playerAtOpeningNode, playerAtOtherNode string // the players at these nodes
 }
 
 // startOpenedDuel starts a duel over two nodes and waits until its first question
@@ -34,18 +34,18 @@ func (c *cluster) startOpenedDuel(questions int, delay time.Duration) openedDuel
 
 // hasAdvancedAfter reports whether the match has progressed this long after its deadline.
 func (c *cluster) hasAdvancedAfter(plan *Plan, afterMS int64) bool {
-	was := c.store.state(plan.ID)
-	time.Sleep(time.Duration(was.DueAt+afterMS-now()) * time.Millisecond)
+	before := c.store.state(plan.ID)
+	time.Sleep(time.Duration(before.DueAt+afterMS-now()) * time.Millisecond)
 	synctest.Wait()
-	return c.store.state(plan.ID).Version != was.Version
+	return c.store.state(plan.ID).Version != before.Version
 }
 
 // A step is left to the node of the last one only for a short time.
-func TestOtherNodeTakesLateStepSoon(t *testing.T) {
+func TestOtherNodeAppliesLateStepSoon(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		o := c.startOpenedDuel(1, 0)
-		o.taker.kill()
-		if !c.hasAdvancedAfter(o.Plan, maxLateOpeningMS) {
+		duel := c.startOpenedDuel(1, 0)
+		duel.openingNode.kill()
+		if !c.hasAdvancedAfter(duel.Plan, maxLateOpeningMS) {
 			c.Errorf("%d ms after its deadline no node has applied the step", maxLateOpeningMS)
 		}
 	})
@@ -55,9 +55,9 @@ func TestOtherNodeTakesLateStepSoon(t *testing.T) {
 // here.
 func TestAnswerAtOtherNodeDelaysNoStep(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		o := c.startOpenedDuel(1, 0)
-		c.answerUntilAccepted(o.Plan, o.other, o.there, 0)
-		if !c.hasAdvancedAfter(o.Plan, remoteStepGraceMS-20) {
+		duel := c.startOpenedDuel(1, 0)
+		c.answerUntilAccepted(duel.Plan, duel.otherNode, duel.playerAtOtherNode, 0)
+		if !c.hasAdvancedAfter(duel.Plan, remoteStepGraceMS-20) {
 			c.Error("both nodes have left the step to each other")
 		}
 	})
@@ -66,13 +66,13 @@ func TestAnswerAtOtherNodeDelaysNoStep(t *testing.T) {
 // A late message about an older step delays no step here either.
 func TestLateStepEventDelaysNoStep(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		o := c.startOpenedDuel(2, 2*time.Second)
-		c.answerUntilAccepted(o.Plan, o.taker, o.here, 0)
-		c.answerUntilAccepted(o.Plan, o.other, o.there, 0)
-		if state := c.store.state(o.ID); state.Phase != PhaseRevealed {
+		duel := c.startOpenedDuel(2, 2*time.Second)
+		c.answerUntilAccepted(duel.Plan, duel.openingNode, duel.playerAtOpeningNode, 0)
+		c.answerUntilAccepted(duel.Plan, duel.otherNode, duel.playerAtOtherNode, 0)
+		if state := c.store.state(duel.ID); state.Phase != PhaseRevealed {
 			c.Fatalf("it is at %+v", state)
 		}
-		if !c.hasAdvancedAfter(o.Plan, remoteStepGraceMS-20) {
+		if !c.hasAdvancedAfter(duel.Plan, remoteStepGraceMS-20) {
 			c.Error("both nodes have left the step to each other")
 		}
 	})

@@ -16,10 +16,10 @@ func (e *Engine) commitAnswer(ctx context.Context, local *localMatch, submission
 		if state.Question == answer.question {
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
 			attempt.Record.Node = e.Node
-			out, err := e.submitAttempt(ctx, local, attempt)
-			local.noteOutcome(out)
-			if err != nil || out.Verdict != VerdictStale {
-				return out, e.handleLoss(ctx, local, err)
+			outcome, err := e.submitAttempt(ctx, local, attempt)
+			local.noteOutcome(outcome)
+			if err != nil || outcome.Verdict != VerdictStale {
+				return outcome, e.handleLoss(ctx, local, err)
 			}
 		}
 		view, err := e.read(ctx, local, -1, submission.Player)
@@ -44,8 +44,8 @@ func (e *Engine) newAttempt(local *localMatch, answer validAnswer) Attempt {
 		attempt.LockoutMS = local.plan.Arena.TeamLockoutMS
 	}
 	if local.plan.Mode == Duel {
-		seen := answerSeenPush(local.plan, answer.question, answer.seat.Player)
-		attempt.Push = &seen
+		seenPush := answerSeenPush(local.plan, answer.question, answer.seat.Player)
+		attempt.Push = &seenPush
 	}
 	return attempt
 }
@@ -58,24 +58,24 @@ func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPu
 // competes with those of all nodes for the question.
 func (e *Engine) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
 	if attempt.Mode == Buzzer && attempt.Record.Correct {
-		return e.raceForFirst(ctx, local, attempt)
+		return e.commitFirstAnswer(ctx, local, attempt)
 	}
 	return e.Store.Commit(ctx, attempt)
 }
 
-// raceForFirst lets one right answer at a time from this node try to be first. If the
+// commitFirstAnswer lets one right answer at a time from this node try to be first. If the
 // question is known to be won, it only checks whether the answer repeats an
 // accepted one.
-func (e *Engine) raceForFirst(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
-	out, raced, err := e.tryRace(ctx, local, attempt)
-	if err != nil || raced {
-		return out, err
+func (e *Engine) commitFirstAnswer(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+	outcome, committed, err := e.tryCommitIfFirst(ctx, local, attempt)
+	if err != nil || committed {
+		return outcome, err
 	}
 	e.metrics.droppedRaces.Inc()
 	return e.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
 }
 
-func (e *Engine) tryRace(ctx context.Context, local *localMatch, attempt Attempt) (out Outcome, raced bool, err error) {
+func (e *Engine) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
 	if local.isQuestionWon(attempt.Record.Question) {
 		return Outcome{}, false, nil
 	}
@@ -88,11 +88,11 @@ func (e *Engine) tryRace(ctx context.Context, local *localMatch, attempt Attempt
 	if local.isQuestionWon(attempt.Record.Question) {
 		return Outcome{}, false, nil
 	}
-	out, err = e.Store.CommitIfFirst(ctx, attempt)
-	if err == nil && (out.Verdict == VerdictAccepted || out.Verdict == VerdictLate) {
+	outcome, err = e.Store.CommitIfFirst(ctx, attempt)
+	if err == nil && (outcome.Verdict == VerdictAccepted || outcome.Verdict == VerdictLate) {
 		local.noteQuestionWon(attempt.Record)
 	}
-	return out, true, err
+	return outcome, true, err
 }
 
 // isQuestionWon reports whether no answer can be first on a question any more.

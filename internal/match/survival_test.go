@@ -5,24 +5,24 @@ import (
 	"testing"
 )
 
-func TestApplySurvival(t *testing.T) {
+func TestSurvivalCloseCountsSurvivors(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
-		right, alive int64
-		wantAlive    int64
-		last         int
-		voids        []int
+		right, alive    int64
+		wantAlive       int64
+		wantLastDecided int
+		wantVoids       []int
 	}{
-		"some are out":    {right: 3, alive: 5, wantAlive: 3, last: 4, voids: []int{1}},
-		"all survive":     {right: 5, alive: 5, wantAlive: 5, last: 4, voids: []int{1}},
-		"nobody survives": {right: 0, alive: 5, wantAlive: 5, last: 2, voids: []int{1, 4}},
+		"some are out":    {right: 3, alive: 5, wantAlive: 3, wantLastDecided: 4, wantVoids: []int{1}},
+		"all survive":     {right: 5, alive: 5, wantAlive: 5, wantLastDecided: 4, wantVoids: []int{1}},
+		"nobody survives": {right: 0, alive: 5, wantAlive: 5, wantLastDecided: 2, wantVoids: []int{1, 4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			voids := append(make([]int, 0, 8), 1)
 			view := View{State: State{Phase: PhaseSealed, Question: 4, LastDecided: 2, Voids: voids, Right: testCase.right, Alive: testCase.alive}}
 			step, _ := nextStep(newArena(Survival, 9), view, 7000, 0)
-			if step.NewState.Alive != testCase.wantAlive || step.NewState.LastDecided != testCase.last || !slices.Equal(step.NewState.Voids, testCase.voids) {
+			if step.NewState.Alive != testCase.wantAlive || step.NewState.LastDecided != testCase.wantLastDecided || !slices.Equal(step.NewState.Voids, testCase.wantVoids) {
 				t.Errorf("%+v", step.NewState)
 			}
 			if voids = voids[:2]; voids[1] != 0 {
@@ -34,7 +34,7 @@ func TestApplySurvival(t *testing.T) {
 
 // Elimination follows from two numbers: the last question that the player
 // answered right and the last one with a survivor.
-func TestIsEliminated(t *testing.T) {
+func TestEliminationFollowsFromTotals(t *testing.T) {
 	t.Parallel()
 	view := View{State: State{Question: 4, LastDecided: 2, Voids: []int{1, 3}}}
 	for name, testCase := range map[string]struct {

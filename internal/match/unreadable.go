@@ -52,7 +52,7 @@ type unreadableMatches struct {
 func (u *unreadableMatches) add(match string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if _, known := u.sweeps[match]; known || len(u.sweeps) >= maxUnreadableMatches {
+	if _, isKnown := u.sweeps[match]; isKnown || len(u.sweeps) >= maxUnreadableMatches {
 		return false
 	}
 	if u.sweeps == nil {

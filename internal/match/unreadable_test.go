@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
-// unreadableNode returns a node that cannot read any match, as if its form
+// startNodeThatCannotRead returns a node that cannot read any match, as if its form
 // differed.
-func (c *cluster) unreadableNode() *node {
+func (c *cluster) startNodeThatCannotRead() *node {
 	n := c.startNode()
 	n.store.setFault(func(method, _ string) fault {
 		if method == "Read" {
@@ -25,29 +25,29 @@ func (c *cluster) unreadableNode() *node {
 // The match continues at other nodes.
 func TestUnreadableMatchCountsAsMissing(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		a, b := c.startNode(), c.unreadableNode()
-		session := a.openSession(ada)
-		plan := a.startDuel(c, 2)
+		readingNode, nonReadingNode := c.startNode(), c.startNodeThatCannotRead()
+		session := readingNode.openSession(ada)
+		plan := readingNode.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		if status, err := b.Status(c.Context(), plan.ID); err != nil || status.Running {
+		if status, err := nonReadingNode.Status(c.Context(), plan.ID); err != nil || status.Running {
 			c.Errorf("%+v, %v", status, err)
 		}
-		if err := b.CheckSeat(c.Context(), plan.ID, ada); !errors.Is(err, ErrNotFound) {
+		if err := nonReadingNode.CheckSeat(c.Context(), plan.ID, ada); !errors.Is(err, ErrNotFound) {
 			c.Errorf("%v", err)
 		}
-		if _, err := b.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "not_in_match" {
+		if _, err := nonReadingNode.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); errorCode(err) != "not_in_match" {
 			c.Errorf("an answer: %v", err)
 		}
-		if n := testutil.ToFloat64(b.metrics.unreadable.WithLabelValues(ReasonOlderForm)); n != 3 {
+		if n := testutil.ToFloat64(nonReadingNode.metrics.unreadable.WithLabelValues(ReasonOlderForm)); n != 3 {
 			c.Errorf("counted %v times", n)
 		}
 		c.passUntil(plan, PhaseOver, 1)
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 	})
 }
 
 // A text that is not a match id is not looked up in the store.
-func TestAMalformedIDIsNotFound(t *testing.T) {
+func TestMalformedMatchIDIsNotLookedUp(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.store.recordReads()
@@ -69,11 +69,11 @@ func TestAMalformedIDIsNotFound(t *testing.T) {
 // A match that no live node can read is removed after a minute, not before.
 func TestUnreadableOverdueMatchIsRemoved(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		a, b := c.startNode(), c.unreadableNode()
-		a.openSession(ada)
-		plan := a.startDuel(c, 2)
+		readingNode, nonReadingNode := c.startNode(), c.startNodeThatCannotRead()
+		readingNode.openSession(ada)
+		plan := readingNode.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		a.kill()
+		readingNode.kill()
 		time.Sleep(time.Minute)
 		if c.store.copyMatch(plan.ID) == nil {
 			c.Error("the match is removed too early")
@@ -82,11 +82,11 @@ func TestUnreadableOverdueMatchIsRemoved(t *testing.T) {
 		if _, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: -1}); !errors.Is(err, ErrNotFound) {
 			c.Errorf("the match is still stored: %v", err)
 		}
-		if n := testutil.ToFloat64(b.metrics.removedOrphans); n != 1 {
+		if n := testutil.ToFloat64(nonReadingNode.metrics.removedOrphans); n != 1 {
 			c.Errorf("counted %v times", n)
 		}
 		time.Sleep(2 * time.Second)
-		if len(b.unreadable.sweeps) > 0 {
+		if len(nonReadingNode.unreadable.sweeps) > 0 {
 			c.Error("the node still remembers the removed match")
 		}
 	})
@@ -94,18 +94,18 @@ func TestUnreadableOverdueMatchIsRemoved(t *testing.T) {
 
 // A node that can read the match returns within the minute. The match
 // continues.
-func TestAnUnreadableMatchGoesOnWhenANodeCanReadIt(t *testing.T) {
+func TestUnreadableMatchContinuesWhenANodeCanReadIt(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		a := c.startNode()
-		c.unreadableNode()
-		a.openSession(ada)
-		plan := a.startDuel(c, 2)
+		readingNode := c.startNode()
+		c.startNodeThatCannotRead()
+		readingNode.openSession(ada)
+		plan := readingNode.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		a.kill()
+		readingNode.kill()
 		time.Sleep(50 * time.Second)
 		c.startNode()
 		c.passUntil(plan, PhaseOver, 1)
-		if _, settles := c.store.result(plan.ID); !settles {
+		if _, hasResult := c.store.result(plan.ID); !hasResult {
 			c.Error("the match has no result")
 		}
 	})

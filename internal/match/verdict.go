@@ -9,12 +9,12 @@ import (
 
 // replyToOutcome turns an outcome into the reply and the function that runs
 // after it.
-func (e *Engine) replyToOutcome(local *localMatch, out Outcome, answer validAnswer) (protocol.Answered, func(), error) {
-	record := out.Record
-	switch out.Verdict {
+func (e *Engine) replyToOutcome(local *localMatch, outcome Outcome, answer validAnswer) (protocol.Answered, func(), error) {
+	record := outcome.Record
+	switch outcome.Verdict {
 	case VerdictAccepted:
 		e.metrics.answers.WithLabelValues(string(VerdictAccepted)).Inc()
-		return acceptedReply(local.plan, record), e.followUpFunc(local, out), nil
+		return acceptedReply(local.plan, record), e.followUpFunc(local, outcome), nil
 	case VerdictDuplicate:
 		if record.Normalized == answer.normal {
 			e.metrics.answers.WithLabelValues("repeated").Inc()
@@ -30,7 +30,7 @@ func (e *Engine) replyToOutcome(local *localMatch, out Outcome, answer validAnsw
 	case VerdictEliminated:
 		return e.countRefusal(eliminatedError())
 	case VerdictLockedOut:
-		return e.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, out.RetryMS, "your team has answered wrong and must wait"))
+		return e.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, outcome.RetryMS, "your team has answered wrong and must wait"))
 	}
 	return e.countRefusal(notInMatchError())
 }
@@ -48,31 +48,31 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
-func (e *Engine) followUpFunc(local *localMatch, out Outcome) func() {
-	pushUnknown := local.plan.Mode == Duel && out.Seq == 0
-	advances := pushUnknown || out.Sealed || out.Answered >= out.Alive
-	if out.Seq == 0 && !advances {
+func (e *Engine) followUpFunc(local *localMatch, outcome Outcome) func() {
+	pushUnknown := local.plan.Mode == Duel && outcome.Seq == 0
+	advances := pushUnknown || outcome.Sealed || outcome.Answered >= outcome.Alive
+	if outcome.Seq == 0 && !advances {
 		return doNothing
 	}
-	known := out // copy it only on this path
-	return func() { e.followUpAnswer(local, known, advances) }
+	outcomeCopy := outcome // copy it only on this path
+	return func() { e.followUpAnswer(local, outcomeCopy, advances) }
 }
 
 // followUpAnswer pushes that an answer was accepted, if the mode does so. If the
 // answer was the last one or the winning one, it closes the question. If the
 // push number is unknown, advancing pushes it from the log.
-func (e *Engine) followUpAnswer(local *localMatch, out Outcome, advances bool) {
+func (e *Engine) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
-	if out.Seq > 0 {
-		seen := answerSeenPush(local.plan, out.Record.Question, out.Record.Player)
-		encoded := encodeFrames([]protocol.NumberedPush{seen}, out.Seq)
-		e.publishStep(ctx, local, out.Nodes, stepEvent{frames: encoded, version: out.Version})
+	if outcome.Seq > 0 {
+		seenPush := answerSeenPush(local.plan, outcome.Record.Question, outcome.Record.Player)
+		encoded := encodeFrames([]protocol.NumberedPush{seenPush}, outcome.Seq)
+		e.publishStep(ctx, local, outcome.Nodes, stepEvent{frames: encoded, version: outcome.Version})
 		err = e.deliverOrCatchUp(ctx, local, delivery{frames: encoded})
 	}
 	if err == nil && advances {
-		err = e.advance(ctx, local, local.viewAfterAnswer(out))
+		err = e.advance(ctx, local, local.viewAfterAnswer(outcome))
 	}
 	if err != nil { // the store has the answer; a sweep completes the follow-up
 		e.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
@@ -81,12 +81,12 @@ func (e *Engine) followUpAnswer(local *localMatch, out Outcome, advances bool) {
 
 // viewAfterAnswer returns the local state after an accepted answer. It is empty
 // if the push of a duel is unknown or the match has moved on.
-func (l *localMatch) viewAfterAnswer(out Outcome) View {
-	state, pushUnknown := l.knownState(), l.plan.Mode == Duel && out.Seq == 0
-	if pushUnknown || out.Sealed || state.Phase != PhaseOpen || state.Question != out.Record.Question {
+func (l *localMatch) viewAfterAnswer(outcome Outcome) View {
+	state, pushUnknown := l.knownState(), l.plan.Mode == Duel && outcome.Seq == 0
+	if pushUnknown || outcome.Sealed || state.Phase != PhaseOpen || state.Question != outcome.Record.Question {
 		return View{}
 	}
-	state.Answered, state.Alive = out.Answered, out.Alive
+	state.Answered, state.Alive = outcome.Answered, outcome.Alive
 	return View{State: state}
 }
 

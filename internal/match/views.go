@@ -9,9 +9,9 @@ import (
 	"laststand/internal/quiz"
 )
 
-// foundView is the announcement of a match. In a large match it lists no
+// matchFoundView is the announcement of a match. In a large match it lists no
 // players.
-func foundView(plan *Plan, view View) protocol.MatchFound {
+func matchFoundView(plan *Plan, view View) protocol.MatchFound {
 	shown := protocol.MatchFound{
 		Mode: string(plan.Mode), Questions: len(plan.Questions), Players: len(plan.Seats), StartsAt: plan.StartsAt,
 	}
@@ -60,9 +60,9 @@ func questionView(plan *Plan, state State) protocol.Question {
 	}
 }
 
-// closedView reveals the current question, which accepts no more answers. In a
+// questionClosedView reveals the current question, which accepts no more answers. In a
 // large match it lists the best players.
-func closedView(plan *Plan, view View) protocol.QuestionClosed {
+func questionClosedView(plan *Plan, view View) protocol.QuestionClosed {
 	question := plan.Questions[view.Question]
 	closed := protocol.QuestionClosed{
 		Question: view.Question, Reason: view.CloseReason, Answer: question.Solution(), Explanation: question.Explanation,
@@ -99,21 +99,21 @@ func personalView(plan *Plan, view View, player string) protocol.Own {
 	return shown
 }
 
-// overView is the end of a match for its players: all standings up to FullListPlayers
+// matchOverView is the end of a match for its players: all standings up to FullListPlayers
 // players, else the best.
-func overView(plan *Plan, view View, result *Result) protocol.MatchOver {
-	over := protocol.MatchOver{Reason: string(result.Reason), Winner: result.Winner, Standings: []protocol.OverStanding{}}
+func matchOverView(plan *Plan, view View, result *Result) protocol.MatchOver {
+	matchOver := protocol.MatchOver{Reason: string(result.Reason), Winner: result.Winner, Standings: []protocol.OverStanding{}}
 	for _, t := range result.Teams {
-		over.Teams = append(over.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
+		matchOver.Teams = append(matchOver.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
 	}
 	standings := result.Standings
 	if result.Paged {
 		standings = rankedStandings(plan, view, view.Seats)
 	}
 	for _, s := range standings {
-		over.Standings = append(over.Standings, s.View())
+		matchOver.Standings = append(matchOver.Standings, s.View())
 	}
-	return over
+	return matchOver
 }
 
 // View returns a standing as players see it.
@@ -133,7 +133,7 @@ func (s Standing) View() protocol.OverStanding {
 // stateView is the current state of a match for one of its players or watchers.
 // Scores are those of the last reveal, so they disclose no open answer.
 func stateView(plan *Plan, view View, player string) protocol.MatchState {
-	shown := protocol.MatchState{Seq: view.Seq, Phase: phaseForPlayers(view.Phase), Found: foundView(plan, view)}
+	shown := protocol.MatchState{Seq: view.Seq, Phase: phaseForPlayers(view.Phase), Found: matchFoundView(plan, view)}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed || view.Phase == PhaseRevealed {
 		current := questionView(plan, view.State)
 		shown.Question = &current

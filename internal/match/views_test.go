@@ -34,27 +34,27 @@ func withOtherAnswers(plan *Plan) *Plan {
 // cannot disclose it. Ada answers right and bob wrong.
 func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 	t.Parallel()
-	for i, sample := range samples {
-		plan := newPlan("m_1", 5000, len(samples))
-		got := func(plan *Plan, phase Phase) string {
+	for i, sample := range sampleQuestions {
+		plan := newPlan("m_1", 5000, len(sampleQuestions))
+		encodedViews := func(plan *Plan, phase Phase) string {
 			state := State{Phase: phase, Question: i, OpensAt: 5000, ClosesAt: 15_000, CloseReason: "", Answered: 2, Seq: 9}
 			view := View{State: state, Records: map[string]Record{}, Totals: map[string]Totals{}}
-			for player, given := range map[string]protocol.Given{ada: rightAnswer(&samples[i]), bob: wrongAnswer(&samples[i])} {
+			for player, given := range map[string]protocol.Given{ada: rightAnswer(&sampleQuestions[i]), bob: wrongAnswer(&sampleQuestions[i])} {
 				record := judgeSubmission(t, plan, state, Submission{Player: player, ArrivedAt: 6000, Answer: answerTo(plan, i, given)})
 				view.Records[player], view.Totals[player] = record, addRecord(Totals{Score: 120, Correct: 1, Answered: 1}, record)
 			}
-			return encoded(t, foundView(plan, view), questionView(plan, state), stateView(plan, view, ada), stateView(plan, view, bob))
+			return encoded(t, matchFoundView(plan, view), questionView(plan, state), stateView(plan, view, ada), stateView(plan, view, bob))
 		}
 		for _, phase := range []Phase{PhaseOpen, PhaseSealed} {
-			if this, that := got(plan, phase), got(withOtherAnswers(plan), phase); this != that {
-				t.Errorf("%s, %s: the views depend on the right answer:\n%s\n%s", sample.Kind, phase, this, that)
+			if views, changedViews := encodedViews(plan, phase), encodedViews(withOtherAnswers(plan), phase); views != changedViews {
+				t.Errorf("%s, %s: the views depend on the right answer:\n%s\n%s", sample.Kind, phase, views, changedViews)
 			}
 		}
-		if before := got(plan, PhaseOpen); strings.Contains(before, "explained") || strings.Contains(before, "accepted") {
+		if before := encodedViews(plan, PhaseOpen); strings.Contains(before, "explained") || strings.Contains(before, "accepted") {
 			t.Errorf("%s: %s", sample.Kind, before)
 		}
 		view := View{State: State{Question: i}}
-		if closed := encoded(t, closedView(plan, view)); !strings.Contains(closed, "explained") || closed == encoded(t, closedView(withOtherAnswers(plan), view)) {
+		if closed := encoded(t, questionClosedView(plan, view)); !strings.Contains(closed, "explained") || closed == encoded(t, questionClosedView(withOtherAnswers(plan), view)) {
 			t.Errorf("%s: the close does not reveal the right answer: %s", sample.Kind, closed)
 		}
 	}
@@ -69,7 +69,7 @@ func encoded(t *testing.T, views ...any) string {
 	return string(raw)
 }
 
-func TestStateView(t *testing.T) {
+func TestStateViewInEachPhase(t *testing.T) {
 	t.Parallel()
 	plan := newPlan("m_1", 5000, 3)
 	view := View{
@@ -92,12 +92,12 @@ func TestStateView(t *testing.T) {
 		{PhaseSettled, "over", false, protocol.OwnScore{Score: 310, Rank: 1}, ada},
 	} {
 		view.Phase = testCase.phase
-		s := stateView(plan, view, ada)
-		if s.Phase != testCase.shown || (s.Question != nil) != testCase.question || s.Own != testCase.own || s.Scores[0].Player != testCase.first || s.Seq != 9 {
-			t.Errorf("%s: %+v", testCase.phase, s)
+		state := stateView(plan, view, ada)
+		if state.Phase != testCase.shown || (state.Question != nil) != testCase.question || state.Own != testCase.own || state.Scores[0].Player != testCase.first || state.Seq != 9 {
+			t.Errorf("%s: %+v", testCase.phase, state)
 		}
-		if (s.YourAnswer != nil) != testCase.question || testCase.question && (s.YourAnswer.ElapsedMS != 1000 || string(s.YourAnswer.Given) != `{"choice":1}`) {
-			t.Errorf("%s: your answer %+v", testCase.phase, s.YourAnswer)
+		if (state.YourAnswer != nil) != testCase.question || testCase.question && (state.YourAnswer.ElapsedMS != 1000 || string(state.YourAnswer.Given) != `{"choice":1}`) {
+			t.Errorf("%s: your answer %+v", testCase.phase, state.YourAnswer)
 		}
 		if other := stateView(plan, view, bob); other.YourAnswer != nil {
 			t.Errorf("%s: bob is shown %+v", testCase.phase, other.YourAnswer)
@@ -105,7 +105,7 @@ func TestStateView(t *testing.T) {
 	}
 }
 
-func TestClosedView(t *testing.T) {
+func TestQuestionClosedView(t *testing.T) {
 	t.Parallel()
 	plan := newPlan("m_1", 5000, 3)
 	view := View{
@@ -113,7 +113,7 @@ func TestClosedView(t *testing.T) {
 		Records: map[string]Record{ada: {Given: json.RawMessage(`{"choice":2}`), Correct: true, ElapsedMS: 2500, Points: 175}},
 		Totals:  map[string]Totals{ada: {Score: 175}},
 	}
-	got := encoded(t, closedView(plan, view))
+	got := encoded(t, questionClosedView(plan, view))
 	want := `[{"question":0,"reason":"timeout","answer":{"choice":2},"explanation":"explained","answered":1,"right":1,"results":[` +
 		`{"player":"p_ada","nickname":"Ada","given":{"choice":2},"correct":true,"elapsed_ms":2500,"points":175,"score":175},` +
 		`{"player":"p_bob","nickname":"Bob","given":null,"correct":false,"elapsed_ms":null,"points":0,"score":0}]}]`
@@ -122,23 +122,23 @@ func TestClosedView(t *testing.T) {
 	}
 }
 
-func TestOverView(t *testing.T) {
+func TestMatchOverView(t *testing.T) {
 	t.Parallel()
 	plan := newPlan("m_1", 5000, 3)
-	won := overView(plan, View{}, duelResult(plan, State{}, map[string]Totals{ada: {Score: 5}}, 9))
+	won := matchOverView(plan, View{}, duelResult(plan, State{}, map[string]Totals{ada: {Score: 5}}, 9))
 	if won.Winner != ada || won.Standings[0].Rating == nil || *won.Standings[0].Rating != 1500+*won.Standings[0].RatingDelta {
 		t.Errorf("%+v", won)
 	}
-	drawn := encoded(t, overView(plan, View{}, duelResult(plan.withBotOpponent(NewBot()), State{}, nil, 9)))
+	drawn := encoded(t, matchOverView(plan, View{}, duelResult(plan.withBotOpponent(NewBot()), State{}, nil, 9)))
 	if strings.Contains(drawn, "winner") || strings.Contains(drawn, "rating") || strings.Count(drawn, `"rank":1`) != 2 {
 		t.Errorf("a draw: %s", drawn)
 	}
 }
 
-func TestFoundView(t *testing.T) {
+func TestMatchFoundView(t *testing.T) {
 	t.Parallel()
 	plan := newPlan("m_1", 5000, 3).withBotOpponent(NewBot())
-	shown := foundView(plan, View{})
+	shown := matchFoundView(plan, View{})
 	if shown.Mode != "duel" || shown.Questions != 3 || shown.Players != 2 || shown.StartsAt != 5000 {
 		t.Errorf("%+v", shown)
 	}

@@ -12,8 +12,8 @@ import (
 
 const filterNames = 10_000_000
 
-// tenMillion returns a filter with filterNames names. It builds the filter at its first call.
-var tenMillion = sync.OnceValue(func() *nickname.Filter {
+// fullFilter returns a filter with filterNames names. It builds the filter at its first call.
+var fullFilter = sync.OnceValue(func() *nickname.Filter {
 	f := nickname.NewFilter(filterNames, 0.01)
 	for i := range filterNames {
 		f.Add("player" + strconv.Itoa(i))
@@ -34,17 +34,17 @@ func makeSkeletons(prefix string) []string {
 // BenchmarkFilter reads a filter of 10 million names: by one goroutine, by all
 // processors, and while another goroutine adds.
 func BenchmarkFilter(b *testing.B) {
-	filter := tenMillion()
-	for _, look := range []struct {
+	filter := fullFilter()
+	for _, lookup := range []struct {
 		name   string
 		prefix string
 	}{{"absent", "nobody"}, {"present", "player"}} {
-		wanted := makeSkeletons(look.prefix)
-		b.Run(look.name, func(b *testing.B) {
+		skeletons := makeSkeletons(lookup.prefix)
+		b.Run(lookup.name, func(b *testing.B) {
 			b.ReportAllocs()
 			b.ReportMetric(float64(filter.Bytes())/filterNames, "B/name")
 			for i := 0; b.Loop(); i++ {
-				filter.MayContain(wanted[i%len(wanted)])
+				filter.MayContain(skeletons[i%len(skeletons)])
 			}
 		})
 	}
@@ -59,15 +59,15 @@ func BenchmarkFilter(b *testing.B) {
 	b.Run("absent/parallel", parallel)
 	b.Run("absent/parallel/adding", func(b *testing.B) {
 		var stop atomic.Bool
-		var adding sync.WaitGroup
-		adding.Go(func() {
+		var adder sync.WaitGroup
+		adder.Go(func() {
 			for i := 0; !stop.Load(); i++ {
 				filter.Add("player" + strconv.Itoa(i%filterNames))
 			}
 		})
 		parallel(b)
 		stop.Store(true)
-		adding.Wait()
+		adder.Wait()
 	})
 	b.Run("add", func(b *testing.B) {
 		present := makeSkeletons("player")
@@ -80,7 +80,7 @@ func BenchmarkFilter(b *testing.B) {
 
 // BenchmarkSnapshot writes and reads a filter of 10 million names in memory.
 func BenchmarkSnapshot(b *testing.B) {
-	filter := tenMillion()
+	filter := fullFilter()
 	var buffer bytes.Buffer
 	b.Run("write", func(b *testing.B) {
 		for b.Loop() {

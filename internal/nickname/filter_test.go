@@ -39,30 +39,30 @@ func TestFilterRateFollowsTheory(t *testing.T) {
 	t.Parallel()
 	const names, rate, probes = 50_000, 0.01, 100_000
 	filter := nickname.NewFilter(names, rate)
-	for half := 1; half <= 4; half++ {
-		for i := (half - 1) * names / 2; i < half*names/2; i++ {
+	for halves := 1; halves <= 4; halves++ {
+		for i := (halves - 1) * names / 2; i < halves*names/2; i++ {
 			filter.Add("name" + strconv.Itoa(i))
 		}
-		mistaken := 0.0
+		falsePositives := 0.0
 		for i := range probes {
 			if filter.MayContain("other" + strconv.Itoa(i)) {
-				mistaken++
+				falsePositives++
 			}
 		}
-		theory := filter.ExpectedFalsePositiveRate(half * names / 2)
-		spread := 5*math.Sqrt(theory*probes) + 0.02*theory*probes
-		if math.Abs(mistaken-theory*probes) > spread {
-			t.Errorf("%d names: %v false positives in %d lookups, want %.1f±%.1f", half*names/2, mistaken, probes, theory*probes, spread)
+		expectedRate := filter.ExpectedFalsePositiveRate(halves * names / 2)
+		tolerance := 5*math.Sqrt(expectedRate*probes) + 0.02*expectedRate*probes
+		if math.Abs(falsePositives-expectedRate*probes) > tolerance {
+			t.Errorf("%d names: %v false positives in %d lookups, want %.1f±%.1f", halves*names/2, falsePositives, probes, expectedRate*probes, tolerance)
 		}
-		if estimate := filter.EstimatedFalsePositiveRate(); math.Abs(estimate-theory) > 0.03*theory {
-			t.Errorf("%d names: estimated rate %v, want %v", half*names/2, estimate, theory)
+		if estimate := filter.EstimatedFalsePositiveRate(); math.Abs(estimate-expectedRate) > 0.03*expectedRate {
+			t.Errorf("%d names: estimated rate %v, want %v", halves*names/2, estimate, expectedRate)
 		}
 	}
-	if theory := filter.ExpectedFalsePositiveRate(names); math.Abs(theory-rate) > 0.0005 {
-		t.Errorf("the expected rate of a full filter is %v, want %v", theory, rate)
+	if expectedRate := filter.ExpectedFalsePositiveRate(names); math.Abs(expectedRate-rate) > 0.0005 {
+		t.Errorf("the expected rate of a full filter is %v, want %v", expectedRate, rate)
 	}
-	if per := float64(filter.Bytes()) / names; per > 1.2 {
-		t.Errorf("%.3f bytes per name", per)
+	if bytesPerName := float64(filter.Bytes()) / names; bytesPerName > 1.2 {
+		t.Errorf("%.3f bytes per name", bytesPerName)
 	}
 	if got := float64(filter.Len()); got > 2*names || got < 2*names*0.95 {
 		t.Errorf("Len = %v after %d names", got, 2*names)
@@ -80,11 +80,11 @@ func TestAnEmptyFilterContainsNothing(t *testing.T) {
 func TestFilterIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	filter := nickname.NewFilter(1000, 0.01)
-	var all sync.WaitGroup
-	for n := range 4 {
-		all.Go(func() {
+	var goroutines sync.WaitGroup
+	for goroutine := range 4 {
+		goroutines.Go(func() {
 			for i := range 500 {
-				skeleton := strconv.Itoa(n*500 + i)
+				skeleton := strconv.Itoa(goroutine*500 + i)
 				filter.Add(skeleton)
 				if !filter.MayContain(skeleton) || filter.Len() == 0 {
 					t.Errorf("%q is not there after Add", skeleton)
@@ -92,7 +92,7 @@ func TestFilterIsSafeForConcurrentUse(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	goroutines.Wait()
 	if got := filter.Len(); got < 1900 || got > 2000 {
 		t.Errorf("Len = %d after 2000 names", got)
 	}
@@ -100,14 +100,14 @@ func TestFilterIsSafeForConcurrentUse(t *testing.T) {
 
 func TestNewFilterRefusesARateOutOfRange(t *testing.T) {
 	t.Parallel()
-	for _, fp := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1)} {
+	for _, rate := range []float64{0, 1, -1, 2, math.NaN(), math.Inf(1)} {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("NewFilter accepted the rate %v", fp)
+					t.Errorf("NewFilter accepted the rate %v", rate)
 				}
 			}()
-			nickname.NewFilter(10, fp)
+			nickname.NewFilter(10, rate)
 		}()
 	}
 }

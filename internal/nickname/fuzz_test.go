@@ -34,26 +34,26 @@ func FuzzWords(f *testing.F) {
 		hasAllowedPhrase := strings.Contains(list, "+") // any allowed phrase may contain the word
 		for line := range strings.Lines(strings.TrimPrefix(list, "\ufeff")) {
 			word, _, _ := strings.Cut(line, "#")
-			n, err := nickname.Parse(strings.Trim(strings.TrimSpace(word), "*"))
-			if err == nil && !hasAllowedPhrase && !errors.Is(words.Refuse(n), nickname.ErrWord) {
-				t.Fatalf("%q of the list %q is not refused as a name", n.Display, list)
+			name, err := nickname.Parse(strings.Trim(strings.TrimSpace(word), "*"))
+			if err == nil && !hasAllowedPhrase && !errors.Is(words.Refuse(name), nickname.ErrWord) {
+				t.Fatalf("%q of the list %q is not refused as a name", name.Display, list)
 			}
 		}
-		n, err := nickname.Parse(requested)
+		name, err := nickname.Parse(requested)
 		if err != nil {
 			return
 		}
-		refused := words.Refuse(n)
+		refused := words.Refuse(name)
 		if refused != nil && (!errors.Is(refused, nickname.ErrInvalid) || !errors.Is(refused, nickname.ErrWord)) {
 			t.Fatalf("%q: %v", requested, refused)
 		}
-		if title := words.RefuseTitle(n.Display); (title == nil) != (refused == nil) {
-			t.Fatalf("%q is refused as a name: %v, as a title: %v", n.Display, refused, title)
+		if title := words.RefuseTitle(name.Display); (title == nil) != (refused == nil) {
+			t.Fatalf("%q is refused as a name: %v, as a title: %v", name.Display, refused, title)
 		}
-		allowed, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{n.Display}})
+		allowed, err := nickname.NewWords(nickname.WordsConfig{Custom: []nickname.WordList{{Name: "own", Text: list}}, Allow: []string{name.Display}})
 		if err == nil {
-			if err := allowed.Refuse(n); err != nil {
-				t.Fatalf("%q is refused although it is allowed: %v", n.Display, err)
+			if err := allowed.Refuse(name); err != nil {
+				t.Fatalf("%q is refused although it is allowed: %v", name.Display, err)
 			}
 		}
 	})
@@ -82,26 +82,26 @@ func FuzzSkeleton(f *testing.F) {
 	})
 }
 
-// FuzzLine checks that an accepted title is stable and has no forbidden characters.
-func FuzzLine(f *testing.F) {
+// FuzzParseTitle checks that an accepted title is stable and has no forbidden characters.
+func FuzzParseTitle(f *testing.F) {
 	for _, seed := range []string{"Quiz Night", " a  b ", "a\u202eb", "❤️‍🔥", "می\u200cخواهم", "\u200d", "Z\u0301\u0301\u0301\u0301\u0301", "\xffa", "ㅤ", "1️⃣", strings.Repeat("x", 65)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
-		line, err := nickname.ParseTitle(raw, 64)
+		title, err := nickname.ParseTitle(raw, 64)
 		if err != nil {
-			if line != "" || err.Error() == "" {
-				t.Fatalf("ParseTitle(%q) = %q, %v", raw, line, err)
+			if title != "" || err.Error() == "" {
+				t.Fatalf("ParseTitle(%q) = %q, %v", raw, title, err)
 			}
 			return
 		}
-		if again, err := nickname.ParseTitle(line, 64); err != nil || again != line {
-			t.Fatalf("ParseTitle(%q) = %q, but then %q, %v", raw, line, again, err)
+		if again, err := nickname.ParseTitle(title, 64); err != nil || again != title {
+			t.Fatalf("ParseTitle(%q) = %q, but then %q, %v", raw, title, again, err)
 		}
-		if utf8.RuneCountInString(line) > 64 || strings.ContainsFunc(line, func(char rune) bool {
+		if utf8.RuneCountInString(title) > 64 || strings.ContainsFunc(title, func(char rune) bool {
 			return unicode.In(char, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Co, unicode.Bidi_Control)
 		}) {
-			t.Fatalf("ParseTitle(%q) = %q", raw, line)
+			t.Fatalf("ParseTitle(%q) = %q", raw, title)
 		}
 	})
 }

@@ -36,12 +36,12 @@ func TestHarmlessNamesAreAllowed(t *testing.T) {
 	for kind, names := range harmlessNames {
 		for name := range strings.SplitSeq(names, ",") {
 			name = strings.Join(strings.Fields(name), " ")
-			n, err := nickname.Parse(name)
+			parsed, err := nickname.Parse(name)
 			if err != nil {
 				t.Errorf("%s: %q is not a valid name: %v", kind, name, err)
 				continue
 			}
-			if err := words.Refuse(n); err != nil {
+			if err := words.Refuse(parsed); err != nil {
 				t.Errorf("%s: %q is refused: %v", kind, name, err)
 			}
 			passed++
@@ -53,7 +53,7 @@ func TestHarmlessNamesAreAllowed(t *testing.T) {
 }
 
 // Each of these names resembles a harmless one, but must be refused.
-func TestRefusedNamesThatResembleHarmlessOnes(t *testing.T) {
+func TestNamesThatResembleHarmlessOnesAreRefused(t *testing.T) {
 	t.Parallel()
 	words := wordsFrom(t, "H88\nb00b\n1488\n王8\n")
 	for _, name := range strings.Split(`dickhead, D1ckhead, Dicks, a55hole, A55 hole, @sshole, 4ss, as5, a5s, $h1t, 5h17, 5hit, sh1t007, Ａss, a.s.s, A S S, 4dmin007, mod team,
@@ -61,12 +61,12 @@ func TestRefusedNamesThatResembleHarmlessOnes(t *testing.T) {
 		官方, 官方正版, 非官方, 五官方官方, 版主, 新版主, 版主张三, 我是版主, 客服, 手游客服, 顾客服务客服, 运营, 運營, 官方运营, 去死, 去死吧, 你去死, 流氓, 大流氓,
 		白痴, 小白痴, 白痴李白, 王八, 王八蛋, 大王八, 垃圾, 垃圾人, 废物, 滚蛋, 混蛋, 脑残, 脑残粉, 贱人, 狗屎, 傻瓜, 傻瓜蛋, 管理员, 管理组, 官.方, 官 方, 去.死`, ",") {
 		name = strings.Join(strings.Fields(name), " ")
-		n, err := nickname.Parse(name)
+		parsed, err := nickname.Parse(name)
 		if err != nil {
 			t.Errorf("%q is not a valid name: %v", name, err)
 			continue
 		}
-		if err := words.Refuse(n); !errors.Is(err, nickname.ErrWord) {
+		if err := words.Refuse(parsed); !errors.Is(err, nickname.ErrWord) {
 			t.Errorf("%q is not refused", name)
 		}
 	}
@@ -76,11 +76,11 @@ func TestRefusedNamesThatResembleHarmlessOnes(t *testing.T) {
 func TestTitlesRefuseInsultsButNotStaffWords(t *testing.T) {
 	t.Parallel()
 	words := wordsFrom(t, "")
-	for line, refused := range map[string]bool{
+	for title, refused := range map[string]bool{
 		"Support": false, "官方": false, "Admin & Staff": false, "Customer Service": false, "Fuck Support": true, "官方垃圾": true, "Dream Team": false, "A$$": true,
 	} {
-		if err := words.RefuseTitle(line); errors.Is(err, nickname.ErrWord) != refused || refused && err.Error() != "it contains a word that this game does not allow" {
-			t.Errorf("RefuseTitle(%q) = %v", line, err)
+		if err := words.RefuseTitle(title); errors.Is(err, nickname.ErrWord) != refused || refused && err.Error() != "it contains a word that this game does not allow" {
+			t.Errorf("RefuseTitle(%q) = %v", title, err)
 		}
 	}
 	if err := (*nickname.Words)(nil).RefuseTitle("Fuck"); err != nil {

@@ -88,15 +88,15 @@ func TestASCIICharactersStayDifferent(t *testing.T) {
 			classes[computeSkeleton(string(char))] += string(char)
 		}
 	}
-	var several []string
+	var sharedClasses []string
 	for class := range maps.Values(classes) {
 		if len(class) > 1 && strings.ToLower(class[:1])+class[:1] != class[1:]+class[:1] {
-			several = append(several, class)
+			sharedClasses = append(sharedClasses, class)
 		}
 	}
-	slices.Sort(several)
-	if want := []string{"'`", "0Oo", "1ILil|"}; !slices.Equal(several, want) {
-		t.Errorf("characters with the same skeleton are %q, want %q", several, want)
+	slices.Sort(sharedClasses)
+	if want := []string{"'`", "0Oo", "1ILil|"}; !slices.Equal(sharedClasses, want) {
+		t.Errorf("characters with the same skeleton are %q, want %q", sharedClasses, want)
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/nickname"
 )
 
-func TestParseAccepts(t *testing.T) {
+func TestParseReturnsDisplayFormAndSkeleton(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]nickname.Name{
 		"Ada":                         {Display: "Ada", Skeleton: "ada"},
@@ -44,48 +44,48 @@ func TestParseAccepts(t *testing.T) {
 
 func TestParseRefusesWithAReason(t *testing.T) {
 	t.Parallel()
-	pile := "b" + strings.Repeat("\u0323", 20)
+	letterWithAccents := "b" + strings.Repeat("\u0323", 20)
 	for raw, reason := range map[string]string{
-		"":                                 "empty",
-		" \u3000 ":                         "empty",
-		"a":                                "at least 2",
-		" a ":                              "at least 2",
-		"e\u0301":                          "at least 2",
-		strings.Repeat("a", 17):            "at most 16",
-		strings.Repeat("字", 17):            "at most 16",
-		strings.Repeat("a", 10_000):        "at most 16",
-		pile + pile:                        "at most 16", // 2 graphemes, 82 bytes
-		"a\xffb":                           "UTF-8",
-		"a\ufffdb":                         "damaged",
-		"a\x00b":                           "control",
-		"a\nb":                             "control",
-		"a\u0085b":                         "control",
-		"a\u2028b":                         "control",
-		"a\u202eb":                         "direction",
-		"a\u200fb":                         "direction",
-		"a\u2066b":                         "direction",
-		"a\u200bb":                         "invisible",
-		"a\u200db":                         "invisible",
-		"a\u2060b":                         "invisible",
-		"a\ufeffb":                         "invisible",
-		"a\u00adb":                         "invisible",
-		"a\u3164b":                         "invisible",
-		"a\u115fb":                         "invisible",
-		"a\u034fb":                         "invisible",
-		"a\u2800b":                         "invisible",
-		"❤\ufe0fa":                         "invisible",
-		"a\U000e0041b":                     "invisible",
-		"a\ue000b":                         "private",
-		"a\U00100000b":                     "private",
-		"a\u0378b":                         "not assigned",
-		"a\ufdd0b":                         "not assigned",
-		"\u0301ab":                         "accent",
-		"ab\u0316\u0317\u0318\u0319\u031c": "more than 4 accents",
-		"--":                               "letter or a digit",
-		"🎮🎮":                               "letter or a digit",
-		"か\u0640":                          "cannot have", // an Arabic tatweel is allowed in Arabic only
-		"\u0660\u06f0":                     "cannot have", // digits of two scripts
-		"a\u1100b":                         "cannot have", // a lone jamo
+		"":                                    "empty",
+		" \u3000 ":                            "empty",
+		"a":                                   "at least 2",
+		" a ":                                 "at least 2",
+		"e\u0301":                             "at least 2",
+		strings.Repeat("a", 17):               "at most 16",
+		strings.Repeat("字", 17):               "at most 16",
+		strings.Repeat("a", 10_000):           "at most 16",
+		letterWithAccents + letterWithAccents: "at most 16", // 2 graphemes, 82 bytes
+		"a\xffb":                              "UTF-8",
+		"a\ufffdb":                            "damaged",
+		"a\x00b":                              "control",
+		"a\nb":                                "control",
+		"a\u0085b":                            "control",
+		"a\u2028b":                            "control",
+		"a\u202eb":                            "direction",
+		"a\u200fb":                            "direction",
+		"a\u2066b":                            "direction",
+		"a\u200bb":                            "invisible",
+		"a\u200db":                            "invisible",
+		"a\u2060b":                            "invisible",
+		"a\ufeffb":                            "invisible",
+		"a\u00adb":                            "invisible",
+		"a\u3164b":                            "invisible",
+		"a\u115fb":                            "invisible",
+		"a\u034fb":                            "invisible",
+		"a\u2800b":                            "invisible",
+		"❤\ufe0fa":                            "invisible",
+		"a\U000e0041b":                        "invisible",
+		"a\ue000b":                            "private",
+		"a\U00100000b":                        "private",
+		"a\u0378b":                            "not assigned",
+		"a\ufdd0b":                            "not assigned",
+		"\u0301ab":                            "accent",
+		"ab\u0316\u0317\u0318\u0319\u031c":    "more than 4 accents",
+		"--":                                  "letter or a digit",
+		"🎮🎮":                                  "letter or a digit",
+		"か\u0640":                             "cannot have", // an Arabic tatweel is allowed in Arabic only
+		"\u0660\u06f0":                        "cannot have", // digits of two scripts
+		"a\u1100b":                            "cannot have", // a lone jamo
 	} {
 		_, err := nickname.Parse(raw)
 		if !errors.Is(err, nickname.ErrInvalid) || !strings.Contains(err.Error(), reason) {
@@ -107,8 +107,8 @@ func TestParseLimitsAccentsPerCharacter(t *testing.T) {
 	if _, err := nickname.Parse(zalgo); !errors.Is(err, nickname.ErrInvalid) {
 		t.Errorf("Parse(%q): %v", zalgo, err)
 	}
-	if n, err := nickname.ParseExisting(zalgo); err != nil || n.Skeleton == "" {
-		t.Errorf("ParseExisting(%q): %+v, %v", zalgo, n, err)
+	if parsed, err := nickname.ParseExisting(zalgo); err != nil || parsed.Skeleton == "" {
+		t.Errorf("ParseExisting(%q): %+v, %v", zalgo, parsed, err)
 	}
 }
 

@@ -36,12 +36,12 @@ const (
 	snapshotVersion   = 1
 
 	maxFirstLineBytes = 64 // bytes
-	maxHeadBytes      = 4 << 10
+	maxHeaderBytes    = 4 << 10
 )
 
-// snapshotHead describes the filter of a snapshot. Size is the filter's Len, Words its number
+// snapshotHeader describes the filter of a snapshot. Size is the filter's Len, Words its number
 // of 64-bit words.
-type snapshotHead struct {
+type snapshotHeader struct {
 	SnapshotInfo
 	Capacity int     `json:"capacity"`
 	Rate     float64 `json:"rate"`
@@ -54,13 +54,13 @@ type snapshotHead struct {
 func (f *Filter) Write(w io.Writer, info SnapshotInfo) error {
 	checksum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(w, checksum), 1<<16)
-	head, err := json.Marshal(snapshotHead{SnapshotInfo: info, Capacity: f.capacity, Rate: f.falsePositiveRate, Size: f.Len(), Words: len(f.words)})
+	header, err := json.Marshal(snapshotHeader{SnapshotInfo: info, Capacity: f.capacity, Rate: f.falsePositiveRate, Size: f.Len(), Words: len(f.words)})
 	if err != nil {
 		return fmt.Errorf("nickname: snapshot: %w", err)
 	}
 	buffer := fmt.Appendf(nil, snapshotFirstLine, snapshotVersion)
-	buffer = binary.LittleEndian.AppendUint32(buffer, uint32(len(head)))
-	_, err = out.Write(append(buffer, head...))
+	buffer = binary.LittleEndian.AppendUint32(buffer, uint32(len(header)))
+	_, err = out.Write(append(buffer, header...))
 	for i := 0; i < len(f.words) && err == nil; i++ {
 		buffer = binary.LittleEndian.AppendUint64(buffer[:0], f.words[i].Load())
 		_, err = out.Write(buffer)
@@ -82,11 +82,11 @@ func (f *Filter) Write(w io.Writer, info SnapshotInfo) error {
 func ReadFilter(source io.Reader) (*Filter, SnapshotInfo, error) {
 	checksum := sha256.New()
 	reader := &checksumReader{Reader: bufio.NewReaderSize(source, 1<<16), hash: checksum}
-	head, err := reader.readHead()
+	header, err := reader.readHeader()
 	if err != nil {
 		return nil, SnapshotInfo{}, err
 	}
-	filter, err := head.newFilter()
+	filter, err := header.newFilter()
 	if err != nil {
 		return nil, SnapshotInfo{}, err
 	}
@@ -96,20 +96,20 @@ func ReadFilter(source io.Reader) (*Filter, SnapshotInfo, error) {
 	if err := reader.verifyChecksum(); err != nil {
 		return nil, SnapshotInfo{}, err
 	}
-	filter.recount(head.Size)
-	return filter, head.SnapshotInfo, nil
+	filter.recount(header.Size)
+	return filter, header.SnapshotInfo, nil
 }
 
 // newFilter returns the empty filter that the header describes. The checksum has not been
 // verified yet, so newFilter refuses sizes that would take too much memory.
-func (h *snapshotHead) newFilter() (*Filter, error) {
-	if h.Capacity < 1 || h.Capacity > MaxFilterCapacity || !(h.Rate > 0.0001 && h.Rate < 1) {
+func (header *snapshotHeader) newFilter() (*Filter, error) {
+	if header.Capacity < 1 || header.Capacity > MaxFilterCapacity || !(header.Rate > 0.0001 && header.Rate < 1) {
 		return nil, corruptError("the size of its filter is out of range")
 	}
-	if h.Words != wordCount(h.Capacity, h.Rate) {
+	if header.Words != wordCount(header.Capacity, header.Rate) {
 		return nil, corruptError("the size of its filter does not match its capacity")
 	}
-	return NewFilter(h.Capacity, h.Rate), nil
+	return NewFilter(header.Capacity, header.Rate), nil
 }
 
 // recount sets the counters of a filter whose words were read from a snapshot.
@@ -130,39 +130,39 @@ type checksumReader struct {
 	hash hash.Hash
 }
 
-func (c *checksumReader) readHead() (head snapshotHead, err error) {
+func (c *checksumReader) readHeader() (header snapshotHeader, err error) {
 	line := make([]byte, 0, maxFirstLineBytes)
 	for len(line) < maxFirstLineBytes && !bytes.HasSuffix(line, []byte{'\n'}) {
 		char, err := c.ReadByte()
 		if err != nil {
-			return head, convertReadError(err)
+			return header, convertReadError(err)
 		}
 		line = append(line, char)
 	}
 	version := 0
 	if _, err := fmt.Sscanf(string(line), snapshotFirstLine, &version); err != nil {
-		return head, corruptError("it does not begin like a snapshot")
+		return header, corruptError("it does not begin like a snapshot")
 	}
 	if version != snapshotVersion {
-		return head, fmt.Errorf("%w: version %d; this program reads version %d", ErrSnapshotVersion, version, snapshotVersion)
+		return header, fmt.Errorf("%w: version %d; this program reads version %d", ErrSnapshotVersion, version, snapshotVersion)
 	}
 	c.hash.Write(line)
 	length := make([]byte, 4)
 	if err := c.readFull(length); err != nil {
-		return head, err
+		return header, err
 	}
 	n := binary.LittleEndian.Uint32(length)
-	if n > maxHeadBytes {
-		return head, corruptError("the length of its header is out of range")
+	if n > maxHeaderBytes {
+		return header, corruptError("the length of its header is out of range")
 	}
 	text := make([]byte, n)
 	if err := c.readFull(text); err != nil {
-		return head, err
+		return header, err
 	}
-	if json.Unmarshal(text, &head) != nil {
-		return head, corruptError("its header cannot be read")
+	if json.Unmarshal(text, &header) != nil {
+		return header, corruptError("its header cannot be read")
 	}
-	return head, nil
+	return header, nil
 }
 
 func (c *checksumReader) readWords(words []atomic.Uint64) error {

@@ -17,8 +17,8 @@ import (
 
 var testInfo = nickname.SnapshotInfo{Game: "demo", Epoch: "first", Rules: 7, Watermark: 1795212345678}
 
-// snapshot returns a snapshot of a small filter with the given names.
-func snapshot(t fatalTest, names ...string) []byte {
+// newSnapshot returns a snapshot of a small filter with the given names.
+func newSnapshot(t fatalTest, names ...string) []byte {
 	t.Helper()
 	filter := nickname.NewFilter(20, 0.01)
 	for _, name := range names {
@@ -65,10 +65,10 @@ func TestSnapshotRestoresTheFilter(t *testing.T) {
 // A truncated snapshot is refused, and so is one with more bytes at the end.
 func TestTruncatedSnapshotsAreRefused(t *testing.T) {
 	t.Parallel()
-	whole := snapshot(t, "ada", "grace")
-	for n := range whole {
-		if filter, info, err := nickname.ReadFilter(bytes.NewReader(whole[:n])); !errors.Is(err, nickname.ErrCorruptSnapshot) || filter != nil || info != (nickname.SnapshotInfo{}) {
-			t.Errorf("%d of %d bytes: %v", n, len(whole), err)
+	whole := newSnapshot(t, "ada", "grace")
+	for length := range whole {
+		if filter, info, err := nickname.ReadFilter(bytes.NewReader(whole[:length])); !errors.Is(err, nickname.ErrCorruptSnapshot) || filter != nil || info != (nickname.SnapshotInfo{}) {
+			t.Errorf("%d of %d bytes: %v", length, len(whole), err)
 		}
 	}
 	if _, _, err := nickname.ReadFilter(bytes.NewReader(append(whole, 0))); !errors.Is(err, nickname.ErrCorruptSnapshot) {
@@ -79,7 +79,7 @@ func TestTruncatedSnapshotsAreRefused(t *testing.T) {
 // A snapshot with any flipped bit is refused.
 func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 	t.Parallel()
-	whole := snapshot(t, "ada", "grace")
+	whole := newSnapshot(t, "ada", "grace")
 	for bit := range len(whole) * 8 {
 		flipped := bytes.Clone(whole)
 		flipped[bit/8] ^= 1 << (bit % 8)
@@ -92,7 +92,7 @@ func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 
 func TestSnapshotsOfAnotherVersionAreRefused(t *testing.T) {
 	t.Parallel()
-	text := bytes.Replace(snapshot(t, "ada"), []byte("version 1\n"), []byte("version 2\n"), 1)
+	text := bytes.Replace(newSnapshot(t, "ada"), []byte("version 1\n"), []byte("version 2\n"), 1)
 	if _, _, err := nickname.ReadFilter(bytes.NewReader(text)); !errors.Is(err, nickname.ErrSnapshotVersion) {
 		t.Errorf("a newer version: %v", err)
 	}
@@ -102,30 +102,30 @@ func TestSnapshotsOfAnotherVersionAreRefused(t *testing.T) {
 // a reader use more memory than a filter needs, or accept a filter of another size.
 func TestSnapshotsWithAnImpossibleFilterSizeAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, head := range []string{
+	for _, header := range []string{
 		`{"capacity":134217729,"rate":0.01,"words":20099350}`, `{"capacity":0,"rate":0.01,"words":1}`, `{"capacity":-1,"rate":0.01,"words":1}`,
 		`{"capacity":20,"rate":0.01,"words":5}`, `{"capacity":20,"rate":0,"words":3}`, `{"capacity":20,"rate":1e-300,"words":3}`, `{"capacity":20,"rate":1,"words":3}`,
 		`{}`, `[]`, ``, strings.Repeat(" ", 5000) + `{}`,
 	} {
-		text := fmt.Appendf(nil, "laststand names, version 1\n%c%c%c%c%s", byte(len(head)), len(head)>>8, 0, 0, head)
+		text := fmt.Appendf(nil, "laststand names, version 1\n%c%c%c%c%s", byte(len(header)), len(header)>>8, 0, 0, header)
 		text = append(text, make([]byte, 24)...)
 		sum := sha256.Sum256(text)
 		if _, _, err := nickname.ReadFilter(bytes.NewReader(append(text, sum[:]...))); !errors.Is(err, nickname.ErrCorruptSnapshot) {
-			t.Errorf("%.60s: %v", head, err)
+			t.Errorf("%.60s: %v", header, err)
 		}
 	}
 }
 
-func TestSnapshotErrorsAreReturned(t *testing.T) {
+func TestErrorsOfReadersAndWritersAreReturned(t *testing.T) {
 	t.Parallel()
-	torn := errors.New("injected error")
-	whole := snapshot(t, "ada")
-	for n := range len(whole) {
-		if _, _, err := nickname.ReadFilter(io.MultiReader(bytes.NewReader(whole[:n]), iotest.ErrReader(torn))); !errors.Is(err, torn) {
-			t.Errorf("reading %d bytes: %v", n, err)
+	errInjected := errors.New("injected error")
+	whole := newSnapshot(t, "ada")
+	for length := range len(whole) {
+		if _, _, err := nickname.ReadFilter(io.MultiReader(bytes.NewReader(whole[:length]), iotest.ErrReader(errInjected))); !errors.Is(err, errInjected) {
+			t.Errorf("reading %d bytes: %v", length, err)
 		}
-		if err := nickname.NewFilter(20, 0.01).Write(&limitedWriter{left: n, err: torn}, testInfo); n < len(snapshot(t)) && !errors.Is(err, torn) {
-			t.Errorf("writing %d bytes: %v", n, err)
+		if err := nickname.NewFilter(20, 0.01).Write(&limitedWriter{left: length, err: errInjected}, testInfo); length < len(newSnapshot(t)) && !errors.Is(err, errInjected) {
+			t.Errorf("writing %d bytes: %v", length, err)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func (w *limitedWriter) Write(data []byte) (int, error) {
 }
 
 func FuzzReadFilter(f *testing.F) {
-	whole := snapshot(f, "ada", "grace")
+	whole := newSnapshot(f, "ada", "grace")
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
 	f.Add(bytes.Replace(whole, []byte("version 1"), []byte("version 9"), 1))

@@ -68,7 +68,7 @@ func TestSuggestIsAlwaysValid(t *testing.T) {
 	})
 }
 
-func TestSuggestVariesAndIsReadable(t *testing.T) {
+func TestSuggestionsDifferAndAreReadable(t *testing.T) {
 	t.Parallel()
 	rng, ada := newRand(), parse(t, "Ada")
 	skeletons := map[string]bool{}
@@ -86,7 +86,7 @@ func TestSuggestVariesAndIsReadable(t *testing.T) {
 
 func TestGenerateUsesThePlayersLanguage(t *testing.T) {
 	t.Parallel()
-	for lang, han := range map[string]bool{
+	for lang, wantHan := range map[string]bool{
 		"": false, "en": false, "en-GB": false, "fr": false,
 		"zh": true, "zh-CN": true, "ZH-hant": true, "zh_TW": true,
 	} {
@@ -95,7 +95,7 @@ func TestGenerateUsesThePlayersLanguage(t *testing.T) {
 			name := nickname.Generate(lang, rng)
 			skeletons[name.Skeleton] = true
 			first := []rune(name.Display)[0]
-			if unicode.Is(unicode.Han, first) != han {
+			if unicode.Is(unicode.Han, first) != wantHan {
 				t.Fatalf("Generate(%q) = %q", lang, name.Display)
 			}
 		}

@@ -38,10 +38,10 @@ func TestGeneratedNamesContainNoRefusedWord(t *testing.T) {
 			}
 		}
 	}
-	spelt := canonicalForm(randomChars)
+	canonicalChars := canonicalForm(randomChars)
 	for _, list := range []map[string]reason{blocklist.blockedWords, blocklist.blockedParts} {
 		for word := range list {
-			if strings.Trim(word, spelt) == "" {
+			if strings.Trim(word, canonicalChars) == "" {
 				t.Errorf("random texts may spell %q", word)
 			}
 		}

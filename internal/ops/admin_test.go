@@ -73,11 +73,11 @@ func TestAPageOfDeadTasksIsChanged(t *testing.T) {
 // A bulk action leaves out tasks that another operator has already handled.
 func TestTasksThatAnotherOperatorHandledAreSkipped(t *testing.T) {
 	t.Parallel()
-	for _, quicker := range []error{taskqueue.ErrDone, taskqueue.ErrNotFound} {
+	for _, changeErr := range []error{taskqueue.ErrDone, taskqueue.ErrNotFound} {
 		backend := newFakeBackend()
-		backend.changeErr = quicker
+		backend.changeErr = changeErr
 		if page := backend.changeDead(t, "discard"); len(page.Tasks) != 0 || page.NextCursor != "next" {
-			t.Errorf("%v: %+v", quicker, page)
+			t.Errorf("%v: %+v", changeErr, page)
 		}
 	}
 }
@@ -113,23 +113,23 @@ func TestTaskQueuesAreListed(t *testing.T) {
 
 func TestVerificationListsDifferences(t *testing.T) {
 	t.Parallel()
-	d := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", Field: "score", Want: "5", Have: "4"}
+	difference := leaderboard.Difference{Board: leaderboard.Board{Kind: leaderboard.Players, Span: "all"}, Holder: "p_1", Field: "score", Want: "5", Have: "4"}
 	const line = `{"kind":"player","window":"all","id":"p_1","field":"score","ledger":"5","leaderboard":"4"}`
 	for name, tt := range map[string]struct {
-		world func(*fakeBackend)
-		want  string
+		prepare func(*fakeBackend)
+		want    string
 	}{
 		"equal": {func(*fakeBackend) {}, `{"verified":{"leaderboards":3,"entries":40,"differences":0,"position":99}}`},
-		"two differences": {func(backend *fakeBackend) { backend.differences = []leaderboard.Difference{d, d} },
+		"two differences": {func(backend *fakeBackend) { backend.differences = []leaderboard.Difference{difference, difference} },
 			line + "\n" + line + "\n" + `{"verified":{"leaderboards":3,"entries":40,"differences":2,"position":99}}`},
 		"ended early": {func(backend *fakeBackend) {
-			backend.differences, backend.verifyErr = []leaderboard.Difference{d}, errDown
+			backend.differences, backend.verifyErr = []leaderboard.Difference{difference}, errDown
 		},
 			line + "\n" + `{"error":{"type":"about:blank","title":"Service Unavailable","status":503,` +
 				`"detail":"a store is out of reach; retry in a few seconds: dial tcp: refused","code":"unavailable"}}`},
 	} {
 		backend := newFakeBackend()
-		tt.world(backend)
+		tt.prepare(backend)
 		status, header, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/games/demo/leaderboards/verify", "")
 		if status != http.StatusOK || header.Get("Content-Type") != "application/x-ndjson" || body != tt.want {
 			t.Errorf("%s: %d %s\n%s\nwant\n%s", name, status, header, body, tt.want)
@@ -141,14 +141,14 @@ func TestVerificationListsDifferences(t *testing.T) {
 // the first line, and longer than the time limit of a request.
 type slowVerification struct {
 	*fakeBackend
-	seen chan struct{}
+	firstLineRead chan struct{}
 }
 
-func (p slowVerification) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error) {
+func (v slowVerification) Verify(ctx context.Context, _ string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error) {
 	report(leaderboard.Difference{Field: "first"})
 	select {
 	case <-ctx.Done():
-	case <-p.seen:
+	case <-v.firstLineRead:
 	}
 	select {
 	case <-ctx.Done():
@@ -162,9 +162,9 @@ func (p slowVerification) Verify(ctx context.Context, _ string, report func(lead
 func TestAVerificationMayTakeLong(t *testing.T) {
 	t.Parallel()
 	backend := newFakeBackend()
-	p := slowVerification{backend, make(chan struct{})}
+	verification := slowVerification{backend, make(chan struct{})}
 	c := backend.config()
-	c.Leaderboards = p
+	c.Leaderboards = verification
 	server := httptest.NewUnstartedServer(New(c))
 	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
 	server.Start()
@@ -188,7 +188,7 @@ func TestAVerificationMayTakeLong(t *testing.T) {
 	if err := lines.Decode(&first); err != nil || first.Field != "first" {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	close(p.seen)
+	close(verification.firstLineRead)
 	if err := lines.Decode(&last); err != nil || last.Verified == nil {
 		t.Errorf("%+v, %v", last, err)
 	}

@@ -29,40 +29,40 @@ type fakeAuditLog struct {
 	cursor             string
 }
 
-func (b *fakeAuditLog) BeginAudit(_ context.Context, e audit.Entry) error {
-	if b.failBegin == nil {
-		b.entries = append(b.entries, e)
+func (l *fakeAuditLog) BeginAudit(_ context.Context, e audit.Entry) error {
+	if l.failBegin == nil {
+		l.entries = append(l.entries, e)
 	}
-	return b.failBegin
+	return l.failBegin
 }
 
-func (b *fakeAuditLog) EndAudit(ctx context.Context, id string, status int) error {
+func (l *fakeAuditLog) EndAudit(ctx context.Context, id string, status int) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for i := range b.entries {
-		if b.entries[i].ID == id && b.failEnd == nil {
-			b.entries[i].Status = status
+	for i := range l.entries {
+		if l.entries[i].ID == id && l.failEnd == nil {
+			l.entries[i].Status = status
 		}
 	}
-	return b.failEnd
+	return l.failEnd
 }
 
-func (b *fakeAuditLog) AuditEntries(_ context.Context, f audit.Filter, cursor string, limit int) ([]audit.Entry, string, error) {
-	b.filter, b.cursor = f, cursor
+func (l *fakeAuditLog) AuditEntries(_ context.Context, filter audit.Filter, cursor string, limit int) ([]audit.Entry, string, error) {
+	l.filter, l.cursor = filter, cursor
 	if cursor == "bad" {
 		return nil, "", audit.ErrBadCursor
 	}
-	return b.entries[:min(limit, len(b.entries))], "next", nil
+	return l.entries[:min(limit, len(l.entries))], "next", nil
 }
 
 // describeLast describes the newest entry.
-func (b *fakeAuditLog) describeLast(t *testing.T) string {
+func (l *fakeAuditLog) describeLast(t *testing.T) string {
 	t.Helper()
-	if len(b.entries) == 0 {
+	if len(l.entries) == 0 {
 		return ""
 	}
-	e := b.entries[len(b.entries)-1]
+	e := l.entries[len(l.entries)-1]
 	return fmt.Sprint(e.Actor, " ", e.Action, " game=", e.Game, " ", e.Target, " ", e.Status)
 }
 
@@ -83,8 +83,8 @@ func checkRouteIsAudited(t *testing.T, rt route) {
 	backend := newFakeBackend()
 	path := strings.NewReplacer("{game}", "demo", "{task}", "t1", "{webhook}", "rewards", "{player}", "p_1", "{kind}", "token", "{id}", "p_1", "{key}", "k1").Replace(rt.path)
 	adminRequest(t, backend.handler(), rt.method, path, "")
-	audited := rt.method != http.MethodGet || rt.sensitive
-	if got := len(backend.auditLog.entries); audited && got != 1 || !audited && got != 0 {
+	wantEntry := rt.method != http.MethodGet || rt.sensitive
+	if got := len(backend.auditLog.entries); wantEntry && got != 1 || !wantEntry && got != 0 {
 		t.Errorf("%s %s: %d entries", rt.method, rt.path, got)
 	}
 	if len(backend.auditLog.entries) > 0 && backend.auditLog.entries[0].Status == 0 {
@@ -136,8 +136,8 @@ func TestSensitiveReadsAreAudited(t *testing.T) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 		backend.auditLog.failBegin = errors.New("the database is down")
-		if again, _, _ := adminRequest(t, backend.handler(), "GET", path, ""); again != status {
-			t.Errorf("%s: %d without an audit log, %d with it", path, again, status)
+		if withoutLog, _, _ := adminRequest(t, backend.handler(), "GET", path, ""); withoutLog != status {
+			t.Errorf("%s: %d without an audit log, %d with it", path, withoutLog, status)
 		}
 	}
 }
@@ -150,9 +150,9 @@ func TestABodyIsReadCompletelyAfterPeeking(t *testing.T) {
 	if status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m_1","reason":"`+reason+`"}`); status == http.StatusOK || !strings.Contains(body, "reason") {
 		t.Errorf("%d %.200s", status, body)
 	}
-	r := &request{Request: httptest.NewRequestWithContext(t.Context(), "POST", "/", io.MultiReader(strings.NewReader(reason), &brokenReader{}))}
-	r.peekFields()
-	if got, err := io.ReadAll(r.Body); string(got) != reason || !errors.Is(err, errDown) {
+	peeked := &request{Request: httptest.NewRequestWithContext(t.Context(), "POST", "/", io.MultiReader(strings.NewReader(reason), &brokenReader{}))}
+	peeked.peekFields()
+	if got, err := io.ReadAll(peeked.Body); string(got) != reason || !errors.Is(err, errDown) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }
@@ -170,8 +170,8 @@ func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	c.Logger = slog.New(slog.NewTextHandler(&log, nil))
 	a := newAPI(c)
 	status, _, body := adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
-	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || backend.rebuilt != "" {
-		t.Errorf("%d %s, but the game %q was rebuilt", status, body, backend.rebuilt)
+	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || backend.rebuiltOrConfirmed != "" {
+		t.Errorf("%d %s, but the game %q was rebuilt", status, body, backend.rebuiltOrConfirmed)
 	}
 	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
 		t.Errorf("%v failed writes are counted, logged %s", n, &log)
@@ -190,8 +190,8 @@ type disconnectingRebuild struct {
 	disconnect func()
 }
 
-func (h disconnectingRebuild) Rebuild(context.Context, string) error {
-	h.disconnect()
+func (r disconnectingRebuild) Rebuild(context.Context, string) error {
+	r.disconnect()
 	return nil
 }
 
@@ -206,24 +206,24 @@ func TestAuditEntriesAreCompletedAfterDisconnectsAndPanics(t *testing.T) {
 		leaderboards func(*fakeBackend, func()) Leaderboards
 		want         int
 	}{
-		"the client disconnects": {func(w *fakeBackend, leave func()) Leaderboards { return disconnectingRebuild{w, leave} }, http.StatusAccepted},
-		"a panic":                {func(w *fakeBackend, _ func()) Leaderboards { return panickingRebuild{w} }, http.StatusInternalServerError},
+		"the client disconnects": {func(backend *fakeBackend, leave func()) Leaderboards { return disconnectingRebuild{backend, leave} }, http.StatusAccepted},
+		"a panic":                {func(backend *fakeBackend, _ func()) Leaderboards { return panickingRebuild{backend} }, http.StatusInternalServerError},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newFakeBackend()
-			c := w.config()
+			backend := newFakeBackend()
+			c := backend.config()
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
-			c.Leaderboards = tt.leaderboards(w, leave)
+			c.Leaderboards = tt.leaderboards(backend, leave)
 			r := httptest.NewRequestWithContext(ctx, "POST", "/admin/v1/games/demo/leaderboards/rebuild", nil)
 			r.Header.Set("Authorization", "Bearer admin")
 			func() {
 				defer func() { _ = recover() }()
 				New(c).ServeHTTP(httptest.NewRecorder(), r)
 			}()
-			if len(w.auditLog.entries) != 1 || w.auditLog.entries[0].Status != tt.want {
-				t.Errorf("stored is %+v, want status %d", w.auditLog.entries, tt.want)
+			if len(backend.auditLog.entries) != 1 || backend.auditLog.entries[0].Status != tt.want {
+				t.Errorf("stored is %+v, want status %d", backend.auditLog.entries, tt.want)
 			}
 		})
 	}

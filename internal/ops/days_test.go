@@ -15,16 +15,16 @@ func TestADayIsConfirmed(t *testing.T) {
 		"/admin/v1/games/demo/days/tomorrow/confirmation":   http.StatusBadRequest,
 		"/admin/v1/games/none/days/2026-11-22/confirmation": http.StatusNotFound,
 	} {
-		w := newFakeBackend()
+		backend := newFakeBackend()
 		r := httptest.NewRequest(http.MethodPut, path, strings.NewReader(""))
 		r.Header.Set("Authorization", "Bearer admin")
 		answer := httptest.NewRecorder()
-		w.handler().ServeHTTP(answer, r)
-		if answer.Code != want || (w.rebuilt == "demo 2026-11-22") != (want == http.StatusNoContent) {
-			t.Errorf("%s: %d %s, confirmed %q", path, answer.Code, answer.Body, w.rebuilt)
+		backend.handler().ServeHTTP(answer, r)
+		if answer.Code != want || (backend.rebuiltOrConfirmed == "demo 2026-11-22") != (want == http.StatusNoContent) {
+			t.Errorf("%s: %d %s, confirmed %q", path, answer.Code, answer.Body, backend.rebuiltOrConfirmed)
 		}
-		if want == http.StatusNoContent && len(w.auditLog.entries) != 1 {
-			t.Errorf("%s: %d entries in the audit log", path, len(w.auditLog.entries))
+		if want == http.StatusNoContent && len(backend.auditLog.entries) != 1 {
+			t.Errorf("%s: %d entries in the audit log", path, len(backend.auditLog.entries))
 		}
 	}
 }

@@ -29,21 +29,21 @@ var (
 
 // fakeBackend implements the interfaces of Config. If fail is set, each call returns it.
 type fakeBackend struct {
-	fail        error
-	changeErr   error // error of changing a task that another operator has handled
-	tasks       map[string]taskqueue.Task
-	filter      taskqueue.Filter // filter of the last call of Tasks
-	queueFilter taskqueue.QueueFilter
-	differences []leaderboard.Difference
-	verifyErr   error // error of a verification after it has reported the differences
-	correction  Correction
-	rebuilt     string // game of the last rebuild, or game and day of the last ConfirmDay
-	queues      map[string]*fakeQueue
-	auditLog    *fakeAuditLog
+	fail               error
+	changeErr          error // error of changing a task that another operator has handled
+	tasks              map[string]taskqueue.Task
+	filter             taskqueue.Filter // filter of the last call of Tasks
+	queueFilter        taskqueue.QueueFilter
+	differences        []leaderboard.Difference
+	verifyErr          error // error of a verification after it has reported the differences
+	correction         Correction
+	rebuiltOrConfirmed string // game of the last rebuild, or game and day of the last ConfirmDay
+	queues             map[string]*fakeQueue
+	auditLog           *fakeAuditLog
 }
 
 func (backend *fakeBackend) ConfirmDay(_ context.Context, game, day string) error {
-	backend.rebuilt = game + " " + day
+	backend.rebuiltOrConfirmed = game + " " + day
 	return backend.fail
 }
 
@@ -57,10 +57,10 @@ func newFakeBackend() *fakeBackend {
 
 func (backend *fakeBackend) handler() http.Handler { return New(backend.config()) }
 
-func (w *fakeBackend) config() Config {
+func (backend *fakeBackend) config() Config {
 	return Config{
-		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Audit: w.auditLog, Games: []string{"demo"}, Tasks: w, TaskActions: w, Leaderboards: w, Corrections: w, Days: w,
-		Queues: fakeQueues{w}, SendQueued: w.sendQueued, Webhooks: newFakeWebhooks(w), Revocations: newFakeRevocations(w), Players: newFakeRevocations(w), Keys: newFakeRevocations(w), Now: func() int64 { return testTime },
+		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Audit: backend.auditLog, Games: []string{"demo"}, Tasks: backend, TaskActions: backend, Leaderboards: backend, Corrections: backend, Days: backend,
+		Queues: fakeQueues{backend}, SendQueued: backend.sendQueued, Webhooks: newFakeWebhooks(backend), Revocations: newFakeRevocations(backend), Players: newFakeRevocations(backend), Keys: newFakeRevocations(backend), Now: func() int64 { return testTime },
 		VerifyAdmin: func(_ context.Context, token string) (string, error) {
 			switch token {
 			case "admin":
@@ -108,13 +108,13 @@ func (backend *fakeBackend) Queues(_ context.Context, f taskqueue.QueueFilter, c
 }
 
 // changeTask changes a task as the store does.
-func (backend *fakeBackend) changeTask(id string, f func(*taskqueue.Task) error) (taskqueue.Task, error) {
+func (backend *fakeBackend) changeTask(id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	t, err := backend.Task(context.Background(), id)
 	if backend.changeErr != nil {
 		err = backend.changeErr
 	}
 	if err == nil {
-		err = f(&t)
+		err = change(&t)
 	}
 	if err == nil {
 		backend.tasks[id] = t
@@ -150,12 +150,12 @@ func (backend *fakeBackend) Verify(_ context.Context, _ string, report func(lead
 }
 
 func (backend *fakeBackend) Rebuild(_ context.Context, game string) error {
-	backend.rebuilt = game
+	backend.rebuiltOrConfirmed = game
 	return backend.fail
 }
 
 func (backend *fakeBackend) IsBuilding(_ context.Context, game string) (bool, error) {
-	return backend.rebuilt == game, backend.fail
+	return backend.rebuiltOrConfirmed == game, backend.fail
 }
 
 func (backend *fakeBackend) Correct(_ context.Context, c Correction) (int, error) {
@@ -164,7 +164,7 @@ func (backend *fakeBackend) Correct(_ context.Context, c Correction) (int, error
 }
 
 // adminRequest sends a request of an admin, with a JSON body unless it is "".
-func adminRequest(t *testing.T, h http.Handler, method, path, body string) (status int, header http.Header, text string) {
+func adminRequest(t *testing.T, handler http.Handler, method, path, body string) (status int, header http.Header, text string) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer admin")
@@ -172,7 +172,7 @@ func adminRequest(t *testing.T, h http.Handler, method, path, body string) (stat
 		r.Header.Set("Content-Type", "application/json")
 	}
 	w := httptest.NewRecorder()
-	h.ServeHTTP(w, r)
+	handler.ServeHTTP(w, r)
 	answer, err := io.ReadAll(w.Body)
 	if err != nil {
 		t.Fatal(err)

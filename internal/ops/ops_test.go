@@ -12,8 +12,8 @@ import (
 func TestMetricsAreOpenAndProfilesNeedAToken(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	seen := prometheus.NewCounter(prometheus.CounterOpts{Name: "laststand_seen_total", Help: "Seen."})
-	registry.MustRegister(seen)
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "laststand_seen_total", Help: "Seen."})
+	registry.MustRegister(counter)
 	c := newFakeBackend().config()
 	c.Gatherer = registry
 	handler := New(c)

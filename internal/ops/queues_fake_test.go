@@ -45,8 +45,8 @@ func (backend *fakeBackend) sendQueued(ctx context.Context, game string) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		n := min(q.sentPerSecond, q.Counts.Queued)
-		q.Counts.Queued, q.Counts.Sent = q.Counts.Queued-n, q.Counts.Sent+n
+		sent := min(q.sentPerSecond, q.Counts.Queued)
+		q.Counts.Queued, q.Counts.Sent = q.Counts.Queued-sent, q.Counts.Sent+sent
 	}
 	return backend.fail
 }
@@ -54,41 +54,41 @@ func (backend *fakeBackend) sendQueued(ctx context.Context, game string) error {
 // fakeQueues implements eventq.Admin with the queues of a fakeBackend.
 type fakeQueues struct{ *fakeBackend }
 
-func (d fakeQueues) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
+func (f fakeQueues) Status(_ context.Context, games []string, _ int64) ([]eventq.Status, error) {
 	all := make([]eventq.Status, len(games))
 	for i, game := range games {
-		q, ok := d.queues[game]
+		q, ok := f.queues[game]
 		if !ok { // nothing was ever offered
 			q = &fakeQueue{Status: eventq.Status{Game: game}}
 		}
 		all[i] = q.Status
 	}
-	return all, d.fail
+	return all, f.fail
 }
 
-func (d fakeQueues) Totals(context.Context) (eventq.Counts, error) {
+func (f fakeQueues) Totals(context.Context) (eventq.Counts, error) {
 	return eventq.Counts{}, errors.New("not used by the admin API")
 }
 
-func (d fakeQueues) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
-	items := d.queues[game].items
-	return items[:min(limit, len(items))], d.fail
+func (f fakeQueues) Peek(_ context.Context, game string, limit int) ([]eventq.Item, error) {
+	items := f.queues[game].items
+	return items[:min(limit, len(items))], f.fail
 }
 
-func (d fakeQueues) Pause(_ context.Context, game, why string) error {
-	d.queues[game].Paused = why
-	return d.fail
+func (f fakeQueues) Pause(_ context.Context, game, reason string) error {
+	f.queues[game].Paused = reason
+	return f.fail
 }
 
-func (d fakeQueues) Resume(_ context.Context, game string, now int64) error {
-	q := d.queues[game]
+func (f fakeQueues) Resume(_ context.Context, game string, now int64) error {
+	q := f.queues[game]
 	q.Paused, q.DueAt = "", now
-	return d.fail
+	return f.fail
 }
 
-func (d fakeQueues) SetMaxLen(_ context.Context, game string, maxLen int) error {
-	d.queues[game].MaxLen = maxLen
-	return d.fail
+func (f fakeQueues) SetMaxLen(_ context.Context, game string, maxLen int) error {
+	f.queues[game].MaxLen = maxLen
+	return f.fail
 }
 
 func (d fakeQueues) FlushNow(context.Context, string, int64) error {
@@ -96,12 +96,12 @@ func (d fakeQueues) FlushNow(context.Context, string, int64) error {
 }
 
 // Discard drops at most 700 in a step.
-func (d fakeQueues) Discard(_ context.Context, game string, most int, r eventq.Reason) (int64, error) {
-	q := d.queues[game]
-	n := min(int64(most), 700, q.Counts.Queued)
-	q.Counts.Queued -= n
-	if n > 0 {
-		q.Counts.Dropped[r] += n
+func (f fakeQueues) Discard(_ context.Context, game string, limit int, reason eventq.Reason) (int64, error) {
+	q := f.queues[game]
+	dropped := min(int64(limit), 700, q.Counts.Queued)
+	q.Counts.Queued -= dropped
+	if dropped > 0 {
+		q.Counts.Dropped[reason] += dropped
 	}
-	return n, d.fail
+	return dropped, f.fail
 }

@@ -90,7 +90,7 @@ func TestQueueItemsAreListed(t *testing.T) {
 func TestQueueChangesReturnTheNewState(t *testing.T) {
 	t.Parallel()
 	backend := newFakeBackend()
-	h := backend.handler()
+	handler := backend.handler()
 	for _, step := range []struct {
 		method, path, body string
 		want               string // a part of the answer
@@ -100,7 +100,7 @@ func TestQueueChangesReturnTheNewState(t *testing.T) {
 		{"PATCH", "", `{"max_len":500}`, `"max_len":500`},
 		{"PATCH", "", `{"max_len":0}`, `"queued":2,"in_flight":0},"oldest_at"`},
 	} {
-		status, _, body := adminRequest(t, h, step.method, demoQueue+step.path, step.body)
+		status, _, body := adminRequest(t, handler, step.method, demoQueue+step.path, step.body)
 		if status != http.StatusOK || !strings.Contains(body, step.want) || !strings.HasPrefix(body, `{"game":"demo"`) {
 			t.Errorf("%s: %d %s, want %s", step.path, status, body, step.want)
 		}
@@ -130,9 +130,9 @@ func TestADrainCanDiscardAllItems(t *testing.T) {
 func TestADrainSendsUntilEmptyPausedOrTimeout(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		queue func(*fakeQueue)
-		took  time.Duration
-		want  string
+		prepare     func(*fakeQueue)
+		wantElapsed time.Duration
+		want        string
 	}{
 		"a queue that sends":              {func(q *fakeQueue) { q.Counts.Queued, q.sentPerSecond = 4, 2 }, 2 * time.Second, `"sent":9,"dropped":{"too_old":3},"queued":0,`},
 		"an empty queue":                  {func(q *fakeQueue) { q.Counts.Queued = 0 }, 0, `"queued":0,`},
@@ -143,11 +143,11 @@ func TestADrainSendsUntilEmptyPausedOrTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				backend := newFakeBackend()
-				tt.queue(backend.queues["demo"])
+				tt.prepare(backend.queues["demo"])
 				startedAt := time.Now()
 				status, _, body := adminRequest(t, backend.handler(), "POST", demoQueue+"/drain", "")
-				if elapsed := time.Since(startedAt); status != http.StatusOK || elapsed != tt.took || !strings.Contains(body, tt.want) || !strings.Contains(body, `"discarded":0`) {
-					t.Errorf("%d %s after %v, want %s after %v", status, body, elapsed, tt.want, tt.took)
+				if elapsed := time.Since(startedAt); status != http.StatusOK || elapsed != tt.wantElapsed || !strings.Contains(body, tt.want) || !strings.Contains(body, `"discarded":0`) {
+					t.Errorf("%d %s after %v, want %s after %v", status, body, elapsed, tt.want, tt.wantElapsed)
 				}
 			})
 		})

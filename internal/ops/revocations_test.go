@@ -24,23 +24,23 @@ type fakeRevocations struct {
 	keys        map[string][]identity.KeyInfo
 }
 
-func newFakeRevocations(w *fakeBackend) *fakeRevocations {
-	return &fakeRevocations{fakeBackend: w, keys: map[string][]identity.KeyInfo{
+func newFakeRevocations(backend *fakeBackend) *fakeRevocations {
+	return &fakeRevocations{fakeBackend: backend, keys: map[string][]identity.KeyInfo{
 		"": {{ID: "own", Alg: identity.HS256, Signs: true}}, "demo": {{ID: "k1", Alg: identity.HS256, Signs: true, CreatedAt: 7}},
 	}}
 }
 
-func (r *fakeRevocations) SetRevocation(_ context.Context, b identity.Revocation) (identity.Revocation, error) {
+func (r *fakeRevocations) SetRevocation(_ context.Context, revocation identity.Revocation) (identity.Revocation, error) {
 	if r.fail == nil {
-		b.ChangedAt, b.Seq = testTime, int64(len(r.revocations)+1)
-		r.revocations = append([]identity.Revocation{b}, r.revocations...)
+		revocation.ChangedAt, revocation.Seq = testTime, int64(len(r.revocations)+1)
+		r.revocations = append([]identity.Revocation{revocation}, r.revocations...)
 	}
-	return b, r.fail
+	return revocation, r.fail
 }
 
-func (r *fakeRevocations) LiftRevocation(_ context.Context, b identity.Revocation) error {
+func (r *fakeRevocations) LiftRevocation(_ context.Context, revocation identity.Revocation) error {
 	before := len(r.revocations)
-	r.revocations = slices.DeleteFunc(r.revocations, func(o identity.Revocation) bool { return o.Kind == b.Kind && o.ID == b.ID })
+	r.revocations = slices.DeleteFunc(r.revocations, func(o identity.Revocation) bool { return o.Kind == revocation.Kind && o.ID == revocation.ID })
 	if r.fail == nil && len(r.revocations) == before {
 		return identity.ErrNotRevoked
 	}
@@ -48,9 +48,9 @@ func (r *fakeRevocations) LiftRevocation(_ context.Context, b identity.Revocatio
 }
 
 func (r *fakeRevocations) ListRevocations(_ context.Context, _ string, kind identity.RevocationKind, before int64, limit int) (page []identity.Revocation, _ error) {
-	for _, b := range r.revocations {
-		if (b.Kind == kind || kind == "" && b.Kind != identity.KindBan) && (before == 0 || b.Seq < before) && len(page) < limit {
-			page = append(page, b)
+	for _, revocation := range r.revocations {
+		if (revocation.Kind == kind || kind == "" && revocation.Kind != identity.KindBan) && (before == 0 || revocation.Seq < before) && len(page) < limit {
+			page = append(page, revocation)
 		}
 	}
 	return page, r.fail
@@ -108,16 +108,16 @@ func (r *fakeRevocations) RetireKey(_ context.Context, game, id string) error {
 }
 
 // withRevocations returns a fakeRevocations and the handler that uses it.
-func (backend *fakeBackend) withRegistrar() (*fakeRevocations, http.Handler) {
+func (backend *fakeBackend) withRevocations() (*fakeRevocations, http.Handler) {
 	c := backend.config()
-	r := newFakeRevocations(backend)
-	c.Revocations, c.Players, c.Keys = r, r, r
-	return r, New(c)
+	revocations := newFakeRevocations(backend)
+	c.Revocations, c.Players, c.Keys = revocations, revocations, revocations
+	return revocations, New(c)
 }
 
 func TestBansAndRevocationsAreSetListedAndRemoved(t *testing.T) {
 	t.Parallel()
-	r, h := newFakeBackend().withRegistrar()
+	revocations, handler := newFakeBackend().withRevocations()
 	for _, step := range []struct {
 		method, path, body string
 		status             int
@@ -150,19 +150,19 @@ func TestBansAndRevocationsAreSetListedAndRemoved(t *testing.T) {
 		{"DELETE", "/admin/v1/games/demo/players/p_1", "", 204, ""},
 		{"DELETE", "/admin/v1/games/demo/players/p_9", "", 404, "no such player"},
 	} {
-		status, _, body := adminRequest(t, h, step.method, step.path, step.body)
+		status, _, body := adminRequest(t, handler, step.method, step.path, step.body)
 		if status != step.status || !strings.Contains(body, step.want) {
 			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
 		}
 	}
-	if len(r.revocations) != 4 || r.revocations[0].SetBy != "ops" || r.revocations[0].Game != "" || r.revocations[1].Game != "demo" || r.erased != "demo/p_1" {
-		t.Errorf("stored %+v, erased %q", r.revocations, r.erased)
+	if len(revocations.revocations) != 4 || revocations.revocations[0].SetBy != "ops" || revocations.revocations[0].Game != "" || revocations.revocations[1].Game != "demo" || revocations.erased != "demo/p_1" {
+		t.Errorf("stored %+v, erased %q", revocations.revocations, revocations.erased)
 	}
 }
 
 func TestKeysAreListedRotatedAndRetired(t *testing.T) {
 	t.Parallel()
-	r, h := newFakeBackend().withRegistrar()
+	revocations, handler := newFakeBackend().withRevocations()
 	for _, step := range []struct {
 		method, path string
 		status       int
@@ -176,13 +176,13 @@ func TestKeysAreListedRotatedAndRetired(t *testing.T) {
 		{"POST", "/admin/v1/keys/rotate", 201, `"id":"k2"`},
 		{"DELETE", "/admin/v1/keys/own", 204, ""},
 	} {
-		status, _, body := adminRequest(t, h, step.method, step.path, "")
+		status, _, body := adminRequest(t, handler, step.method, step.path, "")
 		if status != step.status || !strings.Contains(body, step.want) {
 			t.Errorf("%s %s: %d %s, want %d %s", step.method, step.path, status, body, step.status, step.want)
 		}
 	}
-	if len(r.keys[""]) != 1 || len(r.keys["demo"]) != 1 || r.keys["demo"][0].ID != "k2" {
-		t.Errorf("keys %+v", r.keys)
+	if len(revocations.keys[""]) != 1 || len(revocations.keys["demo"]) != 1 || revocations.keys["demo"][0].ID != "k2" {
+		t.Errorf("keys %+v", revocations.keys)
 	}
 }
 
@@ -215,8 +215,8 @@ func TestBadChangesOfBansRevocationsAndKeysAreRefused(t *testing.T) {
 	} {
 		backend := newFakeBackend()
 		backend.fail = tt.fail
-		_, h := backend.withRegistrar()
-		if status, _, body := adminRequest(t, h, tt.method, tt.path, tt.body); status != tt.status {
+		_, handler := backend.withRevocations()
+		if status, _, body := adminRequest(t, handler, tt.method, tt.path, tt.body); status != tt.status {
 			t.Errorf("%s: %d %s", name, status, body)
 		}
 	}

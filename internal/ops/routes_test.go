@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// singletons are path segments that are not plural, because a parent has only one of them.
-var singletons = []string{"queue", "device", "account", "payload", "confirmation", "audit-log"}
+// singularSegments are path segments that are not plural, because a parent has only one of them.
+var singularSegments = []string{"queue", "device", "account", "payload", "confirmation", "audit-log"}
 
 // actions are the verbs that end a path: POST starts the action, GET reads its result.
 var actions = []string{"requeue", "discard", "verify", "rebuild", "pause", "resume", "drain", "rotate", "ping", "enable", "disable"}
@@ -17,22 +17,22 @@ var actions = []string{"requeue", "discard", "verify", "rebuild", "pause", "resu
 var retiredWords = regexp.MustCompile(`\b(acts?|bars?|lines?|bound|boards?|peek|hooks?|by|why)\b`)
 
 // routeNameErrors lists what is wrong with the names of a route.
-func routeNameErrors(rt route) (faults []string) {
-	rest, ok := strings.CutPrefix(rt.path, "/admin/v1/")
+func routeNameErrors(r route) (faults []string) {
+	rest, ok := strings.CutPrefix(r.path, "/admin/v1/")
 	if !ok {
-		return []string{rt.path + " is not below /admin/v1/"}
+		return []string{r.path + " is not below /admin/v1/"}
 	}
 	segments := strings.Split(rest, "/")
 	for i, s := range segments {
 		last := i == len(segments)-1
 		switch {
-		case strings.HasPrefix(s, "{"), strings.HasSuffix(s, "s"), slices.Contains(singletons, s), last && slices.Contains(actions, s):
+		case strings.HasPrefix(s, "{"), strings.HasSuffix(s, "s"), slices.Contains(singularSegments, s), last && slices.Contains(actions, s):
 		default:
-			faults = append(faults, rt.path+": "+s+" is no plural noun")
+			faults = append(faults, r.path+": "+s+" is no plural noun")
 		}
 	}
-	if word := retiredWords.FindString(strings.Join(append(rt.query, rest), " ")); word != "" {
-		faults = append(faults, rt.path+": retired word "+word)
+	if word := retiredWords.FindString(strings.Join(append(r.query, rest), " ")); word != "" {
+		faults = append(faults, r.path+": retired word "+word)
 	}
 	return faults
 }

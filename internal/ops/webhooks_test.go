@@ -20,38 +20,38 @@ type fakeWebhooks struct {
 	state webhook.Status
 }
 
-func newFakeWebhooks(w *fakeBackend) *fakeWebhooks {
-	return &fakeWebhooks{w, webhook.Status{
+func newFakeWebhooks(backend *fakeBackend) *fakeWebhooks {
+	return &fakeWebhooks{backend, webhook.Status{
 		State: webhook.State{Game: "demo", Name: "rewards"}, URL: "https://rewards.test", Events: []string{webhook.DaySealed}, Waiting: 3, Dead: 1,
 	}}
 }
 
-func (e *fakeWebhooks) List(context.Context) ([]webhook.Status, error) {
-	return []webhook.Status{e.state}, e.fail
+func (w *fakeWebhooks) List(context.Context) ([]webhook.Status, error) {
+	return []webhook.Status{w.state}, w.fail
 }
 
-func (e *fakeWebhooks) find(name string) error {
-	if name != e.state.Name {
+func (w *fakeWebhooks) find(name string) error {
+	if name != w.state.Name {
 		return webhook.ErrNoEndpoint
 	}
-	return e.fail
+	return w.fail
 }
 
-func (e *fakeWebhooks) Ping(_ context.Context, _, name string) (webhook.PingResult, error) {
-	return webhook.PingResult{ID: "evt_1", Status: 500, TookMS: 12, Error: "it answered 500"}, e.find(name)
+func (w *fakeWebhooks) Ping(_ context.Context, _, name string) (webhook.PingResult, error) {
+	return webhook.PingResult{ID: "evt_1", Status: 500, TookMS: 12, Error: "it answered 500"}, w.find(name)
 }
 
-func (e *fakeWebhooks) Enable(_ context.Context, _, name string) (webhook.Status, error) {
-	e.state.Disabled, e.state.Since = "", 0
-	return e.state, e.find(name)
+func (w *fakeWebhooks) Enable(_ context.Context, _, name string) (webhook.Status, error) {
+	w.state.Disabled, w.state.Since = "", 0
+	return w.state, w.find(name)
 }
 
-func (e *fakeWebhooks) Disable(_ context.Context, _, name, why string) (webhook.Status, error) {
-	e.state.Disabled, e.state.Since = why, 7
-	return e.state, e.find(name)
+func (w *fakeWebhooks) Disable(_ context.Context, _, name, reason string) (webhook.Status, error) {
+	w.state.Disabled, w.state.Since = reason, 7
+	return w.state, w.find(name)
 }
 
-func TestWebhooksAreListedPingedAndSwitched(t *testing.T) {
+func TestWebhooksAreListedPingedDisabledAndEnabled(t *testing.T) {
 	t.Parallel()
 	handler := newFakeBackend().handler()
 	for _, step := range []struct{ method, path, body, want string }{

@@ -39,8 +39,8 @@ func TestAllowsOwnAndListedOrigins(t *testing.T) {
 	}
 	const host = "Quiz.example:8080"
 	for _, tt := range []struct {
-		origin        string
-		plain, secure bool
+		origin              string
+		withoutTLS, withTLS bool
 	}{
 		{"https://play.example", true, true},
 		{"https://PLAY.example:443", true, true},
@@ -60,10 +60,10 @@ func TestAllowsOwnAndListedOrigins(t *testing.T) {
 		{"null", false, false},
 		{"", false, false},
 	} {
-		if got := list.Allows(tt.origin, host, false); got != tt.plain {
+		if got := list.Allows(tt.origin, host, false); got != tt.withoutTLS {
 			t.Errorf("%q without TLS: %v", tt.origin, got)
 		}
-		if got := list.Allows(tt.origin, host, true); got != tt.secure {
+		if got := list.Allows(tt.origin, host, true); got != tt.withTLS {
 			t.Errorf("%q over TLS: %v", tt.origin, got)
 		}
 	}
@@ -82,14 +82,14 @@ func FuzzAllows(f *testing.F) {
 		f.Add(seed, "quiz.example")
 	}
 	f.Fuzz(func(t *testing.T, text, host string) {
-		o, err := Parse(text)
-		if again, twice := Parse(o); err == nil && (again != o || twice != nil) {
-			t.Fatalf("%q is parsed as %q, and that again as %q, %v", text, o, again, twice)
+		parsed, err := Parse(text)
+		if reparsed, reparseErr := Parse(parsed); err == nil && (reparsed != parsed || reparseErr != nil) {
+			t.Fatalf("%q is parsed as %q, and that again as %q, %v", text, parsed, reparsed, reparseErr)
 		}
 		if !List(nil).Allows(text, host, true) {
 			return
 		}
-		if at, ok := strings.CutPrefix(o, "https://"); err != nil || !ok || at != normalizeHost("https", host) {
+		if originHost, ok := strings.CutPrefix(parsed, "https://"); err != nil || !ok || originHost != normalizeHost("https", host) {
 			t.Fatalf("the origin %q is allowed for the host %q", text, host)
 		}
 	})

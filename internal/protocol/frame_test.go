@@ -9,7 +9,7 @@ import (
 
 func TestReadRequestReturnsTheRequestOrAnError(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	testCases := []struct {
 		name, frame string
 		want        string // a code, "malformed" or ""
 	}{
@@ -33,12 +33,12 @@ func TestReadRequestReturnsTheRequestOrAnError(t *testing.T) {
 		{"cut", `{"id":7`, "malformed"},
 		{"empty", ``, "malformed"},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, testCase := range testCases {
+		t.Run(testCase.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := ReadRequest([]byte(tt.frame))
-			if got := requestKind(err); got != tt.want {
-				t.Fatalf("ReadRequest(%s) = %v, want %q", tt.frame, err, tt.want)
+			_, err := ReadRequest([]byte(testCase.frame))
+			if got := errorKind(err); got != testCase.want {
+				t.Fatalf("ReadRequest(%s) = %v, want %q", testCase.frame, err, testCase.want)
 			}
 		})
 	}
@@ -46,15 +46,15 @@ func TestReadRequestReturnsTheRequestOrAnError(t *testing.T) {
 
 func TestReadRequestReturnsTheIDOfARefusedFrame(t *testing.T) {
 	t.Parallel()
-	r, err := ReadRequest([]byte(`{"id":7,"type":"ping","extra":1}`))
-	if err == nil || r.ID == nil || *r.ID != 7 {
-		t.Fatalf("got id %v, err %v; want id 7 beside an error", r.ID, err)
+	request, err := ReadRequest([]byte(`{"id":7,"type":"ping","extra":1}`))
+	if err == nil || request.ID == nil || *request.ID != 7 {
+		t.Fatalf("got id %v, err %v; want id 7 beside an error", request.ID, err)
 	}
 }
 
 func TestDecodeRefusesUnknownAndWrongFields(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	testCases := []struct {
 		name, data string
 		into       any
 		want       string
@@ -87,12 +87,12 @@ func TestDecodeRefusesUnknownAndWrongFields(t *testing.T) {
 		{"kick without a player", `{"arena_id":"a_1","ban":true}`, &ArenaKick{}, "bad_request"},
 		{"reference with more", `{"arena_id":"a_1","after":0}`, &ArenaRef{}, "bad_request"},
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, testCase := range testCases {
+		t.Run(testCase.name, func(t *testing.T) {
 			t.Parallel()
-			err := Request{Type: "x", Data: json.RawMessage(tt.data)}.Decode(tt.into)
-			if got := requestKind(err); got != tt.want {
-				t.Fatalf("Decode(%s) = %v, want %q", tt.data, err, tt.want)
+			err := Request{Type: "x", Data: json.RawMessage(testCase.data)}.Decode(testCase.into)
+			if got := errorKind(err); got != testCase.want {
+				t.Fatalf("Decode(%s) = %v, want %q", testCase.data, err, testCase.want)
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestDecodeErrorsContainOnlyTheFieldName(t *testing.T) {
 func TestRepliesAndPushesAreEncoded(t *testing.T) {
 	t.Parallel()
 	id := int64(7)
-	tests := []struct{ got, want string }{
+	testCases := []struct{ got, want string }{
 		{string(EncodeReply(&id, TypeDuelLeft, Empty{})), `{"re":7,"type":"duel.left","data":{}}`},
 		{string(EncodeReply(nil, TypeError, Errorf(CodeBadRequest, "a < b"))),
 			`{"re":null,"type":"error","data":{"code":"bad_request","message":"a < b"}}`},
@@ -117,9 +117,9 @@ func TestRepliesAndPushesAreEncoded(t *testing.T) {
 		{string(EncodeNumberedPush("m_1", TypeAnswerSeen, AnswerSeen{Question: 2, Player: "p"}).Frame(12)),
 			`{"type":"answer.seen","match":"m_1","seq":12,"data":{"question":2,"player":"p"}}`},
 	}
-	for _, tt := range tests {
-		if tt.got != tt.want {
-			t.Errorf("got  %s\nwant %s", tt.got, tt.want)
+	for _, testCase := range testCases {
+		if testCase.got != testCase.want {
+			t.Errorf("got  %s\nwant %s", testCase.got, testCase.want)
 		}
 	}
 }
@@ -136,19 +136,19 @@ func FuzzReadRequest(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
-		r, err := ReadRequest(frame)
-		if err == nil && r.ID == nil {
+		request, err := ReadRequest(frame)
+		if err == nil && request.ID == nil {
 			t.Fatalf("a request without an id was accepted: %q", frame)
 		}
 		for _, into := range []any{&Hello{}, &Ping{}, &DuelJoin{}, &Answer{}, &Resume{}, &Empty{}, &NewArena{}, &ArenaJoin{}, &ArenaNext{}, &ArenaKick{}} {
-			if err := r.Decode(into); err != nil && requestKind(err) != "bad_request" {
+			if err := request.Decode(into); err != nil && errorKind(err) != "bad_request" {
 				t.Fatalf("Decode: %v, want bad_request", err)
 			}
 		}
 	})
 }
 
-func requestKind(err error) string {
+func errorKind(err error) string {
 	var refused *Error
 	switch {
 	case err == nil:

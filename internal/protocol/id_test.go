@@ -20,9 +20,9 @@ func TestIsMatchIDRefusesColonsAndLongIDs(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
-		c := rapid.Byte().Draw(t, "byte")
-		if got := IsMatchID("m" + string([]byte{c})); got != strings.Contains(alphabet, string([]byte{c})) || c > 127 && got {
-			t.Errorf("%q: %v", c, got)
+		char := rapid.Byte().Draw(t, "byte")
+		if got := IsMatchID("m" + string([]byte{char})); got != strings.Contains(alphabet, string([]byte{char})) || char > 127 && got {
+			t.Errorf("%q: %v", char, got)
 		}
 	})
 }

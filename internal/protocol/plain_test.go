@@ -11,7 +11,7 @@ import (
 
 // FuzzDecodePlain checks that decodePlain decodes an answer as the decoder of the
 // standard library does, or leaves the answer unchanged and returns false.
-func FuzzReadPlain(f *testing.F) {
+func FuzzDecodePlain(f *testing.F) {
 	for _, seed := range []string{
 		`{"match":"m_1","question":0,"choice":1}`, `{"question":12,"match":"m","value":"x"}`, `{"match":"m","value": {"a": [1] } }`,
 		`{"match":"\u0041","question":1}`, `{"match":null,"question":null,"choice":null,"choices":null,"value":null}`, `{"question":1.0}`,
@@ -22,12 +22,12 @@ func FuzzReadPlain(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		raw = bytes.ToValidUTF8(raw, nil)
-		o, ok := splitObject(raw)
-		if !ok || checkFields(reflect.TypeFor[Answer](), o, "answer") != nil {
+		object, ok := splitObject(raw)
+		if !ok || checkFields(reflect.TypeFor[Answer](), object, "answer") != nil {
 			t.Skip("not an answer")
 		}
 		var got, want Answer
-		if !got.decodePlain(o) {
+		if !got.decodePlain(object) {
 			if !reflect.DeepEqual(got, Answer{}) {
 				t.Fatalf("%s: left %+v", raw, got)
 			}
@@ -40,7 +40,7 @@ func FuzzReadPlain(f *testing.F) {
 }
 
 // The hand-written encoder and the standard library write equivalent JSON.
-func TestFastEncodersEqualTheStandardEncoder(t *testing.T) {
+func TestFastEncodersAgreeWithStandardEncoder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		number, flag := rapid.Int64(), rapid.Bool()
@@ -69,7 +69,7 @@ func TestFastEncodersEqualTheStandardEncoder(t *testing.T) {
 func TestUsualAnswersAreDecodedPlain(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{`{"match":"m_1","question":3,"choice":1}`, `{"match":"m_1","question":3,"value":"Paris"}`} {
-		if o, ok := splitObject([]byte(raw)); !ok || !new(Answer).decodePlain(o) {
+		if object, ok := splitObject([]byte(raw)); !ok || !new(Answer).decodePlain(object) {
 			t.Errorf("%s is not decoded", raw)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestReadQueryAllowsEachParameterOnceWithAValue(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
+	for _, testCase := range []struct {
 		path, query string
 		params      []string
 		want        url.Values
@@ -28,13 +28,13 @@ func TestReadQueryAllowsEachParameterOnceWithAValue(t *testing.T) {
 		{"/a\x00", "", nil, nil, "the path"},
 		{"/\xff", "", nil, nil, "the path"},
 	} {
-		got, err := ReadQuery(&url.URL{Path: tt.path, RawQuery: tt.query}, tt.params)
-		refusal, ours := errors.AsType[*Error](err)
+		got, err := ReadQuery(&url.URL{Path: testCase.path, RawQuery: testCase.query}, testCase.params)
+		refusal, isRefusal := errors.AsType[*Error](err)
 		switch {
-		case tt.refusal == "" && (err != nil || !reflect.DeepEqual(got, tt.want)):
-			t.Errorf("%s?%s: %v, %v", tt.path, tt.query, got, err)
-		case tt.refusal != "" && (!ours || refusal.Code != CodeBadRequest || !strings.Contains(refusal.Message, tt.refusal)):
-			t.Errorf("%s?%s: %v, want %q", tt.path, tt.query, err, tt.refusal)
+		case testCase.refusal == "" && (err != nil || !reflect.DeepEqual(got, testCase.want)):
+			t.Errorf("%s?%s: %v, %v", testCase.path, testCase.query, got, err)
+		case testCase.refusal != "" && (!isRefusal || refusal.Code != CodeBadRequest || !strings.Contains(refusal.Message, testCase.refusal)):
+			t.Errorf("%s?%s: %v, want %q", testCase.path, testCase.query, err, testCase.refusal)
 		}
 	}
 }

@@ -114,35 +114,35 @@ func request(conn net.Conn, header string) string {
 	return fmt.Sprint(response.StatusCode, " ", string(body))
 }
 
-// version2 returns a header of version 2.
-func version2(command, family byte, rest string) string {
+// headerV2 returns a header of version 2.
+func headerV2(command, family byte, rest string) string {
 	return "\r\n\r\n\x00\r\nQUIT\n" + string([]byte{command, family, byte(len(rest) >> 8), byte(len(rest))}) + rest
 }
 
 const (
-	someone  = "PROXY TCP4 198.51.100.1 127.0.0.1 4444 80\r\n"
-	someone2 = "\xc6\x33\x64\x02\x7f\x00\x00\x01\x11\x5c\x00\x50" // 198.51.100.2:4444 to 127.0.0.1:80
+	headerV1    = "PROXY TCP4 198.51.100.1 127.0.0.1 4444 80\r\n"
+	addressesV2 = "\xc6\x33\x64\x02\x7f\x00\x00\x01\x11\x5c\x00\x50" // 198.51.100.2:4444 to 127.0.0.1:80
 )
 
 // The client address depends on the protocol, the peer and the header.
 func TestTheClientAddressDependsOnTheHeader(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ from, header, off, optional, required string }{
-		"version 1":                      {"127.0.0.2", someone, "400", "200 198.51.100.1", "200 198.51.100.1"},
-		"version 2":                      {"127.0.0.2", version2(0x21, 0x11, someone2), "400", "200 198.51.100.2", "200 198.51.100.2"},
-		"version 2 with extensions":      {"127.0.0.2", version2(0x21, 0x11, someone2+"\x04\x00\x02ab"), "400", "200 198.51.100.2", "200 198.51.100.2"},
+		"version 1":                      {"127.0.0.2", headerV1, "400", "200 198.51.100.1", "200 198.51.100.1"},
+		"version 2":                      {"127.0.0.2", headerV2(0x21, 0x11, addressesV2), "400", "200 198.51.100.2", "200 198.51.100.2"},
+		"version 2 with extensions":      {"127.0.0.2", headerV2(0x21, 0x11, addressesV2+"\x04\x00\x02ab"), "400", "200 198.51.100.2", "200 198.51.100.2"},
 		"version 1 with IPv6":            {"127.0.0.2", "PROXY TCP6 2a00::1 ::1 4444 80\r\n", "400", "200 2a00::1", "200 2a00::1"},
 		"version 1 without addresses":    {"127.0.0.2", "PROXY UNKNOWN\r\n", "400", "200 127.0.0.2", "200 127.0.0.2"},
-		"a health check":                 {"127.0.0.2", version2(0x20, 0x00, ""), "400", "200 127.0.0.2", "200 127.0.0.2"},
-		"a health check with an address": {"127.0.0.2", version2(0x20, 0x11, someone2), "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"a health check":                 {"127.0.0.2", headerV2(0x20, 0x00, ""), "400", "200 127.0.0.2", "200 127.0.0.2"},
+		"a health check with an address": {"127.0.0.2", headerV2(0x20, 0x11, addressesV2), "400", "200 127.0.0.2", "200 127.0.0.2"},
 		"no header":                      {"127.0.0.2", "", "200 127.0.0.2", "200 127.0.0.2", "closed"},
-		"a header of an untrusted peer":  {"127.0.0.3", someone, "400", "400", "closed"},
+		"a header of an untrusted peer":  {"127.0.0.3", headerV1, "400", "400", "closed"},
 		"an untrusted peer":              {"127.0.0.3", "", "200 127.0.0.3", "200 127.0.0.3", "closed"},
 		"an invalid address":             {"127.0.0.2", "PROXY TCP4 198.51.100.256 127.0.0.1 4444 80\r\n", "400", "closed", "closed"},
 		"an invalid port":                {"127.0.0.2", "PROXY TCP4 198.51.100.1 127.0.0.1 44444444 80\r\n", "400", "closed", "closed"},
 		"version 1, too long":            {"127.0.0.2", "PROXY TCP4 " + strings.Repeat("1", 200) + "\r\n", "400", "closed", "closed"},
-		"an unknown command":             {"127.0.0.2", version2(0x2f, 0x11, someone2), "400", "closed", "closed"},
-		"version 2, too short":           {"127.0.0.2", version2(0x21, 0x11, someone2[:5]), "400", "closed", "closed"},
+		"an unknown command":             {"127.0.0.2", headerV2(0x2f, 0x11, addressesV2), "400", "closed", "closed"},
+		"version 2, too short":           {"127.0.0.2", headerV2(0x21, 0x11, addressesV2[:5]), "400", "closed", "closed"},
 	}
 	for _, protocol := range []Protocol{Off, Optional, Required} {
 		server := startTestServer(t, Config{Protocol: protocol}, "127.0.0.2")
@@ -166,7 +166,7 @@ func TestEachRefusedHeaderIsReported(t *testing.T) {
 	_ = server.dial("127.0.0.2").Close()
 	server.waitForOpen(0)
 	request(server.dial("127.0.0.2"), "PROXY nonsense\r\n")
-	request(server.dial("127.0.0.3"), someone)
+	request(server.dial("127.0.0.3"), headerV1)
 	server.expectRefusals(RuleHeader, RuleStranger)
 }
 
@@ -175,14 +175,14 @@ func TestEachRefusedHeaderIsReported(t *testing.T) {
 func TestASlowHeaderDelaysNoOtherConnection(t *testing.T) {
 	t.Parallel()
 	server := startTestServer(t, Config{Protocol: Optional, HeaderTimeout: 100 * time.Millisecond}, "127.0.0.2")
-	silent := server.dial("127.0.0.2")
-	if got := request(server.dial("127.0.0.2"), someone); got != "200 198.51.100.1" {
+	slow := server.dial("127.0.0.2")
+	if got := request(server.dial("127.0.0.2"), headerV1); got != "200 198.51.100.1" {
 		t.Errorf("during a slow header: %q", got)
 	}
-	if _, err := io.WriteString(silent, "PRO"); err != nil {
+	if _, err := io.WriteString(slow, "PRO"); err != nil {
 		t.Error(err)
 	}
-	if n, err := silent.Read(make([]byte, 1)); err == nil {
+	if n, err := slow.Read(make([]byte, 1)); err == nil {
 		t.Errorf("%d bytes", n)
 	}
 	server.expectRefusals(RuleHeader)
@@ -214,13 +214,13 @@ func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	server := startTestServer(t, Config{Protocol: Optional, MaxPerAddress: 2}, "127.0.0.9")
-	alike := func(from, header string) (in int) {
+	countAccepted := func(from, header string) (accepted int) {
 		for range 4 {
 			if strings.HasPrefix(request(server.dial(from), header), "200") {
-				in++
+				accepted++
 			}
 		}
-		return in
+		return accepted
 	}
 	for name, test := range map[string]struct {
 		from, header string
@@ -229,23 +229,23 @@ func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
 		"a client":                               {"127.0.0.1", "", 2},
 		"another client":                         {"127.0.0.2", "", 2},
 		"the proxy itself":                       {"127.0.0.9", "", 4},
-		"a client behind the proxy":              {"127.0.0.9", someone, 2},
-		"another client behind the proxy":        {"127.0.0.9", version2(0x21, 0x11, someone2), 2},
-		"health checks of the proxy":             {"127.0.0.9", version2(0x20, 0x00, ""), 4},
+		"a client behind the proxy":              {"127.0.0.9", headerV1, 2},
+		"another client behind the proxy":        {"127.0.0.9", headerV2(0x21, 0x11, addressesV2), 2},
+		"health checks of the proxy":             {"127.0.0.9", headerV2(0x20, 0x00, ""), 4},
 		"a header with the address of the proxy": {"127.0.0.9", "PROXY TCP4 127.0.0.9 127.0.0.1 4444 80\r\n", 4},
 	} {
-		if got := alike(test.from, test.header); got != test.want {
+		if got := countAccepted(test.from, test.header); got != test.want {
 			t.Errorf("%s: %d connections, want %d", name, got, test.want)
 		}
 	}
-	in := 0
+	accepted := 0
 	for i := range 4 { // addresses of one /64 network
 		if strings.HasPrefix(request(server.dial("127.0.0.9"), fmt.Sprintf("PROXY TCP6 2a00:1:2:3::%d ::1 4444 80\r\n", i+1)), "200") {
-			in++
+			accepted++
 		}
 	}
-	if in != 2 {
-		t.Errorf("of an IPv6 network: %d connections, want 2", in)
+	if accepted != 2 {
+		t.Errorf("of an IPv6 network: %d connections, want 2", accepted)
 	}
 }
 
@@ -268,31 +268,31 @@ func TestDryRunAcceptsAllConnections(t *testing.T) {
 func TestTheClientAddressBehindARealProxy(t *testing.T) {
 	t.Parallel()
 	server := startTestServer(t, Config{Protocol: Off}, "127.0.0.1")
-	to, err := url.Parse("http://" + server.addr)
+	target, err := url.Parse("http://" + server.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{}
 	proxy := &http.Server{Handler: &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
-		r.SetURL(to)
+		r.SetURL(target)
 		r.Out.Header["X-Forwarded-For"] = r.In.Header["X-Forwarded-For"]
 		r.SetXForwarded()
 	}}, ReadHeaderTimeout: 10 * time.Second}
 	served := make(chan error, 1)
-	go func() { served <- proxy.Serve(l) }()
+	go func() { served <- proxy.Serve(listener) }()
 	defer func() {
 		transport.CloseIdleConnections()
 		_ = proxy.Close()
 		<-served
 	}()
-	behind := &testServer{T: t, addr: l.Addr().String()}
-	c := behind.dial("127.0.0.5")
-	_, _ = io.WriteString(c, "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 9.9.9.9\r\nConnection: close\r\n\r\n")
-	raw, err := io.ReadAll(c)
+	behindProxy := &testServer{T: t, addr: listener.Addr().String()}
+	conn := behindProxy.dial("127.0.0.5")
+	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 9.9.9.9\r\nConnection: close\r\n\r\n")
+	raw, err := io.ReadAll(conn)
 	if err != nil || !bytes.HasSuffix(raw, []byte("127.0.0.5")) {
 		t.Errorf("%q, %v", raw, err)
 	}
@@ -301,50 +301,50 @@ func TestTheClientAddressBehindARealProxy(t *testing.T) {
 // FuzzHeader checks that any first bytes of a proxy give its own address, an address in the header,
 // or an error, and never a panic.
 func FuzzHeader(f *testing.F) {
-	f.Add([]byte(someone + "GET"))
-	f.Add([]byte(version2(0x21, 0x11, someone2)))
-	f.Add([]byte(version2(0x20, 0x00, "")))
-	f.Add([]byte(version2(0x21, 0x31, strings.Repeat("a", 216))))
+	f.Add([]byte(headerV1 + "GET"))
+	f.Add([]byte(headerV2(0x21, 0x11, addressesV2)))
+	f.Add([]byte(headerV2(0x20, 0x00, "")))
+	f.Add([]byte(headerV2(0x21, 0x31, strings.Repeat("a", 216))))
 	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, sent []byte) {
-		d := New(nil, Config{Trusted: trusted, Protocol: Optional})
-		ours, theirs := net.Pipe()
-		p := &proxiedConn{countedConn: &countedConn{Conn: ours, listener: d}}
-		d.addOpen(p.countedConn)
+	f.Fuzz(func(t *testing.T, input []byte) {
+		listener := New(nil, Config{Trusted: trusted, Protocol: Optional})
+		serverEnd, clientEnd := net.Pipe()
+		conn := &proxiedConn{countedConn: &countedConn{Conn: serverEnd, listener: listener}}
+		listener.addOpen(conn.countedConn)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = theirs.Write(sent)
-			_ = theirs.Close()
+			_, _ = clientEnd.Write(input)
+			_ = clientEnd.Close()
 		}()
-		if from := p.RemoteAddr(); from == nil || from.String() == "" {
+		if from := conn.RemoteAddr(); from == nil || from.String() == "" {
 			t.Errorf("from %v", from)
 		}
-		rest, err := io.ReadAll(p)
-		if err == nil && !bytes.HasSuffix(sent, rest) {
-			t.Errorf("%q became %q", sent, rest)
+		rest, err := io.ReadAll(conn)
+		if err == nil && !bytes.HasSuffix(input, rest) {
+			t.Errorf("%q became %q", input, rest)
 		}
-		_ = p.Close()
+		_ = conn.Close()
 		<-done
-		if d.OpenConnections() != 0 || len(d.perAddress) != 0 {
-			t.Errorf("%d connections are left, by address %v", d.OpenConnections(), d.perAddress)
+		if listener.OpenConnections() != 0 || len(listener.perAddress) != 0 {
+			t.Errorf("%d connections are left, by address %v", listener.OpenConnections(), listener.perAddress)
 		}
 	})
 }
 
 // BenchmarkAdmit measures the cost of the Listener per connection.
 func BenchmarkAdmit(b *testing.B) {
-	d := New(nil, Config{Protocol: Off, MaxConnections: 1 << 20, MaxPerAddress: 1 << 10})
+	listener := New(nil, Config{Protocol: Off, MaxConnections: 1 << 20, MaxPerAddress: 1 << 10})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		c := d.admit(fakeConn{from: net.TCPAddr{IP: []byte{10, byte(i >> 16), byte(i >> 8), byte(i)}}})
-		if c == nil {
+		conn := listener.admit(fakeConn{from: net.TCPAddr{IP: []byte{10, byte(i >> 16), byte(i >> 8), byte(i)}}})
+		if conn == nil {
 			b.Fatal("refused")
 		}
-		_ = c.Close()
+		_ = conn.Close()
 	}
 }
 
@@ -354,5 +354,5 @@ type fakeConn struct {
 	from net.TCPAddr
 }
 
-func (v fakeConn) RemoteAddr() net.Addr { return &v.from }
-func (v fakeConn) Close() error         { return nil }
+func (c fakeConn) RemoteAddr() net.Addr { return &c.from }
+func (c fakeConn) Close() error         { return nil }

@@ -105,14 +105,14 @@ func (t *TrustedProxies) IsTLS(r *http.Request) bool {
 // read. Several headers form one list, in their order (RFC 9110, 5.3).
 func (t *TrustedProxies) lastUntrusted(client netip.Addr, forwarded []string) netip.Addr {
 	for i := len(forwarded) - 1; i >= 0; i-- {
-		for rest, more := forwarded[i], true; more; {
+		for remaining, hasMore := forwarded[i], true; hasMore; {
 			var hop string
-			rest, hop, more = cutLast(rest)
-			next := ParseAddress(strings.Trim(hop, " \t"))
-			if !next.IsValid() {
+			remaining, hop, hasMore = cutLast(remaining)
+			address := ParseAddress(strings.Trim(hop, " \t"))
+			if !address.IsValid() {
 				return client
 			}
-			if client = next; !t.Has(client) {
+			if client = address; !t.Has(client) {
 				return client
 			}
 		}
@@ -121,7 +121,7 @@ func (t *TrustedProxies) lastUntrusted(client netip.Addr, forwarded []string) ne
 }
 
 // cutLast splits a list at its last comma. hasMore is false if the list has no comma.
-func cutLast(list string) (rest, last string, more bool) {
+func cutLast(list string) (rest, last string, hasMore bool) {
 	if i := strings.LastIndexByte(list, ','); i >= 0 {
 		return list[:i], list[i+1:], true
 	}

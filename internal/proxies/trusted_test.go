@@ -16,9 +16,9 @@ func TestClientAddressReadsForwardedHeadersFromTheRight(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		peer  string
-		hops  []string
-		wants string
+		peer string
+		hops []string
+		want string
 	}{
 		"no proxy":                      {"203.0.113.9:5", nil, "203.0.113.9"},
 		"a forged header":               {"203.0.113.9:5", []string{"198.51.100.1"}, "203.0.113.9"},
@@ -51,8 +51,8 @@ func TestClientAddressReadsForwardedHeadersFromTheRight(t *testing.T) {
 		if test.hops != nil {
 			r.Header["X-Forwarded-For"] = test.hops
 		}
-		if got := trusted.ClientAddress(r); got.String() != test.wants {
-			t.Errorf("%s: %s, want %s", name, got, test.wants)
+		if got := trusted.ClientAddress(r); got.String() != test.want {
+			t.Errorf("%s: %s, want %s", name, got, test.want)
 		}
 	}
 	if got := trusted.ClientAddress(&http.Request{RemoteAddr: "@", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.IsValid() {
@@ -76,8 +76,8 @@ func TestForwardedHeadersOfUntrustedPeersAreReported(t *testing.T) {
 	if got := strings.Join(untrusted, " "); got != "10.0.0.2" {
 		t.Errorf("untrusted: %s", got)
 	}
-	var nobody *TrustedProxies
-	if got := nobody.ClientAddress(&http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.String() != "10.0.0.1" {
+	var noProxies *TrustedProxies
+	if got := noProxies.ClientAddress(&http.Request{RemoteAddr: "10.0.0.1:1", Header: http.Header{"X-Forwarded-For": {"1.1.1.1"}}}); got.String() != "10.0.0.1" {
 		t.Errorf("without trusted proxies: %s", got)
 	}
 }
@@ -89,9 +89,9 @@ func TestIsTLSTrustsOnlyTrustedProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		peer, said string
-		own        *tls.ConnectionState
-		want       bool
+		peer, proto string
+		tlsState    *tls.ConnectionState
+		want        bool
 	}{
 		{"10.0.0.1:1", "https", nil, true},
 		{"10.0.0.1:1", "HTTPS", nil, true},
@@ -100,7 +100,7 @@ func TestIsTLSTrustsOnlyTrustedProxies(t *testing.T) {
 		{"10.0.0.2:1", "https", nil, false},
 		{"10.0.0.2:1", "http", &tls.ConnectionState{}, true},
 	} {
-		r := &http.Request{RemoteAddr: test.peer, Header: http.Header{"X-Forwarded-Proto": {test.said}}, TLS: test.own}
+		r := &http.Request{RemoteAddr: test.peer, Header: http.Header{"X-Forwarded-Proto": {test.proto}}, TLS: test.tlsState}
 		if got := trusted.IsTLS(r); got != test.want {
 			t.Errorf("%+v: %t", test, got)
 		}

@@ -14,11 +14,11 @@ import (
 )
 
 var (
-	single   = drawnInOrder(quiz.Question{Kind: quiz.Single, Choices: []string{"a", "b", "c", "d"}, RightIndexes: []int{1}})
-	boolean  = drawnInOrder(quiz.Question{Kind: quiz.Boolean, Choices: []string{"True", "False"}, RightIndexes: []int{0}})
-	multiple = drawnInOrder(quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, RightIndexes: []int{2, 0}})
-	number   = drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{Value: 1969, Tolerance: 2}})
-	text     = drawnInOrder(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
+	singleQuestion   = drawnInOrder(quiz.Question{Kind: quiz.Single, Choices: []string{"a", "b", "c", "d"}, RightIndexes: []int{1}})
+	booleanQuestion  = drawnInOrder(quiz.Question{Kind: quiz.Boolean, Choices: []string{"True", "False"}, RightIndexes: []int{0}})
+	multipleQuestion = drawnInOrder(quiz.Question{Kind: quiz.Multiple, Choices: []string{"a", "b", "c", "d"}, RightIndexes: []int{2, 0}})
+	numberQuestion   = drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{Value: 1969, Tolerance: 2}})
+	textQuestion     = drawnInOrder(quiz.Question{Kind: quiz.Text, Accepted: []string{"The Moon", "Luna", "月球"}})
 )
 
 // drawnInOrder returns a drawn question whose choices are not shuffled.
@@ -36,43 +36,43 @@ func parseAnswer(t *testing.T, document string) quiz.AnswerValue {
 func TestNormalizeReturnsTheCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		name   string
-		q      quiz.DrawnQuestion
-		answer string
-		want   string
-		right  bool
+		name      string
+		question  quiz.DrawnQuestion
+		answer    string
+		want      string
+		isCorrect bool
 	}{
-		{"single right", single, `{"choice":1}`, "c:1", true},
-		{"single wrong", single, `{"choice":3}`, "c:3", false},
-		{"null is absent", single, `{"choice":1,"choices":null,"value":null}`, "c:1", true},
-		{"boolean right", boolean, `{"choice":0}`, "c:0", true},
-		{"boolean wrong", boolean, `{"choice":1}`, "c:1", false},
-		{"set right", multiple, `{"choices":[0,2]}`, "m:0,2", true},
-		{"set in another order", multiple, `{"choices":[2,0]}`, "m:0,2", true},
-		{"set too small", multiple, `{"choices":[2]}`, "m:2", false},
-		{"set too large", multiple, `{"choices":[3,2,1,0]}`, "m:0,1,2,3", false},
-		{"number", number, `{"value":1969}`, "n:1969", true},
-		{"number with fraction", number, `{"value":1969.0}`, "n:1969", true},
-		{"number with exponent", number, `{"value":1.969e3}`, "n:1969", true},
-		{"number at the lower end", number, `{"value":1967}`, "n:1967", true},
-		{"number at the upper end", number, `{"value":1971}`, "n:1971", true},
-		{"number above the upper end", number, `{"value":1971.001}`, "n:1971.001", false},
-		{"negative zero", number, `{"value":-0.0}`, "n:0", false},
-		{"underflow", number, `{"value":1e-999}`, "n:0", false},
-		{"text", text, `{"value":"the moon"}`, "t:the moon", true},
-		{"text folded", text, `{"value":" THE  ｍｏｏｎ "}`, "t:the moon", true},
-		{"text, second accepted", text, `{"value":"月球"}`, "t:月球", true},
-		{"text wrong", text, `{"value":"mars"}`, "t:mars", false},
-		{"text that starts like a canonical form", text, `{"value":"t:luna"}`, "t:t:luna", false},
+		{"single right", singleQuestion, `{"choice":1}`, "c:1", true},
+		{"single wrong", singleQuestion, `{"choice":3}`, "c:3", false},
+		{"null is absent", singleQuestion, `{"choice":1,"choices":null,"value":null}`, "c:1", true},
+		{"boolean right", booleanQuestion, `{"choice":0}`, "c:0", true},
+		{"boolean wrong", booleanQuestion, `{"choice":1}`, "c:1", false},
+		{"set right", multipleQuestion, `{"choices":[0,2]}`, "m:0,2", true},
+		{"set in another order", multipleQuestion, `{"choices":[2,0]}`, "m:0,2", true},
+		{"set too small", multipleQuestion, `{"choices":[2]}`, "m:2", false},
+		{"set too large", multipleQuestion, `{"choices":[3,2,1,0]}`, "m:0,1,2,3", false},
+		{"number", numberQuestion, `{"value":1969}`, "n:1969", true},
+		{"number with fraction", numberQuestion, `{"value":1969.0}`, "n:1969", true},
+		{"number with exponent", numberQuestion, `{"value":1.969e3}`, "n:1969", true},
+		{"number at the lower end", numberQuestion, `{"value":1967}`, "n:1967", true},
+		{"number at the upper end", numberQuestion, `{"value":1971}`, "n:1971", true},
+		{"number above the upper end", numberQuestion, `{"value":1971.001}`, "n:1971.001", false},
+		{"negative zero", numberQuestion, `{"value":-0.0}`, "n:0", false},
+		{"underflow", numberQuestion, `{"value":1e-999}`, "n:0", false},
+		{"text", textQuestion, `{"value":"the moon"}`, "t:the moon", true},
+		{"text folded", textQuestion, `{"value":" THE  ｍｏｏｎ "}`, "t:the moon", true},
+		{"text, second accepted", textQuestion, `{"value":"月球"}`, "t:月球", true},
+		{"text wrong", textQuestion, `{"value":"mars"}`, "t:mars", false},
+		{"text that starts like a canonical form", textQuestion, `{"value":"t:luna"}`, "t:t:luna", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := test.q.Normalize(parseAnswer(t, test.answer))
+			got, err := test.question.Normalize(parseAnswer(t, test.answer))
 			if err != nil || got != test.want {
 				t.Fatalf("Normalize(%s) = %q, %v, want %q", test.answer, got, err, test.want)
 			}
-			if right := test.q.IsCorrect(got); right != test.right {
-				t.Errorf("IsCorrect(%q) = %v, want %v", got, right, test.right)
+			if isCorrect := test.question.IsCorrect(got); isCorrect != test.isCorrect {
+				t.Errorf("IsCorrect(%q) = %v, want %v", got, isCorrect, test.isCorrect)
 			}
 		})
 	}
@@ -81,39 +81,39 @@ func TestNormalizeReturnsTheCanonicalForm(t *testing.T) {
 func TestNormalizeRefusesInvalidAnswers(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		q      quiz.DrawnQuestion
-		answer string
-		reason string
+		question quiz.DrawnQuestion
+		answer   string
+		reason   string
 	}{
-		{single, `{}`, `"choice" is missing`},
-		{single, `{"choice":null}`, `"choice" is missing`},
-		{single, `{"choice":4}`, "choice 4 is not one of 0 to 3"},
-		{single, `{"choice":-1}`, "choice -1 is not one of 0 to 3"},
-		{single, `{"choice":1,"value":1}`, `"value" does not fit`},
-		{single, `{"choices":[1]}`, `"choice" is missing`},
-		{boolean, `{"choice":2}`, "choice 2 is not one of 0 to 1"},
-		{multiple, `{"choices":[]}`, "no choice was made"},
-		{multiple, `{"choices":[0,2,0]}`, "choice 0 was made twice"},
-		{multiple, `{"choices":[0,4]}`, "choice 4 is not one of 0 to 3"},
-		{multiple, `{"choices":[0,1,2,3,3]}`, "5 choices were made out of 4"},
-		{multiple, `{"choice":0,"choices":[0]}`, `"choice" does not fit`},
-		{number, `{"value":"1969"}`, "not a number"},
-		{number, `{"value":true}`, "not a number"},
-		{number, `{"value":[1]}`, "not a number"},
-		{number, `{"value":1e999}`, "too large"},
-		{number, `{"value":-1e999}`, "too large"},
-		{number, `{"value":1` + strings.Repeat("0", 100) + `}`, "longer than 100"},
-		{number, `{"choice":1}`, `does not fit`},
-		{text, `{"value":1969}`, "not a text"},
-		{text, `{"value":{}}`, "not a text"},
-		{text, `{"value":""}`, "empty"},
-		{text, `{"value":" \u3000"}`, "empty"},
-		{text, `{"value":"` + strings.Repeat("月", 101) + `"}`, "longer than 100"},
+		{singleQuestion, `{}`, `"choice" is missing`},
+		{singleQuestion, `{"choice":null}`, `"choice" is missing`},
+		{singleQuestion, `{"choice":4}`, "choice 4 is not one of 0 to 3"},
+		{singleQuestion, `{"choice":-1}`, "choice -1 is not one of 0 to 3"},
+		{singleQuestion, `{"choice":1,"value":1}`, `"value" does not fit`},
+		{singleQuestion, `{"choices":[1]}`, `"choice" is missing`},
+		{booleanQuestion, `{"choice":2}`, "choice 2 is not one of 0 to 1"},
+		{multipleQuestion, `{"choices":[]}`, "no choice was made"},
+		{multipleQuestion, `{"choices":[0,2,0]}`, "choice 0 was made twice"},
+		{multipleQuestion, `{"choices":[0,4]}`, "choice 4 is not one of 0 to 3"},
+		{multipleQuestion, `{"choices":[0,1,2,3,3]}`, "5 choices were made out of 4"},
+		{multipleQuestion, `{"choice":0,"choices":[0]}`, `"choice" does not fit`},
+		{numberQuestion, `{"value":"1969"}`, "not a number"},
+		{numberQuestion, `{"value":true}`, "not a number"},
+		{numberQuestion, `{"value":[1]}`, "not a number"},
+		{numberQuestion, `{"value":1e999}`, "too large"},
+		{numberQuestion, `{"value":-1e999}`, "too large"},
+		{numberQuestion, `{"value":1` + strings.Repeat("0", 100) + `}`, "longer than 100"},
+		{numberQuestion, `{"choice":1}`, `does not fit`},
+		{textQuestion, `{"value":1969}`, "not a text"},
+		{textQuestion, `{"value":{}}`, "not a text"},
+		{textQuestion, `{"value":""}`, "empty"},
+		{textQuestion, `{"value":" \u3000"}`, "empty"},
+		{textQuestion, `{"value":"` + strings.Repeat("月", 101) + `"}`, "longer than 100"},
 		{drawnInOrder(quiz.Question{Kind: "essay"}), `{"value":"x"}`, "cannot be answered"},
 	} {
-		got, err := test.q.Normalize(parseAnswer(t, test.answer))
+		got, err := test.question.Normalize(parseAnswer(t, test.answer))
 		if !errors.Is(err, quiz.ErrInvalidAnswer) || !strings.Contains(err.Error(), test.reason) {
-			t.Errorf("%s %s: %q, %v, want the reason %q", test.q.Kind, test.answer, got, err, test.reason)
+			t.Errorf("%s %s: %q, %v, want the reason %q", test.question.Kind, test.answer, got, err, test.reason)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestNormalizeRefusesInvalidAnswers(t *testing.T) {
 func TestTextUpToTheLimitIsAccepted(t *testing.T) {
 	t.Parallel()
 	longest := strings.Repeat("月", quiz.MaxTextLen)
-	if _, err := text.Normalize(parseAnswer(t, `{"value":"`+longest+`"}`)); err != nil {
+	if _, err := textQuestion.Normalize(parseAnswer(t, `{"value":"`+longest+`"}`)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -129,22 +129,22 @@ func TestTextUpToTheLimitIsAccepted(t *testing.T) {
 func TestNumbersThatAreEqualHaveOneForm(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.Float64().Draw(t, "v")
+		value := rapid.Float64().Draw(t, "v")
 		var forms []string
 		for _, format := range []byte{'g', 'e', 'f'} {
-			spelled := strconv.FormatFloat(v, format, -1, 64)
+			spelled := strconv.FormatFloat(value, format, -1, 64)
 			if len(spelled) > 100 {
 				continue
 			}
-			form, err := number.Normalize(quiz.AnswerValue{Value: json.RawMessage(spelled)})
+			form, err := numberQuestion.Normalize(quiz.AnswerValue{Value: json.RawMessage(spelled)})
 			if err != nil {
 				t.Fatalf("%s: %v", spelled, err)
 			}
 			forms = append(forms, form)
 		}
 		for _, form := range forms {
-			if back, err := strconv.ParseFloat(form[2:], 64); form != forms[0] || err != nil || back != v {
-				t.Fatalf("%v has the forms %q", v, forms)
+			if parsed, err := strconv.ParseFloat(form[2:], 64); form != forms[0] || err != nil || parsed != value {
+				t.Fatalf("%v has the forms %q", value, forms)
 			}
 		}
 	})
@@ -157,19 +157,19 @@ func TestToleranceIsInclusiveInDecimals(t *testing.T) {
 		// arithmetic.
 		target := rapid.IntRange(-10_000_000, 10_000_000).Draw(t, "target")
 		tolerance := rapid.IntRange(0, 5_000).Draw(t, "tolerance")
-		off := rapid.OneOf(
+		difference := rapid.OneOf(
 			rapid.IntRange(-6_000, 6_000),
 			rapid.SampledFrom([]int{tolerance, -tolerance, tolerance + 1, -tolerance - 1}),
 		).Draw(t, "off")
 		q := drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{
 			Value: float64(target) / 1000, Tolerance: float64(tolerance) / 1000,
 		}})
-		value, _ := json.Marshal(float64(target+off) / 1000)
+		value, _ := json.Marshal(float64(target+difference) / 1000)
 		form, err := q.Normalize(quiz.AnswerValue{Value: value})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := max(off, -off) <= tolerance; q.IsCorrect(form) != want {
+		if want := max(difference, -difference) <= tolerance; q.IsCorrect(form) != want {
 			t.Fatalf("%s against %+v: correct is %v", form, *q.Target, !want)
 		}
 	})
@@ -182,7 +182,7 @@ func TestIsCorrectNeverPanics(t *testing.T) {
 		{Kind: quiz.Number}, {Kind: quiz.Text}, {Kind: quiz.Single, RightIndexes: []int{0, 1}},
 		{Kind: quiz.Number, Target: &quiz.Target{Value: math.NaN()}},
 	}
-	for _, q := range append(broken, *single.Question, *boolean.Question, *multiple.Question, *number.Question, *text.Question) {
+	for _, q := range append(broken, *singleQuestion.Question, *booleanQuestion.Question, *multipleQuestion.Question, *numberQuestion.Question, *textQuestion.Question) {
 		for _, form := range []string{"", ":", "c:", "c:x", "m:", "m:,", "m:64", "m:0,", "n:", "n:NaN", "t:", "x:1", "1"} {
 			if drawnInOrder(q).IsCorrect(form) {
 				t.Errorf("%+v: IsCorrect(%q) = true, want false", q, form)
@@ -198,7 +198,7 @@ func TestTextsAreReadAsJSON(t *testing.T) {
 		value := rapid.StringMatching(`"([a-z ~!]|[\x00-\x7f]|é|\\[nu"0]|"){0,12}"?`).Draw(t, "value")
 		var decoded string
 		isText := json.Unmarshal([]byte(value), &decoded) == nil
-		form, err := text.Normalize(quiz.AnswerValue{Value: json.RawMessage(value)})
+		form, err := textQuestion.Normalize(quiz.AnswerValue{Value: json.RawMessage(value)})
 		if folded := quiz.Fold(decoded); isText && folded != "" {
 			if err != nil || form != "t:"+folded {
 				t.Fatalf("%q is %q, %v, want %q", value, form, err, folded)
@@ -218,14 +218,14 @@ func FuzzNormalize(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	questions := []quiz.DrawnQuestion{single, boolean, multiple, number, text}
+	questions := []quiz.DrawnQuestion{singleQuestion, booleanQuestion, multipleQuestion, numberQuestion, textQuestion}
 	f.Fuzz(func(t *testing.T, document []byte) {
-		var g quiz.AnswerValue
-		if json.Unmarshal(document, &g) != nil {
+		var answer quiz.AnswerValue
+		if json.Unmarshal(document, &answer) != nil {
 			return
 		}
 		for _, q := range questions {
-			form, err := q.Normalize(g)
+			form, err := q.Normalize(answer)
 			if err != nil {
 				if !errors.Is(err, quiz.ErrInvalidAnswer) {
 					t.Fatalf("%v is not an ErrInvalidAnswer", err)
@@ -233,8 +233,8 @@ func FuzzNormalize(f *testing.F) {
 				continue
 			}
 			q.IsCorrect(form)
-			if again, err := q.Normalize(answerFromForm(t, form)); err != nil && !isTooLong(form) || err == nil && again != form {
-				t.Fatalf("%s %s has the form %q, which has the form %q, %v", q.Kind, document, form, again, err)
+			if formAgain, err := q.Normalize(answerFromForm(t, form)); err != nil && !isTooLong(form) || err == nil && formAgain != form {
+				t.Fatalf("%s %s has the form %q, which has the form %q, %v", q.Kind, document, form, formAgain, err)
 			}
 		}
 	})

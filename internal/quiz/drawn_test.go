@@ -48,27 +48,27 @@ func TestShuffleKeepsTheRightChoices(t *testing.T) {
 func TestShuffleNeverChangesTheQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, one := drawAndShuffle(t, 8)
+		q, shuffled := drawAndShuffle(t, 8)
 		before := encodeJSON(t, q)
-		other := one.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
-		shown := encodeJSON(t, other)
-		for _, d := range []quiz.DrawnQuestion{one, drawnInOrder(*one.Question)} { // one is shuffled, the other is not
-			d.Choices()[0], d.RightIndexes()[0] = "changed", 99
-			d.Solution().Choices[0] = 99
+		shuffledAgain := shuffled.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "other"), 0)))
+		encodedBefore := encodeJSON(t, shuffledAgain)
+		for _, drawn := range []quiz.DrawnQuestion{shuffled, drawnInOrder(*shuffled.Question)} { // one is shuffled, the other is not
+			drawn.Choices()[0], drawn.RightIndexes()[0] = "changed", 99
+			drawn.Solution().Choices[0] = 99
 		}
-		if encodeJSON(t, *one.Question) != before || encodeJSON(t, other) != shown {
-			t.Fatalf("%s became %s, %s became %s", before, encodeJSON(t, *one.Question), shown, encodeJSON(t, other))
+		if encodeJSON(t, *shuffled.Question) != before || encodeJSON(t, shuffledAgain) != encodedBefore {
+			t.Fatalf("%s became %s, %s became %s", before, encodeJSON(t, *shuffled.Question), encodedBefore, encodeJSON(t, shuffledAgain))
 		}
 	})
 }
 
 func textsAt(choices []string, indexes []int) []string {
-	var right []string
+	var texts []string
 	for _, i := range indexes {
-		right = append(right, choices[i])
+		texts = append(texts, choices[i])
 	}
-	slices.Sort(right)
-	return right
+	slices.Sort(texts)
+	return texts
 }
 
 func haveSameElements(a, b []string) bool {
@@ -86,7 +86,7 @@ func encodeJSON(t rapid.TB, v any) string {
 
 func TestShuffleReachesEveryOrder(t *testing.T) {
 	t.Parallel()
-	for _, q := range []quiz.DrawnQuestion{boolean, single} {
+	for _, q := range []quiz.DrawnQuestion{booleanQuestion, singleQuestion} {
 		orders := 1
 		for n := 2; n <= len(q.Choices()); n++ {
 			orders *= n
@@ -112,68 +112,68 @@ func TestShuffleReachesEveryOrder(t *testing.T) {
 func TestADrawnQuestionIsEncodedAsAQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		q, d := drawAndShuffle(t, 20) // a question with over 16 choices, which is never valid, is not shared
-		written := encodeJSON(t, d)
-		flat := q
-		flat.Choices, flat.RightIndexes = d.Choices(), d.RightIndexes()
-		if written != encodeJSON(t, flat) {
-			t.Fatalf("%s, want %s", written, encodeJSON(t, flat))
+		q, drawn := drawAndShuffle(t, 20) // a question with over 16 choices, which is never valid, is not shared
+		encoded := encodeJSON(t, drawn)
+		reordered := q
+		reordered.Choices, reordered.RightIndexes = drawn.Choices(), drawn.RightIndexes()
+		if encoded != encodeJSON(t, reordered) {
+			t.Fatalf("%s, want %s", encoded, encodeJSON(t, reordered))
 		}
-		var read quiz.DrawnQuestion
-		if err := json.Unmarshal([]byte(written), &read); err != nil {
+		var decoded quiz.DrawnQuestion
+		if err := json.Unmarshal([]byte(encoded), &decoded); err != nil {
 			t.Fatal(err)
 		}
-		checkAlike(t, read, d)
-		if shares := read.ShareQuestion(&q); shares != (len(q.Choices) <= 16) || shares && read.Question != &q {
-			t.Fatalf("%s shares %+v: %v", written, q, shares)
+		checkSameBehaviour(t, decoded, drawn)
+		if shares := decoded.ShareQuestion(&q); shares != (len(q.Choices) <= 16) || shares && decoded.Question != &q {
+			t.Fatalf("%s shares %+v: %v", encoded, q, shares)
 		}
-		checkAlike(t, read, d)
+		checkSameBehaviour(t, decoded, drawn)
 	})
 }
 
-// checkAlike checks that two questions have the same text, choices and solution, and that
+// checkSameBehaviour checks that two questions have the same text, choices and solution, and that
 // IsCorrect returns the same for every set of choices.
-func checkAlike(t *rapid.T, a, b quiz.DrawnQuestion) {
+func checkSameBehaviour(t *rapid.T, a, b quiz.DrawnQuestion) {
 	t.Helper()
 	if encodeJSON(t, a) != encodeJSON(t, b) || encodeJSON(t, a.Solution()) != encodeJSON(t, b.Solution()) {
 		t.Fatalf("%s and %s, %+v and %+v", encodeJSON(t, a), encodeJSON(t, b), a.Solution(), b.Solution())
 	}
 	n := len(a.Choices())
-	for set := range 1 << min(n, 4) {
+	for bits := range 1 << min(n, 4) {
 		form := "m"
 		for i := range n {
-			if set>>i&1 == 1 {
+			if bits>>i&1 == 1 {
 				form += map[bool]string{true: ":", false: ","}[form == "m"] + fmt.Sprint(i)
 			}
 		}
-		if right := a.IsCorrect(form); right != b.IsCorrect(form) || right != (form == canonicalSet(a.RightIndexes())) {
+		if right := a.IsCorrect(form); right != b.IsCorrect(form) || right != (form == canonicalForm(a.RightIndexes())) {
 			t.Fatalf("the answer %s to %s is correct: %v", form, encodeJSON(t, a), right)
 		}
 	}
-	if !a.IsCorrect(canonicalSet(a.RightIndexes())) || !b.IsCorrect(canonicalSet(a.RightIndexes())) {
+	if !a.IsCorrect(canonicalForm(a.RightIndexes())) || !b.IsCorrect(canonicalForm(a.RightIndexes())) {
 		t.Fatalf("%s: the answer %v is not correct", encodeJSON(t, a), a.RightIndexes())
 	}
 }
 
-func canonicalSet(set []int) string {
-	return "m:" + strings.Trim(strings.ReplaceAll(fmt.Sprint(set), " ", ","), "[]")
+func canonicalForm(indexes []int) string {
+	return "m:" + strings.Trim(strings.ReplaceAll(fmt.Sprint(indexes), " ", ","), "[]")
 }
 
 // The index of a choice in an answer is its index in the drawn order.
-func TestAnswersUseTheOrderOfTheMatch(t *testing.T) {
+func TestAnswersUseTheOrderOfTheDrawnQuestion(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
-		d := single.Shuffle(rng)
-		at := slices.Index(d.Choices(), "b")
-		for i := range d.Choices() {
-			form, err := d.Normalize(quiz.AnswerValue{Choice: &i})
-			if err != nil || d.IsCorrect(form) != (i == at) {
-				t.Fatalf("%v: choice %d: %v", d.Choices(), i, err)
+		drawn := singleQuestion.Shuffle(rng)
+		rightIndex := slices.Index(drawn.Choices(), "b")
+		for i := range drawn.Choices() {
+			form, err := drawn.Normalize(quiz.AnswerValue{Choice: &i})
+			if err != nil || drawn.IsCorrect(form) != (i == rightIndex) {
+				t.Fatalf("%v: choice %d: %v", drawn.Choices(), i, err)
 			}
 		}
-		if s := d.Solution(); *s.Choice != at {
-			t.Fatalf("%v: the solution is choice %d", d.Choices(), *s.Choice)
+		if solution := drawn.Solution(); *solution.Choice != rightIndex {
+			t.Fatalf("%v: the solution is choice %d", drawn.Choices(), *solution.Choice)
 		}
 	}
 }
@@ -184,8 +184,8 @@ func fullQuestion() quiz.Question {
 		Choices: []string{"a", "b", "c"}, RightIndexes: []int{0}, Target: &quiz.Target{Value: 1}, Accepted: []string{"x", "y"},
 	}
 	for field := range reflect.TypeFor[quiz.Question]().NumField() {
-		if v := reflect.ValueOf(&q).Elem().Field(field); v.Kind() == reflect.String {
-			v.SetString(fmt.Sprint(field))
+		if value := reflect.ValueOf(&q).Elem().Field(field); value.Kind() == reflect.String {
+			value.SetString(fmt.Sprint(field))
 		}
 	}
 	return q
@@ -198,15 +198,15 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	fields := reflect.TypeFor[quiz.Question]()
 	for i := range fields.NumField() {
 		q := fullQuestion()
-		v := reflect.ValueOf(&q).Elem().Field(i)
-		if v.Kind() == reflect.String {
-			v.SetString("other")
+		value := reflect.ValueOf(&q).Elem().Field(i)
+		if value.Kind() == reflect.String {
+			value.SetString("other")
 		} else {
-			v.SetZero()
+			value.SetZero()
 		}
 		checkNotShared(t, fields.Field(i).Name, q, &known)
 	}
-	for what, change := range map[string]func(q *quiz.Question){
+	for name, change := range map[string]func(q *quiz.Question){
 		"another target":                     func(q *quiz.Question) { q.Target.Value = 2 },
 		"another tolerance":                  func(q *quiz.Question) { q.Target.Tolerance = 2 },
 		"another order of accepted texts":    func(q *quiz.Question) { q.Accepted[0], q.Accepted[1] = q.Accepted[1], q.Accepted[0] },
@@ -221,11 +221,11 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 	} {
 		q := fullQuestion()
 		change(&q)
-		checkNotShared(t, what, q, &known)
+		checkNotShared(t, name, q, &known)
 	}
 	twin := fullQuestion()
-	same := drawnInOrder(twin)
-	if !same.ShareQuestion(&known) || same.Question != &known || !same.ShareQuestion(&known) {
+	drawn := drawnInOrder(twin)
+	if !drawn.ShareQuestion(&known) || drawn.Question != &known || !drawn.ShareQuestion(&known) {
 		t.Error("ShareQuestion does not share an equal question")
 	}
 	if shuffled := twin.Shuffle(rand.New(rand.NewPCG(7, 7))); shuffled.ShareQuestion(&known) || shuffled.Question != &twin {
@@ -235,8 +235,8 @@ func TestOnlyEqualQuestionsAreShared(t *testing.T) {
 
 func checkNotShared(t *testing.T, change string, q quiz.Question, known *quiz.Question) {
 	t.Helper()
-	d, before := drawnInOrder(q), encodeJSON(t, drawnInOrder(q))
-	if d.ShareQuestion(known) || d.Question == known || encodeJSON(t, d) != before {
+	drawn, before := drawnInOrder(q), encodeJSON(t, drawnInOrder(q))
+	if drawn.ShareQuestion(known) || drawn.Question == known || encodeJSON(t, drawn) != before {
 		t.Errorf("%s: %s shares %s", change, before, encodeJSON(t, known))
 	}
 }
@@ -245,9 +245,9 @@ func checkNotShared(t *testing.T, change string, q quiz.Question, known *quiz.Qu
 func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 	t.Parallel()
 	known := quiz.Question{Choices: []string{"a", "a", "b"}, RightIndexes: []int{1}}
-	d := drawnInOrder(quiz.Question{Choices: []string{"b", "a", "a"}, RightIndexes: []int{1}})
-	if !d.ShareQuestion(&known) || !slices.Equal(d.Choices(), []string{"b", "a", "a"}) || !slices.Equal(d.RightIndexes(), []int{1}) {
-		t.Errorf("%s", encodeJSON(t, d))
+	drawn := drawnInOrder(quiz.Question{Choices: []string{"b", "a", "a"}, RightIndexes: []int{1}})
+	if !drawn.ShareQuestion(&known) || !slices.Equal(drawn.Choices(), []string{"b", "a", "a"}) || !slices.Equal(drawn.RightIndexes(), []int{1}) {
+		t.Errorf("%s", encodeJSON(t, drawn))
 	}
 }
 
@@ -256,12 +256,12 @@ func TestEqualChoicesAreSharedByCorrectness(t *testing.T) {
 func TestADrawnQuestionIsDecodedWithMissingFields(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]bool{`null`: false, `{}`: false, `{"new":1}`: false, `{"id":"q"}`: true, `{"right":[1]}`: true} {
-		var d quiz.DrawnQuestion
-		if err := json.Unmarshal([]byte(raw), &d); err != nil || (d.Question != nil) != want {
-			t.Errorf("%s: %v, %v", raw, d.Question, err)
+		var drawn quiz.DrawnQuestion
+		if err := json.Unmarshal([]byte(raw), &drawn); err != nil || (drawn.Question != nil) != want {
+			t.Errorf("%s: %v, %v", raw, drawn.Question, err)
 		}
-		if !want && encodeJSON(t, d) != encodeJSON(t, quiz.Question{}) {
-			t.Errorf("%s is written as %s", raw, encodeJSON(t, d))
+		if !want && encodeJSON(t, drawn) != encodeJSON(t, quiz.Question{}) {
+			t.Errorf("%s is written as %s", raw, encodeJSON(t, drawn))
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 func TestFoldMakesEqualTextsEqual(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]string{
+	for text, want := range map[string]string{
 		"":                      "",
 		" \t\n\u3000":           "",
 		"the moon":              "the moon",
@@ -32,8 +32,8 @@ func TestFoldMakesEqualTextsEqual(t *testing.T) {
 		"Dž":                    "dž",
 		"a\u3000\u3000b \u2003": "a b",
 	} {
-		if got := quiz.Fold(in); got != want {
-			t.Errorf("Fold(%q) = %q, want %q", in, got, want)
+		if got := quiz.Fold(text); got != want {
+			t.Errorf("Fold(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -48,21 +48,21 @@ func TestFoldIsIdempotentForEveryCharacter(t *testing.T) {
 	}
 }
 
-func TestFoldProperties(t *testing.T) {
+func TestFoldedTextsAreStableAndTrimmed(t *testing.T) {
 	t.Parallel()
 	awkward := rapid.SampledFrom([]rune(" \t\u00a0\u3000ßſ\u0345\u0301\u0308İıΣς\u1e9eﬃǅ①가\u1100\u1161\u00a8\u200d\ufdfaＡ"))
-	text := rapid.StringOf(rapid.OneOf(awkward, rapid.Rune()))
+	texts := rapid.StringOf(rapid.OneOf(awkward, rapid.Rune()))
 	rapid.Check(t, func(t *rapid.T) {
-		s := text.Draw(t, "s")
-		folded := quiz.Fold(s)
+		text := texts.Draw(t, "s")
+		folded := quiz.Fold(text)
 		if again := quiz.Fold(folded); again != folded {
-			t.Fatalf("%q folds to %q, then to %q", s, folded, again)
+			t.Fatalf("%q folds to %q, then to %q", text, folded, again)
 		}
 		if strings.TrimSpace(folded) != folded || strings.Contains(folded, "  ") {
-			t.Fatalf("%q folds to %q, which has spaces at an end or next to each other", s, folded)
+			t.Fatalf("%q folds to %q, which has spaces at an end or next to each other", text, folded)
 		}
-		if padded := quiz.Fold(" " + s + "\u3000"); padded != folded {
-			t.Fatalf("%q folds to %q, padded to %q", s, folded, padded)
+		if padded := quiz.Fold(" " + text + "\u3000"); padded != folded {
+			t.Fatalf("%q folds to %q, padded to %q", text, folded, padded)
 		}
 	})
 }
@@ -71,10 +71,10 @@ func TestFoldIgnoresCaseOfASCII(t *testing.T) {
 	t.Parallel()
 	ascii := rapid.StringOf(rapid.RuneFrom(nil, &unicode.RangeTable{R16: []unicode.Range16{{Lo: ' ', Hi: '~', Stride: 1}}}))
 	rapid.Check(t, func(t *rapid.T) {
-		s := ascii.Draw(t, "s")
-		want := strings.Join(strings.Fields(strings.ToLower(s)), " ")
-		if got := quiz.Fold(s); got != want {
-			t.Fatalf("Fold(%q) = %q, want %q", s, got, want)
+		text := ascii.Draw(t, "s")
+		want := strings.Join(strings.Fields(strings.ToLower(text)), " ")
+		if got := quiz.Fold(text); got != want {
+			t.Fatalf("Fold(%q) = %q, want %q", text, got, want)
 		}
 	})
 }

@@ -12,32 +12,32 @@ import (
 
 func TestSolutionReturnsTheRightAnswer(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		q    quiz.DrawnQuestion
-		want string
+	for _, test := range []struct {
+		question quiz.DrawnQuestion
+		want     string
 	}{
-		{single, `{"choice":1}`},
-		{boolean, `{"choice":0}`},
-		{multiple, `{"choices":[0,2]}`},
-		{number, `{"value":1969,"tolerance":2}`},
+		{singleQuestion, `{"choice":1}`},
+		{booleanQuestion, `{"choice":0}`},
+		{multipleQuestion, `{"choices":[0,2]}`},
+		{numberQuestion, `{"value":1969,"tolerance":2}`},
 		{drawnInOrder(quiz.Question{Kind: quiz.Number, Target: &quiz.Target{}}), `{"value":0,"tolerance":0}`},
-		{text, `{"value":"The Moon","accepted":["The Moon","Luna","月球"]}`},
+		{textQuestion, `{"value":"The Moon","accepted":["The Moon","Luna","月球"]}`},
 		{drawnInOrder(quiz.Question{Kind: quiz.Text}), `{}`},
 		{drawnInOrder(quiz.Question{Kind: quiz.Single}), `{}`},
 	} {
-		got, err := json.Marshal(c.q.Solution())
-		if err != nil || string(got) != c.want {
-			t.Errorf("%s: %s, %v, want %s", c.q.Kind, got, err, c.want)
+		got, err := json.Marshal(test.question.Solution())
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s: %s, %v, want %s", test.question.Kind, got, err, test.want)
 		}
 	}
-	if !slices.Equal(multiple.Question.RightIndexes, []int{2, 0}) {
+	if !slices.Equal(multipleQuestion.Question.RightIndexes, []int{2, 0}) {
 		t.Error("Solution changed the question's RightIndexes")
 	}
 }
 
 func TestPointsDecreaseWithTime(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for _, test := range []struct {
 		limit, elapsed int64
 		want           int
 	}{
@@ -53,8 +53,8 @@ func TestPointsDecreaseWithTime(t *testing.T) {
 		{3, 1, 166},
 		{1 << 55, 1 << 54, 150},
 	} {
-		if got := quiz.Points(c.limit, c.elapsed); got != c.want {
-			t.Errorf("Points(%d, %d) = %d, want %d", c.limit, c.elapsed, got, c.want)
+		if got := quiz.Points(test.limit, test.elapsed); got != test.want {
+			t.Errorf("Points(%d, %d) = %d, want %d", test.limit, test.elapsed, got, test.want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestValidQuestionsHaveNoErrors(t *testing.T) {
 func TestValidationErrorsNameEachProblem(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 1001)
-	for _, c := range []struct {
+	for _, test := range []struct {
 		kind   quiz.Kind
 		want   string
 		change func(*quiz.Question)
@@ -142,11 +142,11 @@ func TestValidationErrorsNameEachProblem(t *testing.T) {
 		{quiz.Single, "the explanation is longer", func(q *quiz.Question) { q.Explanation = long }},
 		{quiz.Single, "the licence is longer", func(q *quiz.Question) { q.Licence = long }},
 	} {
-		q := validQuestion(c.kind)
-		c.change(&q)
+		q := validQuestion(test.kind)
+		test.change(&q)
 		faults := q.ValidationErrors()
-		if len(faults) != 1 || !strings.Contains(faults[0], c.want) {
-			t.Errorf("%s: errors %q, want one with %q", c.kind, faults, c.want)
+		if len(faults) != 1 || !strings.Contains(faults[0], test.want) {
+			t.Errorf("%s: errors %q, want one with %q", test.kind, faults, test.want)
 		}
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"laststand/internal/rating"
 )
 
-func checkNear(t *testing.T, label string, got, want, within float64) {
+func checkNear(t *testing.T, label string, got, want, tolerance float64) {
 	t.Helper()
-	if math.IsNaN(got) || math.Abs(got-want) > within {
-		t.Errorf("%s = %.6f, want %.6f ± %g", label, got, want, within)
+	if math.IsNaN(got) || math.Abs(got-want) > tolerance {
+		t.Errorf("%s = %.6f, want %.6f ± %g", label, got, want, tolerance)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestUpdateRatesADuelOfNewcomers(t *testing.T) {
 	checkNear(t, "the loser's RD", lost.RD, 290.32, 0.01)
 }
 
-func TestUpdateWithoutGamesAges(t *testing.T) {
+func TestUpdateWithoutGamesEqualsAge(t *testing.T) {
 	t.Parallel()
 	player := rating.Rating{R: 1700, RD: 60, Sigma: 0.06}
 	if got, want := rating.Update(player, nil), player.Age(1); got != want {
@@ -65,28 +65,28 @@ func TestAgeGrowsTheDeviation(t *testing.T) {
 
 func TestZeroRatingCountsAsDefault(t *testing.T) {
 	t.Parallel()
-	zero := rating.Update(rating.Rating{}, []rating.Game{{Score: 1}})
-	plain := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 1}})
-	if zero != plain {
-		t.Errorf("from the zero Rating %+v, from Default %+v", zero, plain)
+	fromZero := rating.Update(rating.Rating{}, []rating.Game{{Score: 1}})
+	fromDefault := rating.Update(rating.Default(), []rating.Game{{Opponent: rating.Default(), Score: 1}})
+	if fromZero != fromDefault {
+		t.Errorf("from the zero Rating %+v, from Default %+v", fromZero, fromDefault)
 	}
 	if aged := (rating.Rating{}).Age(1); aged != rating.Default() {
 		t.Errorf("the zero Rating after Age(1) = %+v, want Default", aged)
 	}
-	half := rating.Update(rating.Rating{R: 1500}, []rating.Game{{Score: 1}})
-	if half != plain {
-		t.Errorf("without RD and Sigma %+v, from Default %+v", half, plain)
+	fromROnly := rating.Update(rating.Rating{R: 1500}, []rating.Game{{Score: 1}})
+	if fromROnly != fromDefault {
+		t.Errorf("without RD and Sigma %+v, from Default %+v", fromROnly, fromDefault)
 	}
 }
 
 // A game with a certain outcome contains no information and must not cause a
 // division by zero.
-func TestUpdateSurvivesAbsurdDistances(t *testing.T) {
+func TestUpdateSurvivesExtremeRatingDifferences(t *testing.T) {
 	t.Parallel()
-	god := rating.Rating{R: 1e9, RD: 30, Sigma: 0.06}
-	got := rating.Update(rating.Default(), []rating.Game{{Opponent: god, Score: 0}})
+	strongest := rating.Rating{R: 1e9, RD: 30, Sigma: 0.06}
+	got := rating.Update(rating.Default(), []rating.Game{{Opponent: strongest, Score: 0}})
 	if got != rating.Default() {
-		t.Errorf("a loss to a rating of %v gives %+v, want no change", god.R, got)
+		t.Errorf("a loss to a rating of %v gives %+v, want no change", strongest.R, got)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestWinnersGainAndLosersLose(t *testing.T) {
 	})
 }
 
-func TestUpdateStaysWithinBounds(t *testing.T) {
+func TestUpdateStaysWithinLimits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		player := drawRating(t, "player")
@@ -164,10 +164,10 @@ func TestADrawOfEqualsChangesNoRating(t *testing.T) {
 func TestADuelOfEqualsIsSymmetric(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		twin := drawRating(t, "twin")
-		won, lost := duel(twin, twin, 1), duel(twin, twin, 0)
-		if math.Abs((won.R-twin.R)-(twin.R-lost.R)) > 1e-6 || math.Abs(won.RD-lost.RD) > 1e-6 {
-			t.Fatalf("from %+v: won %+v, lost %+v", twin, won, lost)
+		player := drawRating(t, "twin")
+		won, lost := duel(player, player, 1), duel(player, player, 0)
+		if math.Abs((won.R-player.R)-(player.R-lost.R)) > 1e-6 || math.Abs(won.RD-lost.RD) > 1e-6 {
+			t.Fatalf("from %+v: won %+v, lost %+v", player, won, lost)
 		}
 	})
 }
@@ -176,10 +176,10 @@ func TestAgeInStepsEqualsAgeInOneStep(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		player := drawRating(t, "player")
-		a, b := rapid.Float64Range(0, 500).Draw(t, "a"), rapid.Float64Range(0, 500).Draw(t, "b")
-		steps, once := player.Age(a).Age(b), player.Age(a+b)
-		if math.Abs(steps.RD-once.RD) > 1e-6 || once.RD < player.RD-1e-9 {
-			t.Fatalf("RD in two steps %v, in one step %v, before %v", steps.RD, once.RD, player.RD)
+		firstPeriods, secondPeriods := rapid.Float64Range(0, 500).Draw(t, "a"), rapid.Float64Range(0, 500).Draw(t, "b")
+		inSteps, inOneStep := player.Age(firstPeriods).Age(secondPeriods), player.Age(firstPeriods+secondPeriods)
+		if math.Abs(inSteps.RD-inOneStep.RD) > 1e-6 || inOneStep.RD < player.RD-1e-9 {
+			t.Fatalf("RD in two steps %v, in one step %v, before %v", inSteps.RD, inOneStep.RD, player.RD)
 		}
 	})
 }

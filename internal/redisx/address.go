@@ -79,12 +79,12 @@ func (a *address) setAuthority(scheme, authority string) error {
 	if index := strings.Index(authority, "@"); index >= 0 {
 		hosts = authority[index+1:]
 		// The error of url.Parse would show the password.
-		u, err := url.Parse("redis://" + authority[:index] + "@host")
-		if err != nil || u.Host != "host" {
+		parsed, err := url.Parse("redis://" + authority[:index] + "@host")
+		if err != nil || parsed.Host != "host" {
 			return errCredentials
 		}
-		a.username = u.User.Username()
-		a.password, _ = u.User.Password()
+		a.username = parsed.User.Username()
+		a.password, _ = parsed.User.Password()
 	}
 	port := "6379"
 	if scheme == "redis+sentinel" {
@@ -102,18 +102,18 @@ func (a *address) setAuthority(scheme, authority string) error {
 
 // hostPort adds the default port if the host has none.
 func hostPort(host, defaultPort string) (string, error) {
-	u, err := url.Parse("redis://" + host)
-	if err != nil || u.Hostname() == "" || u.Host != host {
+	parsed, err := url.Parse("redis://" + host)
+	if err != nil || parsed.Hostname() == "" || parsed.Host != host {
 		return "", addressError("%q is not an address: write host:port", host)
 	}
-	port := u.Port()
+	port := parsed.Port()
 	if port == "" {
 		port = defaultPort
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 		return "", addressError("%q has no port between 1 and 65535", host)
 	}
-	return net.JoinHostPort(u.Hostname(), port), nil
+	return net.JoinHostPort(parsed.Hostname(), port), nil
 }
 
 // setSingleOrCluster reads the database number and the option that selects a cluster.

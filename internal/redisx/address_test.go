@@ -25,10 +25,10 @@ func TestURLsAreParsed(t *testing.T) {
 		"redis+sentinel://a,b:2/main":     {kind: KindSentinel, hosts: []string{"a:26379", "b:2"}, master: "main"},
 		"redis+sentinel://u:p@a:2/main/3": {kind: KindSentinel, hosts: []string{"a:2"}, master: "main", db: 3, username: "u", password: "p"},
 	}
-	for in, want := range tests {
-		got, err := parseURL(in)
+	for url, want := range tests {
+		got, err := parseURL(url)
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("parseURL(%q) = %+v, %v, want %+v", in, got, err, want)
+			t.Errorf("parseURL(%q) = %+v, %v, want %+v", url, got, err, want)
 		}
 	}
 }
@@ -58,14 +58,14 @@ func TestValidateSaysWhatIsWrong(t *testing.T) {
 		"redis://user:secret@h:99999": "between 1 and 65535",
 		"redis://user:sec/ret@h:1":    "%XX",
 	}
-	for in, want := range tests {
-		err := Validate(in)
+	for url, want := range tests {
+		err := Validate(url)
 		if !errors.Is(err, ErrAddress) || !strings.Contains(err.Error(), want) {
-			t.Errorf("Validate(%q) = %v, want an ErrAddress with %q", in, err, want)
+			t.Errorf("Validate(%q) = %v, want an ErrAddress with %q", url, err, want)
 			continue
 		}
 		if strings.Contains(err.Error(), "cret") || strings.Contains(err.Error(), "sec") {
-			t.Errorf("Validate(%q) shows the password: %v", in, err)
+			t.Errorf("Validate(%q) shows the password: %v", url, err)
 		}
 	}
 }
@@ -74,14 +74,14 @@ func FuzzValidate(f *testing.F) {
 	for _, seed := range []string{"", "redis://u:p@h:1/2", "redis://a,b?cluster=true", "redis+sentinel://a:1,b/m/0", "rediss://[::1]"} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, in string) {
-		a, err := parseURL(in)
+	f.Fuzz(func(t *testing.T, url string) {
+		parsed, err := parseURL(url)
 		if err != nil {
 			return
 		}
-		if a.kind == "" || (a.kind != KindEmbedded) != (len(a.hosts) > 0) {
-			t.Errorf("parseURL(%q) = %+v", in, a)
+		if parsed.kind == "" || (parsed.kind != KindEmbedded) != (len(parsed.hosts) > 0) {
+			t.Errorf("parseURL(%q) = %+v", url, parsed)
 		}
-		clientOptions(a) // must not panic
+		clientOptions(parsed) // must not panic
 	})
 }

@@ -25,19 +25,19 @@ type autopipeline struct {
 // 2 ms for more scripts. That wait has no use here, because a caller rarely has another
 // script to send immediately.
 func newAutopipeline(client redis.UniversalClient) (*autopipeline, error) {
-	o := redis.DefaultBlockingAutoPipelineOptions()
-	o.MaxQueuedCommands = maxQueued
-	o.MaxFlushDelay = time.Nanosecond // the smallest delay; 0 would mean the default
-	return newAutopipelineWith(client, o)
+	options := redis.DefaultBlockingAutoPipelineOptions()
+	options.MaxQueuedCommands = maxQueued
+	options.MaxFlushDelay = time.Nanosecond // the smallest delay; 0 would mean the default
+	return newAutopipelineWith(client, options)
 }
 
 // newStreamingAutopipeline returns a client that sends scripts while it reads the replies
 // of others. It occupies one connection while scripts wait for replies. If maxQueued
 // scripts are waiting, the next caller blocks.
 func newStreamingAutopipeline(client redis.UniversalClient) (*autopipeline, error) {
-	o := redis.DefaultBlockingAutoPipelineOptions()
-	o.FullDuplex, o.FullDuplexWindow = true, maxQueued
-	return newAutopipelineWith(client, o)
+	options := redis.DefaultBlockingAutoPipelineOptions()
+	options.FullDuplex, options.FullDuplexWindow = true, maxQueued
+	return newAutopipelineWith(client, options)
 }
 
 func newAutopipelineWith(client redis.UniversalClient, o *redis.AutoPipelineOptions) (*autopipeline, error) {
@@ -55,12 +55,12 @@ func (a *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, a
 	if err := ctx.Err(); err != nil {
 		return failedCmd(ctx, err)
 	}
-	words := make([]any, 0, 3+len(keys)+len(args))
-	words = append(words, "evalsha", sha, len(keys))
+	arguments := make([]any, 0, 3+len(keys)+len(args))
+	arguments = append(arguments, "evalsha", sha, len(keys))
 	for _, key := range keys {
-		words = append(words, key)
+		arguments = append(arguments, key)
 	}
-	cmd := redis.NewCmd(ctx, append(words, args...)...)
+	cmd := redis.NewCmd(ctx, append(arguments, args...)...)
 	future := a.queue.Submit(ctx, cmd)
 	if err := future.WaitContext(ctx); err != nil && ctx.Err() != nil {
 		return failedCmd(ctx, ctx.Err()) // not cmd, because the queue may still write to it

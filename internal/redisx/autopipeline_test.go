@@ -20,39 +20,39 @@ import (
 func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		far := &slowServer{release: make(chan struct{})}
+		server := &slowServer{release: make(chan struct{})}
 		client := redis.NewClient(&redis.Options{
-			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: far.connect,
+			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: server.connect,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
-		shared, err := newAutopipeline(client)
+		pipelined, err := newAutopipeline(client)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var all sync.WaitGroup
+		var callers sync.WaitGroup
 		run := func() {
-			if err := shared.EvalSha(t.Context(), "sha", nil).Err(); err != nil {
+			if err := pipelined.EvalSha(t.Context(), "sha", nil).Err(); err != nil {
 				t.Error(err)
 			}
 		}
 		for range 4 { // the first waits for its reply, the others for the first
-			all.Go(run)
+			callers.Go(run)
 			synctest.Wait()
 		}
 		startedAt := time.Now()
-		close(far.release)
-		all.Wait()
+		close(server.release)
+		callers.Wait()
 		run()
 		if waited := time.Since(startedAt); waited > time.Microsecond {
 			t.Errorf("the scripts were delayed by %v", waited)
 		}
-		if err := shared.queue.Close(); err != nil {
+		if err := pipelined.queue.Close(); err != nil {
 			t.Error(err)
 		}
 		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
-		far.served.Wait()
+		server.served.Wait()
 	})
 }
 
@@ -63,15 +63,15 @@ type slowServer struct {
 }
 
 func (s *slowServer) connect(context.Context, string, string) (net.Conn, error) {
-	near, end := net.Pipe()
-	s.served.Go(func() { s.serve(end) })
-	return near, nil
+	clientEnd, serverEnd := net.Pipe()
+	s.served.Go(func() { s.serve(serverEnd) })
+	return clientEnd, nil
 }
 
-func (s *slowServer) serve(c net.Conn) {
-	defer c.Close()
-	for in := bufio.NewReader(c); ; {
-		name, err := readCommand(in)
+func (s *slowServer) serve(conn net.Conn) {
+	defer conn.Close()
+	for reader := bufio.NewReader(conn); ; {
+		name, err := readCommand(reader)
 		if err != nil {
 			return
 		}
@@ -83,28 +83,28 @@ func (s *slowServer) serve(c net.Conn) {
 			<-s.release
 			reply = ":1\r\n"
 		}
-		if _, err := io.WriteString(c, reply); err != nil {
+		if _, err := io.WriteString(conn, reply); err != nil {
 			return
 		}
 	}
 }
 
 // readCommand reads a command and returns its name.
-func readCommand(in *bufio.Reader) (name string, err error) {
-	var words, size int
-	if _, err := fmt.Fscanf(in, "*%d\r\n", &words); err != nil {
+func readCommand(reader *bufio.Reader) (name string, err error) {
+	var argumentCount, size int
+	if _, err := fmt.Fscanf(reader, "*%d\r\n", &argumentCount); err != nil {
 		return "", err
 	}
-	for i := range words {
-		if _, err := fmt.Fscanf(in, "$%d\r\n", &size); err != nil {
+	for i := range argumentCount {
+		if _, err := fmt.Fscanf(reader, "$%d\r\n", &size); err != nil {
 			return "", err
 		}
-		word := make([]byte, size+2)
-		if _, err := io.ReadFull(in, word); err != nil {
+		argument := make([]byte, size+2)
+		if _, err := io.ReadFull(reader, argument); err != nil {
 			return "", err
 		}
 		if i == 0 {
-			name = string(word[:size])
+			name = string(argument[:size])
 		}
 	}
 	return name, nil

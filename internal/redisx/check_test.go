@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestCheckVersion(t *testing.T) {
+func TestServersBeforeRedis7AreRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]bool{
 		"redis_version:7.0.0":    true,
@@ -19,9 +19,9 @@ func TestCheckVersion(t *testing.T) {
 		"redis_version:unstable": false,
 		"other:1":                false,
 	}
-	for line, fine := range tests {
+	for line, isAccepted := range tests {
 		err := checkVersion("# Server\r\n" + line + "\r\nos:Linux\r\n")
-		if fine && err != nil || !fine && !errors.Is(err, ErrVersion) {
+		if isAccepted && err != nil || !isAccepted && !errors.Is(err, ErrVersion) {
 			t.Errorf("%s: %v", line, err)
 		}
 		if err != nil && !strings.Contains(remedy(err, address{}), "upgrade") {

@@ -74,25 +74,25 @@ func NewClock(ctx context.Context, conn *Conn, cfg ClockConfig) (*Clock, error) 
 }
 
 func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock, error) {
-	c := &Clock{start: time.Now(), reference: reference, recordStore: cfg.recordStore, maxAge: maxAge, log: cfg.Logger}
-	if c.log == nil {
-		c.log = slog.New(slog.DiscardHandler)
+	clock := &Clock{start: time.Now(), reference: reference, recordStore: cfg.recordStore, maxAge: maxAge, log: cfg.Logger}
+	if clock.log == nil {
+		clock.log = slog.New(slog.DiscardHandler)
 	}
-	c.metrics = newClockMetrics(c)
+	clock.metrics = newClockMetrics(clock)
 	if reference == nil {
-		c.estimate.Store(&estimate{slew: slew{offset: c.start.UnixNano()}})
-		return c, nil
+		clock.estimate.Store(&estimate{slew: slew{offset: clock.start.UnixNano()}})
+		return clock, nil
 	}
-	if err := c.awaitFirstReading(ctx); err != nil {
+	if err := clock.awaitFirstReading(ctx); err != nil {
 		return nil, fmt.Errorf("cluster time: ask redis for its time: %w; %s", err, remedy(err, address{}))
 	}
 	if cfg.Registry == nil {
-		return c, nil
+		return clock, nil
 	}
-	if err := cfg.Registry.Register(c.metrics); err != nil {
+	if err := cfg.Registry.Register(clock.metrics); err != nil {
 		return nil, fmt.Errorf("register the metrics of cluster time: %w", err)
 	}
-	return c, nil
+	return clock, nil
 }
 
 // Now returns cluster time in epoch ms. It never goes backwards, also across callers. If

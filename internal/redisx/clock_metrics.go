@@ -19,7 +19,7 @@ func newClockMetrics(c *Clock) *clockMetrics {
 		read := func() float64 { return time.Duration(ns(c.estimate.Load(), c.localTime())).Seconds() }
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, read)
 	}
-	m := &clockMetrics{
+	metrics := &clockMetrics{
 		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_clock_steps_total", Help: "Steps of the reference clock, by direction.",
 		}, []string{"direction"}),
@@ -27,10 +27,10 @@ func newClockMetrics(c *Clock) *clockMetrics {
 			Name: "laststand_clock_read_failures_total", Help: "Reads of the reference clock that failed or took over 1 s.",
 		}),
 	}
-	m.steps.WithLabelValues("ahead")
-	m.steps.WithLabelValues("behind")
-	m.collectors = []prometheus.Collector{
-		m.steps, m.readFailures,
+	metrics.steps.WithLabelValues("ahead")
+	metrics.steps.WithLabelValues("behind")
+	metrics.collectors = []prometheus.Collector{
+		metrics.steps, metrics.readFailures,
 		gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
 			func(e *estimate, now int64) int64 { return e.aheadAt(now) }),
 		gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",
@@ -40,7 +40,7 @@ func newClockMetrics(c *Clock) *clockMetrics {
 		gauge("reference_age_seconds", "Time since the reference clock last answered.",
 			func(e *estimate, now int64) int64 { return now - e.answeredAt }),
 	}
-	return m
+	return metrics
 }
 
 // recordStep counts a step of the reference; jump is above 0 if it stepped forward.

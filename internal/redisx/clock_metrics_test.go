@@ -8,12 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestClockMetrics(t *testing.T) {
+func TestClockMetricsCountStepsAndFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewPedanticRegistry()
 		reference := &fakeReference{delayTo: 10 * time.Millisecond, delayFrom: 10 * time.Millisecond}
-		c, err := newClock(t.Context(), reference.read, ClockConfig{Registry: registry})
+		clock, err := newClock(t.Context(), reference.read, ClockConfig{Registry: registry})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,16 +22,16 @@ func TestClockMetrics(t *testing.T) {
 		}
 		for _, skew := range []time.Duration{time.Second, 0, 0, 4 * time.Second} {
 			reference.setSkew(skew)
-			if err := c.readAndApply(t.Context()); err != nil {
+			if err := clock.readAndApply(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		reference.setSkew(time.Second)
-		if err := c.readAndApply(t.Context()); err != nil {
+		if err := clock.readAndApply(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		reference.set(func(reference *fakeReference) { reference.err = errRefused })
-		c.logFailure(t.Context(), c.readAndApply(t.Context()))
+		clock.logFailure(t.Context(), clock.readAndApply(t.Context()))
 		advance(10 * time.Second)
 		want := map[string]float64{
 			"laststand_clock_steps_total ahead":        2,
@@ -43,7 +43,7 @@ func TestClockMetrics(t *testing.T) {
 			"laststand_clock_reference_age_seconds":    10,
 		}
 		for name, value := range gatherValues(t, registry) {
-			if off := value - want[name]; off > 1e-9 || off < -1e-9 {
+			if difference := value - want[name]; difference > 1e-9 || difference < -1e-9 {
 				t.Errorf("%s is %v, want %v", name, value, want[name])
 			}
 			delete(want, name)
@@ -62,12 +62,12 @@ func gatherValues(t *testing.T, registry *prometheus.Registry) map[string]float6
 	}
 	values := map[string]float64{}
 	for _, family := range families {
-		for _, m := range family.GetMetric() {
+		for _, sample := range family.GetMetric() {
 			name := family.GetName()
-			for _, label := range m.GetLabel() {
+			for _, label := range sample.GetLabel() {
 				name += " " + label.GetValue()
 			}
-			values[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			values[name] = sample.GetGauge().GetValue() + sample.GetCounter().GetValue()
 		}
 	}
 	return values

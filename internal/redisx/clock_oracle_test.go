@@ -37,49 +37,51 @@ func (r *fakeReference) now() int64 {
 
 func (r *fakeReference) read(ctx context.Context) (int64, error) {
 	r.mu.Lock()
-	there, back, silent, err := r.delayTo, r.delayFrom, r.isSilent, r.err
+	delayTo, delayFrom, isSilent, err := r.delayTo, r.delayFrom, r.isSilent, r.err
 	r.mu.Unlock()
 	if err != nil {
 		return 0, err
 	}
-	if silent {
+	if isSilent {
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
-	time.Sleep(there)
+	time.Sleep(delayTo)
 	answered := r.now()
-	time.Sleep(back)
+	time.Sleep(delayFrom)
 	return answered, nil
 }
 
 // storeRecord stores the record like clock_record.lua.
-func (r *fakeReference) storeRecord(_ context.Context, own, refTime int64) (last record, err error) {
+func (r *fakeReference) storeRecord(_ context.Context, clusterTime, refTime int64) (last record, err error) {
 	time.Sleep(r.delayTo)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last = r.record
 	age := time.Duration(refTime - last.refTime)
-	if own != 0 && (last.refTime == 0 || own > last.clusterTime || age > 30*time.Second || age < 0) {
-		r.record = record{clusterTime: own, refTime: refTime}
+	if clusterTime != 0 && (last.refTime == 0 || clusterTime > last.clusterTime || age > 30*time.Second || age < 0) {
+		r.record = record{clusterTime: clusterTime, refTime: refTime}
 	}
 	return last, nil
 }
 
-// aheadOf returns how far cluster time is ahead of the reference, in ms.
-func (r *fakeReference) aheadOf(c *Clock) int64 { return c.Now() - r.now()/int64(time.Millisecond) }
+// aheadMS returns how far cluster time is ahead of the reference, in ms.
+func (r *fakeReference) aheadMS(clock *Clock) int64 {
+	return clock.Now() - r.now()/int64(time.Millisecond)
+}
 
-// runVirtual runs a test in virtual time with a running clock.
-func runVirtual(t *testing.T, reference *fakeReference, f func(t *testing.T, c *Clock)) {
+// runClockInVirtualTime runs a test in virtual time with a running clock.
+func runClockInVirtualTime(t *testing.T, reference *fakeReference, test func(t *testing.T, clock *Clock)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := newClock(t.Context(), reference.read, ClockConfig{})
+		clock, err := newClock(t.Context(), reference.read, ClockConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- c.Run(ctx) }() // waited for below
-		f(t, c)
+		go func() { done <- clock.Run(ctx) }() // waited for below
+		test(t, clock)
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)

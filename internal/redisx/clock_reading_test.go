@@ -11,50 +11,50 @@ func ms(n int64) int64 { return n * int64(time.Millisecond) }
 
 // newReading returns a reading of a reference that is ahead by offset. The request and the reply
 // take delayTo and delayFrom. All arguments are in ms.
-func newReading(sent, there, back, offset int64) reading {
-	return reading{sent: ms(sent), received: ms(sent + there + back), refTime: ms(sent + there + offset)}
+func newReading(sent, delayTo, delayFrom, offset int64) reading {
+	return reading{sent: ms(sent), received: ms(sent + delayTo + delayFrom), refTime: ms(sent + delayTo + offset)}
 }
 
 func TestOffsetIsTakenInTheMiddleOfTheRoundTrip(t *testing.T) {
 	t.Parallel()
-	r := newReading(1000, 30, 10, 5000)
-	if got := r.offset(); got != ms(5010) {
+	measured := newReading(1000, 30, 10, 5000)
+	if got := measured.offset(); got != ms(5010) {
 		t.Errorf("offset %d, want that of the middle of the round trip", got)
 	}
-	if got := r.uncertainty(r.received); got != ms(20)+ms(40)/driftDivisor+resolutionNS {
+	if got := measured.uncertainty(measured.received); got != ms(20)+ms(40)/driftDivisor+resolutionNS {
 		t.Errorf("uncertain by %d, want half the round trip", got)
 	}
-	if got := r.uncertainty(r.sent + ms(10_000)); got != ms(25)+resolutionNS {
+	if got := measured.uncertainty(measured.sent + ms(10_000)); got != ms(25)+resolutionNS {
 		t.Errorf("uncertain by %d after 10 s, want 5 ms more", got)
 	}
 }
 
 func TestFilterPrefersTheShortestRoundTrip(t *testing.T) {
 	t.Parallel()
-	f := readingFilter{}
-	f.addAndChoose(newReading(0, 40, 0, 0))
+	filter := readingFilter{}
+	filter.addAndChoose(newReading(0, 40, 0, 0))
 	quick := newReading(1000, 1, 1, 0)
-	f.addAndChoose(quick)
+	filter.addAndChoose(quick)
 	for i := range int64(filterSize - 1) {
-		if got := f.addAndChoose(newReading(2000+i*1000, 40, 0, 0)); got != quick {
+		if got := filter.addAndChoose(newReading(2000+i*1000, 40, 0, 0)); got != quick {
 			t.Errorf("%d readings later the best is %+v", i+1, got)
 		}
 	}
-	if got := f.addAndChoose(newReading(20_000, 40, 0, 0)); got == quick {
+	if got := filter.addAndChoose(newReading(20_000, 40, 0, 0)); got == quick {
 		t.Error("a reading that has left the filter is still the best")
 	}
-	if !f.isFull() || len(f.readings) != filterSize {
-		t.Errorf("%d readings, want %d", len(f.readings), filterSize)
+	if !filter.isFull() || len(filter.readings) != filterSize {
+		t.Errorf("%d readings, want %d", len(filter.readings), filterSize)
 	}
 }
 
 // The drift of clocks makes an old reading less certain than a new one.
 func TestFilterPrefersTheNewerOfEquals(t *testing.T) {
 	t.Parallel()
-	f := readingFilter{}
-	f.addAndChoose(newReading(0, 5, 5, 0))
+	filter := readingFilter{}
+	filter.addAndChoose(newReading(0, 5, 5, 0))
 	next := newReading(1000, 5, 5, 0)
-	if got := f.addAndChoose(next); got != next {
+	if got := filter.addAndChoose(next); got != next {
 		t.Errorf("the best is %+v", got)
 	}
 }
@@ -62,15 +62,15 @@ func TestFilterPrefersTheNewerOfEquals(t *testing.T) {
 func TestFilterPrefersTheNewestReference(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []int64{-1000, -50, 50, 1000} {
-		f := readingFilter{}
+		filter := readingFilter{}
 		for i := range int64(4) {
-			f.addAndChoose(newReading(i*1000, 1, 1, 0))
+			filter.addAndChoose(newReading(i*1000, 1, 1, 0))
 		}
-		if slow := newReading(4000, 1100, 1100, jump); f.addAndChoose(slow) == slow {
+		if slow := newReading(4000, 1100, 1100, jump); filter.addAndChoose(slow) == slow {
 			t.Errorf("jump %d: the best is a reading that may as well be of the old clock", jump)
 		}
 		next := newReading(7000, 10, 10, jump)
-		if got := f.addAndChoose(next); got != next {
+		if got := filter.addAndChoose(next); got != next {
 			t.Errorf("jump %d: the best is %+v", jump, got)
 		}
 	}
@@ -85,23 +85,23 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 		start := rapid.Int64Range(0, 2e18).Draw(r, "start")
 		ppm := rapid.Int64Range(-1e6/driftDivisor, 1e6/driftDivisor).Draw(r, "ppm")
 		actual := func(local int64) int64 { return start + local + local*ppm/1e6 }
-		f, local := readingFilter{}, int64(0)
+		filter, local := readingFilter{}, int64(0)
 		for range rapid.IntRange(1, 3*filterSize).Draw(r, "readings") {
-			one := reading{sent: local}
+			current := reading{sent: local}
 			local += delays.Draw(r, "there")
-			one.refTime = actual(local) / resolutionNS * resolutionNS
+			current.refTime = actual(local) / resolutionNS * resolutionNS
 			local += delays.Draw(r, "back")
-			one.received = local
-			for _, old := range f.readings {
-				if old.contradicts(one) {
-					r.Fatalf("%+v contradicts %+v", old, one)
+			current.received = local
+			for _, old := range filter.readings {
+				if old.contradicts(current) {
+					r.Fatalf("%+v contradicts %+v", old, current)
 				}
 			}
-			best := f.addAndChoose(one)
+			best := filter.addAndChoose(current)
 			later := local + rapid.Int64Range(0, 60e9).Draw(r, "later")
-			off := later + best.offset() - actual(later)
-			if bound := best.uncertainty(later) + 2; max(off, -off) > bound {
-				r.Fatalf("the error is %d, the uncertainty %d", off, bound)
+			difference := later + best.offset() - actual(later)
+			if limit := best.uncertainty(later) + 2; max(difference, -difference) > limit {
+				r.Fatalf("the error is %d, the uncertainty %d", difference, limit)
 			}
 			local += rapid.Int64Range(0, 3e9).Draw(r, "pause")
 		}

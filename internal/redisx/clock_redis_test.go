@@ -17,21 +17,21 @@ import (
 // without a reading.
 func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *redisx.Clock {
 	t.Helper()
-	c, err := redisx.NewClock(t.Context(), conn, redisx.ClockConfig{})
+	clock, err := redisx.NewClock(t.Context(), conn, redisx.ClockConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetMaxAge(maxAge)
+	clock.SetMaxAge(maxAge)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }() // waited for below
+	go func() { done <- clock.Run(ctx) }() // waited for below
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Errorf("run: %v", err)
 		}
 	})
-	return c
+	return clock
 }
 
 // All these servers use this machine's clock. So cluster time differs from it by at most the
@@ -39,33 +39,33 @@ func newRunningClock(t *testing.T, conn *redisx.Conn, maxAge time.Duration) *red
 func TestClockEqualsTheWallClockForEachKind(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		c := newRunningClock(t, conn, time.Minute)
+		clock := newRunningClock(t, conn, time.Minute)
 		for range 100 {
-			checkBetween(t, c, func() int64 { return time.Now().UnixMilli() })
+			checkBetween(t, clock, func() int64 { return time.Now().UnixMilli() })
 		}
-		if c.Slack() < 100 && c.Ready(t.Context()) != nil {
-			t.Error(c.Ready(t.Context()))
+		if clock.Slack() < 100 && clock.Ready(t.Context()) != nil {
+			t.Error(clock.Ready(t.Context()))
 		}
 	})
 }
 
 func TestClockAgreesWithItsServer(t *testing.T) {
 	t.Parallel()
-	conn := open(t, testenv.Redis(t).URL)
-	c := newRunningClock(t, conn, time.Minute)
+	conn := openConn(t, testenv.Redis(t).URL)
+	clock := newRunningClock(t, conn, time.Minute)
 	for range 100 {
-		checkBetween(t, c, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
+		checkBetween(t, clock, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
 	}
 }
 
 // checkBetween checks that another clock, read between two calls of Now, is between
 // them.
-func checkBetween(t *testing.T, c *redisx.Clock, read func() int64) {
+func checkBetween(t *testing.T, clock *redisx.Clock, read func() int64) {
 	t.Helper()
-	slack, before := c.Slack(), c.Now()
+	slack, before := clock.Slack(), clock.Now()
 	answered := read()
-	after := c.Now()
-	slack = max(slack, c.Slack())
+	after := clock.Now()
+	slack = max(slack, clock.Slack())
 	if answered < before-slack || answered > after+slack {
 		t.Errorf("%d is not between %d and %d, with an uncertainty of %d", answered, before, after, slack)
 	}
@@ -74,17 +74,17 @@ func checkBetween(t *testing.T, c *redisx.Clock, read func() int64) {
 func TestClockIsNotReadyWhileTheServerIsStalled(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	c := newRunningClock(t, open(t, server.URL), 2*time.Second)
+	clock := newRunningClock(t, openConn(t, server.URL), 2*time.Second)
 	server.Pause()
-	waitUntil(t, "the clock is not ready", func() bool { return errors.Is(c.Ready(t.Context()), redisx.ErrClock) })
+	waitUntil(t, "the clock is not ready", func() bool { return errors.Is(clock.Ready(t.Context()), redisx.ErrClock) })
 	server.Resume()
-	waitUntil(t, "the clock is ready again", func() bool { return c.Ready(t.Context()) == nil })
+	waitUntil(t, "the clock is ready again", func() bool { return clock.Ready(t.Context()) == nil })
 }
 
 // The clock of a replica is not used.
 func TestTheClockOfAReplicaIsNotUsed(t *testing.T) {
 	t.Parallel()
-	conn := open(t, testenv.Redis(t).URL)
+	conn := openConn(t, testenv.Redis(t).URL)
 	host, port, _ := strings.Cut(testenv.Redis(t).Addr, ":")
 	if err := conn.Client.SlaveOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
@@ -106,19 +106,19 @@ func TestTheClockOfAReplicaIsNotUsed(t *testing.T) {
 // the key's slot, which has no other keys, to another master and back.
 func TestClockFollowsTheMasterOfItsKey(t *testing.T) {
 	t.Parallel()
-	conn := open(t, testenv.Cluster(t))
+	conn := openConn(t, testenv.Cluster(t))
 	cluster := conn.Client.(*redis.ClusterClient)
 	owner, other := ownerAndOther(t, cluster, "clock")
-	before, never := commandCalls(t, owner, "time"), commandCalls(t, other, "time")
-	c := newRunningClock(t, conn, 10*time.Second)
-	waitUntil(t, "the owner is read", func() bool { return commandCalls(t, owner, "time") > before })
-	if n := commandCalls(t, other, "time") - never; n != 0 {
+	ownerBefore, otherBefore := commandCalls(t, owner, "time"), commandCalls(t, other, "time")
+	clock := newRunningClock(t, conn, 10*time.Second)
+	waitUntil(t, "the owner is read", func() bool { return commandCalls(t, owner, "time") > ownerBefore })
+	if n := commandCalls(t, other, "time") - otherBefore; n != 0 {
 		t.Errorf("another master was read %d times", n)
 	}
 	moveSlot(t, other, "clock", owner, other)
 	defer moveSlot(t, owner, "clock", owner, other)
-	waitUntil(t, "the next owner is read", func() bool { return commandCalls(t, other, "time") > never+1 })
-	if err := c.Ready(t.Context()); err != nil {
+	waitUntil(t, "the next owner is read", func() bool { return commandCalls(t, other, "time") > otherBefore+1 })
+	if err := clock.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,12 +143,12 @@ func commandCalls(t *testing.T, server redis.UniversalClient, command string) in
 
 // waitUntil waits for a condition, which name describes. It polls, because real servers take
 // real time.
-func waitUntil(t *testing.T, what string, condition func() bool) {
+func waitUntil(t *testing.T, name string, condition func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for !condition() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited too long until %s", what)
+			t.Fatalf("waited too long until %s", name)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

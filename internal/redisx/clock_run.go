@@ -45,19 +45,19 @@ func (c *Clock) awaitFirstReading(ctx context.Context) error {
 	var cause error
 	var firstAt time.Time // time of the first reading
 	for {
-		r, err := c.readReference(ctx)
+		latest, err := c.readReference(ctx)
 		if err == nil && firstAt.IsZero() {
 			firstAt = time.Now()
 		}
 		previous := record{}
 		if err == nil {
-			previous = c.publishRecord(ctx, r)
+			previous = c.publishRecord(ctx, latest)
 		}
-		isUsable := time.Since(firstAt) >= previous.waitForUpdate(r.refTime)
+		isUsable := time.Since(firstAt) >= previous.waitForUpdate(latest.refTime)
 		switch {
 		case err == nil && isUsable:
-			c.startFromRecord(r, previous)
-			c.applyReading(c.removeUnconfirmedStep(ctx, r))
+			c.startFromRecord(latest, previous)
+			c.applyReading(c.removeUnconfirmedStep(ctx, latest))
 			return nil
 		case err != nil && (cause == nil || ctx.Err() == nil):
 			cause = err
@@ -72,40 +72,40 @@ func (c *Clock) awaitFirstReading(ctx context.Context) error {
 
 // readAndApply reads the reference once and applies the reading.
 func (c *Clock) readAndApply(ctx context.Context) error {
-	r, err := c.readReference(ctx)
+	latest, err := c.readReference(ctx)
 	if err == nil {
-		c.applyReading(c.removeUnconfirmedStep(ctx, r))
-		c.publishRecord(ctx, r)
+		c.applyReading(c.removeUnconfirmedStep(ctx, latest))
+		c.publishRecord(ctx, latest)
 	}
 	return err
 }
 
-func (c *Clock) readReference(ctx context.Context) (r reading, err error) {
+func (c *Clock) readReference(ctx context.Context) (latest reading, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	r.sent = c.localTime()
-	r.refTime, err = c.reference(ctx)
-	r.received = c.localTime()
-	return r, err
+	latest.sent = c.localTime()
+	latest.refTime, err = c.reference(ctx)
+	latest.received = c.localTime()
+	return latest, err
 }
 
 // applyReading adds a reading and replaces the estimate, which Now and Ready use.
-func (c *Clock) applyReading(r reading) {
-	updated := &estimate{best: c.readings.addAndChoose(r), answeredAt: r.received}
-	updated.slew = slew{offset: updated.best.offset(), start: r.received}
+func (c *Clock) applyReading(latest reading) {
+	updated := &estimate{best: c.readings.addAndChoose(latest), answeredAt: latest.received}
+	updated.slew = slew{offset: updated.best.offset(), start: latest.received}
 	if previous := c.estimate.Load(); previous != nil {
-		updated.slew = previous.slewTo(updated.offset, r.received)
-		c.logStep(previous.best, r)
+		updated.slew = previous.slewTo(updated.offset, latest.received)
+		c.logStep(previous.best, latest)
 	}
 	c.estimate.Store(updated)
 }
 
 // logStep counts and logs a step of the reference, if there was one between two readings.
-func (c *Clock) logStep(former, r reading) {
-	if !former.contradicts(r) {
+func (c *Clock) logStep(former, latest reading) {
+	if !former.contradicts(latest) {
 		return
 	}
-	jump := time.Duration(r.offset() - former.offset())
+	jump := time.Duration(latest.offset() - former.offset())
 	c.metrics.recordStep(jump)
 	if jump.Abs() > maxUncertainty {
 		c.log.Warn("reference clock stepped; check for a redis failover or a changed clock", "step", jump)

@@ -10,8 +10,8 @@ func TestSlewRunsSlowerUntilItEqualsTheReference(t *testing.T) {
 	t.Parallel()
 	steady := slew{offset: 1000}
 	tests := map[string]struct {
-		line      slew
-		at, reads int64
+		slew                   slew
+		localTime, clusterTime int64
 	}{
 		"steady": {steady, 500, 1500},
 		"a reference ahead is followed immediately":               {steady.slewTo(1300, 500), 500, 1800},
@@ -24,8 +24,8 @@ func TestSlewRunsSlowerUntilItEqualsTheReference(t *testing.T) {
 		"time equals that reference earlier":                      {steady.slewTo(900, 500).slewTo(940, 1000), 1100, 2040},
 	}
 	for name, tt := range tests {
-		if got := tt.line.clusterTimeAt(tt.at); got != tt.reads {
-			t.Errorf("%s: reads %d at %d, want %d", name, got, tt.at, tt.reads)
+		if got := tt.slew.clusterTimeAt(tt.localTime); got != tt.clusterTime {
+			t.Errorf("%s: reads %d at %d, want %d", name, got, tt.localTime, tt.clusterTime)
 		}
 	}
 }
@@ -36,27 +36,27 @@ func TestSlewNeverFalls(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		second := int64(1e9)
-		local, l := int64(0), slew{offset: rapid.Int64Range(-second, second).Draw(r, "start")}
-		last := l.clusterTimeAt(local)
+		local, current := int64(0), slew{offset: rapid.Int64Range(-second, second).Draw(r, "start")}
+		last := current.clusterTimeAt(local)
 		for range rapid.IntRange(1, 30).Draw(r, "steps") {
 			local += rapid.Int64Range(0, 5*second).Draw(r, "elapsed")
-			before := l.aheadAt(local)
-			if now := l.clusterTimeAt(local); now < last {
+			before := current.aheadAt(local)
+			if now := current.clusterTimeAt(local); now < last {
 				r.Fatalf("time went back from %d to %d at %d", last, now, local)
 			}
-			offset := l.offset + rapid.Int64Range(-2*second, 2*second).Draw(r, "step")
-			next := l.slewTo(offset, local)
-			if next.clusterTimeAt(local) < l.clusterTimeAt(local) {
-				r.Fatalf("a step set time back from %d to %d", l.clusterTimeAt(local), next.clusterTimeAt(local))
+			offset := current.offset + rapid.Int64Range(-2*second, 2*second).Draw(r, "step")
+			next := current.slewTo(offset, local)
+			if next.clusterTimeAt(local) < current.clusterTimeAt(local) {
+				r.Fatalf("a step set time back from %d to %d", current.clusterTimeAt(local), next.clusterTimeAt(local))
 			}
-			if want := max(0, before-(offset-l.offset)); next.aheadAt(local) != want {
+			if want := max(0, before-(offset-current.offset)); next.aheadAt(local) != want {
 				r.Fatalf("ahead by %d, want %d", next.aheadAt(local), want)
 			}
 			pass := rapid.Int64Range(0, second).Draw(r, "elapsed after the step")
 			if left := next.aheadAt(local + pass); left < 0 || left > max(0, next.aheadAt(local)-pass/slewDivisor) {
 				r.Fatalf("still ahead by %d of %d after %d", left, next.initialAhead, pass)
 			}
-			l, last = next, next.clusterTimeAt(local)
+			current, last = next, next.clusterTimeAt(local)
 		}
 	})
 }

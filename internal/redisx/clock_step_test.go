@@ -8,33 +8,33 @@ import (
 )
 
 // newRunningClock returns a clock that runs until the test ends, with a second clock; nil: none.
-func (r *fakeReference) newRunningClock(t *testing.T, w SecondClock) *Clock {
+func (r *fakeReference) newRunningClock(t *testing.T, secondClock SecondClock) *Clock {
 	t.Helper()
-	c, err := newClock(t.Context(), r.read, ClockConfig{recordStore: r.storeRecord})
+	clock, err := newClock(t.Context(), r.read, ClockConfig{recordStore: r.storeRecord})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.SetSecondClock(w)
+	clock.SetSecondClock(secondClock)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- c.Run(ctx) }() // waited for below
+	go func() { done <- clock.Run(ctx) }() // waited for below
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
 		}
 	})
-	return c
+	return clock
 }
 
 // correctTime is a SecondClock that is always right.
 func correctTime(context.Context) (int64, error) { return time.Now().UnixMilli(), nil }
 
-// checkApart checks that two clocks are ready and differ by at most limit.
-func checkApart(t *testing.T, a, b *Clock, limit time.Duration) {
+// checkClocksAgree checks that two clocks are ready and differ by at most limit.
+func checkClocksAgree(t *testing.T, first, second *Clock, limit time.Duration) {
 	t.Helper()
-	if d := time.Duration(a.Now()-b.Now()) * time.Millisecond; d.Abs() > limit || a.Ready(t.Context()) != nil || b.Ready(t.Context()) != nil {
-		t.Errorf("two nodes are %s apart; ready: %v, %v", d, a.Ready(t.Context()), b.Ready(t.Context()))
+	if difference := time.Duration(first.Now()-second.Now()) * time.Millisecond; difference.Abs() > limit || first.Ready(t.Context()) != nil || second.Ready(t.Context()) != nil {
+		t.Errorf("two nodes are %s apart; ready: %v, %v", difference, first.Ready(t.Context()), second.Ready(t.Context()))
 	}
 }
 
@@ -42,23 +42,23 @@ func checkApart(t *testing.T, a, b *Clock, limit time.Duration) {
 // two nodes never differ, with and without a second clock.
 func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	t.Parallel()
-	for name, w := range map[string]SecondClock{"without a second clock": nil, "with a second clock": correctTime} {
+	for name, secondClock := range map[string]SecondClock{"without a second clock": nil, "with a second clock": correctTime} {
 		for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, 3 * time.Second, 24 * time.Hour} {
 			t.Run(name+" "+step.String(), func(t *testing.T) {
 				t.Parallel()
 				synctest.Test(t, func(t *testing.T) {
 					reference := &fakeReference{skew: step, delayTo: time.Millisecond, delayFrom: time.Millisecond}
-					first := reference.newRunningClock(t, w)
+					first := reference.newRunningClock(t, secondClock)
 					advance(20 * time.Second)
 					reference.setSkew(0)
 					for range 10 {
 						advance(300 * time.Millisecond)
-						checkApart(t, first, reference.newRunningClock(t, w), 120*time.Millisecond)
+						checkClocksAgree(t, first, reference.newRunningClock(t, secondClock), 120*time.Millisecond)
 					}
-					second := reference.newRunningClock(t, w)
+					second := reference.newRunningClock(t, secondClock)
 					for range 20 {
 						advance(10 * time.Second)
-						checkApart(t, first, second, 120*time.Millisecond)
+						checkClocksAgree(t, first, second, 120*time.Millisecond)
 					}
 				})
 			})
@@ -70,29 +70,29 @@ func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 // They agree with each other, and with the master when its clock is right again.
 func TestALargeStepNeedsASecondClock(t *testing.T) {
 	t.Parallel()
-	for _, leap := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * time.Second} {
-		t.Run(leap.String(), func(t *testing.T) {
+	for _, step := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * time.Second} {
+		t.Run(step.String(), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-				a, b := reference.newRunningClock(t, correctTime), reference.newRunningClock(t, correctTime)
+				first, second := reference.newRunningClock(t, correctTime), reference.newRunningClock(t, correctTime)
 				advance(time.Minute)
-				reference.setSkew(leap)
+				reference.setSkew(step)
 				for range 10 {
 					advance(time.Minute)
-					checkApart(t, a, b, 10*time.Millisecond)
+					checkClocksAgree(t, first, second, 10*time.Millisecond)
 				}
-				if off := a.Now() - time.Now().UnixMilli(); off > 10 || off < -10 {
-					t.Errorf("cluster time is off by %d ms", off)
+				if offsetMS := first.Now() - time.Now().UnixMilli(); offsetMS > 10 || offsetMS < -10 {
+					t.Errorf("cluster time is off by %d ms", offsetMS)
 				}
-				if held := time.Duration(a.ignoredStep.Load()) - leap; held.Abs() > 10*time.Millisecond {
-					t.Errorf("the ignored step is %s", time.Duration(a.ignoredStep.Load()))
+				if difference := time.Duration(first.ignoredStep.Load()) - step; difference.Abs() > 10*time.Millisecond {
+					t.Errorf("the ignored step is %s", time.Duration(first.ignoredStep.Load()))
 				}
-				checkApart(t, a, reference.newRunningClock(t, correctTime), 120*time.Millisecond)
+				checkClocksAgree(t, first, reference.newRunningClock(t, correctTime), 120*time.Millisecond)
 				reference.setSkew(0)
 				advance(2 * time.Second)
-				if off := reference.aheadOf(a); off > 2 || off < -2 || a.ignoredStep.Load() != 0 {
-					t.Errorf("cluster time is off by %d ms after the reference is right again", off)
+				if offsetMS := reference.aheadMS(first); offsetMS > 2 || offsetMS < -2 || first.ignoredStep.Load() != 0 {
+					t.Errorf("cluster time is off by %d ms after the reference is right again", offsetMS)
 				}
 			})
 		})
@@ -105,12 +105,12 @@ func TestAConfirmedStepIsFollowed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-		c := reference.newRunningClock(t, func(context.Context) (int64, error) { return reference.now() / int64(time.Millisecond), nil })
+		clock := reference.newRunningClock(t, func(context.Context) (int64, error) { return reference.now() / int64(time.Millisecond), nil })
 		advance(time.Minute)
 		reference.setSkew(time.Hour)
 		advance(2 * time.Second)
-		if off := reference.aheadOf(c); off > 2 || off < -2 {
-			t.Errorf("cluster time is off by %d ms", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS > 2 || offsetMS < -2 {
+			t.Errorf("cluster time is off by %d ms", offsetMS)
 		}
 	})
 }
@@ -145,9 +145,9 @@ func TestAnOldRecordIsIgnored(t *testing.T) {
 		now := reference.now()
 		reference.record = record{clusterTime: now - int64(time.Hour), refTime: now - int64(2*time.Hour)}
 		startedAt := time.Now()
-		c := reference.newRunningClock(t, nil)
-		if off := reference.aheadOf(c); off != 0 || time.Since(startedAt) > 2*recordWait {
-			t.Errorf("cluster time is off by %d ms after %s", off, time.Since(startedAt))
+		clock := reference.newRunningClock(t, nil)
+		if offsetMS := reference.aheadMS(clock); offsetMS != 0 || time.Since(startedAt) > 2*recordWait {
+			t.Errorf("cluster time is off by %d ms after %s", offsetMS, time.Since(startedAt))
 		}
 	})
 }

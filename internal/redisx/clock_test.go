@@ -15,8 +15,8 @@ import (
 func TestClockIsCorrectFromTheStart(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		there, back time.Duration
-		off         int64
+		delayTo, delayFrom time.Duration
+		wantOffsetMS       int64
 	}{
 		"no delay":     {0, 0, 0},
 		"even delays":  {20 * time.Millisecond, 20 * time.Millisecond, 0},
@@ -25,16 +25,16 @@ func TestClockIsCorrectFromTheStart(t *testing.T) {
 	}
 	for name, tt := range tests {
 		for _, skew := range []time.Duration{0, -time.Hour, 24 * time.Hour} {
-			reference := &fakeReference{skew: skew, delayTo: tt.there, delayFrom: tt.back}
+			reference := &fakeReference{skew: skew, delayTo: tt.delayTo, delayFrom: tt.delayFrom}
 			synctest.Test(t, func(t *testing.T) {
-				c, err := newClock(t.Context(), reference.read, ClockConfig{})
+				clock, err := newClock(t.Context(), reference.read, ClockConfig{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if off := reference.aheadOf(c); off != tt.off {
-					t.Errorf("%s, %s: off by %d ms, want %d", name, skew, off, tt.off)
+				if offsetMS := reference.aheadMS(clock); offsetMS != tt.wantOffsetMS {
+					t.Errorf("%s, %s: off by %d ms, want %d", name, skew, offsetMS, tt.wantOffsetMS)
 				}
-				if err := c.Ready(t.Context()); err != nil {
+				if err := clock.Ready(t.Context()); err != nil {
 					t.Errorf("%s, %s: %v", name, skew, err)
 				}
 			})
@@ -45,12 +45,12 @@ func TestClockIsCorrectFromTheStart(t *testing.T) {
 func TestClockStepsForwardToAReferenceAhead(t *testing.T) {
 	t.Parallel()
 	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-	runVirtual(t, reference, func(t *testing.T, c *Clock) {
+	runClockInVirtualTime(t, reference, func(t *testing.T, clock *Clock) {
 		advance(time.Minute)
 		reference.setSkew(time.Second)
 		advance(readInterval * 5 / 4)
-		if off := reference.aheadOf(c); off != 0 {
-			t.Errorf("off by %d ms after a reading", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS != 0 {
+			t.Errorf("off by %d ms after a reading", offsetMS)
 		}
 	})
 }
@@ -58,52 +58,52 @@ func TestClockStepsForwardToAReferenceAhead(t *testing.T) {
 func TestClockRunsSlowerForAReferenceBehind(t *testing.T) {
 	t.Parallel()
 	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-	runVirtual(t, reference, func(t *testing.T, c *Clock) {
+	runClockInVirtualTime(t, reference, func(t *testing.T, clock *Clock) {
 		advance(time.Minute)
 		reference.setSkew(-time.Second)
 		advance(readInterval * 5 / 4)
-		before := c.Now()
+		before := clock.Now()
 		for range 50 {
 			advance(100 * time.Millisecond)
-			now := c.Now()
+			now := clock.Now()
 			if elapsed := now - before; elapsed < 89 || elapsed > 91 {
 				t.Errorf("cluster time advanced by %d ms in 100 ms, want 90", elapsed)
 			}
 			before = now
 		}
-		if off := reference.aheadOf(c); off < 350 || off > 550 {
-			t.Errorf("ahead by %d ms half-way", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS < 350 || offsetMS > 550 {
+			t.Errorf("ahead by %d ms half-way", offsetMS)
 		}
 		advance(6 * time.Second)
-		if off := reference.aheadOf(c); off != 0 {
-			t.Errorf("off by %d ms in the end", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS != 0 {
+			t.Errorf("off by %d ms in the end", offsetMS)
 		}
 	})
 }
 
 // Two masters with different clocks answer alternately, as happens while clients disagree about
 // the master.
-func TestClockWithAnAlternatingReference(t *testing.T) {
+func TestClockNeverGoesBackWithAnAlternatingReference(t *testing.T) {
 	t.Parallel()
 	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: 3 * time.Millisecond}
-	runVirtual(t, reference, func(t *testing.T, c *Clock) {
-		startedAt, last, lastAt := time.Now(), c.Now(), time.Now()
+	runClockInVirtualTime(t, reference, func(t *testing.T, clock *Clock) {
+		startedAt, last, lastAt := time.Now(), clock.Now(), time.Now()
 		for range 200 {
 			reference.setSkew(time.Duration(rand.IntN(3)-1) * time.Second)
 			advance(rand.N(5 * time.Second))
-			now := c.Now()
+			now := clock.Now()
 			if now-last < time.Since(lastAt).Milliseconds()*9/10-1 {
 				t.Fatalf("cluster time advanced by %d ms in %s", now-last, time.Since(lastAt))
 			}
 			last, lastAt = now, time.Now()
-			if least := startedAt.Add(-time.Second - 10*time.Millisecond).Add(time.Since(startedAt)).UnixMilli(); now < least || now > least+2020 {
-				t.Fatalf("at %d, outside of %d and 2 s more", now, least)
+			if minNow := startedAt.Add(-time.Second - 10*time.Millisecond).Add(time.Since(startedAt)).UnixMilli(); now < minNow || now > minNow+2020 {
+				t.Fatalf("at %d, outside of %d and 2 s more", now, minNow)
 			}
 		}
 		reference.setSkew(0)
 		advance(15 * time.Second)
-		if off := reference.aheadOf(c); off < -2 || off > 2 {
-			t.Errorf("off by %d ms after the reference stays the same", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS < -2 || offsetMS > 2 {
+			t.Errorf("off by %d ms after the reference stays the same", offsetMS)
 		}
 	})
 }
@@ -111,18 +111,18 @@ func TestClockWithAnAlternatingReference(t *testing.T) {
 func TestClockKeepsTheBestReading(t *testing.T) {
 	t.Parallel()
 	reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-	runVirtual(t, reference, func(t *testing.T, c *Clock) {
+	runClockInVirtualTime(t, reference, func(t *testing.T, clock *Clock) {
 		advance(time.Minute)
 		reference.set(func(reference *fakeReference) { reference.delayTo = 180 * time.Millisecond })
 		advance(3 * time.Second)
-		if off := reference.aheadOf(c); off != 0 {
-			t.Errorf("off by %d ms after some slow readings", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS != 0 {
+			t.Errorf("off by %d ms after some slow readings", offsetMS)
 		}
 		advance(time.Minute)
-		if off := reference.aheadOf(c); off < 0 || off > 91 {
-			t.Errorf("off by %d ms after only slow readings, more than half of their round trip", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS < 0 || offsetMS > 91 {
+			t.Errorf("off by %d ms after only slow readings, more than half of their round trip", offsetMS)
 		}
-		if err := c.Ready(t.Context()); err != nil {
+		if err := clock.Ready(t.Context()); err != nil {
 			t.Errorf("uncertain by 90.5 ms: %v", err)
 		}
 	})
@@ -131,16 +131,16 @@ func TestClockKeepsTheBestReading(t *testing.T) {
 func TestClockThatIsUncertainIsNotReady(t *testing.T) {
 	t.Parallel()
 	reference := &fakeReference{delayTo: 150 * time.Millisecond, delayFrom: 150 * time.Millisecond}
-	runVirtual(t, reference, func(t *testing.T, c *Clock) {
+	runClockInVirtualTime(t, reference, func(t *testing.T, clock *Clock) {
 		for range 2 {
-			if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "slow") {
+			if err := clock.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "slow") {
 				t.Errorf("uncertain by 150 ms: %v", err)
 			}
 			advance(time.Minute)
 		}
 		reference.set(func(reference *fakeReference) { reference.delayTo = time.Millisecond })
 		advance(2 * time.Second)
-		if err := c.Ready(t.Context()); err != nil {
+		if err := clock.Ready(t.Context()); err != nil {
 			t.Errorf("uncertain by 75 ms: %v", err)
 		}
 	})
@@ -155,24 +155,24 @@ func TestClockContinuesWithoutItsReference(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			reference := &fakeReference{delayTo: time.Millisecond, delayFrom: time.Millisecond}
-			runVirtual(t, reference, func(t *testing.T, c *Clock) {
+			runClockInVirtualTime(t, reference, func(t *testing.T, clock *Clock) {
 				advance(time.Minute)
 				reference.set(fail)
 				advance(28 * time.Second)
-				if err := c.Ready(t.Context()); err != nil {
+				if err := clock.Ready(t.Context()); err != nil {
 					t.Errorf("after 28 s: %v", err)
 				}
 				advance(3 * time.Second)
-				if err := c.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "reachable") {
+				if err := clock.Ready(t.Context()); !errors.Is(err, ErrClock) || !strings.Contains(err.Error(), "reachable") {
 					t.Errorf("after 31 s: %v", err)
 				}
 				advance(time.Hour)
-				if off := reference.aheadOf(c); off != 0 {
-					t.Errorf("off by %d ms after an hour without the reference", off)
+				if offsetMS := reference.aheadMS(clock); offsetMS != 0 {
+					t.Errorf("off by %d ms after an hour without the reference", offsetMS)
 				}
 				reference.set(func(reference *fakeReference) { reference.isSilent, reference.err = false, nil })
 				advance(3 * time.Second)
-				if err := c.Ready(t.Context()); err != nil {
+				if err := clock.Ready(t.Context()); err != nil {
 					t.Errorf("after the reference answers again: %v", err)
 				}
 			})
@@ -224,22 +224,22 @@ func TestClockNeverGoesBackAfterAPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reference := &fakeReference{}
-		c, err := newClock(t.Context(), reference.read, ClockConfig{})
+		clock, err := newClock(t.Context(), reference.read, ClockConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		reference.setSkew(-time.Second)
-		localTime := c.localTime()
+		localTime := clock.localTime()
 		oldReading := reading{sent: localTime, received: localTime, refTime: reference.now()}
 		advance(5 * time.Second)
-		before := c.Now()
-		c.applyReading(oldReading)
-		if now := c.Now(); now != before {
+		before := clock.Now()
+		clock.applyReading(oldReading)
+		if now := clock.Now(); now != before {
 			t.Errorf("%d after %d", now, before)
 		}
 		advance(5 * time.Second)
-		if off := reference.aheadOf(c); off != 0 {
-			t.Errorf("off by %d ms in the end", off)
+		if offsetMS := reference.aheadMS(clock); offsetMS != 0 {
+			t.Errorf("off by %d ms in the end", offsetMS)
 		}
 	})
 }
@@ -248,7 +248,7 @@ func TestClockNeverGoesBackAfterAPause(t *testing.T) {
 // reference steps at random.
 func TestClockNeverGoesBackAcrossCallers(t *testing.T) {
 	t.Parallel()
-	c, err := newClock(t.Context(), (&fakeReference{}).read, ClockConfig{})
+	clock, err := newClock(t.Context(), (&fakeReference{}).read, ClockConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestClockNeverGoesBackAcrossCallers(t *testing.T) {
 		callers.Go(func() {
 			for !done.Load() {
 				before := latest.Load()
-				now := c.Now()
+				now := clock.Now()
 				if now < before {
 					t.Errorf("%d after %d", now, before)
 					return
@@ -271,8 +271,8 @@ func TestClockNeverGoesBackAcrossCallers(t *testing.T) {
 		})
 	}
 	for range 20_000 {
-		at := c.localTime()
-		c.applyReading(reading{sent: at, received: at, refTime: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
+		localTime := clock.localTime()
+		clock.applyReading(reading{sent: localTime, received: localTime, refTime: time.Now().UnixNano() + rand.Int64N(2e8) - 1e8})
 	}
 	done.Store(true)
 	callers.Wait()

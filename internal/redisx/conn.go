@@ -149,7 +149,7 @@ func (c *Conn) checkAndRegister(ctx context.Context, addr address, cfg Config) e
 // clientOptions returns the options of a client. Timeouts are short, because a player waits for
 // each command. The sizes of pools and buffers apply to each node of a cluster.
 func clientOptions(addr address) *redis.UniversalOptions {
-	o := &redis.UniversalOptions{
+	options := &redis.UniversalOptions{
 		Addrs:         slices.Clone(addr.hosts), // a client appends to its slice
 		MasterName:    addr.master,
 		IsClusterMode: addr.kind == KindCluster,
@@ -178,7 +178,7 @@ func clientOptions(addr address) *redis.UniversalOptions {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	}
 	if addr.tls {
-		o.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+		options.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
-	return o
+	return options
 }

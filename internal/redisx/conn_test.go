@@ -21,13 +21,13 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 
 // eachKind runs a test on a connection of each kind. The test must start its keys with prefix,
 // which puts them into one slot and is unique, because all tests share the cluster.
-func eachKind(t *testing.T, f func(t *testing.T, conn *redisx.Conn, prefix string)) {
-	t.Run(redisx.KindEmbedded, func(t *testing.T) { f(t, open(t, ""), "{e}") })
-	t.Run(redisx.KindSingle, func(t *testing.T) { f(t, open(t, testenv.Redis(t).URL), "{s}") })
-	t.Run(redisx.KindCluster, func(t *testing.T) { f(t, open(t, testenv.Cluster(t)), "{"+rand.Text()+"}") })
+func eachKind(t *testing.T, test func(t *testing.T, conn *redisx.Conn, prefix string)) {
+	t.Run(redisx.KindEmbedded, func(t *testing.T) { test(t, openConn(t, ""), "{e}") })
+	t.Run(redisx.KindSingle, func(t *testing.T) { test(t, openConn(t, testenv.Redis(t).URL), "{s}") })
+	t.Run(redisx.KindCluster, func(t *testing.T) { test(t, openConn(t, testenv.Cluster(t)), "{"+rand.Text()+"}") })
 }
 
-func open(t testing.TB, url string) *redisx.Conn {
+func openConn(t testing.TB, url string) *redisx.Conn {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
 	if err != nil {
@@ -118,7 +118,7 @@ func TestErrorsStayWithTheirCommand(t *testing.T) {
 		set := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
 		get := redis.NewScript("return redis.call('GET', KEYS[1])")
 		incr := redis.NewScript("return redis.call('INCR', KEYS[1])")
-		refuse := redis.NewScript(`return redis.error_reply("MINE " .. ARGV[1])`)
+		returnError := redis.NewScript(`return redis.error_reply("MINE " .. ARGV[1])`)
 		var callers sync.WaitGroup
 		for name, client := range clients(conn) {
 			for i := range 64 {
@@ -132,7 +132,7 @@ func TestErrorsStayWithTheirCommand(t *testing.T) {
 					if err := get.Run(ctx, client, []string{prefix + "none"}).Err(); !errors.Is(err, redis.Nil) {
 						t.Errorf("%s: get of nothing: %v", name, err)
 					}
-					err := refuse.Run(ctx, client, []string{prefix}, i).Err()
+					err := returnError.Run(ctx, client, []string{prefix}, i).Err()
 					if want := fmt.Sprintf("MINE %d", i); err == nil || err.Error() != want {
 						t.Errorf("%s: script: %v, want %s", name, err, want)
 					}
@@ -167,12 +167,12 @@ func TestWatchWorksOnAllClients(t *testing.T) {
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, prefix string) {
 		for name, client := range clients(conn) {
 			key := prefix + name
-			take := func(meanwhile func()) error {
+			setOnce := func(beforeExec func()) error {
 				return client.Watch(t.Context(), func(tx *redis.Tx) error {
 					if err := tx.Get(t.Context(), key).Err(); !errors.Is(err, redis.Nil) {
 						return fmt.Errorf("the key exists already: %w", err)
 					}
-					meanwhile()
+					beforeExec()
 					_, err := tx.TxPipelined(t.Context(), func(p redis.Pipeliner) error {
 						p.Set(t.Context(), key, "mine", 0)
 						return nil
@@ -180,12 +180,12 @@ func TestWatchWorksOnAllClients(t *testing.T) {
 					return err
 				}, key)
 			}
-			lost := take(func() { conn.Pipelined.Set(t.Context(), key, "theirs", 0) })
-			if !errors.Is(lost, redis.TxFailedErr) {
-				t.Errorf("%s: %v, want TxFailedErr", name, lost)
+			raceErr := setOnce(func() { conn.Pipelined.Set(t.Context(), key, "theirs", 0) })
+			if !errors.Is(raceErr, redis.TxFailedErr) {
+				t.Errorf("%s: %v, want TxFailedErr", name, raceErr)
 			}
 			conn.Client.Del(t.Context(), key)
-			if err := take(func() {}); err != nil {
+			if err := setOnce(func() {}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -196,7 +196,7 @@ func TestWatchWorksOnAllClients(t *testing.T) {
 func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	conn := open(t, server.URL)
+	conn := openConn(t, server.URL)
 	script := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
 	for name, client := range clients(conn) {
 		if err := script.Run(t.Context(), client, []string{"k"}, "before").Err(); err != nil {
@@ -253,7 +253,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 func TestCommandsSucceedAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	conn := open(t, server.URL)
+	conn := openConn(t, server.URL)
 	get := redis.NewScript("return redis.call('GET', KEYS[1])")
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
 	server.Kill()

@@ -28,29 +28,29 @@ type embedded struct {
 }
 
 func openEmbedded() (*Conn, error) {
-	e := &embedded{
+	server := &embedded{
 		redis: miniredis.NewMiniRedis(),
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
 	}
 	// The first Dial starts the server without a listener. Its pipe is not used,
 	// because it has no buffer and blocks on pipelines of more than 4 KiB.
-	pipe, err := e.redis.Dial()
+	pipe, err := server.redis.Dial()
 	if err != nil {
 		return nil, fmt.Errorf("start the embedded redis: %w", err)
 	}
 	_ = pipe.Close()
-	e.server = e.redis.Server()
-	go e.runExpiry()
+	server.server = server.redis.Server()
+	go server.runExpiry()
 
-	client := redis.NewClient(e.options())
+	client := redis.NewClient(server.options())
 	client.AddHook(pipelineChunker{})
 	return &Conn{
 		Kind:       KindEmbedded,
 		Client:     client,
 		Pipelined:  client,
 		Bulk:       client,
-		closeFuncs: []func() error{client.Close, e.close},
+		closeFuncs: []func() error{client.Close, server.close},
 	}, nil
 }
 

@@ -15,7 +15,7 @@ import (
 // Keys of the embedded server expire. miniredis alone would keep them.
 func TestEmbeddedKeysExpire(t *testing.T) {
 	t.Parallel()
-	client := open(t, "").Client
+	client := openConn(t, "").Client
 	ctx := t.Context()
 	if err := client.Set(ctx, "lasting", 1, time.Hour).Err(); err != nil {
 		t.Fatal(err)
@@ -30,16 +30,16 @@ func TestEmbeddedKeysExpire(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond) // the embedded server uses the real clock
 	}
-	left := client.PTTL(ctx, "lasting").Val()
-	if left <= time.Hour-time.Minute || left >= time.Hour {
-		t.Errorf("a key with a TTL of an hour has %s left", left)
+	remaining := client.PTTL(ctx, "lasting").Val()
+	if remaining <= time.Hour-time.Minute || remaining >= time.Hour {
+		t.Errorf("a key with a TTL of an hour has %s left", remaining)
 	}
 }
 
 func TestEmbeddedServersAreSeparate(t *testing.T) {
 	t.Parallel()
-	one, other := open(t, ""), open(t, "")
-	if err := one.Client.Set(t.Context(), "k", 1, 0).Err(); err != nil {
+	first, other := openConn(t, ""), openConn(t, "")
+	if err := first.Client.Set(t.Context(), "k", 1, 0).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if err := other.Client.Get(t.Context(), "k").Err(); !errors.Is(err, redis.Nil) {
@@ -50,9 +50,9 @@ func TestEmbeddedServersAreSeparate(t *testing.T) {
 // A transaction that would block the connection is refused as a whole.
 func TestEmbeddedRefusesLargeTransactions(t *testing.T) {
 	t.Parallel()
-	client := open(t, "").Client
+	client := openConn(t, "").Client
 	ctx := t.Context()
-	fill := func(commands int) error {
+	setKeys := func(commands int) error {
 		_, err := client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 			for i := range commands {
 				p.Set(ctx, fmt.Sprint("k", i), strings.Repeat("x", 1000), 0)
@@ -61,13 +61,13 @@ func TestEmbeddedRefusesLargeTransactions(t *testing.T) {
 		})
 		return err
 	}
-	if err := fill(1000); !errors.Is(err, redisx.ErrTransactionSize) {
+	if err := setKeys(1000); !errors.Is(err, redisx.ErrTransactionSize) {
 		t.Errorf("a megabyte: %v, want ErrTransactionSize", err)
 	}
 	if n := client.DBSize(ctx).Val(); n != 0 {
 		t.Errorf("%d keys of a refused transaction", n)
 	}
-	if err := fill(50); err != nil {
+	if err := setKeys(50); err != nil {
 		t.Errorf("50 kilobytes: %v", err)
 	}
 	if n := client.DBSize(ctx).Val(); n != 50 {
@@ -78,7 +78,7 @@ func TestEmbeddedRefusesLargeTransactions(t *testing.T) {
 // One large command is not split.
 func TestEmbeddedStoresALargeValue(t *testing.T) {
 	t.Parallel()
-	client := open(t, "").Client
+	client := openConn(t, "").Client
 	value := strings.Repeat("v", 4<<20)
 	if err := client.Set(t.Context(), "k", value, 0).Err(); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestEmbeddedStoresALargeValue(t *testing.T) {
 // errors, and the caller gets the first error.
 func TestEmbeddedChunksKeepErrors(t *testing.T) {
 	t.Parallel()
-	client := open(t, "").Client
+	client := openConn(t, "").Client
 	ctx := t.Context()
 	cmds, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.RPush(ctx, "list", 1)
@@ -107,8 +107,8 @@ func TestEmbeddedChunksKeepErrors(t *testing.T) {
 		t.Errorf("the first error: %v", err)
 	}
 	for i, cmd := range cmds {
-		wrong := i == 1 || i == len(cmds)-1
-		if (cmd.Err() != nil) != wrong {
+		mustFail := i == 1 || i == len(cmds)-1
+		if (cmd.Err() != nil) != mustFail {
 			t.Errorf("command %d: %v", i, cmd.Err())
 		}
 	}

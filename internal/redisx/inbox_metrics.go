@@ -35,7 +35,7 @@ func newInboxMetrics(inbox *Inbox, r prometheus.Registerer) *inboxMetrics {
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_queue_length", Help: "Messages of other nodes that wait for their handler.",
 	}, func() float64 { return float64(len(inbox.queue)) })
-	m := &inboxMetrics{
+	metrics := &inboxMetrics{
 		sent: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_inbox_messages_sent_total", Help: "Messages to other nodes, by kind and outcome.",
 		}, []string{"kind", "outcome"}),
@@ -49,8 +49,8 @@ func newInboxMetrics(inbox *Inbox, r prometheus.Registerer) *inboxMetrics {
 			Name: "laststand_inbox_subscription_losses_total", Help: "Subscriptions that this node lost.",
 		}),
 	}
-	m.initKind(otherKind)
-	return m
+	metrics.initKind(otherKind)
+	return metrics
 }
 
 // initKind creates the counters of a kind with the value 0.

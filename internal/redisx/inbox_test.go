@@ -22,37 +22,37 @@ type testInbox struct {
 	node     string
 	registry *prometheus.Registry
 
-	mu     sync.Mutex
-	got    []string
-	missed int // number of calls of the function of HandleMissed
+	mu       sync.Mutex
+	received []string
+	missed   int // number of calls of the function of HandleMissed
 }
 
 // newTestInbox runs the inbox of a new node until the test ends. It returns when the
 // inbox is subscribed.
 func newTestInbox(t *testing.T, conn *redisx.Conn) *testInbox {
 	t.Helper()
-	b := &testInbox{node: rand.Text(), registry: prometheus.NewRegistry()}
-	b.Inbox = redisx.NewInbox(conn, redisx.InboxConfig{Node: b.node, Registry: b.registry})
-	b.Handle("word", func(payload []byte) {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.got = append(b.got, string(payload))
+	inbox := &testInbox{node: rand.Text(), registry: prometheus.NewRegistry()}
+	inbox.Inbox = redisx.NewInbox(conn, redisx.InboxConfig{Node: inbox.node, Registry: inbox.registry})
+	inbox.Handle("word", func(payload []byte) {
+		inbox.mu.Lock()
+		defer inbox.mu.Unlock()
+		inbox.received = append(inbox.received, string(payload))
 	})
-	b.HandleMissed(func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.missed++
+	inbox.HandleMissed(func() {
+		inbox.mu.Lock()
+		defer inbox.mu.Unlock()
+		inbox.missed++
 	})
-	run(t, b.Inbox)
-	waitUntil(t, "the inbox is subscribed", func() bool { return b.Ready(t.Context()) == nil })
-	return b
+	runInbox(t, inbox.Inbox)
+	waitUntil(t, "the inbox is subscribed", func() bool { return inbox.Ready(t.Context()) == nil })
+	return inbox
 }
 
-// run runs an inbox until the test ends.
-func run(t *testing.T, b *redisx.Inbox) {
+// runInbox runs an inbox until the test ends.
+func runInbox(t *testing.T, inbox *redisx.Inbox) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- b.Run(ctx) }() // waited for below
+	go func() { done <- inbox.Run(ctx) }() // waited for below
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -61,60 +61,60 @@ func run(t *testing.T, b *redisx.Inbox) {
 	})
 }
 
-func (b *testInbox) messages() []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.got)
+func (i *testInbox) messages() []string {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return slices.Clone(i.received)
 }
 
-func (b *testInbox) missedCount() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.missed
+func (i *testInbox) missedCount() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.missed
 }
 
 // awaitMessage makes another inbox send messages until one arrives, because messages without a
 // subscriber are lost.
-func (b *testInbox) awaitMessage(t *testing.T, from *testInbox) {
+func (i *testInbox) awaitMessage(t *testing.T, sender *testInbox) {
 	t.Helper()
-	before := len(b.messages())
+	before := len(i.messages())
 	waitUntil(t, "a message arrives", func() bool {
-		from.Send(t.Context(), []string{b.node}, "word", []byte("again"))
-		return len(b.messages()) > before
+		sender.Send(t.Context(), []string{i.node}, "word", []byte("again"))
+		return len(i.messages()) > before
 	})
 }
 
 func TestMessagesArriveInOrder(t *testing.T) {
 	t.Parallel()
-	const n = 10_000
+	const messageCount = 10_000
 	eachKind(t, func(t *testing.T, conn *redisx.Conn, _ string) {
-		a, b := newTestInbox(t, conn), newTestInbox(t, conn)
-		for i := range n {
-			a.Send(t.Context(), []string{a.node, b.node}, "word", strconv.AppendInt(nil, int64(i), 10))
+		sender, receiver := newTestInbox(t, conn), newTestInbox(t, conn)
+		for i := range messageCount {
+			sender.Send(t.Context(), []string{sender.node, receiver.node}, "word", strconv.AppendInt(nil, int64(i), 10))
 		}
 		if conn.Kind == redisx.KindEmbedded {
-			if len(b.messages()) > 0 {
+			if len(receiver.messages()) > 0 {
 				t.Error("an embedded Redis connects two nodes")
 			}
 			return
 		}
-		once := func() []string { return slices.Compact(slices.Clone(b.messages())) } // after a slow reply, a message may arrive twice
-		waitUntil(t, "all messages arrive", func() bool { return len(once()) >= n })
-		for i, got := range once() {
+		distinctMessages := func() []string { return slices.Compact(slices.Clone(receiver.messages())) } // after a slow reply, a message may arrive twice
+		waitUntil(t, "all messages arrive", func() bool { return len(distinctMessages()) >= messageCount })
+		for i, got := range distinctMessages() {
 			if got != strconv.Itoa(i) {
 				t.Fatalf("message %d is %s", i, got)
 			}
 		}
-		if got := a.messages(); len(got) > 0 {
+		if got := sender.messages(); len(got) > 0 {
 			t.Errorf("the sender got %d of its own messages", len(got))
 		}
-		if b.missedCount() != 1 {
-			t.Errorf("HandleMissed was called %d times, want once, after the first subscription", b.missedCount())
+		if receiver.missedCount() != 1 {
+			t.Errorf("HandleMissed was called %d times, want once, after the first subscription", receiver.missedCount())
 		}
-		if received := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); received != n {
+		if received := metricSum(t, sender.registry, "laststand_inbox_messages_sent_total", "outcome", "delivered"); received != messageCount {
 			t.Errorf("%v messages were delivered", received)
 		}
-		if received := metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != n {
+		if received := metricSum(t, receiver.registry, "laststand_inbox_messages_received_total", "kind", "word"); received != messageCount {
 			t.Errorf("%v messages were received", received)
 		}
 	})
@@ -129,13 +129,13 @@ func TestPayloadsMayBeAnyBytes(t *testing.T) {
 		if conn.Kind == redisx.KindEmbedded {
 			return
 		}
-		a, b := newTestInbox(t, conn), newTestInbox(t, conn)
+		sender, receiver := newTestInbox(t, conn), newTestInbox(t, conn)
 		payloads := [][]byte{nil, []byte("\n"), []byte("two\nlines"), {0, 0xff, '\r', '\n'}, large}
-		for _, p := range payloads {
-			a.Send(t.Context(), []string{b.node}, "word", p)
+		for _, payload := range payloads {
+			sender.Send(t.Context(), []string{receiver.node}, "word", payload)
 		}
-		waitUntil(t, "all messages arrive", func() bool { return len(b.messages()) >= len(payloads) })
-		for i, got := range b.messages() {
+		waitUntil(t, "all messages arrive", func() bool { return len(receiver.messages()) >= len(payloads) })
+		for i, got := range receiver.messages() {
 			if !bytes.Equal([]byte(got), payloads[i]) {
 				t.Errorf("payload %d: %.50q, want %.50q", i, got, payloads[i])
 			}
@@ -151,43 +151,43 @@ func TestSendReachesManyNodes(t *testing.T) {
 		if conn.Kind == redisx.KindEmbedded {
 			return
 		}
-		a := newTestInbox(t, conn)
-		var others []*testInbox
+		sender := newTestInbox(t, conn)
+		var receivers []*testInbox
 		nodes := []string{rand.Text()} // no such node
 		for range 8 {
-			others = append(others, newTestInbox(t, conn))
-			nodes = append(nodes, others[len(others)-1].node)
+			receivers = append(receivers, newTestInbox(t, conn))
+			nodes = append(nodes, receivers[len(receivers)-1].node)
 		}
-		a.Send(t.Context(), nodes, "word", []byte("hello"))
-		a.Send(t.Context(), nodes, "strange", nil)
-		for _, b := range others {
-			waitUntil(t, "the message arrives", func() bool { return slices.Equal(b.messages(), []string{"hello"}) })
+		sender.Send(t.Context(), nodes, "word", []byte("hello"))
+		sender.Send(t.Context(), nodes, "strange", nil)
+		for _, receiver := range receivers {
+			waitUntil(t, "the message arrives", func() bool { return slices.Equal(receiver.messages(), []string{"hello"}) })
 			waitUntil(t, "the message of an unknown kind arrives", func() bool {
-				return metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
+				return metricSum(t, receiver.registry, "laststand_inbox_messages_received_total", "kind", "other") == 1
 			})
 		}
-		if lost := metricSum(t, a.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); lost != 2 {
-			t.Errorf("%v messages had no subscriber, want 2", lost)
+		if withoutSubscriber := metricSum(t, sender.registry, "laststand_inbox_messages_sent_total", "outcome", "no_subscriber"); withoutSubscriber != 2 {
+			t.Errorf("%v messages had no subscriber, want 2", withoutSubscriber)
 		}
 	})
 }
 
 func TestASlowHandlerDropsMessages(t *testing.T) {
 	t.Parallel()
-	conn := open(t, testenv.Redis(t).URL)
-	a, b := newTestInbox(t, conn), newTestInbox(t, conn)
-	b.mu.Lock() // its handlers wait
-	missed := b.missed
+	conn := openConn(t, testenv.Redis(t).URL)
+	sender, receiver := newTestInbox(t, conn), newTestInbox(t, conn)
+	receiver.mu.Lock() // its handlers wait
+	missedBefore := receiver.missed
 	for range 100 {
-		a.Send(t.Context(), slices.Repeat([]string{b.node}, 100), "word", nil)
+		sender.Send(t.Context(), slices.Repeat([]string{receiver.node}, 100), "word", nil)
 	}
 	waitUntil(t, "all messages are received", func() bool {
-		return metricSum(t, b.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
+		return metricSum(t, receiver.registry, "laststand_inbox_messages_received_total", "kind", "word") == 10_000
 	})
-	b.mu.Unlock()
-	dropped := metricSum(t, b.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
-	waitUntil(t, "all messages that were not dropped are handled", func() bool { return float64(len(b.messages())) == 10_000-dropped })
-	waitUntil(t, "HandleMissed is called", func() bool { return b.missedCount() > missed })
+	receiver.mu.Unlock()
+	dropped := metricSum(t, receiver.registry, "laststand_inbox_messages_dropped_total", "kind", "word")
+	waitUntil(t, "all messages that were not dropped are handled", func() bool { return float64(len(receiver.messages())) == 10_000-dropped })
+	waitUntil(t, "HandleMissed is called", func() bool { return receiver.missedCount() > missedBefore })
 	if dropped < 1000 || dropped > 2000 {
 		t.Errorf("dropped %v of 10,000, want about those above 8,192", dropped)
 	}
@@ -195,8 +195,8 @@ func TestASlowHandlerDropsMessages(t *testing.T) {
 
 func TestHandleRefusesInvalidKinds(t *testing.T) {
 	t.Parallel()
-	b := redisx.NewInbox(open(t, ""), redisx.InboxConfig{Node: "n1"})
-	b.Handle("word", func([]byte) {})
+	inbox := redisx.NewInbox(openConn(t, ""), redisx.InboxConfig{Node: "n1"})
+	inbox.Handle("word", func([]byte) {})
 	for _, kind := range []string{"", "a\nb", "word"} {
 		func() {
 			defer func() {
@@ -204,7 +204,7 @@ func TestHandleRefusesInvalidKinds(t *testing.T) {
 					t.Errorf("Handle accepted the kind %q", kind)
 				}
 			}()
-			b.Handle(kind, func([]byte) {})
+			inbox.Handle(kind, func([]byte) {})
 		}()
 	}
 }
@@ -218,14 +218,14 @@ func metricSum(t *testing.T, registry *prometheus.Registry, name, label, value s
 		t.Fatal(err)
 	}
 	sum, found := 0.0, false
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
+	for _, family := range families {
+		for _, sample := range family.GetMetric() {
 			matching := label == ""
-			for _, l := range m.GetLabel() {
-				matching = matching || l.GetName() == label && l.GetValue() == value
+			for _, pair := range sample.GetLabel() {
+				matching = matching || pair.GetName() == label && pair.GetValue() == value
 			}
-			if f.GetName() == name && matching {
-				sum, found = sum+m.GetCounter().GetValue()+m.GetGauge().GetValue(), true
+			if family.GetName() == name && matching {
+				sum, found = sum+sample.GetCounter().GetValue()+sample.GetGauge().GetValue(), true
 			}
 		}
 	}

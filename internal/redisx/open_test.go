@@ -14,11 +14,11 @@ import (
 func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	if err := open(t, server.URL).Client.ConfigSet(t.Context(), "requirepass", "hush").Err(); err != nil {
+	if err := openConn(t, server.URL).Client.ConfigSet(t.Context(), "requirepass", "hush").Err(); err != nil {
 		t.Fatal(err)
 	}
-	locked := strings.TrimPrefix(server.URL, "redis://")
-	single := strings.TrimPrefix(testenv.Redis(t).URL, "redis://")
+	passwordAddr := strings.TrimPrefix(server.URL, "redis://")
+	singleAddr := strings.TrimPrefix(testenv.Redis(t).URL, "redis://")
 	stopped := testenv.Redis(t)
 	stopped.Stop()
 
@@ -27,11 +27,11 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 		"redis://" + stopped.Addr + "?cluster=true":  {stopped.Addr, "start it"},
 		"redis+sentinel://" + stopped.Addr + "/main": {"main", stopped.Addr, "start it"},
 		"redis://no.such.host.invalid":               {"no.such.host.invalid:6379", "correct --redis"},
-		"redis://" + locked:                          {locked, "NOAUTH", "password in --redis"},
-		"redis://me:wrong@" + locked:                 {locked, "WRONGPASS", "password in --redis"},
-		"redis://" + single + "?cluster=true":        {single, "no cluster"},
-		"redis://" + single + "/99":                  {single, "out of range"},
-		"rediss://" + single:                         {single, "does it speak TLS"},
+		"redis://" + passwordAddr:                    {passwordAddr, "NOAUTH", "password in --redis"},
+		"redis://me:wrong@" + passwordAddr:           {passwordAddr, "WRONGPASS", "password in --redis"},
+		"redis://" + singleAddr + "?cluster=true":    {singleAddr, "no cluster"},
+		"redis://" + singleAddr + "/99":              {singleAddr, "out of range"},
+		"rediss://" + singleAddr:                     {singleAddr, "does it speak TLS"},
 		"nonsense":                                   {"redis://host:port"},
 	}
 	for url, wants := range tests {
@@ -62,9 +62,9 @@ func TestOpenErrorsSayWhatToDo(t *testing.T) {
 func TestOpenWarnsOfEviction(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	warnings := func() int {
-		count := &warningCounter{}
-		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Logger: slog.New(count)})
+	openAndCountWarnings := func() int {
+		counter := &warningCounter{}
+		conn, err := redisx.Open(t.Context(), redisx.Config{URL: server.URL, Logger: slog.New(counter)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,12 +72,12 @@ func TestOpenWarnsOfEviction(t *testing.T) {
 		if err := conn.Client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err(); err != nil {
 			t.Fatal(err)
 		}
-		return count.warnings
+		return counter.warnings
 	}
-	if n := warnings(); n != 0 {
+	if n := openAndCountWarnings(); n != 0 {
 		t.Errorf("noeviction: %d warnings", n)
 	}
-	if n := warnings(); n != 1 {
+	if n := openAndCountWarnings(); n != 1 {
 		t.Errorf("allkeys-lru: %d warnings, want 1", n)
 	}
 }

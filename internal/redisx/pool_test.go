@@ -23,12 +23,12 @@ func TestPoolMetricsCountConnections(t *testing.T) {
 		if err := conn.Bulk.Eval(t.Context(), "return redis.call('SET', KEYS[1], 1)", []string{"test:bulk"}).Err(); err != nil {
 			t.Fatal(err)
 		}
-		open := idleConnections(t, registry)
-		if open["commands"] < 1 {
-			t.Errorf("%q: idle connections after a command: %v", url, open)
+		idle := idleConnections(t, registry)
+		if idle["commands"] < 1 {
+			t.Errorf("%q: idle connections after a command: %v", url, idle)
 		}
-		if own := open["bulk"]+open["bulk pipelines"] >= 1; own != (url != "") {
-			t.Errorf("%q: idle connections after a script in bulk: %v", url, open)
+		if hasBulk := idle["bulk"]+idle["bulk pipelines"] >= 1; hasBulk != (url != "") {
+			t.Errorf("%q: idle connections after a script in bulk: %v", url, idle)
 		}
 		if err := conn.Close(); err != nil {
 			t.Error(err)

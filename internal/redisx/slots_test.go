@@ -14,12 +14,12 @@ func ownerAndOther(t *testing.T, cluster *redis.ClusterClient, key string) (owne
 		t.Fatal(err)
 	}
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
-		one, err := cluster.MasterForKey(t.Context(), key)
+		master, err := cluster.MasterForKey(t.Context(), key)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if one != owner {
-			return owner, one
+		if master != owner {
+			return owner, master
 		}
 	}
 	t.Fatal("all keys belong to one master")
@@ -28,11 +28,11 @@ func ownerAndOther(t *testing.T, cluster *redis.ClusterClient, key string) (owne
 
 // moveSlot moves the slot of a key, which is empty, to the master target. It also tells masterA
 // and masterB the new owner.
-func moveSlot(t *testing.T, to *redis.Client, key string, one, two *redis.Client) {
+func moveSlot(t *testing.T, target *redis.Client, key string, masterA, masterB *redis.Client) {
 	t.Helper()
-	id := to.Do(t.Context(), "CLUSTER", "MYID").Val()
-	to.Do(t.Context(), "CLUSTER", "BUMPEPOCH") // so that its claim wins over messages of the other master
-	for _, node := range []*redis.Client{to, one, two} {
+	id := target.Do(t.Context(), "CLUSTER", "MYID").Val()
+	target.Do(t.Context(), "CLUSTER", "BUMPEPOCH") // so that its claim wins over messages of the other master
+	for _, node := range []*redis.Client{target, masterA, masterB} {
 		slot := node.ClusterKeySlot(t.Context(), key).Val()
 		err := node.Do(t.Context(), "CLUSTER", "SETSLOT", slot, "NODE", id).Err()
 		for i := 0; err != nil && strings.Contains(err.Error(), "hold keys") && i < 100; i++ { // clocks of other tests still write the key

@@ -14,10 +14,10 @@ import (
 // serverError is an error that a server has returned.
 type serverError string
 
-func (r serverError) Error() string { return string(r) }
+func (e serverError) Error() string { return string(e) }
 func (serverError) RedisError()     {}
 
-func TestTopologyIsRefreshedWithoutAnAnswer(t *testing.T) {
+func TestTopologyIsRefreshedAfterACallWithoutReply(t *testing.T) {
 	t.Parallel()
 	tests := map[error]bool{
 		nil:                      false,
@@ -31,15 +31,15 @@ func TestTopologyIsRefreshedWithoutAnAnswer(t *testing.T) {
 		fmt.Errorf("after two tries: %w", io.EOF):             true,
 	}
 	for err, want := range tests {
-		looks := 0
-		f := topologyRefresher{func(context.Context) { looks++ }}
-		process := f.ProcessHook(func(context.Context, redis.Cmder) error { return err })
-		pipeline := f.ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
+		refreshes := 0
+		refresher := topologyRefresher{func(context.Context) { refreshes++ }}
+		process := refresher.ProcessHook(func(context.Context, redis.Cmder) error { return err })
+		pipeline := refresher.ProcessPipelineHook(func(context.Context, []redis.Cmder) error { return err })
 		if process(t.Context(), nil) != err || pipeline(t.Context(), nil) != err { //nolint:errorlint // the identical error
 			t.Errorf("%v became another error", err)
 		}
-		if want != (looks == 2) || !want && looks > 0 {
-			t.Errorf("%v: refreshed %d times after two calls", err, looks)
+		if want != (refreshes == 2) || !want && refreshes > 0 {
+			t.Errorf("%v: refreshed %d times after two calls", err, refreshes)
 		}
 	}
 }

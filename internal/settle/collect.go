@@ -36,17 +36,17 @@ func (s *Service) isFull(results, standings int) bool {
 }
 
 // splitBySize splits the results of a sweep into batches.
-func (s *Service) splitBySize(found []match.Result) (batches [][]match.Result) {
-	from, standings := 0, 0
-	for i, result := range found {
+func (s *Service) splitBySize(results []match.Result) (batches [][]match.Result) {
+	start, standings := 0, 0
+	for i, result := range results {
 		standings += len(result.Standings)
-		if s.isFull(i+1-from, standings) {
-			batches = append(batches, found[from:i+1])
-			from, standings = i+1, 0
+		if s.isFull(i+1-start, standings) {
+			batches = append(batches, results[start:i+1])
+			start, standings = i+1, 0
 		}
 	}
-	if from < len(found) {
-		batches = append(batches, found[from:])
+	if start < len(results) {
+		batches = append(batches, results[start:])
 	}
 	return batches
 }

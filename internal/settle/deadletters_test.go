@@ -13,9 +13,9 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// newDeadLetter starts a service whose ledger refuses m0, and waits until m0 is a
+// startWithDeadLetter starts a service whose ledger refuses m0, and waits until m0 is a
 // dead letter.
-func newDeadLetter(t *testing.T, env *testEnv) (service *Service, stop func()) {
+func startWithDeadLetter(t *testing.T, env *testEnv) (service *Service, stop func()) {
 	t.Helper()
 	env.refuse("m0")
 	service, stop = env.start(t, nil)
@@ -38,7 +38,7 @@ func TestTenthRefusalMakesDeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		service, stop := newDeadLetter(t, env)
+		service, stop := startWithDeadLetter(t, env)
 		letter := *env.deadLetters["m0"]
 		if env.singleCommits["m0"] != maxRefusals || letter.Tries != maxRefusals || len(letter.Errors) != maxRefusals || letter.State != taskqueue.StateDead {
 			t.Errorf("after %d tries %+v", env.singleCommits["m0"], letter)
@@ -47,8 +47,8 @@ func TestTenthRefusalMakesDeadLetter(t *testing.T) {
 		if err := json.Unmarshal(letter.Payload, &result); err != nil || result.Match != "m0" || len(result.Standings) != 2 || letter.Game != result.Game {
 			t.Errorf("%v: %s", err, letter.Payload)
 		}
-		for i, e := range letter.Errors {
-			if e.Error != errRefused.Error() || i > 0 && e.At <= letter.Errors[i-1].At {
+		for i, refusal := range letter.Errors {
+			if refusal.Error != errRefused.Error() || i > 0 && refusal.At <= letter.Errors[i-1].At {
 				t.Errorf("errors %+v", letter.Errors)
 			}
 		}
@@ -85,9 +85,9 @@ func TestOutageMakesNoDeadLetter(t *testing.T) {
 
 // If the move of a result to the dead letters is interrupted anywhere, it is
 // repeated, and has one effect.
-func TestMoveToDeadLettersIsRepeated(t *testing.T) {
+func TestInterruptedMoveToDeadLettersIsRepeated(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*testEnv, func() error){
+	for name, injectFault := range map[string]func(*testEnv, func() error){
 		"SQL":   func(env *testEnv, fail func() error) { env.deadLetterFault = fail },
 		"Redis": func(env *testEnv, fail func() error) { env.markSettledFault = fail },
 	} {
@@ -96,13 +96,13 @@ func TestMoveToDeadLettersIsRepeated(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				env := newTestEnv()
 				failures := 3
-				spoil(env, func() error {
+				injectFault(env, func() error {
 					if failures--; failures >= 0 {
 						return errDown
 					}
 					return nil
 				})
-				_, stop := newDeadLetter(t, env)
+				_, stop := startWithDeadLetter(t, env)
 				env.checkActions(t, "dead letter m0", "settled m0")
 				if n := env.metricValue(t, "laststand_settle_dead_letters_total", ""); n != 1 {
 					t.Errorf("%v dead letters counted", n)
@@ -117,12 +117,12 @@ func TestRequeuedResultIsSettledAndNotified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		service, stop := newDeadLetter(t, env)
+		service, stop := startWithDeadLetter(t, env)
 		env.repairLedger()
 		for range 2 { // a repeat changes nothing
-			done, err := service.Requeue(t.Context(), "m0")
-			if err != nil || done.State != taskqueue.StateDone || done.Tries != maxRefusals+1 {
-				t.Errorf("%+v, %v", done, err)
+			requeued, err := service.Requeue(t.Context(), "m0")
+			if err != nil || requeued.State != taskqueue.StateDone || requeued.Tries != maxRefusals+1 {
+				t.Errorf("%+v, %v", requeued, err)
 			}
 		}
 		time.Sleep(time.Second)
@@ -136,11 +136,11 @@ func TestFailedRequeueAddsReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		service, stop := newDeadLetter(t, env)
+		service, stop := startWithDeadLetter(t, env)
 		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return errors.New("another reason") } })
-		again, err := service.Requeue(t.Context(), "m0")
-		if n := len(again.Errors); err != nil || again.State != taskqueue.StateDead || again.Tries != maxRefusals+1 || again.Errors[n-1].Error != "another reason" {
-			t.Errorf("%+v, %v", again, err)
+		requeued, err := service.Requeue(t.Context(), "m0")
+		if n := len(requeued.Errors); err != nil || requeued.State != taskqueue.StateDead || requeued.Tries != maxRefusals+1 || requeued.Errors[n-1].Error != "another reason" {
+			t.Errorf("%+v, %v", requeued, err)
 		}
 		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return errDown } })
 		if _, err := service.Requeue(t.Context(), "m0"); !errors.Is(err, errDown) {
@@ -164,7 +164,7 @@ func TestRequeueEndsWithItsCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		service, stop := newDeadLetter(t, env)
+		service, stop := startWithDeadLetter(t, env)
 		env.withLock(func() { env.ledgerFault = func([]match.Result) error { return errDown } })
 		service.Offer(env.endMatch("m1"))
 		synctest.Wait() // it is being committed
@@ -182,18 +182,18 @@ func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		service, stop := newDeadLetter(t, env)
-		for _, bad := range []string{`{`, `{"match":"m1","game":"demo"}`, `{"match":"m0","game":"other"}`, `{"match":"m0","game":"demo","paged":true}`} {
-			if _, err := service.Edit(t.Context(), "m0", []byte(bad)); !errors.Is(err, ErrBadPayload) {
-				t.Errorf("%s: %v", bad, err)
+		service, stop := startWithDeadLetter(t, env)
+		for _, payload := range []string{`{`, `{"match":"m1","game":"demo"}`, `{"match":"m0","game":"other"}`, `{"match":"m0","game":"demo","paged":true}`} {
+			if _, err := service.Edit(t.Context(), "m0", []byte(payload)); !errors.Is(err, ErrBadPayload) {
+				t.Errorf("%s: %v", payload, err)
 			}
 		}
-		mended := []byte(`{"match":"m0","game":"demo","counts":true,"winner":"mended"}`)
-		if edited, err := service.Edit(t.Context(), "m0", mended); err != nil || !slices.Equal(edited.Payload, mended) || edited.State != taskqueue.StateDead {
-			t.Errorf("%+v, %v", edited, err)
+		edit := []byte(`{"match":"m0","game":"demo","counts":true,"winner":"mended"}`)
+		if editErr, err := service.Edit(t.Context(), "m0", edit); err != nil || !slices.Equal(editErr.Payload, edit) || editErr.State != taskqueue.StateDead {
+			t.Errorf("%+v, %v", editErr, err)
 		}
-		if gone, err := service.Discard(t.Context(), "m0"); err != nil || gone.State != taskqueue.StateDiscarded {
-			t.Errorf("%+v, %v", gone, err)
+		if discardedTask, err := service.Discard(t.Context(), "m0"); err != nil || discardedTask.State != taskqueue.StateDiscarded {
+			t.Errorf("%+v, %v", discardedTask, err)
 		}
 		env.withLock(func() {
 			env.ledgerFault = func(batch []match.Result) error {
@@ -203,13 +203,13 @@ func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
 				return nil
 			}
 		})
-		if done, err := service.Requeue(t.Context(), "m0"); err != nil || done.State != taskqueue.StateDone {
-			t.Errorf("%+v, %v", done, err)
+		if requeued, err := service.Requeue(t.Context(), "m0"); err != nil || requeued.State != taskqueue.StateDone {
+			t.Errorf("%+v, %v", requeued, err)
 		}
-		_, edited := service.Edit(t.Context(), "m0", mended)
-		_, discarded := service.Discard(t.Context(), "m0")
-		if !errors.Is(edited, taskqueue.ErrDone) || !errors.Is(discarded, taskqueue.ErrDone) {
-			t.Errorf("after the task is done: %v, %v", edited, discarded)
+		_, editErr := service.Edit(t.Context(), "m0", edit)
+		_, discardErr := service.Discard(t.Context(), "m0")
+		if !errors.Is(editErr, taskqueue.ErrDone) || !errors.Is(discardErr, taskqueue.ErrDone) {
+			t.Errorf("after the task is done: %v, %v", editErr, discardErr)
 		}
 		stop()
 	})
@@ -267,26 +267,26 @@ func TestUnreadableResultBecomesDeadLetter(t *testing.T) {
 func TestRequeueReadsMissingStandings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		env, errAway := newTestEnv(), errors.New("redis is unreachable")
+		env, errUnreachable := newTestEnv(), errors.New("redis is unreachable")
 		service, stop := env.start(t, nil)
 		env.withLock(func() {
 			env.pending["m0"] = match.Result{Match: "m0", Game: "demo", CountsForLeaderboards: true, Paged: true}
-			env.standingsFault = func() error { return errAway }
+			env.standingsFault = func() error { return errUnreachable }
 		})
 		time.Sleep(time.Minute)
-		if _, err := service.Requeue(t.Context(), "m0"); !errors.Is(err, errAway) || env.deadLetters["m0"].Tries != maxRefusals {
+		if _, err := service.Requeue(t.Context(), "m0"); !errors.Is(err, errUnreachable) || env.deadLetters["m0"].Tries != maxRefusals {
 			t.Errorf("while the store is unreachable: %v, %+v", err, env.deadLetters["m0"])
 		}
 		env.withLock(func() { env.standingsFault = func() error { return match.ErrNotFound } })
-		again, err := service.Requeue(t.Context(), "m0")
-		if err != nil || again.State != taskqueue.StateDead || again.Tries != maxRefusals+1 || len(env.inLedger) != 0 {
-			t.Errorf("while the standings cannot be read: %v, %+v", err, again)
+		failed, err := service.Requeue(t.Context(), "m0")
+		if err != nil || failed.State != taskqueue.StateDead || failed.Tries != maxRefusals+1 || len(env.inLedger) != 0 {
+			t.Errorf("while the standings cannot be read: %v, %+v", err, failed)
 		}
 		env.withLock(func() { env.standingsFault = func() error { return nil } })
-		done, err := service.Requeue(t.Context(), "m0")
+		requeued, err := service.Requeue(t.Context(), "m0")
 		var result match.Result
-		if err != nil || done.State != taskqueue.StateDone || json.Unmarshal(done.Payload, &result) != nil || len(result.Standings) != 60 {
-			t.Errorf("%v, %+v", err, done)
+		if err != nil || requeued.State != taskqueue.StateDone || json.Unmarshal(requeued.Payload, &result) != nil || len(result.Standings) != 60 {
+			t.Errorf("%v, %+v", err, requeued)
 		}
 		time.Sleep(time.Second)
 		stop()

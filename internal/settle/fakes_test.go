@@ -68,7 +68,7 @@ func newTestEnv() *testEnv {
 // start runs a service. stop ends it and waits for its end.
 func (env *testEnv) start(t *testing.T, configure func(*Config)) (service *Service, stop func()) {
 	t.Helper()
-	c := Config{
+	config := Config{
 		Ledger: env, Pending: env, DeadLetters: env, Leaderboards: env, Notify: env.Notify,
 		IsUnavailable: func(err error) bool { return errors.Is(err, errDown) },
 		IsRefusal:     func(err error) bool { return errors.Is(err, errRefused) },
@@ -77,9 +77,9 @@ func (env *testEnv) start(t *testing.T, configure func(*Config)) (service *Servi
 		Registry:      env.registry,
 	}
 	if configure != nil {
-		configure(&c)
+		configure(&config)
 	}
-	service = New(c)
+	service = New(config)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- service.Run(ctx) }() // stop waits for it
@@ -201,29 +201,29 @@ func (env *testEnv) Notify(_ context.Context, result match.Result) {
 
 // endMatch ends a match now. Its result is then pending.
 func (env *testEnv) endMatch(id string) match.Result {
-	r := match.Result{Match: id, Game: "demo", OverAt: time.Now().UnixMilli(), CountsForLeaderboards: true, Standings: make([]match.Standing, 2)}
+	result := match.Result{Match: id, Game: "demo", OverAt: time.Now().UnixMilli(), CountsForLeaderboards: true, Standings: make([]match.Standing, 2)}
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	env.pending[id] = r
-	return r
+	env.pending[id] = result
+	return result
 }
 
 // withLock calls a function that reads or changes the environment while the service
 // runs.
-func (env *testEnv) withLock(do func()) {
+func (env *testEnv) withLock(f func()) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	do()
+	f()
 }
 
 // checkAllSettled checks that matches m0 to m(n-1) are settled, and their players notified
 // once.
-func (env *testEnv) checkAllSettled(t *testing.T, n int) {
+func (env *testEnv) checkAllSettled(t *testing.T, matches int) {
 	t.Helper()
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	if len(env.inLedger) != n || len(env.pending) != 0 || len(env.notified) != n {
-		t.Errorf("%d in the ledger, %d pending, %d notified: want %d, 0, %d", len(env.inLedger), len(env.pending), len(env.notified), n, n)
+	if len(env.inLedger) != matches || len(env.pending) != 0 || len(env.notified) != matches {
+		t.Errorf("%d in the ledger, %d pending, %d notified: want %d, 0, %d", len(env.inLedger), len(env.pending), len(env.notified), matches, matches)
 	}
 	for id, times := range env.notified {
 		if times != 1 {
@@ -242,18 +242,18 @@ func (env *testEnv) checkActions(t *testing.T, want ...string) {
 }
 
 // metricValue returns the value of a counter or gauge, or the count of a histogram.
-func (env *testEnv) metricValue(t *testing.T, name, reason string) float64 {
+func (family *testEnv) metricValue(t *testing.T, name, reason string) float64 {
 	t.Helper()
-	families, err := env.registry.Gather()
+	families, err := family.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, env := range families {
-		for _, m := range env.GetMetric() {
-			if env.GetName() != name || len(m.GetLabel()) > 0 && m.GetLabel()[0].GetValue() != reason {
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() != name || len(metric.GetLabel()) > 0 && metric.GetLabel()[0].GetValue() != reason {
 				continue
 			}
-			return m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			return metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
 		}
 	}
 	t.Fatalf("no metric %s %s", name, reason)

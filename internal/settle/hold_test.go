@@ -16,20 +16,20 @@ var errSchema = errors.New(`column "place" does not exist`)
 // and are counted, for as long as it lasts. They are settled when it is over.
 func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 	t.Parallel()
-	for name, n := range map[string]int{"one result": 1, "many results": 300} {
+	for name, results := range map[string]int{"one result": 1, "many results": 300} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				env := newTestEnv()
 				env.ledgerFault = func([]match.Result) error { return errSchema }
 				service, stop := env.start(t, nil)
-				for i := range n {
+				for i := range results {
 					service.Offer(env.endMatch(matchID(i)))
 					time.Sleep(time.Millisecond)
 				}
 				time.Sleep(3 * time.Hour)
 				env.withLock(func() {
-					if len(env.deadLetters) != 0 || len(env.pending) != n {
+					if len(env.deadLetters) != 0 || len(env.pending) != results {
 						t.Errorf("%d dead letters, %d pending", len(env.deadLetters), len(env.pending))
 					}
 					env.ledgerFault = func([]match.Result) error { return nil }
@@ -39,7 +39,7 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 				}
 				time.Sleep(time.Minute)
 				stop()
-				env.checkAllSettled(t, n)
+				env.checkAllSettled(t, results)
 			})
 		})
 	}
@@ -47,7 +47,7 @@ func TestUnexpectedErrorsMakeNoDeadLetter(t *testing.T) {
 
 // If more than a few results in a row are refused, each apparently for its own
 // fault, something else is wrong.
-func TestRefusalsInARowMakeNoDeadLetter(t *testing.T) {
+func TestConsecutiveRefusalsMakeNoDeadLetter(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
@@ -71,13 +71,13 @@ func TestRefusalsInARowMakeNoDeadLetter(t *testing.T) {
 
 // While results of one game wait, results of another game are settled immediately.
 // New results of the first game are settled as soon as the ledger accepts them.
-func TestHoldConcernsOneGame(t *testing.T) {
+func TestHoldAffectsOneGame(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
-		bad := func(result match.Result) bool { return result.Game == "demo" && result.Match != "good" }
+		isRefused := func(result match.Result) bool { return result.Game == "demo" && result.Match != "good" }
 		env.ledgerFault = func(batch []match.Result) error {
-			if slices.ContainsFunc(batch, bad) {
+			if slices.ContainsFunc(batch, isRefused) {
 				return errSchema
 			}
 			return nil

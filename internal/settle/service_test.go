@@ -44,7 +44,7 @@ func TestUncountedResultIsSettledWithoutNotification(t *testing.T) {
 
 // Only the ledger knows that a result is above a limit. This also applies to a result
 // that the ledger had already.
-func TestResultBeyondALimitIsNotNotified(t *testing.T) {
+func TestResultAboveLimitIsNotNotified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
@@ -68,7 +68,7 @@ func TestWaitingResultsShareCommit(t *testing.T) {
 		env := newTestEnv()
 		env.latency = 20 * time.Millisecond
 		service, stop := env.start(t, nil)
-		began := time.Now()
+		start := time.Now()
 		service.Offer(env.endMatch(matchID(0)))
 		time.Sleep(10 * time.Millisecond) // the commit of m0 is under way
 		for n := 1; n <= 300; n++ {
@@ -76,8 +76,8 @@ func TestWaitingResultsShareCommit(t *testing.T) {
 		}
 		time.Sleep(15*time.Millisecond + 20*time.Millisecond + 20*time.Millisecond)
 		synctest.Wait()
-		if took := time.Since(began); took != 65*time.Millisecond {
-			t.Errorf("took %s", took)
+		if elapsed := time.Since(start); elapsed != 65*time.Millisecond {
+			t.Errorf("took %s", elapsed)
 		}
 		env.checkAllSettled(t, 301)
 		stop()
@@ -193,7 +193,7 @@ func TestLedgerOutageDelaysSettlement(t *testing.T) {
 
 // The ledger committed, but its answer was lost. The second time it knows the
 // matches already, and their players are still notified.
-func TestLostReplyOfCommit(t *testing.T) {
+func TestResultIsNotifiedAfterLostCommitReply(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
@@ -234,7 +234,7 @@ func TestStopSettlesOfferedResults(t *testing.T) {
 
 func TestStopEndsAfterStopTimeout(t *testing.T) {
 	t.Parallel()
-	for name, spoil := range map[string]func(*testEnv){
+	for name, injectFault := range map[string]func(*testEnv){
 		"ledger down":       func(env *testEnv) { env.ledgerFault = func([]match.Result) error { return errDown } },
 		"ledger hangs":      func(env *testEnv) { env.latency = time.Hour },
 		"leaderboards down": func(env *testEnv) { env.leaderboardsFault = func(string) error { return errDown } },
@@ -243,16 +243,16 @@ func TestStopEndsAfterStopTimeout(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				env := newTestEnv()
-				spoil(env)
+				injectFault(env)
 				service, stop := env.start(t, func(config *Config) { config.BatchSize = 10 })
 				for n := range 25 {
 					service.Offer(env.endMatch(matchID(n)))
 				}
 				time.Sleep(time.Second)
-				began := time.Now()
+				start := time.Now()
 				stop()
-				if took := time.Since(began); took > 5*time.Second {
-					t.Errorf("the stop took %s", took)
+				if elapsed := time.Since(start); elapsed > 5*time.Second {
+					t.Errorf("the stop took %s", elapsed)
 				}
 				if n := env.failureCount(t, reasonStopped) + env.failureCount(t, reasonNotification); n != 25 {
 					t.Errorf("%v counted as not settled or not notified, want 25", n)
@@ -358,7 +358,7 @@ func TestRefusedResultDoesNotDelayOthers(t *testing.T) {
 	})
 }
 
-func TestPendingOutageNotifiesOnce(t *testing.T) {
+func TestOutageOfPendingStoreDoesNotRepeatNotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
@@ -391,9 +391,9 @@ func TestLeaderboardOutageOfOneGameDoesNotDelayOthers(t *testing.T) {
 			return nil
 		}
 		service, stop := env.start(t, nil)
-		stuck := env.endMatch("m0")
-		stuck.Game = "other"
-		service.Offer(stuck)
+		delayed := env.endMatch("m0")
+		delayed.Game = "other"
+		service.Offer(delayed)
 		service.Offer(env.endMatch("m1"))
 		time.Sleep(time.Second)
 		env.withLock(func() {
@@ -441,7 +441,7 @@ func TestEveryResultIsSettledAfterFaults(t *testing.T) {
 		offered := rapid.SliceOfN(rapid.Bool(), n, n).Draw(rt, "offered")
 		synctest.Test(t, func(t *testing.T) {
 			env := newTestEnv()
-			fault := func(kind int, err error) error {
+			nextFault := func(kind int, err error) error {
 				if len(faults) == 0 {
 					return nil
 				}
@@ -453,13 +453,13 @@ func TestEveryResultIsSettledAfterFaults(t *testing.T) {
 				return nil
 			}
 			env.ledgerFault = func([]match.Result) error {
-				if err := fault(1, errRefused); err != nil {
+				if err := nextFault(1, errRefused); err != nil {
 					return err
 				}
-				return fault(2, errDown)
+				return nextFault(2, errDown)
 			}
-			env.markSettledFault = func() error { return fault(3, errDown) }
-			env.leaderboardsFault = func(string) error { return fault(4, errDown) }
+			env.markSettledFault = func() error { return nextFault(3, errDown) }
+			env.leaderboardsFault = func(string) error { return nextFault(4, errDown) }
 			service, stop := env.start(t, func(config *Config) { config.QueueSize, config.BatchSize = 5, 3 })
 			for i := range n {
 				result := env.endMatch(matchID(i))
@@ -470,8 +470,8 @@ func TestEveryResultIsSettledAfterFaults(t *testing.T) {
 			}
 			time.Sleep(time.Hour)
 			for id := range env.deadLetters {
-				if dead, err := service.Requeue(t.Context(), id); err != nil || dead.State != taskqueue.StateDone {
-					t.Errorf("%s: %+v, %v", id, dead, err)
+				if requeued, err := service.Requeue(t.Context(), id); err != nil || requeued.State != taskqueue.StateDone {
+					t.Errorf("%s: %+v, %v", id, requeued, err)
 				}
 			}
 			stop()

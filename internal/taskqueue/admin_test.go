@@ -18,15 +18,15 @@ func (s *memoryStore) Task(_ context.Context, id string) (Task, error) {
 }
 
 func (s *memoryStore) ChangeTask(ctx context.Context, id string, change func(*Task) error) (Task, error) {
-	t, err := s.Task(ctx, id)
+	task, err := s.Task(ctx, id)
 	if err == nil {
-		err = change(&t)
+		err = change(&task)
 	}
 	if err != nil {
 		return Task{}, err
 	}
-	s.task = t
-	return t, nil
+	s.task = task
+	return task, nil
 }
 
 // fakeActions records the last call.

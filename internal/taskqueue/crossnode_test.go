@@ -30,57 +30,57 @@ type crossNodeTest struct {
 
 func newCrossNodeTest(t *testing.T) *crossNodeTest {
 	t.Helper()
-	r := &crossNodeTest{registry: prometheus.NewRegistry()}
+	test := &crossNodeTest{registry: prometheus.NewRegistry()}
 	notifier := &Notifier{}
-	r.workNotified, r.maintainerNotified = notifier.Subscribe("work"), notifier.Subscribe("")
-	r.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: r.recordPublished, Registry: r.registry})
+	test.workNotified, test.maintainerNotified = notifier.Subscribe("work"), notifier.Subscribe("")
+	test.CrossNodeNotifier = NewCrossNodeNotifier(CrossNodeConfig{Notifier: notifier, Publish: test.recordPublished, Registry: test.registry})
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- r.Run(ctx) }()
-	r.end = func() {
+	go func() { ended <- test.Run(ctx) }()
+	test.end = func() {
 		cancel()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
 	}
-	return r
+	return test
 }
 
-func (r *crossNodeTest) recordPublished(ctx context.Context, kinds []string) error {
-	if r.release != nil {
+func (c *crossNodeTest) recordPublished(ctx context.Context, kinds []string) error {
+	if c.release != nil {
 		select {
-		case <-r.release:
+		case <-c.release:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.published = append(r.published, kinds)
-	return r.err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.published = append(c.published, kinds)
+	return c.err
 }
 
 // takePublished returns the messages that were published since its last call.
-func (r *crossNodeTest) takePublished() [][]string {
+func (c *crossNodeTest) takePublished() [][]string {
 	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	words := r.published
-	r.published = nil
-	return words
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	messages := c.published
+	c.published = nil
+	return messages
 }
 
-func (r *crossNodeTest) wantPublished(t *testing.T, cause string, words ...[]string) {
+func (c *crossNodeTest) wantPublished(t *testing.T, cause string, want ...[]string) {
 	t.Helper()
-	if result := r.takePublished(); !slices.EqualFunc(result, words, slices.Equal) {
-		t.Errorf("%s: published %q, want %q", cause, result, words)
+	if result := c.takePublished(); !slices.EqualFunc(result, want, slices.Equal) {
+		t.Errorf("%s: published %q, want %q", cause, result, want)
 	}
 }
 
-func (r *crossNodeTest) wantCount(t *testing.T, name, reason string, n float64) {
+func (c *crossNodeTest) wantCount(t *testing.T, name, reason string, want float64) {
 	t.Helper()
-	if result := metricValue(t, r.registry, name, reason); result != n {
-		t.Errorf("%s %s: %v, want %v", name, reason, result, n)
+	if result := metricValue(t, c.registry, name, reason); result != want {
+		t.Errorf("%s %s: %v, want %v", name, reason, result, want)
 	}
 }
 
@@ -92,10 +92,10 @@ func metricValue(t *testing.T, registry *prometheus.Registry, name, label string
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range families {
-		for _, m := range f.Metric {
-			if f.GetName() == metricPrefix+name && (len(m.Label) == 0 || m.Label[0].GetValue() == label) {
-				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+	for _, family := range families {
+		for _, sample := range family.Metric {
+			if family.GetName() == metricPrefix+name && (len(sample.Label) == 0 || sample.Label[0].GetValue() == label) {
+				return sample.GetCounter().GetValue() + sample.GetGauge().GetValue()
 			}
 		}
 	}
@@ -118,25 +118,25 @@ func wasNotified(subscriber <-chan struct{}) bool {
 func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newCrossNodeTest(t)
-		r.Notify("work/a")
-		r.wantPublished(t, "immediately", []string{"work"})
+		notifier := newCrossNodeTest(t)
+		notifier.Notify("work/a")
+		notifier.wantPublished(t, "immediately", []string{"work"})
 		for range 49 {
 			time.Sleep(time.Millisecond)
-			r.Notify("work/a")
-			r.Notify("rest/b")
-			r.Notify("")
+			notifier.Notify("work/a")
+			notifier.Notify("rest/b")
+			notifier.Notify("")
 		}
-		r.wantPublished(t, "within 50 ms")
+		notifier.wantPublished(t, "within 50 ms")
 		time.Sleep(time.Millisecond)
-		r.wantPublished(t, "after 50 ms", []string{"rest", "work"})
+		notifier.wantPublished(t, "after 50 ms", []string{"rest", "work"})
 		time.Sleep(time.Hour)
-		r.wantPublished(t, "after that")
-		if !wasNotified(r.workNotified) || !wasNotified(r.maintainerNotified) {
+		notifier.wantPublished(t, "after that")
+		if !wasNotified(notifier.workNotified) || !wasNotified(notifier.maintainerNotified) {
 			t.Error("no subscriber of this process was notified")
 		}
-		r.end()
-		r.wantCount(t, "notifications_total", notificationSent, 3)
+		notifier.end()
+		notifier.wantCount(t, "notifications_total", notificationSent, 3)
 	})
 }
 
@@ -145,24 +145,24 @@ func TestCrossNodeNotifierGroupsKinds(t *testing.T) {
 func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newCrossNodeTest(t)
-		r.Receive([]string{"rest", "other"})
-		if wasNotified(r.workNotified) || wasNotified(r.maintainerNotified) {
+		notifier := newCrossNodeTest(t)
+		notifier.Receive([]string{"rest", "other"})
+		if wasNotified(notifier.workNotified) || wasNotified(notifier.maintainerNotified) {
 			t.Error("subscribers of other kinds were notified")
 		}
-		r.Receive([]string{"rest", "work"})
-		if !wasNotified(r.workNotified) || wasNotified(r.maintainerNotified) {
+		notifier.Receive([]string{"rest", "work"})
+		if !wasNotified(notifier.workNotified) || wasNotified(notifier.maintainerNotified) {
 			t.Error("not only the workers of the kind were notified")
 		}
-		r.Receive(nil)
-		if !wasNotified(r.workNotified) || !wasNotified(r.maintainerNotified) {
+		notifier.Receive(nil)
+		if !wasNotified(notifier.workNotified) || !wasNotified(notifier.maintainerNotified) {
 			t.Error("not all subscribers were notified after lost messages")
 		}
 		time.Sleep(time.Second)
-		r.wantPublished(t, "after the received notifications")
-		r.end()
-		r.wantCount(t, "notifications_total", notificationReceived, 4)
-		r.wantCount(t, "notifications_total", notificationLost, 1)
+		notifier.wantPublished(t, "after the received notifications")
+		notifier.end()
+		notifier.wantCount(t, "notifications_total", notificationReceived, 4)
+		notifier.wantCount(t, "notifications_total", notificationLost, 1)
 	})
 }
 
@@ -171,22 +171,22 @@ func TestReceiveNotifiesTheWorkersOfTheKinds(t *testing.T) {
 func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newCrossNodeTest(t)
-		r.release = make(chan struct{})
-		r.Notify("first/a")
+		notifier := newCrossNodeTest(t)
+		notifier.release = make(chan struct{})
+		notifier.Notify("first/a")
 		synctest.Wait()
 		for i := range maxPendingKinds + 7 {
-			r.Notify(fmt.Sprintf("k%04d/a", i))
+			notifier.Notify(fmt.Sprintf("k%04d/a", i))
 		}
-		r.Notify("k0000/b") // a kind that is pending already
-		close(r.release)
+		notifier.Notify("k0000/b") // a kind that is pending already
+		close(notifier.release)
 		time.Sleep(time.Second)
-		words := r.takePublished()
-		if len(words) != 2 || len(words[1]) != maxPendingKinds {
-			t.Errorf("published %d times", len(words))
+		messages := notifier.takePublished()
+		if len(messages) != 2 || len(messages[1]) != maxPendingKinds {
+			t.Errorf("published %d times", len(messages))
 		}
-		r.end()
-		r.wantCount(t, "notifications_total", notificationDropped, 7)
+		notifier.end()
+		notifier.wantCount(t, "notifications_total", notificationDropped, 7)
 	})
 }
 
@@ -195,33 +195,33 @@ func TestNotifyDoesNotBlockWhilePublishingHangs(t *testing.T) {
 func TestCrossNodeNotifierCountsFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newCrossNodeTest(t)
-		r.err = errors.New("redis is unreachable")
-		r.Notify("work/a")
-		r.wantPublished(t, "after the first error", []string{"work"})
+		notifier := newCrossNodeTest(t)
+		notifier.err = errors.New("redis is unreachable")
+		notifier.Notify("work/a")
+		notifier.wantPublished(t, "after the first error", []string{"work"})
 		time.Sleep(time.Second)
-		r.wantPublished(t, "a second later")
-		r.release = make(chan struct{})
-		r.Notify("work/a")
+		notifier.wantPublished(t, "a second later")
+		notifier.release = make(chan struct{})
+		notifier.Notify("work/a")
 		time.Sleep(publishTimeout + time.Second)
 		synctest.Wait()
-		r.release, r.err = nil, nil
-		r.Notify("work/a")
-		r.wantPublished(t, "after that", []string{"work"})
-		r.end()
-		r.wantCount(t, "notifications_total", notificationFailed, 2)
+		notifier.release, notifier.err = nil, nil
+		notifier.Notify("work/a")
+		notifier.wantPublished(t, "after that", []string{"work"})
+		notifier.end()
+		notifier.wantCount(t, "notifications_total", notificationFailed, 2)
 	})
 }
 
 // When Run ends, it publishes the pending notifications, such as those of returned tasks.
-func TestCrossNodeNotifierPublishesAtTheEnd(t *testing.T) {
+func TestCrossNodeNotifierPublishesPendingKindsAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newCrossNodeTest(t)
-		r.Notify("work/a")
-		r.wantPublished(t, "immediately", []string{"work"})
-		r.Notify("rest/a")
-		r.end()
-		r.wantPublished(t, "at the end", []string{"rest"})
+		notifier := newCrossNodeTest(t)
+		notifier.Notify("work/a")
+		notifier.wantPublished(t, "immediately", []string{"work"})
+		notifier.Notify("rest/a")
+		notifier.end()
+		notifier.wantPublished(t, "at the end", []string{"rest"})
 	})
 }

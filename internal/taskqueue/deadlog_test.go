@@ -17,28 +17,28 @@ func TestOneDeadTaskPerTopicAndMinuteIsLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		d := &deadLog{slog.New(slog.NewTextHandler(&log, nil)), map[string]time.Time{}}
-		want := func(lines, topics int) {
+		deadTasks := &deadLog{slog.New(slog.NewTextHandler(&log, nil)), map[string]time.Time{}}
+		checkCounts := func(lines, topics int) {
 			t.Helper()
-			if n := bytes.Count(log.Bytes(), []byte("\n")); n != lines || len(d.lastLogged) != topics {
-				t.Errorf("%d lines, want %d; %d topics, want %d", n, lines, len(d.lastLogged), topics)
+			if n := bytes.Count(log.Bytes(), []byte("\n")); n != lines || len(deadTasks.lastLogged) != topics {
+				t.Errorf("%d lines, want %d; %d topics, want %d", n, lines, len(deadTasks.lastLogged), topics)
 			}
 		}
-		die := func(topic string) { d.log(&Task{Topic: topic}, errors.New("the endpoint is gone")) }
+		logDeadTask := func(topic string) { deadTasks.log(&Task{Topic: topic}, errors.New("the endpoint is gone")) }
 		for range 1000 {
-			die("webhook/demo/a")
-			die("webhook/demo/b")
+			logDeadTask("webhook/demo/a")
+			logDeadTask("webhook/demo/b")
 		}
-		want(2, 2)
+		checkCounts(2, 2)
 		time.Sleep(deadLogInterval - time.Nanosecond)
-		die("webhook/demo/a")
-		want(2, 2)
+		logDeadTask("webhook/demo/a")
+		checkCounts(2, 2)
 		time.Sleep(time.Nanosecond)
-		die("webhook/demo/a")
-		want(3, 1)
+		logDeadTask("webhook/demo/a")
+		checkCounts(3, 1)
 		for i := range 2 * maxTopicsPerInterval {
-			die(fmt.Sprint("topic ", i))
+			logDeadTask(fmt.Sprint("topic ", i))
 		}
-		want(3+maxTopicsPerInterval-1, maxTopicsPerInterval)
+		checkCounts(3+maxTopicsPerInterval-1, maxTopicsPerInterval)
 	})
 }

@@ -14,41 +14,41 @@ type hangingStore struct {
 	hangingCall string // the call that hangs at its next use; "": none
 }
 
-func (h *hangingStore) hangOnce(ctx context.Context, call string) error {
-	if h.hangingCall != call {
+func (s *hangingStore) hangOnce(ctx context.Context, call string) error {
+	if s.hangingCall != call {
 		return nil
 	}
-	h.hangingCall = ""
+	s.hangingCall = ""
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func (h *hangingStore) ReturnDue(ctx context.Context, n int) (DueCounts, error) {
-	if err := h.hangOnce(ctx, "due"); err != nil {
+func (s *hangingStore) ReturnDue(ctx context.Context, n int) (DueCounts, error) {
+	if err := s.hangOnce(ctx, "due"); err != nil {
 		return DueCounts{}, err
 	}
-	return h.memoryQueue.ReturnDue(ctx, n)
+	return s.memoryQueue.ReturnDue(ctx, n)
 }
 
-func (h *hangingStore) MoveDone(ctx context.Context, after QueueID, n int) (QueueID, int, int, error) {
-	if err := h.hangOnce(ctx, "done"); err != nil {
+func (s *hangingStore) MoveDone(ctx context.Context, after QueueID, n int) (QueueID, int, int, error) {
+	if err := s.hangOnce(ctx, "done"); err != nil {
 		return after, 0, 0, err
 	}
-	return h.memoryQueue.MoveDone(ctx, after, n)
+	return s.memoryQueue.MoveDone(ctx, after, n)
 }
 
-func (h *hangingStore) Depth(ctx context.Context, state State, n int) (int64, time.Duration, error) {
-	if err := h.hangOnce(ctx, "depth"); err != nil {
+func (s *hangingStore) Depth(ctx context.Context, state State, n int) (int64, time.Duration, error) {
+	if err := s.hangOnce(ctx, "depth"); err != nil {
 		return 0, 0, err
 	}
-	return h.memoryQueue.Depth(ctx, state, n)
+	return s.memoryQueue.Depth(ctx, state, n)
 }
 
-func (h *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
-	if err := h.hangOnce(ctx, "next"); err != nil {
+func (s *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
+	if err := s.hangOnce(ctx, "next"); err != nil {
 		return 0, false, err
 	}
-	return h.memoryQueue.NextDue(ctx)
+	return s.memoryQueue.NextDue(ctx)
 }
 
 // A hanging call of the store does not stop the maintainer.

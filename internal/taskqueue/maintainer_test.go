@@ -16,32 +16,32 @@ func doNothing(context.Context, Task) error { return nil }
 func TestBacklogMetricsHaveALimitedNumberOfKinds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(0)
+		store := newMemoryQueue(0)
 		for i := range maxShownKinds + 3 {
-			s.backlogs = append(s.backlogs, Backlog{fmt.Sprintf("k%03d", i), 1, 10})
+			store.backlogs = append(store.backlogs, Backlog{fmt.Sprintf("k%03d", i), 1, 10})
 		}
-		r := startWorkers(t, s, KindConfig{Handle: doNothing})
+		workers := startWorkers(t, store, KindConfig{Handle: doNothing})
 		synctest.Wait()
 		for kind, want := range map[string]float64{"k000": 1, "k099": 1, otherKind: 3} {
-			if lines, tasks := metricValue(t, r.registry, "ready_queues", kind), metricValue(t, r.registry, "backlog", kind); lines != want || tasks != 10*want {
-				t.Errorf("%s: %v queues, %v tasks", kind, lines, tasks)
+			if queues, tasks := metricValue(t, workers.registry, "ready_queues", kind), metricValue(t, workers.registry, "backlog", kind); queues != want || tasks != 10*want {
+				t.Errorf("%s: %v queues, %v tasks", kind, queues, tasks)
 			}
 		}
-		r.mu.Lock()
-		r.backlogs = []Backlog{{"a", 0, 0}}
-		r.mu.Unlock()
+		workers.mu.Lock()
+		workers.backlogs = []Backlog{{"a", 0, 0}}
+		workers.mu.Unlock()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		families, err := r.registry.Gather()
+		families, err := workers.registry.Gather()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, f := range families {
-			if name := f.GetName(); (name == metricPrefix+"ready_queues" || name == metricPrefix+"backlog") && len(f.Metric) != 1 {
-				t.Errorf("%s has %d kinds, want 1", name, len(f.Metric))
+		for _, family := range families {
+			if name := family.GetName(); (name == metricPrefix+"ready_queues" || name == metricPrefix+"backlog") && len(family.Metric) != 1 {
+				t.Errorf("%s has %d kinds, want 1", name, len(family.Metric))
 			}
 		}
-		r.stop(t)
+		workers.stop(t)
 	})
 }
 
@@ -50,16 +50,16 @@ func TestBacklogMetricsHaveALimitedNumberOfKinds(t *testing.T) {
 func TestABusyQueueIsCountedRarely(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(0)
-		r := startWorkers(t, s, KindConfig{Handle: doNothing})
+		store := newMemoryQueue(0)
+		workers := startWorkers(t, store, KindConfig{Handle: doNothing})
 		for range 300 {
-			r.notifier.Notify("")
+			workers.notifier.Notify("")
 			time.Sleep(time.Second)
 		}
-		if n, rounds := s.callCount("backlogs"), s.callCount("next"); n < 2 || n > 31 || rounds < 100 {
+		if n, rounds := store.callCount("backlogs"), store.callCount("next"); n < 2 || n > 31 || rounds < 100 {
 			t.Errorf("counted %d times in %d rounds within 5 minutes", n, rounds)
 		}
-		r.stop(t)
+		workers.stop(t)
 	})
 }
 
@@ -67,17 +67,17 @@ func TestABusyQueueIsCountedRarely(t *testing.T) {
 func TestADueTaskReturnsOnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(1)
-		s.tasks[0].State, s.tasks[0].DueAt = StateLater, time.Now().Add(20*time.Second).UnixMilli()
-		r := startWorkers(t, s, KindConfig{Handle: doNothing})
+		store := newMemoryQueue(1)
+		store.tasks[0].State, store.tasks[0].DueAt = StateLater, time.Now().Add(20*time.Second).UnixMilli()
+		workers := startWorkers(t, store, KindConfig{Handle: doNothing})
 		time.Sleep(19 * time.Second)
-		r.wantTasks(t, StateLater, 1)
-		if n := s.callCount("due"); n != 0 {
+		workers.wantTasks(t, StateLater, 1)
+		if n := store.callCount("due"); n != 0 {
 			t.Errorf("%d calls of ReturnDue before a task was due", n)
 		}
 		time.Sleep(1100 * time.Millisecond)
-		r.wantTasks(t, StateDone, 1)
-		r.stop(t)
+		workers.wantTasks(t, StateDone, 1)
+		workers.stop(t)
 	})
 }
 
@@ -85,18 +85,18 @@ func TestADueTaskReturnsOnTime(t *testing.T) {
 func TestATaskWhoseLastLeaseEndsIsDead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(2)
+		store := newMemoryQueue(2)
 		for i, maxTries := range []int64{1, 2} {
-			s.tasks[i].State, s.tasks[i].DueAt, s.tasks[i].MaxTries = StateClaimed, time.Now().Add(time.Second).UnixMilli(), maxTries
+			store.tasks[i].State, store.tasks[i].DueAt, store.tasks[i].MaxTries = StateClaimed, time.Now().Add(time.Second).UnixMilli(), maxTries
 		}
-		r := startWorkers(t, s, KindConfig{Handle: doNothing})
+		workers := startWorkers(t, store, KindConfig{Handle: doNothing})
 		time.Sleep(3 * time.Second)
-		r.wantTasks(t, StateDead, 1)
-		r.wantTasks(t, StateDone, 1)
-		if back, dead := metricValue(t, r.registry, "requeues_total", ""), metricValue(t, r.registry, "expirations_total", ""); back != 1 || dead != 1 {
-			t.Errorf("%v tasks were requeued and %v are dead", back, dead)
+		workers.wantTasks(t, StateDead, 1)
+		workers.wantTasks(t, StateDone, 1)
+		if requeued, dead := metricValue(t, workers.registry, "requeues_total", ""), metricValue(t, workers.registry, "expirations_total", ""); requeued != 1 || dead != 1 {
+			t.Errorf("%v tasks were requeued and %v are dead", requeued, dead)
 		}
-		r.stop(t)
+		workers.stop(t)
 	})
 }
 
@@ -109,7 +109,7 @@ func (endingStore) NextDue(ctx context.Context) (time.Duration, bool, error) {
 }
 
 // A maintainer that stops during a call logs no failure.
-func TestAStopLogsNoFailure(t *testing.T) {
+func TestStoppingTheMaintainerLogsNoFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

@@ -32,7 +32,7 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return factory.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, append([]string{"kind"}, labels...))
 	}
-	m := &workMetrics{
+	metrics := &workMetrics{
 		claimed:   counter("claims_total", "Attempts at tasks that this node started."),
 		completed: counter("completions_total", "Tasks that this node completed."),
 		dead:      counter("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`."),
@@ -43,10 +43,10 @@ func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
 	}
 	for _, kind := range kinds {
 		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonPostponed, reasonStore} {
-			m.failures.WithLabelValues(kind, reason)
+			metrics.failures.WithLabelValues(kind, reason)
 		}
 	}
-	return m
+	return metrics
 }
 
 // maintenanceMetrics are metrics of the Maintainer of this node. The gauges

@@ -251,19 +251,19 @@ func (p *pool) updateUnreported() {
 // removeAttempt removes an attempt from running, so that another can start, and counts
 // how it ended.
 func (p *pool) removeAttempt(lease Lease) {
-	a, m := p.running[lease], p.workers.metrics
+	a, metrics := p.running[lease], p.workers.metrics
 	delete(p.running, lease)
 	reason := p.failureReason(a)
 	if reason == "" {
-		m.completed.WithLabelValues(p.Kind).Inc()
+		metrics.completed.WithLabelValues(p.Kind).Inc()
 		return
 	}
-	m.failures.WithLabelValues(p.Kind, reason).Inc()
+	metrics.failures.WithLabelValues(p.Kind, reason).Inc()
 	if reason == reasonLost || reason == reasonReturned || reason == reasonPostponed {
 		return
 	}
 	if reason == reasonPermanent || a.task.Tries+1 >= a.task.MaxTries {
-		m.dead.WithLabelValues(p.Kind).Inc()
+		metrics.dead.WithLabelValues(p.Kind).Inc()
 		p.deadLog.log(&a.task, a.err)
 	}
 }

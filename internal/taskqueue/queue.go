@@ -90,13 +90,13 @@ func Allocate(queues []Queue, n int) []Allocation {
 // parameter tasks says how many tasks at these positions still existed. The id
 // is that of the last of them.
 func (a *Allocation) AdvanceQueue(tasks int64, id string) {
-	l := a.Queue
-	l.Scan, l.Redeliver = max(l.Scan, a.Last), false
-	l.VirtualTime += tasks * stride(l.Priority)
+	queue := a.Queue
+	queue.Scan, queue.Redeliver = max(queue.Scan, a.Last), false
+	queue.VirtualTime += tasks * stride(queue.Priority)
 	switch {
 	case tasks == 0: // Head no longer exists, so the queue need not wait for it
-		l.Head = ""
-	case l.Ordering != Unordered:
-		l.Head = id
+		queue.Head = ""
+	case queue.Ordering != Unordered:
+		queue.Head = id
 	}
 }

@@ -12,22 +12,22 @@ func newQueue(priority, pos, scan, vtime int64) Queue {
 }
 
 // allocationSizes returns the number of positions of each allocation.
-func allocationSizes(allocations []Allocation) (n []int64) {
-	for _, s := range allocations {
-		n = append(n, s.Last-s.First+1)
+func allocationSizes(allocations []Allocation) (sizes []int64) {
+	for _, allocation := range allocations {
+		sizes = append(sizes, allocation.Last-allocation.First+1)
 	}
-	return n
+	return sizes
 }
 
 func TestAllocateDividesPositionsByVirtualTime(t *testing.T) {
 	t.Parallel()
-	head := Queue{Pos: 9, Scan: 3, Ordering: Ordered, Head: "x"}
-	again := head
-	again.Redeliver = true
+	inFlight := Queue{Pos: 9, Scan: 3, Ordering: Ordered, Head: "x"}
+	redelivered := inFlight
+	redelivered.Redeliver = true
 	for name, tt := range map[string]struct {
-		lines []Queue
-		n     int
-		want  []int64
+		queues []Queue
+		n      int
+		want   []int64
 	}{
 		"all positions of one queue":               {[]Queue{newQueue(0, 9, 4, 7)}, 10, []int64{5}},
 		"some positions of one queue":              {[]Queue{newQueue(0, 9, 4, 7)}, 2, []int64{2}},
@@ -36,17 +36,17 @@ func TestAllocateDividesPositionsByVirtualTime(t *testing.T) {
 		"a queue that had more before":             {[]Queue{newQueue(0, 9, 0, 3*stride(0)), newQueue(0, 9, 0, 0)}, 5, []int64{1, 4}},
 		"priorities":                               {[]Queue{newQueue(0, 99, 0, 0), newQueue(2, 99, 0, 0)}, 10, []int64{2, 8}},
 		"ordered queues":                           {[]Queue{{Pos: 9, Ordering: Ordered}, {Pos: 9, Ordering: OrderedPausing}}, 9, []int64{1, 1}},
-		"an ordered queue whose head is in flight": {[]Queue{head}, 9, []int64{0}},
-		"an ordered queue whose head is due again": {[]Queue{again}, 9, []int64{1}},
+		"an ordered queue whose head is in flight": {[]Queue{inFlight}, 9, []int64{0}},
+		"an ordered queue whose head is due again": {[]Queue{redelivered}, 9, []int64{1}},
 		"an empty queue":                           {[]Queue{newQueue(0, 4, 4, 0)}, 9, []int64{0}},
 	} {
-		allocations := Allocate(tt.lines, tt.n)
+		allocations := Allocate(tt.queues, tt.n)
 		for i, n := range allocationSizes(allocations) {
 			if n != tt.want[i] {
 				t.Errorf("%s: allocated %v positions, want %v", name, allocationSizes(allocations), tt.want)
 			}
 		}
-		if tt.lines[0].Redeliver && allocations[0].First != 3 {
+		if tt.queues[0].Redeliver && allocations[0].First != 3 {
 			t.Errorf("%s: the allocation starts at %d, want 3", name, allocations[0].First)
 		}
 	}
@@ -54,12 +54,12 @@ func TestAllocateDividesPositionsByVirtualTime(t *testing.T) {
 
 func TestBackoffWaitsUpToADoublingLimit(t *testing.T) {
 	t.Parallel()
-	b := Backoff{First: time.Second, Max: 10 * time.Second}
+	backoff := Backoff{First: time.Second, Max: 10 * time.Second}
 	for attempts, limit := range map[int64]time.Duration{1: time.Second, 2: 2 * time.Second, 3: 4 * time.Second, 5: 10 * time.Second, 1000: 10 * time.Second} {
 		var longest, shortest time.Duration = 0, limit
 		for range 1000 {
-			d := b.randomWait(attempts)
-			longest, shortest = max(longest, d), min(shortest, d)
+			wait := backoff.randomWait(attempts)
+			longest, shortest = max(longest, wait), min(shortest, wait)
 		}
 		if longest > limit || longest < limit*9/10 || shortest > limit/10 {
 			t.Errorf("after %d tries it waits %s to %s, want up to %s", attempts, shortest, longest, limit)
@@ -69,21 +69,21 @@ func TestBackoffWaitsUpToADoublingLimit(t *testing.T) {
 
 func TestCheckRefusesInvalidTasks(t *testing.T) {
 	t.Parallel()
-	good := NewTask{Topic: "webhook/demo/1", Key: "m_1:match.settled", Priority: MaxPriority, Ordering: OrderedPausing, MaxTries: MaxTriesLimit, Payload: []byte(`{}`)}
-	if err := good.Check(); err != nil {
+	valid := NewTask{Topic: "webhook/demo/1", Key: "m_1:match.settled", Priority: MaxPriority, Ordering: OrderedPausing, MaxTries: MaxTriesLimit, Payload: []byte(`{}`)}
+	if err := valid.Check(); err != nil {
 		t.Error(err)
 	}
-	for name, spoil := range map[string]func(*NewTask){
-		"no topic": func(n *NewTask) { n.Topic = "" }, "no kind": func(n *NewTask) { n.Topic = "/a" }, "no key": func(n *NewTask) { n.Key = "" },
-		"a key with a space": func(n *NewTask) { n.Key = "a b" }, "a long key": func(n *NewTask) { n.Key = strings.Repeat("k", MaxNameBytes+1) },
-		"a bad game": func(n *NewTask) { n.Game = "ä" }, "a high priority": func(n *NewTask) { n.Priority = MaxPriority + 1 },
-		"an unknown ordering": func(n *NewTask) { n.Ordering = "any" }, "negative tries": func(n *NewTask) { n.MaxTries = -1 }, "a negative time": func(n *NewTask) { n.NotBefore = -1 },
-		"a time in nanoseconds": func(n *NewTask) { n.NotBefore = 1_795_294_696_837_412_425 },
-		"no payload":            func(n *NewTask) { n.Payload = nil }, "no UTF-8": func(n *NewTask) { n.Payload = []byte("\"\xff\"") },
-		"a large payload": func(n *NewTask) { n.Payload = []byte(`"` + strings.Repeat("x", MaxPayloadBytes) + `"`) },
+	for name, change := range map[string]func(*NewTask){
+		"no topic": func(task *NewTask) { task.Topic = "" }, "no kind": func(task *NewTask) { task.Topic = "/a" }, "no key": func(task *NewTask) { task.Key = "" },
+		"a key with a space": func(task *NewTask) { task.Key = "a b" }, "a long key": func(task *NewTask) { task.Key = strings.Repeat("k", MaxNameBytes+1) },
+		"a bad game": func(task *NewTask) { task.Game = "ä" }, "a high priority": func(task *NewTask) { task.Priority = MaxPriority + 1 },
+		"an unknown ordering": func(task *NewTask) { task.Ordering = "any" }, "negative tries": func(task *NewTask) { task.MaxTries = -1 }, "a negative time": func(task *NewTask) { task.NotBefore = -1 },
+		"a time in nanoseconds": func(task *NewTask) { task.NotBefore = 1_795_294_696_837_412_425 },
+		"no payload":            func(task *NewTask) { task.Payload = nil }, "no UTF-8": func(task *NewTask) { task.Payload = []byte("\"\xff\"") },
+		"a large payload": func(task *NewTask) { task.Payload = []byte(`"` + strings.Repeat("x", MaxPayloadBytes) + `"`) },
 	} {
-		n := good
-		if spoil(&n); !errors.Is(n.Check(), ErrBadTask) {
+		task := valid
+		if change(&task); !errors.Is(task.Check(), ErrBadTask) {
 			t.Errorf("%s is accepted", name)
 		}
 	}

@@ -26,11 +26,11 @@ type memoryQueue struct {
 }
 
 func newMemoryQueue(n int) *memoryQueue {
-	s := &memoryQueue{calls: map[string]int{}}
+	store := &memoryQueue{calls: map[string]int{}}
 	for i := range n {
-		s.tasks = append(s.tasks, &Task{ID: fmt.Sprint(i), Topic: "work/a", Key: fmt.Sprint(i), State: StateWaiting, MaxTries: 3})
+		store.tasks = append(store.tasks, &Task{ID: fmt.Sprint(i), Topic: "work/a", Key: fmt.Sprint(i), State: StateWaiting, MaxTries: 3})
 	}
-	return s
+	return store
 }
 
 // lockForCall locks the store and counts the call. It returns an error while the store is
@@ -47,50 +47,50 @@ func (s *memoryQueue) lockForCall(operation string) (unlock func(), err error) {
 func (s *memoryQueue) Claim(_ context.Context, _ string, n int, lease time.Duration) (claimed []Task, err error) {
 	unlock, err := s.lockForCall("claim")
 	defer unlock()
-	for _, t := range s.tasks {
-		if err == nil && t.State == StateWaiting && len(claimed) < n {
-			t.State, t.Fence, t.DueAt = StateClaimed, t.Fence+1, time.Now().Add(lease).UnixMilli()
-			claimed = append(claimed, *t)
+	for _, task := range s.tasks {
+		if err == nil && task.State == StateWaiting && len(claimed) < n {
+			task.State, task.Fence, task.DueAt = StateClaimed, task.Fence+1, time.Now().Add(lease).UnixMilli()
+			claimed = append(claimed, *task)
 		}
 	}
 	return claimed, err
 }
 
 // changeLeased changes the tasks of the valid leases, and returns the invalid leases as lost.
-func (s *memoryQueue) changeLeased(operation string, leases []Lease, do func(i int, t *Task)) (lost []Lease, err error) {
+func (s *memoryQueue) changeLeased(operation string, leases []Lease, change func(i int, task *Task)) (lost []Lease, err error) {
 	unlock, err := s.lockForCall(operation)
 	defer unlock()
 	if err != nil {
 		return nil, err
 	}
 	for i, lease := range leases {
-		at := slices.IndexFunc(s.tasks, func(t *Task) bool { return t.State == StateClaimed && t.Lease() == lease })
-		if at < 0 {
+		index := slices.IndexFunc(s.tasks, func(task *Task) bool { return task.State == StateClaimed && task.Lease() == lease })
+		if index < 0 {
 			lost = append(lost, lease)
 			continue
 		}
-		do(i, s.tasks[at])
+		change(i, s.tasks[index])
 	}
 	s.notifier.Notify("")
 	return lost, nil
 }
 
 func (s *memoryQueue) Renew(_ context.Context, leases []Lease, lease time.Duration) ([]Lease, error) {
-	return s.changeLeased("renew", leases, func(_ int, t *Task) { t.DueAt = time.Now().Add(lease).UnixMilli() })
+	return s.changeLeased("renew", leases, func(_ int, task *Task) { task.DueAt = time.Now().Add(lease).UnixMilli() })
 }
 
 func (s *memoryQueue) Complete(_ context.Context, leases []Lease) ([]Lease, error) {
-	return s.changeLeased("complete", leases, func(_ int, t *Task) { t.Finish(t.Payload) })
+	return s.changeLeased("complete", leases, func(_ int, task *Task) { task.Finish(task.Payload) })
 }
 
 func (s *memoryQueue) Fail(_ context.Context, failed []FailedAttempt) ([]Lease, error) {
-	return s.changeLeased("fail", attemptLeases(failed), func(i int, t *Task) {
-		_ = t.RecordFailure(time.Now().UnixMilli(), &failed[i])
+	return s.changeLeased("fail", attemptLeases(failed), func(i int, task *Task) {
+		_ = task.RecordFailure(time.Now().UnixMilli(), &failed[i])
 	})
 }
 
 func (s *memoryQueue) Return(_ context.Context, leases []Lease) ([]Lease, error) {
-	return s.changeLeased("return", leases, func(_ int, t *Task) { t.ReturnToQueue() })
+	return s.changeLeased("return", leases, func(_ int, task *Task) { task.ReturnToQueue() })
 }
 
 func (s *memoryQueue) Enqueue(_ context.Context, tasks []NewTask) (accepted []Accepted, err error) {
@@ -100,32 +100,32 @@ func (s *memoryQueue) Enqueue(_ context.Context, tasks []NewTask) (accepted []Ac
 	unlock, err := s.lockForCall("enqueue")
 	defer unlock()
 	s.commitSizes = append(s.commitSizes, len(tasks))
-	for _, n := range tasks {
-		accepted = append(accepted, Accepted{ID: n.Key, New: true})
+	for _, task := range tasks {
+		accepted = append(accepted, Accepted{ID: task.Key, New: true})
 	}
 	return accepted, err
 }
 
-func (s *memoryQueue) ReturnDue(_ context.Context, n int) (r DueCounts, err error) {
+func (s *memoryQueue) ReturnDue(_ context.Context, n int) (counts DueCounts, err error) {
 	unlock, err := s.lockForCall("due")
 	defer unlock()
-	for _, t := range s.tasks {
-		if err == nil && t.DueAt > 0 && t.DueAt <= time.Now().UnixMilli() && r.Requeued+r.Dead < n {
-			t.HandleDue(time.Now().UnixMilli())
-			r.Count(t)
-			s.notifier.Notify(t.Topic)
+	for _, task := range s.tasks {
+		if err == nil && task.DueAt > 0 && task.DueAt <= time.Now().UnixMilli() && counts.Requeued+counts.Dead < n {
+			task.HandleDue(time.Now().UnixMilli())
+			counts.Count(task)
+			s.notifier.Notify(task.Topic)
 		}
 	}
-	return r, err
+	return counts, err
 }
 
 func (s *memoryQueue) NextDue(context.Context) (wait time.Duration, ok bool, err error) {
 	unlock, err := s.lockForCall("next")
 	defer unlock()
 	var next int64
-	for _, t := range s.tasks {
-		if t.DueAt > 0 {
-			next = min(cmp.Or(next, t.DueAt), t.DueAt)
+	for _, task := range s.tasks {
+		if task.DueAt > 0 {
+			next = min(cmp.Or(next, task.DueAt), task.DueAt)
 		}
 	}
 	return time.Until(time.UnixMilli(next)), next > 0, err
@@ -156,8 +156,8 @@ func (s *memoryQueue) Backlogs(_ context.Context, kinds, _ int) ([]Backlog, erro
 }
 
 func (s *memoryQueue) countLocked(state State) (count int64) {
-	for _, t := range s.tasks {
-		if t.State == state {
+	for _, task := range s.tasks {
+		if task.State == state {
 			count++
 		}
 	}
@@ -170,10 +170,10 @@ func (s *memoryQueue) count(state State) int64 {
 	return s.countLocked(state)
 }
 
-func (s *memoryQueue) setUnreachable(away bool) {
+func (s *memoryQueue) setUnreachable(isUnreachable bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.isUnreachable = away
+	s.isUnreachable = isUnreachable
 }
 
 // callCount returns how often a method was called.

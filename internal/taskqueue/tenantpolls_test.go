@@ -18,20 +18,20 @@ func pollFor(kind string, wait time.Duration) Poll {
 
 // claimKeys runs a poll. It returns the topics and keys of the claimed tasks in one text, and the
 // duration of the poll.
-func (f *tenantTest) claimKeys(game string, p Poll) (keys string, took time.Duration) {
-	f.t.Helper()
+func (q *testTenantQueue) claimKeys(game string, poll Poll) (keys string, elapsed time.Duration) {
+	q.t.Helper()
 	startedAt := time.Now()
-	tasks, err := f.Claim(f.t.Context(), game, p)
+	tasks, err := q.Claim(q.t.Context(), game, poll)
 	if err != nil {
-		f.t.Error(err)
+		q.t.Error(err)
 	}
 	return topicsAndKeys(tasks), time.Since(startedAt)
 }
 
 func topicsAndKeys(tasks []Task) string {
 	var keys []string
-	for _, t := range tasks {
-		keys = append(keys, t.Topic+"="+t.Key)
+	for _, task := range tasks {
+		keys = append(keys, task.Topic+"="+task.Key)
 	}
 	return strings.Join(keys, " ")
 }
@@ -40,18 +40,18 @@ func topicsAndKeys(tasks []Task) string {
 func TestPollsWaitForATask(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
-		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != MaxPollWait {
+		queue := newTestTenantQueue(t)
+		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != MaxPollWait {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		f.enqueue("demo", "mail/eu", "a")
-		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail/eu=a" || elapsed != 0 {
+		queue.enqueue("demo", "mail/eu", "a")
+		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail/eu=a" || elapsed != 0 {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		time.AfterFunc(3*time.Second, func() { f.enqueue("demo", "post/eu", "b") })
-		time.AfterFunc(4*time.Second, func() { f.enqueue("other", "mail/eu", "c") })
-		time.AfterFunc(5*time.Second, func() { f.enqueue("demo", "mail/us", "d") })
-		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail/us=d" || elapsed != 5*time.Second {
+		time.AfterFunc(3*time.Second, func() { queue.enqueue("demo", "post/eu", "b") })
+		time.AfterFunc(4*time.Second, func() { queue.enqueue("other", "mail/eu", "c") })
+		time.AfterFunc(5*time.Second, func() { queue.enqueue("demo", "mail/us", "d") })
+		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail/us=d" || elapsed != 5*time.Second {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
 	})
@@ -62,17 +62,17 @@ func TestPollsWaitForATask(t *testing.T) {
 func TestPollsFindTasksWithoutANotification(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
-		f.polls.interval = time.Second
+		queue := newTestTenantQueue(t)
+		queue.polls.interval = time.Second
 		time.AfterFunc(5*time.Second, func() {
-			f.store.mu.Lock()
-			defer f.store.mu.Unlock()
-			f.store.tasks = append(f.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "silent", State: StateWaiting})
+			queue.store.mu.Lock()
+			defer queue.store.mu.Unlock()
+			queue.store.tasks = append(queue.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "silent", State: StateWaiting})
 		})
-		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail=silent" || elapsed > 6250*time.Millisecond {
+		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail=silent" || elapsed > 6250*time.Millisecond {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		if n := f.store.takeCallCount(); n < 5 || n > 9 {
+		if n := queue.store.takeCallCount(); n < 5 || n > 9 {
 			t.Errorf("%d claims in 6 s", n)
 		}
 	})
@@ -83,33 +83,33 @@ func TestPollsFindTasksWithoutANotification(t *testing.T) {
 func TestANotificationWakesOnePoll(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
+		queue := newTestTenantQueue(t)
 		found := make(chan string, 100)
-		var all sync.WaitGroup
+		var polls sync.WaitGroup
 		for range 100 {
-			all.Go(func() {
-				keys, _ := f.claimKeys("demo", Poll{Kind: "mail", Max: 1, Lease: time.Minute, Wait: 5 * time.Second})
+			polls.Go(func() {
+				keys, _ := queue.claimKeys("demo", Poll{Kind: "mail", Max: 1, Lease: time.Minute, Wait: 5 * time.Second})
 				found <- keys
 			})
 		}
 		synctest.Wait()
-		f.wantMetric("polls", "", 100)
-		f.store.takeCallCount()
-		f.store.mu.Lock()
+		queue.wantMetric("polls", "", 100)
+		queue.store.takeCallCount()
+		queue.store.mu.Lock()
 		for i := range 3 {
-			f.store.tasks = append(f.store.tasks, &Task{ID: fmt.Sprint(i), Game: "demo", Topic: storedTopic("demo", "mail"), Key: fmt.Sprint(i), State: StateWaiting})
+			queue.store.tasks = append(queue.store.tasks, &Task{ID: fmt.Sprint(i), Game: "demo", Topic: storedTopic("demo", "mail"), Key: fmt.Sprint(i), State: StateWaiting})
 		}
-		f.store.mu.Unlock()
-		f.store.notifier.Notify(storedTopic("demo", "mail/x"))
+		queue.store.mu.Unlock()
+		queue.store.notifier.Notify(storedTopic("demo", "mail/x"))
 		synctest.Wait()
-		if n := f.store.takeCallCount(); len(found) != 3 || n != 4 {
+		if n := queue.store.takeCallCount(); len(found) != 3 || n != 4 {
 			t.Errorf("%d polls found a task, with %d claims; want 3 and 4", len(found), n)
 		}
-		all.Wait()
-		f.wantMetric("polls", "", 0)
-		f.wantMetric("claims_total", "", 3)
-		if f.store.notifier.subscribers != nil && len(f.store.notifier.subscribers)+len(f.polls.byKind)+len(f.polls.perGame) > 0 {
-			t.Errorf("after all polls have ended, these remain: %v, %v, %v", f.store.notifier.subscribers, f.polls.byKind, f.polls.perGame)
+		polls.Wait()
+		queue.wantMetric("polls", "", 0)
+		queue.wantMetric("claims_total", "", 3)
+		if queue.store.notifier.subscribers != nil && len(queue.store.notifier.subscribers)+len(queue.polls.byKind)+len(queue.polls.perGame) > 0 {
+			t.Errorf("after all polls have ended, these remain: %v, %v, %v", queue.store.notifier.subscribers, queue.polls.byKind, queue.polls.perGame)
 		}
 	})
 }
@@ -119,36 +119,36 @@ func TestANotificationWakesOnePoll(t *testing.T) {
 func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
-		var all sync.WaitGroup
-		fill := func(game string) {
+		queue := newTestTenantQueue(t)
+		var polls sync.WaitGroup
+		startMaxPolls := func(game string) {
 			for range maxWaitingPerGame {
-				all.Go(func() { f.claimKeys(game, pollFor("mail", MaxPollWait)) })
+				polls.Go(func() { queue.claimKeys(game, pollFor("mail", MaxPollWait)) })
 			}
 			synctest.Wait()
 		}
-		refused := func(game string) bool {
-			_, err := f.Claim(t.Context(), game, pollFor("post", MaxPollWait))
+		isRefused := func(game string) bool {
+			_, err := queue.Claim(t.Context(), game, pollFor("post", MaxPollWait))
 			return errors.Is(err, ErrTooManyPolls)
 		}
-		fill("demo")
-		if !refused("demo") {
+		startMaxPolls("demo")
+		if !isRefused("demo") {
 			t.Error("a poll above the limit of the game waits")
 		}
-		f.wantMetric("poll_refusals_total", limitGame, 1)
+		queue.wantMetric("poll_refusals_total", limitGame, 1)
 		for _, game := range []string{"b", "c", "d"} {
-			fill(game)
+			startMaxPolls(game)
 		}
-		if !refused("e") {
+		if !isRefused("e") {
 			t.Error("a poll above the limit of the node waits")
 		}
-		f.wantMetric("poll_refusals_total", limitNode, 1)
-		f.enqueue("demo", "post", "a")
-		if keys, elapsed := f.claimKeys("demo", pollFor("post", MaxPollWait)); keys != "post=a" || elapsed != 0 {
+		queue.wantMetric("poll_refusals_total", limitNode, 1)
+		queue.enqueue("demo", "post", "a")
+		if keys, elapsed := queue.claimKeys("demo", pollFor("post", MaxPollWait)); keys != "post=a" || elapsed != 0 {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		all.Wait()
-		if refused("demo") {
+		polls.Wait()
+		if isRefused("demo") {
 			t.Error("ended polls still count as waiting")
 		}
 	})
@@ -158,47 +158,47 @@ func TestTheNumberOfWaitingPollsIsLimited(t *testing.T) {
 func TestACallerThatLeavesReturnsItsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
+		queue := newTestTenantQueue(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		left := make(chan error)
+		cancelledPoll := make(chan error)
 		go func() {
-			_, err := f.Claim(ctx, "demo", pollFor("mail", MaxPollWait))
-			left <- err
+			_, err := queue.Claim(ctx, "demo", pollFor("mail", MaxPollWait))
+			cancelledPoll <- err
 		}()
 		synctest.Wait()
-		other := make(chan string, 1)
+		otherPoll := make(chan string, 1)
 		go func() {
-			keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait))
-			other <- fmt.Sprint(keys, " after ", elapsed)
+			keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait))
+			otherPoll <- fmt.Sprint(keys, " after ", elapsed)
 		}()
 		synctest.Wait()
-		f.store.onClaim = func() {
-			f.store.onClaim = nil
+		queue.store.onClaim = func() {
+			queue.store.onClaim = nil
 			cancel()
 		}
-		f.enqueue("demo", "mail", "a") // notifies the poll that has waited longest
-		if err := <-left; !errors.Is(err, context.Canceled) {
+		queue.enqueue("demo", "mail", "a") // notifies the poll that has waited longest
+		if err := <-cancelledPoll; !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if result := <-other; result != "mail=a after 0s" {
+		if result := <-otherPoll; result != "mail=a after 0s" {
 			t.Errorf("the other poll got %s", result)
 		}
-		f.wantMetric("failures_total", reasonReturned, 1)
+		queue.wantMetric("failures_total", reasonReturned, 1)
 	})
 }
 
-func TestTenantQueueClosesItsPolls(t *testing.T) {
+func TestCloseEndsWaitingPolls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
-		time.AfterFunc(time.Second, f.Close)
-		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != time.Second {
+		queue := newTestTenantQueue(t)
+		time.AfterFunc(time.Second, queue.Close)
+		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != time.Second {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		if keys, elapsed := f.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != 0 {
+		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "" || elapsed != 0 {
 			t.Errorf("got %q after %s", keys, elapsed)
 		}
-		f.Close()
+		queue.Close()
 	})
 }
 
@@ -206,11 +206,11 @@ func TestTenantQueueClosesItsPolls(t *testing.T) {
 func TestAFailedPollPassesItsNotificationOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newTenantTest(t)
+		queue := newTestTenantQueue(t)
 		outcomes := make(chan error, 2)
 		for range 2 {
 			go func() {
-				tasks, err := f.Claim(t.Context(), "demo", pollFor("mail", 5*time.Second))
+				tasks, err := queue.Claim(t.Context(), "demo", pollFor("mail", 5*time.Second))
 				if err == nil && len(tasks) == 0 {
 					err = ErrNotFound
 				}
@@ -218,11 +218,11 @@ func TestAFailedPollPassesItsNotificationOn(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		f.store.mu.Lock()
-		f.store.tasks = append(f.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "k", State: StateWaiting})
-		f.store.isUnreachable, f.store.onClaim = true, func() { f.store.isUnreachable = false }
-		f.store.mu.Unlock()
-		f.store.notifier.Notify(storedTopic("demo", "mail"))
+		queue.store.mu.Lock()
+		queue.store.tasks = append(queue.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "k", State: StateWaiting})
+		queue.store.isUnreachable, queue.store.onClaim = true, func() { queue.store.isUnreachable = false }
+		queue.store.mu.Unlock()
+		queue.store.notifier.Notify(storedTopic("demo", "mail"))
 		if first, second := <-outcomes, <-outcomes; !errors.Is(first, errUnreachable) || second != nil {
 			t.Errorf("one poll ended with %v, the other with %v", first, second)
 		}

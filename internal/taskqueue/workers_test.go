@@ -26,51 +26,51 @@ type workersTest struct {
 }
 
 // startWorkers starts the workers and the maintainer. The test must call stop.
-func startWorkers(t *testing.T, s *memoryQueue, service KindConfig) *workersTest {
+func startWorkers(t *testing.T, store *memoryQueue, kind KindConfig) *workersTest {
 	t.Helper()
-	r := &workersTest{memoryQueue: s, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
-	service.Kind, s.notifier = "work", r.notifier
+	test := &workersTest{memoryQueue: store, notifier: &Notifier{}, registry: prometheus.NewRegistry(), ended: make(chan error, 2)}
+	kind.Kind, store.notifier = "work", test.notifier
 	log := slog.New(slog.DiscardHandler)
-	maintainer := NewMaintainer(MaintainerConfig{Store: s, Notifier: r.notifier, Logger: log, Registry: r.registry})
-	workers := NewWorkers(Config{Store: s, Notifier: r.notifier, Kinds: []KindConfig{service}, Logger: log, Registry: r.registry})
+	maintainer := NewMaintainer(MaintainerConfig{Store: store, Notifier: test.notifier, Logger: log, Registry: test.registry})
+	workers := NewWorkers(Config{Store: store, Notifier: test.notifier, Kinds: []KindConfig{kind}, Logger: log, Registry: test.registry})
 	var ctx context.Context
-	ctx, r.end = context.WithCancel(t.Context())
-	go func() { r.ended <- maintainer.Run(ctx) }()
-	go func() { r.ended <- workers.Run(ctx) }()
-	return r
+	ctx, test.end = context.WithCancel(t.Context())
+	go func() { test.ended <- maintainer.Run(ctx) }()
+	go func() { test.ended <- workers.Run(ctx) }()
+	return test
 }
 
-func (r *workersTest) stop(t *testing.T) {
+func (w *workersTest) stop(t *testing.T) {
 	t.Helper()
-	r.end()
+	w.end()
 	for range 2 {
-		if err := <-r.ended; err != nil {
+		if err := <-w.ended; err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 // wantTasks checks the number of tasks in a state.
-func (r *workersTest) wantTasks(t *testing.T, state State, n int64) {
+func (w *workersTest) wantTasks(t *testing.T, state State, want int64) {
 	t.Helper()
 	synctest.Wait()
-	if result := r.count(state); result != n {
-		t.Errorf("%d tasks are %s, want %d", result, state, n)
+	if result := w.count(state); result != want {
+		t.Errorf("%d tasks are %s, want %d", result, state, want)
 	}
 }
 
 // wantFailures checks the number of counted failures with a reason.
-func (r *workersTest) wantFailures(t *testing.T, reason string, n float64) {
+func (w *workersTest) wantFailures(t *testing.T, reason string, want float64) {
 	t.Helper()
-	families, err := r.registry.Gather()
+	families, err := w.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range families {
-		for _, m := range f.Metric {
-			for _, label := range m.Label {
-				if strings.HasSuffix(f.GetName(), "failures_total") && label.GetValue() == reason && m.Counter.GetValue() != n {
-					t.Errorf("%v failures by reason %s, want %v", m.Counter.GetValue(), reason, n)
+	for _, family := range families {
+		for _, sample := range family.Metric {
+			for _, label := range sample.Label {
+				if strings.HasSuffix(family.GetName(), "failures_total") && label.GetValue() == reason && sample.Counter.GetValue() != want {
+					t.Errorf("%v failures by reason %s, want %v", sample.Counter.GetValue(), reason, want)
 				}
 			}
 		}
@@ -80,21 +80,21 @@ func (r *workersTest) wantFailures(t *testing.T, reason string, n float64) {
 func TestWorkersRunTasksConcurrently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var running, highest atomic.Int64
-		r := startWorkers(t, newMemoryQueue(20), KindConfig{Concurrency: 5, Handle: func(context.Context, Task) error {
-			highest.Store(max(highest.Load(), running.Add(1)))
+		var running, maxRunning atomic.Int64
+		workers := startWorkers(t, newMemoryQueue(20), KindConfig{Concurrency: 5, Handle: func(context.Context, Task) error {
+			maxRunning.Store(max(maxRunning.Load(), running.Add(1)))
 			defer running.Add(-1)
 			time.Sleep(time.Second)
 			return nil
 		}})
 		time.Sleep(3500 * time.Millisecond)
-		r.wantTasks(t, StateDone, 15)
+		workers.wantTasks(t, StateDone, 15)
 		time.Sleep(time.Second)
-		r.wantTasks(t, StateDone, 20)
-		if highest.Load() != 5 {
-			t.Errorf("%d tasks at the same time, want 5", highest.Load())
+		workers.wantTasks(t, StateDone, 20)
+		if maxRunning.Load() != 5 {
+			t.Errorf("%d tasks at the same time, want 5", maxRunning.Load())
 		}
-		r.stop(t)
+		workers.stop(t)
 	})
 }
 
@@ -102,27 +102,27 @@ func TestWorkersRunTasksConcurrently(t *testing.T) {
 func TestFailuresAreCountedByReason(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		cause := map[string]error{
+		errByKey := map[string]error{
 			"0": errors.New("why"), "1": Permanent(errors.New("never")), "2": Postpone(errors.New("busy"), time.Hour),
 		}
-		r := startWorkers(t, newMemoryQueue(4), KindConfig{Handle: func(_ context.Context, task Task) error {
+		workers := startWorkers(t, newMemoryQueue(4), KindConfig{Handle: func(_ context.Context, task Task) error {
 			if task.Key == "3" {
 				panic("oh")
 			}
-			return cause[task.Key]
+			return errByKey[task.Key]
 		}, Backoff: Backoff{First: time.Second, Max: time.Second}})
-		r.wantTasks(t, StateDead, 1)
-		if at := r.tasks[2].DueAt; at != time.Now().Add(time.Hour).UnixMilli() {
-			t.Errorf("the task that was postponed for an hour is due at %d", at)
+		workers.wantTasks(t, StateDead, 1)
+		if dueAt := workers.tasks[2].DueAt; dueAt != time.Now().Add(time.Hour).UnixMilli() {
+			t.Errorf("the task that was postponed for an hour is due at %d", dueAt)
 		}
 		time.Sleep(time.Minute)
-		r.wantTasks(t, StateDead, 3)
+		workers.wantTasks(t, StateDead, 3)
 		time.Sleep(3 * time.Hour)
-		r.wantTasks(t, StateDead, 3)
+		workers.wantTasks(t, StateDead, 3)
 		for reason, n := range map[string]float64{reasonError: 3, reasonPermanent: 1, reasonPanic: 3, reasonPostponed: 4} {
-			r.wantFailures(t, reason, n)
+			workers.wantFailures(t, reason, n)
 		}
-		r.stop(t)
+		workers.stop(t)
 	})
 }
 
@@ -131,25 +131,25 @@ func TestFailuresAreCountedByReason(t *testing.T) {
 func TestALongAttemptKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		notified := make(chan struct{})
-		r := startWorkers(t, newMemoryQueue(1), KindConfig{Lease: time.Minute, Handle: func(ctx context.Context, _ Task) error {
+		cancelled := make(chan struct{})
+		workers := startWorkers(t, newMemoryQueue(1), KindConfig{Lease: time.Minute, Handle: func(ctx context.Context, _ Task) error {
 			<-ctx.Done()
-			close(notified)
+			close(cancelled)
 			return ctx.Err()
 		}})
 		time.Sleep(time.Hour)
-		r.wantTasks(t, StateClaimed, 1)
-		r.mu.Lock()
-		_ = r.tasks[0].Discard()
-		r.mu.Unlock()
+		workers.wantTasks(t, StateClaimed, 1)
+		workers.mu.Lock()
+		_ = workers.tasks[0].Discard()
+		workers.mu.Unlock()
 		select {
-		case <-notified:
+		case <-cancelled:
 		case <-time.After(2 * time.Minute):
 			t.Error("the attempt continues without its lease")
 		}
-		r.wantTasks(t, StateDiscarded, 1)
-		r.wantFailures(t, reasonLost, 1)
-		r.stop(t)
+		workers.wantTasks(t, StateDiscarded, 1)
+		workers.wantFailures(t, reasonLost, 1)
+		workers.stop(t)
 	})
 }
 
@@ -158,7 +158,7 @@ func TestALongAttemptKeepsItsLease(t *testing.T) {
 func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startWorkers(t, newMemoryQueue(3), KindConfig{Concurrency: 2, Handle: func(ctx context.Context, task Task) error {
+		workers := startWorkers(t, newMemoryQueue(3), KindConfig{Concurrency: 2, Handle: func(ctx context.Context, task Task) error {
 			if task.Key == "0" {
 				time.Sleep(5 * time.Second)
 				return nil
@@ -166,15 +166,15 @@ func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}})
-		r.wantTasks(t, StateClaimed, 2)
+		workers.wantTasks(t, StateClaimed, 2)
 		start := time.Now()
-		r.stop(t)
+		workers.stop(t)
 		if elapsed := time.Since(start); elapsed != 10*time.Second {
 			t.Errorf("the stop took %s, want 10 s", elapsed)
 		}
-		r.wantTasks(t, StateDone, 1)
-		r.wantTasks(t, StateWaiting, 2)
-		r.wantFailures(t, reasonReturned, 1)
+		workers.wantTasks(t, StateDone, 1)
+		workers.wantTasks(t, StateWaiting, 2)
+		workers.wantFailures(t, reasonReturned, 1)
 	})
 }
 
@@ -182,21 +182,21 @@ func TestWorkersReturnUnfinishedTasksAtTheEnd(t *testing.T) {
 func TestResultsAreReportedAfterAnOutageOfTheStore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(3)
-		r := startWorkers(t, s, KindConfig{Concurrency: 2, Handle: func(context.Context, Task) error {
-			s.setUnreachable(true)
+		store := newMemoryQueue(3)
+		workers := startWorkers(t, store, KindConfig{Concurrency: 2, Handle: func(context.Context, Task) error {
+			store.setUnreachable(true)
 			return nil
 		}})
-		r.wantTasks(t, StateClaimed, 2)
+		workers.wantTasks(t, StateClaimed, 2)
 		time.Sleep(20 * time.Second)
-		r.wantTasks(t, StateClaimed, 2)
-		s.setUnreachable(false)
+		workers.wantTasks(t, StateClaimed, 2)
+		store.setUnreachable(false)
 		time.Sleep(2 * time.Second)
-		r.wantTasks(t, StateDone, 2)
-		s.setUnreachable(false)
+		workers.wantTasks(t, StateDone, 2)
+		store.setUnreachable(false)
 		time.Sleep(2 * time.Second)
-		r.wantTasks(t, StateDone, 3)
-		r.stop(t)
+		workers.wantTasks(t, StateDone, 3)
+		workers.stop(t)
 	})
 }
 
@@ -205,35 +205,35 @@ func TestResultsAreReportedAfterAnOutageOfTheStore(t *testing.T) {
 func TestAnIdleQueueCausesFewQueries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := startWorkers(t, newMemoryQueue(0), KindConfig{Handle: func(context.Context, Task) error { return nil }})
+		workers := startWorkers(t, newMemoryQueue(0), KindConfig{Handle: func(context.Context, Task) error { return nil }})
 		time.Sleep(time.Minute)
-		r.takeCallCount()
+		workers.takeCallCount()
 		time.Sleep(time.Hour)
-		if n := r.takeCallCount(); n < 60 || n > 60*14 {
+		if n := workers.takeCallCount(); n < 60 || n > 60*14 {
 			t.Errorf("%d queries in an idle hour", n)
 		}
-		r.mu.Lock()
-		r.tasks = newMemoryQueue(1).tasks
-		r.mu.Unlock()
-		r.notifier.Notify("other/a")
-		r.wantTasks(t, StateDone, 0)
-		r.notifier.Notify("work/a")
-		r.wantTasks(t, StateDone, 1)
-		r.mu.Lock()
-		r.tasks = newMemoryQueue(1).tasks
-		r.mu.Unlock()
+		workers.mu.Lock()
+		workers.tasks = newMemoryQueue(1).tasks
+		workers.mu.Unlock()
+		workers.notifier.Notify("other/a")
+		workers.wantTasks(t, StateDone, 0)
+		workers.notifier.Notify("work/a")
+		workers.wantTasks(t, StateDone, 1)
+		workers.mu.Lock()
+		workers.tasks = newMemoryQueue(1).tasks
+		workers.mu.Unlock()
 		time.Sleep(2 * time.Minute)
-		r.wantTasks(t, StateDone, 1)
-		r.stop(t)
+		workers.wantTasks(t, StateDone, 1)
+		workers.stop(t)
 	})
 }
 
 func TestBatcherGroupsTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(0)
-		batcher := NewBatcher(s)
-		s.releaseCommits = make(chan struct{}) // the first commit waits until the channel is closed
+		store := newMemoryQueue(0)
+		batcher := NewBatcher(store)
+		store.releaseCommits = make(chan struct{}) // the first commit waits until the channel is closed
 		results := make(chan error)
 		enqueue := func(key string) {
 			accepted, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: key, Payload: []byte("1")})
@@ -248,19 +248,19 @@ func TestBatcherGroupsTasks(t *testing.T) {
 			go enqueue("k" + strings.Repeat("x", i%100))
 		}
 		synctest.Wait()
-		close(s.releaseCommits)
+		close(store.releaseCommits)
 		for range MaxBatch + 3 {
 			if err := <-results; err != nil {
 				t.Error(err)
 			}
 		}
-		if len(s.commitSizes) != 3 || s.commitSizes[0] != 1 || s.commitSizes[1]+s.commitSizes[2] != MaxBatch+2 {
-			t.Errorf("commits of %v tasks", s.commitSizes)
+		if len(store.commitSizes) != 3 || store.commitSizes[0] != 1 || store.commitSizes[1]+store.commitSizes[2] != MaxBatch+2 {
+			t.Errorf("commits of %v tasks", store.commitSizes)
 		}
 		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a"}); !errors.Is(err, ErrBadTask) {
 			t.Error(err)
 		}
-		s.setUnreachable(true)
+		store.setUnreachable(true)
 		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); !errors.Is(err, errUnreachable) {
 			t.Error(err)
 		}
@@ -271,9 +271,9 @@ func TestBatcherGroupsTasks(t *testing.T) {
 func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := newMemoryQueue(0)
-		batcher := NewBatcher(s)
-		s.releaseCommits = make(chan struct{})
+		store := newMemoryQueue(0)
+		batcher := NewBatcher(store)
+		store.releaseCommits = make(chan struct{})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var callers sync.WaitGroup
@@ -285,10 +285,10 @@ func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		close(s.releaseCommits)
+		close(store.releaseCommits)
 		synctest.Wait()
-		if total := sum(s.commitSizes); total > maxPendingTasks {
-			t.Errorf("%d tasks in %d commits", total, len(s.commitSizes))
+		if total := sum(store.commitSizes); total > maxPendingTasks {
+			t.Errorf("%d tasks in %d commits", total, len(store.commitSizes))
 		}
 		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {
 			t.Errorf("after the store answers again: %v", err)
@@ -296,8 +296,8 @@ func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 	})
 }
 
-func sum(all []int) (total int) {
-	for _, n := range all {
+func sum(sizes []int) (total int) {
+	for _, n := range sizes {
 		total += n
 	}
 	return total

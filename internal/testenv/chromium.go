@@ -6,6 +6,6 @@ import "testing"
 // installed and none is required, ok is false, and the caller must return.
 func Chromium(t testing.TB) (path string, ok bool) {
 	t.Helper()
-	path = lookPathOf("chromium", "chromium-browser", "google-chrome")
+	path = findExecutable("chromium", "chromium-browser", "google-chrome")
 	return path, isInstalled(t, "chromium", path)
 }

@@ -55,7 +55,7 @@ type ClusterNodes struct {
 func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	t.Helper()
 	requireRedis(t)
-	servers, err := startNodes(t.TempDir(), masters+replicas, func(s *Server) { s.stopWithTest(t) },
+	servers, err := startNodes(t.TempDir(), masters+replicas, func(server *Server) { server.stopWithTest(t) },
 		"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0")
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,8 @@ func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 
 func clusterURL(masters []*Server) string {
 	addrs := make([]string, len(masters))
-	for i, s := range masters {
-		addrs[i] = s.Addr
+	for i, server := range masters {
+		addrs[i] = server.Addr
 	}
 	return "redis://" + strings.Join(addrs, ",")
 }
@@ -84,12 +84,12 @@ func startNodes(dir string, n int, onStart func(*Server), extraArgs ...string) (
 			if err != nil {
 				return nil, err
 			}
-			s, err := startRedis(dir, port, append([]string{
+			server, err := startRedis(dir, port, append([]string{
 				"--cluster-enabled", "yes",
 				"--cluster-port", strconv.Itoa(clusterPort),
 				"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", port)}, extraArgs...)...)
-			s.clusterPort = clusterPort
-			return s, err
+			server.clusterPort = clusterPort
+			return server, err
 		})
 		if err != nil {
 			return nil, err
@@ -107,8 +107,8 @@ func formCluster(masters []*Server, replicas ...*Server) error {
 	if err := assignSlotsAndMeet(ctx, masters, replicas); err != nil {
 		return err
 	}
-	for i, s := range replicas {
-		if err := makeReplica(ctx, s, masters[i%len(masters)]); err != nil {
+	for i, server := range replicas {
+		if err := makeReplica(ctx, server, masters[i%len(masters)]); err != nil {
 			return err
 		}
 	}
@@ -122,17 +122,17 @@ func assignSlotsAndMeet(ctx context.Context, masters, replicas []*Server) error 
 	firstClient := redis.NewClient(&redis.Options{Addr: masters[0].Addr})
 	defer firstClient.Close()
 	nodes := append(append([]*Server(nil), masters...), replicas...)
-	for i, s := range nodes {
+	for i, server := range nodes {
 		var slot [2]int
 		if i < len(masters) {
 			slot = [2]int{i * slots / len(masters), (i+1)*slots/len(masters) - 1}
 		}
-		if err := introduceNode(ctx, firstClient, s, i+1, slot); err != nil {
+		if err := introduceNode(ctx, firstClient, server, i+1, slot); err != nil {
 			return err
 		}
 	}
-	for _, s := range nodes {
-		if err := awaitInfo(ctx, s, "cluster", "cluster_state:ok", "cluster_slots_ok:16384"); err != nil {
+	for _, server := range nodes {
+		if err := awaitInfo(ctx, server, "cluster", "cluster_state:ok", "cluster_slots_ok:16384"); err != nil {
 			return err
 		}
 	}
@@ -141,20 +141,20 @@ func assignSlotsAndMeet(ctx context.Context, masters, replicas []*Server) error 
 
 // introduceNode sets the epoch of a node, assigns it a range of slots, and makes the first node
 // meet it. If slots is the zero value, the node gets no slots.
-func introduceNode(ctx context.Context, firstClient *redis.Client, s *Server, epoch int, slots [2]int) error {
-	c := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer c.Close()
-	if err := c.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err(); err != nil {
+func introduceNode(ctx context.Context, firstClient *redis.Client, server *Server, epoch int, slots [2]int) error {
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close()
+	if err := client.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err(); err != nil {
 		return err
 	}
 	if slots[1] > 0 {
-		if err := c.ClusterAddSlotsRange(ctx, slots[0], slots[1]).Err(); err != nil {
+		if err := client.ClusterAddSlotsRange(ctx, slots[0], slots[1]).Err(); err != nil {
 			return err
 		}
 	}
-	host, port, err := net.SplitHostPort(s.Addr)
+	host, port, err := net.SplitHostPort(server.Addr)
 	if err != nil || epoch == 1 {
 		return err
 	}
-	return firstClient.Do(ctx, "CLUSTER", "MEET", host, port, s.clusterPort).Err()
+	return firstClient.Do(ctx, "CLUSTER", "MEET", host, port, server.clusterPort).Err()
 }

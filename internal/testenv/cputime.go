@@ -15,26 +15,26 @@ const clockTick = 10 * time.Millisecond
 
 // CPUTime returns the processor time that a process has used.
 func CPUTime(pid int) (time.Duration, error) {
-	_, own, _, err := processTimes(pid)
-	return own, err
+	_, ownTime, _, err := processTimes(pid)
+	return ownTime, err
 }
 
 // CPUTimeWithChildren returns the processor time that a process and its children have used.
 // It includes children that have ended.
 func CPUTimeWithChildren(pid int) (time.Duration, error) {
-	_, own, ended, err := processTimes(pid)
+	_, ownTime, endedChildrenTime, err := processTimes(pid)
 	if err != nil {
 		return 0, err
 	}
-	total := own + ended
+	total := ownTime + endedChildrenTime
 	folders, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return 0, err
 	}
 	for _, folder := range folders {
 		child, _ := strconv.Atoi(filepath.Base(folder))
-		if parent, own, _, err := processTimes(child); err == nil && parent == pid { // on an error the process has just ended
-			total += own
+		if parent, ownTime, _, err := processTimes(child); err == nil && parent == pid { // on an error the process has just ended
+			total += ownTime
 		}
 	}
 	return total, nil
@@ -42,7 +42,7 @@ func CPUTimeWithChildren(pid int) (time.Duration, error) {
 
 // processTimes returns the parent of a process, its processor time, and the processor time
 // of its children that have ended.
-func processTimes(pid int) (parent int, own, ended time.Duration, err error) {
+func processTimes(pid int) (parent int, ownTime, endedChildrenTime time.Duration, err error) {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, 0, 0, err

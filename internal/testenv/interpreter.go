@@ -7,6 +7,6 @@ import "testing"
 // the caller must return.
 func Interpreter(t testing.TB, name string) (path string, ok bool) {
 	t.Helper()
-	path = lookPathOf(name)
+	path = findExecutable(name)
 	return path, isInstalled(t, name, path)
 }

@@ -20,11 +20,11 @@ func (n *Node) Metrics(ctx context.Context) (Metrics, error) { return ReadMetric
 
 // ReadMetrics reads the metrics of the node with the given operations URL.
 func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, ops+"/metrics", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ops+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}

@@ -30,31 +30,31 @@ func Postgres(t testing.TB) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := startPostgres(dir, "-c", "fsync=on")
+	server, err := startPostgres(dir, "-c", "fsync=on")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.stopWithTest(t)
+	return server.stopWithTest(t)
 }
 
 // newDatabase creates an empty database on the shared server and returns its URL. It drops the
 // database after the test.
 func newDatabase(t testing.TB) string {
 	t.Helper()
-	s, err := sharedPostgres()
+	server, err := sharedPostgres()
 	if err != nil {
 		t.Fatalf("start PostgreSQL: %v", err)
 	}
 	name := fmt.Sprintf("testenv_%d", databaseCount.Add(1))
-	if err := executeSQL(t.Context(), s.URL, "CREATE DATABASE "+name); err != nil {
+	if err := executeSQL(t.Context(), server.URL, "CREATE DATABASE "+name); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := executeSQL(context.Background(), s.URL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := executeSQL(context.Background(), server.URL, "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
 	})
-	return postgresURL(s.Addr, name)
+	return postgresURL(server.Addr, name)
 }
 
 // databaseCount numbers the databases on the shared server.
@@ -76,7 +76,7 @@ var sharedPostgres = sync.OnceValues(func() (*Server, error) {
 // initdbPath returns the path of the newest installed initdb, or "". Debian installs one for
 // each version outside the PATH.
 func initdbPath() string {
-	newest, version := lookPathOf("initdb"), 0
+	newest, version := findExecutable("initdb"), 0
 	paths, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	for _, path := range paths {
 		n, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
@@ -103,8 +103,8 @@ func startPostgres(dir string, settings ...string) (*Server, error) {
 	}
 	return startOnFreePort(func(port int) (*Server, error) {
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		s := &Server{URL: postgresURL(addr, "postgres"), Addr: addr}
-		s.child = child{
+		server := &Server{URL: postgresURL(addr, "postgres"), Addr: addr}
+		server.child = child{
 			path: filepath.Join(filepath.Dir(bin), "postgres"),
 			args: append([]string{
 				"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "",
@@ -112,9 +112,9 @@ func startPostgres(dir string, settings ...string) (*Server, error) {
 			}, settings...),
 			user:  owner,
 			log:   data + ".log",
-			ready: func(ctx context.Context, _ int) error { return postgresReady(ctx, s.URL, data) },
+			ready: func(ctx context.Context, _ int) error { return postgresReady(ctx, server.URL, data) },
 		}
-		return s, s.child.start()
+		return server, server.child.start()
 	})
 }
 
@@ -125,12 +125,12 @@ func unprivilegedUser() (*syscall.Credential, error) {
 		return nil, nil
 	}
 	for _, name := range []string{"postgres", "nobody"} {
-		u, err := user.Lookup(name)
+		account, err := user.Lookup(name)
 		if err != nil {
 			continue
 		}
-		uid, errUID := strconv.ParseUint(u.Uid, 10, 32)
-		gid, errGID := strconv.ParseUint(u.Gid, 10, 32)
+		uid, errUID := strconv.ParseUint(account.Uid, 10, 32)
+		gid, errGID := strconv.ParseUint(account.Gid, 10, 32)
 		if errUID == nil && errGID == nil {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 		}

@@ -11,7 +11,7 @@ import (
 
 // Profile writes a file for each of the two profiles, which cover the same seconds. If the node
 // refuses, it returns an error and writes no file.
-func TestProfile(t *testing.T) {
+func TestProfileWritesBothProfilesOrNone(t *testing.T) {
 	t.Parallel()
 	ops := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer admin" {
@@ -20,8 +20,8 @@ func TestProfile(t *testing.T) {
 		_, _ = w.Write([]byte(r.URL.String()))
 	}))
 	t.Cleanup(ops.Close)
-	n, dir := &Node{OpsURL: ops.URL, admin: "admin"}, t.TempDir()
-	if err := n.Profile(t.Context(), filepath.Join(dir, "run"), 4); err != nil {
+	node, dir := &Node{OpsURL: ops.URL, admin: "admin"}, t.TempDir()
+	if err := node.Profile(t.Context(), filepath.Join(dir, "run"), 4); err != nil {
 		t.Fatal(err)
 	}
 	for _, kind := range []string{"profile", "allocs"} {
@@ -30,8 +30,8 @@ func TestProfile(t *testing.T) {
 			t.Errorf("the file of %s has %q, %v, want %q", kind, got, err, want)
 		}
 	}
-	n.admin = "nobody"
-	if err := n.Profile(t.Context(), filepath.Join(dir, "refused"), 4); err == nil || !strings.Contains(err.Error(), "403") {
+	node.admin = "nobody"
+	if err := node.Profile(t.Context(), filepath.Join(dir, "refused"), 4); err == nil || !strings.Contains(err.Error(), "403") {
 		t.Errorf("Profile of a node that refuses returned %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "refused.allocs")); !os.IsNotExist(err) {

@@ -39,12 +39,12 @@ func StartPostgres() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := startPostgres(dir, "-c", "shared_buffers=128MB", "-c", "max_connections=400")
+	server, err := startPostgres(dir, "-c", "shared_buffers=128MB", "-c", "max_connections=400")
 	if err != nil {
 		return nil, err
 	}
-	onExit(s.End)
-	return s, nil
+	onExit(server.End)
+	return server, nil
 }
 
 // storeFolder creates a folder for a store, whose program must be installed.

@@ -55,12 +55,12 @@ func StartReceiver(t testing.TB, status int, answer string, headers ...string) *
 	t.Helper()
 	r := new(Receiver)
 	r.URL = Serve(t, func(w http.ResponseWriter, q *http.Request) {
-		p, err := ReadRequest(q)
+		received, err := ReadRequest(q)
 		if err != nil {
 			return
 		}
 		r.mu.Lock()
-		r.requests = append(r.requests, p)
+		r.requests = append(r.requests, received)
 		r.mu.Unlock()
 		for pair := range slices.Chunk(headers, 2) {
 			w.Header().Set(pair[0], pair[1])

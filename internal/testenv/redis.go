@@ -19,18 +19,18 @@ import (
 // empty, and only f uses them. All tests of the binary share the cluster, which has two
 // masters. So each test must use its own ids and must not flush the cluster. The test fails
 // if f leaves a key in the single server that docs/STORAGE.md does not list.
-func EachRedis(t *testing.T, f func(t *testing.T, c redis.UniversalClient)) {
+func EachRedis(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
-	t.Run("embedded", func(t *testing.T) { f(t, openClient(t, "")) })
+	t.Run("embedded", func(t *testing.T) { test(t, openClient(t, "")) })
 	if !isInstalled(t, "redis-server", redisServerPath()) {
 		return
 	}
 	t.Run("single", func(t *testing.T) {
 		client := openClient(t, Redis(t).URL)
-		f(t, client)
+		test(t, client)
 		CheckListedKeys(t, client)
 	})
-	t.Run("cluster", func(t *testing.T) { f(t, openClient(t, Cluster(t))) })
+	t.Run("cluster", func(t *testing.T) { test(t, openClient(t, Cluster(t))) })
 }
 
 // Redis starts an empty redis-server without persistence for this test alone. It skips the
@@ -44,11 +44,11 @@ func Redis(t testing.TB) *Server {
 func startOwnRedis(t testing.TB, extraArgs ...string) *Server {
 	t.Helper()
 	dir := t.TempDir()
-	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port, extraArgs...) })
+	server, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port, extraArgs...) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.stopWithTest(t)
+	return server.stopWithTest(t)
 }
 
 // requireRedis skips the test if redis-server is not installed and not required.
@@ -59,7 +59,7 @@ func requireRedis(t testing.TB) {
 	}
 }
 
-func redisServerPath() string { return lookPathOf("redis-server") }
+func redisServerPath() string { return findExecutable("redis-server") }
 
 // openClient opens a client with the settings of the product.
 func openClient(t testing.TB, url string) redis.UniversalClient {
@@ -78,25 +78,25 @@ func openClient(t testing.TB, url string) redis.UniversalClient {
 
 func startRedis(dir string, port int, extraArgs ...string) (*Server, error) {
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	s := &Server{URL: "redis://" + addr, Addr: addr}
+	server := &Server{URL: "redis://" + addr, Addr: addr}
 	args := append([]string{
 		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
 		"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
 	}, extraArgs...)
-	s.child = child{
+	server.child = child{
 		path: redisServerPath(), args: args,
 		log:   filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)),
 		ready: func(ctx context.Context, pid int) error { return redisReady(ctx, addr, pid) },
 	}
-	return s, s.child.start()
+	return server, server.child.start()
 }
 
 // redisReady returns nil if the process pid answers at the address. If another process has
 // taken the port, it returns errPortTaken.
 func redisReady(ctx context.Context, addr string, pid int) error {
-	c := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
-	defer c.Close()
-	info, err := c.Info(ctx, "server").Result()
+	client := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1, DialerRetries: 1, DisableIdentity: true})
+	defer client.Close()
+	info, err := client.Info(ctx, "server").Result()
 	if err != nil {
 		return err
 	}

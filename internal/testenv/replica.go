@@ -16,11 +16,11 @@ import (
 func Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
-	s := startOwnRedis(t, "--replicaof", host, port)
+	server := startOwnRedis(t, "--replicaof", host, port)
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
-	s.failTestOn(awaitReplication(ctx, s, master))
-	return s
+	server.failTestOn(awaitReplication(ctx, server, master))
+	return server
 }
 
 // makeReplica makes a node of a cluster the replica of a master.
@@ -53,36 +53,36 @@ func awaitReplication(ctx context.Context, replica, master *Server) error {
 
 // awaitInfo waits until a section of INFO, or for "cluster" CLUSTER INFO, contains all the
 // words.
-func awaitInfo(ctx context.Context, s *Server, section string, words ...string) error {
-	c := redis.NewClient(&redis.Options{Addr: s.Addr})
-	defer c.Close()
+func awaitInfo(ctx context.Context, server *Server, section string, wantTexts ...string) error {
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer client.Close()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	for {
-		info, err := readInfo(ctx, c, section)
+		info, err := readInfo(ctx, client, section)
 		if err != nil {
 			return err
 		}
-		if containsAll(info, words) {
+		if containsAll(info, wantTexts) {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %s waits for %q: %s", ctx.Err(), s.Addr, words, info)
+			return fmt.Errorf("%w: %s waits for %q: %s", ctx.Err(), server.Addr, wantTexts, info)
 		case <-ticker.C:
 		}
 	}
 }
 
-func readInfo(ctx context.Context, c *redis.Client, section string) (string, error) {
+func readInfo(ctx context.Context, client *redis.Client, section string) (string, error) {
 	if section == "cluster" {
-		return c.ClusterInfo(ctx).Result()
+		return client.ClusterInfo(ctx).Result()
 	}
-	return c.Info(ctx, section).Result()
+	return client.Info(ctx, section).Result()
 }
 
-func containsAll(text string, words []string) bool {
-	for _, word := range words {
+func containsAll(text string, wantTexts []string) bool {
+	for _, word := range wantTexts {
 		if !strings.Contains(text, word) {
 			return false
 		}

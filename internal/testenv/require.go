@@ -30,18 +30,18 @@ func recordUntried(t testing.TB, name string) {
 	if path == "" {
 		return
 	}
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatalf("record the missing program: %v", err)
 	}
-	defer f.Close()
-	if _, err := f.WriteString(name + "\n"); err != nil {
+	defer file.Close()
+	if _, err := file.WriteString(name + "\n"); err != nil {
 		t.Fatalf("record the missing program: %v", err)
 	}
 }
 
-// lookPathOf returns the path of the first of the names that is on the PATH, or "".
-func lookPathOf(names ...string) string {
+// findExecutable returns the path of the first of the names that is on the PATH, or "".
+func findExecutable(names ...string) string {
 	for _, name := range names {
 		if path, err := exec.LookPath(name); err == nil {
 			return path

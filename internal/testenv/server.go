@@ -96,9 +96,9 @@ func startOnFreePort(start func(port int) (*Server, error)) (*Server, error) {
 func FreePort() (int, error) {
 	for range 100 {
 		port := 18000 + rand.IntN(14000)
-		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err == nil {
-			return port, l.Close()
+			return port, listener.Close()
 		}
 	}
 	return 0, errors.New("no free port on 127.0.0.1 between 18000 and 32000")

@@ -22,11 +22,11 @@ func Database(t testing.TB) SQL {
 // EachSQL runs f as the subtests "sqlite" and "postgres". Each gets an empty database, which
 // EachSQL drops afterwards. All tests of the binary share the PostgreSQL server, which can
 // lose committed rows in a crash.
-func EachSQL(t *testing.T, f func(t *testing.T, db SQL)) {
+func EachSQL(t *testing.T, test func(t *testing.T, db SQL)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { f(t, SQL{Dir: t.TempDir()}) })
+	t.Run("sqlite", func(t *testing.T) { test(t, SQL{Dir: t.TempDir()}) })
 	if !isInstalled(t, "postgresql", initdbPath()) {
 		return
 	}
-	t.Run("postgres", func(t *testing.T) { f(t, SQL{URL: newDatabase(t), Dir: t.TempDir()}) })
+	t.Run("postgres", func(t *testing.T) { test(t, SQL{URL: newDatabase(t), Dir: t.TempDir()}) })
 }

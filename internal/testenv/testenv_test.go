@@ -30,14 +30,14 @@ func TestMain(m *testing.M) {
 
 func TestEachRedisGivesAWorkingClient(t *testing.T) {
 	t.Parallel()
-	testenv.EachRedis(t, func(t *testing.T, c redis.UniversalClient) {
+	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		ctx := t.Context()
 		for i := range 20 {
 			key := fmt.Sprintf("session:{test/%d}", i)
-			if err := c.Set(ctx, key, i, 0).Err(); err != nil {
+			if err := client.Set(ctx, key, i, 0).Err(); err != nil {
 				t.Fatal(err)
 			}
-			if got := c.Get(ctx, key).Val(); got != strconv.Itoa(i) {
+			if got := client.Get(ctx, key).Val(); got != strconv.Itoa(i) {
 				t.Errorf("%s = %q, want %d", key, got, i)
 			}
 		}
@@ -74,7 +74,7 @@ func TestReplicaTakesOverInACluster(t *testing.T) {
 		t.Errorf("the keys are on the masters %v, want three", owners)
 	}
 	nodes.Masters[0].Kill()
-	await(t, "the replica to take over", func() bool {
+	waitFor(t, "the replica to take over", func() bool {
 		return cluster.Set(t.Context(), "06S", "in slot 0", 0).Err() == nil
 	})
 }
@@ -85,9 +85,9 @@ func TestReplicaHasTheDataOfItsMaster(t *testing.T) {
 	if err := open(t, master.URL).Client.Set(t.Context(), "k", "v", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	copied := redis.NewClient(&redis.Options{Addr: testenv.Replica(t, master).Addr})
-	defer copied.Close()
-	if got := copied.Get(t.Context(), "k").Val(); got != "v" {
+	replica := redis.NewClient(&redis.Options{Addr: testenv.Replica(t, master).Addr})
+	defer replica.Close()
+	if got := replica.Get(t.Context(), "k").Val(); got != "v" {
 		t.Errorf("the replica has %q", got)
 	}
 }
@@ -101,9 +101,9 @@ func TestServerCanBePausedKilledAndRestarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Pause()
-	short, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+	shortCtx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
 	defer cancel()
-	if err := conn.Client.Ping(short).Err(); !errors.Is(err, context.DeadlineExceeded) {
+	if err := conn.Client.Ping(shortCtx).Err(); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("ping of a paused server: %v, want DeadlineExceeded", err)
 	}
 	server.Resume()
@@ -202,9 +202,9 @@ func TestServersAndFilesEndWithTheTestBinary(t *testing.T) {
 				t.Fatalf("servers at %v, want one Redis, two of a cluster and a PostgreSQL", addrs)
 			}
 			for _, addr := range addrs {
-				await(t, "the end of the server at "+addr, func() bool { return !acceptsConnections(addr) })
+				waitFor(t, "the end of the server at "+addr, func() bool { return !acceptsConnections(addr) })
 			}
-			await(t, "the removal of all files in "+temp, func() bool {
+			waitFor(t, "the removal of all files in "+temp, func() bool {
 				left, err := filepath.Glob(filepath.Join(temp, "laststand-testenv-*"))
 				return err == nil && len(left) == 0
 			})
@@ -252,13 +252,13 @@ func acceptsConnections(addr string) bool {
 	return true
 }
 
-// await waits until an event in another process has happened.
-func await(t *testing.T, what string, done func() bool) {
+// waitFor waits until an event in another process has happened.
+func waitFor(t *testing.T, event string, hasHappened func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !done() {
+	for !hasHappened() {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s did not happen within 20 s", what)
+			t.Fatalf("%s did not happen within 20 s", event)
 		}
 		time.Sleep(10 * time.Millisecond) // the other process cannot notify this one
 	}

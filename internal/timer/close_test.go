@@ -17,9 +17,9 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 		pending := wheel.After(time.Minute, func() { t.Error("called after Close") })
 		wheel.Close()
 		wheel.Close()
-		late := wheel.After(0, func() { t.Error("a closed wheel called") })
+		addedAfterClose := wheel.After(0, func() { t.Error("a closed wheel called") })
 		time.Sleep(time.Hour)
-		if pending.Stop() || late.Stop() {
+		if pending.Stop() || addedAfterClose.Stop() {
 			t.Error("Stop after Close = true, want false")
 		}
 		if wheel.Healthy() {
@@ -60,15 +60,15 @@ func TestNoFunctionIsCalledAfterClose(t *testing.T) {
 	t.Parallel()
 	for range 20 {
 		wheel := timer.New(timer.Config{Workers: 2})
-		var closed, late atomic.Bool
+		var closed, calledAfterClose atomic.Bool
 		var ends, created atomic.Uint64
-		var all sync.WaitGroup
+		var goroutines sync.WaitGroup
 		hasStarted := make(chan struct{})
-		for n := range 4 {
-			all.Go(func() {
+		for goroutine := range 4 {
+			goroutines.Go(func() {
 				for i := range 500 {
-					pending := wheel.After(time.Duration(i%7*n)*time.Millisecond, func() {
-						late.CompareAndSwap(false, closed.Load())
+					pending := wheel.After(time.Duration(i%7*goroutine)*time.Millisecond, func() {
+						calledAfterClose.CompareAndSwap(false, closed.Load())
 						ends.Add(1)
 					})
 					if created.Add(1) == 300 {
@@ -83,10 +83,10 @@ func TestNoFunctionIsCalledAfterClose(t *testing.T) {
 		<-hasStarted
 		wheel.Close()
 		closed.Store(true)
-		all.Wait()
+		goroutines.Wait()
 		stats := wheel.Stats()
-		if late.Load() || stats.Pending != 0 || ends.Load() > stats.Fired+stats.Stopped {
-			t.Fatalf("called after Close: %v; %d timers ended, stats %+v", late.Load(), ends.Load(), stats)
+		if calledAfterClose.Load() || stats.Pending != 0 || ends.Load() > stats.Fired+stats.Stopped {
+			t.Fatalf("called after Close: %v; %d timers ended, stats %+v", calledAfterClose.Load(), ends.Load(), stats)
 		}
 	}
 }

@@ -39,17 +39,17 @@ func TestWheelAgreesWithTheRuntime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		plans := plans.Draw(rt, "plans")
-		var ours, theirs []outcome
+		var wheelOutcomes, runtimeOutcomes []outcome
 		synctest.Test(t, func(*testing.T) {
 			wheel := timer.New(timer.Config{Workers: 4})
-			ours = runPlans(plans, func(wait time.Duration, fn func()) stoppable { return wheel.After(wait, fn) })
+			wheelOutcomes = runPlans(plans, func(wait time.Duration, fn func()) stoppable { return wheel.After(wait, fn) })
 			wheel.Close()
 		})
 		synctest.Test(t, func(*testing.T) {
-			theirs = runPlans(plans, func(wait time.Duration, fn func()) stoppable { return time.AfterFunc(wait, fn) })
+			runtimeOutcomes = runPlans(plans, func(wait time.Duration, fn func()) stoppable { return time.AfterFunc(wait, fn) })
 		})
 		for i, plan := range plans {
-			compare(rt, plan, ours[i], theirs[i])
+			compare(rt, plan, wheelOutcomes[i], runtimeOutcomes[i])
 		}
 	})
 }
@@ -74,16 +74,16 @@ func runPlans(plans []timerPlan, callAfter func(time.Duration, func()) stoppable
 	return outcomes
 }
 
-func compare(t *rapid.T, plan timerPlan, ours, theirs outcome) {
+func compare(t *rapid.T, plan timerPlan, wheelOutcome, runtimeOutcome outcome) {
 	wait := time.Duration(max(plan.waitMS, 0)) * time.Millisecond
-	if ours.stopped == (ours.calls == 1) || ours.calls > 1 {
-		t.Fatalf("%+v: called %d times, stopped %v", plan, ours.calls, ours.stopped)
+	if wheelOutcome.stopped == (wheelOutcome.calls == 1) || wheelOutcome.calls > 1 {
+		t.Fatalf("%+v: called %d times, stopped %v", plan, wheelOutcome.calls, wheelOutcome.stopped)
 	}
-	if ours.calls == 1 && (ours.elapsed < wait || ours.elapsed > wait+2*tick) {
-		t.Fatalf("%+v: called after %v", plan, ours.elapsed)
+	if wheelOutcome.calls == 1 && (wheelOutcome.elapsed < wait || wheelOutcome.elapsed > wait+2*tick) {
+		t.Fatalf("%+v: called after %v", plan, wheelOutcome.elapsed)
 	}
 	atTheEdge := (time.Duration(plan.stopAfterMS)*time.Millisecond - wait).Abs() <= 2*tick
-	if ours.stopped != theirs.stopped && !atTheEdge {
-		t.Fatalf("%+v: stopped %v, by the runtime %v", plan, ours.stopped, theirs.stopped)
+	if wheelOutcome.stopped != runtimeOutcome.stopped && !atTheEdge {
+		t.Fatalf("%+v: stopped %v, by the runtime %v", plan, wheelOutcome.stopped, runtimeOutcome.stopped)
 	}
 }

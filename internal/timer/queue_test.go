@@ -10,8 +10,8 @@ import (
 	"laststand/internal/timer"
 )
 
-// busyWheel returns a wheel whose only worker is busy until release is closed.
-func busyWheel() (wheel *timer.Wheel, release chan struct{}) {
+// newBusyWheel returns a wheel whose only worker is busy until release is closed.
+func newBusyWheel() (wheel *timer.Wheel, release chan struct{}) {
 	wheel = timer.New(timer.Config{Workers: 1})
 	release = make(chan struct{})
 	wheel.After(0, func() { <-release })
@@ -22,7 +22,7 @@ func busyWheel() (wheel *timer.Wheel, release chan struct{}) {
 func TestBusyWorkersDelayTimersButLoseNone(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		wheel, release := busyWheel()
+		wheel, release := newBusyWheel()
 		defer wheel.Close()
 		const timers = 50
 		var calls atomic.Int32
@@ -74,12 +74,12 @@ func TestBlockingFunctionsUseAllWorkers(t *testing.T) {
 func TestStopReachesDueTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		wheel, release := busyWheel()
+		wheel, release := newBusyWheel()
 		defer wheel.Close()
 		due := wheel.After(time.Second, func() { t.Error("the function of a stopped timer was called, which was due") })
-		atOnce := wheel.After(0, func() { t.Error("the function of a stopped timer was called, which was due immediately") })
+		dueImmediately := wheel.After(0, func() { t.Error("the function of a stopped timer was called, which was due immediately") })
 		time.Sleep(time.Minute)
-		if !due.Stop() || !atOnce.Stop() {
+		if !due.Stop() || !dueImmediately.Stop() {
 			t.Error("Stop before the call = false, want true")
 		}
 		if stats := wheel.Stats(); stats.Pending != 0 || stats.Waiting != 0 || stats.Stopped != 2 {
@@ -93,7 +93,7 @@ func TestStopReachesDueTimers(t *testing.T) {
 func TestCloseStopsDueTimers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		wheel, release := busyWheel()
+		wheel, release := newBusyWheel()
 		for i := range 9 {
 			wheel.After(time.Duration(i%3)*time.Second, func() { t.Error("called after Close") })
 		}

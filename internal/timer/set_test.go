@@ -20,16 +20,16 @@ func TestSetReplacesTheCall(t *testing.T) {
 		if reused.Stop() {
 			t.Error("Stop of a timer that was never set = true, want false")
 		}
-		start, took := time.Now(), make(chan time.Duration, 1)
+		start, elapsed := time.Now(), make(chan time.Duration, 1)
 		for range 100 {
 			wheel.Set(&reused, 3*time.Second, func() { t.Error("a replaced function was called") })
 		}
-		wheel.Set(&reused, time.Minute, func() { took <- time.Since(start) })
-		if got := <-took; got < time.Minute || got > time.Minute+2*tick {
+		wheel.Set(&reused, time.Minute, func() { elapsed <- time.Since(start) })
+		if got := <-elapsed; got < time.Minute || got > time.Minute+2*tick {
 			t.Errorf("called after %v, want a minute", got)
 		}
-		wheel.Set(&reused, time.Second, func() { took <- time.Since(start) })
-		<-took
+		wheel.Set(&reused, time.Second, func() { elapsed <- time.Since(start) })
+		<-elapsed
 		if stats := wheel.Stats(); stats.Fired != 2 || stats.Stopped != 100 || stats.Pending != 0 || reused.Stop() {
 			t.Errorf("stats %+v, want 2 fired, 100 stopped", stats)
 		}
@@ -45,9 +45,9 @@ func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
 	const setters, sets, timers = 4, 2000, 3
 	var shared [timers]timer.Timer
 	var calls, stops atomic.Uint64
-	var all sync.WaitGroup
+	var setterGroup sync.WaitGroup
 	for range setters {
-		all.Go(func() {
+		setterGroup.Go(func() {
 			for range sets {
 				target := &shared[rand.IntN(timers)]
 				wheel.Set(target, time.Duration(rand.IntN(4)-1)*time.Millisecond, func() { calls.Add(1) })
@@ -57,7 +57,7 @@ func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
+	setterGroup.Wait()
 	for i := range shared {
 		shared[i].Stop()
 	}

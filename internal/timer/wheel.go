@@ -107,7 +107,7 @@ func (w *Wheel) Set(timer *Timer, wait time.Duration, fn func()) {
 // returns false if another goroutine has set the timer first. On a closed wheel it
 // does nothing and returns true.
 func (w *Wheel) add(timer *Timer, call pendingCall, isDue bool) bool {
-	tickNumber := tickNumberOf(call.deadline)
+	tickNumber := tickNumberAt(call.deadline)
 	shard := w.shardFor(tickNumber)
 	if isDue {
 		return w.addDue(shard, timer, call)
@@ -183,9 +183,9 @@ func (w *Wheel) deadlineAfter(wait time.Duration) time.Duration {
 	return now + max(wait, 0)
 }
 
-// tickNumberOf returns the number of the first tick that ends at a deadline or
+// tickNumberAt returns the number of the first tick that ends at a deadline or
 // later.
-func tickNumberOf(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
+func tickNumberAt(deadline time.Duration) int64 { return int64((deadline + tick - 1) / tick) }
 
 func (w *Wheel) shardFor(tickNumber int64) *shard { return &w.shards[tickNumber%shardCount] }
 

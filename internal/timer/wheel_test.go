@@ -21,13 +21,13 @@ func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
 	t.Cleanup(wheel.Close)
 	const timers = 20_000
 	var early, calls atomic.Int64
-	var all sync.WaitGroup
-	all.Add(2 * timers)
+	var pendingCalls sync.WaitGroup
+	pendingCalls.Add(2 * timers)
 	for range timers {
 		wait := time.Duration(rand.Int64N(int64(400 * time.Millisecond)))
 		start := time.Now()
 		record := func() {
-			defer all.Done()
+			defer pendingCalls.Done()
 			calls.Add(1)
 			if time.Since(start) < wait {
 				early.Add(1)
@@ -36,7 +36,7 @@ func TestThousandsOfTimersAreNeverEarly(t *testing.T) {
 		wheel.After(wait, record)
 		time.AfterFunc(wait, record)
 	}
-	all.Wait()
+	pendingCalls.Wait()
 	if early.Load() != 0 || calls.Load() != 2*timers {
 		t.Errorf("%d calls, %d of them early; want %d, 0", calls.Load(), early.Load(), 2*timers)
 	}
@@ -56,9 +56,9 @@ func TestAfterChainsLongWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				wheel := timer.New(timer.Config{})
 				defer wheel.Close()
-				start, took := time.Now(), make(chan time.Duration, 2)
-				wheel.After(wait, func() { took <- time.Since(start) })
-				got := <-took
+				start, elapsed := time.Now(), make(chan time.Duration, 2)
+				wheel.After(wait, func() { elapsed <- time.Since(start) })
+				got := <-elapsed
 				if got < wait || got > wait+2*tick {
 					t.Errorf("called after %v, want %v to 20 ms more", got, wait)
 				}
@@ -76,11 +76,11 @@ func TestAfterAcceptsAnyDuration(t *testing.T) {
 		wheel := timer.New(timer.Config{})
 		defer wheel.Close()
 		called := make(chan struct{})
-		never := wheel.After(math.MaxInt64, func() { t.Error("called 292 years early") })
+		farTimer := wheel.After(math.MaxInt64, func() { t.Error("called 292 years early") })
 		wheel.After(-time.Hour, func() { close(called) })
 		<-called
 		time.Sleep(time.Hour)
-		if !never.Stop() {
+		if !farTimer.Stop() {
 			t.Error("Stop of a far timer = false, want true")
 		}
 	})
@@ -127,14 +127,14 @@ func TestStopAndCallExcludeEachOther(t *testing.T) {
 	t.Cleanup(wheel.Close)
 	const timers, stoppers = 2000, 3
 	var ends [timers]atomic.Int32
-	var all sync.WaitGroup
+	var stopperGroup sync.WaitGroup
 	for i := range timers {
 		due := make(chan struct{})
 		wait := time.Duration(rand.Int64N(int64(30 * time.Millisecond)))
 		time.AfterFunc(wait+time.Duration(rand.Int64N(int64(15*time.Millisecond))), func() { close(due) })
 		pending := wheel.After(wait, func() { ends[i].Add(1) })
 		for range stoppers {
-			all.Go(func() {
+			stopperGroup.Go(func() {
 				<-due
 				if pending.Stop() {
 					ends[i].Add(1)
@@ -142,7 +142,7 @@ func TestStopAndCallExcludeEachOther(t *testing.T) {
 			})
 		}
 	}
-	all.Wait()
+	stopperGroup.Wait()
 	wheel.Close()
 	for i := range ends {
 		if got := ends[i].Load(); got != 1 {

@@ -15,9 +15,9 @@ const sealedBody = `{"type":"day.sealed","timestamp":"2026-11-18T11:06:40.123Z",
 	`{"kind":"team","order":"value","total":5,"entries":[{"rank":1,"id":"team2026-11-17","nickname":"Ada","value":100,"score":7,"time_ms":6,"matches":1,"asked":3,"answered":2,"correct":1,"accuracy":0.3333}]}]}}`
 
 // enqueueSealTask enqueues the task of a sealed day.
-func (w *fixture) runSealTask(t *testing.T) {
+func (f *fixture) enqueueSealTask(t *testing.T) {
 	t.Helper()
-	if _, err := w.Enqueue(t.Context(), w.registry.TasksForEndedDay(game, "2026-11-17", at)); err != nil {
+	if _, err := f.Enqueue(t.Context(), f.registry.TasksForEndedDay(game, "2026-11-17", eventTime)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -25,18 +25,18 @@ func (w *fixture) runSealTask(t *testing.T) {
 func TestASealedDayEnqueuesDeliveries(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a"}, {Game: game, Name: "b"}, {Game: game, Name: "c", Events: []string{ArenaOver}}}
-	run(t, endpoints, func(t *testing.T, w *fixture) {
-		w.runSealTask(t)
+	runWithWorkers(t, endpoints, func(t *testing.T, w *fixture) {
+		w.enqueueSealTask(t)
 		time.Sleep(5 * time.Second)
 		posts := w.posts()
-		if w.count(taskqueue.StateDone) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
+		if w.countTasks(taskqueue.StateDone) != 3 || len(posts) != 2 || posts[0].ID != posts[1].ID {
 			t.Fatalf("posted %+v", posts)
 		}
 		if got := string(posts[0].Body); got != sealedBody {
 			t.Errorf("posted\n%s, want\n%s", got, sealedBody)
 		}
-		again := taskqueue.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
-		if err := w.dispatcher.enqueueSealedDay(t.Context(), again); err != nil || len(w.tasks) != 3 {
+		sameDay := taskqueue.Task{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
+		if err := w.dispatcher.enqueueSealedDay(t.Context(), sameDay); err != nil || len(w.tasks) != 3 {
 			t.Errorf("sealed again: %v, %d tasks", err, len(w.tasks))
 		}
 	})
@@ -45,17 +45,17 @@ func TestASealedDayEnqueuesDeliveries(t *testing.T) {
 // The dispatcher retries the read of the top lists until it succeeds.
 func TestSealingWaitsForTheTopLists(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.setUnavailable(true)
-		w.runSealTask(t)
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.setUnavailable(true)
+		env.enqueueSealTask(t)
 		time.Sleep(3 * time.Second)
-		if f := w.last(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
+		if f := env.lastFailure(t, "2026-11-17"); f.Final || f.Postponed || !errors.Is(f.Err, errUnavailable) {
 			t.Errorf("the task failed with %+v", f)
 		}
-		w.setUnavailable(false)
+		env.setUnavailable(false)
 		time.Sleep(20 * time.Minute)
-		if w.count(taskqueue.StateDone) != 2 || len(w.posts()) != 1 {
-			t.Errorf("the task is %+v", w.task(0))
+		if env.countTasks(taskqueue.StateDone) != 2 || len(env.posts()) != 1 {
+			t.Errorf("the task is %+v", env.task(0))
 		}
 	})
 }
@@ -65,20 +65,20 @@ func TestSealingWaitsForTheTopLists(t *testing.T) {
 func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 	t.Parallel()
 	endpoints := []Endpoint{{Game: game, Name: "a", Events: []string{MatchSettled}}}
-	run(t, endpoints, func(t *testing.T, w *fixture) {
-		other, err := NewRegistry(oneEndpoint(), nil)
+	runWithWorkers(t, endpoints, func(t *testing.T, w *fixture) {
+		otherRegistry, err := NewRegistry(oneEndpoint(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Enqueue(t.Context(), other.TasksForEndedDay(game, "2026-11-17", at)); err != nil {
+		if _, err := w.Enqueue(t.Context(), otherRegistry.TasksForEndedDay(game, "2026-11-17", eventTime)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(configRollout / 2)
-		if f := w.last(t, "2026-11-17"); !f.Postponed || w.count(taskqueue.StateDone) > 0 {
+		if f := w.lastFailure(t, "2026-11-17"); !f.Postponed || w.countTasks(taskqueue.StateDone) > 0 {
 			t.Errorf("before configRollout has passed: %+v, %+v", f, w.task(0))
 		}
 		time.Sleep(configRollout)
-		if w.count(taskqueue.StateDone) != 1 {
+		if w.countTasks(taskqueue.StateDone) != 1 {
 			t.Errorf("after configRollout: %+v", w.task(0))
 		}
 	})
@@ -86,35 +86,35 @@ func TestSealingIsLeftToNodesWithTheEndpoint(t *testing.T) {
 
 func TestSealingReachesEndpointsThatAnotherNodeEnabled(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.enableElsewhere(t, "a")
-		w.runSealTask(t)
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.enableElsewhere(t, "a")
+		env.enqueueSealTask(t)
 		time.Sleep(time.Second)
-		if len(w.posts()) != 1 {
-			t.Errorf("the tasks are %d, %d of them done", len(w.tasks), w.count(taskqueue.StateDone))
+		if len(env.posts()) != 1 {
+			t.Errorf("the tasks are %d, %d of them done", len(env.tasks), env.countTasks(taskqueue.StateDone))
 		}
 	})
 }
 
-func TestSealingWithoutSubscribers(t *testing.T) {
+func TestASealedDayWithoutSubscribersEnqueuesNothing(t *testing.T) {
 	t.Parallel()
-	withFakeTime(t, func(t *testing.T, w *fixture) {
+	withFakeTime(t, func(t *testing.T, env *fixture) {
 		task := taskqueue.Task{Game: "other", Topic: "seal/other", Key: "2026-11-17", Payload: []byte(`{"at":1}`)}
-		if err := w.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(w.tasks) > 0 {
-			t.Errorf("a game without subscribers: %v, %d tasks", err, len(w.tasks))
+		if err := env.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(env.tasks) > 0 {
+			t.Errorf("a game without subscribers: %v, %d tasks", err, len(env.tasks))
 		}
-		_, _ = w.dispatcher.Disable(t.Context(), game, "a", "")
+		_, _ = env.dispatcher.Disable(t.Context(), game, "a", "")
 		task.Game = game
-		if err := w.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(w.tasks) > 0 || testutil.ToFloat64(w.registry.metrics.drops) != 1 {
-			t.Errorf("the only subscriber is disabled: %v, %d tasks", err, len(w.tasks))
+		if err := env.dispatcher.enqueueSealedDay(t.Context(), task); err != nil || len(env.tasks) > 0 || testutil.ToFloat64(env.registry.metrics.drops) != 1 {
+			t.Errorf("the only subscriber is disabled: %v, %d tasks", err, len(env.tasks))
 		}
 	})
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		if _, err := w.Enqueue(t.Context(), []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		if _, err := env.Enqueue(t.Context(), []taskqueue.NewTask{{Game: game, Topic: "seal/" + game, Key: "2026-11-17", Payload: []byte(`[]`)}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "2026-11-17"); !f.Final {
+		if f := env.lastFailure(t, "2026-11-17"); !f.Final {
 			t.Errorf("the task failed with %+v", f)
 		}
 	})

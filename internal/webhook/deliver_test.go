@@ -14,19 +14,19 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-var errAnswer = errors.New("the endpoint refused the message")
+var errReply = errors.New("the endpoint refused the message")
 
 func oneEndpoint() []Endpoint { return []Endpoint{{Game: game, Name: "a"}} }
 
 func TestADeliveryArrives(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.deliver(t, "a", "e1")
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if posts := w.posts(); w.count(taskqueue.StateDone) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
+		if posts := env.posts(); env.countTasks(taskqueue.StateDone) != 1 || len(posts) != 1 || posts[0].ID != "e1" || string(posts[0].Body) != `"e1"` {
 			t.Errorf("posted %+v", posts)
 		}
-		if n := testutil.ToFloat64(w.registry.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
+		if n := testutil.ToFloat64(env.registry.metrics.sends.WithLabelValues(game, "a", "204")); n != 1 {
 			t.Errorf("%v sends counted", n)
 		}
 	})
@@ -39,28 +39,28 @@ func TestTheReplyDecidesTheDelivery(t *testing.T) {
 		reply            Reply
 		final, postponed bool
 	}{
-		{Reply{Err: errAnswer}, false, false},
-		{Reply{Status: 500, Err: errAnswer}, false, false},
-		{Reply{Status: 400, Err: errAnswer}, false, false},
-		{Reply{Status: 301, Err: errAnswer}, false, false},
-		{Reply{Status: 410, Err: errAnswer}, true, false},
-		{Reply{Status: 429, Err: errAnswer}, false, true},
-		{Reply{Status: 503, Err: errAnswer}, false, true},
-		{Reply{Status: 502, RetryAfter: time.Minute, Err: errAnswer}, false, true},
+		{Reply{Err: errReply}, false, false},
+		{Reply{Status: 500, Err: errReply}, false, false},
+		{Reply{Status: 400, Err: errReply}, false, false},
+		{Reply{Status: 301, Err: errReply}, false, false},
+		{Reply{Status: 410, Err: errReply}, true, false},
+		{Reply{Status: 429, Err: errReply}, false, true},
+		{Reply{Status: 503, Err: errReply}, false, true},
+		{Reply{Status: 502, RetryAfter: time.Minute, Err: errReply}, false, true},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.reply.Status, test.reply.RetryAfter), func(t *testing.T) {
 			t.Parallel()
-			run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+			runWithWorkers(t, oneEndpoint(), func(t *testing.T, w *fixture) {
 				w.setReplies(test.reply)
-				w.deliver(t, "a", "e1")
+				w.enqueueDeliveries(t, "a", "e1")
 				time.Sleep(2 * time.Second)
 				f := w.failures("e1")[0]
-				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Err, errAnswer) {
+				if f.Final != test.final || f.Postponed != test.postponed || !errors.Is(f.Err, errReply) {
 					t.Errorf("the delivery failed with %+v", f)
 				}
 				list, err := w.dispatcher.List(t.Context())
-				if err != nil || list[0].Error != errAnswer.Error() || list[0].ErrorAt == 0 {
+				if err != nil || list[0].Error != errReply.Error() || list[0].ErrorAt == 0 {
 					t.Errorf("status %+v, %v", list, err)
 				}
 			})
@@ -72,38 +72,38 @@ func TestTheReplyDecidesTheDelivery(t *testing.T) {
 // average.
 func TestAttemptsOfADeliveryTakeDays(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.setReplies(Reply{Status: 500, Err: errAnswer})
-		w.deliver(t, "a", "e1")
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.setReplies(Reply{Status: 500, Err: errReply})
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(24 * time.Hour)
-		if w.count(taskqueue.StateLater) != 1 {
-			t.Errorf("after a day the task is %+v", w.task(0))
+		if env.countTasks(taskqueue.StateLater) != 1 {
+			t.Errorf("after a day the task is %+v", env.task(0))
 		}
 		time.Sleep(6 * 24 * time.Hour)
-		if n := len(w.failures("e1")); w.count(taskqueue.StateDead) != 1 || n != maxAttempts {
-			t.Errorf("after a week and %d tries the task is %+v", n, w.task(0))
+		if n := len(env.failures("e1")); env.countTasks(taskqueue.StateDead) != 1 || n != maxAttempts {
+			t.Errorf("after a week and %d tries the task is %+v", n, env.task(0))
 		}
 	})
 }
 
 func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.setReplies(Reply{Status: 410, Err: errAnswer})
-		w.deliver(t, "a", "e1")
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.setReplies(Reply{Status: 410, Err: errReply})
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		w.deliver(t, "a", "e2")
+		env.enqueueDeliveries(t, "a", "e2")
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "e2"); len(w.posts()) != 1 || !f.Final || !strings.Contains(f.Err.Error(), "server webhooks enable") {
-			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		if f := env.lastFailure(t, "e2"); len(env.posts()) != 1 || !f.Final || !strings.Contains(f.Err.Error(), "server webhooks enable") {
+			t.Errorf("%d posts, then %+v", len(env.posts()), f)
 		}
-		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) > 0 {
+		if tasks := env.registry.TasksForResult(duelResult(), eventTime); len(tasks) > 0 {
 			t.Errorf("enqueued for a disabled endpoint: %s", describeTasks(tasks))
 		}
-		if n := testutil.ToFloat64(w.registry.metrics.drops); n != 1 {
+		if n := testutil.ToFloat64(env.registry.metrics.drops); n != 1 {
 			t.Errorf("%v drops counted", n)
 		}
-		if n := testutil.ToFloat64(w.registry.metrics.disabled); n != 1 {
+		if n := testutil.ToFloat64(env.registry.metrics.disabled); n != 1 {
 			t.Errorf("the metric of disabled endpoints is %v, want 1", n)
 		}
 	})
@@ -113,12 +113,12 @@ func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
 // from a node that has not refreshed its states since.
 func TestADeliveryArrivesAfterEnablingAtAnotherNode(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.enableElsewhere(t, "a")
-		w.deliver(t, "a", "e1")
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.enableElsewhere(t, "a")
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(time.Second)
-		if len(w.posts()) != 1 || w.count(taskqueue.StateDone) != 1 {
-			t.Errorf("the task is %+v", w.task(0))
+		if len(env.posts()) != 1 || env.countTasks(taskqueue.StateDone) != 1 {
+			t.Errorf("the task is %+v", env.task(0))
 		}
 	})
 }
@@ -126,21 +126,21 @@ func TestADeliveryArrivesAfterEnablingAtAnotherNode(t *testing.T) {
 // If an endpoint is gone but cannot be disabled now, the delivery is tried again.
 func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		if _, err := w.dispatcher.List(t.Context()); err != nil { // reads the states
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		if _, err := env.dispatcher.List(t.Context()); err != nil { // reads the states
 			t.Fatal(err)
 		}
-		w.setUnavailable(true)
-		w.setReplies(Reply{Status: 410, Err: errAnswer})
-		w.deliver(t, "a", "e1")
+		env.setUnavailable(true)
+		env.setReplies(Reply{Status: 410, Err: errReply})
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if f := w.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Err, errAway) {
+		if f := env.failures("e1")[0]; f.Final || f.Postponed || !errors.Is(f.Err, errUnavailable) {
 			t.Errorf("the delivery failed with %+v", f)
 		}
-		w.setUnavailable(false)
+		env.setUnavailable(false)
 		time.Sleep(time.Hour)
-		if w.count(taskqueue.StateDead) != 1 || !w.isDisabled("a") {
-			t.Errorf("the task is %+v", w.task(0))
+		if env.countTasks(taskqueue.StateDead) != 1 || !env.isDisabled("a") {
+			t.Errorf("the task is %+v", env.task(0))
 		}
 	})
 }
@@ -148,27 +148,27 @@ func TestStatusGoneIsRetriedWhileTheDatabaseFails(t *testing.T) {
 // Another node or an operator disables and enables an endpoint.
 func TestChangesOfEndpointStatesAreNoticed(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		go func() { _ = w.dispatcher.Run(ctx) }() // ends with the test
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go func() { _ = env.dispatcher.Run(ctx) }() // ends with the test
 		time.Sleep(time.Second)
-		_ = w.DisableEndpoint(t.Context(), game, "a", "it fails")
+		_ = env.DisableEndpoint(t.Context(), game, "a", "it fails")
 		time.Sleep(refreshInterval)
-		w.deliver(t, "a", "e1")
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "e1"); len(w.posts()) > 0 || !f.Final || !strings.Contains(f.Err.Error(), "it fails") {
-			t.Errorf("%d posts, then %+v", len(w.posts()), f)
+		if f := env.lastFailure(t, "e1"); len(env.posts()) > 0 || !f.Final || !strings.Contains(f.Err.Error(), "it fails") {
+			t.Errorf("%d posts, then %+v", len(env.posts()), f)
 		}
-		w.setUnavailable(true) // the known states stay valid
+		env.setUnavailable(true) // the known states stay valid
 		time.Sleep(refreshInterval)
-		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) > 0 {
+		if tasks := env.registry.TasksForResult(duelResult(), eventTime); len(tasks) > 0 {
 			t.Errorf("enqueued %s", describeTasks(tasks))
 		}
-		w.setUnavailable(false)
-		_ = w.EnableEndpoint(t.Context(), game, "a")
+		env.setUnavailable(false)
+		_ = env.EnableEndpoint(t.Context(), game, "a")
 		time.Sleep(refreshInterval)
-		if tasks := w.registry.TasksForResult(duel(), at); len(tasks) != 1 {
+		if tasks := env.registry.TasksForResult(duelResult(), eventTime); len(tasks) != 1 {
 			t.Errorf("enqueued %s", describeTasks(tasks))
 		}
 	})
@@ -177,16 +177,16 @@ func TestChangesOfEndpointStatesAreNoticed(t *testing.T) {
 // Nothing is sent before the states of the endpoints are known.
 func TestNothingIsSentBeforeTheStatesAreKnown(t *testing.T) {
 	t.Parallel()
-	withFakeTime(t, func(t *testing.T, w *fixture) {
-		w.away = true
-		w.deliver(t, "a", "e1")
-		task := w.task(0)
-		if err := w.dispatcher.deliver(t.Context(), task); !errors.Is(err, errAway) || len(w.posts()) > 0 {
-			t.Errorf("%v after %d posts", err, len(w.posts()))
+	withFakeTime(t, func(t *testing.T, env *fixture) {
+		env.unavailable = true
+		env.enqueueDeliveries(t, "a", "e1")
+		task := env.task(0)
+		if err := env.dispatcher.deliver(t.Context(), task); !errors.Is(err, errUnavailable) || len(env.posts()) > 0 {
+			t.Errorf("%v after %d posts", err, len(env.posts()))
 		}
-		w.away = false
-		if err := w.dispatcher.deliver(t.Context(), task); err != nil || len(w.posts()) != 1 {
-			t.Errorf("%v after %d posts", err, len(w.posts()))
+		env.unavailable = false
+		if err := env.dispatcher.deliver(t.Context(), task); err != nil || len(env.posts()) != 1 {
+			t.Errorf("%v after %d posts", err, len(env.posts()))
 		}
 	})
 }
@@ -194,18 +194,18 @@ func TestNothingIsSentBeforeTheStatesAreKnown(t *testing.T) {
 // If the database hangs, concurrent readers together wait no longer than one reader.
 func TestConcurrentStateReadersShareOneTimeout(t *testing.T) {
 	t.Parallel()
-	withFakeTime(t, func(t *testing.T, w *fixture) {
-		w.hangs = true
+	withFakeTime(t, func(t *testing.T, env *fixture) {
+		env.hangs = true
 		startedAt := time.Now()
-		var asking sync.WaitGroup
+		var readers sync.WaitGroup
 		for range 20 {
-			asking.Go(func() {
-				if err := w.dispatcher.refreshStates(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
+			readers.Go(func() {
+				if err := env.dispatcher.refreshStates(t.Context()); !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("error %v", err)
 				}
 			})
 		}
-		asking.Wait()
+		readers.Wait()
 		if elapsed := time.Since(startedAt); elapsed != callTimeout {
 			t.Errorf("the readers took %s, want callTimeout", elapsed)
 		}
@@ -216,14 +216,14 @@ func TestConcurrentStateReadersShareOneTimeout(t *testing.T) {
 // other nodes. After configRollout they are dead.
 func TestDeliveriesOfAnUnknownEndpointBecomeDead(t *testing.T) {
 	t.Parallel()
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.deliver(t, "b", "e1")
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.enqueueDeliveries(t, "b", "e1")
 		time.Sleep(2 * time.Second)
-		if f := w.last(t, "e1"); !f.Postponed || f.Wait != time.Minute {
+		if f := env.lastFailure(t, "e1"); !f.Postponed || f.Wait != time.Minute {
 			t.Errorf("the delivery failed with %+v", f)
 		}
 		time.Sleep(configRollout + 2*time.Minute)
-		if f := w.last(t, "e1"); !f.Final || w.count(taskqueue.StateDead) != 1 || len(w.posts()) > 0 {
+		if f := env.lastFailure(t, "e1"); !f.Final || env.countTasks(taskqueue.StateDead) != 1 || len(env.posts()) > 0 {
 			t.Errorf("the delivery failed with %+v", f)
 		}
 	})
@@ -233,17 +233,17 @@ func TestDeliveriesOfAnUnknownEndpointBecomeDead(t *testing.T) {
 // count as a failure of the endpoint.
 func TestAnInterruptedAttemptIsReturned(t *testing.T) {
 	t.Parallel()
-	var left *fixture
-	run(t, oneEndpoint(), func(t *testing.T, w *fixture) {
-		w.answer = func(ctx context.Context, _ Endpoint, _ Message) Reply {
+	var stopped *fixture
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, env *fixture) {
+		env.respond = func(ctx context.Context, _ Endpoint, _ Message) Reply {
 			<-ctx.Done()
-			return Reply{Err: errAnswer}
+			return Reply{Err: errReply}
 		}
-		w.deliver(t, "a", "e1")
+		env.enqueueDeliveries(t, "a", "e1")
 		time.Sleep(2 * time.Second)
-		left = w
+		stopped = env
 	})
-	if task := *left.tasks[0]; task.State != taskqueue.StateWaiting || len(left.failed) > 0 || left.registry.endpoints()[0].lastError != "" {
+	if task := *stopped.tasks[0]; task.State != taskqueue.StateWaiting || len(stopped.failed) > 0 || stopped.registry.endpoints()[0].lastError != "" {
 		t.Errorf("the task is %+v", task)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 const game = "com.example.quiz"
 
-var errAway = errors.New("the database is down")
+var errUnavailable = errors.New("the database is down")
 
 // fixture is a dispatcher with fakes of all interfaces of its Config. respond decides
 // the reply to each message. Each top list has one entry.
@@ -28,182 +28,182 @@ type fixture struct {
 
 	registry   *Registry
 	dispatcher *Dispatcher
-	answer     func(ctx context.Context, e Endpoint, m Message) Reply
+	respond    func(ctx context.Context, e Endpoint, m Message) Reply
 
-	mu       sync.Mutex
-	away     bool // reads of states and top lists fail
-	hangs    bool // reading the states takes an hour
-	disabled map[string]State
-	sent     []sentMessage
-	under    map[string]int // attempts in progress, by endpoint
-	most     map[string]int // largest number of concurrent attempts, by endpoint
+	mu            sync.Mutex
+	unavailable   bool // reads of states and top lists fail
+	hangs         bool // reading the states takes an hour
+	disabled      map[string]State
+	sent          []sentMessage
+	inProgress    map[string]int // attempts in progress, by endpoint
+	maxInProgress map[string]int // largest number of concurrent attempts, by endpoint
 }
 
 func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
 	t.Helper()
-	w := &fixture{
+	f := &fixture{
 		queue: &queue{failed: map[string][]taskqueue.FailedAttempt{}}, disabled: map[string]State{},
-		under: map[string]int{}, most: map[string]int{},
-		answer: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
+		inProgress: map[string]int{}, maxInProgress: map[string]int{},
+		respond: func(context.Context, Endpoint, Message) Reply { return Reply{Status: 204} },
 	}
 	var err error
-	if w.registry, err = NewRegistry(endpoints, prometheus.NewRegistry()); err != nil {
+	if f.registry, err = NewRegistry(endpoints, prometheus.NewRegistry()); err != nil {
 		t.Fatal(err)
 	}
-	w.dispatcher = NewDispatcher(Config{
-		Registry: w.registry, EndpointStates: w, TaskCounter: w, Queue: w.queue, TopLists: w, Poster: w, Logger: slog.New(slog.DiscardHandler),
+	f.dispatcher = NewDispatcher(Config{
+		Registry: f.registry, EndpointStates: f, TaskCounter: f, Queue: f.queue, TopLists: f, Poster: f, Logger: slog.New(slog.DiscardHandler),
 	})
-	return w
+	return f
 }
 
 // sentMessage is a message as it was sent.
 type sentMessage struct {
 	Message
 
-	at time.Time
+	sentAt time.Time
 }
 
 // runWithWorkers runs a test with a dispatcher and workers, in virtual time, from midnight
 // UTC 2000-01-01 on.
-func run(t *testing.T, endpoints []Endpoint, f func(t *testing.T, w *fixture)) {
+func runWithWorkers(t *testing.T, endpoints []Endpoint, test func(t *testing.T, env *fixture)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newFixture(t, endpoints...)
+		env := newFixture(t, endpoints...)
 		workers := taskqueue.NewWorkers(taskqueue.Config{
-			Store: w.queue, Notifier: &w.notifier, Kinds: w.dispatcher.Services(), PollInterval: time.Hour, GracePeriod: time.Second,
+			Store: env.queue, Notifier: &env.notifier, Kinds: env.dispatcher.Services(), PollInterval: time.Hour, GracePeriod: time.Second,
 			Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		})
-		ctx, end := context.WithCancel(t.Context())
+		ctx, stopWorkers := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { _ = workers.Run(ctx) })
-		f(t, w)
-		end()
+		test(t, env)
+		stopWorkers()
 		running.Wait()
 	})
 }
 
 // withFakeTime runs a test in virtual time, without workers, with the endpoints of
 // oneEndpoint.
-func withFakeTime(t *testing.T, f func(t *testing.T, w *fixture)) {
+func withFakeTime(t *testing.T, test func(t *testing.T, env *fixture)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { f(t, newFixture(t, oneEndpoint()...)) })
+	synctest.Test(t, func(t *testing.T) { test(t, newFixture(t, oneEndpoint()...)) })
 }
 
-func (w *fixture) Post(ctx context.Context, e Endpoint, m Message) Reply {
-	w.mu.Lock()
-	w.sent = append(w.sent, sentMessage{m, time.Now()})
-	w.under[e.Name]++
-	w.most[e.Name] = max(w.most[e.Name], w.under[e.Name])
-	answer := w.answer
-	w.mu.Unlock()
-	reply := answer(ctx, e, m)
-	w.mu.Lock()
-	w.under[e.Name]--
-	w.mu.Unlock()
+func (f *fixture) Post(ctx context.Context, e Endpoint, m Message) Reply {
+	f.mu.Lock()
+	f.sent = append(f.sent, sentMessage{m, time.Now()})
+	f.inProgress[e.Name]++
+	f.maxInProgress[e.Name] = max(f.maxInProgress[e.Name], f.inProgress[e.Name])
+	respond := f.respond
+	f.mu.Unlock()
+	reply := respond(ctx, e, m)
+	f.mu.Lock()
+	f.inProgress[e.Name]--
+	f.mu.Unlock()
 	return reply
 }
 
-func (w *fixture) Host(e Endpoint) string { return "https://" + e.Name + ".test" }
+func (f *fixture) Host(e Endpoint) string { return "https://" + e.Name + ".test" }
 
 // setReplies sets the reply to all messages from now on.
-func (w *fixture) setReplies(r Reply) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.answer = func(context.Context, Endpoint, Message) Reply { return r }
+func (f *fixture) setReplies(r Reply) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.respond = func(context.Context, Endpoint, Message) Reply { return r }
 }
 
 // posts returns all sent messages after all goroutines of the test have blocked.
-func (w *fixture) posts() []sentMessage {
+func (f *fixture) posts() []sentMessage {
 	synctest.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.sent)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.sent)
 }
 
 // maxConcurrent returns the largest number of concurrent attempts to an endpoint.
-func (w *fixture) maxConcurrent(endpoint string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.most[endpoint]
+func (f *fixture) maxConcurrent(endpoint string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.maxInProgress[endpoint]
 }
 
-func (w *fixture) setUnavailable(away bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.away = away
+func (f *fixture) setUnavailable(unavailable bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unavailable = unavailable
 }
 
-func (w *fixture) isDisabled(endpoint string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, is := w.disabled[game+endpoint]
-	return is
+func (f *fixture) isDisabled(endpoint string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, isDisabled := f.disabled[game+endpoint]
+	return isDisabled
 }
 
-func (w *fixture) EndpointStates(ctx context.Context) ([]State, error) {
-	if w.hangs {
+func (f *fixture) EndpointStates(ctx context.Context) ([]State, error) {
+	if f.hangs {
 		select {
 		case <-time.After(time.Hour):
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.away {
-		return nil, errAway
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unavailable {
+		return nil, errUnavailable
 	}
-	return slices.Collect(maps.Values(w.disabled)), nil
+	return slices.Collect(maps.Values(f.disabled)), nil
 }
 
-func (w *fixture) DisableEndpoint(_ context.Context, game, name, cause string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.away {
-		return errAway
+func (f *fixture) DisableEndpoint(_ context.Context, game, name, cause string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unavailable {
+		return errUnavailable
 	}
-	if _, is := w.disabled[game+name]; !is {
-		w.disabled[game+name] = State{Game: game, Name: name, Disabled: cause, Since: time.Now().UnixMilli()}
+	if _, isDisabled := f.disabled[game+name]; !isDisabled {
+		f.disabled[game+name] = State{Game: game, Name: name, Disabled: cause, Since: time.Now().UnixMilli()}
 	}
 	return nil
 }
 
-func (w *fixture) EnableEndpoint(_ context.Context, game, name string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.away {
-		return errAway
+func (f *fixture) EnableEndpoint(_ context.Context, game, name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unavailable {
+		return errUnavailable
 	}
-	delete(w.disabled, game+name)
+	delete(f.disabled, game+name)
 	return nil
 }
 
 // enableElsewhere enables an endpoint at another node; this node has not
 // read the change yet.
-func (w *fixture) enableElsewhere(t *testing.T, endpoint string) {
+func (f *fixture) enableElsewhere(t *testing.T, endpoint string) {
 	t.Helper()
-	if _, err := w.dispatcher.Disable(t.Context(), game, endpoint, ""); err != nil {
+	if _, err := f.dispatcher.Disable(t.Context(), game, endpoint, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.EnableEndpoint(t.Context(), game, endpoint); err != nil {
+	if err := f.EnableEndpoint(t.Context(), game, endpoint); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func (w *fixture) CountTasks(_ context.Context, topic string, upTo int) (waiting, dead int64, err error) {
-	if w.away {
-		return 0, 0, errAway
+func (f *fixture) CountTasks(_ context.Context, topic string, upTo int) (waiting, dead int64, err error) {
+	if f.unavailable {
+		return 0, 0, errUnavailable
 	}
 	return int64(len(topic)), int64(upTo), nil
 }
 
-func (w *fixture) Top(_ context.Context, _, date string, kind leaderboard.Kind, n int) ([]leaderboard.TopEntry, int64, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.away {
-		return nil, 0, errAway
+func (f *fixture) Top(_ context.Context, _, date string, kind leaderboard.Kind, limit int) ([]leaderboard.TopEntry, int64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unavailable {
+		return nil, 0, errUnavailable
 	}
-	parts := leaderboard.Aggregates{Score: 7, TimeMS: 6, LimitMS: 50, Matches: 1, Asked: 3, Answered: 2, Correct: 1}
-	entry := leaderboard.TopEntry{Rank: 1, Holder: string(kind) + date, Name: "Ada", Value: int64(n), Aggregates: parts}
+	aggregates := leaderboard.Aggregates{Score: 7, TimeMS: 6, LimitMS: 50, Matches: 1, Asked: 3, Answered: 2, Correct: 1}
+	entry := leaderboard.TopEntry{Rank: 1, Holder: string(kind) + date, Name: "Ada", Value: int64(limit), Aggregates: aggregates}
 	return []leaderboard.TopEntry{entry}, 5, nil
 }

@@ -34,12 +34,12 @@ func TestTwoNodesDeliverEachEventOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		at := newReceivingServer(t)
+		receiver := newReceivingServer(t)
 		var nodes []*node
 		for range 2 {
-			nodes = append(nodes, at.open(t, db))
+			nodes = append(nodes, receiver.openNode(t, db))
 		}
-		ctx, end := context.WithCancel(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		for _, n := range nodes {
 			n.run(ctx, &running)
@@ -50,23 +50,23 @@ func TestTwoNodesDeliverEachEventOnce(t *testing.T) {
 			nodes[i%2].settle(t, fmt.Sprint("m", i/2)) // the same match again
 		}
 		nodes[0].enqueue(t, nodes[0].registry.TasksForEndedDay(game, "2026-11-17", 1))
-		at.waitFor(t, func() bool { return len(at.received("good")) == matches+1 })
-		at.waitFor(t, func() bool { // some events were enqueued before both nodes knew that the endpoint is disabled
+		receiver.waitFor(t, func() bool { return len(receiver.received("good")) == matches+1 })
+		receiver.waitFor(t, func() bool { // some events were enqueued before both nodes knew that the endpoint is disabled
 			list, err := nodes[1].dispatcher.List(t.Context())
 			return err == nil && list[0].Disabled != "" && list[0].Dead > 0 && list[0].Waiting == 0
 		})
 		if _, err := nodes[1].dispatcher.Enable(t.Context(), game, "gone"); err != nil {
 			t.Error(err)
 		}
-		end()
+		stop()
 		running.Wait()
-		for id, times := range at.received("good") {
+		for id, times := range receiver.received("good") {
 			if times != 1 {
 				t.Errorf("%s was delivered %d times", id, times)
 			}
 		}
 		list, err := nodes[0].dispatcher.List(t.Context())
-		if err != nil || list[0].Disabled != "" || list[1].Waiting+list[1].Dead != 0 || list[1].URL != at.url {
+		if err != nil || list[0].Disabled != "" || list[1].Waiting+list[1].Dead != 0 || list[1].URL != receiver.url {
 			t.Errorf("in the end %+v, %v", list, err)
 		}
 	})
@@ -78,33 +78,33 @@ type receivingServer struct {
 	url string
 	key string
 
-	mu    sync.Mutex
-	times map[string]map[string]int // number of deliveries, by path and id
+	mu         sync.Mutex
+	deliveries map[string]map[string]int // number of deliveries, by path and id
 }
 
 func newReceivingServer(t *testing.T) *receivingServer {
 	t.Helper()
-	at := &receivingServer{key: signature.GenerateKey(), times: map[string]map[string]int{"/good": {}, "/gone": {}}}
-	server := httptest.NewServer(at)
+	receiver := &receivingServer{key: signature.GenerateKey(), deliveries: map[string]map[string]int{"/good": {}, "/gone": {}}}
+	server := httptest.NewServer(receiver)
 	t.Cleanup(server.Close)
-	at.url = server.URL
-	return at
+	receiver.url = server.URL
+	return receiver
 }
 
-func (at *receivingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	at.mu.Lock()
-	at.times[r.URL.Path][r.Header.Get("webhook-id")]++
-	at.mu.Unlock()
+func (s *receivingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.deliveries[r.URL.Path][r.Header.Get("webhook-id")]++
+	s.mu.Unlock()
 	switch {
 	case r.URL.Path == "/gone":
 		w.WriteHeader(http.StatusGone)
-	case !at.isGenuine(r):
+	case !s.isGenuine(r):
 		w.WriteHeader(http.StatusForbidden)
 	}
 }
 
-func (at *receivingServer) isGenuine(r *http.Request) bool {
-	keys, err := signature.ParseKeys(at.key)
+func (s *receivingServer) isGenuine(r *http.Request) bool {
+	keys, err := signature.ParseKeys(s.key)
 	body, readErr := io.ReadAll(r.Body)
 	headers := signature.Headers{
 		ID: r.Header.Get(signature.HeaderID), Timestamp: r.Header.Get(signature.HeaderTimestamp), Signature: r.Header.Get(signature.HeaderSignature),
@@ -112,21 +112,21 @@ func (at *receivingServer) isGenuine(r *http.Request) bool {
 	return err == nil && readErr == nil && signature.Verify(keys, headers, body, time.Now()) == nil
 }
 
-func (at *receivingServer) received(endpoint string) map[string]int {
-	at.mu.Lock()
-	defer at.mu.Unlock()
-	had := map[string]int{}
-	for id, times := range at.times["/"+endpoint] {
-		had[id] = times
+func (s *receivingServer) received(endpoint string) map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	counts := map[string]int{}
+	for id, times := range s.deliveries["/"+endpoint] {
+		counts[id] = times
 	}
-	return had
+	return counts
 }
 
-func (at *receivingServer) waitFor(t *testing.T, isDone func() bool) {
+func (s *receivingServer) waitFor(t *testing.T, isDone func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !isDone(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("the condition is not true after a minute; delivered %v", at.received("good"))
+			t.Fatalf("the condition is not true after a minute; delivered %v", s.received("good"))
 		}
 	}
 }
@@ -139,7 +139,7 @@ type node struct {
 	dispatcher *webhook.Dispatcher
 }
 
-func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
+func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 	t.Helper()
 	registry, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone"}, {Game: game, Name: "good"}}, nil)
 	if err != nil {
@@ -151,11 +151,11 @@ func (at *receivingServer) open(t *testing.T, db testenv.SQL) *node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.ledger.Close() })
-	keys := func() ([]signature.Key, error) { return signature.ParseKeys(at.key) }
+	keys := func() ([]signature.Key, error) { return signature.ParseKeys(s.key) }
 	client := safehttp.New(safehttp.Options{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)
 	poster, err := httpposter.New([]httpposter.Target{
-		{Game: game, Name: "gone", URL: at.url + "/gone", Keys: keys, Client: client}, {Game: game, Name: "good", URL: at.url + "/good", Keys: keys, Client: client},
+		{Game: game, Name: "gone", URL: s.url + "/gone", Keys: keys, Client: client}, {Game: game, Name: "good", URL: s.url + "/good", Keys: keys, Client: client},
 	})
 	if err != nil {
 		t.Fatal(err)

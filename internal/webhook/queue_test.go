@@ -25,17 +25,17 @@ func (q *queue) Enqueue(_ context.Context, tasks []taskqueue.NewTask) ([]taskque
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	accepted := make([]taskqueue.Accepted, len(tasks))
-	for i, n := range tasks {
-		if err := n.Check(); err != nil {
+	for i, newTask := range tasks {
+		if err := newTask.Check(); err != nil {
 			return nil, err
 		}
-		if q.find(func(t *taskqueue.Task) bool { return t.Topic == n.Topic && t.Key == n.Key }) != nil {
+		if q.find(func(task *taskqueue.Task) bool { return task.Topic == newTask.Topic && task.Key == newTask.Key }) != nil {
 			continue
 		}
-		t := n.Task(time.Now().UnixMilli())
-		t.ID, t.CreatedAt = fmt.Sprint(len(q.tasks)), time.Now().UnixMilli()
-		q.tasks, accepted[i].New = append(q.tasks, &t), true
-		q.notifier.Notify(t.Topic)
+		task := newTask.Task(time.Now().UnixMilli())
+		task.ID, task.CreatedAt = fmt.Sprint(len(q.tasks)), time.Now().UnixMilli()
+		q.tasks, accepted[i].New = append(q.tasks, &task), true
+		q.notifier.Notify(task.Topic)
 	}
 	return accepted, nil
 }
@@ -49,15 +49,15 @@ func (q *queue) find(matches func(*taskqueue.Task) bool) *taskqueue.Task {
 	return nil
 }
 
-func (q *queue) Claim(_ context.Context, kind string, n int, _ time.Duration) (claimed []taskqueue.Task, err error) {
+func (q *queue) Claim(_ context.Context, kind string, limit int, _ time.Duration) (claimed []taskqueue.Task, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now().UnixMilli()
-	for _, t := range q.tasks {
-		due := t.State == taskqueue.StateWaiting || t.State == taskqueue.StateLater && t.DueAt <= now
-		if due && taskqueue.Kind(t.Topic) == kind && len(claimed) < n {
-			t.State, t.Fence = taskqueue.StateClaimed, t.Fence+1
-			claimed = append(claimed, *t)
+	for _, task := range q.tasks {
+		isDue := task.State == taskqueue.StateWaiting || task.State == taskqueue.StateLater && task.DueAt <= now
+		if isDue && taskqueue.Kind(task.Topic) == kind && len(claimed) < limit {
+			task.State, task.Fence = taskqueue.StateClaimed, task.Fence+1
+			claimed = append(claimed, *task)
 		}
 	}
 	return claimed, nil
@@ -68,37 +68,37 @@ func (q *queue) Renew(context.Context, []taskqueue.Lease, time.Duration) ([]task
 }
 
 func (q *queue) Complete(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	q.each(leases, func(t *taskqueue.Task) { t.Finish(t.Payload) })
+	q.changeLeased(leases, func(t *taskqueue.Task) { t.Finish(t.Payload) })
 	return nil, nil
 }
 
 func (q *queue) Return(_ context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	q.each(leases, (*taskqueue.Task).ReturnToQueue)
+	q.changeLeased(leases, (*taskqueue.Task).ReturnToQueue)
 	return nil, nil
 }
 
 func (q *queue) Fail(_ context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	now := time.Now().UnixMilli()
-	for _, f := range failed {
-		q.each([]taskqueue.Lease{f.Lease}, func(t *taskqueue.Task) {
-			q.failed[t.Key] = append(q.failed[t.Key], f)
-			_ = t.RecordFailure(now, &f)
-			time.AfterFunc(f.Wait, func() { q.notifier.Notify(t.Topic) })
+	for _, attempt := range failed {
+		q.changeLeased([]taskqueue.Lease{attempt.Lease}, func(t *taskqueue.Task) {
+			q.failed[t.Key] = append(q.failed[t.Key], attempt)
+			_ = t.RecordFailure(now, &attempt)
+			time.AfterFunc(attempt.Wait, func() { q.notifier.Notify(t.Topic) })
 		})
 	}
 	return nil, nil
 }
 
-func (q *queue) each(leases []taskqueue.Lease, do func(*taskqueue.Task)) {
+func (q *queue) changeLeased(leases []taskqueue.Lease, change func(*taskqueue.Task)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, lease := range leases {
-		do(q.find(func(t *taskqueue.Task) bool { return t.Lease() == lease }))
+		change(q.find(func(t *taskqueue.Task) bool { return t.Lease() == lease }))
 	}
 }
 
 // enqueueDeliveries enqueues messages for an endpoint. Their ids and bodies are these keys.
-func (q *queue) deliver(t *testing.T, endpoint string, keys ...string) {
+func (q *queue) enqueueDeliveries(t *testing.T, endpoint string, keys ...string) {
 	t.Helper()
 	var tasks []taskqueue.NewTask
 	for _, key := range keys {
@@ -118,7 +118,7 @@ func (q *queue) task(i int) taskqueue.Task {
 }
 
 // countTasks returns how many tasks are in a state after all goroutines of the test have blocked.
-func (q *queue) count(state taskqueue.State) (n int) {
+func (q *queue) countTasks(state taskqueue.State) (n int) {
 	synctest.Wait()
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -139,7 +139,7 @@ func (q *queue) failures(key string) []taskqueue.FailedAttempt {
 }
 
 // lastFailure returns the last failed attempt of a task.
-func (q *queue) last(t *testing.T, key string) taskqueue.FailedAttempt {
+func (q *queue) lastFailure(t *testing.T, key string) taskqueue.FailedAttempt {
 	t.Helper()
 	all := q.failures(key)
 	if len(all) == 0 {

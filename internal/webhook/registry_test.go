@@ -12,10 +12,10 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// at is when the events happened, in epoch ms.
-const at = 1_795_000_000_123
+// eventTime is when the events happened, in epoch ms.
+const eventTime = 1_795_000_000_123
 
-func duel() *match.Result {
+func duelResult() *match.Result {
 	return &match.Result{
 		Match: "m_1", Game: game, Mode: match.Duel, StartedAt: 1000, OverAt: 2000, Reason: match.ReasonFinished, Questions: 10, Winner: "p_1",
 		Standings: []match.Standing{
@@ -34,10 +34,10 @@ const duelData = `{"game":"com.example.quiz","match":"m_1","mode":"duel","starte
 // because receivers recognize repeats by it.
 func TestASettledMatchIsSentToSubscribers(t *testing.T) {
 	t.Parallel()
-	fixture := newFixture(t,
+	env := newFixture(t,
 		Endpoint{Game: game, Name: "rewards"}, Endpoint{Game: game, Name: "log", Events: []string{MatchSettled}, Ordered: true},
 		Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}}, Endpoint{Game: "other", Name: "rewards"})
-	tasks := fixture.registry.TasksForResult(duel(), at)
+	tasks := env.registry.TasksForResult(duelResult(), eventTime)
 	body := `{"type":"match.settled","timestamp":"2026-11-18T11:06:40.123Z","data":` + duelData + `}`
 	want := []taskqueue.NewTask{
 		{Game: game, Topic: "webhook/com.example.quiz/rewards", Key: settledID, MaxTries: 36, Payload: []byte(body)},
@@ -51,7 +51,7 @@ func TestASettledMatchIsSentToSubscribers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if tasks := fixture.registry.TasksForResult(&match.Result{Game: "third", Match: "m_1", ArenaID: "a"}, at); len(tasks) > 0 {
+	if tasks := env.registry.TasksForResult(&match.Result{Game: "third", Match: "m_1", ArenaID: "a"}, eventTime); len(tasks) > 0 {
 		t.Errorf("tasks of a game without endpoints: %s", describeTasks(tasks))
 	}
 }
@@ -68,10 +68,10 @@ const settledID = "evt_4j7sjfkvzx5rli2ltykxahgix6"
 
 func TestAnArenaIsSentToSubscribers(t *testing.T) {
 	t.Parallel()
-	fixture := newFixture(t, Endpoint{Game: game, Name: "all"}, Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}})
-	r := duel()
-	r.ArenaID, r.Teams = "a_1", []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 5}}
-	tasks := fixture.registry.TasksForResult(r, at)
+	env := newFixture(t, Endpoint{Game: game, Name: "all"}, Endpoint{Game: game, Name: "arenas", Events: []string{ArenaOver}})
+	result := duelResult()
+	result.ArenaID, result.Teams = "a_1", []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 5}}
+	tasks := env.registry.TasksForResult(result, eventTime)
 	var got []string
 	for _, task := range tasks {
 		var body struct {
@@ -96,11 +96,11 @@ func TestAnArenaIsSentToSubscribers(t *testing.T) {
 
 func TestEventIDsDifferByTypeGameAndSubject(t *testing.T) {
 	t.Parallel()
-	form, seen := regexp.MustCompile(`^evt_[a-z2-7]{26}$`), map[string]bool{}
+	idFormat, seen := regexp.MustCompile(`^evt_[a-z2-7]{26}$`), map[string]bool{}
 	for _, e := range []event{
 		{eventType: "a", game: "b", subject: "c"}, {eventType: "a", game: "bc"}, {eventType: "ab", game: "", subject: "c"}, {eventType: "a", game: "b", subject: "d"},
 	} {
-		if id := e.id(); !form.MatchString(id) || seen[id] {
+		if id := e.id(); !idFormat.MatchString(id) || seen[id] {
 			t.Errorf("%+v has the id %s, which is malformed or one of %v", e, id, seen)
 		}
 		seen[e.id()] = true
@@ -110,14 +110,14 @@ func TestEventIDsDifferByTypeGameAndSubject(t *testing.T) {
 // The message of the largest match fits into a task.
 func TestTheLargestMatchFitsIntoATask(t *testing.T) {
 	t.Parallel()
-	fixture := newFixture(t, Endpoint{Game: game, Name: "all", Events: []string{MatchSettled}})
+	env := newFixture(t, Endpoint{Game: game, Name: "all", Events: []string{MatchSettled}})
 	for length, listed := range map[int]int{1: 100, 64: 100, 1000: 50, 10_000: 0} {
-		r := duel()
-		r.Standings = nil
+		result := duelResult()
+		result.Standings = nil
 		for i := range 5000 {
-			r.Standings = append(r.Standings, match.Standing{Rank: i + 1, Player: fmt.Sprint(i), Nickname: strings.Repeat("x", length)})
+			result.Standings = append(result.Standings, match.Standing{Rank: i + 1, Player: fmt.Sprint(i), Nickname: strings.Repeat("x", length)})
 		}
-		tasks := fixture.registry.TasksForResult(r, at)
+		tasks := env.registry.TasksForResult(result, eventTime)
 		if err := tasks[0].Check(); err != nil {
 			t.Errorf("names of %d bytes: %v", length, err)
 		}
@@ -133,12 +133,12 @@ func TestTheLargestMatchFitsIntoATask(t *testing.T) {
 
 func TestASealedDayIsSentToSubscribers(t *testing.T) {
 	t.Parallel()
-	fixture := newFixture(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
+	env := newFixture(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
 	want := []taskqueue.NewTask{{Game: game, Topic: "seal/com.example.quiz", Key: "2026-11-17", Payload: []byte(`{"at":1795000000123}`)}}
-	if tasks := fixture.registry.TasksForEndedDay(game, "2026-11-17", at); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
+	if tasks := env.registry.TasksForEndedDay(game, "2026-11-17", eventTime); !reflect.DeepEqual(tasks, want) || tasks[0].Check() != nil {
 		t.Errorf("tasks %s, want %s", describeTasks(tasks), describeTasks(want))
 	}
-	if tasks := fixture.registry.TasksForEndedDay("other", "2026-11-17", at); len(tasks) > 0 {
+	if tasks := env.registry.TasksForEndedDay("other", "2026-11-17", eventTime); len(tasks) > 0 {
 		t.Errorf("tasks of a game without subscribers: %s", describeTasks(tasks))
 	}
 }

@@ -26,8 +26,8 @@ import (
 // without it the address is invalid.
 func addressFromHeader(c *Config, _ *lobby.DuelSettings) {
 	c.ClientAddress = func(r *http.Request) netip.Addr {
-		at, _ := netip.ParseAddr(r.Header.Get("At"))
-		return at
+		address, _ := netip.ParseAddr(r.Header.Get("At"))
+		return address
 	}
 }
 
@@ -46,18 +46,18 @@ func (n *node) dialFrom(address string) *client {
 // expectRetryLater reads to a close frame with a retry time, and returns the time.
 func (c *client) expectRetryLater() (ms int64) {
 	c.Helper()
-	before, reason := c.expectClose(protocol.CloseOverloaded)
+	frames, reason := c.expectClose(protocol.CloseOverloaded)
 	var reported struct {
 		RetryAfterMS int64 `json:"retry_after_ms"`
 	}
-	if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(before) > 0 {
-		c.fail("reason %q, frames %v before", reason, before)
+	if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(frames) > 0 {
+		c.failNow("reason %q, frames %v before", reason, frames)
 	}
 	return reported.RetryAfterMS
 }
 
-// expectWelcome sends a hello and reads the welcome.
-func (c *client) expectWelcome(player string) *client {
+// sendHelloExpectWelcome sends a hello and reads the welcome.
+func (c *client) sendHelloExpectWelcome(player string) *client {
 	c.Helper()
 	c.sendHello(player, nil)
 	c.expectReply(protocol.TypeWelcome)
@@ -69,18 +69,18 @@ func (c *client) expectWelcome(player string) *client {
 func TestConnectionsPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.PerAddress = 2 })
-	for name, at := range map[string][4]string{
+	for name, addresses := range map[string][4]string{
 		"four": {"198.51.100.1", "198.51.100.1", "198.51.100.1", "198.51.100.2"},
 		"six":  {"2a00:1:2:3::1", "2a00:1:2:3::2", "2a00:1:2:3:4::1", "2a00:1:2:4::1"},
 	} {
-		first := n.dialFrom(at[0]).expectWelcome(name + "a")
-		n.connectSilent(at[1], 1) // a silent connection counts, too
-		n.dialFrom(at[2]).expectRetryLater()
-		n.dialFrom(at[3]).expectWelcome(name + "d").expectPong()
+		first := n.dialFrom(addresses[0]).sendHelloExpectWelcome(name + "a")
+		n.connectSilent(addresses[1], 1) // a silent connection counts, too
+		n.dialFrom(addresses[2]).expectRetryLater()
+		n.dialFrom(addresses[3]).sendHelloExpectWelcome(name + "d").expectPong()
 		first.expectPong()
 		first.disconnect()
 		n.eventually("the first session has ended", func() bool { return n.session(name+"a") == nil })
-		n.dialFrom(at[2]).expectWelcome(name + "c").expectPong()
+		n.dialFrom(addresses[2]).sendHelloExpectWelcome(name + "c").expectPong()
 	}
 	n.eventually("the server counts four addresses", func() bool {
 		n.Server.mu.Lock()
@@ -101,41 +101,41 @@ func TestHellosAreLimited(t *testing.T) {
 	t.Run("per address", func(t *testing.T) {
 		t.Parallel()
 		n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.Limits.Hellos = hourly("hellos_per_address", 2) })
-		n.dialFrom("198.51.100.1").expectWelcome("ada")
+		n.dialFrom("198.51.100.1").sendHelloExpectWelcome("ada")
 		c := n.dialFrom("198.51.100.1")
 		c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged"}) // a forged hello takes a token, too
 		c.expectClose(protocol.CloseUnauthorized)
-		late := n.dialFrom("198.51.100.1")
-		late.sendHello("eve", nil)
-		if ms := late.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
+		third := n.dialFrom("198.51.100.1")
+		third.sendHello("eve", nil)
+		if ms := third.expectRetryLater(); ms < 20*60_000 || ms > 31*60_000 {
 			t.Errorf("retry after %d ms", ms)
 		}
-		n.dialFrom("198.51.100.2").expectWelcome("eve").expectPong()
+		n.dialFrom("198.51.100.2").sendHelloExpectWelcome("eve").expectPong()
 	})
 	t.Run("per node", func(t *testing.T) {
 		t.Parallel()
 		n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Limits.HellosPerNode = hourly("hellos", 2) })
-		playerA, playerB := n.duel("d")
-		from := &protocol.Resume{Match: playerA.expectFrame(protocol.TypeMatchFound).Match}
+		playerA, playerB := n.startDuel("d")
+		resume := &protocol.Resume{Match: playerA.expectFrame(protocol.TypeMatchFound).Match}
 		playerB.expectFrame(protocol.TypeMatchFound)
 		for range 3 {
-			for player, resume := range map[string]*protocol.Resume{"eve": nil, "outsider": from} {
+			for player, sentResume := range map[string]*protocol.Resume{"eve": nil, "outsider": resume} {
 				c := n.dial()
-				c.sendHello(player, resume)
+				c.sendHello(player, sentResume)
 				c.expectRetryLater()
 			}
 			c := n.dial()
-			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: from})
+			c.sendRequest(protocol.TypeHello, protocol.Hello{Token: "forged", Resume: resume})
 			c.expectClose(protocol.CloseUnauthorized)
 		}
 		for _, player := range []string{"d.a", "d.b"} {
 			c := n.dial()
-			c.sendHello(player, from)
+			c.sendHello(player, resume)
 			c.expectReply(protocol.TypeWelcome)
 			c.expectReply(protocol.TypeMatchState)
 		}
 		c := n.dial()
-		c.sendHello("d.a", from)
+		c.sendHello("d.a", resume)
 		c.expectRetryLater()
 	})
 	t.Run("forged hellos use the tokens of new ones", func(t *testing.T) {
@@ -163,35 +163,35 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
 		c.Limits.CodeAttempts = &limit.FailureLimiter{PerAddress: codes}
 	})
-	a, b := n.dialFrom("198.51.100.1").expectWelcome("ada"), n.dialFrom("198.51.100.1").expectWelcome("bob")
+	clientA, clientB := n.dialFrom("198.51.100.1").sendHelloExpectWelcome("ada"), n.dialFrom("198.51.100.1").sendHelloExpectWelcome("bob")
 	code := "123456"
-	join := func(c *client, want string) frame {
+	joinExpect := func(c *client, want string) frame {
 		c.Helper()
 		c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code})
 		return c.expectReply(want)
 	}
 	for range 3 {
-		join(a, protocol.TypeArenaJoined)
+		joinExpect(clientA, protocol.TypeArenaJoined)
 	}
-	n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeNotFound, "there is no such arena") })
+	n.arenas.setResult(func(context.Context) error { return protocol.Errorf(protocol.CodeNotFound, "there is no such arena") })
 	code = "654321"
-	for _, c := range []*client{a, b} {
-		c.checkError(join(c, protocol.TypeError), protocol.CodeNotFound)
+	for _, c := range []*client{clientA, clientB} {
+		c.checkError(joinExpect(c, protocol.TypeError), protocol.CodeNotFound)
 	}
 	n.arenas.takeCalls()
-	for _, c := range []*client{a, b} {
-		if e := c.checkError(join(c, protocol.TypeError), protocol.CodeRateLimited); e.RetryAfterMS < 1000 {
+	for _, c := range []*client{clientA, clientB} {
+		if e := c.checkError(joinExpect(c, protocol.TypeError), protocol.CodeRateLimited); e.RetryAfterMS < 1000 {
 			t.Errorf("%+v", e)
 		}
 	}
-	if asked := n.arenas.takeCalls(); len(asked) != 0 {
-		t.Errorf("codes were tried above the limit: %v", asked)
+	if calls := n.arenas.takeCalls(); len(calls) != 0 {
+		t.Errorf("codes were tried above the limit: %v", calls)
 	}
-	other := n.dialFrom("198.51.100.2").expectWelcome("eve")
-	other.checkError(join(other, protocol.TypeError), protocol.CodeNotFound)
-	n.arenas.set(nil)
+	other := n.dialFrom("198.51.100.2").sendHelloExpectWelcome("eve")
+	other.checkError(joinExpect(other, protocol.TypeError), protocol.CodeNotFound)
+	n.arenas.setResult(nil)
 	code = "123456"
-	join(b, protocol.TypeArenaJoined)
+	joinExpect(clientB, protocol.TypeArenaJoined)
 }
 
 // A rule in dry run counts refusals and refuses nothing.
@@ -199,7 +199,7 @@ func TestLimitsInDryRunRefuseNothing(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	rules := limit.New(limit.Config{IsDryRun: func(string) bool { return true }, Registry: registry})
-	n := startNode(t, perSecond(0.001), func(c *Config, _ *lobby.DuelSettings) {
+	n := startNode(t, withMessagesPerSecond(0.001), func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 0
 		c.Limits = Limits{
 			PerAddress: 1, TotalCap: rules.NewCap("connections"), AddressCap: rules.NewCap("connections_per_address"),
@@ -213,24 +213,24 @@ func TestLimitsInDryRunRefuseNothing(t *testing.T) {
 		c.expectPong()
 	}
 	for rule, want := range map[string]float64{"connections": 4, "connections_per_address": 1, "hellos_per_address": 1, "messages_per_second": 4} {
-		if got := refusals(t, registry, "dry_run_refusals", rule); got != want {
+		if got := refusalCount(t, registry, "dry_run_refusals", rule); got != want {
 			t.Errorf("%s would have refused %v, want %v", rule, got, want)
 		}
 	}
 }
 
-// refusals returns how often a rule has refused or would have refused; -1 if the rule
+// refusalCount returns how often a rule has refused or would have refused; -1 if the rule
 // has no metric.
-func refusals(t *testing.T, registry *prometheus.Registry, outcome, rule string) float64 {
+func refusalCount(t *testing.T, registry *prometheus.Registry, outcome, rule string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "laststand_limit_"+outcome+"_total" && m.GetLabel()[0].GetValue() == rule {
-				return m.GetCounter().GetValue()
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "laststand_limit_"+outcome+"_total" && metric.GetLabel()[0].GetValue() == rule {
+				return metric.GetCounter().GetValue()
 			}
 		}
 	}
@@ -239,9 +239,9 @@ func refusals(t *testing.T, registry *prometheus.Registry, outcome, rule string)
 
 // Each message takes its tokens from the bucket, even if it is refused for another
 // reason.
-func TestEachMessageTakesItsTokens(t *testing.T) {
+func TestMessageTypesCostDifferentTokens(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, perSecond(6))
+	n := startNode(t, withMessagesPerSecond(6))
 	for kind, want := range map[string]float64{
 		protocol.TypePing: 1, protocol.TypeAnswer: 1, "nonsense": 1, protocol.TypeArenaLeave: 1, protocol.TypeBoardUnwatch: 1,
 		protocol.TypeDuelJoin: 2, protocol.TypeMatchSync: 2, protocol.TypeArenaJoin: 3, protocol.TypeBoardWatch: 3,
@@ -255,7 +255,7 @@ func TestEachMessageTakesItsTokens(t *testing.T) {
 			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
 		}
 	}
-	c := startNode(t, perSecond(0.001)).connectPlayer("poor")
+	c := startNode(t, withMessagesPerSecond(0.001)).connectPlayer("poor")
 	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
 	c.expectReply(protocol.TypeBoardOK) // a full bucket is enough for any message
 	c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
@@ -268,51 +268,51 @@ type fakeShedder struct {
 	shed map[loadshed.Kind]bool
 }
 
-func (p *fakeShedder) set(kinds ...loadshed.Kind) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.shed = map[loadshed.Kind]bool{}
+func (s *fakeShedder) setShed(kinds ...loadshed.Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.shed = map[loadshed.Kind]bool{}
 	for _, kind := range kinds {
-		p.shed[kind] = true
+		s.shed[kind] = true
 	}
 }
 
-func (p *fakeShedder) ShouldShed(kind loadshed.Kind) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.shed[kind]
+func (s *fakeShedder) ShouldShed(kind loadshed.Kind) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shed[kind]
 }
 
-func (p *fakeShedder) Check(kind loadshed.Kind) error {
-	if !p.ShouldShed(kind) {
+func (s *fakeShedder) Check(kind loadshed.Kind) error {
+	if !s.ShouldShed(kind) {
 		return nil
 	}
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 }
 
-func withShedder(p *fakeShedder) func(*Config, *lobby.DuelSettings) {
-	return func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = p }
+func withShedder(shedder *fakeShedder) func(*Config, *lobby.DuelSettings) {
+	return func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = shedder }
 }
 
 // On an overloaded node players in a match are still admitted, and hosts too. The lobby
 // decides who is in a match, not the client.
-func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
+func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 	t.Parallel()
-	var p fakeShedder
-	n := startNode(t, withShedder(&p))
-	playerA, playerB := n.duel("d")
-	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	var shedder fakeShedder
+	n := startNode(t, withShedder(&shedder))
+	playerA, playerB := n.startDuel("d")
+	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
-	p.set(loadshed.Reading, loadshed.Watching, loadshed.NewGuests, loadshed.NewSessions, loadshed.Joining)
+	shedder.setShed(loadshed.Reading, loadshed.Watching, loadshed.NewGuests, loadshed.NewSessions, loadshed.Joining)
 	playerA.disconnect()
-	back, w := n.resume("d.a", &protocol.Resume{Match: found})
-	if w.Playing == nil || w.Playing.Match != found {
-		t.Errorf("welcome %+v", w)
+	resumed, welcome := n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
+	if welcome.Playing == nil || welcome.Playing.Match != matchID {
+		t.Errorf("welcome %+v", welcome)
 	}
-	back.expectReply(protocol.TypeMatchState)
-	for name, from := range map[string]*protocol.Resume{"eve": nil, "outsider": {Match: found, Seq: 1}} {
+	resumed.expectReply(protocol.TypeMatchState)
+	for name, resume := range map[string]*protocol.Resume{"eve": nil, "outsider": {Match: matchID, Seq: 1}} {
 		c := n.dial()
-		c.sendHello(name, from)
+		c.sendHello(name, resume)
 		if ms := c.expectRetryLater(); ms != 4000 {
 			t.Errorf("%s: retry after %d ms", name, ms)
 		}
@@ -320,15 +320,15 @@ func TestPlayersInAMatchAreAdmittedUnderLoad(t *testing.T) {
 	host := n.dial()
 	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "host", now()+1e6)})
 	host.expectReply(protocol.TypeWelcome)
-	p.set()
+	shedder.setShed()
 	n.connectPlayer("eve").expectPong()
 }
 
-// retryImmediately is a LoadShedder that refuses everything with a retry time of 1 ms.
-type retryImmediately struct{}
+// refusingShedder is a LoadShedder that refuses everything with a retry time of 1 ms.
+type refusingShedder struct{}
 
-func (retryImmediately) ShouldShed(loadshed.Kind) bool { return true }
-func (retryImmediately) Check(loadshed.Kind) error {
+func (refusingShedder) ShouldShed(loadshed.Kind) bool { return true }
+func (refusingShedder) Check(loadshed.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "retry soon")
 }
 
@@ -336,26 +336,26 @@ func (retryImmediately) Check(loadshed.Kind) error {
 // the next token, thousands of waiting clients would retry at the same time.
 func TestRejectedHellosRetryLater(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = retryImmediately{} })
-	reported := map[int64]bool{}
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = refusingShedder{} })
+	retryTimes := map[int64]bool{}
 	for i := range 8 {
 		c := n.dial()
 		c.sendHello(fmt.Sprint("p", i), nil)
 		ms := c.expectRetryLater()
-		if reported[ms] = true; ms < retryMS || ms >= 2*retryMS {
+		if retryTimes[ms] = true; ms < retryMS || ms >= 2*retryMS {
 			t.Errorf("retry after %d ms", ms)
 		}
 	}
-	if len(reported) == 1 {
-		t.Errorf("all get the same retry time: %v", reported)
+	if len(retryTimes) == 1 {
+		t.Errorf("all get the same retry time: %v", retryTimes)
 	}
 }
 
 // The last places are for players in a match.
-func TestTheLastPlacesAreForPlayersInAMatch(t *testing.T) {
+func TestLastPlacesAreForPlayersInMatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedDivisor })
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	playerA.disconnect()
@@ -372,10 +372,10 @@ func TestTheLastPlacesAreForPlayersInAMatch(t *testing.T) {
 }
 
 // An overloaded node refuses requests of greeted sessions by kind.
-func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
+func TestOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 	t.Parallel()
-	var p fakeShedder
-	n := startNode(t, withShedder(&p))
+	var shedder fakeShedder
+	n := startNode(t, withShedder(&shedder))
 	c := n.connectPlayer("ada")
 	watch := func() { c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"}) }
 	duel := func() { c.sendRequest(protocol.TypeDuelJoin, map[string]any{}) }
@@ -383,10 +383,10 @@ func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 		return func() { c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: as}) }
 	}
 	for _, test := range []struct {
-		name  string
-		ask   func()
-		level []loadshed.Kind
-		let   string // type of the reply; "" for the error overloaded
+		name        string
+		sendRequest func()
+		shedKinds   []loadshed.Kind
+		wantReply   string // type of the reply; "" for the error overloaded
 	}{
 		{"a board", watch, []loadshed.Kind{loadshed.Watching}, ""},
 		{"a spectator", join("spectator"), []loadshed.Kind{loadshed.Watching}, ""},
@@ -397,10 +397,10 @@ func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 		{"a board without overload", watch, nil, protocol.TypeBoardOK},
 		{"a duel while only watching is refused", duel, []loadshed.Kind{loadshed.Watching}, protocol.TypeDuelQueued},
 	} {
-		p.set(test.level...)
-		test.ask()
-		if test.let != "" {
-			if f := c.readUntilReply(); f.Type != test.let {
+		shedder.setShed(test.shedKinds...)
+		test.sendRequest()
+		if test.wantReply != "" {
+			if f := c.readUntilReply(); f.Type != test.wantReply {
 				t.Errorf("%s: %s", test.name, f.raw)
 			}
 			continue
@@ -413,18 +413,18 @@ func TestAnOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 
 // A message that has started must end within messageTimeout. Otherwise the server closes the
 // session, wherever the message stops.
-func TestSlowMessageIsClosed(t *testing.T) {
+func TestSlowMessageClosesSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.messageTimeout = 100 * time.Millisecond
-	whole := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
+	completeFrame := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
 		"half a frame header":           {0x81},
-		"half a payload":                whole[:20],
+		"half a payload":                completeFrame[:20],
 		"one of two fragments":          maskedFrame(0x01, `{"id":1,`),
-		"half a header after a message": append(slices.Clone(whole), 0x81),
-		"a header after a message":      append(slices.Clone(whole), maskedFrame(0x81, "{}")[:6]...),
-		"half a pong after a message":   append(slices.Clone(whole), maskedFrame(0x8a, "p")[:6]...),
+		"half a header after a message": append(slices.Clone(completeFrame), 0x81),
+		"a header after a message":      append(slices.Clone(completeFrame), maskedFrame(0x81, "{}")[:6]...),
+		"half a pong after a message":   append(slices.Clone(completeFrame), maskedFrame(0x8a, "p")[:6]...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -458,14 +458,14 @@ func TestSlowMessageIsClosed(t *testing.T) {
 
 // The server closes a session that sends an invalid frame, and counts it under that
 // code.
-func TestAnInvalidFrameClosesTheSession(t *testing.T) {
+func TestInvalidFrameClosesSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	faults := map[string][]byte{
+	invalidFrames := map[string][]byte{
 		"unmasked": {0x81, 0x02, '{', '}'}, "compressed": {0xc1, 0x80, 0, 0, 0, 0}, "unknown kind": {0x83, 0x80, 0, 0, 0, 0},
 		"continuation of no message": {0x80, 0x80, 0, 0, 0, 0}, "fragmented ping": {0x09, 0x80, 0, 0, 0, 0},
 	}
-	for name, sent := range faults {
+	for name, sent := range invalidFrames {
 		c := n.connectPlayer(strings.ReplaceAll(name, " ", "_"))
 		if _, err := c.conn.NetConn().Write(sent); err != nil {
 			t.Fatal(err)
@@ -475,9 +475,9 @@ func TestAnInvalidFrameClosesTheSession(t *testing.T) {
 		}
 		c.disconnect()
 	}
-	n.eventually("the closes are counted", func() bool { return n.closedCount("1002") == float64(len(faults)) })
+	n.eventually("the closes are counted", func() bool { return n.closedCount("1002") == float64(len(invalidFrames)) })
 	if n.closedCount("gone") != 0 {
-		t.Errorf("closed: %v", n.labels("closes_total"))
+		t.Errorf("closed: %v", n.labelValues("closes_total"))
 	}
 }
 
@@ -488,12 +488,12 @@ func TestControlFramesStartNoMessageDeadline(t *testing.T) {
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
 	n.messageTimeout = 20 * time.Millisecond
 	c := n.connectPlayer("ada")
-	answered, pings := c.conn.PingHandler(), 0
+	answerPing, pings := c.conn.PingHandler(), 0
 	c.conn.SetPingHandler(func(data string) error {
 		if pings++; pings == 3 {
 			c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 		}
-		return answered(data)
+		return answerPing(data)
 	})
 	c.readUntil(protocol.TypeDuelLeft)
 }

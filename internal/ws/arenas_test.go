@@ -14,11 +14,11 @@ import (
 )
 
 // Every arena request is forwarded as sent, and gets the reply of the protocol.
-func TestArenaRequestsArePassedOn(t *testing.T) {
+func TestArenaRequestsAreForwarded(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
-	for _, test := range []struct{ kind, data, asked, reply string }{
+	for _, test := range []struct{ kind, data, wantCall, reply string }{
 		{protocol.TypeArenaLeave, `{"arena_id":"a_1"}`, "leave demo ada a_1", protocol.TypeArenaLeft},
 		{protocol.TypeArenaStart, `{"arena_id":"a_1"}`, "start demo ada a_1", protocol.TypeArenaOK},
 		{protocol.TypeArenaClose, `{"arena_id":"a_1"}`, "close demo ada a_1", protocol.TypeArenaOK},
@@ -27,18 +27,18 @@ func TestArenaRequestsArePassedOn(t *testing.T) {
 		{protocol.TypeArenaKick, `{"arena_id":"a_1","player":"p"}`, "kick demo ada {ArenaID:a_1 Player:p Ban:false}", protocol.TypeArenaOK},
 		{protocol.TypeArenaKick, `{"arena_id":"a_1","player":"p","ban":true}`, "kick demo ada {ArenaID:a_1 Player:p Ban:true}", protocol.TypeArenaOK},
 	} {
-		n.arenas.set(nil)
+		n.arenas.setResult(nil)
 		c.sendRequest(test.kind, json.RawMessage(test.data))
 		if f := c.expectReply(test.reply); string(f.Data) != `{}` {
 			t.Errorf("%s: %s", test.kind, f.raw)
 		}
-		if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{test.asked}) {
-			t.Errorf("%s: calls %q, want %q", test.kind, asked, test.asked)
+		if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{test.wantCall}) {
+			t.Errorf("%s: calls %q, want %q", test.kind, calls, test.wantCall)
 		}
-		n.arenas.set(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
+		n.arenas.setResult(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
 		c.sendRequest(test.kind, json.RawMessage(test.data))
 		c.expectError(protocol.CodeForbidden)
-		n.arenas.set(func(context.Context) error { return errors.New("dial tcp: a secret") })
+		n.arenas.setResult(func(context.Context) error { return errors.New("dial tcp: a secret") })
 		c.sendRequest(test.kind, json.RawMessage(test.data))
 		c.expectError(protocol.CodeUnavailable)
 		n.arenas.takeCalls()
@@ -46,7 +46,7 @@ func TestArenaRequestsArePassedOn(t *testing.T) {
 }
 
 // The reply to a join comes before the pushes that it causes.
-func TestTheArenaJoinReplyComesBeforeItsPushes(t *testing.T) {
+func TestArenaJoinReplyPrecedesItsPushes(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
@@ -55,7 +55,7 @@ func TestTheArenaJoinReplyComesBeforeItsPushes(t *testing.T) {
 		Teams: []protocol.TeamCount{{ID: "x", Name: "X", Players: 1}}, Players: 1, State: "lobby",
 	}
 	pushed := protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{ArenaID: "a_1"})
-	n.arenas.then = func() { n.session("ada").Push("", pushed) }
+	n.arenas.afterReply = func() { n.session("ada").Push("", pushed) }
 	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", Team: "x", As: "player"})
 	if f := c.expectReply(protocol.TypeArenaJoined); string(f.Data) !=
 		`{"arena_id":"a_1","mode":"buzzer","name":"Cup","as":"player","team":"x","teams":[{"id":"x","name":"X","players":1}],"players":1,"state":"lobby"}` {
@@ -63,13 +63,13 @@ func TestTheArenaJoinReplyComesBeforeItsPushes(t *testing.T) {
 	}
 	c.expectFrame(protocol.TypeArenaLobby)
 	want := "join {Game:demo Player:ada Role:player ArenaJoin:{Code:123456 Team:x As:player}}"
-	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
-		t.Errorf("calls %q", asked)
+	if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{want}) {
+		t.Errorf("calls %q", calls)
 	}
 	for _, code := range []protocol.Code{
 		protocol.CodeArenaFull, protocol.CodeArenaStarted, protocol.CodeArenaLocked, protocol.CodeKicked, protocol.CodeAlreadyQueued,
 	} {
-		n.arenas.set(func(context.Context) error { return protocol.Errorf(code, "no") })
+		n.arenas.setResult(func(context.Context) error { return protocol.Errorf(code, "no") })
 		c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456"})
 		c.expectError(code)
 	}
@@ -77,34 +77,34 @@ func TestTheArenaJoinReplyComesBeforeItsPushes(t *testing.T) {
 }
 
 // The token alone identifies a host. A host plays no duel.
-func TestTheTokenAloneIdentifiesAHost(t *testing.T) {
+func TestTokenAloneIdentifiesHost(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	c, w := n.host("quizmaster")
-	if w.PlayerID != "quizmaster" || w.Nickname != "quizmaster" || w.Game != "demo" || w.Playing != nil {
-		t.Errorf("welcome %+v", w)
+	c, welcome := n.connectHost("quizmaster")
+	if welcome.PlayerID != "quizmaster" || welcome.Nickname != "quizmaster" || welcome.Game != "demo" || welcome.Playing != nil {
+		t.Errorf("welcome %+v", welcome)
 	}
 	c.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	c.expectError(protocol.CodeForbidden)
 	c.sendRequest(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: "123456", As: "host"})
 	c.expectReply(protocol.TypeArenaJoined)
 	want := fmt.Sprintf("join {Game:demo Player:quizmaster Role:%s ArenaJoin:{Code:123456 Team: As:host}}", identity.RoleHost)
-	if asked := n.arenas.takeCalls(); !slices.Equal(asked, []string{want}) {
-		t.Errorf("calls %q", asked)
+	if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{want}) {
+		t.Errorf("calls %q", calls)
 	}
 }
 
 // A host resumes by naming the match.
-func TestHostResumes(t *testing.T) {
+func TestHostResumesByMatchID(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	fixture := n.openArena("quizmaster")
-	fixture.addWatcher("quizmaster", match.HostRole)
-	fixture.addSeat("ada")
-	fixture.startMatch()
+	arena := n.openArena("quizmaster")
+	arena.addWatcher("quizmaster", match.HostRole)
+	arena.addSeat("ada")
+	arena.startMatch()
 	c := n.dial()
 	c.sendRequest(protocol.TypeHello, protocol.Hello{
-		Token: token(identity.RoleHost, "quizmaster", now()+1e6), Resume: &protocol.Resume{Match: fixture.match},
+		Token: token(identity.RoleHost, "quizmaster", now()+1e6), Resume: &protocol.Resume{Match: arena.matchID},
 	})
 	c.expectReply(protocol.TypeWelcome)
 	c.expectReply(protocol.TypeMatchState)
@@ -114,31 +114,31 @@ func TestHostResumes(t *testing.T) {
 
 // A player who reconnects to an arena's lobby gets the arena in the welcome, and its
 // pushes afterwards.
-func TestTheWelcomeNamesTheArenaOfALobby(t *testing.T) {
+func TestWelcomeNamesArenaInLobby(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	former := n.connectPlayer("ada")
-	fixture := n.openArena("bob")
-	fixture.addSeat("ada")
-	c, w := n.resume("ada", nil)
+	arena := n.openArena("bob")
+	arena.addSeat("ada")
+	c, welcome := n.connectAndResume("ada", nil)
 	former.expectClose(4409)
-	if want := (protocol.Playing{Match: fixture.match, ArenaID: fixture.id}); w.Playing == nil || *w.Playing != want {
-		t.Fatalf("playing %+v, want %+v", w.Playing, want)
+	if want := (protocol.Playing{Match: arena.matchID, ArenaID: arena.id}); welcome.Playing == nil || *welcome.Playing != want {
+		t.Fatalf("playing %+v, want %+v", welcome.Playing, want)
 	}
-	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: fixture.match})
+	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: arena.matchID})
 	c.expectError(protocol.CodeNotInMatch)
-	fixture.addSeat("cat")
-	n.Engine.NotifyPlacesChanged(fixture.match)
-	var there protocol.ArenaLobby
-	c.expectFrame(protocol.TypeArenaLobby).decodeInto(t, &there)
-	if there.ArenaID != fixture.id || there.Players != 2 {
-		t.Errorf("lobby %+v", there)
+	arena.addSeat("cat")
+	n.Engine.NotifyPlacesChanged(arena.matchID)
+	var lobby protocol.ArenaLobby
+	c.expectFrame(protocol.TypeArenaLobby).decodeInto(t, &lobby)
+	if lobby.ArenaID != arena.id || lobby.Players != 2 {
+		t.Errorf("lobby %+v", lobby)
 	}
-	fixture.startMatch()
-	if f := c.readUntil(protocol.TypeMatchFound); f.Seq != 1 || f.Match != fixture.match {
+	arena.startMatch()
+	if f := c.readUntil(protocol.TypeMatchFound); f.Seq != 1 || f.Match != arena.matchID {
 		t.Errorf("%s", f.raw)
 	}
-	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: fixture.match})
+	c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: arena.matchID})
 	if f := c.readUntilReply(); f.Type != protocol.TypeMatchState {
 		t.Errorf("%s", f.raw)
 	}
@@ -149,36 +149,36 @@ func TestSeatOutlivesTheConnection(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
-	fixture := n.openArena("bob")
-	fixture.addSeat("ada")
+	arena := n.openArena("bob")
+	arena.addSeat("ada")
 	c.disconnect()
 	n.eventually("the session has ended", func() bool { return len(n.openSessions()) == 0 })
-	fixture.check(n.Engine.CheckSeat(t.Context(), fixture.match, "ada"))
-	if activity := n.activity("ada"); activity.Match != fixture.match {
+	arena.requireNoError(n.Engine.CheckSeat(t.Context(), arena.matchID, "ada"))
+	if activity := n.activity("ada"); activity.Match != arena.matchID {
 		t.Errorf("activity %+v", activity)
 	}
-	if asked := n.arenas.takeCalls(); len(asked) > 0 {
-		t.Errorf("calls %q", asked)
+	if calls := n.arenas.takeCalls(); len(calls) > 0 {
+		t.Errorf("calls %q", calls)
 	}
 }
 
 // A player who leaves an arena's match leaves the arena, too. A spectator has no seat to
 // leave.
-func TestLeavingAnArenasMatchLeavesTheArena(t *testing.T) {
+func TestLeavingArenaMatchLeavesArena(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c, watcher := n.connectPlayer("ada"), n.connectPlayer("eve")
-	fixture := n.openArena("bob")
-	fixture.addSeat("ada")
-	fixture.addWatcher("eve", match.SpectatorRole)
-	c.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: fixture.match})
+	arena := n.openArena("bob")
+	arena.addSeat("ada")
+	arena.addWatcher("eve", match.SpectatorRole)
+	c.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: arena.matchID})
 	c.expectReply(protocol.TypeMatchLeft)
-	if asked, want := n.arenas.takeCalls(), []string{"leave demo ada " + fixture.id}; !slices.Equal(asked, want) {
-		t.Errorf("calls %q, want %q", asked, want)
+	if calls, want := n.arenas.takeCalls(), []string{"leave demo ada " + arena.id}; !slices.Equal(calls, want) {
+		t.Errorf("calls %q, want %q", calls, want)
 	}
-	watcher.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: fixture.match})
+	watcher.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: arena.matchID})
 	watcher.expectError(protocol.CodeNotInMatch)
-	if asked := n.arenas.takeCalls(); len(asked) > 0 {
-		t.Errorf("calls %q", asked)
+	if calls := n.arenas.takeCalls(); len(calls) > 0 {
+		t.Errorf("calls %q", calls)
 	}
 }

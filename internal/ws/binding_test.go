@@ -12,58 +12,58 @@ import (
 
 // A newer connection closes the former one and takes over its ticket. The end of the
 // former one does not withdraw the ticket.
-func TestANewerConnectionTakesOverTheTicket(t *testing.T) {
+func TestNewerConnectionTakesOverTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	former := newPlayer(n.connectPlayer("ada"), "ada")
-	former.join("c")
+	former.joinDuel("c")
 	newer := newPlayer(n.connectPlayer("ada"), "ada")
 	former.expectClose(4409)
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
 	other := newPlayer(n.connectPlayer("bob"), "bob")
-	other.join("c")
+	other.joinDuel("c")
 	runConcurrently(func() { newer.play(nil) }, func() { other.play(nil) })
 	n.checkSameFrames(newer, other, duel.Questions)
 }
 
 // A newer connection that does not resume continues the match from the number in its
 // welcome. The end of the former one does not detach it.
-func TestANewerConnectionContinuesTheMatch(t *testing.T) {
+func TestNewerConnectionContinuesMatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	former, other := n.duel("d")
+	former, other := n.startDuel("d")
 	found := former.expectFrame(protocol.TypeMatchFound)
 	former.expectFrame(protocol.TypeQuestion)
-	c, w := n.resume(former.name, nil)
-	if w.Playing == nil || *w.Playing != (protocol.Playing{Match: found.Match, Seq: 2}) {
-		t.Fatalf("playing %+v", w.Playing)
+	c, welcome := n.connectAndResume(former.name, nil)
+	if welcome.Playing == nil || *welcome.Playing != (protocol.Playing{Match: found.Match, Seq: 2}) {
+		t.Fatalf("playing %+v", welcome.Playing)
 	}
 	former.expectClose(4409)
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 2 })
 	newer := newPlayer(c, former.name)
-	newer.match, newer.log = found.Match, [][]byte{found.raw, nil}
+	newer.match, newer.frameLog = found.Match, [][]byte{found.raw, nil}
 	newer.answer(0)
 	runConcurrently(func() { newer.play(nil) }, func() { other.play(nil) })
-	newer.log[1] = other.log[1]
+	newer.frameLog[1] = other.frameLog[1]
 	n.checkSameFrames(newer, other, duel.Questions)
 }
 
 // A player who reconnects while the former connection is ending keeps the existing or
 // the new ticket.
-func TestATicketStaysWhileTheFormerConnectionEnds(t *testing.T) {
+func TestTicketStaysWhileFormerConnectionEnds(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for i := range 30 {
 		name := fmt.Sprint("p", i)
 		former := newPlayer(n.connectPlayer(name), name)
 		if i%2 == 0 {
-			former.join(category(i))
+			former.joinDuel(categoryName(i))
 		}
 		go former.disconnect() // the node may detect it at any time from now on
 		newer := n.connectPlayer(name)
-		newer.sendRequest(protocol.TypeDuelJoin, map[string]any{"category": category(i), "bot_after_ms": 0})
+		newer.sendRequest(protocol.TypeDuelJoin, map[string]any{"category": categoryName(i), "bot_after_ms": 0})
 		if f := newer.nextFrame(); f.Type == protocol.TypeError {
 			newer.checkError(f, protocol.CodeAlreadyQueued)
 		}
@@ -76,34 +76,34 @@ func TestATicketStaysWhileTheFormerConnectionEnds(t *testing.T) {
 	}
 }
 
-func category(i int) string { return fmt.Sprint("c", i) }
+func categoryName(i int) string { return fmt.Sprint("c", i) }
 
 // A newer session waits while the former one unbinds its player.
 func TestNewerSessionWaitsForUnbind(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	former := n.connectPlayer("ada")
-	se := n.session("ada")
-	se.unbindMu.Lock()
+	formerSession := n.session("ada")
+	formerSession.unbindMu.Lock()
 	newer := n.dial()
 	newer.sendHello("ada", nil)
 	former.expectClose(4409)
 	n.connectPlayer("bob").expectPong()
-	if sessions := n.session("ada"); sessions == se {
+	if current := n.session("ada"); current == formerSession {
 		t.Error("the newer session is not registered")
 	}
 	if !n.session("ada").outbox.isBusy() {
 		t.Error("the newer session was welcomed before the former one was unbound")
 	}
-	se.unbindMu.Unlock()
+	formerSession.unbindMu.Unlock()
 	newer.expectReply(protocol.TypeWelcome)
 }
 
 // Nothing references a session that has ended, not even its match.
-func TestEndedSessionIsCollected(t *testing.T) {
+func TestEndedSessionIsGarbageCollected(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	session := weak.Make(n.session(playerA.name))
 	playerA.disconnect()

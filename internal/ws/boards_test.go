@@ -14,51 +14,51 @@ import (
 
 // fakeBoards is a Boards that pushes at the start of a watch and when a test calls change.
 type fakeBoards struct {
-	mu       sync.Mutex
-	fail     error
-	watching map[int]func(frame []byte) // by the order of Watch calls
-	started  int
+	mu          sync.Mutex
+	watchErr    error
+	pushByWatch map[int]func(frame []byte) // by the order of Watch calls
+	watchCalls  int
 }
 
-func (b *fakeBoards) set(fail error) {
+func (b *fakeBoards) setError(watchErr error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.fail = fail
+	b.watchErr = watchErr
 }
 
 // Watch immediately pushes a frame that names the board.
 func (b *fakeBoards) Watch(_ context.Context, game string, q leaderboard.Query, push func([]byte)) (func(), error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.fail != nil {
-		return nil, b.fail
+	if b.watchErr != nil {
+		return nil, b.watchErr
 	}
-	n := b.started
-	b.started++
-	if b.watching == nil {
-		b.watching = map[int]func([]byte){}
+	n := b.watchCalls
+	b.watchCalls++
+	if b.pushByWatch == nil {
+		b.pushByWatch = map[int]func([]byte){}
 	}
-	b.watching[n] = push
+	b.pushByWatch[n] = push
 	push(boardFrame(fmt.Sprintf("%s %s %s %s %d", game, q.Window, q.Order, q.Kind, q.Limit)))
 	return func() {
 		push(boardFrame("just before the watch ended"))
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		delete(b.watching, n)
+		delete(b.pushByWatch, n)
 	}, nil
 }
 
-func (b *fakeBoards) watched() int {
+func (b *fakeBoards) countWatches() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.watching)
+	return len(b.pushByWatch)
 }
 
-// change pushes to all watchers.
-func (b *fakeBoards) change() {
+// pushToAll pushes to all watchers.
+func (b *fakeBoards) pushToAll() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for n, push := range b.watching {
+	for n, push := range b.pushByWatch {
 		push(boardFrame(fmt.Sprint("change of ", n)))
 	}
 }
@@ -69,7 +69,7 @@ func boardFrame(text string) []byte { return protocol.EncodePush(protocol.TypeBo
 func (c *client) expectBoard(want string) {
 	c.Helper()
 	if f := c.expectFrame(protocol.TypeBoard); string(f.Data) != `"`+want+`"` {
-		c.fail("%s instead of %q", f.raw, want)
+		c.failNow("%s instead of %q", f.raw, want)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestWatchedBoardsArePushed(t *testing.T) {
 	c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "7d"})
 	c.expectReply(protocol.TypeBoardOK)
 	c.expectBoard("demo 7d value player 0")
-	n.boards.change()
+	n.boards.pushToAll()
 	c.expectFrame(protocol.TypeBoard)
 	c.expectFrame(protocol.TypeBoard)
 
@@ -96,11 +96,11 @@ func TestWatchedBoardsArePushed(t *testing.T) {
 		c.sendRequest(protocol.TypeBoardUnwatch, protocol.BoardWatch{Window: "7d", Order: "time", Kind: "team"})
 		c.expectReply(protocol.TypeBoardOK)
 	}
-	n.boards.change()
+	n.boards.pushToAll()
 	c.expectBoard("change of 2")
 	c.expectPong()
-	if left := n.boards.watched(); left != 1 {
-		t.Errorf("%d boards are watched", left)
+	if watches := n.boards.countWatches(); watches != 1 {
+		t.Errorf("%d boards are watched", watches)
 	}
 }
 
@@ -113,15 +113,15 @@ func TestWatchesEndWithTheConnection(t *testing.T) {
 	for i, watcher := range []*client{c, host} {
 		watcher.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
 		watcher.expectReply(protocol.TypeBoardOK)
-		if left := n.boards.watched(); left != i+1 {
-			t.Errorf("%d boards are watched", left)
+		if watches := n.boards.countWatches(); watches != i+1 {
+			t.Errorf("%d boards are watched", watches)
 		}
 	}
 	c.disconnect()
-	n.eventually("the player's watch has ended", func() bool { return n.boards.watched() == 1 })
+	n.eventually("the player's watch has ended", func() bool { return n.boards.countWatches() == 1 })
 	n.drainNow()
 	host.expectClose(protocol.CloseDraining)
-	n.eventually("the host's watch has ended", func() bool { return n.boards.watched() == 0 })
+	n.eventually("the host's watch has ended", func() bool { return n.boards.countWatches() == 0 })
 }
 
 func TestBoardsPerConnectionAreLimited(t *testing.T) {
@@ -151,7 +151,7 @@ func TestInvalidBoardRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
-	for _, tt := range []struct {
+	for _, testCase := range []struct {
 		err  error
 		code protocol.Code
 	}{
@@ -159,11 +159,11 @@ func TestInvalidBoardRequestsAreRefused(t *testing.T) {
 		{fmt.Errorf("%w: order", leaderboard.ErrBadQuery), protocol.CodeBadRequest},
 		{errors.New("a store is out of reach"), protocol.CodeUnavailable},
 	} {
-		n.boards.set(tt.err)
+		n.boards.setError(testCase.err)
 		c.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "9d"})
-		c.expectError(tt.code)
+		c.expectError(testCase.code)
 	}
-	n.boards.set(nil)
+	n.boards.setError(nil)
 	for _, data := range []any{
 		protocol.Empty{}, map[string]any{"window": "all", "limit": 0}, map[string]any{"window": "all", "limit": 201},
 		map[string]any{"window": "all", "limit": "7"}, map[string]any{"window": "all", "cursor": "c"},
@@ -173,7 +173,7 @@ func TestInvalidBoardRequestsAreRefused(t *testing.T) {
 			c.expectError(protocol.CodeBadRequest)
 		}
 	}
-	if left := n.boards.watched(); left != 0 {
-		t.Errorf("%d boards are watched", left)
+	if watches := n.boards.countWatches(); watches != 0 {
+		t.Errorf("%d boards are watched", watches)
 	}
 }

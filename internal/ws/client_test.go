@@ -21,8 +21,8 @@ import (
 // methods fail the test and end the calling goroutine.
 type client struct {
 	*testing.T
-	conn *websocket.Conn
-	id   int64 // id of the last request
+	conn          *websocket.Conn
+	lastRequestID int64 // id of the last request
 }
 
 // frame is one frame of the server.
@@ -62,23 +62,23 @@ func (n *node) dial() *client {
 // connectPlayer connects a player and sends a hello.
 func (n *node) connectPlayer(player string) *client {
 	n.Helper()
-	c, _ := n.resume(player, nil)
+	c, _ := n.connectAndResume(player, nil)
 	return c
 }
 
-// resume connects a player who was disconnected.
-func (n *node) resume(player string, from *protocol.Resume) (*client, protocol.Welcome) {
+// connectAndResume connects a player who was disconnected.
+func (n *node) connectAndResume(player string, resume *protocol.Resume) (*client, protocol.Welcome) {
 	n.Helper()
 	c := n.dial()
-	c.sendHello(player, from)
-	var w protocol.Welcome
-	c.expectReply(protocol.TypeWelcome).decodeInto(c.T, &w)
-	return c, w
+	c.sendHello(player, resume)
+	var welcome protocol.Welcome
+	c.expectReply(protocol.TypeWelcome).decodeInto(c.T, &welcome)
+	return c, welcome
 }
 
-func (c *client) sendHello(player string, from *protocol.Resume) {
+func (c *client) sendHello(player string, resume *protocol.Resume) {
 	c.Helper()
-	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken(player), Resume: from})
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken(player), Resume: resume})
 }
 
 func playerToken(player string) string {
@@ -88,10 +88,10 @@ func playerToken(player string) string {
 // sendRequest sends a request with the next id.
 func (c *client) sendRequest(kind string, data any) {
 	c.Helper()
-	c.id++
-	raw, err := json.Marshal(map[string]any{"id": c.id, "type": kind, "data": data})
+	c.lastRequestID++
+	raw, err := json.Marshal(map[string]any{"id": c.lastRequestID, "type": kind, "data": data})
 	if err != nil {
-		c.fail("%v", err)
+		c.failNow("%v", err)
 	}
 	c.send(string(raw))
 }
@@ -105,7 +105,7 @@ func (c *client) nextFrame() frame {
 	c.Helper()
 	f, err := c.read()
 	if err != nil {
-		c.fail("no frame: %v", err)
+		c.failNow("no frame: %v", err)
 	}
 	return f
 }
@@ -125,7 +125,7 @@ func (c *client) expectFrame(kind string) frame {
 	c.Helper()
 	f := c.nextFrame()
 	if f.Type != kind {
-		c.fail("%s instead of %s", f.raw, kind)
+		c.failNow("%s instead of %s", f.raw, kind)
 	}
 	return f
 }
@@ -144,8 +144,8 @@ func (c *client) readUntil(kind string) frame {
 func (c *client) expectReply(kind string) frame {
 	c.Helper()
 	f := c.expectFrame(kind)
-	if f.Re == nil || *f.Re != c.id {
-		c.fail("%s instead of the reply to %d", f.raw, c.id)
+	if f.Re == nil || *f.Re != c.lastRequestID {
+		c.failNow("%s instead of the reply to %d", f.raw, c.lastRequestID)
 	}
 	return f
 }
@@ -154,7 +154,7 @@ func (c *client) expectReply(kind string) frame {
 func (c *client) readUntilReply() frame {
 	c.Helper()
 	for {
-		if f := c.nextFrame(); f.Re != nil && *f.Re == c.id {
+		if f := c.nextFrame(); f.Re != nil && *f.Re == c.lastRequestID {
 			return f
 		}
 	}
@@ -171,7 +171,7 @@ func (c *client) checkError(f frame, code protocol.Code) protocol.Error {
 	var e protocol.Error
 	f.decodeInto(c.T, &e)
 	if f.Type != protocol.TypeError || e.Code != code || e.Message == "" {
-		c.fail("%s instead of the error %s", f.raw, code)
+		c.failNow("%s instead of the error %s", f.raw, code)
 	}
 	return e
 }
@@ -185,30 +185,30 @@ func (c *client) expectPong() {
 
 // expectClose reads to the end and returns the frames before it. The end must be a
 // close frame and no reset of the connection.
-func (c *client) expectClose(code int) (before []frame, reason string) {
+func (c *client) expectClose(code int) (frames []frame, reason string) {
 	c.Helper()
 	for {
 		f, err := c.read()
 		if err == nil {
-			before = append(before, f)
+			frames = append(frames, f)
 			continue
 		}
-		var closed *websocket.CloseError
-		if !errors.As(err, &closed) || closed.Code != code {
-			c.fail("%v instead of close %d", err, code)
+		var closeErr *websocket.CloseError
+		if !errors.As(err, &closeErr) || closeErr.Code != code {
+			c.failNow("%v instead of close %d", err, code)
 		}
 		if _, err := c.conn.NetConn().Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			c.fail("after close %d: %v instead of the end", code, err)
+			c.failNow("after close %d: %v instead of the end", code, err)
 		}
 		_ = c.conn.Close()
-		return before, closed.Text
+		return frames, closeErr.Text
 	}
 }
 
 // disconnect drops the connection without a close frame.
 func (c *client) disconnect() { _ = c.conn.Close() }
 
-func (c *client) fail(format string, args ...any) {
+func (c *client) failNow(format string, args ...any) {
 	c.Helper()
 	c.Errorf(format, args...)
 	c.FailNow()
@@ -225,8 +225,8 @@ func (f frame) decodeInto(t *testing.T, data any) {
 	}
 }
 
-// describe describes a frame in test messages.
-func (f frame) describe() string { return fmt.Sprintf("%s %d", f.Type, f.Seq) }
+// label describes a frame in test messages.
+func (f frame) label() string { return fmt.Sprintf("%s %d", f.Type, f.Seq) }
 
 // upgrade requests a websocket with an Origin header and returns the HTTP status.
 func (n *node) upgrade(origin string) int {

@@ -24,22 +24,22 @@ type deadlineCounter struct {
 	deadlines atomic.Int32
 }
 
-func (w *deadlineCounter) SetDeadline(t time.Time) error {
-	w.deadlines.Add(1)
-	return w.TCPConn.SetDeadline(t)
+func (c *deadlineCounter) SetDeadline(t time.Time) error {
+	c.deadlines.Add(1)
+	return c.TCPConn.SetDeadline(t)
 }
-func (w *deadlineCounter) SetReadDeadline(t time.Time) error {
-	w.deadlines.Add(1)
-	return w.TCPConn.SetReadDeadline(t)
+func (c *deadlineCounter) SetReadDeadline(t time.Time) error {
+	c.deadlines.Add(1)
+	return c.TCPConn.SetReadDeadline(t)
 }
-func (w *deadlineCounter) SetWriteDeadline(t time.Time) error {
-	w.deadlines.Add(1)
-	return w.TCPConn.SetWriteDeadline(t)
+func (c *deadlineCounter) SetWriteDeadline(t time.Time) error {
+	c.deadlines.Add(1)
+	return c.TCPConn.SetWriteDeadline(t)
 }
 
-// tcpSession returns a session over TCP whose read loop does not run, its connection,
+// newTCPSession returns a session over TCP whose read loop does not run, its connection,
 // and the client's.
-func tcpSession(t *testing.T) (se *session, serverConn *deadlineCounter, client *net.TCPConn) {
+func newTCPSession(t *testing.T) (se *session, serverConn *deadlineCounter, client *net.TCPConn) {
 	t.Helper()
 	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -65,9 +65,9 @@ var maskedPing = append([]byte{finalBit | 1, 0x80 | 10, 0, 0, 0, 0}, `{"type":1}
 
 // A connection without unread bytes has no buffer and sets no timer. In the middle of
 // a message it has both.
-func TestAnIdleConnectionHasNoBuffer(t *testing.T) {
+func TestIdleConnectionHasNoBufferAndNoTimer(t *testing.T) {
 	t.Parallel()
-	se, serverConn, client := tcpSession(t)
+	se, serverConn, client := newTCPSession(t)
 	conn := se.conn
 	receive := func(sent []byte, want string) {
 		t.Helper()
@@ -85,36 +85,36 @@ func TestAnIdleConnectionHasNoBuffer(t *testing.T) {
 		}
 		conn.prepareWait()
 	}
-	checkHeld := func(when string, buffer bool, deadlines int32) {
+	checkBufferAndDeadlines := func(moment string, wantBuffer bool, wantDeadlines int32) {
 		t.Helper()
-		if (conn.reader.buffer != nil) != buffer || serverConn.deadlines.Load() != deadlines {
-			t.Errorf("%s: buffer %v, %d deadlines set", when, conn.reader.buffer != nil, serverConn.deadlines.Load())
+		if (conn.reader.buffer != nil) != wantBuffer || serverConn.deadlines.Load() != wantDeadlines {
+			t.Errorf("%s: buffer %v, %d deadlines set", moment, conn.reader.buffer != nil, serverConn.deadlines.Load())
 		}
 	}
-	isWaiting := func() (none bool) {
-		err := conn.rawConn.Read(func(fd uintptr) bool { none = !conn.readAvailable(fd); return true })
-		return none && err == nil
+	hasNoUnreadBytes := func() (isEmpty bool) {
+		err := conn.rawConn.Read(func(fd uintptr) bool { isEmpty = !conn.readAvailable(fd); return true })
+		return isEmpty && err == nil
 	}
 	receive(maskedPing, `{"type":1}`)
 	if err := se.writeBatch([][]byte{[]byte(`{"type":"pong"}`), pingFrame}); err != nil {
 		t.Fatal(err)
 	}
-	checkHeld("after a message and a reply", false, 0)
-	if !isWaiting() {
+	checkBufferAndDeadlines("after a message and a reply", false, 0)
+	if !hasNoUnreadBytes() {
 		t.Error("more bytes arrived")
 	}
-	checkHeld("while it waits", false, 0)
+	checkBufferAndDeadlines("while it waits", false, 0)
 	receive(maskedPing[:9], "")
-	checkHeld("within a message", true, 1)
+	checkBufferAndDeadlines("within a message", true, 1)
 	receive(maskedPing[9:], `{"type":1}`)
-	checkHeld("at the message's end", false, 2)
+	checkBufferAndDeadlines("at the message's end", false, 2)
 }
 
 // A write that the client does not accept immediately has a deadline while it lasts.
-func TestASlowWriteHasADeadline(t *testing.T) {
+func TestSlowWriteHasDeadline(t *testing.T) {
 	t.Parallel()
-	se, serverConn, client := tcpSession(t)
-	frames, got := bytes.Repeat([]byte("x"), 16<<20), make(chan int, 1)
+	se, serverConn, client := newTCPSession(t)
+	frames, received := bytes.Repeat([]byte("x"), 16<<20), make(chan int, 1)
 	go func() {
 		total := 0
 		for b := make([]byte, 1<<20); total < len(frames); {
@@ -123,18 +123,18 @@ func TestASlowWriteHasADeadline(t *testing.T) {
 				break
 			}
 		}
-		got <- total
+		received <- total
 	}()
 	if err := se.writeFrames(frames); err != nil {
 		t.Fatal(err)
 	}
-	if n := <-got; n != len(frames) || serverConn.deadlines.Load() != 2 {
+	if n := <-received; n != len(frames) || serverConn.deadlines.Load() != 2 {
 		t.Errorf("%d bytes arrived, %d deadlines", n, serverConn.deadlines.Load())
 	}
 }
 
 // A greeted session has one goroutine, which reads, until it is parked.
-func TestAnUnparkedSessionHasOneGoroutine(t *testing.T) {
+func TestUnparkedSessionHasOneGoroutine(t *testing.T) {
 	t.Parallel()
 	const sessions = 20
 	pprof.SetGoroutineLabels(pprof.WithLabels(t.Context(), pprof.Labels("test", t.Name()))) // every goroutine started from here has this label
@@ -145,12 +145,12 @@ func TestAnUnparkedSessionHasOneGoroutine(t *testing.T) {
 		n.connectPlayer(fmt.Sprint("player", i)).expectPong()
 	}
 	n.eventually("one goroutine per session", func() bool {
-		var all bytes.Buffer
-		if err := pprof.Lookup("goroutine").WriteTo(&all, 1); err != nil {
+		var stacks bytes.Buffer
+		if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
 			t.Fatal(err)
 		}
 		count := 0
-		for stack := range strings.SplitSeq(all.String(), "\n\n") {
+		for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
 			if strings.Contains(stack, t.Name()) && strings.Contains(stack, "ws.(*session)") {
 				var n int
 				_, _ = fmt.Sscan(stack, &n)
@@ -166,19 +166,19 @@ func TestAnUnparkedSessionHasOneGoroutine(t *testing.T) {
 
 // A frame that is too large is dropped in steps of a buffer's size, also where waiting
 // reads a single byte, as with TLS.
-func TestATooLargeFrameIsDroppedInChunks(t *testing.T) {
+func TestTooLargeFrameIsDroppedInChunks(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	frame := append([]byte{finalBit | 1, 0x80 | 127}, binary.BigEndian.AppendUint64(nil, size)...)
-	reads, left := 0, bytes.NewReader(append(frame, make([]byte, 4+size)...))
-	conn := newClientConn(readOnlyConn{Reader: readerFunc(func(b []byte) (int, error) { reads++; return left.Read(b) })}, time.Minute)
+	reads, unread := 0, bytes.NewReader(append(frame, make([]byte, 4+size)...))
+	conn := newClientConn(readOnlyConn{Reader: readerFunc(func(b []byte) (int, error) { reads++; return unread.Read(b) })}, time.Minute)
 	for conn.readMore() == nil {
 		if kind, _, err := conn.nextMessage(); kind != 0 || err != nil && !errors.Is(err, errTooLarge) {
 			t.Fatalf("kind %d, %v", kind, err)
 		}
 	}
-	if left.Len() > 0 || reads > size/1000 {
-		t.Errorf("%d reads, %d bytes left", reads, left.Len())
+	if unread.Len() > 0 || reads > size/1000 {
+		t.Errorf("%d reads, %d bytes left", reads, unread.Len())
 	}
 	if conn.reader.buffer != nil {
 		t.Error("the connection keeps a buffer")

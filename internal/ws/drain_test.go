@@ -13,7 +13,7 @@ import (
 )
 
 // startDrain drains the node in a goroutine. endDrain ends the drain's context.
-func (n *node) startDrain() (endDrain context.CancelFunc, done <-chan struct{}) {
+func (n *node) startDrain() (endDrain context.CancelFunc, drainEnded <-chan struct{}) {
 	ctx, endDrain := context.WithCancel(context.Background())
 	drained := make(chan struct{})
 	go func() {
@@ -29,23 +29,23 @@ func (n *node) startDrain() (endDrain context.CancelFunc, done <-chan struct{}) 
 
 // An idle session gets the draining push and is closed immediately, with or without a
 // hello. New sessions are refused.
-func TestADrainClosesIdleSessionsImmediately(t *testing.T) {
+func TestDrainClosesIdleSessionsImmediately(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	var clients []*client
 	for i := range 20 {
 		clients = append(clients, n.connectPlayer(fmt.Sprint("p", i)))
 	}
-	silent := n.dial()
-	waits := newPlayer(n.connectPlayer("waits"), "waits")
-	waits.join("c")
-	clients = append(clients, silent, waits.client)
+	withoutHello := n.dial()
+	queued := newPlayer(n.connectPlayer("waits"), "waits")
+	queued.joinDuel("c")
+	clients = append(clients, withoutHello, queued.client)
 	n.eventually("all sessions are open", func() bool { return len(n.openSessions()) == len(clients) })
 	_, drained := n.startDrain()
 	for _, c := range clients {
 		c.expectFrame(protocol.TypeDraining)
-		if before, _ := c.expectClose(1012); len(before) > 0 {
-			t.Errorf("%s after draining", before[0].raw)
+		if frames, _ := c.expectClose(1012); len(frames) > 0 {
+			t.Errorf("%s after draining", frames[0].raw)
 		}
 	}
 	<-drained
@@ -58,42 +58,42 @@ func TestADrainClosesIdleSessionsImmediately(t *testing.T) {
 
 // A playing session gets the draining push, plays to the end and is closed then. The
 // last push comes before the close frame.
-func TestADrainWaitsForMatches(t *testing.T) {
+func TestDrainWaitsForMatches(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
 	idle := n.connectPlayer("idle")
 	_, drained := n.startDrain()
 	idle.expectClose(1012)
-	var reported atomic.Int32
+	var drainingPushes atomic.Int32
 	for _, p := range []*player{playerA, playerB} {
-		p.unnumbered = func(f frame) {
+		p.onUnnumbered = func(f frame) {
 			if f.Type == protocol.TypeDraining {
-				reported.Add(1)
+				drainingPushes.Add(1)
 			}
 		}
 	}
 	runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
 	n.checkSameFrames(playerA, playerB, duel.Questions)
 	<-time.After(3 * drainPollInterval) // the settlement takes some time
-	sub, _ := n.Presence.Find("demo", playerA.name)
-	sub.Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{Match: playerA.match}))
-	if before, _ := playerA.expectClose(1012); len(before) == 0 || before[len(before)-1].Type != protocol.TypeSettled {
-		t.Errorf("closed before the settled push: %v", before)
+	session, _ := n.Presence.Find("demo", playerA.name)
+	session.Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{Match: playerA.match}))
+	if frames, _ := playerA.expectClose(1012); len(frames) == 0 || frames[len(frames)-1].Type != protocol.TypeSettled {
+		t.Errorf("closed before the settled push: %v", frames)
 	}
 	playerB.expectClose(1012)
 	<-drained
-	if reported.Load() != 2 {
-		t.Errorf("%d of 2 got the draining push", reported.Load())
+	if drainingPushes.Load() != 2 {
+		t.Errorf("%d of 2 got the draining push", drainingPushes.Load())
 	}
 }
 
 // When the drain's context ends, all sessions are closed.
-func TestADrainClosesAllWhenItsContextEnds(t *testing.T) {
+func TestDrainClosesAllWhenContextEnds(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	endDrain, drained := n.startDrain()
@@ -114,56 +114,56 @@ func TestADrainClosesAllWhenItsContextEnds(t *testing.T) {
 
 // When connections arrive during a drain, each registered session gets its close frame
 // and none is left.
-func TestADrainClosesConnectionsThatArrive(t *testing.T) {
+func TestDrainClosesArrivingConnections(t *testing.T) {
 	t.Parallel()
 	for range 10 {
 		n := startNode(t)
-		var coming sync.WaitGroup
+		var running sync.WaitGroup
 		for i := range 5 {
 			c := n.connectPlayer(fmt.Sprint("early", i))
-			coming.Go(func() { c.expectClose(1012) }) // expectClose waits for the whole close handshake
+			running.Go(func() { c.expectClose(1012) }) // expectClose waits for the whole close handshake
 		}
 		for i := range 10 {
-			coming.Go(func() {
+			running.Go(func() {
 				c := n.dial()
 				c.sendHello(fmt.Sprint("p", i), nil)
 				c.expectClose(1012)
 			})
 		}
 		n.drainNow()
-		if left := len(n.openSessions()); left > 0 {
-			t.Errorf("%d sessions left", left)
+		if remaining := len(n.openSessions()); remaining > 0 {
+			t.Errorf("%d sessions left", remaining)
 		}
-		coming.Wait()
+		running.Wait()
 	}
 }
 
 // A drain keeps the players and the host of an arena that has started, and closes those
 // in a lobby. The seat in the lobby stays.
-func TestADrainKeepsRunningArenas(t *testing.T) {
+func TestDrainKeepsRunningArenas(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	waits, plays, watcher := n.connectPlayer("ada"), n.connectPlayer("bob"), n.connectPlayer("eve")
-	host, _ := n.host("quizmaster")
-	lobby, running := n.openArena("quizmaster"), n.openArena("quizmaster")
-	lobby.addSeat("ada")
-	running.addSeat("bob")
-	running.addSeat("cat") // has no session
-	running.addWatcher("eve", match.SpectatorRole)
-	running.addWatcher("quizmaster", match.HostRole)
-	running.startMatch()
-	plays.readUntil(protocol.TypeQuestion)
+	waiting, playing, watcher := n.connectPlayer("ada"), n.connectPlayer("bob"), n.connectPlayer("eve")
+	host, _ := n.connectHost("quizmaster")
+	lobbyArena, runningArena := n.openArena("quizmaster"), n.openArena("quizmaster")
+	lobbyArena.addSeat("ada")
+	runningArena.addSeat("bob")
+	runningArena.addSeat("cat") // has no session
+	runningArena.addWatcher("eve", match.SpectatorRole)
+	runningArena.addWatcher("quizmaster", match.HostRole)
+	runningArena.startMatch()
+	playing.readUntil(protocol.TypeQuestion)
 	host.readUntil(protocol.TypeQuestion)
 	_, drained := n.startDrain()
-	waits.expectClose(1012)
+	waiting.expectClose(1012)
 	watcher.expectClose(1012)
 	host.readUntil(protocol.TypeDraining)
-	plays.readUntil(protocol.TypeDraining)
+	playing.readUntil(protocol.TypeDraining)
 	host.expectPong()
-	plays.expectPong()
-	lobby.check(n.Engine.CheckSeat(t.Context(), lobby.match, "ada"))
-	running.check(n.Engine.CloseArena(t.Context(), running.match))
-	for _, c := range []*client{plays, host} {
+	playing.expectPong()
+	lobbyArena.requireNoError(n.Engine.CheckSeat(t.Context(), lobbyArena.matchID, "ada"))
+	runningArena.requireNoError(n.Engine.CloseArena(t.Context(), runningArena.matchID))
+	for _, c := range []*client{playing, host} {
 		c.readUntil(protocol.TypeMatchOver)
 		c.expectClose(1012)
 	}

@@ -17,13 +17,13 @@ func shortDuels(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 2, 
 func TestManyDuelsRunWithoutGaps(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, shortDuels)
-	const duels, atOnce = 200, 4
-	next := make(chan int)
-	var play []func()
-	for range atOnce {
-		play = append(play, func() {
-			for i := range next {
-				playerA, playerB := n.duel(fmt.Sprint("d", i))
+	const duels, concurrentDuels = 200, 4
+	duelNumbers := make(chan int)
+	var workers []func()
+	for range concurrentDuels {
+		workers = append(workers, func() {
+			for i := range duelNumbers {
+				playerA, playerB := n.startDuel(fmt.Sprint("d", i))
 				runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
 				n.checkSameFrames(playerA, playerB, 2)
 				for _, p := range []*player{playerA, playerB} {
@@ -36,22 +36,22 @@ func TestManyDuelsRunWithoutGaps(t *testing.T) {
 		})
 	}
 	go func() { // ends when all duels have started
-		defer close(next)
+		defer close(duelNumbers)
 		for i := range duels {
-			next <- i
+			duelNumbers <- i
 		}
 	}()
-	runConcurrently(play...)
+	runConcurrently(workers...)
 }
 
 func TestAnswersAreAcceptedOnce(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
-	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerA, playerB := n.startDuel("d")
+	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	answer := func(question, choice int) {
 		t.Helper()
-		playerA.sendRequest(protocol.TypeAnswer, map[string]any{"match": found, "question": question, "choice": choice})
+		playerA.sendRequest(protocol.TypeAnswer, map[string]any{"match": matchID, "question": question, "choice": choice})
 	}
 	playerA.expectFrame(protocol.TypeQuestion)
 	answer(1, 0)
@@ -64,36 +64,36 @@ func TestAnswersAreAcceptedOnce(t *testing.T) {
 	first := playerA.expectReply(protocol.TypeAnswered)
 	playerA.expectFrame(protocol.TypeAnswerSeen)
 	answer(0, 1)
-	if again := playerA.expectReply(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
-		t.Errorf("%s, first reply %s", again.raw, first.raw)
+	if repeated := playerA.expectReply(protocol.TypeAnswered); string(repeated.Data) != string(first.Data) {
+		t.Errorf("%s, first reply %s", repeated.raw, first.raw)
 	}
 	answer(0, 0)
 	if e := playerA.expectError(protocol.CodeDuplicateAnswer); e.Accepted == nil || string(e.Accepted.Given) != `{"choice":1}` {
 		t.Errorf("accepted %+v", e.Accepted)
 	}
 	playerB.readUntil(protocol.TypeQuestion)
-	playerB.sendRequest(protocol.TypeAnswer, map[string]any{"match": found, "question": 0, "choice": 0})
+	playerB.sendRequest(protocol.TypeAnswer, map[string]any{"match": matchID, "question": 0, "choice": 0})
 	playerB.readUntil(protocol.TypeAnswered)
 	playerA.readUntil(protocol.TypeQuestionClosed)
 	answer(0, 1)
-	if again := playerA.readUntil(protocol.TypeAnswered); string(again.Data) != string(first.Data) {
-		t.Errorf("after the close %s, first reply %s", again.raw, first.raw)
+	if repeated := playerA.readUntil(protocol.TypeAnswered); string(repeated.Data) != string(first.Data) {
+		t.Errorf("after the close %s, first reply %s", repeated.raw, first.raw)
 	}
 	playerA.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
-	if e := playerA.checkError(playerA.readUntilReply(), protocol.CodeAlreadyPlaying); e.Match != found {
-		t.Errorf("playing %q, not %q", e.Match, found)
+	if e := playerA.checkError(playerA.readUntilReply(), protocol.CodeAlreadyPlaying); e.Match != matchID {
+		t.Errorf("playing %q, not %q", e.Match, matchID)
 	}
 }
 
 // The leaving player gets the reply before the match is over, and the other player gets
 // the end of the match.
-func TestLeavingAMatchForfeitsIt(t *testing.T) {
+func TestLeavingMatchForfeitsIt(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
-	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerA, playerB := n.startDuel("d")
+	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerA.expectFrame(protocol.TypeQuestion)
-	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found})
+	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: matchID})
 	playerA.expectReply(protocol.TypeMatchLeft)
 	var over protocol.MatchOver
 	playerA.expectFrame(protocol.TypeMatchOver).decodeInto(t, &over)
@@ -104,7 +104,7 @@ func TestLeavingAMatchForfeitsIt(t *testing.T) {
 	if over.Winner != playerB.name {
 		t.Errorf("over for the other: %+v", over)
 	}
-	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: found}) // leaving once more changes nothing
+	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: matchID}) // leaving once more changes nothing
 	playerA.expectReply(protocol.TypeMatchLeft)
 }
 
@@ -112,29 +112,29 @@ func TestLeavingAMatchForfeitsIt(t *testing.T) {
 func TestMatchSyncReturnsTheState(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, _ := n.duel("d")
+	playerA, _ := n.startDuel("d")
 	found := playerA.expectFrame(protocol.TypeMatchFound)
 	question := playerA.expectFrame(protocol.TypeQuestion)
-	var s protocol.MatchState
+	var state protocol.MatchState
 	playerA.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: found.Match, Seq: 2})
-	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &s)
-	if s.Seq != 2 || s.Phase != "open" || s.Question == nil || s.Question.Question != 0 || s.YourAnswer != nil {
-		t.Errorf("state %+v", s)
+	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &state)
+	if state.Seq != 2 || state.Phase != "open" || state.Question == nil || state.Question.Question != 0 || state.YourAnswer != nil {
+		t.Errorf("state %+v", state)
 	}
 	playerA.sendRequest(protocol.TypeAnswer, map[string]any{"match": found.Match, "question": 0, "choice": 0})
 	playerA.expectReply(protocol.TypeAnswered)
 	seen := playerA.expectFrame(protocol.TypeAnswerSeen)
 	playerA.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: found.Match})
-	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &s)
-	if s.Seq != 3 || s.YourAnswer == nil || s.YourAnswer.Question != 0 || s.Own.Score != 0 {
-		t.Errorf("state %+v", s)
+	playerA.expectReply(protocol.TypeMatchState).decodeInto(t, &state)
+	if state.Seq != 3 || state.YourAnswer == nil || state.YourAnswer.Question != 0 || state.Own.Score != 0 {
+		t.Errorf("state %+v", state)
 	}
 	playerA.expectFrames([][]byte{found.raw, question.raw, seen.raw})
 	playerA.expectPong()
 }
 
 // A bot plays if no opponent joins.
-func TestABotPlaysWithoutAnOpponent(t *testing.T) {
+func TestBotPlaysIfNoOpponentJoins(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions, d.LimitMS = 1, 300 })
 	c := n.connectPlayer("ada")

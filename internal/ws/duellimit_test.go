@@ -12,73 +12,73 @@ import (
 
 // fakeDuelLimit is a DuelLimit of limit players.
 type fakeDuelLimit struct {
-	mu            sync.Mutex
-	limit, used   int
-	refusesHellos bool       // refuses new hellos
-	waiting       chan error // if set: AwaitHello blocks until its context ends, and sends its result here
-	acquired      func()     // see onAcquire
+	mu                  sync.Mutex
+	maxPlayers, players int
+	refusesHellos       bool       // refuses new hellos
+	helloStates         chan error // if set: AwaitHello blocks until its context ends, and sends its result here
+	afterAcquire        func()     // see onAcquire
 }
 
-func (h *fakeDuelLimit) AwaitHello(ctx context.Context) error {
-	if h.waiting != nil {
-		h.waiting <- nil // signals that AwaitHello blocks
+func (l *fakeDuelLimit) AwaitHello(ctx context.Context) error {
+	if l.helloStates != nil {
+		l.helloStates <- nil // signals that AwaitHello blocks
 		<-ctx.Done()
-		h.waiting <- ctx.Err()
+		l.helloStates <- ctx.Err()
 		return ctx.Err()
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.refusesHellos {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refusesHellos {
 		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "overloaded")
 	}
 	return nil
 }
 
-func (h *fakeDuelLimit) refuseHellos() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.refusesHellos = true
+func (l *fakeDuelLimit) refuseHellos() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refusesHellos = true
 }
 
-func (h *fakeDuelLimit) Acquire() error {
-	h.mu.Lock()
-	if h.used == h.limit {
-		h.mu.Unlock()
+func (l *fakeDuelLimit) Acquire() error {
+	l.mu.Lock()
+	if l.players == l.maxPlayers {
+		l.mu.Unlock()
 		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "overloaded")
 	}
-	h.used++
-	then := h.acquired
-	h.mu.Unlock()
-	if then != nil {
-		then()
+	l.players++
+	afterAcquire := l.afterAcquire
+	l.mu.Unlock()
+	if afterAcquire != nil {
+		afterAcquire()
 	}
 	return nil
 }
 
 // onAcquire sets a function that runs inside a successful Acquire, before it returns.
-func (h *fakeDuelLimit) onAcquire(f func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.acquired = f
+func (l *fakeDuelLimit) onAcquire(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.afterAcquire = f
 }
 
-func (h *fakeDuelLimit) Add() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.used++
+func (l *fakeDuelLimit) Add() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.players++
 }
 
-func (h *fakeDuelLimit) Release() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.used--
+func (l *fakeDuelLimit) Release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.players--
 }
 
-func (h *fakeDuelLimit) isUsed(n int) func() bool {
+func (l *fakeDuelLimit) hasPlayers(n int) func() bool {
 	return func() bool {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		return h.used == n
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.players == n
 	}
 }
 
@@ -86,9 +86,9 @@ func (h *fakeDuelLimit) isUsed(n int) func() bool {
 // a duel counts until it is over, also after reconnecting.
 func TestDuelPlayersAreLimited(t *testing.T) {
 	t.Parallel()
-	h := &fakeDuelLimit{limit: 2}
-	n := startNode(t, func(c *Config, d *lobby.DuelSettings) { c.DuelLimit, d.Questions = h, 2 })
-	playerA, playerB := n.duel("d")
+	duelLimit := &fakeDuelLimit{maxPlayers: 2}
+	n := startNode(t, func(c *Config, d *lobby.DuelSettings) { c.DuelLimit, d.Questions = duelLimit, 2 })
+	playerA, playerB := n.startDuel("d")
 	late := n.connectPlayer("late")
 	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
 	if e := late.expectError(protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
@@ -99,44 +99,44 @@ func TestDuelPlayersAreLimited(t *testing.T) {
 	}
 	playerA.sendRequest(protocol.TypeDuelJoin, map[string]any{})
 	playerA.checkError(playerA.readUntilReply(), protocol.CodeAlreadyPlaying)
-	n.eventually("a second join counts once", h.isUsed(2))
+	n.eventually("a second join counts once", duelLimit.hasPlayers(2))
 	playerA.disconnect()
-	n.eventually("a disconnected player does not count", h.isUsed(1))
-	playerA.client, _ = n.resume(playerA.name, nil)
-	n.eventually("a reconnected player counts again", h.isUsed(2))
+	n.eventually("a disconnected player does not count", duelLimit.hasPlayers(1))
+	playerA.client, _ = n.connectAndResume(playerA.name, nil)
+	n.eventually("a reconnected player counts again", duelLimit.hasPlayers(2))
 	playerA.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: playerA.match})
 	playerA.readUntil(protocol.TypeMatchOver)
 	playerB.readUntil(protocol.TypeMatchOver)
-	n.eventually("nobody counts after the match", h.isUsed(0))
+	n.eventually("nobody counts after the match", duelLimit.hasPlayers(0))
 	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
 	late.expectReply(protocol.TypeDuelQueued)
-	n.eventually("the next duel counts", h.isUsed(1))
+	n.eventually("the next duel counts", duelLimit.hasPlayers(1))
 	late.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 	late.expectReply(protocol.TypeDuelLeft)
-	n.eventually("a left duel does not count", h.isUsed(0))
+	n.eventually("a left duel does not count", duelLimit.hasPlayers(0))
 	late.sendRequest(protocol.TypeDuelJoin, map[string]any{"bot_after_ms": -1})
 	late.expectError(protocol.CodeBadRequest)
-	n.eventually("a refused join does not count", h.isUsed(0))
+	n.eventually("a refused join does not count", duelLimit.hasPlayers(0))
 }
 
 // A new hello above the limit gets a retry time. A player in a match is admitted, with
 // or without a resume.
 func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	t.Parallel()
-	h := &fakeDuelLimit{limit: 2}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = h })
-	playerA, playerB := n.duel("d")
-	match := playerA.expectFrame(protocol.TypeMatchFound).Match
+	duelLimit := &fakeDuelLimit{maxPlayers: 2}
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = duelLimit })
+	playerA, playerB := n.startDuel("d")
+	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
-	h.refuseHellos()
+	duelLimit.refuseHellos()
 	c := n.dial()
 	c.sendHello("late", nil)
 	if ms := c.expectRetryLater(); ms != 4000 {
 		t.Errorf("retry after %d ms", ms)
 	}
-	for _, from := range []*protocol.Resume{nil, {Match: match}} {
+	for _, resume := range []*protocol.Resume{nil, {Match: matchID}} {
 		playerA.disconnect()
-		if _, w := n.resume(playerA.name, from); w.Playing == nil {
+		if _, welcome := n.connectAndResume(playerA.name, resume); welcome.Playing == nil {
 			t.Error("a player in a match has no match in the welcome")
 		}
 	}
@@ -146,55 +146,55 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 // too, once each. A player in an arena does not count.
 func TestDuelLimitCountsTickets(t *testing.T) {
 	t.Parallel()
-	h := &fakeDuelLimit{limit: 2}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = h })
+	duelLimit := &fakeDuelLimit{maxPlayers: 2}
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = duelLimit })
 	former := newPlayer(n.connectPlayer("ada"), "ada")
-	former.join("c")
+	former.joinDuel("c")
 	newer := n.connectPlayer("ada")
 	former.expectClose(4409)
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
-	n.eventually("the ticket is counted", h.isUsed(1))
+	n.eventually("the ticket is counted", duelLimit.hasPlayers(1))
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
-	n.eventually("the ticket counts once", h.isUsed(1))
+	n.eventually("the ticket counts once", duelLimit.hasPlayers(1))
 	newer.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 	newer.expectReply(protocol.TypeDuelLeft)
-	n.eventually("a left ticket does not count", h.isUsed(0))
+	n.eventually("a left ticket does not count", duelLimit.hasPlayers(0))
 	push := func(kind string, data any) {
 		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", kind, data).Frame(1))
 		newer.expectFrame(kind)
 	}
 	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "buzzer", ArenaID: "a"})
-	n.eventually("an arena does not count", h.isUsed(0))
+	n.eventually("an arena does not count", duelLimit.hasPlayers(0))
 	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"})
-	n.eventually("a duel counts", h.isUsed(1))
+	n.eventually("a duel counts", duelLimit.hasPlayers(1))
 	push(protocol.TypeMatchOver, protocol.MatchOver{})
-	n.eventually("a duel that is over does not count", h.isUsed(0))
-	h.onAcquire(func() {
+	n.eventually("a duel that is over does not count", duelLimit.hasPlayers(0))
+	duelLimit.onAcquire(func() {
 		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
 	})
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectReply(protocol.TypeDuelQueued)
-	n.eventually("a duel that starts in the meantime counts once", h.isUsed(1))
+	n.eventually("a duel that starts in the meantime counts once", duelLimit.hasPlayers(1))
 }
 
 // A drain does not wait for hellos that wait for admission.
 func TestDrainEndsWaitingHellos(t *testing.T) {
 	t.Parallel()
-	h := &fakeDuelLimit{waiting: make(chan error)}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = h })
+	duelLimit := &fakeDuelLimit{helloStates: make(chan error)}
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = duelLimit })
 	c := n.dial()
 	c.sendHello("late", nil)
-	if err := <-h.waiting; err != nil {
+	if err := <-duelLimit.helloStates; err != nil {
 		t.Error(err)
 	}
 	_, drained := n.startDrain()
-	if err := <-h.waiting; !errors.Is(err, context.Canceled) {
+	if err := <-duelLimit.helloStates; !errors.Is(err, context.Canceled) {
 		t.Errorf("AwaitHello returned %v", err)
 	}
 	c.expectFrame(protocol.TypeDraining)
-	if before, _ := c.expectClose(protocol.CloseDraining); len(before) > 0 {
-		t.Errorf("%s before the close", before[0].raw)
+	if frames, _ := c.expectClose(protocol.CloseDraining); len(frames) > 0 {
+		t.Errorf("%s before the close", frames[0].raw)
 	}
 	<-drained
 }

@@ -20,28 +20,28 @@ import (
 // optional /pi:PI at the end. It also makes the players' seats. It panics on the player
 // "poison".
 type fakeIdentity struct {
-	ensured chan struct{} // if set, Ensure waits until it is closed
+	ensureMayReturn chan struct{} // if set, Ensure waits until it is closed
 
 	mu      sync.Mutex
 	revoked map[string]error // the error of CheckActive, by subject
 }
 
-func (p *fakeIdentity) revoke(subject string, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.revoked == nil {
-		p.revoked = map[string]error{}
+func (i *fakeIdentity) setRevoked(subject string, err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.revoked == nil {
+		i.revoked = map[string]error{}
 	}
-	p.revoked[subject] = err
+	i.revoked[subject] = err
 }
 
-func (p *fakeIdentity) CheckActive(c identity.Claims, id string) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if c.Subject != id {
+func (i *fakeIdentity) CheckActive(claims identity.Claims, id string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if claims.Subject != id {
 		return errUnreachable
 	}
-	return p.revoked[id]
+	return i.revoked[id]
 }
 
 var errUnreachable = errors.New("identities are unreachable")
@@ -50,7 +50,7 @@ func token(role identity.Role, subject string, expires int64) string {
 	return fmt.Sprintf("%s/%s/%d", role, subject, expires)
 }
 
-func (p *fakeIdentity) Verify(_ context.Context, token string) (identity.Claims, error) {
+func (i *fakeIdentity) Verify(_ context.Context, token string) (identity.Claims, error) {
 	if token == "unreachable" {
 		return identity.Claims{}, errUnreachable
 	}
@@ -72,26 +72,26 @@ func (p *fakeIdentity) Verify(_ context.Context, token string) (identity.Claims,
 	return identity.Claims{Role: identity.Role(parts[0]), Subject: parts[1], Game: "demo", PI: pi, ExpiresAt: expires}, nil
 }
 
-func (p *fakeIdentity) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
-	if p.ensured != nil {
-		<-p.ensured
+func (i *fakeIdentity) Ensure(_ context.Context, claims identity.Claims) (identity.Player, error) {
+	if i.ensureMayReturn != nil {
+		<-i.ensureMayReturn
 	}
-	if c.Subject == "poison" {
+	if claims.Subject == "poison" {
 		panic("a secret")
 	}
-	return identity.Player{Game: c.Game, ID: c.Subject, Nickname: "Nick " + c.Subject}, nil
+	return identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: "Nick " + claims.Subject}, nil
 }
 
 // CheckHost refuses the host "erased", whom CheckActive does not refuse.
-func (p *fakeIdentity) CheckHost(_ context.Context, c identity.Claims) error {
-	if c.Subject == "erased" {
+func (i *fakeIdentity) CheckHost(_ context.Context, claims identity.Claims) error {
+	if claims.Subject == "erased" {
 		return identity.ErrErased
 	}
 	return nil
 }
 
 // Seat implements lobby.Players.
-func (p *fakeIdentity) Seat(_ context.Context, _, player string) (match.Seat, error) {
+func (i *fakeIdentity) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	return match.Seat{Player: player, Nickname: "Nick " + player}, nil
 }
 
@@ -99,8 +99,8 @@ func (p *fakeIdentity) Seat(_ context.Context, _, player string) (match.Seat, er
 // "none", for which it has none. The first choice is right.
 type fakeBank struct{}
 
-func (fakeBank) Count(_ string, w lobby.Filter) int {
-	if w.Category == "none" {
+func (fakeBank) Count(_ string, filter lobby.Filter) int {
+	if filter.Category == "none" {
 		return 0
 	}
 	return 1000
@@ -118,58 +118,58 @@ func (fakeBank) Draw(_ string, _ lobby.Filter, count int, _ map[string]struct{})
 }
 
 // emptySeenStore is a lobby.SeenStore that stores nothing.
-type emptyMemory struct{}
+type emptySeenStore struct{}
 
-func (emptyMemory) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {
+func (emptySeenStore) SeenQuestions(context.Context, string, []string) (map[string]struct{}, error) {
 	return nil, nil
 }
 
-func (emptyMemory) AddSeen(context.Context, string, []string, []string) error { return nil }
+func (emptySeenStore) AddSeen(context.Context, string, []string, []string) error { return nil }
 
 // fakeArenas is an Arenas that records its calls and returns the error that a test sets; nil
 // refuses nothing.
 type fakeArenas struct {
-	mu     sync.Mutex
-	calls  []string
-	answer func(ctx context.Context) error
-	joined protocol.ArenaJoined
-	then   func()
+	mu         sync.Mutex
+	calls      []string
+	result     func(ctx context.Context) error
+	joined     protocol.ArenaJoined
+	afterReply func()
 }
 
-func (a *fakeArenas) set(answer func(context.Context) error) {
+func (a *fakeArenas) setResult(result func(context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.answer = answer
+	a.result = result
 }
 
 // takeCalls returns the calls since it was last called.
 func (a *fakeArenas) takeCalls() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	asked := a.calls
+	calls := a.calls
 	a.calls = nil
-	return asked
+	return calls
 }
 
 func (a *fakeArenas) call(ctx context.Context, format string, args ...any) error {
 	a.mu.Lock()
 	a.calls = append(a.calls, fmt.Sprintf(format, args...))
-	answer := a.answer
+	result := a.result
 	a.mu.Unlock()
-	if answer == nil {
+	if result == nil {
 		return nil
 	}
-	return answer(ctx)
+	return result(ctx)
 }
 
-func (a *fakeArenas) Join(ctx context.Context, r arena.JoinRequest) (protocol.ArenaJoined, func(), error) {
-	err := a.call(ctx, "join %+v", r)
+func (a *fakeArenas) Join(ctx context.Context, request arena.JoinRequest) (protocol.ArenaJoined, func(), error) {
+	err := a.call(ctx, "join %+v", request)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.then == nil || err != nil {
+	if a.afterReply == nil || err != nil {
 		return a.joined, doNothing, err
 	}
-	return a.joined, a.then, nil
+	return a.joined, a.afterReply, nil
 }
 
 func (a *fakeArenas) Leave(ctx context.Context, game, player, id string) error {
@@ -188,10 +188,10 @@ func (a *fakeArenas) Lock(ctx context.Context, game, caller, id string) error {
 	return a.call(ctx, "lock %s %s %s", game, caller, id)
 }
 
-func (a *fakeArenas) Next(ctx context.Context, game, caller string, n protocol.ArenaNext) error {
-	return a.call(ctx, "next %s %s %+v", game, caller, n)
+func (a *fakeArenas) Next(ctx context.Context, game, caller string, next protocol.ArenaNext) error {
+	return a.call(ctx, "next %s %s %+v", game, caller, next)
 }
 
-func (a *fakeArenas) Kick(ctx context.Context, game, caller string, k protocol.ArenaKick) error {
-	return a.call(ctx, "kick %s %s %+v", game, caller, k)
+func (a *fakeArenas) Kick(ctx context.Context, game, caller string, kick protocol.ArenaKick) error {
+	return a.call(ctx, "kick %s %s %+v", game, caller, kick)
 }

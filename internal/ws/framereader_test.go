@@ -27,31 +27,31 @@ type received struct {
 
 // readAll passes a stream to a frameReader in pieces, up to its end or first error.
 // The function returns the size of the next piece.
-func readAll(stream []byte, piece func() int) (all []received) {
-	var in frameReader
+func readAll(stream []byte, pieceSize func() int) (messages []received) {
+	var reader frameReader
 	for len(stream) > 0 {
-		n := copy(in.freeSpace(), stream[:min(max(piece(), 1), len(stream))])
+		n := copy(reader.freeSpace(), stream[:min(max(pieceSize(), 1), len(stream))])
 		stream = stream[n:]
-		in.recordRead(n)
+		reader.recordRead(n)
 		for {
-			kind, payload, err := in.nextMessage()
+			kind, payload, err := reader.nextMessage()
 			if err != nil {
-				return append(all, received{err: err})
+				return append(messages, received{err: err})
 			}
 			if kind == 0 {
 				break
 			}
 			if kind == websocket.CloseMessage { // no frame follows a close frame
-				return append(all, received{kind: int(kind)})
+				return append(messages, received{kind: int(kind)})
 			}
-			all = append(all, received{kind: int(kind), text: string(payload)})
+			messages = append(messages, received{kind: int(kind), text: string(payload)})
 		}
-		in.releaseIfEmpty()
+		reader.releaseIfEmpty()
 	}
-	if !in.isMidMessage() != (in.buffer == nil && in.messageKind == 0) {
-		all = append(all, received{err: errors.New("isMidMessage disagrees with the buffer")})
+	if !reader.isMidMessage() != (reader.buffer == nil && reader.messageKind == 0) {
+		messages = append(messages, received{err: errors.New("isMidMessage disagrees with the buffer")})
 	}
-	return all
+	return messages
 }
 
 // readOnlyConn is a connection whose writes are dropped.
@@ -67,88 +67,90 @@ func (s readOnlyConn) SetWriteDeadline(time.Time) error { return nil }
 func (readOnlyConn) SetDeadline(time.Time) error { return nil }
 func (readOnlyConn) Close() error                { return nil }
 
-// libraryConn opens the stream with the websocket library.
-func libraryConn(t *testing.T, sent []byte) *websocket.Conn {
+// newLibraryConn opens the stream with the websocket library.
+func newLibraryConn(t *testing.T, stream []byte) *websocket.Conn {
 	t.Helper()
-	var u websocket.Upgrader
-	conn, err := u.Upgrade(hijackable{httptest.NewRecorder(), readOnlyConn{Reader: bytes.NewReader(sent)}}, upgradeRequest(), nil)
+	var upgrader websocket.Upgrader
+	conn, err := upgrader.Upgrade(hijackable{httptest.NewRecorder(), readOnlyConn{Reader: bytes.NewReader(stream)}}, upgradeRequest(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return conn
 }
 
-// libraryReads returns what the websocket library reads from a stream.
-func libraryReads(t *testing.T, sent []byte) (all []received) {
+// readWithLibrary returns what the websocket library reads from a stream.
+func readWithLibrary(t *testing.T, stream []byte) (messages []received) {
 	t.Helper()
-	conn := libraryConn(t, sent)
-	note := func(kind int) func(string) error {
+	conn := newLibraryConn(t, stream)
+	recordControl := func(kind int) func(string) error {
 		return func(text string) error {
-			all = append(all, received{kind: kind, text: text})
+			messages = append(messages, received{kind: kind, text: text})
 			return nil
 		}
 	}
-	conn.SetPingHandler(note(websocket.PingMessage))
-	conn.SetPongHandler(note(websocket.PongMessage))
+	conn.SetPingHandler(recordControl(websocket.PingMessage))
+	conn.SetPongHandler(recordControl(websocket.PongMessage))
 	for {
 		kind, text, err := conn.ReadMessage()
-		closed, isClose := errors.AsType[*websocket.CloseError](err)
+		closeErr, isClose := errors.AsType[*websocket.CloseError](err)
 		switch {
-		case isClose && closed.Code == websocket.CloseAbnormalClosure: // the stream's end
-			return all
+		case isClose && closeErr.Code == websocket.CloseAbnormalClosure: // the stream's end
+			return messages
 		case isClose:
-			return append(all, received{kind: websocket.CloseMessage})
+			return append(messages, received{kind: websocket.CloseMessage})
 		case err != nil:
-			return append(all, received{err: err})
+			return append(messages, received{err: err})
 		case len(text) > protocol.MaxFrame:
-			return append(all, received{err: errTooLarge})
+			return append(messages, received{err: errTooLarge})
 		}
-		all = append(all, received{kind: kind, text: string(text)})
+		messages = append(messages, received{kind: kind, text: string(text)})
 	}
 }
 
 // clientFrame encodes a frame as a client sends it.
-func clientFrame(first byte, payload string, key uint32) []byte {
-	b := []byte{first, 0x80 | 126, byte(len(payload) >> 8), byte(len(payload))}
+func clientFrame(firstByte byte, payload string, key uint32) []byte {
+	frame := []byte{firstByte, 0x80 | 126, byte(len(payload) >> 8), byte(len(payload))}
 	if len(payload) < 126 {
-		b = []byte{first, 0x80 | byte(len(payload))}
+		frame = []byte{firstByte, 0x80 | byte(len(payload))}
 	}
-	b = binary.LittleEndian.AppendUint32(b, key)
+	frame = binary.LittleEndian.AppendUint32(frame, key)
 	for i := range len(payload) {
-		b = append(b, payload[i]^byte(key>>(i%4*8)))
+		frame = append(frame, payload[i]^byte(key>>(i%4*8)))
 	}
-	return b
+	return frame
 }
 
 // maskedFrame is clientFrame with a fixed key.
-func maskedFrame(first byte, payload string) []byte { return clientFrame(first, payload, 0x04030201) }
+func maskedFrame(firstByte byte, payload string) []byte {
+	return clientFrame(firstByte, payload, 0x04030201)
+}
 
 // However a client splits messages into frames, and frames into pieces, the messages
 // arrive whole, after the control frames between their parts.
 func TestFragmentedMessagesAreAssembled(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(r *rapid.T) {
-		var all []byte
+	rapid.Check(t, func(rt *rapid.T) {
+		var stream []byte
 		var want []received
-		for range rapid.IntRange(1, 5).Draw(r, "messages") {
-			text := strings.Repeat(rapid.StringN(1, 9, 9).Draw(r, "text"), rapid.IntRange(0, protocol.MaxFrame/9).Draw(r, "times"))
-			key := rapid.Uint32().Draw(r, "key")
+		for range rapid.IntRange(1, 5).Draw(rt, "messages") {
+			text := strings.Repeat(rapid.StringN(1, 9, 9).Draw(rt, "text"), rapid.IntRange(0, protocol.MaxFrame/9).Draw(rt, "times"))
+			key := rapid.Uint32().Draw(rt, "key")
 			first := byte(websocket.TextMessage)
 			for left := text; ; first = 0 {
-				part := left[:rapid.IntRange(0, len(left)).Draw(r, "part")]
-				if rapid.Bool().Draw(r, "last") {
-					all = append(all, clientFrame(finalBit|first, left, key)...)
+				part := left[:rapid.IntRange(0, len(left)).Draw(rt, "part")]
+				if rapid.Bool().Draw(rt, "last") {
+					stream = append(stream, clientFrame(finalBit|first, left, key)...)
 					break
 				}
 				left = left[len(part):]
-				all = append(append(all, clientFrame(first, part, key)...), clientFrame(finalBit|websocket.PongMessage, "c", key)...)
+				stream = append(append(stream, clientFrame(first, part, key)...), clientFrame(finalBit|websocket.PongMessage, "c", key)...)
 				want = append(want, received{kind: websocket.PongMessage, text: "c"})
 			}
 			want = append(want, received{kind: websocket.TextMessage, text: text})
 		}
-		got := readAll(all, func() int { return rapid.IntRange(1, 3000).Draw(r, "piece") })
+		got := readAll(stream, func() int { return rapid.IntRange(1, 3000).Draw(rt, "piece") })
 		if !slices.Equal(got, want) {
-			r.Fatalf("%d messages, want %d", len(got), len(want))
+			rt.Fatalf("%d messages, want %d", len(got), len(want))
 		}
 	})
 }
@@ -166,7 +168,7 @@ func FuzzFrameReader(f *testing.F) {
 		f.Add(seed, 4096)
 	}
 	f.Fuzz(func(t *testing.T, sent []byte, piece int) {
-		got, want := readAll(sent, func() int { return piece }), libraryReads(t, sent)
+		got, want := readAll(sent, func() int { return piece }), readWithLibrary(t, sent)
 		for i := range max(len(got), len(want)) {
 			if i < min(len(got), len(want)) && got[i].kind == websocket.CloseMessage && want[i].err != nil {
 				return // the library checks the code here, frameReader's caller does it later

@@ -14,21 +14,21 @@ import (
 	"laststand/internal/protocol"
 )
 
-func TestAHelloGetsAWelcome(t *testing.T) {
+func TestHelloGetsWelcome(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	before := now()
-	c, w := n.resume("ada", nil)
+	c, welcome := n.connectAndResume("ada", nil)
 	if got := c.conn.Subprotocol(); got != protocol.Subprotocol {
 		t.Errorf("subprotocol %q", got)
 	}
-	if w.ServerAt < before || w.ServerAt > now() || !strings.HasPrefix(w.Session, "s_") {
-		t.Errorf("welcome %+v", w)
+	if welcome.ServerAt < before || welcome.ServerAt > now() || !strings.HasPrefix(welcome.Session, "s_") {
+		t.Errorf("welcome %+v", welcome)
 	}
-	w.ServerAt, w.Session = 0, ""
+	welcome.ServerAt, welcome.Session = 0, ""
 	want := protocol.Welcome{Version: 1, PlayerID: "ada", Nickname: "Nick ada", Game: "demo", PingMS: 60_000}
-	if w != want {
-		t.Errorf("welcome %+v, want %+v", w, want)
+	if welcome != want {
+		t.Errorf("welcome %+v, want %+v", welcome, want)
 	}
 	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken("ada")})
 	c.expectError(protocol.CodeBadRequest)
@@ -36,7 +36,7 @@ func TestAHelloGetsAWelcome(t *testing.T) {
 }
 
 // The first frame must be a valid hello; each fault closes with its code.
-func TestTheFirstFrameMustBeAHello(t *testing.T) {
+func TestFirstFrameMustBeValidHello(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	hello := func(token string) string {
@@ -75,33 +75,33 @@ func TestTheFirstFrameMustBeAHello(t *testing.T) {
 			if err := c.conn.WriteMessage(test.kind, []byte(test.frame)); err != nil {
 				t.Fatal(err)
 			}
-			if before, reason := c.expectClose(test.code); len(before) > 0 || reason == "" {
-				t.Errorf("frames %v before, reason %q", before, reason)
+			if frames, reason := c.expectClose(test.code); len(frames) > 0 || reason == "" {
+				t.Errorf("frames %v before, reason %q", frames, reason)
 			}
 		})
 	}
 }
 
 // The largest frame that is allowed arrives in one piece and in two.
-func TestTheLargestFrameIsAccepted(t *testing.T) {
+func TestLargestFrameIsAccepted(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
 	head, tail := `{"id":9,"type":"ping","data":{"at":"`, `"}}`
 	full := head + strings.Repeat("x", protocol.MaxFrame-len(head)-len(tail)) + tail
-	c.id = 9
+	c.lastRequestID = 9
 	c.send(full)
 	c.expectReply(protocol.TypePong)
-	w, err := c.conn.NextWriter(websocket.TextMessage)
+	writer, err := c.conn.NextWriter(websocket.TextMessage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, piece := range []string{full[:2000], full[2000:]} {
-		if _, err := w.Write([]byte(piece)); err != nil {
+		if _, err := writer.Write([]byte(piece)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
+	if err := writer.Close(); err != nil {
 		t.Fatal(err)
 	}
 	c.expectReply(protocol.TypePong)
@@ -109,7 +109,7 @@ func TestTheLargestFrameIsAccepted(t *testing.T) {
 	c.expectClose(1009)
 }
 
-func TestASessionWithoutAHelloIsClosed(t *testing.T) {
+func TestSessionWithoutHelloIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.helloTimeout = 50 * time.Millisecond
@@ -117,39 +117,39 @@ func TestASessionWithoutAHelloIsClosed(t *testing.T) {
 }
 
 // A hello that was sent in time is answered, even if handling it takes long.
-func TestASlowHelloIsNotClosedAsSilent(t *testing.T) {
+func TestSlowHelloIsAnswered(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.helloTimeout = 300 * time.Millisecond
-	n.identity.ensured = make(chan struct{})
+	n.identity.ensureMayReturn = make(chan struct{})
 	c := n.dial()
 	c.sendHello("ada", nil)
 	for range 2 { // later connections without a hello are closed
 		n.dial().expectClose(4408)
 	}
-	close(n.identity.ensured)
+	close(n.identity.ensureMayReturn)
 	c.expectReply(protocol.TypeWelcome)
 	c.expectPong()
 }
 
-func TestAnExpiredTokenClosesTheSession(t *testing.T) {
+func TestExpiredTokenClosesSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.dial()
-	soon := now() + 500
-	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", soon)})
+	expiresAt := now() + 500
+	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RolePlayer, "ada", expiresAt)})
 	c.expectReply(protocol.TypeWelcome)
 	c.expectClose(4401)
-	if late := now() - soon; late < 0 {
-		t.Errorf("closed %d ms before the token expired", -late)
+	if delayMS := now() - expiresAt; delayMS < 0 {
+		t.Errorf("closed %d ms before the token expired", -delayMS)
 	}
 }
 
 // Any frame of the client keeps a session open. A client that sends nothing is closed.
-func TestASilentClientIsClosed(t *testing.T) {
+func TestSilentClientIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
-	for name, answer := range map[string]func(c *client) func(string) error{
+	for name, newAnswer := range map[string]func(c *client) func(string) error{
 		"pong": func(c *client) func(string) error { return c.conn.PingHandler() },
 		"ping": func(c *client) func(string) error {
 			return func(string) error {
@@ -163,12 +163,12 @@ func TestASilentClientIsClosed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := n.connectPlayer(name)
-			answered, pings := answer(c), 0
+			answerPing, pings := newAnswer(c), 0
 			c.conn.SetPingHandler(func(data string) error {
 				if pings++; pings == 6 {
 					c.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 				}
-				return answered(data)
+				return answerPing(data)
 			})
 			c.readUntil(protocol.TypeDuelLeft)
 		})
@@ -195,8 +195,8 @@ func TestTheCloseFrameArrivesDespiteUnreadBytes(t *testing.T) {
 		for range 20 {
 			c.send(`{"id":1,"type":"ping","data":{"at":"` + string(bytes.Repeat([]byte("x"), 3000)) + `"}}`)
 		}
-		if before, _ := c.expectClose(4400); len(before) > 0 {
-			t.Fatalf("%s before the close frame", before[0].raw)
+		if frames, _ := c.expectClose(4400); len(frames) > 0 {
+			t.Fatalf("%s before the close frame", frames[0].raw)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 func TestCloseIdleClosesTheLongestIdleFirst(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
@@ -43,10 +43,10 @@ func TestCloseIdleClosesTheLongestIdleFirst(t *testing.T) {
 }
 
 // ageRequests moves the last request of players into the past.
-func (n *node) ageRequests(by time.Duration, players ...string) {
+func (n *node) ageRequests(age time.Duration, players ...string) {
 	n.Helper()
 	for i, name := range players {
-		n.session(name).lastRequest.Add(-(by + time.Duration(i)*time.Second).Milliseconds())
+		n.session(name).lastRequest.Add(-(age + time.Duration(i)*time.Second).Milliseconds())
 	}
 }
 
@@ -59,15 +59,15 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 		c.MaxConnections = 10
 		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry}).NewCap("idle")
 	})
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	idle, idler, busy := n.connectPlayer("idle"), n.connectPlayer("idler"), n.connectPlayer("busy")
 	queued := newPlayer(n.connectPlayer("queued"), "queued")
-	queued.join("own category")
-	watches := n.connectPlayer("watches")
-	watches.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
-	watches.expectReply(protocol.TypeBoardOK)
+	queued.joinDuel("own category")
+	watching := n.connectPlayer("watches")
+	watching.sendRequest(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
+	watching.expectReply(protocol.TypeBoardOK)
 	seated := n.connectPlayer("seated")
 	n.openArena("host").addSeat("seated")
 	n.ageRequests(2*time.Minute, "idle", "idler", "queued", "watches", "seated", "d.a", "d.b")
@@ -91,20 +91,20 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	n.ageRequests(idleAfterIfWaiting+time.Minute, "watches")
 	n.ageRequests(idleAfterIfWaiting, "queued", "d.a", "d.b")
 	n.evictIdle()
-	watches.expectClose(protocol.CloseOverloaded)
+	watching.expectClose(protocol.CloseOverloaded)
 	seated.expectClose(protocol.CloseOverloaded)
 	for _, c := range []*client{queued.client, busy} {
 		c.expectPong()
 	}
 	n.session("d.a").Push("", protocol.EncodePush(protocol.TypeSettled, protocol.Settled{}))
 	playerA.readUntil(protocol.TypeSettled)
-	if refused := refusals(t, registry, "refusals", "idle"); refused != 4 {
+	if refused := refusalCount(t, registry, "refusals", "idle"); refused != 4 {
 		t.Errorf("%v counted", refused)
 	}
 }
 
 // In dry run no session is evicted, and the refusals are counted.
-func TestIdleEvictionInDryRun(t *testing.T) {
+func TestDryRunEvictsNoIdleSession(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
@@ -115,32 +115,32 @@ func TestIdleEvictionInDryRun(t *testing.T) {
 	n.ageRequests(2*time.Minute, "idle")
 	n.evictIdle()
 	idle.expectPong()
-	if got := refusals(t, registry, "dry_run_refusals", "idle"); got != 1 {
+	if got := refusalCount(t, registry, "dry_run_refusals", "idle"); got != 1 {
 		t.Errorf("%v counted", got)
 	}
 }
 
 // When fewer places are free, an address may have fewer sessions, except for players in a
 // match.
-func TestThePlacesOfOneAddressShrinkOnAFullNode(t *testing.T) {
+func TestPlacesPerAddressShrinkOnFullNode(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections, c.Limits.PerAddress = 20, 8 })
-	playerA, playerB := n.duel("d")
-	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerA, playerB := n.startDuel("d")
+	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
 	n.connectPlayer("x")
 	n.connectPlayer("y")
 	for i := range 10 {
-		n.dialFrom(fmt.Sprint("198.51.100.", i)).expectWelcome(fmt.Sprint("p", i))
+		n.dialFrom(fmt.Sprint("198.51.100.", i)).sendHelloExpectWelcome(fmt.Sprint("p", i))
 	}
 	late := n.dial() // the fifth without an address, while 6 of 20 places are free
 	late.sendHello("late", nil)
 	late.expectRetryLater()
-	n.dialFrom("198.51.100.99").expectWelcome("other").expectPong()
+	n.dialFrom("198.51.100.99").sendHelloExpectWelcome("other").expectPong()
 	playerA.disconnect()
 	n.eventually("the disconnected sessions have ended", func() bool { return len(n.openSessions()) == 14 })
 	n.connectPlayer("z")
-	n.resume("d.a", &protocol.Resume{Match: found})
+	n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
 	later := n.dial()
 	later.sendHello("later", nil)
 	later.expectRetryLater()
@@ -149,16 +149,16 @@ func TestThePlacesOfOneAddressShrinkOnAFullNode(t *testing.T) {
 // maxNotPlayingPerAddress falls with the number of places in use.
 func TestMaxNotPlayingPerAddressFallsWithFreePlaces(t *testing.T) {
 	t.Parallel()
-	s := New(Config{MaxConnections: 1000, Limits: Limits{PerAddress: 200}})
-	for open, want := range map[int64]int64{0: 200, 500: 200, 501: 199, 750: 100, 900: 40, 950: 20, 960: 16, 999: 10, 1000: 10, 1400: 10} {
-		if got := s.maxNotPlayingPerAddress(open); got != want {
-			t.Errorf("%d open: %d, want %d", open, got, want)
+	server := New(Config{MaxConnections: 1000, Limits: Limits{PerAddress: 200}})
+	for openSessions, want := range map[int64]int64{0: 200, 500: 200, 501: 199, 750: 100, 900: 40, 950: 20, 960: 16, 999: 10, 1000: 10, 1400: 10} {
+		if got := server.maxNotPlayingPerAddress(openSessions); got != want {
+			t.Errorf("%d open: %d, want %d", openSessions, got, want)
 		}
 	}
-	few := New(Config{MaxConnections: 1, Limits: Limits{PerAddress: 3}})
-	for open, want := range map[int64]int64{0: 3, 1: 1, 2: 1} {
-		if got := few.maxNotPlayingPerAddress(open); got != want {
-			t.Errorf("%d open of one place: %d, want %d", open, got, want)
+	smallServer := New(Config{MaxConnections: 1, Limits: Limits{PerAddress: 3}})
+	for openSessions, want := range map[int64]int64{0: 3, 1: 1, 2: 1} {
+		if got := smallServer.maxNotPlayingPerAddress(openSessions); got != want {
+			t.Errorf("%d open of one place: %d, want %d", openSessions, got, want)
 		}
 	}
 }
@@ -167,20 +167,20 @@ func TestMaxNotPlayingPerAddressFallsWithFreePlaces(t *testing.T) {
 // address.
 func TestSingleAddressIsReported(t *testing.T) {
 	t.Parallel()
-	named := make(chan netip.Addr, 9)
+	reported := make(chan netip.Addr, 9)
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
 		c.Limits.PerAddress = 2
-		c.OnSingleAddress = func(from netip.Addr) { named <- from }
+		c.OnSingleAddress = func(address netip.Addr) { reported <- address }
 	})
-	n.dialFrom("10.0.0.7").expectWelcome("ada")
-	n.dialFrom("10.0.0.7").expectWelcome("bob")
+	n.dialFrom("10.0.0.7").sendHelloExpectWelcome("ada")
+	n.dialFrom("10.0.0.7").sendHelloExpectWelcome("bob")
 	n.dialFrom("10.0.0.7").expectRetryLater()
-	if from := <-named; from != netip.MustParseAddr("10.0.0.7") {
-		t.Errorf("%v is reported", from)
+	if address := <-reported; address != netip.MustParseAddr("10.0.0.7") {
+		t.Errorf("%v is reported", address)
 	}
-	n.dialFrom("10.0.0.8").expectWelcome("eve")
+	n.dialFrom("10.0.0.8").sendHelloExpectWelcome("eve")
 	n.dialFrom("10.0.0.7").expectRetryLater()
-	if len(named) > 0 {
+	if len(reported) > 0 {
 		t.Error("reported although other addresses have connections")
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-func perSecond(rate float64) func(*Config, *lobby.DuelSettings) {
+func withMessagesPerSecond(rate float64) func(*Config, *lobby.DuelSettings) {
 	return func(c *Config, _ *lobby.DuelSettings) { c.MessagesPerSecond = rate }
 }
 
@@ -21,17 +21,17 @@ func perSecond(rate float64) func(*Config, *lobby.DuelSettings) {
 // Faulty messages take tokens too.
 func TestTooManyMessagesCloseTheSession(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, perSecond(0.001))
+	n := startNode(t, withMessagesPerSecond(0.001))
 	c := n.connectPlayer("ada")
 	c.expectPong() // the bucket has one token
 	for range 4 {
 		c.send(`{"id":5,"type":"nonsense"}`)
 	}
-	before, reason := c.expectClose(4429)
-	if len(before) != 3 || reason == "" {
-		t.Fatalf("%d replies before the close, reason %q", len(before), reason)
+	replies, reason := c.expectClose(4429)
+	if len(replies) != 3 || reason == "" {
+		t.Fatalf("%d replies before the close, reason %q", len(replies), reason)
 	}
-	for _, f := range before {
+	for _, f := range replies {
 		if e := c.checkError(f, protocol.CodeRateLimited); f.Re == nil || *f.Re != 5 || e.RetryAfterMS != 1_000_000 {
 			t.Errorf("%s", f.raw)
 		}
@@ -41,26 +41,26 @@ func TestTooManyMessagesCloseTheSession(t *testing.T) {
 // Pings and pongs take a token each. A ping without a token gets no pong.
 func TestTooManyControlFramesCloseTheSession(t *testing.T) {
 	t.Parallel()
-	for kind, answers := range map[int]int{websocket.PingMessage: 1, websocket.PongMessage: 0} {
-		n := startNode(t, perSecond(0.001))
+	for kind, wantPongs := range map[int]int{websocket.PingMessage: 1, websocket.PongMessage: 0} {
+		n := startNode(t, withMessagesPerSecond(0.001))
 		c := n.connectPlayer("ada")
-		answered := 0
-		c.conn.SetPongHandler(func(string) error { answered++; return nil })
+		pongs := 0
+		c.conn.SetPongHandler(func(string) error { pongs++; return nil })
 		for range 4 {
 			_ = c.conn.WriteControl(kind, nil, time.Now().Add(clientTimeout))
 		}
-		if before, reason := c.expectClose(4429); len(before) != 0 || reason == "" {
-			t.Errorf("%d replies before the close, reason %q", len(before), reason)
+		if frames, reason := c.expectClose(4429); len(frames) != 0 || reason == "" {
+			t.Errorf("%d replies before the close, reason %q", len(frames), reason)
 		}
-		if answered != answers {
-			t.Errorf("%d answers to frames of type %d", answered, kind)
+		if pongs != wantPongs {
+			t.Errorf("%d answers to frames of type %d", pongs, kind)
 		}
 	}
 }
 
-func TestTheMessageLimiterIsATokenBucket(t *testing.T) {
+func TestMessageLimiterRefillsLikeTokenBucket(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, perSecond(8))
+	n := startNode(t, withMessagesPerSecond(8))
 	c := n.connectPlayer("ada")
 	startedAt := time.Now()
 	for range 8 {
@@ -90,29 +90,29 @@ func TestTheMessageLimiterIsATokenBucket(t *testing.T) {
 // The third refusal closes only if the first was less than 10 s ago.
 func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, perSecond(0.001))
+	n := startNode(t, withMessagesPerSecond(0.001))
 	c := n.connectPlayer("ada")
 	c.expectPong()
 	se := n.session("ada")
-	age := func(by time.Duration) { // called between requests, while the read loop waits
+	ageRefusals := func(age time.Duration) { // called between requests, while the read loop waits
 		c.Helper()
 		for i := range se.limiter.refusedAt {
-			se.limiter.refusedAt[i] -= by
+			se.limiter.refusedAt[i] -= age
 		}
 	}
-	limited := func() {
+	expectLimited := func() {
 		t.Helper()
 		c.sendRequest(protocol.TypePing, map[string]any{"at": 1})
 		c.expectError(protocol.CodeRateLimited)
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
 	}
-	limited()
-	age(6 * time.Second)
-	limited()
-	age(6 * time.Second) // the first is 12 s old
-	limited()
-	age(3 * time.Second) // the last two are 9 and 3 s old
-	limited()
+	expectLimited()
+	ageRefusals(6 * time.Second)
+	expectLimited()
+	ageRefusals(6 * time.Second) // the first is 12 s old
+	expectLimited()
+	ageRefusals(3 * time.Second) // the last two are 9 and 3 s old
+	expectLimited()
 	c.expectClose(4429)
 }
 
@@ -122,19 +122,19 @@ func (o *outbox) isBusy() bool {
 	return o.isHolding || o.hasWriter
 }
 
-func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
+func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 1 })
 	first := n.connectPlayer("ada")
 	for range 20 {
 		c := n.dial()
 		c.sendHello("eve", nil) // the unread hello must not prevent the close frame
-		before, reason := c.expectClose(1013)
+		frames, reason := c.expectClose(1013)
 		var reported struct {
 			RetryAfterMS int64 `json:"retry_after_ms"`
 		}
-		if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(before) > 0 {
-			t.Fatalf("reason %q, frames %v before", reason, before)
+		if err := json.Unmarshal([]byte(reason), &reported); err != nil || reported.RetryAfterMS <= 0 || len(frames) > 0 {
+			t.Fatalf("reason %q, frames %v before", reason, frames)
 		}
 	}
 	first.expectPong()
@@ -145,7 +145,7 @@ func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 
 // A rejected connection keeps no request in memory. Above the limit of rejections the
 // connection is closed without a frame.
-func TestRejectedConnections(t *testing.T) {
+func TestRejectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 0 })
 	n.rejecting.limit = 2
@@ -168,7 +168,7 @@ func TestRejectedConnections(t *testing.T) {
 	}
 	<-returned
 	if n.closedCount("cut") != 1 || n.closedCount("1013") != 2 {
-		t.Errorf("closed: %v", n.labels("closes_total"))
+		t.Errorf("closed: %v", n.labelValues("closes_total"))
 	}
 	for _, c := range rejected {
 		c.expectClose(1013)
@@ -178,14 +178,14 @@ func TestRejectedConnections(t *testing.T) {
 func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Origins = []string{"https://play.example.com"} })
-	here := "http" + n.url[len("ws"):]
+	ownOrigin := "http" + n.url[len("ws"):]
 	for origin, want := range map[string]int{
-		here:                              http.StatusSwitchingProtocols,
+		ownOrigin:                         http.StatusSwitchingProtocols,
 		"https://play.example.com":        http.StatusSwitchingProtocols,
 		"http://play.example.com":         http.StatusForbidden,
 		"https://play.example.com:444":    http.StatusForbidden,
 		"https://evil.example.com":        http.StatusForbidden,
-		here + ".example.com":             http.StatusForbidden,
+		ownOrigin + ".example.com":        http.StatusForbidden,
 		"null":                            http.StatusForbidden,
 		"://":                             http.StatusForbidden,
 		"https://play.example.com.evil.x": http.StatusForbidden,
@@ -202,29 +202,29 @@ func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 			t.Errorf("behind a TLS proxy, origin %q: %d, want %d", origin, got, want)
 		}
 	}
-	if got := n.labels("refusals_total"); len(got) != 1 || got[0] != "upgrade" {
+	if got := n.labelValues("refusals_total"); len(got) != 1 || got[0] != "upgrade" {
 		t.Errorf("refused: %v", got)
 	}
 }
 
 // A request that cannot be upgraded gets a problem document.
-func TestARequestWithoutUpgradeGetsAProblem(t *testing.T) {
+func TestRequestWithoutUpgradeGetsProblem(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	answer, err := http.Get("http" + n.url[len("ws"):])
+	response, err := http.Get("http" + n.url[len("ws"):])
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
+	defer response.Body.Close()
 	var problem struct {
 		Status int
 		Code   protocol.Code
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&problem); err != nil {
+	if err := json.NewDecoder(response.Body).Decode(&problem); err != nil {
 		t.Fatal(err)
 	}
-	if answer.StatusCode != http.StatusBadRequest || problem.Status != http.StatusBadRequest || problem.Code != protocol.CodeBadRequest ||
-		answer.Header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("%s, %+v", answer.Status, problem)
+	if response.StatusCode != http.StatusBadRequest || problem.Status != http.StatusBadRequest || problem.Code != protocol.CodeBadRequest ||
+		response.Header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%s, %+v", response.Status, problem)
 	}
 }

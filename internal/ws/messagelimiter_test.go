@@ -16,32 +16,32 @@ import (
 )
 
 // messageLimiter allows the same messages as golang.org/x/time/rate.
-func TestMessageLimiter(t *testing.T) {
+func TestMessageLimiterEqualsRateLimiter(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		perSecond := rapid.SampledFrom([]float64{0.25, 0.5, 1, 2.5, 8, 20, 1024}).Draw(t, "per second")
 		now := time.Duration(0)
-		p, want := newMessageLimiter(now, perSecond), rate.NewLimiter(rate.Limit(perSecond), max(int(perSecond), 1))
+		limiter, model := newMessageLimiter(now, perSecond), rate.NewLimiter(rate.Limit(perSecond), max(int(perSecond), 1))
 		for range rapid.IntRange(1, 60).Draw(t, "messages") {
 			now += time.Duration(rapid.IntRange(0, 32).Draw(t, "later")) * time.Second / 64
 			cost := min(rapid.IntRange(1, 3).Draw(t, "cost"), int(bucketSize(perSecond)))
-			if got, want := p.tryTake(now, perSecond, cost), want.AllowN(processStart.Add(now), cost); got != want {
-				t.Fatalf("%d after %v: %v, want %v", cost, now, got, want)
+			if got, model := limiter.tryTake(now, perSecond, cost), model.AllowN(processStart.Add(now), cost); got != model {
+				t.Fatalf("%d after %v: %v, want %v", cost, now, got, model)
 			}
 		}
 	})
 }
 
 // A charge leaves a quarter of the bucket, and never adds tokens.
-func TestMessageLimiterIsCharged(t *testing.T) {
+func TestChargeLeavesQuarterOfBucket(t *testing.T) {
 	t.Parallel()
-	p := newMessageLimiter(0, 20)
-	for _, c := range []struct{ cost, left float64 }{{3, 17}, {1000, 5}, {1, 5}, {0, 5}} {
-		if p.charge(0, 20, c.cost); p.tokens != c.left {
-			t.Errorf("after a charge of %v: %v tokens, want %v", c.cost, p.tokens, c.left)
+	limiter := newMessageLimiter(0, 20)
+	for _, testCase := range []struct{ cost, left float64 }{{3, 17}, {1000, 5}, {1, 5}, {0, 5}} {
+		if limiter.charge(0, 20, testCase.cost); limiter.tokens != testCase.left {
+			t.Errorf("after a charge of %v: %v tokens, want %v", testCase.cost, limiter.tokens, testCase.left)
 		}
 	}
-	if !p.tryTake(0, 20, 3) || p.tryTake(0, 20, 3) || !p.tryTake(50*time.Millisecond, 20, 3) {
+	if !limiter.tryTake(0, 20, 3) || limiter.tryTake(0, 20, 3) || !limiter.tryTake(50*time.Millisecond, 20, 3) {
 		t.Error("the bucket does not refill after charges")
 	}
 }
@@ -58,7 +58,7 @@ func TestLongReplaysAreLimited(t *testing.T) {
 			return se
 		}
 		se := connect("p_1")
-		check := func(bytes, wantWait int64) {
+		checkWait := func(bytes, wantWait int64) {
 			t.Helper()
 			var refused *protocol.Error
 			if err := se.checkReplay(bytes); err != nil && !errors.As(err, &refused) {
@@ -68,43 +68,43 @@ func TestLongReplaysAreLimited(t *testing.T) {
 				t.Errorf("%d bytes: %+v, want to wait %d ms", bytes, refused, wantWait)
 			}
 		}
-		check(100_000, 0)
-		check(100_000, 5000)
-		check(60_000, 0)
+		checkWait(100_000, 0)
+		checkWait(100_000, 5000)
+		checkWait(60_000, 0)
 		time.Sleep(4 * time.Second)
-		check(100_000, 1000)
+		checkWait(100_000, 1000)
 		time.Sleep(time.Second)
-		check(640<<10, 0)
-		check(100_000, 10_000)
+		checkWait(640<<10, 0)
+		checkWait(100_000, 10_000)
 		se = connect("p_1") // a new connection
-		check(100_000, 10_000)
+		checkWait(100_000, 10_000)
 		se = connect("p_2")
-		check(100_000, 0)
+		checkWait(100_000, 0)
 	})
 }
 
 // All players of an address share its limit of long replays. A player who is refused
 // because of the address does not also use the player's own limit.
-func TestLongReplaysAreLimitedByAddress(t *testing.T) {
+func TestLongReplaysAreLimitedPerAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		replays := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
 		server := &Server{Config: Config{MessagesPerSecond: 20, Limits: Limits{Replays: replays}}}
-		here, there := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
-		check := func(player string, from netip.Addr, isAllowed bool) {
+		addressA, addressB := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
+		check := func(player string, address netip.Addr, isAllowed bool) {
 			t.Helper()
-			se := newSession(server, nil, from)
+			se := newSession(server, nil, address)
 			se.game, se.player = "demo", player
 			if err := se.checkReplay(100 << 10); (err == nil) != isAllowed {
 				t.Errorf("%s: %v", player, err)
 			}
 		}
-		check("p_1", here, true)
-		check("p_2", here, true)
-		check("p_3", here, false)
-		check("p_4", there, true)
+		check("p_1", addressA, true)
+		check("p_2", addressA, true)
+		check("p_3", addressA, false)
+		check("p_4", addressB, true)
 		time.Sleep(time.Second)
-		check("p_3", here, true)
+		check("p_3", addressA, true)
 	})
 }
 
@@ -112,16 +112,16 @@ func TestLongReplaysAreLimitedByAddress(t *testing.T) {
 // again.
 func TestRememberedReplaysAreLimited(t *testing.T) {
 	t.Parallel()
-	var r longReplayTimes
+	var times longReplayTimes
 	for i := range maxRememberedReplays {
-		if wait := r.reserve(limit.ObjectKey("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
+		if wait := times.reserve(limit.ObjectKey("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
 			t.Fatalf("player %d waits %v", i, wait)
 		}
 	}
-	if wait := r.reserve(limit.ObjectKey("demo", "more"), 0, time.Second); wait != longReplayInterval {
+	if wait := times.reserve(limit.ObjectKey("demo", "more"), 0, time.Second); wait != longReplayInterval {
 		t.Errorf("one more player waits %v", wait)
 	}
-	if wait := r.reserve(limit.ObjectKey("demo", "more"), time.Second, time.Second); wait != 0 || len(r.nextAllowed) != 1 {
-		t.Errorf("later the player waits %v, and %d are remembered", wait, len(r.nextAllowed))
+	if wait := times.reserve(limit.ObjectKey("demo", "more"), time.Second, time.Second); wait != 0 || len(times.nextAllowed) != 1 {
+		t.Errorf("later the player waits %v, and %d are remembered", wait, len(times.nextAllowed))
 	}
 }

@@ -55,77 +55,77 @@ var duel = lobby.DuelSettings{Questions: 3, LimitMS: 15_000, CountdownMS: 20, Re
 
 // startNode runs a node until the test ends. Its limits are high unless options lower
 // them.
-func startNode(t *testing.T, tune ...func(*Config, *lobby.DuelSettings)) *node {
+func startNode(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) *node {
 	t.Helper()
-	redis, err := redisx.Open(t.Context(), redisx.Config{})
+	conn, err := redisx.Open(t.Context(), redisx.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := redis.Close(); err != nil {
+		if err := conn.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	w := &cluster{
-		T: t, identity: &fakeIdentity{}, arenas: &fakeArenas{}, boards: &fakeBoards{}, redis: redis, options: tune, nodes: map[string]*node{},
-		matches: redismatch.New(redis.Client, redis.Pipelined), tickets: redislobby.New(redis.Client),
+	c := &cluster{
+		T: t, identity: &fakeIdentity{}, arenas: &fakeArenas{}, boards: &fakeBoards{}, redis: conn, options: options, nodes: map[string]*node{},
+		matches: redismatch.New(conn.Client, conn.Pipelined), tickets: redislobby.New(conn.Client),
 	}
-	return w.node()
+	return c.addNode()
 }
 
-// node runs one more node of a cluster.
-func (w *cluster) node() *node {
-	w.Helper()
-	n := &node{cluster: w, name: fmt.Sprint("node ", len(w.nodes)), registry: prometheus.NewRegistry()}
+// addNode runs one more node of a cluster.
+func (c *cluster) addNode() *node {
+	c.Helper()
+	n := &node{cluster: c, name: fmt.Sprint("node ", len(c.nodes)), registry: prometheus.NewRegistry()}
 	rules := duel
-	c := Config{
-		Identity: w.identity, Arenas: w.arenas, Boards: w.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
-		SessionNumbers: redissession.New(w.redis.Client, n.name, now), NotifyReplaced: w.notifyReplaced,
+	config := Config{
+		Identity: c.identity, Arenas: c.arenas, Boards: c.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
+		SessionNumbers: redissession.New(c.redis.Client, n.name, now), NotifyReplaced: c.notifyReplaced,
 		Now: now, Logger: slog.New(slog.DiscardHandler), MaxConnections: 1000, MessagesPerSecond: 10_000, PingInterval: time.Minute,
 	}
-	for _, f := range w.options {
-		f(&c, &rules)
+	for _, change := range c.options {
+		change(&config, &rules)
 	}
-	c.Engine = match.New(match.Config{
-		Store: w.matches, Index: w.matches, Wheel: c.Wheel, Presence: c.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: c.Logger,
-		Node: n.name, Bus: localBus{w, n.name},
+	config.Engine = match.New(match.Config{
+		Store: c.matches, Index: c.matches, Wheel: config.Wheel, Presence: config.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: config.Logger,
+		Node: n.name, Bus: localBus{c, n.name},
 	})
-	matches := lobby.Matches(c.Engine)
-	if w.wrapEngine != nil {
-		matches = w.wrapEngine(c.Engine)
+	matches := lobby.Matches(config.Engine)
+	if c.wrapEngine != nil {
+		matches = c.wrapEngine(config.Engine)
 	}
-	c.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.DuelSettings{"demo": rules}, Store: w.tickets, Matches: matches, Bank: fakeBank{}, SeenStore: emptyMemory{},
-		Players: w.identity, Wheel: c.Wheel, Now: now, Logger: c.Logger,
+	config.Lobby = lobby.New(lobby.Config{
+		Games: map[string]lobby.DuelSettings{"demo": rules}, Store: c.tickets, Matches: matches, Bank: fakeBank{}, SeenStore: emptySeenStore{},
+		Players: c.identity, Wheel: config.Wheel, Now: now, Logger: config.Logger,
 	})
-	n.Server = New(c)
-	w.mu.Lock()
-	w.nodes[n.name] = n
-	w.mu.Unlock()
-	stop := n.loops(c.Engine.Run, c.Lobby.Run)
+	n.Server = New(config)
+	c.mu.Lock()
+	c.nodes[n.name] = n
+	c.mu.Unlock()
+	stop := n.runLoops(config.Engine.Run, config.Lobby.Run)
 	site := httptest.NewUnstartedServer(n.Server)
 	n.url = "ws://" + site.Listener.Addr().String()
 	site.Config.ConnContext = smallBuffers
 	site.Start()
-	w.Cleanup(func() {
+	c.Cleanup(func() {
 		n.drainNow()
 		site.Close()
 		stop()
-		c.Wheel.Close()
+		config.Wheel.Close()
 	})
 	return n
 }
 
 // nodeNamed returns a node of the cluster, nil for none.
-func (w *cluster) nodeNamed(name string) *node {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.nodes[name]
+func (c *cluster) nodeNamed(name string) *node {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.nodes[name]
 }
 
 // notifyReplaced calls CloseReplaced at another node.
-func (w *cluster) notifyReplaced(_ context.Context, node, game, player string, number int64) {
-	if n := w.nodeNamed(node); n != nil && !w.dropReplaced.Load() {
+func (c *cluster) notifyReplaced(_ context.Context, node, game, player string, number int64) {
+	if n := c.nodeNamed(node); n != nil && !c.dropReplaced.Load() {
 		n.CloseReplaced(game, player, number)
 	}
 }
@@ -133,12 +133,12 @@ func (w *cluster) notifyReplaced(_ context.Context, node, game, player string, n
 // localBus is the bus of a node's engine.
 type localBus struct {
 	*cluster
-	from string
+	sender string
 }
 
-func (m localBus) Send(_ context.Context, nodes []string, kind string, payload []byte) {
+func (b localBus) Send(_ context.Context, nodes []string, kind string, payload []byte) {
 	for _, name := range nodes {
-		if n := m.nodeNamed(name); n != nil && name != m.from {
+		if n := b.nodeNamed(name); n != nil && name != b.sender {
 			n.Engine.Handlers()[kind](payload)
 		}
 	}
@@ -146,17 +146,17 @@ func (m localBus) Send(_ context.Context, nodes []string, kind string, payload [
 
 // drainNow drains the node with a context that has ended.
 func (n *node) drainNow() {
-	over, cancel := context.WithCancel(context.Background())
+	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	n.Drain(over)
+	n.Drain(ended)
 }
 
-func (n *node) loops(run ...func(context.Context) error) (stop func()) {
+func (n *node) runLoops(loops ...func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	for _, f := range run {
+	for _, loop := range loops {
 		running.Go(func() {
-			if err := f(ctx); err != nil {
+			if err := loop(ctx); err != nil {
 				n.Error(err)
 			}
 		})
@@ -173,9 +173,9 @@ func smallBuffers(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-var began = time.Now()
+var testStart = time.Now()
 
-func now() int64 { return began.UnixMilli() + time.Since(began).Milliseconds() }
+func now() int64 { return testStart.UnixMilli() + time.Since(testStart).Milliseconds() }
 
 // eventually waits for a condition.
 func (n *node) eventually(description string, holds func() bool) {
@@ -189,8 +189,8 @@ func (n *node) eventually(description string, holds func() bool) {
 
 // session returns the player's session at this node, nil for none.
 func (n *node) session(player string) *session {
-	sub, _ := n.Presence.Find("demo", player)
-	se, _ := sub.(*session)
+	subscriber, _ := n.Presence.Find("demo", player)
+	se, _ := subscriber.(*session)
 	return se
 }
 
@@ -199,19 +199,19 @@ func (n *node) closedCount(code string) float64 {
 	return testutil.ToFloat64(n.metrics.closed.WithLabelValues(code))
 }
 
-// labels returns the label values of a metric.
-func (n *node) labels(metric string) []string {
+// labelValues returns the label values of a metric.
+func (n *node) labelValues(metric string) []string {
 	n.Helper()
 	families, err := n.registry.Gather()
 	if err != nil {
 		n.Fatal(err)
 	}
 	var values []string
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			for _, l := range m.GetLabel() {
-				if strings.HasSuffix(f.GetName(), metric) {
-					values = append(values, l.GetValue())
+	for _, family := range families {
+		for _, metricOfFamily := range family.GetMetric() {
+			for _, label := range metricOfFamily.GetLabel() {
+				if strings.HasSuffix(family.GetName(), metric) {
+					values = append(values, label.GetValue())
 				}
 			}
 		}

@@ -13,32 +13,32 @@ import (
 
 // During a whole match a player reconnects alternately at two nodes. Each connection
 // closes the one before. No push is missing and none is repeated.
-func TestANewerConnectionAtAnotherNodeReplacesTheFormer(t *testing.T) {
+func TestReconnectingBetweenNodesLosesNoPush(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	nodes := []*node{n, n.node()}
-	playerA, playerB := n.duel("d")
-	playerA.lossy = true
+	nodes := []*node{n, n.addNode()}
+	playerA, playerB := n.startDuel("d")
+	playerA.mayLoseReplies = true
 	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
 	runConcurrently(func() { playerB.play(nil) }, func() {
 		for hops := 1; !playerA.over; hops++ {
 			former := playerA.client
-			nodes[hops%2].reenter(playerA)
+			nodes[hops%2].reconnectAndResume(playerA)
 			former.expectClose(4409)
-			left := rand.N(3) + 1
-			playerA.play(func(frame) bool { left--; return left == 0 && hops < 10 })
+			framesLeft := rand.N(3) + 1
+			playerA.play(func(frame) bool { framesLeft--; return framesLeft == 0 && hops < 10 })
 		}
 	})
 	n.checkSameFrames(playerA, playerB, duel.Questions)
 }
 
 // A newer connection takes over the ticket, at any node.
-func TestANewerConnectionAtAnotherNodeTakesOverTheTicket(t *testing.T) {
+func TestNewerConnectionAtOtherNodeTakesOverTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	other := n.node()
+	other := n.addNode()
 	former := newPlayer(n.connectPlayer("ada"), "ada")
-	former.join("c")
+	former.joinDuel("c")
 	newer := other.connectPlayer("ada")
 	former.expectClose(4409)
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 0 })
@@ -48,14 +48,14 @@ func TestANewerConnectionAtAnotherNodeTakesOverTheTicket(t *testing.T) {
 
 // A former connection that does not know of the newer one does not withdraw its ticket
 // when it ends.
-func TestTheFormerDoesNotWithdrawTheTicketOfTheNewer(t *testing.T) {
+func TestFormerConnectionKeepsTicketOfNewer(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.dropReplaced.Store(true)
-	other := n.node()
+	other := n.addNode()
 	former := n.connectPlayer("ada")
 	newer := newPlayer(other.connectPlayer("ada"), "ada")
-	newer.join("c")
+	newer.joinDuel("c")
 	former.disconnect()
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 0 })
 	if n.activity("ada") == (lobby.Activity{}) {
@@ -64,16 +64,16 @@ func TestTheFormerDoesNotWithdrawTheTicketOfTheNewer(t *testing.T) {
 }
 
 // If a notification of a newer connection was lost, a heartbeat finds the newer one.
-func TestHeartbeatFindsANewerSession(t *testing.T) {
+func TestHeartbeatFindsNewerSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 200 * time.Millisecond })
 	n.dropReplaced.Store(true)
-	other := n.node()
+	other := n.addNode()
 	former := n.connectPlayer("ada")
 	other.connectPlayer("ada")
 	former.expectClose(4409)
 	if n.closedCount("4409") != 1 || other.closedCount("4409") != 0 {
-		t.Errorf("closed at the first node %v, at the other %v", n.labels("closes_total"), other.labels("closes_total"))
+		t.Errorf("closed at the first node %v, at the other %v", n.labelValues("closes_total"), other.labelValues("closes_total"))
 	}
 }
 
@@ -93,33 +93,35 @@ func TestCloseReplacedClosesOnlyOlderSessions(t *testing.T) {
 // delayedNumbers delays the reply with the first number that it assigns.
 type delayedNumbers struct {
 	SessionNumbers
-	given   chan struct{} // closed when the first number was assigned
-	proceed chan struct{}
-	numbers atomic.Int32
+	firstAssigned chan struct{} // closed when the first number was assigned
+	proceed       chan struct{}
+	assigned      atomic.Int32
 }
 
-func (l *delayedNumbers) Assign(ctx context.Context, game, player string) (int64, string, error) {
-	number, former, err := l.SessionNumbers.Assign(ctx, game, player)
-	if l.numbers.Add(1) == 1 {
-		close(l.given)
-		<-l.proceed
+func (d *delayedNumbers) Assign(ctx context.Context, game, player string) (int64, string, error) {
+	number, former, err := d.SessionNumbers.Assign(ctx, game, player)
+	if d.assigned.Add(1) == 1 {
+		close(d.firstAssigned)
+		<-d.proceed
 	}
 	return number, former, err
 }
 
 // Of two hellos at the same time, the session with the higher number stays, even if the other
 // finishes last.
-func TestAnOlderSessionThatBindsLastIsClosed(t *testing.T) {
+func TestOlderSessionThatBindsLastIsClosed(t *testing.T) {
 	t.Parallel()
-	held := &delayedNumbers{given: make(chan struct{}), proceed: make(chan struct{})}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { held.SessionNumbers, c.SessionNumbers = c.SessionNumbers, held })
+	numbers := &delayedNumbers{firstAssigned: make(chan struct{}), proceed: make(chan struct{})}
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+		numbers.SessionNumbers, c.SessionNumbers = c.SessionNumbers, numbers
+	})
 	older := n.dial()
 	older.sendHello("ada", nil)
-	<-held.given
+	<-numbers.firstAssigned
 	newer := n.connectPlayer("ada")
-	close(held.proceed)
-	if before, _ := older.expectClose(4409); len(before) > 0 {
-		t.Errorf("%s before the close frame", before[0].raw)
+	close(numbers.proceed)
+	if frames, _ := older.expectClose(4409); len(frames) > 0 {
+		t.Errorf("%s before the close frame", frames[0].raw)
 	}
 	newer.expectPong()
 }

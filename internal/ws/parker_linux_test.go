@@ -18,17 +18,17 @@ import (
 	"laststand/internal/protocol"
 )
 
-// parkAtOnce makes a node interrupt sessions all the time. Call it before a client
+// parkImmediately makes a node interrupt sessions all the time. Call it before a client
 // connects.
-func (n *node) parkAtOnce() {
+func (n *node) parkImmediately() {
 	n.parker.quietAfter, n.parker.tickInterval = 0, time.Millisecond
 }
 
 // parkedCount returns the metric of parked sessions.
 func (n *node) parkedCount() int { return int(testutil.ToFloat64(n.metrics.parked)) }
 
-// parkedClient connects a player and waits until the session is parked.
-func (n *node) parkedClient(player string) *client {
+// connectUntilParked connects a player and waits until the session is parked.
+func (n *node) connectUntilParked(player string) *client {
 	n.Helper()
 	c := n.connectPlayer(player)
 	c.expectPong()
@@ -49,36 +49,36 @@ func (n *node) isParked(se *session) bool {
 func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
 	const sessions = 50
 	n := startNode(t)
-	n.parkAtOnce()
+	n.parkImmediately()
 	var clients []*client
 	for i := range sessions {
 		clients = append(clients, n.connectPlayer(fmt.Sprint("player", i)))
 	}
-	expectWakeups := func(when string, count int) {
+	awaitAllParked := func(moment string, minWakeups int) {
 		t.Helper()
-		n.eventually("all are parked "+when, func() bool {
-			return testutil.ToFloat64(n.metrics.wakeups) >= float64(count) && n.parkedCount() == sessions && goroutines("ws.(*session)") == 0
+		n.eventually("all are parked "+moment, func() bool {
+			return testutil.ToFloat64(n.metrics.wakeups) >= float64(minWakeups) && n.parkedCount() == sessions && countGoroutines("ws.(*session)") == 0
 		})
 	}
-	expectWakeups("after hello", 0)
+	awaitAllParked("after hello", 0)
 	for round := range 3 {
 		before := int(testutil.ToFloat64(n.metrics.wakeups))
 		for _, c := range clients {
 			_ = c.conn.WriteControl(websocket.PongMessage, nil, time.Now().Add(clientTimeout))
 		}
-		expectWakeups("after a pong", before+sessions)
+		awaitAllParked("after a pong", before+sessions)
 		for _, c := range clients {
 			c.sendRequest(protocol.TypePing, map[string]any{"at": round})
 		}
 		for _, c := range clients {
 			c.expectReply(protocol.TypePong)
 		}
-		expectWakeups("after a request", before+2*sessions)
+		awaitAllParked("after a request", before+2*sessions)
 	}
 	for _, c := range clients {
 		c.disconnect()
 	}
-	n.eventually("all sessions and the poller have ended", func() bool { return len(n.openSessions()) == 0 && goroutines("ws.(*poller)") == 0 })
+	n.eventually("all sessions and the poller have ended", func() bool { return len(n.openSessions()) == 0 && countGoroutines("ws.(*poller)") == 0 })
 	if n.parkedCount() != 0 || len(n.parker.slots) != 0 {
 		t.Errorf("%d parked, %d slots left", n.parkedCount(), len(n.parker.slots))
 	}
@@ -88,8 +88,8 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) {
 func TestParkedSessionsCanEnd(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
-	ends := map[string]struct {
+	n.parkImmediately()
+	endings := map[string]struct {
 		code int // 0: no close frame
 		end  func(c *client, player string)
 	}{
@@ -106,8 +106,8 @@ func TestParkedSessionsCanEnd(t *testing.T) {
 			_ = c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(1000, ""), time.Now().Add(clientTimeout))
 		}},
 	}
-	for name, test := range ends {
-		c := n.parkedClient(name)
+	for name, test := range endings {
+		c := n.connectUntilParked(name)
 		se := n.session(name)
 		test.end(c, name)
 		if test.code != 0 {
@@ -122,21 +122,21 @@ func TestParkedSessionsCanEnd(t *testing.T) {
 func TestParkedSessionsAreDrained(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
+	n.parkImmediately()
 	var clients []*client
 	for i := range 100 {
 		clients = append(clients, n.connectPlayer(fmt.Sprint("player", i)))
 	}
 	n.eventually("all are parked", func() bool { return n.parkedCount() == len(clients) })
 	_, drained := n.startDrain()
-	var all sync.WaitGroup
+	var running sync.WaitGroup
 	for _, c := range clients {
-		all.Go(func() {
+		running.Go(func() {
 			c.expectFrame(protocol.TypeDraining)
 			c.expectClose(1012)
 		})
 	}
-	all.Wait()
+	running.Wait()
 	<-drained
 	if n.parkedCount() != 0 {
 		t.Errorf("%d still parked", n.parkedCount())
@@ -148,9 +148,9 @@ func TestParkedSessionsAreDrained(t *testing.T) {
 func TestSessionIsNotParkedMidMessage(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
+	n.parkImmediately()
 	n.messageTimeout = 200 * time.Millisecond
-	c := n.parkedClient("slow")
+	c := n.connectUntilParked("slow")
 	se := n.session("slow")
 	raw := c.conn.NetConn()
 	if _, err := raw.Write([]byte{finalBit | 1}); err != nil {
@@ -172,16 +172,16 @@ func TestSessionIsNotParkedMidMessage(t *testing.T) {
 func TestStaleEventsAreIgnored(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
-	var stale []uint64
+	n.parkImmediately()
+	var staleEvents []uint64
 	for i := range 6 {
 		player := fmt.Sprint("player", i)
 		n.connectPlayer("stays" + player) // so that no slot is freed
-		c := n.parkedClient(player)
+		c := n.connectUntilParked(player)
 		for range 3 {
 			se := n.session(player)
 			n.parker.mu.Lock()
-			stale = append(stale, uint64(n.parker.slots[se.parkSlotNumber-1].generation)<<32|uint64(se.parkSlotNumber-1))
+			staleEvents = append(staleEvents, uint64(n.parker.slots[se.parkSlotNumber-1].generation)<<32|uint64(se.parkSlotNumber-1))
 			n.parker.mu.Unlock()
 			c.expectPong()
 			n.eventually("the session is parked again", func() bool { return n.isParked(se) })
@@ -193,7 +193,7 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 	}
 	n.eventually("all are parked", func() bool { return n.parkedCount() == len(n.openSessions()) })
 	before := testutil.ToFloat64(n.metrics.wakeups)
-	n.parker.handleEvents(append(stale, 1<<31))
+	n.parker.handleEvents(append(staleEvents, 1<<31))
 	if wakeups := testutil.ToFloat64(n.metrics.wakeups) - before; wakeups != 0 {
 		t.Errorf("%v wakeups", wakeups)
 	}
@@ -201,11 +201,11 @@ func TestStaleEventsAreIgnored(t *testing.T) {
 
 // If an older parking was armed late, it may have replaced the newer arming. The
 // session is then unparked rather than lost.
-func TestALateEventRequestUnparksTheSession(t *testing.T) {
+func TestLateEventRequestUnparksSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
-	n.parkedClient("ada")
+	n.parkImmediately()
+	n.connectUntilParked("ada")
 	se := n.session("ada")
 	n.parker.mu.Lock()
 	generation, before := n.parker.slots[se.parkSlotNumber-1].generation, testutil.ToFloat64(n.metrics.wakeups)
@@ -220,11 +220,11 @@ func TestALateEventRequestUnparksTheSession(t *testing.T) {
 
 // If the poller fails, all sessions run again and a new poller starts. If the system
 // gives no poller, no session is parked, and all are served as usual.
-func TestSessionsWorkWithoutAPoller(t *testing.T) {
+func TestSessionsWorkWithoutPoller(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
-	c := n.parkedClient("ada")
+	n.parkImmediately()
+	c := n.connectUntilParked("ada")
 	n.parker.mu.Lock()
 	failed := n.parker.poller
 	_ = failed.file.Close()
@@ -235,15 +235,15 @@ func TestSessionsWorkWithoutAPoller(t *testing.T) {
 		return n.parker.poller != nil && n.parker.poller != failed && n.parker.parkedCount == 1
 	})
 	c.expectPong()
-	none := startNode(t)
-	none.parkAtOnce()
-	none.parker.newPoller = func() (*poller, error) { return nil, errors.New("too many open files") }
+	nodeWithoutPoller := startNode(t)
+	nodeWithoutPoller.parkImmediately()
+	nodeWithoutPoller.parker.newPoller = func() (*poller, error) { return nil, errors.New("too many open files") }
 	for i := range 3 {
-		none.connectPlayer(fmt.Sprint("player", i)).expectPong()
+		nodeWithoutPoller.connectPlayer(fmt.Sprint("player", i)).expectPong()
 	}
-	none.parker.interruptQuiet()
-	if none.parkedCount() != 0 {
-		t.Errorf("%d parked without a poller", none.parkedCount())
+	nodeWithoutPoller.parker.interruptQuiet()
+	if nodeWithoutPoller.parkedCount() != 0 {
+		t.Errorf("%d parked without a poller", nodeWithoutPoller.parkedCount())
 	}
 }
 
@@ -252,8 +252,8 @@ func TestSessionsWorkWithoutAPoller(t *testing.T) {
 func TestParkingPausesWithoutResources(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
-	n.parkedClient("ada")
+	n.parkImmediately()
+	n.connectUntilParked("ada")
 	se := n.session("ada")
 	n.parker.mu.Lock()
 	generation := n.parker.slots[se.parkSlotNumber-1].generation
@@ -267,18 +267,18 @@ func TestParkingPausesWithoutResources(t *testing.T) {
 	go se.run()
 	n.connectPlayer("eve")
 	n.eventually("a greeted session is parked", func() bool { return n.isParked(n.session("eve")) })
-	none := startNode(t)
-	none.parkAtOnce()
-	none.parker.newPoller = func() (*poller, error) { return nil, syscall.EMFILE }
-	none.connectPlayer("ada").expectPong() // there was no poller after its hello
-	if quiet := none.parker.quietSessions(); len(quiet) > 0 {
+	nodeWithoutPoller := startNode(t)
+	nodeWithoutPoller.parkImmediately()
+	nodeWithoutPoller.parker.newPoller = func() (*poller, error) { return nil, syscall.EMFILE }
+	nodeWithoutPoller.connectPlayer("ada").expectPong() // there was no poller after its hello
+	if quiet := nodeWithoutPoller.parker.quietSessions(); len(quiet) > 0 {
 		t.Errorf("%d sessions would be interrupted without a poller", len(quiet))
 	}
 }
 
 // A client that sends pongs without pings does not unpark its session each time. The
 // session stays unparked until the client is quiet.
-func TestPongsDoNotUnparkASessionOften(t *testing.T) {
+func TestPongsDoNotUnparkSessionOften(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.parker.quietAfter = time.Hour
@@ -303,15 +303,15 @@ func TestPongsDoNotUnparkASessionOften(t *testing.T) {
 func TestTLSSessionsAreNotParked(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parkAtOnce()
+	n.parkImmediately()
 	site := httptest.NewTLSServer(n.Server)
 	t.Cleanup(site.Close)
-	secure := websocket.Dialer{TLSClientConfig: site.Client().Transport.(*http.Transport).TLSClientConfig}
-	conn, answer, err := secure.Dial("wss"+strings.TrimPrefix(site.URL, "https"), nil)
+	tlsDialer := websocket.Dialer{TLSClientConfig: site.Client().Transport.(*http.Transport).TLSClientConfig}
+	conn, response, err := tlsDialer.Dial("wss"+strings.TrimPrefix(site.URL, "https"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = answer.Body.Close()
+	_ = response.Body.Close()
 	c := &client{T: t, conn: conn}
 	c.sendHello("ada", nil)
 	c.expectReply(protocol.TypeWelcome)
@@ -332,59 +332,59 @@ func TestTLSSessionsAreNotParked(t *testing.T) {
 // Requests to sessions that are parked and unparked all the time, in pieces of any
 // size, are answered once and in order. Each session ends once, whether the client or
 // the server ends it.
-func TestParkingAndClosingConcurrently(t *testing.T) {
+func TestConcurrentParkingAndClosingLosesNoRequest(t *testing.T) {
 	t.Parallel()
-	const players, rounds, each = 24, 3, 25
+	const players, rounds, requestsPerRound = 24, 3, 25
 	n := startNode(t)
-	n.parkAtOnce()
-	var all sync.WaitGroup
+	n.parkImmediately()
+	var running sync.WaitGroup
 	for i := range players {
-		all.Go(func() {
-			dice := rand.New(rand.NewPCG(uint64(i), 1))
+		running.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(i), 1))
 			for round := range rounds {
 				player := fmt.Sprint("player", i)
 				c := n.connectPlayer(player)
-				for range each {
-					c.askInChunks(dice, n.session(player))
+				for range requestsPerRound {
+					c.pingInChunks(rng, n.session(player))
 				}
-				n.endSession(c, player, dice.IntN(6), round)
+				n.endSession(c, player, rng.IntN(6), round)
 			}
 		})
 	}
-	all.Wait()
+	running.Wait()
 	n.eventually("all have ended", func() bool { return len(n.openSessions()) == 0 && n.parkedCount() == 0 })
 	if wakeups := testutil.ToFloat64(n.metrics.wakeups); wakeups < players*rounds {
 		t.Errorf("%v wakeups", wakeups)
 	}
 }
 
-// askInChunks sends one to three pings with pongs between them, in pieces, while the
+// pingInChunks sends one to three pings with pongs between them, in pieces, while the
 // session is interrupted.
-func (c *client) askInChunks(dice *rand.Rand, se *session) {
+func (c *client) pingInChunks(rng *rand.Rand, se *session) {
 	c.Helper()
-	var sent []byte
-	asks := 1 + dice.IntN(3)
-	for range asks {
-		c.id++
-		text := fmt.Sprintf(`{"id":%d,"type":"ping","data":{"at":%q}}`, c.id, strings.Repeat("x", dice.IntN(60)))
-		sent = append(sent, maskedFrame(finalBit|websocket.TextMessage, text)...)
-		if dice.IntN(2) == 0 {
-			sent = append(sent, maskedFrame(finalBit|websocket.PongMessage, "")...)
+	var unsent []byte
+	pings := 1 + rng.IntN(3)
+	for range pings {
+		c.lastRequestID++
+		text := fmt.Sprintf(`{"id":%d,"type":"ping","data":{"at":%q}}`, c.lastRequestID, strings.Repeat("x", rng.IntN(60)))
+		unsent = append(unsent, maskedFrame(finalBit|websocket.TextMessage, text)...)
+		if rng.IntN(2) == 0 {
+			unsent = append(unsent, maskedFrame(finalBit|websocket.PongMessage, "")...)
 		}
 	}
-	for len(sent) > 0 {
-		n := 1 + dice.IntN(len(sent))
-		if _, err := c.conn.NetConn().Write(sent[:n]); err != nil {
-			c.fail("%v", err)
+	for len(unsent) > 0 {
+		n := 1 + rng.IntN(len(unsent))
+		if _, err := c.conn.NetConn().Write(unsent[:n]); err != nil {
+			c.failNow("%v", err)
 		}
-		sent = sent[n:]
-		if dice.IntN(2) == 0 {
+		unsent = unsent[n:]
+		if rng.IntN(2) == 0 {
 			se.conn.interrupt()
 		}
 	}
-	for i := range asks {
-		if f := c.expectFrame(protocol.TypePong); *f.Re != c.id-int64(asks-1-i) {
-			c.fail("%s instead of the reply to %d", f.raw, c.id)
+	for i := range pings {
+		if f := c.expectFrame(protocol.TypePong); *f.Re != c.lastRequestID-int64(pings-1-i) {
+			c.failNow("%s instead of the reply to %d", f.raw, c.lastRequestID)
 		}
 	}
 }

@@ -22,9 +22,9 @@ func (n *node) pendingHelloCount() int64 {
 }
 
 // connectSilent opens connections that send nothing, one after the other.
-func (n *node) connectSilent(address string, many int) []*client {
+func (n *node) connectSilent(address string, count int) []*client {
 	n.Helper()
-	clients := make([]*client, many)
+	clients := make([]*client, count)
 	for i := range clients {
 		before := n.pendingHelloCount()
 		clients[i] = n.dialFrom(address)
@@ -35,7 +35,7 @@ func (n *node) connectSilent(address string, many int) []*client {
 
 // Sessions without a hello are limited. Above the limit the server evicts the oldest one of
 // the address with the most, so that other clients can send a hello.
-func TestSessionsWithoutAHelloAreEvicted(t *testing.T) {
+func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
@@ -43,16 +43,16 @@ func TestSessionsWithoutAHelloAreEvicted(t *testing.T) {
 		c.Limits.PendingHelloCap = limit.New(limit.Config{Registry: registry}).NewCap("pending_hello")
 	})
 	first := n.connectSilent("198.51.100.1", 1)[0]
-	many := n.connectSilent("2a00:1:2:3::1", minPendingHelloLimit-1)
-	n.dialFrom("198.51.100.2").expectWelcome("cat").expectPong()
-	many[0].expectRetryLater()
-	first.expectWelcome("ada").expectPong()
-	many[1].expectWelcome("bob").expectPong() // a slow client can still send its hello
-	room := n.connectSilent("2a00:1:2:3:4::1", 3)
+	largestGroup := n.connectSilent("2a00:1:2:3::1", minPendingHelloLimit-1)
+	n.dialFrom("198.51.100.2").sendHelloExpectWelcome("cat").expectPong()
+	largestGroup[0].expectRetryLater()
+	first.sendHelloExpectWelcome("ada").expectPong()
+	largestGroup[1].sendHelloExpectWelcome("bob").expectPong() // a slow client can still send its hello
+	otherNetwork := n.connectSilent("2a00:1:2:3:4::1", 3)
 	n.dialFrom("2a00:1:2:3::5") // another connection of the network replaces one of its own
-	many[2].expectRetryLater()
-	room[0].expectWelcome("eve").expectPong()
-	if refused := refusals(t, registry, "refusals", "pending_hello"); refused != 2 || n.closedCount("1013") != 2 {
+	largestGroup[2].expectRetryLater()
+	otherNetwork[0].sendHelloExpectWelcome("eve").expectPong()
+	if refused := refusalCount(t, registry, "refusals", "pending_hello"); refused != 2 || n.closedCount("1013") != 2 {
 		t.Errorf("%v counted, %v closed", refused, n.closedCount("1013"))
 	}
 }
@@ -65,9 +65,9 @@ func TestManyEvictionsSendNoCloseFrame(t *testing.T) {
 	n.Server.mu.Lock()
 	n.evictedCount = maxRejecting
 	n.Server.mu.Unlock()
-	many := n.connectSilent("198.51.100.1", minPendingHelloLimit)
-	n.dialFrom("198.51.100.2").expectWelcome("ada").expectPong()
-	if _, err := many[0].read(); err == nil || websocket.IsCloseError(err, protocol.CloseOverloaded) {
+	withoutHello := n.connectSilent("198.51.100.1", minPendingHelloLimit)
+	n.dialFrom("198.51.100.2").sendHelloExpectWelcome("ada").expectPong()
+	if _, err := withoutHello[0].read(); err == nil || websocket.IsCloseError(err, protocol.CloseOverloaded) {
 		t.Errorf("the evicted connection got: %v", err)
 	}
 	n.eventually("one session was evicted", func() bool {
@@ -76,59 +76,59 @@ func TestManyEvictionsSendNoCloseFrame(t *testing.T) {
 		return n.evictedCount == maxRejecting && len(n.sessions) == minPendingHelloLimit && n.pendingHello.count == minPendingHelloLimit-1
 	})
 	if n.closedCount("cut") != 1 {
-		t.Errorf("closed: %v", n.labels("closes_total"))
+		t.Errorf("closed: %v", n.labelValues("closes_total"))
 	}
 }
 
 // A full node admits a player by evicting a session without a hello, of an address that
 // has more of them.
-func TestFullNodeEvictsAPendingHello(t *testing.T) {
+func TestFullNodeEvictsPendingHello(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedDivisor })
-	playerA, playerB := n.duel("d")
-	found := playerA.expectFrame(protocol.TypeMatchFound).Match
+	playerA, playerB := n.startDuel("d")
+	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
 	playerA.disconnect()
 	n.eventually("the disconnected session has ended", func() bool { return len(n.openSessions()) == 1 })
-	many := n.connectSilent("198.51.100.1", reservedDivisor-1)
+	withoutHello := n.connectSilent("198.51.100.1", reservedDivisor-1)
 	n.dialFrom("198.51.100.1").expectRetryLater()
-	n.resume("d.a", &protocol.Resume{Match: found})
-	many[0].expectRetryLater()
+	n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
+	withoutHello[0].expectRetryLater()
 }
 
 // evictionCandidate agrees with a plain search after any adds and removes.
-func TestTheEvictionCandidateEqualsAModel(t *testing.T) {
+func TestEvictionCandidateAgreesWithModel(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
-	var s pendingHellos
-	var all []*session // in the order of arrival
+	var pending pendingHellos
+	var model []*session // in the order of arrival
 	for range 500 {
-		if len(all) > 0 && rng.IntN(5) < 2 {
-			i := rng.IntN(len(all))
-			s.remove(all[i])
-			s.remove(all[i]) // the second call does nothing
-			all = append(all[:i], all[i+1:]...)
+		if len(model) > 0 && rng.IntN(5) < 2 {
+			i := rng.IntN(len(model))
+			pending.remove(model[i])
+			pending.remove(model[i]) // the second call does nothing
+			model = append(model[:i], model[i+1:]...)
 		} else {
 			se := &session{address: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(rng.IntN(8) + 1))})}
-			s.add(se)
-			all = append(all, se)
+			pending.add(se)
+			model = append(model, se)
 		}
-		got, most := s.evictionCandidate()
-		each := map[limit.Key]int{}
-		for _, se := range all {
-			each[se.addressKey()]++
+		got, gotCount := pending.evictionCandidate()
+		perAddress := map[limit.Key]int{}
+		for _, se := range model {
+			perAddress[se.addressKey()]++
 		}
 		var want *session
-		for _, se := range all {
-			if want == nil || each[se.addressKey()] > each[want.addressKey()] {
+		for _, se := range model {
+			if want == nil || perAddress[se.addressKey()] > perAddress[want.addressKey()] {
 				want = se
 			}
 		}
-		if want == nil && got == nil && most == 0 && len(s.byAddress) == 0 {
+		if want == nil && got == nil && gotCount == 0 && len(pending.byAddress) == 0 {
 			continue
 		}
-		if got != want || most != each[want.addressKey()] || s.countForAddress(want.addressKey()) != most || s.count != int64(len(all)) || len(s.byAddress) != len(each) {
-			t.Fatalf("%d sessions: candidate %p with %d per address, want %p with %d", len(all), got, most, want, each[want.addressKey()])
+		if got != want || gotCount != perAddress[want.addressKey()] || pending.countForAddress(want.addressKey()) != gotCount || pending.count != int64(len(model)) || len(pending.byAddress) != len(perAddress) {
+			t.Fatalf("%d sessions: candidate %p with %d per address, want %p with %d", len(model), got, gotCount, want, perAddress[want.addressKey()])
 		}
 	}
 }

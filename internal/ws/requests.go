@@ -130,12 +130,12 @@ func (se *session) onMatchLeave(ctx context.Context, req request) (func(), error
 	if err := req.Decode(&leave); err != nil {
 		return doNothing, err
 	}
-	early, err := se.leaveMatch(ctx, leave.Match)
+	isEarlyForfeit, err := se.leaveMatch(ctx, leave.Match)
 	if err != nil {
 		return doNothing, err
 	}
 	se.reply(req, protocol.TypeMatchLeft, protocol.Empty{})
-	if early {
+	if isEarlyForfeit {
 		return se.countEarlyForfeit, nil
 	}
 	return doNothing, nil
@@ -147,7 +147,7 @@ func (se *session) countEarlyForfeit() { se.countAction(se.server.Limits.EarlyFo
 
 // leaveMatch forfeits a match; an arena's match continues without the player.
 // isEarlyForfeit is true if the forfeit ended a duel before its first question closed.
-func (se *session) leaveMatch(ctx context.Context, matchID string) (early bool, err error) {
+func (se *session) leaveMatch(ctx context.Context, matchID string) (isEarlyForfeit bool, err error) {
 	if err := se.server.Engine.CheckSeat(ctx, matchID, se.player); err != nil {
 		return false, err
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // A fault in a well-formed frame gets an error reply, and the connection stays.
-func TestInvalidRequestsGetAnError(t *testing.T) {
+func TestInvalidRequestsGetErrors(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
 	for _, test := range []struct {
-		frame string
-		re    string
-		code  protocol.Code
+		frame    string
+		wantRe   string
+		wantCode protocol.Code
 	}{
 		{`{"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
 		{`{"id":null,"type":"ping","data":{"at":1}}`, `null`, protocol.CodeBadRequest},
@@ -70,16 +70,16 @@ func TestInvalidRequestsGetAnError(t *testing.T) {
 		if err := json.Unmarshal(f.raw, &envelope); err != nil {
 			t.Fatal(err)
 		}
-		if string(envelope.Re) != test.re {
-			t.Errorf("%s: %s, want re %s", test.frame, f.raw, test.re)
+		if string(envelope.Re) != test.wantRe {
+			t.Errorf("%s: %s, want re %s", test.frame, f.raw, test.wantRe)
 		}
-		c.checkError(f, test.code)
+		c.checkError(f, test.wantCode)
 	}
 	c.expectPong()
-	if asked := n.arenas.takeCalls(); len(asked) > 0 {
-		t.Errorf("forwarded: %q", asked)
+	if calls := n.arenas.takeCalls(); len(calls) > 0 {
+		t.Errorf("forwarded: %q", calls)
 	}
-	types, codes := n.labels("messages_total"), n.labels("refusals_total")
+	types, codes := n.labelValues("messages_total"), n.labelValues("refusals_total")
 	if !slices.Contains(types, "unknown") || slices.Contains(types, "PING") || slices.Contains(types, "arena.open") {
 		t.Errorf("labels of messages: %v", types)
 	}
@@ -91,7 +91,7 @@ func TestInvalidRequestsGetAnError(t *testing.T) {
 }
 
 // Malformed frames close the connection also after the hello.
-func TestAMalformedFrameClosesTheSession(t *testing.T) {
+func TestMalformedFrameClosesSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for i, text := range []string{`{`, `7`, `null`, `{"id":1}`, "{\"id\":1,\"type\":\"\xc3\"}"} {
@@ -101,7 +101,7 @@ func TestAMalformedFrameClosesTheSession(t *testing.T) {
 	}
 }
 
-func TestAPingGetsAPong(t *testing.T) {
+func TestPingGetsPong(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
@@ -116,7 +116,7 @@ func TestAPingGetsAPong(t *testing.T) {
 	}
 }
 
-func TestATicketIsEnteredAndWithdrawn(t *testing.T) {
+func TestTicketIsAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
@@ -137,7 +137,7 @@ func TestATicketIsEnteredAndWithdrawn(t *testing.T) {
 }
 
 // A client that disconnects loses its ticket.
-func TestDisconnectWithdrawsTheTicket(t *testing.T) {
+func TestDisconnectRemovesTicket(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
@@ -146,7 +146,7 @@ func TestDisconnectWithdrawsTheTicket(t *testing.T) {
 	c.disconnect()
 	n.eventually("the ticket is withdrawn", func() bool { return n.activity("ada") == lobby.Activity{} })
 	if n.closedCount("gone") != 1 {
-		t.Errorf("closed: %v", n.labels("closes_total"))
+		t.Errorf("closed: %v", n.labelValues("closes_total"))
 	}
 }
 
@@ -161,7 +161,7 @@ func (n *node) activity(player string) lobby.Activity {
 }
 
 // Held pushes that will be sent again are dropped.
-func TestDiscardHeldDropsHeldPushes(t *testing.T) {
+func TestDiscardUnsentDropsHeldPushesOfMatch(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")

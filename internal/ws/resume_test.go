@@ -12,29 +12,29 @@ import (
 
 // reconnectAndResume connects the player again and resumes after the last number seen. It checks
 // that the state comes first, and answers an open question.
-func (n *node) reenter(p *player) {
+func (n *node) reconnectAndResume(p *player) {
 	n.Helper()
-	seen := int64(len(p.log))
-	c, w := n.resume(p.name, &protocol.Resume{Match: p.match, Seq: seen})
+	lastSeq := int64(len(p.frameLog))
+	c, welcome := n.connectAndResume(p.name, &protocol.Resume{Match: p.match, Seq: lastSeq})
 	p.client, p.sentAnswers = c, map[int64]int{}
-	if w.Playing != nil && w.Playing.Match != p.match {
-		n.Errorf("playing %+v, not %s", w.Playing, p.match)
+	if welcome.Playing != nil && welcome.Playing.Match != p.match {
+		n.Errorf("playing %+v, not %s", welcome.Playing, p.match)
 	}
-	var s protocol.MatchState
-	p.expectReply(protocol.TypeMatchState).decodeInto(p.T, &s)
-	if s.Seq < seen || w.Playing != nil && s.Seq < w.Playing.Seq {
-		n.Errorf("state at %d, seen %d, welcome %+v", s.Seq, seen, w.Playing)
+	var state protocol.MatchState
+	p.expectReply(protocol.TypeMatchState).decodeInto(p.T, &state)
+	if state.Seq < lastSeq || welcome.Playing != nil && state.Seq < welcome.Playing.Seq {
+		n.Errorf("state at %d, seen %d, welcome %+v", state.Seq, lastSeq, welcome.Playing)
 	}
-	if s.YourAnswer != nil {
-		p.answeredQuestions[s.YourAnswer.Question] = true
+	if state.YourAnswer != nil {
+		p.answeredQuestions[state.YourAnswer.Question] = true
 	}
-	if s.Question != nil && s.Phase == "open" && s.YourAnswer == nil {
-		p.answer(s.Question.Question)
+	if state.Question != nil && state.Phase == "open" && state.YourAnswer == nil {
+		p.answer(state.Question.Question)
 	}
-	for number := seen; number < s.Seq; number++ {
+	for number := lastSeq; number < state.Seq; number++ {
 		f := p.nextFrame()
 		if f.Seq != number+1 || f.Match != p.match {
-			p.fail("%s: %s instead of number %d of %s", p.name, f.raw, number+1, p.match)
+			p.failNow("%s: %s instead of number %d of %s", p.name, f.raw, number+1, p.match)
 		}
 		p.handleReplayed(f)
 	}
@@ -43,7 +43,7 @@ func (n *node) reenter(p *player) {
 // handleReplayed records a push that was missed. Its question is over, or
 // reconnectAndResume has answered it.
 func (p *player) handleReplayed(f frame) {
-	p.log = append(p.log, f.raw)
+	p.frameLog = append(p.frameLog, f.raw)
 	p.over = p.over || f.Type == protocol.TypeMatchOver
 }
 
@@ -52,20 +52,20 @@ func (p *player) handleReplayed(f frame) {
 func TestResumeAfterEveryNumber(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	runConcurrently(func() { playerA.play(nil) }, func() { playerB.play(nil) })
 	n.checkSameFrames(playerA, playerB, duel.Questions)
-	last := int64(len(playerA.log))
-	for seen := range last + 1 {
-		c, w := n.resume(playerA.name, &protocol.Resume{Match: playerA.match, Seq: seen})
-		if w.Playing != nil {
-			t.Errorf("playing %+v after the end", w.Playing)
+	last := int64(len(playerA.frameLog))
+	for lastSeq := range last + 1 {
+		c, welcome := n.connectAndResume(playerA.name, &protocol.Resume{Match: playerA.match, Seq: lastSeq})
+		if welcome.Playing != nil {
+			t.Errorf("playing %+v after the end", welcome.Playing)
 		}
 		c.expectOverState(last)
-		c.expectFrames(playerA.log[seen:])
-		c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: playerA.match, Seq: seen})
+		c.expectFrames(playerA.frameLog[lastSeq:])
+		c.sendRequest(protocol.TypeMatchSync, protocol.Resume{Match: playerA.match, Seq: lastSeq})
 		c.expectOverState(last)
-		c.expectFrames(playerA.log[seen:])
+		c.expectFrames(playerA.frameLog[lastSeq:])
 		c.expectPong()
 	}
 }
@@ -73,10 +73,10 @@ func TestResumeAfterEveryNumber(t *testing.T) {
 // expectOverState reads the state of a match that is over.
 func (c *client) expectOverState(seq int64) {
 	c.Helper()
-	var s protocol.MatchState
-	c.expectReply(protocol.TypeMatchState).decodeInto(c.T, &s)
-	if s.Seq != seq || s.Phase != "over" || len(s.Scores) != 2 || s.Own.Score == 0 {
-		c.fail("state %+v", s)
+	var state protocol.MatchState
+	c.expectReply(protocol.TypeMatchState).decodeInto(c.T, &state)
+	if state.Seq != seq || state.Phase != "over" || len(state.Scores) != 2 || state.Own.Score == 0 {
+		c.failNow("state %+v", state)
 	}
 }
 
@@ -84,7 +84,7 @@ func (c *client) expectFrames(frames [][]byte) {
 	c.Helper()
 	for _, want := range frames {
 		if got := c.nextFrame(); !bytes.Equal(got.raw, want) {
-			c.fail("%s\ninstead of\n%s", got.raw, want)
+			c.failNow("%s\ninstead of\n%s", got.raw, want)
 		}
 	}
 }
@@ -94,15 +94,15 @@ func (c *client) expectFrames(frames [][]byte) {
 func TestDisconnectAtEveryNumber(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	for cut := 1; cut < 2+4*duel.Questions; cut++ {
-		t.Run(fmt.Sprint(cut), func(t *testing.T) {
+	for cutSeq := 1; cutSeq < 2+4*duel.Questions; cutSeq++ {
+		t.Run(fmt.Sprint(cutSeq), func(t *testing.T) {
 			t.Parallel()
-			playerA, playerB := n.duel(fmt.Sprint("d", cut))
-			playerA.lossy = true
+			playerA, playerB := n.startDuel(fmt.Sprint("d", cutSeq))
+			playerA.mayLoseReplies = true
 			runConcurrently(func() { playerB.play(nil) }, func() {
-				playerA.play(func(f frame) bool { return f.Seq == int64(cut) })
+				playerA.play(func(f frame) bool { return f.Seq == int64(cutSeq) })
 				playerA.disconnect()
-				n.reenter(playerA)
+				n.reconnectAndResume(playerA)
 				playerA.play(nil)
 			})
 			n.checkSameFrames(playerA, playerB, duel.Questions)
@@ -118,8 +118,8 @@ func TestDisconnectAnywhere(t *testing.T) {
 	for i := range 20 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			playerA, playerB := n.duel(fmt.Sprint("d", i))
-			playerA.lossy = true
+			playerA, playerB := n.startDuel(fmt.Sprint("d", i))
+			playerA.mayLoseReplies = true
 			first := playerA.nextFrame() // so that there is a match to resume
 			playerA.handle(first)
 			runConcurrently(func() { playerB.play(nil) }, func() {
@@ -128,10 +128,10 @@ func TestDisconnectAnywhere(t *testing.T) {
 					if cuts < 10 && cuts%2 == 0 {
 						time.AfterFunc(rand.N(30*time.Millisecond), former.disconnect) // the client disconnects by itself
 					}
-					left := rand.N(4) + 1
-					playerA.play(func(frame) bool { left--; return left == 0 && cuts < 10 })
+					framesLeft := rand.N(4) + 1
+					playerA.play(func(frame) bool { framesLeft--; return framesLeft == 0 && cuts < 10 })
 					if !playerA.over {
-						n.reenter(playerA)
+						n.reconnectAndResume(playerA)
 					}
 				}
 			})
@@ -142,28 +142,28 @@ func TestDisconnectAnywhere(t *testing.T) {
 
 // A resume of a match without a seat is refused and changes nothing. The player's own match
 // continues.
-func TestResumingAMatchOfOthersIsRefused(t *testing.T) {
+func TestResumingForeignMatchIsRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
+	playerA, playerB := n.startDuel("d")
 	found := playerA.expectFrame(protocol.TypeMatchFound)
-	for _, from := range []protocol.Resume{{Match: found.Match}, {Match: "m_none", Seq: 3}, {Match: ""}} {
-		c, w := n.resume("eve", &from)
-		if w.Playing != nil {
-			t.Errorf("playing %+v", w.Playing)
+	for _, resume := range []protocol.Resume{{Match: found.Match}, {Match: "m_none", Seq: 3}, {Match: ""}} {
+		c, welcome := n.connectAndResume("eve", &resume)
+		if welcome.Playing != nil {
+			t.Errorf("playing %+v", welcome.Playing)
 		}
 		c.expectError(protocol.CodeNotInMatch)
-		c.sendRequest(protocol.TypeMatchSync, from)
+		c.sendRequest(protocol.TypeMatchSync, resume)
 		c.expectError(protocol.CodeNotInMatch)
-		c.sendRequest(protocol.TypeAnswer, map[string]any{"match": from.Match, "question": "x"}) // this error comes before bad_request
+		c.sendRequest(protocol.TypeAnswer, map[string]any{"match": resume.Match, "question": "x"}) // this error comes before bad_request
 		c.expectError(protocol.CodeNotInMatch)
 		c.expectPong()
 	}
 	playerB.match = found.Match
-	for question, from := range []protocol.Resume{{Match: "m_none"}, {Match: found.Match, Seq: -1}} {
-		c, w := n.resume(playerA.name, &from)
-		if w.Playing == nil || w.Playing.Match != found.Match || w.Playing.Seq < 1 {
-			t.Fatalf("playing %+v", w.Playing)
+	for question, resume := range []protocol.Resume{{Match: "m_none"}, {Match: found.Match, Seq: -1}} {
+		c, welcome := n.connectAndResume(playerA.name, &resume)
+		if welcome.Playing == nil || welcome.Playing.Match != found.Match || welcome.Playing.Seq < 1 {
+			t.Fatalf("playing %+v", welcome.Playing)
 		}
 		c.expectReply(protocol.TypeError)
 		playerB.readUntil(protocol.TypeQuestion)

@@ -14,14 +14,14 @@ import (
 
 // A revoked session is closed immediately, with the code of the reason; other sessions
 // stay.
-func TestRevokedSessionsEnd(t *testing.T) {
+func TestRevokedSessionsAreClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	banned, revoked, erased, other := n.connectPlayer("bea"), n.connectPlayer("rob"), n.connectPlayer("eve"), n.connectPlayer("ada")
-	n.identity.revoke("bea", &identity.BannedError{Reason: "two accounts"})
-	n.identity.revoke("rob", identity.ErrTokenRevoked)
-	n.identity.revoke("eve", identity.ErrErased)
-	n.identity.revoke("absent", identity.ErrTokenRevoked)
+	n.identity.setRevoked("bea", &identity.BannedError{Reason: "two accounts"})
+	n.identity.setRevoked("rob", identity.ErrTokenRevoked)
+	n.identity.setRevoked("eve", identity.ErrErased)
+	n.identity.setRevoked("absent", identity.ErrTokenRevoked)
 	n.Recheck()
 	if _, reason := banned.expectClose(4410); !strings.Contains(reason, "two accounts") {
 		t.Errorf("banned without a reason: %q", reason)
@@ -37,34 +37,34 @@ func TestRevokedSessionsEnd(t *testing.T) {
 func TestPlayerResumesAfterRevocation(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	playerA, playerB := n.duel("d")
-	playerA.lossy = true
+	playerA, playerB := n.startDuel("d")
+	playerA.mayLoseReplies = true
 	playerA.handle(playerA.expectFrame(protocol.TypeMatchFound))
 	runConcurrently(func() { playerB.play(nil) }, func() {
 		former := playerA.client
-		n.identity.revoke(playerA.name, identity.ErrTokenRevoked)
+		n.identity.setRevoked(playerA.name, identity.ErrTokenRevoked)
 		n.Recheck()
 		former.expectClose(4401)
-		n.identity.revoke(playerA.name, nil)
-		n.reenter(playerA)
+		n.identity.setRevoked(playerA.name, nil)
+		n.reconnectAndResume(playerA)
 		playerA.play(nil)
 	})
 	n.checkSameFrames(playerA, playerB, duel.Questions)
 }
 
 // A player who is banned between the check of the token and the welcome is closed.
-func TestPlayerIsBannedDuringHello(t *testing.T) {
+func TestPlayerBannedDuringHelloIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.identity.revoke("bea", &identity.BannedError{Reason: "late"}) // only CheckActive returns it
+	n.identity.setRevoked("bea", &identity.BannedError{Reason: "late"}) // only CheckActive returns it
 	c := n.dial()
 	c.sendHello("bea", nil)
-	if before, _ := c.expectClose(4410); len(before) > 0 {
-		t.Errorf("%s before the close frame", before[0].raw)
+	if frames, _ := c.expectClose(4410); len(frames) > 0 {
+		t.Errorf("%s before the close frame", frames[0].raw)
 	}
 }
 
-func TestABannedPlayerIsRefused(t *testing.T) {
+func TestBannedPlayerIsRefused(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	for token, code := range map[string]int{"banned": 4410, "revoked": 4401} {
@@ -83,8 +83,8 @@ func TestErasedHostIsRefused(t *testing.T) {
 	n := startNode(t)
 	c := n.dial()
 	c.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "erased", now()+time.Hour.Milliseconds())})
-	if before, _ := c.expectClose(4401); len(before) > 0 {
-		t.Errorf("%s before the close frame", before[0].raw)
+	if frames, _ := c.expectClose(4401); len(frames) > 0 {
+		t.Errorf("%s before the close frame", frames[0].raw)
 	}
 }
 

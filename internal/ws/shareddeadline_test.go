@@ -11,18 +11,18 @@ import (
 func TestSharedDeadlinesEndInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s sharedDeadline
-		first, startedAt := s.context(10*time.Second), time.Now()
+		var shared sharedDeadline
+		first, startedAt := shared.context(10*time.Second), time.Now()
 		time.Sleep(time.Second)
-		if s.context(10*time.Second) != first {
+		if shared.context(10*time.Second) != first {
 			t.Error("calls within a tenth of the limit got different contexts")
 		}
 		time.Sleep(time.Nanosecond)
-		second := s.context(10 * time.Second)
+		second := shared.context(10 * time.Second)
 		if until, _ := second.Deadline(); second == first || time.Until(until) != 10*time.Second {
 			t.Errorf("the second context ends in %v", time.Until(until))
 		}
-		if until, _ := s.context(2 * time.Second).Deadline(); time.Until(until) != 2*time.Second {
+		if until, _ := shared.context(2 * time.Second).Deadline(); time.Until(until) != 2*time.Second {
 			t.Errorf("the context with the shorter limit ends in %v", time.Until(until))
 		}
 		<-first.Done()

@@ -12,62 +12,62 @@ import (
 )
 
 // A client that stops reading is closed, and its opponent notices nothing.
-func TestASlowReaderIsClosed(t *testing.T) {
+func TestSlowReaderIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.LimitMS = 1000 })
-	slow, quick := n.duel("d")
-	found := slow.expectFrame(protocol.TypeMatchFound).Match
+	slow, opponent := n.startDuel("d")
+	matchID := slow.expectFrame(protocol.TypeMatchFound).Match
 	se := n.session(slow.name)
-	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
+	largePush := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
 	for i := 0; se.closing.Load() == nil; i++ {
 		if i > 10_000 {
 			t.Fatal("the outbox has no limit")
 		}
-		se.Push("", flood)
+		se.Push("", largePush)
 	}
-	if f := se.closing.Load(); f.code != 4450 {
-		t.Errorf("closed %d: %s", f.code, f.reason)
+	if closing := se.closing.Load(); closing.code != 4450 {
+		t.Errorf("closed %d: %s", closing.code, closing.reason)
 	}
-	quick.play(nil) // the questions time out for the other player
-	if want := 2 + 3*duel.Questions + extensionCount(quick.log); len(quick.log) != want {
-		t.Errorf("%d frames, want %d", len(quick.log), want)
+	opponent.play(nil) // the questions time out for the other player
+	if want := 2 + 3*duel.Questions + extensionCount(opponent.frameLog); len(opponent.frameLog) != want {
+		t.Errorf("%d frames, want %d", len(opponent.frameLog), want)
 	}
 	slow.disconnect()
-	c, _ := n.resume(slow.name, &protocol.Resume{Match: found})
-	var s protocol.MatchState
-	c.expectReply(protocol.TypeMatchState).decodeInto(t, &s)
-	c.expectFrames(quick.log)
+	c, _ := n.connectAndResume(slow.name, &protocol.Resume{Match: matchID})
+	var state protocol.MatchState
+	c.expectReply(protocol.TypeMatchState).decodeInto(t, &state)
+	c.expectFrames(opponent.frameLog)
 }
 
 // A slow client that continues to read gets the frames that were being written, and then
 // the close code.
-func TestASlowReaderGetsACloseFrame(t *testing.T) {
+func TestSlowReaderGetsCloseFrame(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	c := n.connectPlayer("ada")
 	se := n.session("ada")
-	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
+	largePush := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 64<<10))
 	for se.closing.Load() == nil {
-		se.Push("", flood)
+		se.Push("", largePush)
 	}
 	if _, reason := c.expectClose(4450); reason != slowReaderReason {
 		t.Errorf("reason %q", reason)
 	}
 	if n.closedCount("4450") != 1 {
-		t.Errorf("closed: %v", n.labels("closes_total"))
+		t.Errorf("closed: %v", n.labelValues("closes_total"))
 	}
 }
 
 // A client that reads nothing at all is closed before the outbox is full.
-func TestAReaderThatStopsIsClosed(t *testing.T) {
+func TestClientThatStopsReadingIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
 	n.writeTimeout = 100 * time.Millisecond
 	c := n.connectPlayer("ada")
 	se := n.session("ada")
-	flood := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 60<<10))
+	largePush := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 60<<10))
 	for range 16 {
-		se.Push("", flood)
+		se.Push("", largePush)
 	}
 	n.eventually("the session is closed", func() bool { return n.closedCount("4450") == 1 && len(n.openSessions()) == 0 })
 	c.disconnect()
@@ -75,28 +75,28 @@ func TestAReaderThatStopsIsClosed(t *testing.T) {
 
 // An idle session has one goroutine. The test is not parallel, because it counts all
 // goroutines of the process.
-func TestAnIdleSessionHasOneGoroutine(t *testing.T) {
+func TestIdleSessionHasOneGoroutine(t *testing.T) {
 	n := startNode(t)
 	const sessions = 30
 	clients := make([]*client, sessions)
 	for i := range clients {
-		clients[i] = n.connectPlayer("p" + category(i))
+		clients[i] = n.connectPlayer("p" + categoryName(i))
 		clients[i].expectPong()
 	}
-	n.eventually("only one goroutine per session runs", func() bool { return goroutines("ws.(*session)") == sessions })
+	n.eventually("only one goroutine per session runs", func() bool { return countGoroutines("ws.(*session)") == sessions })
 	for _, c := range clients {
 		c.expectPong()
 		c.disconnect()
 	}
-	n.eventually("no goroutine of a session runs", func() bool { return goroutines("ws.(*session)") == 0 })
+	n.eventually("no goroutine of a session runs", func() bool { return countGoroutines("ws.(*session)") == 0 })
 }
 
-// goroutines counts the goroutines whose stack contains a text.
-func goroutines(running string) (count int) {
+// countGoroutines counts the goroutines whose stack contains a text.
+func countGoroutines(inStack string) (count int) {
 	stacks := make([]byte, 1<<20)
 	stacks = stacks[:runtime.Stack(stacks, true)]
 	for _, stack := range bytes.Split(stacks, []byte("\n\n")) {
-		if bytes.Contains(stack, []byte(running)) {
+		if bytes.Contains(stack, []byte(inStack)) {
 			count++
 		}
 	}

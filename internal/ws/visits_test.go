@@ -19,59 +19,59 @@ import (
 // visitLog is a Visits that records in order "+PLAYER N PI" and "-PLAYER N"; N counts
 // the visits.
 type visitLog struct {
-	mu    sync.Mutex
-	lines []string
-	count int
+	mu      sync.Mutex
+	lines   []string
+	started int
 }
 
-func (g *visitLog) Enter(game, player, pi string) func() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.count++
-	number := g.count
-	g.lines = append(g.lines, strings.TrimSpace(fmt.Sprintf("+%s/%s %d %s", game, player, number, pi)))
+func (l *visitLog) Enter(game, player, pi string) func() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.started++
+	number := l.started
+	l.lines = append(l.lines, strings.TrimSpace(fmt.Sprintf("+%s/%s %d %s", game, player, number, pi)))
 	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.lines = append(g.lines, fmt.Sprintf("-%s/%s %d", game, player, number))
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.lines = append(l.lines, fmt.Sprintf("-%s/%s %d", game, player, number))
 	}
 }
 
-func (g *visitLog) entries() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.lines)
+func (l *visitLog) entries() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.lines)
 }
 
-// hasEnded returns true if every visit has ended exactly once.
-func (g *visitLog) hasEnded() bool {
-	var began, ended []string
-	for _, line := range g.entries() {
+// allEnded returns true if every visit has ended exactly once.
+func (l *visitLog) allEnded() bool {
+	var started, ended []string
+	for _, line := range l.entries() {
 		visit := strings.Join(strings.Fields(line[1:])[:2], " ")
 		if line[0] == '+' {
-			began = append(began, visit)
+			started = append(started, visit)
 		} else {
 			ended = append(ended, visit)
 		}
 	}
-	slices.Sort(began)
+	slices.Sort(started)
 	slices.Sort(ended)
-	return slices.Equal(began, ended)
+	return slices.Equal(started, ended)
 }
 
 // startWithVisitLog starts a node with a visitLog.
-func startWithVisitLog(t *testing.T, tune ...func(*Config, *lobby.DuelSettings)) (*node, *visitLog) {
-	g := new(visitLog)
-	return startNode(t, append(tune, func(c *Config, _ *lobby.DuelSettings) { c.Visits = g })...), g
+func startWithVisitLog(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) (*node, *visitLog) {
+	visits := new(visitLog)
+	return startNode(t, append(options, func(c *Config, _ *lobby.DuelSettings) { c.Visits = visits })...), visits
 }
 
-func (n *node) expectVisits(g *visitLog, want ...string) {
+func (n *node) expectVisits(visits *visitLog, want ...string) {
 	n.Helper()
-	n.eventually(fmt.Sprintf("%q; it is %q", want, g.entries()), func() bool { return slices.Equal(g.entries(), want) })
+	n.eventually(fmt.Sprintf("%q; it is %q", want, visits.entries()), func() bool { return slices.Equal(visits.entries(), want) })
 }
 
 // A visit ends when its session ends, for any reason.
-func TestAVisitIsReported(t *testing.T) {
+func TestVisitEndsWithSession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(n *node, c *client){
 		"closed by the client": func(_ *node, c *client) {
@@ -90,37 +90,37 @@ func TestAVisitIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n, g := startWithVisitLog(t)
+			n, visits := startWithVisitLog(t)
 			c := n.connectPlayer("ada")
-			n.expectVisits(g, "+demo/ada 1")
+			n.expectVisits(visits, "+demo/ada 1")
 			end(n, c)
-			n.expectVisits(g, "+demo/ada 1", "-demo/ada 1")
+			n.expectVisits(visits, "+demo/ada 1", "-demo/ada 1")
 		})
 	}
 }
 
 // A handler that panics ends no visit. A panic in the hello ends it with the session.
-func TestAVisitContinuesAfterAPanic(t *testing.T) {
+func TestVisitContinuesAfterPanic(t *testing.T) {
 	t.Parallel()
-	n, g := startWithVisitLog(t)
+	n, visits := startWithVisitLog(t)
 	c := n.connectPlayer("ada")
-	n.arenas.set(func(context.Context) error { panic("a secret") })
+	n.arenas.setResult(func(context.Context) error { panic("a secret") })
 	c.sendRequest(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: "a_1"})
 	c.expectError(protocol.CodeInternal)
 	c.expectPong()
-	n.expectVisits(g, "+demo/ada 1")
+	n.expectVisits(visits, "+demo/ada 1")
 	c.disconnect()
-	n.expectVisits(g, "+demo/ada 1", "-demo/ada 1")
-	wrong := n.dial()
-	wrong.sendHello("poison", nil)
-	wrong.expectClose(protocol.CloseOverloaded)
-	n.expectVisits(g, "+demo/ada 1", "-demo/ada 1")
+	n.expectVisits(visits, "+demo/ada 1", "-demo/ada 1")
+	panicking := n.dial()
+	panicking.sendHello("poison", nil)
+	panicking.expectClose(protocol.CloseOverloaded)
+	n.expectVisits(visits, "+demo/ada 1", "-demo/ada 1")
 }
 
 // Only greeted players visit, verified players with their pi.
 func TestOnlyGreetedPlayersHaveVisits(t *testing.T) {
 	t.Parallel()
-	n, g := startWithVisitLog(t)
+	n, visits := startWithVisitLog(t)
 	host := n.dial()
 	host.sendRequest(protocol.TypeHello, protocol.Hello{Token: token(identity.RoleHost, "h", now()+1e6)})
 	host.expectReply(protocol.TypeWelcome)
@@ -131,44 +131,44 @@ func TestOnlyGreetedPlayersHaveVisits(t *testing.T) {
 	verified := n.dial()
 	verified.sendRequest(protocol.TypeHello, protocol.Hello{Token: playerToken("ada") + "/pi:1fffbj"})
 	verified.expectReply(protocol.TypeWelcome)
-	n.expectVisits(g, "+demo/ada 1 1fffbj")
+	n.expectVisits(visits, "+demo/ada 1 1fffbj")
 	host.disconnect()
 	verified.disconnect()
-	n.expectVisits(g, "+demo/ada 1 1fffbj", "-demo/ada 1")
+	n.expectVisits(visits, "+demo/ada 1 1fffbj", "-demo/ada 1")
 }
 
 // A session that replaces another, here or at another node, is a new visit, and the
 // former visit ends.
-func TestVisitsOfReplacedSessions(t *testing.T) {
+func TestReplacingSessionStartsNewVisit(t *testing.T) {
 	t.Parallel()
-	n, g := startWithVisitLog(t)
-	nodes := []*node{n, n, n.node()}
+	n, visits := startWithVisitLog(t)
+	nodes := []*node{n, n, n.addNode()}
 	var clients []*client
-	for _, at := range nodes {
-		clients = append(clients, at.connectPlayer("ada"))
+	for _, visitedNode := range nodes {
+		clients = append(clients, visitedNode.connectPlayer("ada"))
 	}
 	for _, former := range clients[:2] {
 		former.expectClose(protocol.CloseReplaced)
 	}
-	n.eventually("two visits have ended", func() bool { return len(g.entries()) == 5 })
-	lines := g.entries()
+	n.eventually("two visits have ended", func() bool { return len(visits.entries()) == 5 })
+	lines := visits.entries()
 	for _, ended := range []string{"-demo/ada 1", "-demo/ada 2"} {
 		if !slices.Contains(lines, ended) {
 			t.Errorf("%q without %q", lines, ended)
 		}
 	}
 	clients[2].disconnect()
-	n.eventually("all visits have ended", g.hasEnded)
+	n.eventually("all visits have ended", visits.allEnded)
 }
 
 // With many short sessions, every visit that starts also ends.
-func TestVisitsOfShortSessions(t *testing.T) {
+func TestVisitsOfShortSessionsEnd(t *testing.T) {
 	t.Parallel()
-	n, g := startWithVisitLog(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 50 * time.Millisecond })
-	other := n.node()
-	var all sync.WaitGroup
+	n, visits := startWithVisitLog(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 50 * time.Millisecond })
+	other := n.addNode()
+	var running sync.WaitGroup
 	for i := range 8 {
-		all.Go(func() {
+		running.Go(func() {
 			for try := range 10 {
 				c := []*node{n, other}[(i+try)%2].dial()
 				c.sendHello(fmt.Sprint("p", i%3), nil)
@@ -179,25 +179,25 @@ func TestVisitsOfShortSessions(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
-	n.eventually("all have ended", func() bool { return len(n.openSessions())+len(other.openSessions()) == 0 && g.hasEnded() })
-	if len(g.entries()) == 0 {
+	running.Wait()
+	n.eventually("all have ended", func() bool { return len(n.openSessions())+len(other.openSessions()) == 0 && visits.allEnded() })
+	if len(visits.entries()) == 0 {
 		t.Error("no visit was recorded")
 	}
 }
 
 // A drained node has ended all visits.
-func TestADrainEndsVisits(t *testing.T) {
+func TestDrainEndsVisits(t *testing.T) {
 	t.Parallel()
-	n, g := startWithVisitLog(t)
-	playerA, playerB := n.duel("d")
+	n, visits := startWithVisitLog(t)
+	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	for i := range 10 {
 		n.connectPlayer(fmt.Sprint("p", i))
 	}
 	n.drainNow()
-	if lines := g.entries(); len(lines) != 24 || !g.hasEnded() {
+	if lines := visits.entries(); len(lines) != 24 || !visits.allEnded() {
 		t.Errorf("after the drain: %q", lines)
 	}
 }

@@ -24,14 +24,14 @@ import (
 // countingConn counts its writes and can hold back those of text frames.
 type countingConn struct {
 	net.Conn
-	writes atomic.Int32
-	hold   chan struct{} // text frames wait until it is closed; nil for no wait
+	writes     atomic.Int32
+	writeTexts chan struct{} // text frames wait until it is closed; nil for no wait
 }
 
 func (c *countingConn) Write(b []byte) (int, error) {
 	c.writes.Add(1)
-	if c.hold != nil && b[0] == finalBit|websocket.TextMessage {
-		<-c.hold
+	if c.writeTexts != nil && b[0] == finalBit|websocket.TextMessage {
+		<-c.writeTexts
 	}
 	return c.Conn.Write(b)
 }
@@ -42,8 +42,8 @@ type hijackable struct {
 	conn net.Conn
 }
 
-func (t hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return t.conn, bufio.NewReadWriter(bufio.NewReader(t.conn), bufio.NewWriter(t.conn)), nil
+func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(bufio.NewReader(h.conn), bufio.NewWriter(h.conn)), nil
 }
 
 // upgradeRequest is a request for a websocket.
@@ -57,38 +57,38 @@ func upgradeRequest() *http.Request {
 	return r
 }
 
-// pipeSession returns a session over a pipe, its connection, and the client's end.
-func pipeSession(t *testing.T) (se *session, conn *countingConn, client net.Conn) {
+// newPipeSession returns a session over a pipe, its connection, and the client's end.
+func newPipeSession(t *testing.T) (se *session, conn *countingConn, client net.Conn) {
 	t.Helper()
-	client, end := net.Pipe()
-	conn = &countingConn{Conn: end}
+	client, serverEnd := net.Pipe()
+	conn = &countingConn{Conn: serverEnd}
 	go func() { // until the reply to the request is there
-		if answer, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil); err == nil {
-			_ = answer.Body.Close()
+		if response, err := http.ReadResponse(bufio.NewReaderSize(client, 16), nil); err == nil {
+			_ = response.Body.Close()
 		}
 	}()
-	s := &Server{writeTimeout: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
-	socket, err := s.upgrader.Upgrade(hijackable{httptest.NewRecorder(), conn}, upgradeRequest(), nil)
+	server := &Server{writeTimeout: time.Minute, metrics: newMetrics(prometheus.NewRegistry())}
+	socket, err := server.upgrader.Upgrade(hijackable{httptest.NewRecorder(), conn}, upgradeRequest(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.Close() })
 	conn.writes.Store(0)
-	return newSession(s, newClientConn(socket.NetConn(), time.Minute), netip.Addr{}), conn, client
+	return newSession(server, newClientConn(socket.NetConn(), time.Minute), netip.Addr{}), conn, client
 }
 
 // Frames of any size arrive as they were queued. Frames that are queued together go out
 // in one write.
 func TestQueuedFramesAreWrittenTogether(t *testing.T) {
 	t.Parallel()
-	se, conn, client := pipeSession(t)
+	se, conn, client := newPipeSession(t)
 	var batch [][]byte
 	for _, size := range []int{1, 125, 126, 5000} {
 		batch = append(batch, []byte("{"+strings.Repeat("x", size-1)))
 	}
 	batch = append(batch, pingFrame)
-	sent := make(chan error, 1)
-	go func() { sent <- se.writeBatch(batch) }()
+	written := make(chan error, 1)
+	go func() { written <- se.writeBatch(batch) }()
 	reader := bufio.NewReader(client)
 	for i, want := range batch {
 		kind, got := readFrame(t, reader)
@@ -99,16 +99,16 @@ func TestQueuedFramesAreWrittenTogether(t *testing.T) {
 			t.Errorf("frame %d: kind %d, %d bytes, want %d", i, kind, len(got), len(want))
 		}
 	}
-	if err := <-sent; err != nil || conn.writes.Load() != 1 {
+	if err := <-written; err != nil || conn.writes.Load() != 1 {
 		t.Errorf("%d writes, %v", conn.writes.Load(), err)
 	}
-	go func() { sent <- se.writeBatch([][]byte{make([]byte, 1<<16), make([]byte, minFullWrite)}) }()
+	go func() { written <- se.writeBatch([][]byte{make([]byte, 1<<16), make([]byte, minFullWrite)}) }()
 	for _, want := range []int{1 << 16, minFullWrite} {
 		if _, got := readFrame(t, reader); len(got) != want {
 			t.Errorf("%d bytes, want %d", len(got), want)
 		}
 	}
-	if err := <-sent; err != nil || conn.writes.Load() != 3 {
+	if err := <-written; err != nil || conn.writes.Load() != 3 {
 		t.Errorf("%d writes, %v", conn.writes.Load(), err)
 	}
 }
@@ -116,32 +116,32 @@ func TestQueuedFramesAreWrittenTogether(t *testing.T) {
 // readFrame reads a frame of a server.
 func readFrame(t *testing.T, r io.Reader) (kind byte, payload []byte) {
 	t.Helper()
-	read := func(n uint64) []byte {
+	readBytes := func(n uint64) []byte {
 		b := make([]byte, n)
 		if _, err := io.ReadFull(r, b); err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	head := read(2)
+	head := readBytes(2)
 	size := uint64(head[1])
 	switch size {
 	case 126:
-		size = uint64(binary.BigEndian.Uint16(read(2)))
+		size = uint64(binary.BigEndian.Uint16(readBytes(2)))
 	case 127:
-		size = binary.BigEndian.Uint64(read(8))
+		size = binary.BigEndian.Uint64(readBytes(8))
 	}
 	if head[0]&finalBit == 0 {
 		t.Fatal("the frame is a fragment")
 	}
-	return head[0] &^ finalBit, read(size)
+	return head[0] &^ finalBit, readBytes(size)
 }
 
 // Whichever side closes first, the close frame follows the text that is being written,
 // and no frame follows the close frame.
-func TestTheCloseFrameIsTheLast(t *testing.T) {
+func TestCloseFrameIsLast(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*session, net.Conn){
+	for name, closeSide := range map[string]func(*session, net.Conn){
 		"the server closes": func(se *session, _ net.Conn) { se.close(protocol.CloseBanned, "banned") },
 		"the client closes": func(_ *session, client net.Conn) {
 			_, _ = client.Write([]byte{finalBit | websocket.CloseMessage, 0x80, 0, 0, 0, 0}) // masked with a zero key
@@ -150,7 +150,7 @@ func TestTheCloseFrameIsTheLast(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				se, conn, client := pipeSession(t)
+				se, conn, client := newPipeSession(t)
 				go func() { // until the client closes
 					for err := error(nil); err == nil; {
 						if err = se.conn.readMore(); err == nil {
@@ -158,13 +158,13 @@ func TestTheCloseFrameIsTheLast(t *testing.T) {
 						}
 					}
 				}()
-				conn.hold = make(chan struct{})
+				conn.writeTexts = make(chan struct{})
 				se.Push("", []byte(`{"type":"settled"}`))
 				synctest.Wait()
-				end(se, client)
+				closeSide(se, client)
 				synctest.Wait()
 				se.Push("", []byte(`{"type":"settled"}`))
-				close(conn.hold)
+				close(conn.writeTexts)
 				for _, want := range []byte{websocket.TextMessage, websocket.CloseMessage} {
 					if kind, _ := readFrame(t, client); kind != want {
 						t.Errorf("frame of kind %d, want %d", kind, want)

@@ -39,9 +39,9 @@ func writeText(text string) func(io.Writer) error {
 	}
 }
 
-func expectContent(t *testing.T, f *Folder, game, want string) {
+func expectContent(t *testing.T, folder *Folder, game, want string) {
 	t.Helper()
-	r, err := f.Open(game)
+	r, err := folder.Open(game)
 	if err != nil {
 		t.Fatalf("%q: %v", game, err)
 	}
@@ -62,43 +62,43 @@ func countFiles(t *testing.T, folder string) int {
 
 func TestTheLastSnapshotReplacesEarlierOnes(t *testing.T) {
 	t.Parallel()
-	folder := filepath.Join(t.TempDir(), "data", "names")
-	f := New(folder)
+	path := filepath.Join(t.TempDir(), "data", "names")
+	folder := New(path)
 	games := []string{"demo", "com.example.quiz", "..", ".", "a/b", "a:b", "%2F"}
 	for _, game := range games {
-		if _, err := f.Open(game); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := folder.Open(game); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%q before the first save: %v", game, err)
 		}
 		for _, text := range []string{"first of " + game, game} {
-			if err := f.Save(game, writeText(text)); err != nil {
+			if err := folder.Save(game, writeText(text)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	for _, game := range games {
-		expectContent(t, New(folder), game, game)
+		expectContent(t, New(path), game, game)
 	}
-	if got := countFiles(t, folder); got != len(games) {
+	if got := countFiles(t, path); got != len(games) {
 		t.Errorf("%d files, want %d", got, len(games))
 	}
-	if info, err := os.Stat(filepath.Join(folder, "demo.names")); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(path, "demo.names")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
 }
 
 func TestAFailedSaveKeepsTheFormerSnapshot(t *testing.T) {
 	t.Parallel()
-	f := New(t.TempDir())
-	if err := f.Save("demo", writeText("former")); err != nil {
+	folder := New(t.TempDir())
+	if err := folder.Save("demo", writeText("former")); err != nil {
 		t.Fatal(err)
 	}
 	errWrite := errors.New("torn")
-	err := f.Save("demo", func(w io.Writer) error { return errors.Join(writeText("half of")(w), errWrite) })
+	err := folder.Save("demo", func(w io.Writer) error { return errors.Join(writeText("half of")(w), errWrite) })
 	if !errors.Is(err, errWrite) {
 		t.Errorf("Save: %v", err)
 	}
-	expectContent(t, f, "demo", "former")
-	if got := countFiles(t, f.path); got != 1 {
+	expectContent(t, folder, "demo", "former")
+	if got := countFiles(t, folder.path); got != 1 {
 		t.Errorf("%d files", got)
 	}
 }
@@ -118,12 +118,12 @@ func TestSaveFailsWithoutAFolder(t *testing.T) {
 // by a save an hour later.
 func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	t.Parallel()
-	f := New(t.TempDir())
-	if err := f.Save("demo", writeText("former")); err != nil {
+	folder := New(t.TempDir())
+	if err := folder.Save("demo", writeText("former")); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), writerFolderEnv+"="+f.path)
+	cmd.Env = append(os.Environ(), writerFolderEnv+"="+folder.path)
 	if _, err := cmd.StdinPipe(); err != nil { // the writer waits until its input is closed
 		t.Fatal(err)
 	}
@@ -143,14 +143,14 @@ func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Error("the writer ended without an error")
 	}
-	if got := countFiles(t, f.path); got != 2 {
+	if got := countFiles(t, folder.path); got != 2 {
 		t.Errorf("%d files, want the former one and an unfinished one", got)
 	}
-	expectContent(t, f, "demo", "former")
-	if err := f.Save("other", writeText("x")); err != nil || countFiles(t, f.path) != 3 {
-		t.Errorf("%d files: a file that may still be written was removed, or: %v", countFiles(t, f.path), err)
+	expectContent(t, folder, "demo", "former")
+	if err := folder.Save("other", writeText("x")); err != nil || countFiles(t, folder.path) != 3 {
+		t.Errorf("%d files: a file that may still be written was removed, or: %v", countFiles(t, folder.path), err)
 	}
-	unfinishedFiles, err := filepath.Glob(filepath.Join(f.path, "*"+unfinishedMark+"*"))
+	unfinishedFiles, err := filepath.Glob(filepath.Join(folder.path, "*"+unfinishedMark+"*"))
 	if err != nil || len(unfinishedFiles) != 1 {
 		t.Fatalf("unfinished files %q, %v; want one", unfinishedFiles, err)
 	}
@@ -158,7 +158,7 @@ func TestAKillDuringASaveKeepsTheFormerSnapshot(t *testing.T) {
 	if err := os.Chtimes(unfinishedFiles[0], old, old); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Save("other", writeText("x")); err != nil || countFiles(t, f.path) != 2 {
-		t.Errorf("%d files, %v; want the unfinished file removed", countFiles(t, f.path), err)
+	if err := folder.Save("other", writeText("x")); err != nil || countFiles(t, folder.path) != 2 {
+		t.Errorf("%d files, %v; want the unfinished file removed", countFiles(t, folder.path), err)
 	}
 }

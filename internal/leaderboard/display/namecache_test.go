@@ -102,14 +102,14 @@ func TestANameReadBeforeARenameIsNotCached(t *testing.T) {
 	t.Parallel()
 	reader := newFakeReader()
 	hooked := &hookedNames{fakeReader: reader}
-	n := newNameCache(hooked)
+	cache := newNameCache(hooked)
 	hooked.afterRead = func() {
 		reader.update(func() { reader.names["p_1"] = "Eve" })
-		n.remove("demo", "p_1")
+		cache.remove("demo", "p_1")
 	}
 	for _, want := range []string{"Ada", "Eve"} {
 		entries := []leaderboard.Entry{{ID: "p_1"}}
-		if err := n.setNames(t.Context(), "demo", leaderboard.Players, entries); err != nil || entries[0].Nickname != want {
+		if err := cache.setNames(t.Context(), "demo", leaderboard.Players, entries); err != nil || entries[0].Nickname != want {
 			t.Errorf("%q, %v; want %q", entries[0].Nickname, err, want)
 		}
 	}
@@ -119,9 +119,9 @@ func TestALookupErrorIsReturnedForUnknownNames(t *testing.T) {
 	t.Parallel()
 	reader := newFakeReader()
 	reader.err = errStore
-	n := newNameCache(reader)
+	cache := newNameCache(reader)
 	for range 2 {
-		if err := n.setNames(t.Context(), "demo", leaderboard.Players, []leaderboard.Entry{{ID: "p_1"}}); !errors.Is(err, errStore) {
+		if err := cache.setNames(t.Context(), "demo", leaderboard.Players, []leaderboard.Entry{{ID: "p_1"}}); !errors.Is(err, errStore) {
 			t.Error(err)
 		}
 	}
@@ -132,13 +132,13 @@ func TestKnownNamesAreShownDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		reader := newFakeReader()
-		n := newNameCache(reader)
+		cache := newNameCache(reader)
 		setNames := func(ids ...string) (named []string, err error) {
 			entries := make([]leaderboard.Entry, len(ids))
 			for i, id := range ids {
 				entries[i].ID = id
 			}
-			err = n.setNames(t.Context(), "demo", leaderboard.Players, entries)
+			err = cache.setNames(t.Context(), "demo", leaderboard.Players, entries)
 			for _, entry := range entries {
 				named = append(named, entry.Nickname)
 			}

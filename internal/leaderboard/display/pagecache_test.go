@@ -110,21 +110,21 @@ func TestACallerThatGivesUpDoesNotCancelTheRead(t *testing.T) {
 
 func TestAReadThatPanicsReleasesWaiters(t *testing.T) {
 	t.Parallel()
-	reader := newPageCache(newFakeReader().newDisplay().metrics)
+	cache := newPageCache(newFakeReader().newDisplay().metrics)
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = reader.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { panic("a secret") })
+		_, _ = cache.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { panic("a secret") })
 	}()
-	if _, err := reader.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { return Answer{}, nil }); err != nil {
+	if _, err := cache.get(t.Context(), pageKey{}, func(context.Context) (Answer, error) { return Answer{}, nil }); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestEqualAnswersHaveEqualTags(t *testing.T) {
 	t.Parallel()
-	one, same, other := EncodeAnswer(1), EncodeAnswer(1), EncodeAnswer(2)
-	if one.ETag != same.ETag || one.ETag == other.ETag || len(one.ETag) != 16 {
-		t.Errorf("tags %q %q %q", one.ETag, same.ETag, other.ETag)
+	first, same, other := EncodeAnswer(1), EncodeAnswer(1), EncodeAnswer(2)
+	if first.ETag != same.ETag || first.ETag == other.ETag || len(first.ETag) != 16 {
+		t.Errorf("tags %q %q %q", first.ETag, same.ETag, other.ETag)
 	}
 }
 

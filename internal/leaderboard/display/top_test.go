@@ -19,22 +19,22 @@ func TestPushesEqualPages(t *testing.T) {
 	display := reader.newDisplay()
 	for _, size := range []int{0, 1, 2, 60, 200, 300} {
 		reader.update(func() { reader.entryCount = size })
-		for _, read := range []int{1, 50, leaderboard.MaxLimit} {
-			top, err := display.readTop(t.Context(), pageKey{game: "demo", window: "7d", order: leaderboard.ByValue, kind: leaderboard.Players}, read)
+		for _, readLimit := range []int{1, 50, leaderboard.MaxLimit} {
+			top, err := display.readTop(t.Context(), pageKey{game: "demo", window: "7d", order: leaderboard.ByValue, kind: leaderboard.Players}, readLimit)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !top.covers(read) || top.covers(read+1) != (size < read) {
-				t.Errorf("%d of %d entries read: covers %v, one more %v", read, size, top.covers(read), top.covers(read+1))
+			if !top.covers(readLimit) || top.covers(readLimit+1) != (size < readLimit) {
+				t.Errorf("%d of %d entries read: covers %v, one more %v", readLimit, size, top.covers(readLimit), top.covers(readLimit+1))
 			}
-			for limit := 1; limit <= read; limit++ {
+			for limit := 1; limit <= readLimit; limit++ {
 				shown, err := display.readPage(t.Context(), "demo", leaderboard.Query{Window: "7d", Limit: limit})
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := string(protocol.EncodePush(protocol.TypeBoard, json.RawMessage(shown.JSON)))
 				if got := string(top.frameFor(limit)); got != want {
-					t.Fatalf("%d entries, %d read, limit %d:\n%s\nwant\n%s", size, read, limit, got, want)
+					t.Fatalf("%d entries, %d read, limit %d:\n%s\nwant\n%s", size, readLimit, limit, got, want)
 				}
 			}
 		}
@@ -48,22 +48,22 @@ func TestWatchersWithDifferentLimitsShareAFeed(t *testing.T) {
 		reader := newFakeReader()
 		reader.entryCount = 300
 		display := startDisplay(t, reader)
-		clients := make([]*pushRecorder, 0, 3*leaderboard.MaxLimit)
-		for i := range cap(clients) {
+		watchers := make([]*pushRecorder, 0, 3*leaderboard.MaxLimit)
+		for i := range cap(watchers) {
 			recorder, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 1 + i%leaderboard.MaxLimit})
-			clients = append(clients, recorder)
+			watchers = append(watchers, recorder)
 		}
-		control, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
-		clients = append(clients, control)
+		defaultWatcher, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+		watchers = append(watchers, defaultWatcher)
 		if len(display.feeds.byKey) != 1 {
 			t.Errorf("%d feeds of one board", len(display.feeds.byKey))
 		}
 		time.Sleep(2 * pushInterval)
 		reader.readCount()
 		for round := range 3 {
-			for i, recorder := range clients {
+			for i, recorder := range watchers {
 				entries := 1 + i%leaderboard.MaxLimit
-				if recorder == control {
+				if recorder == defaultWatcher {
 					entries = leaderboard.DefaultLimit
 				}
 				if got := recorder.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != entries {
@@ -88,7 +88,7 @@ func TestAChangeBelowTheLimitIsNotPushed(t *testing.T) {
 		display := startDisplay(t, reader)
 		twoEntries, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 2})
 		time.Sleep(2 * pushInterval)
-		threeEntries, leave := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 3})
+		threeEntries, stop := startWatching(t, display, leaderboard.Query{Window: leaderboard.All, Limit: 3})
 		if got := threeEntries.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 3 {
 			t.Errorf("a watcher with a larger limit than the others was first pushed %q", got)
 		}
@@ -96,10 +96,10 @@ func TestAChangeBelowTheLimitIsNotPushed(t *testing.T) {
 		twoEntries.takeAll()
 		reader.update(func() { reader.lastValue = 9 })
 		time.Sleep(pushInterval)
-		if one, other := twoEntries.takeAll(), threeEntries.takeAll(); len(one) != 0 || len(other) != 1 {
-			t.Errorf("after a change of the third entry, %q was pushed for limit 2, %q for limit 3", one, other)
+		if pushedToTwo, pushedToThree := twoEntries.takeAll(), threeEntries.takeAll(); len(pushedToTwo) != 0 || len(pushedToThree) != 1 {
+			t.Errorf("after a change of the third entry, %q was pushed for limit 2, %q for limit 3", pushedToTwo, pushedToThree)
 		}
-		leave()
+		stop()
 		reader.update(func() { reader.total++ })
 		time.Sleep(pushInterval)
 		if got := twoEntries.takeAll(); len(got) != 1 || strings.Count(got[0], `"id":`) != 2 {
@@ -114,8 +114,8 @@ func TestAFrameIsEncodedOncePerLimit(t *testing.T) {
 	emptyFeed := &feed{}
 	emptyFeed.setTop(newTop(leaderboard.TopPage{Page: leaderboard.Page{Kind: leaderboard.Players}}, leaderboard.MaxLimit))
 	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
-		one, other := emptyFeed.frameFor(limit), emptyFeed.frameFor(limit)
-		if &one.bytes[0] != &other.bytes[0] {
+		first, second := emptyFeed.frameFor(limit), emptyFeed.frameFor(limit)
+		if &first.bytes[0] != &second.bytes[0] {
 			t.Fatalf("the frame of limit %d is encoded twice", limit)
 		}
 	}

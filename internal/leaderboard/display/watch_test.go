@@ -137,16 +137,16 @@ func TestARemovedWatcherGetsNoPush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := newFakeReader()
 		display := startDisplay(t, reader)
-		remaining, leaveLast := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
-		removed, leave := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
-		leave()
-		leave()
+		remaining, stopRemaining := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+		removed, stopRemoved := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+		stopRemoved()
+		stopRemoved()
 		reader.update(func() { reader.total++ })
 		time.Sleep(3 * pushInterval)
-		if one, other := len(remaining.takeAll()), len(removed.takeAll()); one != 2 || other != 1 {
-			t.Errorf("the remaining watcher got %d pushes, the removed one %d", one, other)
+		if remainingPushes, removedPushes := len(remaining.takeAll()), len(removed.takeAll()); remainingPushes != 2 || removedPushes != 1 {
+			t.Errorf("the remaining watcher got %d pushes, the removed one %d", remainingPushes, removedPushes)
 		}
-		leaveLast()
+		stopRemaining()
 		reader.readCount()
 		time.Sleep(3 * pushInterval)
 		if n := reader.readCount(); n != 0 || len(display.feeds.byKey) != 0 {
@@ -185,10 +185,10 @@ func TestWatchRefusesBadQueries(t *testing.T) {
 	t.Parallel()
 	reader := newFakeReader()
 	display := reader.newDisplay()
-	for _, fault := range []error{leaderboard.ErrNoWindow, leaderboard.ErrBadQuery, errStore} {
-		reader.update(func() { reader.err = fault })
-		if _, err := display.Watch(t.Context(), "demo", leaderboard.Query{Window: "9d"}, nil); !errors.Is(err, fault) {
-			t.Errorf("Watch returned %v instead of %v", err, fault)
+	for _, want := range []error{leaderboard.ErrNoWindow, leaderboard.ErrBadQuery, errStore} {
+		reader.update(func() { reader.err = want })
+		if _, err := display.Watch(t.Context(), "demo", leaderboard.Query{Window: "9d"}, nil); !errors.Is(err, want) {
+			t.Errorf("Watch returned %v instead of %v", err, want)
 		}
 	}
 	reader.update(func() { reader.err = nil })

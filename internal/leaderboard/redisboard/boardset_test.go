@@ -59,8 +59,8 @@ func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
 func TestOnlyOneBoardSetIsBuilt(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		fixture.begin(t, "one", "")
-		for _, instead := range []string{"", "other"} {
-			fixture.begin(t, "late", instead)
+		for _, replacedID := range []string{"", "other"} {
+			fixture.begin(t, "late", replacedID)
 			if _, building := fixture.states(t); building.ID != "one" {
 				t.Fatalf("building %+v", building)
 			}
@@ -83,13 +83,13 @@ func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		fixture.begin(t, "one", "")
 		_, building := fixture.states(t)
-		for name, spoil := range map[string]func(*lb.BoardSetState){
+		for name, change := range map[string]func(*lb.BoardSetState){
 			"still loading":       func(*lb.BoardSetState) {},
 			"another id":          func(st *lb.BoardSetState) { st.ID = "other" },
 			"another replaced id": func(st *lb.BoardSetState) { st.ReplacedID = "other" },
 		} {
 			state := building
-			spoil(&state)
+			change(&state)
 			if err := fixture.Publish(t.Context(), state); err != nil {
 				t.Fatal(err)
 			}
@@ -201,11 +201,11 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 func TestALostStateIsNotReady(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		boardSet := fixture.publishWith(t, players("all"), manyEntries(3)...)
-		state := "{b:" + fixture.cfg.Game + "}:" + boardSet.ID + ":state"
-		if !slices.Contains(fixture.allKeys(t), state) {
-			t.Fatalf("no %s in %v", state, fixture.allKeys(t))
+		stateKey := "{b:" + fixture.cfg.Game + "}:" + boardSet.ID + ":state"
+		if !slices.Contains(fixture.allKeys(t), stateKey) {
+			t.Fatalf("no %s in %v", stateKey, fixture.allKeys(t))
 		}
-		if err := fixture.rdb.Del(t.Context(), state).Err(); err != nil {
+		if err := fixture.rdb.Del(t.Context(), stateKey).Err(); err != nil {
 			t.Fatal(err)
 		}
 		if served, _ := fixture.states(t); served.ID != boardSet.ID || served.Version != "" {

@@ -15,8 +15,8 @@ const maxCachedPages = 1024
 
 // pageKey identifies a slice.
 type pageKey struct {
-	view leaderboard.RankingID
-	cut  leaderboard.SliceRequest
+	rankingID leaderboard.RankingID
+	request   leaderboard.SliceRequest
 }
 
 // sliceCache caches slices for ttl, counted from the start of their read. Concurrent callers

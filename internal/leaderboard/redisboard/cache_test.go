@@ -73,7 +73,7 @@ func TestAReaderThatGivesUpDoesNotFailOthers(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		other := pageKey{cut: leaderboard.SliceRequest{Limit: 1}}
+		other := pageKey{request: leaderboard.SliceRequest{Limit: 1}}
 		go func() { _, _ = cache.get(t.Context(), other, slow.read) }()
 		synctest.Wait()
 		if _, err := cache.get(ctx, other, slow.read); !errors.Is(err, context.Canceled) {
@@ -87,7 +87,7 @@ func TestTheCacheHasAMaximumSize(t *testing.T) {
 	t.Parallel()
 	cache := newSliceCache(time.Hour)
 	for i := range 3 * maxCachedPages {
-		_, _ = cache.get(t.Context(), pageKey{cut: leaderboard.SliceRequest{Limit: i}}, func() (leaderboard.RankingSlice, error) {
+		_, _ = cache.get(t.Context(), pageKey{request: leaderboard.SliceRequest{Limit: i}}, func() (leaderboard.RankingSlice, error) {
 			return leaderboard.RankingSlice{}, nil
 		})
 		if len(cache.pages) > maxCachedPages {

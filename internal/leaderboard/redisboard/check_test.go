@@ -26,8 +26,8 @@ func (c *testCluster) checkAll(t failingTest, node, limit int) {
 				queries = append(queries, lb.Query{Window: window, Order: order, Kind: kind, Limit: limit})
 			}
 		}
-		for _, ago := range []int{0, 1, 2, 5, 8, 13} {
-			queries = append(queries, lb.Query{Window: lb.Day, Order: lb.ByScore, Kind: kind, Date: daysBefore(today, ago), Limit: limit})
+		for _, daysAgo := range []int{0, 1, 2, 5, 8, 13} {
+			queries = append(queries, lb.Query{Window: lb.Day, Order: lb.ByScore, Kind: kind, Date: daysBefore(today, daysAgo), Limit: limit})
 		}
 	}
 	for i, query := range queries {
@@ -67,7 +67,7 @@ func (c *testCluster) checkBoard(t failingTest, reference *oracle, node int, que
 	if page.AsOf < want.asOf || page.AsOf > max(want.asOf, want.lastCorrection) {
 		t.Fatalf("%+v: as of %d, want %d (corrected %d)", query, page.AsOf, want.asOf, want.lastCorrection)
 	}
-	c.checkWalk(t, node, query, want.ranking)
+	c.checkAllPages(t, node, query, want.ranking)
 	return want
 }
 
@@ -80,12 +80,12 @@ func (c *testCluster) checkEntries(t failingTest, node int, query lb.Query, want
 	}
 }
 
-// checkWalk reads a board page by page to its end and back, and compares the entries with
+// checkAllPages reads a board page by page to its end and back, and compares the entries with
 // want.
-func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []lb.Entry) {
+func (c *testCluster) checkAllPages(t failingTest, node int, query lb.Query, want []lb.Entry) {
 	t.Helper()
 	got := []lb.Entry{}
-	pages := 0
+	pagesFromStart := 0
 	page := c.page(t, node, query)
 	if page.Total != int64(len(want)) || page.PrevCursor != "" {
 		t.Fatalf("%+v: total %d prev %q, want %d, none", query, page.Total, page.PrevCursor, len(want))
@@ -95,7 +95,7 @@ func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []
 		if page.NextCursor == "" {
 			break
 		}
-		pages++
+		pagesFromStart++
 		query.Cursor = page.NextCursor
 		page = c.page(t, node, query)
 	}
@@ -104,7 +104,7 @@ func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []
 	}
 	end := len(want) - len(page.Entries)
 	for page.PrevCursor != "" {
-		pages--
+		pagesFromStart--
 		query.Cursor = page.PrevCursor
 		page = c.page(t, node, query)
 		start := max(0, end-query.Limit)
@@ -113,8 +113,8 @@ func (c *testCluster) checkWalk(t failingTest, node int, query lb.Query, want []
 		}
 		end = start
 	}
-	if end != 0 || pages != 0 {
-		t.Fatalf("%+v: the pages back ended at entry %d, %d pages from the first", query, end, pages)
+	if end != 0 || pagesFromStart != 0 {
+		t.Fatalf("%+v: the pages back ended at entry %d, %d pages from the first", query, end, pagesFromStart)
 	}
 	query.Cursor = "x" + query.Cursor
 	if _, err := c.nodes[node].reader.Page(t.Context(), c.cfg.Game, query); !errors.Is(err, lb.ErrBadCursor) {
@@ -180,10 +180,10 @@ func (c *testCluster) checkStandings(t failingTest, node int, query lb.Query, ex
 			t.Fatalf("standing %+v of %d, want %+v of %d", standing.Entry, standing.Total, entry, len(expected.ranking))
 		}
 		c.checkUnexplained(t, node, query, standing)
-		checkDistance(t, standing, query.Order, expected, i)
+		checkPercentileTieAndToNext(t, standing, query.Order, expected, i)
 		value := int64(0)
-		for _, char := range standing.Explain.Terms {
-			value += char.Value
+		for _, term := range standing.Explain.Terms {
+			value += term.Value
 		}
 		if value != entry.Value {
 			t.Fatalf("explained parts %+v add up to %d, not %d", standing.Explain.Terms, value, entry.Value)
@@ -202,27 +202,27 @@ func (c *testCluster) checkUnexplained(t failingTest, node int, query lb.Query, 
 	}
 }
 
-// checkDistance checks the percentile, the tie and to_next of the standing of the entry
+// checkPercentileTieAndToNext checks the percentile, the tie and to_next of the standing of the entry
 // expected.ranking[index].
-func checkDistance(t failingTest, standing lb.Standing, order lb.Order, expected board, i int) {
+func checkPercentileTieAndToNext(t failingTest, standing lb.Standing, order lb.Order, expected board, index int) {
 	t.Helper()
-	rank := expected.ranking[i].Rank
-	equal, place := int64(0), int64(0)
-	for j, entry := range expected.ranking {
+	rank := expected.ranking[index].Rank
+	sharedBy, place := int64(0), int64(0)
+	for otherIndex, entry := range expected.ranking {
 		if entry.Rank == rank {
-			equal++
-			if j <= i {
+			sharedBy++
+			if otherIndex <= index {
 				place++
 			}
 		}
 	}
 	total := int64(len(expected.ranking))
-	if notWorse := 100 * float64(total-rank+1) / float64(total); math.Abs(standing.Percentile-notWorse) > 1e-9 {
-		t.Fatalf("percentile %v, want %v", standing.Percentile, notWorse)
+	if percentile := 100 * float64(total-rank+1) / float64(total); math.Abs(standing.Percentile-percentile) > 1e-9 {
+		t.Fatalf("percentile %v, want %v", standing.Percentile, percentile)
 	}
 	tie := standing.Explain.Tie
-	if (tie != nil) != (equal > 1) || tie != nil && *tie != (lb.Tie{SharedBy: equal, Place: place, Position: expected.entries[standing.ID].Newest}) {
-		t.Fatalf("tie %+v, want %d shared, place %d", tie, equal, place)
+	if (tie != nil) != (sharedBy > 1) || tie != nil && *tie != (lb.Tie{SharedBy: sharedBy, Place: place, Position: expected.entries[standing.ID].Newest}) {
+		t.Fatalf("tie %+v, want %d shared, place %d", tie, sharedBy, place)
 	}
 	if rank == 1 {
 		if standing.ToNext != nil {
@@ -230,14 +230,14 @@ func checkDistance(t failingTest, standing lb.Standing, order lb.Order, expected
 		}
 		return
 	}
-	missing, _ := new(big.Rat).Sub(better(order, expected.ranking[rank-2]), better(order, expected.ranking[i])).Float64()
-	if standing.ToNext == nil || *standing.ToNext <= 0 || *standing.ToNext < missing-1e-9 || *standing.ToNext > missing+0.0001+1e-9 {
-		t.Fatalf("to_next %v in %s, want %v", standing.ToNext, order, missing)
+	distance, _ := new(big.Rat).Sub(rankedQuantity(order, expected.ranking[rank-2]), rankedQuantity(order, expected.ranking[index])).Float64()
+	if standing.ToNext == nil || *standing.ToNext <= 0 || *standing.ToNext < distance-1e-9 || *standing.ToNext > distance+0.0001+1e-9 {
+		t.Fatalf("to_next %v in %s, want %v", standing.ToNext, order, distance)
 	}
 }
 
-// better returns the quantity by which an order ranks an entry. A larger quantity is better.
-func better(order lb.Order, entry lb.Entry) *big.Rat {
+// rankedQuantity returns the quantity by which an order ranks an entry. A larger quantity is better.
+func rankedQuantity(order lb.Order, entry lb.Entry) *big.Rat {
 	switch order {
 	case lb.ByScore:
 		return big.NewRat(entry.Score, 1)

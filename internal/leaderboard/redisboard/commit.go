@@ -50,9 +50,9 @@ func (s *Store) commit(ctx context.Context, boardSet leaderboard.BoardSet, txs [
 
 func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) (scriptCall, error) {
 	writes := newWriteList(stateKey(boardSet), tx.ExpectedVersion, tx.Version)
-	for _, char := range tx.Changes {
-		writes.addWrite("SADD", boardsKey(boardSet), boardName(char.Board))
-		writes.addChange(keysFor(boardSet, char.Board), char)
+	for _, change := range tx.Changes {
+		writes.addWrite("SADD", boardsKey(boardSet), boardName(change.Board))
+		writes.addChange(keysFor(boardSet, change.Board), change)
 	}
 	for _, sizes := range tx.PastDaySizes {
 		for kind, entries := range sizes.Sizes {

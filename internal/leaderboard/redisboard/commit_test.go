@@ -63,18 +63,18 @@ func TestATransactionOnAnotherVersionDoesNothing(t *testing.T) {
 		if err := fixture.Commit(t.Context(), boardSet, []lb.Transaction{second}); err != nil {
 			t.Fatalf("a repeated transaction: %v", err)
 		}
-		stray := fixture.transaction(12, fixture.removeEntries(players("all"), manyEntries(3)...))
-		stray.ExpectedVersion = "elsewhere"
-		after := fixture.transaction(13, fixture.removeEntries(players("all"), manyEntries(3)...))
-		after.ExpectedVersion = stray.Version
-		for _, txs := range [][]lb.Transaction{{first}, {stray}, {stray, after}} {
+		strayTx := fixture.transaction(12, fixture.removeEntries(players("all"), manyEntries(3)...))
+		strayTx.ExpectedVersion = "elsewhere"
+		txAfterStray := fixture.transaction(13, fixture.removeEntries(players("all"), manyEntries(3)...))
+		txAfterStray.ExpectedVersion = strayTx.Version
+		for _, txs := range [][]lb.Transaction{{first}, {strayTx}, {strayTx, txAfterStray}} {
 			if err := fixture.Commit(t.Context(), boardSet, txs); !errors.Is(err, lb.ErrStale) {
 				t.Fatalf("a transaction on another version: %v", err)
 			}
 		}
-		nowhere := boardSet
-		nowhere.ID = "lost"
-		if err := fixture.Commit(t.Context(), nowhere, []lb.Transaction{second}); !errors.Is(err, lb.ErrStale) {
+		lostBoardSet := boardSet
+		lostBoardSet.ID = "lost"
+		if err := fixture.Commit(t.Context(), lostBoardSet, []lb.Transaction{second}); !errors.Is(err, lb.ErrStale) {
 			t.Fatalf("a transaction on a lost board set: %v", err)
 		}
 		if got := fixture.readEntries(t, players("all")).BoardSize; got != 2 {

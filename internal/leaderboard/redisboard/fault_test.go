@@ -25,7 +25,7 @@ func (c *testCluster) addResults() {
 
 // eachTestCluster runs a test on every kind of Redis, with a cluster of the given number of
 // nodes.
-func eachTestCluster(t *testing.T, nodes int, test func(t *testing.T, w *testCluster)) {
+func eachTestCluster(t *testing.T, nodes int, test func(t *testing.T, cluster *testCluster)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		test(t, newTestCluster(rdb, mixedConfig(), nodes))
@@ -123,10 +123,10 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 		var readers sync.WaitGroup
 		for i := range cluster.nodes {
 			readers.Go(func() {
-				for open := true; open; {
+				for isRunning := true; isRunning; {
 					select {
 					case <-done:
-						open = false
+						isRunning = false
 					default:
 					}
 					cluster.checkOneRead(t, i)
@@ -155,8 +155,8 @@ func TestReadersNeverSeeAHalfAppliedRow(t *testing.T) {
 // oracle. Other goroutines may change the boards at the same time.
 func (c *testCluster) checkOneRead(t *testing.T, node int) {
 	for _, span := range []string{lb.OpenDay, "2d"} {
-		view := lb.RankingID{Game: c.cfg.Game, ConfigHash: c.cfg.Hash(), Board: players(span), Order: lb.ByTime}
-		slice, err := c.nodes[node].store.ReadSlice(t.Context(), view, lb.SliceRequest{Anchor: lb.Top, Limit: lb.MaxLimit})
+		rankingID := lb.RankingID{Game: c.cfg.Game, ConfigHash: c.cfg.Hash(), Board: players(span), Order: lb.ByTime}
+		slice, err := c.nodes[node].store.ReadSlice(t.Context(), rankingID, lb.SliceRequest{Anchor: lb.Top, Limit: lb.MaxLimit})
 		if errors.Is(err, lb.ErrNotReady) || err == nil && slice.Watermark.Pos == 0 {
 			continue
 		}
@@ -164,12 +164,12 @@ func (c *testCluster) checkOneRead(t *testing.T, node int) {
 			t.Error(err)
 			return
 		}
-		heldDays := daySpan{slice.WindowFirstDay, slice.Watermark.Day}
+		days := daySpan{slice.WindowFirstDay, slice.Watermark.Day}
 		if span == lb.OpenDay {
-			heldDays.from = slice.Span
+			days.from = slice.Span
 		}
 		reference := newOracle(t, c.cfg, c.ledger.rowsUpTo(slice.Watermark.Pos))
-		want := reference.board(t, lb.Players, lb.ByTime, heldDays)
+		want := reference.board(t, lb.Players, lb.ByTime, days)
 		reference.close(t)
 		if len(slice.Entries) != len(want.ranking) || slice.Total != int64(len(want.ranking)) {
 			t.Errorf("%s at %d: %d entries, want %d", span, slice.Watermark.Pos, len(slice.Entries), len(want.ranking))

@@ -27,8 +27,8 @@ func mixedConfig() lb.Config {
 }
 
 // newAggregates returns the aggregates of one result with some correct answers.
-func newAggregates(n int64) lb.Aggregates {
-	return lb.Aggregates{Score: 100 * n, Matches: 1, Asked: 5, Answered: 5, Correct: n, LimitMS: 5000, TimeMS: 5000 - 300*n}
+func newAggregates(correct int64) lb.Aggregates {
+	return lb.Aggregates{Score: 100 * correct, Matches: 1, Asked: 5, Answered: 5, Correct: correct, LimitMS: 5000, TimeMS: 5000 - 300*correct}
 }
 
 // storeFixture is a game whose boards a test writes with single transactions.
@@ -40,7 +40,7 @@ type storeFixture struct {
 }
 
 // eachStore runs a test on every kind of Redis.
-func eachStore(t *testing.T, test func(t *testing.T, s *storeFixture)) {
+func eachStore(t *testing.T, test func(t *testing.T, fixture *storeFixture)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		test(t, &storeFixture{Store: redisboard.New(rdb), rdb: rdb, cfg: mixedConfig()})

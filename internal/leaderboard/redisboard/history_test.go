@@ -46,10 +46,10 @@ func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 			defer cluster.deleteKeys(t)
 			cluster.playHistory(t, rapid.IntRange(5, 40).Draw(t, "events"))
 			cluster.apply(t, 0)
-			reader, limit := rapid.IntRange(0, 2), rapid.IntRange(1, 12)
-			cluster.checkAll(t, reader.Draw(t, "reader"), limit.Draw(t, "limit"))
+			readerGenerator, limitGenerator := rapid.IntRange(0, 2), rapid.IntRange(1, 12)
+			cluster.checkAll(t, readerGenerator.Draw(t, "reader"), limitGenerator.Draw(t, "limit"))
 			cluster.maintainAll(t, 1)
-			cluster.checkAll(t, reader.Draw(t, "reader after maintenance"), limit.Draw(t, "limit after maintenance"))
+			cluster.checkAll(t, readerGenerator.Draw(t, "reader after maintenance"), limitGenerator.Draw(t, "limit after maintenance"))
 		})
 	})
 }
@@ -57,7 +57,7 @@ func TestBoardsEqualTheOracleAfterAnyHistory(t *testing.T) {
 // playHistory runs random events.
 func (c *testCluster) playHistory(t *rapid.T, events int) {
 	saved := c.snapshot(t)
-	node := rapid.IntRange(0, 2)
+	nodeGenerator := rapid.IntRange(0, 2)
 	for range events {
 		switch rapid.SampledFrom([]string{
 			"result", "results", "results", "correction", "correction", "start days", "start days", "apply", "apply", "apply concurrently",
@@ -78,11 +78,11 @@ func (c *testCluster) playHistory(t *rapid.T, events int) {
 				c.ledger.startDay()
 			}
 		case "apply":
-			c.apply(t, node.Draw(t, "node"))
+			c.apply(t, nodeGenerator.Draw(t, "node"))
 		case "apply concurrently":
 			c.applyConcurrently(t)
 		case "maintain":
-			c.maintainAll(t, node.Draw(t, "node"))
+			c.maintainAll(t, nodeGenerator.Draw(t, "node"))
 		case "kill":
 			c.applyWithCrash(t, rapid.Int64Range(0, 4).Draw(t, "commits"), rapid.Bool().Draw(t, "writes last commit"))
 		case "flush":

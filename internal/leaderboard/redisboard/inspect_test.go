@@ -17,9 +17,9 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 		entries := manyEntries(3)
 		entries[2].Aggregates = lb.Aggregates{Score: 7, Matches: 1, Asked: 3} // too few questions for the orders accuracy and time
 		// ghost is ranked but has no entry.
-		ghost := fixture.addEntries(players("all"), lb.BoardEntry{ID: "ghost", Newest: 9, Aggregates: newAggregates(1)})
-		ghost.PutEntries = nil
-		tx := fixture.transaction(10, fixture.addEntries(players("all"), entries...), ghost)
+		rankedOnly := fixture.addEntries(players("all"), lb.BoardEntry{ID: "ghost", Newest: 9, Aggregates: newAggregates(1)})
+		rankedOnly.PutEntries = nil
+		tx := fixture.transaction(10, fixture.addEntries(players("all"), entries...), rankedOnly)
 		tx.Rolling = map[lb.Window]lb.RollingBoards{"7d": {FirstDays: [2]string{"2026-11-14", "2026-11-15"}}}
 		fixture.commit(t, tx)
 		requests := []lb.EntryRequest{
@@ -34,8 +34,8 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 		if !reflect.DeepEqual(got.Progress, tx.Progress) || len(got.Boards) != 3 {
 			t.Fatalf("Inspect returned the progress %+v, want %+v", got.Progress, tx.Progress)
 		}
-		sizes := map[lb.Order]int64{lb.ByValue: 4, lb.ByScore: 4, lb.ByMatches: 4, lb.ByAccuracy: 3, lb.ByTime: 3}
-		none := map[lb.Order]int64{lb.ByValue: 0, lb.ByScore: 0, lb.ByMatches: 0, lb.ByAccuracy: 0, lb.ByTime: 0}
+		rankedCounts := map[lb.Order]int64{lb.ByValue: 4, lb.ByScore: 4, lb.ByMatches: 4, lb.ByAccuracy: 3, lb.ByTime: 3}
+		zeroCounts := map[lb.Order]int64{lb.ByValue: 0, lb.ByScore: 0, lb.ByMatches: 0, lb.ByAccuracy: 0, lb.ByTime: 0}
 		keys := make([]map[lb.Order]float64, 2)
 		for i, entry := range []lb.BoardEntry{entries[2], entries[0]} {
 			keys[i] = map[lb.Order]float64{}
@@ -46,9 +46,9 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 			}
 		}
 		want := []lb.InspectedBoard{
-			{EntryResult: lb.EntryResult{Found: []lb.BoardEntry{entries[2], entries[0]}, BoardSize: 3}, Keys: keys, RankedCounts: sizes},
-			{RankedCounts: none},
-			{EntryResult: lb.EntryResult{BoardSize: 3}, RankedCounts: sizes},
+			{EntryResult: lb.EntryResult{Found: []lb.BoardEntry{entries[2], entries[0]}, BoardSize: 3}, Keys: keys, RankedCounts: rankedCounts},
+			{RankedCounts: zeroCounts},
+			{EntryResult: lb.EntryResult{BoardSize: 3}, RankedCounts: rankedCounts},
 		}
 		if !reflect.DeepEqual(got.Boards, want) {
 			t.Fatalf("Inspect returned the boards %+v, want %+v", got.Boards, want)

@@ -83,10 +83,10 @@ func (s *crashingStore) Commit(ctx context.Context, boardSet lb.BoardSet, txs []
 
 // applyWithCrash runs a separate node that dies in the commit after commitsBefore others. It
 // ends without a crash if there are fewer commits.
-func (c *testCluster) applyWithCrash(t failingTest, n int64, written bool) {
+func (c *testCluster) applyWithCrash(t failingTest, commitsBefore int64, writesLast bool) {
 	t.Helper()
-	store := &crashingStore{Store: c.nodes[0].store, writesLast: written}
-	store.commitsLeft.Store(n)
+	store := &crashingStore{Store: c.nodes[0].store, writesLast: writesLast}
+	store.commitsLeft.Store(commitsBefore)
 	c.runUntil(t, c.applierOn(store), func() bool { return store.commitsLeft.Load() < 0 || c.isMaintained(t) })
 }
 

@@ -52,8 +52,8 @@ func newOracle(t failingTest, cfg lb.Config, rows []ledgerRow) *oracle {
 		t.Fatalf("oracle: %v", err)
 	}
 	db.SetMaxOpenConns(1)
-	created := &oracle{cfg: cfg, db: db}
-	created.run(t, oracleSchema)
+	reference := &oracle{cfg: cfg, db: db}
+	reference.run(t, oracleSchema)
 	var results []string
 	var corrections []ledgerRow
 	for _, row := range rows {
@@ -67,12 +67,12 @@ func newOracle(t failingTest, cfg lb.Config, rows []ledgerRow) *oracle {
 		}
 	}
 	if len(results) > 0 {
-		created.run(t, "INSERT INTO results VALUES "+strings.Join(results, ","))
+		reference.run(t, "INSERT INTO results VALUES "+strings.Join(results, ","))
 	}
 	for _, row := range corrections {
-		created.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", row.CommittedAt, row.correctedPos))
+		reference.run(t, fmt.Sprintf("UPDATE results SET corrected = %d WHERE pos = %d", row.CommittedAt, row.correctedPos))
 	}
-	return created
+	return reference
 }
 
 func (o *oracle) run(t failingTest, statement string) {

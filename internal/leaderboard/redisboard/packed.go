@@ -63,11 +63,11 @@ func unpackEntries(ids []string, values []any) ([]leaderboard.BoardEntry, error)
 // appendTexts appends texts to arguments of a script or command.
 func appendTexts(args []any, texts []string) []any {
 	args = slices.Grow(args, len(texts))
-	for _, char := range texts {
-		args = append(args, char)
+	for _, text := range texts {
+		args = append(args, text)
 	}
 	return args
 }
 
 // formatKey formats a key as the score of a sorted set, without loss of precision.
-func formatKey(k float64) string { return strconv.FormatFloat(k, 'g', -1, 64) }
+func formatKey(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }

@@ -27,8 +27,8 @@ func TestPagingSkipsAndRepeatsNoEntryWithoutChanges(t *testing.T) {
 			window := rapid.SampledFrom([]lb.Window{lb.All, "7d"}).Draw(t, "window")
 			query := lb.Query{Window: window, Order: order, Limit: rapid.IntRange(1, 5).Draw(t, "limit")}
 			changed := map[string]bool{}
-			forward, last := cluster.countSeen(t, query, cluster.page(t, 0, query), changed, nextCursor)
-			backward, _ := cluster.countSeen(t, query, last, changed, prevCursor)
+			forward, last := cluster.countAppearances(t, query, cluster.page(t, 0, query), changed, nextCursor)
+			backward, _ := cluster.countAppearances(t, query, last, changed, prevCursor)
 			for i := range 20 {
 				id := fmt.Sprintf("p%d", i)
 				if !changed[id] && (forward[id] != 1 || backward[id] != 1) {
@@ -42,18 +42,18 @@ func TestPagingSkipsAndRepeatsNoEntryWithoutChanges(t *testing.T) {
 func nextCursor(page lb.Page) string { return page.NextCursor }
 func prevCursor(page lb.Page) string { return page.PrevCursor }
 
-// countSeen reads all pages from firstPage on and counts how often each entry appears. It
+// countAppearances reads all pages from firstPage on and counts how often each entry appears. It
 // returns the last page too. Between pages, some players get results, and at most two days
 // start. It adds the ids of these players to changed.
-func (c *testCluster) countSeen(t *rapid.T, query lb.Query, firstPage lb.Page, changed map[string]bool, cursorOf func(lb.Page) string) (map[string]int, lb.Page) {
-	seenCounts := map[string]int{}
+func (c *testCluster) countAppearances(t *rapid.T, query lb.Query, firstPage lb.Page, changed map[string]bool, cursorOf func(lb.Page) string) (map[string]int, lb.Page) {
+	counts := map[string]int{}
 	for page := firstPage; ; page = c.page(t, 0, query) {
 		for _, entry := range page.Entries {
-			seenCounts[entry.ID]++
+			counts[entry.ID]++
 		}
 		query.Cursor = cursorOf(page)
 		if query.Cursor == "" {
-			return seenCounts, page
+			return counts, page
 		}
 		for range rapid.IntRange(0, 2).Draw(t, "results") {
 			id := fmt.Sprintf("p%d", rapid.IntRange(0, 7).Draw(t, "player"))

@@ -35,25 +35,25 @@ var errServedChanged = errors.New("another board set, day or board is served")
 
 // ReadSlice implements leaderboard.RankingSource. With CachePages, callers share the slices
 // and must not change them.
-func (s *Store) ReadSlice(ctx context.Context, view leaderboard.RankingID, cut leaderboard.SliceRequest) (leaderboard.RankingSlice, error) {
+func (s *Store) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (leaderboard.RankingSlice, error) {
 	if s.pages == nil {
-		return s.readSlice(ctx, view, cut)
+		return s.readSlice(ctx, rankingID, request)
 	}
-	return s.pages.get(ctx, pageKey{view, cut}, func() (leaderboard.RankingSlice, error) { return s.readSlice(ctx, view, cut) })
+	return s.pages.get(ctx, pageKey{rankingID, request}, func() (leaderboard.RankingSlice, error) { return s.readSlice(ctx, rankingID, request) })
 }
 
-func (s *Store) readSlice(ctx context.Context, view leaderboard.RankingID, cut leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	args := sliceArgs(cut)
+func (s *Store) readSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
+	args := sliceArgs(request)
 	err = s.retryWhileChanged(func() error {
-		served, err := s.lookUpServed(ctx, view)
+		served, err := s.lookUpServed(ctx, rankingID)
 		if err != nil {
 			return err
 		}
-		values, err := readSliceScript.Run(ctx, s.rdb, served.keys(view), args...).Slice()
+		values, err := readSliceScript.Run(ctx, s.rdb, served.keys(rankingID), args...).Slice()
 		if err != nil {
-			return s.convertReadError(view, err)
+			return s.convertReadError(rankingID, err)
 		}
-		state, err := s.checkServed(view, served, values[0])
+		state, err := s.checkServed(rankingID, served, values[0])
 		if err != nil {
 			return err
 		}
@@ -92,11 +92,11 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 	served := make([]servedState, len(requests))
 	calls := make([]scriptCall, len(requests))
 	for i, request := range requests {
-		known, err := s.lookUpServed(ctx, request.View)
+		known, err := s.lookUpServed(ctx, request.RankingID)
 		if err != nil {
 			return nil, err
 		}
-		served[i], calls[i] = known, scriptCall{keys: known.keys(request.View), args: standingsArgs(request)}
+		served[i], calls[i] = known, scriptCall{keys: known.keys(request.RankingID), args: standingsArgs(request)}
 	}
 	replies, err := s.runCalls(ctx, standingsScript, calls)
 	if err != nil {
@@ -106,9 +106,9 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 	for i, request := range requests {
 		values, err := replies[i].Slice()
 		if err != nil {
-			return nil, s.convertReadError(request.View, err)
+			return nil, s.convertReadError(request.RankingID, err)
 		}
-		if results[i].BoardState, err = s.checkServed(request.View, served[i], values[0]); err != nil {
+		if results[i].BoardState, err = s.checkServed(request.RankingID, served[i], values[0]); err != nil {
 			return nil, err
 		}
 		if results[i].Entries, err = parseStandings(values[1:]); err != nil {

@@ -70,12 +70,12 @@ func TestAnEmptyPageHasACursorBack(t *testing.T) {
 			cluster.ledger.addPlayerResult(fmt.Sprintf("p%d", i), newAggregates(1))
 		}
 		cluster.apply(t, 0)
-		follow := func(limit int, cursor string) lb.Page {
+		readPage := func(limit int, cursor string) lb.Page {
 			return cluster.page(t, 0, lb.Query{Window: lb.All, Order: lb.ByScore, Limit: limit, Cursor: cursor})
 		}
-		move := func(by int64) {
+		addThreeResults := func(correct int64) {
 			for _, id := range []string{"p0", "p1", "p2"} {
-				cluster.ledger.addPlayerResult(id, newAggregates(by))
+				cluster.ledger.addPlayerResult(id, newAggregates(correct))
 			}
 			cluster.apply(t, 0)
 		}
@@ -89,17 +89,17 @@ func TestAnEmptyPageHasACursorBack(t *testing.T) {
 				t.Fatalf("the page has %v, want %v", got, want)
 			}
 		}
-		ahead := follow(3, follow(3, "").NextCursor).PrevCursor
-		move(0) // p0 to p2 now rank after the players with equal scores: nobody ranks before p3
-		empty := follow(3, ahead)
+		cursorToBetter := readPage(3, readPage(3, "").NextCursor).PrevCursor
+		addThreeResults(0) // p0 to p2 now rank after the players with equal scores: nobody ranks before p3
+		empty := readPage(3, cursorToBetter)
 		check(empty)
-		check(follow(3, empty.NextCursor), "p3", "p4", "p5")
+		check(readPage(3, empty.NextCursor), "p3", "p4", "p5")
 
-		behind := follow(7, "").NextCursor
-		move(1) // p0 to p2 now rank first: nobody ranks after p9
-		empty = follow(3, behind)
+		cursorToWorse := readPage(7, "").NextCursor
+		addThreeResults(1) // p0 to p2 now rank first: nobody ranks after p9
+		empty = readPage(3, cursorToWorse)
 		check(empty)
-		check(follow(3, empty.PrevCursor), "p7", "p8", "p9")
+		check(readPage(3, empty.PrevCursor), "p7", "p8", "p9")
 	})
 }
 

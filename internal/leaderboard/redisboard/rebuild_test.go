@@ -61,10 +61,10 @@ func (c *testCluster) checkOnlyServedBoardsAreLeft(t failingTest) {
 	if err != nil {
 		t.Fatalf("served state: %v", err)
 	}
-	tag := "{b:" + c.cfg.Game + "}:"
-	keptKeys := []string{tag + "served", tag + "forms", tag + "published"}
+	prefix := "{b:" + c.cfg.Game + "}:"
+	keptKeys := []string{prefix + "served", prefix + "forms", prefix + "published"}
 	for _, key := range c.keys(t) {
-		if !strings.HasPrefix(key, tag+served.ID+":") && !strings.HasPrefix(key, tag+"lease:") && !slices.Contains(keptKeys, key) {
+		if !strings.HasPrefix(key, prefix+served.ID+":") && !strings.HasPrefix(key, prefix+"lease:") && !slices.Contains(keptKeys, key) {
 			t.Fatalf("%s was not removed; the served board set is %s", key, served.ID)
 		}
 	}
@@ -92,8 +92,8 @@ func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
 			if err := cluster.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()); err != nil {
 				t.Fatal(err)
 			}
-			if forms, err := cluster.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(forms) != 2 {
-				t.Fatalf("configs %+v, %v: Sweep removed boards that were just written", forms, err)
+			if configs, err := cluster.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(configs) != 2 {
+				t.Fatalf("configs %+v, %v: Sweep removed boards that were just written", configs, err)
 			}
 		}
 		cluster.apply(t, 1)

@@ -16,20 +16,20 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 		empty.Watermark, empty.FirstDay, empty.OldestDay = lb.Watermark{Epoch: "e1"}, "", ""
 		fixture.commit(t, empty)
 		fixture.publish(t)
-		other := redisboard.New(fixture.rdb)
+		otherStore := redisboard.New(fixture.rdb)
 		check := func(store *redisboard.Store, total int64, from, span string) {
 			t.Helper()
-			view := fixture.rankingID(span)
-			slice, err := store.ReadSlice(t.Context(), view, lb.SliceRequest{Anchor: lb.Top, Limit: 9})
+			rankingID := fixture.rankingID(span)
+			slice, err := store.ReadSlice(t.Context(), rankingID, lb.SliceRequest{Anchor: lb.Top, Limit: 9})
 			if err != nil || slice.Total != total || len(slice.Entries) != int(total) || slice.WindowFirstDay != from || slice.Span != span {
 				t.Fatalf("%s: read %+v, %v, want %d from %q", span, slice, err, total, from)
 			}
-			results, err := store.ReadStandings(t.Context(), []lb.StandingsRequest{{View: view, IDs: []string{"p0000"}}, {View: fixture.rankingID("all"), IDs: []string{"p0000"}}})
+			results, err := store.ReadStandings(t.Context(), []lb.StandingsRequest{{RankingID: rankingID, IDs: []string{"p0000"}}, {RankingID: fixture.rankingID("all"), IDs: []string{"p0000"}}})
 			if err != nil || results[0].BoardState != slice.BoardState || results[1].Total != 0 || results[1].WindowFirstDay != "" {
 				t.Fatalf("%s: standings %+v, %v, want %+v", span, results, err, slice.BoardState)
 			}
 		}
-		check(other, 0, "", "7d")
+		check(otherStore, 0, "", "7d")
 		commitRolling := func(pos int64, boards lb.RollingBoards, changes ...lb.Change) {
 			t.Helper()
 			tx := fixture.transaction(pos, changes...)
@@ -39,18 +39,18 @@ func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 		boards := lb.RollingBoards{FirstDays: [2]string{"2026-11-14", "2026-11-15"}}
 		commitRolling(10, boards, fixture.addEntries(players("7d.0"), manyEntries(3)...), fixture.addEntries(players("7d.1"), manyEntries(2)...), fixture.addEntries(players("2d.0"), manyEntries(1)...))
 		for range 2 {
-			check(other, 3, "2026-11-14", "7d")
-			check(other, 1, "2026-11-19", "2d")
+			check(otherStore, 3, "2026-11-14", "7d")
+			check(otherStore, 1, "2026-11-19", "2d")
 		}
 		boards.Served = 1
 		commitRolling(11, boards)
-		check(other, 2, "2026-11-15", "7d")
+		check(otherStore, 2, "2026-11-15", "7d")
 		boards.Cursor[0] = 2
 		commitRolling(12, boards, fixture.removeEntries(players("7d.0"), manyEntries(2)...))
-		check(other, 2, "2026-11-15", "7d")
+		check(otherStore, 2, "2026-11-15", "7d")
 		boards = lb.RollingBoards{FirstDays: [2]string{"2026-11-16", "2026-11-15"}}
 		commitRolling(13, boards)
-		check(other, 1, "2026-11-16", "7d")
+		check(otherStore, 1, "2026-11-16", "7d")
 		check(fixture.Store, 1, "2026-11-16", "7d")
 		unserved, err := fixture.ReadSlice(t.Context(), fixture.rankingID(lb.RollingSpan("7d", 1)), lb.SliceRequest{Anchor: lb.Top})
 		if err != nil || unserved.Total != 2 || unserved.Span != "7d.1" {

@@ -20,15 +20,15 @@ type servedState struct {
 
 // lookUpServed returns the stored servedState for a configuration. If this node has none
 // yet, it reads the served board set from Redis.
-func (s *Store) lookUpServed(ctx context.Context, view leaderboard.RankingID) (servedState, error) {
-	key := configKey{view.Game, view.ConfigHash}
+func (s *Store) lookUpServed(ctx context.Context, rankingID leaderboard.RankingID) (servedState, error) {
+	key := configKey{rankingID.Game, rankingID.ConfigHash}
 	s.mu.Lock()
 	served, isKnown := s.served[key]
 	s.mu.Unlock()
 	if isKnown {
 		return served, nil
 	}
-	gen, err := s.rdb.HGet(ctx, servedKey(view.Game), view.ConfigHash).Result()
+	gen, err := s.rdb.HGet(ctx, servedKey(rankingID.Game), rankingID.ConfigHash).Result()
 	if errors.Is(err, redis.Nil) {
 		return servedState{}, leaderboard.ErrNotReady
 	}
@@ -36,33 +36,33 @@ func (s *Store) lookUpServed(ctx context.Context, view leaderboard.RankingID) (s
 		return servedState{}, fmt.Errorf("look up leaderboards: %w", err)
 	}
 	served = servedState{boardSetID: gen}
-	s.storeServed(view, served)
+	s.storeServed(rankingID, served)
 	return served, nil
 }
 
-func (s *Store) storeServed(view leaderboard.RankingID, served servedState) {
+func (s *Store) storeServed(rankingID leaderboard.RankingID, served servedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.served[configKey{view.Game, view.ConfigHash}] = served
+	s.served[configKey{rankingID.Game, rankingID.ConfigHash}] = served
 }
 
 // convertReadError converts the error of a read script. If the board set is no longer
 // served, it removes the stored servedState and returns errServedChanged.
-func (s *Store) convertReadError(view leaderboard.RankingID, err error) error {
+func (s *Store) convertReadError(rankingID leaderboard.RankingID, err error) error {
 	if !redis.HasErrorPrefix(err, "NOTREADY") {
 		return fmt.Errorf("read leaderboard: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.served, configKey{view.Game, view.ConfigHash})
+	delete(s.served, configKey{rankingID.Game, rankingID.ConfigHash})
 	return errServedChanged
 }
 
 // checkServed parses the first value of a read script's reply: the state of the served
 // boards. If another board than expected is served, it returns errServedChanged, and the
 // next read uses the new state.
-func (s *Store) checkServed(view leaderboard.RankingID, expected servedState, head any) (leaderboard.BoardState, error) {
-	reply := newReply([]any{head}).subReply()
+func (s *Store) checkServed(rankingID leaderboard.RankingID, expected servedState, stateReply any) (leaderboard.BoardState, error) {
+	reply := newReply([]any{stateReply}).subReply()
 	state := leaderboard.BoardState{Watermark: reply.mark(), FirstDay: reply.text(), OldestDay: reply.text()}
 	current := servedState{boardSetID: expected.boardSetID, openDay: state.Watermark.Day, packedRolling: reply.text(), rolling: expected.rolling}
 	state.AsOf, state.Total = reply.number(), reply.number()
@@ -73,16 +73,16 @@ func (s *Store) checkServed(view leaderboard.RankingID, expected servedState, he
 		}
 	}
 	if current.packedRolling != expected.packedRolling || current.openDay != expected.openDay {
-		s.storeServed(view, current)
+		s.storeServed(rankingID, current)
 	}
-	if current.span(view) != expected.span(view) {
+	if current.span(rankingID) != expected.span(rankingID) {
 		return state, errServedChanged
 	}
-	state.Span = view.Board.Span
+	state.Span = rankingID.Board.Span
 	if state.Span == leaderboard.OpenDay {
 		state.Span = current.openDay
 	}
-	if boards, isRolling := current.rollingBoards(view); isRolling {
+	if boards, isRolling := current.rollingBoards(rankingID); isRolling {
 		state.WindowFirstDay = boards.FirstDays[boards.Served]
 	}
 	return state, reply.err()
@@ -90,24 +90,24 @@ func (s *Store) checkServed(view leaderboard.RankingID, expected servedState, he
 
 // span returns the span of the board to read. Before the ledger's first row, the open day
 // and rolling windows have no board. Then the returned span belongs to no board.
-func (n servedState) span(view leaderboard.RankingID) string {
-	if view.Board.Span == leaderboard.OpenDay {
-		return n.openDay
+func (s servedState) span(rankingID leaderboard.RankingID) string {
+	if rankingID.Board.Span == leaderboard.OpenDay {
+		return s.openDay
 	}
-	if boards, isRolling := n.rollingBoards(view); isRolling {
-		return leaderboard.RollingSpan(leaderboard.Window(view.Board.Span), boards.Served)
+	if boards, isRolling := s.rollingBoards(rankingID); isRolling {
+		return leaderboard.RollingSpan(leaderboard.Window(rankingID.Board.Span), boards.Served)
 	}
-	return view.Board.Span
+	return rankingID.Board.Span
 }
 
-func (n servedState) rollingBoards(view leaderboard.RankingID) (leaderboard.RollingBoards, bool) {
-	boards, isRolling := n.rolling[leaderboard.Window(view.Board.Span)]
+func (s servedState) rollingBoards(rankingID leaderboard.RankingID) (leaderboard.RollingBoards, bool) {
+	boards, isRolling := s.rolling[leaderboard.Window(rankingID.Board.Span)]
 	return boards, isRolling
 }
 
 // keys returns the KEYS arguments of the read scripts.
-func (n servedState) keys(view leaderboard.RankingID) []string {
-	boardSet := leaderboard.BoardSet{Game: view.Game, ConfigHash: view.ConfigHash, ID: n.boardSetID}
-	k := keysFor(boardSet, leaderboard.Board{Kind: view.Board.Kind, Span: n.span(view)})
-	return []string{stateKey(boardSet), k.rankingKey(view.Order), k.entriesKey(), k.metaKey()}
+func (s servedState) keys(rankingID leaderboard.RankingID) []string {
+	boardSet := leaderboard.BoardSet{Game: rankingID.Game, ConfigHash: rankingID.ConfigHash, ID: s.boardSetID}
+	k := keysFor(boardSet, leaderboard.Board{Kind: rankingID.Board.Kind, Span: s.span(rankingID)})
+	return []string{stateKey(boardSet), k.rankingKey(rankingID.Order), k.entriesKey(), k.metaKey()}
 }

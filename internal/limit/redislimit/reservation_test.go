@@ -22,7 +22,7 @@ import (
 
 // Any sequence of reservations has the same results as on a model of a bucket. Returning a token
 // restores the bucket exactly, and a reserved token does not refill.
-func TestReservationsEqualAModelOfABucket(t *testing.T) {
+func TestReservationsAgreeWithModelOfBucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		var now atomic.Int64
@@ -38,11 +38,11 @@ func TestReservationsEqualAModelOfABucket(t *testing.T) {
 				tokens = min(burst-reserved, tokens+hours)
 				node := rapid.SampledFrom(nodes).Draw(t, "node")
 				if reserved > 0 && rapid.Bool().Draw(t, "finish") {
-					spent := rapid.Bool().Draw(t, "spent")
-					if err := node.FinishReservation(t.Context(), demand, spent); err != nil {
+					isSpent := rapid.Bool().Draw(t, "spent")
+					if err := node.FinishReservation(t.Context(), demand, isSpent); err != nil {
 						t.Fatal(err)
 					}
-					if reserved--; !spent {
+					if reserved--; !isSpent {
 						tokens++
 					}
 					continue
@@ -67,7 +67,7 @@ func TestReservationsEqualAModelOfABucket(t *testing.T) {
 
 // A reservation of a node that has stopped expires: its token counts as spent, and other
 // attempts do not wait for it any more.
-func TestAReservationExpires(t *testing.T) {
+func TestReservationExpires(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		store := New(client, func() int64 { return epoch })
@@ -96,51 +96,51 @@ func TestAttemptsAtSeveralNodesUseExactlyTheTokens(t *testing.T) {
 		rule, address, nodes := ulid.Make().String(), limit.ObjectKey("", "school"), make([]*limit.FailureLimiter, 4)
 		registry := prometheus.NewRegistry()
 		for i := range nodes {
-			r := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
-			limiter := limit.New(limit.Config{Store: New(client, func() int64 { return epoch }), Registry: r})
+			nodeRegistry := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
+			limiter := limit.New(limit.Config{Store: New(client, func() int64 { return epoch }), Registry: nodeRegistry})
 			nodes[i] = &limit.FailureLimiter{PerAddress: limiter.NewRule(limit.RuleConfig{Name: rule, Subject: "codes", Limit: maxWrong, Per: time.Hour, ClusterWide: true})}
 		}
 		tryConcurrently := func(n int, secret func(int) string, result error) (allowedCount int64) {
 			var allowed atomic.Int64
-			var tries sync.WaitGroup
+			var attempts sync.WaitGroup
 			for i := range n {
-				tries.Go(func() {
+				attempts.Go(func() {
 					_ = nodes[i%3].Try(context.Background(), limit.Attempt{Address: address, Secret: secret(i)}, func() error {
 						allowed.Add(1)
 						return result
 					})
 				})
 			}
-			tries.Wait()
+			attempts.Wait()
 			return allowed.Load()
 		}
 		wrong := protocol.Errorf(protocol.CodeNotFound, "none")
 		right := func(int) string { return "demo/402951" }
-		if n := tryConcurrently(60, right, nil); n != 60 && localDecisions(t, registry) == 0 {
+		if n := tryConcurrently(60, right, nil); n != 60 && countLocalDecisions(t, registry) == 0 {
 			t.Errorf("%d of 60 were allowed", n)
 		}
 		n := tryConcurrently(60, func(i int) string { return fmt.Sprint(i) }, wrong)
-		if alone := localDecisions(t, registry); n > maxWrong+alone || n < maxWrong-alone {
-			t.Errorf("%d wrong attempts were allowed, want %d, or up to %d more or fewer", n, maxWrong, alone)
+		if localOnly := countLocalDecisions(t, registry); n > maxWrong+localOnly || n < maxWrong-localOnly {
+			t.Errorf("%d wrong attempts were allowed, want %d, or up to %d more or fewer", n, maxWrong, localOnly)
 		}
 		err := nodes[3].Try(t.Context(), limit.Attempt{Address: address, Secret: right(0)}, func() error { return nil })
-		if err != nil && localDecisions(t, registry) == 0 {
+		if err != nil && countLocalDecisions(t, registry) == 0 {
 			t.Errorf("at a node where the code was never used: %v", err)
 		}
 	})
 }
 
-// localDecisions returns how often a node decided alone: Redis is slow on a busy machine.
-func localDecisions(t *testing.T, r *prometheus.Registry) (n int64) {
+// countLocalDecisions returns how often a node decided alone: Redis is slow on a busy machine.
+func countLocalDecisions(t *testing.T, registry *prometheus.Registry) (n int64) {
 	t.Helper()
-	families, err := r.Gather()
+	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "laststand_limit_store_errors_total" {
-				n += int64(m.GetCounter().GetValue())
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if family.GetName() == "laststand_limit_store_errors_total" {
+				n += int64(metric.GetCounter().GetValue())
 			}
 		}
 	}
@@ -148,7 +148,7 @@ func localDecisions(t *testing.T, r *prometheus.Registry) (n int64) {
 }
 
 // The newest secrets are kept for a day.
-func TestTheNewestSecretsAreStoredForADay(t *testing.T) {
+func TestNewestSecretsAreStoredForADay(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		now := int64(epoch)
@@ -167,25 +167,25 @@ func TestTheNewestSecretsAreStoredForADay(t *testing.T) {
 }
 
 // A node continues with its own bucket when Redis fails during an attempt.
-func TestANodeDecidesAloneIfRedisFailsDuringAnAttempt(t *testing.T) {
+func TestNodeDecidesAloneIfRedisFailsDuringAttempt(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	limiter := &limit.FailureLimiter{PerAddress: limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
 		NewRule(limit.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})}
-	try := func(during func()) error {
+	tryWrongCode := func(during func()) error {
 		return limiter.Try(context.Background(), limit.Attempt{Address: limit.ObjectKey("", "a"), Secret: "x"}, func() error {
 			during()
 			return protocol.Errorf(protocol.CodeNotFound, "none")
 		})
 	}
-	codeOf := func(err error) protocol.Code {
+	errorCode := func(err error) protocol.Code {
 		e, _ := errors.AsType[*protocol.Error](err)
 		return e.Code
 	}
-	first, second, third := try(server.Kill), try(func() {}), try(func() {})
-	if codeOf(first) != protocol.CodeNotFound || codeOf(second) != protocol.CodeNotFound || codeOf(third) != protocol.CodeRateLimited {
+	first, second, third := tryWrongCode(server.Kill), tryWrongCode(func() {}), tryWrongCode(func() {})
+	if errorCode(first) != protocol.CodeNotFound || errorCode(second) != protocol.CodeNotFound || errorCode(third) != protocol.CodeRateLimited {
 		t.Errorf("%v, %v, %v", first, second, third)
 	}
 }

@@ -21,7 +21,7 @@ import (
 const epoch = 1_795_212_345_678
 
 // Any sequence of demands, at any node, has the same results as on a model of a bucket.
-func TestDemandsEqualAModelOfABucket(t *testing.T) {
+func TestDemandsAgreeWithModelOfBucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		var now atomic.Int64
@@ -56,7 +56,7 @@ func TestDemandsEqualAModelOfABucket(t *testing.T) {
 }
 
 // Demands with different bursts use one bucket.
-func TestDemandsWithDifferentBurstsShareABucket(t *testing.T) {
+func TestDemandsWithDifferentBurstsShareBucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		node := New(client, func() int64 { return epoch })
@@ -112,7 +112,7 @@ func TestConcurrentDemandsAtTwoNodesGetExactlyTheTokens(t *testing.T) {
 }
 
 // A node continues with its own bucket when Redis fails.
-func TestANodeDecidesAloneIfRedisFails(t *testing.T) {
+func TestNodeDecidesAloneIfRedisFails(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})

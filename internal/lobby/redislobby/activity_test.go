@@ -7,7 +7,7 @@ import (
 )
 
 // setBusy records that a player is in a match.
-func (l *lobbyFixture) checkBusy(player, id string) {
+func (l *lobbyTest) setBusy(player, id string) {
 	l.Helper()
 	if err := l.client.Set(l.Context(), keys{l.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
 		l.Fatal(err)
@@ -16,18 +16,18 @@ func (l *lobbyFixture) checkBusy(player, id string) {
 
 // Free removes the given match, and no later activity.
 func TestFreeRemovesOnlyTheGivenMatch(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		test.checkBusy("ada", "m_1")
-		for _, c := range []struct {
+	runOnEachRedis(t, func(test *lobbyTest) {
+		test.setBusy("ada", "m_1")
+		for _, testCase := range []struct {
 			match string
 			want  lobby.Activity
 		}{{"m_0", lobby.Activity{Match: "m_1"}}, {"m_1", lobby.Activity{}}, {"m_1", lobby.Activity{}}} {
-			if err := test.Free(test.Context(), test.game, "ada", c.match); err != nil {
+			if err := test.Free(test.Context(), test.game, "ada", testCase.match); err != nil {
 				test.Error(err)
 			}
-			test.checkActivity("ada", c.want)
+			test.checkActivity("ada", testCase.want)
 		}
-		test.addedTicket("ada", startMS)
+		test.addTicketFor("ada", startMS)
 		if err := test.Free(test.Context(), test.game, "ada", "m_1"); err != nil {
 			test.Error(err)
 		}
@@ -37,16 +37,16 @@ func TestFreeRemovesOnlyTheGivenMatch(t *testing.T) {
 
 // checkOccupy checks which activity keeps ada from a match; an empty want means
 // none.
-func (l *lobbyFixture) checkOccupy(id, former string, now int64, want lobby.Activity) {
+func (l *lobbyTest) checkOccupy(id, former string, now int64, want lobby.Activity) {
 	l.Helper()
-	with, err := l.Occupy(l.Context(), lobby.OccupyRequest{Game: l.game, Player: "ada", Match: id, Former: former}, now)
-	if err != nil || with != want {
-		l.Errorf("%s after %q: busy with %+v, %v, want %+v", id, former, with, err, want)
+	busyWith, err := l.Occupy(l.Context(), lobby.OccupyRequest{Game: l.game, Player: "ada", Match: id, Former: former}, now)
+	if err != nil || busyWith != want {
+		l.Errorf("%s after %q: busy with %+v, %v, want %+v", id, former, busyWith, err, want)
 	}
 }
 
 func TestOccupyRecordsTheMatch(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
+	runOnEachRedis(t, func(test *lobbyTest) {
 		for range 2 { // repeated
 			test.checkOccupy("m_1", "", startMS, lobby.Activity{})
 		}
@@ -58,8 +58,8 @@ func TestOccupyRecordsTheMatch(t *testing.T) {
 		if ttl := test.client.TTL(test.Context(), keys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
 			test.Errorf("busy for %v", ttl)
 		}
-		if _, with, err := test.AddTicket(test.Context(), test.ticket("ada", 1500), lobby.Activity{}, startMS); err != nil || with != (lobby.Activity{Match: "m_2"}) {
-			test.Errorf("a ticket during the match: %+v, %v", with, err)
+		if _, busyWith, err := test.AddTicket(test.Context(), test.newTicket("ada", 1500), lobby.Activity{}, startMS); err != nil || busyWith != (lobby.Activity{Match: "m_2"}) {
+			test.Errorf("a ticket during the match: %+v, %v", busyWith, err)
 		}
 		if err := test.Free(test.Context(), test.game, "ada", "m_2"); err != nil {
 			test.Error(err)
@@ -70,25 +70,25 @@ func TestOccupyRecordsTheMatch(t *testing.T) {
 
 // A waiting player is occupied until the ticket has expired; then the ticket is
 // removed.
-func TestALiveTicketPreventsOccupy(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		ada := test.addedTicket("ada", startMS)
+func TestLiveTicketPreventsOccupy(t *testing.T) {
+	runOnEachRedis(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", startMS)
 		test.checkOccupy("m_1", "", startMS+ticketAliveMS, lobby.Activity{Ticket: "t_ada"})
 		test.checkOccupy("m_1", "", startMS+ticketAliveMS+1, lobby.Activity{})
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
-		if got := test.listPlayers(ada, startMS+ticketAliveMS+1); got != nil {
+		if got := test.nearestPlayers(ada, startMS+ticketAliveMS+1); got != nil {
 			test.Errorf("the ticket waits among %v", got)
 		}
-		if n := test.countTickets(); n != 0 {
+		if n := test.countTicketEntries(); n != 0 {
 			test.Errorf("%d entries of tickets are left", n)
 		}
 	})
 }
 
 // A match that does not exist yet does not count as a former one.
-func TestAFormingMatchPreventsOccupy(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		ada := test.addedTicket("ada", startMS)
+func TestFormingMatchPreventsOccupy(t *testing.T) {
+	runOnEachRedis(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", startMS)
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}

@@ -16,28 +16,28 @@ import (
 // BenchmarkListNearest measures the cost of a search for Redis, by the number
 // of listed tickets per side.
 func BenchmarkListNearest(b *testing.B) {
-	o, err := redis.ParseURL(testenv.Redis(b).URL)
+	options, err := redis.ParseURL(testenv.Redis(b).URL)
 	if err != nil {
 		b.Fatal(err)
 	}
-	client := redis.NewClient(o)
+	client := redis.NewClient(options)
 	defer client.Close()
-	h := &lobbyFixture{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
-	own := h.ticket("own", 1500)
+	test := &lobbyTest{T: &testing.T{}, Store: New(client), game: "game." + ulid.Make().String()}
+	own := test.newTicket("own", 1500)
 	for i := range 200 {
-		if _, _, err := h.AddTicket(b.Context(), h.ticket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, startMS); err != nil {
+		if _, _, err := test.AddTicket(b.Context(), test.newTicket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, startMS); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if _, _, err := h.AddTicket(b.Context(), own, lobby.Activity{}, startMS); err != nil {
+	if _, _, err := test.AddTicket(b.Context(), own, lobby.Activity{}, startMS); err != nil {
 		b.Fatal(err)
 	}
 	for _, count := range []int{4, 32} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			before := redisCPUSeconds(b.Context(), client)
 			for b.Loop() {
-				if near, waits, err := h.ListNearest(b.Context(), own, lobby.Slice{Count: count}, startMS); err != nil || !waits || len(near) != 2*count-1 {
-					b.Fatal(len(near), waits, err)
+				if near, isWaiting, err := test.ListNearest(b.Context(), own, lobby.Slice{Count: count}, startMS); err != nil || !isWaiting || len(near) != 2*count-1 {
+					b.Fatal(len(near), isWaiting, err)
 				}
 			}
 			b.ReportMetric((redisCPUSeconds(b.Context(), client)-before)*1e6/float64(b.N), "redis-us/op")
@@ -48,10 +48,10 @@ func BenchmarkListNearest(b *testing.B) {
 // redisCPUSeconds returns the CPU time of Redis so far, in seconds.
 func redisCPUSeconds(ctx context.Context, client *redis.Client) (seconds float64) {
 	for line := range strings.Lines(client.Info(ctx, "cpu").Val()) {
-		var part float64
-		for _, of := range []string{"user", "sys"} {
-			if n, _ := fmt.Sscanf(line, "used_cpu_"+of+":%f", &part); n == 1 {
-				seconds += part
+		var partSeconds float64
+		for _, mode := range []string{"user", "sys"} {
+			if n, _ := fmt.Sscanf(line, "used_cpu_"+mode+":%f", &partSeconds); n == 1 {
+				seconds += partSeconds
 			}
 		}
 	}

@@ -8,9 +8,9 @@ import (
 )
 
 // rollBack rolls a pairing back and reports whether it existed.
-func (l *lobbyFixture) rollBack(p lobby.Pairing, now int64) bool {
+func (l *lobbyTest) rollBack(pairing lobby.Pairing, now int64) bool {
 	l.Helper()
-	rolledBack, err := l.RollBackPairing(l.Context(), p, now)
+	rolledBack, err := l.RollBackPairing(l.Context(), pairing, now)
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -19,32 +19,32 @@ func (l *lobbyFixture) rollBack(p lobby.Pairing, now int64) bool {
 
 // Live tickets of a pairing that is rolled back wait again, unchanged.
 func TestRolledBackTicketsWaitAgain(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		ada, bob := test.addedTicket("ada", startMS), test.addedTicket("bob", startMS)
-		p := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob}}
+	runOnEachRedis(t, func(test *lobbyTest) {
+		ada, bob := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS)
+		pairing := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob}}
 		if !test.pair("m_1", ada, bob) {
 			test.Fatal("not paired")
 		}
 		now := int64(startMS + ticketAliveMS)
-		for _, t := range p.Tickets {
-			if got := test.listPlayers(t, now); got != nil {
+		for _, t := range pairing.Tickets {
+			if got := test.nearestPlayers(t, now); got != nil {
 				test.Errorf("%s waits among %v", t.ID, got)
 			}
 		}
 		now += ticketAliveMS
-		if !test.rollBack(p, now) || test.rollBack(p, now) { // the second call is a repetition
+		if !test.rollBack(pairing, now) || test.rollBack(pairing, now) { // the second call is a repetition
 			test.Error("the pairing was not rolled back exactly once")
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("bob", lobby.Activity{Ticket: "t_bob"})
-		near, waits, err := test.ListNearest(test.Context(), bob, allTickets, now)
-		if err != nil || !waits || len(near) != 1 || !reflect.DeepEqual(near[0], ada) {
-			test.Errorf("%+v, %v, %v", near, waits, err)
+		near, isWaiting, err := test.ListNearest(test.Context(), bob, allTickets, now)
+		if err != nil || !isWaiting || len(near) != 1 || !reflect.DeepEqual(near[0], ada) {
+			test.Errorf("%+v, %v, %v", near, isWaiting, err)
 		}
 		if !test.pair("m_2", bob, ada) {
 			test.Error("the tickets cannot be paired again")
 		}
-		if test.rollBack(p, now) {
+		if test.rollBack(pairing, now) {
 			test.Error("rolled back after the tickets were paired again")
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_2", Forming: true})
@@ -54,57 +54,57 @@ func TestRolledBackTicketsWaitAgain(t *testing.T) {
 // An expired ticket does not wait again. Its player is free, unless the player
 // is in something else by now.
 func TestRollBackRemovesExpiredTickets(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		ada, bob, eve := test.addedTicket("ada", startMS), test.addedTicket("bob", startMS), test.addedTicket("eve", startMS)
-		p := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob, eve}}
-		if !test.pair("m_1", p.Tickets...) {
+	runOnEachRedis(t, func(test *lobbyTest) {
+		ada, bob, eve := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS), test.addTicketFor("eve", startMS)
+		pairing := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob, eve}}
+		if !test.pair("m_1", pairing.Tickets...) {
 			test.Fatal("not paired")
 		}
 		for _, t := range []lobby.Ticket{ada, eve} {
-			if got := test.listPlayers(t, startMS+1); got != nil {
+			if got := test.nearestPlayers(t, startMS+1); got != nil {
 				test.Errorf("%s waits among %v", t.ID, got)
 			}
 		}
-		test.checkBusy("eve", "m_3")
+		test.setBusy("eve", "m_3")
 		now := int64(startMS + ticketAliveMS + 1)
-		if !test.rollBack(p, now) {
+		if !test.rollBack(pairing, now) {
 			test.Error("the pairing was not rolled back")
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("bob", lobby.Activity{})
 		test.checkActivity("eve", lobby.Activity{Match: "m_3"})
 		test.checkNearest(ada, now)
-		if n := test.countTickets(); n != 3 { // the entries of ada's ticket
+		if n := test.countTicketEntries(); n != 3 { // the entries of ada's ticket
 			test.Errorf("%d entries of tickets are kept", n)
 		}
 	})
 }
 
 // A completed pairing is not rolled back.
-func TestACompletedPairingIsNotRolledBack(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		ada := test.addedTicket("ada", startMS)
-		p := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada}}
+func TestCompletedPairingIsNotRolledBack(t *testing.T) {
+	runOnEachRedis(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", startMS)
+		pairing := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada}}
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}
-		if err := test.CompletePairing(test.Context(), p); err != nil {
+		if err := test.CompletePairing(test.Context(), pairing); err != nil {
 			test.Fatal(err)
 		}
-		if test.rollBack(p, startMS) {
+		if test.rollBack(pairing, startMS) {
 			test.Error("the completed pairing was rolled back")
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
-		if got := test.listPlayers(ada, startMS); got != nil || test.countTickets() != 0 {
-			test.Errorf("it waits among %v, %d entries are kept", got, test.countTickets())
+		if got := test.nearestPlayers(ada, startMS); got != nil || test.countTicketEntries() != 0 {
+			test.Errorf("it waits among %v, %d entries are kept", got, test.countTicketEntries())
 		}
 	})
 }
 
 // A player's last duel is kept, whatever the player does, until it is settled.
-func TestTheLastDuelIsStoredUntilItIsSettled(t *testing.T) {
-	eachRedis(t, func(test *lobbyFixture) {
-		ada, bob := test.addedTicket("ada", startMS), test.addedTicket("bob", startMS)
+func TestLastDuelIsStoredUntilItIsSettled(t *testing.T) {
+	runOnEachRedis(t, func(test *lobbyTest) {
+		ada, bob := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS)
 		if !test.pair("m_1", ada, bob) {
 			test.Fatal("not paired")
 		}
@@ -116,9 +116,9 @@ func TestTheLastDuelIsStoredUntilItIsSettled(t *testing.T) {
 				test.Fatal(err)
 			}
 		}
-		arena := lobby.OccupyRequest{Game: test.game, Player: "ada", Match: "m_2", Former: "m_1"}
-		if with, err := test.Occupy(test.Context(), arena, startMS); err != nil || with != (lobby.Activity{}) {
-			test.Fatal(with, err)
+		request := lobby.OccupyRequest{Game: test.game, Player: "ada", Match: "m_2", Former: "m_1"}
+		if busyWith, err := test.Occupy(test.Context(), request, startMS); err != nil || busyWith != (lobby.Activity{}) {
+			test.Fatal(busyWith, err)
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_2", Duel: "m_1"})
 		free("m_2")

@@ -9,24 +9,24 @@ import (
 
 // A match with a lower version than a node has seen refuses all writes of that
 // node, except the step that abandons it.
-func TestLowerVersionRefusesWrites(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestWritesAgainstLowerVersionAreRefused(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		open := m.startArena()
 		attempt := m.firstAttempt(open, "p_ada", 10)
 		attempt.SeenVersion = 1000
 		seal := m.step(open, match.PhaseSealed, 0)
 		seal.SeenVersion = 1000
-		for name, act := range map[string]func() error{
+		for name, operation := range map[string]func() error{
 			"read": func() error {
 				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: 1000, Node: "n_1"})
 				return err
 			},
-			"commit":          func() error { _, err := m.Commit(m.Context(), wrong(attempt)); return err },
+			"commit":          func() error { _, err := m.Commit(m.Context(), wrongAnswer(attempt)); return err },
 			"commit if first": func() error { _, err := m.CommitIfFirst(m.Context(), attempt); return err },
 			"step":            func() error { _, err := m.Step(m.Context(), seal); return err },
 		} {
-			if err := act(); !errors.Is(err, match.ErrAbandoned) {
+			if err := operation(); !errors.Is(err, match.ErrAbandoned) {
 				m.Errorf("%s: %v", name, err)
 			}
 		}
@@ -34,91 +34,91 @@ func TestLowerVersionRefusesWrites(t *testing.T) {
 			m.Errorf("%+v", view.State)
 		}
 		seal.NewState.Phase, seal.NewState.EndReason, seal.NewState.DueAt, seal.Pushes, seal.TTLMS = match.PhaseOver, match.ReasonAbandoned, 0, nil, 360_000
-		done, err := m.Step(m.Context(), seal)
-		if err != nil || !done.Applied || done.Version != 1001 {
-			m.Fatalf("%+v, %v", done, err)
+		result, err := m.Step(m.Context(), seal)
+		if err != nil || !result.Applied || result.Version != 1001 {
+			m.Fatalf("%+v, %v", result, err)
 		}
-		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: done.Version})
-		if err != nil || view.Phase != match.PhaseOver || view.EndReason != match.ReasonAbandoned || view.Version != done.Version || m.due() != -1 {
-			m.Errorf("%+v, %v, due at %d", view.State, err, m.due())
+		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, SeenVersion: result.Version})
+		if err != nil || view.Phase != match.PhaseOver || view.EndReason != match.ReasonAbandoned || view.Version != result.Version || m.indexedDueAt() != -1 {
+			m.Errorf("%+v, %v, due at %d", view.State, err, m.indexedDueAt())
 		}
-		if offered := m.client.Get(m.Context(), m.keys.first(0)).Val(); offered != "0" {
-			m.Errorf("the question still has no first answer and is open: %q", offered)
+		if first := m.client.Get(m.Context(), m.keys.first(0)).Val(); first != "0" {
+			m.Errorf("the question still has no first answer and is open: %q", first)
 		}
-		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
-			m.Errorf("%v, %v", marks, err) // the settlement would not remove a progress entry
+		if progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(progress) != 0 {
+			m.Errorf("%v, %v", progress, err) // the settlement would not remove a progress entry
 		}
 	})
 }
 
 // Every visible write raises the version by one.
 func TestEveryWriteRaisesVersion(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		version := int64(0)
-		moved := func(operation string, by int64) {
+		checkRaised := func(operation string, increase int64) {
 			m.Helper()
-			version += by
+			version += increase
 			if view := m.read(); view.Version != version {
 				m.Fatalf("%s: version %d, want %d", operation, view.Version, version)
 			}
-			m.checkVersionIndex()
+			m.checkProgressIndex()
 		}
-		moved("create", 1)
+		checkRaised("create", 1)
 		m.addSeats("p_ada", "p_bob", "p_cyd")
-		moved("add seats", 3)
+		checkRaised("add seats", 3)
 		m.removePlace("p_cyd", "out")
-		moved("remove a seat", 1)
+		checkRaised("remove a seat", 1)
 		m.addWatcher("p_cyd", match.SpectatorRole, "in")
-		moved("add a watcher", 0)
+		checkRaised("add a watcher", 0)
 		_ = m.LockLobby(m.Context(), m.plan.ID)
-		moved("lock the lobby", 1)
+		checkRaised("lock the lobby", 1)
 		open := m.startArena()
-		moved("three steps", 3)
-		m.commit(wrong(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
-		moved("commit", 1)
-		m.race(m.firstAttempt(open, "p_ada", 10), match.VerdictAccepted)
-		moved("commit if first", 1)
+		checkRaised("three steps", 3)
+		m.commit(wrongAnswer(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
+		checkRaised("commit", 1)
+		m.commitIfFirst(m.firstAttempt(open, "p_ada", 10), match.VerdictAccepted)
+		checkRaised("commit if first", 1)
 		m.removePlace("p_ada", "left")
-		moved("leave", 1)
+		checkRaised("leave", 1)
 	})
 }
 
-func (m *testMatch) checkVersionIndex() {
+func (m *testMatch) checkProgressIndex() {
 	m.Helper()
 	view := m.read()
-	marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID})
-	if err != nil || marks[m.plan.ID] != (match.Progress{Seq: view.Seq, Version: view.Version}) {
-		m.Errorf("%v, %v, the match is at %d, version %d", marks, err, view.Seq, view.Version)
+	progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID})
+	if err != nil || progress[m.plan.ID] != (match.Progress{Seq: view.Seq, Version: view.Version}) {
+		m.Errorf("%v, %v, the match is at %d, version %d", progress, err, view.Seq, view.Version)
 	}
 }
 
 // A step with a version is applied at exactly that version.
 func TestStepComparesTheVersion(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		m.applyStep(match.PhaseStarting, -1)
 		step := m.step(m.read().State, match.PhaseCountdown, -1)
 		step.Version = m.read().Version
 		m.removePlace("p_bob", "left")
-		if done, err := m.Step(m.Context(), step); err != nil || done.Applied {
-			m.Errorf("%+v, %v", done, err)
+		if result, err := m.Step(m.Context(), step); err != nil || result.Applied {
+			m.Errorf("%+v, %v", result, err)
 		}
 		step.Version = m.read().Version
-		if done, err := m.Step(m.Context(), step); err != nil || !done.Applied || done.Version != step.Version+1 {
-			m.Errorf("%+v, %v", done, err)
+		if result, err := m.Step(m.Context(), step); err != nil || !result.Applied || result.Version != step.Version+1 {
+			m.Errorf("%+v, %v", result, err)
 		}
 	})
 }
 
 // The id of a former or tombstoned match is not used again.
 func TestTombstonedIDIsNotReused(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+	runOnEachRedis(t, func(m *testMatch) {
 		create := func(id string, want bool) {
 			m.Helper()
 			plan := newPlan()
 			plan.ID = id
-			if made, err := m.Create(m.Context(), plan, duelState(), found(plan)); err != nil || made != want {
-				m.Errorf("created: %v, %v", made, err)
+			if created, err := m.Create(m.Context(), plan, duelState(), foundPush(plan)); err != nil || created != want {
+				m.Errorf("created: %v, %v", created, err)
 			}
 		}
 		tombstone := func(id string, want bool) {
@@ -132,7 +132,7 @@ func TestTombstonedIDIsNotReused(t *testing.T) {
 		tombstone(m.plan.ID, true)
 		m.applyStep(match.PhaseOver, -1)
 		tombstone(m.plan.ID, true)
-		m.expire()
+		m.deleteMatchKeys()
 		create(m.plan.ID, false)
 		tombstone(m.plan.ID, true)
 		m.client.Del(m.Context(), m.keys.tombstone())

@@ -17,8 +17,8 @@ var (
 	blue = match.Team{ID: "blue", Name: "Blue"}
 )
 
-// eachRedisWithArena runs a test with an arena on every kind of Redis, in its lobby.
-func eachRedisWithArena(t *testing.T, mode match.Mode, f func(m *testMatch)) {
+// runArenaOnEachRedis runs a test with an arena on every kind of Redis, in its lobby.
+func runArenaOnEachRedis(t *testing.T, mode match.Mode, f func(m *testMatch)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		f(newTestMatch(t, client, arenaPlan(mode), lobbyState()))
@@ -52,9 +52,9 @@ func (m *testMatch) seatRequest(player, team string) arena.SeatRequest {
 	}
 }
 
-func (m *testMatch) addWatcher(player string, as match.Role, want arena.Verdict) arena.PlaceReply {
+func (m *testMatch) addWatcher(player string, role match.Role, want arena.Verdict) arena.PlaceReply {
 	m.Helper()
-	reply, err := m.AddWatcher(m.Context(), m.plan.ID, player, as)
+	reply, err := m.AddWatcher(m.Context(), m.plan.ID, player, role)
 	return m.checkPlace(player, want, reply, err)
 }
 
@@ -64,7 +64,7 @@ func (m *testMatch) removePlace(player string, want arena.Verdict) arena.PlaceRe
 	return m.checkPlace(player, want, reply, err)
 }
 
-func (m *testMatch) ban(player string, want arena.Verdict) arena.PlaceReply {
+func (m *testMatch) removeAndBan(player string, want arena.Verdict) arena.PlaceReply {
 	m.Helper()
 	reply, err := m.RemovePlace(m.Context(), m.plan.ID, player, 100)
 	return m.checkPlace(player, want, reply, err)
@@ -104,14 +104,14 @@ func (m *testMatch) openNextQuestion() match.State {
 	return m.applyStep(match.PhaseOpen, step.Question+1)
 }
 
-// race tries to be first on the open question and expects a verdict.
-func (m *testMatch) race(attempt match.Attempt, want match.Verdict) match.Outcome {
+// commitIfFirst tries to be first on the open question and expects a verdict.
+func (m *testMatch) commitIfFirst(attempt match.Attempt, want match.Verdict) match.Outcome {
 	m.Helper()
-	out, err := m.CommitIfFirst(m.Context(), attempt)
-	if err != nil || out.Verdict != want {
-		m.Fatalf("%s of question %d: %+v, %v, want %s", attempt.Record.Player, attempt.Record.Question, out, err, want)
+	outcome, err := m.CommitIfFirst(m.Context(), attempt)
+	if err != nil || outcome.Verdict != want {
+		m.Fatalf("%s of question %d: %+v, %v, want %s", attempt.Record.Player, attempt.Record.Question, outcome, err, want)
 	}
-	return out
+	return outcome
 }
 
 // inTeam returns an attempt whose player is in a team.

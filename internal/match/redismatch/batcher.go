@@ -98,11 +98,11 @@ func (b *batcher) nextBatch(id string) (batch []*pendingAttempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var later []*pendingAttempt
-	all := b.pending[id]
-	players := make(map[string]bool, min(len(all), maxBatch))
-	for i, pending := range all {
+	attempts := b.pending[id]
+	players := make(map[string]bool, min(len(attempts), maxBatch))
+	for i, pending := range attempts {
 		if len(batch) == maxBatch {
-			later = append(later, all[i:]...)
+			later = append(later, attempts[i:]...)
 			break
 		}
 		switch {

@@ -18,28 +18,28 @@ import (
 // players of each script.
 type fakeSender struct {
 	batcher
-	open    chan error // the reply to each script; nil for success
-	mu      sync.Mutex
-	came    [][]string // the players of each script
-	callers sync.WaitGroup
+	replies         chan error // the reply to each script; nil for success
+	mu              sync.Mutex
+	playersByScript [][]string // the players of each script
+	callers         sync.WaitGroup
 }
 
 func newFakeSender() *fakeSender {
-	c := &fakeSender{open: make(chan error)}
-	c.batcher = batcher{sendAttempts: c.runScript, pending: make(map[string][]*pendingAttempt)}
-	return c
+	sender := &fakeSender{replies: make(chan error)}
+	sender.batcher = batcher{sendAttempts: sender.runScript, pending: make(map[string][]*pendingAttempt)}
+	return sender
 }
 
-func (c *fakeSender) runScript(ctx context.Context, all []*pendingAttempt) error {
-	players := make([]string, len(all))
-	for i, pending := range all {
+func (s *fakeSender) runScript(ctx context.Context, attempts []*pendingAttempt) error {
+	players := make([]string, len(attempts))
+	for i, pending := range attempts {
 		players[i], pending.outcome.Record = pending.Record.Player, pending.Record
 	}
-	c.mu.Lock()
-	c.came = append(c.came, players)
-	c.mu.Unlock()
+	s.mu.Lock()
+	s.playersByScript = append(s.playersByScript, players)
+	s.mu.Unlock()
 	select {
-	case err := <-c.open:
+	case err := <-s.replies:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -47,33 +47,33 @@ func (c *fakeSender) runScript(ctx context.Context, all []*pendingAttempt) error
 }
 
 // submit commits an answer of a player and checks the error.
-func (c *fakeSender) submit(ctx context.Context, t *testing.T, id, player string, want error) {
-	c.callers.Go(func() {
-		a := &match.Attempt{Match: id, Record: match.Record{Player: player}}
-		out, err := c.commit(ctx, a)
-		if !errors.Is(err, want) || want == nil && out.Record.Player != player {
-			t.Errorf("%s: %+v, %v, want %v", player, out, err, want)
+func (s *fakeSender) submit(ctx context.Context, t *testing.T, id, player string, want error) {
+	s.callers.Go(func() {
+		attempt := &match.Attempt{Match: id, Record: match.Record{Player: player}}
+		outcome, err := s.commit(ctx, attempt)
+		if !errors.Is(err, want) || want == nil && outcome.Record.Player != player {
+			t.Errorf("%s: %+v, %v, want %v", player, outcome, err, want)
 		}
 	})
 	synctest.Wait()
 }
 
-// scripts returns the players of each script so far.
-func (c *fakeSender) scripts() []string {
+// startedScripts returns the players of each script so far.
+func (s *fakeSender) startedScripts() []string {
 	synctest.Wait()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var came []string
-	for _, players := range c.came {
-		came = append(came, fmt.Sprint(players))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var scripts []string
+	for _, players := range s.playersByScript {
+		scripts = append(scripts, fmt.Sprint(players))
 	}
-	return came
+	return scripts
 }
 
-func (c *fakeSender) checkScripts(t *testing.T, want ...string) {
+func (s *fakeSender) checkScripts(t *testing.T, want ...string) {
 	t.Helper()
-	if came := c.scripts(); !slices.Equal(came, want) {
-		t.Errorf("scripts with the players %v, want %v", came, want)
+	if scripts := s.startedScripts(); !slices.Equal(scripts, want) {
+		t.Errorf("scripts with the players %v, want %v", scripts, want)
 	}
 }
 
@@ -89,15 +89,15 @@ func TestWaitingAnswersShareScript(t *testing.T) {
 		}
 		sender.submit(ctx, t, "m_2", "eve", nil) // another match does not wait
 		sender.checkScripts(t, "[ada]", "[eve]")
-		sender.open <- nil
-		sender.open <- nil
+		sender.replies <- nil
+		sender.replies <- nil
 		sender.checkScripts(t, "[ada]", "[eve]", "[bob cyd dan]")
-		sender.open <- nil
+		sender.replies <- nil
 		sender.checkScripts(t, "[ada]", "[eve]", "[bob cyd dan]", "[bob]")
-		sender.open <- nil
+		sender.replies <- nil
 		sender.callers.Wait()
 		sender.submit(ctx, t, "m_1", "fay", nil) // no other answer waits any more
-		sender.open <- nil
+		sender.replies <- nil
 		synctest.Wait()
 		if len(sender.pending) != 0 {
 			t.Errorf("%d queues are left", len(sender.pending))
@@ -109,16 +109,16 @@ func TestWaitingAnswersShareScript(t *testing.T) {
 func TestFailedScriptFailsItsAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		sender, ctx, broken := newFakeSender(), t.Context(), errors.New("broken")
-		sender.submit(ctx, t, "m_1", "ada", broken)
-		sender.submit(ctx, t, "m_1", "bob", broken)
-		sender.submit(ctx, t, "m_1", "cyd", broken)
-		sender.open <- broken
+		sender, ctx, errScript := newFakeSender(), t.Context(), errors.New("broken")
+		sender.submit(ctx, t, "m_1", "ada", errScript)
+		sender.submit(ctx, t, "m_1", "bob", errScript)
+		sender.submit(ctx, t, "m_1", "cyd", errScript)
+		sender.replies <- errScript
 		synctest.Wait()
 		sender.submit(ctx, t, "m_1", "dan", nil)
-		sender.open <- broken
+		sender.replies <- errScript
 		synctest.Wait()
-		sender.open <- nil
+		sender.replies <- nil
 		sender.callers.Wait()
 		sender.checkScripts(t, "[ada]", "[bob cyd]", "[dan]")
 	})
@@ -126,17 +126,17 @@ func TestFailedScriptFailsItsAnswers(t *testing.T) {
 
 // The commit of a cancelled answer returns immediately, and the answer is not sent. A cancelled first answer
 // cancels no other answer.
-func TestCancelledAnswerReturnsAtOnce(t *testing.T) {
+func TestCancelledAnswerIsNotSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		sender := newFakeSender()
-		ctx, giveUp := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		sender.submit(ctx, t, "m_1", "ada", context.Canceled)
 		sender.submit(ctx, t, "m_1", "bob", context.Canceled)
 		sender.submit(t.Context(), t, "m_1", "cyd", nil)
-		giveUp()
+		cancel()
 		sender.checkScripts(t, "[ada]", "[cyd]")
-		sender.open <- nil
+		sender.replies <- nil
 		sender.callers.Wait()
 	})
 }
@@ -152,15 +152,15 @@ func TestBatchSizeAndDurationAreLimited(t *testing.T) {
 			sender.submit(t.Context(), t, "m_1", fmt.Sprint(i), context.DeadlineExceeded)
 		}
 		sender.submit(t.Context(), t, "m_1", "bob", nil)
-		sender.open <- nil
-		if n := len(strings.Fields(sender.scripts()[1])); n != maxBatch {
+		sender.replies <- nil
+		if n := len(strings.Fields(sender.startedScripts()[1])); n != maxBatch {
 			t.Errorf("%d answers in one script, want %d", n, maxBatch)
 		}
 		time.Sleep(batchTimeout)
-		if came := sender.scripts(); len(came) != 3 || came[2] != "[bob]" {
-			t.Errorf("scripts with the players %v", came)
+		if scripts := sender.startedScripts(); len(scripts) != 3 || scripts[2] != "[bob]" {
+			t.Errorf("scripts with the players %v", scripts)
 		}
-		sender.open <- nil
+		sender.replies <- nil
 		sender.callers.Wait()
 	})
 }

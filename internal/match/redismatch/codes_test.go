@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-func TestCodes(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestClaimedCodeIsFreeAnHourAfterRetirement(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		game := m.plan.ID // not used by other tests
 		claim := func(code, id string, want bool) {
 			m.Helper()

@@ -12,11 +12,11 @@ import (
 // Commit accepts or refuses an answer, see match.Store. Concurrent answers to one match at this node
 // share a script, see batcher.
 func (s *Store) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
-	out, err := s.batcher.commit(ctx, &attempt)
+	outcome, err := s.batcher.commit(ctx, &attempt)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		err = fmt.Errorf("redismatch: commit to %s: %w", attempt.Match, err)
 	}
-	return out, err
+	return outcome, err
 }
 
 // commitBatch judges attempts of one match, each of another player, with one
@@ -107,23 +107,23 @@ func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 
 // setOutcome reads the outcome of one attempt.
 func (p *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
-	out := &p.outcome
+	outcome := &p.outcome
 	fields := reply.List(i)
 	if fields == nil {
-		out.Verdict, out.Answered = match.VerdictAccepted, reply.Number(i)
+		outcome.Verdict, outcome.Answered = match.VerdictAccepted, reply.Number(i)
 	} else {
-		out.Verdict, out.RetryMS, out.Answered, out.Seq = match.Verdict(fields.Text(0)), fields.Number(2), fields.Number(3), fields.Number(4)
+		outcome.Verdict, outcome.RetryMS, outcome.Answered, outcome.Seq = match.Verdict(fields.Text(0)), fields.Number(2), fields.Number(3), fields.Number(4)
 	}
 	switch record := fields.Text(1); {
 	case record != "":
-		if out.Record, err = decodeRecord(record); err != nil {
+		if outcome.Record, err = decodeRecord(record); err != nil {
 			return fmt.Errorf("outcome: %w", err)
 		}
-	case out.Verdict == match.VerdictAccepted:
-		out.Record = p.Record
+	case outcome.Verdict == match.VerdictAccepted:
+		outcome.Record = p.Record
 	}
-	if out.Verdict == match.VerdictAccepted || out.Verdict == match.VerdictDuplicate {
-		out.Alive, out.Version, out.Nodes = reply.Number(1), reply.Number(2), reply.Texts(3)
+	if outcome.Verdict == match.VerdictAccepted || outcome.Verdict == match.VerdictDuplicate {
+		outcome.Alive, outcome.Version, outcome.Nodes = reply.Number(1), reply.Number(2), reply.Texts(3)
 	}
 	return nil
 }

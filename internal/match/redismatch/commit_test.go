@@ -8,28 +8,28 @@ import (
 	"laststand/internal/match"
 )
 
-func TestCommit(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestCommitStoresAnswer(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		attempt := m.attempt(open, "p_ada", 1000)
 		out := m.commit(attempt, match.VerdictAccepted)
 		if !reflect.DeepEqual(out.Record, attempt.Record) || out.Answered != 1 || out.Alive != 2 || out.Seq != 3 || out.Version != 3 {
 			m.Errorf("%+v", out)
 		}
-		if m.due() != open.DueAt {
-			m.Errorf("due at %d after one of two", m.due())
+		if m.indexedDueAt() != open.DueAt {
+			m.Errorf("due at %d after one of two", m.indexedDueAt())
 		}
 		view := m.read()
 		if string(view.Frames[2]) != string(attempt.Push.Frame(3)) || view.Answered != 1 || view.Right != 1 {
 			m.Errorf("%+v, last frame %s", view.State, view.Frames[2])
 		}
-		b := m.attempt(open, "p_bob", 2000)
-		b = wrong(b)
-		if out := m.commit(b, match.VerdictAccepted); out.Answered != 2 || out.Seq != 4 {
+		wrongAttempt := m.attempt(open, "p_bob", 2000)
+		wrongAttempt = wrongAnswer(wrongAttempt)
+		if out := m.commit(wrongAttempt, match.VerdictAccepted); out.Answered != 2 || out.Seq != 4 {
 			m.Errorf("%+v", out)
 		}
-		if m.due() != b.Record.ArrivedAt {
-			m.Errorf("due at %d, the last answer came at %d", m.due(), b.Record.ArrivedAt)
+		if m.indexedDueAt() != wrongAttempt.Record.ArrivedAt {
+			m.Errorf("due at %d, the last answer came at %d", m.indexedDueAt(), wrongAttempt.Record.ArrivedAt)
 		}
 		if view := m.read(); view.Answered != 2 || view.Right != 1 || view.Totals["p_bob"] != (match.Totals{Answered: 1, LastAnswered: 1}) {
 			m.Errorf("%+v", view)
@@ -39,8 +39,8 @@ func TestCommit(t *testing.T) {
 }
 
 // The verdict of an attempt in each state of the match.
-func TestVerdicts(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestVerdictsOfCommit(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		early := m.attempt(match.State{Question: 0, OpensAt: epoch}, "p_ada", 0)
 		m.commit(early, match.VerdictEarly)
 		open := m.applyStep(match.PhaseOpen, 0)
@@ -50,9 +50,9 @@ func TestVerdicts(t *testing.T) {
 		m.commit(stale, match.VerdictStale)
 		late := m.attempt(open, "p_ada", 10_001)
 		m.commit(late, match.VerdictLate)
-		missing := m.attempt(open, "p_ada", 0)
-		missing.Match = "m_none"
-		m.commit(missing, match.VerdictGone)
+		unknownMatch := m.attempt(open, "p_ada", 0)
+		unknownMatch.Match = "m_none"
+		m.commit(unknownMatch, match.VerdictGone)
 		if view := m.read(); view.Seq != 2 || view.Answered != 0 || view.Totals["p_ada"] != (match.Totals{}) {
 			m.Errorf("a refused attempt changed the match: %+v", view)
 		}
@@ -70,9 +70,9 @@ func TestVerdicts(t *testing.T) {
 		}
 		second := m.applyStep(match.PhaseOpen, 1)
 		m.commit(m.attempt(open, "p_bob", 10), match.VerdictLate)
-		behind := m.attempt(open, "p_bob", 10) // also with the right opening time
-		behind.OpensAt = second.OpensAt
-		m.commit(behind, match.VerdictLate)
+		earlierQuestion := m.attempt(open, "p_bob", 10) // also with the right opening time
+		earlierQuestion.OpensAt = second.OpensAt
+		m.commit(earlierQuestion, match.VerdictLate)
 		m.applyStep(match.PhaseOver, 1)
 		m.commit(m.attempt(second, "p_bob", 10), match.VerdictLate)
 		if view := m.read(); view.Totals["p_bob"] != (match.Totals{}) || view.Totals["p_ada"].Answered != 1 {
@@ -85,16 +85,16 @@ func TestVerdicts(t *testing.T) {
 // An attempt that the client library repeats is accepted again and changes
 // nothing. Its push number is not returned, because others may have pushed in
 // between.
-func TestRepeatedCommit(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestRepeatedCommitChangesNothing(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		attempt := m.attempt(open, "p_ada", 1000)
 		m.commit(attempt, match.VerdictAccepted)
-		for _, then := range []func(){
+		for _, change := range []func(){
 			func() {}, func() { m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted) },
 			func() { m.applyStep(match.PhaseSealed, 0) }, func() { m.applyStep(match.PhaseRevealed, 0) }, func() { m.applyStep(match.PhaseOpen, 1) },
 		} {
-			then()
+			change()
 			before := m.read()
 			out := m.commit(attempt, match.VerdictAccepted)
 			if !reflect.DeepEqual(out.Record, attempt.Record) || out.Seq != 0 {
@@ -108,8 +108,8 @@ func TestRepeatedCommit(t *testing.T) {
 	})
 }
 
-func TestCommitWithoutAPush(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestCommitWithoutPush(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		attempt := m.attempt(m.applyStep(match.PhaseOpen, 0), "p_ada", 10)
 		attempt.Push = nil
 		if out := m.commit(attempt, match.VerdictAccepted); out.Seq != 0 || out.Answered != 1 {
@@ -122,25 +122,25 @@ func TestCommitWithoutAPush(t *testing.T) {
 // Fifty devices of one player answer at the same time. One answer is accepted,
 // and the others get it in their reply.
 func TestOneAnswerPerPlayerIsAccepted(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		attempts := make([]match.Attempt, 50)
-		outs := make([]match.Outcome, len(attempts))
-		var all sync.WaitGroup
+		outcomes := make([]match.Outcome, len(attempts))
+		var running sync.WaitGroup
 		for i := range attempts {
 			attempts[i] = m.attempt(open, "p_ada", int64(i))
 		}
 		for i := range attempts {
-			all.Go(func() {
+			running.Go(func() {
 				var err error
-				if outs[i], err = m.Commit(m.Context(), attempts[i]); err != nil {
+				if outcomes[i], err = m.Commit(m.Context(), attempts[i]); err != nil {
 					m.Error(err)
 				}
 			})
 		}
-		all.Wait()
+		running.Wait()
 		accepted := -1
-		for i, out := range outs {
+		for i, out := range outcomes {
 			if out.Verdict == match.VerdictAccepted && accepted >= 0 {
 				m.Fatalf("attempts %d and %d were accepted", accepted, i)
 			}
@@ -151,7 +151,7 @@ func TestOneAnswerPerPlayerIsAccepted(t *testing.T) {
 		if accepted < 0 {
 			m.Fatal("no attempt was accepted")
 		}
-		for i, out := range outs {
+		for i, out := range outcomes {
 			if !reflect.DeepEqual(out.Record, attempts[accepted].Record) || i != accepted && out.Verdict != match.VerdictDuplicate {
 				m.Errorf("attempt %d: %+v", i, out)
 			}
@@ -166,7 +166,7 @@ func TestOneAnswerPerPlayerIsAccepted(t *testing.T) {
 // Record runs as a script on the shared pipeline, because it is as frequent as
 // answers.
 func TestRecordRunsOnScripter(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+	runOnEachRedis(t, func(m *testMatch) {
 		attempt := m.attempt(m.applyStep(match.PhaseOpen, 0), "p_ada", 10)
 		m.commit(attempt, match.VerdictAccepted)
 		shared := New(nil, m.client)

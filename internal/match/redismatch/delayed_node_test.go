@@ -22,45 +22,45 @@ const delayed = severed + 1
 // delayedConnections are connections to Redis that can lose or delay any write. The
 // function fate decides what happens to each write.
 type delayedConnections struct {
-	fate      func(written []byte) int32
-	meanwhile func()       // called at every loss before the sender notices it; may be nil
-	count     atomic.Int64 // number of losses
+	fate   func(written []byte) int32
+	onLoss func()       // called at every loss before the sender notices it; may be nil
+	losses atomic.Int64 // number of losses
 
-	mu      sync.Mutex
-	waiting []func() // delayed writes
+	mu            sync.Mutex
+	delayedWrites []func() // delayed writes
 }
 
 // loseFirst returns a function that gives the fate to the first write of a command
 // and delivers all other writes.
-func once(command string, fate int32) func([]byte) int32 {
+func loseFirst(command string, fate int32) func([]byte) int32 {
 	var done atomic.Bool
-	of := regexp.MustCompile(`\n` + command + `\r\n`)
+	pattern := regexp.MustCompile(`\n` + command + `\r\n`)
 	return func(written []byte) int32 {
-		if of.Match(written) && done.CompareAndSwap(false, true) {
+		if pattern.Match(written) && done.CompareAndSwap(false, true) {
 			return fate
 		}
-		return whole
+		return delivered
 	}
 }
 
 // client returns another client of the same Redis over these connections. Like
 // the product's client it tries twice, but it waits longer. So every error is
 // caused by a loss.
-func (r *delayedConnections) client(t *testing.T, c redis.UniversalClient) redis.UniversalClient {
+func (r *delayedConnections) client(t *testing.T, product redis.UniversalClient) redis.UniversalClient {
 	t.Helper()
 	var other redis.UniversalClient
-	switch c := c.(type) {
+	switch product := product.(type) {
 	case *redis.Client:
-		o := *c.Options()
-		o.Dialer, o.MaxRetries, o.ReadTimeout = r.dialer(o.Dialer), 1, time.Minute
-		other = redis.NewClient(&o)
+		options := *product.Options()
+		options.Dialer, options.MaxRetries, options.ReadTimeout = r.dialer(options.Dialer), 1, time.Minute
+		other = redis.NewClient(&options)
 	case *redis.ClusterClient:
-		o := *c.Options()
-		o.Dialer, o.ReadTimeout = r.dialer(new(net.Dialer).DialContext), time.Minute
-		other = redis.NewClusterClient(&o)
+		options := *product.Options()
+		options.Dialer, options.ReadTimeout = r.dialer(new(net.Dialer).DialContext), time.Minute
+		other = redis.NewClusterClient(&options)
 	}
 	t.Cleanup(func() {
-		r.arrive()
+		r.deliverDelayed()
 		other.Close()
 	})
 	return other
@@ -68,72 +68,72 @@ func (r *delayedConnections) client(t *testing.T, c redis.UniversalClient) redis
 
 func (r *delayedConnections) dialer(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		c, err := dial(ctx, network, addr)
-		return &delayedConn{Conn: c, way: r}, err
+		conn, err := dial(ctx, network, addr)
+		return &delayedConn{Conn: conn, connections: r}, err
 	}
 }
 
 // deliverDelayed delivers the delayed writes.
-func (r *delayedConnections) arrive() {
+func (r *delayedConnections) deliverDelayed() {
 	r.mu.Lock()
-	waiting := r.waiting
-	r.waiting = nil
+	delayedWrites := r.delayedWrites
+	r.delayedWrites = nil
 	r.mu.Unlock()
-	for _, through := range waiting {
-		through()
+	for _, deliver := range delayedWrites {
+		deliver()
 	}
 }
 
-func (r *delayedConnections) wait(through func()) {
+func (r *delayedConnections) addDelayed(deliver func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting = append(r.waiting, through)
+	r.delayedWrites = append(r.delayedWrites, deliver)
 }
 
 type delayedConn struct {
 	net.Conn
-	way  *delayedConnections
-	gone atomic.Bool // the write was lost; its client gets no reply
+	connections *delayedConnections
+	lost        atomic.Bool // the write was lost; its client gets no reply
 }
 
 func (c *delayedConn) Write(b []byte) (int, error) {
-	fate := c.way.fate(b)
-	if fate == whole {
+	fate := c.connections.fate(b)
+	if fate == delivered {
 		return c.Conn.Write(b)
 	}
-	c.gone.Store(true)
+	c.lost.Store(true)
 	switch fate {
 	case unsent:
 		c.Conn.Close()
 	case lostReply:
-		c.through(b)
+		c.deliverAndClose(b)
 	case delayed:
-		late := bytes.Clone(b) // the caller reuses its buffer
-		c.way.wait(func() { c.through(late) })
+		copied := bytes.Clone(b) // the caller reuses its buffer
+		c.connections.addDelayed(func() { c.deliverAndClose(copied) })
 	}
-	c.way.count.Add(1)
-	if c.way.meanwhile != nil {
-		c.way.meanwhile()
+	c.connections.losses.Add(1)
+	if c.connections.onLoss != nil {
+		c.connections.onLoss()
 	}
 	return len(b), nil
 }
 
 // deliverAndClose delivers a write and waits until the server has executed it; only
 // then it closes the connection.
-func (c *delayedConn) through(b []byte) {
+func (c *delayedConn) deliverAndClose(b []byte) {
 	defer c.Conn.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := c.Conn.Write(b); err != nil {
 		return
 	}
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		_ = half.CloseWrite()
+	if halfCloser, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = halfCloser.CloseWrite()
 	}
 	_, _ = io.Copy(io.Discard, c.Conn)
 }
 
 func (c *delayedConn) Read(b []byte) (int, error) {
-	if c.gone.Load() {
+	if c.lost.Load() {
 		return 0, io.EOF
 	}
 	return c.Conn.Read(b)
@@ -141,14 +141,14 @@ func (c *delayedConn) Read(b []byte) (int, error) {
 
 // SetReadDeadline ignores that the other side has closed the connection.
 func (c *delayedConn) SetReadDeadline(t time.Time) error {
-	if c.gone.Load() {
+	if c.lost.Load() {
 		return nil
 	}
 	return c.Conn.SetReadDeadline(t)
 }
 
 func (c *delayedConn) Close() error {
-	if c.gone.Load() {
+	if c.lost.Load() {
 		return nil // deliverAndClose closes it, or the fate unsent has closed it
 	}
 	return c.Conn.Close()
@@ -163,7 +163,7 @@ type node struct {
 
 // relevantCommand matches the commands that tests lose. It does not match the
 // commands at the start of a connection.
-var matters = regexp.MustCompile(`\n(watch|hmget|hget|exec|evalsha|eval)\r\n`)
+var relevantCommand = regexp.MustCompile(`\n(watch|hmget|hget|exec|evalsha|eval)\r\n`)
 
 // delayedNodes returns three stores of the same matches. Each loses one in
 // twelve relevant writes. A delayed write reaches Redis at a later loss.
@@ -172,33 +172,33 @@ func (m *testMatch) delayedNodes() []node {
 	nodes := make([]node, 3)
 	for i := range nodes {
 		connections := &delayedConnections{fate: func(written []byte) int32 {
-			if !matters.Match(written) || rand.IntN(12) > 0 {
-				return whole
+			if !relevantCommand.Match(written) || rand.IntN(12) > 0 {
+				return delivered
 			}
 			return []int32{unsent, lostReply, delayed}[rand.IntN(3)]
 		}}
-		connections.meanwhile = func() {
+		connections.onLoss = func() {
 			if rand.IntN(2) == 0 {
-				connections.arrive()
+				connections.deliverDelayed()
 			}
 		}
-		c := connections.client(m.T, m.client)
-		nodes[i] = node{New(c, scripts(m.T, c)), connections}
+		client := connections.client(m.T, m.client)
+		nodes[i] = node{New(client, newScripter(m.T, client)), connections}
 	}
 	return nodes
 }
 
 // losses counts the losses of a node.
-func (n node) lost() int64 {
+func (n node) losses() int64 {
 	if n.connections == nil {
 		return 0
 	}
-	return n.connections.count.Load()
+	return n.connections.losses.Load()
 }
 
-func countLosses(nodes []node) (lost int64) {
+func countLosses(nodes []node) (losses int64) {
 	for _, n := range nodes {
-		lost += n.lost()
+		losses += n.losses()
 	}
-	return lost
+	return losses
 }

@@ -17,22 +17,22 @@ import (
 )
 
 // autoPlayer is a session that answers each question as soon as it opens.
-type player struct {
+type autoPlayer struct {
 	id     string
 	engine *match.Engine
 	choice int
 
-	mu      sync.Mutex
-	frames  [][]byte
-	playing sync.WaitGroup
-	over    chan struct{} // closed with match.over
+	mu        sync.Mutex
+	frames    [][]byte
+	answering sync.WaitGroup
+	over      chan struct{} // closed with match.over
 }
 
-func (pl *player) DiscardUnsent(string) {}
+func (pl *autoPlayer) DiscardUnsent(string) {}
 
-func (pl *player) CanAttach(string) bool { return true }
+func (pl *autoPlayer) CanAttach(string) bool { return true }
 
-func (pl *player) Push(id string, frames ...[]byte) {
+func (pl *autoPlayer) Push(id string, frames ...[]byte) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
 	pl.frames = append(pl.frames, frames...)
@@ -41,20 +41,20 @@ func (pl *player) Push(id string, frames ...[]byte) {
 	}
 }
 
-func (pl *player) receive(id string, raw []byte) {
-	var f struct {
+func (pl *autoPlayer) receive(id string, raw []byte) {
+	var received struct {
 		Type string
 		Data struct{ Question int }
 	}
-	if json.Unmarshal(raw, &f) != nil {
+	if json.Unmarshal(raw, &received) != nil {
 		return
 	}
-	switch f.Type {
+	switch received.Type {
 	case protocol.TypeQuestion:
-		pl.playing.Go(func() {
-			a := protocol.Answer{Match: id, Question: &f.Data.Question, Given: protocol.Given{Choice: &pl.choice}}
-			_, then, _ := pl.engine.Answer(context.Background(), match.Submission{Player: pl.id, ArrivedAt: time.Now().UnixMilli(), Answer: a})
-			then()
+		pl.answering.Go(func() {
+			answer := protocol.Answer{Match: id, Question: &received.Data.Question, Given: protocol.Given{Choice: &pl.choice}}
+			_, afterReply, _ := pl.engine.Answer(context.Background(), match.Submission{Player: pl.id, ArrivedAt: time.Now().UnixMilli(), Answer: answer})
+			afterReply()
 		})
 	case protocol.TypeMatchOver:
 		close(pl.over)
@@ -66,13 +66,13 @@ func (pl *player) receive(id string, raw []byte) {
 func TestTwoNodesPlayADuel(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		store := New(client, scripts(t, client))
+		store := New(client, newScripter(t, client))
 		plan := newPlan()
 		plan.StartsAt, plan.LimitMS, plan.RevealMS = time.Now().UnixMilli(), 2000, 10
 		results := make(chan *match.Result, 2)
-		ctx, stop := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		players := []*player{{id: "p_ada", choice: 1}, {id: "p_bob", choice: 0}}
+		players := []*autoPlayer{{id: "p_ada", choice: 1}, {id: "p_bob", choice: 0}}
 		for _, pl := range players {
 			pl.over = make(chan struct{})
 			presence := new(match.Presence)
@@ -81,7 +81,7 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 			pl.engine = match.New(match.Config{
 				Store: store, Index: store, Wheel: wheel, Presence: presence,
 				Now:      func() int64 { return time.Now().UnixMilli() },
-				OnResult: func(r *match.Result) { results <- r },
+				OnResult: func(result *match.Result) { results <- result },
 				Logger:   slog.New(slog.DiscardHandler),
 			})
 			running.Go(func() { _ = pl.engine.Run(ctx) })
@@ -92,21 +92,21 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 		}
 		for _, pl := range players {
 			<-pl.over
-			pl.playing.Wait()
+			pl.answering.Wait()
 		}
-		stop()
+		cancel()
 		running.Wait()
-		r := <-results
-		if r.Winner != "p_ada" || r.Standings[0].Correct != 3 || r.Standings[1].Answered != 3 || len(results) != 0 {
-			t.Errorf("%+v", r)
+		result := <-results
+		if result.Winner != "p_ada" || result.Standings[0].Correct != 3 || result.Standings[1].Answered != 3 || len(results) != 0 {
+			t.Errorf("%+v", result)
 		}
-		checkSame(t, store, plan, players)
+		checkAllGotLog(t, store, plan, players)
 		m := &testMatch{T: t, Store: store, plan: plan}
 		m.cleanUp(context.WithoutCancel(t.Context()))
 	})
 }
 
-func checkSame(t *testing.T, store *Store, plan *match.Plan, players []*player) {
+func checkAllGotLog(t *testing.T, store *Store, plan *match.Plan, players []*autoPlayer) {
 	t.Helper()
 	view, err := store.Read(t.Context(), match.ReadQuery{Match: plan.ID})
 	if err != nil || len(view.Frames) != 2+3*4 {

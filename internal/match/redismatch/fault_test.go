@@ -12,11 +12,11 @@ import (
 )
 
 // nodeLosingWrite returns a node that loses its first write of a command.
-func (m *testMatch) losingNode(command string, fate int32) node {
+func (m *testMatch) nodeLosingWrite(command string, fate int32) node {
 	m.Helper()
-	connections := &delayedConnections{fate: once(command, fate)}
-	c := connections.client(m.T, m.client)
-	return node{New(c, uncachedScripter{c}), connections}
+	connections := &delayedConnections{fate: loseFirst(command, fate)}
+	client := connections.client(m.T, m.client)
+	return node{New(client, uncachedScripter{client}), connections}
 }
 
 // uncachedScripter sends the complete text of every script, because other tests
@@ -31,12 +31,12 @@ func (uncachedScripter) EvalSha(ctx context.Context, _ string, _ []string, _ ...
 
 // checkOneLossWithoutLaterEffect expects exactly one loss, and that nothing changes when the
 // delayed write reaches Redis.
-func (m *testMatch) checkDelayed(n node) {
+func (m *testMatch) checkOneLossWithoutLaterEffect(n node) {
 	m.Helper()
 	before := m.read()
-	n.connections.arrive()
-	if n.lost() != 1 || !reflect.DeepEqual(m.read(), before) {
-		m.Errorf("%d losses; %+v became %+v", n.lost(), before, m.read())
+	n.connections.deliverDelayed()
+	if n.losses() != 1 || !reflect.DeepEqual(m.read(), before) {
+		m.Errorf("%d losses; %+v became %+v", n.losses(), before, m.read())
 	}
 	m.checkLog()
 }
@@ -46,20 +46,20 @@ func (m *testMatch) checkDelayed(n node) {
 func TestScriptRepeatedAfterLossIsAppliedOnce(t *testing.T) {
 	for name, fate := range map[string]int32{"not sent": unsent, "reply lost": lostReply, "delayed": delayed} {
 		t.Run(name, func(t *testing.T) {
-			eachRedis(t, func(m *testMatch) {
-				n := m.losingNode("eval", fate)
+			runOnEachRedis(t, func(m *testMatch) {
+				n := m.nodeLosingWrite("eval", fate)
 				step := m.step(m.read().State, match.PhaseOpen, 0)
-				if done, err := n.Step(m.Context(), step); err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
-					m.Errorf("%+v, %v", done, err)
+				if result, err := n.Step(m.Context(), step); err != nil || !reflect.DeepEqual(result, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
+					m.Errorf("%+v, %v", result, err)
 				}
-				m.checkDelayed(n)
+				m.checkOneLossWithoutLaterEffect(n)
 
-				n = m.losingNode("eval", fate)
+				n = m.nodeLosingWrite("eval", fate)
 				attempt := m.attempt(m.read().State, "p_ada", 10)
-				if out, err := n.Commit(m.Context(), attempt); err != nil || out.Verdict != match.VerdictAccepted || out.Answered != 1 || !reflect.DeepEqual(out.Record, attempt.Record) {
-					m.Errorf("%+v, %v", out, err)
+				if outcome, err := n.Commit(m.Context(), attempt); err != nil || outcome.Verdict != match.VerdictAccepted || outcome.Answered != 1 || !reflect.DeepEqual(outcome.Record, attempt.Record) {
+					m.Errorf("%+v, %v", outcome, err)
 				}
-				m.checkDelayed(n)
+				m.checkOneLossWithoutLaterEffect(n)
 				if view := m.read(); view.Seq != 3 || view.Version != 3 || view.Totals["p_ada"].Score != 190 {
 					m.Errorf("%+v", view)
 				}
@@ -70,29 +70,29 @@ func TestScriptRepeatedAfterLossIsAppliedOnce(t *testing.T) {
 
 // A player whose request for a seat is repeated gets one seat.
 func TestSeatWithLostReplyIsGivenOnce(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
-		n := m.losingNode("eval", lostReply)
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
+		n := m.nodeLosingWrite("eval", lostReply)
 		reply, err := n.AddSeat(m.Context(), m.seatRequest("p_ada", ""))
 		m.checkPlace("p_ada", arena.VerdictIn, reply, err)
-		m.checkDelayed(n)
+		m.checkOneLossWithoutLaterEffect(n)
 		m.checkSeats(1)
 	})
 }
 
 // The reply to a step is lost, and another node applies the next step. The repeated
 // step is then reported as not applied. Its pushes are in the log once.
-func TestOvertakenStepIsReportedAsLost(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
-		n := m.losingNode("eval", lostReply)
-		n.connections.meanwhile = func() { m.applyStep(match.PhaseSealed, 0) }
-		done, err := n.Step(m.Context(), m.step(m.read().State, match.PhaseOpen, 0))
-		if err != nil || done.Applied {
-			m.Errorf("%+v, %v", done, err)
+func TestRepeatedStepIsNotAppliedAfterNextStep(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		n := m.nodeLosingWrite("eval", lostReply)
+		n.connections.onLoss = func() { m.applyStep(match.PhaseSealed, 0) }
+		result, err := n.Step(m.Context(), m.step(m.read().State, match.PhaseOpen, 0))
+		if err != nil || result.Applied {
+			m.Errorf("%+v, %v", result, err)
 		}
 		if view := m.read(); view.Phase != match.PhaseSealed || view.Seq != 3 || view.Version != 3 {
 			m.Errorf("%+v", view.State)
 		}
-		m.checkDelayed(n)
+		m.checkOneLossWithoutLaterEffect(n)
 	})
 }
 
@@ -104,19 +104,19 @@ func TestLostSealAndFirstAnswerAgree(t *testing.T) {
 		want match.Verdict
 	}{"not sent": {unsent, match.VerdictAccepted}, "reply lost": {lostReply, match.VerdictLate}, "delayed": {delayed, match.VerdictAccepted}} {
 		t.Run(name, func(t *testing.T) {
-			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+			runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 				m.addSeats("p_ada", "p_bob")
 				open := m.startArena()
-				n := m.losingNode("eval", test.fate)
-				n.connections.meanwhile = func() { m.race(m.firstAttempt(open, "p_ada", 10), test.want) }
+				n := m.nodeLosingWrite("eval", test.fate)
+				n.connections.onLoss = func() { m.commitIfFirst(m.firstAttempt(open, "p_ada", 10), test.want) }
 				seal := m.step(open, match.PhaseSealed, 0)
 				seal.NewState.CloseReason, seal.Pushes = "timeout", nil
-				done, err := n.Step(m.Context(), seal)
-				won := test.want == match.VerdictAccepted
-				if view := m.read(); err != nil || done.Applied == won || (view.First != nil) != won || view.Phase != match.PhaseSealed {
-					m.Errorf("%+v, %v, %+v", done, err, view.State)
+				result, err := n.Step(m.Context(), seal)
+				answerIsFirst := test.want == match.VerdictAccepted
+				if view := m.read(); err != nil || result.Applied == answerIsFirst || (view.First != nil) != answerIsFirst || view.Phase != match.PhaseSealed {
+					m.Errorf("%+v, %v, %+v", result, err, view.State)
 				}
-				m.checkDelayed(n)
+				m.checkOneLossWithoutLaterEffect(n)
 			})
 		})
 	}
@@ -126,15 +126,15 @@ func TestLostSealAndFirstAnswerAgree(t *testing.T) {
 // the repeated attempt has found.
 func TestDelayedExecChangesNothing(t *testing.T) {
 	for name, test := range map[string]struct {
-		meanwhile func(m *testMatch, open match.State)
-		want      match.Verdict
+		beforeRetry func(m *testMatch, open match.State)
+		want        match.Verdict
 	}{
 		"the repeated attempt was first": {func(*testMatch, match.State) {}, match.VerdictAccepted},
 		"another attempt was first": {func(m *testMatch, open match.State) {
-			m.race(m.firstAttempt(open, "p_bob", 10), match.VerdictAccepted)
+			m.commitIfFirst(m.firstAttempt(open, "p_bob", 10), match.VerdictAccepted)
 		}, match.VerdictLate},
 		"the player has answered wrong": {func(m *testMatch, open match.State) {
-			m.commit(wrong(m.firstAttempt(open, "p_ada", 10)), match.VerdictAccepted)
+			m.commit(wrongAnswer(m.firstAttempt(open, "p_ada", 10)), match.VerdictAccepted)
 		}, match.VerdictDuplicate},
 		"the player has left":       {func(m *testMatch, _ match.State) { m.removePlace("p_ada", arena.VerdictLeft) }, match.VerdictGone},
 		"the question is sealed":    {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseSealed, 0) }, match.VerdictLate},
@@ -142,16 +142,16 @@ func TestDelayedExecChangesNothing(t *testing.T) {
 		"the match is over":         {func(m *testMatch, _ match.State) { m.applyStep(match.PhaseOver, 0) }, match.VerdictLate},
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+			runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 				m.addSeats("p_ada", "p_bob")
 				open := m.startArena()
-				n := m.losingNode("exec", delayed)
-				n.connections.meanwhile = func() { test.meanwhile(m, open) }
+				n := m.nodeLosingWrite("exec", delayed)
+				n.connections.onLoss = func() { test.beforeRetry(m, open) }
 				out, err := n.CommitIfFirst(m.Context(), m.firstAttempt(open, "p_ada", 20))
 				if err != nil || out.Verdict != test.want {
 					m.Errorf("%+v, %v", out, err)
 				}
-				m.checkDelayed(n)
+				m.checkOneLossWithoutLaterEffect(n)
 			})
 		})
 	}

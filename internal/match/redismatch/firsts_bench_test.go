@@ -29,8 +29,8 @@ func BenchmarkFirsts(b *testing.B) {
 	}
 	b.Cleanup(func() { conn.Close() })
 	b.Run("store", func(b *testing.B) {
-		r := newRaces(b, New(conn.Client, conn.Pipelined))
-		decide(b, r.open, r.answer)
+		r := newRaceBenchmark(b, New(conn.Client, conn.Pipelined))
+		answerQuestions(b, r.open, r.answer)
 	})
 	b.Run("plain WATCH", func(b *testing.B) {
 		key := ""
@@ -40,28 +40,28 @@ func BenchmarkFirsts(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		decide(b, open, func(ctx context.Context, _ string) error { return plainTransaction(ctx, conn.Client, key) })
+		answerQuestions(b, open, func(ctx context.Context, _ string) error { return plainTransaction(ctx, conn.Client, key) })
 	})
 }
 
 // answerQuestions opens one question after the other, and all players answer each at
 // the same time.
-func decide(b *testing.B, open func(question int), answer func(ctx context.Context, player string) error) {
+func answerQuestions(b *testing.B, open func(question int), answer func(ctx context.Context, player string) error) {
 	players := playerIDs(100)
 	question := 0
 	for b.Loop() {
 		b.StopTimer()
 		open(question)
 		b.StartTimer()
-		var all sync.WaitGroup
+		var running sync.WaitGroup
 		for _, player := range players {
-			all.Go(func() {
+			running.Go(func() {
 				if err := answer(b.Context(), player); err != nil {
 					b.Error(err)
 				}
 			})
 		}
-		all.Wait()
+		running.Wait()
 		question++
 	}
 	b.ReportMetric(float64(len(players)*question)/b.Elapsed().Seconds(), "decisions/s")
@@ -86,15 +86,15 @@ func plainTransaction(ctx context.Context, client redis.UniversalClient, key str
 // answer tries after the question is known to be won.
 type raceBenchmark struct {
 	*Store
-	b      *testing.B
-	plan   *match.Plan
-	state  match.State
-	racing sync.Mutex
-	won    atomic.Bool
-	firsts atomic.Int64
+	b          *testing.B
+	plan       *match.Plan
+	state      match.State
+	committing sync.Mutex
+	won        atomic.Bool
+	firsts     atomic.Int64
 }
 
-func newRaces(b *testing.B, store *Store) *raceBenchmark {
+func newRaceBenchmark(b *testing.B, store *Store) *raceBenchmark {
 	r := &raceBenchmark{Store: store, b: b, plan: arenaPlan(match.Buzzer), state: lobbyState()}
 	if _, err := r.Create(b.Context(), r.plan, r.state, nil); err != nil {
 		b.Fatal(err)
@@ -130,8 +130,8 @@ func (r *raceBenchmark) open(question int) {
 }
 
 func (r *raceBenchmark) answer(ctx context.Context, player string) error {
-	if out, raced, err := r.try(ctx, player); err != nil || raced {
-		if out.Verdict == match.VerdictAccepted {
+	if outcome, committed, err := r.commitUnlessWon(ctx, player); err != nil || committed {
+		if outcome.Verdict == match.VerdictAccepted {
 			r.firsts.Add(1)
 		}
 		return err
@@ -140,17 +140,17 @@ func (r *raceBenchmark) answer(ctx context.Context, player string) error {
 	return err
 }
 
-func (r *raceBenchmark) try(ctx context.Context, player string) (out match.Outcome, raced bool, err error) {
-	r.racing.Lock()
-	defer r.racing.Unlock()
+func (r *raceBenchmark) commitUnlessWon(ctx context.Context, player string) (outcome match.Outcome, committed bool, err error) {
+	r.committing.Lock()
+	defer r.committing.Unlock()
 	if r.won.Load() {
-		return out, false, nil
+		return outcome, false, nil
 	}
-	out, err = r.CommitIfFirst(ctx, match.Attempt{
+	outcome, err = r.CommitIfFirst(ctx, match.Attempt{
 		Match: r.plan.ID, ID: ulid.Make().String(), OpensAt: r.state.OpensAt, TTLMS: 3_600_000, Mode: match.Buzzer, LimitMS: 10_000,
 		Seat:   match.Seat{Player: player},
 		Record: match.Record{Player: player, Question: r.state.Question, Given: []byte(`{"value":"right"}`), Normalized: "t:right", Correct: true, ArrivedAt: epoch, Points: 100},
 	})
-	r.won.Store(err == nil && (out.Verdict == match.VerdictAccepted || out.Verdict == match.VerdictLate))
-	return out, true, err
+	r.won.Store(err == nil && (outcome.Verdict == match.VerdictAccepted || outcome.Verdict == match.VerdictLate))
+	return outcome, true, err
 }

@@ -20,36 +20,36 @@ type operation[S comparable] interface {
 
 // history records operations and their outputs.
 type history struct {
-	mu      sync.Mutex
-	now     int64 // counts starts and ends
-	actions []porcupine.Operation
+	mu         sync.Mutex
+	now        int64 // counts starts and ends
+	operations []porcupine.Operation
 }
 
-// record runs an operation and records it.
-func (h *history) record(input any, call func() (output any, err error)) {
-	begun := h.tick()
+// recordOperation runs an operation and records it.
+func (h *history) recordOperation(input any, call func() (output any, err error)) {
+	start := h.nextTime()
 	output, err := call()
-	done := porcupine.Operation{Input: input, Call: begun, Output: output, Return: h.tick()}
+	finished := porcupine.Operation{Input: input, Call: start, Output: output, Return: h.nextTime()}
 	if err != nil {
-		done.Output, done.Return = nil, math.MaxInt64
+		finished.Output, finished.Return = nil, math.MaxInt64
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	done.ClientId = len(h.actions) // each operation gets its own row in the drawing
-	h.actions = append(h.actions, done)
+	finished.ClientId = len(h.operations) // each operation gets its own row in the drawing
+	h.operations = append(h.operations, finished)
 }
 
-func (h *history) tick() int64 {
+func (h *history) nextTime() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.now++
 	return h.now
 }
 
-// failed counts the operations whose effect is unknown.
-func (h *history) failed() (n int) {
-	for _, a := range h.actions {
-		if a.Output == nil {
+// countFailed counts the operations whose effect is unknown.
+func (h *history) countFailed() (n int) {
+	for _, operation := range h.operations {
+		if operation.Output == nil {
 			n++
 		}
 	}
@@ -59,26 +59,26 @@ func (h *history) failed() (n int) {
 // isLinearizable reports whether an order exists in which the operations can
 // have run one at a time, each between its start and its end.
 func isLinearizable[S comparable](h *history, start S) bool {
-	return porcupine.CheckOperations(modelOf(start), h.actions)
+	return porcupine.CheckOperations(newModel(start), h.operations)
 }
 
 // checkLinearizable fails the test if the history is not linearizable, and
 // draws it; go test -artifacts keeps the drawing.
 func checkLinearizable[S comparable](t *testing.T, h *history, start S) {
 	t.Helper()
-	model := modelOf(start)
-	result, info := porcupine.CheckOperationsVerbose(model, h.actions, time.Minute)
+	model := newModel(start)
+	result, info := porcupine.CheckOperationsVerbose(model, h.operations, time.Minute)
 	if result == porcupine.Ok {
 		return
 	}
-	picture := filepath.Join(t.ArtifactDir(), "history.html")
-	if err := porcupine.VisualizePath(model, info, picture); err != nil {
+	drawing := filepath.Join(t.ArtifactDir(), "history.html")
+	if err := porcupine.VisualizePath(model, info, drawing); err != nil {
 		t.Error(err)
 	}
-	t.Fatalf("%d operations, %d of them failed: %s, see %s", len(h.actions), h.failed(), result, picture)
+	t.Fatalf("%d operations, %d of them failed: %s, see %s", len(h.operations), h.countFailed(), result, drawing)
 }
 
-func modelOf[S comparable](start S) porcupine.Model {
+func newModel[S comparable](start S) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return start },
 		Step: func(state, input, output any) (bool, any) { return input.(operation[S]).applyTo(state.(S), output) },

@@ -13,34 +13,34 @@ import (
 
 // repeatingScripter runs every script twice, as the client library may, and returns
 // the second reply.
-type doubleScripter struct{ redis.Scripter }
+type repeatingScripter struct{ redis.Scripter }
 
-func (s doubleScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+func (s repeatingScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	s.Scripter.EvalSha(ctx, sha, keys, args...)
 	return s.Scripter.EvalSha(ctx, sha, keys, args...)
 }
 
-func (s doubleScripter) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+func (s repeatingScripter) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
 	s.Scripter.Eval(ctx, script, keys, args...)
 	return s.Scripter.Eval(ctx, script, keys, args...)
 }
 
 // A match whose scripts all run twice has the same state as one whose scripts
 // run once.
-func TestEveryScriptIsRunTwice(t *testing.T) {
+func TestRepeatedScriptsChangeNothing(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		m := &testMatch{T: t, Store: New(client, doubleScripter{client}), client: client}
-		m.newMatch(newPlan(), duelState()).runDuelTwice()
-		m.newMatch(arenaPlan(match.Survival), lobbyState()).runArenaTwice()
+		m := &testMatch{T: t, Store: New(client, repeatingScripter{client}), client: client}
+		m.newMatch(newPlan(), duelState()).checkDuel()
+		m.newMatch(arenaPlan(match.Survival), lobbyState()).checkArena()
 	})
 }
 
-func (m *testMatch) runDuelTwice() {
+func (m *testMatch) checkDuel() {
 	m.Helper()
 	open := m.applyStep(match.PhaseOpen, 0)
 	m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
-	m.commit(wrong(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
+	m.commit(wrongAnswer(m.attempt(open, "p_bob", 10)), match.VerdictAccepted)
 	m.applyStep(match.PhaseSealed, 0)
 	view := m.read()
 	if view.Answered != 2 || view.Right != 1 || view.Version != 5 || view.Totals["p_ada"].Score != 190 || len(view.Frames) != 5 {
@@ -49,7 +49,7 @@ func (m *testMatch) runDuelTwice() {
 	m.checkLog()
 }
 
-func (m *testMatch) runArenaTwice() {
+func (m *testMatch) checkArena() {
 	m.Helper()
 	m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
 	m.removePlace("p_dan", arena.VerdictOut)
@@ -59,7 +59,7 @@ func (m *testMatch) runArenaTwice() {
 	open := m.startArena()
 	m.commit(inTeam(red, m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
 	m.removePlace("p_bob", arena.VerdictLeft)
-	m.commit(wrong(m.attempt(open, "p_cyd", 10)), match.VerdictAccepted)
+	m.commit(wrongAnswer(m.attempt(open, "p_cyd", 10)), match.VerdictAccepted)
 	view := m.read()
 	if view.Players != 3 || view.LeftSeats != 1 || view.Alive != 2 || view.Answered != 2 || view.Version != 13 || view.Teams["red"].Score != 190 {
 		m.Errorf("%+v", view)

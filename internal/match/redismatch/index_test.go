@@ -14,73 +14,73 @@ import (
 	"laststand/internal/match"
 )
 
-func TestListDue(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
-		check := func(before int64, want bool) {
+func TestListDueFindsMatchesAfterTheirDeadline(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		checkListed := func(before int64, want bool) {
 			m.Helper()
 			ids, err := m.ListDue(m.Context(), before)
 			if err != nil || slices.Contains(ids, m.plan.ID) != want {
 				m.Errorf("before %d: %v, %v", before, ids, err)
 			}
 		}
-		check(epoch, false)
-		check(epoch+1, true)
+		checkListed(epoch, false)
+		checkListed(epoch+1, true)
 		open := m.applyStep(match.PhaseOpen, 0)
-		check(open.DueAt, false)
-		check(open.DueAt+1, true)
+		checkListed(open.DueAt, false)
+		checkListed(open.DueAt+1, true)
 		if err := m.RemoveIndexEntries(m.Context(), m.plan.ID); err != nil {
 			m.Fatal(err)
 		}
-		check(open.DueAt+1, false)
-		if marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(marks) != 0 {
-			m.Errorf("removed from the index, but the progress is %v, %v", marks, err)
+		checkListed(open.DueAt+1, false)
+		if progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID}); err != nil || len(progress) != 0 {
+			m.Errorf("removed from the index, but the progress is %v, %v", progress, err)
 		}
 	})
 }
 
-func TestReadProgress(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestReadProgressReadsManyPartitions(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		ids := []string{"m_none", m.plan.ID}
 		for range 20 { // in many partitions
 			other := newPlan()
-			if _, err := m.Create(m.Context(), other, duelState(), found(other)); err != nil {
+			if _, err := m.Create(m.Context(), other, duelState(), foundPush(other)); err != nil {
 				m.Fatal(err)
 			}
 			ids = append(ids, other.ID)
 		}
 		m.applyStep(match.PhaseOpen, 0)
-		marks, err := m.ReadProgress(m.Context(), ids)
-		if err != nil || len(marks) != 21 || marks[m.plan.ID] != (match.Progress{Seq: 2, Version: 2}) || marks[ids[2]] != (match.Progress{Seq: 1, Version: 1}) {
-			m.Errorf("%v, %v", marks, err)
+		progress, err := m.ReadProgress(m.Context(), ids)
+		if err != nil || len(progress) != 21 || progress[m.plan.ID] != (match.Progress{Seq: 2, Version: 2}) || progress[ids[2]] != (match.Progress{Seq: 1, Version: 1}) {
+			m.Errorf("%v, %v", progress, err)
 		}
 		for _, id := range ids[2:] {
 			if err := m.RemoveIndexEntries(m.Context(), id); err != nil {
 				m.Error(err)
 			}
 		}
-		if none, err := m.ReadProgress(m.Context(), nil); err != nil || len(none) != 0 {
-			m.Errorf("%v, %v", none, err)
+		if empty, err := m.ReadProgress(m.Context(), nil); err != nil || len(empty) != 0 {
+			m.Errorf("%v, %v", empty, err)
 		}
 	})
 }
 
 func TestReadResultsObeysLimit(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
-		var all []match.Result
+	runOnEachRedis(t, func(m *testMatch) {
+		var settled []match.Result
 		for range 10 {
 			m.plan = newPlan()
-			if _, err := m.Create(m.Context(), m.plan, duelState(), found(m.plan)); err != nil {
+			if _, err := m.Create(m.Context(), m.plan, duelState(), foundPush(m.plan)); err != nil {
 				m.Fatal(err)
 			}
 			m.applyStep(match.PhaseOver, 0)
-			all = append(all, match.Result{Match: m.plan.ID})
+			settled = append(settled, match.Result{Match: m.plan.ID})
 		}
 		for limit := 1; limit <= 10; limit++ {
 			if got, err := m.ReadResults(m.Context(), limit); err != nil || len(got) != limit {
 				m.Errorf("%d of at most %d, %v", len(got), limit, err)
 			}
 		}
-		if err := m.MarkSettled(m.Context(), all); err != nil {
+		if err := m.MarkSettled(m.Context(), settled); err != nil {
 			m.Error(err)
 		}
 	})
@@ -89,31 +89,31 @@ func TestReadResultsObeysLimit(t *testing.T) {
 // Every key of a match expires. The exceptions are the indexes, which steps and
 // sweeps maintain, and results, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
-		check := func(when string, longest time.Duration) {
+	runOnEachRedis(t, func(m *testMatch) {
+		checkTTLs := func(moment string, maxTTL time.Duration) {
 			m.Helper()
 			for _, key := range m.allKeys() {
 				ttl, err := m.client.PTTL(m.Context(), key).Result()
-				if err != nil || ttl <= 0 || ttl > longest && !strings.Contains(key, ":lock:") && key != m.keys.tombstone() {
-					m.Errorf("%s: %s lives for %v, %v", when, key, ttl, err)
+				if err != nil || ttl <= 0 || ttl > maxTTL && !strings.Contains(key, ":lock:") && key != m.keys.tombstone() {
+					m.Errorf("%s: %s lives for %v, %v", moment, key, ttl, err)
 				}
 			}
 		}
-		check("countdown", 48*time.Hour)
+		checkTTLs("countdown", 48*time.Hour)
 		open := m.applyStep(match.PhaseOpen, 0)
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
 		if n := len(m.allKeys()); n != 6 {
 			m.Errorf("%d keys: %v", n, m.allKeys())
 		}
-		check("open", 48*time.Hour)
+		checkTTLs("open", 48*time.Hour)
 		m.applyStep(match.PhaseSealed, 0)
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
-		check("over", 360*time.Second)
+		checkTTLs("over", 360*time.Second)
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
 			m.Fatal(err)
 		}
-		check("settled", 360*time.Second)
+		checkTTLs("settled", 360*time.Second)
 	})
 }
 
@@ -121,19 +121,19 @@ func TestEveryKeyExpires(t *testing.T) {
 func (m *testMatch) allKeys() []string {
 	m.Helper()
 	var mu sync.Mutex
-	var all []string
-	m.eachMaster(func(ctx context.Context, client redis.Cmdable) error {
+	var matchKeys []string
+	m.runOnEachMaster(func(ctx context.Context, client redis.Cmdable) error {
 		keys, err := client.Keys(ctx, "*"+m.plan.ID+"*").Result()
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, keys...)
+		matchKeys = append(matchKeys, keys...)
 		return err
 	})
-	return all
+	return matchKeys
 }
 
-func TestSeenQuestions(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestNewestSeenQuestionsAreKept(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		ada, bob := m.plan.ID+"_ada", m.plan.ID+"_bob" // ids that no other test uses
 		if err := m.AddSeen(m.Context(), "demo", []string{ada, bob}, []string{"q_1", "q_2"}); err != nil {
 			m.Fatal(err)
@@ -142,28 +142,28 @@ func TestSeenQuestions(t *testing.T) {
 			m.Fatal(err)
 		}
 		for game, want := range map[string]map[string]int{"demo": {ada: 2, bob: 3, "nobody" + ada: 0}, "other": {ada: 0}} {
-			for player, n := range want {
+			for player, count := range want {
 				seen, err := m.SeenQuestions(m.Context(), game, []string{player})
-				if err != nil || len(seen) != n {
+				if err != nil || len(seen) != count {
 					m.Errorf("%s in game %s saw %v, %v", player, game, seen, err)
 				}
 			}
 		}
-		if both, err := m.SeenQuestions(m.Context(), "demo", []string{ada, bob}); err != nil || len(both) != 3 {
-			m.Errorf("%v, %v", both, err)
+		if merged, err := m.SeenQuestions(m.Context(), "demo", []string{ada, bob}); err != nil || len(merged) != 3 {
+			m.Errorf("%v, %v", merged, err)
 		}
 		for range 4 {
-			var many []string
+			var questions []string
 			for i := range 100 {
-				many = append(many, "q_"+strings.Repeat("x", i))
+				questions = append(questions, "q_"+strings.Repeat("x", i))
 			}
-			if err := m.AddSeen(m.Context(), "demo", []string{ada}, many); err != nil {
+			if err := m.AddSeen(m.Context(), "demo", []string{ada}, questions); err != nil {
 				m.Fatal(err)
 			}
 		}
 		key := seenKey("demo", ada)
-		if n := m.client.LLen(m.Context(), key).Val(); n != maxSeenQuestions {
-			m.Errorf("%d seen questions are stored", n)
+		if count := m.client.LLen(m.Context(), key).Val(); count != maxSeenQuestions {
+			m.Errorf("%d seen questions are stored", count)
 		}
 		if ttl := m.client.TTL(m.Context(), key).Val(); ttl <= 0 || ttl > seenTTL {
 			m.Errorf("seen questions are stored for %v", ttl)
@@ -171,26 +171,26 @@ func TestSeenQuestions(t *testing.T) {
 	})
 }
 
-func TestPartitions(t *testing.T) {
+func TestMatchesAreSpreadOverAllPartitions(t *testing.T) {
 	t.Parallel()
-	used := map[string]int{}
+	matchesByTag := map[string]int{}
 	for range 10_000 {
-		used[newKeys(newPlan().ID).tag]++
+		matchesByTag[newKeys(newPlan().ID).tag]++
 	}
-	for tag, n := range used {
+	for tag, n := range matchesByTag {
 		if n > 120 {
 			t.Errorf("%s has %d of 10,000", tag, n)
 		}
 	}
-	if len(used) != Partitions {
-		t.Errorf("%d partitions are used", len(used))
+	if len(matchesByTag) != Partitions {
+		t.Errorf("%d partitions are used", len(matchesByTag))
 	}
 }
 
 // The mark that players were notified is stored with a match. Nothing is stored if
 // the match does not exist any more.
-func TestSetSettledNotified(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestSettledNotifiedIsStoredWithMatch(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		ratings := map[string]int{"p_ada": 1533}
 		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_1", AfterSeq: -1}); err != nil {
 			m.Fatal(err)

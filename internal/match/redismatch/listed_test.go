@@ -24,46 +24,46 @@ func (m *testMatch) listedPlayers() []string {
 // In a large match the best players are listed. The reveal of a survival match
 // orders those who came furthest by score; afterwards the order is by rank.
 func TestLargeMatchListsBestPlayers(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		players := playerIDs(51)
 		m.addSeats(players...)
 		if n := len(m.listedPlayers()); n != match.ShortListPlayers {
 			m.Errorf("%d are shown in the lobby", n)
 		}
 		open := m.startArena()
-		scored, quick := m.attempt(open, "p_0007", 50), m.attempt(open, "p_0008", 10)
-		scored.Record.Points, quick.Record.Points = 200, 199 // an order that no rule produces
-		m.commit(scored, match.VerdictAccepted)
-		m.commit(quick, match.VerdictAccepted)
-		m.commit(wrong(m.attempt(open, "p_0009", 1)), match.VerdictAccepted)
-		check := func(want ...string) {
+		highScore, lowTime := m.attempt(open, "p_0007", 50), m.attempt(open, "p_0008", 10)
+		highScore.Record.Points, lowTime.Record.Points = 200, 199 // an order that no rule produces
+		m.commit(highScore, match.VerdictAccepted)
+		m.commit(lowTime, match.VerdictAccepted)
+		m.commit(wrongAnswer(m.attempt(open, "p_0009", 1)), match.VerdictAccepted)
+		checkBestTwo := func(want ...string) {
 			m.Helper()
 			if got := m.listedPlayers(); len(got) != match.ShortListPlayers || !reflect.DeepEqual(got[:2], want) {
 				m.Errorf("%v", got)
 			}
 		}
-		check("p_0007", "p_0008")
+		checkBestTwo("p_0007", "p_0008")
 		if view := m.read(); view.Records["p_0008"].Points != 199 || len(view.Records) != 2 || view.Teams["red"].Players != 26 {
 			m.Errorf("%+v, %v", view.Records, view.Teams)
 		}
 		m.applyStep(match.PhaseSealed, 0)
-		check("p_0007", "p_0008")
+		checkBestTwo("p_0007", "p_0008")
 		revealed := m.applyStep(match.PhaseRevealed, 0)
-		check("p_0008", "p_0007")
+		checkBestTwo("p_0008", "p_0007")
 		ending := m.step(revealed, match.PhaseOpen, 1)
 		ending.NewState.EndReason = match.ReasonClosed
 		if _, err := m.Step(m.Context(), ending); err != nil {
 			m.Fatal(err)
 		}
-		check("p_0008", "p_0007")
+		checkBestTwo("p_0008", "p_0007")
 	})
 }
 
 func TestSmallMatchListsAllPlayers(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats(playerIDs(50)...)
 		open := m.startArena()
-		m.race(m.firstAttempt(open, "p_0042", 10), match.VerdictAccepted)
+		m.commitIfFirst(m.firstAttempt(open, "p_0042", 10), match.VerdictAccepted)
 		if got := m.listedPlayers(); len(got) != 50 || got[0] != "p_0042" {
 			m.Errorf("%v", got)
 		}
@@ -75,8 +75,8 @@ func TestSmallMatchListsAllPlayers(t *testing.T) {
 }
 
 // Equal players share a rank. A player without a seat has none.
-func TestRanks(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestEqualPlayersShareRank(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
 		open := m.startArena()
 		m.commit(m.attempt(open, "p_cyd", 10), match.VerdictAccepted)
@@ -93,39 +93,39 @@ func TestRanks(t *testing.T) {
 }
 
 // OmitRecords leaves out the records of requested players, and nothing else.
-func TestOmitRecords(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestOmitRecordsKeepsRecordsOfListedPlayers(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats(playerIDs(51)...)
 		open := m.startArena()
 		for _, player := range []string{"p_0001", "p_0050"} {
 			m.commit(m.attempt(open, player, 10), match.VerdictAccepted)
 		}
 		query := match.ReadQuery{Match: m.plan.ID, Players: []string{"p_0000", "p_0001"}, WantRanks: true, WantListed: true, AfterSeq: -1}
-		whole, err := m.Read(m.Context(), query)
-		if err != nil || len(whole.Records) != 2 || whole.Totals["p_0001"].Answered != 1 {
-			m.Fatalf("%+v, %v", whole, err)
+		withRecords, err := m.Read(m.Context(), query)
+		if err != nil || len(withRecords.Records) != 2 || withRecords.Totals["p_0001"].Answered != 1 {
+			m.Fatalf("%+v, %v", withRecords, err)
 		}
 		query.Players, query.OmitRecords = append(playerIDs(51)[2:10], query.Players...), true
-		left, err := m.Read(m.Context(), query)
+		withoutRecords, err := m.Read(m.Context(), query)
 		shown := 0
-		for _, seat := range left.Seats {
-			if _, ok := left.Records[seat.Player]; ok {
+		for _, seat := range withoutRecords.Seats {
+			if _, ok := withoutRecords.Records[seat.Player]; ok {
 				shown++
 			}
 		}
-		if err != nil || shown != 2 || left.Totals["p_0001"] != whole.Totals["p_0001"] || left.Ranks["p_0000"] != whole.Ranks["p_0000"] {
-			m.Errorf("%+v, %v", left, err)
+		if err != nil || shown != 2 || withoutRecords.Totals["p_0001"] != withRecords.Totals["p_0001"] || withoutRecords.Ranks["p_0000"] != withRecords.Ranks["p_0000"] {
+			m.Errorf("%+v, %v", withoutRecords, err)
 		}
 		query.WantListed = false
-		if none, err := m.Read(m.Context(), query); err != nil || len(none.Records) != 0 || len(none.Totals) != 10 {
-			m.Errorf("%+v, %v", none, err)
+		if notListed, err := m.Read(m.Context(), query); err != nil || len(notListed.Records) != 0 || len(notListed.Totals) != 10 {
+			m.Errorf("%+v, %v", notListed, err)
 		}
 	})
 }
 
 // The scores of a reveal are kept until the next one.
 func TestScoresOfRevealAreStored(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		if open := m.startArena(); m.read().Scores != nil {
 			m.Errorf("%s at %+v", m.read().Scores, open)
@@ -148,16 +148,16 @@ func TestScoresOfRevealAreStored(t *testing.T) {
 // A node that reads a match for a session is among its nodes from then on, also
 // in the replies to steps and answers.
 func TestReadAddsNode(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+	runOnEachRedis(t, func(m *testMatch) {
 		for _, node := range []string{"n_1", "n_1", "n_2", ""} {
 			view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: node, AfterSeq: -1})
 			if err != nil || node == "n_2" && len(view.Nodes) != 2 {
 				m.Errorf("%v, %v", view.Nodes, err)
 			}
 		}
-		done, err := m.Step(m.Context(), m.step(m.read().State, match.PhaseOpen, 0))
-		if err != nil || len(done.Nodes) != 2 {
-			m.Errorf("%+v, %v", done, err)
+		result, err := m.Step(m.Context(), m.step(m.read().State, match.PhaseOpen, 0))
+		if err != nil || len(result.Nodes) != 2 {
+			m.Errorf("%+v, %v", result, err)
 		}
 		attempt := m.attempt(m.read().State, "p_ada", 10)
 		if out := m.commit(attempt, match.VerdictAccepted); len(out.Nodes) != 2 {

@@ -11,10 +11,10 @@ import (
 
 // A long log is read completely, in pages of about 64 KiB.
 func TestLongLogIsReadInPages(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+	runOnEachRedis(t, func(m *testMatch) {
 		const frames = 100
 		for i := range frames {
-			m.push(fmt.Sprintf("%d %s", i+1, strings.Repeat("x", 500*(i%30))))
+			m.appendFrame(fmt.Sprintf("%d %s", i+1, strings.Repeat("x", 500*(i%30))))
 		}
 		for _, after := range []int64{0, 1, 7, 8, 9, 50, 92, 93, 100, 101, 102} {
 			view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, AfterSeq: after})
@@ -40,8 +40,8 @@ func TestLongLogIsReadInPages(t *testing.T) {
 	})
 }
 
-// push appends a frame to the log.
-func (m *testMatch) push(frame string) {
+// appendFrame appends a frame to the log.
+func (m *testMatch) appendFrame(frame string) {
 	m.Helper()
 	err := m.client.RPush(m.Context(), m.keys.log(), frame).Err()
 	if err == nil {

@@ -5,12 +5,12 @@ import "laststand/internal/match"
 // matchModel is a duel as a register that steps compare and set. It numbers the
 // pushes.
 type matchModel struct {
-	phase        match.Phase
-	question     int
-	seq, version int64
-	held         [2]string // id of the accepted attempt at the question, by player
-	step         string    // id of the last applied step
-	first        int64     // number of its first push
+	phase            match.Phase
+	question         int
+	seq, version     int64
+	acceptedAttempts [2]string // id of the accepted attempt at the question, by player
+	lastStepID       string    // id of the last applied step
+	lastStepFirstSeq int64     // number of its first push
 }
 
 // initialMatch is a duel that was just created.
@@ -19,10 +19,10 @@ var initialMatch = matchModel{phase: match.PhaseCountdown, question: -1, seq: 1,
 // Operations on a duel.
 type (
 	stepOperation struct {
-		id       string
-		from, to match.Phase
-		at, next int // number of the question before and after the step
-		pushes   int64
+		id                    string
+		from, to              match.Phase
+		question, newQuestion int // number of the question before and after the step
+		pushes                int64
 	}
 	attemptOperation struct {
 		id               string
@@ -35,72 +35,72 @@ type (
 // the operation may have run more than once. The output is then that of the last run.
 type (
 	stepOutput struct {
-		applied bool
-		first   int64
-		lossy   bool
+		applied         bool
+		firstSeq        int64
+		mayHaveRunTwice bool
 	}
-	answered struct {
-		verdict match.Verdict
-		seq     int64
-		lossy   bool
+	attemptOutput struct {
+		verdict         match.Verdict
+		seq             int64
+		mayHaveRunTwice bool
 	}
-	viewed struct {
-		phase             match.Phase
-		question          int
-		seq, version, log int64
-		held              [2]string
+	viewOutput struct {
+		phase                   match.Phase
+		question                int
+		seq, version, logLength int64
+		acceptedAttempts        [2]string
 	}
 )
 
-func (s stepOperation) applyTo(d matchModel, output any) (bool, matchModel) {
-	here, after := d.phase == s.from && d.question == s.at, d
-	if here {
+func (s stepOperation) applyTo(before matchModel, output any) (bool, matchModel) {
+	applies, after := before.phase == s.from && before.question == s.question, before
+	if applies {
 		after = matchModel{
-			phase: s.to, question: s.next, seq: d.seq + s.pushes, version: d.version + 1,
-			held: d.held, step: s.id, first: d.seq + 1,
+			phase: s.to, question: s.newQuestion, seq: before.seq + s.pushes, version: before.version + 1,
+			acceptedAttempts: before.acceptedAttempts, lastStepID: s.id, lastStepFirstSeq: before.seq + 1,
 		}
 	}
-	if here && s.to == match.PhaseOpen {
-		after.held = [2]string{}
+	if applies && s.to == match.PhaseOpen {
+		after.acceptedAttempts = [2]string{}
 	}
 	if output == nil {
 		return true, after
 	}
-	switch out := output.(stepOutput); {
-	case d.step == s.id: // run again
-		return out.applied && out.first == d.first, d
-	case out.applied:
-		return here && out.first == after.first, after
-	case out.lossy: // it may have been applied and repeated after the next step
+	switch result := output.(stepOutput); {
+	case before.lastStepID == s.id: // run again
+		return result.applied && result.firstSeq == before.lastStepFirstSeq, before
+	case result.applied:
+		return applies && result.firstSeq == after.lastStepFirstSeq, after
+	case result.mayHaveRunTwice: // it may have been applied and repeated after the next step
 		return true, after
 	}
-	return !here, d
+	return !applies, before
 }
 
-func (a attemptOperation) applyTo(d matchModel, output any) (bool, matchModel) {
-	open, held, after := d.phase == match.PhaseOpen && d.question == a.question, "", d
-	if d.question == a.question {
-		held = d.held[a.player]
+func (a attemptOperation) applyTo(before matchModel, output any) (bool, matchModel) {
+	isOpen, accepted, after := before.phase == match.PhaseOpen && before.question == a.question, "", before
+	if before.question == a.question {
+		accepted = before.acceptedAttempts[a.player]
 	}
-	free := open && held == ""
-	if free {
-		after.held[a.player], after.seq, after.version = a.id, d.seq+1, d.version+1
+	canAccept := isOpen && accepted == ""
+	if canAccept {
+		after.acceptedAttempts[a.player], after.seq, after.version = a.id, before.seq+1, before.version+1
 	}
 	if output == nil {
 		return true, after
 	}
-	out := output.(answered)
+	result := output.(attemptOutput)
 	switch {
-	case out.verdict == match.VerdictAccepted && free:
-		return out.seq == after.seq || out.lossy && out.seq == 0, after
-	case out.verdict == match.VerdictAccepted: // run again
-		return out.seq == 0 && (held == a.id || d.question > a.question), d
-	case out.verdict == match.VerdictDuplicate:
-		return held != "" && held != a.id || d.question > a.question, d
+	case result.verdict == match.VerdictAccepted && canAccept:
+		return result.seq == after.seq || result.mayHaveRunTwice && result.seq == 0, after
+	case result.verdict == match.VerdictAccepted: // run again
+		return result.seq == 0 && (accepted == a.id || before.question > a.question), before
+	case result.verdict == match.VerdictDuplicate:
+		return accepted != "" && accepted != a.id || before.question > a.question, before
 	}
-	return out.verdict == match.VerdictLate && !open && held == "", d
+	return result.verdict == match.VerdictLate && !isOpen && accepted == "", before
 }
 
-func (viewOperation) applyTo(d matchModel, output any) (bool, matchModel) {
-	return output == nil || output.(viewed) == viewed{d.phase, d.question, d.seq, d.version, d.seq, d.held}, d
+func (viewOperation) applyTo(before matchModel, output any) (bool, matchModel) {
+	return output == nil || output.(viewOutput) == viewOutput{before.phase, before.question, before.seq, before.version, before.seq, before.acceptedAttempts}, before
 }

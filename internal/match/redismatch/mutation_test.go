@@ -16,35 +16,35 @@ import (
 // mutant is the store with one fault: a script with a changed text, or commands
 // that never reach the server.
 type mutant struct {
-	script         *redis.Script
-	file           string // its name without .lua
-	old, new       string // replaced text
-	droppedCommand string // name of the lost commands
+	script                *redis.Script
+	file                  string // its name without .lua
+	replaced, replacement string // replaced text
+	droppedCommand        string // name of the lost commands
 }
 
 // Texts in the scripts.
 const (
-	setsLock = "redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)\n"
-	compares = "m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version"
+	lockStatement = "redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)\n"
+	stepCondition = "m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version"
 )
 
 // Each of these mutants makes the races for a question not linearizable.
-var firstMutants = map[string]mutant{
-	"an answer takes no lock":        {script: acceptAnswersScript, file: "accept_answers", old: setsLock},
-	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", old: "holders[i] == a[1]", new: "false"},
+var raceMutants = map[string]mutant{
+	"an answer takes no lock":        {script: acceptAnswersScript, file: "accept_answers", replaced: lockStatement},
+	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", replaced: "holders[i] == a[1]", replacement: "false"},
 	"a race watches nothing":         {droppedCommand: "watch"},
 	"a race takes no lock":           {droppedCommand: "set"},
-	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", old: "if first ~= ''", new: "if first == '1'"},
-	"a seal compares nothing":        {script: applyStepScript, file: "apply_step", old: compares, new: "false"},
+	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", replaced: "if first ~= ''", replacement: "if first == '1'"},
+	"a seal compares nothing":        {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
 }
 
 // Each of these mutants makes the steps of a match not linearizable.
 var stepMutants = map[string]mutant{
-	"a step compares nothing":      {script: applyStepScript, file: "apply_step", old: compares, new: "false"},
-	"a step compares no question":  {script: applyStepScript, file: "apply_step", old: "or m[2] ~= old_question"},
-	"a repeated step counts again": {script: applyStepScript, file: "apply_step", old: "m[3] == attempt", new: "false"},
-	"a step keeps no number":       {script: applyStepScript, file: "apply_step", old: "'seq', seq, "},
-	"an answer takes no lock":      {script: acceptAnswersScript, file: "accept_answers", old: setsLock},
+	"a step compares nothing":      {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
+	"a step compares no question":  {script: applyStepScript, file: "apply_step", replaced: "or m[2] ~= old_question"},
+	"a repeated step counts again": {script: applyStepScript, file: "apply_step", replaced: "m[3] == attempt", replacement: "false"},
+	"a step keeps no number":       {script: applyStepScript, file: "apply_step", replaced: "'seq', seq, "},
+	"an answer takes no lock":      {script: acceptAnswersScript, file: "accept_answers", replaced: lockStatement},
 }
 
 // maxRounds is the number of rounds within which a mutant must be detected. It is many
@@ -53,30 +53,30 @@ const maxRounds = 500
 
 // The check for linearizability detects each mutant and accepts the unchanged
 // store.
-func TestMutantsOfTheFirst(t *testing.T) {
+func TestRaceMutantsAreDetected(t *testing.T) {
 	t.Parallel()
-	checkMutants(t, firstMutants, func(m *testMatch) bool {
+	checkMutantsAreDetected(t, raceMutants, func(m *testMatch) bool {
 		m = m.newMatch(arenaPlan(match.Buzzer), lobbyState())
 		m.addSeats(playerIDs(rivalCount)...)
 		return isLinearizable(&m.newRaceHistory(m.startArena(), []node{{Store: m.Store}}).history, questionModel{})
 	})
 }
 
-func TestMutantsOfSteps(t *testing.T) {
+func TestStepMutantsAreDetected(t *testing.T) {
 	t.Parallel()
-	checkMutants(t, stepMutants, func(m *testMatch) bool {
+	checkMutantsAreDetected(t, stepMutants, func(m *testMatch) bool {
 		m = m.newMatch(newPlan(), duelState())
 		return isLinearizable(&m.newStepHistory(4, []node{{Store: m.Store}}).history, initialMatch)
 	})
 }
 
-func checkMutants(t *testing.T, mutants map[string]mutant, linear func(p *testMatch) bool) {
+func checkMutantsAreDetected(t *testing.T, mutants map[string]mutant, playsLinearizably func(test *testMatch) bool) {
 	for name, m := range mutants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := m.play(t)
+			test := m.startTest(t)
 			for round := range maxRounds {
-				if !linear(p) {
+				if !playsLinearizably(test) {
 					t.Logf("detected in round %d", round)
 					return
 				}
@@ -86,17 +86,17 @@ func checkMutants(t *testing.T, mutants map[string]mutant, linear func(p *testMa
 	}
 	t.Run("no mutant", func(t *testing.T) {
 		t.Parallel()
-		p := mutant{}.play(t)
+		test := mutant{}.startTest(t)
 		for range 3 {
-			if !linear(p) {
+			if !playsLinearizably(test) {
 				t.Error("the unchanged store is not linearizable")
 			}
 		}
 	})
 }
 
-// play uses the embedded Redis, which has the least variation.
-func (m mutant) play(t *testing.T) *testMatch {
+// startTest uses the embedded Redis, which has the least variation.
+func (m mutant) startTest(t *testing.T) *testMatch {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{})
 	if err != nil {
@@ -109,8 +109,8 @@ func (m mutant) play(t *testing.T) *testMatch {
 	if m.script == nil {
 		return &testMatch{T: t, Store: New(conn.Client, conn.Client), client: conn.Client}
 	}
-	swapped := swappedScripter{conn.Client, m.script.Hash(), m.source(t)}
-	return &testMatch{T: t, Store: New(conn.Client, swapped), client: conn.Client}
+	scripter := swappedScripter{conn.Client, m.script.Hash(), m.source(t)}
+	return &testMatch{T: t, Store: New(conn.Client, scripter), client: conn.Client}
 }
 
 // source returns the mutant's script. It fails if the product's script has
@@ -121,22 +121,22 @@ func (m mutant) source(t *testing.T) *redis.Script {
 	if redis.NewScript(source).Hash() != m.script.Hash() {
 		t.Fatalf("the script does not come from %s.lua any more", m.file)
 	}
-	if n := strings.Count(source, m.old); n != 1 {
-		t.Fatalf("%q is %d times in the script, not once", m.old, n)
+	if n := strings.Count(source, m.replaced); n != 1 {
+		t.Fatalf("%q is %d times in the script, not once", m.replaced, n)
 	}
-	return redis.NewScript(strings.Replace(source, m.old, m.new, 1))
+	return redis.NewScript(strings.Replace(source, m.replaced, m.replacement, 1))
 }
 
 // swappedScripter runs another script instead of one.
 type swappedScripter struct {
 	redis.Scripter
-	hash    string
-	instead *redis.Script
+	hash        string
+	replacement *redis.Script
 }
 
 func (s swappedScripter) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if sha == s.hash {
-		return s.instead.Run(ctx, s.Scripter, keys, args...)
+		return s.replacement.Run(ctx, s.Scripter, keys, args...)
 	}
 	return s.Scripter.EvalSha(ctx, sha, keys, args...)
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // encodedPlan returns a plan as it is stored, with ten questions of usual length.
-func planRaw(t testing.TB) string {
+func encodedPlan(t testing.TB) string {
 	t.Helper()
 	plan := match.Plan{Form: match.CurrentForm, ID: "m_1", Game: "demo", Mode: match.Duel, Seats: []match.Seat{{Player: "p_ada"}, {Player: "p_bob"}}}
 	for i := range 10 {
@@ -31,7 +31,7 @@ func planRaw(t testing.TB) string {
 
 // A decoded plan, which stays in memory as long as its match, uses no more
 // memory than its content needs.
-func TestPlanSize(t *testing.T) {
+func TestDecodedPlanUsesNoSpareMemory(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(match.Plan{Form: match.CurrentForm, Questions: slices.Repeat([]quiz.DrawnQuestion{{Question: &quiz.Question{
 		Choices: []string{"a", "b", "c"}, RightIndexes: []int{0, 1, 2}, Accepted: []string{"d", "e", "f"},
@@ -55,17 +55,17 @@ func TestPlanSize(t *testing.T) {
 // the order of the match. So is a plan with empty questions.
 func TestPlansOfEarlierVersionsAreDecoded(t *testing.T) {
 	t.Parallel()
-	const before = `{"form":3,"id":"m_1","game":"demo","mode":"duel","questions":[` +
+	const earlierPlan = `{"form":3,"id":"m_1","game":"demo","mode":"duel","questions":[` +
 		`{"id":"q_1","kind":"single","lang":"en","category":"c","difficulty":"easy","text":"Which?","choices":["b","a"],"right":[1],"source":"s"},` +
 		`{"id":"q_2","kind":"number","lang":"en","category":"c","difficulty":"hard","text":"How many?","target":{"value":3,"tolerance":0.5}}],` +
 		`"seats":null,"starts_at":0,"limit_ms":0,"countdown_ms":0,"reveal_ms":0,"rated":false,"counts":false}`
-	plan, err := decodePlan(before)
+	plan, err := decodePlan(earlierPlan)
 	if err != nil {
 		t.Fatal(err)
 	}
 	new(questionCache).share(plan.Questions)
-	if again, err := json.Marshal(plan); err != nil || string(again) != before {
-		t.Errorf("%s, %v", again, err)
+	if reencoded, err := json.Marshal(plan); err != nil || string(reencoded) != earlierPlan {
+		t.Errorf("%s, %v", reencoded, err)
 	}
 	if q := plan.Questions[0]; !q.IsCorrect("c:1") || q.IsCorrect("c:0") || !plan.Questions[1].IsCorrect("n:3.5") {
 		t.Errorf("%+v has other right answers", q)
@@ -85,7 +85,7 @@ func TestPlansOfEarlierVersionsAreDecoded(t *testing.T) {
 // BenchmarkPlan measures what a node does once with the plan of each match that
 // it loads.
 func BenchmarkPlan(b *testing.B) {
-	raw := planRaw(b)
+	raw := encodedPlan(b)
 	var shared questionCache
 	b.ReportAllocs()
 	for b.Loop() {

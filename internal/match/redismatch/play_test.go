@@ -28,14 +28,14 @@ const epoch = 4_795_212_345_678
 type testMatch struct {
 	*testing.T
 	*Store
-	client redis.UniversalClient
-	plan   *match.Plan
-	keys   keys
-	tries  int
+	client     redis.UniversalClient
+	plan       *match.Plan
+	keys       keys
+	createdIDs int
 }
 
-// eachRedis runs a test on every kind of Redis, with a match in its countdown.
-func eachRedis(t *testing.T, f func(m *testMatch)) {
+// runOnEachRedis runs a test on every kind of Redis, with a match in its countdown.
+func runOnEachRedis(t *testing.T, f func(m *testMatch)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		f(newTestMatch(t, client, newPlan(), duelState()))
@@ -45,7 +45,7 @@ func eachRedis(t *testing.T, f func(m *testMatch)) {
 // newTestMatch creates a match.
 func newTestMatch(t *testing.T, client redis.UniversalClient, plan *match.Plan, first match.State) *testMatch {
 	t.Helper()
-	m := &testMatch{T: t, Store: New(client, scripts(t, client)), client: client}
+	m := &testMatch{T: t, Store: New(client, newScripter(t, client)), client: client}
 	return m.newMatch(plan, first)
 }
 
@@ -53,7 +53,7 @@ func newTestMatch(t *testing.T, client redis.UniversalClient, plan *match.Plan, 
 func (m *testMatch) newMatch(plan *match.Plan, first match.State) *testMatch {
 	m.Helper()
 	m = &testMatch{T: m.T, Store: m.Store, client: m.client, plan: plan, keys: newKeys(plan.ID)}
-	created, err := m.Create(m.Context(), plan, first, found(plan))
+	created, err := m.Create(m.Context(), plan, first, foundPush(plan))
 	if err != nil || !created {
 		m.Fatalf("create: %v, %v", created, err)
 	}
@@ -61,9 +61,9 @@ func (m *testMatch) newMatch(plan *match.Plan, first match.State) *testMatch {
 	return m
 }
 
-// scripts returns what runs scripts in the product: shared pipelines, except
+// newScripter returns what runs scripts in the product: shared pipelines, except
 // for the embedded Redis.
-func scripts(t *testing.T, client redis.UniversalClient) redis.Scripter {
+func newScripter(t *testing.T, client redis.UniversalClient) redis.Scripter {
 	t.Helper()
 	if strings.HasSuffix(t.Name(), "/embedded") {
 		return client
@@ -113,14 +113,14 @@ func newPlan() *match.Plan {
 	return plan
 }
 
-// found returns the first push of a duel; nil for an arena, which gets its first push
+// foundPush returns the first push of a duel; nil for an arena, which gets its first push
 // when it starts.
-func found(plan *match.Plan) *protocol.NumberedPush {
+func foundPush(plan *match.Plan) *protocol.NumberedPush {
 	if plan.Arena != nil {
 		return nil
 	}
-	n := protocol.EncodeNumberedPush(plan.ID, protocol.TypeMatchFound, map[string]any{"starts_at": plan.StartsAt})
-	return &n
+	push := protocol.EncodeNumberedPush(plan.ID, protocol.TypeMatchFound, map[string]any{"starts_at": plan.StartsAt})
+	return &push
 }
 
 // read reads the match with both players, the listed players and all frames.
@@ -137,28 +137,28 @@ func (m *testMatch) read() match.View {
 
 // step returns a step from a state to another phase.
 func (m *testMatch) step(from match.State, to match.Phase, question int) match.Step {
-	m.tries++
-	s := match.Step{
-		Match: m.plan.ID, ID: fmt.Sprint("try ", m.tries), FromPhase: from.Phase, Question: from.Question, NewState: from,
+	m.createdIDs++
+	step := match.Step{
+		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), FromPhase: from.Phase, Question: from.Question, NewState: from,
 		Buzzer: m.plan.Mode == match.Buzzer,
 		Pushes: []protocol.NumberedPush{protocol.EncodeNumberedPush(m.plan.ID, string(to), map[string]any{"question": question})},
 	}
-	s.NewState.Phase, s.NewState.Question = to, question
+	step.NewState.Phase, step.NewState.Question = to, question
 	switch to {
 	case match.PhaseCountdown:
-		s.NewState.Alive = from.Players - from.LeftSeats
+		step.NewState.Alive = from.Players - from.LeftSeats
 	case match.PhaseRevealed:
 		if from.Right > 0 && m.plan.Mode == match.Survival {
-			s.NewState.LastDecided, s.NewState.Alive = from.Question, from.Right
+			step.NewState.LastDecided, step.NewState.Alive = from.Question, from.Right
 		}
 	case match.PhaseOpen:
-		s.NewState.OpensAt, s.NewState.ClosesAt = epoch+int64(question)*20_000, epoch+int64(question)*20_000+10_000
-		s.NewState.DueAt, s.NewState.StartedAt = s.NewState.ClosesAt+150, epoch
+		step.NewState.OpensAt, step.NewState.ClosesAt = epoch+int64(question)*20_000, epoch+int64(question)*20_000+10_000
+		step.NewState.DueAt, step.NewState.StartedAt = step.NewState.ClosesAt+150, epoch
 	case match.PhaseOver:
-		s.NewState.DueAt, s.TTLMS = 0, 360_000
-		s.Result = &match.Result{Match: m.plan.ID, Game: "demo", OverAt: epoch + 99, Standings: []match.Standing{{Rank: 1, Player: "p_ada"}}}
+		step.NewState.DueAt, step.TTLMS = 0, 360_000
+		step.Result = &match.Result{Match: m.plan.ID, Game: "demo", OverAt: epoch + 99, Standings: []match.Standing{{Rank: 1, Player: "p_ada"}}}
 	}
-	return s
+	return step
 }
 
 // applyStep applies a step that must succeed.
@@ -174,10 +174,10 @@ func (m *testMatch) applyStep(to match.Phase, question int) match.State {
 // attempt returns a right answer to the open question, this many ms after its
 // opening.
 func (m *testMatch) attempt(state match.State, player string, after int64) match.Attempt {
-	m.tries++
+	m.createdIDs++
 	seen := protocol.EncodeNumberedPush(m.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: state.Question, Player: player})
 	return match.Attempt{
-		Match: m.plan.ID, ID: fmt.Sprint("try ", m.tries), OpensAt: state.OpensAt, TTLMS: 3_600_000, Push: &seen,
+		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), OpensAt: state.OpensAt, TTLMS: 3_600_000, Push: &seen,
 		Mode: m.plan.Mode, LimitMS: 10_000, Seat: match.Seat{Player: player, Nickname: player},
 		Record: match.Record{
 			Player: player, Question: state.Question, Given: json.RawMessage(`{"choice":1}`), Normalized: "c:1", Correct: true,
@@ -186,8 +186,8 @@ func (m *testMatch) attempt(state match.State, player string, after int64) match
 	}
 }
 
-// wrong returns an attempt with a wrong answer.
-func wrong(attempt match.Attempt) match.Attempt {
+// wrongAnswer returns an attempt with a wrong answer.
+func wrongAnswer(attempt match.Attempt) match.Attempt {
 	attempt.Record.Correct, attempt.Record.Points, attempt.Record.SavedMS = false, 0, 0
 	return attempt
 }
@@ -195,11 +195,11 @@ func wrong(attempt match.Attempt) match.Attempt {
 // commit commits an attempt and expects a verdict.
 func (m *testMatch) commit(attempt match.Attempt, want match.Verdict) match.Outcome {
 	m.Helper()
-	out, err := m.Commit(m.Context(), attempt)
-	if err != nil || out.Verdict != want {
-		m.Fatalf("%s of question %d: %+v, %v, want %s", attempt.Record.Player, attempt.Record.Question, out, err, want)
+	outcome, err := m.Commit(m.Context(), attempt)
+	if err != nil || outcome.Verdict != want {
+		m.Fatalf("%s of question %d: %+v, %v, want %s", attempt.Record.Player, attempt.Record.Question, outcome, err, want)
 	}
-	return out
+	return outcome
 }
 
 // checkLog checks that the log is numbered from 1 without gaps and as long as
@@ -212,14 +212,14 @@ func (m *testMatch) checkLog() {
 			m.Errorf("frame %d is %s", i+1, f)
 		}
 	}
-	marks, err := m.ReadProgress(m.Context(), []string{m.plan.ID})
-	if err != nil || view.Seq != int64(len(view.Frames)) || marks[m.plan.ID] != (match.Progress{Seq: view.Seq, Version: view.Version}) {
-		m.Errorf("%d frames, the match is at %d, version %d, the index at %v (%v)", len(view.Frames), view.Seq, view.Version, marks, err)
+	progress, err := m.ReadProgress(m.Context(), []string{m.plan.ID})
+	if err != nil || view.Seq != int64(len(view.Frames)) || progress[m.plan.ID] != (match.Progress{Seq: view.Seq, Version: view.Version}) {
+		m.Errorf("%d frames, the match is at %d, version %d, the index at %v (%v)", len(view.Frames), view.Seq, view.Version, progress, err)
 	}
 }
 
-// due returns the match's score in the index of deadlines, or -1.
-func (m *testMatch) due() int64 {
+// indexedDueAt returns the match's score in the index of deadlines, or -1.
+func (m *testMatch) indexedDueAt() int64 {
 	m.Helper()
 	score, err := m.client.ZScore(m.Context(), m.keys.due(), m.plan.ID).Result()
 	if errors.Is(err, redis.Nil) {

@@ -23,11 +23,11 @@ func decodeQuestion(t *testing.T, text, explanation string) []quiz.DrawnQuestion
 	if err != nil {
 		t.Error(err)
 	}
-	read := make([]quiz.DrawnQuestion, 1)
-	if err := json.Unmarshal(raw, &read[0]); err != nil {
+	decoded := make([]quiz.DrawnQuestion, 1)
+	if err := json.Unmarshal(raw, &decoded[0]); err != nil {
 		t.Error(err)
 	}
-	return read
+	return decoded
 }
 
 // Two matches share a question in memory even if they show its choices in different
@@ -39,20 +39,20 @@ func TestQuestionsAreShared(t *testing.T) {
 	edits := [][2]string{{"x", "e"}, {"y", "e"}, {"x", "f"}}
 	for i := range 60 {
 		edit := edits[i/20]
-		one := decodeQuestion(t, edit[0], edit[1])
-		choices, solution := strings.Join(one[0].Choices(), ""), *one[0].Solution().Choice
-		shared.share(one)
+		question := decodeQuestion(t, edit[0], edit[1])
+		choices, solution := strings.Join(question[0].Choices(), ""), *question[0].Solution().Choice
+		shared.share(question)
 		if i%20 == 0 {
-			first = one[0].Question
+			first = question[0].Question
 		}
-		if one[0].Question != first {
+		if question[0].Question != first {
 			t.Fatal("equal questions are not shared")
 		}
-		if strings.Join(one[0].Choices(), "") != choices || *one[0].Solution().Choice != solution || one[0].Choices()[solution] != "2" {
-			t.Fatalf("%s became %s, of which %d was right", choices, one[0].Choices(), solution)
+		if strings.Join(question[0].Choices(), "") != choices || *question[0].Solution().Choice != solution || question[0].Choices()[solution] != "2" {
+			t.Fatalf("%s became %s, of which %d was right", choices, question[0].Choices(), solution)
 		}
-		if one[0].Text != edit[0] || one[0].Explanation != edit[1] {
-			t.Fatalf("%v became %+v", edit, one[0])
+		if question[0].Text != edit[0] || question[0].Explanation != edit[1] {
+			t.Fatalf("%v became %+v", edit, question[0])
 		}
 	}
 }
@@ -61,15 +61,15 @@ func TestQuestionsAreShared(t *testing.T) {
 func TestQuestionsWithEqualIDsAreCached(t *testing.T) {
 	t.Parallel()
 	var shared questionCache
-	known := make(map[string]*quiz.Question)
+	cached := make(map[string]*quiz.Question)
 	for i := range 20 {
 		text := fmt.Sprint("bank ", i%2)
-		one := decodeQuestion(t, text, "e")
-		shared.share(one)
+		question := decodeQuestion(t, text, "e")
+		shared.share(question)
 		if i < 2 {
-			known[text] = one[0].Question
+			cached[text] = question[0].Question
 		}
-		if one[0].Question != known[text] {
+		if question[0].Question != cached[text] {
 			t.Fatalf("the questions of %s are not shared", text)
 		}
 	}
@@ -83,15 +83,15 @@ func TestQuestionCacheIsLimited(t *testing.T) {
 	first := decodeQuestion(t, "often", "e")
 	shared.share(first)
 	long := strings.Repeat("long", 4096)
-	var all sync.WaitGroup
-	for w := range 4 {
-		all.Go(func() {
+	var running sync.WaitGroup
+	for worker := range 4 {
+		running.Go(func() {
 			for i := range 250 {
-				shared.share([]quiz.DrawnQuestion{{Question: &quiz.Question{ID: fmt.Sprint(w, i), Text: long + fmt.Sprint(w, i)}}})
-				again, edited := decodeQuestion(t, "often", "e"), decodeQuestion(t, "edited", fmt.Sprint(i%2))
-				shared.share(again)
+				shared.share([]quiz.DrawnQuestion{{Question: &quiz.Question{ID: fmt.Sprint(worker, i), Text: long + fmt.Sprint(worker, i)}}})
+				repeated, edited := decodeQuestion(t, "often", "e"), decodeQuestion(t, "edited", fmt.Sprint(i%2))
+				shared.share(repeated)
 				shared.share(edited)
-				if again[0].Question != first[0].Question {
+				if repeated[0].Question != first[0].Question {
 					t.Error("a question that is used all the time was evicted")
 					return
 				}
@@ -102,34 +102,34 @@ func TestQuestionCacheIsLimited(t *testing.T) {
 			}
 		})
 	}
-	all.Wait()
-	kept := 0
+	running.Wait()
+	cachedBytes := 0
 	for _, generation := range []map[questionKey]*quiz.Question{shared.current, shared.previous} {
 		for _, q := range generation {
-			kept += questionBytes(q)
+			cachedBytes += questionBytes(q)
 		}
 	}
-	if kept > 2*(generationBytes+2*len(long)) || len(shared.previous) == 0 {
-		t.Errorf("%d bytes of questions are kept", kept)
+	if cachedBytes > 2*(generationBytes+2*len(long)) || len(shared.previous) == 0 {
+		t.Errorf("%d bytes of questions are kept", cachedBytes)
 	}
 }
 
 // A store shares equal questions of all matches.
 func TestPlansShareQuestions(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
-		one, other := m.planRead(), m.planRead()
-		if len(one.Questions) == 0 {
+	runOnEachRedis(t, func(m *testMatch) {
+		first, second := m.readPlan(), m.readPlan()
+		if len(first.Questions) == 0 {
 			m.Fatal("no questions")
 		}
-		for i := range one.Questions {
-			if one.Questions[i].Question != other.Questions[i].Question {
+		for i := range first.Questions {
+			if first.Questions[i].Question != second.Questions[i].Question {
 				m.Errorf("question %d is not shared", i)
 			}
 		}
 	})
 }
 
-func (m *testMatch) planRead() *match.Plan {
+func (m *testMatch) readPlan() *match.Plan {
 	m.Helper()
 	view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true})
 	if err != nil {

@@ -7,20 +7,20 @@ const rivalCount = 4
 
 // questionModel is a buzzer question. It is open until it is won or sealed.
 type questionModel struct {
-	won    string             // the attempt that won it
-	sealed string             // the step that sealed it
-	held   [rivalCount]string // id of the accepted attempt, by player
+	winningAttempt   string             // the attempt that won it
+	sealingStep      string             // the step that sealed it
+	acceptedAttempts [rivalCount]string // id of the accepted attempt, by player
 }
 
-func (q questionModel) open() bool { return q.won == "" && q.sealed == "" }
+func (q questionModel) isOpen() bool { return q.winningAttempt == "" && q.sealingStep == "" }
 
 // Operations on a question: an answer, the seal, a read of the match, and a
 // read of a player's record.
 type (
 	answerOperation struct {
-		id     string
-		player int
-		right  bool
+		id      string
+		player  int
+		isRight bool
 	}
 	sealOperation   struct{ id string }
 	readOperation   struct{}
@@ -29,72 +29,72 @@ type (
 
 // answerOutput is the output of an answer. recordAttempt is the attempt whose record
 // was returned.
-type acceptedAnswer struct {
-	verdict match.Verdict
-	of      string
-	sealed  bool
+type answerOutput struct {
+	verdict       match.Verdict
+	recordAttempt string
+	sealed        bool
 }
 
-// questionView is the output of a read of the match.
-type questionView struct {
-	open            bool
-	won             string
-	held            [rivalCount]string
-	answered, right int64
+// readOutput is the output of a read of the match.
+type readOutput struct {
+	open             bool
+	winningAttempt   string
+	acceptedAttempts [rivalCount]string
+	answered, right  int64
 }
 
 // applyTo allows repeated attempts: an attempt is accepted once, and each
 // repetition returns that.
 func (a answerOperation) applyTo(q questionModel, output any) (bool, questionModel) {
-	held, after := q.held[a.player], q
-	free := q.open() && held == ""
-	if free {
-		after.held[a.player] = a.id
-		if a.right {
-			after.won = a.id
+	accepted, after := q.acceptedAttempts[a.player], q
+	canAccept := q.isOpen() && accepted == ""
+	if canAccept {
+		after.acceptedAttempts[a.player] = a.id
+		if a.isRight {
+			after.winningAttempt = a.id
 		}
 	}
 	if output == nil {
 		return true, after
 	}
-	switch out := output.(acceptedAnswer); out.verdict {
+	switch result := output.(answerOutput); result.verdict {
 	case match.VerdictAccepted:
-		return (free || held == a.id) && out.of == a.id && out.sealed == a.right, after
+		return (canAccept || accepted == a.id) && result.recordAttempt == a.id && result.sealed == a.isRight, after
 	case match.VerdictDuplicate:
-		return held != "" && held != a.id && held == out.of, q
+		return accepted != "" && accepted != a.id && accepted == result.recordAttempt, q
 	case match.VerdictLate:
-		return !q.open() && held == "", q
+		return !q.isOpen() && accepted == "", q
 	}
 	return false, q
 }
 
 func (s sealOperation) applyTo(q questionModel, output any) (bool, questionModel) {
 	after := q
-	if q.open() {
-		after.sealed = s.id
+	if q.isOpen() {
+		after.sealingStep = s.id
 	}
 	if output == nil {
 		return true, after
 	}
-	return output.(bool) == (after.sealed == s.id), after
+	return output.(bool) == (after.sealingStep == s.id), after
 }
 
 func (readOperation) applyTo(q questionModel, output any) (bool, questionModel) {
 	if output == nil {
 		return true, q
 	}
-	is := questionView{open: q.open(), won: q.won, held: q.held}
-	for _, held := range q.held {
-		if held != "" {
-			is.answered++
+	want := readOutput{open: q.isOpen(), winningAttempt: q.winningAttempt, acceptedAttempts: q.acceptedAttempts}
+	for _, attempt := range q.acceptedAttempts {
+		if attempt != "" {
+			want.answered++
 		}
 	}
-	if q.won != "" {
-		is.right = 1
+	if q.winningAttempt != "" {
+		want.right = 1
 	}
-	return output.(questionView) == is, q
+	return output.(readOutput) == want, q
 }
 
 func (r recordOperation) applyTo(q questionModel, output any) (bool, questionModel) {
-	return output == nil || output.(string) == q.held[r.player], q
+	return output == nil || output.(string) == q.acceptedAttempts[r.player], q
 }

@@ -36,16 +36,16 @@ func (s *Store) CommitIfFirst(ctx context.Context, attempt match.Attempt) (match
 	if err != nil {
 		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
 	}
-	out, err := racer.run(ctx)
+	outcome, err := racer.run(ctx)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		retry, cancel := context.WithTimeout(context.WithoutCancel(ctx), raceRetryTimeout)
 		defer cancel()
-		out, err = racer.run(retry)
+		outcome, err = racer.run(retry)
 	}
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
 	}
-	return out, err
+	return outcome, err
 }
 
 // race is one attempt to be the first right answer.
@@ -67,18 +67,18 @@ func (s *Store) newRace(attempt match.Attempt) (*race, error) {
 	return racer, err
 }
 
-func (r *race) run(ctx context.Context) (out match.Outcome, err error) {
+func (r *race) run(ctx context.Context) (outcome match.Outcome, err error) {
 	watched := []string{r.keys.first(r.Record.Question), r.lock(), r.keys.exit(r.Record.Player)}
 	if lockoutMS(&r.Attempt) > 0 {
 		watched = append(watched, r.lockout())
 	}
 	for range maxRaceTries {
 		err = r.store.client.Watch(ctx, func(tx *redis.Tx) error {
-			out, err = r.tryTransaction(ctx, tx)
+			outcome, err = r.tryTransaction(ctx, tx)
 			return err
 		}, watched...)
 		if !errors.Is(err, redis.TxFailedErr) {
-			return out, err
+			return outcome, err
 		}
 	}
 	return match.Outcome{}, errRaceContended
@@ -92,8 +92,8 @@ func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome,
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	if out, err := r.decideOutcome(snap); err != nil || out.Verdict != match.VerdictAccepted || snap.lockHolder == r.ID {
-		return out, err
+	if outcome, err := r.decideOutcome(snap); err != nil || outcome.Verdict != match.VerdictAccepted || snap.lockHolder == r.ID {
+		return outcome, err
 	}
 	return r.commitFirst(ctx, tx, snap)
 }

@@ -91,11 +91,11 @@ func (r *race) decideOutcome(snap raceSnapshot) (match.Outcome, error) {
 
 // existingOutcome is the outcome if the player's answer exists already.
 func (snap raceSnapshot) existingOutcome(verdict match.Verdict) (match.Outcome, error) {
-	out := match.Outcome{
+	outcome := match.Outcome{
 		Verdict: verdict, Sealed: verdict == match.VerdictAccepted,
 		Answered: snap.state.Answered, Alive: snap.state.Alive, Version: snap.state.Version, Nodes: snap.nodes,
 	}
 	var err error
-	out.Record, err = decodeRecord(snap.record)
-	return out, err
+	outcome.Record, err = decodeRecord(snap.record)
+	return outcome, err
 }

@@ -12,8 +12,8 @@ import (
 
 // A hundred players answer right at the same time on two nodes. One of them is first
 // and seals the question. The test plays three questions.
-func TestExactlyOneRaceIsFirst(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestOneOfConcurrentRightAnswersIsFirst(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		players := playerIDs(100)
 		m.addSeats(players...)
 		open := m.startArena()
@@ -23,7 +23,7 @@ func TestExactlyOneRaceIsFirst(t *testing.T) {
 			for i, player := range players {
 				attempts[i] = m.firstAttempt(open, player, int64(i))
 			}
-			first := m.onlyFirst(attempts, m.raceAll(attempts))
+			first := m.requireOneFirst(attempts, m.commitAllIfFirst(attempts))
 			view := m.read()
 			if view.Phase != match.PhaseSealed || view.Answered != 1 || view.Right != 1 || view.Version != before+1 || view.First.Player != first {
 				m.Errorf("%s was the first: %+v, %+v", first, view.State, view.First)
@@ -38,34 +38,34 @@ func TestExactlyOneRaceIsFirst(t *testing.T) {
 	})
 }
 
-// raceAll races on two nodes.
-func (m *testMatch) raceAll(attempts []match.Attempt) []match.Outcome {
+// commitAllIfFirst races on two nodes.
+func (m *testMatch) commitAllIfFirst(attempts []match.Attempt) []match.Outcome {
 	m.Helper()
 	stores := []*Store{m.Store, New(m.client, m.client)}
-	outs := make([]match.Outcome, len(attempts))
-	var all sync.WaitGroup
+	outcomes := make([]match.Outcome, len(attempts))
+	var running sync.WaitGroup
 	for i := range attempts {
-		all.Go(func() {
+		running.Go(func() {
 			var err error
-			if outs[i], err = stores[i%2].CommitIfFirst(m.Context(), attempts[i]); err != nil {
+			if outcomes[i], err = stores[i%2].CommitIfFirst(m.Context(), attempts[i]); err != nil {
 				m.Error(err)
 			}
 		})
 	}
-	all.Wait()
-	return outs
+	running.Wait()
+	return outcomes
 }
 
-// onlyFirst expects one attempt to be first and all others to be late, and
+// requireOneFirst expects one attempt to be first and all others to be late, and
 // returns the first.
-func (m *testMatch) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (first string) {
+func (m *testMatch) requireOneFirst(attempts []match.Attempt, outcomes []match.Outcome) (first string) {
 	m.Helper()
-	for i, out := range outs {
+	for i, outcome := range outcomes {
 		switch {
-		case out.Verdict == match.VerdictAccepted && first == "" && out.Record.First && out.Sealed:
+		case outcome.Verdict == match.VerdictAccepted && first == "" && outcome.Record.First && outcome.Sealed:
 			first = attempts[i].Record.Player
-		case out.Verdict != match.VerdictLate:
-			m.Errorf("%s: %+v, and %q was the first", attempts[i].Record.Player, out, first)
+		case outcome.Verdict != match.VerdictLate:
+			m.Errorf("%s: %+v, and %q was the first", attempts[i].Record.Player, outcome, first)
 		}
 	}
 	if first == "" {
@@ -75,18 +75,18 @@ func (m *testMatch) onlyFirst(attempts []match.Attempt, outs []match.Outcome) (f
 }
 
 // Fifty devices of one player race. One wins, and the others get its record.
-func TestOneRaceOfAPlayerWins(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestOnePlayersConcurrentAnswersCountOnce(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada")
 		open := m.startArena()
 		attempts := make([]match.Attempt, 50)
 		for i := range attempts {
 			attempts[i] = m.firstAttempt(open, "p_ada", int64(i))
 		}
-		outs := m.raceAll(attempts)
-		won := slices.IndexFunc(outs, func(outcome match.Outcome) bool { return outcome.Verdict == match.VerdictAccepted })
-		for i, out := range outs {
-			if i != won && (out.Verdict != match.VerdictDuplicate || !reflect.DeepEqual(out.Record, outs[won].Record)) {
+		outcomes := m.commitAllIfFirst(attempts)
+		winner := slices.IndexFunc(outcomes, func(outcome match.Outcome) bool { return outcome.Verdict == match.VerdictAccepted })
+		for i, out := range outcomes {
+			if i != winner && (out.Verdict != match.VerdictDuplicate || !reflect.DeepEqual(out.Record, outcomes[winner].Record)) {
 				m.Errorf("%d: %+v", i, out)
 			}
 		}
@@ -98,33 +98,33 @@ func TestOneRaceOfAPlayerWins(t *testing.T) {
 
 // Wrong answers arrive while a right answer wins the question. They do not delay it,
 // and all accepted answers are counted.
-func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestWrongAnswersDoNotDelayFirstRightAnswer(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		players := playerIDs(60)
 		m.addSeats(players...)
 		open := m.startArena()
-		outs := make([]match.Outcome, len(players))
+		outcomes := make([]match.Outcome, len(players))
 		attempts := make([]match.Attempt, len(players))
 		for i, player := range players {
 			attempts[i] = m.firstAttempt(open, player, int64(i))
 		}
-		var all sync.WaitGroup
+		var running sync.WaitGroup
 		for i := range players {
-			all.Go(func() {
+			running.Go(func() {
 				var err error
 				if i == 30 {
-					outs[i], err = m.CommitIfFirst(m.Context(), attempts[i])
+					outcomes[i], err = m.CommitIfFirst(m.Context(), attempts[i])
 				} else {
-					outs[i], err = m.Commit(m.Context(), wrong(attempts[i]))
+					outcomes[i], err = m.Commit(m.Context(), wrongAnswer(attempts[i]))
 				}
 				if err != nil {
 					m.Error(err)
 				}
 			})
 		}
-		all.Wait()
+		running.Wait()
 		accepted := int64(0)
-		for i, out := range outs {
+		for i, out := range outcomes {
 			if out.Verdict == match.VerdictAccepted {
 				accepted++
 			} else if i == 30 || out.Verdict != match.VerdictLate {
@@ -141,8 +141,8 @@ func TestWrongAnswersDoNotHoldUpARace(t *testing.T) {
 
 // A race competes with the step that seals. Exactly one of them closes the
 // question.
-func TestARaceAgainstTheSeal(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestEitherFirstAnswerOrSealClosesQuestion(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		open := m.startArena()
 		won := 0
@@ -150,20 +150,20 @@ func TestARaceAgainstTheSeal(t *testing.T) {
 			seal := m.step(open, match.PhaseSealed, open.Question)
 			seal.NewState.CloseReason, seal.Pushes = "timeout", nil
 			attempt := m.firstAttempt(open, "p_ada", 10)
-			var out match.Outcome
-			var done match.StepResult
-			var raced, stepped error
-			var both sync.WaitGroup
-			both.Go(func() { out, raced = m.CommitIfFirst(m.Context(), attempt) })
-			both.Go(func() { done, stepped = m.Step(m.Context(), seal) })
-			both.Wait()
-			if raced != nil || stepped != nil {
-				m.Fatal(raced, stepped)
+			var outcome match.Outcome
+			var result match.StepResult
+			var commitErr, stepErr error
+			var running sync.WaitGroup
+			running.Go(func() { outcome, commitErr = m.CommitIfFirst(m.Context(), attempt) })
+			running.Go(func() { result, stepErr = m.Step(m.Context(), seal) })
+			running.Wait()
+			if commitErr != nil || stepErr != nil {
+				m.Fatal(commitErr, stepErr)
 			}
 			view := m.read()
-			first := out.Verdict == match.VerdictAccepted
-			if first == done.Applied || !first && out.Verdict != match.VerdictLate || first != (view.CloseReason == "first_correct") || first != (view.First != nil) {
-				m.Fatalf("%+v, %+v, %+v", out, done, view.State)
+			first := outcome.Verdict == match.VerdictAccepted
+			if first == result.Applied || !first && outcome.Verdict != match.VerdictLate || first != (view.CloseReason == "first_correct") || first != (view.First != nil) {
+				m.Fatalf("%+v, %+v, %+v", outcome, result, view.State)
 			}
 			if first {
 				won++
@@ -179,19 +179,19 @@ func TestARaceAgainstTheSeal(t *testing.T) {
 }
 
 // A player leaves while the player's own right answer tries to be first.
-func TestARaceAgainstLeaving(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestPlayerLeavesDuringOwnFirstAnswer(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		open := m.startArena()
 		attempt := m.firstAttempt(open, "p_ada", 10)
-		var both sync.WaitGroup
-		var out match.Outcome
-		both.Go(func() { out, _ = m.CommitIfFirst(m.Context(), attempt) })
-		both.Go(func() { _, _ = m.RemovePlace(m.Context(), m.plan.ID, "p_ada", 0) })
-		both.Wait()
+		var running sync.WaitGroup
+		var outcome match.Outcome
+		running.Go(func() { outcome, _ = m.CommitIfFirst(m.Context(), attempt) })
+		running.Go(func() { _, _ = m.RemovePlace(m.Context(), m.plan.ID, "p_ada", 0) })
+		running.Wait()
 		view := m.read()
-		if first := out.Verdict == match.VerdictAccepted; first != (view.First != nil) || !first && out.Verdict != match.VerdictGone || view.LeftSeats != 1 {
-			m.Errorf("%+v, %+v", out, view.State)
+		if first := outcome.Verdict == match.VerdictAccepted; first != (view.First != nil) || !first && outcome.Verdict != match.VerdictGone || view.LeftSeats != 1 {
+			m.Errorf("%+v, %+v", outcome, view.State)
 		}
 		m.removePlace("p_ada", arena.VerdictLeft)
 	})

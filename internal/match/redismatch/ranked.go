@@ -29,16 +29,16 @@ func (s *Store) readRanked(ctx context.Context, k keys, from, to int) ([]match.R
 	if err != nil || len(players) == 0 {
 		return nil, err
 	}
-	var found, sums, left *redis.SliceCmd
+	var seatsReply, totalsReply, leftReply *redis.SliceCmd
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		found = pipe.HMGet(ctx, k.seats(), players...)
-		sums, left = pipe.HMGet(ctx, k.totals(), players...), pipe.HMGet(ctx, k.totals(), leftFields(players)...)
+		seatsReply = pipe.HMGet(ctx, k.seats(), players...)
+		totalsReply, leftReply = pipe.HMGet(ctx, k.totals(), players...), pipe.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	seats, totals, lefts := lua.Reply(found.Val()), lua.Reply(sums.Val()), lua.Reply(left.Val())
+	seats, totals, lefts := lua.Reply(seatsReply.Val()), lua.Reply(totalsReply.Val()), lua.Reply(leftReply.Val())
 	page := make([]match.RankedPlayer, len(players))
 	for i := range players {
 		if page[i].Seat, err = decodeSeat(seats.Text(i)); err != nil {

@@ -12,8 +12,8 @@ import (
 
 // The result of a large match waits for the ledger with everything that paging
 // needs. It expires some time later.
-func TestRankedPlayers(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestLargeResultIsReadableUntilItExpires(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 600
 		players := playerIDs(60)
 		m.addSeats(players...)
@@ -28,17 +28,17 @@ func TestRankedPlayers(t *testing.T) {
 		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
 			m.Fatal(done, err)
 		}
-		m.addWatchers()
-		m.expirePlayKeys()
+		m.addReadingNode()
+		m.deletePlayKeys()
 		m.checkPages(players)
-		m.checkEnds(func(key string, ttl time.Duration) bool {
+		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return slices.Contains(m.keys.rankingKeys(), key) == (ttl == -1)
 		})
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}); err != nil {
 			m.Fatal(err)
 		}
 		m.checkPages(players)
-		m.checkEnds(func(key string, ttl time.Duration) bool {
+		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && (key == m.keys.tombstone() || strings.Contains(key, ":lock:")))
 		})
 	})
@@ -46,8 +46,8 @@ func TestRankedPlayers(t *testing.T) {
 
 // If a result became a dead letter without its standings, the keys for paging
 // stay for two days, because it may be requeued.
-func TestAnIncompleteResultStaysReadable(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestIncompleteResultStaysReadable(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		players := playerIDs(60)
 		m.plan.Arena.MaxPlayers = 600
 		m.addSeats(players...)
@@ -67,23 +67,23 @@ func TestAnIncompleteResultStaysReadable(t *testing.T) {
 				m.Errorf("%s lives for %v", key, ttl)
 			}
 		}
-		r := *over.Result
-		if err := match.CompleteStandings(m.Context(), m, &r); err != nil || len(r.Standings) != len(players) {
-			m.Errorf("%v, %+v", err, r)
+		result := *over.Result
+		if err := match.CompleteStandings(m.Context(), m, &result); err != nil || len(result.Standings) != len(players) {
+			m.Errorf("%v, %+v", err, result)
 		}
 	})
 }
 
 // addReadingNode adds a node to a match that has no expiry yet.
-func (m *testMatch) addWatchers() {
+func (m *testMatch) addReadingNode() {
 	m.Helper()
 	if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_late", AfterSeq: -1}); err != nil {
 		m.Fatal(err)
 	}
 }
 
-// expirePlayKeys simulates the expiry of the keys after the end of a match.
-func (m *testMatch) expirePlayKeys() {
+// deletePlayKeys simulates the expiry of the keys after the end of a match.
+func (m *testMatch) deletePlayKeys() {
 	m.Helper()
 	if err := m.client.Del(m.Context(), m.keys.playKeys()...).Err(); err != nil {
 		m.Fatal(err)
@@ -102,15 +102,15 @@ func (m *testMatch) checkPages(players []string) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		for _, one := range page {
+		for _, ranked := range page {
 			want := match.Totals{
 				Score: 190, Correct: 1, Answered: 1, LastCorrect: 1, LastAnswered: 1,
-				SavedMS: 9400 + 10*int64(slices.Index(players, one.Seat.Player)),
+				SavedMS: 9400 + 10*int64(slices.Index(players, ranked.Seat.Player)),
 			}
-			if one.Totals != want || one.Seat.Nickname != "Nick of "+one.Seat.Player || one.Seat.Team == "" {
-				m.Errorf("%+v, want %+v", one, want)
+			if ranked.Totals != want || ranked.Seat.Nickname != "Nick of "+ranked.Seat.Player || ranked.Seat.Team == "" {
+				m.Errorf("%+v, want %+v", ranked, want)
 			}
-			got = append(got, one.Seat.Player)
+			got = append(got, ranked.Seat.Player)
 		}
 		if len(page) < 25 {
 			break
@@ -122,30 +122,30 @@ func (m *testMatch) checkPages(players []string) {
 	}
 }
 
-func (m *testMatch) checkEnds(right func(key string, ttl time.Duration) bool) {
+func (m *testMatch) checkTTLs(isExpected func(key string, ttl time.Duration) bool) {
 	m.Helper()
 	for _, key := range m.allKeys() {
-		if ttl := m.client.PTTL(m.Context(), key).Val(); !right(key, ttl) {
+		if ttl := m.client.PTTL(m.Context(), key).Val(); !isExpected(key, ttl) {
 			m.Errorf("%s lives for %v", key, ttl)
 		}
 	}
 }
 
 // The result of a small match is complete, and the match ends like a duel.
-func TestASmallArenaEnds(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestSmallArenaExpiresAfterEnd(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
-		m.race(m.firstAttempt(m.startArena(), "p_ada", 10), match.VerdictAccepted)
+		m.commitIfFirst(m.firstAttempt(m.startArena(), "p_ada", 10), match.VerdictAccepted)
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
-		m.checkEnds(func(key string, ttl time.Duration) bool {
+		m.checkTTLs(func(key string, ttl time.Duration) bool {
 			return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && (key == m.keys.tombstone() || strings.Contains(key, ":lock:")))
 		})
 	})
 }
 
-func TestRankedPlayersOfNoMatch(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestRankedPlayersAreLimitedPerPage(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		for _, limit := range []int{-1, 0, 10, 10_000} {
 			if page, err := m.RankedPlayers(m.Context(), m.plan.ID, 0, limit); err != nil || len(page) != 0 {
 				m.Errorf("%v, %v", page, err)

@@ -68,9 +68,9 @@ func (s *Store) readRestOfLog(ctx context.Context, query match.ReadQuery, view *
 	for _, frame := range view.Frames {
 		size += len(frame)
 	}
-	for at := query.AfterSeq + int64(len(view.Frames)); at < view.Seq; at = query.AfterSeq + int64(len(view.Frames)) {
+	for firstIndex := query.AfterSeq + int64(len(view.Frames)); firstIndex < view.Seq; firstIndex = query.AfterSeq + int64(len(view.Frames)) {
 		count := max(pageBytes*int64(len(view.Frames))/int64(max(size, 1)), 1)
-		page, err := s.client.LRange(ctx, key, at, min(at+count, view.Seq)-1).Result()
+		page, err := s.client.LRange(ctx, key, firstIndex, min(firstIndex+count, view.Seq)-1).Result()
 		if err != nil {
 			return fmt.Errorf("redismatch: read %s: %w", query.Match, err)
 		}
@@ -179,11 +179,11 @@ func clipCapacity[T any](list []T) []T {
 // addRecordsAndTotals decodes the records of the current question and the totals of
 // players.
 func addRecordsAndTotals(view *match.View, players []string, reply lua.Reply) error {
-	records, sums, left := reply.List(7), reply.List(8), reply.List(9)
+	records, totals, haveLeft := reply.List(7), reply.List(8), reply.List(9)
 	view.Records = make(map[string]match.Record, len(records))
 	view.Totals = make(map[string]match.Totals, len(players))
 	for i, player := range players {
-		view.Totals[player] = decodeTotals(sums.Text(i), left.Text(i))
+		view.Totals[player] = decodeTotals(totals.Text(i), haveLeft.Text(i))
 		raw := records.Text(i)
 		if raw == "" {
 			continue

@@ -14,7 +14,7 @@ import (
 // A record is decoded correctly whether this version or the standard encoder of
 // earlier versions wrote it. The standard decoder and scripts can read what
 // this version writes.
-func TestRecords(t *testing.T) {
+func TestRecordCodecAgreesWithStandardJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_.:-]{0,30}`), rapid.StringMatching(`["\\ ,{}:a-z<é猫\n]{0,20}`))
@@ -26,30 +26,30 @@ func TestRecords(t *testing.T) {
 			ElapsedMS: number.Draw(t, "elapsed"), Points: number.Draw(t, "points"), SavedMS: number.Draw(t, "saved"),
 			Node: text.Draw(t, "node"), First: rapid.Bool().Draw(t, "first"),
 		}
-		ours := encodeRecord(record)
-		theirs, err := json.Marshal(record)
+		encoded := encodeRecord(record)
+		standard, err := json.Marshal(record)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, raw := range [][]byte{ours, theirs} {
+		for _, raw := range [][]byte{encoded, standard} {
 			if got, err := decodeRecord(string(raw)); err != nil || !reflect.DeepEqual(got, record) {
 				t.Errorf("%s was read as %+v, %v", raw, got, err)
 			}
 		}
 		var got match.Record
-		if err := json.Unmarshal(ours, &got); err != nil || !reflect.DeepEqual(got, record) {
-			t.Errorf("the decoder reads %s as %+v, %v", ours, got, err)
+		if err := json.Unmarshal(encoded, &got); err != nil || !reflect.DeepEqual(got, record) {
+			t.Errorf("the decoder reads %s as %+v, %v", encoded, got, err)
 		}
 	})
-	for _, broken := range []string{``, `{`, `{}x`, `{"player":"p`, `{"player":"p","question":1`} {
-		if record, err := decodeRecord(broken); err == nil {
-			t.Errorf("%q was read as %+v", broken, record)
+	for _, malformed := range []string{``, `{`, `{}x`, `{"player":"p`, `{"player":"p","question":1`} {
+		if record, err := decodeRecord(malformed); err == nil {
+			t.Errorf("%q was read as %+v", malformed, record)
 		}
 	}
 }
 
 // A seat is decoded correctly, with and without escapes.
-func TestSeatsAreRead(t *testing.T) {
+func TestSeatIsDecoded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9 ]{0,30}`), rapid.StringMatching(`["\\ ,{}:a-z<é猫\n]{0,20}`))
@@ -66,9 +66,9 @@ func TestSeatsAreRead(t *testing.T) {
 			t.Errorf("%s was read as %+v, %v", raw, got, err)
 		}
 	})
-	for _, broken := range []string{"", "x", "x\n{", "x\n{\"player\":\"p\""} {
-		if seat, err := decodeSeat(broken); err == nil {
-			t.Errorf("%q was read as %+v", broken, seat)
+	for _, malformed := range []string{"", "x", "x\n{", "x\n{\"player\":\"p\""} {
+		if seat, err := decodeSeat(malformed); err == nil {
+			t.Errorf("%q was read as %+v", malformed, seat)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 // CommitIfFirst waits until a replica has confirmed the first answer. If none confirms
 // in time, the answer is announced anyway and counted.
-func TestAFirstWaitsForAReplica(t *testing.T) {
+func TestFirstAnswerWaitsForReplica(t *testing.T) {
 	t.Parallel()
 	master, replica := testenv.Redis(t), testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: master.Addr, ContextTimeoutEnabled: true})
@@ -24,16 +24,16 @@ func TestAFirstWaitsForAReplica(t *testing.T) {
 	m := newTestMatch(t, client, arenaPlan(match.Buzzer), lobbyState())
 	m.Store = New(client, client, ConfirmByReplica(replicated.Load, func() { unconfirmed.Add(1) }))
 	m.addSeats("p_ada", "p_bob")
-	check := func(state match.State, want int64) {
+	checkUnconfirmed := func(state match.State, want int64) {
 		t.Helper()
-		m.race(m.firstAttempt(state, "p_ada", 10), match.VerdictAccepted)
-		if n := unconfirmed.Load(); n != want {
-			t.Errorf("%d unconfirmed, want %d", n, want)
+		m.commitIfFirst(m.firstAttempt(state, "p_ada", 10), match.VerdictAccepted)
+		if count := unconfirmed.Load(); count != want {
+			t.Errorf("%d unconfirmed, want %d", count, want)
 		}
 	}
-	check(m.startArena(), 0) // the option reports no replicas
+	checkUnconfirmed(m.startArena(), 0) // the option reports no replicas
 	replicated.Store(true)
-	check(m.openNextQuestion(), 1) // there is no replica
+	checkUnconfirmed(m.openNextQuestion(), 1) // there is no replica
 
 	replicaClient := redis.NewClient(&redis.Options{Addr: replica.Addr})
 	t.Cleanup(func() { replicaClient.Close() })
@@ -50,7 +50,7 @@ func TestAFirstWaitsForAReplica(t *testing.T) {
 	for client.Wait(t.Context(), 1, time.Second).Val() < 1 { // the replica has all writes so far
 		t.Log("the replica is behind")
 	}
-	check(open, 1)
+	checkUnconfirmed(open, 1)
 	if got := replicaClient.HGet(t.Context(), m.keys.match(), "phase").Val(); got != "sealed" {
 		t.Errorf("the replica has phase %q", got)
 	}

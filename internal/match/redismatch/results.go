@@ -102,10 +102,10 @@ func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, 
 	}
 	results := make([]match.Result, 0, len(raw)/2)
 	var errs []error
-	for at := 1; at < len(raw); at += 2 {
+	for valueIndex := 1; valueIndex < len(raw); valueIndex += 2 {
 		var result match.Result
-		if err := json.Unmarshal([]byte(raw[at]), &result); err != nil {
-			errs = append(errs, fmt.Errorf("redismatch: result of %s: %w", raw[at-1], err))
+		if err := json.Unmarshal([]byte(raw[valueIndex]), &result); err != nil {
+			errs = append(errs, fmt.Errorf("redismatch: result of %s: %w", raw[valueIndex-1], err))
 			continue
 		}
 		results = append(results, result)

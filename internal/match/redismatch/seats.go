@@ -81,10 +81,10 @@ func (s *Store) LockLobby(ctx context.Context, id string) error {
 func (s *Store) Member(ctx context.Context, id, player string) (match.Member, error) {
 	k := newKeys(id)
 	var seat, role *redis.StringCmd
-	var left *redis.BoolCmd
+	var hasLeft *redis.BoolCmd
 	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		seat, role = pipe.HGet(ctx, k.seats(), player), pipe.HGet(ctx, k.roles(), player)
-		left = pipe.HExists(ctx, k.totals(), leftField(player))
+		hasLeft = pipe.HExists(ctx, k.totals(), leftField(player))
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
@@ -93,7 +93,7 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 	switch {
 	case role.Val() != "":
 		return match.Member{Seat: match.Seat{Player: player}, Role: match.Role(role.Val())}, nil
-	case seat.Val() == "" || left.Val():
+	case seat.Val() == "" || hasLeft.Val():
 		return match.Member{}, match.ErrNotFound
 	}
 	found, err := decodeSeat(seat.Val())
@@ -107,17 +107,17 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 // arena, see match.Store.
 func (s *Store) PlayersWithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
 	k := newKeys(id)
-	var seats, roles, left *redis.SliceCmd
+	var seats, roles, haveLeft *redis.SliceCmd
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		seats, roles = pipe.HMGet(ctx, k.seats(), players...), pipe.HMGet(ctx, k.roles(), players...)
-		left = pipe.HMGet(ctx, k.totals(), leftFields(players)...)
+		haveLeft = pipe.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: places in %s: %w", id, err)
 	}
 	for i, player := range players {
-		hasSeat := seats.Val()[i] != nil && left.Val()[i] == nil
+		hasSeat := seats.Val()[i] != nil && haveLeft.Val()[i] == nil
 		if !hasSeat && roles.Val()[i] == nil {
 			withoutPlace = append(withoutPlace, player)
 		}

@@ -11,14 +11,14 @@ import (
 
 // lobbyModel is the simplest model of an arena's lobby.
 type lobbyModel struct {
-	teams  map[string]string // teams by player
-	roles  map[string]match.Role
-	banned map[string]bool
-	locked bool
-	max    int
+	teams    map[string]string // teams by player
+	roles    map[string]match.Role
+	banned   map[string]bool
+	locked   bool
+	maxSeats int
 }
 
-func (l *lobbyModel) count(team string) (n int) {
+func (l *lobbyModel) countTeam(team string) (n int) {
 	for _, t := range l.teams {
 		if t == team {
 			n++
@@ -28,20 +28,20 @@ func (l *lobbyModel) count(team string) (n int) {
 }
 
 func (l *lobbyModel) addSeat(player, team string) (arena.Verdict, string) {
-	has, in := l.teams[player]
+	ownTeam, isIn := l.teams[player]
 	switch {
 	case l.banned[player]:
 		return arena.VerdictBanned, ""
-	case in:
-		return arena.VerdictIn, has
+	case isIn:
+		return arena.VerdictIn, ownTeam
 	case l.locked:
 		return arena.VerdictLocked, ""
-	case len(l.teams) >= l.max:
+	case len(l.teams) >= l.maxSeats:
 		return arena.VerdictFull, ""
 	}
 	if team == "" {
 		team = red.ID
-		if l.count(blue.ID) < l.count(red.ID) {
+		if l.countTeam(blue.ID) < l.countTeam(red.ID) {
 			team = blue.ID
 		}
 	}
@@ -50,20 +50,20 @@ func (l *lobbyModel) addSeat(player, team string) (arena.Verdict, string) {
 	return arena.VerdictIn, team
 }
 
-func (l *lobbyModel) addWatcher(player string, as match.Role) (arena.Verdict, match.Role) {
+func (l *lobbyModel) addWatcher(player string, role match.Role) (arena.Verdict, match.Role) {
 	if l.banned[player] {
-		return arena.VerdictBanned, as
+		return arena.VerdictBanned, role
 	}
-	if _, in := l.teams[player]; in {
+	if _, isIn := l.teams[player]; isIn {
 		return arena.VerdictIn, match.PlayerRole
 	}
-	l.roles[player] = as
-	return arena.VerdictIn, as
+	l.roles[player] = role
+	return arena.VerdictIn, role
 }
 
 func (l *lobbyModel) removePlace(player string, ban bool) arena.Verdict {
-	_, seated := l.teams[player]
-	if !seated && l.roles[player] == "" {
+	_, isIn := l.teams[player]
+	if !isIn && l.roles[player] == "" {
 		if l.banned[player] {
 			return arena.VerdictBanned
 		}
@@ -78,56 +78,56 @@ func (l *lobbyModel) removePlace(player string, ban bool) arena.Verdict {
 }
 
 // Any sequence of operations on a lobby agrees with the model.
-func TestLobbyIsAsItsModel(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(p *testMatch) {
-		rapid.Check(p.T, func(r *rapid.T) {
-			l := &lobbyModel{
+func TestLobbyAgreesWithModel(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
+		rapid.Check(m.T, func(rt *rapid.T) {
+			model := &lobbyModel{
 				teams: map[string]string{}, roles: map[string]match.Role{}, banned: map[string]bool{},
-				max: rapid.IntRange(1, 5).Draw(r, "max"),
+				maxSeats: rapid.IntRange(1, 5).Draw(rt, "max"),
 			}
-			p := p.newMatch(arenaPlan(match.Survival), lobbyState())
-			p.plan.Arena.MaxPlayers = l.max
+			m := m.newMatch(arenaPlan(match.Survival), lobbyState())
+			m.plan.Arena.MaxPlayers = model.maxSeats
 			someone := rapid.SampledFrom(playerIDs(7))
-			r.Repeat(map[string]func(*rapid.T){
-				"sit": func(r *rapid.T) {
-					player, team := someone.Draw(r, "player"), rapid.SampledFrom([]string{"", "red", "blue"}).Draw(r, "team")
-					want, in := l.addSeat(player, team)
-					if reply := p.addSeat(player, team, want); reply.Team != in {
-						r.Fatalf("%+v, want %s", reply, in)
+			rt.Repeat(map[string]func(*rapid.T){
+				"sit": func(rt *rapid.T) {
+					player, team := someone.Draw(rt, "player"), rapid.SampledFrom([]string{"", "red", "blue"}).Draw(rt, "team")
+					want, wantTeam := model.addSeat(player, team)
+					if reply := m.addSeat(player, team, want); reply.Team != wantTeam {
+						rt.Fatalf("%+v, want %s", reply, wantTeam)
 					}
 				},
-				"watch": func(r *rapid.T) {
-					player, as := someone.Draw(r, "player"), rapid.SampledFrom([]match.Role{match.HostRole, match.SpectatorRole}).Draw(r, "as")
-					want, role := l.addWatcher(player, as)
-					if reply := p.addWatcher(player, as, want); reply.Role != role {
-						r.Fatalf("%+v, want %s", reply, role)
+				"watch": func(rt *rapid.T) {
+					player, role := someone.Draw(rt, "player"), rapid.SampledFrom([]match.Role{match.HostRole, match.SpectatorRole}).Draw(rt, "as")
+					want, wantRole := model.addWatcher(player, role)
+					if reply := m.addWatcher(player, role, want); reply.Role != wantRole {
+						rt.Fatalf("%+v, want %s", reply, wantRole)
 					}
 				},
-				"unsit": func(r *rapid.T) {
-					player := someone.Draw(r, "player")
-					p.removePlace(player, l.removePlace(player, false))
+				"unsit": func(rt *rapid.T) {
+					player := someone.Draw(rt, "player")
+					m.removePlace(player, model.removePlace(player, false))
 				},
-				"ban": func(r *rapid.T) {
-					player := someone.Draw(r, "player")
-					p.ban(player, l.removePlace(player, true))
+				"ban": func(rt *rapid.T) {
+					player := someone.Draw(rt, "player")
+					m.removeAndBan(player, model.removePlace(player, true))
 				},
-				"lock": func(r *rapid.T) {
-					if rapid.IntRange(0, 9).Draw(r, "one in ten") == 0 {
-						l.locked = true
-						if err := p.LockLobby(p.Context(), p.plan.ID); err != nil {
-							r.Fatal(err)
+				"lock": func(rt *rapid.T) {
+					if rapid.IntRange(0, 9).Draw(rt, "one in ten") == 0 {
+						model.locked = true
+						if err := m.LockLobby(m.Context(), m.plan.ID); err != nil {
+							rt.Fatal(err)
 						}
 					}
 				},
-				"": func(r *rapid.T) {
-					view := p.read()
-					if view.Players != int64(len(l.teams)) || len(view.Seats) != len(l.teams) || view.Locked != l.locked ||
-						view.Teams["red"].Players != int64(l.count("red")) || view.Teams["blue"].Players != int64(l.count("blue")) {
-						r.Fatalf("%+v, want %+v", view, l)
+				"": func(rt *rapid.T) {
+					view := m.read()
+					if view.Players != int64(len(model.teams)) || len(view.Seats) != len(model.teams) || view.Locked != model.locked ||
+						view.Teams["red"].Players != int64(model.countTeam("red")) || view.Teams["blue"].Players != int64(model.countTeam("blue")) {
+						rt.Fatalf("%+v, want %+v", view, model)
 					}
 				},
 			})
-			p.checkSeats(int64(len(l.teams)))
+			m.checkSeats(int64(len(model.teams)))
 		})
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"laststand/internal/match"
 )
 
-func TestAddSeat(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestAddSeatBalancesTeamsAndKeepsSeat(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_1", AfterSeq: -1}); err != nil {
 			m.Fatal(err)
 		}
@@ -54,15 +54,15 @@ func TestAddSeat(t *testing.T) {
 }
 
 func TestAddSeatRefusals(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 2
-		m.ban("p_eve", arena.VerdictOut) // a person without a place cannot be banned
+		m.removeAndBan("p_eve", arena.VerdictOut) // a person without a place cannot be banned
 		if n := m.client.Exists(m.Context(), m.keys.banned()).Val(); n != 0 {
 			m.Error("a player without a place was stored as banned")
 		}
 		m.addWatcher("p_eve", match.SpectatorRole, arena.VerdictIn)
-		m.ban("p_eve", arena.VerdictOut)
-		m.ban("p_eve", arena.VerdictBanned) // repeated
+		m.removeAndBan("p_eve", arena.VerdictOut)
+		m.removeAndBan("p_eve", arena.VerdictBanned) // repeated
 		m.addSeats("p_ada", "p_bob")
 		if reply, err := m.RemovePlace(m.Context(), m.plan.ID, "p_ada", 1); err != nil || reply.Verdict != arena.VerdictFull {
 			m.Errorf("a ban above the limit: %+v, %v", reply, err)
@@ -92,7 +92,7 @@ func TestAddSeatRefusals(t *testing.T) {
 		m.addSeat("p_bob", "", arena.VerdictGone)
 		m.addSeat("p_cyd", "", arena.VerdictGone)
 		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictGone)
-		m.ban("p_ada", arena.VerdictGone)
+		m.removeAndBan("p_ada", arena.VerdictGone)
 		m.plan.ID = "m_none"
 		m.addSeat("p_ada", "", arena.VerdictGone)
 		m.addWatcher("p_ada", match.HostRole, arena.VerdictGone)
@@ -109,8 +109,8 @@ func TestAddSeatRefusals(t *testing.T) {
 
 // Players, spectators and the host who were away at the end of the match find
 // their places again. Other people do not.
-func TestPlacesAfterTheEnd(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestPlacesAreFoundAfterMatchEnd(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_eve")
 		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
 		m.addWatcher("p_host", match.HostRole, arena.VerdictIn)
@@ -129,14 +129,14 @@ func TestPlacesAfterTheEnd(t *testing.T) {
 			m.addSeat(stranger, "", arena.VerdictGone)
 			m.addWatcher(stranger, match.SpectatorRole, arena.VerdictGone)
 		}
-		m.expirePlayKeys()
+		m.deletePlayKeys()
 		m.addSeat("p_ada", "", arena.VerdictIn)
 	})
 }
 
 // An arena that was closed in its lobby has no match to return to.
-func TestPlacesAfterALobbyWasClosed(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestClosedLobbyHasNoPlaces(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada")
 		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
 		step := m.step(m.read().State, match.PhaseOver, -1)
@@ -149,8 +149,8 @@ func TestPlacesAfterALobbyWasClosed(t *testing.T) {
 	})
 }
 
-func TestRemovePlaceInTheLobby(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestRemovePlaceFreesSeatInLobby(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
 		for i := range 2 { // the client library may repeat it
 			if reply := m.removePlace("p_ada", arena.VerdictOut); i == 0 && reply.Team != "red" {
@@ -162,7 +162,7 @@ func TestRemovePlaceInTheLobby(t *testing.T) {
 			m.Errorf("%+v", view)
 		}
 		m.addSeat("p_ada", "", arena.VerdictIn)
-		m.ban("p_ada", arena.VerdictOut)
+		m.removeAndBan("p_ada", arena.VerdictOut)
 		m.addSeat("p_ada", "", arena.VerdictBanned)
 		m.addWatcher("p_ada", match.SpectatorRole, arena.VerdictBanned)
 		if view := m.read(); view.Players != 2 {
@@ -171,43 +171,43 @@ func TestRemovePlaceInTheLobby(t *testing.T) {
 	})
 }
 
-func TestAddWatcher(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(p *testMatch) {
-		version := p.read().Version
-		if reply := p.addWatcher("p_host", match.HostRole, arena.VerdictIn); reply.Role != match.HostRole || reply.Phase != match.PhaseLobby {
-			p.Errorf("%+v", reply)
+func TestWatcherMayBecomePlayer(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
+		version := m.read().Version
+		if reply := m.addWatcher("p_host", match.HostRole, arena.VerdictIn); reply.Role != match.HostRole || reply.Phase != match.PhaseLobby {
+			m.Errorf("%+v", reply)
 		}
-		p.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
-		if view := p.read(); view.Version != version || view.Players != 0 {
-			p.Errorf("%+v", view.State)
+		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
+		if view := m.read(); view.Version != version || view.Players != 0 {
+			m.Errorf("%+v", view.State)
 		}
-		p.member("p_host", match.HostRole)
-		p.member("p_cyd", match.SpectatorRole)
-		if reply := p.addSeat("p_cyd", "blue", arena.VerdictIn); reply.Role != match.PlayerRole {
-			p.Errorf("%+v", reply)
+		m.expectRole("p_host", match.HostRole)
+		m.expectRole("p_cyd", match.SpectatorRole)
+		if reply := m.addSeat("p_cyd", "blue", arena.VerdictIn); reply.Role != match.PlayerRole {
+			m.Errorf("%+v", reply)
 		}
-		if reply := p.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn); reply.Role != match.PlayerRole || reply.Team != "blue" {
-			p.Errorf("a player became a watcher: %+v", reply)
+		if reply := m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn); reply.Role != match.PlayerRole || reply.Team != "blue" {
+			m.Errorf("a player became a watcher: %+v", reply)
 		}
-		if member := p.member("p_cyd", match.PlayerRole); member.Seat.Team != "blue" || member.Seat.Nickname != "Nick of p_cyd" {
-			p.Errorf("%+v", member)
+		if member := m.expectRole("p_cyd", match.PlayerRole); member.Seat.Team != "blue" || member.Seat.Nickname != "Nick of p_cyd" {
+			m.Errorf("%+v", member)
 		}
-		p.startArena()
-		p.addWatcher("p_dan", match.SpectatorRole, arena.VerdictIn)
-		p.removePlace("p_dan", arena.VerdictOut)
-		p.member("p_dan", "")
-		if reply := p.removePlace("p_host", arena.VerdictOut); reply.Role != match.HostRole {
-			p.Errorf("%+v", reply)
+		m.startArena()
+		m.addWatcher("p_dan", match.SpectatorRole, arena.VerdictIn)
+		m.removePlace("p_dan", arena.VerdictOut)
+		m.expectRole("p_dan", "")
+		if reply := m.removePlace("p_host", arena.VerdictOut); reply.Role != match.HostRole {
+			m.Errorf("%+v", reply)
 		}
-		p.removePlace("p_cyd", arena.VerdictLeft)
-		p.member("p_cyd", "")
-		p.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
-		p.member("p_cyd", match.SpectatorRole)
+		m.removePlace("p_cyd", arena.VerdictLeft)
+		m.expectRole("p_cyd", "")
+		m.addWatcher("p_cyd", match.SpectatorRole, arena.VerdictIn)
+		m.expectRole("p_cyd", match.SpectatorRole)
 	})
 }
 
-func TestWithoutPlace(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestPlayersWithoutPlaceAreFound(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
 		m.addWatcher("p_host", match.HostRole, arena.VerdictIn)
 		m.addWatcher("p_dan", match.SpectatorRole, arena.VerdictIn)
@@ -230,44 +230,44 @@ func TestWithoutPlace(t *testing.T) {
 	})
 }
 
-// member expects a person to have a role in an arena, "" for none.
-func (p *testMatch) member(player string, as match.Role) match.Member {
-	p.Helper()
-	member, err := p.Member(p.Context(), p.plan.ID, player)
-	if as == "" && !errors.Is(err, match.ErrNotFound) || as != "" && (err != nil || member.Role != as || member.Seat.Player != player) {
-		p.Fatalf("%s: %+v, %v, want %q", player, member, err, as)
+// expectRole expects a person to have a role in an arena, "" for none.
+func (m *testMatch) expectRole(player string, role match.Role) match.Member {
+	m.Helper()
+	member, err := m.Member(m.Context(), m.plan.ID, player)
+	if role == "" && !errors.Is(err, match.ErrNotFound) || role != "" && (err != nil || member.Role != role || member.Seat.Player != player) {
+		m.Fatalf("%s: %+v, %v, want %q", player, member, err, role)
 	}
 	return member
 }
 
 // A thousand players request five hundred seats at two nodes at the same time, each
 // player twice.
-func TestNoSeatTooMany(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestSeatsAreLimitedUnderConcurrency(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 500
 		stores := []*Store{m.Store, New(m.client, m.client)}
-		var in, full atomic.Int64
-		var all errgroup.Group
-		all.SetLimit(64)
+		var seated, refused atomic.Int64
+		var running errgroup.Group
+		running.SetLimit(64)
 		players := playerIDs(1000)
 		for i, player := range slices.Concat(players, players) {
-			all.Go(func() error {
+			running.Go(func() error {
 				reply, err := stores[i%2].AddSeat(m.Context(), m.seatRequest(player, ""))
 				switch reply.Verdict {
 				case arena.VerdictIn:
-					in.Add(1)
+					seated.Add(1)
 				case arena.VerdictFull:
-					full.Add(1)
+					refused.Add(1)
 				}
 				return err
 			})
 		}
-		if err := all.Wait(); err != nil {
+		if err := running.Wait(); err != nil {
 			m.Fatal(err)
 		}
 		view := m.read()
-		if view.Players != 500 || in.Load() < 500 || in.Load() > 1000 || in.Load()+full.Load() != 2000 || view.Version != 501 {
-			m.Errorf("%d in, %d refused, %+v", in.Load(), full.Load(), view.State)
+		if view.Players != 500 || seated.Load() < 500 || seated.Load() > 1000 || seated.Load()+refused.Load() != 2000 || view.Version != 501 {
+			m.Errorf("%d in, %d refused, %+v", seated.Load(), refused.Load(), view.State)
 		}
 		if view.Teams["red"].Players != 250 || view.Teams["blue"].Players != 250 || len(view.Seats) != match.ShortListPlayers {
 			m.Errorf("%v, %d shown", view.Teams, len(view.Seats))

@@ -13,17 +13,17 @@ import (
 	"laststand/internal/match"
 )
 
-func TestStep(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestStepWritesOnlyItsFields(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		step := m.step(m.read().State, match.PhaseOpen, 0)
 		step.Pushes = append(step.Pushes, step.Pushes[0])
 		step.NewState.CloseReason, step.NewState.EndReason, step.NewState.Leaver = "why", match.ReasonForfeit, "p_ada"
 		step.NewState.HostPaced, step.NewState.Extended, step.NewState.Voids, step.NewState.LastDecided, step.NewState.StartsAt = true, true, []int{0, 12}, 1, 77
 		step.NewState.Answered, step.NewState.Right, step.NewState.EndedPlaces, step.NewState.Seq, step.NewState.Version = 9, 9, 9, 9, 9 // fields of the store
 		step.NewState.Players, step.NewState.LeftSeats, step.NewState.Locked, step.NewState.First = 9, 9, true, new(match.First)
-		done, err := m.Step(m.Context(), step)
-		if err != nil || !reflect.DeepEqual(done, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
-			m.Fatalf("%+v, %v", done, err)
+		result, err := m.Step(m.Context(), step)
+		if err != nil || !reflect.DeepEqual(result, match.StepResult{Applied: true, FirstSeq: 2, Version: 2}) {
+			m.Fatalf("%+v, %v", result, err)
 		}
 		want := step.NewState
 		want.Answered, want.Right, want.EndedPlaces, want.Seq, want.Version = 0, 0, 0, 3, 2
@@ -31,8 +31,8 @@ func TestStep(t *testing.T) {
 		if view := m.read(); !reflect.DeepEqual(view.State, want) || string(view.Frames[2]) != string(step.Pushes[1].Frame(3)) {
 			m.Errorf("%+v, want %+v; %s", view.State, want, view.Frames[2])
 		}
-		if m.due() != step.NewState.DueAt {
-			m.Errorf("due at %d", m.due())
+		if m.indexedDueAt() != step.NewState.DueAt {
+			m.Errorf("due at %d", m.indexedDueAt())
 		}
 		m.checkLog()
 	})
@@ -40,7 +40,7 @@ func TestStep(t *testing.T) {
 
 // A step is applied only at its phase and question.
 func TestStepComparesPhaseAndQuestion(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+	runOnEachRedis(t, func(m *testMatch) {
 		m.applyStep(match.PhaseOpen, 0)
 		before := m.read()
 		for _, from := range []match.State{
@@ -54,19 +54,19 @@ func TestStepComparesPhaseAndQuestion(t *testing.T) {
 		if after := m.read(); !reflect.DeepEqual(after, before) {
 			m.Errorf("%+v became %+v", before, after)
 		}
-		if waits, err := m.IsPending(m.Context(), m.plan.ID); waits || err != nil {
-			m.Errorf("a step that was not applied has a result: %v, %v", waits, err)
+		if isPending, err := m.IsPending(m.Context(), m.plan.ID); isPending || err != nil {
+			m.Errorf("a step that was not applied has a result: %v, %v", isPending, err)
 		}
-		missing := m.step(match.State{Phase: match.PhaseOpen}, match.PhaseSealed, 0)
-		missing.Match = "m_none"
-		if _, err := m.Step(m.Context(), missing); !errors.Is(err, match.ErrNotFound) {
+		unknownMatch := m.step(match.State{Phase: match.PhaseOpen}, match.PhaseSealed, 0)
+		unknownMatch.Match = "m_none"
+		if _, err := m.Step(m.Context(), unknownMatch); !errors.Is(err, match.ErrNotFound) {
 			m.Errorf("no such match: %v", err)
 		}
 	})
 }
 
-func TestRepeatedStep(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestRepeatedStepChangesNothing(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		step := m.step(m.read().State, match.PhaseOpen, 0)
 		first, err := m.Step(m.Context(), step)
 		if err != nil {
@@ -75,16 +75,16 @@ func TestRepeatedStep(t *testing.T) {
 		open := m.read().State
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted) // raises the number
 		before := m.read()
-		again, err := m.Step(m.Context(), step)
-		if err != nil || again.FirstSeq != first.FirstSeq || !again.Applied {
-			m.Errorf("%+v, %v, at first %+v", again, err, first)
+		repeated, err := m.Step(m.Context(), step)
+		if err != nil || repeated.FirstSeq != first.FirstSeq || !repeated.Applied {
+			m.Errorf("%+v, %v, at first %+v", repeated, err, first)
 		}
 		if after := m.read(); !reflect.DeepEqual(after, before) {
 			m.Errorf("%+v became %+v", before, after)
 		}
 		m.applyStep(match.PhaseSealed, 0)
-		if lost, err := m.Step(m.Context(), step); err != nil || lost.Applied {
-			m.Errorf("after the next step: %+v, %v", lost, err)
+		if overtaken, err := m.Step(m.Context(), step); err != nil || overtaken.Applied {
+			m.Errorf("after the next step: %+v, %v", overtaken, err)
 		}
 		m.checkLog()
 	})
@@ -92,8 +92,8 @@ func TestRepeatedStep(t *testing.T) {
 
 // Twenty nodes try the same step while answers arrive. One applies it, and no
 // push number is used twice.
-func TestOneStepIsApplied(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestOneOfConcurrentStepsIsApplied(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		steps := make([]match.Step, 20)
 		for i := range steps {
@@ -103,9 +103,9 @@ func TestOneStepIsApplied(t *testing.T) {
 		applied := make([]bool, len(steps))
 		var accepted, counted int64
 		var mu sync.Mutex
-		var all sync.WaitGroup
+		var running sync.WaitGroup
 		for i := range steps {
-			all.Go(func() {
+			running.Go(func() {
 				done, err := m.Step(m.Context(), steps[i])
 				if err != nil {
 					m.Error(err)
@@ -114,7 +114,7 @@ func TestOneStepIsApplied(t *testing.T) {
 			})
 		}
 		for i := range attempts {
-			all.Go(func() {
+			running.Go(func() {
 				out, err := m.Commit(m.Context(), attempts[i])
 				mu.Lock()
 				defer mu.Unlock()
@@ -126,10 +126,10 @@ func TestOneStepIsApplied(t *testing.T) {
 				}
 			})
 		}
-		all.Wait()
+		running.Wait()
 		winners := 0
-		for _, won := range applied {
-			if won {
+		for _, isApplied := range applied {
+			if isApplied {
 				winners++
 			}
 		}
@@ -146,19 +146,19 @@ func TestOneStepIsApplied(t *testing.T) {
 
 // A match that is over leaves a result, which waits until it is settled, even
 // after the match has expired.
-func TestAResultWaitsUntilItIsSettled(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestResultIsPendingUntilSettled(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		m.applyStep(match.PhaseOpen, 0)
 		m.applyStep(match.PhaseOver, 0)
-		if due := m.due(); due != -1 {
+		if due := m.indexedDueAt(); due != -1 {
 			m.Errorf("the ended match is due at %d", due)
 		}
-		m.expire()
+		m.deleteMatchKeys()
 		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID}); !errors.Is(err, match.ErrNotFound) {
 			m.Errorf("the expired match is still stored: %v", err)
 		}
 		m.checkPending(true)
-		result := m.pending()
+		result := m.pendingResult()
 		if result == nil || result.OverAt != epoch+99 || len(result.Standings) != 1 {
 			m.Fatalf("%+v", result)
 		}
@@ -167,7 +167,7 @@ func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 				m.Error(err)
 			}
 			m.checkPending(false)
-			if again := m.pending(); again != nil {
+			if again := m.pendingResult(); again != nil {
 				m.Errorf("%+v", again)
 			}
 		}
@@ -177,8 +177,8 @@ func TestAResultWaitsUntilItIsSettled(t *testing.T) {
 	})
 }
 
-func TestSettledMarksTheMatch(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestMarkSettledSetsPhase(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		m.applyStep(match.PhaseOpen, 0)
 		m.applyStep(match.PhaseOver, 0)
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: "m_none"}, {Match: m.plan.ID}}); err != nil {
@@ -193,8 +193,8 @@ func TestSettledMarksTheMatch(t *testing.T) {
 	})
 }
 
-// pending returns the match's pending result.
-func (m *testMatch) pending() *match.Result {
+// pendingResult returns the match's pending result.
+func (m *testMatch) pendingResult() *match.Result {
 	m.Helper()
 	results, err := m.ReadResults(m.Context(), 100_000)
 	if err != nil {
@@ -210,9 +210,9 @@ func (m *testMatch) pending() *match.Result {
 
 func (m *testMatch) checkPending(want bool) {
 	m.Helper()
-	waits, err := m.IsPending(m.Context(), m.plan.ID)
-	if err != nil || waits != want {
-		m.Errorf("pending: %v, %v", waits, err)
+	isPending, err := m.IsPending(m.Context(), m.plan.ID)
+	if err != nil || isPending != want {
+		m.Errorf("pending: %v, %v", isPending, err)
 	}
 	n, err := m.CountUnsettled(m.Context())
 	_, shared := m.client.(*redis.ClusterClient)
@@ -221,8 +221,8 @@ func (m *testMatch) checkPending(want bool) {
 	}
 }
 
-// expire simulates the expiry of keys.
-func (m *testMatch) expire() {
+// deleteMatchKeys simulates the expiry of keys.
+func (m *testMatch) deleteMatchKeys() {
 	m.Helper()
 	for _, key := range append(m.keys.rankingKeys(), m.keys.playKeys()...) {
 		if err := m.client.Del(m.Context(), key).Err(); err != nil {
@@ -232,18 +232,18 @@ func (m *testMatch) expire() {
 }
 
 // Scripts are loaded again if a server has lost them.
-func TestScriptsAreFlushed(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestScriptsAreReloadedAfterFlush(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		flush := func(ctx context.Context, client redis.Cmdable) error { return client.ScriptFlush(ctx).Err() }
-		for _, act := range []func(){
+		for _, operation := range []func(){
 			func() { m.applyStep(match.PhaseOpen, 0) },
 			func() { m.commit(m.attempt(m.read().State, "p_ada", 10), match.VerdictAccepted) },
 			func() { m.applyStep(match.PhaseSealed, 0) },
 			func() { m.applyStep(match.PhaseOver, 0) },
 			func() { _ = m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}) },
 		} {
-			m.eachMaster(flush)
-			act()
+			m.runOnEachMaster(flush)
+			operation()
 		}
 		if view := m.read(); view.Phase != match.PhaseSettled {
 			m.Errorf("%+v", view.State)
@@ -251,14 +251,14 @@ func TestScriptsAreFlushed(t *testing.T) {
 	})
 }
 
-// eachMaster runs a command on all servers that hold keys.
-func (m *testMatch) eachMaster(f func(ctx context.Context, c redis.Cmdable) error) {
+// runOnEachMaster runs a command on all servers that hold keys.
+func (m *testMatch) runOnEachMaster(command func(ctx context.Context, client redis.Cmdable) error) {
 	m.Helper()
 	var err error
 	if cluster, ok := m.client.(*redis.ClusterClient); ok {
-		err = cluster.ForEachMaster(m.Context(), func(ctx context.Context, c *redis.Client) error { return f(ctx, c) })
+		err = cluster.ForEachMaster(m.Context(), func(ctx context.Context, client *redis.Client) error { return command(ctx, client) })
 	} else {
-		err = f(m.Context(), m.client)
+		err = command(m.Context(), m.client)
 	}
 	if err != nil {
 		m.Fatal(err)
@@ -267,26 +267,26 @@ func (m *testMatch) eachMaster(f func(ctx context.Context, c redis.Cmdable) erro
 
 // Scripts of large matches use their own connection; others share round trips.
 func TestLargeMatchesUseTheirOwnConnection(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats(playerIDs(51)...)
 		shared := &countingScripter{Scripter: m.client}
-		s := New(m.client, shared)
-		for _, many := range []bool{true, false} {
+		store := New(m.client, shared)
+		for _, isLarge := range []bool{true, false} {
 			before := shared.runs.Load()
 			step := m.step(m.read().State, match.PhaseStarting, -1)
-			step.Large, step.Pushes = many, nil
-			if _, err := s.Step(m.Context(), step); err != nil {
+			step.Large, step.Pushes = isLarge, nil
+			if _, err := store.Step(m.Context(), step); err != nil {
 				m.Fatal(err)
 			}
 			query := match.ReadQuery{Match: m.plan.ID, Players: playerIDs(51), AfterSeq: -1}
-			if !many {
+			if !isLarge {
 				query.Players = query.Players[:50]
 			}
-			if _, err := s.Read(m.Context(), query); err != nil {
+			if _, err := store.Read(m.Context(), query); err != nil {
 				m.Fatal(err)
 			}
-			if runs := shared.runs.Load() - before; many && runs > 0 || !many && runs < 2 {
-				m.Errorf("large %v: %d shared round trips", many, runs)
+			if runs := shared.runs.Load() - before; isLarge && runs > 0 || !isLarge && runs < 2 {
+				m.Errorf("large %v: %d shared round trips", isLarge, runs)
 			}
 		}
 	})

@@ -18,37 +18,37 @@ var (
 	_ arena.Codes      = (*Store)(nil)
 )
 
-func TestCreate(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestCreateWritesMatchOnce(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true})
 		want := duelState()
 		want.Seq, want.Version = 1, 1
 		if err != nil || !reflect.DeepEqual(view.State, want) || !reflect.DeepEqual(view.Plan, m.plan) {
 			m.Errorf("%+v, %+v, %v", view.State, view.Plan, err)
 		}
-		if got := string(view.Frames[0]); got != string(found(m.plan).Frame(1)) {
+		if got := string(view.Frames[0]); got != string(foundPush(m.plan).Frame(1)) {
 			m.Errorf("first frame %s", got)
 		}
-		if m.due() != epoch {
-			m.Errorf("due at %d", m.due())
+		if m.indexedDueAt() != epoch {
+			m.Errorf("due at %d", m.indexedDueAt())
 		}
 		m.checkLog()
 
 		m.applyStep(match.PhaseOpen, 0)
 		other := newPlan()
 		other.ID, other.StartsAt = m.plan.ID, 1
-		created, err := m.Create(m.Context(), other, duelState(), found(other))
+		created, err := m.Create(m.Context(), other, duelState(), foundPush(other))
 		if created || err != nil {
 			m.Errorf("created again: %v, %v", created, err)
 		}
-		if view := m.read(); view.Phase != match.PhaseOpen || len(view.Frames) != 2 || m.due() != view.DueAt {
-			m.Errorf("the second Create changed the match: %+v, due at %d", view.State, m.due())
+		if view := m.read(); view.Phase != match.PhaseOpen || len(view.Frames) != 2 || m.indexedDueAt() != view.DueAt {
+			m.Errorf("the second Create changed the match: %+v, due at %d", view.State, m.indexedDueAt())
 		}
 	})
 }
 
-func TestRead(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestReadReturnsRequestedFrames(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		m.commit(m.attempt(open, "p_ada", 1000), match.VerdictAccepted)
 		for after, want := range map[int64]int{-1: 0, 0: 3, 1: 2, 3: 0, 9: 0} {
@@ -72,15 +72,15 @@ func TestRead(t *testing.T) {
 	})
 }
 
-func TestReadRefusals(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestReadRefusesUnknownMatchAndOtherForm(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		if _, err := m.Read(m.Context(), match.ReadQuery{Match: "m_none"}); !errors.Is(err, match.ErrNotFound) {
 			m.Errorf("no such match: %v", err)
 		}
 		for form, want := range map[int]string{match.CurrentForm + 1: "upgrade", match.CurrentForm - 1: "older"} {
 			other := newPlan()
 			other.Form = form
-			if _, err := m.Create(m.Context(), other, duelState(), found(other)); err != nil {
+			if _, err := m.Create(m.Context(), other, duelState(), foundPush(other)); err != nil {
 				m.Fatal(err)
 			}
 			_, err := m.Read(m.Context(), match.ReadQuery{Match: other.ID, WantPlan: true})
@@ -94,8 +94,8 @@ func TestReadRefusals(t *testing.T) {
 	})
 }
 
-func TestRecord(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
+func TestRecordFindsAcceptedAnswer(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
 		open := m.applyStep(match.PhaseOpen, 0)
 		attempt := m.attempt(open, "p_ada", 1234)
 		m.commit(attempt, match.VerdictAccepted)

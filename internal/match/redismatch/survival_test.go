@@ -9,20 +9,20 @@ import (
 )
 
 // Two questions: the players who are in or out, and the effect of answers.
-func TestSurvival(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestSurvivalVerdictsAndTotals(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan")
 		open := m.startArena()
-		out := m.commit(inTeam(red, m.attempt(open, "p_ada", 1000)), match.VerdictAccepted)
-		if out.Answered != 1 || out.Alive != 4 || out.Seq != 0 || out.Version != m.read().Version || len(out.Nodes) != 0 {
-			m.Errorf("%+v", out)
+		outcome := m.commit(inTeam(red, m.attempt(open, "p_ada", 1000)), match.VerdictAccepted)
+		if outcome.Answered != 1 || outcome.Alive != 4 || outcome.Seq != 0 || outcome.Version != m.read().Version || len(outcome.Nodes) != 0 {
+			m.Errorf("%+v", outcome)
 		}
 		slow := inTeam(blue, m.attempt(open, "p_bob", 3000))
 		slow.Record.Points = 170
 		m.commit(slow, match.VerdictAccepted)
-		m.commit(wrong(m.attempt(open, "p_cyd", 500)), match.VerdictAccepted)
-		if m.due() != open.DueAt {
-			m.Errorf("due at %d after three of four answered", m.due())
+		m.commit(wrongAnswer(m.attempt(open, "p_cyd", 500)), match.VerdictAccepted)
+		if m.indexedDueAt() != open.DueAt {
+			m.Errorf("due at %d after three of four answered", m.indexedDueAt())
 		}
 		view := m.read()
 		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); view.Totals["p_ada"] != want {
@@ -44,24 +44,24 @@ func TestSurvival(t *testing.T) {
 		m.commit(m.attempt(next, "p_bob", 10_001), match.VerdictLate)
 		m.commit(m.attempt(next, "p_bob", 100), match.VerdictAccepted)
 		m.commit(m.attempt(next, "p_bob", 200), match.VerdictDuplicate)
-		if m.due() != next.DueAt {
-			m.Errorf("due at %d after one of two answered", m.due())
+		if m.indexedDueAt() != next.DueAt {
+			m.Errorf("due at %d after one of two answered", m.indexedDueAt())
 		}
 		last := m.attempt(next, "p_ada", 500)
 		m.commit(last, match.VerdictAccepted)
-		if m.due() != last.Record.ArrivedAt {
-			m.Errorf("due at %d after all answered", m.due())
+		if m.indexedDueAt() != last.Record.ArrivedAt {
+			m.Errorf("due at %d after all answered", m.indexedDueAt())
 		}
 		m.checkLog()
 	})
 }
 
 // A question without a survivor eliminates no player.
-func TestAVoidQuestion(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestVoidQuestionEliminatesNobody(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		open := m.startArena()
-		m.commit(wrong(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
+		m.commit(wrongAnswer(m.attempt(open, "p_ada", 10)), match.VerdictAccepted)
 		next := m.openNextQuestion()
 		if next.LastDecided != -1 || next.Alive != 2 {
 			m.Errorf("%+v", next)
@@ -76,18 +76,18 @@ func TestAVoidQuestion(t *testing.T) {
 
 // A repeated attempt returns the same outcome and changes nothing, also after
 // its player is out or has left.
-func TestRepeatedSurvivalAttempt(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestRepeatedSurvivalAttemptChangesNothing(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
 		open := m.startArena()
-		right, fault := inTeam(red, m.attempt(open, "p_ada", 10)), wrong(m.attempt(open, "p_bob", 10))
+		right, wrong := inTeam(red, m.attempt(open, "p_ada", 10)), wrongAnswer(m.attempt(open, "p_bob", 10))
 		m.commit(right, match.VerdictAccepted)
-		m.commit(fault, match.VerdictAccepted)
-		for _, then := range []func(){func() {}, func() { m.openNextQuestion() }, func() { m.removePlace("p_ada", arena.VerdictLeft) }} {
-			then()
+		m.commit(wrong, match.VerdictAccepted)
+		for _, change := range []func(){func() {}, func() { m.openNextQuestion() }, func() { m.removePlace("p_ada", arena.VerdictLeft) }} {
+			change()
 			before := m.read()
-			for _, a := range []match.Attempt{right, fault} {
-				if out := m.commit(a, match.VerdictAccepted); !reflect.DeepEqual(out.Record, a.Record) {
+			for _, attempt := range []match.Attempt{right, wrong} {
+				if out := m.commit(attempt, match.VerdictAccepted); !reflect.DeepEqual(out.Record, attempt.Record) {
 					m.Errorf("%+v", out)
 				}
 			}
@@ -101,21 +101,21 @@ func TestRepeatedSurvivalAttempt(t *testing.T) {
 
 // The effect of leaving on the number of expected answers, by phase and by what
 // the player has done.
-func TestLeavingASurvivalMatch(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestLeavingLowersExpectedAnswers(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd", "p_dan", "p_eve", "p_fay")
-		expect := func(when string, alive, left, right int64) {
+		checkCounts := func(moment string, alive, left, right int64) {
 			m.Helper()
 			if view := m.read(); view.Alive != alive || view.LeftSeats != left || view.EndedPlaces != left || view.Right != right || view.Answered != right {
-				m.Errorf("%s: %d alive, %d left, %d right: %+v", when, view.Alive, view.LeftSeats, view.Right, view.State)
+				m.Errorf("%s: %d alive, %d left, %d right: %+v", moment, view.Alive, view.LeftSeats, view.Right, view.State)
 			}
 		}
 		m.applyStep(match.PhaseStarting, -1)
 		m.removePlace("p_fay", arena.VerdictLeft)
 		m.applyStep(match.PhaseCountdown, -1)
-		expect("starting", 5, 1, 0)
+		checkCounts("starting", 5, 1, 0)
 		m.removePlace("p_eve", arena.VerdictLeft)
-		expect("countdown", 4, 2, 0)
+		checkCounts("countdown", 4, 2, 0)
 		open := m.applyStep(match.PhaseOpen, 0)
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
 		m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
@@ -124,25 +124,25 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 		for range 2 { // the client library may repeat it
 			m.removePlace("p_cyd", arena.VerdictLeft)
 		}
-		expect("open, was right", 3, 3, 2)
-		if m.due() != open.DueAt {
-			m.Errorf("due at %d", m.due())
+		checkCounts("open, was right", 3, 3, 2)
+		if m.indexedDueAt() != open.DueAt {
+			m.Errorf("due at %d", m.indexedDueAt())
 		}
 		m.removePlace("p_dan", arena.VerdictLeft)
-		expect("open, has not answered", 2, 4, 2)
-		if m.due() > open.OpensAt {
-			m.Errorf("due at %d, though all have answered", m.due())
+		checkCounts("open, has not answered", 2, 4, 2)
+		if m.indexedDueAt() > open.OpensAt {
+			m.Errorf("due at %d, though all have answered", m.indexedDueAt())
 		}
 		m.applyStep(match.PhaseSealed, 0)
 		m.removePlace("p_bob", arena.VerdictLeft)
-		expect("sealed, was right", 1, 5, 1)
+		checkCounts("sealed, was right", 1, 5, 1)
 		m.applyStep(match.PhaseRevealed, 0)
-		expect("revealed", 1, 5, 1)
+		checkCounts("revealed", 1, 5, 1)
 		next := m.applyStep(match.PhaseOpen, 1)
-		expect("next question open", 1, 5, 0)
+		checkCounts("next question open", 1, 5, 0)
 		m.commit(m.attempt(next, "p_bob", 10), match.VerdictGone)
 		m.removePlace("p_ada", arena.VerdictLeft)
-		expect("the last player has left", 0, 6, 0)
+		checkCounts("the last player has left", 0, 6, 0)
 		m.checkLog()
 	})
 }
@@ -150,8 +150,8 @@ func TestLeavingASurvivalMatch(t *testing.T) {
 // The unrevealed answer of a player who leaves is retracted, and the question
 // counts only for those who stay. If the only player left was wrong, there is no
 // survivor.
-func TestLeavingRetractsAnAnswer(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestLeavingRetractsUnrevealedAnswer(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
 		open := m.startArena()
 		for _, player := range []string{"p_ada", "p_bob"} {
@@ -161,8 +161,8 @@ func TestLeavingRetractsAnAnswer(t *testing.T) {
 		open = m.openNextQuestion()
 		before := m.read()
 		m.commit(inTeam(red, m.attempt(open, "p_ada", 0)), match.VerdictAccepted)
-		m.commit(wrong(m.attempt(open, "p_bob", 0)), match.VerdictAccepted)
-		m.commit(wrong(m.attempt(open, "p_cyd", 0)), match.VerdictAccepted)
+		m.commit(wrongAnswer(m.attempt(open, "p_bob", 0)), match.VerdictAccepted)
+		m.commit(wrongAnswer(m.attempt(open, "p_cyd", 0)), match.VerdictAccepted)
 		m.removePlace("p_ada", arena.VerdictLeft)
 		m.removePlace("p_bob", arena.VerdictLeft)
 		view := m.read()
@@ -187,8 +187,8 @@ func TestLeavingRetractsAnAnswer(t *testing.T) {
 }
 
 // An eliminated player changes nothing by leaving.
-func TestLeavingOnceOut(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+func TestEliminatedPlayerChangesNothingByLeaving(t *testing.T) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
 		open := m.startArena()
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
@@ -203,7 +203,7 @@ func TestLeavingOnceOut(t *testing.T) {
 
 // A step that seals a question keeps that a player has left in between.
 func TestSealingKeepsPlayersWhoLeft(t *testing.T) {
-	eachRedisWithArena(t, match.Survival, func(m *testMatch) {
+	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		seal := m.step(m.startArena(), match.PhaseSealed, 0)
 		m.removePlace("p_bob", arena.VerdictLeft)

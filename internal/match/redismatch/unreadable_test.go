@@ -20,14 +20,14 @@ func (m *testMatch) setPlan(change func(string) string) {
 	}
 }
 
-func older(plan string) string { return strings.Replace(plan, `"form":3`, `"form":2`, 1) }
+func withOlderForm(plan string) string { return strings.Replace(plan, `"form":3`, `"form":2`, 1) }
 
 // For every fault of stored data the error reports that the match cannot be
 // read, and why.
-func TestUnreadable(t *testing.T) {
+func TestUnreadableMatchErrorNamesReason(t *testing.T) {
 	for name, plan := range map[string]string{match.ReasonOlderForm: `{"form":2}`, match.ReasonNewerForm: `{"form":99}`, match.ReasonCorrupt: `{"form":3`} {
 		t.Run(name, func(t *testing.T) {
-			eachRedis(t, func(m *testMatch) {
+			runOnEachRedis(t, func(m *testMatch) {
 				m.setPlan(func(string) string { return plan })
 				_, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, WantPlan: true, AfterSeq: -1})
 				var unreadable *match.UnreadableError
@@ -38,7 +38,7 @@ func TestUnreadable(t *testing.T) {
 		})
 	}
 	t.Run("without a plan", func(t *testing.T) {
-		eachRedis(t, func(m *testMatch) {
+		runOnEachRedis(t, func(m *testMatch) {
 			if err := m.client.Del(m.Context(), m.keys.plan()).Err(); err != nil {
 				m.Fatal(err)
 			}
@@ -51,21 +51,21 @@ func TestUnreadable(t *testing.T) {
 
 // An orphan is removed with all its keys. A match that was advanced or is over
 // is not.
-func TestRemoveOrphan(t *testing.T) {
-	eachRedis(t, func(m *testMatch) {
-		check := func(before int64, want bool) {
+func TestOnlyOverdueOrphanIsRemoved(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		checkRemoved := func(before int64, want bool) {
 			m.Helper()
 			if removed, err := m.RemoveOrphan(m.Context(), m.plan.ID, before); err != nil || removed != want {
 				m.Errorf("%v, %v", removed, err)
 			}
 		}
 		open := m.applyStep(match.PhaseOpen, 0)
-		check(open.DueAt, false)
-		check(open.DueAt+1, true)
-		check(open.DueAt+1, false)
-		left, err := m.client.Exists(m.Context(), append(m.keys.rankingKeys(), m.keys.log(), m.keys.answers())...).Result()
-		if err != nil || left != 0 {
-			m.Errorf("%d keys are left, %v", left, err)
+		checkRemoved(open.DueAt, false)
+		checkRemoved(open.DueAt+1, true)
+		checkRemoved(open.DueAt+1, false)
+		remaining, err := m.client.Exists(m.Context(), append(m.keys.rankingKeys(), m.keys.log(), m.keys.answers())...).Result()
+		if err != nil || remaining != 0 {
+			m.Errorf("%d keys are left, %v", remaining, err)
 		}
 		if exists, err := m.Tombstone(m.Context(), m.plan.ID); err != nil || !exists {
 			m.Errorf("the removed match can be created again: %v", err)
@@ -78,8 +78,8 @@ func TestRemoveOrphan(t *testing.T) {
 
 // The result of a large match can be settled by a node of another form, because
 // CompleteStandings does not need the plan.
-func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
-	eachRedisWithArena(t, match.Buzzer, func(m *testMatch) {
+func TestPagedResultIsCompletedByAnyForm(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.plan.Arena.MaxPlayers = 600
 		players := playerIDs(60)
 		m.addSeats(players...)
@@ -91,8 +91,8 @@ func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
 		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
 			m.Fatal(done, err)
 		}
-		m.setPlan(older)
-		result := m.resultOf()
+		m.setPlan(withOlderForm)
+		result := m.completedResult()
 		if !result.IsComplete() || len(result.Standings) != len(players) || result.LimitMS != 0 || result.Standings[0].TimeMS != result.Standings[0].LimitMS {
 			m.Errorf("%+v", result)
 		}
@@ -100,15 +100,15 @@ func TestAPagedResultIsCompletedByAnyForm(t *testing.T) {
 		if err := m.client.Del(m.Context(), m.keys.match()).Err(); err != nil {
 			m.Fatal(err)
 		}
-		if result := m.resultOf(); result.IsComplete() {
+		if result := m.completedResult(); result.IsComplete() {
 			m.Error("a result without its match is complete")
 		}
 	})
 }
 
-// resultOf returns the result of the match as settlement finds it. Results of
+// completedResult returns the result of the match as settlement finds it. Results of
 // other tests on the same Redis may be unreadable.
-func (m *testMatch) resultOf() match.Result {
+func (m *testMatch) completedResult() match.Result {
 	m.Helper()
 	results, err := m.ReadResults(m.Context(), 100_000)
 	for _, result := range results {

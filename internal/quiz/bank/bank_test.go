@@ -15,23 +15,23 @@ import (
 
 func builtin(t *testing.T) *bank.Bank {
 	t.Helper()
-	b, err := bank.Builtin()
+	builtinBank, err := bank.Builtin()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return builtinBank
 }
 
 func TestBuiltinHasEnoughQuestions(t *testing.T) {
 	t.Parallel()
-	b := builtin(t)
+	builtinBank := builtin(t)
 	type group struct {
 		lang  string
 		value any
 	}
 	counts := make(map[group]int)
 	categories := make(map[string]struct{})
-	for _, q := range b.Questions {
+	for _, q := range builtinBank.Questions {
 		counts[group{q.Lang, nil}]++
 		counts[group{q.Lang, q.Kind}]++
 		counts[group{q.Lang, q.Difficulty}]++
@@ -40,8 +40,8 @@ func TestBuiltinHasEnoughQuestions(t *testing.T) {
 			t.Errorf("%s has no explanation", q.ID)
 		}
 	}
-	if len(b.Questions) < 300 || len(categories) < 8 {
-		t.Errorf("%d questions in %d categories", len(b.Questions), len(categories))
+	if len(builtinBank.Questions) < 300 || len(categories) < 8 {
+		t.Errorf("%d questions in %d categories", len(builtinBank.Questions), len(categories))
 	}
 	for _, lang := range []string{"en", "zh-CN"} {
 		if n := counts[group{lang, nil}]; n < 150 {
@@ -53,15 +53,15 @@ func TestBuiltinHasEnoughQuestions(t *testing.T) {
 			}
 		}
 	}
-	for _, f := range bank.Check(b) {
-		t.Errorf("%s: %s: %s", f.QuestionID, f.Severity, f.Text)
+	for _, finding := range bank.Check(builtinBank) {
+		t.Errorf("%s: %s: %s", finding.QuestionID, finding.Severity, finding.Text)
 	}
 }
 
 func TestBuiltinCategoriesAreInBothLanguages(t *testing.T) {
 	t.Parallel()
-	p := bank.NewPool(builtin(t))
-	en, zh := p.Categories("en"), p.Categories("zh-CN")
+	pool := bank.NewPool(builtin(t))
+	en, zh := pool.Categories("en"), pool.Categories("zh-CN")
 	if !slices.Equal(en, zh) || len(en) < 8 {
 		t.Errorf("en %q, zh-CN %q", en, zh)
 	}
@@ -70,28 +70,28 @@ func TestBuiltinCategoriesAreInBothLanguages(t *testing.T) {
 func TestExportedBanksAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		b := &bank.Bank{
+		original := &bank.Bank{
 			Name:      anyText(10).Draw(t, "name"),
-			Questions: rapid.SliceOfNDistinct(anyQuestion(), 0, 6, idOf).Draw(t, "questions"),
+			Questions: rapid.SliceOfNDistinct(anyQuestion(), 0, 6, questionID).Draw(t, "questions"),
 		}
-		before := slices.Clone(b.Questions)
+		before := slices.Clone(original.Questions)
 		var file bytes.Buffer
-		if err := bank.Export(&file, b); err != nil {
+		if err := bank.Export(&file, original); err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(b.Questions, before) {
+		if !reflect.DeepEqual(original.Questions, before) {
 			t.Fatal("Export changed the bank")
 		}
-		in, err := bank.Read(bytes.NewReader(file.Bytes()), "x.json", "", bank.Options{})
-		if err != nil || len(in.Skipped) > 0 || in.BankName != b.Name {
-			t.Fatalf("bank %q: %v, skipped %v", in.BankName, err, in.Skipped)
+		imported, err := bank.Read(bytes.NewReader(file.Bytes()), "x.json", "", bank.Options{})
+		if err != nil || len(imported.Skipped) > 0 || imported.BankName != original.Name {
+			t.Fatalf("bank %q: %v, skipped %v", imported.BankName, err, imported.Skipped)
 		}
-		slices.SortFunc(before, func(a, b quiz.Question) int { return strings.Compare(a.ID, b.ID) })
-		if !slices.EqualFunc(in.Questions, before, func(a, b quiz.Question) bool { return reflect.DeepEqual(a, b) }) {
-			t.Fatalf("%+v became %+v", before, in.Questions)
+		slices.SortFunc(before, func(a, original quiz.Question) int { return strings.Compare(a.ID, original.ID) })
+		if !slices.EqualFunc(imported.Questions, before, func(a, original quiz.Question) bool { return reflect.DeepEqual(a, original) }) {
+			t.Fatalf("%+v became %+v", before, imported.Questions)
 		}
 		var again bytes.Buffer
-		if err := bank.Export(&again, &bank.Bank{Name: in.BankName, Questions: in.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+		if err := bank.Export(&again, &bank.Bank{Name: imported.BankName, Questions: imported.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
 			t.Fatalf("a second export differs from the first (error %v)", err)
 		}
 	})
@@ -103,24 +103,24 @@ func TestAnEmptyBankCanBeExported(t *testing.T) {
 	if err := bank.Export(&file, &bank.Bank{Name: "void"}); err != nil {
 		t.Fatal(err)
 	}
-	in, err := bank.ReadJSON(&file, bank.Options{})
-	if err != nil || in.BankName != "void" || len(in.Questions)+len(in.Skipped) > 0 {
-		t.Fatalf("%+v, %v", in, err)
+	imported, err := bank.ReadJSON(&file, bank.Options{})
+	if err != nil || imported.BankName != "void" || len(imported.Questions)+len(imported.Skipped) > 0 {
+		t.Fatalf("%+v, %v", imported, err)
 	}
 }
 
 func TestCheckReturnsAllProblems(t *testing.T) {
 	t.Parallel()
-	q := func(id, text string, right int) quiz.Question {
+	newQuestion := func(id, text string, right int) quiz.Question {
 		return quiz.Question{
 			ID: id, Kind: quiz.Single, Lang: "en", Category: "c", Difficulty: quiz.Easy, Text: text,
 			Choices: []string{"x", "y"}, RightIndexes: []int{right}, Explanation: "e", Source: "s", Licence: "l",
 		}
 	}
-	broken := q("broken", "Broken?", 5)
+	broken := newQuestion("broken", "Broken?", 5)
 	broken.Explanation = ""
-	b := &bank.Bank{Questions: []quiz.Question{
-		q("a", "One?", 0), q("b", " ONE? ", 0), q("c", "One?", 1), q("a", "Two?", 0), broken,
+	checked := &bank.Bank{Questions: []quiz.Question{
+		newQuestion("a", "One?", 0), newQuestion("b", " ONE? ", 0), newQuestion("c", "One?", 1), newQuestion("a", "Two?", 0), broken,
 	}}
 	want := []bank.Finding{
 		{QuestionID: "b", Severity: bank.SeverityError, Text: "it is the same question as a"},
@@ -129,7 +129,7 @@ func TestCheckReturnsAllProblems(t *testing.T) {
 		{QuestionID: "broken", Severity: bank.SeverityError, Text: "right index 5 points at no choice"},
 		{QuestionID: "broken", Severity: bank.SeverityWarning, Text: "it has no explanation"},
 	}
-	if got := bank.Check(b); !slices.Equal(got, want) {
+	if got := bank.Check(checked); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -113,9 +113,9 @@ func (imp *importer) addCSVRow(reader *csv.Reader, columns, row []string, err er
 	if len(cells) == 0 {
 		return nil // a spreadsheet's empty row
 	}
-	q, err := cells.toQuestion(imp.options.Lang)
+	question, err := cells.toQuestion(imp.options.Lang)
 	if err != nil {
 		return imp.skipItem(line, cells["text"], err.Error())
 	}
-	return imp.addQuestion(line, q)
+	return imp.addQuestion(line, question)
 }

@@ -13,15 +13,15 @@ import (
 type csvRow map[string]string
 
 func (row csvRow) toQuestion(defaultLang string) (quiz.Question, error) {
-	q := quiz.Question{
+	question := quiz.Question{
 		ID: row["id"], Kind: quiz.Kind(strings.ToLower(row["kind"])), Lang: row["lang"], Category: row["category"],
 		Difficulty: quiz.Difficulty(strings.ToLower(row["difficulty"])), Text: row["text"],
 		Explanation: row["explanation"], Source: row["source"], Licence: row["licence"], Media: row["media"],
 	}
-	row.setAccepted(&q)
-	lang := q.Lang
+	row.setAccepted(&question)
+	lang := question.Lang
 	setDefault(&lang, defaultLang)
-	return q, errors.Join(row.setChoices(&q, lang), row.setTarget(&q))
+	return question, errors.Join(row.setChoices(&question, lang), row.setTarget(&question))
 }
 
 func (row csvRow) setChoices(q *quiz.Question, lang string) error {

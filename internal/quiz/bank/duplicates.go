@@ -29,11 +29,11 @@ func Duplicates(existing, incoming []quiz.Question) []Duplicate {
 	}
 	var found []Duplicate
 	for i := range incoming {
-		q := &incoming[i]
-		if earlier, exists := known.find(q); exists {
+		question := &incoming[i]
+		if earlier, exists := known.find(question); exists {
 			found = append(found, Duplicate{Index: i, EarlierID: earlier.id, Conflict: earlier.conflict})
 		}
-		known.add(q)
+		known.add(question)
 	}
 	return found
 }

@@ -12,8 +12,8 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// choice returns a question of kind single. Its last choice is the right one.
-func choice(id, lang, text string, right string, others ...string) quiz.Question {
+// newSingleChoice returns a question of kind single. Its last choice is the right one.
+func newSingleChoice(id, lang, text string, right string, others ...string) quiz.Question {
 	return quiz.Question{
 		ID: id, Kind: quiz.Single, Lang: lang, Category: "c", Difficulty: quiz.Easy, Text: text,
 		Choices: append(others, right), RightIndexes: []int{len(others)},
@@ -23,21 +23,21 @@ func choice(id, lang, text string, right string, others ...string) quiz.Question
 func TestDuplicatesAndConflictsAreFound(t *testing.T) {
 	t.Parallel()
 	existing := []quiz.Question{
-		choice("moon", "en", "When did people land on the Moon?", "1969", "1968"),
+		newSingleChoice("moon", "en", "When did people land on the Moon?", "1969", "1968"),
 		{ID: "capital", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"Beijing", "Peking"}},
 		{ID: "even", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"1", "2", "4"}, RightIndexes: []int{1, 2}},
 	}
 	incoming := []quiz.Question{
-		choice("0", "en", " when did people LAND on the moon?", "1969", "1970", "1971"),
-		choice("1", "en", "When did people land on the Moon?", "1970", "1969"),
-		choice("2", "en-GB", "When did people land on the Moon?", "1969", "1970"),
+		newSingleChoice("0", "en", " when did people LAND on the moon?", "1969", "1970", "1971"),
+		newSingleChoice("1", "en", "When did people land on the Moon?", "1970", "1969"),
+		newSingleChoice("2", "en-GB", "When did people land on the Moon?", "1969", "1970"),
 		{ID: "3", Kind: quiz.Number, Lang: "en", Text: "When did people land on the Moon?", Target: &quiz.Target{Value: 1969}},
 		{ID: "4", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"peking"}},
 		{ID: "5", Kind: quiz.Text, Lang: "en", Text: "Capital of China?", Accepted: []string{"Nanjing"}},
 		{ID: "6", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, RightIndexes: []int{0, 2}},
 		{ID: "7", Kind: quiz.Multiple, Lang: "en", Text: "Even?", Choices: []string{"4", "3", "2"}, RightIndexes: []int{0}},
-		choice("8", "en", "New?", "yes", "no"),
-		choice("9", "en", "New?", "yes", "maybe"),
+		newSingleChoice("8", "en", "New?", "yes", "no"),
+		newSingleChoice("9", "en", "New?", "yes", "maybe"),
 	}
 	want := []bank.Duplicate{
 		{Index: 0, EarlierID: "moon"},
@@ -65,24 +65,24 @@ Corrected?,single,a,b,2,same
 New? ,single,a,c,1,
 Last?,single,a,b,1,
 `
-	in, err := bank.ReadCSV(strings.NewReader(file), defaults)
-	if err != nil || len(in.Questions) != 7 {
-		t.Fatalf("%+v, %v", in, err)
+	imported, err := bank.ReadCSV(strings.NewReader(file), defaultOptions)
+	if err != nil || len(imported.Questions) != 7 {
+		t.Fatalf("%+v, %v", imported, err)
 	}
-	existing := []quiz.Question{choice("known", "en", "known?", "a", "z"), choice("same", "en", "Corrected?", "a", "b")}
-	conflicts := in.SkipDuplicates(existing)
+	existing := []quiz.Question{newSingleChoice("known", "en", "known?", "a", "z"), newSingleChoice("same", "en", "Corrected?", "a", "b")}
+	conflicts := imported.SkipDuplicates(existing)
 	var kept []string
-	for i, q := range in.Questions {
-		kept = append(kept, fmt.Sprintf("%d %s", in.Lines[i], q.Text))
+	for i, q := range imported.Questions {
+		kept = append(kept, fmt.Sprintf("%d %s", imported.Lines[i], q.Text))
 	}
 	if want := []string{"3 New?", "4 Which is even?", "5 Which is even?", "8 Last?"}; !slices.Equal(kept, want) {
 		t.Errorf("kept %q, want %q", kept, want)
 	}
 	var skipped []string
-	for _, s := range in.Skipped {
-		skipped = append(skipped, s.String())
+	for _, item := range imported.Skipped {
+		skipped = append(skipped, item.String())
 	}
-	newID := in.Questions[0].ID
+	newID := imported.Questions[0].ID
 	if want := []string{
 		"line 2: it is the same question as known: Known?",
 		"line 6: it has another answer than same, which exists already: Corrected?",
@@ -90,7 +90,7 @@ Last?,single,a,b,1,
 	}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
 	}
-	if want := []bank.Duplicate{{Index: 2, EarlierID: in.Questions[1].ID, Conflict: true}}; !slices.Equal(conflicts, want) {
+	if want := []bank.Duplicate{{Index: 2, EarlierID: imported.Questions[1].ID, Conflict: true}}; !slices.Equal(conflicts, want) {
 		t.Errorf("conflicts %+v, want %+v", conflicts, want)
 	}
 }
@@ -98,7 +98,7 @@ Last?,single,a,b,1,
 func TestASecondImportHasOnlyDuplicates(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"school.gift", "opentdb.json", "spreadsheet.csv", "native.json"} {
-		first, second := readSample(t, name, defaults), readSample(t, name, defaults)
+		first, second := readSample(t, name, defaultOptions), readSample(t, name, defaultOptions)
 		if conflicts := second.SkipDuplicates(first.Questions); len(second.Questions)+len(conflicts) > 0 {
 			t.Errorf("%s: %d questions are new the second time, %d conflict", name, len(second.Questions), len(conflicts))
 		}
@@ -107,21 +107,21 @@ func TestASecondImportHasOnlyDuplicates(t *testing.T) {
 
 func TestIDsComeFromTheContents(t *testing.T) {
 	t.Parallel()
-	id := func(gift string) string {
-		in, err := bank.ReadGIFT(strings.NewReader(gift), defaults)
-		if err != nil || len(in.Questions) != 1 {
-			t.Fatalf("%s: %+v, %v", gift, in, err)
+	importedID := func(gift string) string {
+		imported, err := bank.ReadGIFT(strings.NewReader(gift), defaultOptions)
+		if err != nil || len(imported.Questions) != 1 {
+			t.Fatalf("%s: %+v, %v", gift, imported, err)
 		}
-		return in.Questions[0].ID
+		return imported.Questions[0].ID
 	}
-	first := id("Which?{=a ~b ~c}")
+	first := importedID("Which?{=a ~b ~c}")
 	for _, same := range []string{"WHICH? {~c =A ~b}", "::x::Which?{=b ~a ~c####why}"} {
-		if got := id(same); got != first {
+		if got := importedID(same); got != first {
 			t.Errorf("%s has the id %s, want %s", same, got, first)
 		}
 	}
 	for _, other := range []string{"Which?{=a ~b}", "Who?{=a ~b ~c}", "Which?{~%50%a ~b ~c}"} {
-		if got := id(other); got == first {
+		if got := importedID(other); got == first {
 			t.Errorf("%s has the id of another question", other)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestUnreadableInputsAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for _, test := range []struct {
 		format      bank.Format
 		input, want string
 	}{
@@ -37,19 +37,19 @@ func TestUnreadableInputsAreRefused(t *testing.T) {
 		{"xml", "<quiz/>", `unknown format "xml", it is one of [json opentdb gift csv]`},
 		{"", "hello", "the format of \"it\" is not clear"},
 	} {
-		in, err := bank.Read(strings.NewReader(c.input), "it", c.format, defaults)
-		if !errors.Is(err, bank.ErrFormat) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %q: %v, want %q", c.format, c.input, err, c.want)
+		imported, err := bank.Read(strings.NewReader(test.input), "it", test.format, defaultOptions)
+		if !errors.Is(err, bank.ErrFormat) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %q: %v, want %q", test.format, test.input, err, test.want)
 		}
-		if len(in.Questions)+len(in.Skipped) > 0 {
-			t.Errorf("%s %q: questions were imported or skipped: %+v", c.format, c.input, in)
+		if len(imported.Questions)+len(imported.Skipped) > 0 {
+			t.Errorf("%s %q: questions were imported or skipped: %+v", test.format, test.input, imported)
 		}
 	}
 }
 
 func TestDetectFindsTheFormat(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
+	for _, test := range []struct {
 		name, data string
 		want       bank.Format
 	}{
@@ -64,8 +64,8 @@ func TestDetectFindsTheFormat(t *testing.T) {
 		{"a.txt", "{=Paris ~Rome} is it", bank.FormatGIFT},
 		{"-", "kind,text,choice1\n", bank.FormatCSV},
 	} {
-		if got, err := bank.DetectFormat(c.name, []byte(c.data)); got != c.want || err != nil {
-			t.Errorf("DetectFormat(%s, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
+		if got, err := bank.DetectFormat(test.name, []byte(test.data)); got != test.want || err != nil {
+			t.Errorf("DetectFormat(%s, %q) = %q, %v, want %q", test.name, test.data, got, err, test.want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func (endlessReader) Read(p []byte) (int, error) {
 
 func TestTooLargeInputsAreRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := bank.ReadGIFT(endlessReader{}, defaults); !errors.Is(err, bank.ErrTooLarge) {
+	if _, err := bank.ReadGIFT(endlessReader{}, defaultOptions); !errors.Is(err, bank.ErrTooLarge) {
 		t.Errorf("too many bytes: %v", err)
 	}
 	for format, input := range map[bank.Format]string{
@@ -88,8 +88,8 @@ func TestTooLargeInputsAreRefused(t *testing.T) {
 		bank.FormatCSV:  "text,kind\n" + strings.Repeat("x,,y\n", bank.MaxImportItems+1),
 		bank.FormatJSON: "[" + strings.Repeat("1,", bank.MaxImportItems) + "1]",
 	} {
-		if in, err := bank.Read(strings.NewReader(input), "", format, defaults); !errors.Is(err, bank.ErrTooLarge) || in.Skipped != nil {
-			t.Errorf("%s: too many questions: %v, %d skipped", format, err, len(in.Skipped))
+		if imported, err := bank.Read(strings.NewReader(input), "", format, defaultOptions); !errors.Is(err, bank.ErrTooLarge) || imported.Skipped != nil {
+			t.Errorf("%s: too many questions: %v, %d skipped", format, err, len(imported.Skipped))
 		}
 	}
 }
@@ -100,9 +100,9 @@ func TestHugeItemsAreSkippedWithOneReason(t *testing.T) {
 		bank.FormatGIFT: "Q{" + strings.Repeat("~a", 1<<20) + "}",
 		bank.FormatJSON: `[{"kind":"multiple","text":"x","choices":["a"` + strings.Repeat(`,"a"`, 1<<18) + `],"right":[0` + strings.Repeat(",7", 1<<18) + `]}]`,
 	} {
-		in, err := bank.Read(strings.NewReader(input), "", format, defaults)
-		if err != nil || len(in.Skipped) != 1 || len(in.Skipped[0].Reason) > 200 {
-			t.Errorf("%s: %v, %d skipped", format, err, len(in.Skipped))
+		imported, err := bank.Read(strings.NewReader(input), "", format, defaultOptions)
+		if err != nil || len(imported.Skipped) != 1 || len(imported.Skipped[0].Reason) > 200 {
+			t.Errorf("%s: %v, %d skipped", format, err, len(imported.Skipped))
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestHugeItemsAreSkippedWithOneReason(t *testing.T) {
 func TestReadErrorsAreReturned(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is broken")
-	if _, err := bank.Read(failingReader{broken}, "a.csv", "", defaults); !errors.Is(err, broken) {
+	if _, err := bank.Read(failingReader{broken}, "a.csv", "", defaultOptions); !errors.Is(err, broken) {
 		t.Errorf("Read returned %v, want the error of the reader", err)
 	}
 }

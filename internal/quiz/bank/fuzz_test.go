@@ -17,7 +17,7 @@ func fuzzReader(f *testing.F, format bank.Format, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
-	f.Fuzz(func(t *testing.T, input []byte) { checkReader(t, format, input) })
+	f.Fuzz(func(t *testing.T, input []byte) { checkReadInput(t, format, input) })
 }
 
 // sampleParts splits a sample file into parts, because the fuzzer varies small seeds faster.
@@ -29,10 +29,10 @@ func sampleParts(f *testing.F, name, separator string) []string {
 	return strings.Split(string(sample), separator)
 }
 
-// checkReader reads an input and checks what Import promises: valid questions with different ids,
+// checkReadInput reads an input and checks what Import promises: valid questions with different ids,
 // reasons for skipped ones, and an export that is read back unchanged.
-func checkReader(t *testing.T, format bank.Format, input []byte) {
-	in, err := bank.Read(bytes.NewReader(input), "", format, defaults)
+func checkReadInput(t *testing.T, format bank.Format, input []byte) {
+	imported, err := bank.Read(bytes.NewReader(input), "", format, defaultOptions)
 	if err != nil {
 		if !errors.Is(err, bank.ErrFormat) && !errors.Is(err, bank.ErrTooLarge) {
 			t.Fatalf("unexpected error: %v", err)
@@ -41,30 +41,30 @@ func checkReader(t *testing.T, format bank.Format, input []byte) {
 	}
 	lines := bytes.Count(input, []byte("\n")) + 1
 	ids := make(map[string]struct{})
-	for i, q := range in.Questions {
-		if faults := q.ValidationErrors(); len(faults) > 0 || in.Lines[i] < 1 || in.Lines[i] > lines {
-			t.Fatalf("line %d of %d: %+v: %q", in.Lines[i], lines, q, faults)
+	for i, q := range imported.Questions {
+		if errs := q.ValidationErrors(); len(errs) > 0 || imported.Lines[i] < 1 || imported.Lines[i] > lines {
+			t.Fatalf("line %d of %d: %+v: %q", imported.Lines[i], lines, q, errs)
 		}
 		ids[q.ID] = struct{}{}
 	}
-	if len(ids) != len(in.Questions) || len(in.Lines) != len(in.Questions) {
-		t.Fatalf("%d questions, %d ids, %d lines", len(in.Questions), len(ids), len(in.Lines))
+	if len(ids) != len(imported.Questions) || len(imported.Lines) != len(imported.Questions) {
+		t.Fatalf("%d questions, %d ids, %d lines", len(imported.Questions), len(ids), len(imported.Lines))
 	}
-	for _, s := range in.Skipped {
-		if s.Line < 1 || s.Line > lines || s.Reason == "" || len([]rune(s.Item)) > 60 {
-			t.Fatalf("an invalid skipped item of %d lines: %+v", lines, s)
+	for _, item := range imported.Skipped {
+		if item.Line < 1 || item.Line > lines || item.Reason == "" || len([]rune(item.Item)) > 60 {
+			t.Fatalf("an invalid skipped item of %d lines: %+v", lines, item)
 		}
 	}
 	var file bytes.Buffer
-	if err := bank.Export(&file, &bank.Bank{Questions: in.Questions}); err != nil {
+	if err := bank.Export(&file, &bank.Bank{Questions: imported.Questions}); err != nil {
 		t.Fatal(err)
 	}
 	again, err := bank.ReadJSON(&file, bank.Options{})
-	if err != nil || len(again.Skipped) > 0 || len(again.Questions) != len(in.Questions) {
+	if err != nil || len(again.Skipped) > 0 || len(again.Questions) != len(imported.Questions) {
 		t.Fatalf("exported and read again: %v, %v", err, again.Skipped)
 	}
-	if len(in.Questions) == 1 && !reflect.DeepEqual(again.Questions, in.Questions) {
-		t.Fatalf("%+v became %+v", in.Questions, again.Questions)
+	if len(imported.Questions) == 1 && !reflect.DeepEqual(again.Questions, imported.Questions) {
+		t.Fatalf("%+v became %+v", imported.Questions, again.Questions)
 	}
 }
 

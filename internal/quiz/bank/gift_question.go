@@ -19,13 +19,13 @@ func parseGIFTQuestion(block, lang string) (quiz.Question, error) {
 	if err := body.parse(); err != nil {
 		return quiz.Question{}, err
 	}
-	q := body.question
-	if q.Text, err = plainGIFTText(joinGIFTText(textBefore, textAfter, q.Kind), format); err != nil {
+	question := body.question
+	if question.Text, err = plainGIFTText(joinGIFTText(textBefore, textAfter, question.Kind), format); err != nil {
 		return quiz.Question{}, err
 	}
 	format, explanation = cutGIFTFormat(explanation, format)
-	q.Explanation, err = plainGIFTText(explanation, format)
-	return q, err
+	question.Explanation, err = plainGIFTText(explanation, format)
+	return question, err
 }
 
 func cutGIFTTitle(block string) string {

@@ -12,7 +12,7 @@ import (
 func TestReadGIFTImportsTheSample(t *testing.T) {
 	t.Parallel()
 	wantImport{
-		taken: []string{
+		imported: []string{
 			"6 single en Rivers/Lakes medium: Which river is the longest in Africa? | The Nile* | The Congo | The Niger # The Nile is about 6650 km long.",
 			"13 single en Rivers/Lakes medium: What _____ is the deepest lake. | Lake Baikal* | Lake Victoria | Lake {Tahoe}",
 			"17 multiple en Science medium: Two of these are noble gases. Which? | Neon* | Argon* | Oxygen | Nitrogen",
@@ -45,12 +45,12 @@ func TestReadGIFTImportsTheSample(t *testing.T) {
 			"78: it has 7 choices",
 			`80: "about 5" is not a number`,
 		},
-	}.check(t, readSample(t, "school.gift", defaults))
+	}.check(t, readSample(t, "school.gift", defaultOptions))
 }
 
 func TestReadGIFTWithWindowsLines(t *testing.T) {
 	t.Parallel()
-	wantImport{taken: []string{
+	wantImport{imported: []string{
 		"1 boolean zh-TW 常識 hard: First? | 對* | 錯",
 		"5 single zh-TW 常識 hard: Second⏎? | yes* | no",
 	}}.check(t, readSample(t, "crlf.gift", bank.Options{Lang: "zh-tw", Category: "常識", Difficulty: quiz.Hard}))
@@ -58,7 +58,7 @@ func TestReadGIFTWithWindowsLines(t *testing.T) {
 
 func TestReadGIFTParsesEachKind(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ gift, want string }{
+	for _, test := range []struct{ gift, want string }{
 		{`Q{ = }`, "accepted text 1 is empty"},
 		{`Q{answer}`, "Q | =answer"},
 		{`Q{=*a =b}`, "Q | =b"},
@@ -93,25 +93,25 @@ func TestReadGIFTParsesEachKind(t *testing.T) {
 		{`Q{=a ~b}}`, "it has more than one"},
 		{`Q{T####}`, "Q | True* | False"},
 	} {
-		in, err := bank.ReadGIFT(strings.NewReader(c.gift), defaults)
+		imported, err := bank.ReadGIFT(strings.NewReader(test.gift), defaultOptions)
 		if err != nil {
-			t.Errorf("%s: %v", c.gift, err)
+			t.Errorf("%s: %v", test.gift, err)
 			continue
 		}
 		var got string
-		for _, q := range in.Questions {
+		for _, q := range imported.Questions {
 			got += strings.TrimPrefix(describe(0, q), fmt.Sprintf("0 %s en General medium: ", q.Kind))
 		}
-		for _, s := range in.Skipped {
-			got += s.Reason
+		for _, item := range imported.Skipped {
+			got += item.Reason
 		}
-		if !strings.HasPrefix(got, c.want) && !strings.Contains(got, c.want) || strings.Contains(c.want, "|") && got != c.want {
-			t.Errorf("%s: %s, want %s", c.gift, got, c.want)
+		if !strings.HasPrefix(got, test.want) && !strings.Contains(got, test.want) || strings.Contains(test.want, "|") && got != test.want {
+			t.Errorf("%s: %s, want %s", test.gift, got, test.want)
 		}
 	}
 }
 
-func TestGIFTCategories(t *testing.T) {
+func TestGIFTCategoryIsTheLastPartOfThePath(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"Science":                    "Science",
@@ -122,9 +122,9 @@ func TestGIFTCategories(t *testing.T) {
 		"$system$/top/TCP//IP":       "TCP/IP",
 		"tom/$/x":                    "x",
 	} {
-		in, err := bank.ReadGIFT(strings.NewReader("$CATEGORY: "+path+"\nQ{T}"), defaults)
-		if err != nil || len(in.Questions) != 1 || in.Questions[0].Category != want {
-			t.Errorf("%q: %+v, %v, want %q", path, in, err, want)
+		imported, err := bank.ReadGIFT(strings.NewReader("$CATEGORY: "+path+"\nQ{T}"), defaultOptions)
+		if err != nil || len(imported.Questions) != 1 || imported.Questions[0].Category != want {
+			t.Errorf("%q: %+v, %v, want %q", path, imported, err, want)
 		}
 	}
 }

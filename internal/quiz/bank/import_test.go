@@ -12,83 +12,83 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-var defaults = bank.Options{Lang: "en", Category: "General"}
+var defaultOptions = bank.Options{Lang: "en", Category: "General"}
 
-func readSample(t *testing.T, name string, o bank.Options) bank.Import {
+func readSample(t *testing.T, name string, options bank.Options) bank.Import {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	in, err := bank.Read(file, name, "", o)
+	imported, err := bank.Read(file, name, "", options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return in
+	return imported
 }
 
 // describe writes a question on one line and marks right answers with a star.
 func describe(line int, q quiz.Question) string {
-	s := fmt.Sprintf("%d %s %s %s %s: %s", line, q.Kind, q.Lang, q.Category, q.Difficulty, q.Text)
-	for i, c := range q.Choices {
+	description := fmt.Sprintf("%d %s %s %s %s: %s", line, q.Kind, q.Lang, q.Category, q.Difficulty, q.Text)
+	for i, choice := range q.Choices {
 		star := ""
 		if slices.Contains(q.RightIndexes, i) {
 			star = "*"
 		}
-		s += " | " + c + star
+		description += " | " + choice + star
 	}
-	for _, a := range q.Accepted {
-		s += " | =" + a
+	for _, accepted := range q.Accepted {
+		description += " | =" + accepted
 	}
 	if q.Target != nil {
-		s += fmt.Sprintf(" | %v±%v", q.Target.Value, q.Target.Tolerance)
+		description += fmt.Sprintf(" | %v±%v", q.Target.Value, q.Target.Tolerance)
 	}
 	for _, extra := range []string{q.Explanation, q.Media} {
 		if extra != "" {
-			s += " # " + extra
+			description += " # " + extra
 		}
 	}
-	return strings.ReplaceAll(s, "\n", "⏎")
+	return strings.ReplaceAll(description, "\n", "⏎")
 }
 
 // wantImport is the expected result of an import.
 type wantImport struct {
-	taken   []string // imported questions, as describe writes them
-	skipped []string // prefixes of "line: reason"
+	imported []string // imported questions, as describe writes them
+	skipped  []string // prefixes of "line: reason"
 }
 
-func (want wantImport) check(t *testing.T, in bank.Import) {
+func (want wantImport) check(t *testing.T, got bank.Import) {
 	t.Helper()
-	for i, q := range in.Questions {
-		got := describe(in.Lines[i], q)
-		if i >= len(want.taken) || got != want.taken[i] {
-			t.Errorf("imported question %d: %s", i, got)
+	for i, q := range got.Questions {
+		description := describe(got.Lines[i], q)
+		if i >= len(want.imported) || description != want.imported[i] {
+			t.Errorf("imported question %d: %s", i, description)
 		}
-		if faults := q.ValidationErrors(); len(faults) > 0 {
-			t.Errorf("%s: %q", got, faults)
-		}
-	}
-	for i, s := range in.Skipped {
-		got := fmt.Sprintf("%d: %s", s.Line, s.Reason)
-		if i >= len(want.skipped) || !strings.HasPrefix(got, want.skipped[i]) {
-			t.Errorf("skipped item %d: %s", i, got)
-		}
-		if n := len([]rune(s.Item)); n == 0 || n > 60 || strings.Contains(s.Item, "\n") {
-			t.Errorf("skipped item %d is shown as %q", i, s.Item)
+		if errs := q.ValidationErrors(); len(errs) > 0 {
+			t.Errorf("%s: %q", description, errs)
 		}
 	}
-	if len(in.Questions) != len(want.taken) || len(in.Skipped) != len(want.skipped) || len(in.Lines) != len(in.Questions) {
+	for i, item := range got.Skipped {
+		description := fmt.Sprintf("%d: %s", item.Line, item.Reason)
+		if i >= len(want.skipped) || !strings.HasPrefix(description, want.skipped[i]) {
+			t.Errorf("skipped item %d: %s", i, description)
+		}
+		if n := len([]rune(item.Item)); n == 0 || n > 60 || strings.Contains(item.Item, "\n") {
+			t.Errorf("skipped item %d is shown as %q", i, item.Item)
+		}
+	}
+	if len(got.Questions) != len(want.imported) || len(got.Skipped) != len(want.skipped) || len(got.Lines) != len(got.Questions) {
 		t.Errorf("imported %d (%d lines), skipped %d, want %d and %d",
-			len(in.Questions), len(in.Lines), len(in.Skipped), len(want.taken), len(want.skipped))
+			len(got.Questions), len(got.Lines), len(got.Skipped), len(want.imported), len(want.skipped))
 	}
 }
 
-func TestReadOpenTrivia(t *testing.T) {
+func TestReadOpenTriviaImportsTheSample(t *testing.T) {
 	t.Parallel()
-	in := readSample(t, "opentdb.json", bank.Options{})
+	imported := readSample(t, "opentdb.json", bank.Options{})
 	wantImport{
-		taken: []string{
+		imported: []string{
 			`2 single en Entertainment: Japanese Anime & Manga easy: Who says "It's over 9000!" – and where? | Vegeta, in épisode 21* | Nappa | Goku | Krillin`,
 			"3 boolean en Science: Computers hard: The C language is older than C++. | True* | False",
 			"4 boolean en Mythology medium: Zeus was a Titan. | True | False*",
@@ -104,8 +104,8 @@ func TestReadOpenTrivia(t *testing.T) {
 			`20: field "question" cannot be a JSON number`,
 			"21: it is not a question but a JSON string",
 		},
-	}.check(t, in)
-	for _, q := range in.Questions {
+	}.check(t, imported)
+	for _, q := range imported.Questions {
 		if !strings.Contains(q.Source, "opentdb.com") || q.Licence != "CC-BY-SA-4.0" {
 			t.Errorf("source %q, licence %q", q.Source, q.Licence)
 		}
@@ -114,18 +114,18 @@ func TestReadOpenTrivia(t *testing.T) {
 
 func TestOptionsOverrideTheDefaultSourceOfOpenTrivia(t *testing.T) {
 	t.Parallel()
-	in := readSample(t, "opentdb.json", bank.Options{Lang: "de", Source: "mine", Licence: "own", Category: "x", Difficulty: quiz.Hard})
-	q := in.Questions[2]
+	imported := readSample(t, "opentdb.json", bank.Options{Lang: "de", Source: "mine", Licence: "own", Category: "x", Difficulty: quiz.Hard})
+	q := imported.Questions[2]
 	if q.Lang != "de" || q.Source != "mine" || q.Licence != "own" || q.Category != "Mythology" || q.Difficulty != quiz.Medium {
 		t.Errorf("%+v", q)
 	}
 }
 
-func TestReadCSV(t *testing.T) {
+func TestReadCSVImportsTheSample(t *testing.T) {
 	t.Parallel()
-	in := readSample(t, "spreadsheet.csv", bank.Options{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
+	imported := readSample(t, "spreadsheet.csv", bank.Options{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
 	wantImport{
-		taken: []string{
+		imported: []string{
 			`2 single en-GB Words hard: Which word is a "palindrome"?⏎Mind the case. | level* | lever # Read it backwards,⏎letter by letter. # https://example.org/a.png`,
 			"5 boolean zh-CN 科学 easy: 水在标准大气压下一百摄氏度沸腾。 | 对* | 错",
 			"6 boolean en General medium: Cats bark. | Yes | No*",
@@ -145,17 +145,17 @@ func TestReadCSV(t *testing.T) {
 			`18: bare " in non-quoted-field (seen on line 18)`,
 			`19: kind "essay"`,
 		},
-	}.check(t, in)
-	if a, b := in.Questions[0], in.Questions[1]; a.Source != "me" || a.Licence != "CC0-1.0" || b.Source != "class 4b" || b.Licence != "CC-BY-4.0" {
+	}.check(t, imported)
+	if a, b := imported.Questions[0], imported.Questions[1]; a.Source != "me" || a.Licence != "CC0-1.0" || b.Source != "class 4b" || b.Licence != "CC-BY-4.0" {
 		t.Errorf("sources and licences: %+v, %+v", a, b)
 	}
 }
 
-func TestReadNative(t *testing.T) {
+func TestReadJSONImportsTheSample(t *testing.T) {
 	t.Parallel()
-	in := readSample(t, "native.json", bank.Options{Lang: "fr", Licence: "other", Difficulty: quiz.Hard})
+	imported := readSample(t, "native.json", bank.Options{Lang: "fr", Licence: "other", Difficulty: quiz.Hard})
 	wantImport{
-		taken: []string{
+		imported: []string{
 			"5 single de Alltag easy: Was ist 1 + 1? | 1 | 2*",
 			"6 number en Alltag hard: How many? | 12.5±0.5",
 			"14 text de Alltag hard: Wie heißt der Mond? | =Mond",
@@ -166,8 +166,8 @@ func TestReadNative(t *testing.T) {
 			"12: it has 0 accepted texts",
 			"13: it is not a question but a JSON array",
 		},
-	}.check(t, in)
-	if in.BankName != "mine" || in.Questions[0].Source != "selbst" || in.Questions[0].Licence != "CC0-1.0" {
-		t.Errorf("bank %q, %+v", in.BankName, in.Questions[0])
+	}.check(t, imported)
+	if imported.BankName != "mine" || imported.Questions[0].Source != "selbst" || imported.Questions[0].Licence != "CC0-1.0" {
+		t.Errorf("bank %q, %+v", imported.BankName, imported.Questions[0])
 	}
 }

@@ -27,9 +27,9 @@ func NewPool(banks ...*Bank) *Pool {
 	p := &Pool{byID: make(map[string]int32), indexesByKey: make(map[poolKey][]int32)}
 	for _, bank := range banks {
 		for i := range bank.Questions {
-			q := &bank.Questions[i]
-			if _, exists := p.byID[q.ID]; !exists && len(q.ValidationErrors()) == 0 {
-				p.addQuestion(q)
+			question := &bank.Questions[i]
+			if _, exists := p.byID[question.ID]; !exists && len(question.ValidationErrors()) == 0 {
+				p.addQuestion(question)
 			}
 		}
 	}
@@ -49,12 +49,12 @@ func (p *Pool) addQuestion(q *quiz.Question) {
 func (p *Pool) indexLanguagesAndCategories() {
 	languages := make(map[string]struct{})
 	spellings := make(map[poolKey]string) // the first spelling of each category
-	for _, q := range p.questions {
-		languages[q.Lang] = struct{}{}
-		for _, lang := range langRanges(q.Lang) {
-			key := poolKey{category: quiz.Fold(q.Category), lang: lang}
+	for _, question := range p.questions {
+		languages[question.Lang] = struct{}{}
+		for _, lang := range langRanges(question.Lang) {
+			key := poolKey{category: quiz.Fold(question.Category), lang: lang}
 			if _, known := spellings[key]; !known {
-				spellings[key] = q.Category
+				spellings[key] = question.Category
 			}
 		}
 	}

@@ -30,8 +30,8 @@ func samplePool() *bank.Pool {
 
 func TestPoolCountsMatchingQuestions(t *testing.T) {
 	t.Parallel()
-	p := samplePool()
-	for _, c := range []struct {
+	pool := samplePool()
+	for _, test := range []struct {
 		spec bank.DrawSpec
 		want int
 	}{
@@ -51,18 +51,18 @@ func TestPoolCountsMatchingQuestions(t *testing.T) {
 		{bank.DrawSpec{Category: "Science"}, 5},
 		{bank.DrawSpec{Category: "Twice"}, 0},
 	} {
-		if got := p.Count(c.spec); got != c.want {
-			t.Errorf("Count(%+v) = %d, want %d", c.spec, got, c.want)
+		if got := pool.Count(test.spec); got != test.want {
+			t.Errorf("Count(%+v) = %d, want %d", test.spec, got, test.want)
 		}
-		for count := range c.want + 2 {
-			spec := c.spec
+		for count := range test.want + 2 {
+			spec := test.spec
 			spec.Count = count
-			if got := p.HasEnough(spec); got != (count <= c.want) {
+			if got := pool.HasEnough(spec); got != (count <= test.want) {
 				t.Errorf("HasEnough(%+v) = %v", spec, got)
 			}
 		}
 	}
-	if got := p.Languages(); !slices.Equal(got, []string{"en", "en-GB", "zh-CN", "zh-TW"}) {
+	if got := pool.Languages(); !slices.Equal(got, []string{"en", "en-GB", "zh-CN", "zh-TW"}) {
 		t.Errorf("languages %q", got)
 	}
 	for lang, want := range map[string][]string{
@@ -72,7 +72,7 @@ func TestPoolCountsMatchingQuestions(t *testing.T) {
 		"zh":    {"Science", "历史"},
 		"fr":    nil,
 	} {
-		if got := p.Categories(lang); !slices.Equal(got, want) {
+		if got := pool.Categories(lang); !slices.Equal(got, want) {
 			t.Errorf("categories in %q: %q, want %q", lang, got, want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestPoolLeavesOutInvalidQuestions(t *testing.T) {
 
 func TestDrawRefusesTooFewQuestions(t *testing.T) {
 	t.Parallel()
-	p := samplePool()
+	pool := samplePool()
 	for spec, want := range map[bank.DrawSpec]string{
 		{Count: 31}:                        "30 match, 31 were asked for",
 		{Count: 6, Category: "Science"}:    "5 match, 6 were asked for",
@@ -97,13 +97,13 @@ func TestDrawRefusesTooFewQuestions(t *testing.T) {
 		{Count: math.MaxInt, Lang: "zh"}:   "35 match",
 		{Count: 1, Difficulty: "terrible"}: "0 match",
 	} {
-		drawn, err := p.Draw(spec, nil, newRand())
+		drawn, err := pool.Draw(spec, nil, newRand())
 		if !errors.Is(err, bank.ErrTooFewQuestions) || !strings.Contains(err.Error(), want) || drawn != nil {
 			t.Errorf("%+v: %v, %v, want %q", spec, drawn, err, want)
 		}
 	}
 	for _, count := range []int{0, -1} {
-		if _, err := p.Draw(bank.DrawSpec{Count: count}, nil, newRand()); err == nil {
+		if _, err := pool.Draw(bank.DrawSpec{Count: count}, nil, newRand()); err == nil {
 			t.Errorf("Draw of %d questions returned no error", count)
 		}
 	}
@@ -111,7 +111,7 @@ func TestDrawRefusesTooFewQuestions(t *testing.T) {
 
 func TestDrawFollowsItsSpec(t *testing.T) {
 	t.Parallel()
-	p := samplePool()
+	pool := samplePool()
 	rapid.Check(t, func(t *rapid.T) {
 		spec := bank.DrawSpec{
 			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
@@ -124,11 +124,11 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 			seen[id] = struct{}{}
 		}
 		seenBefore := len(seen)
-		drawn, err := p.Draw(spec, seen, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
+		drawn, err := pool.Draw(spec, seen, rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)))
 		if len(seen) != seenBefore {
 			t.Fatal("Draw changed seen")
 		}
-		if !p.HasEnough(spec) {
+		if !pool.HasEnough(spec) {
 			if !errors.Is(err, bank.ErrTooFewQuestions) {
 				t.Fatalf("%+v: %v", spec, err)
 			}
@@ -137,11 +137,11 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 		if err != nil || len(drawn) != spec.Count {
 			t.Fatalf("%+v: %d questions, %v", spec, len(drawn), err)
 		}
-		checkDrawn(t, p, spec, seen, drawn)
+		checkDrawn(t, pool, spec, seen, drawn)
 	})
 }
 
-func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
+func checkDrawn(t *rapid.T, pool *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
 	ids := make(map[string]struct{})
 	repeated := 0
 	for _, q := range drawn {
@@ -152,8 +152,8 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.DrawSpec, seen map[string]st
 		wrongLang := spec.Lang != "" && q.Lang != spec.Lang && !strings.HasPrefix(q.Lang, spec.Lang+"-")
 		wrongCategory := spec.Category != "" && quiz.Fold(q.Category) != quiz.Fold(spec.Category)
 		wrongDifficulty := spec.Difficulty != "" && string(q.Difficulty) != spec.Difficulty
-		mixed := spec.Lang == "" && q.Lang[:2] != drawn[0].Lang[:2]
-		if wrongLang || wrongCategory || wrongDifficulty || mixed {
+		hasMixedLanguages := spec.Lang == "" && q.Lang[:2] != drawn[0].Lang[:2]
+		if wrongLang || wrongCategory || wrongDifficulty || hasMixedLanguages {
 			t.Fatalf("%+v: %+v does not fit", spec, q)
 		}
 		if len(q.ValidationErrors()) > 0 {
@@ -164,16 +164,16 @@ func checkDrawn(t *rapid.T, p *bank.Pool, spec bank.DrawSpec, seen map[string]st
 		t.Fatalf("%+v: a question came twice: %+v", spec, drawn)
 	}
 	if spec.Lang != "" && repeated > 0 {
-		if fresh := p.Count(spec) - countSeen(p, spec, seen); len(drawn)-repeated != fresh {
+		if fresh := pool.Count(spec) - countSeen(pool, spec, seen); len(drawn)-repeated != fresh {
 			t.Fatalf("%+v: %d seen questions were drawn, although %d others match", spec, repeated, fresh)
 		}
 	}
 }
 
 // countSeen counts the matching questions that were seen. It draws all of them.
-func countSeen(p *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}) int {
-	spec.Count = p.Count(spec)
-	all, _ := p.Draw(spec, nil, newRand())
+func countSeen(pool *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}) int {
+	spec.Count = pool.Count(spec)
+	all, _ := pool.Draw(spec, nil, newRand())
 	return len(slices.DeleteFunc(all, func(q quiz.DrawnQuestion) bool {
 		_, known := seen[q.ID]
 		return !known
@@ -182,55 +182,55 @@ func countSeen(p *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}) int {
 
 func TestEachQuestionIsDrawnEquallyOften(t *testing.T) {
 	t.Parallel()
-	p := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10))
+	pool := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10))
 	rng := newRand()
 	const draws = 10_000
-	times := make(map[string]int)
-	firsts := make(map[string]int)
-	places := make(map[int]int)
+	drawnCounts := make(map[string]int)
+	firstCounts := make(map[string]int)
+	rightIndexCounts := make(map[int]int)
 	for range draws {
-		drawn, err := p.Draw(bank.DrawSpec{Count: 3}, nil, rng)
+		drawn, err := pool.Draw(bank.DrawSpec{Count: 3}, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, q := range drawn {
-			times[q.ID]++
-			places[q.RightIndexes()[0]]++
+			drawnCounts[q.ID]++
+			rightIndexCounts[q.RightIndexes()[0]]++
 		}
-		firsts[drawn[0].ID]++
+		firstCounts[drawn[0].ID]++
 	}
-	for id, n := range times {
-		isEven(t, id, n, 3*draws/10)
+	for id, n := range drawnCounts {
+		checkFrequency(t, id, n, 3*draws/10)
 	}
-	for id, n := range firsts {
-		isEven(t, id+" first", n, draws/10)
+	for id, n := range firstCounts {
+		checkFrequency(t, id+" first", n, draws/10)
 	}
-	for place, n := range places {
-		isEven(t, fmt.Sprint("right choice ", place), n, 3*draws/6)
+	for index, n := range rightIndexCounts {
+		checkFrequency(t, fmt.Sprint("right choice ", index), n, 3*draws/6)
 	}
 }
 
-// isEven checks that a count is within 6 standard deviations of the expected one.
-func isEven(t *testing.T, label string, n, expected int) {
+// checkFrequency checks that a count is within 6 standard deviations of the expected one.
+func checkFrequency(t *testing.T, label string, count, expected int) {
 	t.Helper()
-	if math.Abs(float64(n-expected)) > 6*math.Sqrt(float64(expected)) {
-		t.Errorf("%s: %d times, %d expected", label, n, expected)
+	if math.Abs(float64(count-expected)) > 6*math.Sqrt(float64(expected)) {
+		t.Errorf("%s: %d times, %d expected", label, count, expected)
 	}
 }
 
 func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	t.Parallel()
-	p := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10))
+	pool := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10))
 	seen := make(map[string]struct{})
 	for i := range 8 {
 		seen[fmt.Sprintf("a%d", i)] = struct{}{}
 	}
 	rng := newRand()
-	topUps := make(map[string]int)
-	firsts := make(map[bool]int)
+	repeatCounts := make(map[string]int)
+	firstIsSeenCounts := make(map[bool]int)
 	for range 1000 {
-		two, _ := p.Draw(bank.DrawSpec{Count: 2}, seen, rng)
-		three, err := p.Draw(bank.DrawSpec{Count: 3}, seen, rng)
+		two, _ := pool.Draw(bank.DrawSpec{Count: 2}, seen, rng)
+		three, err := pool.Draw(bank.DrawSpec{Count: 3}, seen, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,14 +241,14 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 		if len(ids) != 3 || ids[1] != "a8" || ids[2] != "a9" {
 			t.Fatalf("%q were drawn without a8 or a9, which were not seen before", ids)
 		}
-		topUps[ids[0]]++
+		repeatCounts[ids[0]]++
 		_, known := seen[three[0].ID]
-		firsts[known]++
+		firstIsSeenCounts[known]++
 	}
-	if len(topUps) != 8 {
-		t.Errorf("only %v of the 8 seen questions are drawn again", topUps)
+	if len(repeatCounts) != 8 {
+		t.Errorf("only %v of the 8 seen questions are drawn again", repeatCounts)
 	}
-	isEven(t, "a seen question first", firsts[true], 333)
+	checkFrequency(t, "a seen question first", firstIsSeenCounts[true], 333)
 }
 
 func questionIDs(questions []quiz.DrawnQuestion) []string {
@@ -262,19 +262,19 @@ func questionIDs(questions []quiz.DrawnQuestion) []string {
 
 func TestLanguagesAreDrawnByTheirNumberOfQuestions(t *testing.T) {
 	t.Parallel()
-	p := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10), numberedQuestions("b", "fr", "c", quiz.Easy, 30), numberedQuestions("c", "de", "c", quiz.Easy, 4))
+	pool := newPool(numberedQuestions("a", "en", "c", quiz.Easy, 10), numberedQuestions("b", "fr", "c", quiz.Easy, 30), numberedQuestions("c", "de", "c", quiz.Easy, 4))
 	rng := newRand()
-	times := make(map[string]int)
+	drawnCounts := make(map[string]int)
 	for range 4000 {
-		drawn, err := p.Draw(bank.DrawSpec{Count: 5}, nil, rng)
+		drawn, err := pool.Draw(bank.DrawSpec{Count: 5}, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
-		times[drawn[0].Lang]++
+		drawnCounts[drawn[0].Lang]++
 	}
-	isEven(t, "en", times["en"], 1000)
-	isEven(t, "fr", times["fr"], 3000)
-	if times["de"] > 0 {
+	checkFrequency(t, "en", drawnCounts["en"], 1000)
+	checkFrequency(t, "fr", drawnCounts["fr"], 3000)
+	if drawnCounts["de"] > 0 {
 		t.Error("questions in de were drawn, which has fewer than 5")
 	}
 }
@@ -283,13 +283,13 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 	t.Parallel()
 	questions := numberedQuestions("a", "en", "c", quiz.Easy, 10)
 	before := numberedQuestions("a", "en", "c", quiz.Easy, 10)
-	p := newPool(questions)
+	pool := newPool(questions)
 	var draws sync.WaitGroup
 	for seed := range uint64(4) {
 		draws.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			for range 100 {
-				drawn, _ := p.Draw(bank.DrawSpec{Count: 5}, nil, rng)
+				drawn, _ := pool.Draw(bank.DrawSpec{Count: 5}, nil, rng)
 				for _, q := range drawn {
 					q.Choices()[0], q.RightIndexes()[0] = "changed", 99
 				}
@@ -310,10 +310,10 @@ func BenchmarkNewPool(b *testing.B) {
 }
 
 func BenchmarkDraw(b *testing.B) {
-	p := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, bank.MaxImportItems))
+	pool := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, bank.MaxImportItems))
 	rng := newRand()
 	for b.Loop() {
-		if _, err := p.Draw(bank.DrawSpec{Count: 10}, nil, rng); err != nil {
+		if _, err := pool.Draw(bank.DrawSpec{Count: 10}, nil, rng); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -15,8 +15,8 @@ func anyText(n int) *rapid.Generator[string] {
 	awkward := rapid.SampledFrom([]rune(`",;|{}=~#:\<>&%*$/-. ` + "\n\té月Ａß\u2028\ufeff"))
 	letters := rapid.SampledFrom([]rune("abcdefghijklmnopqrstuvwxyz0123456789"))
 	return rapid.Custom(func(t *rapid.T) string {
-		s := rapid.StringOfN(rapid.OneOf(letters, awkward), 0, n-1, -1).Draw(t, "text")
-		return s + string(letters.Draw(t, "letter"))
+		text := rapid.StringOfN(rapid.OneOf(letters, awkward), 0, n-1, -1).Draw(t, "text")
+		return text + string(letters.Draw(t, "letter"))
 	})
 }
 
@@ -54,15 +54,15 @@ func setSolution(t *rapid.T, q *quiz.Question) {
 		q.Accepted = rapid.SliceOfN(anyText(30), 1, 4).Draw(t, "accepted")
 	default:
 		q.Choices = rapid.SliceOfNDistinct(anyText(20), 2, limit, quiz.Fold).Draw(t, "choices")
-		rights := 1
+		maxRight := 1
 		if q.Kind == quiz.Multiple {
-			rights = len(q.Choices)
+			maxRight = len(q.Choices)
 		}
-		q.RightIndexes = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, rights, rapid.ID).Draw(t, "right")
+		q.RightIndexes = rapid.SliceOfNDistinct(rapid.IntRange(0, len(q.Choices)-1), 1, maxRight, rapid.ID).Draw(t, "right")
 	}
 }
 
-func idOf(q quiz.Question) string { return q.ID }
+func questionID(q quiz.Question) string { return q.ID }
 
 // numberedQuestions returns n valid questions with the ids PREFIX0, PREFIX1 …
 func numberedQuestions(prefix, lang, category string, difficulty quiz.Difficulty, n int) []quiz.Question {

@@ -54,11 +54,11 @@ func ReadOpenTrivia(r io.Reader, options Options) (Import, error) {
 	}
 	imp := newImporter(options)
 	for _, item := range items {
-		q, err := triviaQuestion(item.raw)
+		question, err := triviaQuestion(item.raw)
 		if err != nil {
 			err = imp.skipItem(item.line, string(item.raw), err.Error())
 		} else {
-			err = imp.addQuestion(item.line, q)
+			err = imp.addQuestion(item.line, question)
 		}
 		if err != nil {
 			return Import{}, err
@@ -98,7 +98,7 @@ func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 	if err := item.decode(); err != nil {
 		return quiz.Question{}, err
 	}
-	q := quiz.Question{
+	question := quiz.Question{
 		Text:         item.Question,
 		Category:     item.Category,
 		Difficulty:   quiz.Difficulty(item.Difficulty),
@@ -107,16 +107,16 @@ func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
 	}
 	switch item.Type {
 	case "multiple":
-		q.Kind = quiz.Single
+		question.Kind = quiz.Single
 	case "boolean":
-		q.Kind = quiz.Boolean
-		if item.Correct == "False" && len(q.Choices) == 2 {
-			q.Choices[0], q.Choices[1], q.RightIndexes[0] = q.Choices[1], q.Choices[0], 1
+		question.Kind = quiz.Boolean
+		if item.Correct == "False" && len(question.Choices) == 2 {
+			question.Choices[0], question.Choices[1], question.RightIndexes[0] = question.Choices[1], question.Choices[0], 1
 		}
 	default:
-		return q, fmt.Errorf("type %q is not multiple or boolean", item.Type)
+		return question, fmt.Errorf("type %q is not multiple or boolean", item.Type)
 	}
-	return q, nil
+	return question, nil
 }
 
 // decode decodes all text fields of the item, which have the same encoding.

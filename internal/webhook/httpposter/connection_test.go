@@ -18,21 +18,21 @@ import (
 
 func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 	t.Parallel()
-	own := safehttp.Options{AllowPrivate: true}
+	allowPrivate := safehttp.Options{AllowPrivate: true}
 	tests := map[string]struct {
 		url     string
 		options safehttp.Options
 		want    string // in the error
 	}{
 		"a private address":           {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet"},
-		"a refused connection":        {testenv.RefusingURL(t), own, "refused"},
+		"a refused connection":        {testenv.RefusingURL(t), allowPrivate, "refused"},
 		"an unknown name":             {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, "receiver.invalid"},
-		"a slow receiver":             {testenv.Serve(t, testenv.NeverRespond), own, errTimeout.Error()},
-		"a connection cut off":        {testenv.Serve(t, testenv.CloseConnection), own, errBrokenOff.Error()},
-		"a response that is not HTTP": {testenv.Serve(t, testenv.RespondInvalid), own, errBrokenOff.Error()},
-		"an unknown certificate":      {testenv.ServeUntrustedTLS(t, nil), own, "certificate"},
-		"TLS of other versions":       {testenv.ServeUntrustedTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), own, "protocol version"},
-		"no TLS":                      {strings.Replace(testenv.Serve(t, testenv.CloseConnection), "http:", "https:", 1), own, "HTTPS"},
+		"a slow receiver":             {testenv.Serve(t, testenv.NeverRespond), allowPrivate, errTimeout.Error()},
+		"a connection cut off":        {testenv.Serve(t, testenv.CloseConnection), allowPrivate, errBrokenOff.Error()},
+		"a response that is not HTTP": {testenv.Serve(t, testenv.RespondInvalid), allowPrivate, errBrokenOff.Error()},
+		"an unknown certificate":      {testenv.ServeUntrustedTLS(t, nil), allowPrivate, "certificate"},
+		"TLS of other versions":       {testenv.ServeUntrustedTLS(t, &tls.Config{MaxVersion: tls.VersionTLS11}), allowPrivate, "protocol version"},
+		"no TLS":                      {strings.Replace(testenv.Serve(t, testenv.CloseConnection), "http:", "https:", 1), allowPrivate, "HTTPS"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -43,8 +43,8 @@ func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
-			p := newPoster(t, Target{URL: test.url + "/secret?secret=secret", Keys: fixedKeys(oldKey)}, test.options)
-			reply := p.Post(ctx, endpoint, message)
+			poster := newPoster(t, Target{URL: test.url + "/secret?secret=secret", Keys: fixedKeys(oldKey)}, test.options)
+			reply := poster.Post(ctx, endpoint, message)
 			if reply.Status != 0 || reply.Err == nil || !strings.Contains(reply.Err.Error(), test.want) {
 				t.Errorf("reply %+v, want %q", reply, test.want)
 			}
@@ -57,15 +57,15 @@ func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 
 func TestACanceledPostReturnsItsContextError(t *testing.T) {
 	t.Parallel()
-	began := make(chan struct{})
+	started := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	p := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.NeverRespond(w, r) }), Keys: fixedKeys(oldKey)},
+	poster := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(started); testenv.NeverRespond(w, r) }), Keys: fixedKeys(oldKey)},
 		safehttp.Options{AllowPrivate: true})
 	go func() { // ends before Post does
-		<-began
+		<-started
 		cancel()
 	}()
-	if reply := p.Post(ctx, endpoint, message); !errors.Is(reply.Err, context.Canceled) {
+	if reply := poster.Post(ctx, endpoint, message); !errors.Is(reply.Err, context.Canceled) {
 		t.Errorf("reply %+v", reply)
 	}
 }
@@ -75,13 +75,13 @@ func TestACanceledPostReturnsItsContextError(t *testing.T) {
 func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	p := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	poster := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 2 {
 			testenv.CloseConnection(w, r)
 		}
 	})}, safehttp.Options{AllowPrivate: true})
 	for range 2 {
-		if reply := p.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
+		if reply := poster.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
 			t.Errorf("reply %+v", reply)
 		}
 	}
@@ -93,14 +93,14 @@ func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 // The poster reads only the status and a limited part of an endless response.
 func TestOnlyAPartOfAnEndlessResponseIsRead(t *testing.T) {
 	t.Parallel()
-	p := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	poster := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<12)); err != nil {
 				return
 			}
 		}
 	})}, safehttp.Options{AllowPrivate: true})
-	if reply := p.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
+	if reply := poster.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
 		t.Errorf("reply %+v", reply)
 	}
 }

@@ -121,8 +121,8 @@ func newReply(response *http.Response) webhook.Reply {
 		return webhook.Reply{Status: status}
 	}
 	text := strconv.Itoa(status)
-	if known := http.StatusText(status); known != "" {
-		text += " " + known
+	if statusText := http.StatusText(status); statusText != "" {
+		text += " " + statusText
 	}
 	return webhook.Reply{
 		Status:     status,

@@ -27,41 +27,41 @@ var (
 // A receiver with only the old key can verify a message that is signed with both.
 func TestAPostIsSignedWithAllKeys(t *testing.T) {
 	t.Parallel()
-	at := testenv.StartReceiver(t, http.StatusNoContent, "")
-	reply := newPosterTo(t, at, fixedKeys(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
+	receiver := testenv.StartReceiver(t, http.StatusNoContent, "")
+	reply := newPosterTo(t, receiver, fixedKeys(newKey+"\n"+oldKey)).Post(t.Context(), endpoint, message)
 	if reply != (webhook.Reply{Status: 204}) {
 		t.Errorf("reply %+v", reply)
 	}
-	r := at.Requests()[0]
+	request := receiver.Requests()[0]
 	for _, key := range []string{oldKey, newKey} {
-		if err := r.Verify(key, time.Now()); err != nil {
+		if err := request.Verify(key, time.Now()); err != nil {
 			t.Errorf("verified with %s: %v", key, err)
 		}
 	}
-	if r.Header.Get("webhook-id") != "evt_1" || string(r.Body) != string(message.Body) {
-		t.Errorf("%s with %v", r.Body, r.Header)
+	if request.Header.Get("webhook-id") != "evt_1" || string(request.Body) != string(message.Body) {
+		t.Errorf("%s with %v", request.Body, request.Header)
 	}
-	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Idempotency-Key")) > 0 {
-		t.Errorf("%s with %v", r.Method, r.Header)
+	if request.Method != http.MethodPost || request.Header.Get("Content-Type") != "application/json" || len(request.Header.Values("Idempotency-Key")) > 0 {
+		t.Errorf("%s with %v", request.Method, request.Header)
 	}
 }
 
 func TestOnlyStatus2xxAcceptsTheMessage(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{200, 201, 202, 204, 299} {
-		at := testenv.StartReceiver(t, status, "secret")
-		if reply := newPosterTo(t, at, fixedKeys(oldKey)).Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: status}) {
+		receiver := testenv.StartReceiver(t, status, "secret")
+		if reply := newPosterTo(t, receiver, fixedKeys(oldKey)).Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: status}) {
 			t.Errorf("%d: %+v", status, reply)
 		}
 	}
 	for _, status := range []int{300, 301, 307, 400, 401, 404, 410, 418, 429, 499, 500, 503, 599} {
-		at := testenv.StartReceiver(t, status, "secret", "Location", "/secret")
-		reply := newPosterTo(t, at, fixedKeys(oldKey)).Post(t.Context(), endpoint, message)
+		receiver := testenv.StartReceiver(t, status, "secret", "Location", "/secret")
+		reply := newPosterTo(t, receiver, fixedKeys(oldKey)).Post(t.Context(), endpoint, message)
 		if reply.Status != status || reply.Err == nil || !strings.Contains(reply.Err.Error(), fmt.Sprint(status)) || strings.Contains(reply.Err.Error(), "secret") {
 			t.Errorf("%d: %+v", status, reply)
 		}
-		if len(at.Requests()) != 1 {
-			t.Errorf("%d: %d requests: a redirect was followed", status, len(at.Requests()))
+		if len(receiver.Requests()) != 1 {
+			t.Errorf("%d: %d requests: a redirect was followed", status, len(receiver.Requests()))
 		}
 	}
 }
@@ -76,8 +76,8 @@ func TestRetryAfterIsRead(t *testing.T) {
 		{429, "7", 7 * time.Second}, {503, "0", time.Second}, {503, "86400", time.Hour}, {500, "2", 2 * time.Second}, {429, "soon", 0}, {200, "7", 0},
 	}
 	for _, test := range tests {
-		at := testenv.StartReceiver(t, test.status, "", "Retry-After", test.header)
-		if reply := newPosterTo(t, at, fixedKeys(oldKey)).Post(t.Context(), endpoint, message); reply.RetryAfter != test.want {
+		receiver := testenv.StartReceiver(t, test.status, "", "Retry-After", test.header)
+		if reply := newPosterTo(t, receiver, fixedKeys(oldKey)).Post(t.Context(), endpoint, message); reply.RetryAfter != test.want {
 			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, reply.RetryAfter, test.want)
 		}
 	}
@@ -86,35 +86,35 @@ func TestRetryAfterIsRead(t *testing.T) {
 // The poster reads the keys for every attempt. Without keys it sends nothing.
 func TestKeysAreReadForEachAttempt(t *testing.T) {
 	t.Parallel()
-	at := testenv.StartReceiver(t, http.StatusOK, "")
-	text, fault := oldKey, error(nil)
-	p := newPosterTo(t, at, func() ([]signature.Key, error) {
-		if fault != nil {
-			return nil, fault
+	receiver := testenv.StartReceiver(t, http.StatusOK, "")
+	keyText, keysErr := oldKey, error(nil)
+	poster := newPosterTo(t, receiver, func() ([]signature.Key, error) {
+		if keysErr != nil {
+			return nil, keysErr
 		}
-		return signature.ParseKeys(text)
+		return signature.ParseKeys(keyText)
 	})
 	for i, key := range []string{oldKey, newKey} {
-		text = key
-		p.Post(t.Context(), endpoint, message)
-		if err := at.Requests()[i].Verify(key, time.Now()); err != nil {
+		keyText = key
+		poster.Post(t.Context(), endpoint, message)
+		if err := receiver.Requests()[i].Verify(key, time.Now()); err != nil {
 			t.Errorf("attempt %d: %v", i, err)
 		}
 	}
-	text = ""
-	if reply := p.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, signature.ErrInvalidKey) {
+	keyText = ""
+	if reply := poster.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, signature.ErrInvalidKey) {
 		t.Errorf("without a key: %+v", reply)
 	}
-	fault = errors.New("no such file")
-	if reply := p.Post(t.Context(), endpoint, message); !errors.Is(reply.Err, fault) {
+	keysErr = errors.New("no such file")
+	if reply := poster.Post(t.Context(), endpoint, message); !errors.Is(reply.Err, keysErr) {
 		t.Errorf("without a file: %+v", reply)
 	}
-	text, fault = oldKey, nil
-	if reply := p.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, signature.ErrInvalidID) {
+	keyText, keysErr = oldKey, nil
+	if reply := poster.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, signature.ErrInvalidID) {
 		t.Errorf("with a bad id: %+v", reply)
 	}
-	if len(at.Requests()) != 2 {
-		t.Errorf("%d messages were sent, want 2", len(at.Requests()))
+	if len(receiver.Requests()) != 2 {
+		t.Errorf("%d messages were sent, want 2", len(receiver.Requests()))
 	}
 }
 
@@ -144,16 +144,16 @@ func TestHostHasNoSecretParts(t *testing.T) {
 }
 
 // newPosterTo returns a poster to a receiver.
-func newPosterTo(t *testing.T, at *testenv.Receiver, keys func() ([]signature.Key, error)) *Poster {
+func newPosterTo(t *testing.T, receiver *testenv.Receiver, keys func() ([]signature.Key, error)) *Poster {
 	t.Helper()
-	return newPoster(t, Target{URL: at.URL, Keys: keys}, safehttp.Options{AllowPrivate: true})
+	return newPoster(t, Target{URL: receiver.URL, Keys: keys}, safehttp.Options{AllowPrivate: true})
 }
 
 // newPoster returns a poster to a target, which becomes the target of the
 // endpoint.
-func newPoster(t *testing.T, target Target, o safehttp.Options) *Poster {
+func newPoster(t *testing.T, target Target, options safehttp.Options) *Poster {
 	t.Helper()
-	target.Game, target.Name, target.Client = endpoint.Game, endpoint.Name, safehttp.New(o)
+	target.Game, target.Name, target.Client = endpoint.Game, endpoint.Name, safehttp.New(options)
 	t.Cleanup(target.Client.CloseIdleConnections)
 	p, err := New([]Target{target})
 	if err != nil {

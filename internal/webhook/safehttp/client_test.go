@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-func TestRedirectIsReturned(t *testing.T) {
+func TestRedirectsAreReturnedAndNotFollowed(t *testing.T) {
 	t.Parallel()
 	target, calls := newCountingListener(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target.URL, status) })
-		got, err := get(t, Options{AllowPrivate: true}, server.URL)
+		got, err := getStatus(t, Options{AllowPrivate: true}, server.URL)
 		if err != nil || got != status {
 			t.Errorf("%d: answered %d, %v", status, got, err)
 		}
@@ -38,7 +38,7 @@ func TestProxyOfTheEnvironmentIsIgnored(t *testing.T) {
 	if transport := newTransport(Options{}); transport.Proxy != nil {
 		t.Error("there is a proxy")
 	}
-	if _, err := get(t, Options{Resolver: newFakeDNS("127.0.0.1").resolver(t)}, "http://receiver.test./"); err == nil {
+	if _, err := getStatus(t, Options{Resolver: newFakeDNS("127.0.0.1").resolver(t)}, "http://receiver.test./"); err == nil {
 		t.Error("a blocked address was reached")
 	}
 	if n := calls.Load(); n != 0 {
@@ -49,8 +49,8 @@ func TestProxyOfTheEnvironmentIsIgnored(t *testing.T) {
 func TestTheResponseBodyIsLimited(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", 1001)) })
-	for most, whole := range map[int64]bool{1000: false, 1001: true, 0: true} {
-		client := New(Options{AllowPrivate: true, maxResponseBytes: most})
+	for limit, isWhole := range map[int64]bool{1000: false, 1001: true, 0: true} {
+		client := New(Options{AllowPrivate: true, maxResponseBytes: limit})
 		t.Cleanup(client.CloseIdleConnections)
 		reply, err := client.Get(server.URL)
 		if err != nil {
@@ -58,9 +58,9 @@ func TestTheResponseBodyIsLimited(t *testing.T) {
 		}
 		text, err := io.ReadAll(reply.Body)
 		reply.Body.Close()
-		_, cut := errors.AsType[*http.MaxBytesError](err)
-		if cut == whole || whole && len(text) != 1001 || !whole && len(text) != 1000 {
-			t.Errorf("limit %d: read %d bytes, %v", most, len(text), err)
+		_, isCut := errors.AsType[*http.MaxBytesError](err)
+		if isCut == isWhole || isWhole && len(text) != 1001 || !isWhole && len(text) != 1000 {
+			t.Errorf("limit %d: read %d bytes, %v", limit, len(text), err)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestTheResponseHeadersAreLimited(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("A", strings.Repeat("a", 2*maxHeaderBytes))
 	})
-	if status, err := get(t, Options{AllowPrivate: true}, server.URL); err == nil {
+	if status, err := getStatus(t, Options{AllowPrivate: true}, server.URL); err == nil {
 		t.Errorf("answered %d", status)
 	}
 }
@@ -78,15 +78,15 @@ func TestTheResponseHeadersAreLimited(t *testing.T) {
 // The connections to a slow receiver are limited, and an idle connection is used again.
 func TestConnectionsPerHostAreLimited(t *testing.T) {
 	t.Parallel()
-	var now atomic.Int64
+	var active atomic.Int64
 	var tooMany atomic.Bool
 	addresses := make(chan string, 40)
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		addresses <- r.RemoteAddr
-		if now.Add(1) > 2 {
+		if active.Add(1) > 2 {
 			tooMany.Store(true)
 		}
-		now.Add(-1)
+		active.Add(-1)
 	})
 	client := New(Options{AllowPrivate: true, maxConnsPerHost: 2})
 	t.Cleanup(client.CloseIdleConnections)
@@ -114,18 +114,18 @@ func TestConnectionsPerHostAreLimited(t *testing.T) {
 
 func TestOldTLSIsRefused(t *testing.T) {
 	t.Parallel()
-	for version, fine := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, isAccepted := range map[uint16]bool{tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		server := httptest.NewUnstartedServer(http.NotFoundHandler())
 		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
 		server.StartTLS()
 		t.Cleanup(server.Close)
-		client := trusting(t, server)
+		client := newTrustingClient(t, server)
 		reply, err := client.Get(server.URL)
 		if err == nil {
 			reply.Body.Close()
 		}
-		if (err == nil) != fine {
+		if (err == nil) != isAccepted {
 			t.Errorf("%s: %v", tls.VersionName(version), err)
 		}
 	}
@@ -137,7 +137,7 @@ func TestUnknownCertificateIsRefused(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	_, err := get(t, Options{AllowPrivate: true}, server.URL)
+	_, err := getStatus(t, Options{AllowPrivate: true}, server.URL)
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
 		t.Errorf("answered with %v", err)
 	}
@@ -184,7 +184,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 }
 
 // newTrustingClient returns a client that trusts the server's certificate.
-func trusting(t *testing.T, server *httptest.Server) *http.Client {
+func newTrustingClient(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
 	client := New(Options{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)

@@ -17,48 +17,48 @@ type fakeDNS struct {
 }
 
 func newFakeDNS(addresses ...string) *fakeDNS {
-	n := new(fakeDNS)
-	n.set(addresses...)
-	return n
+	d := new(fakeDNS)
+	d.set(addresses...)
+	return d
 }
 
-func (n *fakeDNS) set(addresses ...string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.addresses = nil
+func (d *fakeDNS) set(addresses ...string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.addresses = nil
 	for _, address := range addresses {
-		n.addresses = append(n.addresses, netip.MustParseAddr(address))
+		d.addresses = append(d.addresses, netip.MustParseAddr(address))
 	}
 }
 
 // resolver queries the server over connections inside the process.
-func (n *fakeDNS) resolver(t *testing.T) *net.Resolver {
+func (d *fakeDNS) resolver(t *testing.T) *net.Resolver {
 	t.Helper()
-	var asked sync.WaitGroup
-	t.Cleanup(asked.Wait)
+	var queries sync.WaitGroup
+	t.Cleanup(queries.Wait)
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
-		ours, theirs := net.Pipe()
-		asked.Go(func() {
-			defer theirs.Close()
-			n.serve(theirs)
+		clientEnd, serverEnd := net.Pipe()
+		queries.Go(func() {
+			defer serverEnd.Close()
+			d.serve(serverEnd)
 		})
-		return ours, nil
+		return clientEnd, nil
 	}}
 }
 
 // serve speaks DNS over TCP: a length before every message (RFC 1035, 4.2.2).
-func (n *fakeDNS) serve(c net.Conn) {
+func (d *fakeDNS) serve(conn net.Conn) {
 	for {
 		var length [2]byte
-		if _, err := io.ReadFull(c, length[:]); err != nil {
+		if _, err := io.ReadFull(conn, length[:]); err != nil {
 			return
 		}
 		query := make([]byte, binary.BigEndian.Uint16(length[:]))
-		if _, err := io.ReadFull(c, query); err != nil {
+		if _, err := io.ReadFull(conn, query); err != nil {
 			return
 		}
-		reply := n.answer(query)
-		if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
+		reply := d.answer(query)
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(reply))), reply...)); err != nil {
 			return
 		}
 	}
@@ -66,18 +66,18 @@ func (n *fakeDNS) serve(c net.Conn) {
 
 const typeA = 1
 
-func (n *fakeDNS) answer(query []byte) []byte {
-	end := 12
-	for query[end] != 0 {
-		end += 1 + int(query[end])
+func (d *fakeDNS) answer(query []byte) []byte {
+	nameEnd := 12
+	for query[nameEnd] != 0 {
+		nameEnd += 1 + int(query[nameEnd])
 	}
-	question := query[12 : end+5]
-	asked := binary.BigEndian.Uint16(query[end+1:])
+	question := query[12 : nameEnd+5]
+	recordType := binary.BigEndian.Uint16(query[nameEnd+1:])
 	var records []byte
 	count := 0
-	for _, address := range n.recordsOf(asked) {
+	for _, address := range d.addressesOfType(recordType) {
 		records = append(records, 0xc0, 12) // the name of the question
-		records = binary.BigEndian.AppendUint16(records, asked)
+		records = binary.BigEndian.AppendUint16(records, recordType)
 		records = append(records, 0, 1, 0, 0, 0, 0) // class internet, time to live 0
 		records = binary.BigEndian.AppendUint16(records, uint16(address.BitLen()/8))
 		records = append(records, address.AsSlice()...)
@@ -88,11 +88,11 @@ func (n *fakeDNS) answer(query []byte) []byte {
 }
 
 // addressesOfType returns the addresses of a type, A or AAAA.
-func (n *fakeDNS) recordsOf(kind uint16) []netip.Addr {
-	n.mu.Lock()
-	defer n.mu.Unlock()
+func (d *fakeDNS) addressesOfType(kind uint16) []netip.Addr {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	var list []netip.Addr
-	for _, address := range n.addresses {
+	for _, address := range d.addresses {
 		if address.Is4() == (kind == typeA) {
 			list = append(list, address)
 		}

@@ -45,14 +45,14 @@ func TestPrivateAddressesAreBlocked(t *testing.T) {
 	server, calls := newCountingListener(t)
 	port := server.port
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "[::]"} {
-		_, err := get(t, Options{}, "http://"+host+":"+port+"/")
+		_, err := getStatus(t, Options{}, "http://"+host+":"+port+"/")
 		expectBlocked(t, host, err)
 	}
 	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "64:ff9b::7f00:1", "::ffff:127.0.0.1"} {
-		_, err := get(t, Options{Resolver: newFakeDNS(address).resolver(t)}, "http://receiver.test.:"+port+"/")
+		_, err := getStatus(t, Options{Resolver: newFakeDNS(address).resolver(t)}, "http://receiver.test.:"+port+"/")
 		expectBlocked(t, "a name for "+address, err)
 	}
-	_, err := get(t, Options{Resolver: newFakeDNS("127.0.0.1", "127.0.0.2", "::1").resolver(t)}, "http://receiver.test.:"+port+"/")
+	_, err := getStatus(t, Options{Resolver: newFakeDNS("127.0.0.1", "127.0.0.2", "::1").resolver(t)}, "http://receiver.test.:"+port+"/")
 	expectBlocked(t, "a name with several addresses", err)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the server was called %d times", n)
@@ -64,14 +64,14 @@ func TestPrivateAddressesAreBlocked(t *testing.T) {
 func TestANameThatChangesToAPrivateAddressIsBlocked(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
-	moving := newFakeDNS("8.8.8.8")
-	resolver := moving.resolver(t)
-	before, err := resolver.LookupNetIP(context.Background(), "ip", "receiver.test.")
-	if err != nil || len(before) != 1 || !isPublic(before[0]) {
-		t.Fatalf("looked up %v, %v", before, err)
+	dns := newFakeDNS("8.8.8.8")
+	resolver := dns.resolver(t)
+	earlier, err := resolver.LookupNetIP(context.Background(), "ip", "receiver.test.")
+	if err != nil || len(earlier) != 1 || !isPublic(earlier[0]) {
+		t.Fatalf("looked up %v, %v", earlier, err)
 	}
-	moving.set("127.0.0.1")
-	_, err = get(t, Options{Resolver: resolver}, "http://receiver.test.:"+server.port+"/")
+	dns.set("127.0.0.1")
+	_, err = getStatus(t, Options{Resolver: resolver}, "http://receiver.test.:"+server.port+"/")
 	expectBlocked(t, "the name", err)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the server was called %d times", n)
@@ -81,12 +81,12 @@ func TestANameThatChangesToAPrivateAddressIsBlocked(t *testing.T) {
 func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
-	for _, o := range []Options{{AllowPrivate: true}, {AllowPrivate: true, Resolver: newFakeDNS("127.0.0.1").resolver(t)}} {
+	for _, options := range []Options{{AllowPrivate: true}, {AllowPrivate: true, Resolver: newFakeDNS("127.0.0.1").resolver(t)}} {
 		host := "127.0.0.1"
-		if o.Resolver != nil {
+		if options.Resolver != nil {
 			host = "receiver.test."
 		}
-		if status, err := get(t, o, "http://"+host+":"+server.port+"/"); err != nil || status != http.StatusOK {
+		if status, err := getStatus(t, options, "http://"+host+":"+server.port+"/"); err != nil || status != http.StatusOK {
 			t.Errorf("%s: %d, %v", host, status, err)
 		}
 	}
@@ -121,9 +121,9 @@ func newCountingListener(t *testing.T) (countingListener, *atomic.Int64) {
 }
 
 // getStatus makes a request with its own client, and returns the status.
-func get(t *testing.T, o Options, address string) (int, error) {
+func getStatus(t *testing.T, options Options, address string) (int, error) {
 	t.Helper()
-	client := New(o)
+	client := New(options)
 	defer client.CloseIdleConnections()
 	reply, err := client.Get(address)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 
 func TestParseKeyRefusesInvalidKeys(t *testing.T) {
 	t.Parallel()
-	long := func(n int) string { return keyPrefix + base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	keyOfLength := func(n int) string { return keyPrefix + base64.StdEncoding.EncodeToString(make([]byte, n)) }
 	tests := map[string]string{
-		vectorKey: "", long(24): "", long(25): "", long(64): "",
-		long(23): "23 bytes", long(65): "65 bytes", keyPrefix: "0 bytes",
-		"":                                  "does not begin with whsec_",
-		"MfKQ9r8GKYqrTwjUPD8ILP":            "does not begin with whsec_",
-		"whsk_" + strings.Repeat("QUJD", 8): "does not begin with whsec_",
-		vectorKey + "!":                     "is not Base64",
-		strings.TrimRight(long(25), "="):    "is not Base64",
+		vectorKey: "", keyOfLength(24): "", keyOfLength(25): "", keyOfLength(64): "",
+		keyOfLength(23): "23 bytes", keyOfLength(65): "65 bytes", keyPrefix: "0 bytes",
+		"":                                      "does not begin with whsec_",
+		"MfKQ9r8GKYqrTwjUPD8ILP":                "does not begin with whsec_",
+		"whsk_" + strings.Repeat("QUJD", 8):     "does not begin with whsec_",
+		vectorKey + "!":                         "is not Base64",
+		strings.TrimRight(keyOfLength(25), "="): "is not Base64",
 	}
 	for text, want := range tests {
 		_, err := ParseKey(text)
@@ -44,11 +44,11 @@ func TestParseKeysReadsSeveralKeys(t *testing.T) {
 	}
 }
 
-func TestKeyIsNotShown(t *testing.T) {
+func TestFormattedKeysDoNotShowTheSecret(t *testing.T) {
 	t.Parallel()
-	list := testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)) // the secret is ABC repeated
+	keys := testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)) // the secret is ABC repeated
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
-		for _, value := range []any{list[0], &list[0], list} {
+		for _, value := range []any{keys[0], &keys[0], keys} {
 			shown := fmt.Sprintf(verb, value)
 			for _, secret := range []string{"ABC", "QUJD", "414243", "65 66", "0x41"} {
 				if strings.Contains(shown, secret) {
@@ -57,7 +57,7 @@ func TestKeyIsNotShown(t *testing.T) {
 			}
 		}
 	}
-	if text, err := json.Marshal(list); err != nil || string(text) != "[{}]" {
+	if text, err := json.Marshal(keys); err != nil || string(text) != "[{}]" {
 		t.Errorf("JSON shows %s, %v", text, err)
 	}
 	if _, err := ParseKey("whsec_secret"); strings.Contains(err.Error(), "secret") {

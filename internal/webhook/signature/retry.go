@@ -24,8 +24,8 @@ func ParseRetryAfter(header string, now time.Time) time.Duration {
 		return max(minRetry, time.Duration(seconds)*time.Second)
 	}
 	for _, layout := range dateLayouts {
-		if at, err := time.Parse(layout, header); err == nil {
-			return min(max(minRetry, at.Sub(now)), maxRetry)
+		if retryTime, err := time.Parse(layout, header); err == nil {
+			return min(max(minRetry, retryTime.Sub(now)), maxRetry)
 		}
 	}
 	return 0

@@ -94,8 +94,8 @@ func hasValidSignature(signatures string, mac []byte) bool {
 		if !ok {
 			continue
 		}
-		given, err := base64.StdEncoding.DecodeString(encoded)
-		if err == nil && hmac.Equal(given, mac) {
+		decoded, err := base64.StdEncoding.DecodeString(encoded)
+		if err == nil && hmac.Equal(decoded, mac) {
 			return true
 		}
 	}
@@ -120,11 +120,11 @@ func isValidID(id string) bool {
 }
 
 func checkTimestamp(text string, now time.Time) error {
-	at, err := strconv.ParseUint(text, 10, 63)
+	seconds, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		return fmt.Errorf("%w: it is not a number of seconds", ErrInvalidTimestamp)
 	}
-	difference := int64(at) - now.Unix()
+	difference := int64(seconds) - now.Unix()
 	if max(difference, -difference) > int64(Tolerance/time.Second) {
 		return fmt.Errorf("%w: it differs by %d s from the receiver's time", ErrInvalidTimestamp, difference)
 	}

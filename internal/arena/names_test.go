@@ -20,7 +20,7 @@ func TestNamesOfArenasAndTeamsAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for title, says := range map[string]string{
+	for title, wantInMessage := range map[string]string{
 		"Quiz Night 2026: R&D vs. Sales — final!": "", "Ｎａｃｈｔ": "", "家庭 👨‍👩‍👧 日": "", "❤️ & 1️⃣": "", "می\u200cخواهم": "", "Nguyễn": "", "??": "",
 		"Support": "", "Official Finals": "", "客服部": "", "Moby Dick": "", "失去死党": "",
 		"a\u202eb": "turns the direction", "\u2066abc\u2069": "turns the direction", "a\u200eb": "turns the direction",
@@ -32,27 +32,27 @@ func TestNamesOfArenasAndTeamsAreChecked(t *testing.T) {
 		"4dm1n": "does not allow", // the game's list of refused words also contains it
 	} {
 		for _, field := range []string{"name", "teams[1].name"} {
-			test := newFixture(t)
-			g := test.Games["demo"]
-			g.Words = words
-			test.Games["demo"] = g
-			b := newArenaBody()
-			if b.Name = title; field != "name" {
-				b.Name, b.Teams[1].Name = "Cup", title
+			test := newArenaTest(t)
+			settings := test.Games["demo"]
+			settings.Words = words
+			test.Games["demo"] = settings
+			body := newArenaBody()
+			if body.Name = title; field != "name" {
+				body.Name, body.Teams[1].Name = "Cup", title
 			}
-			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: b})
-			if says == "" {
+			_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: body})
+			if wantInMessage == "" {
 				if err != nil {
 					t.Errorf("%q as %s: %v", title, field, err)
 				}
 				continue
 			}
 			refused := test.checkRefused(err, protocol.CodeBadRequest)
-			if !strings.HasPrefix(refused.Message, field+" is ") || !strings.Contains(refused.Message, says) {
-				t.Errorf("%+q as %s: %q, want %q", title, field, refused.Message, says)
+			if !strings.HasPrefix(refused.Message, field+" is ") || !strings.Contains(refused.Message, wantInMessage) {
+				t.Errorf("%+q as %s: %q, want %q", title, field, refused.Message, wantInMessage)
 			}
 			outcome := outcomeBadName
-			if says == "does not allow" {
+			if wantInMessage == "does not allow" {
 				outcome = outcomeBadWord
 			}
 			if n := testutil.ToFloat64(test.metrics.creations.WithLabelValues(outcome)); n != 1 {

@@ -23,9 +23,9 @@ func TestClockThatIsBehindEarnsNoSpeedPoints(t *testing.T) {
 			c.Fatalf("%+v, %v", got, err)
 		}
 		c.passUntil(plan, PhaseRevealed, 0)
-		for _, r := range session.lastOfType(c, "question.closed").Data.Results {
-			if r.Player == bob && (r.Points != 100 || *r.ElapsedMS != plan.LimitMS) {
-				c.Errorf("%+v", r)
+		for _, result := range session.lastOfType(c, "question.closed").Data.Results {
+			if result.Player == bob && (result.Points != 100 || *result.ElapsedMS != plan.LimitMS) {
+				c.Errorf("%+v", result)
 			}
 		}
 	})

@@ -26,11 +26,11 @@ func TestMatchContinuesAfterStoreOutage(t *testing.T) {
 				n.store.setFault(nil)
 				if phase == PhaseRevealed { // there is no answer to question 0
 					c.passUntil(plan, PhaseOver, 2)
-					c.checkComplete(plan, sessionA, 0)
+					c.checkReceivedLog(plan, sessionA, 0)
 					return
 				}
-				c.play(plan, n, n)
-				c.checkAllComplete(plan, sessionA, sessionB)
+				c.answerEverythingRight(plan, n, n)
+				c.checkPlayedToEnd(plan, sessionA, sessionB)
 			})
 		})
 	}
@@ -47,8 +47,8 @@ func TestFailedStepIsRetriedSoon(t *testing.T) {
 		time.Sleep(300 * time.Millisecond)
 		n.store.setFault(nil)
 		c.passUntil(plan, PhaseOpen, 0)
-		if late := now() - plan.StartsAt; late > 600 {
-			c.Errorf("%d ms late", late)
+		if delayMS := now() - plan.StartsAt; delayMS > 600 {
+			c.Errorf("%d ms late", delayMS)
 		}
 	})
 }
@@ -92,12 +92,12 @@ func TestStepsWithLostRepliesAreAppliedOnce(t *testing.T) {
 						return noFault
 					})
 				}
-				c.play(plan, nodeA, nodeB)
+				c.answerEverythingRight(plan, nodeA, nodeB)
 				nodeA.store.setFault(nil)
 				nodeB.store.setFault(nil)
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
-				c.checkAllComplete(plan, sessionA, sessionB)
+				c.checkPlayedToEnd(plan, sessionA, sessionB)
 			})
 		})
 	}
@@ -107,26 +107,26 @@ func TestStepsWithLostRepliesAreAppliedOnce(t *testing.T) {
 // have pushed in between. Every frame must keep its number.
 func TestRepeatedCommitKeepsPushNumbers(t *testing.T) {
 	t.Parallel()
-	for name, other := range map[string]bool{"no other commit between": false, "another commit between": true} {
+	for name, otherCommits := range map[string]bool{"no other commit between": false, "another commit between": true} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				n := c.startNode()
 				sessionA, sessionB := n.openSession(ada), n.openSession(bob)
 				plan := n.startDuel(c, 1)
-				again := &retryingStore{memoryStore: c.store}
-				n.Store = again
+				retrying := &retryingStore{memoryStore: c.store}
+				n.Store = retrying
 				c.passUntil(plan, PhaseOpen, 0)
-				again.between = func() {
-					if other {
+				retrying.beforeRetry = func() {
+					if otherCommits {
 						c.commitElsewhere(plan, bob, 0)
 					}
 				}
 				if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
 					c.Fatal(err)
 				}
-				c.checkComplete(plan, sessionA, 0)
-				c.checkComplete(plan, sessionB, 0)
-				if closed := c.store.state(plan.ID).Phase == PhaseRevealed; closed != other {
+				c.checkReceivedLog(plan, sessionA, 0)
+				c.checkReceivedLog(plan, sessionB, 0)
+				if closed := c.store.state(plan.ID).Phase == PhaseRevealed; closed != otherCommits {
 					c.Errorf("closed: %v", closed)
 				}
 			})
@@ -139,10 +139,10 @@ func (c *cluster) commitElsewhere(plan *Plan, player string, question int) {
 	c.Helper()
 	state := c.store.state(plan.ID)
 	record := judgeSubmission(c, plan, state, Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, question, wrongAnswer(&plan.Questions[question]))})
-	seen := newPush(plan, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
-	out, err := c.store.Commit(c.Context(), Attempt{Match: plan.ID, ID: newID(), OpensAt: state.OpensAt, Record: record, Mode: Duel, Push: &seen})
-	if err != nil || out.Verdict != VerdictAccepted {
-		c.Fatalf("%+v, %v", out, err)
+	push := newPush(plan, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
+	outcome, err := c.store.Commit(c.Context(), Attempt{Match: plan.ID, ID: newID(), OpensAt: state.OpensAt, Record: record, Mode: Duel, Push: &push})
+	if err != nil || outcome.Verdict != VerdictAccepted {
+		c.Fatalf("%+v, %v", outcome, err)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestEndIsPushedAfterFailedDelivery(t *testing.T) {
 		n.store.setFault(nil)
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
-		c.checkComplete(plan, session, 0)
+		c.checkReceivedLog(plan, session, 0)
 		if len(n.results()) != 1 {
 			c.Errorf("%d results", len(n.results()))
 		}
