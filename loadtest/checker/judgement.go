@@ -1,11 +1,6 @@
 package checker
 
-import (
-	"bytes"
-	"fmt"
-
-	"laststand/internal/protocol"
-)
+import "fmt"
 
 // maxFullView is the largest match in which the server sends every result to every
 // player.
@@ -162,83 +157,4 @@ func (j *judgement) checkCounts(r *round, t verdictCounts) {
 	if j.log.found.Players <= maxFullView && int64(len(r.closed.Results)) != t.players {
 		j.violation("question %d: its close names %d of %d players", r.asked.Question, len(r.closed.Results), t.players)
 	}
-}
-
-// checkFirst checks which player the server named as first. In a buzzer match this is
-// exactly the player whose answer was right.
-func (j *judgement) checkFirst(r *round, verdicts map[string]verdict) {
-	first := r.closed.First
-	if first != nil {
-		j.firsts[first.Team]++
-	}
-	if (first != nil) != (r.closed.Reason == "first_correct") || first != nil && j.log.found.Mode != "buzzer" {
-		j.violation("question %d was closed by %s, and its first is %+v", r.asked.Question, r.closed.Reason, first)
-	}
-	if j.log.found.Mode != "buzzer" {
-		return
-	}
-	for player, v := range verdicts {
-		isFirst := first != nil && first.Player == player
-		if !v.isUnsure && v.isCorrect != isFirst {
-			j.violation("question %d: %s was right: %t, and is the first: %t", r.asked.Question, player, v.isCorrect, isFirst)
-		}
-		sent := j.parts[player].answers[r.asked.Question]
-		if sent == nil || sent.accepted == nil {
-			continue
-		}
-		if correct, named := sent.reply.Correct, sent.reply.First; correct == nil || named == nil || *correct != v.isCorrect || *named != isFirst {
-			j.violation("question %d: %s was right: %t, is the first: %t, and got %s", r.asked.Question, player, v.isCorrect, isFirst, sent.replyData)
-		}
-	}
-}
-
-// checkVoid checks that a question of a survival match is void if no player survives it,
-// and only then.
-func (j *judgement) checkVoid(r *round, verdicts map[string]verdict) {
-	t := countVerdicts(verdicts)
-	survives := j.log.found.Mode != "survival" || t.right > 0
-	if r.closed.Void == survives && (survives || !t.isUnsure && !j.isPartial) {
-		j.violation("question %d: somebody survives: %t, void: %t", r.asked.Question, survives, r.closed.Void)
-	}
-}
-
-// score adds a question to the totals of a player, and compares the player's results
-// with them.
-func (j *judgement) score(r *round, t *totals, v verdict) {
-	points := int64(0)
-	if !r.closed.Void {
-		points = t.count(j.log.found.Mode, r.limitMS(), v)
-		t.isOut = j.log.found.Mode == "survival" && !v.isCorrect && !v.isUnsure
-	}
-	if v.isCorrect {
-		t.lastRight = r.asked.Question
-	}
-	if t.isUnsure {
-		return
-	}
-	want := protocol.QuestionResult{Player: t.player, Given: v.given, Correct: v.isCorrect, Points: points, Score: t.Score, Out: t.isOut}
-	if v.isAccepted {
-		want.ElapsedMS = &v.elapsedMS
-	}
-	for _, shown := range j.published(r, j.parts[t.player]) {
-		if !isSame(shown, want) {
-			j.violation("question %d: the server says %s, and it is %s", r.asked.Question, format(shown), format(want))
-		}
-	}
-}
-
-func isSame(a, b protocol.QuestionResult) bool {
-	if (a.ElapsedMS == nil) != (b.ElapsedMS == nil) || a.ElapsedMS != nil && (*a.ElapsedMS != *b.ElapsedMS || !bytes.Equal(a.Given, b.Given)) {
-		return false
-	}
-	return a.Correct == b.Correct && a.Points == b.Points && a.Score == b.Score && a.Out == b.Out
-}
-
-func format(r protocol.QuestionResult) string {
-	elapsed := "none"
-	if r.ElapsedMS != nil {
-		elapsed = fmt.Sprint(*r.ElapsedMS, " ms")
-	}
-	return fmt.Sprintf("%s: given %s in %s, correct %t, points %d, score %d, out %t",
-		r.Player, r.Given, elapsed, r.Correct, r.Points, r.Score, r.Out)
 }

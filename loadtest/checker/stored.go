@@ -2,16 +2,12 @@ package checker
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"laststand/internal/protocol"
 )
 
 // Stored compares the data that a server has stored with the judged matches.
@@ -114,122 +110,6 @@ func (s *Stored) pages(path string, read func(path string) (next string, err err
 	}
 }
 
-// compareMatch compares a stored match with the played one.
-func (s *Stored) compareMatch(ctx context.Context, m *match) (difference string, err error) {
-	var all []protocol.OverStanding
-	err = s.pages("matches/"+m.id, func(path string) (string, error) {
-		var page struct {
-			Standings []protocol.OverStanding `json:"standings"`
-			Next      string                  `json:"next_cursor"`
-		}
-		err := s.Get(ctx, path, &page)
-		all = append(all, page.Standings...)
-		return page.Next, err
-	})
-	if err != nil {
-		return "", err
-	}
-	return m.compareStored(all, s.Strangers), nil
-}
-
-// compareStored describes how stored standings differ from the played ones.
-func (m *match) compareStored(all []protocol.OverStanding, hasStrangers bool) string {
-	if len(all) != len(m.final) && !hasStrangers {
-		return fmt.Sprintf("%s is stored with %d players, and had %d", m.id, len(all), len(m.final))
-	}
-	for _, s := range all {
-		t := m.final[s.Player]
-		if t == nil && !hasStrangers || t != nil && !t.isUnsure && s != t.standing(s) {
-			return fmt.Sprintf("%s is stored with %+v, and it was %+v", m.id, s, t)
-		}
-	}
-	return ""
-}
-
-// compareHistory compares a player's stored matches with the played ones. Each match that
-// counts must appear exactly once, and no match twice.
-func (s *Stored) compareHistory(ctx context.Context, player string) (difference string, err error) {
-	r, times := s.players[player], make(map[string]int)
-	err = s.pages("players/"+player+"/matches", func(path string) (string, error) {
-		var page struct {
-			Matches []struct {
-				Match   string `json:"match"`
-				Rank    int    `json:"rank"`
-				Score   int64  `json:"score"`
-				Correct int    `json:"correct"`
-			} `json:"matches"`
-			Next string `json:"next_cursor"`
-		}
-		err := s.Get(ctx, path, &page)
-		for _, m := range page.Matches {
-			times[m.Match]++
-			t := r.matches[m.Match]
-			if t == nil || times[m.Match] > 1 || !t.isUnsure && (m.Rank != t.rank || m.Score != t.Score || m.Correct != t.Correct) {
-				difference = fmt.Sprintf("the history of %s has %+v for the %d. time, and it was %+v", player, m, times[m.Match], t)
-			}
-		}
-		return page.Next, err
-	})
-	for match := range r.counted {
-		if times[match] == 0 && !r.matches[match].isUnsure {
-			difference = fmt.Sprintf("the history of %s lacks %s", player, match)
-		}
-	}
-	return difference, err
-}
-
-// compareProfile compares a player's profile with the sums of the matches that count.
-func (s *Stored) compareProfile(ctx context.Context, player string) (difference string, err error) {
-	var got Sums
-	if err := s.Get(ctx, "players/"+player, &got); err != nil {
-		return "", err
-	}
-	if r := s.players[player]; r.isSure && got != r.Sums {
-		return fmt.Sprintf("the profile of %s has %+v, and the matches add up to %+v", player, got, r.Sums), nil
-	}
-	return "", nil
-}
-
-// entry is a player's entry on a leaderboard.
-type entry struct {
-	ID string `json:"id"`
-	Sums
-}
-
-// compareBoard compares the leaderboard of all days with the sums of some players.
-func (s *Stored) compareBoard(ctx context.Context, players []string) (difference string, err error) {
-	var page struct {
-		Entries []entry `json:"entries"`
-	}
-	err = s.Get(ctx, "leaderboards/all?limit=200&players="+url.QueryEscape(strings.Join(players, ",")), &page)
-	if err != nil {
-		return "", err
-	}
-	return s.compareEntries(players, page.Entries), nil
-}
-
-// compareEntries describes how the entries of some players differ from their sums. A
-// player without a match that counts must have no entry.
-func (s *Stored) compareEntries(players []string, entries []entry) string {
-	listed := make(map[string]bool)
-	for _, e := range entries {
-		r := s.players[e.ID]
-		switch {
-		case listed[e.ID]:
-			return fmt.Sprintf("the leaderboard has %s twice", e.ID)
-		case r == nil || r.isSure && r.Sums != e.Sums:
-			return fmt.Sprintf("the leaderboard has %+v, and the matches add up to %+v", e, r)
-		}
-		listed[e.ID] = true
-	}
-	for _, id := range players {
-		if r := s.players[id]; r.isSure && r.Matches > 0 && !listed[id] {
-			return fmt.Sprintf("the leaderboard lacks %s, who has %+v", id, r.Sums)
-		}
-	}
-	return ""
-}
-
 // AwaitBehaviours waits until the counts of behaviours agree with the posted behaviours
 // that the server answered for.
 func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(context.Context) (Behaviours, error)) error {
@@ -237,15 +117,4 @@ func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(co
 		counts, err := read(ctx)
 		return CheckBehaviours(posted, counts), err
 	})
-}
-
-// CheckRanks checks that the ranks of a leaderboard page never fall. It returns the
-// difference, or "".
-func CheckRanks(ranks []int) string {
-	for i := 1; i < len(ranks); i++ {
-		if ranks[i] < ranks[i-1] {
-			return fmt.Sprintf("rank %d comes after rank %d", ranks[i], ranks[i-1])
-		}
-	}
-	return ""
 }

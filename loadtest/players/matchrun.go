@@ -2,7 +2,6 @@ package players
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -189,64 +188,4 @@ func (r *matchRun) checkSilence() error {
 		return fmt.Errorf("%w: arena %s has not started for its player after %v", client.ErrContract, r.seat.arena.made.Code, silence)
 	}
 	return r.checkConnection()
-}
-
-// receive handles a frame.
-func (r *matchRun) receive(h client.Received) error {
-	if err := r.view.Push(h.Frame, h.ClusterMS); err != nil {
-		return err
-	}
-	if h.Seq > 0 {
-		r.push(h)
-		return nil
-	}
-	switch h.Type {
-	case "", protocol.TypeMatchState, protocol.TypeArenaLobby, protocol.TypeDraining, protocol.TypeOwn:
-	case protocol.TypeWelcome:
-		return r.reenter(h)
-	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
-		r.enter()
-	case protocol.TypeDuelLeft:
-		r.left()
-	case protocol.TypeError:
-		return r.refused(h)
-	case protocol.TypeAnswered:
-		return r.answered(h)
-	case protocol.TypeSettled:
-		r.settled(h)
-	default:
-		return fmt.Errorf("%w: nobody asked for %s", client.ErrContract, h.Raw)
-	}
-	return nil
-}
-
-// push handles a numbered push of the match.
-func (r *matchRun) push(h client.Received) {
-	switch h.Type {
-	case protocol.TypeMatchFound:
-		if r.seat == nil {
-			r.group.Stats.Add(Found, h.ReceivedAt.Sub(r.since))
-		}
-		r.hasMatch = true
-		r.group.Playing.Add(1)
-	case protocol.TypeQuestion:
-		r.planAnswer(h)
-	case protocol.TypeQuestionClosed:
-		r.answer, r.answerAt = nil, time.Time{}
-		if q, closed := r.view.Question(); closed != nil {
-			r.group.solutions.Learn(q, *closed)
-		}
-	case protocol.TypeMatchOver:
-		r.answer, r.overAt = nil, h.ReceivedAt
-	}
-	r.since = h.ReceivedAt
-}
-
-// settled records how long the server took to settle the last match.
-func (r *matchRun) settled(h client.Received) {
-	var s protocol.Settled
-	if json.Unmarshal(h.Data, &s) == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
-		r.group.Stats.Add(Settled, h.ReceivedAt.Sub(r.overAt))
-		r.overAt = time.Time{}
-	}
 }

@@ -1,0 +1,87 @@
+package players
+
+import (
+	"context"
+	"sync"
+)
+
+// SetDuellists changes the number of duel players. It starts new ones, or the newest
+// leave when their match is over.
+func (g *Group) SetDuellists(n int) {
+	for g.removeDuellist(n) {
+	}
+	for g.duellistCount() < n && g.awaitConnect() {
+		g.addDuellist()
+	}
+}
+
+func (g *Group) duellistCount() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.quits)
+}
+
+// removeDuellist lets one player leave if there are more than n. It reports whether
+// there were.
+func (g *Group) removeDuellist(n int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	last := len(g.quits) - 1
+	if last < n {
+		return false
+	}
+	g.quits[last]()
+	g.quits = g.quits[:last]
+	return true
+}
+
+func (g *Group) addDuellist() {
+	leave, quit := context.WithCancel(g.closing)
+	g.mu.Lock()
+	g.quits = append(g.quits, quit)
+	g.mu.Unlock()
+	g.tasks.Go(func() {
+		defer quit()
+		p, err := g.newPlayer(leave, "player")
+		if err == nil {
+			err = p.playDuels(leave)
+		}
+		p.reportEnd(err)
+		if g.closing.Err() == nil { // only this player leaves
+			p.disconnect()
+			return
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.duellists = append(g.duellists, p)
+	})
+}
+
+// playDuels plays duels, and takes the seats in arenas that it is offered.
+func (p *player) playDuels(leave context.Context) error {
+	for leave.Err() == nil {
+		if p.chance(p.group.Habits.MoveFirstShare) {
+			p.Disconnect()
+		}
+		if err := p.play(&matchRun{leave: leave, seat: p.takeSeat()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rejoin lets all duel players enter the queue once more, after Wait, and leave it. A
+// player that the server still counts in a match cannot do this. They enter one after
+// another, so that no two of them meet.
+func (g *Group) Rejoin() {
+	for _, p := range g.duellists {
+		g.tasks.Go(func() {
+			if p.isLost {
+				return
+			}
+			g.rejoinMu.Lock()
+			p.reportEnd(p.play(&matchRun{leave: g.closing, decided: sync.OnceFunc(g.rejoinMu.Unlock)}))
+		})
+	}
+	g.tasks.Wait()
+}
