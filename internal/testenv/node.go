@@ -106,7 +106,7 @@ const unlimited = `games: {demo: %s, %s}}
 limits: {messages_per_second: 10000, guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_address: 0, reads_per_second_per_address: 0,
   arena_guests_per_minute_per_address: 0, guests_per_minute_per_arena: 0, behaviours_per_second_per_service: 0,
   task_requests_per_second_per_service: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,
-  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
+  code_attempts_per_hour_per_address: 0, connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `
 

@@ -29,6 +29,11 @@ type playerEvent struct {
 	err  error // nil unless the player failed
 }
 
+const (
+	joinInterval = time.Millisecond // between the starts of two players
+	awaitTimeout = 3 * time.Minute  // until all players have come so far
+)
+
 // play seats players and sends a question to all of them. The hosts of arenas are at the
 // given node.
 func (m *openMatches) play(ctx context.Context, count int, inArenas bool, hostURL string) error {
@@ -49,6 +54,7 @@ func (m *openMatches) play(ctx context.Context, count int, inArenas bool, hostUR
 			return err
 		}
 		m.playing.Go(func() { m.playSeat(ctx, guest, i) })
+		time.Sleep(joinInterval)
 	}
 	if _, err := m.await(ctx, "seated", count); err != nil {
 		return err
@@ -144,7 +150,7 @@ func (m *openMatches) handleRefusal(p *client.ReconnectingPlayer, r client.Recei
 // await waits until so many events of a kind have happened, and returns the times of those
 // since the call. It fails if a player fails.
 func (m *openMatches) await(ctx context.Context, kind string, count int) (times []time.Time, err error) {
-	timeout := time.After(clientTimeout)
+	timeout := time.After(awaitTimeout)
 	for m.counts[kind] < count {
 		select {
 		case e := <-m.events:
@@ -156,7 +162,7 @@ func (m *openMatches) await(ctx context.Context, kind string, count int) (times 
 				times = append(times, e.at)
 			}
 		case <-timeout:
-			return times, fmt.Errorf("not all of %d players were %s after %v: %v", count, kind, clientTimeout, m.counts)
+			return times, fmt.Errorf("not all of %d players were %s after %v: %v", count, kind, awaitTimeout, m.counts)
 		case <-ctx.Done():
 			return times, ctx.Err()
 		}
