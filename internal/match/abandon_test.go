@@ -256,3 +256,20 @@ func TestUnseenEndIsPushed(t *testing.T) {
 		t.Errorf("%+v", frames)
 	}
 }
+
+// The store lost the newest step, and another node took a different step instead. The
+// version is the same again, so only the phase shows the loss.
+func TestADifferentPhaseAtTheSameVersionEndsTheMatch(t *testing.T) {
+	t.Parallel()
+	plan := newPlan("m_1", 3000, 2)
+	known := State{Phase: PhaseRevealed, Question: 1, Version: 7, Seq: 5}
+	local := newLocalMatch(View{Plan: plan, State: known})
+	local.adoptState(known)
+	if local.state.Phase != PhaseRevealed {
+		t.Fatalf("the same state ended the match: %+v", local.state)
+	}
+	local.adoptState(State{Phase: PhaseOver, EndReason: ReasonForfeit, Question: 1, Version: 7, Seq: 5})
+	if local.state.Phase != PhaseOver || local.state.EndReason != ReasonAbandoned {
+		t.Errorf("%+v, want the match abandoned", local.state)
+	}
+}

@@ -112,6 +112,10 @@ func (l *localMatch) adoptState(state State) {
 		return
 	case state.Version < l.state.Version:
 		return
+	case state.Version == l.state.Version && state.Phase != l.state.Phase && !l.state.Phase.hasEnded():
+		// The store lost steps, and another node took as many other steps.
+		l.endAsAbandoned()
+		return
 	case state.Phase.hasEnded() && state.Seq == 0 && !l.state.Phase.hasEnded(): // it ended in the lobby
 		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonClosed))
 	}
