@@ -51,8 +51,8 @@ func FuzzBody(f *testing.F) {
 	})
 }
 
-// FuzzHead checks that no value of a header that the server reads causes a status 5xx.
-func FuzzHead(f *testing.F) {
+// FuzzHeaders checks that no value of a header that the server reads causes a status 5xx.
+func FuzzHeaders(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"zh-CN,zh;q=0.9,en;q=0.8", "quiz.example", "Bearer good"}, {"*", "[::1]:80", "bearer  good "}, {"en;q=x", "a\r\nb", "Basic Zm9v"},
 		{"x-klingon-" + device, "", "Bearer"}, {"und;q=1.0,,;", "quiz.example:99999", " "}, {"zh-Hant-TW", "q/..", "Bearer a b"},

@@ -84,7 +84,7 @@ func (r *nameReplicator) buildView(ctx context.Context, view *nameView, cause re
 	if err != nil {
 		return err
 	}
-	filter := nickname.NewFilter(filterCapacity(names, cmp.Or(r.initialFilterNames, initialFilterNames)), maxFalsePositiveRate)
+	filter := nickname.NewFilter(filterCapacity(names, cmp.Or(r.initialFilterCapacity, defaultFilterCapacity)), maxFalsePositiveRate)
 	view.startBuilding(filter)
 	if err := r.NameSource.EachSkeleton(ctx, view.game, func(skeleton string) { filter.Add(skeleton) }); err != nil {
 		view.discardBuilding()

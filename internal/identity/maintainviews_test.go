@@ -11,7 +11,7 @@ import (
 
 const smallFilterNames = 64 // capacity of the first filter in these tests
 
-func useSmallFilter(c *Config) { c.initialFilterNames = smallFilterNames }
+func useSmallFilter(c *Config) { c.initialFilterCapacity = smallFilterNames }
 
 // claimMany claims the names Name<from> to Name<to-1>.
 func (s *fakeStore) claimMany(t *testing.T, from, to int) {

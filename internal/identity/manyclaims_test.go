@@ -17,7 +17,7 @@ func TestFalsePositivesMatchTheory(t *testing.T) {
 	const claims, initialNames = 100_000, 1 << 14
 	store := newStore()
 	config := newTestConfig(store, openTestTokens(t, store, nil))
-	config.initialFilterNames = initialNames
+	config.initialFilterCapacity = initialNames
 	registry := Open(config)
 	readNames(t, registry)
 	view, expected := registry.views[game], 0.0

@@ -14,7 +14,7 @@ const maxFalsePositiveRate = 0.01
 
 const (
 	// initialFilterNames is how many names a game's first filter is sized for (78 KB).
-	initialFilterNames = 1 << 16
+	defaultFilterCapacity = 1 << 16
 	// A rebuilt filter has room for more names: at least one in freeDivisor is free.
 	freeDivisor = 5
 	// A filter counts as full at a random number of names in the last tenth (one in

@@ -16,8 +16,8 @@ type Config struct {
 	Tokens      *Tokens // the registry has the same games and clock
 	Players     Players
 	Devices     Devices
-	Names       Names
-	NameSource  NameSource
+	Names       Names        // claims and looks up single nicknames
+	NameSource  NameSource   // lists all nicknames, for the views
 	Revocations *Revocations // nil: no player or token is banned or revoked
 	Epoch       string       // id of the ledger's data; a snapshot with another epoch is ignored
 	Snapshots   Snapshots    // nil: no snapshots
@@ -27,7 +27,7 @@ type Config struct {
 	Words        map[string]*nickname.Words // by game, words that a nickname must not contain; nil: none
 	Reservations NameReservations           // nil: suggestions are not reserved
 
-	initialFilterNames int // how many names a game's first filter is sized for; 0: the constant; set by tests
+	initialFilterCapacity int // number of names for which the first filter of a view has room; 0: defaultFilterCapacity; only tests set it
 }
 
 // Registry knows the players of all games. It is safe for concurrent use.

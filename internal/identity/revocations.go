@@ -162,13 +162,13 @@ func (r *Revocations) readRevocations(ctx context.Context, revision int64) (chan
 		if changed, err = r.readSince(ctx, 0, func([]Revocation) {}); err != nil {
 			return nil, false, err
 		}
-		r.replaceAll(extendSessionEnds(changed, now))
+		r.replaceAll(prolongRevocations(changed, now))
 		if mayHaveMissed = now-r.readAt > EndedRevocationTTL.Milliseconds(); mayHaveMissed {
 			r.missedReads.Add(1)
 		}
 		r.revision = 0
 	} else if revision > r.revision {
-		changed, err = r.readSince(ctx, r.revision, func(page []Revocation) { r.apply(extendSessionEnds(page, now)) })
+		changed, err = r.readSince(ctx, r.revision, func(page []Revocation) { r.apply(prolongRevocations(page, now)) })
 	}
 	if len(changed) > 0 {
 		r.revision = changed[len(changed)-1].Seq

@@ -14,10 +14,10 @@ func (r *Revocations) replaceAll(all []Revocation) {
 	r.metrics.setCounts(counts)
 }
 
-// extendSessionEnds returns a copy of revocations that this node learns of now. It extends
+// prolongRevocations returns a copy of revocations that this node learns of now. It extends
 // those of erased and unlinked players to SessionEndWindow from now, because this node may
 // have been cut off from the store. It does not extend those that were lifted.
-func extendSessionEnds(page []Revocation, now int64) []Revocation {
+func prolongRevocations(page []Revocation, now int64) []Revocation {
 	extended := slices.Clone(page)
 	for i, revocation := range extended {
 		if (revocation.Kind == KindErased || revocation.Kind == KindUnlinked) && revocation.EndsAt > revocation.ChangedAt {
@@ -90,8 +90,9 @@ func (r *Revocations) checkToken(claims Claims) error {
 	return r.checkSubjectLocked(claims, claims.Subject, now)
 }
 
-// checkPlayer refuses a token that belongs to the player id, if the player is banned,
-// erased or revoked. For a linked account, id differs from the subject of the token.
+// checkPlayer refuses a token whose holder plays as the player id, if that player is
+// banned, erased or revoked, or if the link between subject and player has changed since
+// the token was verified. For a linked account, id differs from the token's subject.
 func (r *Revocations) checkPlayer(claims Claims, id string) error {
 	if r == nil {
 		return nil

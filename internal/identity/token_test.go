@@ -17,7 +17,7 @@ import (
 
 var secretKey = Key{ID: "k1", Alg: HS256, Secret: bytes.Repeat([]byte("s"), 32)}
 
-// pi is an id of the official test system.
+// pi is a player identifier (claim pi) from the test environment of the NPPA, China's press and publication authority.
 const pi = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 // tokensWithKeys returns tokens of three issuers: a game with a shared secret and
@@ -106,10 +106,10 @@ func TestVerifyRefusesInvalidTokens(t *testing.T) {
 	}
 	now := start / 1000
 	claims := func(changes map[string]any) map[string]any {
-		merged := map[string]any{"sub": "p_1", "game": game, "role": "player", "iat": now, "exp": now + 60}
-		maps.Copy(merged, changes)
-		maps.DeleteFunc(merged, func(_ string, value any) bool { return value == nil })
-		return merged
+		got := map[string]any{"sub": "p_1", "game": game, "role": "player", "iat": now, "exp": now + 60}
+		maps.Copy(got, changes)
+		maps.DeleteFunc(got, func(_ string, value any) bool { return value == nil })
+		return got
 	}
 	sign := func(changes map[string]any) string {
 		return signToken(t, jwt.SigningMethodHS256, secretKey.Secret, map[string]any{"kid": "k1"}, claims(changes))
@@ -185,9 +185,9 @@ func TestVerifyRefusesInvalidTokens(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			merged, err := tokens.Verify(t.Context(), tt.token)
-			if !errors.Is(err, tt.want) || tt.want != nil && (!errors.Is(err, ErrToken) || merged != (Claims{})) {
-				t.Errorf("Verify: %+v, %v; want %v", merged, err, tt.want)
+			got, err := tokens.Verify(t.Context(), tt.token)
+			if !errors.Is(err, tt.want) || tt.want != nil && (!errors.Is(err, ErrToken) || got != (Claims{})) {
+				t.Errorf("Verify: %+v, %v; want %v", got, err, tt.want)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ type Config struct {
 	Windows    []Window
 	Orders     []Order
 	Weights    Weights
-	MinAnswers int64          // number of asked questions from which accuracy and time rank an entry
+	MinAnswers int64          // an entry ranks by accuracy and time after it was asked this many questions, answered or not
 	Location   *time.Location // time zone of the game's days
 
 	hash string // cached Hash, set by withHash; empty: not cached

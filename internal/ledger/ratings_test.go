@@ -56,19 +56,19 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 		p1, p2 := ratingsAfterDuel(rating.Default(), rating.Default())
 		first := p1
 		p3, p1 := ratingsAfterDuel(rating.Default(), p1)
-		third := p1
+		beforeLast := p1
 		p1, p2 = ratingsAfterDuel(p1, p2)
-		for time := range 2 { // the second time changes nothing
+		for attempt := range 2 { // the second time changes nothing
 			done := must(l.Commit(t.Context(), batch))(t)
 			wantRating(t, l, "p1", p1, 3)
 			wantRating(t, l, "p2", p2, 2)
 			wantRating(t, l, "p3", p3, 1)
 			s := done[3].Standings
-			if len(s) != 2 || s[0].Rating.Before.Rounded() != third.Rounded() || s[0].Rating.After.Rounded() != p1.Rounded() {
-				t.Errorf("time %d: the last is told as %+v", time, s)
+			if len(s) != 2 || s[0].Rating.Before.Rounded() != beforeLast.Rounded() || s[0].Rating.After.Rounded() != p1.Rounded() {
+				t.Errorf("commit %d: the last result has the standings %+v", attempt, s)
 			}
 			if done[2].Standings != nil {
-				t.Errorf("time %d: a match without ratings is told as %+v", time, done[2].Standings)
+				t.Errorf("commit %d: a match without ratings has the standings %+v", attempt, done[2].Standings)
 			}
 		}
 		if s := standingsOf(t, l, "m1"); *s[0].Rating != first.Rounded() || *s[0].RatingDelta != first.Rounded()-1500 {
@@ -135,7 +135,7 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 			addPlayer(t, nodes[0], p)
 		}
 		var mu sync.Mutex
-		won := map[int64]match.Result{} // by first position
+		resultsByPos := map[int64]match.Result{} // by first position
 		runConcurrently(12, func(i int) {
 			a, b := players[i%4], players[(i+1+i/4)%4]
 			if a == b {
@@ -153,12 +153,12 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for j, c := range done {
-				won[c.FirstPos] = batch[j]
+				resultsByPos[c.FirstPos] = batch[j]
 			}
 		})
 		ratings, rated := map[string]rating.Rating{}, map[string]int64{}
-		for _, pos := range slices.Sorted(maps.Keys(won)) {
-			winner, loser := won[pos].Standings[0].Player, won[pos].Standings[1].Player
+		for _, pos := range slices.Sorted(maps.Keys(resultsByPos)) {
+			winner, loser := resultsByPos[pos].Standings[0].Player, resultsByPos[pos].Standings[1].Player
 			ratings[winner], ratings[loser] = ratingsAfterDuel(ratings[winner], ratings[loser])
 			rated[winner]++
 			rated[loser]++

@@ -161,7 +161,7 @@ func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest /
 	if highValue < 0.75 || liveMemory[0] != 1 {
 		t.Errorf("%v with three quarters in use", highValue)
 	}
-	lowestValue := highValue // held is not used from here on
+	lowestValue := highValue // liveMemory is not used from here on, so the collector can free it
 	for range 3 * forceGCAfterReads {
 		lowestValue = min(lowestValue, signal.Read())
 	}

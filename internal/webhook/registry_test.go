@@ -131,7 +131,7 @@ func TestTheLargestMatchFitsIntoATask(t *testing.T) {
 	}
 }
 
-func TestASealedDayIsSentToSubscribers(t *testing.T) {
+func TestAnEndedDayGivesOneSealTask(t *testing.T) {
 	t.Parallel()
 	env := newFixture(t, Endpoint{Game: game, Name: "a"}, Endpoint{Game: game, Name: "b"}, Endpoint{Game: "other", Name: "a", Events: []string{MatchSettled}})
 	want := []taskqueue.NewTask{{Game: game, Topic: "seal/com.example.quiz", Key: "2026-11-17", Payload: []byte(`{"at":1795000000123}`)}}

@@ -57,8 +57,8 @@ func (s *Server) maxNotPlayingPerAddress(openSessions int64) int64 {
 // send one.
 func (se *session) checkAdmission(ctx context.Context, player identity.Player, isResume bool) error {
 	server := se.server
-	isResume = isResume && server.Limits.HellosPerNode != nil
-	if !isResume && (se.claims.Role != identity.RolePlayer || se.placeClass == placeForAnyone && !server.LoadShedder.ShouldShed(loadshed.NewSessions)) {
+	isLimitedResume := isResume && server.Limits.HellosPerNode != nil
+	if !isLimitedResume && (se.claims.Role != identity.RolePlayer || se.placeClass == placeForAnyone && !server.LoadShedder.ShouldShed(loadshed.NewSessions)) {
 		return nil
 	}
 	isPlaying := se.claims.Role != identity.RolePlayer // a host always counts as playing
@@ -69,7 +69,7 @@ func (se *session) checkAdmission(ctx context.Context, player identity.Player, i
 		}
 		isPlaying = match != nil
 	}
-	if isResume {
+	if isLimitedResume {
 		if err := server.Limits.checkResume(ctx, isPlaying); err != nil {
 			return err
 		}

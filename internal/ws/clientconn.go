@@ -36,7 +36,7 @@ type clientConn struct {
 	closeSent   atomic.Bool // whether the close frame was sent
 	mu          sync.Mutex
 	closing     bool // the session is ending: the read deadline must not change any more
-	interrupted bool // interrupt has ended the current read so that the session can be parked
+	interrupted bool // interrupt has ended the current read, so that the goroutine of an idle session can end
 }
 
 func newClientConn(netConn net.Conn, messageTimeout time.Duration) *clientConn {

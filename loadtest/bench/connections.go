@@ -23,15 +23,15 @@ type connectionTables struct{ memory, serveTimes *report.Table }
 
 // Connections measures the memory of a websocket at rest and during a match. It also
 // measures a storm of new connections, and the time until all players of a dead node are
-// back. Plain loops on the same library run beside it.
+// back. It measures the same of minimal servers on the same websocket library, for comparison.
 //
 //	go run ./loadtest bench connections                   # everything, about 2 minutes
 //	go run ./loadtest bench connections -idle 15000 -storm 10000 -storm-time 3s
 //	go run ./loadtest bench connections -parts play,kill -playing 4000 -json figures.json
 //	go run ./loadtest bench connections -parts play -heap /tmp/heap
 //
-// The parts are idle, play and kill. The part idle has a row for each kind of server, and
-// then its storm. A process can open about 20,000 files, and this limits -idle. Bytes are the
+// The parts are idle, play and kill. The part idle reports for each kind of server a row
+// for the connections at rest, and then a row for the storm. A process can open about 20,000 files, and this limits -idle. Bytes are the
 // growth of a process, divided by its connections. The program measures them after garbage
 // collection, when the resident memory no longer changes.
 //
@@ -46,7 +46,7 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
 	flags.DurationVar(&o.stormTime, "storm-time", 3*time.Second, "time in which the connections of a storm start")
 	flags.DurationVar(&o.fill, "fill", 20*time.Second, "time in which the connections at rest start; the ledger must first register their players")
-	flags.IntVar(&o.playing, "playing", 2_000, "players in arenas of 100, and again in duels, and of two nodes one of which dies")
+	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
 	flags.StringVar(&o.parts, "parts", "", "`parts` to measure: idle,play,kill; \"\": all")
 	flags.StringVar(&o.heap, "heap", "", "write heap profiles of nodes to `FILE`.before and FILE.after")
 	return func(ctx context.Context) error {
@@ -89,7 +89,7 @@ func newConnectionTables(r *report.Report) connectionTables {
 // longQuestions is a game whose questions stay open for the longest permitted time.
 const longQuestions = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
 
-// startNodes starts nodes on a redis-server. They collect garbage as often as the peers: a
+// startNodes starts nodes on a redis-server. They collect garbage as often as the minimal servers: a
 // heap that may grow before a collection hides the memory of connections.
 func (o connectionsOptions) startNodes(ctx context.Context, nodes int) (*cluster, error) {
 	environment := []string{"GOGC=100"}

@@ -65,7 +65,7 @@ func (v *View) Accepted(a protocol.Answer, data json.RawMessage) (known bool, er
 	case err != nil:
 		return false, violation("%v: %s", err, data)
 	case sent == nil:
-		return false, violation("question %d of %s was not answered, and accepted: %s", *a.Question, a.Match, data)
+		return false, violation("the server accepted an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, data)
 	case reply.Question != *a.Question || *a.Question < 0:
 		return false, violation("the answer to question %d of %s got %s", *a.Question, a.Match, data)
 	case sent.accepted != nil && !bytes.Equal(sent.accepted, encodeGiven(a)):
@@ -87,7 +87,7 @@ func (v *View) Refused(a protocol.Answer, e protocol.Error, attempts int) error 
 	sent := v.sentAnswer(a)
 	switch {
 	case sent == nil:
-		return violation("question %d of %s was not answered, and refused with %s", *a.Question, a.Match, e.Code)
+		return violation("the server refused an answer to question %d of %s that the player did not send: %s", *a.Question, a.Match, e.Code)
 	case *a.Question < 0 || *a.Question >= v.asked: // any refusal of an answer to no question is right
 		return nil
 	}

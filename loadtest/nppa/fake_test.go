@@ -174,25 +174,25 @@ func TestItemFaults(t *testing.T) {
 		changes map[string]any
 		want    int
 	}{
-		"a guest":             {nil, ok},
-		"a verified":          {map[string]any{"ct": 0, "pi": pi, "di": nil}, ok},
-		"of a millennial":     {map[string]any{"ct": 0, "pi": "1hpfml" + pi[6:]}, ok},
-		"just fresh":          {map[string]any{"ot": testNow/1000 - 179}, ok},
-		"no 0":                {map[string]any{"no": 0}, collNoInvalid},
-		"no 129":              {map[string]any{"no": 129}, collNoInvalid},
-		"without a number":    {map[string]any{"no": nil}, collNoInvalid},
-		"later than the call": {map[string]any{"ot": testNow/1000 + 1}, collTime},
-		"stale":               {map[string]any{"ot": testNow/1000 - 180}, collTime},
-		"ct 1":                {map[string]any{"ct": 1}, collPlayerMode},
-		"no ct":               {map[string]any{"ct": nil}, collPlayerMode},
-		"bt 2":                {map[string]any{"bt": 2}, collBehaviorMode},
-		"no bt":               {map[string]any{"bt": nil}, collBehaviorMode},
-		"no pi":               {map[string]any{"ct": 0}, collPlayerIDMiss},
-		"no di":               {map[string]any{"di": nil}, collDeviceIDMiss},
-		"a short di":          {map[string]any{"di": "d"}, collDeviceIDMiss},
-		"a short pi":          {map[string]any{"ct": 0, "pi": pi[1:]}, collPlayerIDWrong},
-		"a pi in capitals":    {map[string]any{"ct": 0, "pi": strings.ToUpper(pi)}, collPlayerIDWrong},
-		"a pi of no day":      {map[string]any{"ct": 0, "pi": "000001" + pi[6:]}, collPlayerIDWrong},
+		"a guest":                         {nil, ok},
+		"a verified player":               {map[string]any{"ct": 0, "pi": pi, "di": nil}, ok},
+		"a pi with a later birth date":    {map[string]any{"ct": 0, "pi": "1hpfml" + pi[6:]}, ok},
+		"just fresh":                      {map[string]any{"ot": testNow/1000 - 179}, ok},
+		"no 0":                            {map[string]any{"no": 0}, collNoInvalid},
+		"no 129":                          {map[string]any{"no": 129}, collNoInvalid},
+		"without a number":                {map[string]any{"no": nil}, collNoInvalid},
+		"later than the call":             {map[string]any{"ot": testNow/1000 + 1}, collTime},
+		"stale":                           {map[string]any{"ot": testNow/1000 - 180}, collTime},
+		"ct 1":                            {map[string]any{"ct": 1}, collPlayerMode},
+		"no ct":                           {map[string]any{"ct": nil}, collPlayerMode},
+		"bt 2":                            {map[string]any{"bt": 2}, collBehaviorMode},
+		"no bt":                           {map[string]any{"bt": nil}, collBehaviorMode},
+		"no pi":                           {map[string]any{"ct": 0}, collPlayerIDMiss},
+		"no di":                           {map[string]any{"di": nil}, collDeviceIDMiss},
+		"a short di":                      {map[string]any{"di": "d"}, collDeviceIDMiss},
+		"a short pi":                      {map[string]any{"ct": 0, "pi": pi[1:]}, collPlayerIDWrong},
+		"a pi in capitals":                {map[string]any{"ct": 0, "pi": strings.ToUpper(pi)}, collPlayerIDWrong},
+		"a pi with an invalid birth date": {map[string]any{"ct": 0, "pi": "000001" + pi[6:]}, collPlayerIDWrong},
 	}
 	for name, test := range tests {
 		f := New(options())
@@ -210,7 +210,7 @@ func TestItemFaults(t *testing.T) {
 }
 
 // The fake refuses an item whose time equals the time of the call, because its age is 0 ms.
-func TestNothingIsOfTheVeryInstant(t *testing.T) {
+func TestAnItemOfAgeZeroIsRefused(t *testing.T) {
 	t.Parallel()
 	if code := itemCode(Record{OT: 1000, BT: 1, CT: 2, DI: strings.Repeat("d", 32)}, 1_000_000); code != collTime {
 		t.Errorf("%d", code)

@@ -31,7 +31,7 @@ func benchMany(b *testing.B, c ledger.Config, size func() int64) {
 	n := openNode(b, c)
 	defer n.Close()
 	empty := size()
-	b.ReportMetric(taskqueue.MaxBatch*share(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
+	b.ReportMetric(taskqueue.MaxBatch*callsPerSecond(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
 		return n.call(ctx, taskqueue.MaxBatch, true)
 	}), "enqueued/s")
 	b.ReportMetric(float64(size()-empty)/float64(*many), "bytes/waiting-topic")

@@ -107,17 +107,17 @@ func (n *node) workOff(b *testing.B) time.Duration {
 	}
 	took := time.Since(began)
 	stop()
-	n.whole(b)
+	n.checkAllDone(b)
 	return took
 }
 
-// whole fails the benchmark if a task is not done.
-func (n *node) whole(b *testing.B) {
+// checkAllDone fails the benchmark if a task is not done.
+func (n *node) checkAllDone(b *testing.B) {
 	b.Helper()
 	for _, state := range []taskqueue.State{taskqueue.StateWaiting, taskqueue.StateClaimed, taskqueue.StateLater, taskqueue.StateDead} {
 		many, _, err := n.Depth(b.Context(), state, 10)
 		if err != nil || many > 0 {
-			b.Fatalf("%d tasks and more are %s in the end: %v", many, state, err)
+			b.Fatalf("at least %d tasks are still %s (error: %v)", many, state, err)
 		}
 	}
 	if enqueued, completed := n.enqueued.Load(), n.completed.Load(); enqueued != completed {
@@ -125,14 +125,14 @@ func (n *node) whole(b *testing.B) {
 	}
 }
 
-// share calls do n times in all, atOnce calls at a time, and returns the calls per second.
-func share(b *testing.B, atOnce, n int, do func(ctx context.Context) error) (rate float64) {
+// callsPerSecond calls do n times in all, atOnce calls at a time, and returns the calls per second.
+func callsPerSecond(b *testing.B, concurrency, n int, do func(ctx context.Context) error) (rate float64) {
 	b.Helper()
 	var left atomic.Int64
 	left.Store(int64(n))
 	began := time.Now()
 	all, ctx := errgroup.WithContext(b.Context())
-	for range atOnce {
+	for range concurrency {
 		all.Go(func() error {
 			for left.Add(-1) >= 0 {
 				if err := do(ctx); err != nil {

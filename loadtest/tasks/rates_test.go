@@ -47,18 +47,18 @@ func benchRates(b *testing.B, c ledger.Config, p *postgres) {
 	b.ReportMetric(n.byHand(b, *producers, 1), "single-by-hand/s")
 	b.ReportMetric(n.byHand(b, few, batch), "batch-by-hand/s")
 	b.ReportMetric(0, "ns/op") // meaningless here: left out
-	n.whole(b)
+	n.checkAllDone(b)
 }
 
 // drive enqueues all tasks and then lets the workers complete them.
 func (n *node) drive(b *testing.B, p *postgres) (f figures) {
 	b.Helper()
 	here, database := cpu(b), p.cpu(b)
-	f.Single = share(b, *producers, *singles, func(ctx context.Context) error {
+	f.Single = callsPerSecond(b, *producers, *singles, func(ctx context.Context) error {
 		_, err := n.intake.Enqueue(ctx, n.task(false))
 		return err
 	})
-	f.Batch = batch * share(b, few, *batched/batch, func(ctx context.Context) error { return n.call(ctx, batch, false) })
+	f.Batch = batch * callsPerSecond(b, few, *batched/batch, func(ctx context.Context) error { return n.call(ctx, batch, false) })
 	all := float64(n.enqueued.Load())
 	f.Work = all / n.workOff(b).Seconds()
 	f.Process = float64((cpu(b) - here).Microseconds()) / all
@@ -80,7 +80,7 @@ func (n *node) byHand(b *testing.B, atOnce, size int) float64 {
 		}
 	}
 	began, before := time.Now(), n.completed.Load()
-	share(b, atOnce, atOnce, func(ctx context.Context) error {
+	callsPerSecond(b, atOnce, atOnce, func(ctx context.Context) error {
 		for {
 			tasks, err := n.Claim(ctx, kind, size, time.Minute)
 			if err != nil || len(tasks) == 0 {

@@ -27,7 +27,7 @@ func benchSmall(b *testing.B, c ledger.Config) {
 	const small = kind + "/small"
 	n := openNode(b, c)
 	defer n.Close()
-	share(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
+	callsPerSecond(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
 		tasks := make([]taskqueue.NewTask, taskqueue.MaxBatch)
 		for i := range tasks {
 			tasks[i] = taskOf(kind+"/big", n.enqueued.Add(1))

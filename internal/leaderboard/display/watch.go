@@ -20,8 +20,8 @@ const (
 
 // Watch pushes the top of a board as a `board` frame: immediately, and then at most once a
 // second after changes. A board that is not ready is pushed as soon as it is ready. push
-// must not block. The caller must call the returned function to end the pushes. After that
-// function has returned, push is not called any more. It may be called several times.
+// must not block. The caller must call stop to end the pushes. After stop has returned,
+// push is not called any more. stop may be called several times.
 func (d *Display) Watch(ctx context.Context, game string, query leaderboard.Query, push func(frame []byte)) (stop func(), err error) {
 	key := newPageKey(game, leaderboard.Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit})
 	limit := key.limit

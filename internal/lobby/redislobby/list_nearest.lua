@@ -1,5 +1,5 @@
--- Lists a slice of the tickets with the ratings nearest to a given ticket. It also
--- extends the life of the given ticket, also in a pairing. If the given ticket has
+-- Lists a slice of the tickets with the ratings nearest to a given ticket. It
+-- extends the life of the given ticket, even if that is already in a pairing. If the given ticket has
 -- expired and its player has no other activity, it is added again. Other expired
 -- tickets in the slice are removed. Then the search repeats, so that they take no place
 -- of live tickets. It runs at most eight times.
