@@ -332,13 +332,13 @@ func TestEachBreachIsFound(t *testing.T) {
 		"the same answer got": {"duel", func(p *played) {
 			p.then = func(p *played, v *View, a protocol.Answer) error { return p.accept(v, a, protocol.Answered{At: 1}) }
 		}},
-		"was not answered, and accepted": {"duel", func(p *played) {
+		"accepted an answer to question 0 of m_1 that the player did not send": {"duel", func(p *played) {
 			p.then = func(p *played, v *View, a protocol.Answer) error {
 				a.Given = p.given[1]
 				return p.accept(v, a, *p.reply[0])
 			}
 		}},
-		"was not answered, and refused": {"duel", func(p *played) {
+		"refused an answer to question 0 of m_1 that the player did not send": {"duel", func(p *played) {
 			p.then = func(p *played, v *View, a protocol.Answer) error {
 				a.Given = p.given[1]
 				return v.Refused(a, protocol.Error{Code: protocol.CodeDuplicateAnswer}, 1)
