@@ -26,7 +26,9 @@ const kindRevocations = "revocations"
 // misses the message reads the change from the ledger within a second. accessControl implements
 // ops.Revocations, ops.Players, ops.Keys and httpapi.Accounts.
 type accessControl struct {
-	*ledger.Ledger
+	*ledger.Revocations
+	accounts      *ledger.Accounts
+	players       *ledger.Players
 	identity      *identity.Registry
 	engine        *match.Engine
 	lobby         *lobby.Lobby
@@ -41,7 +43,7 @@ func (n *node) accessControl() accessControl {
 	forgetPlayer := func(ctx context.Context, game, player string) error {
 		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redissession.New(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
-	return accessControl{n.ledger, n.identity, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
+	return accessControl{n.ledger.Revocations, n.ledger.Accounts, n.ledger.Players, n.identity, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
 		_, aliveNodes := n.reporting.Duty()
 		return aliveNodes
 	}, n.log}
@@ -89,7 +91,7 @@ func (a accessControl) publishChange(ctx context.Context) {
 // SetRevocation stores a ban or revocation. It implements ops.Revocations. A banned player
 // forfeits the current match.
 func (a accessControl) SetRevocation(ctx context.Context, revocation identity.Revocation) (identity.Revocation, error) {
-	stored, err := a.Ledger.SetRevocation(ctx, revocation)
+	stored, err := a.Revocations.SetRevocation(ctx, revocation)
 	if err != nil {
 		return stored, err
 	}
@@ -102,7 +104,7 @@ func (a accessControl) SetRevocation(ctx context.Context, revocation identity.Re
 
 // LiftRevocation removes a ban or revocation. It implements ops.Revocations.
 func (a accessControl) LiftRevocation(ctx context.Context, revocation identity.Revocation) error {
-	err := a.Ledger.LiftRevocation(ctx, revocation)
+	err := a.Revocations.LiftRevocation(ctx, revocation)
 	if err == nil {
 		a.publishChange(ctx)
 	}
@@ -113,7 +115,7 @@ func (a accessControl) LiftRevocation(ctx context.Context, revocation identity.R
 // current match. Erase also deletes the Redis keys of the player; if that fails, they expire
 // later.
 func (a accessControl) Erase(ctx context.Context, game, player string) error {
-	if err := a.Ledger.Erase(ctx, game, player); err != nil {
+	if err := a.accounts.Erase(ctx, game, player); err != nil {
 		return err
 	}
 	a.publishChange(ctx)
@@ -138,7 +140,7 @@ func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player
 
 // UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
-	if account, err = a.Ledger.UnlinkAccount(ctx, game, id); err == nil {
+	if account, err = a.accounts.UnlinkAccount(ctx, game, id); err == nil {
 		a.publishChange(ctx)
 	}
 	return account, err
@@ -151,7 +153,7 @@ func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (iden
 	if err != nil {
 		return identity.Player{}, err
 	}
-	return a.PlayerBySkeleton(ctx, game, n.Skeleton)
+	return a.players.PlayerBySkeleton(ctx, game, n.Skeleton)
 }
 
 // forfeit makes a player leave the lobby, arena or match. If that fails, it logs a warning, and
@@ -200,7 +202,7 @@ func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkReq
 			return "", err
 		}
 	}
-	if err := a.Ledger.LinkAccount(ctx, game, guest, account); err != nil {
+	if err := a.accounts.LinkAccount(ctx, game, guest, account); err != nil {
 		return "", err
 	}
 	a.publishChange(ctx)

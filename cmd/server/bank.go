@@ -72,7 +72,7 @@ func (*bankExport) Help() string {
 // Run writes a bank as JSON that `server bank import` can read.
 func (b *bankExport) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) (err error) {
-		exported, err := loadBank(ctx, l, b.Name)
+		exported, err := loadBank(ctx, l.Banks, b.Name)
 		if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (b *bankCheck) Run(flags *cli, output commandOutput) error {
 		return b.checkFile(output)
 	}
 	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) error {
-		checked, err := loadBank(ctx, l, b.Name)
+		checked, err := loadBank(ctx, l.Banks, b.Name)
 		if err != nil {
 			return err
 		}

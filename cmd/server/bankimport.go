@@ -32,7 +32,7 @@ func (b *bankImport) Run(flags *cli, output commandOutput) error {
 		return err
 	}
 	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) error {
-		existing, err := l.LoadBank(ctx, b.Bank)
+		existing, err := l.Banks.LoadBank(ctx, b.Bank)
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err
 		}
@@ -42,12 +42,12 @@ func (b *bankImport) Run(flags *cli, output commandOutput) error {
 		for _, s := range imported.Skipped {
 			fmt.Fprintln(output.stdout, "skipped:", s)
 		}
-		return b.save(ctx, l, imported, output)
+		return b.save(ctx, l.Banks, imported, output)
 	})
 }
 
 // save stores the questions unless this is a dry run, and prints their number.
-func (b *bankImport) save(ctx context.Context, l *ledger.Ledger, content bank.Import, output commandOutput) error {
+func (b *bankImport) save(ctx context.Context, l *ledger.QuestionBanks, content bank.Import, output commandOutput) error {
 	imported, skipped := len(content.Questions), len(content.Skipped)
 	if b.DryRun {
 		fmt.Fprintf(output.stdout, "dry run: %d questions would be imported into bank %s, %d skipped\n", imported, b.Bank, skipped)

@@ -24,7 +24,7 @@ const bankCheckInterval = 5 * time.Second
 // operators imported into the ledger. It is safe for concurrent use.
 type banks struct {
 	config   *config
-	ledger   *ledger.Ledger
+	ledger   *ledger.QuestionBanks
 	log      *slog.Logger
 	revision int64                            // of the banks in the ledger, at the last load; only Run changes it
 	pools    atomic.Pointer[map[string]pools] // by game
@@ -39,7 +39,7 @@ type pools struct {
 
 // openBanks loads the banks of all games. It fails if a bank does not exist, or if a game has
 // too few questions for a duel.
-func openBanks(ctx context.Context, c *config, l *ledger.Ledger, log *slog.Logger) (*banks, error) {
+func openBanks(ctx context.Context, c *config, l *ledger.QuestionBanks, log *slog.Logger) (*banks, error) {
 	b := &banks{config: c, ledger: l, log: log}
 	var err error
 	if b.revision, err = l.BankRevision(ctx); err != nil {
@@ -120,7 +120,7 @@ func bankListKey(g gameConfig, name string) string {
 }
 
 // loadBank reads the bank with a name, from the program (builtin) or from the ledger.
-func loadBank(ctx context.Context, l *ledger.Ledger, name string) (*bank.Bank, error) {
+func loadBank(ctx context.Context, l *ledger.QuestionBanks, name string) (*bank.Bank, error) {
 	if name == bank.BuiltinName {
 		return bank.Builtin()
 	}

@@ -88,11 +88,11 @@ func (n *node) createWebhooks() error {
 		return err
 	}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Registry: n.webhookRegistry, EndpointStates: n.ledger, TaskCounter: n.ledger, Queue: n.ledger, Poster: poster, Logger: n.log,
-		TopLists: leaderboard.NewTopLists(n.leaderboardConfigs(), n.ledger, n.ledger),
+		Registry: n.webhookRegistry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, Poster: poster, Logger: n.log,
+		TopLists: leaderboard.NewTopLists(n.leaderboardConfigs(), n.ledger.Leaderboards, n.ledger.Names),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{
-		Store: n.ledger, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
+		Store: n.ledger.Claims, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
 	})
 	return nil
 }

@@ -18,7 +18,7 @@ const dayCheckInterval = 5 * time.Second
 // result of a day starts the day.
 type dayWorker struct {
 	games        []string
-	ledger       *ledger.Ledger
+	ledger       *ledger.Days
 	leaderboards *leaderboard.Applier
 	log          *slog.Logger
 }

@@ -140,10 +140,10 @@ func checkErasedEverywhere(t *testing.T, node *testNode, cluster testCluster) {
 		t.Fatal(err)
 	}
 	waitUntil(t, "no erasure is pending", func() bool {
-		if _, err := store.ForgetErased(t.Context(), 0); err != nil {
+		if _, err := store.Erasures.ForgetErased(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
-		left, err := store.HasErasures(t.Context())
+		left, err := store.Erasures.HasErasures(t.Context())
 		return err == nil && !left
 	})
 	if err := store.Close(); err != nil {

@@ -17,7 +17,7 @@ const erasureInterval = 5 * time.Second
 // opaque id, first in the ledger and then on the leaderboards. Every node runs steps; a node
 // continues an erasure that another node started.
 type erasureWorker struct {
-	ledger       *ledger.Ledger
+	ledger       *ledger.Erasures
 	leaderboards *leaderboard.Applier
 	retention    time.Duration // how long after the end of an erasure the ledger keeps its last data
 	log          *slog.Logger

@@ -64,7 +64,7 @@ func openConfiguredBanks(t *testing.T, dir, text string) *banks {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	opened, err := openBanks(t.Context(), &c, store, discardLog())
+	opened, err := openBanks(t.Context(), &c, store.Banks, discardLog())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -168,14 +168,14 @@ func (n *node) close() {
 // closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	days := dayWorker{n.config.gameNames(), n.ledger, n.leaderboards, n.log}
+	days := dayWorker{n.config.gameNames(), n.ledger.Days, n.leaderboards, n.log}
 	ledgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
 	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.RunSummaries)
-	erasures := erasureWorker{n.ledger, n.leaderboards, ledger.ErasureRetention, n.log}
-	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger, n.config.Audit.retention(), n.log}.Run, erasures.Run)...)
+	erasures := erasureWorker{n.ledger.Erasures, n.leaderboards, ledger.ErasureRetention, n.log}
+	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger.Audit, n.config.Audit.retention(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitLeaderboards(ctx)

@@ -14,16 +14,16 @@ import (
 // operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger, VerifyAdmin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger, TaskActions: n.taskAdmin(), Leaderboards: n.leaderboards,
+		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger.Tasks, TaskActions: n.taskAdmin(), Leaderboards: n.leaderboards,
 		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
-		Corrections: corrections{n.ledger, n.leaderboards}, Days: n.ledger, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
+		Corrections: corrections{n.ledger.Corrections, n.leaderboards}, Days: n.ledger.Days, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}
 }
 
 // taskAdmin returns the service that changes tasks for operators. The settler handles tasks of
 // its own topic.
 func (n *node) taskAdmin() taskqueue.TaskActions {
-	return taskqueue.NewAdmin(n.ledger, map[string]taskqueue.TaskActions{taskqueue.SettleTopic: n.settler})
+	return taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TaskActions{taskqueue.SettleTopic: n.settler})
 }
 
 // admin verifies an admin token and returns its subject.
@@ -38,7 +38,7 @@ func (n *node) admin(ctx context.Context, token string) (string, error) {
 // corrections disqualifies results, first in the ledger and then on the leaderboards. It
 // implements ops.Corrections.
 type corrections struct {
-	ledger       *ledger.Ledger
+	ledger       *ledger.Corrections
 	leaderboards settle.Leaderboards
 }
 

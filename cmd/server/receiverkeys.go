@@ -179,10 +179,10 @@ func checkNPPAKey(key string) error {
 // a key, and all nodes use it.
 func keysFromLedger(ctx context.Context, ledgerName string, l *ledger.Ledger) ([]string, error) {
 	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(signature.GenerateKey())}
-	stored, err := l.Keys(ctx, ledgerName)
+	stored, err := l.TokenKeys.Keys(ctx, ledgerName)
 	if err == nil && len(stored) == 0 {
-		if err = l.AddKeyIfNone(ctx, ledgerName, generated); err == nil {
-			stored, err = l.Keys(ctx, ledgerName)
+		if err = l.TokenKeys.AddKeyIfNone(ctx, ledgerName, generated); err == nil {
+			stored, err = l.TokenKeys.Keys(ctx, ledgerName)
 		}
 	}
 	var keys []string

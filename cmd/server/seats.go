@@ -10,7 +10,7 @@ import (
 
 // seatSource returns the seat that a player gets in a match, with the nickname and rating in the
 // ledger. It implements lobby.Players and arena.Players.
-type seatSource struct{ ledger *ledger.Ledger }
+type seatSource struct{ ledger *ledger.Players }
 
 func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, error) {
 	p, err := s.ledger.Player(ctx, game, player)

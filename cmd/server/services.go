@@ -34,7 +34,7 @@ func (n *node) createServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	revocations, err := identity.OpenRevocations(ctx, identity.RevocationsConfig{Store: n.ledger, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
+	revocations, err := identity.OpenRevocations(ctx, identity.RevocationsConfig{Store: n.ledger.Revocations, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
 	if err != nil {
 		return err
 	}
@@ -47,14 +47,14 @@ func (n *node) createServices(ctx context.Context) error {
 		return err
 	}
 	n.identity = identity.Open(identity.Config{
-		Tokens: tokens, Players: n.ledger, Devices: n.ledger, Names: n.ledger.Public(), NameSource: n.ledger, Revocations: revocations,
+		Tokens: tokens, Players: n.ledger.Players, Devices: n.ledger.Players, Names: n.ledger.Public.Names, NameSource: n.ledger.Names, Revocations: revocations,
 		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
 		Words: wordLists, Reservations: redisnames.New(n.redis.Client),
 	})
 	if err := n.identity.MigrateSkeletons(ctx); err != nil {
 		return err
 	}
-	if n.banks, err = openBanks(ctx, &n.config, n.ledger, n.log); err != nil {
+	if n.banks, err = openBanks(ctx, &n.config, n.ledger.Banks, n.log); err != nil {
 		return err
 	}
 	if n.receiverKeys, err = openReceiverKeys(ctx, &n.config, n.ledger, n.log); err != nil {
@@ -63,7 +63,7 @@ func (n *node) createServices(ctx context.Context) error {
 	if err := n.createReporting(); err != nil {
 		return err
 	}
-	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
+	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
 	if err := n.createWebhooks(); err != nil {
 		return err
 	}
@@ -94,12 +94,12 @@ func (n *node) createLeaderboards() {
 	}
 	store := redisboard.New(n.redis.Client, options...)
 	n.leaderboards = leaderboard.NewApplier(leaderboard.ApplierOptions{
-		Games: games, Ledger: n.ledger, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
+		Games: games, Ledger: n.ledger.Leaderboards, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
 	})
 	n.leaderboardReader = leaderboard.NewReader(leaderboard.ReaderOptions{
-		Games: games, Source: store, Configs: store, Archive: leaderboard.NewArchive(n.ledger.Public()), Now: n.now,
+		Games: games, Source: store, Configs: store, Archive: leaderboard.NewArchive(n.ledger.Public.Leaderboards), Now: n.now,
 	})
-	n.display = display.New(display.Config{Reader: n.leaderboardReader, Names: n.ledger.Public(), Now: n.now, Registry: n.registry})
+	n.display = display.New(display.Config{Reader: n.leaderboardReader, Names: n.ledger.Public.Names, Now: n.now, Registry: n.registry})
 }
 
 func (n *node) createMatches() {
@@ -117,12 +117,12 @@ func (n *node) createMatches() {
 	})
 	notifier.engine = n.engine
 	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger, Pending: pendingResults{matches, tickets}, DeadLetters: n.ledger, Leaderboards: n.leaderboards,
+		Ledger: n.ledger.Results, Pending: pendingResults{matches, tickets}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
 		Notify: notifier.notify, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.handleMessages(notifier)
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seatSource{n.ledger}, DuelCounter: n.ledger,
+		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.createArenas(matches)
@@ -160,7 +160,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 		}
 	}
 	n.arenas = arena.New(arena.Config{
-		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger},
+		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
 		Logger: n.log, Registry: n.registry,
 	})
 }
@@ -169,7 +169,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 // the shared Redis, or with an embedded Redis through the database.
 func (n *node) connectTaskNotifier() {
 	if n.redis.Kind == redisx.KindEmbedded {
-		n.taskNotifier.useDatabase(n.ledger)
+		n.taskNotifier.useDatabase(n.ledger.Notifications)
 		return
 	}
 	n.taskNotifier.useInbox(n.inbox, func() []string {
@@ -205,9 +205,9 @@ func (n *node) createServers() {
 		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: n.newSingleAddressWarning(), IsTLS: n.proxies.IsTLS,
 	})
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
-	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger, Notifier: &n.taskSignal, Registry: n.registry})
+	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public(), History: n.ledger.Public(), Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
+		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,

@@ -50,7 +50,9 @@ func (n *taskNotifier) useInbox(inbox *redisx.Inbox, alive func() []string) {
 }
 
 // useDatabase sends notifications by NOTIFY of PostgreSQL and receives them by LISTEN.
-func (n *taskNotifier) useDatabase(l *ledger.Ledger) { n.send, n.listen = l.Notify, l.Listen }
+func (n *taskNotifier) useDatabase(l *ledger.TaskNotifications) {
+	n.send, n.listen = l.Notify, l.Listen
+}
 
 // Run sends and receives notifications until ctx ends.
 func (n *taskNotifier) Run(ctx context.Context) error {

@@ -91,7 +91,7 @@ func TestTaskNotificationsReachAllNodesThroughPostgreSQL(t *testing.T) {
 		}
 		t.Cleanup(func() { store.Close() })
 		node := newNotifiedNode()
-		node.useDatabase(store)
+		node.useDatabase(store.Notifications)
 		node.listening = node.hasSignal // a new listener signals once, for notifications that it may have missed
 		nodes = append(nodes, node)
 	}

@@ -31,7 +31,7 @@ func addDeadLetter(t *testing.T, db testenv.SQL, id, player string) {
 	if err := task.Fail(1795212345678, errors.New("a score below 0")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.AddTask(t.Context(), task); err != nil {
+	if _, err := store.Tasks.AddTask(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -134,14 +134,14 @@ func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		enqueued, err := store.Enqueue(t.Context(), []taskqueue.NewTask{
+		enqueued, err := store.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{
 			{Game: "demo", Topic: "mail/a", Key: "k1", Payload: []byte("1")}, {Game: "demo", Topic: "mail/a", Key: "k2", Payload: []byte("2")},
 			{Game: "demo", Topic: "mail/b", Key: "k3", Priority: 5, Payload: []byte("3")},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tasks, err := store.Claim(t.Context(), "mail", 2, time.Minute); err != nil || len(tasks) != 2 {
+		if tasks, err := store.Claims.Claim(t.Context(), "mail", 2, time.Minute); err != nil || len(tasks) != 2 {
 			t.Fatalf("%d claimed, %v", len(tasks), err)
 		}
 		checkContains(t, run("task-queues", "list", "--busy", "--limit=1"), "mail/a  0 ", "there are more than 1")

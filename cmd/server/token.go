@@ -58,7 +58,7 @@ func openTokens(ctx context.Context, c *config, l *ledger.Ledger, games []string
 		configured[name] = keys
 	}
 	return identity.OpenTokens(ctx, identity.TokensConfig{
-		Games: games, Configured: configured, Keys: l, Now: wallClock, Rules: c.tokenRules(), Registry: r,
+		Games: games, Configured: configured, Keys: l.TokenKeys, Now: wallClock, Rules: c.tokenRules(), Registry: r,
 	})
 }
 

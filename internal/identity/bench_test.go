@@ -38,13 +38,13 @@ type runningNode struct {
 // called.
 func start(t testing.TB, sqlLedger *ledger.Ledger, folder string) *runningNode {
 	t.Helper()
-	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger, Now: func() int64 { return now }})
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: func() int64 { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	node := &runningNode{metrics: prometheus.NewRegistry()}
 	node.Registry = identity.Open(identity.Config{
-		Tokens: tokens, Players: sqlLedger, Devices: sqlLedger, Names: sqlLedger, NameSource: sqlLedger, Epoch: sqlLedger.Epoch(),
+		Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(),
 		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -225,7 +225,7 @@ func BenchmarkPoll(b *testing.B) {
 			insertPlayers(b, database, *benchNames)
 			since := time.Now().Add(-time.Second).UnixMilli()
 			for b.Loop() {
-				if err := sqlLedger.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("NamesBetween returned a name") }); err != nil {
+				if err := sqlLedger.Names.NamesBetween(b.Context(), since, math.MaxInt64, func(_, _ string, _ int64) { b.Error("NamesBetween returned a name") }); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -126,7 +126,7 @@ func TestOneOf200RequestersGetsAName(t *testing.T) {
 		}
 	}
 	for _, name := range suggested {
-		if taken, err := nodes[0].ledger.NicknameTaken(t.Context(), demo, skeletonFor(t, name)); err != nil || taken {
+		if taken, err := nodes[0].ledger.Names.NicknameTaken(t.Context(), demo, skeletonFor(t, name)); err != nil || taken {
 			t.Errorf("%q is suggested: taken %v, %v", name, taken, err)
 		}
 	}

@@ -339,7 +339,7 @@ func (s *fakeStore) CountNames(_ context.Context, game string) (n int64, err err
 }
 
 // Clock returns the time of the test plus clockOffset.
-func (s *fakeStore) Clock(context.Context) (int64, error) {
+func (s *fakeStore) Now(context.Context) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isDown {

@@ -30,13 +30,13 @@ func newNode(t testing.TB, sqlLedger *ledger.Ledger) *identity.Registry {
 func newNodeWithMetrics(t testing.TB, sqlLedger *ledger.Ledger, metrics prometheus.Registerer) *identity.Registry {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{
-		Games: []string{demo}, Keys: sqlLedger, Now: func() int64 { return now },
+		Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: func() int64 { return now },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return identity.Open(identity.Config{
-		Tokens: tokens, Players: sqlLedger, Devices: sqlLedger, Names: sqlLedger, NameSource: sqlLedger, Epoch: sqlLedger.Epoch(), Logger: slog.New(slog.DiscardHandler),
+		Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(), Logger: slog.New(slog.DiscardHandler),
 		Registry: metrics,
 	})
 }

@@ -22,7 +22,7 @@ type NameSource interface {
 	// CountNames returns how many nicknames a game has.
 	CountNames(ctx context.Context, game string) (int64, error)
 	// Clock returns the ledger's clock.
-	Clock(ctx context.Context) (int64, error)
+	Now(ctx context.Context) (int64, error)
 }
 
 // Snapshots stores the views for the next start of the node. A snapshot may be old, lost
@@ -161,7 +161,7 @@ func (r *nameReplicator) readNew(ctx context.Context) error {
 // readFull requests a rebuild of all views.
 func (r *nameReplicator) readFull(ctx context.Context) error {
 	startedAt := time.Now()
-	ledgerNow, err := r.NameSource.Clock(ctx)
+	ledgerNow, err := r.NameSource.Now(ctx)
 	if err != nil {
 		return err
 	}

@@ -18,15 +18,15 @@ func nodeWithRevocations(t *testing.T, sqlLedger *ledger.Ledger) (registry *iden
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
 	clock := func() int64 { return time.Now().UnixMilli() } // the database uses the same clock
-	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger, Now: clock})
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
-	revocations, err := identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: sqlLedger, Tokens: tokens, Now: clock, Logger: log})
+	revocations, err := identity.OpenRevocations(t.Context(), identity.RevocationsConfig{Store: sqlLedger.Revocations, Tokens: tokens, Now: clock, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry = identity.Open(identity.Config{Tokens: tokens, Players: sqlLedger, Devices: sqlLedger, Names: sqlLedger, NameSource: sqlLedger, Epoch: sqlLedger.Epoch(), Revocations: revocations, Logger: log})
+	registry = identity.Open(identity.Config{Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(), Revocations: revocations, Logger: log})
 	return registry, func() {
 		t.Helper()
 		if err := revocations.Refresh(t.Context()); err != nil {
@@ -83,7 +83,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		id := guest.Player.ID
 		revoke := func(kind identity.RevocationKind, id string) {
 			t.Helper()
-			if _, err := sqlLedger.SetRevocation(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
+			if _, err := sqlLedger.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: demo, Kind: kind, ID: id, Reason: "a test"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -95,7 +95,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 			}
 		}
 		check("an account that is not linked", accountToken, "user:1", nil)
-		if err := sqlLedger.LinkAccount(t.Context(), demo, id, "user:1"); err != nil {
+		if err := sqlLedger.Accounts.LinkAccount(t.Context(), demo, id, "user:1"); err != nil {
 			t.Fatal(err)
 		}
 		check("linked", accountToken, id, nil)
@@ -103,7 +103,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		revoke(identity.KindBan, "user:1")
 		check("banned by the account's id", accountToken, "", identity.ErrBanned)
 		check("banned, the guest", guest.Token, "", identity.ErrBanned)
-		if err := sqlLedger.LiftRevocation(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
+		if err := sqlLedger.Revocations.LiftRevocation(t.Context(), identity.Revocation{Game: demo, Kind: identity.KindBan, ID: id}); err != nil {
 			t.Fatal(err)
 		}
 		check("after the ban was lifted", guest.Token, id, nil)
@@ -133,7 +133,7 @@ func TestRevocationsReachTwoNodes(t *testing.T) {
 		}
 		revoke(identity.KindToken, tokenClaims.TokenID)
 		check("one token revoked", again.Token, "", identity.ErrTokenRevoked)
-		if err := sqlLedger.Erase(t.Context(), demo, id); err != nil {
+		if err := sqlLedger.Accounts.Erase(t.Context(), demo, id); err != nil {
 			t.Fatal(err)
 		}
 		claims := identity.Claims{Subject: "user:1", Game: demo, Role: identity.RolePlayer, IssuedAt: time.Now().Add(60 * time.Second).UnixMilli()}
@@ -173,14 +173,14 @@ func TestANodeThatWasCutOffEndsSessionsOfErasedPlayers(t *testing.T) {
 			_, err = registry.Ensure(t.Context(), claims)
 		}
 		if err == nil {
-			err = sqlLedger.Erase(t.Context(), demo, "user:1")
+			err = sqlLedger.Accounts.Erase(t.Context(), demo, "user:1")
 		}
 		for at := "-"; err == nil && at != ""; {
-			at, _, err = sqlLedger.EraseNext(t.Context())
+			at, _, err = sqlLedger.Erasures.EraseNext(t.Context())
 		}
 		forgotten := false
 		if err == nil {
-			forgotten, err = sqlLedger.ForgetErased(t.Context(), 0)
+			forgotten, err = sqlLedger.Erasures.ForgetErased(t.Context(), 0)
 		}
 		if err != nil || !forgotten {
 			t.Fatalf("forgotten: %v, %v", forgotten, err)

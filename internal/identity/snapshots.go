@@ -12,7 +12,7 @@ import (
 // loadSnapshots loads a filter from each usable snapshot, and requests a rebuild of the
 // views without one. catchUp activates the loaded filters.
 func (r *nameReplicator) loadSnapshots(ctx context.Context) error {
-	ledgerNow, err := r.NameSource.Clock(ctx)
+	ledgerNow, err := r.NameSource.Now(ctx)
 	if err != nil {
 		return err
 	}

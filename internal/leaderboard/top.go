@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// NameSource looks up the names of players and teams, by id. *ledger.Ledger implements it.
+// NameSource looks up the names of players and teams, by id. *ledger.Names implements it.
 // Callers pass at most MaxLimit ids. Unknown ids are missing from the result.
 type NameSource interface {
 	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)

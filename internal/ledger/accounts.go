@@ -9,36 +9,19 @@ import (
 	"laststand/internal/identity"
 )
 
-var _ identity.Accounts = (*Ledger)(nil)
-
-const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
-
-// rowQuerier is a transaction or a pool of connections.
-type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
-// accountPlayer returns the player that an account belongs to, or "" if the account was
-// erased. sub is the subject of the account's tokens.
-func (l *Ledger) accountPlayer(ctx context.Context, querier rowQuerier, game, sub string) (player string, found bool, err error) {
-	err = querier.QueryRowContext(ctx, selectAccount, game, sub, l.hashKey.hashSubject(game, sub)).Scan(&player)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	return player, err == nil, err
-}
+var _ identity.Accounts = (*Accounts)(nil)
 
 // Known returns the player of a token's subject. The subject is the player's id, or an
 // account that is linked to the player. The error is identity.ErrNotFound if the subject
 // has no player yet, and identity.ErrErased if the player was erased.
-func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Player, error) {
+func (s *Players) Known(ctx context.Context, game, subject string) (identity.Player, error) {
 	id := subject
 	for range maxSubjectChanges {
-		p, err := l.Player(ctx, game, id)
+		p, err := s.Player(ctx, game, id)
 		if !errors.Is(err, identity.ErrNotFound) {
 			return p, err
 		}
-		player, found, err := l.accountPlayer(ctx, l.readPool, game, subject)
+		player, found, err := accountPlayer(ctx, s.readPool, s.hashKey, game, subject)
 		switch {
 		case err != nil:
 			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
@@ -58,9 +41,8 @@ func (l *Ledger) Known(ctx context.Context, game, subject string) (identity.Play
 const maxSubjectChanges = 5
 
 const (
-	insertAccount       = `INSERT INTO accounts (game, subject, player, changed_at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, subject) DO NOTHING`
-	moveAccount         = `UPDATE accounts SET player = $3, changed_at = {now} WHERE game = $1 AND subject = $2`
-	selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND player = $2`
+	insertAccount = `INSERT INTO accounts (game, subject, player, changed_at) VALUES ($1, $2, $3, {now}) ON CONFLICT (game, subject) DO NOTHING`
+	moveAccount   = `UPDATE accounts SET player = $3, changed_at = {now} WHERE game = $1 AND subject = $2`
 
 	lockPlayers  = `SELECT id, device_hash IS NOT NULL, matches, rated_matches FROM players WHERE game = $1 AND id IN ($2, $3) ORDER BY id {lock}`
 	deletePlayer = `DELETE FROM players WHERE game = $1 AND id = $2`
@@ -75,7 +57,6 @@ FROM players p WHERE p.game = $1 AND p.id = $2`
 // accountLink is a guest and the account to link to it.
 type accountLink struct {
 	*accessChange
-	ledger               *Ledger
 	game, guest, account string
 }
 
@@ -83,9 +64,9 @@ type accountLink struct {
 // repeated. A player that the account had without results is deleted. Errors are
 // identity.ErrAccountTaken, ErrBadAccount with ErrErased, ErrNotGuest and ErrNotFound.
 // identity.Accounts describes them.
-func (l *Ledger) LinkAccount(ctx context.Context, game, guest, account string) error {
-	err := l.inAccessChange(ctx, func(c *accessChange) error {
-		return accountLink{c, l, game, guest, account}.apply(ctx)
+func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) error {
+	err := inAccessChange(ctx, a.database, func(c *accessChange) error {
+		return accountLink{c, game, guest, account}.apply(ctx)
 	})
 	if err != nil && !errors.Is(err, errAlreadyLinked) {
 		return fmt.Errorf("ledger: link account: %w", err)
@@ -97,7 +78,7 @@ func (l *Ledger) LinkAccount(ctx context.Context, game, guest, account string) e
 var errAlreadyLinked = errors.New("the account is linked to this guest already")
 
 func (link accountLink) apply(ctx context.Context) error {
-	player, accountExists, err := link.ledger.accountPlayer(ctx, link.tx, link.game, link.account)
+	player, accountExists, err := accountPlayer(ctx, link.tx, link.hashKey, link.game, link.account)
 	switch {
 	case err != nil:
 		return err
@@ -134,7 +115,7 @@ func (link accountLink) endUnlinkBan(ctx context.Context) error {
 	if n, err := result.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return link.nextRevision(ctx, link.ledger)
+	return link.nextRevision(ctx)
 }
 
 // claimAccount writes the row that links the account to the guest. playerAppeared means
@@ -144,7 +125,7 @@ func (link accountLink) claimAccount(ctx context.Context, accountExists bool) (p
 	if accountExists {
 		statement = moveAccount
 	}
-	result, err := link.tx.ExecContext(ctx, link.ledger.expandSQL(statement), link.game, link.account, link.guest)
+	result, err := link.tx.ExecContext(ctx, link.expandSQL(statement), link.game, link.account, link.guest)
 	if isUniqueViolation(err) {
 		return false, fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
 	}
@@ -171,7 +152,7 @@ func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool
 			accountWasPlayer, accountHasDevice, accountMatches = true, hasDevice, matches+rated
 		}
 		return err
-	})(link.tx.QueryContext(ctx, link.ledger.expandSQL(lockPlayers), link.game, link.guest, link.account))
+	})(link.tx.QueryContext(ctx, link.expandSQL(lockPlayers), link.game, link.guest, link.account))
 	switch {
 	case err != nil:
 		return false, err
@@ -209,16 +190,16 @@ func (link accountLink) retirePlayer(ctx context.Context) error {
 // The nickname becomes free and the profile is deleted immediately. Results stay in the
 // ledger. A guest's results keep the guest's id, which is anonymous. Results of a player
 // of an operator's login service get a random id; EraseNext renames them in steps.
-func (l *Ledger) Erase(ctx context.Context, game, player string) error {
-	err := l.inAccessChange(ctx, func(c *accessChange) error { return l.erase(ctx, c, game, player) })
+func (a *Accounts) Erase(ctx context.Context, game, player string) error {
+	err := inAccessChange(ctx, a.database, func(c *accessChange) error { return a.erase(ctx, c, game, player) })
 	if err != nil {
 		return fmt.Errorf("ledger: erase: %w", err)
 	}
 	return nil
 }
 
-func (l *Ledger) erase(ctx context.Context, c *accessChange, game, player string) error {
-	wasPlayer, err := l.deletePlayer(ctx, c, game, player)
+func (a *Accounts) erase(ctx context.Context, c *accessChange, game, player string) error {
+	wasPlayer, err := a.deletePlayer(ctx, c, game, player)
 	if err != nil {
 		return err
 	}
@@ -226,25 +207,25 @@ func (l *Ledger) erase(ctx context.Context, c *accessChange, game, player string
 	if err != nil {
 		return err
 	}
-	if err := l.eraseSubject(ctx, c, erasedSubject{l.hashKey, game, player, wasPlayer}); err != nil || account == "" {
+	if err := a.eraseSubject(ctx, c, erasedSubject{a.hashKey, game, player, wasPlayer}); err != nil || account == "" {
 		return err
 	}
-	if err := c.nextRevision(ctx, l); err != nil {
+	if err := c.nextRevision(ctx); err != nil {
 		return err
 	}
-	return l.eraseSubject(ctx, c, erasedSubject{l.hashKey, game, account, false})
+	return a.eraseSubject(ctx, c, erasedSubject{a.hashKey, game, account, false})
 }
 
 // deletePlayer deletes a player, and reports whether its id was also its account. Then
 // the player's results must be renamed, so deletePlayer first locks the game's head, as
 // commits do. It waits for running corrections, and later ones notice the erasure.
-func (l *Ledger) deletePlayer(ctx context.Context, c *accessChange, game, player string) (wasPlayer bool, err error) {
+func (a *Accounts) deletePlayer(ctx context.Context, c *accessChange, game, player string) (wasPlayer bool, err error) {
 	err = c.tx.QueryRowContext(ctx, selectIsOwnAccount, game, player).Scan(&wasPlayer)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, identity.ErrNotFound
 	}
 	if err == nil && wasPlayer {
-		_, err = l.lockHeadRow(ctx, c.tx, game)
+		_, err = a.entries.lockHeadRow(ctx, c.tx, game)
 	}
 	if err == nil {
 		_, err = c.tx.ExecContext(ctx, deletePlayer, game, player)
@@ -253,8 +234,8 @@ func (l *Ledger) deletePlayer(ctx context.Context, c *accessChange, game, player
 }
 
 // eraseSubject replaces a subject by its hash, and ends its sessions.
-func (l *Ledger) eraseSubject(ctx context.Context, c *accessChange, erased erasedSubject) error {
-	if err := l.replaceByHash(ctx, c.tx, erased); err != nil {
+func (a *Accounts) eraseSubject(ctx context.Context, c *accessChange, erased erasedSubject) error {
+	if err := a.replaceByHash(ctx, c.tx, erased); err != nil {
 		return err
 	}
 	return c.save(ctx, identity.Revocation{

@@ -13,7 +13,7 @@ import (
 // addGuest creates a guest with the given id, a device and a nickname.
 func addGuest(t testing.TB, l *Ledger, id string) {
 	t.Helper()
-	if _, _, err := l.CreateGuest(t.Context(), guest(id, "device "+id, "name "+id)); err != nil {
+	if _, _, err := l.Players.CreateGuest(t.Context(), guest(id, "device "+id, "name "+id)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -21,7 +21,7 @@ func addGuest(t testing.TB, l *Ledger, id string) {
 // playerOrError returns the player of a token's subject, or the text of the error.
 func playerOrError(t testing.TB, l *Ledger, sub string) string {
 	t.Helper()
-	p, err := l.Known(t.Context(), game, sub)
+	p, err := l.Players.Known(t.Context(), game, sub)
 	for _, known := range []error{identity.ErrNotFound, identity.ErrErased} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -40,7 +40,7 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 		}
 		addPlayer(t, l, "idle") // a player without results
 		addPlayer(t, l, "busy")
-		must(l.Commit(t.Context(), results(duel("m1", 1000, "busy", "p3"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1000, "busy", "p3"))))(t)
 		for _, step := range []struct {
 			guest, account string
 			want           error
@@ -58,7 +58,7 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 			{"p2", "idle", nil},
 			{"p2", "idle", nil},
 		} {
-			if err := l.LinkAccount(t.Context(), game, step.guest, step.account); !errors.Is(err, step.want) {
+			if err := l.Accounts.LinkAccount(t.Context(), game, step.guest, step.account); !errors.Is(err, step.want) {
 				t.Errorf("link account: %s and %s: %v, want %v", step.guest, step.account, err, step.want)
 			}
 		}
@@ -69,14 +69,14 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 				t.Errorf("%s is linked to %s, want %s", sub, got, want)
 			}
 		}
-		if must(l.NicknameTaken(t.Context(), game, "nickidle"))(t) {
+		if must(l.Names.NicknameTaken(t.Context(), game, "nickidle"))(t) {
 			t.Error("the nickname of the deleted player is still in use")
 		}
-		p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", JoinedAt: 1})
+		p, created, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "new", Nickname: "X", Skeleton: "x", JoinedAt: 1})
 		if err != nil || created || p.ID != "p1" {
 			t.Errorf("the account became %+v, %v, %v", p, created, err)
 		}
-		revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
 		if len(revocations) != 1 || revocations[0].Kind != identity.KindLinked || revocations[0].ID != "idle" {
 			t.Errorf("revocations %+v", revocations)
 		}
@@ -95,12 +95,12 @@ func TestLinkingAnAccountRacesItsFirstToken(t *testing.T) {
 			addGuest(t, l, guest)
 			runConcurrently(6, func(n int) {
 				if n == 0 {
-					if err := l.LinkAccount(t.Context(), game, guest, sub); err != nil {
+					if err := l.Accounts.LinkAccount(t.Context(), game, guest, sub); err != nil {
 						t.Errorf("link account: %v", err)
 					}
 					return
 				}
-				p, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: sub, JoinedAt: 1})
+				p, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: sub, JoinedAt: 1})
 				if err != nil || p.ID != sub && p.ID != guest {
 					t.Errorf("%s: %+v, %v", sub, p, err)
 				}
@@ -108,7 +108,7 @@ func TestLinkingAnAccountRacesItsFirstToken(t *testing.T) {
 			if got := playerOrError(t, l, sub); got != guest {
 				t.Errorf("%s is linked to %s, want %s", sub, got, guest)
 			}
-			if must(l.NicknameTaken(t.Context(), game, sub))(t) {
+			if must(l.Names.NicknameTaken(t.Context(), game, sub))(t) {
 				t.Errorf("the player %s has left its name", sub)
 			}
 		}
@@ -122,48 +122,48 @@ func TestErasingAPlayerDeletesTheProfileAndKeepsResults(t *testing.T) {
 		l := openLedger(t, db)
 		addGuest(t, l, "p1")
 		addPlayer(t, l, "op")
-		must(l.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1000, "p1", "op"))))(t)
 		for _, step := range []func() error{
-			func() error { return l.LinkAccount(t.Context(), game, "p1", "account") },
-			func() error { return l.Erase(t.Context(), game, "p1") },
-			func() error { return l.Erase(t.Context(), game, "op") },
+			func() error { return l.Accounts.LinkAccount(t.Context(), game, "p1", "account") },
+			func() error { return l.Accounts.Erase(t.Context(), game, "p1") },
+			func() error { return l.Accounts.Erase(t.Context(), game, "op") },
 		} {
 			if err := step(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		addGuest(t, l, "p3")
-		if err := l.LinkAccount(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
+		if err := l.Accounts.LinkAccount(t.Context(), game, "p3", "account"); !errors.Is(err, identity.ErrBadAccount) {
 			t.Errorf("linked to an erased account: %v", err)
 		}
 		for _, gone := range []string{"p1", "op", "account"} {
 			if got := playerOrError(t, l, gone); got != identity.ErrErased.Error() {
 				t.Errorf("%s is linked to %s", gone, got)
 			}
-			_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: gone, Nickname: "X", Skeleton: "x" + gone, JoinedAt: 1})
+			_, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: gone, Nickname: "X", Skeleton: "x" + gone, JoinedAt: 1})
 			if !errors.Is(err, identity.ErrErased) {
 				t.Errorf("%s was created again: %v", gone, err)
 			}
 		}
-		if err := l.Erase(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
+		if err := l.Accounts.Erase(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("erased twice: %v", err)
 		}
-		if _, err := l.Player(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
+		if _, err := l.Players.Player(t.Context(), game, "p1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("profile: %v", err)
 		}
-		if names := must(l.Nicknames(t.Context(), game, []string{"p1", "op"}))(t); len(names) > 0 {
+		if names := must(l.Names.Nicknames(t.Context(), game, []string{"p1", "op"}))(t); len(names) > 0 {
 			t.Errorf("names %v", names)
 		}
 		// The results stay, later ones too. Other players can take the name and device.
-		must(l.Commit(t.Context(), results(duel("m2", 2000, "p1", "op"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m2", 2000, "p1", "op"))))(t)
 		if all := standingsOf(t, l, "m2"); all[0].Player != "p1" || all[0].Nickname != "" {
 			t.Errorf("standings %+v", all)
 		}
 		next := guest("p2", "device p1", "name p1")
-		if p, created, err := l.CreateGuest(t.Context(), next); err != nil || !created || p.ID != "p2" {
+		if p, created, err := l.Players.CreateGuest(t.Context(), next); err != nil || !created || p.ID != "p2" {
 			t.Errorf("the device again: %+v, %v, %v", p, created, err)
 		}
-		revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
 		for _, b := range revocations {
 			if b.EndsAt != b.ChangedAt+60_000 {
 				t.Errorf("%s is revoked for %d ms", b.ID, b.EndsAt-b.ChangedAt)
@@ -187,12 +187,12 @@ func TestAnErasedPlayerIsNotCreatedAgainByATokenAtTheSameTime(t *testing.T) {
 			var created atomic.Int64
 			runConcurrently(6, func(n int) {
 				if n == 0 {
-					if err := l.Erase(t.Context(), game, sub); err != nil {
+					if err := l.Accounts.Erase(t.Context(), game, sub); err != nil {
 						t.Errorf("erase: %v", err)
 					}
 					return
 				}
-				_, isNew, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: "again" + sub, JoinedAt: 1})
+				_, isNew, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: sub, Nickname: sub, Skeleton: "again" + sub, JoinedAt: 1})
 				if err != nil && !errors.Is(err, identity.ErrErased) {
 					t.Error(err)
 				}

@@ -32,17 +32,17 @@ WITH v (game, subject, hash) AS ({rows}) SELECT v.game, v.subject FROM v JOIN ac
 //
 // All transactions claim ids in the same order and then skeletons in the same order. So
 // two transactions deadlock only if they insert the same devices in different orders.
-func (l *Ledger) admit(ctx context.Context, registrations []*registration) error {
+func (s *Players) admit(ctx context.Context, registrations []*registration) error {
 	if len(registrations) == 1 && registrations[0].DeviceHash != "" {
-		return l.insertPlayers(ctx, l.newBulkRunner(l.writePool), registrations)
+		return s.insertPlayers(ctx, s.newBulkRunner(s.writePool), registrations)
 	}
-	return l.inTx(ctx, func(tx *sql.Tx) error {
-		bulk := l.newBulkRunner(tx)
-		claimedIDs, err := l.claimIDs(ctx, bulk, registrations)
+	return s.inTx(ctx, func(tx *sql.Tx) error {
+		bulk := s.newBulkRunner(tx)
+		claimedIDs, err := s.claimIDs(ctx, bulk, registrations)
 		if err != nil {
 			return err
 		}
-		erasedIDs, err := l.findErased(ctx, bulk, claimedIDs)
+		erasedIDs, err := s.findErased(ctx, bulk, claimedIDs)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (l *Ledger) admit(ctx context.Context, registrations []*registration) error
 				insertable = append(insertable, reg)
 			}
 		}
-		if err := l.insertPlayers(ctx, bulk, insertable); err != nil {
+		if err := s.insertPlayers(ctx, bulk, insertable); err != nil {
 			return err
 		}
 		for _, reg := range registrations {
@@ -66,14 +66,14 @@ func (l *Ledger) admit(ctx context.Context, registrations []*registration) error
 
 // claimIDs claims the ids of players of an operator's login service, and returns those
 // that were new.
-func (l *Ledger) claimIDs(ctx context.Context, bulk bulkRunner, registrations []*registration) (map[gameKey]bool, error) {
+func (s *Players) claimIDs(ctx context.Context, bulk bulkRunner, registrations []*registration) (map[gameKey]bool, error) {
 	requestedIDs, claimedIDs := map[gameKey]bool{}, map[gameKey]bool{}
 	for _, reg := range registrations {
 		if reg.DeviceHash == "" {
 			requestedIDs[gameKey{reg.Game, reg.ID}] = true
 		}
 	}
-	err := bulk.run(ctx, l.expandSQL(insertAccounts), sortedRows(requestedIDs), func(rows *sql.Rows) error {
+	err := bulk.run(ctx, s.expandSQL(insertAccounts), sortedRows(requestedIDs), func(rows *sql.Rows) error {
 		var id gameKey
 		err := rows.Scan(&id.game, &id.key)
 		claimedIDs[id] = true
@@ -84,10 +84,10 @@ func (l *Ledger) claimIDs(ctx context.Context, bulk bulkRunner, registrations []
 
 // findErased returns those of the ids that belonged to erased players. It runs after the ids
 // were claimed, so it sees concurrent erasures.
-func (l *Ledger) findErased(ctx context.Context, bulk bulkRunner, ids map[gameKey]bool) (map[gameKey]bool, error) {
+func (s *Players) findErased(ctx context.Context, bulk bulkRunner, ids map[gameKey]bool) (map[gameKey]bool, error) {
 	rows, erasedIDs := sortedRows(ids), map[gameKey]bool{}
 	for i, row := range rows {
-		rows[i] = append(row, l.hashKey.hashSubject(row[0].(string), row[1].(string)))
+		rows[i] = append(row, s.hashKey.hashSubject(row[0].(string), row[1].(string)))
 	}
 	err := bulk.run(ctx, selectErased, rows, func(rows *sql.Rows) error {
 		var id gameKey
@@ -111,7 +111,7 @@ func sortedRows(keys map[gameKey]bool) [][]any {
 }
 
 // insertPlayers inserts players and sets created of those that were inserted.
-func (l *Ledger) insertPlayers(ctx context.Context, bulk bulkRunner, registrations []*registration) error {
+func (s *Players) insertPlayers(ctx context.Context, bulk bulkRunner, registrations []*registration) error {
 	type key struct{ game, id, skeleton string }
 	keyOf := func(a *registration) key { return key{a.Game, a.ID, a.Skeleton} }
 	slices.SortStableFunc(registrations, func(a, bulk *registration) int {
@@ -119,12 +119,12 @@ func (l *Ledger) insertPlayers(ctx context.Context, bulk bulkRunner, registratio
 	})
 	rows, firstByKey := make([][]any, 0, len(registrations)), make(map[key]*registration, len(registrations))
 	for _, a := range registrations {
-		rows = append(rows, []any{a.Game, a.ID, a.DeviceHash, a.Nickname, a.Skeleton, a.JoinedAt, l.rulesVersion})
+		rows = append(rows, []any{a.Game, a.ID, a.DeviceHash, a.Nickname, a.Skeleton, a.JoinedAt, s.names.rules.version})
 		if firstByKey[keyOf(a)] == nil {
 			firstByKey[keyOf(a)] = a
 		}
 	}
-	return bulk.run(ctx, l.expandSQL(insertPlayers), rows, func(rows *sql.Rows) error {
+	return bulk.run(ctx, s.expandSQL(insertPlayers), rows, func(rows *sql.Rows) error {
 		var a registration
 		err := rows.Scan(&a.Game, &a.ID, &a.Skeleton)
 		if registered := firstByKey[keyOf(&a)]; registered != nil {

@@ -20,12 +20,12 @@ const gatherTimeout = 30 * time.Second // limit of the wait until all calls have
 // at the ledger, and counts transactions.
 func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 	var transactions atomic.Int64
-	admit := l.registrations.admit
-	l.registrations.admit = func(ctx context.Context, all []*registration) error {
+	admit := l.Players.registrations.admit
+	l.Players.registrations.admit = func(ctx context.Context, all []*registration) error {
 		transactions.Add(1)
-		for until := time.Now().Add(gatherTimeout); l.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
+		for until := time.Now().Add(gatherTimeout); l.Players.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
 			if time.Now().After(until) {
-				return fmt.Errorf("%d of %d calls arrived", l.registrations.calls(), calls)
+				return fmt.Errorf("%d of %d calls arrived", l.Players.registrations.calls(), calls)
 			}
 			time.Sleep(time.Millisecond)
 		}
@@ -50,7 +50,7 @@ type expectedCall struct {
 
 // newPlayers returns calls for new players of all kinds, some with the same names,
 // devices and ids.
-func newPlayers() (all []expectedCall) {
+func someNewPlayers() (all []expectedCall) {
 	player := func(kind string, i int, device string) identity.NewPlayer {
 		id := fmt.Sprint(kind, i)
 		return guest(id, device, id)
@@ -68,9 +68,9 @@ func newPlayers() (all []expectedCall) {
 
 func (l *Ledger) createAny(ctx context.Context, p identity.NewPlayer) (identity.Player, bool, error) {
 	if p.DeviceHash != "" {
-		return l.CreateGuest(ctx, p)
+		return l.Players.CreateGuest(ctx, p)
 	}
-	return l.EnsurePlayer(ctx, p)
+	return l.Players.EnsurePlayer(ctx, p)
 }
 
 // Players who register at the same time share few transactions. The outcome of each is
@@ -80,7 +80,7 @@ func TestConcurrentNewPlayersShareTransactions(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		all := newPlayers()
+		all := someNewPlayers()
 		transactions := l.gatherCalls(len(all))
 		created := l.checkSameCalls(t, l, all)
 		want := l.registrationWorkers + (len(all)-l.registrationWorkers+maxRegistrationBatch-1)/maxRegistrationBatch
@@ -88,7 +88,7 @@ func TestConcurrentNewPlayersShareTransactions(t *testing.T) {
 			t.Errorf("%d transactions for %d players, want %d", n, len(all), want)
 		}
 		for _, c := range all {
-			p, err := l.Known(t.Context(), game, c.ID)
+			p, err := l.Players.Known(t.Context(), game, c.ID)
 			switch {
 			case created[c.one] != c.ID && c.ID != "sub":
 				if !errors.Is(err, identity.ErrNotFound) {
@@ -103,7 +103,7 @@ func TestConcurrentNewPlayersShareTransactions(t *testing.T) {
 		for _, c := range all {
 			if c.one == "grace" && created["grace"] != c.ID {
 				c.Skeleton = "free " + c.ID
-				if _, isNew, err := l.EnsurePlayer(t.Context(), c.NewPlayer); err != nil || !isNew {
+				if _, isNew, err := l.Players.EnsurePlayer(t.Context(), c.NewPlayer); err != nil || !isNew {
 					t.Errorf("%s by another name: %v, %v", c.ID, isNew, err)
 				}
 			}
@@ -158,7 +158,7 @@ func TestTwoNodesCreateTheSamePlayersOnce(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		one, other := openLedger(t, db), openLedger(t, db)
-		all := newPlayers()
+		all := someNewPlayers()
 		for _, node := range []*Ledger{one, other} {
 			node.gatherCalls(len(all) / 2) // as many are of no device, and so are not looked up before
 		}
@@ -178,7 +178,7 @@ func TestAPlayerThatPostgresRefusesFailsAlone(t *testing.T) {
 		if i == 7 {
 			p.Nickname = "\x00"
 		}
-		if _, isNew, err := l.CreateGuest(t.Context(), p); isNew == (i == 7) || (err != nil) != (i == 7) {
+		if _, isNew, err := l.Players.CreateGuest(t.Context(), p); isNew == (i == 7) || (err != nil) != (i == 7) {
 			t.Errorf("%d: %v, %v", i, isNew, err)
 		}
 	})

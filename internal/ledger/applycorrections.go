@@ -32,7 +32,7 @@ FROM v WHERE day_sums.game = v.game AND day_sums.holder_kind = v.holder_kind AND
 
 // applyCorrections writes what follows from corrections of one day: their reason, the
 // players' totals, and the day's sums if there are any.
-func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
+func (c *Corrections) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
 	day := corrections[0].TargetDay
 	var summedTo int64
 	err := tx.QueryRowContext(ctx, updateDayVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
@@ -57,7 +57,7 @@ func (l *Ledger) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 		text string
 		rows [][]any
 	}{{insertCorrection, reasons}, {updatePlayer, players}, {correctSums, sums}, {deleteEmptySums, keys}} {
-		if err := l.newBulkRunner(tx).run(ctx, step.text, step.rows, nil); err != nil {
+		if err := c.newBulkRunner(tx).run(ctx, step.text, step.rows, nil); err != nil {
 			return fmt.Errorf("apply corrections: %w", err)
 		}
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 	"time"
@@ -22,8 +21,8 @@ WHERE (at, id) < ($1, $2) AND {chosen} ORDER BY at DESC, id DESC LIMIT $3`
 
 // BeginAudit adds the entry of a request that the server is about to carry out. It sets
 // the start time; the status and the end time stay 0 until EndAudit.
-func (l *Ledger) BeginAudit(ctx context.Context, entry audit.Entry) error {
-	_, err := l.exec(ctx, insertAudit, entry.ID, audit.SanitizeText(entry.Actor), audit.SanitizeText(entry.Action), audit.SanitizeText(entry.Game), audit.SanitizeText(entry.Target))
+func (a *AuditLog) BeginAudit(ctx context.Context, entry audit.Entry) error {
+	_, err := a.exec(ctx, insertAudit, entry.ID, audit.SanitizeText(entry.Actor), audit.SanitizeText(entry.Action), audit.SanitizeText(entry.Game), audit.SanitizeText(entry.Target))
 	if err != nil {
 		return fmt.Errorf("ledger: begin audit entry: %w", err)
 	}
@@ -31,8 +30,8 @@ func (l *Ledger) BeginAudit(ctx context.Context, entry audit.Entry) error {
 }
 
 // EndAudit stores the HTTP status of the response, and the time. id is the entry's.
-func (l *Ledger) EndAudit(ctx context.Context, id string, status int) error {
-	if _, err := l.exec(ctx, endAudit, id, status); err != nil {
+func (a *AuditLog) EndAudit(ctx context.Context, id string, status int) error {
+	if _, err := a.exec(ctx, endAudit, id, status); err != nil {
 		return fmt.Errorf("ledger: end audit entry %s: %w", id, err)
 	}
 	return nil
@@ -41,27 +40,19 @@ func (l *Ledger) EndAudit(ctx context.Context, id string, status int) error {
 // AuditEntries returns up to limit (at least 1) entries, newest first, and the cursor of
 // the next page, "" after the last. The error is audit.ErrBadCursor for a cursor that
 // AuditEntries has not returned.
-func (l *Ledger) AuditEntries(ctx context.Context, f audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error) {
+func (a *AuditLog) AuditEntries(ctx context.Context, f audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error) {
 	at, id, ok := parseCursor(cursor)
 	if !ok {
 		return nil, "", audit.ErrBadCursor
 	}
 	condition, args := auditCondition(f, []any{at, id, limit + 1})
-	err = scanAll(func(rows *sql.Rows) error {
-		var entry audit.Entry
-		err := rows.Scan(&entry.ID, &entry.StartedAt, &entry.Actor, &entry.Action, &entry.Game, &entry.Target, &entry.Status, &entry.EndedAt)
-		page = append(page, entry)
-		return err
-	})(l.readPool.QueryContext(ctx, strings.Replace(selectAudit, "{chosen}", condition, 1), args...))
+	page, err = collect(func(entry *audit.Entry) []any {
+		return []any{&entry.ID, &entry.StartedAt, &entry.Actor, &entry.Action, &entry.Game, &entry.Target, &entry.Status, &entry.EndedAt}
+	})(a.readPool.QueryContext(ctx, strings.Replace(selectAudit, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: list audit entries: %w", err)
 	}
-	if len(page) <= limit {
-		return page, "", nil
-	}
-	page = page[:limit]
-	last := page[limit-1]
-	return page, newCursor(last.StartedAt, last.ID), nil
+	return cutPage(page, limit, func(last *audit.Entry) string { return newCursor(last.StartedAt, last.ID) })
 }
 
 // auditCondition returns the SQL condition of a filter, and args with its arguments appended.
@@ -78,8 +69,8 @@ func auditCondition(f audit.Filter, args []any) (string, []any) {
 
 // ForgetAuditEntries deletes up to limit entries that are older than minAge, oldest
 // first, and returns how many it deleted.
-func (l *Ledger) ForgetAuditEntries(ctx context.Context, minAge time.Duration, limit int) (int64, error) {
-	n, err := l.exec(ctx, deleteOldAudit, minAge.Milliseconds(), limit)
+func (a *AuditLog) ForgetAuditEntries(ctx context.Context, minAge time.Duration, limit int) (int64, error) {
+	n, err := a.exec(ctx, deleteOldAudit, minAge.Milliseconds(), limit)
 	if err != nil {
 		return 0, fmt.Errorf("ledger: delete old audit entries: %w", err)
 	}

@@ -20,7 +20,7 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 		begin := func(at int64, id, by, game string) {
 			t.Helper()
 			l.setClock(t, at)
-			if err := l.BeginAudit(t.Context(), audit.Entry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t\x00\n1"}); err != nil {
+			if err := l.Audit.BeginAudit(t.Context(), audit.Entry{ID: id, Actor: by, Action: "POST /x", Game: game, Target: "task=t\x00\n1"}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -28,10 +28,10 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 		begin(1000, "a2", "eve", "")
 		begin(2000, "a3", "ops", "h")
 		l.setClock(t, 2500)
-		if err := l.EndAudit(t.Context(), "a2", 503); err != nil {
+		if err := l.Audit.EndAudit(t.Context(), "a2", 503); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.BeginAudit(t.Context(), audit.Entry{ID: "a3"}); err == nil {
+		if err := l.Audit.BeginAudit(t.Context(), audit.Entry{ID: "a3"}); err == nil {
 			t.Error("an entry with a known id is accepted")
 		}
 		for _, tt := range []struct {
@@ -49,12 +49,12 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 				}
 			}
 		}
-		if _, _, err := l.AuditEntries(t.Context(), audit.Filter{}, "x", 1); !errors.Is(err, audit.ErrBadCursor) {
+		if _, _, err := l.Audit.AuditEntries(t.Context(), audit.Filter{}, "x", 1); !errors.Is(err, audit.ErrBadCursor) {
 			t.Errorf("a cursor of its own making: %v", err)
 		}
 		l.setClock(t, 11_500)
 		for _, want := range []int64{1, 1, 0} { // a3 is younger than 10 s
-			if n := must(l.ForgetAuditEntries(t.Context(), 10*time.Second, 1))(t); n != want {
+			if n := must(l.Audit.ForgetAuditEntries(t.Context(), 10*time.Second, 1))(t); n != want {
 				t.Errorf("%d entries were deleted, want %d", n, want)
 			}
 		}
@@ -68,7 +68,7 @@ func TestAuditEntriesAreListedFilteredAndDeleted(t *testing.T) {
 func (c clockLedger) auditLines(t *testing.T, f audit.Filter, limit int) (all []string) {
 	t.Helper()
 	for cursor := ""; ; {
-		page, next, err := c.AuditEntries(t.Context(), f, cursor, limit)
+		page, next, err := c.Audit.AuditEntries(t.Context(), f, cursor, limit)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -22,12 +22,12 @@ ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
 
 // SaveBank adds questions to a bank, which it creates if needed. A question replaces one
 // with the same id; the others stay. It saves all or none.
-func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Question) error {
+func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []quiz.Question) error {
 	rows, err := questionRows(name, questions)
 	if err != nil {
 		return fmt.Errorf("ledger: save bank %s: %w", name, err)
 	}
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+	err = b.inTx(ctx, func(tx *sql.Tx) error {
 		// The revision comes first: the lock on its row makes writers of banks wait for
 		// each other.
 		for _, step := range []struct {
@@ -38,7 +38,7 @@ func (l *Ledger) SaveBank(ctx context.Context, name string, questions []quiz.Que
 				return err
 			}
 		}
-		return l.newBulkRunner(tx).run(ctx, saveQuestion, rows, nil)
+		return b.newBulkRunner(tx).run(ctx, saveQuestion, rows, nil)
 	})
 	if err != nil {
 		return fmt.Errorf("ledger: save bank %s: %w", name, err)
@@ -68,7 +68,7 @@ const selectBanks = `
 SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`
 
 // Banks returns the number of questions of each bank.
-func (l *Ledger) Banks(ctx context.Context) (map[string]int, error) {
+func (b *QuestionBanks) Banks(ctx context.Context) (map[string]int, error) {
 	banks := map[string]int{}
 	err := scanAll(func(rows *sql.Rows) error {
 		var name string
@@ -76,7 +76,7 @@ func (l *Ledger) Banks(ctx context.Context) (map[string]int, error) {
 		err := rows.Scan(&name, &questions)
 		banks[name] = questions
 		return err
-	})(l.readPool.QueryContext(ctx, selectBanks))
+	})(b.readPool.QueryContext(ctx, selectBanks))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: banks: %w", err)
 	}
@@ -87,7 +87,7 @@ const selectQuestions = `
 SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`
 
 // LoadBank returns a bank's questions in the order of their ids, or ErrNotFound.
-func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, error) {
+func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Question, error) {
 	found := false
 	var questions []quiz.Question
 	err := scanAll(func(rows *sql.Rows) error {
@@ -100,7 +100,7 @@ func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, er
 		err := json.Unmarshal([]byte(text.String), &q)
 		questions = append(questions, q)
 		return err
-	})(l.readPool.QueryContext(ctx, selectQuestions, name))
+	})(b.readPool.QueryContext(ctx, selectQuestions, name))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: load bank %s: %w", name, err)
 	}
@@ -112,8 +112,8 @@ func (l *Ledger) LoadBank(ctx context.Context, name string) ([]quiz.Question, er
 
 // DeleteBank deletes a bank with its questions. The error is ErrNotFound if there is
 // none.
-func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
+func (b *QuestionBanks) DeleteBank(ctx context.Context, name string) error {
+	err := b.inTx(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, incrementBankRevision); err != nil {
 			return err
 		}
@@ -133,9 +133,9 @@ func (l *Ledger) DeleteBank(ctx context.Context, name string) error {
 }
 
 // BankRevision grows with every change of any bank.
-func (l *Ledger) BankRevision(ctx context.Context) (int64, error) {
+func (b *QuestionBanks) BankRevision(ctx context.Context) (int64, error) {
 	var revision int64
-	if err := l.readPool.QueryRowContext(ctx, "SELECT bank_revision FROM ledger_info").Scan(&revision); err != nil {
+	if err := b.readPool.QueryRowContext(ctx, "SELECT bank_revision FROM ledger_info").Scan(&revision); err != nil {
 		return 0, fmt.Errorf("ledger: bank revision: %w", err)
 	}
 	return revision, nil

@@ -22,11 +22,11 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 
 		save := func(name string, questions ...quiz.Question) {
 			t.Helper()
-			before := must(l.BankRevision(t.Context()))(t)
-			if err := l.SaveBank(t.Context(), name, questions); err != nil {
+			before := must(l.Banks.BankRevision(t.Context()))(t)
+			if err := l.Banks.SaveBank(t.Context(), name, questions); err != nil {
 				t.Fatal(err)
 			}
-			if after := must(l.BankRevision(t.Context()))(t); after <= before {
+			if after := must(l.Banks.BankRevision(t.Context()))(t); after <= before {
 				t.Errorf("revision %d, before %d", after, before)
 			}
 		}
@@ -35,28 +35,28 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 		save("one", a, changed) // the last question of an id counts
 		save("empty")
 		for name, want := range map[string][]quiz.Question{"one": {changed, b}, "two": {a}, "empty": nil} {
-			if got := must(l.LoadBank(t.Context(), name))(t); !reflect.DeepEqual(got, want) {
+			if got := must(l.Banks.LoadBank(t.Context(), name))(t); !reflect.DeepEqual(got, want) {
 				t.Errorf("bank %s: %+v, want %+v", name, got, want)
 			}
 		}
-		if got := must(l.Banks(t.Context()))(t); !maps.Equal(got, map[string]int{"one": 2, "two": 1, "empty": 0}) {
+		if got := must(l.Banks.Banks(t.Context()))(t); !maps.Equal(got, map[string]int{"one": 2, "two": 1, "empty": 0}) {
 			t.Errorf("banks %v", got)
 		}
-		if err := l.DeleteBank(t.Context(), "one"); err != nil {
+		if err := l.Banks.DeleteBank(t.Context(), "one"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.LoadBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
+		if _, err := l.Banks.LoadBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("a deleted bank: %v", err)
 		}
-		before := must(l.BankRevision(t.Context()))(t)
-		if err := l.DeleteBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
+		before := must(l.Banks.BankRevision(t.Context()))(t)
+		if err := l.Banks.DeleteBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
 			t.Errorf("deleted twice: %v", err)
 		}
-		if after := must(l.BankRevision(t.Context()))(t); after != before {
+		if after := must(l.Banks.BankRevision(t.Context()))(t); after != before {
 			t.Errorf("revision %d after a change that did not happen, before %d", after, before)
 		}
 		save("one", b) // without the questions of the former one
-		if got := must(l.LoadBank(t.Context(), "one"))(t); len(got) != 1 {
+		if got := must(l.Banks.LoadBank(t.Context(), "one"))(t); len(got) != 1 {
 			t.Errorf("bank %+v", got)
 		}
 	})
@@ -71,11 +71,11 @@ func TestConcurrentSavesOfBanksDoNotDeadlock(t *testing.T) {
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		orders := [][]quiz.Question{{{ID: "a"}, {ID: "b"}}, {{ID: "b"}, {ID: "a"}}}
 		runConcurrently(10, func(i int) {
-			if err := processes[i%2].SaveBank(t.Context(), "bank", orders[i%2]); err != nil {
+			if err := processes[i%2].Banks.SaveBank(t.Context(), "bank", orders[i%2]); err != nil {
 				t.Error(err)
 			}
 		})
-		if n := must(processes[0].BankRevision(t.Context()))(t); n != 10 {
+		if n := must(processes[0].Banks.BankRevision(t.Context()))(t); n != 10 {
 			t.Errorf("revision %d after 10 changes", n)
 		}
 	})

@@ -37,7 +37,7 @@ func BenchmarkGuests(b *testing.B) {
 			l := openConfig(b, config(b))
 			for _, way := range []string{"together", "each"} {
 				if way == "each" {
-					l.registrations.maxWorkers = 1 << 20 // no registration waits
+					l.Players.registrations.maxWorkers = 1 << 20 // no registration waits
 				}
 				for _, atOnce := range []int{1, 64, 1024} {
 					for kind, device := range map[string]string{"guests": "device ", "own": ""} {
@@ -109,7 +109,7 @@ func benchCommit(b *testing.B, l *Ledger, ids []string) {
 			batch[i] = ratedDuel(fmt.Sprint("m", n), int64(n), ids[n*2%len(ids)], ids[(n*2+1)%len(ids)])
 			n++
 		}
-		if _, err := l.Commit(b.Context(), batch); err != nil {
+		if _, err := l.Results.Commit(b.Context(), batch); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -120,7 +120,7 @@ func benchCommitArena(b *testing.B, l *Ledger, ids []string) {
 	n := 0
 	for b.Loop() {
 		n++
-		if _, err := l.Commit(b.Context(), results(duel(fmt.Sprint("arena", n), int64(n), ids...))); err != nil {
+		if _, err := l.Results.Commit(b.Context(), results(duel(fmt.Sprint("arena", n), int64(n), ids...))); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -150,7 +150,7 @@ SELECT 'g', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1, 1 FR
 				for i := range ids {
 					ids[i] = fmt.Sprintf("p_%d", 1_000_000_000_000+rand.IntN(players))
 				}
-				if found, err := l.Nicknames(b.Context(), "g", ids); err != nil || len(found) == 0 {
+				if found, err := l.Names.Nicknames(b.Context(), "g", ids); err != nil || len(found) == 0 {
 					b.Fatal(found, err)
 				}
 			}

@@ -125,3 +125,17 @@ func scanAll(scan func(*sql.Rows) error) func(*sql.Rows, error) error {
 		return rows.Err()
 	}
 }
+
+// collect returns a function that takes the results of QueryContext and returns a value
+// for each row. columns returns the destinations of a row's columns in a value.
+func collect[T any](columns func(*T) []any) func(*sql.Rows, error) ([]T, error) {
+	return func(rows *sql.Rows, err error) (all []T, _ error) {
+		err = scanAll(func(rows *sql.Rows) error {
+			var value T
+			err := rows.Scan(columns(&value)...)
+			all = append(all, value)
+			return err
+		})(rows, err)
+		return all, err
+	}
+}

@@ -16,18 +16,18 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	t.Parallel()
 	db := testenv.Database(t)
 	holder, other := openLedger(t, db), openLedger(t, db)
-	must(holder.StartNewDays(t.Context(), game))(t)
+	must(holder.Days.StartNewDays(t.Context(), game))(t)
 	var done []settle.Committed
 	ended := make(chan error, 1)
 	var before int64
 	err := holder.inTx(t.Context(), func(tx *sql.Tx) error {
-		if _, err := holder.lockHeadRow(t.Context(), tx, game); err != nil {
+		if _, err := holder.entries.lockHeadRow(t.Context(), tx, game); err != nil {
 			ended <- nil
 			return err
 		}
 		go func() { // ends after the lock on the head is released
 			var err error
-			done, err = other.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
+			done, err = other.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
 			ended <- err
 		}()
 		if err := holder.awaitLock(t.Context(), func() bool { return len(ended) > 0 }); err != nil {

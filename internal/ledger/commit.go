@@ -12,7 +12,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-var _ settle.Ledger = (*Ledger)(nil)
+var _ settle.Ledger = (*Results)(nil)
 
 // Commit adds results to the ledger in one transaction. A match is added only once, even
 // if Commit gets its result again. Commit stores the record of the match and the history
@@ -28,10 +28,10 @@ var _ settle.Ledger = (*Ledger)(nil)
 // After an error nothing has changed. If the connection was lost during the commit, the
 // outcome is unknown, and the caller can commit the same results again. If
 // IsResultRefused is true for the error, a result can never be committed.
-func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
+func (s *Results) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
 	batch, err := newResultBatch(results)
 	if err == nil {
-		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return l.commit(ctx, tx, batch) })
+		err = s.entries.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return s.commit(ctx, tx, batch) })
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
@@ -43,20 +43,20 @@ func (l *Ledger) Commit(ctx context.Context, results []match.Result) ([]settle.C
 // transactions take locks in one order, so that batches cannot deadlock. The order is:
 // match ids, heads by game, then players, teams and days of that game, and at last the
 // queues of the new tasks.
-func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, batch *resultBatch) (tasks []taskqueue.NewTask, err error) {
-	bulk := l.newBulkRunner(tx)
+func (s *Results) commit(ctx context.Context, tx *sql.Tx, batch *resultBatch) (tasks []taskqueue.NewTask, err error) {
+	bulk := s.newBulkRunner(tx)
 	if err := bulk.run(ctx, insertMatch, batch.matchRows(), batch.scanNew); err != nil {
 		return nil, fmt.Errorf("matches: %w", err)
 	}
 	if err := bulk.run(ctx, selectKnown, batch.knownRows(), batch.scanKnown); err != nil {
 		return nil, fmt.Errorf("known matches: %w", err)
 	}
-	if err := l.setKnownRatings(ctx, tx, batch); err != nil {
+	if err := s.setKnownRatings(ctx, tx, batch); err != nil {
 		return nil, fmt.Errorf("known matches: %w", err)
 	}
 	byGame := batch.newItemsByGame()
 	for _, game := range slices.Sorted(maps.Keys(byGame)) {
-		gameTasks, err := l.commitGame(ctx, tx, game, byGame[game])
+		gameTasks, err := s.commitGame(ctx, tx, game, byGame[game])
 		if err != nil {
 			return nil, fmt.Errorf("game %s: %w", game, err)
 		}
@@ -67,16 +67,16 @@ func (l *Ledger) commit(ctx context.Context, tx *sql.Tx, batch *resultBatch) (ta
 
 // commitGame writes the new results of one game under the lock on its head. It returns
 // the tasks that report them.
-func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) ([]taskqueue.NewTask, error) {
-	h, err := l.lockHead(ctx, tx, game)
+func (s *Results) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) ([]taskqueue.NewTask, error) {
+	h, err := s.entries.lockHead(ctx, tx, game)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	storedRatings, err := l.readRatings(ctx, tx, game, items)
+	storedRatings, err := s.readRatings(ctx, tx, game, items)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.applyPairLimit(ctx, tx, h, items); err != nil {
+	if err := s.applyPairLimit(ctx, tx, h, items); err != nil {
 		return nil, fmt.Errorf("pairs: %w", err)
 	}
 	if err := rateResults(items, storedRatings); err != nil {
@@ -90,10 +90,10 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	if err != nil {
 		return nil, err
 	}
-	if err := l.saveHead(ctx, tx, h); err != nil {
+	if err := s.entries.saveHead(ctx, tx, h); err != nil {
 		return nil, err
 	}
-	bulk := l.newBulkRunner(tx)
+	bulk := s.newBulkRunner(tx)
 	if err := bulk.run(ctx, saveTeam, teamRows(game, items), nil); err != nil {
 		return nil, fmt.Errorf("teams: %w", err)
 	}
@@ -103,7 +103,7 @@ func (l *Ledger) commitGame(ctx context.Context, tx *sql.Tx, game string, items 
 	if err := bulk.run(ctx, updatePlayer, players, nil); err != nil {
 		return nil, fmt.Errorf("players: %w", err)
 	}
-	return l.eventTasks(h, items...), nil
+	return s.entries.eventTasks(h, items...), nil
 }
 
 const (

@@ -26,7 +26,7 @@ func TestCommitAddsEntriesTotalsAndHistory(t *testing.T) {
 		bot.CountsForLeaderboards, bot.Standings[1].Bot = false, true
 		other := duel("m1", 3, "p1")
 		other.Game = "another.game"
-		done := must(l.Commit(t.Context(), results(
+		done := must(l.Results.Commit(t.Context(), results(
 			duel("m3", 1, "p1", "p2"), bot, other, duel("m3", 1, "p1", "p2"), duel("m0", 4, "p2", "p1"))))(t)
 		type place struct {
 			Match       string
@@ -42,7 +42,7 @@ func TestCommitAddsEntriesTotalsAndHistory(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("committed %+v, want %+v", got, want)
 		}
-		rows := must(l.ReadRows(t.Context(), game, 1, 100))(t)
+		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 1, 100))(t)
 		wantRow := leaderboard.Row{
 			Pos: 2, ID: rows[0].ID, Kind: leaderboard.ResultRow, Day: rows[0].Day, CommittedAt: done[0].CommittedAt, HolderKind: leaderboard.Players, Holder: "p1",
 			Aggregates: leaderboard.Aggregates{Score: 300, TimeMS: 99_998, LimitMS: 150_000, Matches: 1, Asked: 10, Answered: 3, Correct: 2},
@@ -56,10 +56,10 @@ func TestCommitAddsEntriesTotalsAndHistory(t *testing.T) {
 func TestCommitWithoutResultsDoesNothing(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
-	if done := must(l.Commit(t.Context(), nil))(t); len(done) != 0 {
+	if done := must(l.Results.Commit(t.Context(), nil))(t); len(done) != 0 {
 		t.Errorf("committed %v", done)
 	}
-	if head := must(l.Head(t.Context(), game))(t); head != (leaderboard.Watermark{Epoch: l.Epoch()}) {
+	if head := readHead(t, l); head != (leaderboard.Watermark{Epoch: l.Epoch()}) {
 		t.Errorf("head of an empty ledger %+v", head)
 	}
 }
@@ -80,12 +80,12 @@ func TestInvalidResultsAreRefused(t *testing.T) {
 	} {
 		bad := duel("bad", 1, "p1", "p2")
 		spoil(&bad)
-		_, err := l.Commit(t.Context(), results(duel("good", 1, "p1"), bad))
+		_, err := l.Results.Commit(t.Context(), results(duel("good", 1, "p1"), bad))
 		if !errors.Is(err, ErrBadResult) || IsUnavailable(err) || !IsResultRefused(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if done := must(l.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].IsNew {
+	if done := must(l.Results.Commit(t.Context(), results(duel("good", 1, "p1"))))(t); !done[0].IsNew {
 		t.Error("a refused batch left a trace")
 	}
 }
@@ -101,7 +101,7 @@ func TestARefusedResultIsNotReportedAsUnavailable(t *testing.T) {
 		l := openLedger(t, db)
 		r := duel("m1", 1, "p1")
 		r.Mode = "\x00"
-		if _, err := l.Commit(t.Context(), results(r)); err == nil || IsUnavailable(err) || !IsResultRefused(err) {
+		if _, err := l.Results.Commit(t.Context(), results(r)); err == nil || IsUnavailable(err) || !IsResultRefused(err) {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -117,7 +117,7 @@ func TestMissingTablesAreNotReportedAsABadResult(t *testing.T) {
 			if _, err := l.exec(t.Context(), "ALTER TABLE seats RENAME COLUMN "+way[0]+" TO "+way[1]); err != nil {
 				t.Fatal(err)
 			}
-			_, err := l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
+			_, err := l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2")))
 			if broken := way[0] == "rank"; (err != nil) != broken || IsResultRefused(err) {
 				t.Errorf("column %s: error %v", way[1], err)
 			}
@@ -162,7 +162,7 @@ func TestEachMatchCountsOnceInConcurrentCommits(t *testing.T) {
 			batches := rapid.SliceOfN(rapid.Custom(drawResults), 1, 6).Draw(rt, "batches")
 			var mu sync.Mutex
 			runConcurrently(len(batches), func(i int) {
-				done, err := nodes[i%len(nodes)].Commit(t.Context(), batches[i])
+				done, err := nodes[i%len(nodes)].Results.Commit(t.Context(), batches[i])
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -183,7 +183,7 @@ func addNinePlayers(t *testing.T, l *Ledger) {
 	t.Helper()
 	for i := range 27 {
 		id := fmt.Sprint("p", i%9)
-		_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: fmt.Sprint("game", i/9), ID: id, Nickname: id, Skeleton: id})
+		_, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: fmt.Sprint("game", i/9), ID: id, Nickname: id, Skeleton: id})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,7 +260,7 @@ func (o *expectedLedger) check(rt *rapid.T) {
 func (o *expectedLedger) checkGame(rt *rapid.T, game string) {
 	want, played := o.sums(game)
 	got := map[string]leaderboard.Aggregates{}
-	rows := must(o.l.ReadRows(o.t.Context(), game, 0, 10_000))(o.t)
+	rows := must(o.l.Leaderboards.ReadRows(o.t.Context(), game, 0, 10_000))(o.t)
 	for i, r := range rows {
 		if r.Pos != int64(i)+1 {
 			rt.Errorf("%s: position %d is at place %d", game, r.Pos, i+1)
@@ -277,10 +277,10 @@ func (o *expectedLedger) checkGame(rt *rapid.T, game string) {
 	}
 	for p := range 9 {
 		id := fmt.Sprint("p", p)
-		if totals := must(o.l.Player(o.t.Context(), game, id))(o.t).Totals; totals != want[id] {
+		if totals := must(o.l.Players.Player(o.t.Context(), game, id))(o.t).Totals; totals != want[id] {
 			rt.Errorf("%s: totals of %s %+v, want %+v", game, id, totals, want[id])
 		}
-		if page, _, err := o.l.Matches(o.t.Context(), game, id, "", 100); err != nil || len(page) != played[id] {
+		if page, _, err := o.l.History.Matches(o.t.Context(), game, id, "", 100); err != nil || len(page) != played[id] {
 			rt.Errorf("%s: %d matches of %s, %v, want %d", game, len(page), id, err, played[id])
 		}
 	}
@@ -317,7 +317,7 @@ func TestPositionsAreInCommitOrder(t *testing.T) {
 			writing.Go(func() {
 				for b := range batches {
 					id := fmt.Sprintf("m%d-%d", w, b)
-					if _, err := l.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p3"))); err != nil {
+					if _, err := l.Results.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p3"))); err != nil {
 						t.Error(err)
 					}
 				}
@@ -332,7 +332,7 @@ func TestPositionsAreInCommitOrder(t *testing.T) {
 				ended = true // one last read follows
 			default:
 			}
-			for _, r := range must(l.ReadRows(t.Context(), game, pos, 1000))(t) {
+			for _, r := range must(l.Leaderboards.ReadRows(t.Context(), game, pos, 1000))(t) {
 				if r.Pos != pos+1 {
 					t.Fatalf("position %d was read after %d", r.Pos, pos)
 				}

@@ -35,15 +35,15 @@ type DisqualifyResult struct {
 // ErrNotFound means that the game has no such match, or the match no such player.
 // ErrErasing means that a player of the match is being erased; the same call succeeds
 // some seconds later.
-func (l *Ledger) Disqualify(ctx context.Context, d Disqualification) (DisqualifyResult, error) {
+func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (DisqualifyResult, error) {
 	var result DisqualifyResult
-	m, err := l.readSummary(ctx, d.Game, d.Match)
+	m, err := c.history.readSummary(ctx, d.Game, d.Match)
 	if errors.Is(err, match.ErrNotFound) {
 		err = ErrNotFound
 	}
 	if err == nil {
-		err = l.inTxWithTasks(ctx, func(tx *sql.Tx) (tasks []taskqueue.NewTask, err error) {
-			result, tasks, err = l.writeCorrections(ctx, tx, d, m)
+		err = c.entries.inTxWithTasks(ctx, func(tx *sql.Tx) (tasks []taskqueue.NewTask, err error) {
+			result, tasks, err = c.writeCorrections(ctx, tx, d, m)
 			return tasks, err
 		})
 	}
@@ -69,7 +69,7 @@ WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 
 // or of d.Player. It returns none if the match did not count. It finds them near the
 // entry of one player. The caller holds the lock on the game's head, so no erasure can
 // end at the same time.
-func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (entries []*entry, err error) {
+func (c *Corrections) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (entries []*entry, err error) {
 	player, limit := "", 0
 	if d.Player == "" {
 		limit = m.Players + len(m.Teams)
@@ -80,11 +80,11 @@ func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualificat
 		return nil, err
 	}
 	if hasSeat {
-		if entries, err = l.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
+		if entries, err = c.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
 			return nil, err
 		}
 	}
-	if err := l.checkNotErasing(ctx, tx, d.Game, entries, d.Player, player); err != nil {
+	if err := c.checkNotErasing(ctx, tx, d.Game, entries, d.Player, player); err != nil {
 		return nil, err
 	}
 	switch {
@@ -97,7 +97,7 @@ func (l *Ledger) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualificat
 }
 
 // matchEntries returns the match's entries within limit positions of the player's entry.
-func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualification, player string, limit int64) ([]*entry, error) {
+func (c *Corrections) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualification, player string, limit int64) ([]*entry, error) {
 	var pos int64
 	err := tx.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -119,12 +119,12 @@ func (l *Ledger) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualificatio
 // writeCorrections adds corrections for the entries of a match that still count. All
 // these entries belong to one day. It locks the game's head, and returns the tasks that
 // report ended days.
-func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (result DisqualifyResult, tasks []taskqueue.NewTask, err error) {
-	h, err := l.lockHead(ctx, tx, d.Game)
+func (c *Corrections) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (result DisqualifyResult, tasks []taskqueue.NewTask, err error) {
+	h, err := c.entries.lockHead(ctx, tx, d.Game)
 	if err != nil {
 		return result, nil, fmt.Errorf("head: %w", err)
 	}
-	entries, err := l.countedEntries(ctx, tx, d, m)
+	entries, err := c.countedEntries(ctx, tx, d, m)
 	if err != nil || len(entries) == 0 {
 		return result, nil, err
 	}
@@ -132,7 +132,7 @@ func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 	if err != nil || !found {
 		return result, nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day))
 	}
-	corrections, err := l.newCorrections(ctx, tx, d.Game, entries, day)
+	corrections, err := c.newCorrections(ctx, tx, d.Game, entries, day)
 	if err != nil {
 		return result, nil, fmt.Errorf("remaining results: %w", err)
 	}
@@ -140,13 +140,13 @@ func (l *Ledger) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualific
 		return result, nil, nil
 	}
 	h.add(corrections...)
-	if err := l.saveHead(ctx, tx, h); err != nil {
+	if err := c.entries.saveHead(ctx, tx, h); err != nil {
 		return result, nil, err
 	}
-	if err := l.applyCorrections(ctx, tx, d, corrections); err != nil {
+	if err := c.applyCorrections(ctx, tx, d, corrections); err != nil {
 		return result, nil, err
 	}
-	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, l.eventTasks(h), nil
+	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, c.entries.eventTasks(h), nil
 }
 
 // selectNewestRemaining selects the entries that were not corrected before. For each it also
@@ -168,7 +168,7 @@ func newestEntrySQL(condition string) string {
 
 // newCorrections returns a correction for each of the entries that still counts. All
 // entries belong to day.
-func (l *Ledger) newCorrections(ctx context.Context, tx *sql.Tx, game string, entries []*entry, day ledgerDay) ([]*entry, error) {
+func (c *Corrections) newCorrections(ctx context.Context, tx *sql.Tx, game string, entries []*entry, day ledgerDay) ([]*entry, error) {
 	byPos := make(map[int64]*entry, len(entries))
 	var rows [][]any
 	for _, e := range entries {
@@ -176,7 +176,7 @@ func (l *Ledger) newCorrections(ctx context.Context, tx *sql.Tx, game string, en
 		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.startPos, cmp.Or(day.nextDayPos, math.MaxInt64)})
 	}
 	var all []*entry
-	err := l.newBulkRunner(tx).run(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
+	err := c.newBulkRunner(tx).run(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
 		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
 		if err := r.Scan(&c.correctedPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
 			return err

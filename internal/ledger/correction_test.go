@@ -14,7 +14,7 @@ import (
 
 func disqualify(t *testing.T, l *Ledger, id, player string) DisqualifyResult {
 	t.Helper()
-	return must(l.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
+	return must(l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "a bot", By: "op_1"}))(t)
 }
 
 // Corrections have the same result for the current day, for an ended day, for a day that
@@ -27,28 +27,28 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 			testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 				t.Parallel()
 				l := openWithClock(t, db, time.UTC)
-				l.sumPageSize = 3
+				l.Days.sumPageSize = 3
 				addPlayer(t, l.Ledger, "p1")
-				must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
+				must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 				day := "1970-01-01"
 				if pages >= 0 {
 					l.setClock(t, dayMS)
-					must(l.StartNewDays(t.Context(), game))(t)
+					must(l.Days.StartNewDays(t.Context(), game))(t)
 					day = "1970-01-02"
 				}
 				for range pages {
-					if d, over, err := l.nextUnsummed(t.Context(), game); err != nil || over {
-						must(l.sumNextPage(t.Context(), d))(t)
+					if d, over, err := l.Days.nextUnsummed(t.Context(), game); err != nil || over {
+						must(l.Days.sumNextPage(t.Context(), d))(t)
 					}
 				}
-				if got := must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
+				if got := must(l.Leaderboards.HasDaySums(t.Context(), game, "1970-01-01"))(t); got != (name == "summed") {
 					t.Fatalf("summed %v", got)
 				}
-				head := must(l.Head(t.Context(), game))(t)
+				head := readHead(t, l.Ledger)
 				if done := disqualify(t, l.Ledger, "m2", "p1"); done != (DisqualifyResult{1, head.Pos + 1, head.Pos + 1}) {
 					t.Errorf("done %+v at head %+v", done, head)
 				}
-				row := must(l.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
+				row := must(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)[0]
 				want := leaderboard.Row{
 					Pos: head.Pos + 1, ID: row.ID, Kind: leaderboard.CorrectionRow, Day: day, CommittedAt: row.CommittedAt, HolderKind: leaderboard.Players, Holder: "p1",
 					Aggregates: leaderboard.Aggregates{Score: -300, TimeMS: -99_998, LimitMS: -150_000, Matches: -1, Asked: -10, Answered: -3, Correct: -2},
@@ -57,12 +57,12 @@ func TestDisqualifyCorrectsResultsOfAnyDay(t *testing.T) {
 				if row != want {
 					t.Errorf("row %+v, want %+v", row, want)
 				}
-				must(l.SumDays(t.Context(), game))(t)
+				must(l.Days.SumDays(t.Context(), game))(t)
 				sums := readDaySums(t, l.Ledger, "1970-01-01", leaderboard.Players)
 				if len(sums) != 2 || sums[0].Aggregates.Matches != 1 || sums[0].Newest != 2 || sums[1].Aggregates.Matches != 2 || sums[1].Newest != 5 {
 					t.Errorf("sums %+v", sums)
 				}
-				if p := must(l.Player(t.Context(), game, "p1"))(t); p.Totals.Matches != 1 || p.Totals.Score != 300 {
+				if p := must(l.Players.Player(t.Context(), game, "p1"))(t); p.Totals.Matches != 1 || p.Totals.Score != 300 {
 					t.Errorf("totals %+v", p.Totals)
 				}
 			})
@@ -77,11 +77,11 @@ func TestADayVersionIsNeverRepeated(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
-		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"), duel("m2", 2, "p1", "p2"))))(t)
 		l.setClock(t, dayMS)
-		must(l.StartNewDays(t.Context(), game))(t)
+		must(l.Days.StartNewDays(t.Context(), game))(t)
 		var seen []int64
-		see := func() { seen = append(seen, must(l.DayVersion(t.Context(), game, "1970-01-01"))(t)) }
+		see := func() { seen = append(seen, must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)) }
 		see()
 		disqualify(t, l.Ledger, "m1", "p1")
 		see()
@@ -89,7 +89,7 @@ func TestADayVersionIsNeverRepeated(t *testing.T) {
 		disqualify(t, l.Ledger, "m2", "p1")
 		see()
 		rollBackTo(t, l.Ledger, 5, "1970-01-01")
-		must(l.StartNewDays(t.Context(), game))(t)
+		must(l.Days.StartNewDays(t.Context(), game))(t)
 		see()
 		slices.Sort(seen)
 		if slices.Contains(seen, 0) || len(slices.Compact(seen)) != 4 {
@@ -129,7 +129,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 		uncounted.CountsForLeaderboards, uncounted.Standings[1].Bot = false, true
 		bots := duel("m3", 3, "robot")
 		bots.Standings[0].Bot = true
-		must(l.Commit(t.Context(), results(duel("m0", 0, "p1", "p2"), r, uncounted, bots, duel("m4", 4, "p1", "p2"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m0", 0, "p1", "p2"), r, uncounted, bots, duel("m4", 4, "p1", "p2"))))(t)
 		for _, c := range []struct {
 			match, player string
 			rows          int
@@ -140,7 +140,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 			{"m2", "", 0, nil}, {"m2", "p1", 0, nil}, {"m3", "", 0, nil},
 			{"m1", "red", 0, ErrNotFound}, {"m1", "p4", 0, ErrNotFound}, {"m2", "robot", 0, ErrNotFound}, {"m5", "", 0, ErrNotFound},
 		} {
-			done, err := l.Disqualify(t.Context(), Disqualification{Game: game, Match: c.match, Player: c.player, Reason: "r", By: "b"})
+			done, err := l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: c.match, Player: c.player, Reason: "r", By: "b"})
 			if done.EntryCount != c.rows || !errors.Is(err, c.err) {
 				t.Errorf("%+v: %+v, %v", c, done, err)
 			}
@@ -152,7 +152,7 @@ func TestARepeatedDisqualifyCorrectsNothing(t *testing.T) {
 		if !slices.Equal(matches, []int64{2, 2}) { // matches of p1 and p2: m0 and m4
 			t.Errorf("matches left %v", matches)
 		}
-		if got := must(l.TeamNames(t.Context(), game, []string{"red"}))(t); got["red"] != "Red" {
+		if got := must(l.Names.TeamNames(t.Context(), game, []string{"red"}))(t); got["red"] != "Red" {
 			t.Errorf("names %v", got)
 		}
 	})
@@ -164,7 +164,7 @@ func TestCorrectionsStoreReasonAndOperator(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		disqualify(t, l, "m1", "")
 		var n int
 		err := l.readPool.QueryRowContext(t.Context(),
@@ -182,34 +182,34 @@ func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
-		l.sumPageSize = 7
+		l.Days.sumPageSize = 7
 		ids := names("p", 6)
 		for _, id := range ids {
 			addPlayer(t, l.Ledger, id)
 		}
 		const matches = 40
 		for i := range matches {
-			must(l.Commit(t.Context(), results(duel(fmt.Sprint("old", i), 1, ids[i%6], ids[(i+1)%6]))))(t)
+			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("old", i), 1, ids[i%6], ids[(i+1)%6]))))(t)
 		}
 		l.setClock(t, dayMS)
-		must(l.StartNewDays(t.Context(), game))(t)
+		must(l.Days.StartNewDays(t.Context(), game))(t)
 		runConcurrently(8, func(n int) {
 			for i := range matches {
 				var err error
 				switch n % 4 {
 				case 0, 1:
-					_, err = l.Disqualify(t.Context(), Disqualification{Game: game, Match: fmt.Sprint("old", (i*3+n)%(matches/2)), Reason: "r", By: "b"})
+					_, err = l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: fmt.Sprint("old", (i*3+n)%(matches/2)), Reason: "r", By: "b"})
 				case 2:
-					_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("new", n, "-", i), 1, ids[i%6], ids[(i+2)%6])))
+					_, err = l.Results.Commit(t.Context(), results(duel(fmt.Sprint("new", n, "-", i), 1, ids[i%6], ids[(i+2)%6])))
 				case 3:
-					_, err = l.SumDays(t.Context(), game)
+					_, err = l.Days.SumDays(t.Context(), game)
 				}
 				if err != nil {
 					t.Error(err)
 				}
 			}
 		})
-		rows := must(l.ReadRows(t.Context(), game, 0, 10_000))(t)
+		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t)
 		if want := 2 + 2*matches + matches + 4*matches; len(rows) != want {
 			t.Errorf("%d rows, want %d", len(rows), want)
 		}
@@ -221,7 +221,7 @@ func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 			totals[r.Holder] = totals[r.Holder].Add(r.Aggregates)
 		}
 		for _, id := range ids {
-			if got := must(l.Player(t.Context(), game, id))(t).Totals; got != totals[id] {
+			if got := must(l.Players.Player(t.Context(), game, id))(t).Totals; got != totals[id] {
 				t.Errorf("totals of %s %+v, want %+v", id, got, totals[id])
 			}
 		}
@@ -233,10 +233,10 @@ func TestConcurrentCorrectionsCorrectEachEntryOnce(t *testing.T) {
 func checkSums(t *testing.T, l *Ledger) {
 	t.Helper()
 	var want []leaderboard.DaySum
-	head := must(l.Head(t.Context(), game))(t)
+	head := readHead(t, l)
 	for _, kind := range leaderboard.Kinds() {
-		holders := must(l.ReadHolders(t.Context(), game, kind, "", 10_000))(t)
-		want = append(want, must(l.ReadSums(t.Context(), game, head.Pos, kind, holders))(t)...)
+		holders := must(l.Leaderboards.ReadHolders(t.Context(), game, kind, "", 10_000))(t)
+		want = append(want, must(l.Leaderboards.ReadSums(t.Context(), game, head.Pos, kind, holders))(t)...)
 	}
 	if got := readSnapshot(t, l); !slices.Equal(got, want) || len(got) == 0 {
 		t.Errorf("sums\n%+v, the rows say\n%+v", got, want)
@@ -250,7 +250,7 @@ func TestDisqualifyCorrectsMorePlayersThanOneStatementHas(t *testing.T) {
 		t.Parallel()
 		l := openLedger(t, db)
 		large := duel("m1", 1, names("p", maxBulkRows+1)...)
-		must(l.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m0", 1, "p000"), large)))(t)
 		if done := disqualify(t, l, "m1", ""); done.EntryCount != maxBulkRows+1 || done.LastPos-done.FirstPos != maxBulkRows {
 			t.Errorf("done %+v", done)
 		}

@@ -12,7 +12,7 @@ import (
 
 func (l *Ledger) taking(t *testing.T, id, player string) error {
 	t.Helper()
-	_, err := l.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "r", By: "b"})
+	_, err := l.Corrections.Disqualify(t.Context(), Disqualification{Game: game, Match: id, Player: player, Reason: "r", By: "b"})
 	return err
 }
 
@@ -27,8 +27,8 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 		addPlayer(t, l, erasedSubjectID)
 		buzzer := duel("m2", 2, "other", erasedSubjectID)
 		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID}}
-		must(l.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), buzzer)))(t)
-		if err := l.Erase(t.Context(), game, erasedSubjectID); err != nil {
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), buzzer)))(t)
+		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
 		}
 		var e erasure
@@ -41,7 +41,7 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 				_, err := tx.ExecContext(t.Context(), renameEntries, e.game, e.subject, e.opaque, erasePageSize)
 				return err
 			},
-			func(tx *sql.Tx) error { _, err := l.renamePage(t.Context(), tx, e); return err },
+			func(tx *sql.Tx) error { _, err := l.Erasures.renamePage(t.Context(), tx, e); return err },
 		} {
 			if err := l.inTx(t.Context(), step); err != nil {
 				t.Fatal(err)
@@ -57,7 +57,7 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 		}
 		eraseAll(t, l)
 		done := disqualify(t, l, "m1", "")
-		rows := must(l.ReadRows(t.Context(), game, done.FirstPos-2, 10))(t)
+		rows := must(l.Leaderboards.ReadRows(t.Context(), game, done.FirstPos-2, 10))(t)
 		if done.EntryCount != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != e.opaque || rows[2].Holder != "other" {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}
@@ -71,7 +71,7 @@ func TestDisqualifyFailsIfACountingMatchHasNoEntries(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
 		must(l.exec(t.Context(), `DELETE FROM entries WHERE match_id = 'm1'`))(t)
 		for _, player := range []string{"p1", ""} {
 			if err := l.taking(t, "m1", player); err == nil {

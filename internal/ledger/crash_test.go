@@ -25,7 +25,7 @@ func TestCommitUntilKilled(t *testing.T) {
 	l := openConfig(t, Config{Dir: dir})
 	for i := 0; ; i++ {
 		id := fmt.Sprint("m", i)
-		must(l.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel(id, int64(i), "p1", "p2"))))(t)
 		fmt.Println("committed", id)
 	}
 }
@@ -38,10 +38,10 @@ func TestAKilledProcessLosesNoCommittedResult(t *testing.T) {
 	found := killAfterLines(t, "TestCommitUntilKilled", crashDir+"="+dir, 30)
 	l := openConfig(t, Config{Dir: dir})
 	for _, id := range found {
-		must(l.Match(t.Context(), game, id))(t)
+		must(l.History.Match(t.Context(), game, id))(t)
 	}
 	checkComplete(t, l, len(found))
-	if done := must(l.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].IsNew || !done[1].IsNew {
+	if done := must(l.Results.Commit(t.Context(), results(duel(found[0], 0, "p1", "p2"), duel("next", 1, "p1"))))(t); done[0].IsNew || !done[1].IsNew {
 		t.Errorf("after the crash: %+v", done)
 	}
 }
@@ -77,7 +77,7 @@ func killAfterLines(t *testing.T, test, variable string, n int) (found []string)
 // and the first entry starts the first day.
 func checkComplete(t *testing.T, l *Ledger, atLeast int) {
 	t.Helper()
-	rows := must(l.ReadRows(t.Context(), game, 0, 100_000))(t)
+	rows := must(l.Leaderboards.ReadRows(t.Context(), game, 0, 100_000))(t)
 	if len(rows)%2 != 1 || len(rows) < 1+2*atLeast || rows[0].Kind != leaderboard.DayStartRow {
 		t.Fatalf("%d rows for at least %d matches", len(rows), atLeast)
 	}
@@ -86,7 +86,7 @@ func checkComplete(t *testing.T, l *Ledger, atLeast int) {
 			t.Fatalf("position %d at place %d", r.Pos, i+1)
 		}
 	}
-	if head := must(l.Head(t.Context(), game))(t); head.Pos != rows[len(rows)-1].Pos {
+	if head := readHead(t, l); head.Pos != rows[len(rows)-1].Pos {
 		t.Errorf("head %+v, last position %d", head, rows[len(rows)-1].Pos)
 	}
 }
@@ -99,18 +99,18 @@ func TestAKilledDatabaseServerLosesNoCommittedResult(t *testing.T) {
 	l := openConfig(t, Config{URL: server.URL})
 	const before = 10
 	for i := range before {
-		must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
 	}
 	server.Kill()
 	found, err := before, error(nil)
 	for ; err == nil; found++ { // a connection's process may outlive the server for a moment
-		_, err = l.Commit(t.Context(), results(duel(fmt.Sprint("m", found), 1, "p1", "p2")))
+		_, err = l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", found), 1, "p1", "p2")))
 	}
 	if !IsUnavailable(err) {
 		t.Fatalf("commit while the server is down: %v", err)
 	}
 	server.Restart()
-	done, err := l.Commit(t.Context(), results(duel("m0", 1, "p1", "p2"), duel(fmt.Sprint("m", found-1), 1, "p1", "p2")))
+	done, err := l.Results.Commit(t.Context(), results(duel("m0", 1, "p1", "p2"), duel(fmt.Sprint("m", found-1), 1, "p1", "p2")))
 	if err != nil || done[0].IsNew {
 		t.Fatalf("commit after the restart: %+v, %v", done, err)
 	}
@@ -126,7 +126,7 @@ func TestTwoProcessesUseOneSQLiteFile(t *testing.T) {
 	runConcurrently(8, func(i int) {
 		l := []*Ledger{server, second}[i%2]
 		for j := range 10 {
-			if _, err := l.Commit(t.Context(), results(duel(fmt.Sprintf("m%d-%d", i, j), 1, "p1", "p2"))); err != nil {
+			if _, err := l.Results.Commit(t.Context(), results(duel(fmt.Sprintf("m%d-%d", i, j), 1, "p1", "p2"))); err != nil {
 				t.Error(err)
 			}
 		}

@@ -30,3 +30,12 @@ func parseCursor(cursor string) (at int64, id string, ok bool) {
 	}
 	return at, id, true
 }
+
+// cutPage returns the first rows of a page for which one row more than limit was read, and
+// the cursor of the next page, "" after the last. cursorAfter returns the cursor after a row.
+func cutPage[T any](page []T, limit int, cursorAfter func(last *T) string) ([]T, string, error) {
+	if len(page) <= limit {
+		return page, "", nil
+	}
+	return page[:limit], cursorAfter(&page[limit-1]), nil
+}

@@ -105,8 +105,8 @@ ON CONFLICT (game) DO UPDATE SET day = excluded.day, confirmed_at = excluded.con
 
 // ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although
 // other clocks disagree. It is for operators who know that the database's clock is right.
-func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
-	if _, err := l.exec(ctx, confirmDay, game, day); err != nil {
+func (s *Days) ConfirmDay(ctx context.Context, game, day string) error {
+	if _, err := s.exec(ctx, confirmDay, game, day); err != nil {
 		return fmt.Errorf("ledger: confirm a day of %s: %w", game, err)
 	}
 	return nil
@@ -115,17 +115,17 @@ func (l *Ledger) ConfirmDay(ctx context.Context, game, day string) error {
 // allowedDays returns those of the days that may start now: all of them, or only those
 // that an operator has confirmed while the clocks disagree. The first day of a game is
 // always allowed. It also records whether the next day is blocked.
-func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
+func (w *entryWriter) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
 	if len(days) == 0 {
-		l.unblockDay(h, h.currentDay)
+		w.unblockDay(h, h.currentDay)
 	}
 	if len(days) == 0 || h.currentDay == "" {
 		return days, nil
 	}
 	today := days[len(days)-1]
-	reason := l.dayClocks.blockReason(len(days), today, h.now, l.timeZone(h.game))
+	reason := w.dayClocks.blockReason(len(days), today, h.now, w.timeZone(h.game))
 	if reason != "" {
-		confirmed, err := l.confirmedDay(ctx, tx, h.game)
+		confirmed, err := w.confirmedDay(ctx, tx, h.game)
 		if err != nil {
 			return nil, err
 		}
@@ -136,13 +136,13 @@ func (l *Ledger) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []st
 			reason = ""
 		}
 	}
-	l.recordDayBlock(h, today, reason)
+	w.recordDayBlock(h, today, reason)
 	return days, nil
 }
 
 // confirmedDay returns the last day that an operator has confirmed, or "".
-func (l *Ledger) confirmedDay(ctx context.Context, tx *sql.Tx, game string) (day string, err error) {
-	err = tx.QueryRowContext(ctx, l.expandSQL(selectConfirmed), game).Scan(&day)
+func (w *entryWriter) confirmedDay(ctx context.Context, tx *sql.Tx, game string) (day string, err error) {
+	err = tx.QueryRowContext(ctx, w.expandSQL(selectConfirmed), game).Scan(&day)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -151,20 +151,20 @@ func (l *Ledger) confirmedDay(ctx context.Context, tx *sql.Tx, game string) (day
 
 // unblockDay ends the block of a game's next day after the clock was corrected, when no
 // day must start.
-func (l *Ledger) unblockDay(h *head, today string) {
-	if l.dayClocks.isBlocked(h.game) {
-		l.recordDayBlock(h, today, "")
+func (w *entryWriter) unblockDay(h *head, today string) {
+	if w.dayClocks.isBlocked(h.game) {
+		w.recordDayBlock(h, today, "")
 	}
 }
 
 // recordDayBlock records the reason of a block, "" for none, and logs it if it is new.
-func (l *Ledger) recordDayBlock(h *head, today, reason string) {
-	if !l.dayClocks.setBlocked(h.game, today, reason) {
+func (w *entryWriter) recordDayBlock(h *head, today, reason string) {
+	if !w.dayClocks.setBlocked(h.game, today, reason) {
 		return
 	}
 	if reason == "" {
-		l.log.Info("day change unblocked", "game", h.game, "day", today)
+		w.log.Info("day change unblocked", "game", h.game, "day", today)
 		return
 	}
-	l.log.Error("day change blocked: clocks disagree; correct the database clock or run `server days confirm`", "game", h.game, "held_day", h.currentDay, "database_day", today, "reason", reason)
+	w.log.Error("day change blocked: clocks disagree; correct the database clock or run `server days confirm`", "game", h.game, "held_day", h.currentDay, "database_day", today, "reason", reason)
 }

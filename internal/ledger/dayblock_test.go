@@ -27,7 +27,7 @@ func openWithTwoClocks(t *testing.T, db testenv.SQL) (l clockLedger, cluster *at
 			t.Fatal(err)
 		}
 	}
-	must(l.StartNewDays(t.Context(), game))(t)
+	must(l.Days.StartNewDays(t.Context(), game))(t)
 	return l, cluster
 }
 
@@ -47,20 +47,20 @@ func TestAWrongDatabaseClockStartsNoDay(t *testing.T) {
 		for _, ahead := range []int64{365 * dayMS, 3 * dayMS, dayMS, 500 * 365 * dayMS, dayMS/2 + 2*3600*1000} {
 			l, cluster := openWithTwoClocks(t, newDatabase(t, db))
 			l.setClock(t, 12*3600*1000+ahead)
-			if turned := must(l.StartNewDays(t.Context(), game))(t); turned {
+			if turned := must(l.Days.StartNewDays(t.Context(), game))(t); turned {
 				t.Errorf("%d ms ahead: a day started", ahead)
 			}
-			must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
-			if held := testutil.ToFloat64(l.dayClocks.blockedGauge.WithLabelValues(game)); held != 1 {
+			must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 1 {
 				t.Errorf("%d ms ahead: blocked days %v", ahead, held)
 			}
 			l.wantDays(t, "turn 1970-01-01", "1970-01-01")
 
 			l.setClock(t, 36*3600*1000)
 			cluster.Store(36 * 3600 * 1000)
-			must(l.Commit(t.Context(), results(duel("m2", 2, "p1"))))(t)
+			must(l.Results.Commit(t.Context(), results(duel("m2", 2, "p1"))))(t)
 			l.wantDays(t, "turn 1970-01-01", "1970-01-01", "turn 1970-01-02", "1970-01-02")
-			if held := testutil.ToFloat64(l.dayClocks.blockedGauge.WithLabelValues(game)); held != 0 {
+			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 0 {
 				t.Errorf("%d ms ahead: blocked days %v at the end", ahead, held)
 			}
 		}
@@ -76,17 +76,17 @@ func TestACorrectedClockUnblocksTheDay(t *testing.T) {
 		l, _ := openWithTwoClocks(t, db)
 		for id, quiet := range map[string]bool{"m1": true, "m2": false} {
 			l.setClock(t, 12*3600*1000+365*dayMS)
-			must(l.StartNewDays(t.Context(), game))(t)
-			if held := testutil.ToFloat64(l.dayClocks.blockedGauge.WithLabelValues(game)); held != 1 {
+			must(l.Days.StartNewDays(t.Context(), game))(t)
+			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 1 {
 				t.Errorf("quiet %v: blocked days %v while the clock is wrong", quiet, held)
 			}
 			l.setClock(t, 13*3600*1000)
 			if quiet {
-				must(l.StartNewDays(t.Context(), game))(t)
+				must(l.Days.StartNewDays(t.Context(), game))(t)
 			} else {
-				must(l.Commit(t.Context(), results(duel(id, 1, "p1"))))(t)
+				must(l.Results.Commit(t.Context(), results(duel(id, 1, "p1"))))(t)
 			}
-			if held := testutil.ToFloat64(l.dayClocks.blockedGauge.WithLabelValues(game)); held != 0 {
+			if held := testutil.ToFloat64(l.entries.dayClocks.blockedGauge.WithLabelValues(game)); held != 0 {
 				t.Errorf("quiet %v: blocked days %v", quiet, held)
 			}
 		}
@@ -99,7 +99,7 @@ func TestSmallClockDifferencesStartTheDay(t *testing.T) {
 	l, cluster := openWithTwoClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.setClock(t, dayMS)
 	cluster.Store(dayMS - 50*60*1000)
-	if !must(l.StartNewDays(t.Context(), game))(t) {
+	if !must(l.Days.StartNewDays(t.Context(), game))(t) {
 		t.Error("50 minutes apart: the day is blocked")
 	}
 }
@@ -110,11 +110,11 @@ func TestAServerThatWasOffForAWeekStartsItsDays(t *testing.T) {
 	l, cluster := openWithTwoClocks(t, testenv.SQL{Dir: t.TempDir()})
 	l.setClock(t, 7*dayMS)
 	cluster.Store(7 * dayMS)
-	if must(l.StartNewDays(t.Context(), game))(t) {
+	if must(l.Days.StartNewDays(t.Context(), game))(t) {
 		t.Error("a running process accepts a jump of both clocks")
 	}
-	l.dayClocks = newDayClocks(Config{ClusterTime: cluster.Load, Registry: prometheus.NewRegistry()}, 0) // as a new start
-	if !must(l.StartNewDays(t.Context(), game))(t) || len(l.listDays(t)) != 8 {
+	l.entries.dayClocks = newDayClocks(Config{ClusterTime: cluster.Load, Registry: prometheus.NewRegistry()}, 0) // as a new start
+	if !must(l.Days.StartNewDays(t.Context(), game))(t) || len(l.listDays(t)) != 8 {
 		t.Errorf("days %q", l.listDays(t))
 	}
 }
@@ -127,12 +127,12 @@ func TestAConfirmedDayStarts(t *testing.T) {
 		l, _ := openWithTwoClocks(t, db)
 		l.setClock(t, 5*dayMS)
 		for _, day := range []string{"1970-01-02", "1970-01-03"} {
-			if err := l.ConfirmDay(t.Context(), game, day); err != nil {
+			if err := l.Days.ConfirmDay(t.Context(), game, day); err != nil {
 				t.Fatal(err)
 			}
 		}
-		must(l.StartNewDays(t.Context(), game))(t)
-		must(l.StartNewDays(t.Context(), game))(t)
+		must(l.Days.StartNewDays(t.Context(), game))(t)
+		must(l.Days.StartNewDays(t.Context(), game))(t)
 		l.wantDays(t, "turn 1970-01-01", "turn 1970-01-02", "turn 1970-01-03")
 	})
 }

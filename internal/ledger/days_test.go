@@ -42,7 +42,7 @@ func (c clockLedger) setClock(t *testing.T, ms int64) {
 func (c clockLedger) listDays(t *testing.T) []string {
 	t.Helper()
 	var days []string
-	for _, r := range must(c.ReadRows(t.Context(), game, 0, 1000))(t) {
+	for _, r := range must(c.Leaderboards.ReadRows(t.Context(), game, 0, 1000))(t) {
 		if r.Kind == leaderboard.DayStartRow {
 			r.Day = "turn " + r.Day
 		}
@@ -85,7 +85,7 @@ func TestDaysStartAtMidnightOfTheTimeZone(t *testing.T) {
 				l := openWithClock(t, db, zone)
 				for i, at := range c.commits {
 					l.setClock(t, must(time.Parse(time.RFC3339Nano, at))(t).UnixMilli())
-					must(l.Commit(t.Context(), results(duel("m"+at, int64(i), "p1"))))(t)
+					must(l.Results.Commit(t.Context(), results(duel("m"+at, int64(i), "p1"))))(t)
 				}
 				if got := l.listDays(t); !slices.Equal(got, c.want) {
 					t.Errorf("days %q, want %q", got, c.want)
@@ -106,7 +106,7 @@ func TestAGameWithoutResultsStartsDays(t *testing.T) {
 			want bool
 		}{{0, true}, {0, false}, {day - 1, false}, {day, true}, {day - 1, false}, {3 * day, true}} {
 			l.setClock(t, step.now)
-			if turned := must(l.StartNewDays(t.Context(), game))(t); turned != step.want {
+			if turned := must(l.Days.StartNewDays(t.Context(), game))(t); turned != step.want {
 				t.Errorf("at %d: started days: %v", step.now, turned)
 			}
 		}
@@ -114,8 +114,8 @@ func TestAGameWithoutResultsStartsDays(t *testing.T) {
 		if got := l.listDays(t); !slices.Equal(got, want) {
 			t.Errorf("days %q, want %q", got, want)
 		}
-		rows := must(l.ReadRows(t.Context(), game, 3, 10))(t)
-		head := must(l.Head(t.Context(), game))(t)
+		rows := must(l.Leaderboards.ReadRows(t.Context(), game, 3, 10))(t)
+		head := readHead(t, l.Ledger)
 		if want := (leaderboard.Watermark{Epoch: l.Epoch(), Pos: 4, RowID: rows[0].ID, Day: "1970-01-04"}); head != want {
 			t.Errorf("head %+v, want %+v", head, want)
 		}
@@ -128,7 +128,7 @@ func TestConcurrentNodesStartADayOnce(t *testing.T) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
 		runConcurrently(10, func(int) {
-			if _, err := l.StartNewDays(t.Context(), game); err != nil {
+			if _, err := l.Days.StartNewDays(t.Context(), game); err != nil {
 				t.Error(err)
 			}
 		})
@@ -141,9 +141,9 @@ func TestConcurrentNodesStartADayOnce(t *testing.T) {
 func TestAClockAHundredYearsAheadIsRefused(t *testing.T) {
 	t.Parallel()
 	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
-	must(l.StartNewDays(t.Context(), game))(t)
+	must(l.Days.StartNewDays(t.Context(), game))(t)
 	l.setClock(t, time.Date(2500, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli())
-	if _, err := l.StartNewDays(t.Context(), game); err == nil {
+	if _, err := l.Days.StartNewDays(t.Context(), game); err == nil {
 		t.Fatal("five centuries of days were started")
 	}
 	if got := l.listDays(t); len(got) != 1 {
@@ -158,7 +158,7 @@ func TestTheDatabaseClockIsEpochMilliseconds(t *testing.T) {
 		t.Parallel()
 		l := openLedger(t, db)
 		before := time.Now().UnixMilli()
-		done := must(l.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
+		done := must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1"))))(t)
 		if at := done[0].CommittedAt; at < before-2 || at > time.Now().UnixMilli()+2 {
 			t.Errorf("committed at %d, the clock here said %d before", at, before)
 		}

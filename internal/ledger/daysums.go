@@ -43,8 +43,8 @@ func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
 }
 
 // HasDaySums reports whether the ledger stores the sums of a past day.
-func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error) {
-	d, _, err := scanDay(l.readPool.QueryRowContext(ctx, selectDay, game, day))
+func (b *Leaderboards) HasDaySums(ctx context.Context, game, day string) (bool, error) {
+	d, _, err := scanDay(b.readPool.QueryRowContext(ctx, selectDay, game, day))
 	if err != nil {
 		return false, fmt.Errorf("ledger: day %s of %s: %w", day, game, err)
 	}
@@ -55,10 +55,10 @@ func (l *Ledger) HasDaySums(ctx context.Context, game, day string) (bool, error)
 // changes if the database is restored to an earlier state and the day ends again. While
 // the number is the same, the content of a past day is the same. It is 0 for a day that
 // the game has not had.
-func (l *Ledger) DayVersion(ctx context.Context, game, day string) (int64, error) {
+func (b *Leaderboards) DayVersion(ctx context.Context, game, day string) (int64, error) {
 	var version int64
 	var nextDayID string // id of the row that starts the next day
-	err := l.readPool.QueryRowContext(ctx, selectVersion, game, day).Scan(&version, &nextDayID)
+	err := b.readPool.QueryRowContext(ctx, selectVersion, game, day).Scan(&version, &nextDayID)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, nil
 	}
@@ -75,8 +75,8 @@ var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e
 // ReadDaySums calls onSum with the sum of every holder of a kind on a day, in ascending
 // byte order of ids. It stops at the first error of onSum and returns it. If the day is
 // not summed yet, it computes the sums from the day's entries.
-func (l *Ledger) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, onSum func(leaderboard.DaySum) error) error {
-	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
+func (b *Leaderboards) ReadDaySums(ctx context.Context, game, day string, kind leaderboard.Kind, onSum func(leaderboard.DaySum) error) error {
+	err := b.inSnapshot(ctx, func(tx *sql.Tx) error {
 		d, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, game, day))
 		if err != nil || !found {
 			return err

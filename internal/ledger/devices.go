@@ -18,8 +18,8 @@ const (
 // RotateDevice replaces the hash of a player's device secret. It may be repeated. It
 // returns identity.ErrWrongDevice if the player has neither hash, and
 // identity.ErrBadDevice if the new one belongs to another player.
-func (l *Ledger) RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error {
-	n, err := l.exec(ctx, rotateDevice, game, player, oldHash, newHash)
+func (s *Players) RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error {
+	n, err := s.exec(ctx, rotateDevice, game, player, oldHash, newHash)
 	switch {
 	case isUniqueViolation(err):
 		return errDeviceInUse
@@ -28,7 +28,7 @@ func (l *Ledger) RotateDevice(ctx context.Context, game, player, oldHash, newHas
 	case n > 0:
 		return nil
 	}
-	guest, err := l.Guest(ctx, game, newHash) // a repeated call has changed the hash before
+	guest, err := s.Guest(ctx, game, newHash) // a repeated call has changed the hash before
 	switch {
 	case err == nil && guest.ID == player:
 		return nil
@@ -43,9 +43,9 @@ var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate ano
 // ResetDevice sets the hash of a guest's device secret and returns the guest's id. id is
 // the guest's id or the linked account. Errors are identity.ErrNotFound and
 // identity.ErrNotGuest.
-func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
-	err = l.inAccessChange(ctx, func(c *accessChange) error {
-		linkedPlayer, found, err := l.accountPlayer(ctx, c.tx, game, id)
+func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
+	err = inAccessChange(ctx, s.database, func(c *accessChange) error {
+		linkedPlayer, found, err := accountPlayer(ctx, c.tx, c.hashKey, game, id)
 		switch {
 		case err != nil:
 			return err
@@ -73,9 +73,9 @@ func (l *Ledger) ResetDevice(ctx context.Context, game, id, hash string) (player
 // UnlinkAccount unlinks the account of a guest, ends the sessions of the account's
 // tokens, and returns the account. id is the guest's id or the account. The error is
 // identity.ErrNoAccount if they are not linked.
-func (l *Ledger) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
-	err = l.inAccessChange(ctx, func(c *accessChange) error {
-		subjects, err := c.subjectIDs(ctx, l, game, id)
+func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
+	err = inAccessChange(ctx, a.database, func(c *accessChange) error {
+		subjects, err := c.subjectIDs(ctx, game, id)
 		switch {
 		case err != nil:
 			return err

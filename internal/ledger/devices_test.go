@@ -11,7 +11,7 @@ import (
 // playerOfDevice returns the player of a device, "" for an unknown device.
 func playerOfDevice(t *testing.T, l *Ledger, device string) string {
 	t.Helper()
-	p, err := l.Guest(t.Context(), game, device)
+	p, err := l.Players.Guest(t.Context(), game, device)
 	if errors.Is(err, identity.ErrNotFound) {
 		return ""
 	}
@@ -27,11 +27,11 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 		for _, id := range []string{"p1", "p2", "p3"} {
 			addGuest(t, l, id)
 		}
-		if err := l.LinkAccount(t.Context(), game, "p2", "account"); err != nil {
+		if err := l.Accounts.LinkAccount(t.Context(), game, "p2", "account"); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range []string{"p1", "account", "nobody"} {
-			must(l.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
+			must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: id, Reason: "a lost phone"}))(t)
 		}
 		for device, want := range map[string]string{"device p1": "", "device p2": "", "device p3": "p3"} {
 			if got := playerOfDevice(t, l, device); got != want {
@@ -41,7 +41,7 @@ func TestRevokingDetachesTheDevice(t *testing.T) {
 		if id := playerOrError(t, l, "account"); id != "p2" {
 			t.Errorf("the account is linked to %s", id)
 		}
-		must(l.SetRevocation(t.Context(), ban("p3")))(t)
+		must(l.Revocations.SetRevocation(t.Context(), ban("p3")))(t)
 		if playerOfDevice(t, l, "device p3") != "p3" {
 			t.Error("a ban has detached the device")
 		}
@@ -69,7 +69,7 @@ func TestRotateDeviceReplacesTheHash(t *testing.T) {
 			{"operators", "x", "other", identity.ErrWrongDevice},
 			{"nobody", "x", "other", identity.ErrWrongDevice},
 		} {
-			if err := l.RotateDevice(t.Context(), game, step.player, step.from, step.to); !errors.Is(err, step.want) {
+			if err := l.Players.RotateDevice(t.Context(), game, step.player, step.from, step.to); !errors.Is(err, step.want) {
 				t.Errorf("step %d: %v, want %v", i, err, step.want)
 			}
 		}
@@ -90,10 +90,10 @@ func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
 			addGuest(t, l, id)
 		}
 		addPlayer(t, l, "operators")
-		if err := errors.Join(l.LinkAccount(t.Context(), game, "p2", "account"), l.Erase(t.Context(), game, "gone")); err != nil {
+		if err := errors.Join(l.Accounts.LinkAccount(t.Context(), game, "p2", "account"), l.Accounts.Erase(t.Context(), game, "gone")); err != nil {
 			t.Fatal(err)
 		}
-		must(l.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
+		must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "p1", Reason: "a lost phone"}))(t)
 		for _, step := range []struct {
 			id, player string
 			want       error
@@ -104,7 +104,7 @@ func TestResetDeviceSetsTheHashOfAGuest(t *testing.T) {
 			{"nobody", "", identity.ErrNotFound},
 			{"gone", "", identity.ErrNotFound},
 		} {
-			player, err := l.ResetDevice(t.Context(), game, step.id, "new of "+step.id)
+			player, err := l.Players.ResetDevice(t.Context(), game, step.id, "new of "+step.id)
 			if player != step.player || !errors.Is(err, step.want) || playerOfDevice(t, l, "new of "+step.id) != step.player {
 				t.Errorf("%s: %q, %v; want %q, %v", step.id, player, err, step.player, step.want)
 			}
@@ -124,13 +124,13 @@ func TestAnAccountIsUnlinked(t *testing.T) {
 		addGuest(t, l, "p2")
 		addPlayer(t, l, "operators")
 		for _, by := range []string{"p1", "account"} {
-			if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
+			if err := l.Accounts.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 				t.Fatal(err)
 			}
-			if account, err := l.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
+			if account, err := l.Accounts.UnlinkAccount(t.Context(), game, by); account != "account" || err != nil {
 				t.Errorf("by %s: %q, %v", by, account, err)
 			}
-			revocations := must(l.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
+			revocations := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t)
 			if len(revocations) != 1 || revocations[0].ID != "account" || revocations[0].EndsAt != revocations[0].ChangedAt+60_000 {
 				t.Errorf("unlinked: revocations %+v", revocations)
 			}
@@ -139,15 +139,15 @@ func TestAnAccountIsUnlinked(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"p2", "operators", "nobody"} {
-			if _, err := l.UnlinkAccount(t.Context(), game, id); !errors.Is(err, identity.ErrNoAccount) {
+			if _, err := l.Accounts.UnlinkAccount(t.Context(), game, id); !errors.Is(err, identity.ErrNoAccount) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}
 		addPlayer(t, l, "account") // it has come meanwhile
-		if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
+		if err := l.Accounts.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 			t.Fatal(err)
 		}
-		if revocations := must(l.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
+		if revocations := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindUnlinked, 0, 10))(t); len(revocations) > 0 {
 			t.Errorf("linked again: revocations %+v", revocations)
 		}
 		if playerOrError(t, l, "operators") != "operators" {

@@ -1,8 +1,10 @@
 // Package ledger is the source of truth in SQL. It stores players and nicknames,
 // results and the entries that follow from them, tasks, token keys and question banks.
 // It runs on SQLite in a folder and on PostgreSQL, with one text for each statement.
-// Its main type is [Ledger]. Start reading with Open in ledger.go and Commit in
-// commit.go. The package must not know HTTP, Redis or sessions.
+// [Ledger] has one field for each of the types that divide the tables among them; see
+// stores.go. They share a database handle (database.go). Start reading with Open in
+// ledger.go and Results.Commit in commit.go. The package must not know HTTP, Redis or
+// sessions.
 //
 // In signatures, at, now and other instants are epoch ms by the database's clock.
 //
@@ -29,7 +31,7 @@
 //
 // # Queue
 //
-// The tasks of package taskqueue wait in queues (table lines), one for each topic and
+// The tasks of package taskqueue wait in queues (table queues), one for each topic and
 // priority. A queue assigns positions under its lock, which is held until the commit,
 // so positions are in commit order too. A claim selects the ready queues of a kind by an
 // index, those with the least service first, and skips locked ones. A waiting task has

@@ -2,15 +2,14 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"laststand/internal/webhook"
 )
 
 var (
-	_ webhook.EndpointStates = (*Ledger)(nil)
-	_ webhook.TaskCounter    = (*Ledger)(nil)
+	_ webhook.EndpointStates = (*Endpoints)(nil)
+	_ webhook.TaskCounter    = (*TaskStore)(nil)
 )
 
 const (
@@ -25,14 +24,8 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 
 )
 
 // EndpointStates returns the disabled webhook endpoints, ordered by game and name.
-func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
-	var states []webhook.State
-	err := scanAll(func(rows *sql.Rows) error {
-		var s webhook.State
-		err := rows.Scan(&s.Game, &s.Name, &s.Disabled, &s.Since)
-		states = append(states, s)
-		return err
-	})(l.readPool.QueryContext(ctx, selectDisabled))
+func (e *Endpoints) EndpointStates(ctx context.Context) ([]webhook.State, error) {
+	states, err := collect(func(s *webhook.State) []any { return []any{&s.Game, &s.Name, &s.Disabled, &s.Since} })(e.readPool.QueryContext(ctx, selectDisabled))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: endpoints: %w", err)
 	}
@@ -41,16 +34,16 @@ func (l *Ledger) EndpointStates(ctx context.Context) ([]webhook.State, error) {
 
 // DisableEndpoint disables an endpoint. If it is disabled already, the first reason
 // stays.
-func (l *Ledger) DisableEndpoint(ctx context.Context, game, name, reason string) error {
-	if _, err := l.exec(ctx, insertDisabled, game, name, reason); err != nil {
+func (e *Endpoints) DisableEndpoint(ctx context.Context, game, name, reason string) error {
+	if _, err := e.exec(ctx, insertDisabled, game, name, reason); err != nil {
 		return fmt.Errorf("ledger: disable endpoint %s of %s: %w", name, game, err)
 	}
 	return nil
 }
 
 // EnableEndpoint enables an endpoint. It does nothing if the endpoint is not disabled.
-func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
-	if _, err := l.exec(ctx, deleteDisabled, game, name); err != nil {
+func (e *Endpoints) EnableEndpoint(ctx context.Context, game, name string) error {
+	if _, err := e.exec(ctx, deleteDisabled, game, name); err != nil {
 		return fmt.Errorf("ledger: enable endpoint %s of %s: %w", name, game, err)
 	}
 	return nil
@@ -58,8 +51,8 @@ func (l *Ledger) EnableEndpoint(ctx context.Context, game, name string) error {
 
 // CountTasks returns how many tasks of a topic wait or are claimed, and how many are
 // dead. It counts each only up to maxCount.
-func (l *Ledger) CountTasks(ctx context.Context, topic string, maxCount int) (waiting, dead int64, err error) {
-	if err := l.readPool.QueryRowContext(ctx, selectCounts, topic, maxCount).Scan(&waiting, &dead); err != nil {
+func (s *TaskStore) CountTasks(ctx context.Context, topic string, maxCount int) (waiting, dead int64, err error) {
+	if err := s.readPool.QueryRowContext(ctx, selectCounts, topic, maxCount).Scan(&waiting, &dead); err != nil {
 		return 0, 0, fmt.Errorf("ledger: count tasks of %s: %w", topic, err)
 	}
 	return min(waiting, int64(maxCount)), dead, nil

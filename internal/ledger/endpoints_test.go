@@ -28,7 +28,7 @@ func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 			webhook.State{Game: "f", Name: "b", Disabled: "never", Since: 2000}, webhook.State{Game: "g", Name: "a", Disabled: "no more", Since: 2000},
 			webhook.State{Game: "g", Name: "b", Disabled: "it is gone", Since: 1000})
 		for range 2 {
-			if err := l.EnableEndpoint(t.Context(), "g", "b"); err != nil {
+			if err := l.Endpoints.EnableEndpoint(t.Context(), "g", "b"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -42,14 +42,14 @@ func TestEndpointsAreDisabledAndEnabled(t *testing.T) {
 
 func (c clockLedger) disable(t *testing.T, game, name, cause string) {
 	t.Helper()
-	if err := c.DisableEndpoint(t.Context(), game, name, cause); err != nil {
+	if err := c.Endpoints.DisableEndpoint(t.Context(), game, name, cause); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func (c clockLedger) checkStates(t *testing.T, want ...webhook.State) {
 	t.Helper()
-	if got := must(c.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
+	if got := must(c.Endpoints.EndpointStates(t.Context()))(t); !slices.Equal(got, want) {
 		t.Errorf("states %+v, want %+v", got, want)
 	}
 }
@@ -72,7 +72,7 @@ func TestCountTasksCountsTasksThatHaveNotEnded(t *testing.T) {
 			ids[task.Topic+task.Key] = task.ID
 		}
 		change := func(key string, f func(*taskqueue.Task) error) {
-			must(q.ChangeTask(t.Context(), ids["work/a"+key], f))(t)
+			must(q.Tasks.ChangeTask(t.Context(), ids["work/a"+key], f))(t)
 		}
 		change("0", (*taskqueue.Task).Discard)
 		die := func(task *taskqueue.Task) error { return task.Fail(q.now, errors.New("why")) }
@@ -88,7 +88,7 @@ func TestCountTasksCountsTasksThatHaveNotEnded(t *testing.T) {
 
 func (q *queueFixture) checkCounts(upTo int, waiting, dead int64) {
 	q.t.Helper()
-	w, d, err := q.CountTasks(q.t.Context(), "work/a", upTo)
+	w, d, err := q.Tasks.CountTasks(q.t.Context(), "work/a", upTo)
 	if err != nil || w != waiting || d != dead {
 		q.t.Errorf("counted up to %d: %d wait, %d are dead, %v; want %d and %d", upTo, w, d, err, waiting, dead)
 	}

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"laststand/internal/leaderboard"
@@ -71,24 +70,20 @@ func (e *entry) insertRow(game string) []any {
 		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
 }
 
+// selectEntries also selects the former id of the holder of a move entry, if the ledger
+// still has it (see ErasureRetention).
 const selectEntries = `
-SELECT pos, id, kind, day, committed_at, holder_kind, holder, target_day, newest, newest_of_target_day, ` + aggregateColumns + `
+SELECT pos, id, kind, day, committed_at, holder_kind, holder, target_day, newest, newest_of_target_day, CASE WHEN kind = 'move' THEN COALESCE((
+    SELECT e.subject FROM erasures e WHERE e.game = $1 AND e.opaque_id = entries.holder LIMIT 1), '') ELSE '' END, ` + aggregateColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
 // ReadRows returns up to limit rows of a game's ledger after a position, in order and
 // without gaps.
-func (l *Ledger) ReadRows(ctx context.Context, game string, after int64, limit int) ([]leaderboard.Row, error) {
-	var all []leaderboard.Row
-	err := scanAll(func(rows *sql.Rows) error {
-		var r leaderboard.Row
-		err := rows.Scan(append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.CommittedAt, &r.HolderKind, &r.Holder,
-			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay}, aggregatePointers(&r.Aggregates)...)...)
-		all = append(all, r)
-		return err
-	})(l.readPool.QueryContext(ctx, selectEntries, game, after, limit))
-	if err == nil {
-		err = l.setFormerHolders(ctx, game, all)
-	}
+func (b *Leaderboards) ReadRows(ctx context.Context, game string, after int64, limit int) ([]leaderboard.Row, error) {
+	all, err := collect(func(r *leaderboard.Row) []any {
+		return append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.CommittedAt, &r.HolderKind, &r.Holder,
+			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay, &r.FormerHolder}, aggregatePointers(&r.Aggregates)...)
+	})(b.readPool.QueryContext(ctx, selectEntries, game, after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: rows of %s: %w", game, err)
 	}

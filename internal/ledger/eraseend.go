@@ -33,14 +33,14 @@ SELECT game, subject, opaque_id FROM erasures WHERE ended_at > 0 AND ended_at <=
 // ForgetErased deletes the last data of one erasure that ended at least minAge ago, and
 // reports whether there was one. On SQLite it also empties the write-ahead log, so that
 // the log has no copy of the data.
-func (l *Ledger) ForgetErased(ctx context.Context, minAge time.Duration) (bool, error) {
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
+func (s *Erasures) ForgetErased(ctx context.Context, minAge time.Duration) (bool, error) {
+	err := s.inTx(ctx, func(tx *sql.Tx) error {
 		var e erasure
-		err := tx.QueryRowContext(ctx, l.expandSQL(selectEndedErasure), minAge.Milliseconds()).Scan(&e.game, &e.subject, &e.opaque)
+		err := tx.QueryRowContext(ctx, s.expandSQL(selectEndedErasure), minAge.Milliseconds()).Scan(&e.game, &e.subject, &e.opaque)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, hashErasedRevocation, e.game, e.subject, l.ErasedID(e.game, e.subject)); err != nil {
+		if _, err := tx.ExecContext(ctx, hashErasedRevocation, e.game, e.subject, s.hashKey.hashSubject(e.game, e.subject)); err != nil {
 			return err
 		}
 		for _, statement := range deleteErased {
@@ -53,8 +53,8 @@ func (l *Ledger) ForgetErased(ctx context.Context, minAge time.Duration) (bool, 
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
-	if err == nil && l.name == goose.DialectSQLite3 {
-		_, err = l.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	if err == nil && s.name == goose.DialectSQLite3 {
+		_, err = s.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	if err != nil {
 		return false, fmt.Errorf("ledger: delete the data of an erasure: %w", err)

@@ -65,29 +65,29 @@ FROM v WHERE seats.game = v.game AND seats.player = v.player AND seats.over_at =
 // Each step is a transaction. EraseNext may stop at any point, and several nodes may run
 // it. After a failed step it logs the error, and the erasure waits for eraseRetryDelay,
 // so that it does not delay others.
-func (l *Ledger) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
-	e, hasMoves, err := l.runEraseStep(ctx)
+func (s *Erasures) EraseNext(ctx context.Context) (game string, hasMoves bool, err error) {
+	e, hasMoves, err := s.runEraseStep(ctx)
 	switch {
 	case errors.Is(err, errNoErasure):
 		return "", false, nil
-	case err != nil && (e.game == "" || !l.postponeFailedErasure(ctx, e, err)):
+	case err != nil && (e.game == "" || !s.postponeFailedErasure(ctx, e, err)):
 		return "", false, fmt.Errorf("ledger: erase: %w", err)
 	}
 	return e.game, hasMoves, nil
 }
 
-func (l *Ledger) runEraseStep(ctx context.Context) (e erasure, hasMoves bool, err error) {
+func (s *Erasures) runEraseStep(ctx context.Context) (e erasure, hasMoves bool, err error) {
 	more := false
-	err = l.inTx(ctx, func(tx *sql.Tx) (err error) {
-		row := tx.QueryRowContext(ctx, l.expandSQL(selectErasure), eraseRetryDelay.Milliseconds())
+	err = s.inTx(ctx, func(tx *sql.Tx) (err error) {
+		row := tx.QueryRowContext(ctx, s.expandSQL(selectErasure), eraseRetryDelay.Milliseconds())
 		if err := e.scan(row); err != nil {
 			return err
 		}
-		more, err = l.renamePage(ctx, tx, e)
+		more, err = s.renamePage(ctx, tx, e)
 		return err
 	})
 	if err == nil && !more {
-		hasMoves, err = l.endErasure(ctx, e)
+		hasMoves, err = s.endErasure(ctx, e)
 	}
 	return e, hasMoves, err
 }
@@ -101,16 +101,16 @@ func (e *erasure) scan(row *sql.Row) error {
 }
 
 // postponeFailedErasure makes an erasure wait after a failed step, and reports whether that worked.
-func (l *Ledger) postponeFailedErasure(ctx context.Context, e erasure, cause error) bool {
-	if _, err := l.exec(ctx, postponeErasure, e.game, e.subject, eraseRetryDelay.Milliseconds()); err != nil {
+func (s *Erasures) postponeFailedErasure(ctx context.Context, e erasure, cause error) bool {
+	if _, err := s.exec(ctx, postponeErasure, e.game, e.subject, eraseRetryDelay.Milliseconds()); err != nil {
 		return false // the database is away, or the server stops
 	}
-	l.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetryDelay.String(), "error", cause)
+	s.log.WarnContext(ctx, "erasure step failed", "game", e.game, "retry_in", eraseRetryDelay.String(), "error", cause)
 	return true
 }
 
 // renamePage renames some entries and seats, and reports whether there may be more.
-func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
+func (s *Erasures) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
 	result, err := tx.ExecContext(ctx, renameEntries, e.game, e.subject, e.opaque, erasePageSize)
 	if err != nil {
 		return false, fmt.Errorf("entries: %w", err)
@@ -119,12 +119,12 @@ func (l *Ledger) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bo
 	if err != nil {
 		return false, err
 	}
-	moreSeats, err := l.renameSeats(ctx, tx, e)
+	moreSeats, err := s.renameSeats(ctx, tx, e)
 	return entries == erasePageSize || moreSeats, err
 }
 
 // renameSeats renames some seats, and the player in the records of these matches.
-func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
+func (s *Erasures) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
 	var seats [][]any
 	var records []string
 	seatCount, recordBytes := 0, 0
@@ -148,17 +148,17 @@ func (l *Ledger) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more b
 	}
 	slices.Sort(records) // all transactions lock records in this order
 	for _, id := range records {
-		if err := l.renameInRecord(ctx, tx, e, id); err != nil {
+		if err := s.renameInRecord(ctx, tx, e, id); err != nil {
 			return false, fmt.Errorf("match %s: %w", id, err)
 		}
 	}
-	return seatCount == erasePageSize || len(seats) < seatCount, l.newBulkRunner(tx).run(ctx, renameSeats, seats, nil)
+	return seatCount == erasePageSize || len(seats) < seatCount, s.newBulkRunner(tx).run(ctx, renameSeats, seats, nil)
 }
 
 // renameInRecord renames a player in a match's record.
-func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
+func (s *Erasures) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
 	var text string
-	if err := tx.QueryRowContext(ctx, l.expandSQL(lockMatch), e.game, id).Scan(&text); err != nil {
+	if err := tx.QueryRowContext(ctx, s.expandSQL(lockMatch), e.game, id).Scan(&text); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	var m match.Summary
@@ -174,15 +174,15 @@ func (l *Ledger) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id s
 	if err != nil {
 		return err
 	}
-	return l.newBulkRunner(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
+	return s.newBulkRunner(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
 }
 
 const selectAnyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
 
 // HasErasures reports whether there is any erasure whose data ForgetErased has not deleted
 // yet.
-func (l *Ledger) HasErasures(ctx context.Context) (hasErasures bool, err error) {
-	if err = l.readPool.QueryRowContext(ctx, selectAnyErasure).Scan(&hasErasures); err != nil {
+func (s *Erasures) HasErasures(ctx context.Context) (hasErasures bool, err error) {
+	if err = s.readPool.QueryRowContext(ctx, selectAnyErasure).Scan(&hasErasures); err != nil {
 		err = fmt.Errorf("ledger: erasures: %w", err)
 	}
 	return hasErasures, err

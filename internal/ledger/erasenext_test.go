@@ -24,10 +24,10 @@ func TestAFailingErasureDoesNotDelayOthers(t *testing.T) {
 		addPlayer(t, l.Ledger, "second")
 		buzzer := duel("b", 1, erasedSubjectID, "other")
 		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID}}
-		must(l.Commit(t.Context(), results(buzzer, duel("m", 2, "second", "other"))))(t)
+		must(l.Results.Commit(t.Context(), results(buzzer, duel("m", 2, "second", "other"))))(t)
 		for i, id := range []string{erasedSubjectID, "second"} {
 			l.setClock(t, 1000*int64(i+1))
-			if err := l.Erase(t.Context(), game, id); err != nil {
+			if err := l.Accounts.Erase(t.Context(), game, id); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -66,13 +66,13 @@ func TestAnErasureStepRewritesLimitedBytes(t *testing.T) {
 		for i, bytes := range []int{maxEraseBytes / 2, maxEraseBytes / 3, maxEraseBytes / 3, maxEraseBytes + 1} {
 			r := duel(names("m", 4)[i], int64(i), erasedSubjectID, "other")
 			r.Mode, r.ArenaID = match.Buzzer, strings.Repeat("x", bytes)
-			must(l.Commit(t.Context(), results(r)))(t)
+			must(l.Results.Commit(t.Context(), results(r)))(t)
 		}
-		if err := l.Erase(t.Context(), game, erasedSubjectID); err != nil {
+		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range []int{2, 1, 0} {
-			_, moved, err := l.EraseNext(t.Context())
+			_, moved, err := l.Erasures.EraseNext(t.Context())
 			left := 0
 			for _, r := range rowsWith(t, l, erasedSubjectID) {
 				if strings.HasPrefix(r, "seats: ") {

@@ -25,7 +25,7 @@ const erasedSubjectID = "jane.doe.1984"
 func eraseAll(t *testing.T, l *Ledger) (moved int) {
 	t.Helper()
 	for {
-		at, found, err := l.EraseNext(t.Context())
+		at, found, err := l.Erasures.EraseNext(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +98,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
-		l.pairDuelLimits = map[string]int64{game: 1000}
+		l.Results.pairDuelLimits = map[string]int64{game: 1000}
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		addPlayer(t, l.Ledger, "other")
 		for day := range int64(25) {
@@ -106,7 +106,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			all := results(duel(fmt.Sprint("d", day), day, erasedSubjectID, "other"))
 			buzzer := duel(fmt.Sprint("b", day), day, "other", erasedSubjectID)
 			buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID, Nickname: "Nick " + erasedSubjectID}, {Question: 1, Player: "other"}}
-			must(l.Commit(t.Context(), append(all, buzzer)))(t)
+			must(l.Results.Commit(t.Context(), append(all, buzzer)))(t)
 		}
 		many := names("many", erasePageSize)
 		for some := range slices.Chunk(many, 100) {
@@ -114,22 +114,22 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			for _, id := range some {
 				batch = append(batch, duel(id, 99, erasedSubjectID, "third"))
 			}
-			must(l.Commit(t.Context(), batch))(t)
+			must(l.Results.Commit(t.Context(), batch))(t)
 		}
 		disqualify(t, l.Ledger, "d3", erasedSubjectID)
-		must(l.SumDays(t.Context(), game))(t)
-		total := must(l.Player(t.Context(), game, erasedSubjectID))(t).Totals
-		if err := l.Erase(t.Context(), game, erasedSubjectID); err != nil {
+		must(l.Days.SumDays(t.Context(), game))(t)
+		total := must(l.Players.Player(t.Context(), game, erasedSubjectID))(t).Totals
+		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
 		}
-		must(l.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
 		if moved := eraseAll(t, l.Ledger); moved != 1 {
 			t.Errorf("erasures with moves: %d", moved)
 		}
 		checkSums(t, l.Ledger)
 		opaque := standingsOf(t, l.Ledger, "late")[0].Player
 		var moves []leaderboard.Row
-		for _, r := range must(l.ReadRows(t.Context(), game, 0, 10_000))(t) {
+		for _, r := range must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
 			if r.Kind == leaderboard.MoveRow {
 				moves = append(moves, r)
 			}
@@ -142,13 +142,13 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		if got := totalOf(t, l.Ledger, opaque); got != sum {
 			t.Errorf("sums %+v, want %+v", got, sum)
 		}
-		if !must(l.ForgetErased(t.Context(), 0))(t) || must(l.ForgetErased(t.Context(), 0))(t) || must(l.HasErasures(t.Context()))(t) {
+		if !must(l.Erasures.ForgetErased(t.Context(), 0))(t) || must(l.Erasures.ForgetErased(t.Context(), 0))(t) || must(l.Erasures.HasErasures(t.Context()))(t) {
 			t.Error("ForgetErased did not delete the erasure exactly once")
 		}
-		if revocations := must(l.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.ErasedID(game, erasedSubjectID) {
+		if revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.Revocations.ErasedID(game, erasedSubjectID) {
 			t.Errorf("revocations %+v", revocations)
 		}
-		must(l.Commit(t.Context(), results(duel("latest", 102, erasedSubjectID, "other"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("latest", 102, erasedSubjectID, "other"))))(t)
 		if all := standingsOf(t, l.Ledger, "latest"); all[0].Player != opaque || all[0].Nickname != "" {
 			t.Errorf("standings %+v", all)
 		}
@@ -162,15 +162,15 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 				t.Errorf("files %q, %v", found, err)
 			}
 		}
-		m := must(l.Match(t.Context(), game, "b7"))(t)
+		m := must(l.History.Match(t.Context(), game, "b7"))(t)
 		if m.Firsts[0].Player != opaque || m.Firsts[1].Player != "other" || m.Firsts[1].Nickname != "Nick other" {
 			t.Errorf("firsts %+v", m.Firsts)
 		}
-		page, _, err := l.Matches(t.Context(), game, opaque, "", 1000)
+		page, _, err := l.History.Matches(t.Context(), game, opaque, "", 1000)
 		if err != nil || len(page) != 50+erasePageSize+3 {
 			t.Errorf("%d matches of the opaque id, %v", len(page), err)
 		}
-		if _, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: erasedSubjectID, Nickname: "J", Skeleton: "j", JoinedAt: 1}); !errors.Is(err, identity.ErrErased) {
+		if _, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: erasedSubjectID, Nickname: "J", Skeleton: "j", JoinedAt: 1}); !errors.Is(err, identity.ErrErased) {
 			t.Errorf("the subject was created again: %v", err)
 		}
 	})
@@ -208,21 +208,21 @@ func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 			for n := range 10 {
 				r := duel(fmt.Sprint("m", i, "-", n), int64(n), sub, other)
 				r.Mode, r.Firsts = match.Buzzer, []match.First{{Player: sub}, {Player: other}}
-				if _, err := l.Commit(t.Context(), results(r)); err != nil {
+				if _, err := l.Results.Commit(t.Context(), results(r)); err != nil {
 					t.Error(err)
 				}
 				if n == 3 && i < 3 {
-					if err := l.Erase(t.Context(), game, sub); err != nil {
+					if err := l.Accounts.Erase(t.Context(), game, sub); err != nil {
 						t.Error(err)
 					}
 				}
-				if _, _, err := l.EraseNext(t.Context()); err != nil {
+				if _, _, err := l.Erasures.EraseNext(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 		eraseAll(t, l)
-		for must(l.ForgetErased(t.Context(), 0))(t) {
+		for must(l.Erasures.ForgetErased(t.Context(), 0))(t) {
 		}
 		checkSums(t, l)
 		if got := totalMatches(t, l); got != 160 {
@@ -233,7 +233,7 @@ func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 				t.Errorf("%d rows with %s, the first %s", len(found), id, found[0])
 			}
 		}
-		if len(must(l.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
+		if len(must(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t)) != 4 {
 			t.Error("an erased player has several ids")
 		}
 	})

@@ -16,17 +16,17 @@ func TestAnErasedSubjectThatLooksLikeAGuestGetsOneOpaqueID(t *testing.T) {
 		l := openLedger(t, db)
 		subject := newOpaqueID()
 		addPlayer(t, l, subject)
-		must(l.Commit(t.Context(), results(duel("m1", 1, subject, "other"))))(t)
-		if err := l.Erase(t.Context(), game, subject); err != nil {
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, subject, "other"))))(t)
+		if err := l.Accounts.Erase(t.Context(), game, subject); err != nil {
 			t.Fatal(err)
 		}
-		must(l.Commit(t.Context(), results(duel("m2", 2, subject, "other"))))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m2", 2, subject, "other"))))(t)
 		eraseAll(t, l)
-		must(l.Commit(t.Context(), results(duel("m3", 3, subject, "other"))))(t)
-		for must(l.ForgetErased(t.Context(), 0))(t) {
+		must(l.Results.Commit(t.Context(), results(duel("m3", 3, subject, "other"))))(t)
+		for must(l.Erasures.ForgetErased(t.Context(), 0))(t) {
 		}
-		must(l.Commit(t.Context(), results(duel("m4", 4, subject, "other"))))(t)
-		if all := must(l.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t); len(all) != 2 {
+		must(l.Results.Commit(t.Context(), results(duel("m4", 4, subject, "other"))))(t)
+		if all := must(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "", 10))(t); len(all) != 2 {
 			t.Errorf("holders %q", all)
 		}
 		if found := rowsWith(t, l, subject); len(found) > 0 {

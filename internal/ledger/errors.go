@@ -23,6 +23,12 @@ var (
 	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
+var errClosed = errors.New("the ledger is closed")
+
+// errKeyDeleted means that a key existed at the insert and was deleted before it was
+// read. Enqueue must not report a task that does not exist, so the caller must retry.
+var errKeyDeleted = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
+
 // IsUnavailable reports whether an error comes from the state of the database (for example
 // unreachable, too slow, busy or disk full), from a context that ended, or from a closed
 // ledger. The same call may succeed later.

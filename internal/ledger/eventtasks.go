@@ -15,13 +15,13 @@ import (
 // inTxWithTasks runs f in one writing transaction, and at its end enqueues the tasks that
 // f returns. So the tasks exist if and only if the changes of f do. After the commit it
 // notifies the topics of the tasks.
-func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
-	return l.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
+func (w *entryWriter) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue.NewTask, error)) error {
+	return w.tasks.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
 		tasks, err := f(tx)
 		if err != nil || len(tasks) == 0 {
 			return nil, err
 		}
-		if _, topicsToNotify, err = l.enqueueInTx(ctx, tx, tasks); err != nil {
+		if _, topicsToNotify, err = w.tasks.enqueueInTx(ctx, tx, tasks); err != nil {
 			return nil, fmt.Errorf("tasks: %w", err)
 		}
 		return topicsToNotify, nil
@@ -30,28 +30,28 @@ func (l *Ledger) inTxWithTasks(ctx context.Context, f func(*sql.Tx) ([]taskqueue
 
 // eventTasks returns the tasks that report the ended days of a head, and then the new
 // results.
-func (l *Ledger) eventTasks(h *head, items ...*resultItem) (tasks []taskqueue.NewTask) {
-	if l.events == nil {
+func (w *entryWriter) eventTasks(h *head, items ...*resultItem) (tasks []taskqueue.NewTask) {
+	if w.events == nil {
 		return nil
 	}
 	for _, day := range h.endedDays {
-		tasks = append(tasks, l.events.TasksForEndedDay(h.game, day, h.now)...)
+		tasks = append(tasks, w.events.TasksForEndedDay(h.game, day, h.now)...)
 	}
 	for _, item := range items {
-		tasks = append(tasks, l.events.TasksForResult(item.result, h.now)...)
+		tasks = append(tasks, w.events.TasksForResult(item.result, h.now)...)
 	}
-	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return l.rejectInvalid(h.game, n) })
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return w.rejectInvalid(h.game, n) })
 }
 
 // rejectInvalid reports whether the queue can never accept a task, and then logs and counts
 // it. The caller drops such a task, so that it does not block the result or the day.
-func (l *Ledger) rejectInvalid(game string, n taskqueue.NewTask) bool {
+func (w *entryWriter) rejectInvalid(game string, n taskqueue.NewTask) bool {
 	err := n.Check()
 	if err == nil {
 		return false
 	}
-	l.droppedEvents.WithLabelValues(game).Inc()
-	l.log.Error("event dropped: task queue refuses its task",
+	w.droppedEvents.WithLabelValues(game).Inc()
+	w.log.Error("event dropped: task queue refuses its task",
 		"game", game, "topic", n.Topic, "key", n.Key, "error", err)
 	return true
 }

@@ -26,7 +26,7 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 		const day, rounds, matches = 24 * 3600 * 1000, 4, 6
 		l := openWithClock(t, db, time.UTC)
 		second := openConfig(t, Config{URL: db.URL, Dir: db.Dir, clockSQL: testClock})
-		l.events, second.events = endpoints{"a"}, endpoints{"a"}
+		l.entries.events, second.entries.events = endpoints{"a"}, endpoints{"a"}
 		nodes := []*Ledger{l.Ledger, second}
 		var mu sync.Mutex
 		at := map[string]int64{} // of each match, its first position
@@ -35,7 +35,7 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 			runConcurrently(8, func(i int) {
 				node := nodes[i%2]
 				if i < 2 {
-					if _, err := node.StartNewDays(t.Context(), game); err != nil {
+					if _, err := node.Days.StartNewDays(t.Context(), game); err != nil {
 						t.Error(err)
 					}
 					return
@@ -44,7 +44,7 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 				for _, m := range rand.Perm(matches) {
 					batch = append(batch, duel(fmt.Sprintf("m%d-%d", round, m), 1, "p1", "p2"))
 				}
-				done, err := node.Commit(t.Context(), batch)
+				done, err := node.Results.Commit(t.Context(), batch)
 				if err != nil {
 					t.Error(err)
 				}
@@ -66,7 +66,7 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 func checkTaskOrder(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	t.Helper()
 	byTopic := map[string][]string{}
-	tasks, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 1000)
+	tasks, _, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestEventTasksDoNotDeadlock(t *testing.T) {
 		const committers, rounds, games = 6, 25, 3
 		nodes := []*Ledger{openLedger(t, db), openLedger(t, db)}
 		for i, node := range nodes { // each names the endpoints in another order
-			node.events = []Events{endpoints{"a", "all", "b"}, endpoints{"b", "all", "a"}}[i]
+			node.entries.events = []Events{endpoints{"a", "all", "b"}, endpoints{"b", "all", "a"}}[i]
 		}
 		var left atomic.Int64
 		left.Store(committers)
@@ -116,7 +116,7 @@ func TestEventTasksDoNotDeadlock(t *testing.T) {
 					r.Game = fmt.Sprint("game", g)
 					batch = append(batch, r)
 				}
-				if _, err := node.Commit(t.Context(), batch[:1+rand.IntN(games)]); err != nil {
+				if _, err := node.Results.Commit(t.Context(), batch[:1+rand.IntN(games)]); err != nil {
 					t.Error(err)
 				}
 			}
@@ -127,7 +127,7 @@ func TestEventTasksDoNotDeadlock(t *testing.T) {
 // deliver works tasks until it is over: each try ends in one way or another.
 func deliver(t *testing.T, l *Ledger, over func() bool) {
 	for !over() {
-		tasks, err := l.Claim(t.Context(), "webhook", 10, lease)
+		tasks, err := l.Claims.Claim(t.Context(), "webhook", 10, lease)
 		if err != nil {
 			t.Error(err)
 		}
@@ -140,9 +140,9 @@ func deliver(t *testing.T, l *Ledger, over func() bool) {
 				failed = append(failed, taskqueue.FailedAttempt{Lease: task.Lease(), Err: errors.New("why"), Postponed: i%3 == 1})
 			}
 		}
-		_, doneErr := l.Complete(t.Context(), done)
-		_, failedErr := l.Fail(t.Context(), failed)
-		_, dueErr := l.ReturnDue(t.Context(), 100)
+		_, doneErr := l.Claims.Complete(t.Context(), done)
+		_, failedErr := l.Claims.Fail(t.Context(), failed)
+		_, dueErr := l.Maintenance.ReturnDue(t.Context(), 100)
 		if err := errors.Join(doneErr, failedErr, dueErr); err != nil {
 			t.Error(err)
 		}

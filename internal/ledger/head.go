@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/taskqueue"
@@ -15,23 +16,23 @@ import (
 // that report the ended days. It reports whether it added any. Commit does the same
 // before it adds its entries, so StartNewDays is for games without new results. If there
 // is nothing to do, it only reads.
-func (l *Ledger) StartNewDays(ctx context.Context, game string) (bool, error) {
-	day, today, err := l.currentDay(ctx, game)
+func (s *Days) StartNewDays(ctx context.Context, game string) (bool, error) {
+	day, today, err := s.entries.currentDay(ctx, game)
 	if err != nil {
 		return false, err
 	}
 	if day >= today {
-		l.unblockDay(&head{game: game, currentDay: day}, today)
+		s.entries.unblockDay(&head{game: game, currentDay: day}, today)
 		return false, nil
 	}
 	hasNewDays := false
-	err = l.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
-		h, err := l.lockHead(ctx, tx, game)
+	err = s.entries.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
+		h, err := s.entries.lockHead(ctx, tx, game)
 		if err != nil {
 			return nil, err
 		}
 		hasNewDays = len(h.entries) > 0
-		return l.eventTasks(h), l.saveHead(ctx, tx, h)
+		return s.entries.eventTasks(h), s.entries.saveHead(ctx, tx, h)
 	})
 	if err != nil {
 		return false, fmt.Errorf("ledger: start the new days of %s: %w", game, err)
@@ -43,36 +44,12 @@ const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = 
 
 // currentDay returns the game's current day, "" before its first day. It also returns today's
 // date by the database's clock, which is earlier if the clock was set back.
-func (l *Ledger) currentDay(ctx context.Context, game string) (currentDay, today string, err error) {
+func (w *entryWriter) currentDay(ctx context.Context, game string) (currentDay, today string, err error) {
 	var now int64
-	if err := l.readPool.QueryRowContext(ctx, l.expandSQL(selectToday), game).Scan(&currentDay, &now); err != nil {
+	if err := w.readPool.QueryRowContext(ctx, w.expandSQL(selectToday), game).Scan(&currentDay, &now); err != nil {
 		return "", "", fmt.Errorf("ledger: day of %s: %w", game, err)
 	}
-	return currentDay, civilDay(now, l.timeZone(game)), nil
-}
-
-const selectHead = `
-SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
-
-// Head returns the watermark of a view that has applied all entries of a game's ledger.
-// Pos is the position of the last entry, and 0 for a game without entries.
-func (l *Ledger) Head(ctx context.Context, game string) (leaderboard.Watermark, error) {
-	head, _, err := l.scanHead(l.readPool.QueryRowContext(ctx, selectHead, game))
-	if err != nil {
-		return leaderboard.Watermark{}, fmt.Errorf("ledger: head of %s: %w", game, err)
-	}
-	return head, nil
-}
-
-// scanHead scans a row of selectHead. It also returns the game's first day. Without a row
-// the game has no entries, and both are empty except for the epoch.
-func (l *Ledger) scanHead(row *sql.Row) (head leaderboard.Watermark, firstDay string, err error) {
-	head.Epoch = l.epoch
-	err = row.Scan(&head.Pos, &head.Day, &firstDay, &head.RowID)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return head, firstDay, err
+	return currentDay, civilDay(now, w.timeZone(game)), nil
 }
 
 // head is a game's row of table heads, locked until the transaction ends, with the
@@ -97,21 +74,21 @@ INSERT INTO days (game, day, start_pos) SELECT game, day, start_pos FROM v WHERE
 
 // lockHead locks the game's head, reads the clock, and adds an entry for each day that
 // has started. The caller adds its own entries and saves the head.
-func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
-	h, err := l.lockHeadRow(ctx, tx, game)
+func (w *entryWriter) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+	h, err := w.lockHeadRow(ctx, tx, game)
 	if err != nil {
 		return nil, err
 	}
-	today := civilDay(h.now, l.timeZone(game))
+	today := civilDay(h.now, w.timeZone(game))
 	days, err := daysAfter(h.currentDay, today)
-	if err != nil && l.dayClocks.processTime != nil {
-		l.recordDayBlock(h, today, reasonLeap)
+	if err != nil && w.dayClocks.processTime != nil {
+		w.recordDayBlock(h, today, reasonLeap)
 		return h, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if days, err = l.allowedDays(ctx, tx, h, days); err != nil {
+	if days, err = w.allowedDays(ctx, tx, h, days); err != nil {
 		return nil, err
 	}
 	for _, day := range days {
@@ -126,10 +103,10 @@ func (l *Ledger) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, 
 
 // lockHeadRow locks the head. It reads the clock after it has the lock, so that a later
 // position never has an earlier time.
-func (l *Ledger) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+func (w *entryWriter) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
 	h := head{game: game}
 	lockRow := func() error {
-		return tx.QueryRowContext(ctx, l.expandSQL(lockHeadStatement), game).Scan(&h.pos, &h.currentDay, &h.now)
+		return tx.QueryRowContext(ctx, w.expandSQL(lockHeadStatement), game).Scan(&h.pos, &h.currentDay, &h.now)
 	}
 	err := lockRow()
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -151,7 +128,7 @@ func (h *head) add(entries ...*entry) {
 }
 
 // saveHead writes the entries and the new head.
-func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
+func (w *entryWriter) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 	if len(h.entries) == 0 {
 		return nil
 	}
@@ -162,7 +139,7 @@ func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 			days = append(days, []any{h.game, e.Day, e.Pos})
 		}
 	}
-	bulk := l.newBulkRunner(tx)
+	bulk := w.newBulkRunner(tx)
 	if err := bulk.run(ctx, insertEntry, rows, nil); err != nil {
 		return fmt.Errorf("entries: %w", err)
 	}
@@ -173,4 +150,12 @@ func (l *Ledger) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 		return fmt.Errorf("head: %w", err)
 	}
 	return nil
+}
+
+// timeZone returns the time zone of a game's days.
+func (w *entryWriter) timeZone(game string) *time.Location {
+	if zone := w.timeZones[game]; zone != nil {
+		return zone
+	}
+	return time.UTC
 }

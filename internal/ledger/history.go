@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 
 	"laststand/internal/match"
@@ -17,24 +16,16 @@ ORDER BY over_at DESC, match_id DESC LIMIT $5`
 // and the cursor of the next page, "" after the last. A cursor names the last match of a
 // page. So matches that are settled between two calls neither repeat nor hide one. The
 // error is match.ErrBadCursor for a cursor that Matches has not returned.
-func (l *Ledger) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.HistoryEntry, next string, err error) {
+func (h *History) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.HistoryEntry, next string, err error) {
 	overAt, id, ok := parseCursor(cursor)
 	if !ok {
 		return nil, "", match.ErrBadCursor
 	}
-	err = scanAll(func(rows *sql.Rows) error {
-		var p match.HistoryEntry
-		err := rows.Scan(&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players)
-		page = append(page, p)
-		return err
-	})(l.readPool.QueryContext(ctx, selectPlayed, game, player, overAt, id, limit+1))
+	page, err = collect(func(p *match.HistoryEntry) []any {
+		return []any{&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players}
+	})(h.readPool.QueryContext(ctx, selectPlayed, game, player, overAt, id, limit+1))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: matches of %s: %w", player, err)
 	}
-	if len(page) <= limit {
-		return page, "", nil
-	}
-	page = page[:limit]
-	last := page[limit-1]
-	return page, newCursor(last.OverAt, last.Match), nil
+	return cutPage(page, limit, func(last *match.HistoryEntry) string { return newCursor(last.OverAt, last.Match) })
 }

@@ -19,13 +19,13 @@ func TestAHistoryEntryDescribesTheMatch(t *testing.T) {
 		l := openLedger(t, db)
 		r := duel("m1", 99, "p1", "p2")
 		r.CountsForLeaderboards = false // the history also has matches that do not count
-		must(l.Commit(t.Context(), results(r)))(t)
-		page, next, err := l.Matches(t.Context(), game, "p2", "", 10)
+		must(l.Results.Commit(t.Context(), results(r)))(t)
+		page, next, err := l.History.Matches(t.Context(), game, "p2", "", 10)
 		want := []match.HistoryEntry{{Match: "m1", Mode: match.Duel, OverAt: 99, Rank: 2, Score: 150, Correct: 1, Players: 2}}
 		if err != nil || next != "" || !slices.Equal(page, want) {
 			t.Errorf("%+v, %q, %v, want %+v", page, next, err, want)
 		}
-		if page, _, err := l.Matches(t.Context(), "other", "p2", "", 10); err != nil || len(page) != 0 {
+		if page, _, err := l.History.Matches(t.Context(), "other", "p2", "", 10); err != nil || len(page) != 0 {
 			t.Errorf("history in another game: %v, %v", page, err)
 		}
 	})
@@ -45,7 +45,7 @@ func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 			for i, at := range ats {
 				old = append(old, duel(ids[i], at, "p1", "p2"))
 			}
-			must(l.Commit(t.Context(), old))(t)
+			must(l.Results.Commit(t.Context(), old))(t)
 			slices.SortFunc(old, func(a, b match.Result) int {
 				return cmp.Or(cmp.Compare(b.OverAt, a.OverAt), cmp.Compare(b.Match, a.Match))
 			})
@@ -53,7 +53,7 @@ func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 			cursor := ""
 			for n := 0; n == 0 || cursor != ""; n++ {
 				limit := rapid.IntRange(1, 7).Draw(rt, "limit")
-				page, next, err := l.Matches(t.Context(), game, "p1", cursor, limit)
+				page, next, err := l.History.Matches(t.Context(), game, "p1", cursor, limit)
 				if err != nil || len(page) > limit || next != "" && len(page) != limit {
 					rt.Fatalf("page %v, next %q, %v", page, next, err)
 				}
@@ -61,7 +61,7 @@ func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 					got = append(got, p.Match)
 				}
 				cursor = next
-				must(l.Commit(t.Context(), results(duel(names("new", n+1)[n], 10, "p1"))))(t)
+				must(l.Results.Commit(t.Context(), results(duel(names("new", n+1)[n], 10, "p1"))))(t)
 			}
 			for i, r := range old {
 				if len(got) != len(old) || got[i] != r.Match {
@@ -76,7 +76,7 @@ func TestAnInvalidHistoryCursorIsRefused(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	for _, cursor := range []string{"!", "MTIz", "eDpt", "MTI6", newCursor(0, "m 1")} {
-		if _, _, err := l.Matches(t.Context(), game, "p1", cursor, 10); !errors.Is(err, match.ErrBadCursor) {
+		if _, _, err := l.History.Matches(t.Context(), game, "p1", cursor, 10); !errors.Is(err, match.ErrBadCursor) {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
 	}

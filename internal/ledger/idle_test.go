@@ -87,11 +87,11 @@ func TestAnIdleQueueRunsFewStatements(t *testing.T) {
 	if n := s.waitUntilIdle() - before; n > most || n < len(nodes)*ofMaintainer {
 		t.Errorf("%d statements, want up to %d", n, most)
 	}
-	in, err := nodes[1].Enqueue(t.Context(), []taskqueue.NewTask{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
+	in, err := nodes[1].Tasks.Enqueue(t.Context(), []taskqueue.NewTask{{Topic: "two/a", Key: "k", Payload: []byte("1")}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, func() bool { return must(nodes[1].Task(t.Context(), in[0].ID))(t).State == taskqueue.StateDone })
+	waitUntil(t, func() bool { return must(nodes[1].Tasks.Task(t.Context(), in[0].ID))(t).State == taskqueue.StateDone })
 }
 
 // idleNode is a node with all components of the task queue.
@@ -107,16 +107,16 @@ func openIdleNode(t *testing.T, db testenv.SQL, kinds []string) *idleNode {
 	n := &idleNode{t: t}
 	notifier, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
 	relay := taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
-		Notifier: notifier, Publish: func(ctx context.Context, kinds []string) error { return n.Notify(ctx, kinds) }, Registry: registry,
+		Notifier: notifier, Publish: func(ctx context.Context, kinds []string) error { return n.Notifications.Notify(ctx, kinds) }, Registry: registry,
 	})
 	n.Ledger = openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: relay.Notify})
 	var services []taskqueue.KindConfig
 	for _, kind := range kinds {
 		services = append(services, taskqueue.KindConfig{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
 	}
-	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n, Notifier: notifier, Kinds: services, PollInterval: time.Hour, Logger: log, Registry: registry})
-	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: notifier, PollInterval: time.Hour, Logger: log, Registry: registry})
-	listen := func(ctx context.Context) error { return n.Listen(ctx, relay.Receive) }
+	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n.Claims, Notifier: notifier, Kinds: services, PollInterval: time.Hour, Logger: log, Registry: registry})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Notifier: notifier, PollInterval: time.Hour, Logger: log, Registry: registry})
+	listen := func(ctx context.Context) error { return n.Notifications.Listen(ctx, relay.Receive) }
 	n.run = []func(context.Context) error{maintainer.Run, workers.Run, relay.Run, listen}
 	return n
 }

@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 
 	"laststand/internal/identity"
@@ -13,14 +12,8 @@ const selectKeys = `SELECT id, alg, secret, created_at FROM token_keys WHERE gam
 
 // Keys returns the stored token keys of a game, oldest first. Game "" has the server's
 // own keys.
-func (l *Ledger) Keys(ctx context.Context, game string) ([]identity.Key, error) {
-	var keys []identity.Key
-	err := scanAll(func(rows *sql.Rows) error {
-		var k identity.Key
-		err := rows.Scan(&k.ID, &k.Alg, &k.Secret, &k.CreatedAt)
-		keys = append(keys, k)
-		return err
-	})(l.readPool.QueryContext(ctx, selectKeys, game))
+func (t *TokenKeys) Keys(ctx context.Context, game string) ([]identity.Key, error) {
+	keys, err := collect(func(k *identity.Key) []any { return []any{&k.ID, &k.Alg, &k.Secret, &k.CreatedAt} })(t.readPool.QueryContext(ctx, selectKeys, game))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: keys: %w", err)
 	}
@@ -33,8 +26,8 @@ ON CONFLICT DO NOTHING`
 
 // AddKeyIfNone stores the key if the game has none. If several processes call it at the
 // same time, only one key is stored.
-func (l *Ledger) AddKeyIfNone(ctx context.Context, game string, k identity.Key) error {
-	if _, err := l.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret); err != nil {
+func (t *TokenKeys) AddKeyIfNone(ctx context.Context, game string, k identity.Key) error {
+	if _, err := t.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret); err != nil {
 		return fmt.Errorf("ledger: add a key: %w", err)
 	}
 	return nil
@@ -52,8 +45,8 @@ const (
 
 // AddKey stores one more key. The error is identity.ErrTooManyKeys if the game has 16
 // already.
-func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error {
-	err := l.inAccessChange(ctx, func(c *accessChange) error {
+func (t *TokenKeys) AddKey(ctx context.Context, game string, k identity.Key) error {
+	err := inAccessChange(ctx, t.database, func(c *accessChange) error {
 		var count, lastNumber int64
 		if err := c.tx.QueryRowContext(ctx, countKeys, game).Scan(&count, &lastNumber); err != nil {
 			return err
@@ -76,8 +69,8 @@ func (l *Ledger) AddKey(ctx context.Context, game string, k identity.Key) error 
 // RetireKey deletes a key. The error is identity.ErrNoKey if the game has no such key. It
 // is identity.ErrKeyInUse if no other key is at least minAgeMS old, because nodes may not
 // have read the others yet.
-func (l *Ledger) RetireKey(ctx context.Context, game, id string, minAgeMS int64) error {
-	err := l.inAccessChange(ctx, func(c *accessChange) error {
+func (t *TokenKeys) RetireKey(ctx context.Context, game, id string, minAgeMS int64) error {
+	err := inAccessChange(ctx, t.database, func(c *accessChange) error {
 		result, err := c.tx.ExecContext(ctx, deleteKey, game, id)
 		if err != nil {
 			return err

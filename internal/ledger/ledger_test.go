@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/testenv"
 )
@@ -68,7 +69,7 @@ func must[T any](v T, err error) func(t testing.TB) T {
 
 func addPlayer(t testing.TB, l *Ledger, id string) {
 	t.Helper()
-	_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: id, Nickname: "Nick " + id, Skeleton: "nick" + id, JoinedAt: 7})
+	_, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: id, Nickname: "Nick " + id, Skeleton: "nick" + id, JoinedAt: 7})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,6 +90,13 @@ func names(prefix string, n int) []string {
 		all = append(all, fmt.Sprintf("%s%03d", prefix, i))
 	}
 	return all
+}
+
+// readHead returns the watermark of a view that has applied all entries of the game.
+func readHead(t testing.TB, l *Ledger) leaderboard.Watermark {
+	t.Helper()
+	head, _, err := l.Leaderboards.scanHead(l.readPool.QueryRowContext(t.Context(), selectHead, game))
+	return must(head, err)(t)
 }
 
 func results(r ...match.Result) []match.Result { return r }

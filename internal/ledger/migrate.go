@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"embed"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -26,8 +25,8 @@ const firstVersion = 100
 
 // migrate migrates the tables. If several processes start together, one migrates and the
 // others wait. It refuses a ledger of a newer program, and one of an unreleased program.
-func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
-	provider, err := l.migrationProvider(log)
+func (db *database) migrate(ctx context.Context) error {
+	provider, err := db.migrationProvider()
 	if err != nil {
 		return err
 	}
@@ -40,28 +39,28 @@ func (l *Ledger) migrate(ctx context.Context, log *slog.Logger) error {
 	case current > 0 && current < firstVersion:
 		return fmt.Errorf("a program from before release 0.1.0 has made the tables (version %d), and they cannot be migrated; name an empty database in --database, or another folder with --data", current)
 	}
-	if err := l.runMigrations(ctx, provider); err != nil {
+	if err := db.runMigrations(ctx, provider); err != nil {
 		return fmt.Errorf("migrate the tables: %w", err)
 	}
 	return nil
 }
 
-func (l *Ledger) migrationProvider(log *slog.Logger) (*goose.Provider, error) {
-	migrations, err := l.migrations()
+func (db *database) migrationProvider() (*goose.Provider, error) {
+	migrations, err := db.migrations()
 	if err != nil {
 		return nil, err
 	}
 	options := []goose.ProviderOption{
-		goose.WithSlog(log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"), goose.WithGoMigrations(migrations...),
+		goose.WithSlog(db.log), goose.WithDisableGlobalRegistry(true), goose.WithTableName("migrations"), goose.WithGoMigrations(migrations...),
 	}
-	if l.name == goose.DialectPostgres {
+	if db.name == goose.DialectPostgres {
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 		if err != nil {
 			return nil, err
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	return goose.NewProvider(l.name, l.writePool, nil, options...)
+	return goose.NewProvider(db.name, db.writePool, nil, options...)
 }
 
 // migrations returns the migrations in the dialect of the database.
@@ -87,10 +86,10 @@ func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
 // runMigrations retries on SQLite, where another process may migrate at the same time. A
 // migration is a transaction there: the second process fails, and finds the migration
 // done at its next attempt.
-func (l *Ledger) runMigrations(ctx context.Context, provider *goose.Provider) error {
+func (db *database) runMigrations(ctx context.Context, provider *goose.Provider) error {
 	for attempt := 1; ; attempt++ {
 		_, err := provider.Up(ctx)
-		if err == nil || l.name == goose.DialectPostgres || attempt == 5 {
+		if err == nil || db.name == goose.DialectPostgres || attempt == 5 {
 			return err
 		}
 		select {

@@ -41,11 +41,11 @@ func TestHoldersAreOrderedByBytesInAnyLocale(t *testing.T) {
 		ids := []string{"b", "B", "a-b", "a", "A_", "a_", "aB"}
 		for day := range int64(3) {
 			l.setClock(t, day*dayMS)
-			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", day), 1, ids...))))(t)
+			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", day), 1, ids...))))(t)
 		}
-		must(l.SumDays(t.Context(), game))(t)
+		must(l.Days.SumDays(t.Context(), game))(t)
 		slices.Sort(ids)
-		if got := must(l.ReadHolders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
+		if got := must(l.Leaderboards.ReadHolders(t.Context(), game, leaderboard.Players, "A", 100))(t); !slices.Equal(got, ids) {
 			t.Errorf("holders %q, want %q", got, ids)
 		}
 		var got []string

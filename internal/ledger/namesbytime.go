@@ -8,7 +8,7 @@ import (
 	"laststand/internal/identity"
 )
 
-var _ identity.NameSource = (*Ledger)(nil)
+var _ identity.NameSource = (*Names)(nil)
 
 // namePageSize is how many names one statement reads. Short statements do not delay VACUUM,
 // which removes old row versions.
@@ -24,7 +24,7 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // Claims may be committed in another order. So a later call must repeat the last minute.
 // MigrateSkeletons does not change the time of a name when it applies newer rules for
 // the first time, because views by older rules are useless then.
-func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) error {
+func (s *Names) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) error {
 	at, game, skeleton := from, "", "" // before all names of that time, because no game has an empty name
 	for {
 		n := 0
@@ -35,11 +35,11 @@ func (l *Ledger) NamesBetween(ctx context.Context, from, to int64, onName func(g
 			}
 			onName(game, skeleton, at)
 			return nil
-		})(l.readPool.QueryContext(ctx, selectNamedBetween, at, game, skeleton, to, l.namePageSize))
+		})(s.readPool.QueryContext(ctx, selectNamedBetween, at, game, skeleton, to, s.pageSize))
 		if err != nil {
 			return fmt.Errorf("ledger: names by time: %w", err)
 		}
-		if n < l.namePageSize {
+		if n < s.pageSize {
 			return nil
 		}
 	}
@@ -51,7 +51,7 @@ SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton
 // EachSkeleton calls onSkeleton for the skeleton of every nickname of a game, in order. A
 // nickname that changes during the call may be missing, or appear with the old and the
 // new skeleton.
-func (l *Ledger) EachSkeleton(ctx context.Context, game string, onSkeleton func(skeleton string)) error {
+func (s *Names) EachSkeleton(ctx context.Context, game string, onSkeleton func(skeleton string)) error {
 	last := ""
 	for {
 		n := 0
@@ -62,11 +62,11 @@ func (l *Ledger) EachSkeleton(ctx context.Context, game string, onSkeleton func(
 			}
 			onSkeleton(last)
 			return nil
-		})(l.readPool.QueryContext(ctx, selectSkeletons, game, last, l.namePageSize))
+		})(s.readPool.QueryContext(ctx, selectSkeletons, game, last, s.pageSize))
 		if err != nil {
 			return fmt.Errorf("ledger: skeletons: %w", err)
 		}
-		if n < l.namePageSize {
+		if n < s.pageSize {
 			return nil
 		}
 	}
@@ -76,18 +76,9 @@ const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
 
 // CountNames returns the number of nicknames of a game, which is its number of players.
 // It reads a whole index, so it is slow for many players.
-func (l *Ledger) CountNames(ctx context.Context, game string) (n int64, err error) {
-	if err = l.readPool.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
+func (s *Names) CountNames(ctx context.Context, game string) (n int64, err error) {
+	if err = s.readPool.QueryRowContext(ctx, countNames, game).Scan(&n); err != nil {
 		return 0, fmt.Errorf("ledger: count names: %w", err)
 	}
 	return n, nil
-}
-
-// Clock returns the database's time, epoch ms. It does the same as Now, for
-// identity.NameSource.
-func (l *Ledger) Clock(ctx context.Context) (now int64, err error) {
-	if err = l.readPool.QueryRowContext(ctx, l.expandSQL("SELECT {now}")).Scan(&now); err != nil {
-		return 0, fmt.Errorf("ledger: clock: %w", err)
-	}
-	return now, nil
 }

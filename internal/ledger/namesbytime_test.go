@@ -14,7 +14,7 @@ import (
 // namesOf returns the names that were claimed between two times, as game/skeleton@time.
 func (l *Ledger) namesOf(t *testing.T, from, to int64) (all []string) {
 	t.Helper()
-	err := l.NamesBetween(t.Context(), from, to, func(game, skeleton string, at int64) {
+	err := l.Names.NamesBetween(t.Context(), from, to, func(game, skeleton string, at int64) {
 		all = append(all, fmt.Sprintf("%s/%s@%d", game, skeleton, at))
 	})
 	if err != nil {
@@ -30,11 +30,11 @@ func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, nil)
-		l.namePageSize = 3
+		l.Names.pageSize = 3
 		claim := func(game, id, skeleton string) {
 			t.Helper()
 			p := identity.NewPlayer{Game: game, ID: id, Nickname: skeleton, Skeleton: skeleton, JoinedAt: 7}
-			if _, _, err := l.EnsurePlayer(t.Context(), p); err != nil {
+			if _, _, err := l.Players.EnsurePlayer(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -63,13 +63,13 @@ func TestNamesBetweenReturnsNamesInOrderOfTime(t *testing.T) {
 			}
 		}
 		l.setClock(t, 3000)
-		if err := l.Rename(t.Context(), "a", "p0", "Z", "z"); err != nil {
+		if err := l.Names.Rename(t.Context(), "a", "p0", "Z", "z"); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.namesOf(t, 2000, math.MaxInt64); !slices.Equal(got, []string{"a/grace@2000", "a/z@3000"}) {
 			t.Errorf("after a rename: %v", got)
 		}
-		if got, err := l.Clock(t.Context()); err != nil || got != 3000 {
+		if got, err := l.Now(t.Context()); err != nil || got != 3000 {
 			t.Errorf("clock %d, %v", got, err)
 		}
 	})
@@ -80,22 +80,22 @@ func TestEachSkeletonReturnsAllNamesOfAGame(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		l.namePageSize = 3
+		l.Names.pageSize = 3
 		for n := range 8 { // so that the last page is sometimes full
 			var want []string
 			for i := range n {
 				want = append(want, fmt.Sprintf("nickp%d", i))
 			}
 			var got []string
-			if err := l.EachSkeleton(t.Context(), game, func(s string) { got = append(got, s) }); err != nil || !slices.Equal(got, want) {
+			if err := l.Names.EachSkeleton(t.Context(), game, func(s string) { got = append(got, s) }); err != nil || !slices.Equal(got, want) {
 				t.Errorf("%d names: %v, %v", n, got, err)
 			}
-			if count, err := l.CountNames(t.Context(), game); err != nil || count != int64(n) {
+			if count, err := l.Names.CountNames(t.Context(), game); err != nil || count != int64(n) {
 				t.Errorf("%d names: counted %d, %v", n, count, err)
 			}
 			addPlayer(t, l, fmt.Sprint("p", n))
 		}
-		if count, err := l.CountNames(t.Context(), "other"); err != nil || count != 0 {
+		if count, err := l.Names.CountNames(t.Context(), "other"); err != nil || count != 0 {
 			t.Errorf("another game has %d names, %v", count, err)
 		}
 	})
@@ -107,21 +107,21 @@ func TestEachSkeletonReturnsNamesOfAllScripts(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		l.namePageSize = 2
+		l.Names.pageSize = 2
 		want := map[string]bool{}
 		for i, skeleton := range []string{"ada", "a da", "ada-", "Ada", "äda", "адa", "小明", "小 明", "a🎮", "-", "ß", "ss", "zz", "0", "\u00a0"} {
 			p := identity.NewPlayer{Game: game, ID: fmt.Sprint("p", i), Nickname: skeleton, Skeleton: skeleton}
-			if _, _, err := l.EnsurePlayer(t.Context(), p); err != nil {
+			if _, _, err := l.Players.EnsurePlayer(t.Context(), p); err != nil {
 				t.Fatal(err)
 			}
 			want[skeleton] = true
 		}
 		got := map[string]bool{}
-		if err := l.EachSkeleton(t.Context(), game, func(s string) { got[s] = true }); err != nil || len(got) != len(want) {
+		if err := l.Names.EachSkeleton(t.Context(), game, func(s string) { got[s] = true }); err != nil || len(got) != len(want) {
 			t.Errorf("%d of %d names, %v", len(got), len(want), err)
 		}
 		got = map[string]bool{}
-		if err := l.NamesBetween(t.Context(), 0, math.MaxInt64, func(_, s string, _ int64) { got[s] = true }); err != nil || len(got) != len(want) {
+		if err := l.Names.NamesBetween(t.Context(), 0, math.MaxInt64, func(_, s string, _ int64) { got[s] = true }); err != nil || len(got) != len(want) {
 			t.Errorf("%d of %d names of late, %v", len(got), len(want), err)
 		}
 	})
@@ -133,12 +133,12 @@ func TestNamesHaveTheDatabasesTime(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		before, err := l.Clock(t.Context())
+		before, err := l.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		addPlayer(t, l, "p1") // the request says that it is 1970
-		after, err := l.Clock(t.Context())
+		after, err := l.Now(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"laststand/internal/identity"
 )
 
+func newNames(db *database) *Names { return &Names{db, namePageSize, currentRules()} }
+
 // MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
 const MaxNames = 200
 
@@ -24,15 +26,15 @@ AND ` + existsRulesUpTo + `$5 {share})`
 // Rename claims a nickname by its skeleton and frees the old one, in one step. The error
 // is identity.ErrNicknameTaken if another player has the skeleton, identity.ErrNotFound
 // if there is no such player, or identity.ErrOldRules.
-func (l *Ledger) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
-	changed, err := l.exec(ctx, renamePlayer, game, id, nickname, skeleton, l.rulesVersion)
+func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
+	changed, err := s.exec(ctx, renamePlayer, game, id, nickname, skeleton, s.rules.version)
 	switch {
 	case isUniqueViolation(err):
 		return identity.ErrNicknameTaken
 	case err != nil:
 		return fmt.Errorf("ledger: rename: %w", err)
 	case changed == 0:
-		return l.claimError(ctx, identity.ErrNotFound)
+		return s.claimError(ctx, identity.ErrNotFound)
 	}
 	return nil
 }
@@ -41,13 +43,13 @@ const selectRules = `SELECT version FROM nickname_rules WHERE id = 1`
 
 // claimError returns the error of a claim that has changed no row. It is
 // identity.ErrOldRules if the ledger has newer rules, else fallback.
-func (l *Ledger) claimError(ctx context.Context, fallback error) error {
+func (s *Names) claimError(ctx context.Context, fallback error) error {
 	var rules int64
-	err := l.readPool.QueryRowContext(ctx, selectRules).Scan(&rules)
+	err := s.readPool.QueryRowContext(ctx, selectRules).Scan(&rules)
 	switch {
 	case err != nil:
 		return fmt.Errorf("ledger: read the version of the nickname rules: %w", err)
-	case rules > l.rulesVersion:
+	case rules > s.rules.version:
 		return identity.ErrOldRules
 	}
 	return fallback
@@ -56,9 +58,9 @@ func (l *Ledger) claimError(ctx context.Context, fallback error) error {
 const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
 
 // NicknameTaken reports whether a player of the game holds the skeleton.
-func (l *Ledger) NicknameTaken(ctx context.Context, game, skeleton string) (bool, error) {
+func (s *Names) NicknameTaken(ctx context.Context, game, skeleton string) (bool, error) {
 	var taken bool
-	if err := l.readPool.QueryRowContext(ctx, nicknameTaken, game, skeleton).Scan(&taken); err != nil {
+	if err := s.readPool.QueryRowContext(ctx, nicknameTaken, game, skeleton).Scan(&taken); err != nil {
 		return false, fmt.Errorf("ledger: is the nickname taken: %w", err)
 	}
 	return taken, nil
@@ -68,12 +70,12 @@ const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.ga
 
 // Nicknames returns the nicknames of up to MaxNames players by id, in one query. Unknown
 // ids are missing.
-func (l *Ledger) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	return l.namesByID(ctx, selectNicknames, game, ids)
+func (s *Names) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	return s.namesByID(ctx, selectNicknames, game, ids)
 }
 
 // namesByID runs a query that returns ids with their names.
-func (l *Ledger) namesByID(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
+func (s *Names) namesByID(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
 	if len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: %d names in one call: ask for at most %d", len(ids), MaxNames)
 	}
@@ -86,7 +88,7 @@ func (l *Ledger) namesByID(ctx context.Context, query, game string, ids []string
 		err := rows.Scan(&id, &name)
 		names[id] = name
 		return err
-	})(l.readPool.QueryContext(ctx, l.expandSQL(query), game, l.idList(ids)))
+	})(s.readPool.QueryContext(ctx, s.expandSQL(query), game, s.idList(ids)))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: names: %w", err)
 	}

@@ -23,12 +23,12 @@ const (
 
 // Notify notifies the other processes that use this database of ready tasks of these
 // kinds. On SQLite there are no other processes, and it does nothing.
-func (l *Ledger) Notify(ctx context.Context, kinds []string) error {
-	if l.openListener == nil {
+func (n *TaskNotifications) Notify(ctx context.Context, kinds []string) error {
+	if n.openListener == nil {
 		return nil
 	}
-	for _, payload := range notifyPayloads(l.processID, kinds) {
-		if _, err := l.exec(ctx, selectNotify, payload); err != nil {
+	for _, payload := range notifyPayloads(n.processID, kinds) {
+		if _, err := n.exec(ctx, selectNotify, payload); err != nil {
 			return err
 		}
 	}
@@ -57,23 +57,23 @@ func notifyPayloads(senderID string, kinds []string) (payloads []string) {
 // with the kinds of each notification. It calls onKinds(nil) whenever it has subscribed,
 // because earlier notifications are lost. onKinds must not block. On SQLite, Listen only
 // waits for ctx. It returns nil.
-func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error {
-	if l.openListener == nil {
+func (n *TaskNotifications) Listen(ctx context.Context, onKinds func(kinds []string)) error {
+	if n.openListener == nil {
 		<-ctx.Done()
 		return nil
 	}
 	retryDelay, isFailing := minListenRetryDelay, false
 	for ctx.Err() == nil {
-		err := l.listen(ctx, func(kinds []string) {
+		err := n.listen(ctx, func(kinds []string) {
 			if isFailing {
-				l.log.InfoContext(ctx, "task notifications recovered")
+				n.log.InfoContext(ctx, "task notifications recovered")
 			}
 			retryDelay, isFailing = minListenRetryDelay, false
 			onKinds(kinds)
 		})
 		if !isFailing && ctx.Err() == nil {
 			isFailing = true
-			l.log.WarnContext(ctx, "task notifications failed; falling back to polling", "error", err)
+			n.log.WarnContext(ctx, "task notifications failed; falling back to polling", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -85,8 +85,8 @@ func (l *Ledger) Listen(ctx context.Context, onKinds func(kinds []string)) error
 }
 
 // listen receives notifications on one connection until the connection fails or ctx ends.
-func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error {
-	conn, err := l.openListener(ctx)
+func (n *TaskNotifications) listen(ctx context.Context, onKinds func(kinds []string)) error {
+	conn, err := n.openListener(ctx)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (l *Ledger) listen(ctx context.Context, onKinds func(kinds []string)) error
 		if err != nil {
 			return err
 		}
-		if fields := strings.Fields(notice.Payload); len(fields) > 1 && fields[0] != l.processID {
+		if fields := strings.Fields(notice.Payload); len(fields) > 1 && fields[0] != n.processID {
 			onKinds(fields[1:])
 		}
 	}

@@ -27,7 +27,7 @@ func listen(t *testing.T, db testenv.SQL) *listener {
 	p := &listener{Ledger: openLedger(t, db)}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- p.Listen(ctx, p.onKinds) }()
+	go func() { ended <- p.Notifications.Listen(ctx, p.onKinds) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
@@ -66,7 +66,7 @@ func TestProcessesNotifyEachOther(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		one, other := listen(t, db), listen(t, db)
-		if err := one.Notify(t.Context(), []string{"work", "webhook"}); err != nil {
+		if err := one.Notifications.Notify(t.Context(), []string{"work", "webhook"}); err != nil {
 			t.Fatal(err)
 		}
 		if db.URL == "" { // there is no other process
@@ -76,7 +76,7 @@ func TestProcessesNotifyEachOther(t *testing.T) {
 			return
 		}
 		waitUntil(t, func() bool { return slices.Equal(other.received(), []string{"work", "webhook"}) })
-		if err := other.Notify(t.Context(), []string{"back"}); err != nil {
+		if err := other.Notifications.Notify(t.Context(), []string{"back"}); err != nil {
 			t.Fatal(err)
 		}
 		waitUntil(t, func() bool { return slices.Equal(one.received(), []string{"back"}) })
@@ -92,7 +92,7 @@ func TestManyKindsAreNotified(t *testing.T) {
 	db := testenv.Database(t)
 	one, other := listen(t, db), listen(t, db)
 	all := names(strings.Repeat("k", 197), 1000)
-	if err := one.Notify(t.Context(), all); err != nil {
+	if err := one.Notifications.Notify(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, func() bool { return slices.Equal(other.received(), all) })
@@ -111,7 +111,7 @@ WHERE datname = current_database() AND query LIKE 'LISTEN%'`)
 		}
 		waitUntil(t, func() bool { return one.times() == times && other.times() == times })
 	}
-	if err := one.Notify(t.Context(), []string{"work"}); err != nil {
+	if err := one.Notifications.Notify(t.Context(), []string{"work"}); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, func() bool { return slices.Equal(other.received(), []string{"work"}) })
@@ -125,12 +125,12 @@ func TestListenReconnectsAfterADatabaseRestart(t *testing.T) {
 	db := testenv.SQL{URL: server.URL}
 	one, other := listen(t, db), listen(t, db)
 	server.Kill()
-	if err := one.Notify(t.Context(), []string{"lost"}); !IsUnavailable(err) {
+	if err := one.Notifications.Notify(t.Context(), []string{"lost"}); !IsUnavailable(err) {
 		t.Errorf("notify without listener: %v", err)
 	}
 	server.Restart()
 	waitUntil(t, func() bool { return one.times() == 2 && other.times() == 2 })
-	waitUntil(t, func() bool { return one.Notify(t.Context(), []string{"work"}) == nil })
+	waitUntil(t, func() bool { return one.Notifications.Notify(t.Context(), []string{"work"}) == nil })
 	waitUntil(t, func() bool { return slices.Contains(other.received(), "work") })
 	if slices.Contains(other.received(), "lost") {
 		t.Error("received a notification that was not sent")
@@ -143,7 +143,7 @@ func TestListenEndsWithItsContext(t *testing.T) {
 		t.Parallel()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
-		if err := openLedger(t, db).Listen(ctx, func([]string) {}); err != nil {
+		if err := openLedger(t, db).Notifications.Listen(ctx, func([]string) {}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -186,7 +186,7 @@ func TestAFullDiskIsTemporary(t *testing.T) {
 	}
 	limit("1") // no less than there are
 	big := duel("m1", 1, names("p", 2000)...)
-	_, err := l.Commit(t.Context(), results(big))
+	_, err := l.Results.Commit(t.Context(), results(big))
 	if !IsUnavailable(err) {
 		t.Fatalf("error %v: want one that is the database's condition", err)
 	}
@@ -194,7 +194,7 @@ func TestAFullDiskIsTemporary(t *testing.T) {
 		t.Errorf("no advice in %q", advice)
 	}
 	limit("1000000")
-	if done := must(l.Commit(t.Context(), results(big)))(t); !done[0].IsNew {
+	if done := must(l.Results.Commit(t.Context(), results(big)))(t); !done[0].IsNew {
 		t.Error("the refused result left a trace")
 	}
 }

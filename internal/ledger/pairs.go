@@ -40,12 +40,12 @@ UPDATE matches SET summary = v.summary FROM v WHERE matches.game = v.game AND ma
 
 // applyPairLimit counts the duels of each pair on the head's day. It makes duels above the
 // game's limit not count. If the game has no limit, it does nothing.
-func (l *Ledger) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) error {
-	limit := l.pairDuelLimits[h.game]
+func (s *Results) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) error {
+	limit := s.pairDuelLimits[h.game]
 	if limit == 0 {
 		return nil
 	}
-	duels, err := l.countDuels(ctx, tx, h, items)
+	duels, err := s.countDuels(ctx, tx, h, items)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (l *Ledger) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items 
 	for p, n := range duels {
 		rows = append(rows, []any{h.game, h.currentDay, p.first, p.second, n})
 	}
-	bulk := l.newBulkRunner(tx)
+	bulk := s.newBulkRunner(tx)
 	if err := bulk.run(ctx, savePairDuels, rows, nil); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (l *Ledger) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items 
 
 // countDuels returns, for each pair of the items, how many duels were counted on the
 // head's day before.
-func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) (map[playerPair]int64, error) {
+func (s *Results) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) (map[playerPair]int64, error) {
 	duels := map[playerPair]int64{}
 	var rows [][]any
 	for _, item := range items {
@@ -86,7 +86,7 @@ func (l *Ledger) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*r
 			rows = append(rows, []any{h.game, h.currentDay, p.first, p.second})
 		}
 	}
-	err := l.newBulkRunner(tx).run(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
+	err := s.newBulkRunner(tx).run(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
 		var p playerPair
 		var n int64
 		err := r.Scan(&p.first, &p.second, &n)
@@ -111,14 +111,14 @@ const selectDuels = `SELECT duels FROM duel_pairs WHERE game = $1 AND day = $2 A
 
 // PairDuels returns how many duels of two players have counted today. In a game without
 // a limit per pair it returns 0.
-func (l *Ledger) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
-	day, today, err := l.currentDay(ctx, game)
+func (s *Results) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
+	day, today, err := s.entries.currentDay(ctx, game)
 	if err != nil {
 		return 0, err
 	}
 	p := newPlayerPair(one, other)
 	var duels int64
-	err = l.readPool.QueryRowContext(ctx, selectDuels, game, max(day, today), p.first, p.second).Scan(&duels)
+	err = s.readPool.QueryRowContext(ctx, selectDuels, game, max(day, today), p.first, p.second).Scan(&duels)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("ledger: duels of %s and %s: %w", one, other, err)
 	}
@@ -130,9 +130,9 @@ DELETE FROM duel_pairs WHERE (game, day, player1, player2) IN (
     SELECT game, day, player1, player2 FROM duel_pairs WHERE game = $1 AND day = $2 LIMIT $3)`
 
 // deletePairsOfDay deletes the pairs of a past day, in pages.
-func (l *Ledger) deletePairsOfDay(ctx context.Context, game, day string) error {
+func (s *Days) deletePairsOfDay(ctx context.Context, game, day string) error {
 	for {
-		if n, err := l.exec(ctx, deletePairs, game, day, l.sumPageSize); err != nil || n == 0 {
+		if n, err := s.exec(ctx, deletePairs, game, day, s.sumPageSize); err != nil || n == 0 {
 			return err
 		}
 	}

@@ -50,7 +50,6 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"versions":              {updateDayVersionsFrom, []any{"g", "d", 1}},
 		"merge sums":            {mergeSums, []any{"g", "s", "p"}},
 		"delete sums":           {deleteSums, []any{"g", "s"}},
-		"moves":                 {selectMoves, []any{"g", 1}},
 		"guest's account":       {selectLinkedAccount, []any{"g", "p"}},
 		"move account":          {moveAccount, []any{"g", "s", "p"}},
 		"has results":           {selectHasSeat, []any{"g", "p"}},

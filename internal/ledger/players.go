@@ -8,46 +8,54 @@ import (
 	"fmt"
 
 	"laststand/internal/identity"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
+
+func newPlayers(db *database, names *Names, r prometheus.Registerer) *Players {
+	p := &Players{db, names, nil}
+	p.registrations = &registrationBatcher{admit: p.admit, maxWorkers: db.registrationWorkers, batchSizes: newBatchSizes(r)}
+	return p
+}
 
 // CreateGuest creates the player of a device. If the device has a player already, it
 // returns that one unchanged, and created is false. Concurrent calls for one device
 // create only one player. The error is identity.ErrNicknameTaken if another player has
 // the skeleton. It is identity.ErrOldRules if the ledger has newer rules for nicknames.
 // CreateGuest locks and writes even if the device is known, so callers try Guest first.
-func (l *Ledger) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
+func (s *Players) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: create guest: the device hash is empty")
 	}
-	return l.findOrCreate(ctx, p, func() (identity.Player, error) { return l.Guest(ctx, p.Game, p.DeviceHash) })
+	return s.findOrCreate(ctx, p, func() (identity.Player, error) { return s.Guest(ctx, p.Game, p.DeviceHash) })
 }
 
 // Guest returns the player of a device, or identity.ErrNotFound.
-func (l *Ledger) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
-	return l.queryPlayer(ctx, selectPlayerByDevice, game, deviceHash)
+func (s *Players) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
+	return s.queryPlayer(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
 // EnsurePlayer returns the player of a subject of an operator's login service, or creates
 // one. Errors are those of CreateGuest, and identity.ErrErased. It locks and writes even
 // if the player exists, so callers try Known first.
-func (l *Ledger) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
+func (s *Players) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
-	return l.findOrCreate(ctx, p, func() (identity.Player, error) { return l.Known(ctx, p.Game, p.ID) })
+	return s.findOrCreate(ctx, p, func() (identity.Player, error) { return s.Known(ctx, p.Game, p.ID) })
 }
 
 // Player returns a player, or identity.ErrNotFound.
-func (l *Ledger) Player(ctx context.Context, game, id string) (identity.Player, error) {
-	return l.queryPlayer(ctx, selectPlayerByID, game, id)
+func (s *Players) Player(ctx context.Context, game, id string) (identity.Player, error) {
+	return s.queryPlayer(ctx, selectPlayerByID, game, id)
 }
 
 // PlayerBySkeleton returns the player with a skeleton, or identity.ErrNotFound.
-func (l *Ledger) PlayerBySkeleton(ctx context.Context, game, skeleton string) (identity.Player, error) {
-	return l.queryPlayer(ctx, selectPlayerBySkeleton, game, skeleton)
+func (s *Players) PlayerBySkeleton(ctx context.Context, game, skeleton string) (identity.Player, error) {
+	return s.queryPlayer(ctx, selectPlayerBySkeleton, game, skeleton)
 }
 
 // findOrCreate creates the player. If the player exists already, it returns the result of find.
-func (l *Ledger) findOrCreate(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
-	created, err := l.registrations.register(ctx, p)
+func (s *Players) findOrCreate(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
+	created, err := s.registrations.register(ctx, p)
 	switch {
 	case err != nil:
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
@@ -56,7 +64,7 @@ func (l *Ledger) findOrCreate(ctx context.Context, p identity.NewPlayer, find fu
 	}
 	existing, err := find()
 	if errors.Is(err, identity.ErrNotFound) {
-		return identity.Player{}, false, l.claimError(ctx, identity.ErrNicknameTaken)
+		return identity.Player{}, false, s.names.claimError(ctx, identity.ErrNicknameTaken)
 	}
 	return existing, false, err
 }
@@ -70,11 +78,11 @@ FROM players WHERE game = $1 AND `
 	selectPlayerBySkeleton = selectPlayerWhere + `skeleton = $2`
 )
 
-func (l *Ledger) queryPlayer(ctx context.Context, query string, args ...any) (identity.Player, error) {
+func (s *Players) queryPlayer(ctx context.Context, query string, args ...any) (identity.Player, error) {
 	var p identity.Player
 	var ratingJSON string
 	t := &p.Totals
-	err := l.readPool.QueryRowContext(ctx, query, args...).Scan(
+	err := s.readPool.QueryRowContext(ctx, query, args...).Scan(
 		&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches,
 		&t.Score, &t.TimeMS, &t.LimitMS, &t.Matches, &t.Asked, &t.Answered, &t.Correct)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -87,14 +95,4 @@ func (l *Ledger) queryPlayer(ctx context.Context, query string, args ...any) (id
 		return identity.Player{}, fmt.Errorf("ledger: player: %w", err)
 	}
 	return p, nil
-}
-
-// exec runs one writing statement and returns the number of changed rows. When exec
-// returns without an error, the changes are on disk.
-func (l *Ledger) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	result, err := l.writePool.ExecContext(ctx, l.expandSQL(text), args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
 }

@@ -24,7 +24,7 @@ func TestOneGuestPerDevice(t *testing.T) {
 		got := make([]identity.Player, 50)
 		var created atomic.Int64
 		runConcurrently(50, func(i int) {
-			p, isNew, err := l.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), "device", fmt.Sprint("name", i)))
+			p, isNew, err := l.Players.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), "device", fmt.Sprint("name", i)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -37,7 +37,7 @@ func TestOneGuestPerDevice(t *testing.T) {
 			t.Errorf("%d players, %d created: want one", n, created.Load())
 		}
 		want := identity.Player{Game: game, ID: got[0].ID, Nickname: got[0].Nickname, JoinedAt: 42}
-		if stored := must(l.Player(t.Context(), game, got[0].ID))(t); stored != want || got[0] != want {
+		if stored := must(l.Players.Player(t.Context(), game, got[0].ID))(t); stored != want || got[0] != want {
 			t.Errorf("stored %+v, returned %+v, want %+v", stored, got[0], want)
 		}
 	})
@@ -50,7 +50,7 @@ func TestOnePlayerPerNickname(t *testing.T) {
 		l := openLedger(t, db)
 		var created, taken atomic.Int64
 		runConcurrently(50, func(i int) {
-			_, _, err := l.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), fmt.Sprint("device", i), "ada"))
+			_, _, err := l.Players.CreateGuest(t.Context(), guest(fmt.Sprint("p", i), fmt.Sprint("device", i), "ada"))
 			switch {
 			case err == nil:
 				created.Add(1)
@@ -63,10 +63,10 @@ func TestOnePlayerPerNickname(t *testing.T) {
 		if created.Load() != 1 || taken.Load() != 49 {
 			t.Errorf("created %d, refused %d: want 1 and 49", created.Load(), taken.Load())
 		}
-		if !must(l.NicknameTaken(t.Context(), game, "ada"))(t) {
+		if !must(l.Names.NicknameTaken(t.Context(), game, "ada"))(t) {
 			t.Error("NicknameTaken is false for a claimed nickname")
 		}
-		if must(l.NicknameTaken(t.Context(), "other.game", "ada"))(t) {
+		if must(l.Names.NicknameTaken(t.Context(), "other.game", "ada"))(t) {
 			t.Error("the nickname is taken in another game")
 		}
 	})
@@ -76,7 +76,7 @@ func TestGuestNeedsADevice(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
 	for range 2 {
-		if _, _, err := l.CreateGuest(t.Context(), guest("p1", "", "ada")); err == nil {
+		if _, _, err := l.Players.CreateGuest(t.Context(), guest("p1", "", "ada")); err == nil {
 			t.Error("a guest without a device was created")
 		}
 	}
@@ -87,16 +87,16 @@ func TestEnsurePlayer(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		if _, err := l.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
+		if _, err := l.Players.Player(t.Context(), game, "sub1"); !errors.Is(err, identity.ErrNotFound) {
 			t.Errorf("unknown player: %v", err)
 		}
 		for i, wantNew := range []bool{true, false} {
-			p, created, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), JoinedAt: 1})
+			p, created, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), JoinedAt: 1})
 			if err != nil || created != wantNew || p.Nickname != "Ada" || p.Rating != (rating.Rating{}) {
 				t.Errorf("call %d: %+v, created %v, %v", i, p, created, err)
 			}
 		}
-		_, _, err := l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub2", Nickname: "ADA", Skeleton: "ada0", JoinedAt: 1})
+		_, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub2", Nickname: "ADA", Skeleton: "ada0", JoinedAt: 1})
 		if !errors.Is(err, identity.ErrNicknameTaken) {
 			t.Errorf("taken nickname: %v", err)
 		}
@@ -121,11 +121,11 @@ func TestRenameClaimsTheNewNickname(t *testing.T) {
 			{"p2", "Nick p1", "nickp1", nil}, // freed
 			{"p3", "Bob", "bob", identity.ErrNotFound},
 		} {
-			if err := l.Rename(t.Context(), game, c.id, c.nickname, c.skeleton); !errors.Is(err, c.want) {
+			if err := l.Names.Rename(t.Context(), game, c.id, c.nickname, c.skeleton); !errors.Is(err, c.want) {
 				t.Errorf("%+v: %v", c, err)
 			}
 		}
-		got := must(l.Nicknames(t.Context(), game, []string{"p1", "p2", "p3"}))(t)
+		got := must(l.Names.Nicknames(t.Context(), game, []string{"p1", "p2", "p3"}))(t)
 		if len(got) != 2 || got["p1"] != "Ada" || got["p2"] != "Nick p1" {
 			t.Errorf("nicknames %v", got)
 		}
@@ -143,7 +143,7 @@ func TestOneOfConcurrentClaimsWins(t *testing.T) {
 		}
 		var won atomic.Int64
 		runConcurrently(len(ids), func(i int) {
-			switch err := l.Rename(t.Context(), game, ids[i], "Ada", "ada"); {
+			switch err := l.Names.Rename(t.Context(), game, ids[i], "Ada", "ada"); {
 			case err == nil:
 				won.Add(1)
 			case !errors.Is(err, identity.ErrNicknameTaken):
@@ -166,12 +166,12 @@ func TestNicknamesReturnsUpToMaxNames(t *testing.T) {
 			addPlayer(t, l, id)
 		}
 		for _, n := range []int{0, 1, 2, 3, 20, 61, MaxNames} {
-			got := must(l.Nicknames(t.Context(), game, ids[:n]))(t)
+			got := must(l.Names.Nicknames(t.Context(), game, ids[:n]))(t)
 			if len(got) != n || n > 0 && got[ids[n-1]] != "Nick "+ids[n-1] {
 				t.Errorf("%d ids: %d nicknames", n, len(got))
 			}
 		}
-		if _, err := l.Nicknames(t.Context(), game, append(ids, "one more")); err == nil {
+		if _, err := l.Names.Nicknames(t.Context(), game, append(ids, "one more")); err == nil {
 			t.Error("too many ids were accepted")
 		}
 	})
@@ -185,10 +185,10 @@ func TestConcurrentNodesStoreOneFirstKey(t *testing.T) {
 		read := make([]string, 10)
 		runConcurrently(len(read), func(i int) {
 			k := identity.Key{ID: fmt.Sprint("k", i), Alg: "HS256", Secret: []byte{0, 0xff, byte(i)}}
-			if err := l.AddKeyIfNone(t.Context(), "", k); err != nil {
+			if err := l.TokenKeys.AddKeyIfNone(t.Context(), "", k); err != nil {
 				t.Error(err)
 			}
-			keys, err := l.Keys(t.Context(), "")
+			keys, err := l.TokenKeys.Keys(t.Context(), "")
 			if err != nil || len(keys) != 1 || keys[0].ID != fmt.Sprint("k", keys[0].Secret[2]) {
 				t.Errorf("keys %v, %v", keys, err)
 				return
@@ -198,7 +198,7 @@ func TestConcurrentNodesStoreOneFirstKey(t *testing.T) {
 		if len(slices.Compact(read)) != 1 {
 			t.Errorf("the nodes read different keys: %v", read)
 		}
-		if keys := must(l.Keys(t.Context(), game))(t); len(keys) != 0 {
+		if keys := must(l.TokenKeys.Keys(t.Context(), game))(t); len(keys) != 0 {
 			t.Errorf("the game has the server's key: %v", keys)
 		}
 	})

@@ -77,18 +77,19 @@ func hidePassword(err error, u *url.URL) string {
 // use it. JIT is off, because compiling a statement takes 20 to 30 ms.
 const preferIndexScans = "SET enable_seqscan = off; SET jit = off"
 
-func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
+// openPostgres connects to a server. publicPool is for public reads.
+func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.DB, err error) {
 	config, err := parsePostgres(c.URL)
 	if err != nil {
-		return nil, fmt.Errorf("ledger: database address: %w", err)
+		return nil, nil, fmt.Errorf("ledger: database address: %w", err)
 	}
 	setupSQL := fmt.Sprintf(preferIndexScans+"; SET idle_in_transaction_session_timeout = %d", cmp.Or(c.maxIdleInTx, maxIdleInTx).Milliseconds())
-	db := postgresPool(config, setupSQL, maxNodeConns)
-	if err := checkServer(ctx, db, config); err != nil {
-		db.Close()
-		return nil, fmt.Errorf("ledger: %w", err)
+	pool := postgresPool(config, setupSQL, maxNodeConns)
+	if err := checkServer(ctx, pool, config); err != nil {
+		pool.Close()
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
-	return &Ledger{readPool: db, core: &core{writePool: db, nodePool: db, publicPool: postgresPool(config, setupSQL, maxPublicConns), dialect: dialect{
+	return &database{writePool: pool, readPool: pool, dialect: &dialect{
 		name:     goose.DialectPostgres,
 		clockSQL: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// A statement that has waited for a lock must see later commits.
@@ -108,7 +109,7 @@ func openPostgres(ctx context.Context, c Config) (*Ledger, error) {
 		newBulkRunner:       func(in executor) bulkRunner { return postgresBulkRunner{in} },
 		registrationWorkers: 2,
 		openListener:        func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listenConfig(config)) },
-	}}}, nil
+	}}, postgresPool(config, setupSQL, maxPublicConns), nil
 }
 
 // postgresPool returns a pool of up to maxConns connections. On each new connection it

@@ -16,7 +16,7 @@ func TestPublicReadsDoNotDelaySettlement(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		public := l.Public()
+		public := l.Public.Names
 		for range public.readPool.Stats().MaxOpenConnections {
 			conn, err := public.readPool.Conn(t.Context())
 			if err != nil {
@@ -31,13 +31,13 @@ func TestPublicReadsDoNotDelaySettlement(t *testing.T) {
 		}
 		ctx, cancel = context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		if _, err := l.Commit(ctx, results(duel("m1", 1000, "p1", "p2"))); err != nil {
+		if _, err := l.Results.Commit(ctx, results(duel("m1", 1000, "p1", "p2"))); err != nil {
 			t.Errorf("settlement: %v", err)
 		}
-		if rows, err := l.ReadRows(ctx, game, 0, 10); err != nil || len(rows) == 0 {
+		if rows, err := l.Leaderboards.ReadRows(ctx, game, 0, 10); err != nil || len(rows) == 0 {
 			t.Errorf("the boards' applier: %d rows, %v", len(rows), err)
 		}
-		if _, err := l.RevocationsSince(ctx, 0, 10); err != nil {
+		if _, err := l.Revocations.RevocationsSince(ctx, 0, 10); err != nil {
 			t.Errorf("bans: %v", err)
 		}
 		if err := l.Ping(ctx); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -20,33 +19,33 @@ import (
 // error for which IsUnavailable is true.
 
 var (
-	_ taskqueue.ClaimStore       = (*Ledger)(nil)
-	_ taskqueue.Enqueuer         = (*Ledger)(nil)
-	_ taskqueue.MaintenanceStore = (*Ledger)(nil)
+	_ taskqueue.ClaimStore       = (*TaskClaims)(nil)
+	_ taskqueue.Enqueuer         = (*TaskStore)(nil)
+	_ taskqueue.MaintenanceStore = (*TaskMaintenance)(nil)
 )
 
 // inQueueTx runs f in one writing transaction, and then notifies the topics that f returns.
 // It notifies even if the commit returns an error, because the commit may have succeeded
 // nevertheless. A repeated call would then find nothing to notify.
-func (l *Ledger) inQueueTx(ctx context.Context, f func(*sql.Tx) (topicsToNotify []string, err error)) error {
+func (s *TaskStore) inQueueTx(ctx context.Context, f func(*sql.Tx) (topicsToNotify []string, err error)) error {
 	var topicsToNotify []string
-	err := l.inTx(ctx, func(tx *sql.Tx) (err error) {
+	err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
 		topicsToNotify, err = f(tx)
 		return err
 	})
-	l.notifyTopics(topicsToNotify)
+	s.notifyTopics(topicsToNotify)
 	return err
 }
 
 // notifyTopics notifies topics that had no ready task before and have one now. The topic
 // "" means that maintenance has work: a lease or a wait has started, or a done cursor may
 // move.
-func (l *Ledger) notifyTopics(topics []string) {
-	if l.notifyTopic == nil {
+func (s *TaskStore) notifyTopics(topics []string) {
+	if s.notifyTopic == nil {
 		return
 	}
 	for _, topic := range topics {
-		l.notifyTopic(topic)
+		s.notifyTopic(topic)
 	}
 }
 
@@ -56,10 +55,10 @@ func (l *Ledger) notifyTopics(topics []string) {
 // Enqueue adds none and returns taskqueue.ErrBadTask. After an error of the commit itself
 // it is unknown whether the tasks were added, and the caller can enqueue the same tasks
 // again.
-func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
+func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	var accepted []taskqueue.Accepted
-	err := l.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
-		accepted, topicsToNotify, err = l.enqueueInTx(ctx, tx, tasks)
+	err := s.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
+		accepted, topicsToNotify, err = s.enqueueInTx(ctx, tx, tasks)
 		return topicsToNotify, err
 	})
 	if err != nil {
@@ -71,10 +70,10 @@ func (l *Ledger) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]task
 // enqueueInTx does the work of Enqueue as the last step of a transaction. Only the commit may
 // follow, because enqueue locks queues. The caller must notify the returned topics after
 // the commit.
-func (l *Ledger) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, topicsToNotify []string, err error) {
+func (s *TaskStore) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, topicsToNotify []string, err error) {
 	var now int64
 	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
-		if err := tx.QueryRowContext(ctx, l.expandSQL("SELECT {now}")).Scan(&now); err != nil {
+		if err := tx.QueryRowContext(ctx, s.expandSQL("SELECT {now}")).Scan(&now); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -85,7 +84,7 @@ func (l *Ledger) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskqueue.
 		}
 		batch.add(tasks[i].Task(now))
 	}
-	if err := l.insertTasks(ctx, tx, batch); err != nil {
+	if err := s.insertTasks(ctx, tx, batch); err != nil {
 		return nil, nil, err
 	}
 	return batch.outcomes(tasks), batch.topicsToNotify, nil
@@ -94,11 +93,11 @@ func (l *Ledger) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskqueue.
 // AddTask adds a task in the state that it has, for example a dead one. It sets the id
 // and the times. The task is on disk when AddTask returns true. If the topic and game
 // have the key already, AddTask changes nothing and returns false.
-func (l *Ledger) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
+func (s *TaskStore) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	batch := newEnqueueBatch()
 	batch.add(t)
-	err := l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		err := l.insertTasks(ctx, tx, batch)
+	err := s.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		err := s.insertTasks(ctx, tx, batch)
 		return batch.topicsToNotify, err
 	})
 	if err != nil {
@@ -152,8 +151,8 @@ func (e *enqueueBatch) outcomes(tasks []taskqueue.NewTask) []taskqueue.Accepted 
 // insertTasks assigns positions to the new tasks and inserts them. It reads existing keys
 // first, so that they do not lock queues. If another transaction adds a key after that,
 // no task gets the assigned position.
-func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueBatch) error {
-	bulk := l.newBulkRunner(tx)
+func (s *TaskStore) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueBatch) error {
+	bulk := s.newBulkRunner(tx)
 	if err := bulk.run(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
 		return fmt.Errorf("known keys: %w", err)
 	}
@@ -163,14 +162,14 @@ func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueBatc
 			moves.append(&item.Task)
 		}
 	}
-	if err := l.applyMoves(ctx, tx, moves); err != nil {
+	if err := s.applyMoves(ctx, tx, moves); err != nil {
 		return fmt.Errorf("queues: %w", err)
 	}
 	rows, err := batch.insertRows()
 	if err != nil {
 		return err
 	}
-	if err := bulk.run(ctx, l.expandSQL(insertTask), rows, batch.scanInserted); err != nil {
+	if err := bulk.run(ctx, s.expandSQL(insertTask), rows, batch.scanInserted); err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	batch.topicsToNotify = moves.topicsToNotify
@@ -185,10 +184,6 @@ func (l *Ledger) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueBatc
 	}
 	return nil
 }
-
-// errKeyDeleted means that a key existed at the insert and was deleted before it was
-// read. Enqueue must not report a task that does not exist, so the caller must retry.
-var errKeyDeleted = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
 
 // sortedByKey returns the items in the order in which all transactions lock keys.
 func (e *enqueueBatch) sortedByKey() []*enqueueItem {

@@ -38,7 +38,7 @@ func eachQueue(t *testing.T, f func(t *testing.T, q *queueFixture)) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		q := &queueFixture{clockLedger: openWithClock(t, db, time.UTC), t: t, db: db, now: 1_000_000}
-		q.notifyTopic = func(topic string) {
+		q.Tasks.notifyTopic = func(topic string) {
 			q.mu.Lock()
 			defer q.mu.Unlock()
 			q.woken = append(q.woken, topic)
@@ -60,12 +60,12 @@ func newTask(topic, key string) taskqueue.NewTask {
 
 func (q *queueFixture) enqueue(tasks ...taskqueue.NewTask) []taskqueue.Accepted {
 	q.t.Helper()
-	return must(q.Enqueue(q.t.Context(), tasks))(q.t)
+	return must(q.Tasks.Enqueue(q.t.Context(), tasks))(q.t)
 }
 
 func (q *queueFixture) claim(n int) []taskqueue.Task {
 	q.t.Helper()
-	return must(q.Claim(q.t.Context(), kind, n, lease))(q.t)
+	return must(q.Claims.Claim(q.t.Context(), kind, n, lease))(q.t)
 }
 
 // claimOne claims tasks, and checks that the only one has the key.
@@ -93,27 +93,27 @@ func (q *queueFixture) hasLease(lost []taskqueue.Lease, err error) bool {
 
 func (q *queueFixture) complete(tasks ...taskqueue.Task) bool {
 	q.t.Helper()
-	return q.hasLease(q.Complete(q.t.Context(), taskLeases(tasks)))
+	return q.hasLease(q.Claims.Complete(q.t.Context(), taskLeases(tasks)))
 }
 
 func (q *queueFixture) fail(task taskqueue.Task, wait time.Duration, final bool) bool {
 	q.t.Helper()
-	return q.hasLease(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Final: final}}))
+	return q.hasLease(q.Claims.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Final: final}}))
 }
 
 func (q *queueFixture) change(id string, f func(*taskqueue.Task) error) taskqueue.Task {
 	q.t.Helper()
-	return must(q.ChangeTask(q.t.Context(), id, f))(q.t)
+	return must(q.Tasks.ChangeTask(q.t.Context(), id, f))(q.t)
 }
 
 // maintain does all due maintenance, as the maintainer does.
 func (q *queueFixture) maintain() {
 	q.t.Helper()
-	must(q.ReturnDue(q.t.Context(), 1000))(q.t)
-	if _, _, _, err := q.MoveDone(q.t.Context(), taskqueue.QueueID{}, 1000); err != nil {
+	must(q.Maintenance.ReturnDue(q.t.Context(), 1000))(q.t)
+	if _, _, _, err := q.Maintenance.MoveDone(q.t.Context(), taskqueue.QueueID{}, 1000); err != nil {
 		q.t.Fatal(err)
 	}
-	must(q.ForgetTasks(q.t.Context(), 1000))(q.t)
+	must(q.Maintenance.ForgetTasks(q.t.Context(), 1000))(q.t)
 }
 
 func (q *queueFixture) readQueue(topic string, priority int64) taskqueue.Queue {
@@ -135,7 +135,7 @@ func (q *queueFixture) listQueues(f taskqueue.QueueFilter) []taskqueue.Queue {
 func listQueuesOf(t *testing.T, l *Ledger, f taskqueue.QueueFilter) (all []taskqueue.Queue) {
 	t.Helper()
 	for cursor := ""; ; {
-		page, next, err := l.Queues(t.Context(), f, cursor, 100)
+		page, next, err := l.Tasks.Queues(t.Context(), f, cursor, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +156,7 @@ func (q *queueFixture) wantQueue(topic string, pos, scan, done int64) {
 
 func (q *queueFixture) wantState(id string, want taskqueue.State) taskqueue.Task {
 	q.t.Helper()
-	task := must(q.Task(q.t.Context(), id))(q.t)
+	task := must(q.Tasks.Task(q.t.Context(), id))(q.t)
 	if task.State != want {
 		q.t.Errorf("task %s is %s, want %s", task.Key, task.State, want)
 	}
@@ -226,7 +226,7 @@ func TestInvalidTasksAreRefused(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		bad := newTask("a", "k")
 		bad.Payload = make([]byte, taskqueue.MaxPayloadBytes+1)
-		if _, err := q.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
+		if _, err := q.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "good"), bad}); !errors.Is(err, taskqueue.ErrBadTask) {
 			t.Error(err)
 		}
 		q.claimNone("one of them was refused")
@@ -239,7 +239,7 @@ func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
 		q.enqueue(newTask("a", "k"))
 		late := q.claimOne("k")
 		q.advanceClock(lease / 2)
-		if !q.hasLease(q.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)) {
+		if !q.hasLease(q.Claims.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)) {
 			t.Error("a lease was not renewed")
 		}
 		q.advanceClock(lease - time.Millisecond)
@@ -253,14 +253,14 @@ func TestAWorkerWithoutLeaseChangesNothing(t *testing.T) {
 		}
 		for name, held := range map[string]bool{
 			"complete": q.complete(late), "fail": q.fail(late, 0, true),
-			"renew":  q.hasLease(q.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)),
-			"return": q.hasLease(q.Return(t.Context(), taskLeases([]taskqueue.Task{late}))),
+			"renew":  q.hasLease(q.Claims.Renew(t.Context(), taskLeases([]taskqueue.Task{late}), lease)),
+			"return": q.hasLease(q.Claims.Return(t.Context(), taskLeases([]taskqueue.Task{late}))),
 		} {
 			if held {
 				t.Errorf("%s: the old lease was still held", name)
 			}
 		}
-		if got := must(q.Task(t.Context(), late.ID))(t); !reflect.DeepEqual(got, again) {
+		if got := must(q.Tasks.Task(t.Context(), late.ID))(t); !reflect.DeepEqual(got, again) {
 			t.Errorf("the late worker made %+v of %+v", got, again)
 		}
 		if !q.complete(again) || q.complete(late) {
@@ -281,7 +281,7 @@ func TestAFailingTaskDoesNotDelayOthers(t *testing.T) {
 		}
 		q.wantState(id, taskqueue.StateLater)
 		q.wantQueue("a", 2, 2, 2)
-		if wait, ok, err := q.NextDue(t.Context()); wait != time.Second || !ok || err != nil {
+		if wait, ok, err := q.Maintenance.NextDue(t.Context()); wait != time.Second || !ok || err != nil {
 			t.Errorf("due in %s, %v, %v", wait, ok, err)
 		}
 		q.advanceClock(time.Second)
@@ -307,7 +307,7 @@ func TestAPermanentFailureIsDeadAndAReturnedTaskWaits(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "k"))
 		task := q.claimOne("k")
-		if !q.hasLease(q.Return(t.Context(), taskLeases([]taskqueue.Task{task}))) {
+		if !q.hasLease(q.Claims.Return(t.Context(), taskLeases([]taskqueue.Task{task}))) {
 			t.Error("the lease was not held")
 		}
 		again := q.claimOne("k")
@@ -330,7 +330,7 @@ func TestATaskWhoseWorkersDieIsDeadInTheEnd(t *testing.T) {
 		for try, want := range []taskqueue.DueCounts{{Requeued: 1}, {Requeued: 1}, {Dead: 1}} {
 			q.claimOne("k")
 			q.advanceClock(lease)
-			if got := must(q.ReturnDue(t.Context(), 10))(t); got != want {
+			if got := must(q.Maintenance.ReturnDue(t.Context(), 10))(t); got != want {
 				t.Errorf("after %d tries more than one was due, or less: %+v", try+1, got)
 			}
 		}
@@ -368,7 +368,7 @@ func TestAVeryLateDueTimeIsNotDueNow(t *testing.T) {
 		last := newTask("a", "last")
 		last.NotBefore = 253_402_300_799_999 // of the year 9999
 		q.enqueue(last)
-		if wait, ok, err := q.NextDue(t.Context()); err != nil || !ok || wait < 200*365*24*time.Hour {
+		if wait, ok, err := q.Maintenance.NextDue(t.Context()); err != nil || !ok || wait < 200*365*24*time.Hour {
 			t.Errorf("due in %s, %v, %v", wait, ok, err)
 		}
 	})
@@ -387,7 +387,7 @@ func TestEndedTasksAreDeletedAfterSevenDays(t *testing.T) {
 		q.advanceClock(time.Millisecond)
 		q.maintain()
 		for _, in := range ids[:2] {
-			if _, err := q.Task(t.Context(), in.ID); !errors.Is(err, taskqueue.ErrNotFound) {
+			if _, err := q.Tasks.Task(t.Context(), in.ID); !errors.Is(err, taskqueue.ErrNotFound) {
 				t.Error(err)
 			}
 		}
@@ -448,7 +448,7 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 		undone := errors.New("undone")
 		in := func(end error) error {
 			return q.inTx(t.Context(), func(tx *sql.Tx) error {
-				if _, _, err := q.Ledger.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
+				if _, _, err := q.Ledger.Tasks.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
 					return err
 				}
 				return end
@@ -472,7 +472,7 @@ func TestDepthCountsTasksByState(t *testing.T) {
 		q.claim(1)
 		q.advanceClock(time.Second)
 		for state, want := range map[taskqueue.State]int64{taskqueue.StateWaiting: 2, taskqueue.StateClaimed: 1, taskqueue.StateDead: 0} {
-			many, oldest, err := q.Depth(context.Background(), state, 2)
+			many, oldest, err := q.Maintenance.Depth(context.Background(), state, 2)
 			if err != nil || many != want || (oldest == time.Second) != (want > 0) {
 				t.Errorf("%s: %d, oldest %s, %v", state, many, oldest, err)
 			}

@@ -18,8 +18,8 @@ type taskChange struct{ before, after taskqueue.Task }
 
 // saveChanges writes changed tasks that the transaction has locked, and updates their
 // queues. now is the time of the change, epoch ms. It returns the topics to notify.
-func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, changes []*taskChange) (topicsToNotify []string, err error) {
-	heads, err := l.readQueueHeads(ctx, tx, changes)
+func (s *TaskStore) saveChanges(ctx context.Context, tx *sql.Tx, now int64, changes []*taskChange) (topicsToNotify []string, err error) {
+	heads, err := s.readQueueHeads(ctx, tx, changes)
 	if err != nil {
 		return nil, fmt.Errorf("heads: %w", err)
 	}
@@ -31,10 +31,10 @@ func (l *Ledger) saveChanges(ctx context.Context, tx *sql.Tx, now int64, changes
 		c.after.ChangedAt = now
 		c.addMoves(moves, heads[c.before.QueueID()] == c.before.ID)
 	}
-	if err := l.applyMoves(ctx, tx, moves); err != nil {
+	if err := s.applyMoves(ctx, tx, moves); err != nil {
 		return nil, fmt.Errorf("queues: %w", err)
 	}
-	bulk := l.newBulkRunner(tx)
+	bulk := s.newBulkRunner(tx)
 	rows, payloads, err := updateRows(changes)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (c *taskChange) addMoves(moves *queueMoves, isHead bool) {
 
 // readQueueHeads returns the id of the head of each task's queue, "" for none. It must run
 // after the tasks were locked, because then these heads cannot change.
-func (l *Ledger) readQueueHeads(ctx context.Context, tx *sql.Tx, changes []*taskChange) (map[taskqueue.QueueID]string, error) {
+func (s *TaskStore) readQueueHeads(ctx context.Context, tx *sql.Tx, changes []*taskChange) (map[taskqueue.QueueID]string, error) {
 	heads := map[taskqueue.QueueID]string{}
 	for _, c := range changes {
 		if c.before.Pos > 0 {
@@ -78,7 +78,7 @@ func (l *Ledger) readQueueHeads(ctx context.Context, tx *sql.Tx, changes []*task
 	for _, key := range slices.SortedFunc(maps.Keys(heads), compareQueues) {
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
-	return heads, l.newBulkRunner(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
+	return heads, s.newBulkRunner(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
 		var key taskqueue.QueueID
 		var head string
 		err := rows.Scan(&key.Topic, &key.Priority, &head)

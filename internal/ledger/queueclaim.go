@@ -39,18 +39,18 @@ FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority AND queues.
 // Claim claims up to n tasks of a kind for a worker, with a lease. It prefers queues with
 // the least service. Inside a queue it claims in the order of positions. It returns none
 // if no task is ready.
-func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
+func (c *TaskClaims) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	for retry := true; retry && len(tasks) == 0; { // a queue may have positions without tasks
-		tasks, retry, err = l.claimFromQueues(ctx, n, lease, l.expandSQL(selectReady), kind, n)
-		if err == nil && !retry && l.skipLocked != "" {
-			tasks, retry, err = l.claimAfterWait(ctx, kind, n, lease)
+		tasks, retry, err = c.claimFromQueues(ctx, n, lease, c.expandSQL(selectReady), kind, n)
+		if err == nil && !retry && c.skipLocked != "" {
+			tasks, retry, err = c.claimAfterWait(ctx, kind, n, lease)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("ledger: claim tasks of %s: %w", kind, err)
 		}
 	}
 	if len(tasks) > 0 {
-		l.notifyTopics([]string{""}) // leases have started
+		c.tasks.notifyTopics([]string{""}) // leases have started
 	}
 	return tasks, nil
 }
@@ -61,42 +61,42 @@ func (l *Ledger) Claim(ctx context.Context, kind string, n int, lease time.Durat
 //
 // It chooses the queue before it waits. A query that chooses and waits would hold locks
 // of rows that are not ready any more.
-func (l *Ledger) claimAfterWait(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, retry bool, err error) {
+func (c *TaskClaims) claimAfterWait(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, retry bool, err error) {
 	var queue taskqueue.QueueID
-	err = l.readPool.QueryRowContext(ctx, selectNextReady, kind).Scan(&queue.Topic, &queue.Priority)
+	err = c.readPool.QueryRowContext(ctx, selectNextReady, kind).Scan(&queue.Topic, &queue.Priority)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}
 	if err == nil {
-		tasks, _, err = l.claimFromQueues(ctx, n, lease, l.expandSQL(lockReady), queue.Topic, queue.Priority)
+		tasks, _, err = c.claimFromQueues(ctx, n, lease, c.expandSQL(lockReady), queue.Topic, queue.Priority)
 	}
 	return tasks, true, err
 }
 
 // claimFromQueues claims in one transaction from the queues that a query finds and locks.
 // found reports whether the query returned any queue.
-func (l *Ledger) claimFromQueues(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+func (c *TaskClaims) claimFromQueues(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
+	err = c.inTx(ctx, func(tx *sql.Tx) error {
 		queues, err := scanQueues(tx.QueryContext(ctx, query, args...))
 		if err != nil {
 			return err
 		}
 		found = len(queues) > 0
-		tasks, err = l.claimAllocations(ctx, tx, taskqueue.Allocate(queues, n), lease)
+		tasks, err = c.claimAllocations(ctx, tx, taskqueue.Allocate(queues, n), lease)
 		return err
 	})
 	return tasks, found, err
 }
 
 // claimAllocations claims the tasks at the allocated positions, if they still exist.
-func (l *Ledger) claimAllocations(ctx context.Context, tx *sql.Tx, allocations []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
+func (c *TaskClaims) claimAllocations(ctx context.Context, tx *sql.Tx, allocations []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range allocations {
 		for pos := s.First; pos <= s.Last; pos++ {
 			rows = append(rows, []any{s.Queue.Topic, s.Queue.Priority, pos, lease.Milliseconds()})
 		}
 	}
-	err = l.newBulkRunner(tx).run(ctx, l.expandSQL(claimTasks), rows, func(rows *sql.Rows) error {
+	err = c.newBulkRunner(tx).run(ctx, c.expandSQL(claimTasks), rows, func(rows *sql.Rows) error {
 		t, err := scanTask(rows)
 		tasks = append(tasks, t)
 		return err
@@ -104,7 +104,7 @@ func (l *Ledger) claimAllocations(ctx context.Context, tx *sql.Tx, allocations [
 	if err != nil {
 		return nil, err
 	}
-	return sortTasks(tasks), l.moveScanCursors(ctx, tx, allocations, tasks)
+	return sortTasks(tasks), c.moveScanCursors(ctx, tx, allocations, tasks)
 }
 
 func scanQueues(rows *sql.Rows, err error) (queues []taskqueue.Queue, _ error) {
@@ -128,7 +128,7 @@ func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
 
 // moveScanCursors moves the scan cursors of queues to the last allocated positions, and adds the
 // service to the queues.
-func (l *Ledger) moveScanCursors(ctx context.Context, tx *sql.Tx, allocations []taskqueue.Allocation, tasks []taskqueue.Task) error {
+func (c *TaskClaims) moveScanCursors(ctx context.Context, tx *sql.Tx, allocations []taskqueue.Allocation, tasks []taskqueue.Task) error {
 	claimedCount, lastID := map[taskqueue.QueueID]int64{}, map[taskqueue.QueueID]string{}
 	for i := range tasks {
 		key := tasks[i].QueueID()
@@ -145,5 +145,5 @@ func (l *Ledger) moveScanCursors(ctx context.Context, tx *sql.Tx, allocations []
 		s.AdvanceQueue(claimedCount[key], lastID[key])
 		rows = append(rows, []any{queue.Topic, queue.Priority, formerScan, queue.Scan, queue.Head, queue.VirtualTime})
 	}
-	return l.newBulkRunner(tx).run(ctx, moveScan, rows, nil)
+	return c.newBulkRunner(tx).run(ctx, moveScan, rows, nil)
 }

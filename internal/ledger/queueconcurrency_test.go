@@ -31,11 +31,11 @@ func TestALeaseThatEndsDuringCompleteHasOneOutcome(t *testing.T) {
 			runConcurrently(3, func(i int) {
 				switch i {
 				case 0:
-					_, errs[0] = l.ReturnDue(t.Context(), 10)
+					_, errs[0] = l.Maintenance.ReturnDue(t.Context(), 10)
 				case 1:
-					lost, errs[1] = q.Complete(t.Context(), taskLeases([]taskqueue.Task{head}))
+					lost, errs[1] = q.Claims.Complete(t.Context(), taskLeases([]taskqueue.Task{head}))
 				case 2:
-					_, errs[2] = q.ChangeTask(t.Context(), head.ID, (*taskqueue.Task).Requeue)
+					_, errs[2] = q.Tasks.ChangeTask(t.Context(), head.ID, (*taskqueue.Task).Requeue)
 				}
 			})
 			if err := errors.Join(errs[0], errs[1]); err != nil || errs[2] != nil && !errors.Is(errs[2], taskqueue.ErrDone) {
@@ -67,11 +67,11 @@ func TestAnOperatorsChangeDuringAnAttemptHasOneOutcome(t *testing.T) {
 			var completed, changed error
 			runConcurrently(2, func(i int) {
 				if i == 0 {
-					lost, completed = l.Complete(t.Context(), taskLeases([]taskqueue.Task{task}))
+					lost, completed = l.Claims.Complete(t.Context(), taskLeases([]taskqueue.Task{task}))
 					return
 				}
 				for _, change := range []func(*taskqueue.Task) error{(*taskqueue.Task).Requeue, (*taskqueue.Task).Discard, (*taskqueue.Task).Requeue} {
-					_, err := q.ChangeTask(t.Context(), task.ID, change)
+					_, err := q.Tasks.ChangeTask(t.Context(), task.ID, change)
 					changed = errors.Join(changed, err)
 				}
 			})
@@ -102,12 +102,12 @@ func TestAKeyDeletedWhileEnqueuedHasATask(t *testing.T) {
 			var in [2]taskqueue.Accepted
 			runConcurrently(3, func(i int) {
 				if i == 2 {
-					if _, err := l.ForgetTasks(t.Context(), 10); err != nil {
+					if _, err := l.Maintenance.ForgetTasks(t.Context(), 10); err != nil {
 						t.Error(err)
 					}
 					return
 				}
-				accepted, err := []*Ledger{q.Ledger, l}[i].Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")})
+				accepted, err := []*Ledger{q.Ledger, l}[i].Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")})
 				if err != nil {
 					t.Error(err)
 					return
@@ -147,10 +147,10 @@ func TestAKeyWithoutTaskIsNotAcknowledged(t *testing.T) {
 		for _, text := range swallow {
 			must(q.exec(t.Context(), text))(t)
 		}
-		if in, err := q.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")}); !IsUnavailable(err) {
+		if in, err := q.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")}); !IsUnavailable(err) {
 			t.Errorf("acknowledged %+v, %v", in, err)
 		}
-		if added, err := q.AddTask(t.Context(), taskqueue.Task{Topic: taskqueue.SettleTopic, Key: "k", State: taskqueue.StateDead, Payload: []byte("1")}); !IsUnavailable(err) {
+		if added, err := q.Tasks.AddTask(t.Context(), taskqueue.Task{Topic: taskqueue.SettleTopic, Key: "k", State: taskqueue.StateDead, Payload: []byte("1")}); !IsUnavailable(err) {
 			t.Errorf("added %v, %v", added, err)
 		}
 	})
@@ -177,8 +177,8 @@ func TestClockJumpsLoseNoTask(t *testing.T) {
 		if again := q.enqueue(newTask("a", "held"))[0]; again.New || again.ID != tasks[0].ID {
 			t.Errorf("a key is answered with %+v", again)
 		}
-		q.hasLease(q.Renew(t.Context(), taskLeases(tasks[:1]), lease))
-		if wait, ok, err := q.NextDue(t.Context()); wait != lease || !ok || err != nil {
+		q.hasLease(q.Claims.Renew(t.Context(), taskLeases(tasks[:1]), lease))
+		if wait, ok, err := q.Maintenance.NextDue(t.Context()); wait != lease || !ok || err != nil {
 			t.Errorf("due in %s, %v, %v", wait, ok, err)
 		}
 		if !q.complete(tasks[0]) {
@@ -219,17 +219,17 @@ func TestTaskListsAreCompleteInAnyCollation(t *testing.T) {
 	for _, column := range []string{"tasks ALTER COLUMN id", "tasks ALTER COLUMN topic", "queues ALTER COLUMN topic"} {
 		must(l.exec(t.Context(), "ALTER TABLE "+column+` TYPE TEXT COLLATE "en-x-icu"`))(t)
 	}
-	must(l.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "1"), newTask("B", "2"), newTask("c~", "3")}))(t)
-	page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 2)
+	must(l.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "1"), newTask("B", "2"), newTask("c~", "3")}))(t)
+	page, next, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 2)
 	if err != nil || len(page) != 2 || next == "" {
 		t.Fatalf("tasks %+v, then %q, %v", page, next, err)
 	}
-	if page, next, err = l.Tasks(t.Context(), taskqueue.Filter{}, next, 2); err != nil || len(page) != 1 || next != "" {
+	if page, next, err = l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, next, 2); err != nil || len(page) != 1 || next != "" {
 		t.Errorf("tasks %+v, then %q, %v", page, next, err)
 	}
 	var lines []string
 	for cursor := ""; ; {
-		page, next, err := l.Queues(t.Context(), taskqueue.QueueFilter{}, cursor, 1)
+		page, next, err := l.Tasks.Queues(t.Context(), taskqueue.QueueFilter{}, cursor, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,16 +255,16 @@ func TestAStalledTransactionReleasesItsLocks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
-		if _, _, err := stalled.enqueueInTx(ctx, tx, []taskqueue.NewTask{newTask("a", "stalled")}); err != nil {
+		if _, _, err := stalled.Tasks.enqueueInTx(ctx, tx, []taskqueue.NewTask{newTask("a", "stalled")}); err != nil {
 			return err
 		}
-		_, err := other.Enqueue(ctx, []taskqueue.NewTask{newTask("a", "k")})
+		_, err := other.Tasks.Enqueue(ctx, []taskqueue.NewTask{newTask("a", "k")})
 		return err
 	})
 	if !IsUnavailable(err) || ctx.Err() != nil {
 		t.Errorf("the stalled transaction ended with %v; %v", err, ctx.Err())
 	}
-	if tasks := must(other.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
+	if tasks := must(other.Claims.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
 		t.Errorf("claimed %+v", tasks)
 	}
 	err = stalled.inSnapshot(ctx, func(tx *sql.Tx) error {

@@ -74,11 +74,11 @@ func (s leaseSet) lostLeases(leases []taskqueue.Lease) (lostLeases []taskqueue.L
 
 // Complete ends tasks as done, and returns the leases that were lost. A repeated call for
 // a task that is done with the same lease succeeds.
-func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
 	held := newLeaseSet(leases)
-	err := l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		moves, bulk := newQueueMoves(), l.newBulkRunner(tx)
-		err := bulk.run(ctx, l.expandSQL(completeTasks), held.pendingRows(), func(rows *sql.Rows) error {
+	err := c.tasks.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		moves, bulk := newQueueMoves(), c.newBulkRunner(tx)
+		err := bulk.run(ctx, c.expandSQL(completeTasks), held.pendingRows(), func(rows *sql.Rows) error {
 			var t taskqueue.Task
 			var head string
 			lease, err := held.scanLease(rows, &t.Topic, &t.Priority, &head)
@@ -93,7 +93,7 @@ func (l *Ledger) Complete(ctx context.Context, leases []taskqueue.Lease) ([]task
 		if err := bulk.run(ctx, selectEnded, held.pendingRows(), held.markHeld); err != nil {
 			return nil, err
 		}
-		err = l.applyMoves(ctx, tx, moves)
+		err = c.tasks.applyMoves(ctx, tx, moves)
 		return append(moves.topicsToNotify, ""), err
 	})
 	if err != nil {
@@ -110,10 +110,10 @@ func (s leaseSet) markHeld(rows *sql.Rows) error {
 
 // Renew extends leases: they end at the database's time plus lease. It returns the leases
 // that were lost.
-func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
 	held := newLeaseSet(leases)
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
-		return l.newBulkRunner(tx).run(ctx, l.expandSQL(renewLeases), held.pendingRows(lease.Milliseconds()), held.markHeld)
+	err := c.inTx(ctx, func(tx *sql.Tx) error {
+		return c.newBulkRunner(tx).run(ctx, c.expandSQL(renewLeases), held.pendingRows(lease.Milliseconds()), held.markHeld)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("ledger: renew %d leases: %w", len(leases), err)
@@ -123,14 +123,14 @@ func (l *Ledger) Renew(ctx context.Context, leases []taskqueue.Lease, lease time
 
 // Fail records failed attempts: a task waits for its next attempt, or is dead after the
 // last one. It returns the leases that were lost.
-func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
 	for i := range failed {
 		causes[failed[i].Lease] = &failed[i]
 		leases = append(leases, failed[i].Lease)
 	}
-	lost, err := l.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
+	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
 		return t.RecordFailure(now, causes[t.Lease()])
 	})
 	if err != nil {
@@ -141,8 +141,8 @@ func (l *Ledger) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]
 
 // Return returns tasks to their queues as if they had not been claimed. It returns the
 // leases that were lost.
-func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	lost, err := l.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
+func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
 		t.ReturnToQueue()
 		return nil
 	})
@@ -154,11 +154,11 @@ func (l *Ledger) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 
 // changeClaimed calls change for each task whose lease is held and saves the tasks. It
 // returns the leases that were lost.
-func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
 	held := newLeaseSet(leases)
-	err := l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		topicsToNotify, err := l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return l.newBulkRunner(tx).run(ctx, l.expandSQL(lockClaimed), held.pendingRows(), scan)
+	err := c.tasks.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+		topicsToNotify, err := c.tasks.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
+			return c.newBulkRunner(tx).run(ctx, c.expandSQL(lockClaimed), held.pendingRows(), scan)
 		}, func(t *taskqueue.Task, now int64) error {
 			held[t.Lease()] = true
 			return change(t, now)
@@ -173,7 +173,7 @@ func (l *Ledger) changeClaimed(ctx context.Context, leases []taskqueue.Lease, ch
 
 // changeLocked calls change for each task that lockTasks locks and passes to scan, and
 // saves the tasks. It returns the topics to notify.
-func (l *Ledger) changeLocked(
+func (s *TaskStore) changeLocked(
 	ctx context.Context, tx *sql.Tx, lockTasks func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {
 	var changes []*taskChange
@@ -190,5 +190,5 @@ func (l *Ledger) changeLocked(
 	if err != nil || len(changes) == 0 {
 		return nil, err
 	}
-	return l.saveChanges(ctx, tx, now, changes)
+	return s.saveChanges(ctx, tx, now, changes)
 }

@@ -99,7 +99,7 @@ func (s *killTest) finishTasks() {
 	h := &queueProcess{s.t, openLedger(s.t, s.db), "last", s.docket.addLine}
 	empty := func() bool {
 		for _, state := range []taskqueue.State{taskqueue.StateClaimed, taskqueue.StateLater, taskqueue.StateWaiting} { // as the keeper moves them
-			if many, _, err := h.ledger.Depth(s.t.Context(), state, 1); many > 0 || err != nil {
+			if many, _, err := h.ledger.Maintenance.Depth(s.t.Context(), state, 1); many > 0 || err != nil {
 				return false
 			}
 		}
@@ -158,17 +158,17 @@ func TestQueueSleeper(t *testing.T) {
 		return
 	}
 	l := openLedger(t, testenv.SQL{URL: os.Getenv(processURLEnv), Dir: os.Getenv(processDirEnv)})
-	tasks := must(l.Claim(t.Context(), kind, 1, processLease))(t)
+	tasks := must(l.Claims.Claim(t.Context(), kind, 1, processLease))(t)
 	fmt.Println(reportLine("claimed", &tasks[0]))
 	if _, err := bufio.NewReader(os.Stdin).ReadString('\n'); err != nil {
 		return
 	}
 	leases := taskLeases(tasks)
 	for _, end := range []func() ([]taskqueue.Lease, error){
-		func() ([]taskqueue.Lease, error) { return l.Renew(t.Context(), leases, time.Hour) },
-		func() ([]taskqueue.Lease, error) { return l.Complete(t.Context(), leases) },
-		func() ([]taskqueue.Lease, error) { return l.Return(t.Context(), leases) },
-		func() ([]taskqueue.Lease, error) { return l.Fail(t.Context(), failures(leases, 0, true)) },
+		func() ([]taskqueue.Lease, error) { return l.Claims.Renew(t.Context(), leases, time.Hour) },
+		func() ([]taskqueue.Lease, error) { return l.Claims.Complete(t.Context(), leases) },
+		func() ([]taskqueue.Lease, error) { return l.Claims.Return(t.Context(), leases) },
+		func() ([]taskqueue.Lease, error) { return l.Claims.Fail(t.Context(), failures(leases, 0, true)) },
 	} {
 		fmt.Println("lost", len(must(end())(t)))
 	}
@@ -181,7 +181,7 @@ func TestAStoppedWorkerWithoutLeaseChangesNothing(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		must(l.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")}))(t)
+		must(l.Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", "k")}))(t)
 		lines := make(chan string, 10) // more than it says
 		sleeper := startProcess(t, "TestQueueSleeper", "sleeper", db, func(line string) { lines <- line })
 		select {
@@ -193,8 +193,8 @@ func TestAStoppedWorkerWithoutLeaseChangesNothing(t *testing.T) {
 			t.Fatal("it claimed nothing")
 		}
 		sleeper.signal(syscall.SIGSTOP)
-		waitUntil(t, func() bool { return must(l.ReturnDue(t.Context(), 1))(t).Requeued == 1 })
-		tasks := must(l.Claim(t.Context(), kind, 10, time.Hour))(t)
+		waitUntil(t, func() bool { return must(l.Maintenance.ReturnDue(t.Context(), 1))(t).Requeued == 1 })
+		tasks := must(l.Claims.Claim(t.Context(), kind, 10, time.Hour))(t)
 		if len(tasks) != 1 || tasks[0].Fence != 2 {
 			t.Fatalf("claimed %+v", tasks)
 		}
@@ -208,10 +208,10 @@ func TestAStoppedWorkerWithoutLeaseChangesNothing(t *testing.T) {
 				t.Error(line)
 			}
 		}
-		if got := must(l.Task(t.Context(), tasks[0].ID))(t); !reflect.DeepEqual(got, tasks[0]) {
+		if got := must(l.Tasks.Task(t.Context(), tasks[0].ID))(t); !reflect.DeepEqual(got, tasks[0]) {
 			t.Errorf("it made %+v of %+v", got, tasks[0])
 		}
-		if lost := must(l.Complete(t.Context(), taskLeases(tasks)))(t); len(lost) > 0 {
+		if lost := must(l.Claims.Complete(t.Context(), taskLeases(tasks)))(t); len(lost) > 0 {
 			t.Error("the newest lease was not held")
 		}
 	})

@@ -127,7 +127,7 @@ func (c *queueClients) enqueue(l *Ledger, round int) {
 		batch = append(batch, task)
 	}
 	begun := c.start()
-	accepted, err := l.Enqueue(c.t.Context(), batch)
+	accepted, err := l.Tasks.Enqueue(c.t.Context(), batch)
 	if !c.reported(err) {
 		return
 	}
@@ -146,7 +146,7 @@ func (c *queueClients) addKey(id, key string) {
 // fillQueue enqueues the tasks of the ordered line, in the order of their numbers.
 func (c *queueClients) fillQueue(l *Ledger) {
 	for n := 1; n <= orderedTaskCount && !c.t.Failed(); {
-		_, err := l.Enqueue(c.t.Context(), []taskqueue.NewTask{{
+		_, err := l.Tasks.Enqueue(c.t.Context(), []taskqueue.NewTask{{
 			Game: game, Topic: c.orderedTopic, Key: fmt.Sprint(n), Ordering: taskqueue.Ordered, MaxTries: taskqueue.MaxTriesLimit, Payload: []byte("1"),
 		}})
 		if c.reported(err) {
@@ -170,7 +170,7 @@ func (c *queueClients) recordOperation(t *taskqueue.Task, begun int64, d operati
 
 func (c *queueClients) claim(l *Ledger, n int) (many int) {
 	begun := c.start()
-	tasks, err := l.Claim(c.t.Context(), kind, n, lease)
+	tasks, err := l.Claims.Claim(c.t.Context(), kind, n, lease)
 	if !c.reported(err) {
 		return 0
 	}
@@ -214,17 +214,17 @@ func (c *queueClients) endAttempt(l *Ledger) {
 	switch rand.IntN(8) {
 	case 0, 1:
 		renew = true
-		lost, err = l.Renew(ctx, leases, lease)
+		lost, err = l.Claims.Renew(ctx, leases, lease)
 		did = func(of taskqueue.Lease) operation { return didRenew{of, now + lease.Milliseconds()} }
 	case 2:
-		lost, err = l.Return(ctx, leases)
+		lost, err = l.Claims.Return(ctx, leases)
 		did = func(of taskqueue.Lease) operation { return didReturn{of} }
 	case 3, 4:
 		wait, final := time.Duration(rand.Int64N(int64(lease))), rand.IntN(4) == 0
-		lost, err = l.Fail(ctx, failures(leases, wait, final))
+		lost, err = l.Claims.Fail(ctx, failures(leases, wait, final))
 		did = func(of taskqueue.Lease) operation { return didFail{of, now + wait.Milliseconds(), final} }
 	default:
-		lost, err = l.Complete(ctx, leases)
+		lost, err = l.Claims.Complete(ctx, leases)
 		did = func(of taskqueue.Lease) operation { return didComplete{of, now} }
 	}
 	if !c.reported(err) {
@@ -276,7 +276,7 @@ func (c *queueClients) operate(l *Ledger) {
 		change = (*taskqueue.Task).Discard
 	}
 	did, begun := didChange{id, c.now.Load(), change}, c.start()
-	t, err := l.ChangeTask(c.t.Context(), id, change)
+	t, err := l.Tasks.ChangeTask(c.t.Context(), id, change)
 	if gave, refused := answerOf(&t, err); refused || c.reported(err) {
 		c.recordKey(key, begun, did, gave)
 	}
@@ -290,7 +290,7 @@ func (c *queueClients) readRandomTask(l *Ledger) {
 
 func (c *queueClients) readTask(l *Ledger, id, key string) {
 	begun := c.start()
-	t, err := l.Task(c.t.Context(), id)
+	t, err := l.Tasks.Task(c.t.Context(), id)
 	if gave, refused := answerOf(&t, err); refused || c.reported(err) {
 		c.recordKey(key, begun, didRead{id}, gave)
 	}
@@ -315,13 +315,13 @@ func (c *queueClients) maintain(l *Ledger, d time.Duration) {
 	}
 	c.now.Store(at)
 	begun := c.start()
-	if _, err := l.ReturnDue(c.t.Context(), 1000); c.reported(err) {
+	if _, err := l.Maintenance.ReturnDue(c.t.Context(), 1000); c.reported(err) {
 		c.recordAll(begun, didMaintain{at})
 	}
-	_, _, _, err := l.MoveDone(c.t.Context(), taskqueue.QueueID{}, 1000)
+	_, _, _, err := l.Maintenance.MoveDone(c.t.Context(), taskqueue.QueueID{}, 1000)
 	c.reported(err)
 	begun = c.start()
-	if _, err := l.ForgetTasks(c.t.Context(), 1000); c.reported(err) && c.skippedTTL {
+	if _, err := l.Maintenance.ForgetTasks(c.t.Context(), 1000); c.reported(err) && c.skippedTTL {
 		c.recordAll(begun, didForget{at})
 	}
 }
@@ -339,7 +339,7 @@ func (c *queueClients) finish() {
 		for len(c.leases) > 0 {
 			c.endAttempt(l)
 		}
-		left, _, err := l.Depth(c.t.Context(), taskqueue.StateLater, 1)
+		left, _, err := l.Maintenance.Depth(c.t.Context(), taskqueue.StateLater, 1)
 		c.reported(err)
 		many += int(left)
 	}

@@ -150,7 +150,7 @@ type cutCall struct {
 func (q *queueFixture) claimOf(task taskqueue.NewTask) taskqueue.Task {
 	q.t.Helper()
 	q.enqueue(task)
-	return must(q.Claim(q.t.Context(), taskqueue.Kind(task.Topic), 1, lease))(q.t)[0]
+	return must(q.Claims.Claim(q.t.Context(), taskqueue.Kind(task.Topic), 1, lease))(q.t)[0]
 }
 
 func heldOne(lost []taskqueue.Lease, err error) (int, error) { return 1 - len(lost), err }
@@ -160,7 +160,7 @@ var cutCalls = map[string]cutCall{
 		bring: func(*queueFixture, taskqueue.NewTask) taskqueue.Task { return taskqueue.Task{} },
 		is:    taskqueue.StateWaiting, rings: true,
 		do: func(ctx context.Context, l *Ledger, task taskqueue.NewTask, _ *taskqueue.Task) (int, error) {
-			accepted, err := l.Enqueue(ctx, []taskqueue.NewTask{task})
+			accepted, err := l.Tasks.Enqueue(ctx, []taskqueue.NewTask{task})
 			if err != nil {
 				return 0, err
 			}
@@ -173,38 +173,38 @@ var cutCalls = map[string]cutCall{
 		},
 		was: taskqueue.StateWaiting, is: taskqueue.StateClaimed,
 		do: func(ctx context.Context, l *Ledger, task taskqueue.NewTask, _ *taskqueue.Task) (int, error) {
-			tasks, err := l.Claim(ctx, taskqueue.Kind(task.Topic), 10, lease)
+			tasks, err := l.Claims.Claim(ctx, taskqueue.Kind(task.Topic), 10, lease)
 			return len(tasks), err
 		},
 	},
 	"renew": {
 		bring: (*queueFixture).claimOf, was: taskqueue.StateClaimed, is: taskqueue.StateClaimed, twice: 1,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
-			return heldOne(l.Renew(ctx, []taskqueue.Lease{t.Lease()}, lease))
+			return heldOne(l.Claims.Renew(ctx, []taskqueue.Lease{t.Lease()}, lease))
 		},
 	},
 	"complete": {
 		bring: (*queueFixture).claimOf, was: taskqueue.StateClaimed, is: taskqueue.StateDone, twice: 1,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
-			return heldOne(l.Complete(ctx, []taskqueue.Lease{t.Lease()}))
+			return heldOne(l.Claims.Complete(ctx, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"fail": {
 		bring: (*queueFixture).claimOf, was: taskqueue.StateClaimed, is: taskqueue.StateLater,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
-			return heldOne(l.Fail(ctx, failures([]taskqueue.Lease{t.Lease()}, time.Second, false)))
+			return heldOne(l.Claims.Fail(ctx, failures([]taskqueue.Lease{t.Lease()}, time.Second, false)))
 		},
 	},
 	"return": {
 		bring: (*queueFixture).claimOf, was: taskqueue.StateClaimed, is: taskqueue.StateWaiting, rings: true,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
-			return heldOne(l.Return(ctx, []taskqueue.Lease{t.Lease()}))
+			return heldOne(l.Claims.Return(ctx, []taskqueue.Lease{t.Lease()}))
 		},
 	},
 	"discard": {
 		bring: (*queueFixture).claimOf, was: taskqueue.StateClaimed, is: taskqueue.StateDiscarded, twice: 1,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, t *taskqueue.Task) (int, error) {
-			_, err := l.ChangeTask(ctx, t.ID, (*taskqueue.Task).Discard)
+			_, err := l.Tasks.ChangeTask(ctx, t.ID, (*taskqueue.Task).Discard)
 			return 1, err
 		},
 	},
@@ -215,7 +215,7 @@ var cutCalls = map[string]cutCall{
 		},
 		was: taskqueue.StateClaimed, is: taskqueue.StateWaiting, rings: true,
 		do: func(ctx context.Context, l *Ledger, _ taskqueue.NewTask, _ *taskqueue.Task) (int, error) {
-			r, err := l.ReturnDue(ctx, 10)
+			r, err := l.Maintenance.ReturnDue(ctx, 10)
 			return r.Requeued, err
 		},
 	},
@@ -281,7 +281,7 @@ func (call *cutCall) try(q *queueFixture, l *Ledger, c *cuttingProxy, befalls re
 // onlyTaskState returns the state of the only task, "" if there is none.
 func (q *queueFixture) onlyTaskState() taskqueue.State {
 	q.t.Helper()
-	tasks, _, err := q.Tasks(q.t.Context(), taskqueue.Filter{}, "", 10)
+	tasks, _, err := q.Tasks.Tasks(q.t.Context(), taskqueue.Filter{}, "", 10)
 	if err != nil || len(tasks) > 1 {
 		q.t.Fatalf("tasks %+v, %v", tasks, err)
 	}

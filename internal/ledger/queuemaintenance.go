@@ -56,16 +56,16 @@ const (
 // queues. An ended lease counts as a failed attempt; after the last attempt the task is
 // dead. It returns the counts of these tasks. While another process runs ReturnDue, it
 // does nothing and returns zeros.
-func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
-	err = l.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
+	err = m.tasks.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
 		var one int
-		if err := tx.QueryRowContext(ctx, l.expandSQL(lockMaintenance)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
+		if err := tx.QueryRowContext(ctx, m.expandSQL(lockMaintenance)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
 			return nil, nil
 		} else if err != nil {
 			return nil, err
 		}
-		return l.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return scanAll(scan)(tx.QueryContext(ctx, l.expandSQL(lockDue), n))
+		return m.tasks.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
+			return scanAll(scan)(tx.QueryContext(ctx, m.expandSQL(lockDue), n))
 		}, func(t *taskqueue.Task, now int64) error {
 			t.HandleDue(now)
 			returned.Count(t)
@@ -80,9 +80,9 @@ func (l *Ledger) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCo
 
 // NextDue returns the time until the wait or lease of a task ends. ok is false if no task
 // waits for a time or has a lease.
-func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
+func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
 	var dueAt, now int64
-	err = l.readPool.QueryRowContext(ctx, l.expandSQL(selectNextDue)).Scan(&dueAt, &now)
+	err = m.readPool.QueryRowContext(ctx, m.expandSQL(selectNextDue)).Scan(&dueAt, &now)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -95,7 +95,7 @@ func (l *Ledger) NextDue(ctx context.Context) (wait time.Duration, ok bool, err 
 // MoveDone checks the done cursors of up to n queues, in order after the queue after. It
 // moves those that are behind. It returns the last checked queue, the number of checked
 // queues, and the number of moved cursors. If it checked fewer than n, there are no more.
-func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, checked, moved int, err error) {
+func (m *TaskMaintenance) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, checked, moved int, err error) {
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
 		var done, former int64
@@ -104,9 +104,9 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (
 			rows = append(rows, []any{last.Topic, last.Priority, done})
 		}
 		return err
-	})(l.readPool.QueryContext(ctx, computeDone, after.Topic, after.Priority, n))
+	})(m.readPool.QueryContext(ctx, computeDone, after.Topic, after.Priority, n))
 	if err == nil && len(rows) > 0 {
-		err = l.inTx(ctx, func(tx *sql.Tx) error { return l.newBulkRunner(tx).run(ctx, l.expandSQL(moveDone), rows, nil) })
+		err = m.inTx(ctx, func(tx *sql.Tx) error { return m.newBulkRunner(tx).run(ctx, m.expandSQL(moveDone), rows, nil) })
 	}
 	if err != nil {
 		return taskqueue.QueueID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
@@ -118,9 +118,9 @@ func (l *Ledger) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (
 // (keyTTL), and returns the number. The done cursors have passed them before. It also
 // deletes the queues of these tasks if they are idle. It skips tasks and queues that
 // another transaction has locked.
-func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
+func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var taskRows, queueRows [][]any
-	err := l.inTx(ctx, func(tx *sql.Tx) error {
+	err := m.inTx(ctx, func(tx *sql.Tx) error {
 		isListed := map[taskqueue.QueueID]bool{}
 		err := scanAll(func(r *sql.Rows) error {
 			var id string
@@ -132,14 +132,14 @@ func (l *Ledger) ForgetTasks(ctx context.Context, n int) (int, error) {
 				queueRows = append(queueRows, []any{queue.Topic, queue.Priority, idleQueueTTL.Milliseconds()})
 			}
 			return err
-		})(tx.QueryContext(ctx, l.expandSQL(lockExpired), keyTTL.Milliseconds(), n))
+		})(tx.QueryContext(ctx, m.expandSQL(lockExpired), keyTTL.Milliseconds(), n))
 		if err != nil {
 			return err
 		}
-		if err := l.newBulkRunner(tx).run(ctx, deleteTasks, taskRows, nil); err != nil {
+		if err := m.newBulkRunner(tx).run(ctx, deleteTasks, taskRows, nil); err != nil {
 			return err
 		}
-		return l.newBulkRunner(tx).run(ctx, l.expandSQL(deleteQueues), queueRows, nil)
+		return m.newBulkRunner(tx).run(ctx, m.expandSQL(deleteQueues), queueRows, nil)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("ledger: delete old tasks: %w", err)
@@ -155,10 +155,10 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
 
 // Depth returns how many tasks have a state, counted only up to maxCount. It also returns
 // the age of the oldest of them, 0 if there is none.
-func (l *Ledger) Depth(ctx context.Context, state taskqueue.State, maxCount int) (count int64, oldest time.Duration, err error) {
+func (m *TaskMaintenance) Depth(ctx context.Context, state taskqueue.State, maxCount int) (count int64, oldest time.Duration, err error) {
 	var age int64
-	text := strings.ReplaceAll(l.expandSQL(selectDepth), "{ended}", endedConditionFor(state))
-	if err := l.readPool.QueryRowContext(ctx, text, string(state), maxCount).Scan(&count, &age); err != nil {
+	text := strings.ReplaceAll(m.expandSQL(selectDepth), "{ended}", endedConditionFor(state))
+	if err := m.readPool.QueryRowContext(ctx, text, string(state), maxCount).Scan(&count, &age); err != nil {
 		return 0, 0, fmt.Errorf("ledger: count tasks with state %s: %w", state, err)
 	}
 	return count, time.Duration(max(0, age)) * time.Millisecond, nil

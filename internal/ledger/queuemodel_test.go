@@ -113,7 +113,7 @@ func (h *queueHistory) runStep(rt *rapid.T) {
 	case "claim":
 		h.claim(rt, rapid.IntRange(1, 5).Draw(rt, "n"))
 	case "complete":
-		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Complete(ctx, leases) },
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Claims.Complete(ctx, leases) },
 			func(t *taskqueue.Task) { t.Finish(t.Payload) })
 	case "fail":
 		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Final: rapid.IntRange(0, 4).Draw(rt, "final") == 0}
@@ -126,10 +126,10 @@ func (h *queueHistory) runStep(rt *rapid.T) {
 		attempt := taskqueue.FailedAttempt{Wait: drawWait(rt), Postponed: true}
 		h.fail(rt, attempt, func(t *taskqueue.Task) { t.State, t.DueAt = taskqueue.StateLater, h.m.now+attempt.Wait.Milliseconds() })
 	case "renew":
-		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Renew(ctx, leases, lease) },
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Claims.Renew(ctx, leases, lease) },
 			func(t *taskqueue.Task) { t.DueAt = h.m.now + lease.Milliseconds() })
 	case "return":
-		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Return(ctx, leases) }, (*taskqueue.Task).ReturnToQueue)
+		h.end(rt, func(leases []taskqueue.Lease) ([]taskqueue.Lease, error) { return h.q.Claims.Return(ctx, leases) }, (*taskqueue.Task).ReturnToQueue)
 	case "pass":
 		d := rapid.SampledFrom([]time.Duration{time.Second, 20 * time.Second, lease, 3 * 24 * time.Hour}).Draw(rt, "pass")
 		h.q.advanceClock(d)
@@ -226,7 +226,7 @@ func (h *queueHistory) fail(rt *rapid.T, attempt taskqueue.FailedAttempt, change
 			attempt.Lease, attempt.Err = lease, errCause
 			failed = append(failed, attempt)
 		}
-		return h.q.Fail(h.q.t.Context(), failed)
+		return h.q.Claims.Fail(h.q.t.Context(), failed)
 	}, change)
 }
 
@@ -268,7 +268,7 @@ func (h *queueHistory) maintain(rt *rapid.T) {
 	for queueID, l := range h.check(rt) {
 		want := l.Scan
 		for _, t := range h.m.tasks {
-			if got := must(h.q.Task(h.q.t.Context(), t.ID))(h.q.t); t.QueueID() == queueID && got.Pos > 0 {
+			if got := must(h.q.Tasks.Task(h.q.t.Context(), t.ID))(h.q.t); t.QueueID() == queueID && got.Pos > 0 {
 				want = min(want, got.Pos-1)
 			}
 		}
@@ -288,7 +288,7 @@ func (h *queueHistory) change(rt *rapid.T) {
 		func(t *taskqueue.Task) error { return t.Edit([]byte(`"edited"`)) },
 	}).Draw(rt, "change")
 	done := h.m.tasks[id].State == taskqueue.StateDone
-	_, err := h.q.ChangeTask(h.q.t.Context(), id, change)
+	_, err := h.q.Tasks.ChangeTask(h.q.t.Context(), id, change)
 	if done != errors.Is(err, taskqueue.ErrDone) || !done && err != nil {
 		rt.Fatalf("change of %+v: %v", h.m.tasks[id], err)
 	}
@@ -300,7 +300,7 @@ func (h *queueHistory) change(rt *rapid.T) {
 // check compares all tasks and cursors with the model, and returns the queues.
 func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue {
 	ctx := h.q.t.Context()
-	all, _, err := h.q.Tasks(ctx, taskqueue.Filter{}, "", 1000)
+	all, _, err := h.q.Tasks.Tasks(ctx, taskqueue.Filter{}, "", 1000)
 	if err != nil || len(all) != len(h.m.tasks) {
 		rt.Fatalf("%d tasks, want %d, %v", len(all), len(h.m.tasks), err)
 	}

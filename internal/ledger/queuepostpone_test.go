@@ -11,7 +11,7 @@ import (
 
 func (q *queueFixture) postpone(task taskqueue.Task, wait time.Duration) bool {
 	q.t.Helper()
-	return q.hasLease(q.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Postponed: true}}))
+	return q.hasLease(q.Claims.Fail(q.t.Context(), []taskqueue.FailedAttempt{{Lease: task.Lease(), Err: errors.New("why"), Wait: wait, Postponed: true}}))
 }
 
 // wantUntried checks that a task has had no attempt.
@@ -41,7 +41,7 @@ func TestAPostponedTaskKeepsItsAttempts(t *testing.T) {
 		}
 		q.wantQueue("a", 2, 2, 2)
 		for n := int64(1); n <= 3; n++ {
-			if wait, ok, err := q.NextDue(t.Context()); wait != 30*time.Second || !ok || err != nil {
+			if wait, ok, err := q.Maintenance.NextDue(t.Context()); wait != 30*time.Second || !ok || err != nil {
 				t.Errorf("due in %s, %v, %v", wait, ok, err)
 			}
 			q.advanceClock(30*time.Second - time.Millisecond)
@@ -96,17 +96,17 @@ func TestPostponingEndsTheLease(t *testing.T) {
 // wantLost checks that a worker with the lease of task can end nothing.
 func (q *queueFixture) wantLost(when string, task taskqueue.Task) {
 	q.t.Helper()
-	was := must(q.Task(q.t.Context(), task.ID))(q.t)
+	was := must(q.Tasks.Task(q.t.Context(), task.ID))(q.t)
 	for attempt, held := range map[string]bool{
 		"postpone": q.postpone(task, time.Hour), "complete": q.complete(task), "fail": q.fail(task, 0, true),
-		"renew":  q.hasLease(q.Renew(q.t.Context(), taskLeases([]taskqueue.Task{task}), lease)),
-		"return": q.hasLease(q.Return(q.t.Context(), taskLeases([]taskqueue.Task{task}))),
+		"renew":  q.hasLease(q.Claims.Renew(q.t.Context(), taskLeases([]taskqueue.Task{task}), lease)),
+		"return": q.hasLease(q.Claims.Return(q.t.Context(), taskLeases([]taskqueue.Task{task}))),
 	} {
 		if held {
 			q.t.Errorf("%s: %s: the lease held", when, attempt)
 		}
 	}
-	if now := must(q.Task(q.t.Context(), task.ID))(q.t); now.State != was.State || now.DueAt != was.DueAt || now.Tries != was.Tries {
+	if now := must(q.Tasks.Task(q.t.Context(), task.ID))(q.t); now.State != was.State || now.DueAt != was.DueAt || now.Tries != was.Tries {
 		q.t.Errorf("%s: %+v became %+v", when, was, now)
 	}
 }
@@ -173,7 +173,7 @@ func TestOneCallEndsAttemptsDifferently(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		q.enqueue(newTask("a", "postponed"), newTask("a", "final"), newTask("a", "failed"))
 		tasks, cause := q.claim(3), errors.New("why")
-		lost := must(q.Fail(t.Context(), []taskqueue.FailedAttempt{
+		lost := must(q.Claims.Fail(t.Context(), []taskqueue.FailedAttempt{
 			{Lease: tasks[2].Lease(), Err: cause, Wait: time.Second},
 			{Lease: tasks[0].Lease(), Err: cause, Wait: time.Minute, Postponed: true},
 			{Lease: tasks[1].Lease(), Err: cause, Final: true},

@@ -96,7 +96,7 @@ func (h *queueProcess) produce(producer int) {
 			n++
 		}
 		h.retryUntilDone(func() error {
-			accepted, err := h.ledger.Enqueue(h.t.Context(), batch)
+			accepted, err := h.ledger.Tasks.Enqueue(h.t.Context(), batch)
 			for i, a := range accepted {
 				h.report("enqueued " + batch[i].Key + " " + a.ID)
 			}
@@ -114,7 +114,7 @@ func (h *queueProcess) work(over func() bool) {
 	for !over() {
 		var tasks []taskqueue.Task
 		h.retryUntilDone(func() (err error) {
-			tasks, err = h.ledger.Claim(h.t.Context(), kind, 10, processLease)
+			tasks, err = h.ledger.Claims.Claim(h.t.Context(), kind, 10, processLease)
 			return err
 		})
 		for i := range tasks {
@@ -143,12 +143,12 @@ func (h *queueProcess) endTasks(tasks []taskqueue.Task) {
 		}
 	}
 	h.retryUntilDone(func() error {
-		lost, err := h.ledger.Complete(h.t.Context(), taskLeases(good))
+		lost, err := h.ledger.Claims.Complete(h.t.Context(), taskLeases(good))
 		h.reportHeld("completed", good, lost, err)
 		return err
 	})
 	h.retryUntilDone(func() error {
-		lost, err := h.ledger.Fail(h.t.Context(), bad)
+		lost, err := h.ledger.Claims.Fail(h.t.Context(), bad)
 		h.reportHeld("deadLettered", deadLettered, lost, err)
 		return err
 	})
@@ -165,11 +165,11 @@ func (h *queueProcess) reportHeld(what string, tasks []taskqueue.Task, lost []ta
 func (h *queueProcess) maintain(over func() bool) {
 	for !over() {
 		h.retryUntilDone(func() error {
-			_, err := h.ledger.ReturnDue(h.t.Context(), 100)
+			_, err := h.ledger.Maintenance.ReturnDue(h.t.Context(), 100)
 			return err
 		})
 		h.retryUntilDone(func() error {
-			_, _, _, err := h.ledger.MoveDone(h.t.Context(), taskqueue.QueueID{}, 100)
+			_, _, _, err := h.ledger.Maintenance.MoveDone(h.t.Context(), taskqueue.QueueID{}, 100)
 			return err
 		})
 		time.Sleep(20 * time.Millisecond) // the database has more to do
@@ -289,7 +289,7 @@ func allTasks(t *testing.T, l *Ledger) map[string]taskqueue.Task {
 	t.Helper()
 	tasks := map[string]taskqueue.Task{}
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, cursor, 500)
+		page, next, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, cursor, 500)
 		if err != nil {
 			t.Fatal(err)
 		}

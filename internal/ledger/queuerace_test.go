@@ -85,7 +85,7 @@ func (r *concurrentQueue) produce(l *Ledger, producer int) {
 		}
 		r.uncompleted.Add(int64(len(batch)))
 		r.try(func() error {
-			_, err := l.Enqueue(r.t.Context(), batch)
+			_, err := l.Tasks.Enqueue(r.t.Context(), batch)
 			return err
 		})
 	}
@@ -95,7 +95,7 @@ func (r *concurrentQueue) work(l *Ledger) {
 	for !r.isOver() {
 		var tasks []taskqueue.Task
 		r.try(func() (err error) {
-			tasks, err = l.Claim(r.t.Context(), kind, 1+rand.IntN(20), lease)
+			tasks, err = l.Claims.Claim(r.t.Context(), kind, 1+rand.IntN(20), lease)
 			return err
 		})
 		r.recordClaimed(tasks)
@@ -112,8 +112,8 @@ func (r *concurrentQueue) work(l *Ledger) {
 				good = append(good, t.Lease())
 			}
 		}
-		r.try(func() error { return r.checkLeases(l.Fail(r.t.Context(), bad)) })
-		r.try(func() error { return r.checkLeases(l.Complete(r.t.Context(), good)) })
+		r.try(func() error { return r.checkLeases(l.Claims.Fail(r.t.Context(), bad)) })
+		r.try(func() error { return r.checkLeases(l.Claims.Complete(r.t.Context(), good)) })
 		r.recordCompleted(good)
 	}
 }
@@ -157,11 +157,11 @@ func (r *concurrentQueue) recordCompleted(leases []taskqueue.Lease) {
 func (r *concurrentQueue) runMaintenance(l *Ledger) {
 	for !r.isOver() {
 		r.try(func() error {
-			_, err := l.ReturnDue(r.t.Context(), 100)
+			_, err := l.Maintenance.ReturnDue(r.t.Context(), 100)
 			return err
 		})
 		r.try(func() error {
-			_, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100)
+			_, _, _, err := l.Maintenance.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100)
 			return err
 		})
 		time.Sleep(time.Millisecond) // so that the database can do other work
@@ -171,7 +171,7 @@ func (r *concurrentQueue) runMaintenance(l *Ledger) {
 func (r *concurrentQueue) watch(l *Ledger) {
 	seen := map[taskqueue.QueueID]taskqueue.Queue{}
 	for !r.isOver() {
-		queues, _, err := l.Queues(r.t.Context(), taskqueue.QueueFilter{}, "", 100)
+		queues, _, err := l.Tasks.Queues(r.t.Context(), taskqueue.QueueFilter{}, "", 100)
 		if err != nil {
 			r.t.Error(err)
 			return
@@ -191,11 +191,11 @@ func (r *concurrentQueue) checkEnd() {
 	r.t.Helper()
 	l, n := r.processes[0], 0
 	for state, want := range map[taskqueue.State]int64{taskqueue.StateDone: 3 * rushTaskCount, taskqueue.StateWaiting: 0, taskqueue.StateClaimed: 0, taskqueue.StateLater: 0, taskqueue.StateDead: 0} {
-		if many, _, err := l.Depth(r.t.Context(), state, 100_000); err != nil || many != want {
+		if many, _, err := l.Maintenance.Depth(r.t.Context(), state, 100_000); err != nil || many != want {
 			r.t.Errorf("%d tasks are %s, %v, want %d", many, state, err, want)
 		}
 	}
-	if _, _, _, err := l.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100); err != nil {
+	if _, _, _, err := l.Maintenance.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100); err != nil {
 		r.t.Error(err)
 	}
 	for _, queue := range listQueuesOf(r.t, l, taskqueue.QueueFilter{}) {
@@ -218,7 +218,7 @@ func TestConcurrentEnqueuesOfAKeyMakeOneTask(t *testing.T) {
 			var mu sync.Mutex
 			ids, fresh := map[string]bool{}, 0
 			runConcurrently(6, func(i int) {
-				in, err := processes[i%2].Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", fmt.Sprint(round)), newTask("b", fmt.Sprint(round))})
+				in, err := processes[i%2].Tasks.Enqueue(t.Context(), []taskqueue.NewTask{newTask("a", fmt.Sprint(round)), newTask("b", fmt.Sprint(round))})
 				if err != nil {
 					t.Error(err)
 					return

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/base64"
 	"fmt"
 	"strconv"
@@ -36,21 +35,17 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 // Queues returns up to limit (at least 1) queues that match a filter, in the order of
 // topic and priority. next is the cursor of the next page, "" after the last. The error
 // is taskqueue.ErrBadCursor for a cursor that Queues has not returned.
-func (l *Ledger) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
+func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	after, ok := parseQueueCursor(cursor)
 	if !ok {
 		return nil, "", taskqueue.ErrBadCursor
 	}
 	condition, args := queueCondition(f, []any{after.Topic, after.Priority, limit + 1})
-	page, err = scanQueues(l.readPool.QueryContext(ctx, strings.Replace(selectQueues, "{chosen}", condition, 1), args...))
+	page, err = scanQueues(s.readPool.QueryContext(ctx, strings.Replace(selectQueues, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: queues: %w", err)
 	}
-	if len(page) <= limit {
-		return page, "", nil
-	}
-	page = page[:limit]
-	return page, queueCursor(page[limit-1].QueueID), nil
+	return cutPage(page, limit, func(last *taskqueue.Queue) string { return queueCursor(last.QueueID) })
 }
 
 // queueCondition returns the SQL condition of a filter, and args with its arguments
@@ -94,13 +89,8 @@ func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 // Backlogs returns the numbers of ready queues and waiting tasks for each kind, in the
 // order of names. It returns up to maxKinds kinds, and counts in up to maxQueues queues
 // of each.
-func (l *Ledger) Backlogs(ctx context.Context, maxKinds, maxQueues int) (all []taskqueue.Backlog, err error) {
-	err = scanAll(func(rows *sql.Rows) error {
-		var b taskqueue.Backlog
-		err := rows.Scan(&b.Kind, &b.Ready, &b.Tasks)
-		all = append(all, b)
-		return err
-	})(l.readPool.QueryContext(ctx, selectBacklogs, maxKinds, maxQueues))
+func (m *TaskMaintenance) Backlogs(ctx context.Context, maxKinds, maxQueues int) (all []taskqueue.Backlog, err error) {
+	all, err = collect(func(b *taskqueue.Backlog) []any { return []any{&b.Kind, &b.Ready, &b.Tasks} })(m.readPool.QueryContext(ctx, selectBacklogs, maxKinds, maxQueues))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: backlogs: %w", err)
 	}

@@ -65,7 +65,7 @@ func TestQueuesAreListedInPages(t *testing.T) {
 		var got []string
 		cursor := ""
 		for pages := 1; ; pages++ {
-			page, next, err := q.Queues(t.Context(), taskqueue.QueueFilter{}, cursor, 2)
+			page, next, err := q.Tasks.Queues(t.Context(), taskqueue.QueueFilter{}, cursor, 2)
 			if err != nil || len(page) > 2 {
 				t.Fatalf("%d lines, %v", len(page), err)
 			}
@@ -78,7 +78,7 @@ func TestQueuesAreListedInPages(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 		for _, bad := range []string{"x", "eA", queueCursor(taskqueue.QueueID{Topic: "t"}) + "="} {
-			if _, _, err := q.Queues(t.Context(), taskqueue.QueueFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
+			if _, _, err := q.Tasks.Queues(t.Context(), taskqueue.QueueFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", bad, err)
 			}
 		}
@@ -99,7 +99,7 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 			"one kind":   {1, 100, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}}},
 			"some lines": {10, 2, nil},
 		} {
-			got := must(q.Backlogs(t.Context(), tt.kinds, tt.upTo))(t)
+			got := must(q.Maintenance.Backlogs(t.Context(), tt.kinds, tt.upTo))(t)
 			if tt.want == nil {
 				if len(got) != 2 || got[1].Ready != 2 {
 					t.Errorf("%s: %+v", name, got)
@@ -113,7 +113,7 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 		for more := true; more; {
 			more = len(q.claim(10)) > 0
 		}
-		if got := must(q.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
+		if got := must(q.Maintenance.Backlogs(t.Context(), 10, 100))(t); !slices.Equal(got, []taskqueue.Backlog{{Kind: "other", Ready: 1, Tasks: 1}, {Kind: kind, Tasks: 2}}) {
 			t.Errorf("behind a head: %+v", got)
 		}
 	})
@@ -122,7 +122,7 @@ func TestBacklogsCountWaitingTasksByKind(t *testing.T) {
 func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
-		if got := must(q.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
+		if got := must(q.Maintenance.Backlogs(t.Context(), 10, 10))(t); len(got) > 0 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -155,7 +155,7 @@ func TestMaintenanceIsNotifiedOfWaitsAndCursors(t *testing.T) {
 		rang("complete", true)
 		q.fail(tasks[1], time.Minute, false)
 		rang("fail", true)
-		q.hasLease(q.Return(t.Context(), taskLeases(tasks[2:])))
+		q.hasLease(q.Claims.Return(t.Context(), taskLeases(tasks[2:])))
 		rang("return", true)
 	})
 }

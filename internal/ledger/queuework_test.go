@@ -38,12 +38,12 @@ func TestWorkersOfTwoProcessesCompleteAllTasks(t *testing.T) {
 		stuck := must(batchers[0].Enqueue(t.Context(), newTask("stuck", "stuck")))(t)
 		l := openLedger(t, db)
 		waitUntil(t, func() bool {
-			done, _, err := l.Depth(t.Context(), taskqueue.StateDone, 1000)
+			done, _, err := l.Maintenance.Depth(t.Context(), taskqueue.StateDone, 1000)
 			return err == nil && done == tasks && s.isHeld()
 		})
 		end()
 		running.Wait()
-		if task := must(l.Task(t.Context(), stuck.ID))(t); task.State != taskqueue.StateWaiting || task.Tries != 0 {
+		if task := must(l.Tasks.Task(t.Context(), stuck.ID))(t); task.State != taskqueue.StateWaiting || task.Tries != 0 {
 			t.Errorf("at the end the task under way is %+v", task)
 		}
 		for key, tries := range s.tries {
@@ -67,15 +67,15 @@ func (s *workerNodes) open(ctx context.Context, t *testing.T, db testenv.SQL, ru
 	notifier := &taskqueue.Notifier{}
 	l := openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: notifier.Notify})
 	log := slog.New(slog.DiscardHandler)
-	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: l, Notifier: notifier, Logger: log, Registry: prometheus.NewRegistry()})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: l.Maintenance, Notifier: notifier, Logger: log, Registry: prometheus.NewRegistry()})
 	workers := taskqueue.NewWorkers(taskqueue.Config{
-		Store: l, Notifier: notifier, GracePeriod: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
+		Store: l.Claims, Notifier: notifier, GracePeriod: time.Millisecond, Logger: log, Registry: prometheus.NewRegistry(),
 		Kinds: []taskqueue.KindConfig{{Kind: kind, Handle: s.try, Backoff: taskqueue.Backoff{First: time.Millisecond, Max: time.Millisecond}}},
 	})
 	for _, run := range []func(context.Context) error{maintainer.Run, workers.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
-	return taskqueue.NewBatcher(l)
+	return taskqueue.NewBatcher(l.Tasks)
 }
 
 func (s *workerNodes) try(ctx context.Context, task taskqueue.Task) error {

@@ -33,7 +33,7 @@ func sameRating(a, b rating.Rating) bool {
 
 func wantRating(t *testing.T, l *Ledger, player string, want rating.Rating, rated int64) {
 	t.Helper()
-	p := must(l.Player(t.Context(), game, player))(t)
+	p := must(l.Players.Player(t.Context(), game, player))(t)
 	if !sameRating(p.Rating, want) || p.RatedMatches != rated {
 		t.Errorf("%s has %+v after %d, want %+v after %d", player, p.Rating, p.RatedMatches, want, rated)
 	}
@@ -59,7 +59,7 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 		beforeLast := p1
 		p1, p2 = ratingsAfterDuel(p1, p2)
 		for attempt := range 2 { // the second time changes nothing
-			done := must(l.Commit(t.Context(), batch))(t)
+			done := must(l.Results.Commit(t.Context(), batch))(t)
 			wantRating(t, l, "p1", p1, 3)
 			wantRating(t, l, "p2", p2, 2)
 			wantRating(t, l, "p3", p3, 1)
@@ -94,12 +94,12 @@ func TestALateResultChangesTheNewestRating(t *testing.T) {
 		addPlayer(t, l, "p2")
 		p1, p2 := rating.Default(), rating.Default()
 		for i := range 4 {
-			must(l.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
+			must(l.Results.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
 			p1, p2 = ratingsAfterDuel(p1, p2)
 		}
 		lost := duel("m1", 1, "p2", "p1")
 		lost.Rate(func(match.Standing) rating.Rating { return rating.Default() }) // as it was on the day
-		must(l.Commit(t.Context(), results(lost)))(t)
+		must(l.Results.Commit(t.Context(), results(lost)))(t)
 		p2, p1 = ratingsAfterDuel(p2, p1)
 		wantRating(t, l, "p1", p1, 5)
 		wantRating(t, l, "p2", p2, 5)
@@ -114,7 +114,7 @@ func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
 		l := openLedger(t, db)
 		addPlayer(t, l, "p1")
 		r := ratedDuel("m1", 1, "gone", "p1")
-		must(l.Commit(t.Context(), results(r)))(t)
+		must(l.Results.Commit(t.Context(), results(r)))(t)
 		_, want := ratingsAfterDuel(r.Standings[0].Rating.Before, rating.Default())
 		wantRating(t, l, "p1", want, 1)
 	})
@@ -145,7 +145,7 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 			if batch[1].Standings[1].Player == b {
 				batch = batch[:1]
 			}
-			done, err := nodes[i%len(nodes)].Commit(t.Context(), batch)
+			done, err := nodes[i%len(nodes)].Results.Commit(t.Context(), batch)
 			if err != nil {
 				t.Error(err)
 				return

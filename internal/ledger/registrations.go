@@ -50,8 +50,6 @@ func (r *registration) outcome(err error) (created bool, _ error) {
 	return r.created && err == nil, err
 }
 
-var errClosed = errors.New("the ledger is closed")
-
 func newBatchSizes(r prometheus.Registerer) prometheus.Histogram {
 	return promauto.With(r).NewHistogram(prometheus.HistogramOpts{
 		Name: "laststand_ledger_registration_batch_size", Help: "New players per registration transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),

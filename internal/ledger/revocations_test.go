@@ -20,45 +20,45 @@ func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 		t.Parallel()
 		l := openLedger(t, db)
 		addGuest(t, l, "p1")
-		if err := l.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
+		if err := l.Accounts.LinkAccount(t.Context(), game, "p1", "account"); err != nil {
 			t.Fatal(err)
 		}
-		first := must(l.SetRevocation(t.Context(), ban("account")))(t)
+		first := must(l.Revocations.SetRevocation(t.Context(), ban("account")))(t)
 		if first.ID != "p1" || first.Seq == 0 || first.ChangedAt == 0 {
 			t.Errorf("a ban of an account is stored as %+v", first)
 		}
-		all := must(l.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "svc", Reason: "lost"}))(t)
+		all := must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindSubject, ID: "svc", Reason: "lost"}))(t)
 		if all.IssuedBefore%1000 != 0 || all.IssuedBefore <= all.ChangedAt+30_000 || all.IssuedBefore > all.ChangedAt+31_000 {
 			t.Errorf("tokens issued before %d are revoked at %d", all.IssuedBefore, all.ChangedAt)
 		}
-		token := must(l.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindToken, ID: "account", Reason: "lost"}))(t)
+		token := must(l.Revocations.SetRevocation(t.Context(), identity.Revocation{Game: game, Kind: identity.KindToken, ID: "account", Reason: "lost"}))(t)
 		if token.ID != "account" {
 			t.Errorf("a token's id was used as an account: %+v", token)
 		}
-		again := must(l.SetRevocation(t.Context(), ban("p1")))(t)
+		again := must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
 		both := again
 		both.ID, both.Seq = "account", again.Seq-1
-		revision := must(l.Revision(t.Context()))(t).Revocations
-		changes := must(l.RevocationsSince(t.Context(), 0, 10))(t)
+		revision := must(l.Revocations.Revision(t.Context()))(t).Revocations
+		changes := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
 		if want := []identity.Revocation{all, token, both, again}; !slices.Equal(changes, want) || again.Seq != revision {
 			t.Errorf("changes %+v\nwant %+v up to %d", changes, want, revision)
 		}
-		if rest := must(l.RevocationsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
+		if rest := must(l.Revocations.RevocationsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
 			t.Errorf("after %d: %+v", all.Seq, rest)
 		}
-		page := must(l.ListRevocations(t.Context(), game, "", 0, 1))(t)
+		page := must(l.Revocations.ListRevocations(t.Context(), game, "", 0, 1))(t)
 		if len(page) != 1 || page[0] != token {
 			t.Errorf("page %+v", page)
 		}
-		if page = must(l.ListRevocations(t.Context(), game, "", page[0].Seq, 2))(t); len(page) != 1 || page[0] != all {
+		if page = must(l.Revocations.ListRevocations(t.Context(), game, "", page[0].Seq, 2))(t); len(page) != 1 || page[0] != all {
 			t.Errorf("next page %+v", page)
 		}
-		if page = must(l.ListRevocations(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != both {
+		if page = must(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != both {
 			t.Errorf("bans %+v", page)
 		}
 		for range 2 {
-			err := l.LiftRevocation(t.Context(), ban("account"))
-			if revision += 2; revision == must(l.Revision(t.Context()))(t).Revocations {
+			err := l.Revocations.LiftRevocation(t.Context(), ban("account"))
+			if revision += 2; revision == must(l.Revocations.Revision(t.Context()))(t).Revocations {
 				if err != nil {
 					t.Error(err)
 				}
@@ -66,10 +66,10 @@ func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 				t.Errorf("lifted twice: %v", err)
 			}
 		}
-		if bans := must(l.ListRevocations(t.Context(), game, identity.KindBan, 0, 10))(t); len(bans) > 0 {
+		if bans := must(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 10))(t); len(bans) > 0 {
 			t.Errorf("lifted, and in force: %+v", bans)
 		}
-		if page = must(l.ListRevocations(t.Context(), "other.game", "", 0, 10))(t); len(page) > 0 {
+		if page = must(l.Revocations.ListRevocations(t.Context(), "other.game", "", 0, 10))(t); len(page) > 0 {
 			t.Errorf("of another game: %+v", page)
 		}
 	})
@@ -85,16 +85,16 @@ func TestARevocationFromBeforeTheLinkCanBeLifted(t *testing.T) {
 		p, account := fmt.Sprint("p", i), fmt.Sprint("account", i)
 		addGuest(t, l, p)
 		revoked.ID = account
-		must(l.SetRevocation(t.Context(), revoked))(t)
-		if err := l.LinkAccount(t.Context(), game, p, account); err != nil {
+		must(l.Revocations.SetRevocation(t.Context(), revoked))(t)
+		if err := l.Accounts.LinkAccount(t.Context(), game, p, account); err != nil {
 			t.Fatal(err)
 		}
 		revoked.ID = by
-		if err := l.LiftRevocation(t.Context(), revoked); err != nil {
+		if err := l.Revocations.LiftRevocation(t.Context(), revoked); err != nil {
 			t.Errorf("lift the revocation of %s by %s: %v", account, by, err)
 		}
 	}
-	if left := must(l.ListRevocations(t.Context(), game, "", 0, 10))(t); len(left) > 0 {
+	if left := must(l.Revocations.ListRevocations(t.Context(), game, "", 0, 10))(t); len(left) > 0 {
 		t.Errorf("still in force: %+v", left)
 	}
 }
@@ -103,17 +103,17 @@ func TestARevocationFromBeforeTheLinkCanBeLifted(t *testing.T) {
 func TestEndedRevocationsAreDeleted(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
-	past := must(l.SetRevocation(t.Context(), ban("p1")))(t).ChangedAt - identity.EndedRevocationTTL.Milliseconds()
+	past := must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t).ChangedAt - identity.EndedRevocationTTL.Milliseconds()
 	for _, b := range []identity.Revocation{{ID: "late", EndsAt: past + 60_000}, {ID: "old", EndsAt: past - 1000}} {
 		b.Game, b.Kind = game, identity.KindBan
-		must(l.SetRevocation(t.Context(), b))(t)
+		must(l.Revocations.SetRevocation(t.Context(), b))(t)
 	}
 	addGuest(t, l, "p2")
-	if err := l.Erase(t.Context(), game, "p2"); err != nil {
+	if err := l.Accounts.Erase(t.Context(), game, "p2"); err != nil {
 		t.Fatal(err)
 	}
 	var ids []string
-	for _, b := range must(l.RevocationsSince(t.Context(), 0, 10))(t) {
+	for _, b := range must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t) {
 		ids = append(ids, b.ID)
 	}
 	if slices.Sort(ids); !slices.Equal(ids, []string{"late", "p1", "p2"}) {
@@ -131,8 +131,8 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 		const writers, each = 4, 10
 		seen, last := map[string]bool{}, int64(0)
 		read := func() {
-			revision := must(l.Revision(t.Context()))(t).Revocations
-			for _, b := range must(l.RevocationsSince(t.Context(), last, 1000))(t) {
+			revision := must(l.Revocations.Revision(t.Context()))(t).Revocations
+			for _, b := range must(l.Revocations.RevocationsSince(t.Context(), last, 1000))(t) {
 				seen[b.ID], last = true, b.Seq
 			}
 			last = max(last, revision)
@@ -141,7 +141,7 @@ func TestRevisionsAreInCommitOrder(t *testing.T) {
 			for i := range each {
 				if n == writers {
 					read()
-				} else if _, err := l.SetRevocation(t.Context(), ban(fmt.Sprint(n, "-", i))); err != nil {
+				} else if _, err := l.Revocations.SetRevocation(t.Context(), ban(fmt.Sprint(n, "-", i))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -160,26 +160,26 @@ func TestKeysAreRotated(t *testing.T) {
 		key := func(id string) identity.Key {
 			return identity.Key{ID: id, Alg: identity.HS256, Secret: []byte("secret " + id)}
 		}
-		if err := l.AddKeyIfNone(t.Context(), game, key("k1")); err != nil {
+		if err := l.TokenKeys.AddKeyIfNone(t.Context(), game, key("k1")); err != nil {
 			t.Fatal(err)
 		}
-		must(l.SetRevocation(t.Context(), ban("p1")))(t)
-		first := must(l.Revision(t.Context()))(t)
+		must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
+		first := must(l.Revocations.Revision(t.Context()))(t)
 		before := first.Revocations
 		if first.Keys != 0 {
 			t.Errorf("a ban has moved the revision of keys: %+v", first)
 		}
-		if err := l.RetireKey(t.Context(), game, "k1", 0); !errors.Is(err, identity.ErrKeyInUse) {
+		if err := l.TokenKeys.RetireKey(t.Context(), game, "k1", 0); !errors.Is(err, identity.ErrKeyInUse) {
 			t.Errorf("the only key: %v", err)
 		}
-		if err := l.AddKey(t.Context(), game, key("k2")); err != nil {
+		if err := l.TokenKeys.AddKey(t.Context(), game, key("k2")); err != nil {
 			t.Fatal(err)
 		}
-		keys := must(l.Keys(t.Context(), game))(t)
+		keys := must(l.TokenKeys.Keys(t.Context(), game))(t)
 		if len(keys) != 2 || keys[1].ID != "k2" || string(keys[1].Secret) != "secret k2" || keys[1].CreatedAt < keys[0].CreatedAt || keys[0].CreatedAt == 0 {
 			t.Errorf("keys %+v", keys)
 		}
-		if now := must(l.Revision(t.Context()))(t); now != (identity.Revision{Revocations: before + 1, Keys: before + 1}) {
+		if now := must(l.Revocations.Revision(t.Context()))(t); now != (identity.Revision{Revocations: before + 1, Keys: before + 1}) {
 			t.Errorf("revision %+v after %d", now, before)
 		}
 		for _, step := range []struct {
@@ -189,16 +189,16 @@ func TestKeysAreRotated(t *testing.T) {
 		}{
 			{"k1", 60_000, identity.ErrKeyInUse}, {"k9", 0, identity.ErrNoKey}, {"k1", 0, nil}, {"k2", 0, identity.ErrKeyInUse},
 		} {
-			if err := l.RetireKey(t.Context(), game, step.id, step.settle); !errors.Is(err, step.want) {
+			if err := l.TokenKeys.RetireKey(t.Context(), game, step.id, step.settle); !errors.Is(err, step.want) {
 				t.Errorf("retire %s: %v, want %v", step.id, err, step.want)
 			}
 		}
 		for i := range maxKeys - 1 {
-			if err := l.AddKey(t.Context(), game, key(fmt.Sprint("more", i))); err != nil {
+			if err := l.TokenKeys.AddKey(t.Context(), game, key(fmt.Sprint("more", i))); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := l.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrTooManyKeys) {
+		if err := l.TokenKeys.AddKey(t.Context(), game, key("one more")); !errors.Is(err, identity.ErrTooManyKeys) {
 			t.Errorf("beyond the bound: %v", err)
 		}
 	})

@@ -22,6 +22,13 @@ var newRules = skeletonRules{nickname.RulesVersion + 1, func(name string) (strin
 	return strings.ReplaceAll(strings.ToLower(name), "-", ""), nil
 }, 7}
 
+// migrateBy migrates the skeletons as a program with other rules does.
+func (s *Names) migrateBy(ctx context.Context, rules skeletonRules) (map[string]int, error) {
+	other := *s
+	other.rules = rules
+	return other.MigrateSkeletons(ctx)
+}
+
 func newGuest(n int, name, skeleton string) identity.NewPlayer {
 	return identity.NewPlayer{Game: game, ID: fmt.Sprint("g", n), DeviceHash: fmt.Sprint("d", n), Nickname: name, Skeleton: skeleton, JoinedAt: 1}
 }
@@ -33,9 +40,9 @@ func TestClaimsByOldRulesFailAfterTheMigration(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		older, newer := openLedger(t, db), openLedger(t, db)
-		newer.rulesVersion = newRules.version
+		newer.Names.rules.version = newRules.version
 		addPlayer(t, older, "p1")
-		if _, _, err := older.CreateGuest(t.Context(), newGuest(0, "A-da", "a-da")); err != nil {
+		if _, _, err := older.Players.CreateGuest(t.Context(), newGuest(0, "A-da", "a-da")); err != nil {
 			t.Fatal(err)
 		}
 
@@ -47,7 +54,7 @@ func TestClaimsByOldRulesFailAfterTheMigration(t *testing.T) {
 				for range claimers { // it begins beside them
 					<-claimed
 				}
-				if _, err := newer.migrateSkeletons(t.Context(), newRules); err != nil {
+				if _, err := newer.Names.migrateBy(t.Context(), newRules); err != nil {
 					t.Error(err)
 				}
 				close(respelt)
@@ -61,7 +68,7 @@ func TestClaimsByOldRulesFailAfterTheMigration(t *testing.T) {
 				}
 				n := next.Add(1)
 				name := fmt.Sprint("N-", n)
-				_, _, err := older.CreateGuest(t.Context(), newGuest(int(n), name, strings.ToLower(name)))
+				_, _, err := older.Players.CreateGuest(t.Context(), newGuest(int(n), name, strings.ToLower(name)))
 				select {
 				case claimed <- struct{}{}:
 				default:
@@ -82,10 +89,10 @@ func TestClaimsByOldRulesFailAfterTheMigration(t *testing.T) {
 			}
 		}
 		checkOutdated(t, older)
-		if _, _, err := newer.CreateGuest(t.Context(), newGuest(int(next.Add(1)), "Ada", "ada")); !errors.Is(err, identity.ErrNicknameTaken) {
+		if _, _, err := newer.Players.CreateGuest(t.Context(), newGuest(int(next.Add(1)), "Ada", "ada")); !errors.Is(err, identity.ErrNicknameTaken) {
 			t.Errorf("the newer program on a name of before: %v", err)
 		}
-		if err := newer.Rename(t.Context(), game, "g0", "Grace", "grace"); err != nil {
+		if err := newer.Names.Rename(t.Context(), game, "g0", "Grace", "grace"); err != nil {
 			t.Errorf("the newer program: %v", err)
 		}
 	})
@@ -96,21 +103,21 @@ func TestClaimsByOldRulesFailAfterTheMigration(t *testing.T) {
 func checkOutdated(t *testing.T, l *Ledger) {
 	t.Helper()
 	for what, err := range map[string]error{
-		"a guest":            errorOf(l.CreateGuest(t.Context(), newGuest(-1, "Eva", "eva"))),
-		"a guest, taken":     errorOf(l.CreateGuest(t.Context(), newGuest(-1, "Nick p1", "nickp1"))),
-		"an own player":      errorOf(l.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub", Nickname: "Eva", Skeleton: "eva", JoinedAt: 1})),
-		"a new name":         l.Rename(t.Context(), game, "p1", "Eva", "eva"),
-		"the start":          func() error { _, err := l.MigrateSkeletons(t.Context()); return err }(),
-		"a player of nobody": l.Rename(t.Context(), game, "nobody", "Eva", "eva"),
+		"a guest":            errorOf(l.Players.CreateGuest(t.Context(), newGuest(-1, "Eva", "eva"))),
+		"a guest, taken":     errorOf(l.Players.CreateGuest(t.Context(), newGuest(-1, "Nick p1", "nickp1"))),
+		"an own player":      errorOf(l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub", Nickname: "Eva", Skeleton: "eva", JoinedAt: 1})),
+		"a new name":         l.Names.Rename(t.Context(), game, "p1", "Eva", "eva"),
+		"the start":          func() error { _, err := l.Names.MigrateSkeletons(t.Context()); return err }(),
+		"a player of nobody": l.Names.Rename(t.Context(), game, "nobody", "Eva", "eva"),
 	} {
 		if !errors.Is(err, identity.ErrOldRules) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, err := l.Known(t.Context(), game, "sub"); !errors.Is(err, identity.ErrNotFound) {
+	if _, err := l.Players.Known(t.Context(), game, "sub"); !errors.Is(err, identity.ErrNotFound) {
 		t.Errorf("the id of a player who was refused: %v", err)
 	}
-	if p, created, err := l.CreateGuest(t.Context(), newGuest(0, "Eva", "eva")); err != nil || created || p.Nickname != "A-da" {
+	if p, created, err := l.Players.CreateGuest(t.Context(), newGuest(0, "Eva", "eva")); err != nil || created || p.Nickname != "A-da" {
 		t.Errorf("a known guest: %+v, %v, %v", p, created, err)
 	}
 }
@@ -125,13 +132,13 @@ func TestSkeletonMigrationWaitsForClaims(t *testing.T) {
 	ended := make(chan error, 1)
 	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
 		slow := identity.NewPlayer{Game: game, ID: "slow", Nickname: "S-low", Skeleton: "s-low", JoinedAt: 1}
-		err := older.insertPlayers(t.Context(), older.newBulkRunner(tx), []*registration{{NewPlayer: slow}})
+		err := older.Players.insertPlayers(t.Context(), older.newBulkRunner(tx), []*registration{{NewPlayer: slow}})
 		if err != nil {
 			ended <- nil
 			return err
 		}
 		go func() { // ends once the claim is committed
-			_, err := newer.migrateSkeletons(t.Context(), newRules)
+			_, err := newer.Names.migrateBy(t.Context(), newRules)
 			ended <- err
 		}()
 		return older.awaitLock(t.Context(), func() bool { return len(ended) > 0 })
@@ -163,13 +170,13 @@ func TestARegistryWithOldRulesRefusesNewNames(t *testing.T) {
 		t.Parallel()
 		logged := &warningCounter{}
 		older, newer := newRegistry(t, openLedger(t, db), logged), newRegistry(t, openLedger(t, db), logged)
-		newer.ledger.rulesVersion = newRules.version
+		newer.ledger.Names.rules.version = newRules.version
 		q := identity.GuestRequest{Game: game, Device: "kT3vJ0w9Qm2xB7sLr5Yd8Ze1", Nickname: "A-da"}
 		ada, err := older.Guest(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}
-		must(newer.ledger.migrateSkeletons(t.Context(), newRules))(t)
+		must(newer.ledger.Names.migrateBy(t.Context(), newRules))(t)
 
 		claims := identity.Claims{Subject: ada.Player.ID, Game: game, Role: identity.RolePlayer}
 		stranger := identity.GuestRequest{Game: game, Device: "lT3vJ0w9Qm2xB7sLr5Yd8Ze1"}
@@ -210,13 +217,13 @@ type registry struct {
 
 func newRegistry(t *testing.T, l *Ledger, logged *warningCounter) *registry {
 	t.Helper()
-	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{game}, Keys: l, Now: func() int64 { return 1795212345678 }})
+	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{game}, Keys: l.TokenKeys, Now: func() int64 { return 1795212345678 }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := &registry{ledger: l, metrics: prometheus.NewRegistry()}
 	r.Registry = identity.Open(identity.Config{
-		Tokens: tokens, Players: l, Devices: l, Names: l, NameSource: l, Epoch: l.Epoch(), Logger: slog.New(logged), Registry: r.metrics,
+		Tokens: tokens, Players: l.Players, Devices: l.Players, Names: l.Names, NameSource: l.Names, Epoch: l.Epoch(), Logger: slog.New(logged), Registry: r.metrics,
 	})
 	return r
 }

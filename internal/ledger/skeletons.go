@@ -41,15 +41,11 @@ func currentRules() skeletonRules {
 // updates such names and gives them a new time, so that views that follow names by time
 // notice them. If the ledger has newer rules, MigrateSkeletons changes nothing and
 // returns identity.ErrOldRules.
-func (l *Ledger) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
-	return l.migrateSkeletons(ctx, currentRules())
-}
-
-func (l *Ledger) migrateSkeletons(ctx context.Context, rules skeletonRules) (map[string]int, error) {
+func (s *Names) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
 	lostNames := map[string]int{}
 	more, isFirst, tries := true, true, 0
 	for more {
-		p, err := l.migratePage(ctx, rules, isFirst)
+		p, err := s.migratePage(ctx, isFirst)
 		if tries < 5 && ctx.Err() == nil && (isUniqueViolation(err) || IsUnavailable(err)) { // a name was claimed at the same time, or the database is busy: retry the page
 			tries++
 			continue
@@ -60,7 +56,7 @@ func (l *Ledger) migrateSkeletons(ctx context.Context, rules skeletonRules) (map
 		for game, n := range p.lostNames {
 			lostNames[game] += n
 		}
-		more, isFirst, tries = len(p.names) == rules.pageSize, false, 0
+		more, isFirst, tries = len(p.names) == s.rules.pageSize, false, 0
 	}
 	return lostNames, nil
 }
@@ -91,37 +87,37 @@ FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = 
 
 // migratePage updates the next page of names, under the lock on the progress. The first
 // page of a call also repeats the last names, if all names were updated once before.
-func (l *Ledger) migratePage(ctx context.Context, rules skeletonRules, isFirst bool) (p namesPage, err error) {
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, l.lockNicknameRules); err != nil {
+func (s *Names) migratePage(ctx context.Context, isFirst bool) (p namesPage, err error) {
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, s.lockNicknameRules); err != nil {
 			return err
 		}
 		p = namesPage{lostNames: map[string]int{}, holders: map[gameKey]skeletonHolder{}}
 		var storedVersion, done int64
 		err := tx.QueryRowContext(ctx, selectProgress).Scan(&storedVersion, &done, &p.lastNamedAt, &p.lastID.game, &p.lastID.key)
-		if err == nil && storedVersion > rules.version {
+		if err == nil && storedVersion > s.rules.version {
 			err = identity.ErrOldRules
 		}
 		if err != nil {
 			return err
 		}
 		p.updateSQL = updateSkeletons
-		if p.isRepeat = storedVersion == rules.version && done == 1; p.isRepeat {
-			p.updateSQL = l.expandSQL(updateRepeated)
+		if p.isRepeat = storedVersion == s.rules.version && done == 1; p.isRepeat {
+			p.updateSQL = s.expandSQL(updateRepeated)
 		}
 		switch {
-		case storedVersion < rules.version:
+		case storedVersion < s.rules.version:
 			done, p.lastNamedAt, p.lastID = 0, 0, gameKey{}
 		case p.isRepeat && isFirst:
 			p.lastNamedAt -= skeletonOverlapMS
 		}
-		if err := p.migrate(ctx, tx, l.newBulkRunner(tx), rules); err != nil {
+		if err := p.migrate(ctx, tx, s.newBulkRunner(tx), s.rules); err != nil {
 			return err
 		}
-		if len(p.names) < rules.pageSize {
+		if len(p.names) < s.rules.pageSize {
 			done = 1
 		}
-		_, err = tx.ExecContext(ctx, updateProgress, rules.version, done, p.lastNamedAt, p.lastID.game, p.lastID.key)
+		_, err = tx.ExecContext(ctx, updateProgress, s.rules.version, done, p.lastNamedAt, p.lastID.game, p.lastID.key)
 		return err
 	})
 	return p, err

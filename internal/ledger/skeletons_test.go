@@ -68,25 +68,25 @@ func TestOldNamesGetSkeletonsOfNewRules(t *testing.T) {
 			"ill": "lll", "lll": lostMark + "lll", "none": lostMark + "none", "free": "grace",
 		}
 		for range 2 {
-			bare, err := l.MigrateSkeletons(t.Context())
+			bare, err := l.Names.MigrateSkeletons(t.Context())
 			if got := l.skeletons(t); err != nil || !maps.Equal(got, want) || bare[game] != 4 && bare[game] != 0 {
 				t.Errorf("skeletons %q, want %q; %v bare, %v", got, want, bare, err)
 			}
 		}
 		// Players whose names lost their skeletons keep these names, and can claim others.
-		if p := must(l.Player(t.Context(), game, "young"))(t); p.Nickname != "Аdа" {
+		if p := must(l.Players.Player(t.Context(), game, "young"))(t); p.Nickname != "Аdа" {
 			t.Errorf("the younger is called %q", p.Nickname)
 		}
-		if err := l.Rename(t.Context(), game, "young", "Eva", "eva"); err != nil {
+		if err := l.Names.Rename(t.Context(), game, "young", "Eva", "eva"); err != nil {
 			t.Error(err)
 		}
 		// Names that a program with old rules has claimed since are updated. No other name loses
 		// its skeleton to them.
 		l.call(t, namedAs{"late", "Eｖa", "eｖa", 70}, namedAs{"later", "Мах", "мах", 71}, namedAs{"fine", "Tom", "tom", 72})
-		if err := l.Rename(t.Context(), game, "rnax", "Other", "other"); err != nil {
+		if err := l.Names.Rename(t.Context(), game, "rnax", "Other", "other"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.MigrateSkeletons(t.Context()); err != nil {
+		if _, err := l.Names.MigrateSkeletons(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for id, skeleton := range map[string]string{"young": "eva", "late": lostMark + "late", "later": "rnax", "max": lostMark + "max", "fine": "torn", "rnax": "other"} {
@@ -104,7 +104,7 @@ func TestOldNamesGetSkeletonsOfNewRules(t *testing.T) {
 		if want := []string{lostMark + "late", "eva", "other", "rnax", "torn"}; !slices.Equal(lost, scopedSkeletons(want)) {
 			t.Errorf("nodes hear of %q, want %q", lost, want)
 		}
-		must(l.MigrateSkeletons(t.Context()))(t)
+		must(l.Names.MigrateSkeletons(t.Context()))(t)
 		if again := l.namesOf(t, 1000, math.MaxInt64); !slices.Equal(again, now) {
 			t.Errorf("and the next time of %q, had %q", again, now)
 		}
@@ -123,7 +123,7 @@ func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.Database(t))
 	l.call(t, namedAs{"tom", "Tom", "torn", 10_000})
-	must(l.MigrateSkeletons(t.Context()))(t)
+	must(l.Names.MigrateSkeletons(t.Context()))(t)
 	l.call(t, namedAs{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
 	ended := make(chan error, 1)
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
@@ -133,7 +133,7 @@ func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 			return err
 		}
 		go func() {
-			_, err := l.MigrateSkeletons(t.Context())
+			_, err := l.Names.MigrateSkeletons(t.Context())
 			ended <- err
 		}()
 		return l.awaitLock(t.Context(), func() bool { return len(ended) > 0 })
@@ -212,23 +212,23 @@ func TestSkeletonMigrationKeepsTheOldestName(t *testing.T) {
 			must(l.exec(t.Context(), "DELETE FROM players"))(t)
 			must(l.exec(t.Context(), "UPDATE nickname_rules SET version = 0, done = 0"))(t)
 			l.call(t, c.names...)
-			bare := must(l.migrateSkeletons(t.Context(), c.rules))(t)
+			bare := must(l.Names.migrateBy(t.Context(), c.rules))(t)
 			if c.check(t, l, bare[game]); t.Failed() {
 				t.Fatalf("with seed %d", seed)
 			}
-			if again := must(l.migrateSkeletons(t.Context(), c.rules))(t); len(again) != 0 {
+			if again := must(l.Names.migrateBy(t.Context(), c.rules))(t); len(again) != 0 {
 				t.Errorf("again: %v", again)
 			}
 			older := c.rules
 			older.version = 2
 			older.compute = func(name string) (string, error) { return "older " + name, nil }
-			if got, err := l.migrateSkeletons(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
+			if got, err := l.Names.migrateBy(t.Context(), older); !errors.Is(err, identity.ErrOldRules) || len(got) != 0 {
 				t.Errorf("by older rules: %v, %v", got, err)
 			}
 			// By later rules, names that had lost their skeletons may get one again.
 			next := newProgress(rand.New(rand.NewPCG(seed, 2)), 4, 60)
 			next.names = c.names
-			must(l.migrateSkeletons(t.Context(), next.rules))(t)
+			must(l.Names.migrateBy(t.Context(), next.rules))(t)
 			next.check(t, l, -1)
 		}
 	})
@@ -252,13 +252,13 @@ func TestConcurrentAndInterruptedSkeletonMigrations(t *testing.T) {
 				}
 				return c.rules.compute(name)
 			}
-			if _, err := l.migrateSkeletons(ctx, ending); err == nil {
+			if _, err := l.Names.migrateBy(ctx, ending); err == nil {
 				t.Errorf("cut %d: it ended in order", cut)
 			}
 		}
 		left := make([]int, 3)
 		runConcurrently(len(left), func(i int) {
-			bare, err := l.migrateSkeletons(t.Context(), c.rules)
+			bare, err := l.Names.migrateBy(t.Context(), c.rules)
 			if err != nil {
 				t.Error(err)
 			}

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-var _ leaderboard.Ledger = (*Ledger)(nil)
+var _ leaderboard.Ledger = (*Leaderboards)(nil)
 
 // stillCounts is the SQL condition that the entry e is a result that was not corrected.
 const stillCounts = `e.kind = 'result' AND NOT EXISTS (
@@ -44,12 +44,26 @@ const (
 var selectSums = `SELECT ` + sumColumns + ` FROM day_sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
 	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + orderByBytes
 
+const selectHead = `
+SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
+
+// scanHead scans a row of selectHead. It also returns the game's first day. Without a row
+// the game has no entries, and both are empty except for the epoch.
+func (b *Leaderboards) scanHead(row *sql.Row) (head leaderboard.Watermark, firstDay string, err error) {
+	head.Epoch = b.epoch
+	err = row.Scan(&head.Pos, &head.Day, &firstDay, &head.RowID)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return head, firstDay, err
+}
+
 // Snapshot calls work with a game's ledger as it is at one moment. The sums are read as
 // work iterates over them. If that fails, the last pair of the iteration has the error.
 // The snapshot is valid only until work returns.
-func (l *Ledger) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
-	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
-		mark, firstDay, err := l.scanHead(tx.QueryRowContext(ctx, selectHead, game))
+func (b *Leaderboards) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
+	err := b.inSnapshot(ctx, func(tx *sql.Tx) error {
+		mark, firstDay, err := b.scanHead(tx.QueryRowContext(ctx, selectHead, game))
 		if err != nil {
 			return err
 		}
@@ -103,14 +117,8 @@ WITH RECURSIVE h (holder) AS (
 
 // ReadHolders returns up to limit ids of holders of a kind, in ascending byte order.
 // These are the first ids after the id after, among those with entries.
-func (l *Ledger) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
-	var all []string
-	err := scanAll(func(rows *sql.Rows) error {
-		var id string
-		err := rows.Scan(&id)
-		all = append(all, id)
-		return err
-	})(l.readPool.QueryContext(ctx, selectHolders, game, string(kind), after, limit))
+func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
+	all, err := collect(func(id *string) []any { return []any{id} })(b.readPool.QueryContext(ctx, selectHolders, game, string(kind), after, limit))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: holders of %s: %w", game, err)
 	}
@@ -127,14 +135,14 @@ WITH v (game, holder_kind, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entrie
 
 // ReadSums returns the sums of holders up to a position, in ascending byte order of
 // holder and day. It computes them only from entries, without table sums.
-func (l *Ledger) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.DaySum, error) {
+func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.DaySum, error) {
 	var all []leaderboard.DaySum
 	var rows [][]any
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(holders))) {
 		rows = append(rows, []any{game, string(kind), id, upTo})
 	}
-	err := l.inSnapshot(ctx, func(tx *sql.Tx) error {
-		return l.newBulkRunner(tx).run(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
+	err := b.inSnapshot(ctx, func(tx *sql.Tx) error {
+		return b.newBulkRunner(tx).run(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
 			s, err := scanSum(r)
 			all = append(all, s)
 			return err

@@ -24,13 +24,14 @@ const sqliteMmap = "mmap_size(2147418112)"
 // pools: for the node's own reads and for public reads.
 const maxSQLiteReaders = 4
 
-func openSQLite(_ context.Context, c Config) (*Ledger, error) {
+// openSQLite opens the database in a folder. publicPool is for public reads.
+func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, err error) {
 	path, err := filepath.Abs(filepath.Join(c.Dir, sqliteFile))
 	if err != nil {
-		return nil, fmt.Errorf("ledger: %w", err)
+		return nil, nil, fmt.Errorf("ledger: %w", err)
 	}
 	if err := createPrivateFile(path); err != nil {
-		return nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
+		return nil, nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)
 	}
 	writePool := sql.OpenDB(cachingConnector{sqliteURL(path, "_txlock", "immediate")})
 	writePool.SetMaxOpenConns(1)
@@ -40,8 +41,7 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		db.SetMaxIdleConns(maxSQLiteReaders)
 		return db
 	}
-	nodePool := openReaders()
-	return &Ledger{readPool: nodePool, core: &core{writePool: writePool, nodePool: nodePool, publicPool: openReaders(), dialect: dialect{
+	return &database{writePool: writePool, readPool: openReaders(), dialect: &dialect{
 		name:                goose.DialectSQLite3,
 		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
@@ -52,7 +52,7 @@ func openSQLite(_ context.Context, c Config) (*Ledger, error) {
 		idList:              jsonList,
 		newBulkRunner:       func(in executor) bulkRunner { return sqliteBulkRunner{in} },
 		registrationWorkers: 1, // there is one writer
-	}}}, nil
+	}}, openReaders(), nil
 }
 
 func jsonList(ids []string) any {

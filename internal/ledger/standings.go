@@ -18,10 +18,10 @@ const selectMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2`
 
 // Match returns the stored summary of a settled match with current nicknames, or
 // match.ErrNotFound.
-func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, error) {
-	m, err := l.readSummary(ctx, game, id)
+func (h *History) Match(ctx context.Context, game, id string) (match.Summary, error) {
+	m, err := h.readSummary(ctx, game, id)
 	if err == nil {
-		err = l.setFirstNicknames(ctx, game, m.Firsts)
+		err = h.setFirstNicknames(ctx, game, m.Firsts)
 	}
 	if err != nil && !errors.Is(err, match.ErrNotFound) {
 		err = fmt.Errorf("ledger: match %s: %w", id, err)
@@ -30,9 +30,9 @@ func (l *Ledger) Match(ctx context.Context, game, id string) (match.Summary, err
 }
 
 // readSummary does the same as Match, but without nicknames.
-func (l *Ledger) readSummary(ctx context.Context, game, id string) (match.Summary, error) {
+func (h *History) readSummary(ctx context.Context, game, id string) (match.Summary, error) {
 	var text string
-	err := l.readPool.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
+	err := h.readPool.QueryRowContext(ctx, selectMatch, game, id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return match.Summary{}, match.ErrNotFound
 	}
@@ -46,12 +46,12 @@ func (l *Ledger) readSummary(ctx context.Context, game, id string) (match.Summar
 }
 
 // setFirstNicknames sets the current nicknames of players. It sets "" for an erased player.
-func (l *Ledger) setFirstNicknames(ctx context.Context, game string, firsts []match.First) error {
+func (h *History) setFirstNicknames(ctx context.Context, game string, firsts []match.First) error {
 	ids := make([]string, len(firsts))
 	for i := range firsts {
 		ids[i] = firsts[i].Player
 	}
-	names, err := l.allNicknames(ctx, game, ids)
+	names, err := h.names.allNicknames(ctx, game, ids)
 	for i := range firsts {
 		firsts[i].Nickname = names[firsts[i].Player]
 	}
@@ -59,11 +59,11 @@ func (l *Ledger) setFirstNicknames(ctx context.Context, game string, firsts []ma
 }
 
 // allNicknames does the same as Nicknames for any number of players. It sorts ids.
-func (l *Ledger) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+func (s *Names) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
 	all := make(map[string]string, len(ids))
 	slices.Sort(ids)
 	for chunk := range slices.Chunk(slices.Compact(ids), MaxNames) {
-		names, err := l.Nicknames(ctx, game, chunk)
+		names, err := s.Nicknames(ctx, game, chunk)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func seatRow(game string, r *match.Result, i int) []any {
 // Standings returns the standings of a settled match, best first, with current nicknames.
 // It returns those with indexes from (included) to to (excluded). An erased player has no
 // nickname. m is the match's summary as Match returns it.
-func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
+func (h *History) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
 	for _, standing := range m.Bots {
 		if from <= standing.Index && standing.Index < to {
@@ -125,7 +125,7 @@ func (l *Ledger) Standings(ctx context.Context, m match.Summary, from, to int) (
 		standing, err := scanStanding(rows)
 		page = append(page, standing)
 		return err
-	})(l.readPool.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
+	})(h.readPool.QueryContext(ctx, selectStandings, m.Game, m.Match, from, to))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
 	}

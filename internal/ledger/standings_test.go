@@ -15,8 +15,8 @@ import (
 // standingsOf returns all standings of a match, read in one page.
 func standingsOf(t *testing.T, l *Ledger, id string) []protocol.OverStanding {
 	t.Helper()
-	m := must(l.Match(t.Context(), game, id))(t)
-	return must(l.Standings(t.Context(), m, 0, m.Players))(t)
+	m := must(l.History.Match(t.Context(), game, id))(t)
+	return must(l.History.Standings(t.Context(), m, 0, m.Players))(t)
 }
 
 // wantStandings returns the standings of a result as the push match.over has them. Only the
@@ -47,12 +47,12 @@ func TestMatchReturnsTheCommittedResult(t *testing.T) {
 		r := duel("m1", 12345, "p1", "bot", "p2")
 		r.Standings[1].Bot, r.Standings[1].Nickname = true, "机器人 😀\x00\"'"
 		r.Standings[0].Team, r.Standings[2].Rank = "red", 2
-		must(l.Commit(t.Context(), results(r)))(t)
+		must(l.Results.Commit(t.Context(), results(r)))(t)
 		if got := standingsOf(t, l, "m1"); !reflect.DeepEqual(got, wantStandings(r, "p1")) {
 			t.Errorf("got %s\nwant %s", must(json.Marshal(got))(t), must(json.Marshal(wantStandings(r, "p1")))(t))
 		}
 		for _, key := range [][2]string{{game, "m2"}, {"other", "m1"}} {
-			if _, err := l.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
+			if _, err := l.History.Match(t.Context(), key[0], key[1]); !errors.Is(err, match.ErrNotFound) {
 				t.Errorf("%v: %v", key, err)
 			}
 		}
@@ -73,19 +73,19 @@ func TestAnArenaMatchIsReadInPages(t *testing.T) {
 		for i, player := range []string{"p001", "p000"} {
 			r.Firsts = append(r.Firsts, match.First{Question: i, Player: player, Nickname: "Nick of then", Team: "red", ArrivedAt: 42, ElapsedMS: 7, Node: "n1"})
 		}
-		done := must(l.Commit(t.Context(), results(r)))(t)
+		done := must(l.Results.Commit(t.Context(), results(r)))(t)
 		if n := done[0].LastPos - done[0].FirstPos + 1; n != int64(len(r.Standings)) {
 			t.Errorf("%d entries, want %d", n, len(r.Standings))
 		}
 		want := r.Summary()
 		want.Firsts[0].Nickname = "Nick p001"
-		got := must(l.Match(t.Context(), game, "m1"))(t)
+		got := must(l.History.Match(t.Context(), game, "m1"))(t)
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 		var pages []protocol.OverStanding
 		for from := 0; from < got.Players; from += 700 {
-			pages = append(pages, must(l.Standings(t.Context(), got, from, from+700))(t)...)
+			pages = append(pages, must(l.History.Standings(t.Context(), got, from, from+700))(t)...)
 		}
 		if !reflect.DeepEqual(pages, wantStandings(r, "p001")) {
 			t.Errorf("%d standings, the first %+v", len(pages), pages[0])
@@ -94,7 +94,7 @@ func TestAnArenaMatchIsReadInPages(t *testing.T) {
 			t.Errorf("the record of %d bytes is %.500s", len(text), text)
 		}
 		last := r.Standings[len(r.Standings)-1].Player
-		if page, _, err := l.Matches(t.Context(), game, last, "", 10); err != nil || len(page) != 1 || page[0].Rank != len(r.Standings) {
+		if page, _, err := l.History.Matches(t.Context(), game, last, "", 10); err != nil || len(page) != 1 || page[0].Rank != len(r.Standings) {
 			t.Errorf("history of the last: %+v, %v", page, err)
 		}
 	})

@@ -23,14 +23,14 @@ type unsummedDay struct {
 // pages, each a transaction. After each page it pauses for as long as the page took. It
 // never locks the head, so it does not delay commits. It may stop at any point. Several
 // nodes may run it and share the work. If there is nothing to do, it reads one row.
-func (l *Ledger) SumDays(ctx context.Context, game string) (int, error) {
+func (s *Days) SumDays(ctx context.Context, game string) (int, error) {
 	for days := 0; ; {
-		d, isPast, err := l.nextUnsummed(ctx, game)
+		d, isPast, err := s.nextUnsummed(ctx, game)
 		if err != nil || !isPast {
 			return days, err
 		}
 		start := time.Now()
-		isDone, err := l.sumNextPage(ctx, d)
+		isDone, err := s.sumNextPage(ctx, d)
 		if err != nil {
 			return days, fmt.Errorf("ledger: sum %s of %s: %w", d.day, game, err)
 		}
@@ -50,9 +50,9 @@ SELECT d.day, d.start_pos, d.summed_to, COALESCE((SELECT n.start_pos FROM days n
 FROM days d WHERE d.game = $1 AND d.summed = 0 ORDER BY d.day LIMIT 1`
 
 // nextUnsummed returns the first day that is not summed, and whether it has ended.
-func (l *Ledger) nextUnsummed(ctx context.Context, game string) (unsummedDay, bool, error) {
+func (s *Days) nextUnsummed(ctx context.Context, game string) (unsummedDay, bool, error) {
 	d := unsummedDay{game: game}
-	err := l.readPool.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.startPos, &d.summedTo, &d.nextDayPos)
+	err := s.readPool.QueryRowContext(ctx, selectUnsummed, game).Scan(&d.day, &d.startPos, &d.summedTo, &d.nextDayPos)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return d, false, fmt.Errorf("ledger: days to sum of %s: %w", game, err)
 	}
@@ -80,17 +80,17 @@ ON CONFLICT (game, holder_kind, holder, day) DO UPDATE SET
 
 // sumNextPage sums a day's next page, and reports whether it has finished the day. With the
 // last page it also deletes the counts of duels per pair of that day.
-func (l *Ledger) sumNextPage(ctx context.Context, d unsummedDay) (isDone bool, err error) {
+func (s *Days) sumNextPage(ctx context.Context, d unsummedDay) (isDone bool, err error) {
 	from := max(d.startPos, d.summedTo)
-	to := min(from+l.sumPageSize, d.nextDayPos-1)
+	to := min(from+s.sumPageSize, d.nextDayPos-1)
 	summed := int64(0)
 	if to == d.nextDayPos-1 {
 		summed = 1
-		if err := l.deletePairsOfDay(ctx, d.game, d.day); err != nil {
+		if err := s.deletePairsOfDay(ctx, d.game, d.day); err != nil {
 			return false, err
 		}
 	}
-	err = l.inTx(ctx, func(tx *sql.Tx) error {
+	err = s.inTx(ctx, func(tx *sql.Tx) error {
 		moved, err := tx.ExecContext(ctx, updateSummedTo, d.game, d.day, to, summed, d.summedTo)
 		if err != nil {
 			return err

@@ -20,24 +20,24 @@ func TestSumDaysSumsPastDays(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
-		l.sumPageSize = 3
-		if n := must(l.SumDays(t.Context(), game))(t); n != 0 {
+		l.Days.sumPageSize = 3
+		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 0 {
 			t.Errorf("%d days of an empty ledger", n)
 		}
 		for _, day := range []int64{0, 3, 5} {
 			l.setClock(t, day*dayMS)
 			id := fmt.Sprint("m", day)
-			must(l.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p1", "p3"))))(t)
+			must(l.Results.Commit(t.Context(), results(duel(id, 1, "p1", "p2"), duel(id+"b", 1, "p1", "p3"))))(t)
 		}
 		before := readSnapshot(t, l.Ledger)
-		if n := must(l.SumDays(t.Context(), game))(t); n != 5 {
+		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 5 {
 			t.Errorf("%d days, want 5", n)
 		}
-		if n := must(l.SumDays(t.Context(), game))(t); n != 0 {
+		if n := must(l.Days.SumDays(t.Context(), game))(t); n != 0 {
 			t.Errorf("%d days the second time", n)
 		}
 		for day, want := range map[string]bool{"1970-01-01": true, "1970-01-05": true, "1970-01-06": false, "1970-01-07": false} {
-			if got := must(l.HasDaySums(t.Context(), game, day))(t); got != want {
+			if got := must(l.Leaderboards.HasDaySums(t.Context(), game, day))(t); got != want {
 				t.Errorf("%s summed: %v", day, got)
 			}
 		}
@@ -55,17 +55,17 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
-		must(l.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
-		head := must(l.Head(t.Context(), game))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, "p1", "p2"))))(t)
+		head := readHead(t, l.Ledger)
 		var got []leaderboard.DaySum
-		err := l.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
+		err := l.Leaderboards.Snapshot(t.Context(), game, func(s leaderboard.Snapshot) error {
 			if s.Watermark != head || s.FirstDay != "1970-01-01" {
 				t.Errorf("mark %+v of %+v, first %s", s.Watermark, head, s.FirstDay)
 			}
 			l.setClock(t, dayMS)
-			must(l.Commit(t.Context(), results(duel("m2", 1, "p1", "p3"))))(t)
+			must(l.Results.Commit(t.Context(), results(duel("m2", 1, "p1", "p3"))))(t)
 			disqualify(t, l.Ledger, "m1", "p1")
-			must(l.SumDays(t.Context(), game))(t)
+			must(l.Days.SumDays(t.Context(), game))(t)
 			for sum, err := range s.Sums {
 				got = append(got, sum)
 				if err != nil {
@@ -77,10 +77,10 @@ func TestSnapshotIsOneMoment(t *testing.T) {
 		if err != nil || len(got) != 2 || got[0].Newest != 2 || got[1].Newest != 3 {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if err := l.Snapshot(t.Context(), game, func(leaderboard.Snapshot) error { return errors.New("enough") }); err == nil {
+		if err := l.Leaderboards.Snapshot(t.Context(), game, func(leaderboard.Snapshot) error { return errors.New("enough") }); err == nil {
 			t.Error("the error of the work is lost")
 		}
-		if err := l.Snapshot(t.Context(), "other", func(s leaderboard.Snapshot) error {
+		if err := l.Leaderboards.Snapshot(t.Context(), "other", func(s leaderboard.Snapshot) error {
 			if s.Watermark.Pos != 0 || s.FirstDay != "" {
 				t.Errorf("snapshot of an empty ledger %+v", s)
 			}
@@ -100,16 +100,16 @@ func TestConcurrentNodesShareTheDaysToSum(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openWithClock(t, db, time.UTC)
-		l.sumPageSize = 2
+		l.Days.sumPageSize = 2
 		for i := range 20 {
-			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
+			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1", "p2"))))(t)
 		}
 		l.setClock(t, 2*dayMS)
-		must(l.StartNewDays(t.Context(), game))(t)
+		must(l.Days.StartNewDays(t.Context(), game))(t)
 		ended := make([]int, 5)
 		runConcurrently(len(ended), func(i int) {
 			var err error
-			if ended[i], err = l.SumDays(t.Context(), game); err != nil {
+			if ended[i], err = l.Days.SumDays(t.Context(), game); err != nil {
 				t.Error(err)
 			}
 		})
@@ -124,16 +124,16 @@ func TestConcurrentNodesShareTheDaysToSum(t *testing.T) {
 func TestSumDaysContinuesAfterACanceledContext(t *testing.T) {
 	t.Parallel()
 	l := openWithClock(t, testenv.SQL{Dir: t.TempDir()}, time.UTC)
-	l.sumPageSize = 1
-	must(l.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
+	l.Days.sumPageSize = 1
+	must(l.Results.Commit(t.Context(), results(duel("m", 1, names("p", 100)...))))(t)
 	l.setClock(t, dayMS)
-	must(l.StartNewDays(t.Context(), game))(t)
+	must(l.Days.StartNewDays(t.Context(), game))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if n, err := l.SumDays(ctx, game); n != 0 || !IsUnavailable(err) {
+	if n, err := l.Days.SumDays(ctx, game); n != 0 || !IsUnavailable(err) {
 		t.Errorf("%d days, %v", n, err)
 	}
-	must(l.SumDays(t.Context(), game))(t)
+	must(l.Days.SumDays(t.Context(), game))(t)
 	checkSums(t, l.Ledger)
 }
 
@@ -148,11 +148,11 @@ func TestSumUntilKilled(t *testing.T) {
 	}
 	l := openConfig(t, Config{Dir: dir, sumPageSize: 1})
 	for {
-		d, over, err := l.nextUnsummed(t.Context(), game)
+		d, over, err := l.Days.nextUnsummed(t.Context(), game)
 		if err != nil || !over {
 			t.Fatal("all is summed", err)
 		}
-		must(l.sumNextPage(t.Context(), d))(t)
+		must(l.Days.sumNextPage(t.Context(), d))(t)
 		fmt.Println("committed", d.startPos)
 	}
 }
@@ -166,16 +166,16 @@ func TestAKilledProcessSumsNothingTwice(t *testing.T) {
 	for i := range 300 {
 		batch = append(batch, duel(fmt.Sprint("m", i), 1, "p1", "p2"))
 	}
-	must(l.Commit(t.Context(), batch))(t)
+	must(l.Results.Commit(t.Context(), batch))(t)
 	l.setClock(t, dayMS)
-	must(l.StartNewDays(t.Context(), game))(t)
+	must(l.Days.StartNewDays(t.Context(), game))(t)
 	killAfterLines(t, "TestSumUntilKilled", sumDir+"="+dir, 20)
-	if must(l.HasDaySums(t.Context(), game, "1970-01-01"))(t) {
+	if must(l.Leaderboards.HasDaySums(t.Context(), game, "1970-01-01"))(t) {
 		t.Fatal("the process was killed too late")
 	}
 	disqualify(t, l.Ledger, "m1", "")
 	disqualify(t, l.Ledger, "m299", "p1")
-	must(l.SumDays(t.Context(), game))(t)
+	must(l.Days.SumDays(t.Context(), game))(t)
 	checkSums(t, l.Ledger)
 }
 
@@ -188,9 +188,9 @@ func TestADayWithAClockChangeIsSummed(t *testing.T) {
 		l := openWithClock(t, db, must(time.LoadLocation("Europe/Berlin"))(t))
 		for i, at := range []string{"2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"} {
 			l.setClock(t, must(time.Parse(time.RFC3339, at))(t).UnixMilli())
-			must(l.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1"))))(t)
+			must(l.Results.Commit(t.Context(), results(duel(fmt.Sprint("m", i), 1, "p1"))))(t)
 		}
-		must(l.SumDays(t.Context(), game))(t)
+		must(l.Days.SumDays(t.Context(), game))(t)
 		for day, want := range map[string]int64{"2026-10-24": 1, "2026-10-25": 2, "2026-10-26": 1} {
 			if got := readDaySums(t, l.Ledger, day, leaderboard.Players); len(got) != 1 || got[0].Aggregates.Matches != want {
 				t.Errorf("%s: %+v, want %d matches", day, got, want)

@@ -25,11 +25,11 @@ const (
 
 // Task returns a task. The error is taskqueue.ErrNotFound if there is none or the id is
 // invalid.
-func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
+func (s *TaskStore) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 	if isInvalidID(id) {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
-	t, err := scanTask(l.readPool.QueryRowContext(ctx, selectTask, id))
+	t, err := scanTask(s.readPool.QueryRowContext(ctx, selectTask, id))
 	if err != nil {
 		return taskqueue.Task{}, fmt.Errorf("ledger: task: %w", err)
 	}
@@ -38,7 +38,7 @@ func (l *Ledger) Task(ctx context.Context, id string) (taskqueue.Task, error) {
 
 // GameTasks returns the tasks with these ids that belong to the game, without payloads. It
 // accepts 1 to MaxNames ids. Unknown ids are missing in the result.
-func (l *Ledger) GameTasks(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
+func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
 	if len(ids) == 0 || len(ids) > MaxNames {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: use 1 to %d ids", len(ids), MaxNames)
 	}
@@ -47,7 +47,7 @@ func (l *Ledger) GameTasks(ctx context.Context, game string, ids []string) ([]ta
 		return nil, nil
 	}
 	slices.Sort(ids)
-	tasks, err := scanTasks(l.readPool.QueryContext(ctx, l.expandSQL(selectTasksByIDs), game, l.idList(slices.Compact(ids))))
+	tasks, err := scanTasks(s.readPool.QueryContext(ctx, s.expandSQL(selectTasksByIDs), game, s.idList(slices.Compact(ids))))
 	if err != nil {
 		return nil, fmt.Errorf("ledger: tasks of %d ids: %w", len(ids), err)
 	}
@@ -58,7 +58,7 @@ func (l *Ledger) GameTasks(ctx context.Context, game string, ids []string) ([]ta
 // The newest come first, or the oldest if f.OldestFirst. next is the cursor of the next
 // page, "" after the last. Tasks that are added between two calls neither repeat nor hide
 // one. The error is taskqueue.ErrBadCursor for a cursor that Tasks has not returned.
-func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
+func (s *TaskStore) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error) {
 	if cursor != "" && isInvalidID(cursor) {
 		return nil, "", taskqueue.ErrBadCursor
 	}
@@ -66,15 +66,11 @@ func (l *Ledger) Tasks(ctx context.Context, f taskqueue.Filter, cursor string, l
 		cursor = newestID
 	}
 	condition, args := taskCondition(f, []any{cursor, limit + 1})
-	page, err = scanTasks(l.readPool.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", condition, 1), args...))
+	page, err = scanTasks(s.readPool.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: tasks: %w", err)
 	}
-	if len(page) <= limit {
-		return page, "", nil
-	}
-	page = page[:limit]
-	return page, page[limit-1].ID, nil
+	return cutPage(page, limit, func(last *taskqueue.Task) string { return last.ID })
 }
 
 // newestID sorts after every task id in every collation of a database. Task ids are
@@ -151,18 +147,18 @@ func endedConditionFor(state taskqueue.State) string {
 // It also updates the task's queue as the new state requires. After an error, also one of
 // change, nothing has changed. The error is taskqueue.ErrNotFound if there is no such
 // task.
-func (l *Ledger) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
+func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
 	var c taskChange
-	err := l.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
+	err := s.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
 		var now int64
-		if c.before, err = scanTask(tx.QueryRowContext(ctx, l.expandSQL(lockTask), id), &now); err != nil {
+		if c.before, err = scanTask(tx.QueryRowContext(ctx, s.expandSQL(lockTask), id), &now); err != nil {
 			return nil, err
 		}
 		c.after = c.before
 		if err := change(&c.after); err != nil {
 			return nil, err
 		}
-		return l.saveChanges(ctx, tx, now, []*taskChange{&c})
+		return s.saveChanges(ctx, tx, now, []*taskChange{&c})
 	})
 	if err != nil {
 		return taskqueue.Task{}, fmt.Errorf("ledger: change task: %w", err)

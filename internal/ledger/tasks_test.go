@@ -26,32 +26,32 @@ func TestTasksAreAddedReadAndChanged(t *testing.T) {
 		t.Parallel()
 		l := openLedger(t, db)
 		added := deadTask(t, "m1")
-		if !must(l.AddTask(t.Context(), added))(t) {
+		if !must(l.Tasks.AddTask(t.Context(), added))(t) {
 			t.Error("a new key was there")
 		}
 		again := added
 		again.Payload = []byte(`"other"`)
-		if must(l.AddTask(t.Context(), again))(t) {
+		if must(l.Tasks.AddTask(t.Context(), again))(t) {
 			t.Error("a key was added twice")
 		}
-		page, next, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 10)
+		page, next, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 10)
 		if err != nil || len(page) != 1 || next != "" || page[0].Payload != nil {
 			t.Fatalf("listed %+v, %q, %v", page, next, err)
 		}
-		got := must(l.Task(t.Context(), page[0].ID))(t)
+		got := must(l.Tasks.Task(t.Context(), page[0].ID))(t)
 		want := added
 		want.ID, want.CreatedAt, want.ChangedAt = got.ID, got.CreatedAt, got.ChangedAt
 		if !reflect.DeepEqual(got, want) || got.CreatedAt == 0 || got.ChangedAt == 0 {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		done := must(l.ChangeTask(t.Context(), got.ID, func(task *taskqueue.Task) error {
+		done := must(l.Tasks.ChangeTask(t.Context(), got.ID, func(task *taskqueue.Task) error {
 			task.Finish([]byte("2"))
 			return nil
 		}))(t)
-		if kept := must(l.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.StateDone || kept.Tries != 2 {
+		if kept := must(l.Tasks.Task(t.Context(), got.ID))(t); !reflect.DeepEqual(kept, done) || kept.State != taskqueue.StateDone || kept.Tries != 2 {
 			t.Errorf("changed to %+v, kept %+v", done, kept)
 		}
-		if must(l.AddTask(t.Context(), again))(t) {
+		if must(l.Tasks.AddTask(t.Context(), again))(t) {
 			t.Error("the key of a done task was added again")
 		}
 	})
@@ -62,14 +62,14 @@ func TestAnUnknownTaskIsNotFound(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		if _, err := l.Task(t.Context(), "x"); !errors.Is(err, taskqueue.ErrNotFound) {
+		if _, err := l.Tasks.Task(t.Context(), "x"); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Error(err)
 		}
-		if _, err := l.ChangeTask(t.Context(), "x", func(*taskqueue.Task) error { return nil }); !errors.Is(err, taskqueue.ErrNotFound) {
+		if _, err := l.Tasks.ChangeTask(t.Context(), "x", func(*taskqueue.Task) error { return nil }); !errors.Is(err, taskqueue.ErrNotFound) {
 			t.Error(err)
 		}
 		for _, cursor := range []string{"?", "a b"} {
-			if _, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, cursor, 1); !errors.Is(err, taskqueue.ErrBadCursor) {
+			if _, _, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, cursor, 1); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", cursor, err)
 			}
 		}
@@ -81,17 +81,17 @@ func TestARefusedChangeOfATaskChangesNothing(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		must(l.AddTask(t.Context(), deadTask(t, "m1")))(t)
-		page, _, err := l.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
+		must(l.Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
+		page, _, err := l.Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := must(l.Task(t.Context(), page[0].ID))(t)
-		_, err = l.ChangeTask(t.Context(), before.ID, func(task *taskqueue.Task) error {
+		before := must(l.Tasks.Task(t.Context(), page[0].ID))(t)
+		_, err = l.Tasks.ChangeTask(t.Context(), before.ID, func(task *taskqueue.Task) error {
 			task.Finish(nil)
 			return taskqueue.ErrDone
 		})
-		if after := must(l.Task(t.Context(), before.ID))(t); !errors.Is(err, taskqueue.ErrDone) || !reflect.DeepEqual(after, before) {
+		if after := must(l.Tasks.Task(t.Context(), before.ID))(t); !errors.Is(err, taskqueue.ErrDone) || !reflect.DeepEqual(after, before) {
 			t.Errorf("%v: %+v became %+v", err, before, after)
 		}
 	})
@@ -103,20 +103,20 @@ func TestConcurrentChangesOfATaskAreAllApplied(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		processes := []*Ledger{openLedger(t, db), openLedger(t, db)}
-		must(processes[0].AddTask(t.Context(), deadTask(t, "m1")))(t)
-		page, _, err := processes[0].Tasks(t.Context(), taskqueue.Filter{}, "", 1)
+		must(processes[0].Tasks.AddTask(t.Context(), deadTask(t, "m1")))(t)
+		page, _, err := processes[0].Tasks.Tasks(t.Context(), taskqueue.Filter{}, "", 1)
 		if err != nil {
 			t.Fatal(err)
 		}
 		runConcurrently(10, func(i int) {
-			_, err := processes[i%2].ChangeTask(t.Context(), page[0].ID, func(task *taskqueue.Task) error {
+			_, err := processes[i%2].Tasks.ChangeTask(t.Context(), page[0].ID, func(task *taskqueue.Task) error {
 				return task.Fail(int64(i), errors.New("again"))
 			})
 			if err != nil {
 				t.Error(err)
 			}
 		})
-		if task := must(processes[0].Task(t.Context(), page[0].ID))(t); task.Tries != 11 {
+		if task := must(processes[0].Tasks.Task(t.Context(), page[0].ID))(t); task.Tries != 11 {
 			t.Errorf("%d tries after 11", task.Tries)
 		}
 	})
@@ -132,7 +132,7 @@ func TestTasksAreFilteredAndListedInPages(t *testing.T) {
 			if i%2 == 1 {
 				task.State, task.Game = taskqueue.StateDiscarded, "other"
 			}
-			must(l.AddTask(t.Context(), task))(t)
+			must(l.Tasks.AddTask(t.Context(), task))(t)
 		}
 		for _, tt := range []struct {
 			filter taskqueue.Filter
@@ -151,7 +151,7 @@ func TestTasksAreFilteredAndListedInPages(t *testing.T) {
 			seen := map[string]bool{}
 			cursor, last := "", ""
 			for {
-				page, next, err := l.Tasks(t.Context(), tt.filter, cursor, 2)
+				page, next, err := l.Tasks.Tasks(t.Context(), tt.filter, cursor, 2)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -39,6 +39,6 @@ const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $
 
 // TeamNames returns the names of up to MaxNames teams by id, in one query. A team has the
 // name of its last match that counted. Unknown ids are missing.
-func (l *Ledger) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	return l.namesByID(ctx, selectTeamNames, game, ids)
+func (s *Names) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	return s.namesByID(ctx, selectTeamNames, game, ids)
 }

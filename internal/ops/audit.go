@@ -19,7 +19,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Audit stores the audit log; *ledger.Ledger implements it. AuditEntries returns a page,
+// Audit stores the audit log; *ledger.AuditLog implements it. AuditEntries returns a page,
 // newest first, and the cursor of the next page. It returns audit.ErrBadCursor for a
 // cursor that it has never returned.
 type Audit interface {

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Days confirms days; *ledger.Ledger implements it.
+// Days confirms days; *ledger.Days implements it.
 type Days interface {
 	// ConfirmDay allows the days of a game to start, up to and including this one, even
 	// if the database's clock differs from the other clocks.

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// Tasks lists tasks and task queues; *ledger.Ledger implements it. Tasks are sorted newest
+// Tasks lists tasks and task queues; *ledger.TaskStore implements it. Tasks are sorted newest
 // first, unless the filter has OldestFirst.
 type Tasks interface {
 	Task(ctx context.Context, id string) (taskqueue.Task, error)

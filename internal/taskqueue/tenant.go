@@ -30,10 +30,9 @@ var (
 )
 
 // TenantStore is the store of a TenantQueue. The store must call the Notifier
-// for every new or returned task. *ledger.Ledger implements it.
+// for every new or returned task. *ledger.TaskStore implements it.
 type TenantStore interface {
 	Enqueuer
-	ClaimStore
 	// Task returns a task, or ErrNotFound.
 	Task(ctx context.Context, id string) (Task, error)
 	// GameTasks returns the tasks with these ids, without payloads. It leaves out
@@ -44,6 +43,7 @@ type TenantStore interface {
 // TenantConfig configures a TenantQueue.
 type TenantConfig struct {
 	Store        TenantStore
+	Claims       ClaimStore // of the same tasks
 	Notifier     *Notifier
 	PollInterval time.Duration         // waiting polls also claim this often without a notification; 0: 10 s
 	Registry     prometheus.Registerer // nil: not measured
@@ -54,6 +54,7 @@ type TenantConfig struct {
 // use.
 type TenantQueue struct {
 	store   TenantStore
+	claims  ClaimStore
 	batcher *Batcher
 	polls   *polls
 	backoff Backoff
@@ -67,7 +68,7 @@ type TenantQueue struct {
 func NewTenantQueue(c TenantConfig) *TenantQueue {
 	metrics := newTenantMetrics(c.Registry)
 	return &TenantQueue{
-		store: c.Store, batcher: NewBatcher(c.Store), metrics: metrics,
+		store: c.Store, claims: c.Claims, batcher: NewBatcher(c.Store), metrics: metrics,
 		polls:   newPolls(c.Notifier, cmp.Or(c.PollInterval, 10*time.Second), metrics.waiting),
 		backoff: Backoff{First: time.Second, Max: 10 * time.Minute},
 		closed:  make(chan struct{}),

@@ -91,7 +91,7 @@ func newTestTenantQueue(t *testing.T) *testTenantQueue {
 	t.Helper()
 	queue := &testTenantQueue{t: t, store: &fakeTenantStore{memoryQueue: newMemoryQueue(0)}, registry: prometheus.NewRegistry()}
 	queue.store.notifier = &Notifier{}
-	queue.TenantQueue = NewTenantQueue(TenantConfig{Store: queue.store, Notifier: queue.store.notifier, Registry: queue.registry})
+	queue.TenantQueue = NewTenantQueue(TenantConfig{Store: queue.store, Claims: queue.store, Notifier: queue.store.notifier, Registry: queue.registry})
 	return queue
 }
 

@@ -83,7 +83,7 @@ func (q *TenantQueue) claimWithoutWait(ctx context.Context, game string, request
 
 // claimOnce claims tasks without waiting.
 func (q *TenantQueue) claimOnce(ctx context.Context, game string, request Poll) ([]Task, error) {
-	tasks, err := q.store.Claim(ctx, storedTopic(game, request.Kind), request.Max, request.Lease)
+	tasks, err := q.claims.Claim(ctx, storedTopic(game, request.Kind), request.Max, request.Lease)
 	if len(tasks) == 0 {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (q *TenantQueue) returnTasks(ctx context.Context, tasks []Task) {
 	for i := range tasks {
 		leases[i] = tasks[i].Lease()
 	}
-	lost, err := q.store.Return(ctx, leases)
+	lost, err := q.claims.Return(ctx, leases)
 	reason, count := reasonReturned, len(leases)-len(lost)
 	if err != nil {
 		reason, count = reasonStore, len(leases)

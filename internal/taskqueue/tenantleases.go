@@ -23,7 +23,7 @@ func (q *TenantQueue) Renew(ctx context.Context, game string, leases []Lease, le
 		return nil, err
 	}
 	return q.callForGameLeases(ctx, game, leases, func(gameLeases []Lease, _ map[string]Task) ([]Lease, error) {
-		return q.store.Renew(ctx, gameLeases, lease)
+		return q.claims.Renew(ctx, gameLeases, lease)
 	})
 }
 
@@ -31,7 +31,7 @@ func (q *TenantQueue) Renew(ctx context.Context, game string, leases []Lease, le
 // not belong to the game count as lost.
 func (q *TenantQueue) Complete(ctx context.Context, game string, leases []Lease) ([]Lease, error) {
 	return q.callForGameLeases(ctx, game, leases, func(gameLeases []Lease, _ map[string]Task) ([]Lease, error) {
-		lost, err := q.store.Complete(ctx, gameLeases)
+		lost, err := q.claims.Complete(ctx, gameLeases)
 		if err == nil {
 			q.metrics.completed.Add(float64(len(gameLeases) - len(lost)))
 		}
@@ -57,7 +57,7 @@ func (q *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAtte
 			}
 			attempts[i] = attempt
 		}
-		lost, err := q.store.Fail(ctx, attempts)
+		lost, err := q.claims.Fail(ctx, attempts)
 		for _, attempt := range attempts {
 			if err == nil && !slices.Contains(lost, attempt.Lease) {
 				q.metrics.recordFailure(attempt, byID[attempt.ID])

@@ -161,15 +161,15 @@ func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 		t.Fatal(err)
 	}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Registry: registry, EndpointStates: n.ledger, TaskCounter: n.ledger, Queue: n.ledger, TopLists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
+		Registry: registry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, TopLists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),
 	})
 	return n
 }
 
 func (n *node) run(ctx context.Context, running *sync.WaitGroup) {
 	log, registry := slog.New(slog.DiscardHandler), prometheus.NewRegistry()
-	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n.ledger, Notifier: n.notifier, Kinds: n.dispatcher.Services(), Logger: log, Registry: registry})
-	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger, Notifier: n.notifier, Logger: log, Registry: registry})
+	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n.ledger.Claims, Notifier: n.notifier, Kinds: n.dispatcher.Services(), Logger: log, Registry: registry})
+	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Notifier: n.notifier, Logger: log, Registry: registry})
 	for _, run := range []func(context.Context) error{n.dispatcher.Run, workers.Run, maintainer.Run} {
 		running.Go(func() { _ = run(ctx) })
 	}
@@ -182,7 +182,7 @@ func (n *node) settle(t *testing.T, id string) {
 
 func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {
 	t.Helper()
-	if _, err := n.ledger.Enqueue(t.Context(), tasks); err != nil {
+	if _, err := n.ledger.Tasks.Enqueue(t.Context(), tasks); err != nil {
 		t.Error(err)
 	}
 }

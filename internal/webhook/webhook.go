@@ -70,7 +70,7 @@ type State struct {
 	Since    int64  `json:"disabled_at,omitempty"`     // epoch ms, by the database's clock
 }
 
-// EndpointStates stores the states of endpoints; *ledger.Ledger implements it. An
+// EndpointStates stores the states of endpoints; *ledger.Endpoints implements it. An
 // endpoint without a stored state is enabled.
 type EndpointStates interface {
 	EndpointStates(ctx context.Context) ([]State, error)
@@ -86,7 +86,7 @@ type TopLists interface {
 	Top(ctx context.Context, game, date string, kind leaderboard.Kind, limit int) (entries []leaderboard.TopEntry, total int64, err error)
 }
 
-// TaskCounter counts tasks in the queue; *ledger.Ledger implements it.
+// TaskCounter counts tasks in the queue; *ledger.TaskStore implements it.
 type TaskCounter interface {
 	// CountTasks returns how many tasks of a topic have not ended, and how many are
 	// dead. Each number is at most upTo.

@@ -92,7 +92,7 @@ func fill(ctx context.Context, data string, players int) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.StartNewDays(ctx, "demo"); err != nil {
+	if _, err := l.Days.StartNewDays(ctx, "demo"); err != nil {
 		return err
 	}
 	if err := l.Close(); err != nil {

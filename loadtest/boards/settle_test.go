@@ -75,10 +75,10 @@ func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *w
 	cfg := config()
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
 	o := applierOptions(nil, redisboard.New(rdb))
-	o.Ledger, o.Games = l, []lb.Config{cfg}
+	o.Ledger, o.Games = l.Leaderboards, []lb.Config{cfg}
 	watcher = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler = settle.New(settle.Config{
-		Ledger: l, Pending: nothing{}, Leaderboards: lb.NewApplier(o), Notify: watcher.notifySettled,
+		Ledger: l.Results, Pending: nothing{}, Leaderboards: lb.NewApplier(o), Notify: watcher.notifySettled,
 		IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: func() int64 { return time.Now().UnixMilli() },
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})

@@ -38,7 +38,7 @@ func openNode(b *testing.B, c ledger.Config) *node {
 	if err != nil {
 		b.Fatal(err)
 	}
-	n.Ledger, n.intake = l, taskqueue.NewBatcher(l)
+	n.Ledger, n.intake = l, taskqueue.NewBatcher(l.Tasks)
 	return n
 }
 
@@ -62,13 +62,13 @@ func (n *node) call(ctx context.Context, size int, own bool) error {
 	for i := range tasks {
 		tasks[i] = n.task(own)
 	}
-	_, err := n.Enqueue(ctx, tasks)
+	_, err := n.Tasks.Enqueue(ctx, tasks)
 	return err
 }
 
 // Complete counts the completed tasks.
 func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	lost, err := n.Ledger.Complete(ctx, leases)
+	lost, err := n.Ledger.Claims.Complete(ctx, leases)
 	if err == nil {
 		n.completed.Add(int64(len(leases) - len(lost)))
 	}
@@ -79,10 +79,10 @@ func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqu
 func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
-		Store: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
+		Store: n.Claims, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
 		Kinds: []taskqueue.KindConfig{{Kind: kind, Handle: handle, Concurrency: *workers}},
 	})
-	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
+	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())
 	var running errgroup.Group
 	running.Go(func() error { return w.Run(ctx) })
@@ -115,7 +115,7 @@ func (n *node) workOff(b *testing.B) time.Duration {
 func (n *node) checkAllDone(b *testing.B) {
 	b.Helper()
 	for _, state := range []taskqueue.State{taskqueue.StateWaiting, taskqueue.StateClaimed, taskqueue.StateLater, taskqueue.StateDead} {
-		many, _, err := n.Depth(b.Context(), state, 10)
+		many, _, err := n.Maintenance.Depth(b.Context(), state, 10)
 		if err != nil || many > 0 {
 			b.Fatalf("at least %d tasks are still %s (error: %v)", many, state, err)
 		}

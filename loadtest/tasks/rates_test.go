@@ -82,7 +82,7 @@ func (n *node) byHand(b *testing.B, atOnce, size int) float64 {
 	began, before := time.Now(), n.completed.Load()
 	callsPerSecond(b, atOnce, atOnce, func(ctx context.Context) error {
 		for {
-			tasks, err := n.Claim(ctx, kind, size, time.Minute)
+			tasks, err := n.Claims.Claim(ctx, kind, size, time.Minute)
 			if err != nil || len(tasks) == 0 {
 				return err
 			}

@@ -32,7 +32,7 @@ func benchSmall(b *testing.B, c ledger.Config) {
 		for i := range tasks {
 			tasks[i] = taskOf(kind+"/big", n.enqueued.Add(1))
 		}
-		_, err := n.Enqueue(ctx, tasks)
+		_, err := n.Tasks.Enqueue(ctx, tasks)
 		return err
 	})
 	w := waiting{since: map[string]time.Time{}}

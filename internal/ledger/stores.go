@@ -1,0 +1,115 @@
+package ledger
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The types below divide the tables of the ledger among them. Each is safe for concurrent
+// use.
+
+// Players creates and finds players, and changes their devices.
+type Players struct {
+	*database
+	names         *Names
+	registrations *registrationBatcher
+}
+
+// Names claims and reads nicknames, and reads the names of teams.
+type Names struct {
+	*database
+	pageSize int // names per statement of NamesBetween and EachSkeleton
+	rules    skeletonRules
+}
+
+// Accounts links accounts of an operator's login service to guests, and starts erasures.
+type Accounts struct {
+	*database
+	entries *entryWriter
+}
+
+// Erasures runs the erasures that Accounts has started.
+type Erasures struct {
+	*database
+	entries *entryWriter
+}
+
+// Revocations stores bans and revocations.
+type Revocations struct{ *database }
+
+// TokenKeys stores the keys of tokens.
+type TokenKeys struct{ *database }
+
+// Results settles matches.
+type Results struct {
+	*database
+	entries        *entryWriter
+	pairDuelLimits map[string]int64 // by game
+}
+
+// Corrections makes results of settled matches not count.
+type Corrections struct {
+	*database
+	entries *entryWriter
+	history *History
+}
+
+// History reads settled matches.
+type History struct {
+	*database
+	names *Names
+}
+
+// entryWriter adds entries to the ledgers of games.
+type entryWriter struct {
+	*database
+	tasks         *TaskStore
+	timeZones     map[string]*time.Location
+	events        Events
+	dayClocks     *dayClocks
+	droppedEvents *prometheus.CounterVec // events whose tasks were dropped, by game
+}
+
+// Days starts the days of games and sums the past ones.
+type Days struct {
+	*database
+	entries     *entryWriter
+	sumPageSize int64 // positions per step of SumDays
+}
+
+// Leaderboards reads what leaderboards are computed from: entries, and sums of days.
+type Leaderboards struct{ *database }
+
+// QuestionBanks stores the question banks of operators.
+type QuestionBanks struct{ *database }
+
+// TaskStore adds, changes and lists tasks.
+type TaskStore struct {
+	*database
+	notifyTopic func(topic string) // see Config.NotifyTopic
+}
+
+// TaskClaims claims tasks for workers and ends the claims.
+type TaskClaims struct {
+	*database
+	tasks *TaskStore
+}
+
+// TaskMaintenance returns and deletes tasks whose time has come, and measures queues.
+type TaskMaintenance struct {
+	*database
+	tasks *TaskStore
+}
+
+// TaskNotifications notifies other processes of new tasks.
+type TaskNotifications struct {
+	*database
+	processID string // random; unique among the processes that use the database
+}
+
+// Endpoints stores the states of webhook endpoints.
+type Endpoints struct{ *database }
+
+// AuditLog stores what operators do.
+type AuditLog struct{ *database }
