@@ -56,24 +56,27 @@ func settleFloor(b *testing.B, write writer, rdb *redis.Client, round int) {
 // ledger does not know.
 func bareRows(results []match.Result, pos int64) ([]insert, error) {
 	const game = "floor"
-	matches := insert{table: "matches", columns: []string{"game", "id", "result"}}
+	matches := insert{table: "matches", columns: []string{"game", "id", "summary"}}
 	entries := insert{table: "entries", columns: strings.Split(
-		"game pos id kind day at match_id holder score time_ms limit_ms matches asked answered correct whose", " ")}
-	seats := insert{table: "seats", columns: strings.Split("game player over_at match_id mode place score correct players", " ")}
+		"game pos id kind day committed_at match_id holder score time_ms limit_ms matches asked answered correct holder_kind "+
+			"target_day corrected_pos newest newest_of_target_day", " ")}
+	seats := insert{table: "seats", columns: strings.Split(
+		"game player over_at match_id mode rank score correct player_count standing_index team answered asked time_ms rating rating_delta", " ")}
 	for _, r := range results {
 		text, err := json.Marshal(r)
 		if err != nil {
 			return nil, err
 		}
 		matches.rows = append(matches.rows, []any{game, r.Match, string(text)})
-		for _, s := range r.Standings {
+		for i, s := range r.Standings {
 			pos++
 			entries.rows = append(entries.rows, []any{
 				game, pos, fmt.Sprint("e", pos), "result", "2026-11-20", r.OverAt, r.Match, s.Player, s.Score, s.TimeMS, s.LimitMS, int64(1),
-				int64(s.Asked), int64(s.Answered), int64(s.Correct), "player",
+				int64(s.Asked), int64(s.Answered), int64(s.Correct), "player", "", int64(0), int64(0), int64(0),
 			})
 			seats.rows = append(seats.rows, []any{
 				game, s.Player, r.OverAt, r.Match, string(r.Mode), int64(s.Rank), s.Score, int64(s.Correct), int64(len(r.Standings)),
+				int64(i), "", int64(s.Answered), int64(s.Asked), s.TimeMS, int64(0), int64(0),
 			})
 		}
 	}
