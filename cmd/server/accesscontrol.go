@@ -18,7 +18,8 @@ import (
 	"laststand/internal/ws/redissession"
 )
 
-// kindRevocations is the kind of inbox messages that bans or revocations have changed.
+// kindRevocations is the kind of the inbox message that makes a node read changed bans,
+// revocations and keys from the ledger.
 const kindRevocations = "revocations"
 
 // accessControl changes bans, revocations, keys and accounts. It stores a change in the ledger,

@@ -32,7 +32,7 @@ type banks struct {
 
 // pools has the questions of one game, ready to draw from.
 type pools struct {
-	public, withHostBanks *bank.Pool            // the banks of the key banks; these and the banks of host_banks
+	public, withHostBanks *bank.Pool            // the banks in the setting banks; these and those in host_banks
 	byBank                map[string]*bank.Pool // each bank, by name
 	isHostBank            map[string]bool       // by bank: whether only arenas of hosts may use it
 }

@@ -103,7 +103,7 @@ func clusterTimeOffset(t *testing.T, node *testNode) time.Duration {
 // checkRecent checks that an instant is within the last seconds of cluster time.
 func (c *matchClient) checkRecent(t *testing.T, name string, instant int64) {
 	t.Helper()
-	if offset := time.Now().Add(wallClockOffset).UnixMilli() - instant; offset < -100 || offset > 2*maxLatenessAfterGrant.Milliseconds() {
+	if offset := time.Now().Add(wallClockOffset).UnixMilli() - instant; offset < -100 || offset > 2*maxLatenessOnBusyMachine.Milliseconds() {
 		t.Errorf("%s is %d ms before the time of Redis", name, offset)
 	}
 }

@@ -63,14 +63,14 @@ func playDuels(t *testing.T, url string, pairs int) []*duelTranscript {
 		transcripts[i] = &duelTranscript{guest: guest, view: rules.Player(guest.ID), sent: map[int64]protocol.Answer{}, answers: map[int]protocol.Answered{}}
 	}
 	var group errgroup.Group
-	for _, guest := range transcripts {
+	for _, transcript := range transcripts {
 		group.Go(func() error {
-			p, err := player.Connect(t.Context(), url, guest.guest, nil)
+			p, err := player.Connect(t.Context(), url, transcript.guest, nil)
 			if err != nil {
 				return err
 			}
 			defer p.Close()
-			return guest.play(p)
+			return transcript.play(p)
 		})
 	}
 	if err := group.Wait(); err != nil {
@@ -144,7 +144,7 @@ func (d *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
 			return err
 		}
 		if _, hasAnswer := d.answers[seen.Question]; seen.Player == d.guest.ID && !hasAnswer {
-			return fmt.Errorf("the push came before the reply that caused it: %s", f.Raw)
+			return fmt.Errorf("answer.seen came before the reply to the same answer: %s", f.Raw)
 		}
 	case protocol.TypeMatchOver:
 		return json.Unmarshal(f.Data, &d.over)

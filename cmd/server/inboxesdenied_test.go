@@ -30,7 +30,7 @@ func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 			sentAt := time.Now()
 			seen := other.readUntil(t, "the other's answer", func(f player.Frame) bool { return isAnswerSeen(f, c.id) })
 			t.Logf("seen at the other node after %s", seen.ReceivedAt.Sub(sentAt))
-			if delay := seen.ReceivedAt.Sub(sentAt); delay > maxLatenessAfterGrant {
+			if delay := seen.ReceivedAt.Sub(sentAt); delay > maxLatenessOnBusyMachine {
 				t.Errorf("an answer was seen at the other node after %s", delay)
 			}
 		}

@@ -82,7 +82,8 @@ func checkSessionBehaviours(t *testing.T, c *matchClient, kinds []string, all []
 	}
 }
 
-// A guest and a verified player connect and disconnect, and the NPPA's interface accepts both.
+// A guest and a verified player connect and disconnect, and the interface of the
+// NPPA, China's press and publication authority, accepts both reports.
 func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 	t.Parallel()
 	fake := nppa.New(nppa.Options{AppID: "app", BizIDs: []string{"biz"}, Keys: []string{nppaKey}, PerSecond: 10})

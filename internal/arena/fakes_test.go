@@ -51,8 +51,8 @@ func newFakeBackend() *fakeBackend {
 	}
 }
 
-// call locks the backend for a method, or returns the failure that the test has
-// set for it.
+// call locks the backend for a method. It also returns errDown if the test lets that
+// method fail. The caller must call unlock in both cases.
 func (f *fakeBackend) call(method string) (unlock func(), err error) {
 	f.mu.Lock()
 	if f.failingMethods[method] {

@@ -24,7 +24,8 @@ func (q *blockingQueue) Claim(ctx context.Context, _ string, _ taskqueue.Poll) (
 }
 
 // A poll ends with the refusal when its service is revoked; other polls
-// continue. A poll that starts just before the revocation ends too.
+// continue. A poll whose token was accepted before the revocation, but which
+// starts after it, ends too.
 func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 	t.Parallel()
 	var revoked atomic.Bool

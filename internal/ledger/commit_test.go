@@ -17,7 +17,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestCommitAddsEntriesTotalsAndHistory(t *testing.T) {
+func TestCommitAssignsPositionsAndAddsRows(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
@@ -157,7 +157,7 @@ func TestEachMatchCountsOnceInConcurrentCommits(t *testing.T) {
 		}
 		addNinePlayers(t, nodes[0])
 		rapid.Check(t, func(rt *rapid.T) {
-			deleteGame(t, nodes[0])
+			deleteAllResults(t, nodes[0])
 			o := newExpectedLedger(t, nodes[0])
 			batches := rapid.SliceOfN(rapid.Custom(drawResults), 1, 6).Draw(rt, "batches")
 			var mu sync.Mutex
@@ -190,8 +190,8 @@ func addNinePlayers(t *testing.T, l *Ledger) {
 	}
 }
 
-// deleteGame deletes all results from the ledger.
-func deleteGame(t *testing.T, l *Ledger) {
+// deleteAllResults deletes all results from the ledger.
+func deleteAllResults(t *testing.T, l *Ledger) {
 	t.Helper()
 	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
 		for _, text := range []string{

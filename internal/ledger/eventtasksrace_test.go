@@ -61,8 +61,8 @@ func TestTwoNodesMakeEachTaskOnce(t *testing.T) {
 	})
 }
 
-// checkTaskOrder checks that every match is in the line of an endpoint once, in the
-// order of the ledger, and each of as many days in that of the seals.
+// checkTaskOrder checks that the queue of each endpoint has every match once, in the order
+// of the ledger, and that the seal topic has one task for each of the first days.
 func checkTaskOrder(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	t.Helper()
 	byTopic := map[string][]string{}
@@ -86,7 +86,7 @@ func checkTaskOrder(t *testing.T, l *Ledger, at map[string]int64, days int) {
 	}
 }
 
-// Several nodes commit results of several games, with endpoints that share a queue. The
+// Several nodes commit results of several games, with an endpoint that all games share. The
 // commits do not deadlock with each other or with workers of their tasks.
 func TestEventTasksDoNotDeadlock(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestEventTasksDoNotDeadlock(t *testing.T) {
 	})
 }
 
-// deliver works tasks until it is over: each try ends in one way or another.
+// deliver claims tasks until over returns true, and completes, fails or postpones each.
 func deliver(t *testing.T, l *Ledger, over func() bool) {
 	for !over() {
 		tasks, err := l.Claims.Claim(t.Context(), "webhook", 10, lease)

@@ -38,7 +38,7 @@ func TestHistoryPagesNeitherRepeatNorSkip(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		l := openLedger(t, db)
 		rapid.Check(t, func(rt *rapid.T) {
-			deleteGame(t, l)
+			deleteAllResults(t, l)
 			ats := rapid.SliceOfN(rapid.Int64Range(1, 9), 1, 30).Draw(rt, "over at") // many at once
 			ids := names("m", len(ats))
 			var old []match.Result

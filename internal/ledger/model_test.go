@@ -369,7 +369,7 @@ func TestTheLedgerBehavesLikeItsModel(t *testing.T) {
 			addPlayer(t, l.Ledger, id)
 		}
 		rapid.Check(t, func(rt *rapid.T) {
-			deleteGame(t, l.Ledger)
+			deleteAllResults(t, l.Ledger)
 			l.setClock(t, 0)
 			l.Results.pairDuelLimits = map[string]int64{game: rapid.Int64Range(0, 2).Draw(rt, "limit")}
 			h := ledgerHistory{t, l, newLedgerModel(l.Results.pairDuelLimits[game]), map[int64]string{}}

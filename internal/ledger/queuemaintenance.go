@@ -22,9 +22,9 @@ const (
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
 	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
 
-	// selectDone computes where the done cursors can move, all at the same moment. Tasks
-	// before the first one with a position have ended or left the queue. They never
-	// return to their positions.
+	// computeDone computes how far each done cursor can move, at one moment. Between done
+	// and scan, a position without a task is free for ever: its task has ended or left
+	// the queue. So done moves up to the first position that still has a task.
 	computeDone = `
 SELECT q.topic, q.priority, COALESCE((
     SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos > q.done AND tasks.pos <= q.scan

@@ -36,11 +36,11 @@ func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 			t.Errorf("a token's id was used as an account: %+v", token)
 		}
 		again := must(l.Revocations.SetRevocation(t.Context(), ban("p1")))(t)
-		both := again
-		both.ID, both.Seq = "account", again.Seq-1
+		accountBan := again
+		accountBan.ID, accountBan.Seq = "account", again.Seq-1
 		revision := must(l.Revocations.Revision(t.Context()))(t).Revocations
 		changes := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t)
-		if want := []identity.Revocation{all, token, both, again}; !slices.Equal(changes, want) || again.Seq != revision {
+		if want := []identity.Revocation{all, token, accountBan, again}; !slices.Equal(changes, want) || again.Seq != revision {
 			t.Errorf("changes %+v\nwant %+v up to %d", changes, want, revision)
 		}
 		if rest := must(l.Revocations.RevocationsSince(t.Context(), all.Seq, 1))(t); len(rest) != 1 || rest[0] != token {
@@ -53,7 +53,7 @@ func TestRevocationsAreSetListedAndLifted(t *testing.T) {
 		if page = must(l.Revocations.ListRevocations(t.Context(), game, "", page[0].Seq, 2))(t); len(page) != 1 || page[0] != all {
 			t.Errorf("next page %+v", page)
 		}
-		if page = must(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != both {
+		if page = must(l.Revocations.ListRevocations(t.Context(), game, identity.KindBan, 0, 2))(t); len(page) != 2 || page[0] != again || page[1] != accountBan {
 			t.Errorf("bans %+v", page)
 		}
 		for range 2 {
@@ -183,13 +183,13 @@ func TestKeysAreRotated(t *testing.T) {
 			t.Errorf("revision %+v after %d", now, before)
 		}
 		for _, step := range []struct {
-			id     string
-			settle int64
-			want   error
+			id       string
+			minAgeMS int64
+			want     error
 		}{
 			{"k1", 60_000, identity.ErrKeyInUse}, {"k9", 0, identity.ErrNoKey}, {"k1", 0, nil}, {"k2", 0, identity.ErrKeyInUse},
 		} {
-			if err := l.TokenKeys.RetireKey(t.Context(), game, step.id, step.settle); !errors.Is(err, step.want) {
+			if err := l.TokenKeys.RetireKey(t.Context(), game, step.id, step.minAgeMS); !errors.Is(err, step.want) {
 				t.Errorf("retire %s: %v, want %v", step.id, err, step.want)
 			}
 		}

@@ -80,7 +80,7 @@ func (e *Engine) attach(ctx context.Context, local *localMatch, request AttachRe
 		query.Players, query.WantRanks = []string{request.Player}, true
 	}
 	view, err := e.Store.Read(ctx, query)
-	if err = e.handleLoss(ctx, local, err); errors.Is(err, ErrAbandoned) { // read it as it is: this session needs the end as well
+	if err = e.handleLoss(ctx, local, err); errors.Is(err, ErrAbandoned) { // read again without the check for lost data: this session must get the final push, too
 		query.SeenVersion, query.AfterSeq, replayed = 0, from, nil
 		view, err = e.Store.Read(ctx, query)
 	}

@@ -62,8 +62,8 @@ func (l *localMatch) deliver(delivered delivery) bool {
 }
 
 // catchUp pushes the frames of a view that were not delivered yet and adopts
-// its state. If the match ended with fewer frames than were delivered here, the
-// store has lost data. The caller holds mu.
+// its state. If the match has ended without a frame that was not delivered here,
+// the store has lost data, because the end has a frame of its own. The caller holds mu.
 func (l *localMatch) catchUp(view View) {
 	switch {
 	case l.isAbandoned():

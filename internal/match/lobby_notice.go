@@ -71,7 +71,7 @@ func (e *Engine) sendLobbyNotice(local *localMatch) {
 	view, err := e.read(ctx, local, -1)
 	if err != nil {
 		e.Logger.Warn("lobby read failed; retrying", "match", local.plan.ID, "error", e.handleLoss(ctx, local, err))
-		local.retryLobbyNotice(notifyNodes, e.Now())
+		local.endFailedLobbyNotice(notifyNodes, e.Now())
 		e.scheduleLobbyNotice(local, true)
 		return
 	}
@@ -93,8 +93,8 @@ func (l *localMatch) startLobbyNotice() (notifyNodes bool) {
 	return notifyNodes
 }
 
-// retryLobbyNotice ends a notice whose read failed.
-func (l *localMatch) retryLobbyNotice(notifyNodes bool, now int64) {
+// endFailedLobbyNotice ends a notice whose read failed.
+func (l *localMatch) endFailedLobbyNotice(notifyNodes bool, now int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lobbyNotice.timer, l.lobbyNotice.sentAt, l.lobbyNotice.notifyNodes = nil, now, l.lobbyNotice.notifyNodes || notifyNodes

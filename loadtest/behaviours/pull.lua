@@ -1,4 +1,5 @@
--- The article's consumer: takes the oldest events of a game.
+-- The consumer of the published article's design, which the benchmark compares with the
+-- behaviour queue. It takes the oldest events of a game.
 -- KEYS 1: the list
 -- ARGV 1: how many at the most
 -- Returns the events.

@@ -52,7 +52,7 @@ func benchSmall(b *testing.B, c ledger.Config) {
 			b.Fatal(err)
 		}
 	}
-	for late := time.Now().Add(time.Minute); w.many() < waits && time.Now().Before(late); {
+	for late := time.Now().Add(time.Minute); w.handledCount() < waits && time.Now().Before(late); {
 		time.Sleep(time.Millisecond)
 	}
 	lasted := n.completed.Load() < n.enqueued.Load()
@@ -82,7 +82,7 @@ func (w *waiting) end(key string) {
 	w.taken = append(w.taken, time.Since(w.since[key]))
 }
 
-func (w *waiting) many() int {
+func (w *waiting) handledCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.taken)
@@ -91,7 +91,7 @@ func (w *waiting) many() int {
 func (w *waiting) report(b *testing.B) {
 	b.Helper()
 	if len(w.taken) < waits {
-		b.Fatalf("%d tasks of the small topic were begun, want %d", len(w.taken), waits)
+		b.Fatalf("%d tasks of the small topic reached their handler, want %d", len(w.taken), waits)
 	}
 	slices.Sort(w.taken)
 	for name, share := range map[string]float64{"p50-ms": 0.5, "p99-ms": 0.99, "max-ms": 1} {

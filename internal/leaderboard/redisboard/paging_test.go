@@ -13,7 +13,7 @@ import (
 
 // An entry that does not change while a reader pages through a board appears on exactly one
 // page, in both directions.
-func TestPagingSkipsAndRepeatsNoEntryWithoutChanges(t *testing.T) {
+func TestPagingShowsEachUnchangedEntryOnce(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
 		rapid.Check(t, func(t *rapid.T) {
