@@ -52,7 +52,8 @@ func (a *AuditLog) AuditEntries(ctx context.Context, f audit.Filter, cursor stri
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: list audit entries: %w", err)
 	}
-	return cutPage(page, limit, func(last *audit.Entry) string { return newCursor(last.StartedAt, last.ID) })
+	page, next = cutPage(page, limit, func(last *audit.Entry) string { return newCursor(last.StartedAt, last.ID) })
+	return page, next, nil
 }
 
 // auditCondition returns the SQL condition of a filter, and args with its arguments appended.

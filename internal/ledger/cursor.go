@@ -33,9 +33,9 @@ func parseCursor(cursor string) (at int64, id string, ok bool) {
 
 // cutPage returns the first rows of a page for which one row more than limit was read, and
 // the cursor of the next page, "" after the last. cursorAfter returns the cursor after a row.
-func cutPage[T any](page []T, limit int, cursorAfter func(last *T) string) ([]T, string, error) {
+func cutPage[T any](page []T, limit int, cursorAfter func(last *T) string) ([]T, string) {
 	if len(page) <= limit {
-		return page, "", nil
+		return page, ""
 	}
-	return page[:limit], cursorAfter(&page[limit-1]), nil
+	return page[:limit], cursorAfter(&page[limit-1])
 }

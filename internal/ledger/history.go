@@ -27,5 +27,6 @@ func (h *History) Matches(ctx context.Context, game, player, cursor string, limi
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: matches of %s: %w", player, err)
 	}
-	return cutPage(page, limit, func(last *match.HistoryEntry) string { return newCursor(last.OverAt, last.Match) })
+	page, next = cutPage(page, limit, func(last *match.HistoryEntry) string { return newCursor(last.OverAt, last.Match) })
+	return page, next, nil
 }

@@ -106,7 +106,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 // connections, after running statements have ended.
 func (l *Ledger) Close() error {
 	l.Players.registrations.close()
-	return errors.Join(l.publicPool.Close(), l.database.close())
+	return errors.Join(l.publicPool.Close(), l.close())
 }
 
 // Ping checks that the database answers.

@@ -448,7 +448,7 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 		undone := errors.New("undone")
 		in := func(end error) error {
 			return q.inTx(t.Context(), func(tx *sql.Tx) error {
-				if _, _, err := q.Ledger.Tasks.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
+				if _, _, err := q.Tasks.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
 					return err
 				}
 				return end

@@ -45,7 +45,8 @@ func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor 
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: queues: %w", err)
 	}
-	return cutPage(page, limit, func(last *taskqueue.Queue) string { return queueCursor(last.QueueID) })
+	page, next = cutPage(page, limit, func(last *taskqueue.Queue) string { return queueCursor(last.QueueID) })
+	return page, next, nil
 }
 
 // queueCondition returns the SQL condition of a filter, and args with its arguments

@@ -112,7 +112,7 @@ func seatRow(game string, r *match.Result, i int) []any {
 }
 
 // Standings returns the standings of a settled match, best first, with current nicknames.
-// It returns those with indexes from (included) to to (excluded). An erased player has no
+// It returns those whose index is at least from and less than to. An erased player has no
 // nickname. m is the match's summary as Match returns it.
 func (h *History) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)

@@ -70,7 +70,8 @@ func (s *TaskStore) Tasks(ctx context.Context, f taskqueue.Filter, cursor string
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: tasks: %w", err)
 	}
-	return cutPage(page, limit, func(last *taskqueue.Task) string { return last.ID })
+	page, next = cutPage(page, limit, func(last *taskqueue.Task) string { return last.ID })
+	return page, next, nil
 }
 
 // newestID sorts after every task id in every collation of a database. Task ids are
