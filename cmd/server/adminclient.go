@@ -124,7 +124,7 @@ func (a adminClient) responseError(response *http.Response) error {
 		return fmt.Errorf("%s is not the operations address of a server of this version (%s)", a.address, response.Status)
 	}
 	if response.StatusCode == http.StatusUnauthorized {
-		return fmt.Errorf("the server at %s has another key; use the same --data, --database or --config as the server", a.address)
+		return fmt.Errorf("the server at %s has another key; use the same --data, --database or --config as the server, or the --ops-listen of your server", a.address)
 	}
 	return errors.New(problem.Detail)
 }

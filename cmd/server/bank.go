@@ -89,14 +89,26 @@ func (b *bankExport) Run(flags *cli, output commandOutput) error {
 }
 
 // withLedger loads the configuration and opens the ledger, runs one command with them, and
-// closes the ledger.
+// closes the ledger. It fails in a folder without a database, which is probably a wrong one.
 func withLedger(flags *cli, command func(context.Context, *config, *ledger.Ledger) error) error {
+	return openLedger(flags, true, command)
+}
+
+// withNewLedger is withLedger, but creates a missing database: banks that the configuration
+// names must be imported before the first start.
+func withNewLedger(flags *cli, command func(context.Context, *config, *ledger.Ledger) error) error {
+	return openLedger(flags, false, command)
+}
+
+func openLedger(flags *cli, mustExist bool, command func(context.Context, *config, *ledger.Ledger) error) error {
 	c, err := flags.loadWithoutKeys()
 	if err != nil {
 		return err
 	}
 	ctx := context.Background()
-	l, err := ledger.Open(ctx, c.ledgerConfig(discardLog()))
+	ledgerConfig := c.ledgerConfig(discardLog())
+	ledgerConfig.MustExist = mustExist
+	l, err := ledger.Open(ctx, ledgerConfig)
 	if err != nil {
 		return err
 	}

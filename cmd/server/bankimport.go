@@ -31,7 +31,7 @@ func (b *bankImport) Run(flags *cli, output commandOutput) error {
 	if err != nil {
 		return err
 	}
-	return withLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) error {
+	return withNewLedger(flags, func(ctx context.Context, _ *config, l *ledger.Ledger) error {
 		existing, err := l.Banks.LoadBank(ctx, b.Bank)
 		if err != nil && !errors.Is(err, ledger.ErrNotFound) {
 			return err

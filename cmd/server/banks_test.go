@@ -100,7 +100,7 @@ func TestAnExportedBankCanBeImportedAgain(t *testing.T) {
 
 func TestInvalidBankCommandsFailWithAReason(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir, data := t.TempDir(), folderWithDatabase(t)
 	truncated := filepath.Join(dir, "torn.json")
 	if err := os.WriteFile(truncated, []byte(`{"name":"x","questions":[`), 0o600); err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestInvalidBankCommandsFailWithAReason(t *testing.T) {
 		"export builtin --out=" + filepath.Join(dir, "a", "b"):   "write the bank",
 		"check " + samplePath("spreadsheet.csv"):                 "has errors",
 	} {
-		code, _, stderr := command(append([]string{"bank", "--data=" + filepath.Join(dir, "data")}, strings.Fields(line)...)...)
+		code, _, stderr := command(append([]string{"bank", "--data=" + data}, strings.Fields(line)...)...)
 		if code != 1 || !strings.Contains(stderr, want) || strings.Contains(stderr, "panic") {
 			t.Errorf("bank %s ended with %d and printed the error %q, want %q", line, code, stderr, want)
 		}

@@ -3,13 +3,18 @@ package main
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alecthomas/kong"
 
+	"laststand/internal/ledger"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
 )
@@ -33,6 +38,51 @@ func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	}
 }
 
+func TestHelpIsTheFirstWordOfACommandLineToo(t *testing.T) {
+	t.Parallel()
+	for line, same := range map[string]string{"help": "--help", "help webhooks list": "webhooks list --help"} {
+		code, out, stderr := command(strings.Fields(line)...)
+		if _, want, _ := command(strings.Fields(same)...); code != 0 || stderr != "" || out != want {
+			t.Errorf("%s ended with %d, printed %q and said %q; want the text of %s", line, code, out, stderr, same)
+		}
+	}
+}
+
+// A command in a folder without a database creates nothing there.
+func TestACommandInAWrongFolderFails(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"token --role player --game demo --sub x", "webhooks list", "bank check builtin"} {
+		dir := filepath.Join(t.TempDir(), "data")
+		code, out, stderr := command(append(strings.Fields(line), "--data="+dir)...)
+		if code != 1 || out != "" || !strings.Contains(stderr, "no database in the folder "+dir+"; use the --data") {
+			t.Errorf("%s ended with %d, printed %q and said %q", line, code, out, stderr)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s created the folder: %v", line, err)
+		}
+	}
+}
+
+// folderWithDatabase returns a new folder with an embedded database.
+func folderWithDatabase(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	createDatabase(t, testenv.SQL{Dir: dir})
+	return dir
+}
+
+// createDatabase creates the tables of a server that starts later. Commands need them.
+func createDatabase(t *testing.T, db testenv.SQL) {
+	t.Helper()
+	l, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: discardLog()})
+	if err == nil {
+		err = l.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // An empty command line ends with 2 and one line on standard error, which names the help to
 // read.
 func TestInvalidCommandLinesNameTheHelpToRead(t *testing.T) {
@@ -40,7 +90,11 @@ func TestInvalidCommandLinesNameTheHelpToRead(t *testing.T) {
 	for line, want := range map[string]string{
 		"--nope":                                 "`server --help`",
 		"nope":                                   "`server --help`",
-		"serve now":                              "`server --help`",
+		"serve now":                              "unexpected argument now; see `server --help`",
+		"bogus":                                  "unknown command bogus; see `server --help`",
+		"help bogus":                             "unknown command bogus; see `server --help`",
+		"webhook list":                           "unknown command webhook, did you mean \"webhooks\"? See `server --help`",
+		"webhooks lst":                           "unknown command lst, did you mean \"list\"? See `server webhooks --help`",
 		"--listen":                               "`server --help`",
 		"bank":                                   "`server bank --help`",
 		"bank burn":                              "`server bank --help`",
@@ -95,11 +149,12 @@ const testPI = "1fffbjzos82bs9cnyj1dna7d6d29zg4esnh99u"
 
 func TestInvalidTokenCommandsFail(t *testing.T) {
 	t.Parallel()
-	data := "--data=" + t.TempDir()
+	data := "--data=" + folderWithDatabase(t)
 	for line, want := range map[string]string{
-		"--role=player --sub=x":                          "needs a game",
-		"--role=player --sub=x --game=nope":              "unknown game",
-		"--role=admin --sub=x --game=demo":               "an admin is in no game",
+		"--role=player --sub=x":                          "needs the claim game",
+		"--role=player --sub=x --game=nope":              `game "nope" is not in the configuration: no --config was given`,
+		"--role=admin --sub=x --game=demo":               "role admin must have no game",
+		"--role=player --sub=x --game=dem":               `no --config was given; did you mean demo?`,
 		"--role=player --sub=a/b --game=demo":            "sub must be",
 		"--role=player --sub=x --game=demo --ttl=-1":     "duration",
 		"--role=player --sub=x --game=demo --ttl=0s":     "use 1 s or more",

@@ -40,6 +40,7 @@ type config struct {
 	filePath   string         // path of the configuration file; "": none
 	fileFolder string         // folder of the configuration file; relative paths in secret_file and blocklist_files start here
 	fileKeys   map[string]any // the keys that the file sets, without the defaults
+	fileFaults error          // unknown keys and wrong types of the file; nil: none
 }
 
 // limitsConfig configures all limits of a node. 0 means no limit, except in connections and

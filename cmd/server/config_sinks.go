@@ -157,7 +157,7 @@ func (s *sinkConfig) validate(prefix string, errs *validationErrors) {
 func (e *validationErrors) validateURL(path, text string) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		e.addf("%s: the URL is not of the form https://host/path", path)
+		e.addf("%s: the URL is not of the form http://host/path or https://host/path", path)
 		return
 	}
 	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {

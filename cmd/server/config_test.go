@@ -17,12 +17,27 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 			"listn: x\ngames:\n  demo:\n    time_zoned: UTC\n    banks: builtin\n    duel: {questions: many, rated: 7, time: 1, count_same_address: 5}\n" +
 				"    arena: 5\n    leaderboards: {orders: value, weights: {score: 1.5}}\nlimits: {connections: [], messages_per_second: fast, dry_run: maybe}\ndrain: [1s]\n",
 			[]string{
-				"line 1: unknown field listn", "line 4: unknown field time_zoned", "line 5: the text `builtin` is not a list",
-				"line 6: the text `many` is not a whole number", "line 6: the number `7` is not true or false", "line 6: the number `5` is not true or false", "line 6: unknown field time",
-				"line 7: the number `5` is not a section of fields", "line 8: the text `value` is not a list", "line 8: score: the number `1.5` is not a whole number",
-				"line 9: the text `maybe` is not true or false",
-				"line 9: a list is not a whole number", "line 9: the text `fast` is not a number", "line 10: a list is not a text",
+				"line 1: unknown field listn; did you mean listen?", "line 4: unknown field time_zoned in games.demo; did you mean time_zone?",
+				"line 5: games.demo.banks: the text `builtin` is not a list", "line 6: games.demo.duel.questions: the text `many` is not a whole number",
+				"line 6: games.demo.duel.rated: the number `7` is not true or false", "line 6: games.demo.duel.count_same_address: the number `5` is not true or false",
+				"line 6: unknown field time in games.demo.duel\n", "line 7: games.demo.arena: the number `5` is not a section of fields",
+				"line 8: games.demo.leaderboards.orders: the text `value` is not a list", "line 8: games.demo.leaderboards.weights.score: the number `1.5` is not a whole number",
+				"line 9: limits.dry_run: the text `maybe` is not true or false", "line 9: limits.connections: a list is not a whole number",
+				"line 9: limits.messages_per_second: the text `fast` is not a number", "line 10: drain: a list is not a text",
 			},
+		},
+		{
+			"wrong fields beside wrong values",
+			"games:\n  demo: {max_token_ttl: forever, duel: {questions: 5000, time_limit: 3}, arena: [max_players]}\n  b: {banks: [b], banks: [c]}\n",
+			[]string{
+				"line 2: unknown field time_limit in games.demo.duel; did you mean time_limit_ms?", "line 2: games.demo.arena: a list is not a section of fields",
+				"line 3: mapping key \"banks\" already defined", "games.demo.duel.questions: 5000 is out of range", `games.demo.max_token_ttl: "forever"`,
+			},
+		},
+		{
+			"merged sections",
+			"x: &x {questions: many}\ngames:\n  demo: {duel: &d {tim: 1}}\n  b: {duel: {<<: *d}}\n  c: {duel: {<<: [*d]}}\n",
+			[]string{"unknown field x\n", "unknown field tim in games.demo.duel", "unknown field tim in games.b.duel", "unknown field tim in games.c.duel"},
 		},
 		{
 			"wrong values",
@@ -113,7 +128,7 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 				"      - {name: key, url: \"https://x\", secret_file: none.key}\n",
 			[]string{
 				`webhook "a" of game "many": the game has that name twice`, `webhook "a b" of game "demo": its name must have`,
-				"webhooks.port.url: the port of the URL is out of range", "webhooks.none.url: the port of the URL is out of range", "webhooks.host.url: the URL is not of the form",
+				"webhooks.port.url: the port of the URL is out of range", "webhooks.none.url: the port of the URL is out of range", "webhooks.host.url: the URL is not of the form http://host/path or https://host/path",
 				`webhook "twice" of game "demo": it has the event "day.sealed" twice`, `webhook "other" of game "demo": unknown event "webhook.ping"`, "webhooks.deaf.events: the list is empty",
 				"webhooks.key.secret_file: the file cannot be read",
 			},
@@ -121,7 +136,7 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 		{
 			"wrong names",
 			"games:\n  a: {names: {blocklists: [fr], blocklist_files: [none.txt, laststand.yaml], allowed_words: [x]}}\n  b: {names: {blocklist_files: words.txt, forbid: [x]}}\n",
-			[]string{"line 3: the text `words.txt` is not a list", "line 3: unknown field forbid"},
+			[]string{"line 3: games.b.names.blocklist_files: the text `words.txt` is not a list", "line 3: unknown field forbid"},
 		},
 		{
 			"wrong words",

@@ -7,14 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // readConfig returns the defaults, overridden by a configuration file. path "" means no file. It
-// does not validate values. Its error lists all unknown keys and wrong types with their lines.
+// does not validate values. It stores unknown keys and wrong types in fileFaults.
 func readConfig(path string) (config, error) {
 	c := defaults()
 	if path == "" {
@@ -28,19 +27,22 @@ func readConfig(path string) (config, error) {
 	if err := c.read(raw); err != nil {
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
+	if c.fileFaults != nil {
+		c.fileFaults = fmt.Errorf("%s: %w", path, c.fileFaults)
+	}
 	c.filePath, c.fileFolder = path, filepath.Dir(path)
 	return c, nil
 }
 
 // read decodes the text of a configuration file into c, which has the defaults.
-func (c *config) read(raw []byte) error {
-	if err := checkKeysAndTypes(raw); err != nil {
+func (c *config) read(raw []byte) (err error) {
+	if c.fileFaults, err = checkKeysAndTypes(raw); err != nil {
 		return err
 	}
-	if err := decode(raw, c, false); err != nil {
+	if err := decodeRightTypes(raw, c); err != nil {
 		return err
 	}
-	if err := decode(raw, &c.fileKeys, false); err != nil {
+	if err := decodeRightTypes(raw, &c.fileKeys); err != nil {
 		return err
 	}
 	c.Limits.applyDefaults()
@@ -53,7 +55,7 @@ func (c *config) readGames(raw []byte) error {
 	var file struct {
 		Games map[string]yaml.Node `yaml:"games"`
 	}
-	if err := decode(raw, &file, false); err != nil || file.Games == nil {
+	if err := decodeRightTypes(raw, &file); err != nil || file.Games == nil {
 		return err
 	}
 	c.Games = make(map[string]gameConfig, len(file.Games))
@@ -75,7 +77,7 @@ func readGame(node yaml.Node) (gameConfig, error) {
 	var sections struct {
 		Behaviours yaml.Node `yaml:"behaviours"`
 	}
-	if err := errors.Join(node.Decode(&game), node.Decode(&sections)); err != nil {
+	if err := errors.Join(ignoreTypeErrors(node.Decode(&game)), ignoreTypeErrors(node.Decode(&sections))); err != nil {
 		return game, err
 	}
 	game.Behaviours.applyDefaults(!sections.Behaviours.IsZero())
@@ -85,64 +87,25 @@ func readGame(node yaml.Node) (gameConfig, error) {
 	return game, nil
 }
 
-// decode decodes YAML into a value. If strict is set, unknown keys are errors. An empty text is
-// valid.
-func decode(raw []byte, into any, strict bool) error {
-	decoder := yaml.NewDecoder(bytes.NewReader(raw))
-	decoder.KnownFields(strict)
-	if err := decoder.Decode(into); err != nil && !errors.Is(err, io.EOF) {
+// decode decodes YAML into a value. An empty text is valid.
+func decode(raw []byte, into any) error {
+	if err := yaml.NewDecoder(bytes.NewReader(raw)).Decode(into); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
 	return nil
 }
 
-// checkKeysAndTypes returns an error that lists all unknown keys and wrong types.
-func checkKeysAndTypes(raw []byte) error {
-	var strict config
-	var tree yaml.Node
-	err := decode(raw, &strict, true)
-	if typeErrors, ok := errors.AsType[*yaml.TypeError](err); err != nil && !ok {
-		return err
-	} else if ok {
-		err = translateTypeErrors(typeErrors)
-	}
-	if err := decode(raw, &tree, false); err != nil {
-		return err
-	}
-	return errors.Join(err, checkWholeNumbers(&tree))
+// decodeRightTypes is decode, but leaves out values of wrong types, which checkKeysAndTypes lists.
+func decodeRightTypes(raw []byte, into any) error {
+	return ignoreTypeErrors(decode(raw, into))
 }
 
-// checkWholeNumbers returns an error that lists all fractions in keys of whole numbers. The
-// YAML library would silently remove the digits after the point. Only keys that end in
-// per_second may have fractions.
-func checkWholeNumbers(node *yaml.Node) error {
-	var errs []error
-	for i, child := range node.Content {
-		errs = append(errs, checkWholeNumbers(child))
-		if node.Kind == yaml.MappingNode && i%2 == 1 && child.Tag == "!!float" && !strings.HasSuffix(node.Content[i-1].Value, "per_second") {
-			errs = append(errs, fmt.Errorf("line %d: %s: the number `%s` is not a whole number", child.Line, node.Content[i-1].Value, child.Value))
-		}
+// ignoreTypeErrors returns err, or nil if values of wrong types caused it.
+func ignoreTypeErrors(err error) error {
+	if _, ok := errors.AsType[*yaml.TypeError](err); ok {
+		return nil
 	}
-	return errors.Join(errs...)
-}
-
-var (
-	unknownField = regexp.MustCompile(`field (\S+) not found in type \S+`)
-	wrongType    = regexp.MustCompile(`cannot unmarshal !!(\w+)(.*) into (\S+)`)
-)
-
-// translateTypeErrors replaces Go type names in the errors of the YAML library by words that
-// an operator understands.
-func translateTypeErrors(typeErrors *yaml.TypeError) error {
-	var lines []string
-	for _, line := range typeErrors.Errors {
-		line = unknownField.ReplaceAllString(line, "unknown field $1")
-		if match := wrongType.FindStringSubmatch(line); match != nil {
-			line = strings.Replace(line, match[0], fmt.Sprintf("%s%s is not %s", yamlKinds[match[1]], match[2], expectedKind(match[3])), 1)
-		}
-		lines = append(lines, line)
-	}
-	return errors.New(strings.Join(lines, "\n"))
+	return err
 }
 
 // yamlKinds maps the type tags of YAML, without "!!", to words for error messages.

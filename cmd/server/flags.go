@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 )
@@ -21,7 +22,7 @@ type cli struct {
 	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"The PEM file with the certificate chain for --listen; the server reloads it on change."`
 	TLSKey    *string `name:"tls-key" placeholder:"FILE" env:"LASTSTAND_TLS_KEY" help:"The PEM file with the private key of --tls-cert."`
 
-	Serve      serveCmd      `cmd:"" default:"withargs" help:"Run the server (the default)."`
+	Serve      serveCmd      `cmd:"" default:"1" help:"Run the server (the default)."`
 	Bank       bankCmd       `cmd:"" help:"Import, check and export question banks."`
 	Boards     boardsCmd     `cmd:"" help:"Verify and rebuild leaderboards, disqualify results."`
 	Tasks      tasksCmd      `cmd:"" help:"List, edit, requeue and discard tasks."`
@@ -103,12 +104,20 @@ func run(args []string, output commandOutput) int {
 		fmt.Fprintln(output.stderr, "server:", err)
 		return 1
 	}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:len(args):len(args)], "--help")
+	}
 	command, err := parser.Parse(args)
 	if exitCode >= 0 { // the parser has printed help
 		return exitCode
 	}
 	if err != nil {
-		fmt.Fprintf(output.stderr, "server: %v; see `%s --help`\n", err, failedCommand(err))
+		text := commandLineError(err)
+		separator := "; see"
+		if strings.HasSuffix(text, "?") {
+			separator = " See"
+		}
+		fmt.Fprintf(output.stderr, "server: %s%s `%s --help`\n", text, separator, failedCommand(err))
 		return 2
 	}
 	if err := command.Run(&flags, output); err != nil {
@@ -116,6 +125,21 @@ func run(args []string, output commandOutput) int {
 		return 1
 	}
 	return 0
+}
+
+// commandLineError returns the text of an error of the parser. An argument where a command is
+// expected is an unknown command.
+func commandLineError(err error) string {
+	text := err.Error()
+	parseError, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return text
+	}
+	path := parseError.Context.Path
+	if last := path[len(path)-1].Node(); last == nil || len(last.Children) == 0 {
+		return text
+	}
+	return strings.Replace(text, "unexpected argument", "unknown command", 1)
 }
 
 // failedCommand returns the words of the command whose command line could not be parsed, such

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -38,7 +39,7 @@ func newGameKeys(c *config, tokens *identity.Tokens, log *slog.Logger, onApplied
 	for _, game := range k.games {
 		keys, err := c.readKeys(game)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("games.%s.keys: %w", game, err)
 		}
 		k.applied[game] = keys
 	}
@@ -66,6 +67,7 @@ func (k *gameKeys) Run(ctx context.Context) error {
 // earlier keys.
 func (k *gameKeys) reload(ctx context.Context) {
 	c, readErr := readConfig(k.file)
+	readErr = errors.Join(readErr, c.fileFaults)
 	anyApplied := false
 	for _, game := range k.games {
 		isApplied, err := false, readErr

@@ -91,3 +91,15 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 	}
 	checkNoSecrets(t, log.String(), strings.Repeat("1", 32), strings.Repeat("2", 32), strings.Repeat("3", 32))
 }
+
+// The error names the configuration key, also if a key file vanishes while the server starts.
+func TestUnreadableGameKeysAreNamedByTheirSetting(t *testing.T) {
+	t.Parallel()
+	c, err := readConfig(configFile(t, "games: {demo: {keys: [{id: k1, alg: HS256, secret_file: none.key}]}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newGameKeys(&c, nil, discardLog(), func() {}); err == nil || !strings.HasPrefix(err.Error(), `games.demo.keys: key "k1": its file cannot be read`) {
+		t.Errorf("error %v", err)
+	}
+}

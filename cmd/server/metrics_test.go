@@ -35,11 +35,10 @@ func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 	}
 }
 
-// warnings returns the log lines with a warning or an error, except one about the machine. Some
-// machines let a process open fewer files than the default of limits.connections needs.
+// warnings returns the log lines with a warning or an error.
 func (n *testNode) warnings() (lines []string) {
 	for line := range strings.Lines(n.log.String()) {
-		if (strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR")) && !strings.Contains(line, "open file limit is too low") {
+		if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
 			lines = append(lines, line)
 		}
 	}

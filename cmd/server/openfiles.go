@@ -1,5 +1,10 @@
 package main
 
+import (
+	"context"
+	"log/slog"
+)
+
 // reservedFiles is how many open files a node needs besides the connections of players: Redis,
 // the database, operators, listeners, files.
 const reservedFiles = 500
@@ -19,13 +24,18 @@ func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, e
 	return needed, max(0, (int64(allowed)-maxConnections(0)-reservedFiles)*10/11), false
 }
 
-// warnOfLowOpenFileLimit logs a warning if the process may open too few files for
-// limits.connections. When all files are open, the node cannot accept any connection.
-func (n *node) warnOfLowOpenFileLimit(allowed uint64, known bool) {
-	needed, possible, enough := checkOpenFiles(allowed, n.config.Limits.Connections)
+// logLowOpenFileLimit logs if the process may open too few files for limits.connections: a
+// warning, or an information if that limit is only the default. When all files are open, the
+// node cannot accept any connection.
+func (c *config) logLowOpenFileLimit(log *slog.Logger, allowed uint64, known bool) {
+	needed, possible, enough := checkOpenFiles(allowed, c.Limits.Connections)
 	if !known || enough {
 		return
 	}
-	n.log.Warn("open file limit is too low for limits.connections; raise it (ulimit -n, LimitNOFILE= in systemd, ulimits of a container) or lower limits.connections",
+	level := slog.LevelWarn
+	if c.Limits.Connections == defaults().Limits.Connections {
+		level = slog.LevelInfo
+	}
+	log.Log(context.Background(), level, "open file limit is too low for limits.connections; raise it (ulimit -n, LimitNOFILE= in systemd, ulimits of a container) or lower limits.connections",
 		"allowed", allowed, "needed", needed, "possible_connections", possible)
 }

@@ -1,9 +1,27 @@
 package main
 
 import (
+	"log/slog"
 	"math"
+	"strings"
 	"testing"
 )
+
+// A newcomer, who has set no limit, gets no warning.
+func TestLowOpenFileLimitIsAWarningOnlyForAConfiguredLimit(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{"limits: {messages_per_second: 20}": "level=INFO", "limits: {connections: 99999}": "level=WARN"} {
+		c, err := readConfig(configFile(t, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := new(logBuffer)
+		c.logLowOpenFileLimit(slog.New(slog.NewTextHandler(log, nil)), 20_000, true)
+		if got := log.String(); !strings.Contains(got, want) || !strings.Contains(got, "possible_connections=16818") {
+			t.Errorf("%s: it logs %q, want %s", file, got, want)
+		}
+	}
+}
 
 // The test checks how many files a node must be able to open, and how many websockets the
 // allowed files permit. With that many websockets the files are enough.

@@ -156,8 +156,8 @@ func (*queueShowKey) Help() string {
 // Run prints the keys that the server generated for the sink of a game, one per line.
 func (k *queueShowKey) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
-		if _, known := c.Games[k.Game]; !known {
-			return fmt.Errorf("game %q is not in the configuration", k.Game)
+		if err := c.checkGame(k.Game); err != nil {
+			return err
 		}
 		if s := c.gameSink(k.Game); s.Type != sinkWebhook {
 			return fmt.Errorf("the sink of game %s has type %s; the server generates keys only for type webhook", k.Game, s.Type)

@@ -100,7 +100,7 @@ func (s *fakeQueueAdmin) serveFlags(t *testing.T, games ...string) []string {
 		Now:         func() int64 { return queueNow }, IsStoreDown: func(error) bool { return false },
 	}))
 	t.Cleanup(server.Close)
-	return []string{"--data=" + t.TempDir(), "--ops-listen=" + server.Listener.Addr().String()}
+	return []string{"--data=" + folderWithDatabase(t), "--ops-listen=" + server.Listener.Addr().String()}
 }
 
 // auditLog makes the embedded field of discardAudit unexported.
@@ -168,7 +168,7 @@ func TestManyQueuesAreListed(t *testing.T) {
 // The command prints the key for the receiver, unless the operator configured the key.
 func TestGeneratedSinkKeysArePrinted(t *testing.T) {
 	t.Parallel()
-	data := "--data=" + t.TempDir()
+	data := "--data=" + folderWithDatabase(t)
 	path := configFile(t, configWithKeys+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
 	writeBeside(t, path, "hook.key", oldWebhookKey)
 	writeBeside(t, path, "nppa.key", nppaKey)

@@ -32,7 +32,11 @@ func writeCommand(b *strings.Builder, command *kong.Node) {
 		if text = strings.TrimSpace(text); text != "" {
 			b.WriteString("\n" + text + "\n")
 		}
-		b.WriteString("\n```sh\n" + strings.TrimSpace(example) + "\n```\n")
+		b.WriteString("\n```sh\n")
+		for line := range strings.Lines(strings.TrimSpace(example)) { // the help indents further examples
+			b.WriteString(strings.TrimSpace(line) + "\n")
+		}
+		b.WriteString("```\n")
 	}
 	if len(command.Positional) > 0 {
 		b.WriteString("\n" + tableRow("argument", "required", "meaning") + tableRow("---", "---", "---"))

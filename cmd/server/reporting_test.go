@@ -63,7 +63,7 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 func (r *reportingTest) mintTokens() {
 	r.t.Helper()
 	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
-	err := withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
+	err := withNewLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		tokens, err := openTokens(ctx, c, l, c.gameNames(), nil)
 		for _, game := range r.games {
 			if err == nil {

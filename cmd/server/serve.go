@@ -49,7 +49,8 @@ func serve(ctx context.Context, c config, output commandOutput) error {
 		return errors.Join(err, players.Close(), operators.Close())
 	}
 	n.warnOfExposedOperations(operators.Addr())
-	n.warnOfLowOpenFileLimit(allowedFiles())
+	allowed, known := allowedFiles()
+	c.logLowOpenFileLimit(log, allowed, known)
 	return n.run(ctx, n.limitConnections(players), operators, func() {
 		fmt.Fprintf(output.stdout, "listening on %s://%s\n", c.scheme(), players.Addr())
 		fmt.Fprintf(output.stdout, "operations on http://%s\n", operators.Addr())

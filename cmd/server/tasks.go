@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"text/tabwriter"
@@ -58,14 +59,16 @@ func (l *tasksList) Run(flags *cli, output commandOutput) error {
 				query.Set(name, value)
 			}
 		}
-		for {
+		for listed := 0; ; {
 			var page taskPage
 			if err := admin.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &page); err != nil {
 				return err
 			}
-			for _, t := range page.Tasks {
-				created := time.UnixMilli(t.CreatedAt).UTC().Format(time.DateTime)
-				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, created, lastTaskError(t))
+			printTasks(table, page.Tasks)
+			listed += len(page.Tasks)
+			if page.NextCursor == "" && listed == 0 {
+				_, err := fmt.Fprintln(output.stdout, l.emptyText())
+				return err
 			}
 			if page.NextCursor == "" {
 				return table.Flush()
@@ -73,6 +76,22 @@ func (l *tasksList) Run(flags *cli, output commandOutput) error {
 			query.Set("cursor", page.NextCursor)
 		}
 	})
+}
+
+// printTasks prints the rows of tasks, for a table.
+func printTasks(table io.Writer, tasks []taskqueue.Task) {
+	for _, t := range tasks {
+		created := time.UnixMilli(t.CreatedAt).UTC().Format(time.DateTime)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, created, lastTaskError(t))
+	}
+}
+
+// emptyText returns the text that the command prints instead of an empty table.
+func (l *tasksList) emptyText() string {
+	if l.State == "all" {
+		return "no tasks in any state"
+	}
+	return fmt.Sprintf("no tasks in state %s; to list other states, use --state, such as --state all", l.State)
 }
 
 // lastTaskError returns the error of the last failed try of a task, or "".

@@ -100,8 +100,11 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 
 		out, stderr = run(1, "tasks", "discard", "none", worseID, id)
 		checkContains(t, out+stderr, "none: ", "no such task", worseID+": discarded", id+": ", "is done")
-		if out, _ = run(0, "tasks", "list"); strings.Count(out, "\n") != 1 {
-			t.Errorf("dead letters are still listed:\n%s", out)
+		if out, _ = run(0, "tasks", "list"); out != "no tasks in state dead; to list other states, use --state, such as --state all\n" {
+			t.Errorf("still dead:\n%s", out)
+		}
+		if out, _ = run(0, "tasks", "list", "--topic=nothing", "--state=all"); out != "no tasks in any state\n" {
+			t.Errorf("of no topic:\n%s", out)
 		}
 		out, _ = run(0, "tasks", "list", "--state=all")
 		checkContains(t, out, "done", "discarded")
@@ -165,12 +168,12 @@ func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 // Commands that cannot reach the server, or that it refuses, print what is wrong.
 func TestRefusedCommandsPrintTheReason(t *testing.T) {
 	t.Parallel()
-	dataFlag, otherData := "--data="+t.TempDir(), "--data="+t.TempDir()
+	dataFlag, otherData := "--data="+t.TempDir(), "--data="+folderWithDatabase(t)
 	node := startNode(t, cli{Data: ptr(strings.TrimPrefix(dataFlag, "--data="))})
 	opsFlag := "--ops-listen=" + strings.TrimPrefix(node.opsURL, "http://")
 	for line, want := range map[string]string{
 		"tasks list " + dataFlag + " --ops-listen=127.0.0.1:1":                                  "no server answers at 127.0.0.1:1",
-		"tasks list " + otherData + " " + opsFlag:                                               "has another key",
+		"tasks list " + otherData + " " + opsFlag:                                               "as the server, or the --ops-listen of your server",
 		"tasks list " + dataFlag + " --ops-listen=" + strings.TrimPrefix(node.url, "http://"):   "is not the operations address",
 		"tasks show nope " + dataFlag + " " + opsFlag:                                           "no such task",
 		"tasks requeue " + dataFlag + " " + opsFlag:                                             "--all",

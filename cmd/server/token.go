@@ -30,7 +30,10 @@ func (*tokenCmd) Help() string {
 func (t *tokenCmd) Run(flags *cli, output commandOutput) error {
 	return withLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
 		var games []string
-		if _, known := c.Games[t.Game]; known {
+		if t.Game != "" {
+			if err := c.checkGame(t.Game); err != nil {
+				return err
+			}
 			games = []string{t.Game}
 		}
 		tokens, err := openTokens(ctx, c, l, games, nil)

@@ -45,6 +45,9 @@ func (c *config) validateKeys(errs *validationErrors) {
 // validateWithoutKeys returns all problems except those in key files, word lists and
 // certificates.
 func (c *config) validateWithoutKeys() (errs validationErrors) {
+	if c.fileFaults != nil {
+		errs = append(errs, c.fileFaults)
+	}
 	errs.checkRanges("", reflect.ValueOf(*c))
 	c.validateAddresses(&errs)
 	c.validateLimits(&errs)

@@ -41,7 +41,7 @@ type webhooksList struct{}
 
 // Help implements kong's help provider.
 func (*webhooksList) Help() string {
-	return "WAITING counts deliveries that are not sent yet. DEAD counts deliveries that the server no longer retries: see `server tasks list --topic webhook/GAME/NAME`.\n\nExample: server webhooks list"
+	return "PENDING counts deliveries in the task states waiting, claimed and later. DEAD counts deliveries that the server no longer retries. To see both, run `server tasks list --topic webhook/GAME/NAME --state all`.\n\nExample: server webhooks list"
 }
 
 // Run lists webhooks.
@@ -58,10 +58,10 @@ func (*webhooksList) Run(flags *cli, output commandOutput) error {
 // printWebhooks prints a table of webhooks.
 func printWebhooks(output commandOutput, webhooks ...webhook.Status) error {
 	table := tabwriter.NewWriter(output.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "GAME\tNAME\tURL\tEVENTS\tWAITING\tDEAD\tDISABLED\tLAST ERROR (THIS NODE)")
+	fmt.Fprintln(table, "GAME\tNAME\tURL\tEVENTS\tPENDING\tDEAD\tDISABLED\tLAST ACCEPTED (THIS NODE)\tLAST ERROR (THIS NODE)")
 	for _, h := range webhooks {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\n",
-			h.Game, h.Name, h.URL, strings.Join(h.Events, ","), h.Waiting, h.Dead, disabledSince(h), lastWebhookError(h))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n",
+			h.Game, h.Name, h.URL, strings.Join(h.Events, ","), h.Waiting, h.Dead, disabledSince(h), lastAccepted(h), lastWebhookError(h))
 	}
 	return table.Flush()
 }
@@ -72,6 +72,14 @@ func disabledSince(status webhook.Status) string {
 		return emptyCell
 	}
 	return time.UnixMilli(status.Since).UTC().Format(time.DateTime) + ": " + status.Disabled
+}
+
+// lastAccepted returns when a webhook last accepted an event, for a table.
+func lastAccepted(h webhook.Status) string {
+	if h.AcceptedAt == 0 {
+		return emptyCell
+	}
+	return time.UnixMilli(h.AcceptedAt).UTC().Format(time.DateTime)
 }
 
 // lastWebhookError returns the last error of a webhook with its time, for a table.
@@ -162,6 +170,6 @@ func (k *webhooksShowKey) Run(flags *cli, output commandOutput) error {
 				return c.webhookKeySource(k.Game, h).print(ctx, l, output)
 			}
 		}
-		return fmt.Errorf("webhook %q of game %q is not in the configuration", k.Name, k.Game)
+		return c.missing(fmt.Sprintf("webhook %q of game %q", k.Name, k.Game))
 	})
 }

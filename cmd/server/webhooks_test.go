@@ -47,6 +47,7 @@ func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
       {name: days, url: "%[1]s/days", events: [day.sealed], allow_private: true}`, receiver.URL)
 		flags := cli{Config: configFile(t, webhookConfigText(earlyZone, endpoints)), Data: &db.Dir, Database: &db.URL}
 		writeBeside(t, flags.Config, "hook.key", oldWebhookKey)
+		createDatabase(t, db)
 		for _, name := range []string{"matches", "days"} {
 			code, key, stderr := command("webhooks", "show-key", "--game=demo", name, "--config="+flags.Config, "--data="+db.Dir, "--database="+db.URL)
 			if code != 0 || checkWebhookKey(strings.TrimSpace(key)) != nil {
@@ -217,9 +218,18 @@ func TestRefusedWebhookEventsAreRetriedOrStopped(t *testing.T) {
 	receiver.waitForAccepted("gone", webhook.MatchSettled, deadLetters)
 	runCommand(0, "webhooks", "disable", "--game=demo", "--reason=it moves", "gone")
 	out, _ = runCommand(0, "webhooks", "list")
-	checkContains(t, out, "it moves")
+	checkContains(t, out, "PENDING", "LAST ACCEPTED", "it moves")
 	_, stderr = runCommand(1, "webhooks", "enable", "--game=demo", "other")
 	checkContains(t, stderr, "other")
+}
+
+func TestLastAcceptedTimeIsPrinted(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[int64]string{0: emptyCell, 1_795_212_345_678: "2026-11-20 22:05:45"} {
+		if got := lastAccepted(webhook.Status{AcceptedAt: at}); got != want {
+			t.Errorf("%d is printed as %q, want %q", at, got, want)
+		}
+	}
 }
 
 // If a node dies or is suspended for longer than its leases, another node sends its events. A suspended

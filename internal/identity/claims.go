@@ -1,7 +1,6 @@
 package identity
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -72,14 +71,14 @@ func (c Claims) validate() error {
 	switch c.Role {
 	case RolePlayer, RoleHost, RoleService:
 		if c.Game == "" {
-			return fmt.Errorf("%w: role %s needs a game", ErrTokenGame, c.Role)
+			return refuse(ErrTokenGame, "role %s needs the claim game", c.Role)
 		}
 	case RoleAdmin:
 		if c.Game != "" {
-			return fmt.Errorf("%w: an admin is in no game", ErrTokenGame)
+			return refuse(ErrTokenGame, "role admin must have no game")
 		}
 	default:
-		return ErrTokenRole
+		return refuse(ErrTokenRole, "unknown role; use %s, %s, %s or %s", RolePlayer, RoleHost, RoleService, RoleAdmin)
 	}
 	if !ValidID(c.Subject) || c.Subject == reservedID {
 		return ErrTokenSubject

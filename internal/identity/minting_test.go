@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"laststand/internal/identity"
+	"laststand/internal/testenv"
 )
 
 // mint makes a token of a player that lasts an hour, signed with Ed25519.
@@ -36,13 +37,7 @@ func mint(key ed25519.PrivateKey, kid, game, sub string, now time.Time) (string,
 	return body + "." + part(ed25519.Sign(key, []byte(body))), nil
 }
 
-const (
-	sharedSecret = "0123456789abcdef0123456789abcdef"
-
-	// recordedToken is the token that the JavaScript of docs/integrate/tokens.md minted with Node
-	// 20, for key k1 with the secret sharedSecret, game demo and user:4711, at the time now.
-	recordedToken = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImtpZCI6ImsxIn0.eyJzdWIiOiJ1c2VyOjQ3MTEiLCJnYW1lIjoiZGVtbyIsInJvbGUiOiJwbGF5ZXIiLCJpYXQiOjE3OTUyMTIzNDUsImV4cCI6MTc5NTIxNTk0NSwianRpIjoiMjMyMmVkNDgtYThkMy00MjQzLTgzOWUtYzMxZThiMGMxOWVjIiwiYXVkIjoicXVpei5leGFtcGxlIn0.tb9aLodVhFxo0lRRbOwRGmocfn7bCZ6wc36IwDwDnAA"
-)
+const sharedSecret = "0123456789abcdef0123456789abcdef"
 
 // example returns the code block of a language in docs/integrate/tokens.md.
 func example(t *testing.T, language string) string {
@@ -100,6 +95,18 @@ func TestGoExampleMintsAValidToken(t *testing.T) {
 	if !strings.Contains(string(thisFile), "\n"+example(t, "go")) {
 		t.Error("the Go example in docs/integrate/tokens.md differs from the function mint in this file")
 	}
+	tokens, private := loginTokens(t)
+	token, err := mint(private, "login", demo, "user:4711", time.UnixMilli(now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAccepted(t, tokens, token)
+}
+
+// loginTokens returns the tokens of a server that has the public key of a login service, and the
+// private key.
+func loginTokens(t *testing.T) (*identity.Tokens, ed25519.PrivateKey) {
+	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -108,33 +115,49 @@ func TestGoExampleMintsAValidToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tokens := documentedTokens(t, identity.Key{ID: "login", Alg: identity.EdDSA, Secret: pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})})
-	token, err := mint(private, "login", demo, "user:4711", time.UnixMilli(now))
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkAccepted(t, tokens, token)
+	key := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: pkix})
+	return documentedTokens(t, identity.Key{ID: "login", Alg: identity.EdDSA, Secret: key}), private
 }
 
-// The stored token of the JavaScript example is accepted. If Node is installed,
-// the test makes another one.
 func TestJavaScriptExampleMintsAValidToken(t *testing.T) {
 	t.Parallel()
-	tokens := documentedTokens(t, identity.Key{ID: "k1", Alg: identity.HS256, Secret: []byte(sharedSecret)})
-	checkAccepted(t, tokens, recordedToken)
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Log("Node is not installed: only the recorded token was checked")
+	node, ok := testenv.Interpreter(t, "node")
+	if !ok {
 		return
 	}
-	script := filepath.Join(t.TempDir(), "mint.mjs")
-	call := "\nconsole.log(mint('" + sharedSecret + "', 'k1', 'demo', 'user:4711', 1795212345));\n"
-	if err := os.WriteFile(script, []byte(example(t, "js")+call), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	output, err := exec.CommandContext(t.Context(), node, script).Output()
+	tokens, private := loginTokens(t)
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkAccepted(t, tokens, strings.TrimSpace(string(output)))
+	key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})
+	call := "\nconsole.log(mint(`" + string(key) + "`, 'login', 'demo', 'user:4711', 1795212345));\n"
+	checkAccepted(t, tokens, runExample(t, node, "mint.mjs", example(t, "js")+call))
+}
+
+func TestPythonExampleMintsAValidToken(t *testing.T) {
+	t.Parallel()
+	python, ok := testenv.Interpreter(t, "python3")
+	if !ok {
+		return
+	}
+	tokens := documentedTokens(t, identity.Key{ID: "guests", Alg: identity.HS256, Secret: []byte(sharedSecret)})
+	call := "\nprint(mint(b'" + sharedSecret + "', 'guests', 'demo', 'user:4711', 1795212345))\n"
+	checkAccepted(t, tokens, runExample(t, python, "mint.py", example(t, "python")+call))
+}
+
+// runExample runs a program and returns the line that it prints.
+func runExample(t *testing.T, interpreter, file, program string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), file)
+	if err := os.WriteFile(path, []byte(program), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), interpreter, path)
+	command.Stderr = os.Stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }

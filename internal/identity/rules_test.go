@@ -3,6 +3,8 @@ package identity
 import (
 	"bytes"
 	"errors"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +65,37 @@ func TestTokenRulesApplyPerGame(t *testing.T) {
 	}
 	if n := testutil.ToFloat64(tokens.refusals.WithLabelValues("too_long")); n != 1 {
 		t.Errorf("%v refusals for their lifetime are counted", n)
+	}
+}
+
+// The text of a refusal names the claim to change and its allowed values.
+func TestRefusalsNameTheAllowedValues(t *testing.T) {
+	t.Parallel()
+	tokens, now := newStrictTokens(t), start/1000
+	for name, tt := range map[string]struct {
+		game    string
+		changes map[string]any
+		want    string
+	}{
+		"wrong audience":         {game, map[string]any{"aud": game}, `aud must be "quiz", the value of games.` + game + `.token_audience`},
+		"missing audience":       {game, nil, `aud is missing; it must be "quiz", the value of games.` + game + `.token_audience`},
+		"audience of a free one": {otherGame, map[string]any{"aud": "x"}, `aud must be absent, or be "` + otherGame + `" or "laststand"`},
+		"too long":               {game, map[string]any{"exp": now + 7200, "aud": "quiz"}, `exp is 2h0m0s after iat; games.` + game + `.max_token_ttl allows 1h0m0s`},
+		"unknown role":           {otherGame, map[string]any{"role": "king"}, "unknown role; use player, host, service or admin"},
+		"admin with a game":      {otherGame, map[string]any{"role": "admin"}, "role admin must have no game"},
+		"no game":                {otherGame, map[string]any{"game": ""}, "role player needs the claim game"},
+		"unknown game":           {otherGame, map[string]any{"game": "nowhere"}, `unknown game "nowhere"`},
+		"long unknown game":      {otherGame, map[string]any{"game": strings.Repeat("g", 100)}, `unknown game "` + strings.Repeat("g", 64) + `…"`},
+		"iat in ms":              {otherGame, map[string]any{"iat": now * 1000}, "not yet valid; iat must be in seconds, and the clock of its signer may be ahead"},
+		"exp in ms":              {otherGame, map[string]any{"exp": now * 1000}, "exp must be in seconds"},
+	} {
+		claims := map[string]any{"sub": "p_1", "game": tt.game, "role": "player", "iat": now, "exp": now + 60}
+		maps.Copy(claims, tt.changes)
+		secret := bytes.Repeat([]byte(map[string]string{game: "s", otherGame: "o"}[tt.game]), 32)
+		token := signToken(t, jwt.SigningMethodHS256, secret, map[string]any{"kid": "k1"}, claims)
+		if _, err := tokens.Verify(t.Context(), token); err == nil || err.Error() != "token refused: "+tt.want {
+			t.Errorf("%s: %v, want %s", name, err, tt.want)
+		}
 	}
 }
 

@@ -109,11 +109,12 @@ func (t *Tokens) Mint(claims Claims, ttl time.Duration) (token string, expiresAt
 	keys, rules := t.keys.load(), t.config.Rules[claims.Game]
 	switch {
 	case claims.Role != RoleAdmin && !keys.has(claims.Game):
-		return "", 0, ErrTokenGame
+		return "", 0, refuseGame(claims.Game)
 	case ttl < time.Second:
 		return "", 0, fmt.Errorf("identity: token lifetime %v is too short; use 1 s or more", ttl)
-	case rules.MaxTTL != 0 && ttl > rules.MaxTTL:
-		return "", 0, fmt.Errorf("%w: at most %v", ErrTokenLifetime, rules.MaxTTL)
+	}
+	if err := rules.checkLifetime(ttl, claims.Game); err != nil {
+		return "", 0, err
 	}
 	key, err := keys.signingKey(claims.Game, t.now())
 	if err != nil {
@@ -169,20 +170,24 @@ func (t *Tokens) parseAndVerify(token string) (Claims, error) {
 	if err != nil {
 		return Claims{}, mapParserError(err)
 	}
-	if wire.IssuedAt == nil || wire.IssuedAt.Unix() < 0 || wire.ExpiresAt.Unix() > maxExpirySeconds {
+	if wire.IssuedAt == nil || wire.IssuedAt.Unix() < 0 {
 		return Claims{}, ErrTokenMalformed
+	}
+	if wire.ExpiresAt.Unix() > maxExpirySeconds {
+		return Claims{}, refuse(ErrTokenMalformed, "exp must be in seconds")
 	}
 	claims := wire.claims()
 	claims.KeyID, _ = parsed.Header["kid"].(string)
 	claims.IssuedAt, claims.ExpiresAt = wire.IssuedAt.UnixMilli(), wire.ExpiresAt.UnixMilli()
-	rules := t.config.Rules[claims.Game]
-	switch {
-	case t.now() >= claims.ExpiresAt:
+	if t.now() >= claims.ExpiresAt {
 		return Claims{}, ErrTokenExpired
-	case rules.MaxTTL != 0 && claims.ExpiresAt-claims.IssuedAt > rules.MaxTTL.Milliseconds():
-		return Claims{}, ErrTokenLifetime
-	case !rules.isForAudience(wire.Audience, claims.Game):
-		return Claims{}, ErrTokenAudience
+	}
+	rules := t.config.Rules[claims.Game]
+	if err := rules.checkLifetime(wire.ExpiresAt.Sub(wire.IssuedAt.Time), claims.Game); err != nil {
+		return Claims{}, err
+	}
+	if err := rules.checkAudience(wire.Audience, claims.Game); err != nil {
+		return Claims{}, err
 	}
 	return claims, nil
 }
@@ -216,7 +221,7 @@ func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	}
 	keys := t.keys.load()
 	if claims.Role != RoleAdmin && !keys.has(claims.Game) {
-		return nil, ErrTokenGame
+		return nil, refuseGame(claims.Game)
 	}
 	if _, critical := unverified.Header["crit"]; critical { // RFC 7515, 4.1.11: this program supports no critical header
 		return nil, ErrTokenMalformed
@@ -243,9 +248,12 @@ func (c jwtClaims) claims() Claims {
 // not accept. The library has no error value for this error.
 const unsupportedAlgorithmText = "signing method"
 
-// mapParserError maps an error of the parser to an error of this package. It drops the details of
-// the parser's error.
+// mapParserError maps an error of the parser to an error of this package. It keeps a refusal of
+// verificationKey, and drops the details of other errors.
 func mapParserError(err error) error {
+	if refused, ok := errors.AsType[*refusal](err); ok {
+		return refused
+	}
 	for _, reason := range refusalReasons {
 		if errors.Is(err, reason.err) {
 			return reason.err

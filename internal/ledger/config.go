@@ -14,6 +14,7 @@ import (
 type Config struct {
 	URL            string                    // postgres://…; "": SQLite in Dir
 	Dir            string                    // folder of the embedded database; created if missing
+	MustExist      bool                      // fail if there is no embedded database in Dir
 	TimeZones      map[string]*time.Location // time zone of each game's days; missing: UTC
 	PairDuelLimits map[string]int64          // by game: how many duels of the same two players count per day; 0 or missing: all
 	NotifyTopic    func(topic string)        // called for each topic with new work, "" for maintenance; must not block; may be nil

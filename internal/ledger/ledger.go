@@ -47,7 +47,7 @@ type Public struct {
 	Leaderboards *Leaderboards
 }
 
-// Open opens the ledger. It creates the ledger if there is none, and migrates its
+// Open opens the ledger. It creates the ledger if there is none, except with MustExist, and migrates its
 // tables. If the database does not answer, the folder is not writable, or the disk is
 // full, Open fails within about 5 s. The error says what to do and never contains a
 // password. The caller must close the ledger.

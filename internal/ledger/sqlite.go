@@ -4,7 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -29,6 +31,9 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 	path, err := filepath.Abs(filepath.Join(c.Dir, sqliteFile))
 	if err != nil {
 		return nil, nil, fmt.Errorf("ledger: %w", err)
+	}
+	if _, err := os.Stat(path); c.MustExist && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, fmt.Errorf("no database in the folder %s; use the --data, --database or --config of your server, or start it first", c.Dir)
 	}
 	if err := createPrivateFile(path); err != nil {
 		return nil, nil, fmt.Errorf("ledger: cannot write the data folder %s: %w; make it writable or name another with --data", c.Dir, err)

@@ -322,3 +322,13 @@ func TestOnlyAdminTokensAreAccepted(t *testing.T) {
 		}
 	}
 }
+
+// Only a NUL character is refused, not a text that spells one.
+func TestABodyMayHaveABackslashBeforeU0000(t *testing.T) {
+	t.Parallel()
+	backend := newFakeBackend()
+	status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/games/demo/corrections", `{"match":"m1","reason":"C:\\u0000"}`)
+	if status != http.StatusOK {
+		t.Errorf("%d %s", status, body)
+	}
+}

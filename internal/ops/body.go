@@ -3,10 +3,12 @@ package ops
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -54,8 +56,23 @@ func readObject(w http.ResponseWriter, r *http.Request, target any) error {
 	if err != nil {
 		return err
 	}
-	if bytes.Contains(body, []byte(`\u0000`)) {
+	if hasNUL(body) {
 		return badRequest("the body has a NUL character; remove it")
 	}
 	return protocol.Request{Type: "the body", Data: body}.Decode(target)
+}
+
+// hasNUL reports whether a text in JSON has a NUL character. It ignores what follows invalid
+// JSON.
+func hasNUL(body []byte) bool {
+	decoder := json.NewDecoder(bytes.NewReader(body))
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return false
+		}
+		if text, ok := token.(string); ok && strings.Contains(text, "\x00") {
+			return true
+		}
+	}
 }

@@ -81,8 +81,8 @@ func (d *Dispatcher) postMessage(ctx context.Context, endpoint *endpointState, m
 	startedAt := time.Now()
 	reply := d.Poster.Post(ctx, endpoint.Endpoint, message)
 	d.Registry.metrics.observeSend(endpoint, reply.Status, time.Since(startedAt))
-	if reply.Err != nil && ctx.Err() == nil {
-		endpoint.recordError(reply.Err)
+	if ctx.Err() == nil && endpoint.recordAttempt(reply.Err) {
+		d.Logger.Warn("webhook endpoint started to fail; see `server webhooks list`", "game", endpoint.Game, "endpoint", endpoint.Name, "error", reply.Err)
 	}
 	return reply
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -85,6 +86,46 @@ func TestAttemptsOfADeliveryTakeDays(t *testing.T) {
 		}
 	})
 }
+
+// An operator learns from the log that an endpoint has started to fail, once until it accepts a
+// message again. The status shows when that was.
+func TestAnEndpointThatStartsToFailIsLoggedOnce(t *testing.T) {
+	t.Parallel()
+	withFakeTime(t, func(t *testing.T, w *fixture) {
+		warnings := new(recordCounter)
+		w.dispatcher.Logger = slog.New(warnings)
+		for i, step := range []struct {
+			reply    Reply
+			warnings int
+		}{
+			{Reply{Status: 204}, 0}, {Reply{Status: 500, Err: errReply}, 1}, {Reply{Status: 503, Err: errReply}, 1},
+			{Reply{Status: 204}, 1}, {Reply{Status: 500, Err: errReply}, 2}, {Reply{Status: 204}, 2},
+		} {
+			time.Sleep(time.Second)
+			w.setReplies(step.reply)
+			if _, err := w.dispatcher.Ping(t.Context(), game, "a"); err != nil {
+				t.Fatal(err)
+			}
+			if warnings.count != step.warnings {
+				t.Errorf("after attempt %d there are %d warnings, want %d", i, warnings.count, step.warnings)
+			}
+		}
+		s := w.registry.endpoints()[0].status()
+		if now := time.Now().UnixMilli(); s.AcceptedAt != now || s.ErrorAt != now-1000 {
+			t.Errorf("at %d the status is %+v", now, s)
+		}
+	})
+}
+
+// recordCounter counts log records of level WARN and above.
+type recordCounter struct{ count int }
+
+func (c *recordCounter) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn
+}
+func (c *recordCounter) Handle(context.Context, slog.Record) error { c.count++; return nil }
+func (c *recordCounter) WithAttrs([]slog.Attr) slog.Handler        { return c }
+func (c *recordCounter) WithGroup(string) slog.Handler             { return c }
 
 func TestStatusGoneDisablesTheEndpoint(t *testing.T) {
 	t.Parallel()

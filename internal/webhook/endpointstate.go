@@ -13,10 +13,12 @@ type endpointState struct {
 	Endpoint
 	*throttle
 
-	mu          sync.Mutex
-	state       State
-	lastError   string // of the last failed attempt at this node
-	lastErrorAt int64  // epoch ms
+	mu             sync.Mutex
+	state          State
+	lastError      string // of the last failed attempt at this node
+	lastErrorAt    int64  // epoch ms
+	lastAcceptedAt int64  // of the last accepted message at this node, epoch ms
+	isFailing      bool   // the last attempt at this node failed
 }
 
 func newEndpointState(endpoint Endpoint) *endpointState {
@@ -51,15 +53,27 @@ func (endpoint *endpointState) setState(state State) {
 	endpoint.state = state
 }
 
-func (endpoint *endpointState) recordError(cause error) {
+// recordAttempt records the result of an attempt. It returns true if the endpoint has just
+// started to fail.
+func (endpoint *endpointState) recordAttempt(failure error) (startedFailing bool) {
 	endpoint.mu.Lock()
 	defer endpoint.mu.Unlock()
-	endpoint.lastError, endpoint.lastErrorAt = cause.Error(), time.Now().UnixMilli()
+	now := time.Now().UnixMilli()
+	if failure == nil {
+		endpoint.lastAcceptedAt, endpoint.isFailing = now, false
+		return false
+	}
+	startedFailing, endpoint.isFailing = !endpoint.isFailing, true
+	endpoint.lastError, endpoint.lastErrorAt = failure.Error(), now
+	return startedFailing
 }
 
 // status returns the status, without the fields that need the database.
 func (endpoint *endpointState) status() Status {
 	endpoint.mu.Lock()
 	defer endpoint.mu.Unlock()
-	return Status{State: endpoint.state, Events: endpoint.Events, Ordered: endpoint.Ordered, Error: endpoint.lastError, ErrorAt: endpoint.lastErrorAt}
+	return Status{
+		State: endpoint.state, Events: endpoint.Events, Ordered: endpoint.Ordered,
+		Error: endpoint.lastError, ErrorAt: endpoint.lastErrorAt, AcceptedAt: endpoint.lastAcceptedAt,
+	}
 }

@@ -104,6 +104,8 @@ type Status struct {
 	Dead    int64    `json:"dead"`               // deliveries that wait for an operator, counted up to 100,000
 	Error   string   `json:"error,omitempty"`    // of the last failed attempt at this node
 	ErrorAt int64    `json:"error_at,omitempty"` // epoch ms
+
+	AcceptedAt int64 `json:"accepted_at,omitempty"` // when the endpoint last accepted a message of this node, epoch ms
 }
 
 // PingResult is the reply of an endpoint to a ping. Status is the HTTP status, 0 if no

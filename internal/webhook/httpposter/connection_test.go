@@ -24,7 +24,7 @@ func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 		options safehttp.Options
 		want    string // in the error
 	}{
-		"a private address":           {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet"},
+		"a private address":           {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet; if you trust the receiver, set allow_private: true"},
 		"a refused connection":        {testenv.RefusingURL(t), allowPrivate, "refused"},
 		"an unknown name":             {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, "receiver.invalid"},
 		"a slow receiver":             {testenv.Serve(t, testenv.NeverRespond), allowPrivate, errTimeout.Error()},

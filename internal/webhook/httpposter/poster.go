@@ -51,7 +51,7 @@ func New(targets []Target) (*Poster, error) {
 	for _, target := range targets {
 		parsed, err := url.Parse(target.URL)
 		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form https://host/path", target.Name, target.Game) // without the URL, which may contain a secret
+			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form http://host/path or https://host/path", target.Name, target.Game) // without the URL, which may contain a secret
 		}
 		key := endpointKey{target.Game, target.Name}
 		poster.targets[key], poster.hosts[key] = target, parsed.Scheme+"://"+parsed.Host

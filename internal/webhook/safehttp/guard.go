@@ -13,7 +13,7 @@ import (
 type BlockedError struct{ Address string }
 
 func (e *BlockedError) Error() string {
-	return fmt.Sprintf("%s is not an address of the public internet", e.Address)
+	return fmt.Sprintf("%s is not an address of the public internet; if you trust the receiver, set allow_private: true", e.Address)
 }
 
 // Blocked identifies the error for packages that cannot import this one.

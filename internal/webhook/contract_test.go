@@ -1,0 +1,134 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+
+	"laststand/docs"
+	"laststand/internal/match"
+)
+
+// contract is openapi.yaml. In the tests, objects allow no undeclared properties, so that the
+// tests find undocumented fields.
+type contract struct {
+	root     any
+	compiler *jsonschema.Compiler
+}
+
+func readContract(t *testing.T) contract {
+	t.Helper()
+	var parsed any
+	if err := yaml.Unmarshal(docs.OpenAPI, &parsed); err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.Marshal(parsed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeObjects(root)
+	compiler := jsonschema.NewCompiler()
+	compiler.DefaultDraft(jsonschema.Draft2020)
+	compiler.AssertFormat()
+	if err := compiler.AddResource("openapi.json", root); err != nil {
+		t.Fatal(err)
+	}
+	return contract{root, compiler}
+}
+
+func closeObjects(node any) {
+	switch n := node.(type) {
+	case map[string]any:
+		if _, open := n["additionalProperties"]; !open && n["type"] == "object" && n["properties"] != nil {
+			n["additionalProperties"] = false
+		}
+		for _, child := range n {
+			closeObjects(child)
+		}
+	case []any:
+		for _, child := range n {
+			closeObjects(child)
+		}
+	}
+}
+
+// check validates the body of an event against its schema in the section webhooks.
+func (c contract) check(t *testing.T, eventType string, body any) {
+	t.Helper()
+	schema, err := c.compiler.Compile("openapi.json#/webhooks/" + eventType + "/post/requestBody/content/application~1json/schema")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(body); err != nil {
+		t.Errorf("%s: %v\n%v", eventType, err, body)
+	}
+}
+
+// example returns the example of an event, which the contract must have.
+func (c contract) example(t *testing.T, eventType string) any {
+	t.Helper()
+	node := c.root
+	for _, key := range []string{"webhooks", eventType, "post", "requestBody", "content", "application/json", "example"} {
+		object, _ := node.(map[string]any)
+		node = object[key]
+	}
+	if node == nil {
+		t.Errorf("openapi.yaml has no example of %s", eventType)
+	}
+	return node
+}
+
+func TestContractDescribesEveryEvent(t *testing.T) {
+	t.Parallel()
+	c := readContract(t)
+	for _, eventType := range append(EventTypes(), Ping) {
+		c.check(t, eventType, c.example(t, eventType))
+	}
+	runWithWorkers(t, oneEndpoint(), func(t *testing.T, w *fixture) {
+		arena, draw := arenaResult(), duelResult()
+		draw.Match, draw.Winner = "m_3", ""
+		for _, result := range []*match.Result{duelResult(), arena, draw} {
+			if _, err := w.Enqueue(t.Context(), w.registry.TasksForResult(result, eventTime)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.enqueueSealTask(t)
+		if _, err := w.dispatcher.Ping(t.Context(), game, "a"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		sent := map[string]int{}
+		for _, post := range w.posts() {
+			var body struct{ Type string }
+			if err := json.Unmarshal(post.Body, &body); err != nil {
+				t.Fatal(err)
+			}
+			decoded, err := jsonschema.UnmarshalJSON(bytes.NewReader(post.Body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.check(t, body.Type, decoded)
+			sent[body.Type]++
+		}
+		if sent[MatchSettled] != 3 || sent[ArenaOver] != 1 || sent[DaySealed] != 1 || sent[Ping] != 1 {
+			t.Errorf("sent %v", sent)
+		}
+	})
+}
+
+// arenaResult returns the result of a buzzer match of an arena with every field.
+func arenaResult() *match.Result {
+	r := duelResult()
+	r.Match, r.ArenaID, r.Mode, r.Winner, r.CountsForLeaderboards = "m_2", "a_1", match.Buzzer, "red", true
+	r.Teams = []match.TeamResult{{Rank: 1, ID: "red", Name: "Red", Score: 5}}
+	r.Standings[0].Team = "red"
+	return r
+}
