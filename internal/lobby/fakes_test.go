@@ -166,8 +166,8 @@ func (fakeBank) matchingQuestions(filter Filter) []quiz.DrawnQuestion {
 
 func (b fakeBank) Count(_ string, filter Filter) int { return len(b.matchingQuestions(filter)) }
 
-func (bank fakeBank) Draw(_ string, filter Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
-	matching := bank.matchingQuestions(filter)
+func (b fakeBank) Draw(_ string, filter Filter, count int, seen map[string]struct{}) ([]quiz.DrawnQuestion, error) {
+	matching := b.matchingQuestions(filter)
 	if len(matching) < count {
 		return nil, errors.New("too few questions")
 	}

@@ -262,8 +262,8 @@ func (s *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, 
 	return waiting, busyWith, err
 }
 
-func (store *faultyStore) ListNearest(ctx context.Context, t Ticket, slice Slice, now int64) (near []Ticket, isWaiting bool, err error) {
-	err = store.call("ListNearest", func() error { near, isWaiting, err = store.memoryStore.ListNearest(ctx, t, slice, now); return err })
+func (s *faultyStore) ListNearest(ctx context.Context, t Ticket, slice Slice, now int64) (near []Ticket, isWaiting bool, err error) {
+	err = s.call("ListNearest", func() error { near, isWaiting, err = s.memoryStore.ListNearest(ctx, t, slice, now); return err })
 	if err != nil {
 		return nil, false, err
 	}

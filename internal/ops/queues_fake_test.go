@@ -91,7 +91,7 @@ func (f fakeQueues) SetMaxLen(_ context.Context, game string, maxLen int) error 
 	return f.fail
 }
 
-func (d fakeQueues) FlushNow(context.Context, string, int64) error {
+func (f fakeQueues) FlushNow(context.Context, string, int64) error {
 	return errors.New("not used: SendQueued flushes")
 }
 

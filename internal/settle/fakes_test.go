@@ -242,9 +242,9 @@ func (env *testEnv) checkActions(t *testing.T, want ...string) {
 }
 
 // metricValue returns the value of a counter or gauge, or the count of a histogram.
-func (family *testEnv) metricValue(t *testing.T, name, reason string) float64 {
+func (env *testEnv) metricValue(t *testing.T, name, reason string) float64 {
 	t.Helper()
-	families, err := family.registry.Gather()
+	families, err := env.registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

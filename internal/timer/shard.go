@@ -27,12 +27,12 @@ type shard struct {
 // findOrAdd returns the slot of a tick that is not due yet, and reports whether
 // the slot is new. The caller must assign a new slot to a generation. The caller
 // holds mu.
-func (sh *shard) findOrAdd(tickNumber int64) (found *slot, added bool) {
-	if found = sh.slots[tickNumber]; found != nil {
+func (s *shard) findOrAdd(tickNumber int64) (found *slot, added bool) {
+	if found = s.slots[tickNumber]; found != nil {
 		return found, false
 	}
-	found = &slot{shard: sh, tickNumber: tickNumber}
-	sh.slots[tickNumber] = found
+	found = &slot{shard: s, tickNumber: tickNumber}
+	s.slots[tickNumber] = found
 	return found, true
 }
 

@@ -68,7 +68,7 @@ func (n *node) call(ctx context.Context, size int, own bool) error {
 
 // Complete counts the completed tasks.
 func (n *node) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
-	lost, err := n.Ledger.Claims.Complete(ctx, leases)
+	lost, err := n.Claims.Complete(ctx, leases)
 	if err == nil {
 		n.completed.Add(int64(len(leases) - len(lost)))
 	}
