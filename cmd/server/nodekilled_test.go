@@ -13,7 +13,7 @@ import (
 const (
 	// maxLateness is the delay that the contract permits.
 	maxLateness = 3 * time.Second
-	// maxLatenessAfterGrant also allows for a busy machine.
+	// maxLatenessOnBusyMachine also allows for a busy machine.
 	maxLatenessOnBusyMachine = 10 * time.Second
 )
 

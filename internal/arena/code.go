@@ -16,7 +16,7 @@ const (
 	// maxCodeTries is how many random codes claimCode tries. If 90 % of all
 	// codes are in use, about one arena in thirty still finds none.
 	maxCodeTries = 32
-	// noCodeRetryMS is how long a client must wait, until codes may be free
+	// codesFullRetryMS is how long a client must wait until codes may be free
 	// again.
 	codesFullRetryMS = 60_000
 )

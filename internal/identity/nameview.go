@@ -13,7 +13,8 @@ import (
 const maxFalsePositiveRate = 0.01
 
 const (
-	// initialFilterNames is how many names a game's first filter is sized for (78 KB).
+	// defaultFilterCapacity is the number of names for which a game's first filter has room
+	// (78 KB).
 	defaultFilterCapacity = 1 << 16
 	// A rebuilt filter has room for more names: at least one in freeDivisor is free.
 	freeDivisor = 5
@@ -143,7 +144,7 @@ func (v *nameView) isFull() bool {
 }
 
 // filterCapacity returns how many names to size a filter for that gets these names. It doubles
-// the initial capacity until a fifth of it is free, at most up to nickname.MaxFilter.
+// the initial capacity until a fifth of it is free, at most up to nickname.MaxFilterCapacity.
 func filterCapacity(names int64, initial int) int {
 	capacity := int64(initial)
 	for capacity < nickname.MaxFilterCapacity && names > capacity-capacity/freeDivisor {

@@ -21,7 +21,7 @@ type NameSource interface {
 	EachSkeleton(ctx context.Context, game string, f func(skeleton string)) error
 	// CountNames returns how many nicknames a game has.
 	CountNames(ctx context.Context, game string) (int64, error)
-	// Clock returns the ledger's clock.
+	// Now returns the ledger's clock.
 	Now(ctx context.Context) (int64, error)
 }
 

@@ -37,7 +37,7 @@ type accessChange struct {
 }
 
 // inAccessChange runs f in a transaction with the next revision. It also deletes revocations
-// that ended longer than identity.RevocationsKept ago.
+// that ended longer than identity.EndedRevocationTTL ago.
 func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) error) error {
 	return db.inTx(ctx, func(tx *sql.Tx) error {
 		c := &accessChange{database: db, tx: tx}

@@ -48,7 +48,7 @@ type expectedCall struct {
 	taken bool   // true: the other calls are refused; false: they return that player
 }
 
-// newPlayers returns calls for new players of all kinds, some with the same names,
+// someNewPlayers returns calls for new players of all kinds, some with the same names,
 // devices and ids.
 func someNewPlayers() (all []expectedCall) {
 	player := func(kind string, i int, device string) identity.NewPlayer {

@@ -152,7 +152,7 @@ func TestEachMatchCountsOnceInConcurrentCommits(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		nodes := []*Ledger{openLedger(t, db)}
-		if db.URL != "" { // SQLite has one process; TestProcessBeside has two
+		if db.URL != "" { // SQLite has one process; TestTwoProcessesUseOneSQLiteFile has two
 			nodes = append(nodes, openLedger(t, db))
 		}
 		addNinePlayers(t, nodes[0])

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// maxDaysAtOnce is how many days may start in one transaction without a check of this
+	// maxUncheckedDays is how many days may start in one transaction without a check of this
 	// process's clock.
 	maxUncheckedDays = 2
-	// maxClockDifference is the largest difference between clocks that counts as
+	// maxClockDifferenceMS is the largest difference between clocks that counts as
 	// agreement, in ms.
 	maxClockDifferenceMS = int64(time.Hour / time.Millisecond)
 )

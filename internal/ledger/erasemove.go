@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// selectDaysOf selects the days on which a player may have entries: the summed days
+	// selectPlayerDays selects the days on which a player may have entries: the summed days
 	// with a sum of the player, and all days that are not summed yet.
 	selectPlayerDays = `
 SELECT day FROM day_sums WHERE game = $1 AND holder_kind = 'player' AND holder = $2

@@ -194,7 +194,7 @@ type historyRecorder struct {
 	mu       sync.Mutex
 	now      int64                            // counts starts and ends of operations
 	keyOps   map[string][]porcupine.Operation // of operations, by key
-	queueOps []porcupine.Operation            // of queueOperations
+	queueOps []porcupine.Operation            // operations on the queue
 	allOps   []porcupine.Operation            // of operations on all keys and on the queue
 }
 

@@ -31,7 +31,7 @@ const (
 )
 
 // RevocationsSince returns up to limit revocations that changed after a revision, oldest
-// change first. Ended ones are included for identity.RevocationsKept after their end.
+// change first. Ended ones are included for identity.EndedRevocationTTL after their end.
 func (s *Revocations) RevocationsSince(ctx context.Context, revision int64, limit int) ([]identity.Revocation, error) {
 	return scanRevocations(s.readPool.QueryContext(ctx, selectRevocationsSince, revision, limit))
 }

@@ -73,7 +73,7 @@ type OccupyRequest struct{ Game, Player, Match, Former string }
 
 // Matches runs the matches that the lobby forms.
 type Matches interface {
-	// Start creates a match unless it exists. It returns match.ErrNotFound if
+	// StartDuel creates a match unless it exists. It returns match.ErrNotFound if
 	// it will never exist.
 	StartDuel(ctx context.Context, p *match.Plan) error
 	// Tombstone prevents that a match is ever created. If the match exists

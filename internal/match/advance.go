@@ -13,7 +13,7 @@ const (
 	// storeRetryDelay is the delay before the engine retries a step after an error
 	// of the store.
 	storeRetryDelay = 500 * time.Millisecond
-	// maxSteps limits the attempts of one call. A few steps at most can follow
+	// maxStepAttempts limits the attempts of one call. A few steps at most can follow
 	// each other without a wait. The limit is several times higher, because an
 	// attempt fails when another node applies the step first.
 	maxStepAttempts = 16

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// personalChunk is how many players one read covers.
+	// personalChunkSize is how many players one read covers.
 	personalChunkSize = 200
 	// maxPersonalTries limits how often a node tries a read that fails.
 	maxPersonalTries = 3

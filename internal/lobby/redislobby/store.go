@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// aliveMS is how long a ticket lives after its node has renewed it, in ms.
+	// ticketAliveMS is how long a ticket lives after its node has renewed it, in ms.
 	ticketAliveMS = 5000
 	// busyTTL is the time to live of the key busy. It is longer than the waiting
 	// time plus the playing time of any arena. Each try to pair a ticket renews it.

@@ -17,7 +17,7 @@ const (
 	// keys first, lock and exit change only once. Only the team's
 	// lockout can cause more restarts.
 	maxRaceTries = 8
-	// retryTimeout limits the search for the outcome of an EXEC without a
+	// raceRetryTimeout limits the search for the outcome of an EXEC without a
 	// reply.
 	raceRetryTimeout = 2 * time.Second
 	// replicaTimeout is how long a first right answer waits for a replica.
