@@ -91,8 +91,8 @@ func (r *Revocations) checkToken(claims Claims) error {
 }
 
 // checkPlayer refuses a token whose holder plays as the player id, if that player is
-// banned, erased or revoked, or if the link between subject and player has changed since
-// the token was verified. For a linked account, id differs from the token's subject.
+// banned, erased or revoked. It also refuses the token if the link between its subject and
+// the player has changed since. For a linked account, id differs from the token's subject.
 func (r *Revocations) checkPlayer(claims Claims, id string) error {
 	if r == nil {
 		return nil
