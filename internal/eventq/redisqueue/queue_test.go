@@ -64,8 +64,8 @@ func leasePartition(t *testing.T, c redis.UniversalClient) int {
 	}
 	left := master.Scan(t.Context(), 0, string(tag)+"*", 1000).Iterator()
 	for left.Next(t.Context()) {
-		if !strings.HasPrefix(left.Val(), tag.sessionNodes()) {
-			master.Del(t.Context(), left.Val())
+		if key := left.Val(); key != tag.sessionNodes() && !strings.HasPrefix(key, tag.sessions("")) {
+			master.Del(t.Context(), key)
 		}
 	}
 	if err := left.Err(); err != nil {
