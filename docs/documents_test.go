@@ -92,8 +92,8 @@ func TestLinksInDocumentsLeadToFilesAndHeadings(t *testing.T) {
 	}
 }
 
-// The documents stay short enough that people read them. Files in docs/reference are
-// generated, and the test does not count them.
+// The documents stay short enough that people read them. The lists in
+// docs/reference are generated or checked by tests, and this test does not count them.
 func TestDocumentsStayWithinWordLimits(t *testing.T) {
 	t.Parallel()
 	const (
