@@ -22,6 +22,7 @@ const (
 	layerBase        layer = "base"         // the standard library without I/O, and the libraries of its packageRule
 	layerGame        layer = "game"         // like base, and also base packages, game packages and gameLibraries
 	layerAdapter     layer = "adapter"      // base and game packages and any library, never another adapter
+	layerRedis       layer = "redis"        // like adapter, and also internal/redisx
 	layerProgram     layer = "program"      // everything
 	layerWeb         layer = "web"          // no package under internal
 	layerLoadtest    layer = "loadtest"     // of the packages under internal only protocol and testenv
@@ -43,7 +44,6 @@ var packageRules = map[string]packageRule{
 	"internal/timer":             {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
 	"internal/rating":            {layerBase, nil},
 	"internal/webhook/signature": {layerBase, nil},
-	"internal/lua":               {layerBase, nil},
 	"internal/origin":            {layerBase, nil},
 	"internal/audit":             {layerBase, nil},
 	"internal/nickname":          {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
@@ -64,10 +64,10 @@ var packageRules = map[string]packageRule{
 
 	"internal/identity/namefile":      {layerAdapter, nil},
 	"internal/quiz/bank":              {layerAdapter, nil},
-	"internal/match/redismatch":       {layerAdapter, nil},
-	"internal/lobby/redislobby":       {layerAdapter, nil},
-	"internal/leaderboard/redisboard": {layerAdapter, nil},
-	"internal/eventq/redisqueue":      {layerAdapter, nil},
+	"internal/match/redismatch":       {layerRedis, nil},
+	"internal/leaderboard/redisboard": {layerRedis, nil},
+	"internal/eventq/redisqueue":      {layerRedis, nil},
+	"internal/redisstore":             {layerRedis, nil},
 	"internal/eventq/filesink":        {layerAdapter, nil},
 	"internal/eventq/webhooksink":     {layerAdapter, nil},
 	"internal/eventq/nppa":            {layerAdapter, nil},
@@ -75,9 +75,6 @@ var packageRules = map[string]packageRule{
 	"internal/webhook/safehttp":       {layerAdapter, nil},
 	"internal/ledger":                 {layerAdapter, nil},
 	"internal/ws":                     {layerAdapter, nil},
-	"internal/ws/redissession":        {layerAdapter, nil},
-	"internal/identity/redisnames":    {layerAdapter, nil},
-	"internal/limit/redislimit":       {layerAdapter, nil},
 	"internal/httpapi":                {layerAdapter, nil},
 	"internal/ops":                    {layerAdapter, nil},
 	"internal/redisx":                 {layerAdapter, nil},
@@ -278,7 +275,9 @@ func forbiddenPackageReason(rule packageRule, imported string) string {
 		return "loadtest may import only internal/protocol and internal/testenv"
 	case rule.layer == layerBase:
 		return "base packages may import only the standard library"
-	case other.layer == layerAdapter && rule.layer != layerTestSupport:
+	case rule.layer == layerRedis && imported == "internal/redisx":
+		return ""
+	case (other.layer == layerAdapter || other.layer == layerRedis) && rule.layer != layerTestSupport:
 		return "only cmd/server may import adapters"
 	case other.layer == layerWeb || other.layer == layerLoadtest:
 		return "only cmd/server may import it"
@@ -314,7 +313,9 @@ func TestRepositoryRulesFindViolations(t *testing.T) {
 		"tokens outside identity":                {"internal/settle/a.go", imports("github.com/golang-jwt/jwt/v5"), "only the libraries"},
 		"an adapter in a game package":           {"internal/match/a.go", imports("laststand/internal/match/redismatch"), "may import adapters"},
 		"an adapter in an adapter":               {"internal/ws/a.go", imports("laststand/internal/ledger"), "may import adapters"},
-		"the Redis connection in an adapter":     {"internal/match/redismatch/a.go", imports("laststand/internal/redisx"), "may import adapters"},
+		"the Redis connection in the ledger":     {"internal/ledger/a.go", imports("laststand/internal/redisx"), "may import adapters"},
+		"the Redis connection in a game package": {"internal/match/a.go", imports("laststand/internal/redisx"), "may import adapters"},
+		"a Redis adapter in another":             {"internal/redisstore/a.go", imports("laststand/internal/match/redismatch"), "may import adapters"},
 		"the web page in an adapter":             {"internal/httpapi/a.go", imports("laststand/web"), "only cmd/server"},
 		"cmd/server in another package":          {"internal/ops/a.go", imports("laststand/cmd/server"), "may import cmd/server"},
 		"an internal package in docs":            {"docs/a.go", imports("laststand/internal/protocol"), "only the standard library"},
@@ -353,6 +354,7 @@ func TestRepositoryRulesAllowValidFiles(t *testing.T) {
 		"internal/identity/a.go":           {"github.com/golang-jwt/jwt/v5"},
 		"internal/ledger/a.go":             {"database/sql", "os", "github.com/jackc/pgx/v5", "laststand/internal/settle"},
 		"internal/match/match_test.go":     {"os", "pgregory.net/rapid", "laststand/internal/testenv", "laststand/internal/match/redismatch"},
+		"internal/match/redismatch/a.go":   {"laststand/internal/match", "laststand/internal/redisx"},
 		"internal/testenv/a.go":            {"testing", "laststand/internal/redisx"},
 		"cmd/server/a.go":                  {"laststand/internal/ws", "laststand/internal/ledger", "laststand/web"},
 		"internal/httpapi/a.go":            {"net/http", "laststand/docs"},

@@ -5,7 +5,7 @@ import (
 
 	"laststand/internal/httpapi"
 	"laststand/internal/limit"
-	"laststand/internal/limit/redislimit"
+	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
 )
 
@@ -14,7 +14,7 @@ import (
 func (n *node) newLimiter() *limit.Limiter {
 	c := limit.Config{IsDryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
 	if n.redis.Kind != redisx.KindEmbedded {
-		c.Store = redislimit.New(n.redis.Pipelined, n.now)
+		c.Store = redisstore.NewLimits(n.redis.Pipelined, n.now)
 	}
 	return limit.New(c)
 }

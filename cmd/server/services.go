@@ -9,21 +9,19 @@ import (
 	"laststand/internal/httpapi"
 	"laststand/internal/httpguard"
 	"laststand/internal/identity"
-	"laststand/internal/identity/redisnames"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/leaderboard/redisboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
-	"laststand/internal/lobby/redislobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
 	"laststand/internal/ops"
+	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
 	"laststand/internal/ws"
-	"laststand/internal/ws/redissession"
 	"laststand/web"
 )
 
@@ -49,7 +47,7 @@ func (n *node) createServices(ctx context.Context) error {
 	n.identity = identity.Open(identity.Config{
 		Tokens: tokens, Players: n.ledger.Players, Devices: n.ledger.Players, Names: n.ledger.Public.Names, NameSource: n.ledger.Names, Revocations: revocations,
 		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
-		Words: wordLists, Reservations: redisnames.New(n.redis.Client),
+		Words: wordLists, Reservations: redisstore.NewNames(n.redis.Client),
 	})
 	if err := n.identity.MigrateSkeletons(ctx); err != nil {
 		return err
@@ -105,7 +103,7 @@ func (n *node) createLeaderboards() {
 func (n *node) createMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry)))
 	n.matches = matches
-	tickets := redislobby.New(n.redis.Client)
+	tickets := redisstore.NewLobby(n.redis.Client)
 	notifier := settledNotifier{presence: &n.presence, leaderboards: n.leaderboardReader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
@@ -199,7 +197,7 @@ func (n *node) createServers() {
 	limits := n.httpLimits()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
-		SessionNumbers: redissession.New(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
+		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
 		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: n.newSingleAddressWarning(), IsTLS: n.proxies.IsTLS,

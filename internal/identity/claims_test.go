@@ -17,9 +17,9 @@ import (
 
 	"laststand/internal/httpapi"
 	"laststand/internal/identity"
-	"laststand/internal/identity/redisnames"
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
+	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
 	"laststand/internal/testenv"
 )
@@ -48,7 +48,7 @@ func newHTTPNode(t *testing.T, db testenv.SQL, cache *testenv.Server) httpNode {
 	})
 	node := httpNode{ledger: openLedger(t, db), metrics: prometheus.NewRegistry()}
 	node.Registry = newNodeWithMetrics(t, node.ledger, node.metrics)
-	node.Reservations = redisnames.New(conn.Client)
+	node.Reservations = redisstore.NewNames(conn.Client)
 	node.Handler = httpapi.New(httpapi.Config{
 		Games: []string{demo}, Tokens: node.Registry, Guests: node.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
 		Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,

@@ -1,5 +1,6 @@
 // Package redisx connects to Redis. The flag --redis selects an embedded server inside the
-// process, a single server, the master that sentinels know, or a cluster.
+// process, a single server, the master that sentinels know, or a cluster. The Redis adapters
+// use [JoinScript] to read their Lua scripts, and [Reply] to read the values of a script.
 //
 // Words of this package:
 //

@@ -16,12 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/lobby"
-	"laststand/internal/lobby/redislobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
+	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
 	"laststand/internal/timer"
-	"laststand/internal/ws/redissession"
 )
 
 // cluster contains what its nodes share: the embedded Redis and the fakes.
@@ -68,7 +67,7 @@ func startNode(t *testing.T, options ...func(*Config, *lobby.DuelSettings)) *nod
 	})
 	c := &cluster{
 		T: t, identity: &fakeIdentity{}, arenas: &fakeArenas{}, boards: &fakeBoards{}, redis: conn, options: options, nodes: map[string]*node{},
-		matches: redismatch.New(conn.Client, conn.Pipelined), tickets: redislobby.New(conn.Client),
+		matches: redismatch.New(conn.Client, conn.Pipelined), tickets: redisstore.NewLobby(conn.Client),
 	}
 	return c.addNode()
 }
@@ -80,7 +79,7 @@ func (c *cluster) addNode() *node {
 	rules := duel
 	config := Config{
 		Identity: c.identity, Arenas: c.arenas, Boards: c.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
-		SessionNumbers: redissession.New(c.redis.Client, n.name, now), NotifyReplaced: c.notifyReplaced,
+		SessionNumbers: redisstore.NewSessions(c.redis.Client, n.name, now), NotifyReplaced: c.notifyReplaced,
 		Now: now, Logger: slog.New(slog.DiscardHandler), MaxConnections: 1000, MessagesPerSecond: 10_000, PingInterval: time.Minute,
 	}
 	for _, change := range c.options {

@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"laststand/internal/eventq"
-	"laststand/internal/lua"
+	"laststand/internal/redisx"
 )
 
 // unpackBundles reads the oldest items of bundles, at most limit.
-func unpackBundles(bundles lua.Reply, limit int) ([]eventq.Item, error) {
+func unpackBundles(bundles redisx.Reply, limit int) ([]eventq.Item, error) {
 	if len(bundles) == 0 {
 		return nil, nil
 	}

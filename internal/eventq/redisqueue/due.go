@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
-	"laststand/internal/lua"
+	"laststand/internal/redisx"
 )
 
 // maxReaped bounds the batches of one Reap.
@@ -21,7 +21,7 @@ func (s *Store) Due(ctx context.Context, partition int, now int64, limit int) (g
 	if err != nil {
 		return nil, 0, fmt.Errorf("redisqueue: due: %w", err)
 	}
-	reply := lua.Reply(values)
+	reply := redisx.Reply(values)
 	return reply.Texts(0), reply.Number(1), nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/eventq"
-	"laststand/internal/lua"
+	"laststand/internal/redisx"
 )
 
 // statusConcurrency is how many games are read at once.
@@ -41,7 +41,7 @@ func (s *Store) statusOf(ctx context.Context, game string, now int64) (eventq.St
 	if err != nil {
 		return eventq.Status{}, err
 	}
-	reply := lua.Reply(values)
+	reply := redisx.Reply(values)
 	fields := pairs(reply.Texts(0))
 	status := eventq.Status{
 		Game: game, Counts: parseCounts(fields), DueAt: reply.Number(2),

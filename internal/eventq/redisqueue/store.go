@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/eventq"
-	"laststand/internal/lua"
+	"laststand/internal/redisx"
 )
 
 const (
@@ -53,7 +53,9 @@ var (
 	heartbeatScript     = script("heartbeat")
 )
 
-func script(files ...string) *redis.Script { return redis.NewScript(lua.Join(sources, files...)) }
+func script(files ...string) *redis.Script {
+	return redis.NewScript(redisx.JoinScript(sources, files...))
+}
 
 // Store is safe for concurrent use.
 type Store struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/lua"
+	"laststand/internal/redisx"
 )
 
 // Take implements eventq.Queue.
@@ -24,7 +24,7 @@ func (s *Store) Take(ctx context.Context, t eventq.Policy, take eventq.Take) (ev
 	if err != nil {
 		return eventq.TakeResult{}, fmt.Errorf("redisqueue: take: %w", err)
 	}
-	reply := lua.Reply(values)
+	reply := redisx.Reply(values)
 	taken := eventq.TakeResult{Left: int(reply.Number(0)), Next: reply.Number(1)}
 	if taken.Items, err = unpackBundles(reply[2:], len(take.Batches)*t.BatchSize); err != nil {
 		return eventq.TakeResult{}, fmt.Errorf("redisqueue: take: %w", err)

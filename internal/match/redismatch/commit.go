@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // Commit accepts or refuses an answer, see match.Store. Concurrent answers to one match at this node
@@ -87,7 +87,7 @@ func lockoutMS(attempt *match.Attempt) int64 {
 
 // setOutcomes decodes the reply of accept_answers.lua and sets the outcome of each
 // attempt.
-func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
+func setOutcomes(reply redisx.Reply, all []*pendingAttempt) error {
 	switch reply.Text(0) {
 	case replyAbandoned:
 		return match.ErrAbandoned
@@ -106,7 +106,7 @@ func setOutcomes(reply lua.Reply, all []*pendingAttempt) error {
 }
 
 // setOutcome reads the outcome of one attempt.
-func (p *pendingAttempt) setOutcome(reply lua.Reply, i int) (err error) {
+func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 	outcome := &p.outcome
 	fields := reply.List(i)
 	if fields == nil {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // maxDuePerPartition is how many matches of one partition a sweep handles.
@@ -83,7 +83,7 @@ func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]
 	}
 	progress := make(map[string]match.Progress, len(matches))
 	for key, cmd := range cmds {
-		found := lua.Reply(cmd.Val())
+		found := redisx.Reply(cmd.Val())
 		for i, id := range byKey[key] {
 			if found[2*i] != nil {
 				progress[id] = match.Progress{Seq: found.Number(2 * i), Version: found.Number(2*i + 1)}

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // A long log is read completely, in pages of about 64 KiB.
@@ -34,7 +34,7 @@ func TestLongLogIsReadInPages(t *testing.T) {
 		if err != nil {
 			m.Fatal(err)
 		}
-		if size := len(strings.Join(lua.Reply(reply).Texts(2), "")); size < pageBytes || size > pageBytes+8*15_000 {
+		if size := len(strings.Join(redisx.Reply(reply).Texts(2), "")); size < pageBytes || size > pageBytes+8*15_000 {
 			m.Errorf("one command gives %d bytes", size)
 		}
 	})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
 	"laststand/internal/redisx"
 )
@@ -117,7 +116,7 @@ func (m mutant) startTest(t *testing.T) *testMatch {
 // changed so that the mutant does not apply.
 func (m mutant) source(t *testing.T) *redis.Script {
 	t.Helper()
-	source := lua.Join(luaFiles, m.file)
+	source := redisx.JoinScript(luaFiles, m.file)
 	if redis.NewScript(source).Hash() != m.script.Hash() {
 		t.Fatalf("the script does not come from %s.lua any more", m.file)
 	}

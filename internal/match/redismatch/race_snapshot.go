@@ -7,8 +7,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // raceSnapshot is the part of a match that decides a race. It is read in one round
@@ -50,7 +50,7 @@ func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, er
 		sums:        decodeTotals(sums.Val(), left.Val()),
 		lockoutLeft: lockoutLeft.Val(), ttl: ttl.Val(), nodes: nodes.Val(),
 	}
-	found, values := make(fields, len(snapshotFields)), lua.Reply(hash.Val())
+	found, values := make(fields, len(snapshotFields)), redisx.Reply(hash.Val())
 	for i, name := range snapshotFields {
 		found[name] = values.Text(i)
 	}

@@ -6,8 +6,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // RankedPlayers returns players of an arena by rank, see match.Store. A page has at
@@ -38,7 +38,7 @@ func (s *Store) readRanked(ctx context.Context, k keys, from, to int) ([]match.R
 	if err != nil {
 		return nil, err
 	}
-	seats, totals, lefts := lua.Reply(seatsReply.Val()), lua.Reply(totalsReply.Val()), lua.Reply(leftReply.Val())
+	seats, totals, lefts := redisx.Reply(seatsReply.Val()), redisx.Reply(totalsReply.Val()), redisx.Reply(leftReply.Val())
 	page := make([]match.RankedPlayer, len(players))
 	for i := range players {
 		if page[i].Seat, err = decodeSeat(seats.Text(i)); err != nil {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
 	"laststand/internal/quiz"
+	"laststand/internal/redisx"
 )
 
 // maxPlayersPerRead limits the players of one read, and therefore its duration.
@@ -87,7 +87,7 @@ func (s *Store) readRestOfLog(ctx context.Context, query match.ReadQuery, view *
 }
 
 // decodeView decodes the reply of read_match.lua.
-func decodeView(reply lua.Reply, query match.ReadQuery) (view match.View, err error) {
+func decodeView(reply redisx.Reply, query match.ReadQuery) (view match.View, err error) {
 	if view.Plan, err = decodePlan(reply.Text(1)); err != nil { // first, because the plan contains the form
 		return view, err
 	}
@@ -178,7 +178,7 @@ func clipCapacity[T any](list []T) []T {
 
 // addRecordsAndTotals decodes the records of the current question and the totals of
 // players.
-func addRecordsAndTotals(view *match.View, players []string, reply lua.Reply) error {
+func addRecordsAndTotals(view *match.View, players []string, reply redisx.Reply) error {
 	records, totals, haveLeft := reply.List(7), reply.List(8), reply.List(9)
 	view.Records = make(map[string]match.Record, len(records))
 	view.Totals = make(map[string]match.Totals, len(players))

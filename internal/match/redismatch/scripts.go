@@ -5,7 +5,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/lua"
+	"laststand/internal/redisx"
 )
 
 //go:embed *.lua
@@ -29,4 +29,4 @@ var (
 	lockLobbyScript     = newScript("lock_lobby")
 )
 
-func newScript(name string) *redis.Script { return redis.NewScript(lua.Join(luaFiles, name)) }
+func newScript(name string) *redis.Script { return redis.NewScript(redisx.JoinScript(luaFiles, name)) }

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/arena"
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // placeKeys are the KEYS of all scripts about places, see add_seat.lua.
@@ -56,7 +56,7 @@ func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names 
 	if err != nil {
 		return arena.PlaceReply{}, fmt.Errorf("redismatch: change place in %s: %w", args[0], err)
 	}
-	reply := lua.Reply(values)
+	reply := redisx.Reply(values)
 	return arena.PlaceReply{
 		Verdict: arena.Verdict(reply.Text(0)), Team: reply.Text(1), Role: match.Role(reply.Text(2)),
 		Phase: match.Phase(reply.Text(3)), Nodes: reply.Texts(4),
@@ -150,7 +150,7 @@ func decodeSeats(stored []string) ([]match.Seat, error) {
 }
 
 // decodeTeams decodes the hash of the teams.
-func decodeTeams(flat lua.Reply) map[string]match.TeamTotals {
+func decodeTeams(flat redisx.Reply) map[string]match.TeamTotals {
 	teams := make(map[string]match.TeamTotals)
 	for i := 0; i+1 < len(flat); i += 2 {
 		part, team, _ := strings.Cut(flat.Text(i), "|")

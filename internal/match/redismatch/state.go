@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // stepFields are the fields of a state that a step writes. Sealing leaves alive
@@ -50,7 +50,7 @@ func firstField(question int) string { return "first|" + strconv.Itoa(question) 
 type fields map[string]string
 
 // decodeFields decodes a list of alternating names and values.
-func decodeFields(flat lua.Reply) fields {
+func decodeFields(flat redisx.Reply) fields {
 	f := make(fields, len(flat)/2)
 	for i := 0; i+1 < len(flat); i += 2 {
 		f[flat.Text(i)] = flat.Text(i + 1)

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"laststand/internal/lua"
 	"laststand/internal/match"
+	"laststand/internal/redisx"
 )
 
 // closedFirstTTLMS is how long the key first of a question is stored after the
@@ -30,7 +30,7 @@ func (s *Store) Step(ctx context.Context, step match.Step) (match.StepResult, er
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
-	reply := lua.Reply(values)
+	reply := redisx.Reply(values)
 	switch reply.Text(0) {
 	case "gone":
 		return match.StepResult{}, match.ErrNotFound

@@ -1,4 +1,4 @@
-package redislimit
+package redisstore
 
 import (
 	"context"
@@ -27,7 +27,7 @@ func TestReservationsAgreeWithModelOfBucket(t *testing.T) {
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		var now atomic.Int64
 		now.Store(epoch)
-		nodes := []*Store{New(client, now.Load), New(client, now.Load)}
+		nodes := []*Limits{NewLimits(client, now.Load), NewLimits(client, now.Load)}
 		rapid.Check(t, func(t *rapid.T) {
 			burst := rapid.IntRange(1, 6).Draw(t, "burst")
 			demand := limit.SharedDemand{Rule: "hourly", Key: ulid.Make().String(), Burst: burst, Interval: time.Hour}
@@ -70,14 +70,14 @@ func TestReservationsAgreeWithModelOfBucket(t *testing.T) {
 func TestReservationExpires(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		store := New(client, func() int64 { return epoch })
+		store := NewLimits(client, func() int64 { return epoch })
 		demand := limit.SharedDemand{Rule: "codes", Key: ulid.Make().String(), Burst: 1, Interval: time.Hour}
 		first, _ := store.Reserve(t.Context(), demand)
-		ttl, err := client.PTTL(t.Context(), reservedKey(demand.Rule, demand.Key)).Result()
+		ttl, err := client.PTTL(t.Context(), reservedTokensKey(demand.Rule, demand.Key)).Result()
 		if second, _ := store.Reserve(t.Context(), demand); err != nil || first != 0 || second != limit.RetrySoon || ttl <= 0 || ttl > reservationTTL {
 			t.Errorf("first wait %v, second wait %v, reserved for %v, %v", first, second, ttl, err)
 		}
-		client.Del(t.Context(), reservedKey(demand.Rule, demand.Key)) // it has expired
+		client.Del(t.Context(), reservedTokensKey(demand.Rule, demand.Key)) // it has expired
 		if err := store.FinishReservation(t.Context(), demand, false); err != nil {
 			t.Error(err)
 		}
@@ -97,7 +97,7 @@ func TestAttemptsAtSeveralNodesUseExactlyTheTokens(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		for i := range nodes {
 			nodeRegistry := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
-			limiter := limit.New(limit.Config{Store: New(client, func() int64 { return epoch }), Registry: nodeRegistry})
+			limiter := limit.New(limit.Config{Store: NewLimits(client, func() int64 { return epoch }), Registry: nodeRegistry})
 			nodes[i] = &limit.FailureLimiter{PerAddress: limiter.NewRule(limit.RuleConfig{Name: rule, Subject: "codes", Limit: maxWrong, Per: time.Hour, ClusterWide: true})}
 		}
 		tryConcurrently := func(n int, secret func(int) string, result error) (allowedCount int64) {
@@ -152,7 +152,7 @@ func TestNewestSecretsAreStoredForADay(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		now := int64(epoch)
-		store, key := New(client, func() int64 { now++; return now }), ulid.Make().String()
+		store, key := NewLimits(client, func() int64 { now++; return now }), ulid.Make().String()
 		for i := range limit.MaxSecretsPerKey + 3 {
 			if err := store.AddSecret(t.Context(), "codes", key, fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
@@ -172,7 +172,7 @@ func TestNodeDecidesAloneIfRedisFailsDuringAttempt(t *testing.T) {
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	limiter := &limit.FailureLimiter{PerAddress: limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
+	limiter := &limit.FailureLimiter{PerAddress: limit.New(limit.Config{Store: NewLimits(client, func() int64 { return epoch })}).
 		NewRule(limit.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})}
 	tryWrongCode := func(during func()) error {
 		return limiter.Try(context.Background(), limit.Attempt{Address: limit.ObjectKey("", "a"), Secret: "x"}, func() error {

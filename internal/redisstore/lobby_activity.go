@@ -1,4 +1,4 @@
-package redislobby
+package redisstore
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 )
 
 // ReadActivity implements lobby.Store.
-func (s *Store) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
-	k := keys{game}
+func (s *Lobby) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
+	k := lobbyKeys{game}
 	reply, err := readActivityScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
 	if err != nil {
-		return lobby.Activity{}, fmt.Errorf("redislobby: read activity: %w", err)
+		return lobby.Activity{}, fmt.Errorf("redisstore: read activity: %w", err)
 	}
 	text, _ := reply[0].(string)
 	forming, _ := reply[1].(int64)
@@ -24,22 +24,22 @@ func (s *Store) ReadActivity(ctx context.Context, game, player string) (lobby.Ac
 }
 
 // Occupy implements lobby.Store.
-func (s *Store) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (lobby.Activity, error) {
-	k := keys{o.Game}
+func (s *Lobby) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (lobby.Activity, error) {
+	k := lobbyKeys{o.Game}
 	otherActivity, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
 		o.Match, o.Former, now, busyTTL.Milliseconds()).Text()
 	if err != nil {
-		return lobby.Activity{}, fmt.Errorf("redislobby: occupy player: %w", err)
+		return lobby.Activity{}, fmt.Errorf("redisstore: occupy player: %w", err)
 	}
 	return parseActivity(otherActivity), nil
 }
 
 // Free implements lobby.Store.
-func (s *Store) Free(ctx context.Context, game, player, match string) error {
-	k := keys{game}
+func (s *Lobby) Free(ctx context.Context, game, player, match string) error {
+	k := lobbyKeys{game}
 	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, encodeActivity(lobby.Activity{Match: match}), match).Err()
 	if err != nil {
-		return fmt.Errorf("redislobby: free player: %w", err)
+		return fmt.Errorf("redisstore: free player: %w", err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package redislobby
+package redisstore
 
 import (
 	"reflect"
@@ -19,13 +19,13 @@ func (l *lobbyTest) rollBack(pairing lobby.Pairing, now int64) bool {
 
 // Live tickets of a pairing that is rolled back wait again, unchanged.
 func TestRolledBackTicketsWaitAgain(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada, bob := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS)
-		pairing := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob}}
+	testLobby(t, func(test *lobbyTest) {
+		ada, bob := test.addTicketFor("ada", epoch), test.addTicketFor("bob", epoch)
+		pairing := lobby.Pairing{Match: "m_1", PairedAt: epoch, Tickets: []lobby.Ticket{ada, bob}}
 		if !test.pair("m_1", ada, bob) {
 			test.Fatal("not paired")
 		}
-		now := int64(startMS + ticketAliveMS)
+		now := int64(epoch + ticketAliveMS)
 		for _, t := range pairing.Tickets {
 			if got := test.nearestPlayers(t, now); got != nil {
 				test.Errorf("%s waits among %v", t.ID, got)
@@ -54,19 +54,19 @@ func TestRolledBackTicketsWaitAgain(t *testing.T) {
 // An expired ticket does not wait again. Its player is free, unless the player
 // is in something else by now.
 func TestRollBackRemovesExpiredTickets(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada, bob, eve := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS), test.addTicketFor("eve", startMS)
-		pairing := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob, eve}}
+	testLobby(t, func(test *lobbyTest) {
+		ada, bob, eve := test.addTicketFor("ada", epoch), test.addTicketFor("bob", epoch), test.addTicketFor("eve", epoch)
+		pairing := lobby.Pairing{Match: "m_1", PairedAt: epoch, Tickets: []lobby.Ticket{ada, bob, eve}}
 		if !test.pair("m_1", pairing.Tickets...) {
 			test.Fatal("not paired")
 		}
 		for _, t := range []lobby.Ticket{ada, eve} {
-			if got := test.nearestPlayers(t, startMS+1); got != nil {
+			if got := test.nearestPlayers(t, epoch+1); got != nil {
 				test.Errorf("%s waits among %v", t.ID, got)
 			}
 		}
 		test.setBusy("eve", "m_3")
-		now := int64(startMS + ticketAliveMS + 1)
+		now := int64(epoch + ticketAliveMS + 1)
 		if !test.rollBack(pairing, now) {
 			test.Error("the pairing was not rolled back")
 		}
@@ -82,20 +82,20 @@ func TestRollBackRemovesExpiredTickets(t *testing.T) {
 
 // A completed pairing is not rolled back.
 func TestCompletedPairingIsNotRolledBack(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada := test.addTicketFor("ada", startMS)
-		pairing := lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada}}
+	testLobby(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", epoch)
+		pairing := lobby.Pairing{Match: "m_1", PairedAt: epoch, Tickets: []lobby.Ticket{ada}}
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}
 		if err := test.CompletePairing(test.Context(), pairing); err != nil {
 			test.Fatal(err)
 		}
-		if test.rollBack(pairing, startMS) {
+		if test.rollBack(pairing, epoch) {
 			test.Error("the completed pairing was rolled back")
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
-		if got := test.nearestPlayers(ada, startMS); got != nil || test.countTicketEntries() != 0 {
+		if got := test.nearestPlayers(ada, epoch); got != nil || test.countTicketEntries() != 0 {
 			test.Errorf("it waits among %v, %d entries are kept", got, test.countTicketEntries())
 		}
 	})
@@ -103,8 +103,8 @@ func TestCompletedPairingIsNotRolledBack(t *testing.T) {
 
 // A player's last duel is kept, whatever the player does, until it is settled.
 func TestLastDuelIsStoredUntilItIsSettled(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada, bob := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS)
+	testLobby(t, func(test *lobbyTest) {
+		ada, bob := test.addTicketFor("ada", epoch), test.addTicketFor("bob", epoch)
 		if !test.pair("m_1", ada, bob) {
 			test.Fatal("not paired")
 		}
@@ -117,7 +117,7 @@ func TestLastDuelIsStoredUntilItIsSettled(t *testing.T) {
 			}
 		}
 		request := lobby.OccupyRequest{Game: test.game, Player: "ada", Match: "m_2", Former: "m_1"}
-		if busyWith, err := test.Occupy(test.Context(), request, startMS); err != nil || busyWith != (lobby.Activity{}) {
+		if busyWith, err := test.Occupy(test.Context(), request, epoch); err != nil || busyWith != (lobby.Activity{}) {
 			test.Fatal(busyWith, err)
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_2", Duel: "m_1"})

@@ -1,4 +1,4 @@
-package lua
+package redisx
 
 import (
 	"slices"
@@ -6,18 +6,18 @@ import (
 	"testing/fstest"
 )
 
-func TestJoinConcatenatesFiles(t *testing.T) {
+func TestJoinScriptConcatenatesFiles(t *testing.T) {
 	t.Parallel()
 	sources := fstest.MapFS{"a.lua": {Data: []byte("local a = 1\n")}, "b.lua": {Data: []byte("return a\n")}}
-	if script := Join(sources, "a", "b"); script != "local a = 1\nreturn a\n" {
+	if script := JoinScript(sources, "a", "b"); script != "local a = 1\nreturn a\n" {
 		t.Errorf("%q", script)
 	}
 	defer func() {
 		if recover() == nil {
-			t.Error("Join did not panic for a missing file")
+			t.Error("JoinScript did not panic for a missing file")
 		}
 	}()
-	Join(sources, "a", "c")
+	JoinScript(sources, "a", "c")
 }
 
 func TestReplyReadsMissingValuesAsEmpty(t *testing.T) {

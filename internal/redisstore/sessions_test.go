@@ -1,4 +1,4 @@
-package redissession
+package redisstore
 
 import (
 	"slices"
@@ -12,26 +12,24 @@ import (
 	"laststand/internal/testenv"
 )
 
-const epoch = 1_795_212_345_678
-
-// storeTest has the stores of two nodes with a game of its own in a Redis.
-type storeTest struct {
+// sessionsTest has the stores of two nodes with a game of its own in a Redis.
+type sessionsTest struct {
 	*testing.T
-	storeA, storeB *Store
+	storeA, storeB *Sessions
 	client         redis.UniversalClient
 	game           string
 }
 
-func runOnEachRedis(t *testing.T, f func(p *storeTest)) {
+func testSessions(t *testing.T, f func(p *sessionsTest)) {
 	t.Parallel()
 	now := func() int64 { return epoch }
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		f(&storeTest{T: t, storeA: New(client, "node a", now), storeB: New(client, "node b", now), client: client, game: "game." + ulid.Make().String()})
+		f(&sessionsTest{T: t, storeA: NewSessions(client, "node a", now), storeB: NewSessions(client, "node b", now), client: client, game: "game." + ulid.Make().String()})
 	})
 }
 
 // assign starts a session.
-func (test *storeTest) assign(store *Store, player string) (int64, string) {
+func (test *sessionsTest) assign(store *Sessions, player string) (int64, string) {
 	test.Helper()
 	number, former, err := store.Assign(test.Context(), test.game, player)
 	if err != nil {
@@ -40,7 +38,7 @@ func (test *storeTest) assign(store *Store, player string) (int64, string) {
 	return number, former
 }
 
-func (test *storeTest) newest(player string) int64 {
+func (test *sessionsTest) newest(player string) int64 {
 	test.Helper()
 	number, err := test.storeA.Newest(test.Context(), test.game, player)
 	if err != nil {
@@ -52,13 +50,13 @@ func (test *storeTest) newest(player string) int64 {
 // Numbers rise on all nodes together, and each reply names the node of the former
 // session.
 func TestNumbersRiseOnAllNodes(t *testing.T) {
-	runOnEachRedis(t, func(test *storeTest) {
+	testSessions(t, func(test *sessionsTest) {
 		if n := test.newest("ada"); n != 0 {
 			test.Errorf("before any session: %d", n)
 		}
 		last := int64(0)
 		for _, step := range []struct {
-			store      *Store
+			store      *Sessions
 			wantFormer string
 		}{{test.storeA, ""}, {test.storeB, "node a"}, {test.storeB, "node b"}, {test.storeA, "node b"}} {
 			number, former := test.assign(step.store, "ada")
@@ -73,15 +71,15 @@ func TestNumbersRiseOnAllNodes(t *testing.T) {
 		if _, former := test.assign(test.storeB, "bob"); former != "" {
 			test.Errorf("another player was at %q", former)
 		}
-		if ttl, err := test.client.PTTL(test.Context(), key(test.game, "ada")).Result(); err != nil || ttl <= 0 || ttl > 7*24*time.Hour {
-			test.Errorf("the key lives for %v, %v", ttl, err)
+		if sessionTTL, err := test.client.PTTL(test.Context(), sessionKey(test.game, "ada")).Result(); err != nil || sessionTTL <= 0 || sessionTTL > 7*24*time.Hour {
+			test.Errorf("the key lives for %v, %v", sessionTTL, err)
 		}
 	})
 }
 
 // A script that ran twice because its reply was lost has assigned one number.
 func TestRepeatedAttemptGetsSameNumber(t *testing.T) {
-	runOnEachRedis(t, func(test *storeTest) {
+	testSessions(t, func(test *sessionsTest) {
 		test.assign(test.storeA, "ada")
 		first, former, err := test.storeB.assign(test.Context(), test.game, "ada", "attempt")
 		if err != nil {
@@ -96,9 +94,9 @@ func TestRepeatedAttemptGetsSameNumber(t *testing.T) {
 
 // After Redis has lost the key, the next number is still higher.
 func TestNumbersRiseAfterKeyIsLost(t *testing.T) {
-	runOnEachRedis(t, func(test *storeTest) {
+	testSessions(t, func(test *sessionsTest) {
 		before, _ := test.assign(test.storeA, "ada")
-		if err := test.client.Del(test.Context(), key(test.game, "ada")).Err(); err != nil {
+		if err := test.client.Del(test.Context(), sessionKey(test.game, "ada")).Err(); err != nil {
 			test.Fatal(err)
 		}
 		test.storeB.now = func() int64 { return before + 1 }
@@ -110,12 +108,12 @@ func TestNumbersRiseAfterKeyIsLost(t *testing.T) {
 
 // Sessions that start at the same time get different numbers. Newest returns the highest.
 func TestConcurrentSessionsGetDifferentNumbers(t *testing.T) {
-	runOnEachRedis(t, func(test *storeTest) {
+	testSessions(t, func(test *sessionsTest) {
 		numbers := make([]int64, 40)
 		var running sync.WaitGroup
 		for i := range numbers {
 			running.Go(func() {
-				number, _, err := []*Store{test.storeA, test.storeB}[i%2].Assign(test.Context(), test.game, "ada")
+				number, _, err := []*Sessions{test.storeA, test.storeB}[i%2].Assign(test.Context(), test.game, "ada")
 				if err != nil {
 					test.Error(err)
 				}
@@ -137,7 +135,7 @@ func TestUnreachableRedisReturnsError(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	store := New(client, "node a", func() int64 { return epoch })
+	store := NewSessions(client, "node a", func() int64 { return epoch })
 	if _, _, err := store.Assign(t.Context(), "demo", "ada"); err == nil {
 		t.Error("Assign returned no error")
 	}

@@ -1,4 +1,4 @@
-package redislobby
+package redisstore
 
 import (
 	"testing"
@@ -9,14 +9,14 @@ import (
 // setBusy records that a player is in a match.
 func (l *lobbyTest) setBusy(player, id string) {
 	l.Helper()
-	if err := l.client.Set(l.Context(), keys{l.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
+	if err := l.client.Set(l.Context(), lobbyKeys{l.game}.busy(player), "match:"+id, busyTTL).Err(); err != nil {
 		l.Fatal(err)
 	}
 }
 
 // Free removes the given match, and no later activity.
 func TestFreeRemovesOnlyTheGivenMatch(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		test.setBusy("ada", "m_1")
 		for _, testCase := range []struct {
 			match string
@@ -27,7 +27,7 @@ func TestFreeRemovesOnlyTheGivenMatch(t *testing.T) {
 			}
 			test.checkActivity("ada", testCase.want)
 		}
-		test.addTicketFor("ada", startMS)
+		test.addTicketFor("ada", epoch)
 		if err := test.Free(test.Context(), test.game, "ada", "m_1"); err != nil {
 			test.Error(err)
 		}
@@ -46,19 +46,19 @@ func (l *lobbyTest) checkOccupy(id, former string, now int64, want lobby.Activit
 }
 
 func TestOccupyRecordsTheMatch(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		for range 2 { // repeated
-			test.checkOccupy("m_1", "", startMS, lobby.Activity{})
+			test.checkOccupy("m_1", "", epoch, lobby.Activity{})
 		}
-		test.checkOccupy("m_2", "", startMS, lobby.Activity{Match: "m_1"})
-		test.checkOccupy("m_2", "m_0", startMS, lobby.Activity{Match: "m_1"})
+		test.checkOccupy("m_2", "", epoch, lobby.Activity{Match: "m_1"})
+		test.checkOccupy("m_2", "m_0", epoch, lobby.Activity{Match: "m_1"})
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
-		test.checkOccupy("m_2", "m_1", startMS, lobby.Activity{})
+		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{})
 		test.checkActivity("ada", lobby.Activity{Match: "m_2"})
-		if ttl := test.client.TTL(test.Context(), keys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
+		if ttl := test.client.TTL(test.Context(), lobbyKeys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
 			test.Errorf("busy for %v", ttl)
 		}
-		if _, busyWith, err := test.AddTicket(test.Context(), test.newTicket("ada", 1500), lobby.Activity{}, startMS); err != nil || busyWith != (lobby.Activity{Match: "m_2"}) {
+		if _, busyWith, err := test.AddTicket(test.Context(), test.newTicket("ada", 1500), lobby.Activity{}, epoch); err != nil || busyWith != (lobby.Activity{Match: "m_2"}) {
 			test.Errorf("a ticket during the match: %+v, %v", busyWith, err)
 		}
 		if err := test.Free(test.Context(), test.game, "ada", "m_2"); err != nil {
@@ -71,12 +71,12 @@ func TestOccupyRecordsTheMatch(t *testing.T) {
 // A waiting player is occupied until the ticket has expired; then the ticket is
 // removed.
 func TestLiveTicketPreventsOccupy(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada := test.addTicketFor("ada", startMS)
-		test.checkOccupy("m_1", "", startMS+ticketAliveMS, lobby.Activity{Ticket: "t_ada"})
-		test.checkOccupy("m_1", "", startMS+ticketAliveMS+1, lobby.Activity{})
+	testLobby(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", epoch)
+		test.checkOccupy("m_1", "", epoch+ticketAliveMS, lobby.Activity{Ticket: "t_ada"})
+		test.checkOccupy("m_1", "", epoch+ticketAliveMS+1, lobby.Activity{})
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
-		if got := test.nearestPlayers(ada, startMS+ticketAliveMS+1); got != nil {
+		if got := test.nearestPlayers(ada, epoch+ticketAliveMS+1); got != nil {
 			test.Errorf("the ticket waits among %v", got)
 		}
 		if n := test.countTicketEntries(); n != 0 {
@@ -87,15 +87,15 @@ func TestLiveTicketPreventsOccupy(t *testing.T) {
 
 // A match that does not exist yet does not count as a former one.
 func TestFormingMatchPreventsOccupy(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada := test.addTicketFor("ada", startMS)
+	testLobby(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", epoch)
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}
-		test.checkOccupy("m_2", "m_1", startMS, lobby.Activity{Match: "m_1"})
+		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{Match: "m_1"})
 		if err := test.CompletePairing(test.Context(), lobby.Pairing{Match: "m_1", Tickets: []lobby.Ticket{ada}}); err != nil {
 			test.Fatal(err)
 		}
-		test.checkOccupy("m_2", "m_1", startMS, lobby.Activity{})
+		test.checkOccupy("m_2", "m_1", epoch, lobby.Activity{})
 	})
 }

@@ -1,4 +1,4 @@
-package redislobby
+package redisstore
 
 import (
 	"fmt"
@@ -17,29 +17,27 @@ import (
 	"laststand/internal/testenv"
 )
 
-const startMS = 1_795_212_345_678
-
 // allTickets is a slice that covers all tickets of most tests.
 var allTickets = lobby.Slice{Count: 32}
 
 // lobbyTest is a test with a game of its own in Redis.
 type lobbyTest struct {
 	*testing.T
-	*Store
+	*Lobby
 	client redis.UniversalClient
 	game   string
 }
 
-func runOnEachRedis(t *testing.T, f func(test *lobbyTest)) {
+func testLobby(t *testing.T, f func(test *lobbyTest)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		f(&lobbyTest{T: t, Store: New(client), client: client, game: "game." + ulid.Make().String()})
+		f(&lobbyTest{T: t, Lobby: NewLobby(client), client: client, game: "game." + ulid.Make().String()})
 	})
 }
 
 func (l *lobbyTest) newTicket(player string, ratingPoints float64) lobby.Ticket {
 	return lobby.Ticket{
-		ID: "t_" + player, Game: l.game, JoinedAt: startMS, BotAt: startMS + 8000, Filter: lobby.Filter{Lang: "zh-CN"},
+		ID: "t_" + player, Game: l.game, JoinedAt: epoch, BotAt: epoch + 8000, Filter: lobby.Filter{Lang: "zh-CN"},
 		Seat: match.Seat{Player: player, Nickname: "猫 \"" + player + "\"", Rating: &rating.Rating{R: ratingPoints, RD: 80.25, Sigma: 0.06}},
 	}
 }
@@ -93,7 +91,7 @@ func (l *lobbyTest) checkActivity(player string, want lobby.Activity) {
 
 func (l *lobbyTest) pair(id string, tickets ...lobby.Ticket) bool {
 	l.Helper()
-	isPaired, err := l.Pair(l.Context(), lobby.Pairing{Match: id, PairedAt: startMS, Tickets: tickets})
+	isPaired, err := l.Pair(l.Context(), lobby.Pairing{Match: id, PairedAt: epoch, Tickets: tickets})
 	if err != nil {
 		l.Fatal(err)
 	}
@@ -101,29 +99,29 @@ func (l *lobbyTest) pair(id string, tickets ...lobby.Ticket) bool {
 }
 
 func TestAddTicketRefusesSecondTicket(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		ada, bob := test.newTicket("ada", 1500), test.newTicket("bob", 1500)
-		if n := test.mustAddTicket(ada, startMS); n != 1 {
+		if n := test.mustAddTicket(ada, epoch); n != 1 {
 			test.Errorf("%d wait", n)
 		}
-		if n := test.mustAddTicket(ada, startMS); n != 1 { // run again
+		if n := test.mustAddTicket(ada, epoch); n != 1 { // run again
 			test.Errorf("%d wait after the same ticket was added twice", n)
 		}
-		if n := test.mustAddTicket(bob, startMS); n != 2 {
+		if n := test.mustAddTicket(bob, epoch); n != 2 {
 			test.Errorf("%d wait", n)
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("nobody", lobby.Activity{})
-		got, isWaiting, err := test.ListNearest(test.Context(), bob, allTickets, startMS)
+		got, isWaiting, err := test.ListNearest(test.Context(), bob, allTickets, epoch)
 		if err != nil || !isWaiting || len(got) != 1 || !reflect.DeepEqual(got[0], ada) {
 			test.Errorf("%+v, %v, %v", got, isWaiting, err)
 		}
 		second := ada
 		second.ID = "t_second"
-		if _, busyWith, err := test.AddTicket(test.Context(), second, lobby.Activity{}, startMS+ticketAliveMS); err != nil || busyWith != (lobby.Activity{Ticket: "t_ada"}) {
+		if _, busyWith, err := test.AddTicket(test.Context(), second, lobby.Activity{}, epoch+ticketAliveMS); err != nil || busyWith != (lobby.Activity{Ticket: "t_ada"}) {
 			test.Errorf("a second ticket: %+v, %v", busyWith, err)
 		}
-		if ttl := test.client.TTL(test.Context(), keys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
+		if ttl := test.client.TTL(test.Context(), lobbyKeys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
 			test.Errorf("busy for %v", ttl)
 		}
 	})
@@ -131,19 +129,19 @@ func TestAddTicketRefusesSecondTicket(t *testing.T) {
 
 // A player whose ticket has expired may join again, and then has one ticket.
 func TestExpiredTicketAllowsNewTicket(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		ada := test.newTicket("ada", 1500)
-		test.mustAddTicket(ada, startMS)
+		test.mustAddTicket(ada, epoch)
 		second := ada
 		second.ID = "t_second"
-		if n := test.mustAddTicket(second, startMS+ticketAliveMS+1); n != 1 {
+		if n := test.mustAddTicket(second, epoch+ticketAliveMS+1); n != 1 {
 			test.Errorf("%d wait", n)
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_second"})
-		if got := test.nearestPlayers(ada, startMS+ticketAliveMS+1); got != nil {
+		if got := test.nearestPlayers(ada, epoch+ticketAliveMS+1); got != nil {
 			test.Errorf("the first waits among %v", got)
 		}
-		test.checkNearest(test.addTicketFor("bob", startMS+ticketAliveMS+1), startMS+ticketAliveMS+1, "ada")
+		test.checkNearest(test.addTicketFor("bob", epoch+ticketAliveMS+1), epoch+ticketAliveMS+1, "ada")
 	})
 }
 
@@ -155,19 +153,19 @@ func (l *lobbyTest) addTicketFor(player string, now int64) lobby.Ticket {
 }
 
 func TestOnlyFormerMatchAllowsTicket(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada := test.addTicketFor("ada", startMS)
+	testLobby(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", epoch)
 		if !test.pair("m_1", ada) {
 			test.Fatal("not paired")
 		}
 		next := ada
 		next.ID = "t_next"
 		for _, former := range []lobby.Activity{{}, {Match: "m_0"}} {
-			if _, busyWith, err := test.AddTicket(test.Context(), next, former, startMS); err != nil || busyWith != (lobby.Activity{Match: "m_1"}) {
+			if _, busyWith, err := test.AddTicket(test.Context(), next, former, epoch); err != nil || busyWith != (lobby.Activity{Match: "m_1"}) {
 				test.Errorf("former %+v: %+v, %v", former, busyWith, err)
 			}
 		}
-		if n, busyWith, err := test.AddTicket(test.Context(), next, lobby.Activity{Match: "m_1"}, startMS); err != nil || busyWith != (lobby.Activity{}) || n != 1 {
+		if n, busyWith, err := test.AddTicket(test.Context(), next, lobby.Activity{Match: "m_1"}, epoch); err != nil || busyWith != (lobby.Activity{}) || n != 1 {
 			test.Errorf("%d wait, %+v, %v", n, busyWith, err)
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_next"})
@@ -177,20 +175,20 @@ func TestOnlyFormerMatchAllowsTicket(t *testing.T) {
 // All waiting tickets are listed slice by slice, the nearest rating on each
 // side first.
 func TestListNearestListsSlicesByRating(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		own := test.newTicket("own", 1500.5)
-		test.mustAddTicket(own, startMS)
+		test.mustAddTicket(own, epoch)
 		const others = 84
 		for i := range others {
 			gap := float64(1 + i/2)
 			if i%2 == 0 {
 				gap = -gap
 			}
-			test.mustAddTicket(test.newTicket(fmt.Sprintf("p_%03d", i), 1500.5+gap), startMS)
+			test.mustAddTicket(test.newTicket(fmt.Sprintf("p_%03d", i), 1500.5+gap), epoch)
 		}
 		listed := 0
 		for slice, want := range map[lobby.Slice]int{{Count: 4}: 7, {Skip: 4, Count: 28}: 56, {Skip: 32, Count: 32}: 21, {Skip: 64, Count: 32}: 0} {
-			near, isWaiting, err := test.ListNearest(test.Context(), own, slice, startMS)
+			near, isWaiting, err := test.ListNearest(test.Context(), own, slice, epoch)
 			if err != nil || !isWaiting || len(near) != want {
 				test.Errorf("slice %+v: %d tickets, %v, %v, want %d", slice, len(near), isWaiting, err, want)
 			}
@@ -210,13 +208,13 @@ func TestListNearestListsSlicesByRating(t *testing.T) {
 // Renewing a ticket keeps its player's activity for as long as the ticket
 // waits.
 func TestListNearestRenewsTheActivity(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada := test.addTicketFor("ada", startMS)
-		busy := keys{test.game}.busy("ada")
+	testLobby(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", epoch)
+		busy := lobbyKeys{test.game}.busy("ada")
 		if err := test.client.PExpire(test.Context(), busy, time.Minute).Err(); err != nil {
 			test.Fatal(err)
 		}
-		test.checkNearest(ada, startMS)
+		test.checkNearest(ada, epoch)
 		if ttl := test.client.TTL(test.Context(), busy).Val(); ttl < busyTTL-time.Minute {
 			test.Errorf("busy for %v", ttl)
 		}
@@ -226,14 +224,14 @@ func TestListNearestRenewsTheActivity(t *testing.T) {
 // A ticket that its node does not renew is removed when it expires. A renewed
 // one stays.
 func TestExpiredTicketsAreRemoved(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		own, other := test.addTicketFor("own", startMS), test.addTicketFor("other", startMS)
-		test.checkNearest(own, startMS+ticketAliveMS, "other")
-		test.checkNearest(other, startMS+ticketAliveMS, "own")
-		now := int64(startMS + 2*ticketAliveMS)
+	testLobby(t, func(test *lobbyTest) {
+		own, other := test.addTicketFor("own", epoch), test.addTicketFor("other", epoch)
+		test.checkNearest(own, epoch+ticketAliveMS, "other")
+		test.checkNearest(other, epoch+ticketAliveMS, "own")
+		now := int64(epoch + 2*ticketAliveMS)
 		test.checkNearest(own, now, "other")
 		test.checkNearest(own, now+1)
-		if n := test.client.HLen(test.Context(), keys{test.game}.tickets()).Val(); n != 1 {
+		if n := test.client.HLen(test.Context(), lobbyKeys{test.game}.tickets()).Val(); n != 1 {
 			test.Errorf("%d tickets are kept", n)
 		}
 		if test.pair("m_1", own, other) {
@@ -250,14 +248,14 @@ func TestExpiredTicketsAreRemoved(t *testing.T) {
 
 // Tickets of a dead node do not hide the waiting tickets behind them.
 func TestExpiredTicketsDoNotHideWaitingTickets(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		own := test.newTicket("own", 1500)
-		test.mustAddTicket(own, startMS)
+		test.mustAddTicket(own, epoch)
 		for i := range 12 {
-			test.mustAddTicket(test.newTicket(fmt.Sprint("higher_", i), float64(1501+i)), startMS)
-			test.mustAddTicket(test.newTicket(fmt.Sprint("lower_", i), float64(1499-i)), startMS)
+			test.mustAddTicket(test.newTicket(fmt.Sprint("higher_", i), float64(1501+i)), epoch)
+			test.mustAddTicket(test.newTicket(fmt.Sprint("lower_", i), float64(1499-i)), epoch)
 		}
-		now := int64(startMS + ticketAliveMS + 1)
+		now := int64(epoch + ticketAliveMS + 1)
 		for i, points := range []float64{1600, 1400} {
 			test.mustAddTicket(test.newTicket(fmt.Sprint("waits_", i), points), now)
 		}
@@ -270,8 +268,8 @@ func TestExpiredTicketsDoNotHideWaitingTickets(t *testing.T) {
 
 // A removed ticket does not come back.
 func TestRemovedTicketIsNotAddedAgain(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada, bob := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS)
+	testLobby(t, func(test *lobbyTest) {
+		ada, bob := test.addTicketFor("ada", epoch), test.addTicketFor("bob", epoch)
 		id, err := test.RemoveTicket(test.Context(), test.game, "ada")
 		if err != nil || id != "t_ada" {
 			test.Errorf("%q, %v", id, err)
@@ -279,10 +277,10 @@ func TestRemovedTicketIsNotAddedAgain(t *testing.T) {
 		if id, err := test.RemoveTicket(test.Context(), test.game, "ada"); err != nil || id != "" {
 			test.Errorf("again: %q, %v", id, err)
 		}
-		if got := test.nearestPlayers(ada, startMS); got != nil {
+		if got := test.nearestPlayers(ada, epoch); got != nil {
 			test.Errorf("the removed ticket waits among %v", got)
 		}
-		test.checkNearest(bob, startMS)
+		test.checkNearest(bob, epoch)
 		if test.pair("m_1", bob, ada) {
 			test.Error("the removed ticket was paired")
 		}
@@ -290,7 +288,7 @@ func TestRemovedTicketIsNotAddedAgain(t *testing.T) {
 		if !test.pair("m_2", bob) {
 			test.Error("bob does not wait any more")
 		}
-		if got := test.nearestPlayers(bob, startMS); got != nil {
+		if got := test.nearestPlayers(bob, epoch); got != nil {
 			test.Errorf("the paired ticket waits among %v", got)
 		}
 		if id, err := test.RemoveTicket(test.Context(), test.game, "bob"); err != nil || id != "" {
@@ -301,8 +299,8 @@ func TestRemovedTicketIsNotAddedAgain(t *testing.T) {
 }
 
 func TestPairMovesWaitingTickets(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada, bob, eve := test.addTicketFor("ada", startMS), test.addTicketFor("bob", startMS), test.addTicketFor("eve", startMS)
+	testLobby(t, func(test *lobbyTest) {
+		ada, bob, eve := test.addTicketFor("ada", epoch), test.addTicketFor("bob", epoch), test.addTicketFor("eve", epoch)
 		for range 2 { // run again
 			if !test.pair("m_1", ada, bob) {
 				test.Error("not paired")
@@ -311,11 +309,11 @@ func TestPairMovesWaitingTickets(t *testing.T) {
 		if test.pair("m_2", bob, eve) || test.pair("m_2", eve, bob) {
 			test.Error("bob was paired twice")
 		}
-		test.checkNearest(eve, startMS)
+		test.checkNearest(eve, epoch)
 		test.checkActivity("ada", lobby.Activity{Match: "m_1", Forming: true})
 		test.checkActivity("bob", lobby.Activity{Match: "m_1", Forming: true})
 		pairings, err := test.ListPairings(test.Context(), test.game)
-		if err != nil || len(pairings) != 1 || !reflect.DeepEqual(pairings[0], lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada, bob}}) {
+		if err != nil || len(pairings) != 1 || !reflect.DeepEqual(pairings[0], lobby.Pairing{Match: "m_1", PairedAt: epoch, Tickets: []lobby.Ticket{ada, bob}}) {
 			test.Errorf("%+v, %v", pairings, err)
 		}
 		for range 2 {
@@ -323,41 +321,41 @@ func TestPairMovesWaitingTickets(t *testing.T) {
 				test.Error(err)
 			}
 		}
-		if n := test.client.ZCard(test.Context(), keys{test.game}.alive()).Val(); n != 1 {
+		if n := test.client.ZCard(test.Context(), lobbyKeys{test.game}.alive()).Val(); n != 1 {
 			test.Errorf("%d tickets are alive", n)
 		}
 		test.checkActivity("ada", lobby.Activity{Match: "m_1"})
 		if pairings, err := test.ListPairings(test.Context(), test.game); err != nil || len(pairings) != 0 {
 			test.Errorf("%+v, %v", pairings, err)
 		}
-		if ttl := test.client.TTL(test.Context(), keys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
+		if ttl := test.client.TTL(test.Context(), lobbyKeys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
 			test.Errorf("busy for %v", ttl)
 		}
 	})
 }
 
 func TestGamesHaveSeparateTickets(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		ada := test.addTicketFor("ada", startMS)
+	testLobby(t, func(test *lobbyTest) {
+		ada := test.addTicketFor("ada", epoch)
 		other := *test
 		other.game += ".other"
 		other.checkActivity("ada", lobby.Activity{})
-		other.checkNearest(other.addTicketFor("bob", startMS), startMS)
-		test.checkNearest(ada, startMS)
+		other.checkNearest(other.addTicketFor("bob", epoch), epoch)
+		test.checkNearest(ada, epoch)
 	})
 }
 
 func TestTicketIsReadWhileItWaits(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		ada := test.newTicket("ada", 1500)
 		if _, isWaiting, err := test.ReadTicket(test.Context(), test.game, ada.ID); isWaiting || err != nil {
 			test.Errorf("before it is added: %v, %v", isWaiting, err)
 		}
-		test.mustAddTicket(ada, startMS)
+		test.mustAddTicket(ada, epoch)
 		if got, isWaiting, err := test.ReadTicket(test.Context(), test.game, ada.ID); !isWaiting || err != nil || !reflect.DeepEqual(got, ada) {
 			test.Errorf("%+v, %v, %v; want %+v", got, isWaiting, err, ada)
 		}
-		if paired, err := test.Pair(test.Context(), lobby.Pairing{Match: "m_1", PairedAt: startMS, Tickets: []lobby.Ticket{ada}}); !paired || err != nil {
+		if paired, err := test.Pair(test.Context(), lobby.Pairing{Match: "m_1", PairedAt: epoch, Tickets: []lobby.Ticket{ada}}); !paired || err != nil {
 			test.Fatal(paired, err)
 		}
 		if _, isWaiting, err := test.ReadTicket(test.Context(), test.game, ada.ID); isWaiting || err != nil {

@@ -1,4 +1,4 @@
-package redissession
+package redisstore
 
 import (
 	"testing"

@@ -1,4 +1,4 @@
-package redisnames
+package redisstore
 
 import (
 	"fmt"
@@ -14,29 +14,27 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
-
-// fixture is a test and a store. Each fixture has its own game.
-type fixture struct {
+// namesTest is a test and a store. Each namesTest has its own game.
+type namesTest struct {
 	*testing.T
-	*Store
+	*Names
 	game string
 }
 
-// eachRedis runs f on every kind of Redis.
-func eachRedis(t *testing.T, run func(s *fixture)) {
+// testNames runs f on every kind of Redis.
+func testNames(t *testing.T, run func(s *namesTest)) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		run(&fixture{T: t, Store: New(client), game: "game." + ulid.Make().String()})
+		run(&namesTest{T: t, Names: NewNames(client), game: "game." + ulid.Make().String()})
 	})
 }
 
-func (s *fixture) reserveFor(requester string, skeletons ...string) []bool {
+func (s *namesTest) reserveFor(requester string, skeletons ...string) []bool {
 	s.Helper()
 	return s.reserve(identity.Reservation{Requester: requester, Skeletons: skeletons})
 }
 
-func (s *fixture) reserve(reservation identity.Reservation) []bool {
+func (s *namesTest) reserve(reservation identity.Reservation) []bool {
 	s.Helper()
 	reservation.Game = s.game
 	isReserved, err := s.Reserve(s.Context(), reservation)
@@ -46,7 +44,7 @@ func (s *fixture) reserve(reservation identity.Reservation) []bool {
 	return isReserved
 }
 
-func (s *fixture) reservedFor(skeleton string) string {
+func (s *namesTest) reservedFor(skeleton string) string {
 	s.Helper()
 	requester, err := s.ReservedFor(s.Context(), s.game, skeleton)
 	if err != nil {
@@ -56,7 +54,7 @@ func (s *fixture) reservedFor(skeleton string) string {
 }
 
 func TestANameIsReservedForOneRequester(t *testing.T) {
-	eachRedis(t, func(test *fixture) {
+	testNames(t, func(test *namesTest) {
 		if got := test.reserveFor("p:ada", "x", "y y"); !slices.Equal(got, []bool{true, true}) {
 			test.Errorf("free names: %v", got)
 		}
@@ -70,7 +68,7 @@ func TestANameIsReservedForOneRequester(t *testing.T) {
 			if got := test.reservedFor(skeleton); got != want {
 				test.Errorf("%q is reserved for %q, want %q", skeleton, got, want)
 			}
-			ttl, err := test.client.PTTL(test.Context(), reservedKey(test.game, skeleton)).Result()
+			ttl, err := test.client.PTTL(test.Context(), reservedNameKey(test.game, skeleton)).Result()
 			if err != nil || want != "" && (ttl <= 0 || ttl > identity.ReservationTTL) {
 				test.Errorf("%q is reserved for %v, %v", skeleton, ttl, err)
 			}
@@ -87,11 +85,11 @@ func TestANameIsReservedForOneRequester(t *testing.T) {
 // If a requester has too many reservations, its oldest ones are released. Names that another
 // requester has reserved since then stay reserved.
 func TestTheOldestReservationsAreReleased(t *testing.T) {
-	eachRedis(t, func(test *fixture) {
+	testNames(t, func(test *namesTest) {
 		for i := range identity.MaxReserved + 2 {
 			test.reserveFor("a:1", fmt.Sprint("n", i))
 			if i == 0 { // the first reservation ends early, and another requester reserves the name
-				if err := test.client.Del(test.Context(), reservedKey(test.game, "n0")).Err(); err != nil {
+				if err := test.client.Del(test.Context(), reservedNameKey(test.game, "n0")).Err(); err != nil {
 					test.Fatal(err)
 				}
 				test.reserveFor("a:2", "n0")
@@ -108,7 +106,7 @@ func TestTheOldestReservationsAreReleased(t *testing.T) {
 // Requesters that share an address get different names. Together they may reserve more names
 // than one player.
 func TestClientsWithOneAddressGetDifferentNames(t *testing.T) {
-	eachRedis(t, func(test *fixture) {
+	testNames(t, func(test *namesTest) {
 		reservation := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
 		if got := test.reserve(reservation); !slices.Equal(got, []bool{true, true}) {
 			test.Errorf("free names: %v", got)
@@ -132,7 +130,7 @@ func TestClientsWithOneAddressGetDifferentNames(t *testing.T) {
 
 // A reserved name is free again when the reservation ends.
 func TestAReservedNameIsFreeAfterTheReservationEnds(t *testing.T) {
-	eachRedis(t, func(test *fixture) {
+	testNames(t, func(test *namesTest) {
 		test.ttl = 20 * time.Millisecond
 		test.reserveFor("p:ada", "x")
 		for test.reservedFor("x") != "" && test.Context().Err() == nil {
@@ -145,7 +143,7 @@ func TestAReservedNameIsFreeAfterTheReservationEnds(t *testing.T) {
 }
 
 func TestOneOfManyRequestersGetsAName(t *testing.T) {
-	eachRedis(t, func(test *fixture) {
+	testNames(t, func(test *namesTest) {
 		winners := make([]bool, 20)
 		var calls sync.WaitGroup
 		for i := range winners {
@@ -169,7 +167,7 @@ func TestReservationsFailWhileRedisIsUnreachable(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	store := New(client)
+	store := NewNames(client)
 	if _, err := store.Reserve(t.Context(), identity.Reservation{Game: "demo", Requester: "p:ada", Skeletons: []string{"x"}}); err == nil {
 		t.Error("Reserve succeeded without a Redis")
 	}

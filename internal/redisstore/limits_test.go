@@ -1,4 +1,4 @@
-package redislimit
+package redisstore
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestDemandsAgreeWithModelOfBucket(t *testing.T) {
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		var now atomic.Int64
 		now.Store(epoch)
-		nodes := []*Store{New(client, now.Load), New(client, now.Load)}
+		nodes := []*Limits{NewLimits(client, now.Load), NewLimits(client, now.Load)}
 		rapid.Check(t, func(t *rapid.T) {
 			burst := rapid.IntRange(1, 12).Draw(t, "burst")
 			key, tokens := ulid.Make().String(), burst
@@ -59,7 +59,7 @@ func TestDemandsAgreeWithModelOfBucket(t *testing.T) {
 func TestDemandsWithDifferentBurstsShareBucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		node := New(client, func() int64 { return epoch })
+		node := NewLimits(client, func() int64 { return epoch })
 		demand := limit.SharedDemand{Rule: "coming", Key: ulid.Make().String(), Cost: 1, Interval: time.Minute, Mode: limit.Take}
 		for i, step := range [][2]int{{3, 3}, {2, 0}, {5, 2}, {3, 0}, {6, 1}} {
 			demand.Burst = step[0]
@@ -86,7 +86,7 @@ func TestConcurrentDemandsAtTwoNodesGetExactlyTheTokens(t *testing.T) {
 		var allowed atomic.Int64
 		var callers sync.WaitGroup
 		for range 2 {
-			node := New(client, func() int64 { return epoch })
+			node := NewLimits(client, func() int64 { return epoch })
 			for range 8 {
 				callers.Go(func() {
 					for range 20 {
@@ -117,7 +117,7 @@ func TestNodeDecidesAloneIfRedisFails(t *testing.T) {
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	rule := limit.New(limit.Config{Store: New(client, func() int64 { return epoch })}).
+	rule := limit.New(limit.Config{Store: NewLimits(client, func() int64 { return epoch })}).
 		NewRule(limit.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
 	ada := limit.ObjectKey("demo", "ada")
 	take := func() error { return rule.Take(context.Background(), ada, 1) }
@@ -140,7 +140,7 @@ func BenchmarkTake(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	rule := limit.New(limit.Config{Store: New(conn.Pipelined, func() int64 { return epoch })}).
+	rule := limit.New(limit.Config{Store: NewLimits(conn.Pipelined, func() int64 { return epoch })}).
 		NewRule(limit.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
 	b.SetParallelism(64)
 	b.ReportAllocs()

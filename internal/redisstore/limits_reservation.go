@@ -1,24 +1,11 @@
-package redislimit
+package redisstore
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"laststand/internal/limit"
-)
-
-var (
-	//go:embed reserve.lua
-	reserveSource string
-	//go:embed addsecret.lua
-	addSecretSource string
-
-	reserveScript   = redis.NewScript(reserveSource)
-	addSecretScript = redis.NewScript(addSecretSource)
 )
 
 const (
@@ -30,13 +17,13 @@ const (
 	secretTTL = 24 * time.Hour
 )
 
-// reservedKey and secretsKey return keys in the same hash slot as bucketKey.
-func reservedKey(rule, name string) string { return bucketKey(rule, name) + ":reserved" }
-func secretsKey(rule, name string) string  { return bucketKey(rule, name) + ":known" }
+// reservedTokensKey and secretsKey return keys in the same hash slot as bucketKey.
+func reservedTokensKey(rule, name string) string { return bucketKey(rule, name) + ":reserved" }
+func secretsKey(rule, name string) string        { return bucketKey(rule, name) + ":known" }
 
 // Reserve takes one token that may be returned. It returns 0, how long until a token is
 // available, or limit.RetrySoon if all tokens are reserved.
-func (s *Store) Reserve(ctx context.Context, demand limit.SharedDemand) (time.Duration, error) {
+func (s *Limits) Reserve(ctx context.Context, demand limit.SharedDemand) (time.Duration, error) {
 	wait, err := s.reserve(ctx, demand, "reserve")
 	if wait < 0 {
 		return limit.RetrySoon, err
@@ -45,7 +32,7 @@ func (s *Store) Reserve(ctx context.Context, demand limit.SharedDemand) (time.Du
 }
 
 // FinishReservation ends a reservation. If spent is false, it returns the token.
-func (s *Store) FinishReservation(ctx context.Context, demand limit.SharedDemand, spent bool) error {
+func (s *Limits) FinishReservation(ctx context.Context, demand limit.SharedDemand, spent bool) error {
 	action := "return"
 	if spent {
 		action = "spend"
@@ -54,32 +41,32 @@ func (s *Store) FinishReservation(ctx context.Context, demand limit.SharedDemand
 	return err
 }
 
-// reserve runs reserve.lua with an action: reserve, spend or return. It returns the wait
+// reserve runs reserve_token.lua with an action: reserve, spend or return. It returns the wait
 // in microseconds, -1 if all tokens are reserved.
-func (s *Store) reserve(ctx context.Context, demand limit.SharedDemand, action string) (int64, error) {
-	wait, err := reserveScript.Run(ctx, s.client, []string{bucketKey(demand.Rule, demand.Key), reservedKey(demand.Rule, demand.Key)},
+func (s *Limits) reserve(ctx context.Context, demand limit.SharedDemand, action string) (int64, error) {
+	wait, err := reserveTokenScript.Run(ctx, s.client, []string{bucketKey(demand.Rule, demand.Key), reservedTokensKey(demand.Rule, demand.Key)},
 		s.now()*1000, demand.Interval.Microseconds(), demand.Burst, action, reservationTTL.Milliseconds()).Int64()
 	if err != nil {
-		return 0, fmt.Errorf("redislimit: %s token: %w", action, err)
+		return 0, fmt.Errorf("redisstore: %s token: %w", action, err)
 	}
 	return wait, nil
 }
 
 // AddSecret adds a right secret of a key. Only the newest limit.MaxSecretsPerKey stay.
-func (s *Store) AddSecret(ctx context.Context, rule, key, secret string) error {
+func (s *Limits) AddSecret(ctx context.Context, rule, key, secret string) error {
 	err := addSecretScript.Run(ctx, s.client, []string{secretsKey(rule, key)},
 		s.now(), secret, limit.MaxSecretsPerKey, secretTTL.Milliseconds()).Err()
 	if err != nil {
-		return fmt.Errorf("redislimit: add secret: %w", err)
+		return fmt.Errorf("redisstore: add secret: %w", err)
 	}
 	return nil
 }
 
 // ListSecrets returns the right secrets of a key, oldest first.
-func (s *Store) ListSecrets(ctx context.Context, rule, key string) ([]string, error) {
+func (s *Limits) ListSecrets(ctx context.Context, rule, key string) ([]string, error) {
 	secrets, err := s.client.ZRange(ctx, secretsKey(rule, key), 0, -1).Result()
 	if err != nil {
-		return nil, fmt.Errorf("redislimit: list secrets: %w", err)
+		return nil, fmt.Errorf("redisstore: list secrets: %w", err)
 	}
 	return secrets, nil
 }

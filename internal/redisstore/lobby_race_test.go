@@ -1,4 +1,4 @@
-package redislobby
+package redisstore
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 // Forty tickets arrive at three nodes at the same time and may be paired in any
 // way. Each ends up in exactly one pairing.
 func TestEveryTicketIsPairedOnce(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
-		nodes := []*Store{New(test.client), New(test.client), New(test.client)}
+	testLobby(t, func(test *lobbyTest) {
+		nodes := []*Lobby{NewLobby(test.client), NewLobby(test.client), NewLobby(test.client)}
 		var running sync.WaitGroup
 		for i := range 40 {
 			running.Go(func() { test.addAndPair(nodes[i%3], test.newTicket(fmt.Sprint("p_", i), 1500+float64(i%7))) })
@@ -51,24 +51,24 @@ func TestEveryTicketIsPairedOnce(t *testing.T) {
 
 // countTicketEntries counts the stored tickets.
 func (l *lobbyTest) countTicketEntries() int64 {
-	k := keys{l.game}
+	k := lobbyKeys{l.game}
 	return l.client.HLen(l.Context(), k.tickets()).Val() + l.client.ZCard(l.Context(), k.waiting()).Val() + l.client.ZCard(l.Context(), k.alive()).Val()
 }
 
 // Two nodes pair bob at the same time, with ada and with eve. He is in one
 // match, and the other player keeps waiting.
 func TestTwoNodesPairOneTicketOnce(t *testing.T) {
-	runOnEachRedis(t, func(test *lobbyTest) {
+	testLobby(t, func(test *lobbyTest) {
 		for round := range 50 {
-			addTicket := func(player string) lobby.Ticket { return test.addTicketFor(fmt.Sprint(player, round), startMS) }
+			addTicket := func(player string) lobby.Ticket { return test.addTicketFor(fmt.Sprint(player, round), epoch) }
 			ada, bob, eve := addTicket("ada"), addTicket("bob"), addTicket("eve")
 			var isPaired [2]bool
 			var running sync.WaitGroup
 			for i, tickets := range [][]lobby.Ticket{{ada, bob}, {eve, bob}} {
 				running.Go(func() {
-					pairing := lobby.Pairing{Match: fmt.Sprint("m_", round, i), PairedAt: startMS, Tickets: tickets}
+					pairing := lobby.Pairing{Match: fmt.Sprint("m_", round, i), PairedAt: epoch, Tickets: tickets}
 					var err error
-					if isPaired[i], err = New(test.client).Pair(test.Context(), pairing); err != nil {
+					if isPaired[i], err = NewLobby(test.client).Pair(test.Context(), pairing); err != nil {
 						test.Error(err)
 					}
 				})
@@ -92,13 +92,13 @@ func TestTwoNodesPairOneTicketOnce(t *testing.T) {
 }
 
 // addAndPair adds a ticket and pairs it with any other until it no longer waits.
-func (l *lobbyTest) addAndPair(node *Store, t lobby.Ticket) {
-	if _, busyWith, err := node.AddTicket(l.Context(), t, lobby.Activity{}, startMS); err != nil || busyWith != (lobby.Activity{}) {
+func (l *lobbyTest) addAndPair(node *Lobby, t lobby.Ticket) {
+	if _, busyWith, err := node.AddTicket(l.Context(), t, lobby.Activity{}, epoch); err != nil || busyWith != (lobby.Activity{}) {
 		l.Errorf("%s: %+v, %v", t.ID, busyWith, err)
 		return
 	}
 	for {
-		near, isWaiting, err := node.ListNearest(l.Context(), t, allTickets, startMS)
+		near, isWaiting, err := node.ListNearest(l.Context(), t, allTickets, epoch)
 		if err != nil {
 			l.Error(err)
 			return
@@ -109,7 +109,7 @@ func (l *lobbyTest) addAndPair(node *Store, t lobby.Ticket) {
 		if len(near) == 0 {
 			continue
 		}
-		p := lobby.Pairing{Match: "m_" + ulid.Make().String(), PairedAt: startMS, Tickets: []lobby.Ticket{t, near[rand.IntN(len(near))]}}
+		p := lobby.Pairing{Match: "m_" + ulid.Make().String(), PairedAt: epoch, Tickets: []lobby.Ticket{t, near[rand.IntN(len(near))]}}
 		if _, err := node.Pair(l.Context(), p); err != nil {
 			l.Error(err)
 			return

@@ -1,0 +1,33 @@
+package redisstore
+
+import (
+	"embed"
+
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
+)
+
+//go:embed *.lua
+var luaFiles embed.FS
+
+var (
+	addTicketScript       = newScript("add_ticket")
+	listNearestScript     = newScript("list_nearest")
+	removeTicketScript    = newScript("remove_ticket")
+	pairTicketsScript     = newScript("pair_tickets")
+	completePairingScript = newScript("complete_pairing")
+	rollBackPairingScript = newScript("roll_back_pairing")
+	occupyPlayerScript    = newScript("occupy_player")
+	freePlayerScript      = newScript("free_player")
+	readActivityScript    = newScript("read_activity")
+
+	takeTokensScript   = newScript("take_tokens")
+	reserveTokenScript = newScript("reserve_token")
+	addSecretScript    = newScript("add_secret")
+
+	reserveNamesScript  = newScript("reserve_names")
+	assignSessionScript = newScript("assign_session")
+)
+
+func newScript(name string) *redis.Script { return redis.NewScript(redisx.JoinScript(luaFiles, name)) }
