@@ -43,6 +43,7 @@ var packageRules = map[string]packageRule{
 	"internal/protocol":          {layerBase, nil},
 	"internal/timer":             {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
 	"internal/rating":            {layerBase, nil},
+	"internal/loop":              {layerBase, nil},
 	"internal/webhook/signature": {layerBase, nil},
 	"internal/origin":            {layerBase, nil},
 	"internal/audit":             {layerBase, nil},

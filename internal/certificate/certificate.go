@@ -15,6 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -84,16 +86,8 @@ func (p *Pair) TLSConfig() *tls.Config {
 
 // Run reloads changed files until ctx ends. It returns nil.
 func (p *Pair) Run(ctx context.Context) error {
-	ticker := time.NewTicker(reloadInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			p.ReloadIfChanged()
-		}
-	}
+	loop.Every(ctx, reloadInterval, func(context.Context) { p.ReloadIfChanged() })
+	return nil
 }
 
 // ReloadIfChanged reloads the files if they have changed. If the new files are

@@ -19,26 +19,23 @@ const gatherTimeout = 30 * time.Second // limit of the wait until all calls have
 // gatherCalls has the next transactions of new players wait until so many calls are
 // at the ledger, and counts transactions.
 func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
-	var transactions atomic.Int64
-	admit := l.Players.registrations.admit
-	l.Players.registrations.admit = func(ctx context.Context, all []*registration) error {
+	var transactions, running atomic.Int64
+	batcher := l.Players.registrations
+	admit := batcher.Run
+	batcher.Run = func(ctx context.Context, all []*registration) error {
 		transactions.Add(1)
-		for until := time.Now().Add(gatherTimeout); l.Players.registrations.calls() < calls && transactions.Load() <= int64(l.registrationWorkers); {
+		running.Add(int64(len(all)))
+		defer running.Add(int64(-len(all)))
+		arrived := func() int { return batcher.Waiting() + int(running.Load()) }
+		for until := time.Now().Add(gatherTimeout); arrived() < calls && transactions.Load() <= int64(l.registrationWorkers); {
 			if time.Now().After(until) {
-				return fmt.Errorf("%d of %d calls arrived", l.Players.registrations.calls(), calls)
+				return fmt.Errorf("%d of %d calls arrived", arrived(), calls)
 			}
 			time.Sleep(time.Millisecond)
 		}
 		return admit(ctx, all)
 	}
 	return &transactions
-}
-
-// calls returns the number of registrations that wait or run.
-func (q *registrationBatcher) calls() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.waiting) + q.busyWorkers
 }
 
 // expectedCall is one call and its expected outcome.

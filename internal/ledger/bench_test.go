@@ -37,7 +37,7 @@ func BenchmarkGuests(b *testing.B) {
 			l := openConfig(b, config(b))
 			for _, way := range []string{"together", "each"} {
 				if way == "each" {
-					l.Players.registrations.maxWorkers = 1 << 20 // no registration waits
+					l.Players.registrations.Workers = 1 << 20 // no registration waits
 				}
 				for _, atOnce := range []int{1, 64, 1024} {
 					for kind, device := range map[string]string{"guests": "device ", "own": ""} {

@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"laststand/internal/loop"
 )
 
 // Errors of requests that the ledger refuses.
@@ -23,8 +25,6 @@ var (
 	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
-var errClosed = errors.New("the ledger is closed")
-
 // errKeyDeleted means that a key existed at the insert and was deleted before it was
 // read. Enqueue must not report a task that does not exist, so the caller must retry.
 var errKeyDeleted = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
@@ -33,7 +33,7 @@ var errKeyDeleted = errors.New("the task of a key was deleted while the key was 
 // unreachable, too slow, busy or disk full), from a context that ended, or from a closed
 // ledger. The same call may succeed later.
 func IsUnavailable(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyDeleted) || errors.Is(err, errClosed) ||
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyDeleted) || errors.Is(err, loop.ErrClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return true
 	}

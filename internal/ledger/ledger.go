@@ -105,7 +105,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 // Close fails waiting registrations and waits for running ones. Then it closes the
 // connections, after running statements have ended.
 func (l *Ledger) Close() error {
-	l.Players.registrations.close()
+	l.Players.registrations.Close()
 	return errors.Join(l.publicPool.Close(), l.close())
 }
 

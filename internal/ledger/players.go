@@ -14,7 +14,7 @@ import (
 
 func newPlayers(db *database, names *Names, r prometheus.Registerer) *Players {
 	p := &Players{db, names, nil}
-	p.registrations = &registrationBatcher{admit: p.admit, maxWorkers: db.registrationWorkers, batchSizes: newBatchSizes(r)}
+	p.registrations = newRegistrationBatcher(db.registrationWorkers, r, p.admit)
 	return p
 }
 
@@ -55,7 +55,7 @@ func (s *Players) PlayerBySkeleton(ctx context.Context, game, skeleton string) (
 
 // findOrCreate creates the player. If the player exists already, it returns the result of find.
 func (s *Players) findOrCreate(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
-	created, err := s.registrations.register(ctx, p)
+	created, err := s.register(ctx, p)
 	switch {
 	case err != nil:
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
 )
 
 // The types below divide the tables of the ledger among them. Each is safe for concurrent
@@ -13,7 +15,7 @@ import (
 type Players struct {
 	*database
 	names         *Names
-	registrations *registrationBatcher
+	registrations *loop.Batcher[*registration]
 }
 
 // Names claims and reads nicknames, and reads the names of teams.

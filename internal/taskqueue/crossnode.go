@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
 )
 
 // CrossNodeConfig configures a CrossNodeNotifier.
@@ -63,10 +65,7 @@ func (n *CrossNodeNotifier) addPending(kind string) {
 		return
 	}
 	n.pending[kind] = true
-	select {
-	case n.publishRequested <- struct{}{}:
-	default:
-	}
+	loop.Wake(n.publishRequested)
 }
 
 // Receive notifies the workers of the kinds that another node has published. It
@@ -92,7 +91,7 @@ func (n *CrossNodeNotifier) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-n.publishRequested:
 			n.publishPending(ctx)
-			sleepUntilNotified(ctx, publishInterval, nil)
+			loop.Sleep(ctx, publishInterval)
 		}
 	}
 	n.publishPending(ctx)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
 )
 
 // MaintenanceStore has the maintenance steps of a store. Each call of a step
@@ -106,24 +108,16 @@ func (m *Maintainer) Run(ctx context.Context) error {
 // waits at least busyInterval (or the time, if that is shorter), so that a busy
 // queue does not cause constant reads.
 func (m *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
-	if !sleepUntilNotified(ctx, min(wait, busyInterval), nil) {
+	if !loop.Sleep(ctx, min(wait, busyInterval)) {
 		return
 	}
-	sleepUntilNotified(ctx, wait-busyInterval, m.notified)
-}
-
-// sleepUntilNotified waits until the time is over or notified has a value. It returns false
-// if the context has ended.
-func sleepUntilNotified(ctx context.Context, d time.Duration, notified <-chan struct{}) bool {
-	timer := time.NewTimer(d)
+	timer := time.NewTimer(wait - busyInterval)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-		return false
-	case <-notified:
+	case <-m.notified:
 	case <-timer.C:
 	}
-	return true
 }
 
 // runRound makes all maintenance steps that are possible now. It returns the time

@@ -3,6 +3,8 @@ package taskqueue
 import (
 	"slices"
 	"sync"
+
+	"laststand/internal/loop"
 )
 
 // Notifier wakes the workers of a process when there may be a task for them.
@@ -21,7 +23,7 @@ func (n *Notifier) notifyKinds(kinds ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, kind := range kinds {
-		signalAll(n.subscribers[kind])
+		wakeAll(n.subscribers[kind])
 	}
 }
 
@@ -30,16 +32,13 @@ func (n *Notifier) notifyAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, subscribers := range n.subscribers {
-		signalAll(subscribers)
+		wakeAll(subscribers)
 	}
 }
 
-func signalAll(subscribers []chan struct{}) {
+func wakeAll(subscribers []chan struct{}) {
 	for _, subscriber := range subscribers {
-		select {
-		case subscriber <- struct{}{}:
-		default: // this subscriber has not read its last notification
-		}
+		loop.Wake(subscriber)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -98,9 +100,4 @@ func (p *polls) wakeOnTimer(group *kindPolls) {
 }
 
 // wakeNext wakes one waiting poll, if there is one.
-func (k *kindPolls) wakeNext() {
-	select {
-	case k.notified <- struct{}{}:
-	default: // a poll will claim anyway
-	}
-}
+func (k *kindPolls) wakeNext() { loop.Wake(k.notified) }

@@ -287,7 +287,7 @@ func TestTheBatcherLimitsWaitingTasks(t *testing.T) {
 		callers.Wait()
 		close(store.releaseCommits)
 		synctest.Wait()
-		if total := sum(store.commitSizes); total > maxPendingTasks {
+		if total := sum(store.commitSizes); total > MaxBatch {
 			t.Errorf("%d tasks in %d commits", total, len(store.commitSizes))
 		}
 		if _, err := batcher.Enqueue(t.Context(), NewTask{Topic: "work/a", Key: "k", Payload: []byte("1")}); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"laststand/internal/loop"
 	"laststand/internal/taskqueue"
 )
 
@@ -60,21 +61,13 @@ func (d *Dispatcher) Services() []taskqueue.KindConfig {
 // Run refreshes the states of endpoints, which other nodes may change, until the
 // context ends.
 func (d *Dispatcher) Run(ctx context.Context) error {
-	ticker := time.NewTicker(refreshInterval)
-	defer ticker.Stop()
-	for wasFailing := false; len(d.Registry.byTopic) > 0; {
-		err := d.refreshStates(ctx)
-		if err != nil && ctx.Err() == nil && !wasFailing {
-			d.Logger.Warn("reading the states of webhook endpoints failed; retrying", "error", err)
-		}
-		wasFailing = err != nil
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-		}
+	if len(d.Registry.byTopic) == 0 {
+		<-ctx.Done()
+		return nil
 	}
-	<-ctx.Done()
+	refresh := loop.LogFailures(d.Logger, "read of the states of webhook endpoints", d.refreshStates)
+	refresh(ctx)
+	loop.Every(ctx, refreshInterval, refresh)
 	return nil
 }
 
