@@ -16,6 +16,6 @@
 // The main types are [Limiter] and [Rule]; [FailureLimiter], [ActionLimit] and [Cap]
 // build on them. Start reading at Rule.Take and Rule.waitTime.
 //
-// The package must not know HTTP, websockets or Redis; package redislimit implements
+// The package must not know HTTP, websockets or Redis; package redisstore implements
 // [Store].
 package limit

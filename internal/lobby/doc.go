@@ -17,6 +17,6 @@
 // sweep.go handles pairings of dead nodes, take_over.go players who reconnect
 // at another node.
 //
-// This package must not know about Redis or websockets. Package redislobby
+// This package must not know about Redis or websockets. Package redisstore
 // implements its interface Store.
 package lobby

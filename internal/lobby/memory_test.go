@@ -11,7 +11,7 @@ import (
 
 const ticketAliveMS = 5000 // how long a ticket lives without renewal
 
-// memoryStore implements Store with maps, as the Lua scripts of redislobby do.
+// memoryStore implements Store with maps, as the Lua scripts of package redisstore do.
 type memoryStore struct {
 	mu sync.Mutex
 	storeTables

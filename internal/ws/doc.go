@@ -18,6 +18,6 @@
 // session.dispatch and the handlers. A client's frame passes clientConn, frameReader,
 // session and a handler; a push passes outbox, writer and clientConn.
 //
-// The package must not know rules of matches, stores or HTTP routes. Package redissession
+// The package must not know rules of matches, stores or HTTP routes. Package redisstore
 // assigns the numbers of sessions.
 package ws
