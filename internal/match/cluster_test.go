@@ -133,6 +133,7 @@ type frameRecorder struct {
 	mu        sync.Mutex
 	rawFrames [][]byte
 	discards  int
+	duels     []duelChange
 }
 
 func (session *frameRecorder) Push(_ string, frames ...[]byte) {
@@ -148,6 +149,18 @@ func (session *frameRecorder) DiscardUnsent(string) {
 }
 
 func (session *frameRecorder) CanAttach(string) bool { return true }
+
+func (session *frameRecorder) DuelChanged(_ string, running bool) {
+	session.mu.Lock()
+	defer session.mu.Unlock()
+	session.duels = append(session.duels, duelChange{running, len(session.rawFrames)})
+}
+
+// duelChange is a call of DuelChanged, and how many frames came before it.
+type duelChange struct {
+	running bool
+	frames  int
+}
 
 type frame struct {
 	Type string

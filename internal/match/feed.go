@@ -54,6 +54,9 @@ func (l *localMatch) deliver(delivered delivery) bool {
 	if len(delivered.frames.encoded) > 0 && delivered.frames.firstSeq > l.state.Seq+1 {
 		return false
 	}
+	if delivered.state != nil {
+		l.reportDuelEnd(*delivered.state)
+	}
 	l.pushWithPersonal(delivered.frames, l.claimPersonal(delivered.personal))
 	if delivered.state != nil {
 		l.adoptState(*delivered.state)
@@ -72,8 +75,20 @@ func (l *localMatch) catchUp(view View) {
 		l.endAsAbandoned()
 		return
 	}
+	l.reportDuelEnd(view.State)
 	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames})
 	l.adoptState(view.State)
+}
+
+// reportDuelEnd tells the sessions that their duel is over, if the given state
+// ends it. The caller holds mu and has not pushed or adopted the end yet.
+func (l *localMatch) reportDuelEnd(newState State) {
+	if l.plan.Mode != Duel || !newState.Phase.hasEnded() || l.state.Phase.hasEnded() {
+		return
+	}
+	for _, session := range l.sessions {
+		session.DuelChanged(l.plan.ID, false)
+	}
 }
 
 // pushFrames delivers frames to the sessions, in order and once each. It skips
@@ -129,6 +144,7 @@ func (l *localMatch) endAsAbandoned() {
 	if l.state.Phase.hasEnded() {
 		return
 	}
+	l.reportDuelEnd(State{Phase: PhaseOver})
 	if l.state.Seq == 0 {
 		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonAbandoned))
 	} else {
@@ -185,6 +201,9 @@ func (l *localMatch) framesSince(seq int64) [][]byte {
 // The caller holds mu and has called startAttaching before the read.
 func (l *localMatch) addSession(request AttachRequest, view View) {
 	l.sessions[request.Player] = request.Session
+	if running := !l.state.Phase.hasEnded(); l.plan.Mode == Duel && (running || request.AfterSeq < view.Seq) {
+		request.Session.DuelChanged(l.plan.ID, running)
+	}
 	first := view.Seq - int64(len(view.Frames)) + 1
 	for i, frame := range view.Frames {
 		if first+int64(i) > request.AfterSeq {

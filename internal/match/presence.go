@@ -2,8 +2,9 @@ package match
 
 import "sync"
 
-// Subscriber is a player's session at this node. Its methods return at once and
-// are safe for concurrent use. They must not call back into this package.
+// Subscriber is a player's session at this node. The engine reports to it what
+// happens in the player's matches. Its methods return at once and are safe for
+// concurrent use. They must not call back into this package.
 type Subscriber interface {
 	// Push hands over encoded frames of a match ("" for none), in order. Frames
 	// of one call should be sent together. Push keeps the frames, not the
@@ -17,6 +18,10 @@ type Subscriber interface {
 	// answered. It also returns false for a match that the player was in
 	// before, because the welcome already contains it.
 	CanAttach(match string) bool
+	// DuelChanged reports that a duel of the player has begun or is over. A session
+	// that is attached to a running duel is told that it has begun. The call comes
+	// before the pushes of the change.
+	DuelChanged(match string, running bool)
 }
 
 // Presence stores the session of each player at this node. It is safe for

@@ -51,6 +51,8 @@ func (s *bufferedSession) DiscardUnsent(match string) {
 
 func (s *bufferedSession) CanAttach(string) bool { return true }
 
+func (s *bufferedSession) DuelChanged(string, bool) {}
+
 // sync requests the match from a number on, like match.sync.
 func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, after int64) {
 	s.mu.Lock()

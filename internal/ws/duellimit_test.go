@@ -143,7 +143,7 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 }
 
 // A player who returns to a ticket counts again, and a player whose duel starts does
-// too, once each. A player in an arena does not count.
+// too, once each.
 func TestDuelLimitCountsTickets(t *testing.T) {
 	t.Parallel()
 	duelLimit := &fakeDuelLimit{maxPlayers: 2}
@@ -160,19 +160,11 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 	newer.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
 	newer.expectReply(protocol.TypeDuelLeft)
 	n.eventually("a left ticket does not count", duelLimit.hasPlayers(0))
-	push := func(kind string, data any) {
-		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", kind, data).Frame(1))
-		newer.expectFrame(kind)
-	}
-	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "buzzer", ArenaID: "a"})
-	n.eventually("an arena does not count", duelLimit.hasPlayers(0))
-	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"})
+	n.session("ada").DuelChanged("m", true)
 	n.eventually("a duel counts", duelLimit.hasPlayers(1))
-	push(protocol.TypeMatchOver, protocol.MatchOver{})
+	n.session("ada").DuelChanged("m", false)
 	n.eventually("a duel that is over does not count", duelLimit.hasPlayers(0))
-	duelLimit.onAcquire(func() {
-		n.session("ada").Push("m", protocol.EncodeNumberedPush("m", protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel"}).Frame(1))
-	})
+	duelLimit.onAcquire(func() { n.session("ada").DuelChanged("m", true) })
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectReply(protocol.TypeDuelQueued)
 	n.eventually("a duel that starts in the meantime counts once", duelLimit.hasPlayers(1))

@@ -1,14 +1,12 @@
 package ws
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
 
 	"laststand/internal/identity"
 	"laststand/internal/loadshed"
-	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 
@@ -69,7 +67,7 @@ func (se *session) acquireDuelPlace() (acquired bool, err error) {
 	if err := se.server.DuelLimit.Acquire(); err != nil {
 		return false, err
 	}
-	if se.hasDuelPlace.Swap(true) { // a duel has started in the meantime, see trackDuelPlace
+	if se.hasDuelPlace.Swap(true) { // a duel has started in the meantime, see DuelChanged
 		se.server.DuelLimit.Release()
 		return false, nil
 	}
@@ -91,27 +89,15 @@ func (se *session) releaseDuelPlace() {
 	}
 }
 
-// The first bytes of the pushes that start and end a match, and of their data. They avoid
-// decoding each push.
-var (
-	matchFoundPrefix = []byte(`{"type":"` + protocol.TypeMatchFound + `",`)
-	matchOverPrefix  = []byte(`{"type":"` + protocol.TypeMatchOver + `",`)
-	dataSeparator    = []byte(`,"data":`)
-	duelModePrefix   = []byte(`{"mode":"` + match.Duel + `",`)
-)
-
-// trackDuelPlace counts the player in DuelLimit from the start of a duel to its end. It
-// learns both from the pushes to the session: requests do not tell, since another session
-// may have joined, or the lobby may pair a ticket while the player withdraws it.
-func (se *session) trackDuelPlace(push []byte) {
-	switch {
-	case bytes.HasPrefix(push, matchOverPrefix):
-		se.releaseDuelPlace()
-	case bytes.HasPrefix(push, matchFoundPrefix):
-		if _, data, _ := bytes.Cut(push, dataSeparator); bytes.HasPrefix(data, duelModePrefix) {
-			se.addDuelPlace()
-		}
+// DuelChanged counts the player in DuelLimit from the start of a duel to its end. Requests
+// do not tell, since another session may have joined, or the lobby may pair a ticket while
+// the player withdraws it.
+func (se *session) DuelChanged(_ string, running bool) {
+	if running {
+		se.addDuelPlace()
+		return
 	}
+	se.releaseDuelPlace()
 }
 
 // rejectHello closes a session whose hello is refused for now, and sends the client a

@@ -70,14 +70,8 @@ func newSession(server *Server, conn *clientConn, address netip.Addr) *session {
 // addressKey returns the client's address as a key of the limits.
 func (se *session) addressKey() limit.Key { return limit.AddressKey(se.address) }
 
-// Push queues pushes of a match for the client, and tracks duels that start and end. It
-// does not block.
-func (se *session) Push(match string, frames ...[]byte) {
-	for _, frame := range frames {
-		se.trackDuelPlace(frame)
-	}
-	se.outbox.push(match, frames...)
-}
+// Push queues pushes of a match for the client. It does not block.
+func (se *session) Push(match string, frames ...[]byte) { se.outbox.push(match, frames...) }
 
 // DiscardUnsent drops the pushes of a match that the outbox holds back.
 func (se *session) DiscardUnsent(match string) { se.outbox.dropHeld(match) }

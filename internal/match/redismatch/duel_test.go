@@ -32,6 +32,8 @@ func (pl *autoPlayer) DiscardUnsent(string) {}
 
 func (pl *autoPlayer) CanAttach(string) bool { return true }
 
+func (pl *autoPlayer) DuelChanged(string, bool) {}
+
 func (pl *autoPlayer) Push(id string, frames ...[]byte) {
 	pl.mu.Lock()
 	defer pl.mu.Unlock()
