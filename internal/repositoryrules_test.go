@@ -45,8 +45,6 @@ var packageRules = map[string]packageRule{
 	"internal/rating":            {layerBase, nil},
 	"internal/loop":              {layerBase, nil},
 	"internal/webhook/signature": {layerBase, nil},
-	"internal/origin":            {layerBase, nil},
-	"internal/audit":             {layerBase, nil},
 	"internal/nickname":          {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
 	"internal/match":               {layerGame, nil},
@@ -79,9 +77,7 @@ var packageRules = map[string]packageRule{
 	"internal/httpapi":                {layerAdapter, nil},
 	"internal/ops":                    {layerAdapter, nil},
 	"internal/redisx":                 {layerAdapter, nil},
-	"internal/proxies":                {layerAdapter, nil},
-	"internal/certificate":            {layerAdapter, nil},
-	"internal/httpguard":              {layerAdapter, nil},
+	"internal/httpserver":             {layerAdapter, nil},
 
 	"internal/testenv": {layerTestSupport, nil},
 }

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"laststand/internal/audit"
+	"laststand/internal/identity"
 )
 
 type auditCmd struct {
@@ -60,7 +60,7 @@ func (c *auditList) print(ctx context.Context, admin adminClient, table *tabwrit
 	for remaining := c.Limit; remaining > 0; {
 		query.Set("limit", strconv.Itoa(min(remaining, 200)))
 		var page struct {
-			Entries    []audit.Entry
+			Entries    []identity.AuditEntry
 			NextCursor string `json:"next_cursor"`
 		}
 		if err := admin.call(ctx, http.MethodGet, "/audit-log?"+query.Encode(), nil, &page); err != nil {
@@ -79,7 +79,7 @@ func (c *auditList) print(ctx context.Context, admin adminClient, table *tabwrit
 }
 
 // statusText returns the HTTP status of an entry, or "?" if the entry is not complete.
-func statusText(e audit.Entry) string {
+func statusText(e identity.AuditEntry) string {
 	if e.Status == 0 {
 		return "?"
 	}

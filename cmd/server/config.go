@@ -1,6 +1,6 @@
 package main
 
-import "laststand/internal/proxies"
+import "laststand/internal/httpserver"
 
 // config is the configuration of the server. The configuration file overrides the defaults,
 // the environment overrides the file, and flags override the environment. PROTOCOL.md,
@@ -63,7 +63,7 @@ func defaults() config {
 		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
 		Games:         map[string]gameConfig{"demo": defaultGame()},
 		Limits:        limitsConfig{Connections: 100_000, MessagesPerSecond: 20, requestLimits: defaultRequestLimits(), connectionLimits: defaultConnectionLimits(), matchLimits: defaultMatchLimits()},
-		ProxyProtocol: string(proxies.Off),
+		ProxyProtocol: string(httpserver.ProxyOff),
 		Audit:         auditConfig{RetentionDays: 400},
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"laststand/internal/proxies"
+	"laststand/internal/httpserver"
 )
 
 // requestLimits limits HTTP requests per address, player and service, and attempts to join
@@ -109,7 +109,7 @@ func dryRunRuleNames() []string {
 	names = append(names, codeAttemptsByPlayersRule, codeAttemptsPerPlayerRule, codeAttemptsRefusedRule, longReplayRule,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address", loadSheddingRule)
-	names = append(names, proxies.RuleTotal, proxies.RulePerAddress) // the other two rules of proxies ignore dry_run
+	names = append(names, httpserver.RuleTotal, httpserver.RulePerAddress) // the other two rules of connections ignore dry_run
 	return slices.Sorted(slices.Values(names))
 }
 
@@ -130,10 +130,10 @@ type dryRun struct {
 
 var _ yaml.Marshaler = dryRun{}
 
-// includes reports whether a rule is in dry run. Two rules of proxies never are.
+// includes reports whether a rule is in dry run. Two rules of connections never are.
 func (d dryRun) includes(rule string) bool {
 	if d.all {
-		return rule != proxies.RuleHeader && rule != proxies.RuleStranger
+		return rule != httpserver.RuleHeader && rule != httpserver.RuleStranger
 	}
 	return slices.Contains(d.rules, rule)
 }

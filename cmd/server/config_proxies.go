@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"laststand/internal/proxies"
+	"laststand/internal/httpserver"
 )
 
 // connectionLimits limits connections and logins per node, and the load of a node. An address
@@ -37,10 +37,10 @@ func defaultConnectionLimits() connectionLimits {
 }
 
 func (c *config) validateProxies(errs *validationErrors) {
-	_, err := proxies.ParseTrusted(c.TrustedProxies)
+	_, err := httpserver.ParseTrustedProxies(c.TrustedProxies)
 	errs.add("trusted_proxies", err)
-	errs.add("proxy_protocol", proxies.Protocol(c.ProxyProtocol).Validate())
-	if c.ProxyProtocol != string(proxies.Off) && len(c.TrustedProxies) == 0 {
+	errs.add("proxy_protocol", httpserver.ProxyProtocol(c.ProxyProtocol).Validate())
+	if c.ProxyProtocol != string(httpserver.ProxyOff) && len(c.TrustedProxies) == 0 {
 		errs.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", c.ProxyProtocol)
 	}
 }
@@ -81,8 +81,8 @@ func isPrivate(a netip.Addr) bool {
 // forwarding headers from other peers, and logs the first maxLoggedPeers of these peers once
 // each. Such a peer may be a proxy that the operator has not listed; then all its players count
 // as one address.
-func (n *node) trustedProxies() *proxies.TrustedProxies {
-	trusted, _ := proxies.ParseTrusted(n.config.TrustedProxies) // validate checked it
+func (n *node) trustedProxies() *httpserver.TrustedProxies {
+	trusted, _ := httpserver.ParseTrustedProxies(n.config.TrustedProxies) // validate checked it
 	ignored := newUntrustedHeadersCounter(n.registry)
 	var logged loggedPeers
 	trusted.OnUntrustedForward = func(peer netip.Addr) {

@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/limit"
 	"laststand/internal/loadshed"
-	"laststand/internal/proxies"
 	"laststand/internal/ws"
 )
 
@@ -22,15 +22,15 @@ import (
 func (n *node) limitConnections(l net.Listener) net.Listener {
 	limits := n.config.Limits
 	rules := make(map[string]*limit.Cap)
-	for _, rule := range proxies.Rules() {
+	for _, rule := range httpserver.ConnectionRules() {
 		rules[rule] = n.limiter.NewCap(rule)
 	}
 	maxPerAddress := int64(0)
 	if limits.ConnectionsPerAddress > 0 {
 		maxPerAddress = 2*limits.ConnectionsPerAddress + 64
 	}
-	limited := proxies.New(l, proxies.Config{
-		Trusted: n.proxies, Protocol: proxies.Protocol(n.config.ProxyProtocol),
+	limited := httpserver.NewListener(l, httpserver.ListenerConfig{
+		Trusted: n.proxies, Protocol: httpserver.ProxyProtocol(n.config.ProxyProtocol),
 		MaxConnections: maxConnections(limits.Connections), MaxPerAddress: maxPerAddress,
 		OnRefusal: func(rule string) bool { return rules[rule].Refuse() },
 	})

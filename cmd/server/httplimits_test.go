@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/proxies"
+	"laststand/internal/httpserver"
 )
 
 // requestGuest requests a guest by its number, and returns the status and the value of
@@ -91,7 +91,7 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 	}
 	for _, rule := range rules {
 		name := string(rule[1])
-		alwaysRefuses := name == proxies.RuleHeader || name == proxies.RuleStranger
+		alwaysRefuses := name == httpserver.RuleHeader || name == httpserver.RuleStranger
 		if slices.Contains(dryRunRuleNames(), name) == alwaysRefuses || (dryRun{all: true}).includes(name) == alwaysRefuses {
 			t.Errorf("rule %s always refuses: %t; dry_run must accept all other rules and only them", name, alwaysRefuses)
 		}

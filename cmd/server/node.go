@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"laststand/internal/arena"
-	"laststand/internal/certificate"
 	"laststand/internal/httpapi"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -26,7 +26,6 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
-	"laststand/internal/proxies"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
@@ -52,7 +51,7 @@ type node struct {
 	taskSignal   taskqueue.Notifier // wakes the task workers of this node when there are new tasks
 	clients      clients            // HTTP clients for sinks and webhooks
 	receiverKeys *receiverKeys      // keys that sign messages to sinks and webhooks
-	proxies      *proxies.TrustedProxies
+	proxies      *httpserver.TrustedProxies
 	limiter      *limit.Limiter
 	shedder      *loadshed.Shedder
 	duelLimit    *loadshed.DuelLimit
@@ -78,8 +77,8 @@ type node struct {
 
 	reporting reporting
 
-	players, operators *http.Server      // the servers of --listen and --ops-listen
-	certificate        *certificate.Pair // nil: no TLS
+	players, operators *http.Server            // the servers of --listen and --ops-listen
+	certificate        *httpserver.Certificate // nil: no TLS
 	draining           atomic.Bool
 }
 

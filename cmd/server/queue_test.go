@@ -11,8 +11,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/audit"
 	"laststand/internal/eventq"
+	"laststand/internal/identity"
 	"laststand/internal/ops"
 )
 
@@ -109,7 +109,7 @@ type auditLog = ops.Audit
 // discardAudit is an audit log that stores nothing.
 type discardAudit struct{ auditLog }
 
-func (discardAudit) BeginAudit(context.Context, audit.Entry) error { return nil }
+func (discardAudit) BeginAudit(context.Context, identity.AuditEntry) error { return nil }
 
 func (discardAudit) EndAudit(context.Context, string, int) error { return nil }
 

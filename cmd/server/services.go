@@ -7,7 +7,7 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/httpapi"
-	"laststand/internal/httpguard"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
@@ -194,19 +194,20 @@ func (n *node) createServers() {
 	n.limiter = n.newLimiter()
 	n.proxies, n.shedder = n.trustedProxies(), n.newShedder()
 	n.duelLimit = n.newDuelLimit()
+	origins := httpserver.NewOrigins(n.config.Origins, n.proxies.IsTLS)
 	limits := n.httpLimits()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
 		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
-		Logger: n.log, Registry: n.registry, Origins: n.config.Origins, MaxConnections: n.config.Limits.Connections,
+		Logger: n.log, Registry: n.registry, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
-		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: n.newSingleAddressWarning(), IsTLS: n.proxies.IsTLS,
+		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: n.newSingleAddressWarning(),
 	})
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
-		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), Origins: n.config.Origins,
+		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), IsOriginAllowed: origins.Allow,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,
 			"clock":    n.clock.Ready,
@@ -224,5 +225,5 @@ func (n *node) createServers() {
 // server returns the HTTP server of a listener. The name of the listener is a label in metrics
 // and logs.
 func (n *node) server(listener string, h http.Handler) *http.Server {
-	return httpguard.NewServer(httpguard.Config{Name: listener, Handler: h, Timeouts: httpguard.DefaultTimeouts, Logger: n.log, Registry: n.registry, IsTLS: n.proxies.IsTLS})
+	return httpserver.New(httpserver.Config{Name: listener, Handler: h, Logger: n.log, Registry: n.registry, IsTLS: n.proxies.IsTLS})
 }

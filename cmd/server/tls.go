@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net"
 
-	"laststand/internal/certificate"
+	"laststand/internal/httpserver"
 )
 
 // validateTLS checks the certificate files, if any are configured.
@@ -16,7 +16,7 @@ func (c *config) validateTLS(errs *validationErrors) {
 	case c.TLSKey == "":
 		errs.addf("tls_key: tls_cert is set, so tls_key is required too")
 	default:
-		errs.add("tls_cert, tls_key", certificate.CheckFiles(c.TLSCert, c.TLSKey))
+		errs.add("tls_cert, tls_key", httpserver.CheckCertificate(c.TLSCert, c.TLSKey))
 	}
 }
 
@@ -25,7 +25,7 @@ func (n *node) openCertificate() (err error) {
 	if n.config.TLSCert == "" {
 		return nil
 	}
-	n.certificate, err = certificate.Open(certificate.Config{
+	n.certificate, err = httpserver.OpenCertificate(httpserver.CertificateConfig{
 		Cert: n.config.TLSCert, Key: n.config.TLSKey, Logger: n.log, Registry: n.registry,
 	})
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
-	"laststand/internal/origin"
 	"laststand/internal/redisx"
 )
 
@@ -74,7 +74,7 @@ func (c *config) validateAddresses(errs *validationErrors) {
 	}
 	c.validateProxies(errs)
 	for _, o := range c.Origins {
-		_, err := origin.Parse(o)
+		_, err := httpserver.ParseOrigin(o)
 		errs.add("origins", err)
 	}
 }

@@ -17,7 +17,6 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
-	"laststand/internal/origin"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
 )
@@ -126,7 +125,7 @@ type Config struct {
 
 	Websocket       http.Handler                           // serves /v1/ws, without the wrappers of the other routes; nil: 404
 	Page            http.Handler                           // serves every path outside the API; nil: 404
-	Origins         []string                               // allowed origins besides the server's own, such as "https://example.com"
+	IsOriginAllowed func(*http.Request) bool               // whether the page that sent the request may read the response; nil: no page of another origin may
 	ReadinessChecks map[string]func(context.Context) error // for /readyz, by name: the response has the name, the log has the error
 	IsDraining      func() bool                            // whether the node refuses new players; nil: never
 	IsStoreDown     func(error) bool                       // whether an error means that a store is down, so a retry may succeed; nil: never
@@ -141,7 +140,6 @@ type Config struct {
 type api struct {
 	Config
 	games     map[string]bool
-	origins   origin.List
 	metrics   *metrics
 	readiness singleflight.Group // makes concurrent requests share one run of the readiness checks
 }
@@ -163,10 +161,13 @@ func New(config Config) http.Handler {
 	if config.LoadShedder == nil {
 		config.LoadShedder = noLoadShedding{}
 	}
+	if config.IsOriginAllowed == nil {
+		config.IsOriginAllowed = func(*http.Request) bool { return false }
+	}
 	if config.IsTLS == nil {
 		config.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	a := &api{Config: config, games: map[string]bool{}, origins: origin.NewList(config.Origins), metrics: newMetrics(config.Registry)}
+	a := &api{Config: config, games: map[string]bool{}, metrics: newMetrics(config.Registry)}
 	for _, game := range config.Games {
 		a.games[game] = true
 	}

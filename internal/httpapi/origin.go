@@ -2,19 +2,15 @@ package httpapi
 
 import "net/http"
 
-// allowOrigin sets the CORS headers that let pages of the server's own origin and
-// of the configured origins read the response. The header Vary tells caches that
+// allowOrigin sets the CORS headers that let pages of the allowed origins read the
+// response. The header Vary tells caches that
 // the response depends on the origin.
 func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
-	if a.isOriginAllowed(r) {
-		w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
+	if origin := r.Header.Get("Origin"); origin != "" && a.IsOriginAllowed(r) {
+		w.Header().Set("Access-Control-Allow-Origin", origin)
 		w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After")
 	}
-}
-
-func (a *api) isOriginAllowed(r *http.Request) bool {
-	return a.origins.Allows(r.Header.Get("Origin"), r.Host, a.IsTLS(r))
 }
 
 func isPreflight(r *http.Request) bool {
@@ -25,7 +21,7 @@ func isPreflight(r *http.Request) bool {
 // answerPreflight answers the CORS preflight, which a browser sends before the
 // real request. methods is the list of allowed methods.
 func (a *api) answerPreflight(w http.ResponseWriter, r *http.Request, methods string) error {
-	if !a.isOriginAllowed(r) {
+	if !a.IsOriginAllowed(r) {
 		return clientErrorf(codeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
 	}
 	header := w.Header()

@@ -5,19 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/proxies"
+	"laststand/internal/httpserver"
 )
 
 // Behind a trusted proxy with TLS, a page without TLS has another origin. The
 // header of an untrusted client is ignored.
 func TestOnlyTrustedProxiesDecideWhetherAPageUsesTLS(t *testing.T) {
 	t.Parallel()
-	trusted, err := proxies.ParseTrusted([]string{"192.0.2.1"}) // the address of requests in tests
+	trusted, err := httpserver.ParseTrustedProxies([]string{"192.0.2.1"}) // the address of requests in tests
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		trustedProxies *proxies.TrustedProxies
+		trustedProxies *httpserver.TrustedProxies
 		proto          string
 		allowed        bool
 	}{
@@ -25,7 +25,7 @@ func TestOnlyTrustedProxiesDecideWhetherAPageUsesTLS(t *testing.T) {
 		"a proxy without the header": {trusted, "", true}, "an untrusted client": {nil, "https", true},
 	} {
 		config := newTestConfig(&fakeBackend{})
-		config.IsTLS = test.trustedProxies.IsTLS
+		config.IsOriginAllowed = httpserver.NewOrigins(nil, test.trustedProxies.IsTLS).Allow
 		rec := serve(t, New(config), call{"GET", demoPath + "/players/p_1", "", []string{"Origin: http://quiz.example", "X-Forwarded-Proto: " + test.proto}})
 		if allowed := rec.Header().Get("Access-Control-Allow-Origin") != ""; rec.Code != http.StatusOK || allowed != test.allowed {
 			t.Errorf("%s: %d, allowed %v", name, rec.Code, allowed)
@@ -36,7 +36,7 @@ func TestOnlyTrustedProxiesDecideWhetherAPageUsesTLS(t *testing.T) {
 func TestOnlyAllowedOriginsMayReadResponses(t *testing.T) {
 	t.Parallel()
 	c := newTestConfig(&fakeBackend{})
-	c.Origins = []string{"https://play.example"}
+	c.IsOriginAllowed = httpserver.NewOrigins([]string{"https://play.example"}, func(*http.Request) bool { return false }).Allow
 	h := New(c)
 	for origin, allowed := range map[string]bool{
 		"https://play.example": true, "https://quiz.example": true, "http://quiz.example": true, // the second and third have the host of the requests
@@ -60,7 +60,7 @@ func TestOnlyAllowedOriginsMayReadResponses(t *testing.T) {
 func TestPreflightsOfAllowedOriginsAreAnswered(t *testing.T) {
 	t.Parallel()
 	c := newTestConfig(&fakeBackend{})
-	c.Origins = []string{"https://play.example"}
+	c.IsOriginAllowed = httpserver.NewOrigins([]string{"https://play.example"}, func(*http.Request) bool { return false }).Allow
 	h := New(c)
 	preflight := func(origin string) call {
 		return call{"OPTIONS", demoPath + "/players/me/nickname", "", []string{

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"laststand/internal/audit"
+	"laststand/internal/identity"
 )
 
 const (
@@ -21,9 +21,8 @@ WHERE (at, id) < ($1, $2) AND {chosen} ORDER BY at DESC, id DESC LIMIT $3`
 
 // BeginAudit adds the entry of a request that the server is about to carry out. It sets
 // the start time; the status and the end time stay 0 until EndAudit.
-func (a *AuditLog) BeginAudit(ctx context.Context, entry audit.Entry) error {
-	_, err := a.exec(ctx, insertAudit, entry.ID, audit.SanitizeText(entry.Actor), audit.SanitizeText(entry.Action), audit.SanitizeText(entry.Game), audit.SanitizeText(entry.Target))
-	if err != nil {
+func (a *AuditLog) BeginAudit(ctx context.Context, entry identity.AuditEntry) error {
+	if _, err := a.exec(ctx, insertAudit, entry.ID, entry.Actor, entry.Action, entry.Game, entry.Target); err != nil {
 		return fmt.Errorf("ledger: begin audit entry: %w", err)
 	}
 	return nil
@@ -38,26 +37,26 @@ func (a *AuditLog) EndAudit(ctx context.Context, id string, status int) error {
 }
 
 // AuditEntries returns up to limit (at least 1) entries, newest first, and the cursor of
-// the next page, "" after the last. The error is audit.ErrBadCursor for a cursor that
+// the next page, "" after the last. The error is identity.ErrBadAuditCursor for a cursor that
 // AuditEntries has not returned.
-func (a *AuditLog) AuditEntries(ctx context.Context, f audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error) {
+func (a *AuditLog) AuditEntries(ctx context.Context, f identity.AuditFilter, cursor string, limit int) (page []identity.AuditEntry, next string, err error) {
 	at, id, ok := parseCursor(cursor)
 	if !ok {
-		return nil, "", audit.ErrBadCursor
+		return nil, "", identity.ErrBadAuditCursor
 	}
 	condition, args := auditCondition(f, []any{at, id, limit + 1})
-	page, err = collect(func(entry *audit.Entry) []any {
+	page, err = collect(func(entry *identity.AuditEntry) []any {
 		return []any{&entry.ID, &entry.StartedAt, &entry.Actor, &entry.Action, &entry.Game, &entry.Target, &entry.Status, &entry.EndedAt}
 	})(a.readPool.QueryContext(ctx, strings.Replace(selectAudit, "{chosen}", condition, 1), args...))
 	if err != nil {
 		return nil, "", fmt.Errorf("ledger: list audit entries: %w", err)
 	}
-	page, next = cutPage(page, limit, func(last *audit.Entry) string { return newCursor(last.StartedAt, last.ID) })
+	page, next = cutPage(page, limit, func(last *identity.AuditEntry) string { return newCursor(last.StartedAt, last.ID) })
 	return page, next, nil
 }
 
 // auditCondition returns the SQL condition of a filter, and args with its arguments appended.
-func auditCondition(f audit.Filter, args []any) (string, []any) {
+func auditCondition(f identity.AuditFilter, args []any) (string, []any) {
 	conditions := []string{"true"}
 	for column, value := range map[string]string{"game": f.Game, "actor": f.Actor} {
 		if value != "" {

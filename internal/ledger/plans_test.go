@@ -9,7 +9,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
-	"laststand/internal/audit"
+	"laststand/internal/identity"
 	"laststand/internal/taskqueue"
 	"laststand/internal/testenv"
 )
@@ -108,9 +108,9 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"counted tasks":         {selectCounts, []any{"t", 10}},
 		"end audit entry":       {endAudit, []any{"a", 200}},
 		"forget audit":          {deleteOldAudit, []any{1, 10}},
-		"audit":                 auditPage(audit.Filter{}),
-		"audit of a game":       auditPage(audit.Filter{Game: "g"}),
-		"audit of actor":        auditPage(audit.Filter{Actor: "ops"}),
+		"audit":                 auditPage(identity.AuditFilter{}),
+		"audit of a game":       auditPage(identity.AuditFilter{Game: "g"}),
+		"audit of actor":        auditPage(identity.AuditFilter{Actor: "ops"}),
 		"player by name":        {selectPlayerBySkeleton, []any{"g", "s"}},
 		"update player":         {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}
@@ -142,7 +142,7 @@ func taskPage(f taskqueue.Filter) statement {
 	return statement{strings.Replace(selectTasks, "{chosen}", chosen, 1), args}
 }
 
-func auditPage(f audit.Filter) statement {
+func auditPage(f identity.AuditFilter) statement {
 	chosen, args := auditCondition(f, []any{1, "a", 10})
 	return statement{strings.Replace(selectAudit, "{chosen}", chosen, 1), args}
 }

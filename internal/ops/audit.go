@@ -10,22 +10,23 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"laststand/internal/audit"
+	"laststand/internal/identity"
 	"laststand/internal/protocol"
 )
 
 // Audit stores the audit log; *ledger.AuditLog implements it. AuditEntries returns a page,
-// newest first, and the cursor of the next page. It returns audit.ErrBadCursor for a
+// newest first, and the cursor of the next page. It returns identity.ErrBadAuditCursor for a
 // cursor that it has never returned.
 type Audit interface {
-	BeginAudit(ctx context.Context, entry audit.Entry) error
+	BeginAudit(ctx context.Context, entry identity.AuditEntry) error
 	EndAudit(ctx context.Context, id string, status int) error
-	AuditEntries(ctx context.Context, filter audit.Filter, cursor string, limit int) (page []audit.Entry, next string, err error)
+	AuditEntries(ctx context.Context, filter identity.AuditFilter, cursor string, limit int) (page []identity.AuditEntry, next string, err error)
 }
 
 const (
@@ -60,7 +61,9 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
 func (a *api) handleAudited(route route, w http.ResponseWriter, r *request) error {
-	entry := audit.Entry{ID: ulid.Make().String(), Actor: r.actor, Action: route.method + " " + route.path, Game: r.game, Target: auditTarget(route, r)}
+	entry := identity.AuditEntry{
+		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
+	}
 	w.Header().Set("X-Request-Id", entry.ID)
 	ctx, cancel := r.callContext()
 	err := a.Audit.BeginAudit(ctx, entry)
@@ -87,7 +90,7 @@ func (a *api) handleAudited(route route, w http.ResponseWriter, r *request) erro
 
 // completeAudit completes an entry with the status of the response, even if the client
 // has disconnected.
-func (a *api) completeAudit(r *request, entry audit.Entry, status int) {
+func (a *api) completeAudit(r *request, entry identity.AuditEntry, status int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), completeAuditTimeout)
 	defer cancel()
 	if err := a.Audit.EndAudit(ctx, entry.ID, status); err != nil {
@@ -182,10 +185,29 @@ func (unread unreadBody) Read(buffer []byte) (int, error) {
 	return unread.rest.Read(buffer)
 }
 
+// maxTextRunes limits a text of an entry, in characters.
+const maxTextRunes = 200
+
+// sanitizeText returns a text as an entry has it. It replaces control and invalid characters
+// by '?', so the text is on one line and valid UTF-8. It cuts the text after 200
+// characters and appends "…".
+func sanitizeText(s string) string {
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return '?'
+		}
+		return r
+	}, s)
+	if runes := []rune(s); len(runes) > maxTextRunes {
+		return string(runes[:maxTextRunes]) + "…"
+	}
+	return s
+}
+
 // auditPage is one page of the audit log; the last page has no cursor.
 type auditPage struct {
-	Entries    []audit.Entry `json:"entries"`
-	NextCursor string        `json:"next_cursor,omitempty"`
+	Entries    []identity.AuditEntry `json:"entries"`
+	NextCursor string                `json:"next_cursor,omitempty"`
 }
 
 func (a *api) getAuditLog(w http.ResponseWriter, r *request) error {
@@ -195,9 +217,9 @@ func (a *api) getAuditLog(w http.ResponseWriter, r *request) error {
 	}
 	ctx, cancel := r.callContext()
 	defer cancel()
-	entries, next, err := a.Audit.AuditEntries(ctx, audit.Filter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}, r.query.Get("cursor"), limit)
+	entries, next, err := a.Audit.AuditEntries(ctx, identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}, r.query.Get("cursor"), limit)
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, auditPage{append([]audit.Entry{}, entries...), next})
+	return writeJSON(w, http.StatusOK, auditPage{append([]identity.AuditEntry{}, entries...), next})
 }

@@ -17,19 +17,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"laststand/internal/audit"
+	"laststand/internal/identity"
 )
 
 // fakeAuditLog is an audit log in memory. BeginAudit returns failBegin, EndAudit returns
 // failEnd.
 type fakeAuditLog struct {
-	entries            []audit.Entry
+	entries            []identity.AuditEntry
 	failBegin, failEnd error
-	filter             audit.Filter
+	filter             identity.AuditFilter
 	cursor             string
 }
 
-func (l *fakeAuditLog) BeginAudit(_ context.Context, e audit.Entry) error {
+func (l *fakeAuditLog) BeginAudit(_ context.Context, e identity.AuditEntry) error {
 	if l.failBegin == nil {
 		l.entries = append(l.entries, e)
 	}
@@ -48,10 +48,10 @@ func (l *fakeAuditLog) EndAudit(ctx context.Context, id string, status int) erro
 	return l.failEnd
 }
 
-func (l *fakeAuditLog) AuditEntries(_ context.Context, filter audit.Filter, cursor string, limit int) ([]audit.Entry, string, error) {
+func (l *fakeAuditLog) AuditEntries(_ context.Context, filter identity.AuditFilter, cursor string, limit int) ([]identity.AuditEntry, string, error) {
 	l.filter, l.cursor = filter, cursor
 	if cursor == "bad" {
-		return nil, "", audit.ErrBadCursor
+		return nil, "", identity.ErrBadAuditCursor
 	}
 	return l.entries[:min(limit, len(l.entries))], "next", nil
 }
@@ -232,10 +232,10 @@ func TestAuditEntriesAreCompletedAfterDisconnectsAndPanics(t *testing.T) {
 func TestAuditLogIsListed(t *testing.T) {
 	t.Parallel()
 	backend := newFakeBackend()
-	backend.auditLog.entries = []audit.Entry{{ID: "a2", StartedAt: 7, Actor: "ops", Action: "POST /x", Game: "demo", Target: "task=t1", Status: 200, EndedAt: 8}, {ID: "a1", StartedAt: 5, Actor: "ops", Action: "PUT /x"}}
+	backend.auditLog.entries = []identity.AuditEntry{{ID: "a2", StartedAt: 7, Actor: "ops", Action: "POST /x", Game: "demo", Target: "task=t1", Status: 200, EndedAt: 8}, {ID: "a1", StartedAt: 5, Actor: "ops", Action: "PUT /x"}}
 	status, _, body := adminRequest(t, backend.handler(), "GET", "/admin/v1/audit-log?game=demo&actor=ops&cursor=c", "")
 	want := `{"entries":[{"id":"a2","at":7,"actor":"ops","action":"POST /x","game":"demo","target":"task=t1","status":200,"ended_at":8},{"id":"a1","at":5,"actor":"ops","action":"PUT /x"}],"next_cursor":"next"}`
-	if status != http.StatusOK || body != want || backend.auditLog.filter != (audit.Filter{Game: "demo", Actor: "ops"}) || backend.auditLog.cursor != "c" {
+	if status != http.StatusOK || body != want || backend.auditLog.filter != (identity.AuditFilter{Game: "demo", Actor: "ops"}) || backend.auditLog.cursor != "c" {
 		t.Errorf("%d %s, asked for %+v", status, body, backend.auditLog.filter)
 	}
 	for _, query := range []string{"?cursor=bad", "?limit=0", "?player=x"} {
@@ -243,7 +243,7 @@ func TestAuditLogIsListed(t *testing.T) {
 			t.Errorf("%s: %d %s", query, status, body)
 		}
 	}
-	if !slices.ContainsFunc(backend.auditLog.entries, func(e audit.Entry) bool { return e.ID == "a1" }) || len(backend.auditLog.entries) != 2 {
+	if !slices.ContainsFunc(backend.auditLog.entries, func(e identity.AuditEntry) bool { return e.ID == "a1" }) || len(backend.auditLog.entries) != 2 {
 		t.Error("the audit log has an entry of a read of itself")
 	}
 }
@@ -257,7 +257,7 @@ func FuzzAuditTarget(f *testing.F) {
 	f.Fuzz(func(t *testing.T, task, body string) {
 		r := &request{Request: httptest.NewRequest(http.MethodPost, "/", strings.NewReader(body))}
 		r.SetPathValue("task", task)
-		target := audit.SanitizeText(auditTarget(route{path: "/admin/v1/tasks/{task}/discard"}, r))
+		target := sanitizeText(auditTarget(route{path: "/admin/v1/tasks/{task}/discard"}, r))
 		if !utf8.ValidString(target) || strings.ContainsAny(target, "\n\r\x00") || len([]rune(target)) > 201 || !strings.HasPrefix(target, "task=") {
 			t.Fatalf("%q, %q: %q", task, body, target)
 		}
@@ -265,4 +265,19 @@ func FuzzAuditTarget(f *testing.F) {
 			t.Fatalf("of the body %q, the handler can read %q, %v", body, rest, err)
 		}
 	})
+}
+
+func TestTextsOfAuditEntriesAreShortValidLines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"match=m_1":                "match=m_1",
+		"Zoë 名":                    "Zoë 名",
+		"a\nlevel=ERROR\x00\u0085": "a?level=ERROR??",
+		"a\xff":                    "a?",
+		strings.Repeat("名", 201):   strings.Repeat("名", 200) + "…",
+	} {
+		if got := sanitizeText(text); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+	}
 }

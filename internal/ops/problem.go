@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 
-	"laststand/internal/audit"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/nickname"
@@ -65,7 +64,7 @@ var errorTable = []struct {
 	{webhook.ErrNoEndpoint, protocol.CodeNotFound, 0},
 	{taskqueue.ErrDone, protocol.CodeBadRequest, http.StatusConflict},
 	{taskqueue.ErrBadCursor, protocol.CodeBadRequest, 0},
-	{audit.ErrBadCursor, protocol.CodeBadRequest, 0},
+	{identity.ErrBadAuditCursor, protocol.CodeBadRequest, 0},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0},
 	{settle.ErrBadPayload, protocol.CodeBadRequest, 0},
 	{settle.ErrStopping, protocol.CodeUnavailable, 0},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/lobby"
 	"laststand/internal/protocol"
 )
@@ -177,7 +178,9 @@ func TestRejectionsAreLimited(t *testing.T) {
 
 func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.Origins = []string{"https://play.example.com"} })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+		c.IsOriginAllowed = httpserver.NewOrigins([]string{"https://play.example.com"}, func(*http.Request) bool { return false }).Allow
+	})
 	ownOrigin := "http" + n.url[len("ws"):]
 	for origin, want := range map[string]int{
 		ownOrigin:                         http.StatusSwitchingProtocols,
@@ -195,7 +198,9 @@ func TestOnlyAllowedOriginsAreUpgraded(t *testing.T) {
 		}
 	}
 	// Behind a proxy that uses TLS, an http origin is another site's.
-	n = startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.IsTLS = func(*http.Request) bool { return true } })
+	n = startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+		c.IsOriginAllowed = httpserver.NewOrigins(nil, func(*http.Request) bool { return true }).Allow
+	})
 	host := n.url[len("ws"):]
 	for origin, want := range map[string]int{"https" + host: http.StatusSwitchingProtocols, "http" + host: http.StatusForbidden} {
 		if got := n.upgrade(origin); got != want {

@@ -17,7 +17,6 @@ import (
 	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
-	"laststand/internal/origin"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
 )
@@ -40,8 +39,8 @@ type Visits interface {
 	Enter(game, player, pi string) (leave func())
 }
 
-// Config configures a server. All fields are required except Registry, Origins and the
-// fields whose comment says what nil means.
+// Config configures a server. All fields are required except Registry and the fields
+// whose comment says what nil means.
 type Config struct {
 	Identity Identity
 	Engine   *match.Engine
@@ -61,7 +60,6 @@ type Config struct {
 	SessionNumbers SessionNumbers
 	NotifyReplaced func(ctx context.Context, node, game, player string, number int64)
 
-	Origins           []string      // allowed origins besides the same host, such as "https://example.com"
 	MaxConnections    int64         // maximum of connections at this node
 	MessagesPerSecond float64       // messages per second and session: the rate of its token bucket, and the bucket's size
 	PingInterval      time.Duration // time between two pings to a client
@@ -71,7 +69,7 @@ type Config struct {
 	DuelLimit       DuelLimit                        // nil: any number of duels
 	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits; nil: the connection's
 	OnSingleAddress func(from netip.Addr)            // called if an address has PerAddress sessions and no other address is connected; nil: not called
-	IsTLS           func(r *http.Request) bool       // whether the client's own connection uses TLS; nil: whether the request's does
+	IsOriginAllowed func(r *http.Request) bool       // whether the page that sent the request may connect; nil: pages of the same host and other programs may
 }
 
 const (
@@ -98,7 +96,6 @@ func retryReasonAfter(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%
 type Server struct {
 	Config
 	metrics          *metrics
-	origins          origin.List
 	upgrader         websocket.Upgrader
 	draining         atomic.Bool
 	runningSessions  sync.WaitGroup  // counts sessions; only addSession adds, under mu
@@ -128,7 +125,7 @@ type Server struct {
 // New makes a server. The caller serves it as an http.Handler and calls Drain at the end.
 func New(config Config) *Server {
 	server := &Server{
-		Config: config, metrics: newMetrics(config.Registry), origins: origin.NewList(config.Origins),
+		Config: config, metrics: newMetrics(config.Registry),
 		sessions: make(map[*session]struct{}), perAddress: make(map[limit.Key]int64),
 		rejecting: boundedGroup{limit: maxRejecting}, lookups: boundedGroup{limit: maxLookups},
 		helloTimeout: helloTimeout, messageTimeout: messageTimeout, writeTimeout: writeTimeout, callTimeout: callTimeout,
@@ -144,15 +141,12 @@ func New(config Config) *Server {
 	if server.ClientAddress == nil {
 		server.ClientAddress = remoteAddress
 	}
-	if server.IsTLS == nil {
-		server.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
-	}
 	server.upgrader = websocket.Upgrader{
 		HandshakeTimeout: helloTimeout,
 		Subprotocols:     []string{protocol.Subprotocol},
 		ReadBufferSize:   1,              // the minimum: clientConn reads and writes the frames
 		WriteBufferPool:  new(sync.Pool), // so that the upgrader allocates no buffer
-		CheckOrigin:      server.isOriginAllowed,
+		CheckOrigin:      config.IsOriginAllowed,
 		Error:            refuseUpgrade,
 	}
 	return server

@@ -1,4 +1,4 @@
-package proxies
+package httpserver
 
 import (
 	"errors"
@@ -11,31 +11,31 @@ import (
 	"laststand/internal/limit"
 )
 
-// Protocol says how the PROXY protocol is used
+// ProxyProtocol says how the PROXY protocol is used
 // (haproxy.org/download/3.2/doc/proxy-protocol.txt, versions 1 and 2).
-type Protocol string
+type ProxyProtocol string
 
-// Off reads no PROXY headers. Optional accepts a header from a trusted proxy.
-// Required refuses each connection without a header from a trusted proxy.
+// ProxyOff reads no PROXY headers. ProxyOptional accepts a header from a trusted proxy.
+// ProxyRequired refuses each connection without a header from a trusted proxy.
 const (
-	Off      Protocol = "off"
-	Optional Protocol = "optional"
-	Required Protocol = "required"
+	ProxyOff      ProxyProtocol = "off"
+	ProxyOptional ProxyProtocol = "optional"
+	ProxyRequired ProxyProtocol = "required"
 )
 
 // Validate returns an error with the valid values if p is not one of them.
-func (p Protocol) Validate() error {
+func (p ProxyProtocol) Validate() error {
 	switch p {
-	case Off, Optional, Required:
+	case ProxyOff, ProxyOptional, ProxyRequired:
 		return nil
 	}
 	return fmt.Errorf("%q is none of off, optional, required", string(p))
 }
 
-// Config configures a Listener.
-type Config struct {
+// ListenerConfig configures a Listener.
+type ListenerConfig struct {
 	Trusted        *TrustedProxies
-	Protocol       Protocol
+	Protocol       ProxyProtocol
 	MaxConnections int64         // maximum of open connections; 0: no limit
 	MaxPerAddress  int64         // maximum of open connections per limit.AddressKey, except those of trusted proxies; 0: no limit
 	HeaderTimeout  time.Duration // for reading the PROXY header; 0: 5 s
@@ -55,30 +55,30 @@ const (
 	RuleStranger   = "proxy_stranger"          // headers are required, and the peer is not trusted
 )
 
-// Rules returns all rules.
-func Rules() []string { return []string{RuleTotal, RulePerAddress, RuleHeader, RuleStranger} }
+// ConnectionRules returns all rules.
+func ConnectionRules() []string { return []string{RuleTotal, RulePerAddress, RuleHeader, RuleStranger} }
 
 // Listener limits its connections, and finds their client addresses behind
 // proxies. It is safe for concurrent use. It starts no goroutines.
 type Listener struct {
 	net.Listener
-	Config
+	ListenerConfig
 
 	mu         sync.Mutex
 	openCount  int64               // number of open connections
 	perAddress map[limit.Key]int64 // number of open connections by address; only values above 0
 }
 
-// New wraps a listener. TLS must be added around the Listener, because a PROXY
+// NewListener wraps a listener. TLS must be added around the Listener, because a PROXY
 // header comes before the TLS handshake.
-func New(inner net.Listener, config Config) *Listener {
+func NewListener(inner net.Listener, config ListenerConfig) *Listener {
 	if config.OnRefusal == nil {
 		config.OnRefusal = func(string) bool { return true }
 	}
 	if config.HeaderTimeout == 0 {
 		config.HeaderTimeout = 5 * time.Second
 	}
-	return &Listener{Listener: inner, Config: config, perAddress: make(map[limit.Key]int64)}
+	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[limit.Key]int64)}
 }
 
 // OpenConnections returns the number of open connections.
@@ -108,7 +108,7 @@ func (d *Listener) Accept() (net.Conn, error) {
 func (d *Listener) admit(accepted net.Conn) net.Conn {
 	peer := tcpAddress(accepted.RemoteAddr())
 	isTrusted := d.Trusted.Has(peer)
-	if d.Protocol == Required && !isTrusted {
+	if d.Protocol == ProxyRequired && !isTrusted {
 		d.OnRefusal(RuleStranger)
 		return nil
 	}
@@ -117,7 +117,7 @@ func (d *Listener) admit(accepted net.Conn) net.Conn {
 		return nil
 	}
 	switch {
-	case isTrusted && d.Protocol != Off:
+	case isTrusted && d.Protocol != ProxyOff:
 		return &proxiedConn{countedConn: counted}
 	case isTrusted: // a proxy has connections of many clients: no limit per address
 	case !d.addToAddress(counted, peer):
@@ -174,6 +174,6 @@ func (d *Listener) remove(conn *countedConn) {
 }
 
 var (
-	errTooManyFromAddress = errors.New("proxies: the address has too many connections")
-	errBadHeader          = errors.New("proxies: a proxy's header of the PROXY protocol cannot be read")
+	errTooManyFromAddress = errors.New("httpserver: the address has too many connections")
+	errBadHeader          = errors.New("httpserver: a proxy's header of the PROXY protocol cannot be read")
 )

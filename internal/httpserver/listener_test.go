@@ -1,4 +1,4 @@
-package proxies
+package httpserver
 
 import (
 	"bufio"
@@ -32,10 +32,10 @@ type testServer struct {
 	dryRun  bool
 }
 
-func startTestServer(t *testing.T, config Config, trusted ...string) *testServer {
+func startTestServer(t *testing.T, config ListenerConfig, trusted ...string) *testServer {
 	t.Helper()
 	var err error
-	if config.Trusted, err = ParseTrusted(trusted); err != nil {
+	if config.Trusted, err = ParseTrustedProxies(trusted); err != nil {
 		t.Fatal(err)
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func startTestServer(t *testing.T, config Config, trusted ...string) *testServer
 	}
 	server := &testServer{T: t, addr: listener.Addr().String()}
 	config.OnRefusal = server.recordRefusal
-	server.Listener = New(listener, config)
+	server.Listener = NewListener(listener, config)
 	httpServer := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, config.Trusted.ClientAddress(r))
 	}), ReadHeaderTimeout: 10 * time.Second}
@@ -144,16 +144,16 @@ func TestTheClientAddressDependsOnTheHeader(t *testing.T) {
 		"an unknown command":             {"127.0.0.2", headerV2(0x2f, 0x11, addressesV2), "400", "closed", "closed"},
 		"version 2, too short":           {"127.0.0.2", headerV2(0x21, 0x11, addressesV2[:5]), "400", "closed", "closed"},
 	}
-	for _, protocol := range []Protocol{Off, Optional, Required} {
-		server := startTestServer(t, Config{Protocol: protocol}, "127.0.0.2")
+	for _, protocol := range []ProxyProtocol{ProxyOff, ProxyOptional, ProxyRequired} {
+		server := startTestServer(t, ListenerConfig{Protocol: protocol}, "127.0.0.2")
 		for name, test := range tests {
-			want := map[Protocol]string{Off: test.off, Optional: test.optional, Required: test.required}[protocol]
+			want := map[ProxyProtocol]string{ProxyOff: test.off, ProxyOptional: test.optional, ProxyRequired: test.required}[protocol]
 			if got := request(server.dial(test.from), test.header); !strings.HasPrefix(got, want) {
 				t.Errorf("%s, %s: %q, want %q", protocol, name, got, want)
 			}
 		}
 	}
-	if err := Protocol("sometimes").Validate(); err == nil || Required.Validate() != nil {
+	if err := ProxyProtocol("sometimes").Validate(); err == nil || ProxyRequired.Validate() != nil {
 		t.Error(err)
 	}
 }
@@ -162,7 +162,7 @@ func TestTheClientAddressDependsOnTheHeader(t *testing.T) {
 // header.
 func TestEachRefusedHeaderIsReported(t *testing.T) {
 	t.Parallel()
-	server := startTestServer(t, Config{Protocol: Required}, "127.0.0.2")
+	server := startTestServer(t, ListenerConfig{Protocol: ProxyRequired}, "127.0.0.2")
 	_ = server.dial("127.0.0.2").Close()
 	server.waitForOpen(0)
 	request(server.dial("127.0.0.2"), "PROXY nonsense\r\n")
@@ -174,7 +174,7 @@ func TestEachRefusedHeaderIsReported(t *testing.T) {
 // connection.
 func TestASlowHeaderDelaysNoOtherConnection(t *testing.T) {
 	t.Parallel()
-	server := startTestServer(t, Config{Protocol: Optional, HeaderTimeout: 100 * time.Millisecond}, "127.0.0.2")
+	server := startTestServer(t, ListenerConfig{Protocol: ProxyOptional, HeaderTimeout: 100 * time.Millisecond}, "127.0.0.2")
 	slow := server.dial("127.0.0.2")
 	if got := request(server.dial("127.0.0.2"), headerV1); got != "200 198.51.100.1" {
 		t.Errorf("during a slow header: %q", got)
@@ -192,7 +192,7 @@ func TestASlowHeaderDelaysNoOtherConnection(t *testing.T) {
 // one ends, another is accepted.
 func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 	t.Parallel()
-	server := startTestServer(t, Config{Protocol: Off, MaxConnections: 2})
+	server := startTestServer(t, ListenerConfig{Protocol: ProxyOff, MaxConnections: 2})
 	first, second := server.dial("127.0.0.1"), server.dial("127.0.0.2")
 	server.waitForOpen(2)
 	if got := request(server.dial("127.0.0.3"), ""); got != "closed" {
@@ -213,7 +213,7 @@ func TestTheNumberOfConnectionsIsLimited(t *testing.T) {
 // proxy has no such limit; its clients are counted by their own addresses.
 func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
 	t.Parallel()
-	server := startTestServer(t, Config{Protocol: Optional, MaxPerAddress: 2}, "127.0.0.9")
+	server := startTestServer(t, ListenerConfig{Protocol: ProxyOptional, MaxPerAddress: 2}, "127.0.0.9")
 	countAccepted := func(from, header string) (accepted int) {
 		for range 4 {
 			if strings.HasPrefix(request(server.dial(from), header), "200") {
@@ -252,7 +252,7 @@ func TestTheConnectionsPerAddressAreLimited(t *testing.T) {
 // In dry run the Listener calls OnRefusal but accepts the connections.
 func TestDryRunAcceptsAllConnections(t *testing.T) {
 	t.Parallel()
-	server := startTestServer(t, Config{Protocol: Off, MaxConnections: 2, MaxPerAddress: 1})
+	server := startTestServer(t, ListenerConfig{Protocol: ProxyOff, MaxConnections: 2, MaxPerAddress: 1})
 	server.mu.Lock()
 	server.dryRun = true
 	server.mu.Unlock()
@@ -267,7 +267,7 @@ func TestDryRunAcceptsAllConnections(t *testing.T) {
 // The test runs a real proxy in front of the server. It appends to X-Forwarded-For.
 func TestTheClientAddressBehindARealProxy(t *testing.T) {
 	t.Parallel()
-	server := startTestServer(t, Config{Protocol: Off}, "127.0.0.1")
+	server := startTestServer(t, ListenerConfig{Protocol: ProxyOff}, "127.0.0.1")
 	target, err := url.Parse("http://" + server.addr)
 	if err != nil {
 		t.Fatal(err)
@@ -298,19 +298,19 @@ func TestTheClientAddressBehindARealProxy(t *testing.T) {
 	}
 }
 
-// FuzzHeader checks that any first bytes of a proxy give its own address, an address in the header,
+// FuzzProxyHeader checks that any first bytes of a proxy give its own address, an address in the header,
 // or an error, and never a panic.
-func FuzzHeader(f *testing.F) {
+func FuzzProxyHeader(f *testing.F) {
 	f.Add([]byte(headerV1 + "GET"))
 	f.Add([]byte(headerV2(0x21, 0x11, addressesV2)))
 	f.Add([]byte(headerV2(0x20, 0x00, "")))
 	f.Add([]byte(headerV2(0x21, 0x31, strings.Repeat("a", 216))))
-	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
+	trusted, err := ParseTrustedProxies([]string{"10.0.0.0/8"})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		listener := New(nil, Config{Trusted: trusted, Protocol: Optional})
+		listener := NewListener(nil, ListenerConfig{Trusted: trusted, Protocol: ProxyOptional})
 		serverEnd, clientEnd := net.Pipe()
 		conn := &proxiedConn{countedConn: &countedConn{Conn: serverEnd, listener: listener}}
 		listener.addOpen(conn.countedConn)
@@ -337,7 +337,7 @@ func FuzzHeader(f *testing.F) {
 
 // BenchmarkAdmit measures the cost of the Listener per connection.
 func BenchmarkAdmit(b *testing.B) {
-	listener := New(nil, Config{Protocol: Off, MaxConnections: 1 << 20, MaxPerAddress: 1 << 10})
+	listener := NewListener(nil, ListenerConfig{Protocol: ProxyOff, MaxConnections: 1 << 20, MaxPerAddress: 1 << 10})
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		conn := listener.admit(fakeConn{from: net.TCPAddr{IP: []byte{10, byte(i >> 16), byte(i >> 8), byte(i)}}})

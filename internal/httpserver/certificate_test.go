@@ -1,4 +1,4 @@
-package certificate
+package httpserver
 
 import (
 	"bytes"
@@ -14,14 +14,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"go.uber.org/goleak"
 
 	"laststand/internal/testenv"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// certificateFiles are the two files of a pair, and the log of the Pair that uses them.
+// certificateFiles are the two files of a pair, and the log of the Certificate that uses them.
 type certificateFiles struct {
 	*testing.T
 	cert, key string
@@ -46,9 +43,9 @@ func (f *certificateFiles) writeFile(name string, text []byte) {
 	}
 }
 
-func (f *certificateFiles) open() *Pair {
+func (f *certificateFiles) open() *Certificate {
 	f.Helper()
-	p, err := Open(Config{Cert: f.cert, Key: f.key, Logger: slog.New(slog.NewTextHandler(&f.log, nil)), Registry: prometheus.NewRegistry()})
+	p, err := OpenCertificate(CertificateConfig{Cert: f.cert, Key: f.key, Logger: slog.New(slog.NewTextHandler(&f.log, nil)), Registry: prometheus.NewRegistry()})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -56,7 +53,7 @@ func (f *certificateFiles) open() *Pair {
 }
 
 // servedSerial returns the serial number that a client sees.
-func servedSerial(t *testing.T, p *Pair) int64 {
+func servedSerial(t *testing.T, p *Certificate) int64 {
 	t.Helper()
 	state, err := handshake(p, tls.VersionTLS13)
 	if err != nil {
@@ -65,7 +62,7 @@ func servedSerial(t *testing.T, p *Pair) int64 {
 	return state.PeerCertificates[0].SerialNumber.Int64()
 }
 
-func handshake(p *Pair, maxVersion uint16) (tls.ConnectionState, error) {
+func handshake(p *Certificate, maxVersion uint16) (tls.ConnectionState, error) {
 	clientEnd, serverEnd := net.Pipe()
 	ended := make(chan struct{})
 	server := tls.Server(serverEnd, p.TLSConfig())
@@ -112,7 +109,7 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 			files.writeFile(files.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
 		},
 		"the certificate is empty":     func(files *certificateFiles) { files.writeFile(files.cert, nil) },
-		"the certificate is too large": func(files *certificateFiles) { files.writeFile(files.cert, make([]byte, maxFileSize+1)) },
+		"the certificate is too large": func(files *certificateFiles) { files.writeFile(files.cert, make([]byte, maxCertificateSize+1)) },
 		"the certificate has expired":  func(files *certificateFiles) { files.writePair(9, -time.Minute) },
 		"the key is missing":           func(files *certificateFiles) { _ = os.Remove(files.key) },
 	} {
@@ -145,15 +142,15 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 func TestInvalidFilesAreRefused(t *testing.T) {
 	t.Parallel()
 	files := newCertificateFiles(t)
-	if err := CheckFiles(files.cert, files.key); err == nil || !strings.Contains(err.Error(), files.cert) || !strings.Contains(err.Error(), files.key) {
+	if err := CheckCertificate(files.cert, files.key); err == nil || !strings.Contains(err.Error(), files.cert) || !strings.Contains(err.Error(), files.key) {
 		t.Errorf("missing files: %v", err)
 	}
 	files.writePair(1, -time.Minute)
-	if err := CheckFiles(files.cert, files.key); err == nil || !strings.Contains(err.Error(), "expired") {
+	if err := CheckCertificate(files.cert, files.key); err == nil || !strings.Contains(err.Error(), "expired") {
 		t.Errorf("an expired certificate: %v", err)
 	}
 	files.writeFile(files.key, []byte("s3cret"))
-	if _, err := Open(Config{Cert: files.cert, Key: files.key, Registry: prometheus.NewRegistry()}); err == nil || strings.Contains(err.Error(), "s3cret") {
+	if _, err := OpenCertificate(CertificateConfig{Cert: files.cert, Key: files.key, Registry: prometheus.NewRegistry()}); err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Errorf("a file without a key: %v", err)
 	}
 }
@@ -179,10 +176,10 @@ func TestRunReloadsChangedFiles(t *testing.T) {
 	files.writePair(2, time.Hour)
 	synctest.Test(t, func(t *testing.T) {
 		go func() { _ = pair.Run(t.Context()) }()
-		time.Sleep(reloadInterval + 1)
+		time.Sleep(certificateInterval + 1)
 		synctest.Wait()
 		if serial := pair.current.Load().Leaf.SerialNumber.Int64(); serial != 2 {
-			t.Errorf("after %v the certificate is %d, want 2", reloadInterval, serial)
+			t.Errorf("after %v the certificate is %d, want 2", certificateInterval, serial)
 		}
 	})
 }

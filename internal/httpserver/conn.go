@@ -1,4 +1,4 @@
-package proxies
+package httpserver
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-var errNoRawConn = errors.New("proxies: the connection cannot be read raw")
+var errNoRawConn = errors.New("httpserver: the connection cannot be read raw")
 
 // SyscallConn returns the raw connection, or an error if the wrapped connection
 // has none.
@@ -53,7 +53,7 @@ type proxiedConn struct {
 }
 
 // readHeaderOnce reads the header at its first call, and returns the same result at
-// all calls. It waits at most Config.HeaderTimeout.
+// all calls. It waits at most ListenerConfig.HeaderTimeout.
 func (p *proxiedConn) readHeaderOnce() error {
 	p.once.Do(func() {
 		if p.headerErr = p.readHeader(); p.headerErr != nil {
@@ -75,7 +75,7 @@ func (p *proxiedConn) readHeader() error {
 	header, err := proxyproto.Read(p.headerReader)
 	_ = p.SetReadDeadline(time.Time{})
 	switch {
-	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.listener.Protocol == Optional || p.headerReader.Buffered() == 0):
+	case errors.Is(err, proxyproto.ErrNoProxyProtocol) && (p.listener.Protocol == ProxyOptional || p.headerReader.Buffered() == 0):
 		return nil // no header; also a connection that ended without data, as of some health checks
 	case err != nil:
 		p.listener.OnRefusal(RuleHeader)

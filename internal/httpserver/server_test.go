@@ -1,4 +1,4 @@
-package httpguard
+package httpserver
 
 import (
 	"bufio"
@@ -18,10 +18,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // pipeListener is a listener of connections in memory.
 type pipeListener struct {
@@ -52,12 +49,12 @@ func (p *pipeListener) dial() net.Conn {
 	return clientEnd
 }
 
-// runTestServer runs a test with a server that has DefaultTimeouts, in virtual time.
+// runTestServer runs a test with a server, in virtual time.
 func runTestServer(t *testing.T, handler http.HandlerFunc, test func(listener *pipeListener, r *prometheus.Registry)) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
 		registry := prometheus.NewRegistry()
-		server := NewServer(Config{Name: "players", Handler: handler, Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: registry})
+		server := New(Config{Name: "players", Handler: handler, Logger: slog.New(slog.DiscardHandler), Registry: registry})
 		listener := newPipeListener()
 		ended := make(chan error)
 		go func() { ended <- server.Serve(listener) }()
@@ -95,7 +92,7 @@ func TestASlowHeadClosesTheConnection(t *testing.T) {
 		conn := listener.dial()
 		defer conn.Close()
 		go func() { _, _ = io.Copy(io.Discard, conn) }()
-		if took := sendSlowly(conn, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Header+time.Second {
+		if took := sendSlowly(conn, "GET / HTTP/1.1\r\nHost: quiz.example\r\nX-Slow: "+strings.Repeat("a", 4000), 100*time.Millisecond); took > headerTimeout+time.Second {
 			t.Errorf("a head was read for %v", took)
 		}
 	})
@@ -108,7 +105,7 @@ func TestASlowBodyClosesTheConnection(t *testing.T) {
 		defer conn.Close()
 		go func() { _, _ = io.Copy(io.Discard, conn) }()
 		fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: quiz.example\r\nContent-Length: 4000\r\n\r\n")
-		if took := sendSlowly(conn, strings.Repeat("a", 4000), 100*time.Millisecond); took > DefaultTimeouts.Read+time.Second {
+		if took := sendSlowly(conn, strings.Repeat("a", 4000), 100*time.Millisecond); took > readTimeout+time.Second {
 			t.Errorf("a body was read for %v", took)
 		}
 	})
@@ -129,7 +126,7 @@ func TestASilentConnectionIsClosed(t *testing.T) {
 				if _, err := io.Copy(io.Discard, conn); err != nil {
 					t.Fatal(err)
 				}
-				if elapsed := time.Since(startedAt); elapsed > DefaultTimeouts.Idle+time.Second {
+				if elapsed := time.Since(startedAt); elapsed > idleTimeout+time.Second {
 					t.Errorf("the connection was kept for %v", elapsed)
 				}
 			})
@@ -152,9 +149,9 @@ func TestAClientThatDoesNotReadIsDisconnected(t *testing.T) {
 		conn := listener.dial()
 		defer conn.Close()
 		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: quiz.example\r\n\r\n")
-		time.Sleep(2 * DefaultTimeouts.Write)
+		time.Sleep(2 * writeTimeout)
 		synctest.Wait()
-		if took < DefaultTimeouts.Write-time.Second || took > DefaultTimeouts.Write+time.Second {
+		if took < writeTimeout-time.Second || took > writeTimeout+time.Second {
 			t.Errorf("the server wrote for %v to a client that does not read", took)
 		}
 	})
@@ -278,7 +275,7 @@ func TestStrictTransportSecurityIsSentOnlyOverTLS(t *testing.T) {
 		"TLS of the server": {nil, "", &tls.ConnectionState{}, hstsOneYear}, "no TLS": {nil, "", nil, ""}, "an untrusted header": {nil, "https", nil, ""},
 		"TLS of a trusted proxy": {saysTLS, "https", nil, hstsOneYear}, "a trusted proxy without TLS": {saysTLS, "http", nil, ""},
 	} {
-		server := NewServer(Config{Name: "players", Handler: http.HandlerFunc(echo), Timeouts: DefaultTimeouts, Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), IsTLS: tt.isTLS})
+		server := New(Config{Name: "players", Handler: http.HandlerFunc(echo), Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(), IsTLS: tt.isTLS})
 		r, w := httptest.NewRequest(http.MethodGet, "/", nil), httptest.NewRecorder()
 		r.TLS = tt.tls
 		r.Header.Set("X-Forwarded-Proto", tt.proto)
@@ -294,7 +291,7 @@ func TestConnectionErrorsAreCountedWithoutTheirText(t *testing.T) {
 	t.Parallel()
 	var logBuffer bytes.Buffer
 	registry := prometheus.NewRegistry()
-	server := NewServer(Config{Name: "players", Timeouts: DefaultTimeouts, Logger: slog.New(slog.NewTextHandler(&logBuffer, nil)), Registry: registry, Handler: http.HandlerFunc(
+	server := New(Config{Name: "players", Logger: slog.New(slog.NewTextHandler(&logBuffer, nil)), Registry: registry, Handler: http.HandlerFunc(
 		func(_ http.ResponseWriter, r *http.Request) { panic("the token " + r.Header.Get("Authorization")) })})
 	listener := newPipeListener()
 	ended := make(chan error)
@@ -321,7 +318,7 @@ laststand_http_connection_errors_total{kind="tls_handshake",listener="players"} 
 		t.Error(err)
 	}
 	log := logBuffer.String()
-	if strings.Contains(log, "s3cret") || strings.Count(log, "level=ERROR") != 2 || !strings.Contains(log, "httpguard_test.go") {
+	if strings.Contains(log, "s3cret") || strings.Count(log, "level=ERROR") != 2 || !strings.Contains(log, "server_test.go") {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -1,4 +1,4 @@
-package httpguard
+package httpserver
 
 import (
 	"bytes"

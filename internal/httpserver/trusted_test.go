@@ -1,4 +1,4 @@
-package proxies
+package httpserver
 
 import (
 	"crypto/tls"
@@ -11,7 +11,7 @@ import (
 // The client address of a request depends on its peer and its headers.
 func TestClientAddressReadsForwardedHeadersFromTheRight(t *testing.T) {
 	t.Parallel()
-	trusted, err := ParseTrusted([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"})
+	trusted, err := ParseTrustedProxies([]string{"10.0.0.0/8", "192.0.2.7", "2001:db8::/32"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestClientAddressReadsForwardedHeadersFromTheRight(t *testing.T) {
 func TestForwardedHeadersOfUntrustedPeersAreReported(t *testing.T) {
 	t.Parallel()
 	var untrusted []string
-	trusted, err := ParseTrusted([]string{"10.0.0.1"})
+	trusted, err := ParseTrustedProxies([]string{"10.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestForwardedHeadersOfUntrustedPeersAreReported(t *testing.T) {
 
 func TestIsTLSTrustsOnlyTrustedProxies(t *testing.T) {
 	t.Parallel()
-	trusted, err := ParseTrusted([]string{"10.0.0.1"})
+	trusted, err := ParseTrustedProxies([]string{"10.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,20 +107,20 @@ func TestIsTLSTrustsOnlyTrustedProxies(t *testing.T) {
 	}
 }
 
-func TestParseTrustedListsInvalidRanges(t *testing.T) {
+func TestParseTrustedProxiesListsInvalidRanges(t *testing.T) {
 	t.Parallel()
-	_, err := ParseTrusted([]string{"10.0.0.0/8", "proxy", "10.0.0.0/33", "0.0.0.0/0", "::/0", "fe80::1%eth0", "::ffff:10.0.0.0/104"})
+	_, err := ParseTrustedProxies([]string{"10.0.0.0/8", "proxy", "10.0.0.0/33", "0.0.0.0/0", "::/0", "fe80::1%eth0", "::ffff:10.0.0.0/104"})
 	if err == nil || strings.Count(err.Error(), "\n") != 5 {
 		t.Errorf("%v, want 6 errors", err)
 	}
-	trusted, err := ParseTrusted([]string{"10.1.2.3/8", "::ffff:192.0.2.1"})
+	trusted, err := ParseTrustedProxies([]string{"10.1.2.3/8", "::ffff:192.0.2.1"})
 	if err != nil || !trusted.Has(netip.MustParseAddr("10.255.0.1")) || !trusted.Has(netip.MustParseAddr("192.0.2.1")) {
 		t.Errorf("%+v, %v", trusted, err)
 	}
 }
 
-func FuzzClient(f *testing.F) {
-	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
+func FuzzProxyClient(f *testing.F) {
+	trusted, err := ParseTrustedProxies([]string{"10.0.0.0/8"})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func FuzzClient(f *testing.F) {
 }
 
 func BenchmarkClient(b *testing.B) {
-	trusted, err := ParseTrusted([]string{"10.0.0.0/8"})
+	trusted, err := ParseTrustedProxies([]string{"10.0.0.0/8"})
 	if err != nil {
 		b.Fatal(err)
 	}

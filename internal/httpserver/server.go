@@ -1,4 +1,4 @@
-package httpguard
+package httpserver
 
 import (
 	"log/slog"
@@ -9,17 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Timeouts limits the time of each part of a request and its response. They do
-// not apply to a websocket.
-type Timeouts struct {
-	Header time.Duration // reading a request's head; also the TLS handshake
-	Read   time.Duration // reading a whole request
-	Write  time.Duration // from the head of a request to the last byte of its response
-	Idle   time.Duration // between two requests of one connection
-}
-
-// DefaultTimeouts are the timeouts of a server whose responses are short.
-var DefaultTimeouts = Timeouts{Header: 5 * time.Second, Read: 30 * time.Second, Write: 60 * time.Second, Idle: 2 * time.Minute}
+// The time limits of each part of a request and its response. They do not apply to a
+// websocket.
+const (
+	headerTimeout = 5 * time.Second  // reading a request's head; also the TLS handshake
+	readTimeout   = 30 * time.Second // reading a whole request
+	writeTimeout  = 60 * time.Second // from the head of a request to the last byte of its response
+	idleTimeout   = 2 * time.Minute  // between two requests of one connection
+)
 
 // The limits of a request's head. The longest URL of the contract names 200
 // players of a leaderboard and has about 13 kB.
@@ -34,18 +31,17 @@ const (
 type Config struct {
 	Name     string // name of the listener, for metrics and logs
 	Handler  http.Handler
-	Timeouts Timeouts
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
 	IsTLS    func(*http.Request) bool // whether the client uses TLS, to this server or to a proxy; nil: whether the request's connection does
 }
 
-// NewServer returns a server. The caller serves a listener with it, and adds TLS if
+// New returns a server. The caller serves a listener with it, and adds TLS if
 // needed.
-func NewServer(config Config) *http.Server {
+func New(config Config) *http.Server {
 	return &http.Server{
 		Handler:           newGuard(config),
-		ReadHeaderTimeout: config.Timeouts.Header, ReadTimeout: config.Timeouts.Read, WriteTimeout: config.Timeouts.Write, IdleTimeout: config.Timeouts.Idle,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreamsPerConnection},
 		ErrorLog:       newErrorLog(config),

@@ -1,4 +1,4 @@
-package certificate
+package httpserver
 
 import (
 	"context"
@@ -20,23 +20,23 @@ import (
 )
 
 const (
-	// reloadInterval is the time between two reads of the files.
-	reloadInterval = 10 * time.Second
-	// maxFileSize is the maximum size of a file, in bytes.
-	maxFileSize = 1 << 20
+	// certificateInterval is the time between two reads of the files.
+	certificateInterval = 10 * time.Second
+	// maxCertificateSize is the maximum size of a file, in bytes.
+	maxCertificateSize = 1 << 20
 )
 
-// Config configures a Pair; all fields are required.
-type Config struct {
+// CertificateConfig configures a Certificate; all fields are required.
+type CertificateConfig struct {
 	Cert, Key string // paths of two PEM files: the certificate with its chain, and its private key
 	Logger    *slog.Logger
 	Registry  prometheus.Registerer
 }
 
-// Pair is a certificate and its private key, from two files that may change. It
+// Certificate is a certificate and its private key, from two files that may change. It
 // is safe for concurrent use.
-type Pair struct {
-	Config
+type Certificate struct {
+	CertificateConfig
 	expiry  prometheus.Gauge
 	loads   *prometheus.CounterVec // by outcome: loaded or failed
 	current atomic.Pointer[tls.Certificate]
@@ -47,18 +47,18 @@ type Pair struct {
 
 type fileHash = [sha256.Size]byte
 
-// CheckFiles returns an error if the files are not a valid certificate and its
+// CheckCertificate returns an error if the files are not a valid certificate and its
 // key.
-func CheckFiles(cert, key string) error {
-	_, _, err := load(cert, key)
+func CheckCertificate(cert, key string) error {
+	_, _, err := loadCertificate(cert, key)
 	return err
 }
 
-// Open reads a pair from its files. It returns an error if the pair is not valid.
-func Open(config Config) (*Pair, error) {
+// OpenCertificate reads a certificate and its key from its files. It returns an error if they are not valid.
+func OpenCertificate(config CertificateConfig) (*Certificate, error) {
 	factory := promauto.With(config.Registry)
-	pair := &Pair{
-		Config: config,
+	pair := &Certificate{
+		CertificateConfig: config,
 		expiry: factory.NewGauge(prometheus.GaugeOpts{
 			Name: "laststand_tls_certificate_expiry_timestamp_seconds", Help: "Unix time when the certificate in use expires.",
 		}),
@@ -66,7 +66,7 @@ func Open(config Config) (*Pair, error) {
 			Name: "laststand_tls_certificate_loads_total", Help: "Loads of changed certificate files, by outcome; after a failed load the previous certificate stays in use.",
 		}, []string{"outcome"}),
 	}
-	loaded, hash, err := load(config.Cert, config.Key)
+	loaded, hash, err := loadCertificate(config.Cert, config.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -77,16 +77,16 @@ func Open(config Config) (*Pair, error) {
 
 // TLSConfig returns the TLS configuration of a server, with TLS 1.2 or newer. The
 // server always uses the current certificate.
-func (p *Pair) TLSConfig() *tls.Config {
+func (c *Certificate) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return p.current.Load(), nil },
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
 	}
 }
 
 // Run reloads changed files until ctx ends. It returns nil.
-func (p *Pair) Run(ctx context.Context) error {
-	loop.Every(ctx, reloadInterval, func(context.Context) { p.ReloadIfChanged() })
+func (c *Certificate) Run(ctx context.Context) error {
+	loop.Every(ctx, certificateInterval, func(context.Context) { c.ReloadIfChanged() })
 	return nil
 }
 
@@ -94,35 +94,35 @@ func (p *Pair) Run(ctx context.Context) error {
 // not valid, the previous certificate stays in use. Examples: only one of the two
 // files is new yet, or the certificate has expired. It logs each invalid version
 // of the files once.
-func (p *Pair) ReloadIfChanged() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	loaded, hash, err := load(p.Cert, p.Key)
-	if hash == p.lastHash {
+func (c *Certificate) ReloadIfChanged() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	loaded, hash, err := loadCertificate(c.Cert, c.Key)
+	if hash == c.lastHash {
 		return
 	}
 	if err == nil {
-		p.setCurrent(loaded, hash)
-		p.Logger.Info("certificate reloaded", "expires", loaded.Leaf.NotAfter)
+		c.setCurrent(loaded, hash)
+		c.Logger.Info("certificate reloaded", "expires", loaded.Leaf.NotAfter)
 		return
 	}
-	p.lastHash = hash
-	p.loads.WithLabelValues("failed").Inc()
-	p.Logger.Error("certificate reload failed; keeping the previous one", "error", err, "expires", p.current.Load().Leaf.NotAfter)
+	c.lastHash = hash
+	c.loads.WithLabelValues("failed").Inc()
+	c.Logger.Error("certificate reload failed; keeping the previous one", "error", err, "expires", c.current.Load().Leaf.NotAfter)
 }
 
-// setCurrent makes a certificate the current one. Except in Open, the caller
+// setCurrent makes a certificate the current one. Except in OpenCertificate, the caller
 // holds mu.
-func (p *Pair) setCurrent(loaded *tls.Certificate, hash fileHash) {
-	p.current.Store(loaded)
-	p.lastHash = hash
-	p.loads.WithLabelValues("loaded").Inc()
-	p.expiry.Set(float64(loaded.Leaf.NotAfter.Unix()))
+func (c *Certificate) setCurrent(loaded *tls.Certificate, hash fileHash) {
+	c.current.Store(loaded)
+	c.lastHash = hash
+	c.loads.WithLabelValues("loaded").Inc()
+	c.expiry.Set(float64(loaded.Leaf.NotAfter.Unix()))
 }
 
-// load reads a pair from its files and checks it. It also returns the hash of both
+// loadCertificate reads a pair from its files and checks it. It also returns the hash of both
 // files. If it cannot read them, it returns the hash of the error text.
-func load(certFile, keyFile string) (*tls.Certificate, fileHash, error) {
+func loadCertificate(certFile, keyFile string) (*tls.Certificate, fileHash, error) {
 	cert, err := readFileLimited(certFile)
 	key, keyErr := readFileLimited(keyFile)
 	if err := errors.Join(err, keyErr); err != nil {
@@ -139,16 +139,16 @@ func load(certFile, keyFile string) (*tls.Certificate, fileHash, error) {
 	return &pair, hash, nil
 }
 
-// readFileLimited reads a file of at most maxFileSize bytes.
+// readFileLimited reads a file of at most maxCertificateSize bytes.
 func readFileLimited(name string) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	if err == nil && len(content) > maxFileSize {
-		err = fmt.Errorf("%s is larger than %d bytes", name, maxFileSize)
+	content, err := io.ReadAll(io.LimitReader(file, maxCertificateSize+1))
+	if err == nil && len(content) > maxCertificateSize {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxCertificateSize)
 	}
 	return content, err
 }

@@ -1,11 +1,11 @@
-package origin
+package httpserver
 
 import (
 	"strings"
 	"testing"
 )
 
-func TestParseReturnsTheFormOfBrowsers(t *testing.T) {
+func TestParseOriginReturnsTheFormOfBrowsers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"https://play.example":      "https://play.example",
@@ -16,7 +16,7 @@ func TestParseReturnsTheFormOfBrowsers(t *testing.T) {
 		"https://play.example:8443": "https://play.example:8443",
 		"http://[::1]:8080":         "http://[::1]:8080",
 	} {
-		if got, err := Parse(text); got != want || err != nil {
+		if got, err := ParseOrigin(text); got != want || err != nil {
 			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
 		}
 	}
@@ -25,7 +25,7 @@ func TestParseReturnsTheFormOfBrowsers(t *testing.T) {
 		"https://play.example?a", "https://play.example#", "https://u@play.example", "https://*.example", "https://a,https://b", "https://a https://b",
 		"ftp://play.example", "file:///x", "chrome-extension://abc", "javascript:x", ":", "https://play.example:x", "https://%zz",
 	} {
-		if got, err := Parse(text); err == nil {
+		if got, err := ParseOrigin(text); err == nil {
 			t.Errorf("%q is accepted as %q", text, got)
 		}
 	}
@@ -33,9 +33,9 @@ func TestParseReturnsTheFormOfBrowsers(t *testing.T) {
 
 func TestAllowsOwnAndListedOrigins(t *testing.T) {
 	t.Parallel()
-	list := NewList([]string{"https://Play.example", "no origin", "http://[::1]:3000"})
-	if len(list) != 2 {
-		t.Errorf("the list is %q", list)
+	origins := NewOrigins([]string{"https://Play.example", "no origin", "http://[::1]:3000"}, nil)
+	if len(origins.allowed) != 2 {
+		t.Errorf("the list is %q", origins.allowed)
 	}
 	const host = "Quiz.example:8080"
 	for _, tt := range []struct {
@@ -60,33 +60,33 @@ func TestAllowsOwnAndListedOrigins(t *testing.T) {
 		{"null", false, false},
 		{"", false, false},
 	} {
-		if got := list.Allows(tt.origin, host, false); got != tt.withoutTLS {
+		if got := origins.allows(tt.origin, host, false); got != tt.withoutTLS {
 			t.Errorf("%q without TLS: %v", tt.origin, got)
 		}
-		if got := list.Allows(tt.origin, host, true); got != tt.withTLS {
+		if got := origins.allows(tt.origin, host, true); got != tt.withTLS {
 			t.Errorf("%q over TLS: %v", tt.origin, got)
 		}
 	}
-	if list.Allows("null", "", false) || list.Allows("", "", false) || list.Allows("https://", "", false) {
+	if origins.allows("null", "", false) || origins.allows("", "", false) || origins.allows("https://", "", false) {
 		t.Error("an origin without a host is allowed for a request without a host")
 	}
-	if !list.Allows("https://quiz.example", "quiz.example:443", true) || !list.Allows("http://quiz.example", "quiz.example:80", false) {
+	if !origins.allows("https://quiz.example", "quiz.example:443", true) || !origins.allows("http://quiz.example", "quiz.example:80", false) {
 		t.Error("the default port of a scheme makes another host")
 	}
 }
 
-// FuzzAllows checks that only origins are allowed, and none for an empty list and
+// FuzzOrigins checks that only origins are allowed, and none for an empty list and
 // another host.
-func FuzzAllows(f *testing.F) {
+func FuzzOrigins(f *testing.F) {
 	for _, seed := range []string{"https://play.example", "http://quiz.example:80", "null", "https://quiz.example@evil", "https://[::1]:443", "https://a b", "//x"} {
 		f.Add(seed, "quiz.example")
 	}
 	f.Fuzz(func(t *testing.T, text, host string) {
-		parsed, err := Parse(text)
-		if reparsed, reparseErr := Parse(parsed); err == nil && (reparsed != parsed || reparseErr != nil) {
+		parsed, err := ParseOrigin(text)
+		if reparsed, reparseErr := ParseOrigin(parsed); err == nil && (reparsed != parsed || reparseErr != nil) {
 			t.Fatalf("%q is parsed as %q, and that again as %q, %v", text, parsed, reparsed, reparseErr)
 		}
-		if !List(nil).Allows(text, host, true) {
+		if !(Origins{}).allows(text, host, true) {
 			return
 		}
 		if originHost, ok := strings.CutPrefix(parsed, "https://"); err != nil || !ok || originHost != normalizeHost("https", host) {

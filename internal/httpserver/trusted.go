@@ -1,4 +1,4 @@
-package proxies
+package httpserver
 
 import (
 	"errors"
@@ -20,9 +20,9 @@ type TrustedProxies struct {
 	OnUntrustedForward func(peer netip.Addr)
 }
 
-// ParseTrusted parses ranges such as 10.0.0.0/8, and single addresses. The error
+// ParseTrustedProxies parses ranges such as 10.0.0.0/8, and single addresses. The error
 // lists all invalid ones.
-func ParseTrusted(ranges []string) (*TrustedProxies, error) {
+func ParseTrustedProxies(ranges []string) (*TrustedProxies, error) {
 	var trusted TrustedProxies
 	var errs []error
 	for _, text := range ranges {

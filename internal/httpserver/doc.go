@@ -1,0 +1,22 @@
+// Package httpserver makes the HTTP listeners of the server safe for untrusted clients. It
+// limits the time and the size of requests, limits connections, finds the address of a
+// client behind proxies, decides which web pages may call the server, and serves TLS with
+// a certificate that it reloads.
+//
+// Words:
+//
+//   - Head: the first line of a request and its headers.
+//   - Connection error: an error that net/http reports only as a line of its error log.
+//   - Peer: the other end of a TCP connection. Client: the program behind it, after
+//     trusted proxies.
+//   - PROXY protocol: a header before the first byte of a connection, in which a proxy
+//     names the address of its client.
+//   - Origin: the scheme, host and port of a web page (RFC 6454), such as
+//     https://play.example.com.
+//
+// Start reading at [New], which returns the server of a listener. [Listener] limits
+// connections, [TrustedProxies] finds client addresses, [Origins] checks pages, and
+// [Certificate] serves TLS. Each stands alone; cmd/server connects them.
+//
+// The package must not know routes, players or rate limits.
+package httpserver
