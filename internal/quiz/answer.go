@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -109,7 +110,7 @@ func (q *Question) normalizeChoice(choice int) (string, error) {
 	if err := q.checkChoice(choice); err != nil {
 		return "", err
 	}
-	return "c:" + strconv.Itoa(choice), nil
+	return formatChoice(choice), nil
 }
 
 func (q *Question) checkChoice(choice int) error {
@@ -126,26 +127,28 @@ func (q *Question) normalizeChoices(choices []int) (string, error) {
 	if len(choices) > len(q.Choices) {
 		return "", invalidAnswer("%d choices were made out of %d", len(choices), len(q.Choices))
 	}
-	chosen := make([]bool, len(q.Choices))
-	for _, choice := range choices {
+	sorted := slices.Sorted(slices.Values(choices))
+	for i, choice := range sorted {
 		if err := q.checkChoice(choice); err != nil {
 			return "", err
 		}
-		if chosen[choice] {
+		if i > 0 && choice == sorted[i-1] {
 			return "", invalidAnswer("choice %d was made twice", choice)
 		}
-		chosen[choice] = true
 	}
-	canonical := make([]byte, 0, 2+2*len(choices))
-	canonical = append(canonical, 'm')
-	separator := byte(':')
-	for choice, isChosen := range chosen {
-		if isChosen {
-			canonical = strconv.AppendInt(append(canonical, separator), int64(choice), 10)
-			separator = ','
-		}
+	return formatChoices(sorted), nil
+}
+
+func formatChoice(choice int) string { return "c:" + strconv.Itoa(choice) }
+
+// formatChoices returns the canonical form of ascending choices, of which there is at
+// least one.
+func formatChoices(choices []int) string {
+	canonical := []byte("m:")
+	for _, choice := range choices {
+		canonical = append(strconv.AppendInt(canonical, int64(choice), 10), ',')
 	}
-	return string(canonical), nil
+	return string(canonical[:len(canonical)-1])
 }
 
 func normalizeNumber(value []byte) (string, error) {
@@ -176,8 +179,8 @@ func formatNumber(number float64) string {
 }
 
 func normalizeText(value []byte) (string, error) {
-	text, isPlain := parsePlainString(value)
-	if !isPlain && (value[0] != '"' || json.Unmarshal(value, &text) != nil) {
+	var text string
+	if value[0] != '"' || json.Unmarshal(value, &text) != nil {
 		return "", invalidAnswer("the value is not a text")
 	}
 	if utf8.RuneCountInString(text) > MaxTextLen {
@@ -188,20 +191,4 @@ func normalizeText(value []byte) (string, error) {
 		return "", invalidAnswer("the text is empty")
 	}
 	return "t:" + folded, nil
-}
-
-// parsePlainString returns the text of a JSON string of printable ASCII without escapes.
-// It does not use the JSON decoder, which is slower. For any other value, ok is
-// false.
-func parsePlainString(value []byte) (text string, ok bool) {
-	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
-		return "", false
-	}
-	inner := value[1 : len(value)-1]
-	for _, c := range inner {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return "", false
-		}
-	}
-	return string(inner), true
 }

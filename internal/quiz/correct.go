@@ -2,56 +2,42 @@ package quiz
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // IsCorrect reports whether an answer is right. The parameter must be the
 // canonical form that Normalize of the same question returned. For any other
-// string, the result is false.
+// string, and for an invalid question, the result is false.
 func (d DrawnQuestion) IsCorrect(normalized string) bool {
-	prefix, answer, found := strings.Cut(normalized, ":")
-	if !found {
-		return false
-	}
 	switch d.Kind {
-	case Single, Boolean:
-		return prefix == "c" && d.isRightIndex(answer)
-	case Multiple:
-		return prefix == "m" && d.isRightSet(answer)
+	case Single, Boolean, Multiple:
+		return normalized != "" && normalized == d.rightChoices()
 	case Number:
-		return prefix == "n" && d.isWithinTolerance(answer)
+		number, found := strings.CutPrefix(normalized, "n:")
+		return found && d.isWithinTolerance(number)
 	case Text:
-		return prefix == "t" && d.isAcceptedText(answer)
+		text, found := strings.CutPrefix(normalized, "t:")
+		return found && slices.ContainsFunc(d.Accepted, func(accepted string) bool { return Fold(accepted) == text })
 	}
 	return false
 }
 
-func (d DrawnQuestion) isRightIndex(answer string) bool {
-	i, err := strconv.ParseUint(answer, 10, 6)
-	return err == nil && len(d.Question.RightIndexes) == 1 && d.order.indexAt(int(i)) == d.Question.RightIndexes[0]
-}
-
-// isRightSet reports whether the answer has exactly the right choices. Each set
-// is a bit mask; a valid question has at most 8 choices.
-func (d DrawnQuestion) isRightSet(answer string) bool {
-	var chosen, right uint64
-	for rest, more := answer, true; more; {
-		var index string
-		index, rest, more = strings.Cut(rest, ",")
-		i, err := strconv.ParseUint(index, 10, 6)
-		if err != nil {
-			return false
-		}
-		chosen |= 1 << d.order.indexAt(int(i))
+// rightChoices returns the canonical form of the right answer to a question with choices,
+// or "" if the question is invalid.
+func (d DrawnQuestion) rightChoices() string {
+	right := d.RightIndexes()
+	if len(right) == 0 || len(right) != len(d.Question.RightIndexes) {
+		return ""
 	}
-	for _, i := range d.Question.RightIndexes {
-		if i < 0 || i > 63 {
-			return false
-		}
-		right |= 1 << i
+	if d.Kind == Multiple {
+		return formatChoices(right)
 	}
-	return chosen == right
+	if len(right) > 1 {
+		return ""
+	}
+	return formatChoice(right[0])
 }
 
 // roundingSlack is the accepted rounding error of a difference of two decimals,
@@ -70,13 +56,4 @@ func (q *Question) isWithinTolerance(answer string) bool {
 	}
 	slack := roundingSlack * max(math.Abs(value), math.Abs(q.Target.Value))
 	return math.Abs(value-q.Target.Value) <= q.Target.Tolerance+slack
-}
-
-func (q *Question) isAcceptedText(answer string) bool {
-	for _, accepted := range q.Accepted {
-		if Fold(accepted) == answer {
-			return true
-		}
-	}
-	return false
 }

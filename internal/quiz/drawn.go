@@ -3,6 +3,7 @@ package quiz
 import (
 	"encoding/json"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 )
 
@@ -20,21 +21,22 @@ import (
 // caller must set it.
 type DrawnQuestion struct {
 	*Question
-	order choiceOrder // of the choices in this match
+	order []int // by place in the match, the index of the choice in the question; nil: the question's own order
 }
 
 // Shuffle returns the question with its choices in a random order from rng. It
-// also shuffles the choices true and false. Every order is equally likely. With
-// over 16 choices, which no valid question has, the order stays. No other
+// also shuffles the choices true and false. Every order is equally likely. No other
 // goroutine may use rng at the same time.
 func (q *Question) Shuffle(rng *rand.Rand) DrawnQuestion {
-	d := DrawnQuestion{Question: q}
-	if len(q.Choices) <= maxOrderedChoices {
-		for place, index := range rng.Perm(len(q.Choices)) {
-			d.order = d.order.withIndex(place, index)
-		}
+	return DrawnQuestion{Question: q, order: rng.Perm(len(q.Choices))}
+}
+
+// indexAt returns the index in the question of the choice at a place in the match.
+func (d DrawnQuestion) indexAt(place int) int {
+	if d.order == nil {
+		return place
 	}
-	return d
+	return d.order[place]
 }
 
 // Choices returns the choices in the order of the match.
@@ -44,7 +46,7 @@ func (d DrawnQuestion) Choices() []string {
 	}
 	choices := make([]string, len(d.Question.Choices))
 	for place := range choices {
-		choices[place] = d.Question.Choices[d.order.indexAt(place)]
+		choices[place] = d.Question.Choices[d.indexAt(place)]
 	}
 	return choices
 }
@@ -53,7 +55,7 @@ func (d DrawnQuestion) Choices() []string {
 // match, which is the order of Choices.
 func (d DrawnQuestion) RightIndexes() (right []int) {
 	for place := range d.Question.Choices {
-		if slices.Contains(d.Question.RightIndexes, d.order.indexAt(place)) {
+		if slices.Contains(d.Question.RightIndexes, d.indexAt(place)) {
 			right = append(right, place)
 		}
 	}
@@ -76,7 +78,7 @@ func (d DrawnQuestion) MarshalJSON() ([]byte, error) {
 // question. It can only replace the question of a d that was not shuffled, such
 // as a decoded one.
 func (d *DrawnQuestion) ShareQuestion(known *Question) bool {
-	if d.Question == known || d.order != 0 {
+	if d.Question == known || d.order != nil {
 		return d.Question == known
 	}
 	order, ok := d.findOrder(known)
@@ -89,39 +91,31 @@ func (d *DrawnQuestion) ShareQuestion(known *Question) bool {
 
 // findOrder returns the order in which the choices of known equal those of q.
 // Choices are equal if their texts are equal and both or none of them are right.
-func (q *Question) findOrder(known *Question) (order choiceOrder, ok bool) {
-	if len(q.Choices) != len(known.Choices) || len(q.RightIndexes) != len(known.RightIndexes) || len(q.Choices) > maxOrderedChoices {
-		return 0, false
+func (q *Question) findOrder(known *Question) (order []int, ok bool) {
+	if len(q.Choices) != len(known.Choices) || len(q.RightIndexes) != len(known.RightIndexes) {
+		return nil, false
 	}
-	var isUsed [maxOrderedChoices]bool
 	for place, choice := range q.Choices {
-		index := known.findChoice(choice, slices.Contains(q.RightIndexes, place), &isUsed)
-		if index < 0 {
-			return 0, false
+		isRight := slices.Contains(q.RightIndexes, place)
+		index := -1
+		for i, other := range known.Choices {
+			if other == choice && slices.Contains(known.RightIndexes, i) == isRight && !slices.Contains(order, i) {
+				index = i
+				break
+			}
 		}
-		isUsed[index] = true
-		order = order.withIndex(place, index)
+		if index < 0 {
+			return nil, false
+		}
+		order = append(order, index)
 	}
 	return order, true
-}
-
-// findChoice returns the index of a choice with this text that is not used yet, or
-// -1. The parameter isRight says whether it must be a right choice.
-func (q *Question) findChoice(choice string, isRight bool, isUsed *[maxOrderedChoices]bool) int {
-	for i, other := range q.Choices {
-		if !isUsed[i] && other == choice && slices.Contains(q.RightIndexes, i) == isRight {
-			return i
-		}
-	}
-	return -1
 }
 
 // equalExceptChoices reports whether two questions are equal in everything
 // except their choices.
 func (q *Question) equalExceptChoices(other *Question) bool {
-	return q.ID == other.ID && q.Text == other.Text && q.Kind == other.Kind &&
-		q.Lang == other.Lang && q.Category == other.Category && q.Difficulty == other.Difficulty &&
-		q.Explanation == other.Explanation && q.Media == other.Media && q.Source == other.Source && q.Licence == other.Licence &&
-		slices.Equal(q.Accepted, other.Accepted) &&
-		(q.Target == other.Target || q.Target != nil && other.Target != nil && *q.Target == *other.Target)
+	x, y := *q, *other
+	x.Choices, x.RightIndexes, y.Choices, y.RightIndexes = nil, nil, nil, nil
+	return reflect.DeepEqual(x, y)
 }

@@ -11,9 +11,6 @@ import (
 // caseless matching (The Unicode Standard, definition D146, composed: NFKC),
 // trimmed, with single spaces. Fold(Fold(s)) == Fold(s).
 func Fold(s string) string {
-	if isFolded(s) {
-		return s
-	}
 	for range maxFoldRounds {
 		folded := foldOnce(s)
 		if folded == s {
@@ -36,23 +33,4 @@ func foldOnce(s string) string {
 	s = norm.NFKC.String(fold.String(norm.NFD.String(s)))
 	s = norm.NFKC.String(fold.String(s))
 	return strings.Join(strings.Fields(s), " ")
-}
-
-// isFolded reports quickly that a text is folded already. It recognises texts of
-// ASCII without capital letters, and of unified ideographs, with single spaces.
-// For another text it returns false, even if the text is folded.
-func isFolded(s string) bool {
-	previous := ' '
-	for _, r := range s {
-		isSpace := r == ' '
-		if isSpace && previous == ' ' {
-			return false
-		}
-		isOwnFold := isSpace || '!' <= r && r <= '~' && (r < 'A' || 'Z' < r)
-		if !isOwnFold && (r < 0x4E00 || 0x9FFF < r) {
-			return false
-		}
-		previous = r
-	}
-	return previous != ' ' || s == ""
 }

@@ -2,6 +2,7 @@ package bank_test
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -60,10 +61,12 @@ func TestBuiltinHasEnoughQuestions(t *testing.T) {
 
 func TestBuiltinCategoriesAreInBothLanguages(t *testing.T) {
 	t.Parallel()
-	pool := bank.NewPool(builtin(t))
-	en, zh := pool.Categories("en"), pool.Categories("zh-CN")
-	if !slices.Equal(en, zh) || len(en) < 8 {
-		t.Errorf("en %q, zh-CN %q", en, zh)
+	categories := map[string]map[string]bool{"en": {}, "zh-CN": {}}
+	for _, question := range builtin(t).Questions {
+		categories[question.Lang][question.Category] = true
+	}
+	if en, zh := categories["en"], categories["zh-CN"]; !maps.Equal(en, zh) || len(en) < 8 {
+		t.Errorf("en %v, zh-CN %v", en, zh)
 	}
 }
 

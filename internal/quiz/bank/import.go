@@ -25,11 +25,11 @@ var (
 // missing difficulty becomes medium. An item without language or category is
 // skipped.
 type Options struct {
-	Lang       string
-	Category   string
-	Difficulty quiz.Difficulty
-	Source     string
-	Licence    string
+	Lang       string          `json:"lang,omitempty"`
+	Category   string          `json:"category,omitempty"`
+	Difficulty quiz.Difficulty `json:"difficulty,omitempty"`
+	Source     string          `json:"source,omitempty"`
+	Licence    string          `json:"licence,omitempty"`
 }
 
 // Import is the outcome of an import. Every item of the input is either in

@@ -10,16 +10,12 @@ import (
 	"laststand/internal/quiz"
 )
 
-// bankDocument is a bank in the native format: one JSON object. Lang to Licence are
-// defaults for its questions.
+// bankDocument is a bank in the native format: one JSON object. The options are defaults
+// for its questions.
 type bankDocument struct {
-	Bank       string          `json:"bank"`
-	Lang       string          `json:"lang,omitempty"`
-	Category   string          `json:"category,omitempty"`
-	Difficulty quiz.Difficulty `json:"difficulty,omitempty"`
-	Source     string          `json:"source,omitempty"`
-	Licence    string          `json:"licence,omitempty"`
-	Questions  []quiz.Question `json:"questions"`
+	Bank string `json:"bank"`
+	Options
+	Questions []quiz.Question `json:"questions"`
 }
 
 // Export writes a bank in the native format, ordered by id. ReadJSON reads the
@@ -59,7 +55,12 @@ func ReadJSON(r io.Reader, options Options) (Import, error) {
 	if err != nil {
 		return Import{}, err
 	}
-	imp := newImporter(doc.mergeOptions(options))
+	setDefault(&doc.Lang, options.Lang)
+	setDefault(&doc.Category, options.Category)
+	setDefault(&doc.Difficulty, options.Difficulty)
+	setDefault(&doc.Source, options.Source)
+	setDefault(&doc.Licence, options.Licence)
+	imp := newImporter(doc.Options)
 	imp.BankName = doc.Bank
 	for _, item := range items {
 		if err := imp.addJSONItem(item); err != nil {
@@ -91,17 +92,6 @@ func (d *bankDocument) setField(key string, raw json.RawMessage) error {
 		return fmt.Errorf("%q is not a text", key)
 	}
 	return nil
-}
-
-// mergeOptions returns the document's defaults, completed by the options.
-func (d *bankDocument) mergeOptions(options Options) Options {
-	merged := Options{d.Lang, d.Category, d.Difficulty, d.Source, d.Licence}
-	setDefault(&merged.Lang, options.Lang)
-	setDefault(&merged.Category, options.Category)
-	setDefault(&merged.Difficulty, options.Difficulty)
-	setDefault(&merged.Source, options.Source)
-	setDefault(&merged.Licence, options.Licence)
-	return merged
 }
 
 func decodeStrict(raw json.RawMessage, target any) error {

@@ -2,7 +2,6 @@ package bank
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -17,8 +16,7 @@ type Pool struct {
 	questions    []*quiz.Question
 	byID         map[string]int32    // indexes into questions
 	indexesByKey map[poolKey][]int32 // indexes into questions
-	languages    []string
-	categories   map[string][]string // sorted, by lower-case language range; "" for all languages
+	languages    []string            // lower-case tags of the questions, sorted
 }
 
 // NewPool makes a pool of banks. It leaves out invalid questions. Of several
@@ -33,7 +31,8 @@ func NewPool(banks ...*Bank) *Pool {
 			}
 		}
 	}
-	p.indexLanguagesAndCategories()
+	slices.Sort(p.languages)
+	p.languages = slices.Compact(p.languages)
 	return p
 }
 
@@ -41,41 +40,10 @@ func (p *Pool) addQuestion(q *quiz.Question) {
 	index := int32(len(p.questions))
 	p.questions = append(p.questions, q)
 	p.byID[q.ID] = index
+	p.languages = append(p.languages, strings.ToLower(q.Lang))
 	for _, key := range poolKeys(q) {
 		p.indexesByKey[key] = append(p.indexesByKey[key], index)
 	}
-}
-
-func (p *Pool) indexLanguagesAndCategories() {
-	languages := make(map[string]struct{})
-	spellings := make(map[poolKey]string) // the first spelling of each category
-	for _, question := range p.questions {
-		languages[question.Lang] = struct{}{}
-		for _, lang := range langRanges(question.Lang) {
-			key := poolKey{category: quiz.Fold(question.Category), lang: lang}
-			if _, known := spellings[key]; !known {
-				spellings[key] = question.Category
-			}
-		}
-	}
-	p.languages = slices.Sorted(maps.Keys(languages))
-	p.categories = make(map[string][]string)
-	for key, name := range spellings {
-		p.categories[key.lang] = append(p.categories[key.lang], name)
-	}
-	for _, categories := range p.categories {
-		slices.Sort(categories)
-	}
-}
-
-// Languages returns the language tags of the questions, sorted.
-func (p *Pool) Languages() []string { return slices.Clone(p.languages) }
-
-// Categories returns the sorted categories of the questions in a language range,
-// or of all questions if lang is "". If the spellings of a category differ only in
-// their unfolded form, it returns the first.
-func (p *Pool) Categories(lang string) []string {
-	return slices.Clone(p.categories[strings.ToLower(lang)])
 }
 
 // Count returns how many questions match the spec; it ignores spec.Count. If the
@@ -87,8 +55,7 @@ func (p *Pool) Count(spec DrawSpec) int {
 		return len(p.indexesByKey[key])
 	}
 	highest := 0
-	for _, lang := range p.languages {
-		key.lang = strings.ToLower(lang)
+	for _, key.lang = range p.languages {
 		highest = max(highest, len(p.indexesByKey[key]))
 	}
 	return highest
@@ -148,8 +115,7 @@ func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.DrawnQuestion, error) 
 // no question has.
 func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 	drawn, total := "-", 0
-	for _, lang := range p.languages {
-		key.lang = strings.ToLower(lang)
+	for _, key.lang = range p.languages {
 		n := len(p.indexesByKey[key])
 		if n < count {
 			continue
