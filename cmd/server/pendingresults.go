@@ -39,20 +39,9 @@ func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result)
 	var group errgroup.Group
 	group.SetLimit(maxConcurrentReleases)
 	for _, r := range results {
-		for _, player := range humanPlayers(r) {
+		for _, player := range r.HumanPlayers() {
 			group.Go(func() error { return p.tickets.Free(ctx, r.Game, player, r.Match) })
 		}
 	}
 	return group.Wait()
-}
-
-// humanPlayers lists the players of a result that are not bots.
-func humanPlayers(r match.Result) []string {
-	ids := make([]string, 0, len(r.Standings))
-	for _, s := range r.Standings {
-		if !s.Bot {
-			ids = append(ids, s.Player)
-		}
-	}
-	return ids
 }

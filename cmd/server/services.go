@@ -104,21 +104,19 @@ func (n *node) createMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry)))
 	n.matches = matches
 	tickets := redisstore.NewLobby(n.redis.Client)
-	notifier := settledNotifier{presence: &n.presence, leaderboards: n.leaderboardReader, matches: matches, inbox: n.inbox, wheel: n.wheel, log: n.log}
 	n.engine = match.New(match.Config{
 		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
-		OnSettled:   notifier.push,
+		OnSettled:   settledPusher{n.leaderboardReader}.push,
 		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
 		Logger:      n.log, Registry: n.registry,
 	})
-	notifier.engine = n.engine
 	n.settler = settle.New(settle.Config{
 		Ledger: n.ledger.Results, Pending: pendingResults{matches, tickets}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
-		Notify: notifier.notify, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
+		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	n.handleMessages(notifier)
+	n.handleMessages()
 	n.lobby = lobby.New(lobby.Config{
 		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
@@ -178,7 +176,7 @@ func (n *node) connectTaskNotifier() {
 
 // handleMessages registers the handlers of messages that other nodes send to the inbox of this
 // node.
-func (n *node) handleMessages(notifier settledNotifier) {
+func (n *node) handleMessages() {
 	for kind, f := range n.engine.Handlers() {
 		n.inbox.Handle(kind, f)
 	}
@@ -186,7 +184,6 @@ func (n *node) handleMessages(notifier settledNotifier) {
 		n.engine.FillGapsNow()
 		n.taskNotifier.Receive(nil)
 	})
-	n.inbox.Handle(kindSettled, notifier.onMessage)
 	n.inbox.Handle(kindSessionReplaced, n.onSessionReplaced)
 }
 

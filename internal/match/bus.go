@@ -25,13 +25,14 @@ const (
 	kindLobby     = "match.lobby" // players joined or left an arena
 	kindBroadcast = "match.push"  // a frame without a number for every session of a match
 	kindExpel     = "match.expel" // a player has lost the place in an arena
+	kindSettled   = "match.settled"
 )
 
 // Handlers returns the functions that handle messages of other nodes, by kind.
 // They do not block.
 func (e *Engine) Handlers() map[string]func(payload []byte) {
 	return map[string]func([]byte){
-		kindStep: e.onStep, kindLobby: e.onLobby, kindBroadcast: e.onBroadcast, kindExpel: e.onExpel,
+		kindStep: e.onStep, kindLobby: e.onLobby, kindBroadcast: e.onBroadcast, kindExpel: e.onExpel, kindSettled: e.onSettled,
 	}
 }
 
@@ -50,6 +51,8 @@ type messageHeader struct {
 	FirstSeq int64  `json:"first,omitempty"`
 	Version  int64  `json:"version,omitempty"`
 	State    *State `json:"state,omitempty"`
+	// Ratings are the final ratings after a settled match, by player.
+	Ratings map[string]int `json:"ratings,omitempty"`
 }
 
 func (h messageHeader) encode(frames ...[]byte) []byte {

@@ -36,9 +36,9 @@ type Config struct {
 	// OnArenaEnd is called with the arena and the game when this node ends the
 	// arena's match. It may be nil.
 	OnArenaEnd func(*Arena, string)
-	// OnSettled notifies the players at this node that the result of their
-	// match is in the ledger and on the leaderboards. It may be nil. After an
-	// error the engine calls it again.
+	// OnSettled is called when the result of a match of players at this node is in
+	// the ledger and on the leaderboards. It may be nil. After an error the engine
+	// calls it again.
 	OnSettled func(context.Context, Settlement) error
 	// OnLifecycle is called when a match starts or ends for players at this
 	// node. The engine calls it outside the steps of the match. It must not

@@ -64,12 +64,12 @@ func (m *memoryStore) CountUnsettled(context.Context) (int64, error) {
 	return int64(len(m.pending)), nil
 }
 
-// setSettledNotified records that the result of a match is settled and on the
-// leaderboards.
-func (m *memoryStore) setSettledNotified(id string, ratings map[string]int) {
+func (m *memoryStore) SetSettledNotified(_ context.Context, id string, ratings map[string]int) ([]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.matches[id].state.SettledNotified, m.matches[id].state.Ratings = true, ratings
+	stored := m.matches[id]
+	stored.state.SettledNotified, stored.state.Ratings = true, ratings
+	return stored.sortedNodes(), nil
 }
 
 // copyMatch copies a match. restoreMatch restores the copy, as when a replica

@@ -116,6 +116,17 @@ func (r *Result) Rate(ratingBefore func(Standing) rating.Rating) {
 	}
 }
 
+// HumanPlayers lists the players of a result that are not bots.
+func (r *Result) HumanPlayers() []string {
+	ids := make([]string, 0, len(r.Standings))
+	for _, s := range r.Standings {
+		if !s.Bot {
+			ids = append(ids, s.Player)
+		}
+	}
+	return ids
+}
+
 // Ratings returns the players' ratings after a rated match, rounded; nil if the
 // match is not rated.
 func (r *Result) Ratings() map[string]int {

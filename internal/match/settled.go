@@ -3,12 +3,16 @@ package match
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // firstSettledCheckDelayMS is how long a node waits for the notification that a
 // result is settled before it checks the store itself. The delay doubles with
 // every check while the match is kept.
 const firstSettledCheckDelayMS = 3000
+
+// settledTimeout limits the notification that a message of another node causes.
+const settledTimeout = 5 * time.Second
 
 // Settlement is a match whose result is settled, with the sessions of its
 // players at this node.
@@ -18,23 +22,54 @@ type Settlement struct {
 	Sessions    map[string]Subscriber
 }
 
-// MarkSettledNotified records that the players at this node were notified of
-// the settled result.
-func (e *Engine) MarkSettledNotified(match string) {
-	if local := e.findLocalMatch(match); local != nil {
+// NotifySettled notifies the players of a match, on all nodes, that its result is
+// settled. It finds the players' sessions at this node even if this node does not
+// hold the match. It also stores that the match is settled, because a node may miss
+// the message. It logs errors.
+func (e *Engine) NotifySettled(ctx context.Context, result Result) {
+	sessions, ratings := make(map[string]Subscriber), result.Ratings()
+	for _, player := range result.HumanPlayers() {
+		if session, ok := e.Presence.Find(result.Game, player); ok {
+			sessions[player] = session
+		}
+	}
+	if local := e.findLocalMatch(result.Match); local != nil {
 		local.claimSettledNotice()
 	}
+	if err := e.OnSettled(ctx, Settlement{Game: result.Game, Match: result.Match, Ratings: ratings, Sessions: sessions}); err != nil {
+		e.Logger.Warn("settled push failed; the leaderboards are up to date", "match", result.Match, "error", err)
+	}
+	nodes, err := e.Index.SetSettledNotified(ctx, result.Match, ratings)
+	if err != nil {
+		e.Logger.Warn("settled notification to other nodes failed; they find out by themselves", "match", result.Match, "error", err)
+		return
+	}
+	e.Bus.Send(ctx, nodes, kindSettled, messageHeader{Match: result.Match, Ratings: ratings}.encode())
 }
 
-// NotifySettled notifies the players at this node that the result is settled,
-// with their final ratings. It does nothing if they were notified before or if
-// this node does not hold the match.
-func (e *Engine) NotifySettled(ctx context.Context, match string, ratings map[string]int) error {
-	local := e.findLocalMatch(match)
-	if local == nil || !local.claimSettledNotice() {
+// onSettled notifies the players at this node after another node has settled a
+// match.
+func (e *Engine) onSettled(payload []byte) {
+	local, head, _ := e.findMatchForMessage(payload)
+	if local == nil {
+		return
+	}
+	e.Wheel.After(0, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), settledTimeout)
+		defer cancel()
+		if err := e.notifyLocalSettled(ctx, local, head.Ratings); err != nil {
+			e.Logger.Warn("settled push failed; retrying", "match", head.Match, "error", err)
+		}
+	})
+}
+
+// notifyLocalSettled notifies the players of a match at this node, unless they were
+// notified before.
+func (e *Engine) notifyLocalSettled(ctx context.Context, local *localMatch, ratings map[string]int) error {
+	if !local.claimSettledNotice() {
 		return nil
 	}
-	err := e.OnSettled(ctx, Settlement{Game: local.plan.Game, Match: match, Ratings: ratings, Sessions: local.playerSessions()})
+	err := e.OnSettled(ctx, Settlement{Game: local.plan.Game, Match: local.plan.ID, Ratings: ratings, Sessions: local.playerSessions()})
 	if err != nil {
 		local.releaseSettledNotice()
 	}
@@ -53,7 +88,7 @@ func (e *Engine) checkSettled(ctx context.Context) error {
 		case err != nil || !view.SettledNotified:
 			return err
 		}
-		return e.NotifySettled(ctx, local.plan.ID, view.Ratings)
+		return e.notifyLocalSettled(ctx, local, view.Ratings)
 	})
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"laststand/internal/rating"
 )
 
 // settledCounter counts how often the players of a node were notified of a
@@ -62,11 +64,11 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 				if notified := counter.notifiedPlayers.Load(); notified != 0 {
 					t.Errorf("%d players notified before it is settled", notified)
 				}
-				c.store.setSettledNotified(plan.ID, map[string]int{bob: 1533})
+				if !testCase.notificationArrives {
+					c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
+				}
 				for range 2 {
-					if testCase.notificationArrives {
-						_ = nodeB.NotifySettled(c.Context(), plan.ID, map[string]int{bob: 1533})
-					}
+					nodeA.NotifySettled(c.Context(), ratedResult(plan))
 				}
 				time.Sleep(time.Minute)
 				if notified := counter.notifiedPlayers.Load(); notified != testCase.players {
@@ -77,21 +79,33 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 	}
 }
 
-// A node that has notified its players does not check again.
+// ratedResult is the result of a rated duel, after which bob has 1533 points.
+func ratedResult(plan *Plan) Result {
+	change := &RatingChange{After: rating.Rating{R: 1533}}
+	return Result{Match: plan.ID, Game: plan.Game, Mode: Duel, Standings: []Standing{{Player: ada, Rating: change}, {Player: bob, Rating: change}}}
+}
+
+// The node that settles a match notifies its own players once, also those who are not
+// attached to the match, and does not check again.
 func TestSettledMatchIsNotifiedOnce(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		n := c.startNode()
-		counter := n.countSettledNotifications()
-		n.openSession(ada)
-		plan := n.startDuel(c, 1)
-		c.passUntil(plan, PhaseOver, 0)
-		n.MarkSettledNotified(plan.ID)
-		c.store.setSettledNotified(plan.ID, nil)
-		c.requireNoError(n.NotifySettled(c.Context(), plan.ID, nil))
-		c.requireNoError(n.NotifySettled(c.Context(), "m_none", nil))
-		time.Sleep(time.Minute)
-		if n := counter.notifiedPlayers.Load(); n != 0 {
-			t.Errorf("%d players notified", n)
-		}
-	})
+	for name, holdsMatch := range map[string]bool{"holds the match": true, "does not hold the match": false} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				n, settling := c.startNode(), c.startNode()
+				plan := n.startDuel(c, 1)
+				if holdsMatch {
+					settling = n
+				}
+				counter := settling.countSettledNotifications()
+				settling.openSession(bob)
+				c.requireNoError(n.AttachSession(c.Context(), "demo", plan.ID, bob))
+				c.passUntil(plan, PhaseOver, 0)
+				settling.NotifySettled(c.Context(), ratedResult(plan))
+				time.Sleep(time.Minute)
+				if n := counter.notifiedPlayers.Load(); n != 1 {
+					t.Errorf("%d players notified", n)
+				}
+			})
+		})
+	}
 }

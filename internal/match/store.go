@@ -90,6 +90,10 @@ type Index interface {
 	ReadProgress(ctx context.Context, matches []string) (map[string]Progress, error)
 	// IsPending reports whether the result of a match waits for the ledger.
 	IsPending(ctx context.Context, match string) (bool, error)
+	// SetSettledNotified stores that the result of a match is settled and on the
+	// leaderboards, with the final ratings. It returns the nodes that hold sessions of
+	// the match.
+	SetSettledNotified(ctx context.Context, match string, ratings map[string]int) (nodes []string, err error)
 	// CountUnsettled counts the results that wait for the ledger.
 	CountUnsettled(ctx context.Context) (int64, error)
 }

@@ -113,9 +113,7 @@ func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, 
 	return results, errors.Join(errs...)
 }
 
-// SetSettledNotified records that the result of a match is settled and on the
-// leaderboards, so that players may be notified. It stores the final ratings of a
-// rated match. It returns the nodes that hold sessions of the match.
+// SetSettledNotified stores that the result of a match is settled, see match.Index.
 func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
 	k, final := newKeys(id), []byte(nil)
 	if ratings != nil {
