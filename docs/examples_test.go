@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/internal/webhook/signature"
+	"laststand/internal/webhook"
 )
 
 const webhookKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -57,15 +57,14 @@ func signedDeliveries(t *testing.T) []delivery {
 	other := "whsec_" + strings.Repeat("QUJD", 8)
 	body := `{"type":"match.settled","timestamp":"2026-11-20T22:05:45Z","data":{"game":"demo"}}`
 	sign := func(name string, valid bool, at int64, body string, texts ...string) delivery {
-		keys, err := signature.ParseKeys(strings.Join(texts, "\n"))
+		keys, err := webhook.ParseKeys(strings.Join(texts, "\n"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		signed, err := signature.Sign(keys, "msg_1", time.Unix(at, 0), []byte(body))
+		headers, err := webhook.Sign(keys, "msg_1", time.Unix(at, 0), []byte(body))
 		if err != nil {
 			t.Fatal(err)
 		}
-		headers := map[string]string{"webhook-id": signed.ID, "webhook-timestamp": signed.Timestamp, "webhook-signature": signed.Signature}
 		return delivery{name, headers, body, valid}
 	}
 	forged := sign("changed body", false, signedAt, body, webhookKey)

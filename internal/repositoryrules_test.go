@@ -39,13 +39,12 @@ type packageRule struct {
 // packageRules has the rule of every package under internal, by its folder. If you add a
 // package, add it here.
 var packageRules = map[string]packageRule{
-	"internal/quiz":              {layerBase, []string{"golang.org/x/text"}},
-	"internal/protocol":          {layerBase, nil},
-	"internal/timer":             {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
-	"internal/rating":            {layerBase, nil},
-	"internal/loop":              {layerBase, nil},
-	"internal/webhook/signature": {layerBase, nil},
-	"internal/nickname":          {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
+	"internal/quiz":     {layerBase, []string{"golang.org/x/text"}},
+	"internal/protocol": {layerBase, nil},
+	"internal/timer":    {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
+	"internal/rating":   {layerBase, nil},
+	"internal/loop":     {layerBase, nil},
+	"internal/nickname": {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
 	"internal/match":               {layerGame, nil},
 	"internal/arena":               {layerGame, nil},
@@ -71,7 +70,6 @@ var packageRules = map[string]packageRule{
 	"internal/eventq/webhooksink":     {layerAdapter, nil},
 	"internal/eventq/nppa":            {layerAdapter, nil},
 	"internal/webhook/httpposter":     {layerAdapter, nil},
-	"internal/webhook/safehttp":       {layerAdapter, nil},
 	"internal/ledger":                 {layerAdapter, nil},
 	"internal/ws":                     {layerAdapter, nil},
 	"internal/httpapi":                {layerAdapter, nil},

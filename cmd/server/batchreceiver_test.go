@@ -79,7 +79,7 @@ func (r *batchReceiver) record(game string, received testenv.ReceivedRequest) (b
 		r.t.Errorf("a batch of %s: %v", game, err)
 		return nil, nil, ""
 	}
-	id := received.Headers().ID
+	id := received.ID()
 	if batch = r.findBatch(id); batch == nil {
 		batch = &receivedBatch{id: id, game: game, items: r.decodeItems(game, received.Body)}
 		r.batches = append(r.batches, batch)

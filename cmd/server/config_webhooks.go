@@ -5,7 +5,6 @@ import (
 	"laststand/internal/taskqueue"
 	"laststand/internal/webhook"
 	"laststand/internal/webhook/httpposter"
-	"laststand/internal/webhook/signature"
 )
 
 // webhookConfig configures a webhook: an endpoint that receives events of a game.
@@ -79,7 +78,7 @@ func (n *node) createWebhooks() error {
 			source := n.config.webhookKeySource(game, h)
 			targets = append(targets, httpposter.Target{
 				Game: game, Name: h.Name, URL: h.URL, Client: n.clients[h.AllowPrivate],
-				Keys: func() ([]signature.Key, error) { return parseWebhookKeys(n.receiverKeys.currentKeys(source)) },
+				Keys: func() ([]webhook.Key, error) { return parseWebhookKeys(n.receiverKeys.currentKeys(source)) },
 			})
 		}
 	}

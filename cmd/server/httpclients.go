@@ -3,7 +3,7 @@ package main
 import (
 	"net/http"
 
-	"laststand/internal/webhook/safehttp"
+	"laststand/internal/webhook/httpposter"
 )
 
 // clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to
@@ -11,7 +11,7 @@ import (
 type clients map[bool]*http.Client
 
 func newClients() clients {
-	return clients{false: safehttp.New(safehttp.Options{}), true: safehttp.New(safehttp.Options{AllowPrivate: true})}
+	return clients{false: httpposter.NewClient(httpposter.ClientOptions{}), true: httpposter.NewClient(httpposter.ClientOptions{AllowPrivate: true})}
 }
 
 func (c clients) close() {

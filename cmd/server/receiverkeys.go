@@ -16,7 +16,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
-	"laststand/internal/webhook/signature"
+	"laststand/internal/webhook"
 )
 
 // keySource describes where the server reads the keys that sign messages to one receiver: a
@@ -159,12 +159,12 @@ func (k *receiverKeys) reload(watched *watchedKeys) {
 }
 
 // parseWebhookKeys parses keys of webhooks, which then can sign.
-func parseWebhookKeys(keys []string) ([]signature.Key, error) {
-	return signature.ParseKeys(strings.Join(keys, "\n"))
+func parseWebhookKeys(keys []string) ([]webhook.Key, error) {
+	return webhook.ParseKeys(strings.Join(keys, "\n"))
 }
 
 func checkWebhookKey(key string) error {
-	_, err := signature.ParseKey(key)
+	_, err := webhook.ParseKey(key)
 	return err
 }
 
@@ -178,7 +178,7 @@ func checkNPPAKey(key string) error {
 // keysFromLedger returns the keys with a name in the ledger. The first call of any node generates
 // a key, and all nodes use it.
 func keysFromLedger(ctx context.Context, ledgerName string, l *ledger.Ledger) ([]string, error) {
-	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(signature.GenerateKey())}
+	generated := identity.Key{ID: "w_" + rand.Text()[:12], Alg: "v1", Secret: []byte(webhook.GenerateKey())}
 	stored, err := l.TokenKeys.Keys(ctx, ledgerName)
 	if err == nil && len(stored) == 0 {
 		if err = l.TokenKeys.AddKeyIfNone(ctx, ledgerName, generated); err == nil {

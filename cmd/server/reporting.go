@@ -14,7 +14,7 @@ import (
 	"laststand/internal/eventq/playerevents"
 	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/eventq/webhooksink"
-	"laststand/internal/webhook/signature"
+	"laststand/internal/webhook"
 )
 
 // reporting queues the behaviours of players per game, and sends them to the sink of the game.
@@ -66,7 +66,7 @@ func openSink(options sinkOptions, clients clients) (eventq.Sink, error) {
 	case sinkWebhook:
 		return webhooksink.New(webhooksink.Options{
 			URL: options.URL, Format: webhooksink.Format(options.Format), Client: clients[options.AllowPrivate],
-			Keys: func() ([]signature.Key, error) {
+			Keys: func() ([]webhook.Key, error) {
 				keys, err := options.Keys()
 				if err != nil {
 					return nil, err

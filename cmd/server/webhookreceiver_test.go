@@ -72,7 +72,7 @@ func (r *webhookReceiver) handle(w http.ResponseWriter, request *http.Request) {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	event := r.record(strings.TrimPrefix(request.URL.Path, "/"), received.Headers().ID, string(received.Body))
+	event := r.record(strings.TrimPrefix(request.URL.Path, "/"), received.ID(), string(received.Body))
 	status := http.StatusNoContent
 	if statusOfTry := r.statuses[event.endpoint]; statusOfTry != nil {
 		status = statusOfTry(event.tries)

@@ -1,14 +1,18 @@
 package testenv
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"laststand/internal/webhook/signature"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
 // ReceivedRequest is a request that a webhook receiver got.
@@ -24,21 +28,33 @@ func ReadRequest(r *http.Request) (ReceivedRequest, error) {
 	return ReceivedRequest{r.Method, r.Header.Clone(), body}, err
 }
 
-// Headers returns the headers that Standard Webhooks defines.
-func (p ReceivedRequest) Headers() signature.Headers {
-	return signature.Headers{
-		ID: p.Header.Get(signature.HeaderID), Timestamp: p.Header.Get(signature.HeaderTimestamp), Signature: p.Header.Get(signature.HeaderSignature),
-	}
-}
+// ID returns the id of the message.
+func (p ReceivedRequest) ID() string { return p.Header.Get(standardwebhooks.HeaderWebhookID) }
 
-// Verify checks the signature and that the request was signed at about a time. keys has one
-// key per line. It returns an error if none of them has signed the request.
+// signatureTolerance is how much the time of a signature may differ, by Standard Webhooks.
+const signatureTolerance = 5 * time.Minute
+
+// Verify checks by the library of Standard Webhooks that one of the keys, which are
+// separated by white space, has signed the request at about a time.
 func (p ReceivedRequest) Verify(keys string, at time.Time) error {
-	known, err := signature.ParseKeys(keys)
+	seconds, err := strconv.ParseInt(p.Header.Get(standardwebhooks.HeaderWebhookTimestamp), 10, 64)
 	if err != nil {
-		return err
+		return fmt.Errorf("timestamp: %w", err)
 	}
-	return signature.Verify(known, p.Headers(), p.Body, at)
+	if difference := at.Sub(time.Unix(seconds, 0)).Abs(); difference > signatureTolerance {
+		return fmt.Errorf("the timestamp differs by %s", difference)
+	}
+	err = errors.New("no key")
+	for key := range strings.FieldsSeq(keys) {
+		webhook, keyErr := standardwebhooks.NewWebhook(key)
+		if keyErr != nil {
+			return keyErr
+		}
+		if err = webhook.VerifyIgnoringTimestamp(p.Body, p.Header); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // Receiver gives the same answer to every request and records the requests.

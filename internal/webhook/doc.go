@@ -15,6 +15,10 @@
 // these tasks and the operators' requests. Start reading at webhook.go, then
 // Registry.TasksForResult and Dispatcher.deliver.
 //
-// The package must not know HTTP, signatures or SQL: see httpposter, signature and
-// the interfaces in webhook.go.
+// The package also signs messages by Standard Webhooks 1.0.0: see [Sign] and key.go. During
+// a change of keys there are two, and a message has one signature for each. No error and
+// no format verb may show a key.
+//
+// The package must not know HTTP clients or SQL: see httpposter and the interfaces in
+// webhook.go.
 package webhook

@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -20,8 +19,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
 	"laststand/internal/webhook/httpposter"
-	"laststand/internal/webhook/safehttp"
-	"laststand/internal/webhook/signature"
 )
 
 var _ ledger.Events = (*webhook.Registry)(nil)
@@ -84,7 +81,7 @@ type receivingServer struct {
 
 func newReceivingServer(t *testing.T) *receivingServer {
 	t.Helper()
-	receiver := &receivingServer{key: signature.GenerateKey(), deliveries: map[string]map[string]int{"/good": {}, "/gone": {}}}
+	receiver := &receivingServer{key: webhook.GenerateKey(), deliveries: map[string]map[string]int{"/good": {}, "/gone": {}}}
 	server := httptest.NewServer(receiver)
 	t.Cleanup(server.Close)
 	receiver.url = server.URL
@@ -104,12 +101,8 @@ func (s *receivingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *receivingServer) isGenuine(r *http.Request) bool {
-	keys, err := signature.ParseKeys(s.key)
-	body, readErr := io.ReadAll(r.Body)
-	headers := signature.Headers{
-		ID: r.Header.Get(signature.HeaderID), Timestamp: r.Header.Get(signature.HeaderTimestamp), Signature: r.Header.Get(signature.HeaderSignature),
-	}
-	return err == nil && readErr == nil && signature.Verify(keys, headers, body, time.Now()) == nil
+	received, err := testenv.ReadRequest(r)
+	return err == nil && received.Verify(s.key, time.Now()) == nil
 }
 
 func (s *receivingServer) received(endpoint string) map[string]int {
@@ -151,8 +144,8 @@ func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.ledger.Close() })
-	keys := func() ([]signature.Key, error) { return signature.ParseKeys(s.key) }
-	client := safehttp.New(safehttp.Options{AllowPrivate: true})
+	keys := func() ([]webhook.Key, error) { return webhook.ParseKeys(s.key) }
+	client := httpposter.NewClient(httpposter.ClientOptions{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)
 	poster, err := httpposter.New([]httpposter.Target{
 		{Game: game, Name: "gone", URL: s.url + "/gone", Keys: keys, Client: client}, {Game: game, Name: "good", URL: s.url + "/good", Keys: keys, Client: client},

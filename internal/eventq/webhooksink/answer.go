@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/webhook/signature"
+	"laststand/internal/webhook"
 )
 
 // maxReply bounds how much of an answer is read, in bytes. A refusal of each item
@@ -28,7 +28,7 @@ func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 		return applyItemErrors(outcome, body, len(b.Items))
 	}
 	if outcome.Delivery == eventq.TryAgain {
-		outcome.RetryAfter = signature.ParseRetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
+		outcome.RetryAfter = webhook.ParseRetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
 		outcome.Pause = reply.StatusCode == http.StatusGone
 	}
 	outcome.Err = fmt.Errorf("the webhook answered %s", outcome.Code)

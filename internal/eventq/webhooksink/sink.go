@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/webhook/signature"
+	"laststand/internal/webhook"
 )
 
 // Format is the format of a message's body.
@@ -31,7 +31,7 @@ type Options struct {
 	URL    string
 	Format Format // "": StandardWebhooks
 	// Keys is called before every attempt, so the keys may change at any time.
-	Keys func() ([]signature.Key, error)
+	Keys func() ([]webhook.Key, error)
 	// Client must not follow redirects, and must check the addresses that it
 	// connects to. If an error has a method Blocked that returns true, the URL
 	// leads to a forbidden address.
@@ -94,7 +94,7 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 	if err != nil {
 		return nil, signingFailed(err)
 	}
-	headers, err := signature.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
+	headers, err := webhook.Sign(keys, b.ID, time.UnixMilli(b.Now), body)
 	if err != nil {
 		return nil, signingFailed(err)
 	}
@@ -110,9 +110,9 @@ func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, even
 		// message id shows that it is the same.
 		"Idempotency-Key": {},
 	}
-	request.Header.Set(signature.HeaderID, headers.ID)
-	request.Header.Set(signature.HeaderTimestamp, headers.Timestamp)
-	request.Header.Set(signature.HeaderSignature, headers.Signature)
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
 	return request, eventq.Outcome{}
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/testenv"
-	"laststand/internal/webhook/safehttp"
-	"laststand/internal/webhook/signature"
+	"laststand/internal/webhook"
+	"laststand/internal/webhook/httpposter"
 )
 
 const (
@@ -36,8 +36,8 @@ func TestSendIsSigned(t *testing.T) {
 	if err := r.Verify(newKey, time.UnixMilli(now)); err != nil {
 		t.Errorf("by the new key: %v", err)
 	}
-	if h := r.Headers(); h.ID != "batch_1" || h.Timestamp != "1795000000" {
-		t.Errorf("headers %+v", h)
+	if r.ID() != "batch_1" || r.Header.Get(webhook.HeaderTimestamp) != "1795000000" {
+		t.Errorf("headers %v", r.Header)
 	}
 	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" || len(r.Header.Values("Idempotency-Key")) > 0 {
 		t.Errorf("%s with %v", r.Method, r.Header)
@@ -58,8 +58,8 @@ func TestSendAgain(t *testing.T) {
 	b.Now += 61_000
 	sink.Send(t.Context(), b)
 	first, second := at.Requests()[0], at.Requests()[1]
-	if first.Headers().ID != second.Headers().ID || first.Headers().Timestamp != "1795000000" || second.Headers().Timestamp != "1795000061" {
-		t.Errorf("%+v, then %+v", first.Headers(), second.Headers())
+	if first.ID() != second.ID() || first.Header.Get(webhook.HeaderTimestamp) != "1795000000" || second.Header.Get(webhook.HeaderTimestamp) != "1795000061" {
+		t.Errorf("%+v, then %+v", first.Header, second.Header)
 	}
 	if err := second.Verify(oldKey, time.UnixMilli(b.Now)); err != nil {
 		t.Error(err)
@@ -102,11 +102,11 @@ func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
-	sink := at.sink(t, Options{Keys: func() ([]signature.Key, error) {
+	sink := at.sink(t, Options{Keys: func() ([]webhook.Key, error) {
 		if fault != nil {
 			return nil, fault
 		}
-		return signature.ParseKeys(text)
+		return webhook.ParseKeys(text)
 	}})
 	b := batchOf(`{"id":"a","type":"online"}`)
 	sink.Send(t.Context(), b)
@@ -118,11 +118,11 @@ func TestKeysChange(t *testing.T) {
 		}
 	}
 	text = ""
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrInvalidKey})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: webhook.ErrInvalidKey})
 	fault = errors.New("no such file")
 	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: fault})
 	b.ID, fault, text = "a.b", nil, oldKey
-	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: signature.ErrInvalidID})
+	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.TryAgain, Code: "keys", Err: webhook.ErrInvalidID})
 	if len(at.Requests()) != 2 {
 		t.Errorf("sent %d times", len(at.Requests()))
 	}
@@ -170,9 +170,9 @@ func TestManySendAtOnce(t *testing.T) {
 	sends.Wait()
 	ids := map[string]bool{}
 	for _, r := range at.Requests() {
-		ids[r.Headers().ID] = true
-		if !strings.Contains(string(r.Body), `{"id":"`+r.Headers().ID+`"`) {
-			t.Errorf("%s has %s", r.Headers().ID, r.Body)
+		ids[r.ID()] = true
+		if !strings.Contains(string(r.Body), `{"id":"`+r.ID()+`"`) {
+			t.Errorf("%s has %s", r.ID(), r.Body)
 		}
 		if err := r.Verify(oldKey, time.UnixMilli(now)); err != nil {
 			t.Error(err)
@@ -203,7 +203,7 @@ func (at receiver) onlyPost(t *testing.T) testenv.ReceivedRequest {
 // none.
 func (at receiver) sink(t *testing.T, o Options) *Sink {
 	t.Helper()
-	o.URL, o.Client = at.URL, guarded(t, safehttp.Options{AllowPrivate: true})
+	o.URL, o.Client = at.URL, guarded(t, httpposter.ClientOptions{AllowPrivate: true})
 	if o.Keys == nil {
 		o.Keys = keysOf(oldKey)
 	}
@@ -215,15 +215,15 @@ func (at receiver) sink(t *testing.T, o Options) *Sink {
 	return sink
 }
 
-func guarded(t *testing.T, o safehttp.Options) *http.Client {
+func guarded(t *testing.T, o httpposter.ClientOptions) *http.Client {
 	t.Helper()
-	client := safehttp.New(o)
+	client := httpposter.NewClient(o)
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }
 
-func keysOf(text string) func() ([]signature.Key, error) {
-	return func() ([]signature.Key, error) { return signature.ParseKeys(text) }
+func keysOf(text string) func() ([]webhook.Key, error) {
+	return func() ([]webhook.Key, error) { return webhook.ParseKeys(text) }
 }
 
 func batchOf(bodies ...string) eventq.Batch {

@@ -22,10 +22,7 @@ func describeError(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
-	if blocked, ok := errors.AsType[interface {
-		error
-		Blocked() bool
-	}](err); ok && blocked.Blocked() {
+	if blocked, ok := errors.AsType[*BlockedError](err); ok {
 		return blocked
 	}
 	switch netErr, ok := errors.AsType[net.Error](err); {

@@ -13,20 +13,19 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
-	"laststand/internal/webhook/safehttp"
 )
 
 func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 	t.Parallel()
-	allowPrivate := safehttp.Options{AllowPrivate: true}
+	allowPrivate := ClientOptions{AllowPrivate: true}
 	tests := map[string]struct {
 		url     string
-		options safehttp.Options
+		options ClientOptions
 		want    string // in the error
 	}{
-		"a private address":           {testenv.Serve(t, testenv.NeverRespond), safehttp.Options{}, "not an address of the public internet; if you trust the receiver, set allow_private: true"},
+		"a private address":           {testenv.Serve(t, testenv.NeverRespond), ClientOptions{}, "not an address of the public internet; if you trust the receiver, set allow_private: true"},
 		"a refused connection":        {testenv.RefusingURL(t), allowPrivate, "refused"},
-		"an unknown name":             {"http://receiver.invalid.", safehttp.Options{Resolver: testenv.FailingResolver}, "receiver.invalid"},
+		"an unknown name":             {"http://receiver.invalid.", ClientOptions{Resolver: testenv.FailingResolver}, "receiver.invalid"},
 		"a slow receiver":             {testenv.Serve(t, testenv.NeverRespond), allowPrivate, errTimeout.Error()},
 		"a connection cut off":        {testenv.Serve(t, testenv.CloseConnection), allowPrivate, errBrokenOff.Error()},
 		"a response that is not HTTP": {testenv.Serve(t, testenv.RespondInvalid), allowPrivate, errBrokenOff.Error()},
@@ -60,7 +59,7 @@ func TestACanceledPostReturnsItsContextError(t *testing.T) {
 	started := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	poster := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(started); testenv.NeverRespond(w, r) }), Keys: fixedKeys(oldKey)},
-		safehttp.Options{AllowPrivate: true})
+		ClientOptions{AllowPrivate: true})
 	go func() { // ends before Post does
 		<-started
 		cancel()
@@ -79,7 +78,7 @@ func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 		if calls.Add(1) == 2 {
 			testenv.CloseConnection(w, r)
 		}
-	})}, safehttp.Options{AllowPrivate: true})
+	})}, ClientOptions{AllowPrivate: true})
 	for range 2 {
 		if reply := poster.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
 			t.Errorf("reply %+v", reply)
@@ -99,7 +98,7 @@ func TestOnlyAPartOfAnEndlessResponseIsRead(t *testing.T) {
 				return
 			}
 		}
-	})}, safehttp.Options{AllowPrivate: true})
+	})}, ClientOptions{AllowPrivate: true})
 	if reply := poster.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
 		t.Errorf("reply %+v", reply)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"laststand/internal/webhook"
-	"laststand/internal/webhook/signature"
 )
 
 var _ webhook.Poster = (*Poster)(nil)
@@ -23,11 +22,8 @@ type Target struct {
 	URL        string
 	// Keys returns the signing keys. It is called before each attempt, so the keys may
 	// change at any time.
-	Keys func() ([]signature.Key, error)
-	// Client must not follow redirects, and must check the addresses that it
-	// connects to. An error with a method Blocked that returns true means that the URL
-	// leads to a forbidden address.
-	Client *http.Client
+	Keys   func() ([]webhook.Key, error)
+	Client *http.Client // by NewClient
 }
 
 // Poster posts messages to endpoints over HTTP. Its errors contain only the host of a
@@ -40,8 +36,8 @@ type Poster struct {
 type endpointKey struct{ game, name string }
 
 const (
-	attemptTimeout   = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
-	maxResponseBytes = 64 << 10         // bytes of a response that are read, so that the connection can be reused
+	attemptTimeout = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
+	maxReplyBytes  = 64 << 10         // bytes of a reply that are read, so that the connection can be reused
 )
 
 // New returns a poster, or an error if the URL of a target is invalid. It does not
@@ -81,7 +77,7 @@ func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message we
 		return webhook.Reply{Err: describeError(err)}
 	}
 	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxResponseBytes)) // the status says enough
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxReplyBytes)) // the status says enough
 	return newReply(response)
 }
 
@@ -91,7 +87,7 @@ func (t *Target) newRequest(ctx context.Context, message webhook.Message) (*http
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
-	headers, err := signature.Sign(keys, message.ID, time.Now(), message.Body)
+	headers, err := webhook.Sign(keys, message.ID, time.Now(), message.Body)
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
@@ -107,9 +103,9 @@ func (t *Target) newRequest(ctx context.Context, message webhook.Message) (*http
 		// receiver recognizes the repeated request by the message id.
 		"Idempotency-Key": {},
 	}
-	request.Header.Set(signature.HeaderID, headers.ID)
-	request.Header.Set(signature.HeaderTimestamp, headers.Timestamp)
-	request.Header.Set(signature.HeaderSignature, headers.Signature)
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
 	return request, nil
 }
 
@@ -126,7 +122,7 @@ func newReply(response *http.Response) webhook.Reply {
 	}
 	return webhook.Reply{
 		Status:     status,
-		RetryAfter: signature.ParseRetryAfter(response.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: webhook.ParseRetryAfter(response.Header.Get("Retry-After"), time.Now()),
 		Err:        errors.New("the endpoint answered " + text),
 	}
 }

@@ -10,8 +10,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
-	"laststand/internal/webhook/safehttp"
-	"laststand/internal/webhook/signature"
 )
 
 const (
@@ -88,11 +86,11 @@ func TestKeysAreReadForEachAttempt(t *testing.T) {
 	t.Parallel()
 	receiver := testenv.StartReceiver(t, http.StatusOK, "")
 	keyText, keysErr := oldKey, error(nil)
-	poster := newPosterTo(t, receiver, func() ([]signature.Key, error) {
+	poster := newPosterTo(t, receiver, func() ([]webhook.Key, error) {
 		if keysErr != nil {
 			return nil, keysErr
 		}
-		return signature.ParseKeys(keyText)
+		return webhook.ParseKeys(keyText)
 	})
 	for i, key := range []string{oldKey, newKey} {
 		keyText = key
@@ -102,7 +100,7 @@ func TestKeysAreReadForEachAttempt(t *testing.T) {
 		}
 	}
 	keyText = ""
-	if reply := poster.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, signature.ErrInvalidKey) {
+	if reply := poster.Post(t.Context(), endpoint, message); reply.Status != 0 || !errors.Is(reply.Err, webhook.ErrInvalidKey) {
 		t.Errorf("without a key: %+v", reply)
 	}
 	keysErr = errors.New("no such file")
@@ -110,7 +108,7 @@ func TestKeysAreReadForEachAttempt(t *testing.T) {
 		t.Errorf("without a file: %+v", reply)
 	}
 	keyText, keysErr = oldKey, nil
-	if reply := poster.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, signature.ErrInvalidID) {
+	if reply := poster.Post(t.Context(), endpoint, webhook.Message{ID: "a.b"}); !errors.Is(reply.Err, webhook.ErrInvalidID) {
 		t.Errorf("with a bad id: %+v", reply)
 	}
 	if len(receiver.Requests()) != 2 {
@@ -144,16 +142,16 @@ func TestHostHasNoSecretParts(t *testing.T) {
 }
 
 // newPosterTo returns a poster to a receiver.
-func newPosterTo(t *testing.T, receiver *testenv.Receiver, keys func() ([]signature.Key, error)) *Poster {
+func newPosterTo(t *testing.T, receiver *testenv.Receiver, keys func() ([]webhook.Key, error)) *Poster {
 	t.Helper()
-	return newPoster(t, Target{URL: receiver.URL, Keys: keys}, safehttp.Options{AllowPrivate: true})
+	return newPoster(t, Target{URL: receiver.URL, Keys: keys}, ClientOptions{AllowPrivate: true})
 }
 
 // newPoster returns a poster to a target, which becomes the target of the
 // endpoint.
-func newPoster(t *testing.T, target Target, options safehttp.Options) *Poster {
+func newPoster(t *testing.T, target Target, options ClientOptions) *Poster {
 	t.Helper()
-	target.Game, target.Name, target.Client = endpoint.Game, endpoint.Name, safehttp.New(options)
+	target.Game, target.Name, target.Client = endpoint.Game, endpoint.Name, NewClient(options)
 	t.Cleanup(target.Client.CloseIdleConnections)
 	p, err := New([]Target{target})
 	if err != nil {
@@ -162,6 +160,6 @@ func newPoster(t *testing.T, target Target, options safehttp.Options) *Poster {
 	return p
 }
 
-func fixedKeys(text string) func() ([]signature.Key, error) {
-	return func() ([]signature.Key, error) { return signature.ParseKeys(text) }
+func fixedKeys(text string) func() ([]webhook.Key, error) {
+	return func() ([]webhook.Key, error) { return webhook.ParseKeys(text) }
 }

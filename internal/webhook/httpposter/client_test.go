@@ -1,4 +1,4 @@
-package safehttp
+package httpposter
 
 import (
 	"context"
@@ -21,7 +21,7 @@ func TestRedirectsAreReturnedAndNotFollowed(t *testing.T) {
 	target, calls := newCountingListener(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, target.URL, status) })
-		got, err := getStatus(t, Options{AllowPrivate: true}, server.URL)
+		got, err := getStatus(t, ClientOptions{AllowPrivate: true}, server.URL)
 		if err != nil || got != status {
 			t.Errorf("%d: answered %d, %v", status, got, err)
 		}
@@ -35,10 +35,10 @@ func TestProxyOfTheEnvironmentIsIgnored(t *testing.T) {
 	proxy, calls := newCountingListener(t)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("HTTPS_PROXY", proxy.URL)
-	if transport := newTransport(Options{}); transport.Proxy != nil {
+	if transport := newTransport(ClientOptions{}); transport.Proxy != nil {
 		t.Error("there is a proxy")
 	}
-	if _, err := getStatus(t, Options{Resolver: newFakeDNS("127.0.0.1").resolver(t)}, "http://receiver.test./"); err == nil {
+	if _, err := getStatus(t, ClientOptions{Resolver: newFakeDNS("127.0.0.1").resolver(t)}, "http://receiver.test./"); err == nil {
 		t.Error("a blocked address was reached")
 	}
 	if n := calls.Load(); n != 0 {
@@ -50,7 +50,7 @@ func TestTheResponseBodyIsLimited(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("a", 1001)) })
 	for limit, isWhole := range map[int64]bool{1000: false, 1001: true, 0: true} {
-		client := New(Options{AllowPrivate: true, maxResponseBytes: limit})
+		client := NewClient(ClientOptions{AllowPrivate: true, maxResponseBytes: limit})
 		t.Cleanup(client.CloseIdleConnections)
 		reply, err := client.Get(server.URL)
 		if err != nil {
@@ -70,7 +70,7 @@ func TestTheResponseHeadersAreLimited(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("A", strings.Repeat("a", 2*maxHeaderBytes))
 	})
-	if status, err := getStatus(t, Options{AllowPrivate: true}, server.URL); err == nil {
+	if status, err := getStatus(t, ClientOptions{AllowPrivate: true}, server.URL); err == nil {
 		t.Errorf("answered %d", status)
 	}
 }
@@ -88,7 +88,7 @@ func TestConnectionsPerHostAreLimited(t *testing.T) {
 		}
 		active.Add(-1)
 	})
-	client := New(Options{AllowPrivate: true, maxConnsPerHost: 2})
+	client := NewClient(ClientOptions{AllowPrivate: true, maxConnsPerHost: 2})
 	t.Cleanup(client.CloseIdleConnections)
 	var calls sync.WaitGroup
 	for range cap(addresses) {
@@ -137,7 +137,7 @@ func TestUnknownCertificateIsRefused(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	_, err := getStatus(t, Options{AllowPrivate: true}, server.URL)
+	_, err := getStatus(t, ClientOptions{AllowPrivate: true}, server.URL)
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok {
 		t.Errorf("answered with %v", err)
 	}
@@ -146,7 +146,7 @@ func TestUnknownCertificateIsRefused(t *testing.T) {
 // Every phase has a timeout; the context can end any of them earlier.
 func TestEachPhaseHasATimeout(t *testing.T) {
 	t.Parallel()
-	client := New(Options{})
+	client := NewClient(ClientOptions{})
 	transport := client.Transport.(*limitedTransport).base
 	for name, bound := range map[string]time.Duration{
 		"dial": dialTimeout, "TLS": transport.TLSHandshakeTimeout, "headers": transport.ResponseHeaderTimeout, "all": client.Timeout,
@@ -159,7 +159,7 @@ func TestEachPhaseHasATimeout(t *testing.T) {
 		t.Errorf("idle: %s", idle)
 	}
 	server := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	client = New(Options{AllowPrivate: true})
+	client = NewClient(ClientOptions{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
@@ -186,7 +186,7 @@ func serve(t *testing.T, handler http.HandlerFunc) *httptest.Server {
 // newTrustingClient returns a client that trusts the server's certificate.
 func newTrustingClient(t *testing.T, server *httptest.Server) *http.Client {
 	t.Helper()
-	client := New(Options{AllowPrivate: true})
+	client := NewClient(ClientOptions{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())

@@ -1,4 +1,4 @@
-package safehttp
+package httpposter
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package safehttp
+package httpposter
 
 import (
 	"context"
@@ -45,14 +45,14 @@ func TestPrivateAddressesAreBlocked(t *testing.T) {
 	server, calls := newCountingListener(t)
 	port := server.port
 	for _, host := range []string{"127.0.0.1", "localhost", "0.0.0.0", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "[::]"} {
-		_, err := getStatus(t, Options{}, "http://"+host+":"+port+"/")
+		_, err := getStatus(t, ClientOptions{}, "http://"+host+":"+port+"/")
 		expectBlocked(t, host, err)
 	}
 	for _, address := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "64:ff9b::7f00:1", "::ffff:127.0.0.1"} {
-		_, err := getStatus(t, Options{Resolver: newFakeDNS(address).resolver(t)}, "http://receiver.test.:"+port+"/")
+		_, err := getStatus(t, ClientOptions{Resolver: newFakeDNS(address).resolver(t)}, "http://receiver.test.:"+port+"/")
 		expectBlocked(t, "a name for "+address, err)
 	}
-	_, err := getStatus(t, Options{Resolver: newFakeDNS("127.0.0.1", "127.0.0.2", "::1").resolver(t)}, "http://receiver.test.:"+port+"/")
+	_, err := getStatus(t, ClientOptions{Resolver: newFakeDNS("127.0.0.1", "127.0.0.2", "::1").resolver(t)}, "http://receiver.test.:"+port+"/")
 	expectBlocked(t, "a name with several addresses", err)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the server was called %d times", n)
@@ -71,7 +71,7 @@ func TestANameThatChangesToAPrivateAddressIsBlocked(t *testing.T) {
 		t.Fatalf("looked up %v, %v", earlier, err)
 	}
 	dns.set("127.0.0.1")
-	_, err = getStatus(t, Options{Resolver: resolver}, "http://receiver.test.:"+server.port+"/")
+	_, err = getStatus(t, ClientOptions{Resolver: resolver}, "http://receiver.test.:"+server.port+"/")
 	expectBlocked(t, "the name", err)
 	if n := calls.Load(); n != 0 {
 		t.Errorf("the server was called %d times", n)
@@ -81,7 +81,7 @@ func TestANameThatChangesToAPrivateAddressIsBlocked(t *testing.T) {
 func TestPrivateAddressesCanBeAllowed(t *testing.T) {
 	t.Parallel()
 	server, calls := newCountingListener(t)
-	for _, options := range []Options{{AllowPrivate: true}, {AllowPrivate: true, Resolver: newFakeDNS("127.0.0.1").resolver(t)}} {
+	for _, options := range []ClientOptions{{AllowPrivate: true}, {AllowPrivate: true, Resolver: newFakeDNS("127.0.0.1").resolver(t)}} {
 		host := "127.0.0.1"
 		if options.Resolver != nil {
 			host = "receiver.test."
@@ -121,9 +121,9 @@ func newCountingListener(t *testing.T) (countingListener, *atomic.Int64) {
 }
 
 // getStatus makes a request with its own client, and returns the status.
-func getStatus(t *testing.T, options Options, address string) (int, error) {
+func getStatus(t *testing.T, options ClientOptions, address string) (int, error) {
 	t.Helper()
-	client := New(options)
+	client := NewClient(options)
 	defer client.CloseIdleConnections()
 	reply, err := client.Get(address)
 	if err != nil {

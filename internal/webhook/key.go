@@ -1,4 +1,4 @@
-package signature
+package webhook
 
 import (
 	"crypto/hmac"
@@ -69,9 +69,9 @@ var errNoKey = fmt.Errorf("%w: there is none", ErrInvalidKey)
 func (k Key) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, keyPrefix+"…") }
 
 // sign returns the MAC of the signed content, which is id.timestamp.body.
-func (k Key) sign(headers Headers, body []byte) []byte {
+func (k Key) sign(id, timestamp string, body []byte) []byte {
 	mac := hmac.New(sha256.New, k.secret)
-	_, _ = io.WriteString(mac, headers.ID+"."+headers.Timestamp+".")
+	_, _ = io.WriteString(mac, id+"."+timestamp+".")
 	_, _ = mac.Write(body)
 	return mac.Sum(nil)
 }

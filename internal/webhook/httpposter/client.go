@@ -1,4 +1,4 @@
-package safehttp
+package httpposter
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Options configure a client. The zero value is ready for use.
-type Options struct {
+// ClientOptions configure the client of NewClient. The zero value is ready for use.
+type ClientOptions struct {
 	AllowPrivate bool          // allow private addresses, for receivers in the operator's own network
 	Resolver     *net.Resolver // nil: the system's resolver
 
@@ -32,12 +32,12 @@ const (
 	idleTimeout = 90 * time.Second
 )
 
-// New returns a client for untrusted addresses. It returns redirects instead of
+// NewClient returns a client for untrusted addresses. It returns redirects instead of
 // following them. It refuses to connect to an address that is not public, with a
 // BlockedError, even if a public name resolves to it. It uses no proxy. It limits the
 // times of a request and the size of its response. If the caller reads more than 1 MiB
 // of a response, the error is an *http.MaxBytesError.
-func New(options Options) *http.Client {
+func NewClient(options ClientOptions) *http.Client {
 	return &http.Client{
 		Transport:     &limitedTransport{base: newTransport(options), maxBytes: cmp.Or(options.maxResponseBytes, maxResponseBytes)},
 		Timeout:       totalTimeout,
@@ -45,7 +45,7 @@ func New(options Options) *http.Client {
 	}
 }
 
-func newTransport(options Options) *http.Transport {
+func newTransport(options ClientOptions) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: options.Resolver}
 	if !options.AllowPrivate {
 		dialer.ControlContext = refusePrivate
