@@ -56,9 +56,8 @@ var packageRules = map[string]packageRule{
 	"internal/eventq":              {layerGame, nil},
 	"internal/eventq/playerevents": {layerGame, nil},
 	"internal/webhook":             {layerGame, nil},
-	"internal/limit":               {layerGame, nil},
 	"internal/identity":            {layerGame, []string{"github.com/golang-jwt/jwt/v5"}},
-	"internal/loadshed":            {layerGame, nil},
+	"internal/overload":            {layerGame, nil},
 
 	"internal/identity/namefile":      {layerAdapter, nil},
 	"internal/quiz/bank":              {layerAdapter, nil},

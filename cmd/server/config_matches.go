@@ -3,7 +3,7 @@ package main
 import (
 	"time"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 )
 
 // matchLimits limits matches per player and per address (the IP address of a client; IPv6: its
@@ -33,14 +33,14 @@ const freeMatchesDivisor = 20
 
 // earlyForfeitLimits returns the limits on duels that players leave before the first question
 // closes. Such forfeits are rare, so every node counts them in the store that all nodes share.
-func (n *node) earlyForfeitLimits() *limit.ActionLimit {
+func (n *node) earlyForfeitLimits() *overload.ActionLimit {
 	limits := n.config.Limits.matchLimits
-	clusterRule := func(name, owner string, quota int) *limit.Rule {
-		return n.limiter.NewRule(limit.RuleConfig{
+	clusterRule := func(name, owner string, quota int) *overload.Rule {
+		return n.limiter.NewRule(overload.RuleConfig{
 			Name: name, Subject: "duels left before their first question was closed, " + owner, Limit: quota, Per: time.Hour, ClusterWide: true,
 		})
 	}
-	return &limit.ActionLimit{
+	return &overload.ActionLimit{
 		PerPlayer:  clusterRule("early_forfeits_per_hour_per_player", "by this player", limits.EarlyForfeitsPerHourPerPlayer),
 		PerAddress: clusterRule("early_forfeits_per_hour_per_address", "from this address", limits.EarlyForfeitsPerHourPerAddress),
 	}
@@ -48,13 +48,13 @@ func (n *node) earlyForfeitLimits() *limit.ActionLimit {
 
 // matchesPerDayLimits returns the limits on duels and arenas that players join. The limit per
 // player is local to each node, so that joining costs one more round trip to Redis and not two.
-func (n *node) matchesPerDayLimits() *limit.ActionLimit {
+func (n *node) matchesPerDayLimits() *overload.ActionLimit {
 	limits, day := n.config.Limits.matchLimits, 24*time.Hour
-	return &limit.ActionLimit{
-		PerPlayer: n.limiter.NewRule(limit.RuleConfig{
+	return &overload.ActionLimit{
+		PerPlayer: n.limiter.NewRule(overload.RuleConfig{
 			Name: "matches_per_day_per_player", Subject: "matches of this player", Limit: limits.MatchesPerDayPerPlayer, Per: day,
 		}),
-		PerAddress: n.limiter.NewRule(limit.RuleConfig{
+		PerAddress: n.limiter.NewRule(overload.RuleConfig{
 			Name: "matches_per_day_per_address", Subject: "matches from this address", Limit: limits.MatchesPerDayPerAddress, Per: day, ClusterWide: true,
 		}),
 		AddressGrace: limits.MatchesPerDayPerPlayer / freeMatchesDivisor,

@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/httpserver"
-	"laststand/internal/limit"
-	"laststand/internal/loadshed"
+	"laststand/internal/overload"
 	"laststand/internal/ws"
 )
 
@@ -21,7 +20,7 @@ import (
 // and the node must be able to answer a client whose websocket it refuses.
 func (n *node) limitConnections(l net.Listener) net.Listener {
 	limits := n.config.Limits
-	rules := make(map[string]*limit.Cap)
+	rules := make(map[string]*overload.Cap)
 	for _, rule := range httpserver.ConnectionRules() {
 		rules[rule] = n.limiter.NewCap(rule)
 	}
@@ -42,20 +41,20 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 
 // sessionLimits returns the limits of websockets. codes is the limit of arena code attempts, which
 // HTTP and websockets share.
-func (n *node) sessionLimits(codeAttempts *limit.FailureLimiter) ws.Limits {
+func (n *node) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits {
 	limits := n.config.Limits
 	return ws.Limits{
 		PerAddress: limits.ConnectionsPerAddress, CodeAttempts: codeAttempts,
 		TotalCap: n.limiter.NewCap("websockets"), AddressCap: n.limiter.NewCap("websockets_per_address"),
 		PendingHelloCap: n.limiter.NewCap("unauthenticated_websockets"), IdleCap: n.limiter.NewCap("idle_websockets"), MessageCap: n.limiter.NewCap("messages_per_second"),
-		Hellos: n.limiter.NewRule(limit.RuleConfig{
+		Hellos: n.limiter.NewRule(overload.RuleConfig{
 			Name: "hellos_per_minute_per_address", Subject: "hellos from this address", Limit: limits.HellosPerMinutePerAddress, Per: time.Minute,
 		}),
-		HellosPerNode: n.limiter.NewRule(limit.RuleConfig{
+		HellosPerNode: n.limiter.NewRule(overload.RuleConfig{
 			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: limits.HellosPerMinute, Per: time.Minute,
 			Burst: (limits.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
 		}),
-		Replays: n.limiter.NewRule(limit.RuleConfig{
+		Replays: n.limiter.NewRule(overload.RuleConfig{
 			Name: longReplayRule, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
 		}),
 		EarlyForfeits: n.earlyForfeitLimits(), Matches: n.matchesPerDayLimits(),
@@ -75,16 +74,16 @@ const loadSheddingRule = "load_shedding"
 
 // newShedder returns the load shedder of the node. Its signals are memory, scheduler lag and the
 // number of HTTP requests in progress.
-func (n *node) newShedder() *loadshed.Shedder {
+func (n *node) newShedder() *overload.Shedder {
 	limits := n.config.Limits
-	var signals []loadshed.Signal
+	var signals []overload.Signal
 	if bytes := memoryLimit(limits.MaxMemoryMiB); bytes > 0 {
-		signals = append(signals, loadshed.MemorySignal(bytes))
+		signals = append(signals, overload.MemorySignal(bytes))
 	}
 	if limits.MaxSchedulerLagMS > 0 {
-		signals = append(signals, loadshed.LagSignal(time.Duration(limits.MaxSchedulerLagMS)*time.Millisecond))
+		signals = append(signals, overload.LagSignal(time.Duration(limits.MaxSchedulerLagMS)*time.Millisecond))
 	}
-	return loadshed.New(loadshed.Config{
+	return overload.NewShedder(overload.ShedderConfig{
 		Signals: signals, MaxRequests: limits.MaxConcurrentRequests, Registry: n.registry, DryRun: limits.DryRun.includes(loadSheddingRule),
 		CloseIdle: func() int { return n.sessions.CloseIdle() },
 	})
@@ -104,12 +103,12 @@ const minDuelLag = 2 * time.Millisecond
 const assumedCPUUsage = 0.7
 
 // newDuelLimit returns the limit on players in duels at this node.
-func (n *node) newDuelLimit() *loadshed.DuelLimit {
+func (n *node) newDuelLimit() *overload.DuelLimit {
 	maxLag := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / duelLagDivisor
 	if maxLag > 0 {
 		maxLag = max(maxLag, minDuelLag)
 	}
-	return loadshed.NewDuelLimit(n.shedder, maxLag, newCPUUsage().sample)
+	return overload.NewDuelLimit(n.shedder, maxLag, newCPUUsage().sample)
 }
 
 func newUntrustedHeadersCounter(r prometheus.Registerer) prometheus.Counter {

@@ -4,19 +4,19 @@ import (
 	"time"
 
 	"laststand/internal/httpapi"
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
 )
 
 // newLimiter returns the limiter of the node. A node with an embedded Redis is the only node, so
 // its limiter needs no shared store.
-func (n *node) newLimiter() *limit.Limiter {
-	c := limit.Config{IsDryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
+func (n *node) newLimiter() *overload.Limiter {
+	c := overload.LimiterConfig{IsDryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
 	if n.redis.Kind != redisx.KindEmbedded {
 		c.Store = redisstore.NewLimits(n.redis.Pipelined, n.now)
 	}
-	return limit.New(c)
+	return overload.NewLimiter(c)
 }
 
 // maxBehavioursPerRequest is the maximum number of behaviours in one HTTP request. The burst of
@@ -45,17 +45,17 @@ func (c *config) arenaGuestBurst() int {
 // or if a request costs money or long-lived memory.
 func (n *node) httpLimits() httpapi.Limits {
 	limits := n.config.Limits.requestLimits
-	clusterRule := func(name, subject string, quota int, interval time.Duration) *limit.Rule {
-		return n.limiter.NewRule(limit.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: interval, ClusterWide: true})
+	clusterRule := func(name, subject string, quota int, interval time.Duration) *overload.Rule {
+		return n.limiter.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: interval, ClusterWide: true})
 	}
 	return httpapi.Limits{
-		GuestCalls: n.limiter.NewRule(limit.RuleConfig{
+		GuestCalls: n.limiter.NewRule(overload.RuleConfig{
 			Name: "guest_requests_per_minute_per_address", Subject: "calls for players from this address",
 			Limit: limits.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: guestBurstMinutes * limits.GuestRequestsPerMinutePerAddress,
 		}),
 		NewGuests:       clusterRule("guests_per_minute_per_address", "new players from this address", limits.GuestsPerMinutePerAddress, time.Minute),
 		NewGuestsPerDay: clusterRule("guests_per_day_per_address", "new players from this address", limits.GuestsPerDayPerAddress, 24*time.Hour),
-		GuestsWithCode: n.limiter.NewRule(limit.RuleConfig{
+		GuestsWithCode: n.limiter.NewRule(overload.RuleConfig{
 			Name: "arena_guests_per_minute_per_address", Subject: "new players from this address for arenas", ClusterWide: true,
 			Limit: limits.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.arenaGuestBurst(),
 		}),
@@ -64,23 +64,23 @@ func (n *node) httpLimits() httpapi.Limits {
 		ArenasPerHost:    clusterRule("arenas_per_hour_per_host", "arenas of one host", limits.ArenasPerHourPerHost, time.Hour),
 		ArenasPerAddress: clusterRule("arenas_per_hour_per_address", "arenas from this address", limits.ArenasPerHourPerAddress, time.Hour),
 		Changes:          clusterRule("account_changes_per_hour_per_player", "changes of name and account", limits.AccountChangesPerHourPerPlayer, time.Hour),
-		Erasures: n.limiter.NewRule(limit.RuleConfig{
+		Erasures: n.limiter.NewRule(overload.RuleConfig{
 			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
 			Limit: limits.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * limits.ErasuresPerMinutePerAddress, // all players of a class may erase themselves at the same time
 		}),
-		Behaviours: n.limiter.NewRule(limit.RuleConfig{
+		Behaviours: n.limiter.NewRule(overload.RuleConfig{
 			Name: "behaviours_per_second_per_service", Subject: "behaviours of one service", ClusterWide: true,
 			Limit: limits.BehavioursPerSecondPerService, Per: time.Second, Burst: max(limits.BehavioursPerSecondPerService, maxBehavioursPerRequest),
 		}),
-		Nicknames: n.limiter.NewRule(limit.RuleConfig{
+		Nicknames: n.limiter.NewRule(overload.RuleConfig{
 			Name: "nickname_lookups_per_minute_per_address", Subject: "looks at nicknames from this address",
 			Limit: limits.NicknameLookupsPerMinutePerAddress, Per: time.Minute,
 		}),
-		Reads: n.limiter.NewRule(limit.RuleConfig{
+		Reads: n.limiter.NewRule(overload.RuleConfig{
 			Name: "reads_per_second_per_address", Subject: "reads from this address",
 			Limit: limits.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * limits.ReadsPerSecondPerAddress, // a whole school reads the leaderboard after a match
 		}),
-		Tasks: n.limiter.NewRule(limit.RuleConfig{
+		Tasks: n.limiter.NewRule(overload.RuleConfig{
 			Name: "task_requests_per_second_per_service", Subject: "calls about tasks of one service",
 			Limit: limits.TaskRequestsPerSecondPerService, Per: time.Second,
 		}),
@@ -102,14 +102,14 @@ const (
 // codeAttemptLimits returns the limit on wrong arena codes: a number per hour and address. Above
 // it, known players at that address may together try half as many more codes, and each player a
 // few. Each node counts refused attempts separately, which needs no request to Redis.
-func (n *node) codeAttemptLimits() *limit.FailureLimiter {
+func (n *node) codeAttemptLimits() *overload.FailureLimiter {
 	quota := n.config.Limits.CodeAttemptsPerHourPerAddress
-	clusterRule := func(name, subject string, quota int) *limit.Rule {
-		return n.limiter.NewRule(limit.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: time.Hour, ClusterWide: true})
+	clusterRule := func(name, subject string, quota int) *overload.Rule {
+		return n.limiter.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: time.Hour, ClusterWide: true})
 	}
-	limiter := &limit.FailureLimiter{PerAddress: clusterRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota)}
+	limiter := &overload.FailureLimiter{PerAddress: clusterRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota)}
 	if quota > 0 {
-		limiter.RefusalsPerAddress = n.limiter.NewRule(limit.RuleConfig{Name: codeAttemptsRefusedRule, Subject: "refused codes from this address", Limit: refusedAttemptsFactor * quota, Per: time.Hour})
+		limiter.RefusalsPerAddress = n.limiter.NewRule(overload.RuleConfig{Name: codeAttemptsRefusedRule, Subject: "refused codes from this address", Limit: refusedAttemptsFactor * quota, Per: time.Hour})
 		limiter.PlayersPerAddress = clusterRule(codeAttemptsByPlayersRule, "wrong codes of players from this address", max(quota/2, 1))
 		limiter.PerPlayer = clusterRule(codeAttemptsPerPlayerRule, "wrong codes of this player", codeAttemptsPerPlayerPerHour)
 	}

@@ -21,11 +21,10 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/ledger"
-	"laststand/internal/limit"
-	"laststand/internal/loadshed"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
+	"laststand/internal/overload"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
@@ -52,9 +51,9 @@ type node struct {
 	clients      clients            // HTTP clients for sinks and webhooks
 	receiverKeys *receiverKeys      // keys that sign messages to sinks and webhooks
 	proxies      *httpserver.TrustedProxies
-	limiter      *limit.Limiter
-	shedder      *loadshed.Shedder
-	duelLimit    *loadshed.DuelLimit
+	limiter      *overload.Limiter
+	shedder      *overload.Shedder
+	duelLimit    *overload.DuelLimit
 
 	banks             *banks
 	identity          *identity.Registry

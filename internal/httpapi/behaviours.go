@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"laststand/internal/eventq"
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -40,7 +40,7 @@ func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Limits.Behaviours.Take(r.Context(), limit.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
+	if err := a.Limits.Behaviours.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
 		return err
 	}
 	posted, err := a.Behaviours.Post(r.Context(), r.game, bodies)

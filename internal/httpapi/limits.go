@@ -7,26 +7,26 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/identity"
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
 // Limits holds the rate limits of the HTTP API. A nil rule means no limit.
 type Limits struct {
-	GuestCalls       *limit.Rule           // all requests for guests, per address
-	NewGuests        *limit.Rule           // new guests without an arena code, per address
-	GuestsWithCode   *limit.Rule           // new guests with an arena code, per address; its burst must allow the largest arena
-	GuestsPerArena   *limit.Rule           // new guests with an arena code, per arena
-	NewGuestsPerDay  *limit.Rule           // all new guests, per address
-	ArenaCodes       *limit.FailureLimiter // wrong arena codes, per address
-	Nicknames        *limit.Rule           // nickname lookups, per address
-	Reads            *limit.Rule           // reads of leaderboards, profiles, matches and arenas, per address
-	ArenasPerHost    *limit.Rule           // created arenas, per host
-	ArenasPerAddress *limit.Rule           // arenas that players create, per address
-	Erasures         *limit.Rule           // players who erase themselves, per address
-	Changes          *limit.Rule           // changes of nickname and account, per player
-	Behaviours       *limit.Rule           // behaviours, per service
-	Tasks            *limit.Rule           // task requests, per service
+	GuestCalls       *overload.Rule           // all requests for guests, per address
+	NewGuests        *overload.Rule           // new guests without an arena code, per address
+	GuestsWithCode   *overload.Rule           // new guests with an arena code, per address; its burst must allow the largest arena
+	GuestsPerArena   *overload.Rule           // new guests with an arena code, per arena
+	NewGuestsPerDay  *overload.Rule           // all new guests, per address
+	ArenaCodes       *overload.FailureLimiter // wrong arena codes, per address
+	Nicknames        *overload.Rule           // nickname lookups, per address
+	Reads            *overload.Rule           // reads of leaderboards, profiles, matches and arenas, per address
+	ArenasPerHost    *overload.Rule           // created arenas, per host
+	ArenasPerAddress *overload.Rule           // arenas that players create, per address
+	Erasures         *overload.Rule           // players who erase themselves, per address
+	Changes          *overload.Rule           // changes of nickname and account, per player
+	Behaviours       *overload.Rule           // behaviours, per service
+	Tasks            *overload.Rule           // task requests, per service
 }
 
 // peerAddress returns the address of the peer of the request's connection.
@@ -36,7 +36,9 @@ func peerAddress(r *http.Request) netip.Addr {
 }
 
 // addressKey returns the key of the client's address for the limits.
-func (a *api) addressKey(r *request) limit.Key { return limit.AddressKey(a.ClientAddress(r.Request)) }
+func (a *api) addressKey(r *request) overload.Key {
+	return overload.AddressKey(a.ClientAddress(r.Request))
+}
 
 // checkAddressLimits takes a token of the client's address for a request, or
 // returns the refusal. It runs before authentication.
@@ -112,7 +114,7 @@ func (a *api) checkArenaGuestLimits(r *request, joinInfo arena.JoinInfo) error {
 	if err := a.Limits.GuestsWithCode.Take(r.Context(), a.addressKey(r).WithBurst(joinInfo.MaxPlayers), 1); err != nil {
 		return err
 	}
-	return a.Limits.GuestsPerArena.Take(r.Context(), limit.ObjectKey(r.game, joinInfo.ID), 1)
+	return a.Limits.GuestsPerArena.Take(r.Context(), overload.ObjectKey(r.game, joinInfo.ID), 1)
 }
 
 // shorterWait returns the refusal with the shorter retry time. other may be nil.
@@ -135,8 +137,8 @@ func (a *api) tryArenaCode(r *request, code string, try func() error) error {
 // newCodeAttempt returns an attempt to use the code of an arena, by the client's
 // address. It does not use the bearer token, because players join over the
 // websocket.
-func (a *api) newCodeAttempt(r *request, code string) limit.Attempt {
-	return limit.Attempt{Address: a.addressKey(r), Secret: arena.CodeKey(r.game, code)}
+func (a *api) newCodeAttempt(r *request, code string) overload.Attempt {
+	return overload.Attempt{Address: a.addressKey(r), Secret: arena.CodeKey(r.game, code)}
 }
 
 // checkNewArenaLimits takes a token of the host for a new arena, or returns the
@@ -148,7 +150,7 @@ func (a *api) checkNewArenaLimits(r *request, host identity.Claims) error {
 			return err
 		}
 	}
-	return a.Limits.ArenasPerHost.Take(r.Context(), limit.ObjectKey(r.game, host.Subject), 1)
+	return a.Limits.ArenasPerHost.Take(r.Context(), overload.ObjectKey(r.game, host.Subject), 1)
 }
 
 // authenticateChange is authenticatePlayer for a request that changes the player.
@@ -156,7 +158,7 @@ func (a *api) checkNewArenaLimits(r *request, host identity.Claims) error {
 func (a *api) authenticateChange(r *request) (identity.Claims, error) {
 	claims, err := a.authenticatePlayer(r)
 	if err == nil {
-		err = a.Limits.Changes.Take(r.Context(), limit.ObjectKey(r.game, claims.Subject), 1)
+		err = a.Limits.Changes.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }
@@ -166,7 +168,7 @@ func (a *api) authenticateChange(r *request) (identity.Claims, error) {
 func (a *api) authenticateTaskCall(r *request) (identity.Claims, error) {
 	claims, err := a.authenticateService(r)
 	if err == nil {
-		err = a.Limits.Tasks.Take(r.Context(), limit.ObjectKey(r.game, claims.Subject), 1)
+		err = a.Limits.Tasks.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }

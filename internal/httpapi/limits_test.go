@@ -9,16 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
 // twoPerHour is a rule that allows two uses per hour.
-func twoPerHour(subject string) *limit.Rule { return perHour(subject, 2) }
+func twoPerHour(subject string) *overload.Rule { return perHour(subject, 2) }
 
 // perHour is a rule that allows maxUses uses per hour; 0 means any number.
-func perHour(subject string, maxUses int) *limit.Rule {
-	return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: subject, Subject: subject, Limit: maxUses, Per: time.Hour})
+func perHour(subject string, maxUses int) *overload.Rule {
+	return overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: subject, Subject: subject, Limit: maxUses, Per: time.Hour})
 }
 
 // limitedServer is a handler with limits, and the test that uses it.
@@ -116,7 +116,7 @@ func behavioursCall(count int) call {
 // The limit counts behaviours, not calls.
 func TestTheBehaviourLimitCountsBehaviours(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{Behaviours: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
+	server := newLimitedServer(t, Limits{Behaviours: overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "b", Subject: "behaviours", Limit: 100, Per: time.Hour})})
 	server.wantStatus(behavioursCall(90), 202)
 	server.wantLimited(behavioursCall(20), "behaviours", 10*36)
 	server.wantStatus(behavioursCall(10), 202)
@@ -151,7 +151,7 @@ func TestLimitsAreIndependent(t *testing.T) {
 // server gave to it. Guests with other codes count as guests of the address.
 func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
+	server := newLimitedServer(t, Limits{ArenaCodes: &overload.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
 	right, wrong := getCall(demoPath+"/arenas/402951"), getCall(demoPath+"/arenas/999999")
 	for range 5 {
 		server.wantStatus(getCall(demoPath+"/arenas/40295"), 404) // a malformed code is not counted
@@ -172,7 +172,7 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 		server.wantStatus(newGuest("402951"), 201)
 	}
 
-	server = newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
+	server = newLimitedServer(t, Limits{ArenaCodes: &overload.FailureLimiter{PerAddress: twoPerHour("codes")}})
 	server.wantStatus(right, 200)
 	server.wantStatus(wrong, 404)
 	server.wantStatus(wrong, 404)
@@ -203,8 +203,8 @@ func (s limitedServer) countNewGuests(c call) (created int) {
 func TestNewGuestsWithAnArenaCodeHaveTheirOwnLimits(t *testing.T) {
 	t.Parallel()
 	const places = 3 // seats of the arenas of fakeBackend
-	guestsWithCodeRule := func(maxUses int) *limit.Rule {
-		return limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: maxUses, Per: time.Hour, Burst: 100})
+	guestsWithCodeRule := func(maxUses int) *overload.Rule {
+		return overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "coming", Subject: "coming", Limit: maxUses, Per: time.Hour, Burst: 100})
 	}
 	for name, test := range map[string]struct {
 		limits   Limits
@@ -234,7 +234,7 @@ func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 	t.Parallel()
 	address := "10.0.0.1"
 	server := newLimitedServer(t, Limits{
-		GuestsWithCode: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
+		GuestsWithCode: overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "coming", Subject: "coming", Limit: 5, Per: time.Hour, Burst: 100}),
 		NewGuests:      perHour("guests", 2),
 	}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
@@ -256,7 +256,7 @@ func TestGuestsPerAddressAreLimitedForAllArenas(t *testing.T) {
 // not.
 func TestNewGuestsPerDayAreLimited(t *testing.T) {
 	t.Parallel()
-	perDay := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
+	perDay := overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "day", Subject: "new players", Limit: 4, Per: 24 * time.Hour})
 	server := newLimitedServer(t, Limits{NewGuestsPerDay: perDay})
 	for range 2 {
 		server.wantStatus(newGuest(""), 201)
@@ -273,7 +273,7 @@ func TestADailyRefusalLeavesTheArenaLimitUnchanged(t *testing.T) {
 	address := "10.0.0.1"
 	server := newLimitedServer(t, Limits{
 		GuestsPerArena: perHour("arena", 5), NewGuests: perHour("guests", 1),
-		NewGuestsPerDay: limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
+		NewGuestsPerDay: overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "day", Subject: "new players", Limit: 2, Per: 24 * time.Hour}),
 	}, func(c *Config) {
 		c.ClientAddress = func(*http.Request) netip.Addr { return netip.MustParseAddr(address) }
 	})
@@ -308,7 +308,7 @@ func TestGuestCallsAreLimitedBeforeTheBodyIsRead(t *testing.T) {
 // A store that is out of reach does not count as a wrong code.
 func TestAStoreErrorIsNoWrongCode(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{ArenaCodes: &limit.FailureLimiter{PerAddress: twoPerHour("codes")}})
+	server := newLimitedServer(t, Limits{ArenaCodes: &overload.FailureLimiter{PerAddress: twoPerHour("codes")}})
 	server.backend.fail = errStore
 	for range 3 {
 		server.wantStatus(newGuest("402951"), 503)

@@ -1,16 +1,16 @@
 package httpapi
 
 import (
-	"laststand/internal/loadshed"
+	"laststand/internal/overload"
 )
 
-// LoadShedder refuses work while the node is overloaded. *loadshed.Shedder
+// LoadShedder refuses work while the node is overloaded. *overload.Shedder
 // implements it. ShouldShed returns true if the node refuses work of a kind now.
 // Check returns the refusal, or nil. AcquireRequest counts a request, or refuses
 // it if too many run. ReleaseRequest stops counting it.
 type LoadShedder interface {
-	ShouldShed(kind loadshed.Kind) bool
-	Check(kind loadshed.Kind) error
+	ShouldShed(kind overload.Kind) bool
+	Check(kind overload.Kind) error
 	AcquireRequest() error
 	ReleaseRequest()
 }
@@ -18,23 +18,23 @@ type LoadShedder interface {
 // noLoadShedding is the LoadShedder if the Config has none: it refuses nothing.
 type noLoadShedding struct{}
 
-func (noLoadShedding) ShouldShed(loadshed.Kind) bool { return false }
-func (noLoadShedding) Check(loadshed.Kind) error     { return nil }
+func (noLoadShedding) ShouldShed(overload.Kind) bool { return false }
+func (noLoadShedding) Check(overload.Kind) error     { return nil }
 func (noLoadShedding) AcquireRequest() error         { return nil }
 func (noLoadShedding) ReleaseRequest()               {}
 
 // kindByRoute lists the routes that an overloaded node refuses, with their kind
 // of work. An overloaded node still serves all other routes.
-var kindByRoute = map[string]loadshed.Kind{
-	"GET /v1/games/{game}/nicknames/{name}":               loadshed.Reading,
-	"GET /v1/games/{game}/players/{player}":               loadshed.Reading,
-	"GET /v1/games/{game}/players/{player}/matches":       loadshed.Reading,
-	"GET /v1/games/{game}/matches/{match}":                loadshed.Reading,
-	"GET /v1/games/{game}/leaderboards":                   loadshed.Reading,
-	"GET /v1/games/{game}/leaderboards/{window}":          loadshed.Reading,
-	"GET /v1/games/{game}/leaderboards/{window}/{player}": loadshed.Reading,
-	"POST /v1/games/{game}/guests":                        loadshed.NewGuests,
-	"POST /v1/games/{game}/arenas":                        loadshed.Joining,
+var kindByRoute = map[string]overload.Kind{
+	"GET /v1/games/{game}/nicknames/{name}":               overload.Reading,
+	"GET /v1/games/{game}/players/{player}":               overload.Reading,
+	"GET /v1/games/{game}/players/{player}/matches":       overload.Reading,
+	"GET /v1/games/{game}/matches/{match}":                overload.Reading,
+	"GET /v1/games/{game}/leaderboards":                   overload.Reading,
+	"GET /v1/games/{game}/leaderboards/{window}":          overload.Reading,
+	"GET /v1/games/{game}/leaderboards/{window}/{player}": overload.Reading,
+	"POST /v1/games/{game}/guests":                        overload.NewGuests,
+	"POST /v1/games/{game}/arenas":                        overload.Joining,
 }
 
 // checkLoad refuses a request if the node sheds its kind of work. It allows reads
@@ -44,7 +44,7 @@ func (a *api) checkLoad(r *request, route route) error {
 	if !ok || !a.LoadShedder.ShouldShed(kind) {
 		return nil
 	}
-	if kind == loadshed.Reading {
+	if kind == overload.Reading {
 		if _, err := a.authenticate(r); err == nil {
 			return nil
 		}

@@ -8,19 +8,19 @@ import (
 	"sync"
 	"testing"
 
-	"laststand/internal/loadshed"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
 // fakeShedder refuses the kind refused and has freeSlots free slots.
 type fakeShedder struct {
-	refused   loadshed.Kind
+	refused   overload.Kind
 	freeSlots int
 }
 
-func (s *fakeShedder) ShouldShed(kind loadshed.Kind) bool { return kind == s.refused }
+func (s *fakeShedder) ShouldShed(kind overload.Kind) bool { return kind == s.refused }
 
-func (s *fakeShedder) Check(kind loadshed.Kind) error {
+func (s *fakeShedder) Check(kind overload.Kind) error {
 	if !s.ShouldShed(kind) {
 		return nil
 	}
@@ -48,7 +48,7 @@ func TestAnOverloadedNodeRefusesByKind(t *testing.T) {
 	guest := jsonCall("POST", demoPath+"/guests", `{"device":"`+device+`"}`)
 	createArena := jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood)
 	answered := []call{getCall("/healthz"), getCall("/readyz"), getCall("/openapi.yaml"), getCall(demoPath + "/arenas/402951"), jsonCall("PUT", demoPath+"/players/me/nickname", `{"nickname":"Bob"}`, bearerGood)}
-	for kind, refused := range map[loadshed.Kind][]call{"": nil, loadshed.Reading: reads, loadshed.NewGuests: {guest}, loadshed.Joining: {createArena}} {
+	for kind, refused := range map[overload.Kind][]call{"": nil, overload.Reading: reads, overload.NewGuests: {guest}, overload.Joining: {createArena}} {
 		config := newTestConfig(&fakeBackend{})
 		config.LoadShedder = &fakeShedder{refused: kind, freeSlots: 1}
 		handler := New(config)
@@ -61,10 +61,10 @@ func TestAnOverloadedNodeRefusesByKind(t *testing.T) {
 			if got := status(c); want != (got == http.StatusServiceUnavailable) {
 				t.Errorf("while %q is refused: %s %s is answered %d", kind, c.method, c.target, got)
 			}
-			if c.headers = append(c.headers, bearerGood); kind == loadshed.Reading && want && status(c) != http.StatusOK {
+			if c.headers = append(c.headers, bearerGood); kind == overload.Reading && want && status(c) != http.StatusOK {
 				t.Errorf("with a token: %s %s is refused", c.method, c.target)
 			}
-			if c.headers[len(c.headers)-1] = "Authorization: Bearer forged"; kind == loadshed.Reading && want && status(c) != http.StatusServiceUnavailable {
+			if c.headers[len(c.headers)-1] = "Authorization: Bearer forged"; kind == overload.Reading && want && status(c) != http.StatusServiceUnavailable {
 				t.Errorf("with a forged token: %s %s is answered", c.method, c.target)
 			}
 		}
@@ -128,7 +128,7 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
 		c := newTestConfig(&fakeBackend{})
-		shedder := loadshed.New(loadshed.Config{MaxRequests: 1})
+		shedder := overload.NewShedder(overload.ShedderConfig{MaxRequests: 1})
 		c.LoadShedder = shedder
 		handler := New(c)
 		endBody, response := sendSlowGuestRequest(handler)
@@ -169,7 +169,7 @@ func (s unreadResponse) Write(b []byte) (int, error) {
 func TestASlowReaderHoldsNoSlot(t *testing.T) {
 	t.Parallel()
 	c := newTestConfig(&fakeBackend{})
-	c.LoadShedder = loadshed.New(loadshed.Config{MaxRequests: 1})
+	c.LoadShedder = overload.NewShedder(overload.ShedderConfig{MaxRequests: 1})
 	handler := New(c)
 	slow := unreadResponse{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
 	ended := make(chan struct{})

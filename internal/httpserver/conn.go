@@ -11,7 +11,7 @@ import (
 
 	"github.com/pires/go-proxyproto"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 )
 
 // countedConn is a connection that a Listener counts until Close.
@@ -20,9 +20,9 @@ type countedConn struct {
 	listener *Listener
 
 	// The listener's mu guards these fields.
-	isOpen       bool      // counted in openCount
-	inPerAddress bool      // counted in perAddress
-	address      limit.Key // the key in perAddress
+	isOpen       bool         // counted in openCount
+	inPerAddress bool         // counted in perAddress
+	address      overload.Key // the key in perAddress
 }
 
 // Close stops counting the connection and closes it.

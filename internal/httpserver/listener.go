@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 )
 
 // ProxyProtocol says how the PROXY protocol is used
@@ -37,7 +37,7 @@ type ListenerConfig struct {
 	Trusted        *TrustedProxies
 	Protocol       ProxyProtocol
 	MaxConnections int64         // maximum of open connections; 0: no limit
-	MaxPerAddress  int64         // maximum of open connections per limit.AddressKey, except those of trusted proxies; 0: no limit
+	MaxPerAddress  int64         // maximum of open connections per overload.AddressKey, except those of trusted proxies; 0: no limit
 	HeaderTimeout  time.Duration // for reading the PROXY header; 0: 5 s
 
 	// OnRefusal is called with the rule of each refusal. For the first two rules
@@ -65,8 +65,8 @@ type Listener struct {
 	ListenerConfig
 
 	mu         sync.Mutex
-	openCount  int64               // number of open connections
-	perAddress map[limit.Key]int64 // number of open connections by address; only values above 0
+	openCount  int64                  // number of open connections
+	perAddress map[overload.Key]int64 // number of open connections by address; only values above 0
 }
 
 // NewListener wraps a listener. TLS must be added around the Listener, because a PROXY
@@ -78,7 +78,7 @@ func NewListener(inner net.Listener, config ListenerConfig) *Listener {
 	if config.HeaderTimeout == 0 {
 		config.HeaderTimeout = 5 * time.Second
 	}
-	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[limit.Key]int64)}
+	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[overload.Key]int64)}
 }
 
 // OpenConnections returns the number of open connections.
@@ -142,7 +142,7 @@ func (d *Listener) addOpen(conn *countedConn) bool {
 // addToAddress counts a connection for its client's address. It returns false if
 // the address has too many.
 func (d *Listener) addToAddress(conn *countedConn, address netip.Addr) bool {
-	key := limit.AddressKey(address)
+	key := overload.AddressKey(address)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !conn.isOpen {

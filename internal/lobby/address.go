@@ -6,7 +6,7 @@ import (
 	"encoding/base64"
 	"net/netip"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 )
 
 // addressHash returns a keyed hash of a player's IP address for the ticket. For IPv6
@@ -17,7 +17,7 @@ func (l *Lobby) addressHash(game string, address netip.Addr) string {
 		return ""
 	}
 	mac := hmac.New(sha256.New, l.AddressKey)
-	mac.Write([]byte(game + "\x00" + limit.AddressKey(address).String()))
+	mac.Write([]byte(game + "\x00" + overload.AddressKey(address).String()))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }
 

@@ -2,7 +2,7 @@
 // keeps one of them:
 //
 //   - [Lobby]: tickets and pairings. It implements lobby.Store.
-//   - [Limits]: the buckets of cluster-wide limits. It implements limit.Store.
+//   - [Limits]: the buckets of cluster-wide limits. It implements overload.Store.
 //   - [Names]: reservations of suggested nicknames. It implements identity.NameReservations.
 //   - [Sessions]: the numbers of sessions. It implements ws.SessionNumbers. A number is at
 //     least the cluster time in epoch ms, and higher than all earlier numbers of the player.

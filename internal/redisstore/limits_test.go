@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/redisx"
 	"laststand/internal/testenv"
 )
@@ -34,17 +34,17 @@ func TestDemandsAgreeWithModelOfBucket(t *testing.T) {
 				hours := rapid.SampledFrom([]int{0, 0, 0, 1, 2, 5, 40}).Draw(t, "hours")
 				now.Add(int64(hours) * time.Hour.Milliseconds())
 				tokens = min(burst, tokens+hours)
-				demand := limit.SharedDemand{
+				demand := overload.SharedDemand{
 					Rule: "hourly", Key: key, Cost: rapid.IntRange(1, burst).Draw(t, "cost"), Burst: burst, Interval: time.Hour,
-					Mode: rapid.SampledFrom([]limit.Mode{limit.Take, limit.Take, limit.Check, limit.Charge}).Draw(t, "mode"),
+					Mode: rapid.SampledFrom([]overload.Mode{overload.Take, overload.Take, overload.Check, overload.Charge}).Draw(t, "mode"),
 				}
 				wait, err := rapid.SampledFrom(nodes).Draw(t, "node").Take(t.Context(), demand)
 				want := max(0, time.Duration(demand.Cost-tokens)*time.Hour)
 				switch {
-				case demand.Mode == limit.Charge:
+				case demand.Mode == overload.Charge:
 					tokens = max(tokens-demand.Cost, -burst)
 					want = max(0, time.Duration(1-tokens)*time.Hour)
-				case demand.Mode == limit.Take && want == 0:
+				case demand.Mode == overload.Take && want == 0:
 					tokens -= demand.Cost
 				}
 				if err != nil || wait != want {
@@ -60,7 +60,7 @@ func TestDemandsWithDifferentBurstsShareBucket(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		node := NewLimits(client, func() int64 { return epoch })
-		demand := limit.SharedDemand{Rule: "coming", Key: ulid.Make().String(), Cost: 1, Interval: time.Minute, Mode: limit.Take}
+		demand := overload.SharedDemand{Rule: "coming", Key: ulid.Make().String(), Cost: 1, Interval: time.Minute, Mode: overload.Take}
 		for i, step := range [][2]int{{3, 3}, {2, 0}, {5, 2}, {3, 0}, {6, 1}} {
 			demand.Burst = step[0]
 			allowed := 0
@@ -82,7 +82,7 @@ func TestDemandsWithDifferentBurstsShareBucket(t *testing.T) {
 func TestConcurrentDemandsAtTwoNodesGetExactlyTheTokens(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
-		demand := limit.SharedDemand{Rule: "codes", Key: ulid.Make().String(), Cost: 1, Burst: 60, Interval: time.Minute, Mode: limit.Take}
+		demand := overload.SharedDemand{Rule: "codes", Key: ulid.Make().String(), Cost: 1, Burst: 60, Interval: time.Minute, Mode: overload.Take}
 		var allowed atomic.Int64
 		var callers sync.WaitGroup
 		for range 2 {
@@ -117,9 +117,9 @@ func TestNodeDecidesAloneIfRedisFails(t *testing.T) {
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	rule := limit.New(limit.Config{Store: NewLimits(client, func() int64 { return epoch })}).
-		NewRule(limit.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
-	ada := limit.ObjectKey("demo", "ada")
+	rule := overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(client, func() int64 { return epoch })}).
+		NewRule(overload.RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
+	ada := overload.ObjectKey("demo", "ada")
 	take := func() error { return rule.Take(context.Background(), ada, 1) }
 	if err := errors.Join(take(), take()); err != nil {
 		t.Fatal(err)
@@ -140,13 +140,13 @@ func BenchmarkTake(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer conn.Close()
-	rule := limit.New(limit.Config{Store: NewLimits(conn.Pipelined, func() int64 { return epoch })}).
-		NewRule(limit.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
+	rule := overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(conn.Pipelined, func() int64 { return epoch })}).
+		NewRule(overload.RuleConfig{Name: "r", Limit: 1_000_000, Per: time.Second, Burst: 1 << 40, ClusterWide: true})
 	b.SetParallelism(64)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for i := 0; pb.Next(); i++ {
-			if err := rule.Take(b.Context(), limit.ObjectKey("demo", strconv.Itoa(i%1000)), 1); err != nil {
+			if err := rule.Take(b.Context(), overload.ObjectKey("demo", strconv.Itoa(i%1000)), 1); err != nil {
 				b.Error(err)
 				return
 			}

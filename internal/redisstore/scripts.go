@@ -22,10 +22,7 @@ var (
 	freePlayerScript      = newScript("free_player")
 	readActivityScript    = newScript("read_activity")
 
-	takeTokensScript   = newScript("take_tokens")
-	reserveTokenScript = newScript("reserve_token")
-	addSecretScript    = newScript("add_secret")
-
+	takeTokensScript    = newScript("take_tokens")
 	reserveNamesScript  = newScript("reserve_names")
 	assignSessionScript = newScript("assign_session")
 )

@@ -4,8 +4,7 @@ import (
 	"context"
 
 	"laststand/internal/identity"
-	"laststand/internal/limit"
-	"laststand/internal/loadshed"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -25,7 +24,7 @@ const minShareDivisor = 20
 
 // classifyPlace returns the class of a new session's place; openSessions counts the
 // sessions before it. The caller holds mu.
-func (s *Server) classifyPlace(address limit.Key, openSessions int64) placeClass {
+func (s *Server) classifyPlace(address overload.Key, openSessions int64) placeClass {
 	switch {
 	case openSessions >= s.MaxConnections-s.MaxConnections/reservedDivisor:
 		return placeForPlaying
@@ -58,7 +57,7 @@ func (s *Server) maxNotPlayingPerAddress(openSessions int64) int64 {
 func (se *session) checkAdmission(ctx context.Context, player identity.Player, isResume bool) error {
 	server := se.server
 	isLimitedResume := isResume && server.Limits.HellosPerNode != nil
-	if !isLimitedResume && (se.claims.Role != identity.RolePlayer || se.placeClass == placeForAnyone && !server.LoadShedder.ShouldShed(loadshed.NewSessions)) {
+	if !isLimitedResume && (se.claims.Role != identity.RolePlayer || se.placeClass == placeForAnyone && !server.LoadShedder.ShouldShed(overload.NewSessions)) {
 		return nil
 	}
 	isPlaying := se.claims.Role != identity.RolePlayer // a host always counts as playing
@@ -80,7 +79,7 @@ func (se *session) checkAdmission(ctx context.Context, player identity.Player, i
 	if refusal := se.placeClass.checkNotPlaying(&server.Limits); refusal != nil {
 		return refusal
 	}
-	return server.LoadShedder.Check(loadshed.NewSessions)
+	return server.LoadShedder.Check(overload.NewSessions)
 }
 
 // checkNotPlaying rejects a player who is in no match, if places of this class are only

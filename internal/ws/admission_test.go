@@ -16,9 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
-	"laststand/internal/limit"
-	"laststand/internal/loadshed"
 	"laststand/internal/lobby"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -94,9 +93,9 @@ func TestConnectionsPerAddressAreLimited(t *testing.T) {
 // hello, with any token.
 func TestHellosAreLimited(t *testing.T) {
 	t.Parallel()
-	rules := limit.New(limit.Config{})
-	hourly := func(name string, limitPerHour int) *limit.Rule {
-		return rules.NewRule(limit.RuleConfig{Name: name, Subject: "hellos", Limit: limitPerHour, Per: time.Hour})
+	rules := overload.NewLimiter(overload.LimiterConfig{})
+	hourly := func(name string, limitPerHour int) *overload.Rule {
+		return rules.NewRule(overload.RuleConfig{Name: name, Subject: "hellos", Limit: limitPerHour, Per: time.Hour})
 	}
 	t.Run("per address", func(t *testing.T) {
 		t.Parallel()
@@ -159,9 +158,9 @@ func TestHellosAreLimited(t *testing.T) {
 // address before.
 func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	codes := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
+	codes := overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
-		c.Limits.CodeAttempts = &limit.FailureLimiter{PerAddress: codes}
+		c.Limits.CodeAttempts = &overload.FailureLimiter{PerAddress: codes}
 	})
 	clientA, clientB := n.dialFrom("198.51.100.1").sendHelloExpectWelcome("ada"), n.dialFrom("198.51.100.1").sendHelloExpectWelcome("bob")
 	code := "123456"
@@ -198,13 +197,13 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 func TestLimitsInDryRunRefuseNothing(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	rules := limit.New(limit.Config{IsDryRun: func(string) bool { return true }, Registry: registry})
+	rules := overload.NewLimiter(overload.LimiterConfig{IsDryRun: func(string) bool { return true }, Registry: registry})
 	n := startNode(t, withMessagesPerSecond(0.001), func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 0
 		c.Limits = Limits{
 			PerAddress: 1, TotalCap: rules.NewCap("connections"), AddressCap: rules.NewCap("connections_per_address"),
 			PendingHelloCap: rules.NewCap("hello_missing"), MessageCap: rules.NewCap("messages_per_second"),
-			Hellos: rules.NewRule(limit.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
+			Hellos: rules.NewRule(overload.RuleConfig{Name: "hellos_per_address", Limit: 1, Per: time.Hour}),
 		}
 	})
 	n.connectPlayer("ada").expectPong()
@@ -265,25 +264,25 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 // fakeShedder is a LoadShedder that sheds the kinds that a test sets.
 type fakeShedder struct {
 	mu   sync.Mutex
-	shed map[loadshed.Kind]bool
+	shed map[overload.Kind]bool
 }
 
-func (s *fakeShedder) setShed(kinds ...loadshed.Kind) {
+func (s *fakeShedder) setShed(kinds ...overload.Kind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shed = map[loadshed.Kind]bool{}
+	s.shed = map[overload.Kind]bool{}
 	for _, kind := range kinds {
 		s.shed[kind] = true
 	}
 }
 
-func (s *fakeShedder) ShouldShed(kind loadshed.Kind) bool {
+func (s *fakeShedder) ShouldShed(kind overload.Kind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shed[kind]
 }
 
-func (s *fakeShedder) Check(kind loadshed.Kind) error {
+func (s *fakeShedder) Check(kind overload.Kind) error {
 	if !s.ShouldShed(kind) {
 		return nil
 	}
@@ -303,7 +302,7 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 	playerA, playerB := n.startDuel("d")
 	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
-	shedder.setShed(loadshed.Reading, loadshed.Watching, loadshed.NewGuests, loadshed.NewSessions, loadshed.Joining)
+	shedder.setShed(overload.Reading, overload.Watching, overload.NewGuests, overload.NewSessions, overload.Joining)
 	playerA.disconnect()
 	resumed, welcome := n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
 	if welcome.Playing == nil || welcome.Playing.Match != matchID {
@@ -327,8 +326,8 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 // refusingShedder is a LoadShedder that refuses everything with a retry time of 1 ms.
 type refusingShedder struct{}
 
-func (refusingShedder) ShouldShed(loadshed.Kind) bool { return true }
-func (refusingShedder) Check(loadshed.Kind) error {
+func (refusingShedder) ShouldShed(overload.Kind) bool { return true }
+func (refusingShedder) Check(overload.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "retry soon")
 }
 
@@ -385,17 +384,17 @@ func TestOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 	for _, test := range []struct {
 		name        string
 		sendRequest func()
-		shedKinds   []loadshed.Kind
+		shedKinds   []overload.Kind
 		wantReply   string // type of the reply; "" for the error overloaded
 	}{
-		{"a board", watch, []loadshed.Kind{loadshed.Watching}, ""},
-		{"a spectator", join("spectator"), []loadshed.Kind{loadshed.Watching}, ""},
-		{"a player while only watching is refused", join("player"), []loadshed.Kind{loadshed.Watching}, protocol.TypeArenaJoined},
-		{"a player", join(""), []loadshed.Kind{loadshed.Joining}, ""},
-		{"the host", join("host"), []loadshed.Kind{loadshed.Watching, loadshed.Joining}, protocol.TypeArenaJoined},
-		{"a duel", duel, []loadshed.Kind{loadshed.Joining}, ""},
+		{"a board", watch, []overload.Kind{overload.Watching}, ""},
+		{"a spectator", join("spectator"), []overload.Kind{overload.Watching}, ""},
+		{"a player while only watching is refused", join("player"), []overload.Kind{overload.Watching}, protocol.TypeArenaJoined},
+		{"a player", join(""), []overload.Kind{overload.Joining}, ""},
+		{"the host", join("host"), []overload.Kind{overload.Watching, overload.Joining}, protocol.TypeArenaJoined},
+		{"a duel", duel, []overload.Kind{overload.Joining}, ""},
 		{"a board without overload", watch, nil, protocol.TypeBoardOK},
-		{"a duel while only watching is refused", duel, []loadshed.Kind{loadshed.Watching}, protocol.TypeDuelQueued},
+		{"a duel while only watching is refused", duel, []overload.Kind{overload.Watching}, protocol.TypeDuelQueued},
 	} {
 		shedder.setShed(test.shedKinds...)
 		test.sendRequest()

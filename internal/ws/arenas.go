@@ -4,9 +4,8 @@ import (
 	"context"
 
 	"laststand/internal/arena"
-	"laststand/internal/limit"
-	"laststand/internal/loadshed"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -32,7 +31,7 @@ func (se *session) onArenaJoin(ctx context.Context, req request) (func(), error)
 		return doNothing, drainingError()
 	}
 	if join.As == "" || join.As == string(match.PlayerRole) {
-		if err := se.server.Limits.checkJoin(limit.ObjectKey(se.game, se.player), se.addressKey()); err != nil {
+		if err := se.server.Limits.checkJoin(overload.ObjectKey(se.game, se.player), se.addressKey()); err != nil {
 			return doNothing, err
 		}
 	}
@@ -41,7 +40,7 @@ func (se *session) onArenaJoin(ctx context.Context, req request) (func(), error)
 	}
 	var joined protocol.ArenaJoined
 	afterReply := doNothing
-	attempt := limit.Attempt{Address: se.addressKey(), Player: limit.ObjectKey(se.game, se.player), Secret: arena.CodeKey(se.game, join.Code)}
+	attempt := overload.Attempt{Address: se.addressKey(), Player: overload.ObjectKey(se.game, se.player), Secret: arena.CodeKey(se.game, join.Code)}
 	err := se.server.Limits.CodeAttempts.Try(ctx, attempt, func() (err error) {
 		joined, afterReply, err = se.server.Arenas.Join(ctx, arena.JoinRequest{
 			Game: se.game, Player: se.player, Role: se.claims.Role, ArenaJoin: join,
@@ -65,9 +64,9 @@ func (se *session) checkArenaLoad(as string) error {
 	case string(match.HostRole):
 		return nil
 	case string(match.SpectatorRole):
-		return se.server.LoadShedder.Check(loadshed.Watching)
+		return se.server.LoadShedder.Check(overload.Watching)
 	}
-	return se.server.LoadShedder.Check(loadshed.Joining)
+	return se.server.LoadShedder.Check(overload.Joining)
 }
 
 // arenaHandler makes the handler of a request whose only data is an arena's id. The

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/loadshed"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -67,7 +67,7 @@ func (se *session) onBoardWatch(ctx context.Context, req request) (func(), error
 	if !isReplacement && len(se.watches.open) >= maxBoards {
 		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
 	}
-	if err := se.server.LoadShedder.Check(loadshed.Watching); err != nil {
+	if err := se.server.LoadShedder.Check(overload.Watching); err != nil {
 		return doNothing, err
 	}
 	se.watches.started++

@@ -8,8 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/limit"
 	"laststand/internal/lobby"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -57,7 +57,7 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 10
-		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry}).NewCap("idle")
+		c.Limits.IdleCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("idle")
 	})
 	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
@@ -109,7 +109,7 @@ func TestDryRunEvictsNoIdleSession(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 1
-		c.Limits.IdleCap = limit.New(limit.Config{Registry: registry, IsDryRun: func(string) bool { return true }}).NewCap("idle")
+		c.Limits.IdleCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry, IsDryRun: func(string) bool { return true }}).NewCap("idle")
 	})
 	idle := n.connectPlayer("idle")
 	n.ageRequests(2*time.Minute, "idle")

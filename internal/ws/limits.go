@@ -3,7 +3,7 @@ package ws
 import (
 	"context"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 )
 
 // Limits holds the limits of one node's connections, hellos and requests. With the zero
@@ -13,28 +13,28 @@ import (
 type Limits struct {
 	PerAddress int64 // maximum of websockets per address, 0 for no limit
 
-	TotalCap        *limit.Cap // of MaxConnections, and of the last places, which players in no match do not get
-	AddressCap      *limit.Cap // of PerAddress, and of maxNotPlayingPerAddress
-	PendingHelloCap *limit.Cap // of sessions without a hello: at the limit a new session evicts an older one
-	IdleCap         *limit.Cap // of idle sessions while the node is nearly full: they are evicted
-	MessageCap      *limit.Cap // of messages per session and second, and of long replays
+	TotalCap        *overload.Cap // of MaxConnections, and of the last places, which players in no match do not get
+	AddressCap      *overload.Cap // of PerAddress, and of maxNotPlayingPerAddress
+	PendingHelloCap *overload.Cap // of sessions without a hello: at the limit a new session evicts an older one
+	IdleCap         *overload.Cap // of idle sessions while the node is nearly full: they are evicted
+	MessageCap      *overload.Cap // of messages per session and second, and of long replays
 
-	CodeAttempts  *limit.FailureLimiter // of arenas' join codes; nil for no limit
-	Hellos        *limit.Rule           // per address; nil for no limit
-	HellosPerNode *limit.Rule           // of all clients of this node; nil for no limit
-	Replays       *limit.Rule           // KiB of long replays per address, counted by this node alone; nil for no limit
+	CodeAttempts  *overload.FailureLimiter // of arenas' join codes; nil for no limit
+	Hellos        *overload.Rule           // per address; nil for no limit
+	HellosPerNode *overload.Rule           // of all clients of this node; nil for no limit
+	Replays       *overload.Rule           // KiB of long replays per address, counted by this node alone; nil for no limit
 
-	EarlyForfeits *limit.ActionLimit // duels that a player leaves before the first question closes; nil for no limit
-	Matches       *limit.ActionLimit // duels and arenas that a player has joined; nil for no limit
+	EarlyForfeits *overload.ActionLimit // duels that a player leaves before the first question closes; nil for no limit
+	Matches       *overload.ActionLimit // duels and arenas that a player has joined; nil for no limit
 }
 
 // checkJoin returns an error if the player or the address may not join another match yet.
-func (l *Limits) checkJoin(player, address limit.Key) error {
+func (l *Limits) checkJoin(player, address overload.Key) error {
 	return l.Matches.Check(player, address)
 }
 
 // checkDuelJoin is checkJoin for a duel: it also checks EarlyForfeits.
-func (l *Limits) checkDuelJoin(player, address limit.Key) error {
+func (l *Limits) checkDuelJoin(player, address overload.Key) error {
 	if err := l.EarlyForfeits.Check(player, address); err != nil {
 		return err
 	}
@@ -52,24 +52,24 @@ func (se *session) countMatch(afterReply func()) func() {
 }
 
 // countAction counts one action of the session's player against a limit.
-func (se *session) countAction(actionLimit *limit.ActionLimit) {
+func (se *session) countAction(actionLimit *overload.ActionLimit) {
 	ctx, cancel := context.WithTimeout(context.Background(), se.server.callTimeout)
 	defer cancel()
-	actionLimit.CountAction(ctx, limit.ObjectKey(se.game, se.player), se.addressKey())
+	actionLimit.CountAction(ctx, overload.ObjectKey(se.game, se.player), se.addressKey())
 }
 
 // The keys of the two buckets of HellosPerNode. Players in a match have their own bucket,
 // so that a flood of other hellos cannot lock them out.
 var (
-	newHelloKey     = limit.ObjectKey("", "new")
-	resumedHelloKey = limit.ObjectKey("", "resume")
+	newHelloKey     = overload.ObjectKey("", "new")
+	resumedHelloKey = overload.ObjectKey("", "resume")
 )
 
 // checkHello takes a token for a hello from the address's bucket, or returns a
 // *protocol.Error. It runs before the player's token is verified. For a hello without
 // resume it also takes a token from the node's bucket. For a resume checkResume does that
 // later, when the server knows whether the player is in a match.
-func (l *Limits) checkHello(ctx context.Context, address limit.Key, isResume bool) error {
+func (l *Limits) checkHello(ctx context.Context, address overload.Key, isResume bool) error {
 	if err := l.Hellos.Take(ctx, address, 1); err != nil || isResume {
 		return err
 	}

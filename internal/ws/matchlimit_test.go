@@ -5,18 +5,18 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
 func withMatchesPerDay(perPlayer, perAddress int) func(*Config, *lobby.DuelSettings) {
 	return func(c *Config, _ *lobby.DuelSettings) {
-		rules := limit.New(limit.Config{})
-		c.Limits.Matches = &limit.ActionLimit{
-			PerPlayer:  rules.NewRule(limit.RuleConfig{Name: "each", Subject: "matches", Limit: perPlayer, Per: 24 * time.Hour}),
-			PerAddress: rules.NewRule(limit.RuleConfig{Name: "from", Subject: "matches", Limit: perAddress, Per: 24 * time.Hour}),
+		rules := overload.NewLimiter(overload.LimiterConfig{})
+		c.Limits.Matches = &overload.ActionLimit{
+			PerPlayer:  rules.NewRule(overload.RuleConfig{Name: "each", Subject: "matches", Limit: perPlayer, Per: 24 * time.Hour}),
+			PerAddress: rules.NewRule(overload.RuleConfig{Name: "from", Subject: "matches", Limit: perAddress, Per: 24 * time.Hour}),
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/time/rate"
 	"pgregory.net/rapid"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -88,7 +88,7 @@ func TestLongReplaysAreLimited(t *testing.T) {
 func TestLongReplaysAreLimitedPerAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		replays := limit.New(limit.Config{}).NewRule(limit.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
+		replays := overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
 		server := &Server{Config: Config{MessagesPerSecond: 20, Limits: Limits{Replays: replays}}}
 		addressA, addressB := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		check := func(player string, address netip.Addr, isAllowed bool) {
@@ -114,14 +114,14 @@ func TestRememberedReplaysAreLimited(t *testing.T) {
 	t.Parallel()
 	var times longReplayTimes
 	for i := range maxRememberedReplays {
-		if wait := times.reserve(limit.ObjectKey("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
+		if wait := times.reserve(overload.ObjectKey("demo", strconv.Itoa(i)), 0, time.Second); wait != 0 {
 			t.Fatalf("player %d waits %v", i, wait)
 		}
 	}
-	if wait := times.reserve(limit.ObjectKey("demo", "more"), 0, time.Second); wait != longReplayInterval {
+	if wait := times.reserve(overload.ObjectKey("demo", "more"), 0, time.Second); wait != longReplayInterval {
 		t.Errorf("one more player waits %v", wait)
 	}
-	if wait := times.reserve(limit.ObjectKey("demo", "more"), time.Second, time.Second); wait != 0 || len(times.nextAllowed) != 1 {
+	if wait := times.reserve(overload.ObjectKey("demo", "more"), time.Second, time.Second); wait != 0 || len(times.nextAllowed) != 1 {
 		t.Errorf("later the player waits %v, and %d are remembered", wait, len(times.nextAllowed))
 	}
 }

@@ -6,20 +6,20 @@ import (
 	"math/rand/v2"
 
 	"laststand/internal/identity"
-	"laststand/internal/loadshed"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
 // LoadShedder decides which work the node refuses while it is overloaded;
-// *loadshed.Shedder implements it. ShouldShed returns true if the node refuses work of a
+// *overload.Shedder implements it. ShouldShed returns true if the node refuses work of a
 // kind now. Check returns the refusal, or nil if the work is allowed.
 type LoadShedder interface {
-	ShouldShed(kind loadshed.Kind) bool
-	Check(kind loadshed.Kind) error
+	ShouldShed(kind overload.Kind) bool
+	Check(kind overload.Kind) error
 }
 
 // DuelLimit limits the players at this node who play a duel or wait for one;
-// *loadshed.DuelLimit implements it. The caller calls Release once for each successful
+// *overload.DuelLimit implements it. The caller calls Release once for each successful
 // Acquire and each Add. AwaitHello makes a new hello wait until the node has capacity, or
 // returns the refusal.
 type DuelLimit interface {
@@ -33,8 +33,8 @@ type DuelLimit interface {
 // nothing.
 type unlimitedLoad struct{}
 
-func (unlimitedLoad) ShouldShed(loadshed.Kind) bool    { return false }
-func (unlimitedLoad) Check(loadshed.Kind) error        { return nil }
+func (unlimitedLoad) ShouldShed(overload.Kind) bool    { return false }
+func (unlimitedLoad) Check(overload.Kind) error        { return nil }
 func (unlimitedLoad) AwaitHello(context.Context) error { return nil }
 func (unlimitedLoad) Acquire() error                   { return nil }
 func (unlimitedLoad) Add()                             {}

@@ -4,7 +4,7 @@ import (
 	"container/heap"
 	"container/list"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 )
 
 // pendingHellos holds the sessions that have sent no hello yet, by client address. A
@@ -13,7 +13,7 @@ import (
 type pendingHellos struct {
 	count        int64
 	lastNumber   uint64 // number of the newest session
-	byAddress    map[limit.Key]*addressQueue
+	byAddress    map[overload.Key]*addressQueue
 	largestFirst addressHeap
 }
 
@@ -21,7 +21,7 @@ type pendingHellos struct {
 type addressQueue struct {
 	list.List // of pendingSession
 
-	address limit.Key
+	address overload.Key
 	index   int // position in the addressHeap
 }
 
@@ -37,7 +37,7 @@ func (q *addressQueue) oldest() pendingSession { return q.Front().Value.(pending
 // add adds a session that has sent no hello.
 func (p *pendingHellos) add(se *session) {
 	if p.byAddress == nil {
-		p.byAddress = make(map[limit.Key]*addressQueue)
+		p.byAddress = make(map[overload.Key]*addressQueue)
 	}
 	queue := p.byAddress[se.addressKey()]
 	if queue == nil {
@@ -69,7 +69,7 @@ func (p *pendingHellos) remove(se *session) {
 }
 
 // countForAddress returns how many sessions of an address are pending.
-func (p *pendingHellos) countForAddress(address limit.Key) int {
+func (p *pendingHellos) countForAddress(address overload.Key) int {
 	if queue := p.byAddress[address]; queue != nil {
 		return queue.Len()
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/limit"
 	"laststand/internal/lobby"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -40,7 +40,7 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
 		c.MaxConnections = 100
-		c.Limits.PendingHelloCap = limit.New(limit.Config{Registry: registry}).NewCap("pending_hello")
+		c.Limits.PendingHelloCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("pending_hello")
 	})
 	first := n.connectSilent("198.51.100.1", 1)[0]
 	largestGroup := n.connectSilent("2a00:1:2:3::1", minPendingHelloLimit-1)
@@ -114,7 +114,7 @@ func TestEvictionCandidateAgreesWithModel(t *testing.T) {
 			model = append(model, se)
 		}
 		got, gotCount := pending.evictionCandidate()
-		perAddress := map[limit.Key]int{}
+		perAddress := map[overload.Key]int{}
 		for _, se := range model {
 			perAddress[se.addressKey()]++
 		}

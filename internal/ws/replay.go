@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/limit"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -34,7 +34,7 @@ func (se *session) checkReplay(bytes int64) error {
 	now := sinceStart()
 	if bytes > longReplayBytes && se.server.Limits.MessageCap.Refuse() {
 		interval := max(longReplayInterval, time.Duration(bytes)*time.Second/longReplayBytesPerSecond)
-		player := limit.ObjectKey(se.game, se.player)
+		player := overload.ObjectKey(se.game, se.player)
 		if wait := se.server.longReplays.reserve(player, now, interval); wait > 0 {
 			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
 				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", longReplayInterval)
@@ -53,13 +53,13 @@ func (se *session) checkReplay(bytes int64) error {
 // concurrent use.
 type longReplayTimes struct {
 	mu          sync.Mutex
-	nextAllowed map[limit.Key]time.Duration // by player; since processStart
+	nextAllowed map[overload.Key]time.Duration // by player; since processStart
 }
 
 // reserve allows a long replay now: it stores that the player's next one is possible
 // after interval, and returns 0. Otherwise it returns how long the player must wait. If
 // it remembers maxRememberedReplays players already, all other players must wait.
-func (r *longReplayTimes) reserve(player limit.Key, now, interval time.Duration) (wait time.Duration) {
+func (r *longReplayTimes) reserve(player overload.Key, now, interval time.Duration) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	nextAt, known := r.nextAllowed[player]
@@ -70,14 +70,14 @@ func (r *longReplayTimes) reserve(player limit.Key, now, interval time.Duration)
 		return longReplayInterval
 	}
 	if r.nextAllowed == nil {
-		r.nextAllowed = make(map[limit.Key]time.Duration)
+		r.nextAllowed = make(map[overload.Key]time.Duration)
 	}
 	r.nextAllowed[player] = now + interval
 	return 0
 }
 
 // cancel removes the time that reserve has stored, for a replay that is not sent.
-func (r *longReplayTimes) cancel(player limit.Key) {
+func (r *longReplayTimes) cancel(player overload.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.nextAllowed, player)

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"laststand/internal/identity"
-	"laststand/internal/limit"
-	"laststand/internal/loadshed"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -36,10 +35,10 @@ func (se *session) onDuelJoin(ctx context.Context, req request) (func(), error) 
 	case se.claims.Role != identity.RolePlayer:
 		return doNothing, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
 	}
-	if err := se.server.Limits.checkDuelJoin(limit.ObjectKey(se.game, se.player), se.addressKey()); err != nil {
+	if err := se.server.Limits.checkDuelJoin(overload.ObjectKey(se.game, se.player), se.addressKey()); err != nil {
 		return doNothing, err
 	}
-	if err := se.server.LoadShedder.Check(loadshed.Joining); err != nil {
+	if err := se.server.LoadShedder.Check(overload.Joining); err != nil {
 		return doNothing, err
 	}
 	acquired, err := se.acquireDuelPlace()

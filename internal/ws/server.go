@@ -14,9 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
-	"laststand/internal/limit"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
 )
@@ -114,9 +114,9 @@ type Server struct {
 
 	mu           sync.Mutex
 	sessions     map[*session]struct{}
-	perAddress   map[limit.Key]int64 // number of sessions by address; only values above 0
-	pendingHello pendingHellos       // sessions that have sent no hello
-	evictedCount int64               // number of sessions that are being closed so that others get their places
+	perAddress   map[overload.Key]int64 // number of sessions by address; only values above 0
+	pendingHello pendingHellos          // sessions that have sent no hello
+	evictedCount int64                  // number of sessions that are being closed so that others get their places
 
 	evictScheduled bool // evictTimer is set
 	evictTimer     timer.Timer
@@ -126,7 +126,7 @@ type Server struct {
 func New(config Config) *Server {
 	server := &Server{
 		Config: config, metrics: newMetrics(config.Registry),
-		sessions: make(map[*session]struct{}), perAddress: make(map[limit.Key]int64),
+		sessions: make(map[*session]struct{}), perAddress: make(map[overload.Key]int64),
 		rejecting: boundedGroup{limit: maxRejecting}, lookups: boundedGroup{limit: maxLookups},
 		helloTimeout: helloTimeout, messageTimeout: messageTimeout, writeTimeout: writeTimeout, callTimeout: callTimeout,
 	}

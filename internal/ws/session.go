@@ -15,8 +15,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/identity"
-	"laststand/internal/limit"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
 )
@@ -68,7 +68,7 @@ func newSession(server *Server, conn *clientConn, address netip.Addr) *session {
 }
 
 // addressKey returns the client's address as a key of the limits.
-func (se *session) addressKey() limit.Key { return limit.AddressKey(se.address) }
+func (se *session) addressKey() overload.Key { return overload.AddressKey(se.address) }
 
 // Push queues pushes of a match for the client. It does not block.
 func (se *session) Push(match string, frames ...[]byte) { se.outbox.push(match, frames...) }

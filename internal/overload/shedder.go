@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/loop"
 	"laststand/internal/protocol"
 )
 
@@ -35,8 +36,8 @@ const MaxLevel = 5
 // level refuses it.
 var shedLevels = map[Kind]int32{Reading: 1, Watching: 1, NewGuests: 2, NewSessions: 3, Joining: 4, ClosingIdle: 5, Requests: math.MaxInt32, Duels: math.MaxInt32}
 
-// Config configures a Shedder.
-type Config struct {
+// ShedderConfig configures a Shedder.
+type ShedderConfig struct {
 	Signals     []Signal
 	MaxRequests int64      // HTTP requests that may be under way at the same time, also a signal; 0 for no limit
 	DryRun      bool       // refusals are counted, but not made
@@ -47,16 +48,16 @@ type Config struct {
 // Shedder decides which work an overloaded node refuses. All methods except Run are safe
 // for concurrent use.
 type Shedder struct {
-	Config
+	ShedderConfig
 	level    atomic.Int32
 	requests atomic.Int64
 	signals  []signalState
 	metrics  *shedMetrics
 }
 
-// New returns a shedder. It refuses nothing before Run has computed a level.
-func New(config Config) *Shedder {
-	shedder := &Shedder{Config: config, metrics: newShedMetrics(config.Registry)}
+// NewShedder returns a shedder. It refuses nothing before Run has computed a level.
+func NewShedder(config ShedderConfig) *Shedder {
+	shedder := &Shedder{ShedderConfig: config, metrics: newShedMetrics(config.Registry)}
 	if config.MaxRequests > 0 {
 		config.Signals = append(config.Signals, Signal{
 			Name: "requests", Thresholds: [MaxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, RiseAfter: 2,
@@ -122,21 +123,8 @@ const levelUpdateInterval = time.Second
 
 // Run computes the level once a second until ctx ends. It returns nil.
 func (s *Shedder) Run(ctx context.Context) error {
-	return runPeriodically(ctx, levelUpdateInterval, s.update)
-}
-
-// runPeriodically calls update once per interval until ctx ends. It returns nil.
-func runPeriodically(ctx context.Context, interval time.Duration, update func()) error {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticker.C:
-			update()
-		}
-	}
+	loop.Every(ctx, levelUpdateInterval, func(context.Context) { s.update() })
+	return nil
 }
 
 func (s *Shedder) update() {

@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import (
 	"context"
@@ -29,16 +29,16 @@ func (s *fakeSignal) newSignal(riseAfter int) Signal {
 	return Signal{Name: "fake", Read: func() float64 { return math.Float64frombits(s.value.Load()) }, Thresholds: [MaxLevel]float64{1, 2, 3, 4, 5}, RiseAfter: riseAfter}
 }
 
-func newTestShedder(config Config) *Shedder {
+func newTestShedder(config ShedderConfig) *Shedder {
 	config.Registry = prometheus.NewRegistry()
-	return New(config)
+	return NewShedder(config)
 }
 
 // Each level refuses what the level below refuses and more; level 0 refuses nothing.
 func TestEachLevelRefusesMoreKinds(t *testing.T) {
 	t.Parallel()
 	var signal fakeSignal
-	shedder := newTestShedder(Config{Signals: []Signal{signal.newSignal(0)}})
+	shedder := newTestShedder(ShedderConfig{Signals: []Signal{signal.newSignal(0)}})
 	kinds := []Kind{Reading, Watching, NewGuests, NewSessions, Joining, ClosingIdle}
 	for level, want := range [][]Kind{nil, kinds[:2], kinds[:3], kinds[:4], kinds[:5], kinds} {
 		signal.set(float64(level))
@@ -72,7 +72,7 @@ func TestDryRunRefusesNothing(t *testing.T) {
 	t.Parallel()
 	var signal fakeSignal
 	signal.set(5)
-	shedder := newTestShedder(Config{Signals: []Signal{signal.newSignal(0)}, DryRun: true, CloseIdle: func() int { t.Error("sessions were closed"); return 0 }})
+	shedder := newTestShedder(ShedderConfig{Signals: []Signal{signal.newSignal(0)}, DryRun: true, CloseIdle: func() int { t.Error("sessions were closed"); return 0 }})
 	shedder.update()
 	if err := shedder.Check(Reading); err != nil {
 		t.Error(err)
@@ -123,7 +123,7 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var signalA, signalB fakeSignal
-		shedder := newTestShedder(Config{Signals: []Signal{signalA.newSignal(0), signalB.newSignal(0)}, CloseIdle: func() int { return 3 }})
+		shedder := newTestShedder(ShedderConfig{Signals: []Signal{signalA.newSignal(0), signalB.newSignal(0)}, CloseIdle: func() int { return 3 }})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- shedder.Run(ctx) }()
@@ -195,7 +195,7 @@ func TestLagSignalReadsTheSchedulerLag(t *testing.T) {
 // MaxRequests limits the requests under way. Their number is also a signal of load.
 func TestConcurrentRequestsAreLimited(t *testing.T) {
 	t.Parallel()
-	shedder := newTestShedder(Config{MaxRequests: 10})
+	shedder := newTestShedder(ShedderConfig{MaxRequests: 10})
 	for range 10 {
 		if err := shedder.AcquireRequest(); err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 
 // BenchmarkCheck measures a check at level 0.
 func BenchmarkCheck(b *testing.B) {
-	shedder := newTestShedder(Config{})
+	shedder := newTestShedder(ShedderConfig{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if err := shedder.Check(Joining); err != nil {

@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 // admissionQueue admits new hellos one after the other while the scheduler lag is high.
@@ -94,15 +96,8 @@ func (d *DuelLimit) AwaitHello(ctx context.Context) error {
 	switch {
 	case !ok:
 		return d.shedder.refuseFor(NewSessions, wait.Milliseconds())
-	case wait == 0 || d.shedder.DryRun:
-		return nil
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
+	case wait > 0 && !d.shedder.DryRun && !loop.Sleep(ctx, wait):
 		return ctx.Err()
-	case <-timer.C:
-		return nil
 	}
+	return nil
 }

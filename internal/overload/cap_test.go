@@ -1,4 +1,4 @@
-package limit
+package overload
 
 import (
 	"testing"
@@ -10,7 +10,7 @@ import (
 // refuses.
 func TestCapCountsRefusals(t *testing.T) {
 	t.Parallel()
-	limiter := New(Config{IsDryRun: func(rule string) bool { return rule == "dry" }})
+	limiter := NewLimiter(LimiterConfig{IsDryRun: func(rule string) bool { return rule == "dry" }})
 	strict, dryRun := limiter.NewCap("strict"), limiter.NewCap("dry")
 	if !strict.Refuse() || dryRun.Refuse() || dryRun.Refuse() || !(*Cap)(nil).Refuse() {
 		t.Error("the caps refused the wrong calls")

@@ -1,4 +1,4 @@
-package limit
+package overload
 
 // Cap counts the refusals of a limit that another package computes, such as a maximum of
 // connections, and decides whether the limit is enforced. It is safe for concurrent use.

@@ -1,10 +1,11 @@
-package limit
+package overload
 
 import (
 	"context"
 	"errors"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -48,7 +49,7 @@ func retryTime(t *testing.T, err error) time.Duration {
 func TestTakeRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rule := New(Config{}).NewRule(RuleConfig{Name: "guests", Subject: "new players from this address", Limit: 60, Per: time.Minute, Burst: 3})
+		rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "guests", Subject: "new players from this address", Limit: 60, Per: time.Minute, Burst: 3})
 		for range 3 {
 			if err := rule.Take(t.Context(), ada, 1); err != nil {
 				t.Fatal(err)
@@ -100,7 +101,7 @@ func TestRuleAgreesWithModelOfBucket(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		burst, actions := rapid.IntRange(1, 12).Draw(rt, "burst"), randomActions.Draw(rt, "steps")
 		synctest.Test(t, func(t *testing.T) {
-			rule := New(Config{MaxKeys: 1}).NewRule(RuleConfig{Name: "r", Limit: 8, Per: time.Second, Burst: burst})
+			rule := NewLimiter(LimiterConfig{MaxKeys: 1}).NewRule(RuleConfig{Name: "r", Limit: 8, Per: time.Second, Burst: burst})
 			tokens := burst
 			for _, action := range actions {
 				time.Sleep(time.Duration(action.eighths) * time.Second / 8)
@@ -131,7 +132,7 @@ func TestRuleAgreesWithModelOfBucket(t *testing.T) {
 func TestCallsWithDifferentBurstsShareABucket(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rule := New(Config{}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: 5 * time.Second, Burst: 100})
+		rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: 5 * time.Second, Burst: 100})
 		takeUntilRefused := func(burst int) (taken int) {
 			for rule.Take(t.Context(), ada.WithBurst(burst), 1) == nil {
 				taken++
@@ -161,7 +162,7 @@ func TestCallsWithDifferentBurstsShareABucket(t *testing.T) {
 func TestLargerBurstIsAllowedAfterSmallOneIsRefused(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{wait: time.Hour}
-	rule := New(Config{Store: store}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: time.Minute, Burst: 100, ClusterWide: true})
+	rule := NewLimiter(LimiterConfig{Store: store}).NewRule(RuleConfig{Name: "coming", Limit: 5, Per: time.Minute, Burst: 100, ClusterWide: true})
 	for range 2 {
 		if rule.Take(t.Context(), ada.WithBurst(10), 1) == nil {
 			t.Error("the small burst is allowed")
@@ -175,7 +176,7 @@ func TestLargerBurstIsAllowedAfterSmallOneIsRefused(t *testing.T) {
 
 func TestRuleWithoutLimitAllowsAll(t *testing.T) {
 	t.Parallel()
-	rule := New(Config{}).NewRule(RuleConfig{Name: "off"})
+	rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "off"})
 	rule.Charge(t.Context(), ada, 5)
 	if rule != nil || rule.Take(t.Context(), ada, 1_000_000) != nil || rule.Check(t.Context(), ada) != nil {
 		t.Error("the rule without a limit refuses")
@@ -185,7 +186,7 @@ func TestRuleWithoutLimitAllowsAll(t *testing.T) {
 // In dry run a rule counts what it would refuse, and refuses nothing.
 func TestRuleInDryRunRefusesNothing(t *testing.T) {
 	t.Parallel()
-	limiter := New(Config{IsDryRun: func(rule string) bool { return rule == "dry" }})
+	limiter := NewLimiter(LimiterConfig{IsDryRun: func(rule string) bool { return rule == "dry" }})
 	dryRun, other := limiter.NewRule(RuleConfig{Name: "dry", Limit: 2, Per: time.Hour}), limiter.NewRule(RuleConfig{Name: "other", Limit: 2, Per: time.Hour})
 	refused := 0
 	for range 5 {
@@ -238,23 +239,12 @@ type fakeStore struct {
 	demands []SharedDemand
 
 	secrets []string
-	fetches int // calls of ListSecrets
 }
 
 func (s *fakeStore) setError(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.err = err
-}
-
-func (s *fakeStore) Reserve(ctx context.Context, demand SharedDemand) (time.Duration, error) {
-	return s.Take(ctx, demand)
-}
-
-func (s *fakeStore) FinishReservation(context.Context, SharedDemand, bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err
 }
 
 func (s *fakeStore) AddSecret(_ context.Context, _, _, secret string) error {
@@ -264,11 +254,10 @@ func (s *fakeStore) AddSecret(_ context.Context, _, _, secret string) error {
 	return s.err
 }
 
-func (s *fakeStore) ListSecrets(context.Context, string, string) ([]string, error) {
+func (s *fakeStore) HasSecret(_ context.Context, _, _, secret string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.fetches++
-	return s.secrets, s.err
+	return slices.Contains(s.secrets, secret), s.err
 }
 
 func (s *fakeStore) Take(_ context.Context, demand SharedDemand) (time.Duration, error) {
@@ -283,7 +272,7 @@ func TestStoreDecidesForClusterWideRule(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
-		rule := New(Config{Store: store}).NewRule(RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
+		rule := NewLimiter(LimiterConfig{Store: store}).NewRule(RuleConfig{Name: "codes", Limit: 4, Per: time.Hour, ClusterWide: true})
 		if err := rule.Take(t.Context(), ada, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -317,7 +306,7 @@ func TestStoreDecidesForClusterWideRule(t *testing.T) {
 func TestClusterWideRuleWorksWithoutStore(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{err: errors.New("out of reach")}
-	rule := New(Config{Store: store}).NewRule(RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})
+	rule := NewLimiter(LimiterConfig{Store: store}).NewRule(RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})
 	refused := 0
 	for range 5 {
 		if rule.Take(t.Context(), ada, 1) != nil {
@@ -335,7 +324,7 @@ func TestManyNewKeysEvictNoKeyInUse(t *testing.T) {
 	t.Parallel()
 	const maxKeys, newKeys = 1 << 10, 30_000
 	registry := prometheus.NewRegistry()
-	rule := New(Config{MaxKeys: maxKeys, Registry: registry}).NewRule(RuleConfig{Name: "flood", Limit: 100, Per: time.Hour})
+	rule := NewLimiter(LimiterConfig{MaxKeys: maxKeys, Registry: registry}).NewRule(RuleConfig{Name: "flood", Limit: 100, Per: time.Hour})
 	for range 100 {
 		if err := rule.Take(t.Context(), ada, 1); err != nil {
 			t.Fatal(err)
@@ -364,7 +353,7 @@ func TestManyNewKeysEvictNoKeyInUse(t *testing.T) {
 func TestIdleKeysAreEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rule := New(Config{}).NewRule(RuleConfig{Name: "idle", Limit: 10, Per: time.Second})
+		rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "idle", Limit: 10, Per: time.Second})
 		for i := range 100 {
 			_ = rule.Take(t.Context(), ObjectKey("demo", strconv.Itoa(i)), 1)
 		}
@@ -382,7 +371,7 @@ func TestIdleKeysAreEvicted(t *testing.T) {
 func BenchmarkTake(b *testing.B) {
 	for name, keys := range map[string]int{"one key": 1, "10,000 keys": 10_000} {
 		b.Run(name, func(b *testing.B) {
-			rule := New(Config{}).NewRule(RuleConfig{Name: "r", Limit: 1 << 40, Per: time.Second, Burst: 1 << 40})
+			rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "r", Limit: 1 << 40, Per: time.Second, Burst: 1 << 40})
 			allKeys := make([]Key, keys)
 			for i := range allKeys {
 				allKeys[i] = AddressKey(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}))
@@ -403,7 +392,7 @@ func BenchmarkTake(b *testing.B) {
 // BenchmarkKeys floods a rule with a million addresses and reports the memory per key.
 func BenchmarkKeys(b *testing.B) {
 	for b.Loop() {
-		rule := New(Config{}).NewRule(RuleConfig{Name: "r", Limit: 60, Per: time.Hour})
+		rule := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "r", Limit: 60, Per: time.Hour})
 		var before, after runtime.MemStats
 		runtime.GC()
 		runtime.ReadMemStats(&before)

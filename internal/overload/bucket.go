@@ -1,4 +1,4 @@
-package limit
+package overload
 
 import (
 	"sync"
@@ -25,29 +25,17 @@ func newBucket(limit, burst int, per time.Duration) *bucket {
 // the bucket has at least required tokens.
 type localDemand struct{ cost, required int }
 
-// apply applies a demand to the bucket. It returns 0, or how long until the bucket has the
-// required tokens.
+// apply applies a demand to the bucket, in one step. It returns 0, or how long until the
+// bucket has the required tokens.
 func (b *bucket) apply(now time.Time, demand localDemand, mode Mode) time.Duration {
-	switch mode {
-	case Take:
-		return b.take(now, demand)
-	case Charge:
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	wait := b.timeUntil(now, demand.required)
+	if mode == Charge || mode == Take && wait <= 0 {
 		b.charge(now, demand.cost)
 		return 0
 	}
-	return b.timeUntil(now, demand.required)
-}
-
-// take takes the tokens and returns 0, or returns how long until they are available. It
-// checks and takes in one step.
-func (b *bucket) take(now time.Time, demand localDemand) time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if wait := b.timeUntil(now, demand.required); wait > 0 {
-		return wait
-	}
-	b.charge(now, demand.cost)
-	return 0
+	return wait
 }
 
 // charge takes cost tokens. Missing tokens become a debt. The debt is at most the size of

@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/loop"
 )
 
 // DuelLimitConfig configures a DuelLimit. Both functions measure the time since their
@@ -84,10 +86,10 @@ func (d *DuelLimit) Release() { d.players.Add(-1) }
 
 // Run updates the limit four times a second until ctx ends. It returns nil.
 func (d *DuelLimit) Run(ctx context.Context) error {
-	if d.MaxLag == 0 {
-		return nil
+	if d.MaxLag > 0 {
+		loop.Every(ctx, duelUpdateInterval, func(context.Context) { d.update() })
 	}
-	return runPeriodically(ctx, duelUpdateInterval, d.update)
+	return nil
 }
 
 func (d *DuelLimit) update() {

@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import "math"
 

@@ -1,4 +1,4 @@
-package limit
+package overload
 
 import (
 	"context"
@@ -26,17 +26,10 @@ type Store interface {
 	// lost and the call is repeated, it may take the tokens twice.
 	Take(ctx context.Context, demand SharedDemand) (wait time.Duration, err error)
 
-	// Reserve takes one token that may be returned. It returns 0, or how long until a
-	// token is available, or RetrySoon if all tokens are reserved. FinishReservation
-	// returns the token if spent is false. A reservation that is never finished counts as
-	// spent after some seconds. Both ignore Mode and Cost of the demand.
-	Reserve(ctx context.Context, demand SharedDemand) (wait time.Duration, err error)
-	FinishReservation(ctx context.Context, demand SharedDemand, spent bool) error
-
-	// AddSecret adds a secret that is right for a key of a rule. ListSecrets returns the
-	// newest MaxSecretsPerKey secrets, none if no secret was added in the last day.
+	// AddSecret stores for a day that a secret is right for a key of a rule. HasSecret
+	// returns true if it is stored.
 	AddSecret(ctx context.Context, rule, key, secret string) error
-	ListSecrets(ctx context.Context, rule, key string) ([]string, error)
+	HasSecret(ctx context.Context, rule, key, secret string) (bool, error)
 }
 
 // SharedDemand is a demand for Cost tokens of a bucket that all nodes share. The bucket has
@@ -58,8 +51,8 @@ const (
 	Charge Mode = "charge" // takes the tokens; missing ones become a debt of at most Burst
 )
 
-// Config configures a limiter.
-type Config struct {
+// LimiterConfig configures a limiter.
+type LimiterConfig struct {
 	Store    Store                  // nil: each node counts alone, also for cluster-wide rules
 	IsDryRun func(rule string) bool // whether a rule counts refusals without making them; nil: no rule does
 	MaxKeys  int                    // maximum per rule at this node; 0: 65,536
@@ -69,8 +62,8 @@ type Config struct {
 // Limiter creates rules and caps, which share their metrics. It is not safe for concurrent
 // use; the rules are.
 type Limiter struct {
-	config  Config
-	metrics *metrics
+	config  LimiterConfig
+	metrics *limitMetrics
 }
 
 const (
@@ -79,15 +72,15 @@ const (
 	storeTimeout = 250 * time.Millisecond
 )
 
-// New returns a limiter.
-func New(config Config) *Limiter {
+// NewLimiter returns a limiter.
+func NewLimiter(config LimiterConfig) *Limiter {
 	if config.IsDryRun == nil {
 		config.IsDryRun = func(string) bool { return false }
 	}
 	if config.MaxKeys == 0 {
 		config.MaxKeys = defaultMaxKeys
 	}
-	return &Limiter{config: config, metrics: newMetrics(config.Registry)}
+	return &Limiter{config: config, metrics: newLimitMetrics(config.Registry)}
 }
 
 // NewRule returns a rule. If the config has no limit it returns nil, which allows all. It

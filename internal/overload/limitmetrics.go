@@ -1,11 +1,12 @@
-package limit
+package overload
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-type metrics struct {
+// limitMetrics are the metrics of a Limiter.
+type limitMetrics struct {
 	factory                                             promauto.Factory
 	allowed, refused, wouldRefuse, storeErrors, evicted *prometheus.CounterVec
 }
@@ -13,12 +14,12 @@ type metrics struct {
 // ruleCounters are the counters of one rule.
 type ruleCounters struct{ allowed, refused, wouldRefuse, storeErrors, evicted prometheus.Counter }
 
-func newMetrics(r prometheus.Registerer) *metrics {
+func newLimitMetrics(r prometheus.Registerer) *limitMetrics {
 	factory := promauto.With(r)
 	counter := func(name, help string) *prometheus.CounterVec {
 		return factory.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "limit", Name: name, Help: help}, []string{"rule"})
 	}
-	return &metrics{
+	return &limitMetrics{
 		factory:     factory,
 		allowed:     counter("passes_total", "Requests that a limit let through."),
 		refused:     counter("refusals_total", "Requests that a limit refused."),
@@ -28,7 +29,7 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-func (m *metrics) ruleCounters(rule string) ruleCounters {
+func (m *limitMetrics) ruleCounters(rule string) ruleCounters {
 	return ruleCounters{
 		m.allowed.WithLabelValues(rule), m.refused.WithLabelValues(rule), m.wouldRefuse.WithLabelValues(rule),
 		m.storeErrors.WithLabelValues(rule), m.evicted.WithLabelValues(rule),
@@ -36,7 +37,7 @@ func (m *metrics) ruleCounters(rule string) ruleCounters {
 }
 
 // addKeyGauge adds the gauge of the keys that a rule stores.
-func (m *metrics) addKeyGauge(rule string, b *bucketTable) {
+func (m *limitMetrics) addKeyGauge(rule string, b *bucketTable) {
 	m.factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
 		ConstLabels: prometheus.Labels{"rule": rule},

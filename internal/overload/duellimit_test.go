@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import (
 	"context"
@@ -22,7 +22,7 @@ type fakeMachine struct {
 	playerHistory []int64 // players at each update
 }
 
-func newFakeMachine(capacity float64, config Config) *fakeMachine {
+func newFakeMachine(capacity float64, config ShedderConfig) *fakeMachine {
 	m := &fakeMachine{capacity: capacity}
 	m.duels = newDuelLimit(newTestShedder(config), DuelLimitConfig{ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
 	return m
@@ -69,7 +69,7 @@ func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64
 // and never many more. Before and after it no player is refused.
 func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	if _, refused := m.offerPlayers(850, 100); refused > 0 {
 		t.Errorf("%d refused below the capacity", refused)
 	}
@@ -94,7 +94,7 @@ func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 // uneven processor use and lag from garbage collection.
 func TestDuelLimitStaysNearTheTargetLoad(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(800, 50)
 	updates := 0
 	m.duels.ReadBusy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
@@ -118,7 +118,7 @@ func TestDuelLimitStaysNearTheTargetLoad(t *testing.T) {
 // When very many players join an idle node at the same time, not all are accepted.
 func TestIdleNodeDoesNotAcceptVeryManyPlayersTogether(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(10, 50)
 	for wanted := int64(0); wanted < 4000; wanted += 250 {
 		m.offerPlayers(wanted, 1)
@@ -135,7 +135,7 @@ func TestIdleNodeDoesNotAcceptVeryManyPlayersTogether(t *testing.T) {
 // accepted.
 func TestDuelLimitAcceptsSmallRise(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(450, 50)
 	updates := 0
 	m.duels.ReadBusy = func() float64 {
@@ -154,7 +154,7 @@ func TestDuelLimitAcceptsSmallRise(t *testing.T) {
 // Other load that leaves some lag, but uses all processors, halves the players at most.
 func TestModerateOtherLoadKeepsHalfOfPlayers(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(600, 50)
 	m.duels.ReadBusy = func() float64 { return 1 }
 	m.duels.ReadLag = func() float64 { return .01 }
@@ -166,7 +166,7 @@ func TestModerateOtherLoadKeepsHalfOfPlayers(t *testing.T) {
 // The floor of players before an idle time does not apply after it.
 func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(900, 50)
 	m.otherLoad = 2
 	m.offerPlayers(900, 20)
@@ -184,7 +184,7 @@ func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 // Load that uses all processors without lag refuses no player.
 func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
-	duels := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
+	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 500 {
 		if duels.Acquire() != nil {
 			t.Fatal("a player is refused")
@@ -202,7 +202,7 @@ func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 // minimum is always accepted.
 func TestHalfOfPlayersStayForAMinuteUnderOtherLoad(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(800, 50)
 	m.otherLoad = 2
 	if m.offerPlayers(800, floorPeriodUpdates-10); m.duels.players.Load() < 380 {
@@ -221,7 +221,7 @@ func TestHalfOfPlayersStayForAMinuteUnderOtherLoad(t *testing.T) {
 // at an earlier time.
 func TestFloorIsHalfOfPlayersWhenLoadStarts(t *testing.T) {
 	t.Parallel()
-	m := newFakeMachine(1000, Config{})
+	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(100, 50)
 	m.otherLoad = 2
 	m.offerPlayers(100, 4)
@@ -237,7 +237,7 @@ func TestFloorIsHalfOfPlayersWhenLoadStarts(t *testing.T) {
 func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 	t.Parallel()
 	lag := 0.0
-	duels := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
+	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 	for range 9 {
 		if duels.Acquire() != nil {
 			t.Fatal("a player is refused")
@@ -257,7 +257,7 @@ func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 func TestDuelLimitRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	for _, dryRun := range []bool{false, true} {
-		shedder := newTestShedder(Config{DryRun: dryRun})
+		shedder := newTestShedder(ShedderConfig{DryRun: dryRun})
 		duels := newDuelLimit(shedder, DuelLimitConfig{})
 		duels.limit.Store(1)
 		if err := duels.Acquire(); err != nil {
@@ -284,7 +284,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lag := 1.0
-		shedder := newTestShedder(Config{})
+		shedder := newTestShedder(ShedderConfig{})
 		duels := newDuelLimit(shedder, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
 		duels.admissions.minPerSecond = 4
 		startedAt := time.Now()
@@ -401,7 +401,7 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 // A hello waits for its admission no longer than its context allows.
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	duels := newDuelLimit(newTestShedder(Config{}), DuelLimitConfig{})
+	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{})
 	duels.admissions.perSecond = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -419,11 +419,11 @@ func TestRunUpdatesTheLimit(t *testing.T) {
 		config := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, MaxLag: 1}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
 		defer cancel()
-		if err := newDuelLimit(newTestShedder(Config{}), config).Run(ctx); err != nil || updates != 4 {
+		if err := newDuelLimit(newTestShedder(ShedderConfig{}), config).Run(ctx); err != nil || updates != 4 {
 			t.Errorf("%v after %d updates", err, updates)
 		}
 		config.MaxLag = 0
-		if err := newDuelLimit(newTestShedder(Config{}), config).Run(t.Context()); err != nil || updates != 4 {
+		if err := newDuelLimit(newTestShedder(ShedderConfig{}), config).Run(t.Context()); err != nil || updates != 4 {
 			t.Errorf("%v after %d updates", err, updates)
 		}
 	})

@@ -1,4 +1,4 @@
-package loadshed
+package overload
 
 import (
 	"github.com/prometheus/client_golang/prometheus"

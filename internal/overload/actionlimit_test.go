@@ -1,4 +1,4 @@
-package limit
+package overload
 
 import (
 	"testing"
@@ -11,7 +11,7 @@ import (
 func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		limiter := New(Config{})
+		limiter := NewLimiter(LimiterConfig{})
 		actionLimit := &ActionLimit{
 			PerPlayer:  limiter.NewRule(RuleConfig{Name: "each", Subject: "matches", Limit: 4, Per: time.Hour}),
 			PerAddress: limiter.NewRule(RuleConfig{Name: "from", Subject: "matches", Limit: 6, Per: time.Hour}), AddressGrace: 1,
@@ -56,7 +56,7 @@ func TestActionLimitRefusesPlayersAndAddressesWithoutTokens(t *testing.T) {
 func TestActionLimitCountsActionsAtOtherNodes(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{wait: time.Minute}
-	actionLimit := &ActionLimit{PerPlayer: New(Config{Store: store}).NewRule(RuleConfig{Name: "each", Limit: 4, Per: time.Hour, ClusterWide: true})}
+	actionLimit := &ActionLimit{PerPlayer: NewLimiter(LimiterConfig{Store: store}).NewRule(RuleConfig{Name: "each", Limit: 4, Per: time.Hour, ClusterWide: true})}
 	if err := actionLimit.Check(ada, bob); err != nil || len(store.demands) != 0 {
 		t.Errorf("%v, the store was asked %d times", err, len(store.demands))
 	}
