@@ -59,7 +59,6 @@ var packageRules = map[string]packageRule{
 	"internal/identity":            {layerGame, []string{"github.com/golang-jwt/jwt/v5"}},
 	"internal/overload":            {layerGame, nil},
 
-	"internal/identity/namefile":      {layerAdapter, nil},
 	"internal/quiz/bank":              {layerAdapter, nil},
 	"internal/match/redismatch":       {layerRedis, nil},
 	"internal/leaderboard/redisboard": {layerRedis, nil},

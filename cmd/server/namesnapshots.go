@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
+	"net/url"
+	"os"
 	"path/filepath"
 
 	"laststand/internal/identity"
-	"laststand/internal/identity/namefile"
 )
 
 // nameSnapshots returns where the server stores snapshots of the nicknames for its next start.
@@ -13,5 +15,36 @@ func (c *config) nameSnapshots() identity.Snapshots {
 	if c.Data == "" {
 		return nil
 	}
-	return namefile.New(filepath.Join(c.Data, "names"))
+	return snapshotFolder(filepath.Join(c.Data, "names"))
+}
+
+// snapshotFolder is the path of a folder with one snapshot file per game. The first Save
+// creates it. Several processes may share the folder. A reader finds out by its checksum
+// that a snapshot is torn.
+type snapshotFolder string
+
+// Load implements identity.Snapshots.
+func (f snapshotFolder) Load(game string) ([]byte, error) { return os.ReadFile(f.filePath(game)) }
+
+// Save implements identity.Snapshots. After an error the former snapshot stays.
+func (f snapshotFolder) Save(game string, snapshot []byte) error {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return fmt.Errorf("save a snapshot of nicknames: %w", err)
+	}
+	path := f.filePath(game)
+	unfinished := path + ".unfinished"
+	err := os.WriteFile(unfinished, snapshot, 0o600)
+	if err == nil {
+		err = os.Rename(unfinished, path)
+	}
+	if err != nil {
+		return fmt.Errorf("save a snapshot of nicknames: %w", err)
+	}
+	return nil
+}
+
+// filePath returns the path of a game's file. It escapes characters that file names cannot
+// have.
+func (f snapshotFolder) filePath(game string) string {
+	return filepath.Join(string(f), url.PathEscape(game)+".names")
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"flag"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
 	"path/filepath"
@@ -20,7 +21,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"laststand/internal/identity"
-	"laststand/internal/identity/namefile"
 	"laststand/internal/ledger"
 	"laststand/internal/testenv"
 )
@@ -34,9 +34,25 @@ type runningNode struct {
 	stop    func()
 }
 
-// start runs a node's registry with snapshots in a folder, until the test ends or stop is
+// memorySnapshots stores snapshots in memory. It implements identity.Snapshots.
+type memorySnapshots struct{ byGame sync.Map }
+
+func (m *memorySnapshots) Load(game string) ([]byte, error) {
+	snapshot, found := m.byGame.Load(game)
+	if !found {
+		return nil, fs.ErrNotExist
+	}
+	return snapshot.([]byte), nil
+}
+
+func (m *memorySnapshots) Save(game string, snapshot []byte) error {
+	m.byGame.Store(game, snapshot)
+	return nil
+}
+
+// start runs a node's registry with these snapshots until the test ends or stop is
 // called.
-func start(t testing.TB, sqlLedger *ledger.Ledger, folder string) *runningNode {
+func start(t testing.TB, sqlLedger *ledger.Ledger, snapshots identity.Snapshots) *runningNode {
 	t.Helper()
 	tokens, err := identity.OpenTokens(t.Context(), identity.TokensConfig{Games: []string{demo}, Keys: sqlLedger.TokenKeys, Now: func() int64 { return now }})
 	if err != nil {
@@ -45,7 +61,7 @@ func start(t testing.TB, sqlLedger *ledger.Ledger, folder string) *runningNode {
 	node := &runningNode{metrics: prometheus.NewRegistry()}
 	node.Registry = identity.Open(identity.Config{
 		Tokens: tokens, Players: sqlLedger.Players, Devices: sqlLedger.Players, Names: sqlLedger.Names, NameSource: sqlLedger.Names, Epoch: sqlLedger.Epoch(),
-		Snapshots: namefile.New(folder), Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,
+		Snapshots: snapshots, Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -118,7 +134,7 @@ func (n *runningNode) awaitView(t testing.TB) {
 func BenchmarkClaims(b *testing.B) {
 	for name, db := range databases(b) {
 		b.Run(name, func(b *testing.B) {
-			node := start(b, openBenchLedger(b, db(b)), b.TempDir())
+			node := start(b, openBenchLedger(b, db(b)), &memorySnapshots{})
 			node.awaitView(b)
 			var claimed, refused atomic.Int64
 			b.SetParallelism(16)
@@ -169,7 +185,7 @@ func (n *runningNode) checkFalsePositives(b *testing.B) {
 // BenchmarkChecks checks free names, as GET nicknames does: it parses each name
 // and looks it up in the filter.
 func BenchmarkChecks(b *testing.B) {
-	node := start(b, openBenchLedger(b, testenv.SQL{Dir: b.TempDir()}), b.TempDir())
+	node := start(b, openBenchLedger(b, testenv.SQL{Dir: b.TempDir()}), &memorySnapshots{})
 	node.awaitView(b)
 	var checked atomic.Int64
 	b.ReportAllocs()
@@ -193,17 +209,17 @@ func BenchmarkStart(b *testing.B) {
 			database := db(b)
 			sqlLedger := openBenchLedger(b, database)
 			insertPlayers(b, database, *benchNames)
-			folder := b.TempDir()
+			snapshots := &memorySnapshots{}
 			startupTime := func() time.Duration {
 				startedAt := time.Now()
-				node := start(b, sqlLedger, folder)
+				node := start(b, sqlLedger, snapshots)
 				node.awaitView(b)
 				defer node.stop()
 				return time.Since(startedAt)
 			}
 			var fromLedger, fromSnapshot time.Duration
 			for range b.N {
-				folder = b.TempDir()
+				snapshots = &memorySnapshots{}
 				fromLedger += startupTime()
 				fromSnapshot += startupTime()
 			}

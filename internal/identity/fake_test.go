@@ -410,7 +410,7 @@ func newTestConfig(store *fakeStore, tokens *Tokens) Config {
 func readNames(t testing.TB, registry *Registry) {
 	t.Helper()
 	replicator := registry.replicator
-	if err := errors.Join(replicator.loadSnapshots(t.Context()), replicator.catchUp(t.Context())); err != nil {
+	if err := replicator.read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	replicator.buildRequestedViews(t.Context(), map[string]time.Time{})

@@ -158,8 +158,8 @@ func TestNodesReadEachOthersNames(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		sqlLedger, folder := openLedger(t, db), t.TempDir()
-		nodeA, nodeB := start(t, sqlLedger, folder), start(t, sqlLedger, t.TempDir())
+		sqlLedger, snapshots := openLedger(t, db), &memorySnapshots{}
+		nodeA, nodeB := start(t, sqlLedger, snapshots), start(t, sqlLedger, &memorySnapshots{})
 		nodeA.awaitView(t)
 		nodeB.awaitView(t)
 		waitForNames := func(node *runningNode, names float64) {
@@ -180,7 +180,7 @@ func TestNodesReadEachOthersNames(t *testing.T) {
 		}
 		waitForNames(nodeA, 2)
 		nodeA.stop()
-		laterNode := start(t, sqlLedger, folder)
+		laterNode := start(t, sqlLedger, snapshots)
 		waitForNames(laterNode, 2)
 		if got := laterNode.metricValue(t, "snapshots_total", "loaded"); got != 1 {
 			t.Errorf("%v snapshots loaded", got)

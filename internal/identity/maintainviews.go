@@ -91,7 +91,6 @@ func (r *nameReplicator) buildView(ctx context.Context, view *nameView, cause re
 		return err
 	}
 	view.activateBuilt()
-	view.clearRebuildRequest()
 	view.staleNames.Store(0)
 	delete(r.savedSizes, view.game)
 	r.metrics.rebuilds.WithLabelValues(view.game, string(cause)).Inc()

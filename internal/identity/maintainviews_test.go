@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"laststand/internal/loop"
 	"laststand/internal/nickname"
 )
 
@@ -84,7 +85,7 @@ func TestNamesRenamedDuringABuildAreInTheNewView(t *testing.T) {
 		store.uncommitted["moved"] = true // until the build has read its page
 		store.onSkeletonRead = func(i int) {
 			if i == 0 {
-				registry.replicator.notifyBuilder()
+				loop.Wake(registry.replicator.readDone)
 				store.mu.Lock()
 				defer store.mu.Unlock()
 				delete(store.uncommitted, "moved")

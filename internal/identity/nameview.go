@@ -92,11 +92,27 @@ func (v *nameView) startBuilding(filter *nickname.Filter) {
 	v.building = filter
 }
 
-// activateBuilt replaces the active filter by the one that was being built. The caller must
-// have added all names that were committed before startBuilding.
+// activateLoaded activates the filter of a snapshot. It does nothing if there is none, or
+// if a rebuild is requested.
+func (v *nameView) activateLoaded() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.building != nil && v.requestedCause == "" {
+		v.activateLocked()
+	}
+}
+
+// activateBuilt replaces the active filter by the one that was being built, and removes the
+// request for it. The caller must have added all names that were committed before
+// startBuilding.
 func (v *nameView) activateBuilt() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.activateLocked()
+	v.requestedCause = ""
+}
+
+func (v *nameView) activateLocked() {
 	size := v.building.Cap()
 	v.fullAbove = size - rand.IntN(size/fullJitterDivisor+1) //nolint:gosec // no secret
 	v.active.Store(v.building)
@@ -125,13 +141,6 @@ func (v *nameView) requestedRebuild() rebuildCause {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.requestedCause
-}
-
-// clearRebuildRequest removes the request for a rebuild.
-func (v *nameView) clearRebuildRequest() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.requestedCause = ""
 }
 
 // isFull returns true if the active filter has about as many names as it was sized for,

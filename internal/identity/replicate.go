@@ -2,11 +2,11 @@ package identity
 
 import (
 	"context"
-	"io"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 // NameSource reads the claimed nicknames from the ledger. Times are epoch ms by the
@@ -28,10 +28,10 @@ type NameSource interface {
 // Snapshots stores the views for the next start of the node. A snapshot may be old, lost
 // or of another ledger.
 type Snapshots interface {
-	// Open returns the snapshot of a game, fs.ErrNotExist if there is none.
-	Open(game string) (io.ReadCloser, error)
-	// Save stores what write writes. If write fails, the former snapshot stays.
-	Save(game string, write func(io.Writer) error) error
+	// Load returns the snapshot of a game, fs.ErrNotExist if there is none.
+	Load(game string) ([]byte, error)
+	// Save replaces the snapshot of a game.
+	Save(game string, snapshot []byte) error
 }
 
 const (
@@ -39,8 +39,8 @@ const (
 	// claimed name within a second.
 	readInterval = 400 * time.Millisecond
 	// Names may commit in another order than their times. So each read starts
-	// readOverlap before the newest name that is known. A name that took longer to
-	// commit is found by a full read. There is one every fullReadInterval. It starts
+	// readOverlap before the start of the last one. A name that took longer to commit
+	// is found by a full read. There is one every fullReadInterval. It starts
 	// fullReadOverlap before the start of the last full read.
 	readOverlap      = time.Second
 	fullReadInterval = 20 * time.Second
@@ -57,8 +57,8 @@ type nameReplicator struct {
 	views   map[string]*nameView
 	metrics *nameMetrics
 
-	newestAt      int64        // time of the newest name that was read, by the ledger's clock; only the read loop uses it
-	highestAt     int64        // highest time ever read; may be above the ledger's clock after that was set back; only the read loop uses it
+	isLoaded      bool         // loadSnapshots has succeeded; only the read loop uses it
+	readClock     int64        // when the last read started, by the ledger's clock, epoch ms; only the read loop uses it
 	fullReadAt    time.Time    // when the last full read started, by this node's clock; only the read loop uses it
 	fullReadClock atomic.Int64 // when the last full read started, by the ledger's clock, epoch ms
 	lastReadAfter atomic.Int64 // when the last read ended: ns since startedAt
@@ -81,116 +81,86 @@ func (r *nameReplicator) timeSinceRead() time.Duration {
 
 // run keeps the views up to date until ctx ends, and then saves snapshots.
 func (r *nameReplicator) run(ctx context.Context) {
-	tick := time.NewTicker(readInterval)
-	defer tick.Stop()
-	if !r.retryUntilSuccess(ctx, tick, r.loadSnapshots) || !r.retryUntilSuccess(ctx, tick, r.catchUp) {
-		return
-	}
+	read := loop.LogFailures(r.Logger, "nickname read", r.read)
+	read(ctx)
 	var maintenance sync.WaitGroup
 	maintenance.Go(func() { r.maintainViews(ctx) })
-	for r.retryUntilSuccess(ctx, tick, r.readNew) {
-		r.requestLargerViews()
-		r.notifyBuilder()
-		select {
-		case <-ctx.Done():
-		case <-tick.C:
-		}
-	}
+	loop.Every(ctx, readInterval, read)
 	maintenance.Wait()
 	r.saveSnapshots()
 }
 
-// retryUntilSuccess repeats the call until it succeeds, and then returns true. It logs the
-// first failure and the recovery. It returns false if ctx has ended.
-func (r *nameReplicator) retryUntilSuccess(ctx context.Context, retryTicker *time.Ticker, call func(context.Context) error) bool {
-	for failed := false; ; failed = true {
-		if ctx.Err() != nil {
-			return false
-		}
-		err := call(ctx)
-		switch {
-		case err == nil:
-			r.lastReadAfter.Store(int64(time.Since(r.startedAt)))
-			if failed {
-				r.Logger.InfoContext(ctx, "nickname reads recovered")
-			}
-			return true
-		case ctx.Err() != nil:
-			return false
-		}
-		r.metrics.failures.Inc()
-		if !failed {
-			r.Logger.WarnContext(ctx, "nickname read failed; the server retries it", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-		case <-retryTicker.C:
-		}
+// read adds the names that were claimed since the last read to the views. Before the first
+// read it loads the snapshots.
+func (r *nameReplicator) read(ctx context.Context) error {
+	err := r.loadSnapshots(ctx)
+	if err == nil {
+		err = r.readNew(ctx)
 	}
-}
-
-// notifyBuilder wakes maintainViews. It does not block.
-func (r *nameReplicator) notifyBuilder() {
-	select {
-	case r.readDone <- struct{}{}:
-	default:
+	if err != nil {
+		if ctx.Err() == nil {
+			r.metrics.failures.Inc()
+		}
+		return err
 	}
+	r.lastReadAfter.Store(int64(time.Since(r.startedAt)))
+	r.requestLargerViews()
+	loop.Wake(r.readDone)
+	return nil
 }
 
 // readNew adds the names that were claimed since the last read to the views.
 func (r *nameReplicator) readNew(ctx context.Context) error {
-	sinceFullRead := time.Since(r.fullReadAt)
-	if sinceFullRead >= fullReadInterval {
+	if r.fullReadAt.IsZero() {
+		return r.readFull(ctx)
+	}
+	if time.Since(r.fullReadAt) >= fullReadInterval {
 		ctx, cancel := context.WithTimeout(ctx, fullReadTimeout)
 		defer cancel()
 		return r.readFull(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	ledgerNow, previousHighest := r.fullReadClock.Load()+sinceFullRead.Milliseconds(), r.highestAt
-	err := r.readFrom(ctx, r.newestAt, ledgerNow, readOverlap)
-	if r.highestAt > max(previousHighest, ledgerNow+readOverlap.Milliseconds()) {
-		r.fullReadAt = time.Time{} // the clock was set forward: the next read is a full one
-	}
-	return err
+	return r.readSince(ctx, r.readClock, readOverlap)
 }
 
 // readFull reads all names that were claimed since a minute before the last full read, so
-// also names that were committed late. It also checks whether the ledger's clock was set
-// back by more than a minute. New names may then have times that were read before, so
-// readFull requests a rebuild of all views.
+// also names that were committed late. The first full read completes the loaded snapshots.
 func (r *nameReplicator) readFull(ctx context.Context) error {
 	startedAt := time.Now()
+	if err := r.readSince(ctx, r.fullReadClock.Load(), fullReadOverlap); err != nil {
+		return err
+	}
+	r.fullReadAt = startedAt
+	r.fullReadClock.Store(r.readClock)
+	for _, view := range r.views {
+		view.activateLoaded()
+	}
+	return nil
+}
+
+// readSince reads all names from a time on, and those up to overlap before it. It also
+// checks whether the ledger's clock was set back by more than a minute. Names may then have
+// times that no read covers, so readSince requests a rebuild of all views.
+func (r *nameReplicator) readSince(ctx context.Context, since int64, overlap time.Duration) error {
 	ledgerNow, err := r.NameSource.Now(ctx)
 	if err != nil {
 		return err
 	}
-	previousClock := r.fullReadClock.Load()
-	if err := r.readFrom(ctx, min(previousClock, ledgerNow), ledgerNow, fullReadOverlap); err != nil {
-		return err
-	}
-	if ledgerNow < previousClock-fullReadOverlap.Milliseconds() {
-		for _, view := range r.views {
-			view.requestRebuild(causeClockSetBack)
-		}
-	}
-	r.fullReadAt, r.newestAt = startedAt, ledgerNow
-	r.fullReadClock.Store(ledgerNow)
-	return nil
-}
-
-// readFrom reads all names from the time from on, and those up to overlap before it. After
-// the ledger's clock was set back, it reads only up to overlap after the clock. Otherwise
-// it would read all later names each time until the clock has caught up.
-func (r *nameReplicator) readFrom(ctx context.Context, from, ledgerNow int64, overlap time.Duration) error {
-	to := int64(math.MaxInt64)
-	if r.highestAt > ledgerNow {
-		to = ledgerNow + overlap.Milliseconds()
-	}
-	return r.NameSource.NamesBetween(ctx, from-overlap.Milliseconds(), to, func(game, skeleton string, at int64) {
-		r.newestAt, r.highestAt = max(r.newestAt, at), max(r.highestAt, at)
+	from, to := min(since, ledgerNow)-overlap.Milliseconds(), ledgerNow+overlap.Milliseconds()
+	err = r.NameSource.NamesBetween(ctx, from, to, func(game, skeleton string, _ int64) {
 		if view := r.views[game]; view != nil {
 			view.addSkeleton(skeleton)
 		}
 	})
+	if err != nil {
+		return err
+	}
+	if ledgerNow < r.readClock-fullReadOverlap.Milliseconds() {
+		for _, view := range r.views {
+			view.requestRebuild(causeClockSetBack)
+		}
+	}
+	r.readClock = ledgerNow
+	return nil
 }

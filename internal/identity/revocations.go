@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
 )
 
 // RevocationsConfig configures Revocations. All fields except Registry are required.
@@ -74,28 +76,16 @@ func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocation
 func (r *Revocations) OnChange(onChange func([]Revocation)) { r.onChange = onChange }
 
 // Wake makes Run read changes immediately. It does not block.
-func (r *Revocations) Wake() {
-	select {
-	case r.wakeRequested <- struct{}{}:
-	default: // a read is already requested
-	}
-}
+func (r *Revocations) Wake() { loop.Wake(r.wakeRequested) }
 
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
 func (r *Revocations) Run(ctx context.Context) error {
-	tick := time.NewTicker(revocationsReadInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-r.wakeRequested:
-		}
+	loop.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, func(ctx context.Context) {
 		if err := r.Refresh(ctx); err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()
 		}
-	}
+	})
+	return nil
 }
 
 // Refresh reads the changes now. It logs the first error of an outage of the store, and the

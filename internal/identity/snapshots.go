@@ -3,15 +3,18 @@ package identity
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 
 	"laststand/internal/nickname"
 )
 
 // loadSnapshots loads a filter from each usable snapshot, and requests a rebuild of the
-// views without one. catchUp activates the loaded filters.
+// views without one. The first full read activates the loaded filters. Once loadSnapshots
+// has succeeded, it does nothing.
 func (r *nameReplicator) loadSnapshots(ctx context.Context) error {
+	if r.isLoaded {
+		return nil
+	}
 	ledgerNow, err := r.NameSource.Now(ctx)
 	if err != nil {
 		return err
@@ -28,20 +31,7 @@ func (r *nameReplicator) loadSnapshots(ctx context.Context) error {
 		oldest = min(oldest, watermark)
 	}
 	r.fullReadClock.Store(oldest)
-	return nil
-}
-
-// catchUp reads the names that were claimed since the oldest snapshot, and activates the
-// loaded filters.
-func (r *nameReplicator) catchUp(ctx context.Context) error {
-	if err := r.readFull(ctx); err != nil {
-		return err
-	}
-	for _, view := range r.views {
-		if view.requestedRebuild() == "" {
-			view.activateBuilt()
-		}
-	}
+	r.isLoaded = true
 	return nil
 }
 
@@ -52,7 +42,12 @@ func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.F
 	if r.Snapshots == nil {
 		return nil, 0
 	}
-	filter, info, err := r.readSnapshot(game)
+	var filter *nickname.Filter
+	var info nickname.SnapshotInfo
+	snapshot, err := r.Snapshots.Load(game)
+	if err == nil {
+		filter, info, err = nickname.ParseSnapshot(snapshot)
+	}
 	outcome := r.classifySnapshot(game, ledgerNow, filter, info, err)
 	r.metrics.snapshots.WithLabelValues(outcome).Inc()
 	switch outcome {
@@ -64,15 +59,6 @@ func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.F
 		r.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "outcome", outcome, "error", err)
 	}
 	return nil, 0
-}
-
-func (r *nameReplicator) readSnapshot(game string) (*nickname.Filter, nickname.SnapshotInfo, error) {
-	snapshot, err := r.Snapshots.Open(game)
-	if err != nil {
-		return nil, nickname.SnapshotInfo{}, err
-	}
-	filter, info, err := nickname.ReadFilter(snapshot)
-	return filter, info, errors.Join(err, snapshot.Close())
 }
 
 // classifySnapshot returns the outcome of reading a snapshot. It is snapshotLoaded if the snapshot
@@ -118,6 +104,9 @@ func (r *nameReplicator) saveSnapshots() {
 }
 
 func (r *nameReplicator) saveSnapshot(game string, filter *nickname.Filter) error {
-	info := nickname.SnapshotInfo{Game: game, Epoch: r.Epoch, Rules: nickname.RulesVersion, Watermark: r.fullReadClock.Load()}
-	return r.Snapshots.Save(game, func(w io.Writer) error { return filter.Write(w, info) })
+	snapshot, err := filter.Snapshot(nickname.SnapshotInfo{Game: game, Epoch: r.Epoch, Rules: nickname.RulesVersion, Watermark: r.fullReadClock.Load()})
+	if err != nil {
+		return err
+	}
+	return r.Snapshots.Save(game, snapshot)
 }

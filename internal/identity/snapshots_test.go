@@ -2,8 +2,6 @@ package identity
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"io/fs"
 	"slices"
 	"sync"
@@ -23,27 +21,23 @@ type fakeSnapshots struct {
 	saves  int
 }
 
-func (s *fakeSnapshots) Open(game string) (io.ReadCloser, error) {
+func (s *fakeSnapshots) Load(game string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	content, exists := s.files[game]
 	if !exists {
 		return nil, fs.ErrNotExist
 	}
-	return io.NopCloser(bytes.NewReader(content)), nil
+	return content, nil
 }
 
-func (s *fakeSnapshots) Save(game string, write func(io.Writer) error) error {
+func (s *fakeSnapshots) Save(game string, snapshot []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isDown {
 		return errStore
 	}
-	var content bytes.Buffer
-	if err := write(&content); err != nil {
-		return err
-	}
-	s.files[game] = content.Bytes()
+	s.files[game] = snapshot
 	s.saves++
 	return nil
 }
@@ -106,16 +100,21 @@ func TestAStartWithSnapshotsReadsOnlyNewerClaims(t *testing.T) {
 // rewriteSnapshot returns a snapshot with the same filter and changed information.
 func rewriteSnapshot(t *testing.T, content []byte, change func(*nickname.SnapshotInfo)) []byte {
 	t.Helper()
-	filter, info, err := nickname.ReadFilter(bytes.NewReader(content))
+	filter, info, err := nickname.ParseSnapshot(content)
 	if err != nil {
 		t.Fatal(err)
 	}
 	change(&info)
-	var out bytes.Buffer
-	if err := filter.Write(&out, info); err != nil {
+	return encodeSnapshot(t, filter, info)
+}
+
+func encodeSnapshot(t *testing.T, filter *nickname.Filter, info nickname.SnapshotInfo) []byte {
+	t.Helper()
+	snapshot, err := filter.Snapshot(info)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return out.Bytes()
+	return snapshot
 }
 
 // A snapshot that is damaged, or belongs to another game, ledger or version, is counted as
@@ -136,19 +135,18 @@ func TestUnusableSnapshotsAreIgnored(t *testing.T) {
 			return content
 		}},
 		"newer format": {snapshotNewerFormat, func(_ *testing.T, content []byte) []byte {
-			return bytes.Replace(content, []byte("version 1\n"), []byte("version 2\n"), 1)
+			return bytes.Replace(content, []byte("version 2\n"), []byte("version 3\n"), 1)
 		}},
 		"other ledger":        {snapshotForeign, withInfo(func(store *nickname.SnapshotInfo) { store.Epoch = "second" })},
 		"other game":          {snapshotForeign, withInfo(func(store *nickname.SnapshotInfo) { store.Game = otherGame })},
 		"other rules":         {snapshotForeign, withInfo(func(store *nickname.SnapshotInfo) { store.Rules++ })},
 		"ahead of the ledger": {snapshotAhead, withInfo(func(store *nickname.SnapshotInfo) { store.Watermark += fullReadOverlap.Milliseconds() + 1 })},
 		"other false positive rate": {snapshotForeign, func(t *testing.T, content []byte) []byte {
-			var out bytes.Buffer
-			_, info, err := nickname.ReadFilter(bytes.NewReader(content))
-			if err := errors.Join(err, nickname.NewFilter(10, 0.5).Write(&out, info)); err != nil {
+			_, info, err := nickname.ParseSnapshot(content)
+			if err != nil {
 				t.Fatal(err)
 			}
-			return out.Bytes()
+			return encodeSnapshot(t, nickname.NewFilter(10, 0.5), info)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
