@@ -22,9 +22,6 @@ func TestCloseStopsPendingTimers(t *testing.T) {
 		if pending.Stop() || addedAfterClose.Stop() {
 			t.Error("Stop after Close = true, want false")
 		}
-		if wheel.Healthy() {
-			t.Error("Healthy of a closed wheel = true, want false")
-		}
 		if stats := wheel.Stats(); stats.Pending != 0 || stats.Stopped != 1 {
 			t.Errorf("stats %+v, want 0 pending, 1 stopped", stats)
 		}

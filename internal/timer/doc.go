@@ -14,8 +14,8 @@
 //   - Entry: a timer of the library. A slot that is due in more than 41 s uses a
 //     chain of entries, one after the other.
 //   - Run queue: the due slots that wait for a worker.
-//   - Generation: one library wheel with its heartbeat. The next generation
-//     replaces a faulty one and takes over its slots.
+//   - Generation: one library wheel. The next generation replaces a faulty one and
+//     takes over its slots.
 //
 // This package works around these weaknesses of the library:
 //
@@ -26,16 +26,17 @@
 //     only (10 ms × 16384). An entry waits for at most a quarter of a round;
 //     longer waits are chains of entries.
 //   - A goroutine that stalls for most of a round can make the library's wheel
-//     jump or deadlock. A step of the wall clock can delay it. A heartbeat
-//     detects this. If the heartbeat stops, a wake-up is much too early or the
-//     wall clock has stepped, a new generation takes over all waiting slots.
+//     jump or deadlock. A step of the wall clock can delay it. If a slot is
+//     overdue, a wake-up is much too early or the wall clock has stepped, a new
+//     generation takes over all waiting slots.
 //   - It starts a goroutine for every firing. Here that goroutine only queues
 //     the slot. A fixed set of workers calls the functions.
 //   - Its Stop can hang while a timer is being added. A lock separates the two.
+//     Entries are never stopped: an entry of an empty slot does nothing.
 //
 // One problem remains: a deadlocked library wheel cannot be ended. Its
-// goroutine stays until the process ends. So does a goroutine that adds to or
-// removes from the blocked bucket before the wheel is replaced.
+// goroutine stays until the process ends. So does a goroutine that adds to the
+// blocked bucket before the wheel is replaced.
 //
 // Concurrency: all functions may be called from any goroutine, also from
 // functions of timers. The exception is Close, which waits for those functions.

@@ -13,10 +13,12 @@ const (
 	wheelSlots   = 16384                 // slots of a library wheel; one round is 164 s
 	maxEntryWait = tick * wheelSlots / 4 // longest wait of one library entry: a quarter of a round, 41 s
 
-	heartbeatInterval = time.Second
+	refreshInterval = time.Second
 	// maxClockStep is how far the wall clock may step against the monotonic
 	// clock before a new generation takes over.
 	maxClockStep = 5 * tick
+	// maxStopWait limits the wait for the library's goroutines to end.
+	maxStopWait = 5 * time.Second
 )
 
 // libraryWheel is the part of the library's wheel that this package uses. The
@@ -33,28 +35,22 @@ func newLibraryWheel() libraryWheel {
 	return wheel
 }
 
-// generation is one wheel of the library with its heartbeat. The Wheel replaces
-// a faulty generation by one with the next higher number.
+// generation is one wheel of the library. The Wheel replaces a faulty generation.
 type generation struct {
 	wheel       *Wheel
-	number      uint32
 	startedAt   time.Time // by the monotonic clock
 	startedWall time.Time // the same time by the wall clock
 
-	heartbeats       atomic.Uint64 // number of heartbeats
-	lastHeartbeat    atomic.Int64  // time of the last heartbeat since wheel.startTime, ns
-	replaceRequested atomic.Bool
-
+	wokeEarly    atomic.Bool  // the library called much too early
 	mu           sync.RWMutex // read-locked while an entry is added, locked to set stopped
 	stopped      bool
 	libraryWheel libraryWheel
 }
 
-func startGeneration(wheel *Wheel, number uint32) *generation {
+func startGeneration(wheel *Wheel) *generation {
 	now := time.Now()
-	started := &generation{wheel: wheel, number: number, startedAt: now, startedWall: now.Round(0), libraryWheel: wheel.newLibrary()}
-	started.lastHeartbeat.Store(int64(wheel.now()))
-	started.callAfter(heartbeatInterval, started.heartbeat)
+	started := &generation{wheel: wheel, startedAt: now, startedWall: now.Round(0), libraryWheel: wheel.newLibrary()}
+	started.refresh()
 	return started
 }
 
@@ -67,60 +63,37 @@ func alignedStart(now time.Time) time.Time {
 	return now.Add(-time.Duration(now.UnixNano()%int64(tick)) - margin)
 }
 
-// wakeAfter wakes a slot after wait, which is at most maxEntryWait.
-func (g *generation) wakeAfter(slot *slot, wait time.Duration) {
-	g.scheduleWake(slot, wait, g.wheel.now()+wait)
-}
+// refresh keeps the library's current time up to date, which advances only when an
+// entry is due.
+func (g *generation) refresh() { g.callAt(g.wheel.now()+refreshInterval, g.refresh) }
 
-// scheduleWake adds a library entry that wakes a slot after wait. due is the time
-// since wheel.startTime before which the slot must not wake.
-func (g *generation) scheduleWake(slot *slot, d, due time.Duration) {
-	if entry := g.callAfter(d, func() { g.wakeSlot(slot, due) }); entry != nil {
-		slot.storeEntry(entry)
-	}
-}
+// callAt calls fn at a time since wheel.startTime, or later. After stop it does
+// nothing.
+func (g *generation) callAt(due time.Duration, fn func()) { g.callAfter(due-g.wheel.now(), due, fn) }
 
-// wakeSlot runs in a goroutine of the library, so it must be short. If the slot
-// wakes more than a tick too early, the library is faulty. Then wakeSlot does not
-// wait again, because that could be a busy loop; the next generation takes the
-// slot over. If the slot wakes less than a tick too early, the wall clock has
-// stepped by as much, and wakeSlot waits for the next library tick.
-func (g *generation) wakeSlot(slot *slot, due time.Duration) {
-	remaining := due - g.wheel.now()
-	switch {
-	case slot.isRetired():
-	case remaining > tick:
-		g.requestReplacement()
-	case remaining > 0:
-		g.scheduleWake(slot, remaining+tick/2, due)
-	default:
-		g.wheel.scheduleOrQueue(g, slot)
-	}
-}
-
-// heartbeat refreshes the library's current time, which advances only when a slot is
-// due, and shows that the wheel runs.
-func (g *generation) heartbeat() {
-	now := g.wheel.now()
-	due := time.Duration(g.lastHeartbeat.Swap(int64(now))) + heartbeatInterval
-	g.heartbeats.Add(1)
-	if due-now > tick {
-		g.requestReplacement()
-		return
-	}
-	g.callAfter(heartbeatInterval, g.heartbeat)
-}
-
-// callAfter calls fn at the library tick that is nearest to the end of wait. It
-// adds half a tick, because the library rounds down. After stop it returns nil
-// and never calls fn.
-func (g *generation) callAfter(wait time.Duration, fn func()) *timingwheel.Timer {
+// callAfter adds a library entry that calls fn at the library tick that is nearest to
+// the end of wait. It adds half a tick, because the library rounds down. If the
+// library calls more than a tick before due, it is faulty. Then callAfter does not
+// wait again, because that could be a busy loop; the next generation takes over. If
+// the library calls less than a tick before due, the wall clock has stepped by as
+// much, and callAfter waits for the next library tick.
+func (g *generation) callAfter(wait, due time.Duration, fn func()) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if g.stopped {
-		return nil
+		return
 	}
-	return g.libraryWheel.AfterFunc(wait+tick/2, fn)
+	g.libraryWheel.AfterFunc(wait+tick/2, func() {
+		switch early := due - g.wheel.now(); {
+		case early > tick:
+			g.wokeEarly.Store(true)
+			g.wheel.wakeWatch()
+		case early > 0:
+			g.callAfter(early+tick/2, due, fn)
+		default:
+			fn()
+		}
+	})
 }
 
 // hasClockStepped reports whether the wall clock, which the library follows,
@@ -130,16 +103,7 @@ func (g *generation) hasClockStepped() bool {
 	return (now.Round(0).Sub(g.startedWall) - now.Sub(g.startedAt)).Abs() > maxClockStep
 }
 
-// requestReplacement asks the watch goroutine for a new generation.
-func (g *generation) requestReplacement() {
-	g.replaceRequested.Store(true)
-	select {
-	case g.wheel.replaceRequests <- struct{}{}:
-	default: // a request is waiting already
-	}
-}
-
-// stop ends the library's goroutines. It returns after stuckAfter at the latest,
+// stop ends the library's goroutines. It returns after maxStopWait at the latest,
 // because then they are deadlocked.
 func (g *generation) stop() {
 	stopped := make(chan struct{})
@@ -150,7 +114,7 @@ func (g *generation) stop() {
 		g.mu.Unlock()
 		g.libraryWheel.Stop()
 	}()
-	timeout := time.NewTimer(stuckAfter)
+	timeout := time.NewTimer(maxStopWait)
 	defer timeout.Stop()
 	select {
 	case <-stopped:

@@ -1,6 +1,9 @@
 package timer
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // runQueue holds the due slots in the order in which they became due, and wakes
 // the workers. It has no capacity limit: it is a linked list of the slots.
@@ -11,6 +14,7 @@ type runQueue struct {
 	idleWorkers   int  // number of waiting workers
 	isWaking      bool // true: a signalled worker has not run yet
 	closed        bool
+	calls         callCounts
 }
 
 // push appends a slot that is due. The caller holds mu.
@@ -35,9 +39,9 @@ func (r *runQueue) wakeWorker() {
 	}
 }
 
-// waitForCall waits for a due timer and removes it from its slot. It returns false
-// after close.
-func (r *runQueue) waitForCall() (pendingCall, bool) {
+// waitForCall waits for a due timer, removes it from its slot and counts its call.
+// It returns nil after close. now is the time since wheel.startTime.
+func (r *runQueue) waitForCall(now func() time.Duration) (fn func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for {
@@ -48,7 +52,7 @@ func (r *runQueue) waitForCall() (pendingCall, bool) {
 			r.isWaking = false
 		}
 		if r.closed {
-			return pendingCall{}, false
+			return nil
 		}
 		call, hasMore, ok := r.head.pop()
 		if !hasMore {
@@ -58,7 +62,8 @@ func (r *runQueue) waitForCall() (pendingCall, bool) {
 			if r.head != nil {
 				r.wakeWorker()
 			}
-			return call, true
+			r.calls.record(now() - call.deadline)
+			return call.fn
 		}
 	}
 }
@@ -72,23 +77,4 @@ func (r *runQueue) close() (remaining *slot) {
 	r.workAvailable.Broadcast()
 	remaining, r.head = r.head, nil
 	return remaining
-}
-
-// worker calls the functions of due timers, one after the other, and counts the
-// calls.
-type worker struct {
-	wheel  *Wheel
-	counts callCounts
-}
-
-func (w *worker) run() {
-	for {
-		call, ok := w.wheel.runQueue.waitForCall()
-		if !ok {
-			return
-		}
-		w.counts.recordStart(w.wheel.now() - call.deadline)
-		call.fn()
-		w.counts.running.Store(false)
-	}
 }

@@ -68,8 +68,7 @@ func TestSetsOfOneTimerExcludeEachOther(t *testing.T) {
 	}
 }
 
-// Timers of one tick share a slot. An emptied slot is removed if it would
-// otherwise stay for long.
+// Timers of one tick share a slot. An emptied slot is removed within 41 s.
 func TestTimersOfATickShareASlot(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,18 +83,15 @@ func TestTimersOfATickShareASlot(t *testing.T) {
 		for i := range 1000 {
 			wheel.After(2*time.Hour+time.Duration(i)*time.Second, func() { t.Error("the function of a stopped timer was called") }).Stop()
 		}
-		if stats := wheel.Stats(); stats.Slots != 1 {
-			t.Errorf("%d slots, want 1 after the others were emptied", stats.Slots)
-		}
 		for i := range 1000 {
 			wheel.After(time.Duration(i+1)*time.Second/10, func() { t.Error("the function of a stopped timer was called") }).Stop()
 		}
-		if stats := wheel.Stats(); stats.Slots > 1+410 {
+		if stats := wheel.Stats(); stats.Slots > 1+2000 {
 			t.Errorf("%d slots, want at most one per distinct tick of the stopped timers", stats.Slots)
 		}
-		time.Sleep(time.Minute)
+		time.Sleep(42 * time.Second)
 		if stats := wheel.Stats(); stats.Slots != 1 {
-			t.Errorf("%d slots, want 1 after the ticks of the others have passed", stats.Slots)
+			t.Errorf("%d slots, want 1 after the others were emptied", stats.Slots)
 		}
 		time.Sleep(time.Hour)
 		if stats := wheel.Stats(); stats.Fired != 1000 || stats.Slots != 0 || stats.Late.Within[1] != 1000 {

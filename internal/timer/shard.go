@@ -1,9 +1,9 @@
 package timer
 
 import (
+	"maps"
+	"slices"
 	"sync"
-
-	"github.com/RussellLuo/timingwheel"
 )
 
 // shardCount is the number of shards. With many shards, goroutines that add and
@@ -25,8 +25,7 @@ type shard struct {
 }
 
 // findOrAdd returns the slot of a tick that is not due yet, and reports whether
-// the slot is new. The caller must assign a new slot to a generation. The caller
-// holds mu.
+// the slot is new. The caller must schedule a new slot. The caller holds mu.
 func (s *shard) findOrAdd(tickNumber int64) (found *slot, added bool) {
 	if found = s.slots[tickNumber]; found != nil {
 		return found, false
@@ -36,29 +35,22 @@ func (s *shard) findOrAdd(tickNumber int64) (found *slot, added bool) {
 	return found, true
 }
 
-// removeIfEmpty removes a slot if it is empty and due later than maxEntryWait
-// from now. Other empty slots stay for reuse, at most one per tick of
-// maxEntryWait. It returns the library entry of a removed slot, or nil. The
-// caller holds mu, and must stop the entry after it has unlocked mu.
-func (s *shard) removeIfEmpty(slot *slot) *timingwheel.Timer {
-	if slot.size > 0 || slot.isDue || slot.dueTime()-s.wheel.now() <= maxEntryWait {
-		return nil
-	}
-	delete(s.slots, slot.tickNumber)
-	entry := slot.entry
-	slot.entry = nil
-	return entry
-}
-
-// waitingSlots returns the slots that are not due yet, in a new slice.
+// waitingSlots returns the slots that are not due yet.
 func (s *shard) waitingSlots() []*slot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting := make([]*slot, 0, len(s.slots))
-	for _, slot := range s.slots {
-		waiting = append(waiting, slot)
+	return slices.Collect(maps.Values(s.slots))
+}
+
+func (s *shard) hasSlotBefore(tickNumber int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for number := range s.slots {
+		if number < tickNumber {
+			return true
+		}
 	}
-	return waiting
+	return false
 }
 
 // close stops the timers in slots that are not due yet, and refuses new timers.

@@ -1,10 +1,6 @@
 package timer
 
-import (
-	"time"
-
-	"github.com/RussellLuo/timingwheel"
-)
+import "time"
 
 // slot holds all timers that are due in one tick, in a list through the timers
 // themselves. They share one library entry and one wake-up.
@@ -13,11 +9,9 @@ type slot struct {
 	tickNumber int64 // the slot is due at the end of this tick
 
 	// Guarded by shard.mu.
-	head       *Timer
-	size       int
-	isDue      bool               // true: the slot is due, and no timer is added any more
-	generation uint32             // number of the generation that the slot runs on
-	entry      *timingwheel.Timer // the newest library entry; removeIfEmpty frees it early
+	head  *Timer
+	size  int
+	isDue bool // true: the slot is due, and no timer is added any more
 
 	nextDue *slot // next slot in the run queue; guarded by runQueue.mu
 }
@@ -66,19 +60,13 @@ func (s *slot) unlink(timer *Timer) pendingCall {
 
 // stop removes a timer from the slot and reports whether it was in the slot.
 func (s *slot) stop(timer *Timer) bool {
-	shard := s.shard
-	shard.mu.Lock()
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
 	if timer.slot.Load() != s {
-		shard.mu.Unlock()
 		return false
 	}
 	s.unlink(timer)
-	shard.stopped++
-	entry := shard.removeIfEmpty(s)
-	shard.mu.Unlock()
-	if entry != nil {
-		entry.Stop()
-	}
+	s.shard.stopped++
 	return true
 }
 
@@ -94,43 +82,22 @@ func (s *slot) pop() (call pendingCall, hasMore, ok bool) {
 	return call, s.head != nil, true
 }
 
-// storeEntry stores the newest library entry of the slot. If the slot is retired,
-// it stops the entry instead.
-func (s *slot) storeEntry(entry *timingwheel.Timer) {
-	shard := s.shard
-	shard.mu.Lock()
-	isRetired := shard.slots[s.tickNumber] != s
-	if !isRetired {
-		s.entry = entry
-	}
-	shard.mu.Unlock()
-	if isRetired {
-		entry.Stop()
-	}
-}
-
-// isRetired reports whether the slot no longer waits: it has become due, or it was
-// removed because it was empty.
-func (s *slot) isRetired() bool {
+// isWaiting reports whether the slot has timers and is not due yet. It removes an
+// empty slot from its shard.
+func (s *slot) isWaiting() bool {
 	s.shard.mu.Lock()
 	defer s.shard.mu.Unlock()
-	return s.shard.slots[s.tickNumber] != s
-}
-
-// setGeneration stores the number of the generation on which the slot runs. It
-// returns false if the slot already runs there or is retired.
-func (s *slot) setGeneration(number uint32) bool {
-	s.shard.mu.Lock()
-	defer s.shard.mu.Unlock()
-	if s.generation == number || s.shard.slots[s.tickNumber] != s {
+	if s.shard.slots[s.tickNumber] != s {
 		return false
 	}
-	s.generation = number
-	return true
+	if s.size == 0 {
+		delete(s.shard.slots, s.tickNumber)
+	}
+	return s.size > 0
 }
 
-// makeDue marks the slot as due and retires it. It returns false if the slot was
-// retired before, or is empty.
+// makeDue marks the slot as due and removes it from its shard. It returns false if
+// the slot was removed before, or is empty.
 func (s *slot) makeDue() bool {
 	shard := s.shard
 	shard.mu.Lock()
@@ -139,7 +106,6 @@ func (s *slot) makeDue() bool {
 		return false
 	}
 	delete(shard.slots, s.tickNumber)
-	s.entry = nil
 	if s.size == 0 {
 		return false
 	}

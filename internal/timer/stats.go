@@ -1,9 +1,6 @@
 package timer
 
-import (
-	"sync/atomic"
-	"time"
-)
+import "time"
 
 // Stats are the counters of a wheel since New. They are read one after the
 // other, so they may differ by a moment.
@@ -39,12 +36,10 @@ func (w *Wheel) Stats() Stats {
 	for i := range w.shards {
 		w.shards[i].addTo(&stats)
 	}
-	for i := range w.workers {
-		w.workers[i].counts.addTo(&stats)
-	}
-	for i := range stats.Late.Within[1:] {
-		stats.Late.Within[i+1] += stats.Late.Within[i]
-	}
+	w.runQueue.mu.Lock()
+	defer w.runQueue.mu.Unlock()
+	stats.Running = w.workers - w.runQueue.idleWorkers
+	stats.Fired, stats.Late = w.runQueue.calls.count, w.runQueue.calls.late
 	return stats
 }
 
@@ -57,39 +52,18 @@ func (s *shard) addTo(stats *Stats) {
 	stats.Stopped += s.stopped
 }
 
-// callCounts are the counters of one worker. Only that worker writes them.
+// callCounts are the counters of the calls. The mutex of the runQueue guards them.
 type callCounts struct {
-	byLateness [len(LatenessBounds) + 1]atomic.Uint64 // number of calls by the first bound that is not exceeded; the last one: all bounds are exceeded
-	sum        atomic.Int64                           // sum of the delays, ns
-	max        atomic.Int64                           // largest delay, ns
-	running    atomic.Bool                            // true: a function is running
+	count uint64
+	late  Lateness
 }
 
-// recordStart counts a call that starts now with a delay.
-func (c *callCounts) recordStart(late time.Duration) {
-	i := 0
-	for i < len(LatenessBounds) && late > LatenessBounds[i] {
-		i++
-	}
-	c.running.Store(true)
-	c.byLateness[i].Add(1)
-	c.sum.Add(int64(late))
-	if int64(late) > c.max.Load() {
-		c.max.Store(int64(late))
-	}
-}
-
-func (c *callCounts) addTo(stats *Stats) {
-	for i := range c.byLateness {
-		n := c.byLateness[i].Load()
-		stats.Fired += n
-		if i < len(LatenessBounds) {
-			stats.Late.Within[i] += n
-		}
-	}
-	stats.Late.Sum += time.Duration(c.sum.Load())
-	stats.Late.Max = max(stats.Late.Max, time.Duration(c.max.Load()))
-	if c.running.Load() {
-		stats.Running++
+// record counts a call that starts now with a delay.
+func (c *callCounts) record(late time.Duration) {
+	c.count++
+	c.late.Sum += late
+	c.late.Max = max(c.late.Max, late)
+	for i := len(LatenessBounds) - 1; i >= 0 && late <= LatenessBounds[i]; i-- {
+		c.late.Within[i]++
 	}
 }

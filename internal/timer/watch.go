@@ -3,75 +3,69 @@ package timer
 import "time"
 
 const (
-	unhealthyAfter      = 3 * heartbeatInterval                   // age of the last heartbeat above which Healthy returns false
-	maxMissedHeartbeats = 5                                       // missed heartbeats after which a generation counts as stuck
-	stuckAfter          = maxMissedHeartbeats * heartbeatInterval // maximum wait for a generation to stop
+	watchInterval = time.Second
+	// maxOverdue is how long after its deadline a slot may still wait for the
+	// library.
+	maxOverdue = 2 * time.Second
 )
 
-// Healthy reports whether the wheel is open and its last heartbeat is at most
-// 3 s old. A stuck library wheel is replaced about 5 s after its last heartbeat.
-// If Healthy returns false for longer, the process gets no CPU time.
-func (w *Wheel) Healthy() bool {
-	w.mu.RLock()
-	closed := w.closed
-	w.mu.RUnlock()
-	return !closed && w.HeartbeatAge() <= unhealthyAfter
+// watchGeneration replaces a generation that is faulty: it woke a slot much too
+// early, it has not woken a slot that is overdue, or its wall clock has stepped. It
+// returns when quit is closed.
+func (w *Wheel) watchGeneration() {
+	ticker := time.NewTicker(watchInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-w.quit:
+			return
+		case <-w.watchWake:
+		case <-ticker.C:
+		}
+		current := w.currentGeneration()
+		if current.wokeEarly.Load() || current.hasClockStepped() || w.hasOverdueSlot() {
+			w.replaceGeneration(current)
+		}
+	}
 }
 
-// HeartbeatAge returns the time since the last heartbeat. In normal operation it
-// is at most about 1 s.
-func (w *Wheel) HeartbeatAge() time.Duration {
-	return w.now() - time.Duration(w.currentGeneration().lastHeartbeat.Load())
+// wakeWatch makes watchGeneration check the current generation now.
+func (w *Wheel) wakeWatch() {
+	select {
+	case w.watchWake <- struct{}{}:
+	default: // a signal is waiting already
+	}
+}
+
+func (w *Wheel) hasOverdueSlot() bool {
+	limit := tickNumberAt(w.now() - maxOverdue)
+	for i := range w.shards {
+		if w.shards[i].hasSlotBefore(limit) {
+			return true
+		}
+	}
+	return false
+}
+
+// replaceGeneration starts a new generation that takes over all slots that are not
+// due yet. A slot that is added during the call may get two entries; the later one
+// finds that the slot is not waiting any more.
+func (w *Wheel) replaceGeneration(former *generation) {
+	replacement := startGeneration(w)
+	w.mu.Lock()
+	w.generation = replacement
+	w.mu.Unlock()
+	w.replacedCount.Add(1)
+	w.watchGroup.Go(former.stop)
+	for i := range w.shards {
+		for _, slot := range w.shards[i].waitingSlots() {
+			w.scheduleOrQueue(replacement, slot)
+		}
+	}
 }
 
 func (w *Wheel) currentGeneration() *generation {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	return w.generation
-}
-
-// watchGenerations replaces a generation that requested it, that is stuck, or
-// whose wall clock has stepped. To detect a stuck generation, it counts its own
-// ticks without a heartbeat, and does not use the age of the last heartbeat. So a
-// wheel is not replaced because the process was suspended. It returns when quit
-// is closed.
-func (w *Wheel) watchGenerations() {
-	ticker := time.NewTicker(heartbeatInterval)
-	defer ticker.Stop()
-	var seenHeartbeats uint64
-	missed := 0
-	for {
-		select {
-		case <-w.quit:
-			return
-		case <-w.replaceRequests:
-		case <-ticker.C:
-			missed++
-		}
-		current := w.currentGeneration()
-		if heartbeats := current.heartbeats.Load(); heartbeats != seenHeartbeats {
-			seenHeartbeats, missed = heartbeats, 0
-		}
-		if missed >= maxMissedHeartbeats || current.replaceRequested.Load() || current.hasClockStepped() {
-			w.replaceGeneration(current)
-			seenHeartbeats, missed = 0, 0
-		}
-	}
-}
-
-// replaceGeneration replaces old by a new generation that takes over all slots
-// that are not due yet. Slots that are added during the call are assigned by Set, by
-// replaceGeneration, or by both.
-func (w *Wheel) replaceGeneration(old *generation) {
-	replacement := startGeneration(w, old.number+1)
-	w.mu.Lock()
-	w.generation = replacement
-	w.mu.Unlock()
-	w.replacedCount.Add(1)
-	w.watchGroup.Go(old.stop)
-	for i := range w.shards {
-		for _, slot := range w.shards[i].waitingSlots() {
-			w.assignSlot(replacement, slot)
-		}
-	}
 }

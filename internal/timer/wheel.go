@@ -9,15 +9,10 @@ import (
 
 // Config configures a Wheel. The zero value means the defaults.
 type Config struct {
-	Workers int // maximum number of functions that run at the same time; 0 or less: 32
+	Workers int // maximum number of functions that run at the same time; 0 or less: defaultWorkers
 }
 
-func (c Config) withDefaults() Config {
-	if c.Workers <= 0 {
-		c.Workers = 32
-	}
-	return c
-}
+const defaultWorkers = 32
 
 // Wheel holds pending timers and calls their functions when they are due, never
 // early. Close ends it.
@@ -26,18 +21,18 @@ type Wheel struct {
 	newLibrary    func() libraryWheel
 	shards        [shardCount]shard
 	runQueue      runQueue
-	workers       []worker
+	workers       int           // number of workers
 	replacedCount atomic.Uint64 // number of replaced generations
 
 	mu         sync.RWMutex // guards closed and generation; held briefly
 	closed     bool
 	generation *generation
 
-	replaceRequests chan struct{}  // at most one signal: the current generation requests a replacement
-	quit            chan struct{}  // closed when Close begins
-	done            chan struct{}  // closed when Close ends
-	watchGroup      sync.WaitGroup // watchGenerations, and the stops of replaced generations
-	workerGroup     sync.WaitGroup
+	watchWake   chan struct{}  // at most one signal for watchGeneration
+	quit        chan struct{}  // closed when Close begins
+	done        chan struct{}  // closed when Close ends
+	watchGroup  sync.WaitGroup // watchGeneration, and the stops of replaced generations
+	workerGroup sync.WaitGroup
 }
 
 // New starts a Wheel: its workers, its watch goroutine, and the library's two
@@ -47,26 +42,35 @@ func New(config Config) *Wheel {
 }
 
 func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
-	config = config.withDefaults()
+	workers := config.Workers
+	if workers <= 0 {
+		workers = defaultWorkers
+	}
 	wheel := &Wheel{
-		startTime:       alignedStart(time.Now()),
-		newLibrary:      newLibrary,
-		workers:         make([]worker, config.Workers),
-		replaceRequests: make(chan struct{}, 1),
-		quit:            make(chan struct{}),
-		done:            make(chan struct{}),
+		startTime:  alignedStart(time.Now()),
+		newLibrary: newLibrary,
+		workers:    workers,
+		watchWake:  make(chan struct{}, 1),
+		quit:       make(chan struct{}),
+		done:       make(chan struct{}),
 	}
 	for i := range wheel.shards {
 		wheel.shards[i].wheel, wheel.shards[i].slots = wheel, make(map[int64]*slot)
 	}
 	wheel.runQueue.workAvailable.L = &wheel.runQueue.mu
-	wheel.generation = startGeneration(wheel, 1)
-	wheel.watchGroup.Go(wheel.watchGenerations)
-	for i := range wheel.workers {
-		wheel.workers[i].wheel = wheel
-		wheel.workerGroup.Go(wheel.workers[i].run)
+	wheel.generation = startGeneration(wheel)
+	wheel.watchGroup.Go(wheel.watchGeneration)
+	for range workers {
+		wheel.workerGroup.Go(wheel.work)
 	}
 	return wheel
+}
+
+// work calls the functions of due timers, one after the other, until Close.
+func (w *Wheel) work() {
+	for fn := w.runQueue.waitForCall(w.now); fn != nil; fn = w.runQueue.waitForCall(w.now) {
+		fn()
+	}
 }
 
 // After calls fn on a worker when wait has passed. The call is never early,
@@ -121,7 +125,7 @@ func (w *Wheel) add(timer *Timer, call pendingCall, isDue bool) bool {
 	linked := slot.link(timer, call)
 	shard.mu.Unlock()
 	if added {
-		w.assignSlot(w.currentGeneration(), slot)
+		w.scheduleOrQueue(w.currentGeneration(), slot)
 	}
 	return linked
 }
@@ -165,7 +169,7 @@ func (w *Wheel) Close() {
 	for slot := w.runQueue.close(); slot != nil; slot = slot.nextDue {
 		slot.stopAll()
 	}
-	w.currentGeneration().stop() // watchGenerations has returned, so the generation cannot change
+	w.currentGeneration().stop() // watchGeneration has returned, so the generation cannot change
 	w.workerGroup.Wait()
 	close(w.done)
 }
@@ -189,19 +193,13 @@ func tickNumberAt(deadline time.Duration) int64 { return int64((deadline + tick 
 
 func (w *Wheel) shardFor(tickNumber int64) *shard { return &w.shards[tickNumber%shardCount] }
 
-// assignSlot makes a slot run on a generation. It does so once, although Set and
-// replaceGeneration may both call it.
-func (w *Wheel) assignSlot(generation *generation, slot *slot) {
-	if slot.setGeneration(generation.number) {
-		w.scheduleOrQueue(generation, slot)
-	}
-}
-
 // scheduleOrQueue adds the next library entry of a slot, or queues the slot if it
 // is due.
 func (w *Wheel) scheduleOrQueue(generation *generation, slot *slot) {
-	if remaining := slot.dueTime() - w.now(); remaining > 0 {
-		generation.wakeAfter(slot, min(remaining, maxEntryWait))
+	if now := w.now(); now < slot.dueTime() {
+		if slot.isWaiting() {
+			generation.callAt(min(slot.dueTime(), now+maxEntryWait), func() { w.scheduleOrQueue(generation, slot) })
+		}
 		return
 	}
 	w.runQueue.mu.Lock()

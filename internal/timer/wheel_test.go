@@ -62,8 +62,8 @@ func TestAfterChainsLongWaits(t *testing.T) {
 				if got < wait || got > wait+2*tick {
 					t.Errorf("called after %v, want %v to 20 ms more", got, wait)
 				}
-				if !wheel.Healthy() || wheel.HeartbeatAge() > 1100*time.Millisecond {
-					t.Errorf("healthy %v, last heartbeat %v ago", wheel.Healthy(), wheel.HeartbeatAge())
+				if rebuilt := wheel.Stats().Rebuilt; rebuilt != 0 {
+					t.Errorf("%d generations replaced without a fault", rebuilt)
 				}
 			})
 		})
