@@ -98,7 +98,7 @@ func (c *Conn) Close() error {
 // starts an embedded one.
 func dial(addr address) (*Conn, error) {
 	if addr.kind == KindEmbedded {
-		return openEmbedded()
+		return openEmbedded(), nil
 	}
 	client, bulkClient := newClient(addr), newClient(addr)
 	pipelined, err := newAutopipeline(client)

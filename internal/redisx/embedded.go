@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -21,37 +20,26 @@ const minExpiryInterval = 100 * time.Millisecond
 // second. No code may use pub/sub with it: it has no sharded pub/sub, and a slow subscriber
 // blocks its PUBLISH.
 type embedded struct {
-	redis  *miniredis.Miniredis
-	server *server.Server
-	stop   chan struct{}
-	ended  chan struct{}
+	redis *miniredis.Miniredis
+	stop  chan struct{}
+	ended chan struct{}
 }
 
-func openEmbedded() (*Conn, error) {
+func openEmbedded() *Conn {
 	server := &embedded{
 		redis: miniredis.NewMiniRedis(),
 		stop:  make(chan struct{}),
 		ended: make(chan struct{}),
 	}
-	// The first Dial starts the server without a listener. Its pipe is not used,
-	// because it has no buffer and blocks on pipelines of more than 4 KiB.
-	pipe, err := server.redis.Dial()
-	if err != nil {
-		return nil, fmt.Errorf("start the embedded redis: %w", err)
-	}
-	_ = pipe.Close()
-	server.server = server.redis.Server()
-	go server.runExpiry()
-
+	go server.runExpiry() // close waits for it
 	client := redis.NewClient(server.options())
-	client.AddHook(pipelineChunker{})
 	return &Conn{
 		Kind:       KindEmbedded,
 		Client:     client,
 		Pipelined:  client,
 		Bulk:       client,
 		closeFuncs: []func() error{client.Close, server.close},
-	}, nil
+	}
 }
 
 // options returns the options of the client. They allow few connections, because miniredis
@@ -77,14 +65,14 @@ func (e *embedded) options() *redis.Options {
 	}
 }
 
-// dial returns a new connection to the server, within the process.
+// dial returns a new connection to the server, within the process. The first one starts
+// the server, without a listener.
 func (e *embedded) dial(context.Context, string, string) (net.Conn, error) {
-	ours, theirs, err := socketPair()
+	pipe, err := e.redis.Dial()
 	if err != nil {
 		return nil, fmt.Errorf("connect to the embedded redis: %w", err)
 	}
-	e.server.ServeConn(theirs)
-	return ours, nil
+	return &bufferedPipe{Conn: pipe}, nil
 }
 
 // runExpiry lets keys expire until close, which miniredis does not do by itself. A step visits

@@ -1,15 +1,15 @@
 package redisx_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"laststand/internal/redisx"
 )
 
 // Keys of the embedded server expire. miniredis alone would keep them.
@@ -47,35 +47,35 @@ func TestEmbeddedServersAreSeparate(t *testing.T) {
 	}
 }
 
-// A transaction that would block the connection is refused as a whole.
-func TestEmbeddedRefusesLargeTransactions(t *testing.T) {
+// A transaction or pipeline of any size does not block the connection.
+func TestEmbeddedRunsLargeTransactions(t *testing.T) {
 	t.Parallel()
 	client := openConn(t, "").Client
 	ctx := t.Context()
-	setKeys := func(commands int) error {
-		_, err := client.TxPipelined(ctx, func(p redis.Pipeliner) error {
-			for i := range commands {
-				p.Set(ctx, fmt.Sprint("k", i), strings.Repeat("x", 1000), 0)
+	for name, run := range map[string]func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error){
+		"pipeline": client.Pipelined, "transaction": client.TxPipelined,
+	} {
+		commands, err := run(ctx, func(p redis.Pipeliner) error {
+			for i := range 2000 {
+				p.SetArgs(ctx, fmt.Sprint(name, i), strings.Repeat("x", 1000), redis.SetArgs{Get: true})
+				p.Get(ctx, fmt.Sprint(name, i))
 			}
 			return nil
 		})
-		return err
+		if err != nil && !errors.Is(err, redis.Nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for i, command := range commands {
+			if isGet := i%2 == 1; isGet && command.Err() != nil {
+				t.Fatalf("%s: command %d: %v", name, i, command.Err())
+			}
+		}
 	}
-	if err := setKeys(1000); !errors.Is(err, redisx.ErrTransactionSize) {
-		t.Errorf("a megabyte: %v, want ErrTransactionSize", err)
-	}
-	if n := client.DBSize(ctx).Val(); n != 0 {
-		t.Errorf("%d keys of a refused transaction", n)
-	}
-	if err := setKeys(50); err != nil {
-		t.Errorf("50 kilobytes: %v", err)
-	}
-	if n := client.DBSize(ctx).Val(); n != 50 {
-		t.Errorf("%d keys, want 50", n)
+	if n := client.DBSize(ctx).Val(); n != 4000 {
+		t.Errorf("%d keys, want 4000", n)
 	}
 }
 
-// One large command is not split.
 func TestEmbeddedStoresALargeValue(t *testing.T) {
 	t.Parallel()
 	client := openConn(t, "").Client
@@ -88,28 +88,16 @@ func TestEmbeddedStoresALargeValue(t *testing.T) {
 	}
 }
 
-// A pipeline in chunks behaves like one pipeline: every command runs, also after
-// errors, and the caller gets the first error.
-func TestEmbeddedChunksKeepErrors(t *testing.T) {
+// A connection whose caller gives up fails, and the next one works.
+func TestEmbeddedWorksAfterATimeout(t *testing.T) {
 	t.Parallel()
 	client := openConn(t, "").Client
-	ctx := t.Context()
-	cmds, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
-		p.RPush(ctx, "list", 1)
-		p.Incr(ctx, "list")
-		for i := range 300 {
-			p.Set(ctx, fmt.Sprint("k", i), strings.Repeat("x", 1000), 0)
-		}
-		p.Get(ctx, "none")
-		return nil
-	})
-	if !redis.HasErrorPrefix(err, "WRONGTYPE") {
-		t.Errorf("the first error: %v", err)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if err := client.BLPop(ctx, 0, "empty").Err(); !errors.Is(err, context.DeadlineExceeded) && !os.IsTimeout(err) {
+		t.Errorf("a call that waits for a list: %v", err)
 	}
-	for i, cmd := range cmds {
-		mustFail := i == 1 || i == len(cmds)-1
-		if (cmd.Err() != nil) != mustFail {
-			t.Errorf("command %d: %v", i, cmd.Err())
-		}
+	if err := client.Set(t.Context(), "k", 1, 0).Err(); err != nil {
+		t.Error(err)
 	}
 }
