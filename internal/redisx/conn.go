@@ -115,14 +115,21 @@ func dial(addr address) (*Conn, error) {
 	}, nil
 }
 
+// clusterReloadInterval is how often the client of a cluster reloads the owners of slots
+// while it runs commands. By default it could call a dead master for a minute, because it
+// learns of a new owner at once only from masters that answer.
+const clusterReloadInterval = time.Second
+
 // newClient makes a client. Each auto-pipeline needs its own client, because the library
 // keeps only the first auto-pipeline of a client.
 func newClient(addr address) redis.UniversalClient {
-	client := redis.NewUniversalClient(clientOptions(addr))
-	if cluster, ok := client.(*redis.ClusterClient); ok {
-		cluster.AddHook(topologyRefresher{cluster.ReloadState}) // the library limits the reloads to one per 200 ms
+	options := clientOptions(addr)
+	if addr.kind != KindCluster {
+		return redis.NewUniversalClient(options)
 	}
-	return client
+	clusterOptions := options.Cluster()
+	clusterOptions.ClusterStateReloadInterval = clusterReloadInterval
+	return redis.NewClusterClient(clusterOptions)
 }
 
 // checkAndRegister makes the last steps of Open: it checks the servers, starts the checks for
@@ -150,12 +157,11 @@ func (c *Conn) checkAndRegister(ctx context.Context, addr address, cfg Config) e
 // each command. The sizes of pools and buffers apply to each node of a cluster.
 func clientOptions(addr address) *redis.UniversalOptions {
 	options := &redis.UniversalOptions{
-		Addrs:         slices.Clone(addr.hosts), // a client appends to its slice
-		MasterName:    addr.master,
-		IsClusterMode: addr.kind == KindCluster,
-		Username:      addr.username,
-		Password:      addr.password,
-		DB:            addr.db,
+		Addrs:      slices.Clone(addr.hosts), // a client appends to its slice
+		MasterName: addr.master,
+		Username:   addr.username,
+		Password:   addr.password,
+		DB:         addr.db,
 
 		ContextTimeoutEnabled: true,
 		DialTimeout:           time.Second,

@@ -87,8 +87,13 @@ func TestConnAndInboxFollowAFailover(t *testing.T) {
 		t.Fatal(err)
 	}
 	masterIndex := slices.IndexFunc(nodes.Masters, func(s *testenv.Server) bool { return s.Addr == master.Options().Addr })
-	nodes.Masters[masterIndex].Kill()
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
+	for name, client := range clients(conn) { // so that each client knows the old master
+		if err := set.Run(t.Context(), client, []string{"{" + channel + "}"}).Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	nodes.Masters[masterIndex].Kill()
 	for name, client := range clients(conn) {
 		waitUntil(t, "the client "+name+" uses the new master", func() bool {
 			return set.Run(t.Context(), client, []string{"{" + channel + "}"}).Err() == nil

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -77,10 +79,8 @@ func (i *Inbox) keepSubscribed(ctx context.Context) {
 		if cluster, ok := i.client.(*redis.ClusterClient); ok {
 			cluster.ReloadState(ctx) // the client does not notice failures of a subscription's connection
 		}
-		select {
-		case <-ctx.Done():
+		if !loop.Sleep(ctx, retryDelay/2+rand.N(retryDelay/2)) { //nolint:gosec // a wait is no secret
 			return
-		case <-time.After(retryDelay/2 + rand.N(retryDelay/2)): //nolint:gosec // a wait is no secret
 		}
 		retryDelay = min(2*retryDelay, maxRetryDelay)
 	}
@@ -93,7 +93,10 @@ func (i *Inbox) receiveUntilError(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	sub, err := i.subscribe(ctx)
 	var echoes sync.WaitGroup
-	echoes.Go(func() { i.sendEchoes(ctx, sub) })
+	echoes.Go(func() {
+		loop.Every(ctx, echoInterval, i.sendEcho)
+		_ = sub.Close() // also ends a ReceiveTimeout that still waits
+	})
 	defer echoes.Wait()
 	defer cancel()
 	for err == nil {
@@ -118,21 +121,6 @@ func (i *Inbox) subscribe(ctx context.Context) (*redis.PubSub, error) {
 	return sub, sub.Subscribe(ctx, inboxChannel(i.node))
 }
 
-// sendEchoes sends echoes until ctx ends, and closes the subscription.
-func (i *Inbox) sendEchoes(ctx context.Context, sub *redis.PubSub) {
-	defer sub.Close()
-	ticker := time.NewTicker(echoInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			i.sendEcho(ctx)
-		}
-	}
-}
-
 // sendEcho sends one message to this node. It ignores errors, because a missing echo shows
 // the loss.
 func (i *Inbox) sendEcho(ctx context.Context) {
@@ -152,7 +140,7 @@ func (i *Inbox) handleReceived(ctx context.Context, received any) error {
 			return errUnsubscribed
 		}
 		i.hasSubscription.Store(true)
-		i.signalMissed()
+		loop.Wake(i.missedSignal)
 		if i.lossLogged {
 			i.lossLogged = false
 			i.log.InfoContext(ctx, "inbox subscription recovered")
@@ -182,13 +170,5 @@ func (i *Inbox) enqueue(frame string) {
 	}
 	i.queuedBytes.Add(-size)
 	i.metrics.dropped.WithLabelValues(label).Inc()
-	i.signalMissed()
-}
-
-// signalMissed requests a call of the function of HandleMissed.
-func (i *Inbox) signalMissed() {
-	select {
-	case i.missedSignal <- struct{}{}:
-	default:
-	}
+	loop.Wake(i.missedSignal)
 }

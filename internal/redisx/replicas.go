@@ -3,10 +3,13 @@ package redisx
 import (
 	"context"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/loop"
 )
 
 // Interval and timeout of checks for replicas.
@@ -25,21 +28,10 @@ func (c *Conn) HasReplicas() bool { return c.hasReplicas.Load() }
 func (c *Conn) watchReplicas(ctx context.Context) {
 	c.checkReplicas(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		ticker := time.NewTicker(replicaCheckInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-				c.checkReplicas(ctx)
-			}
-		}
-	}()
-	c.closeFuncs = append([]func() error{func() error { cancel(); <-ended; return nil }}, c.closeFuncs...)
+	var checks sync.WaitGroup
+	checks.Go(func() { loop.Every(ctx, replicaCheckInterval, c.checkReplicas) })
+	stop := func() error { cancel(); checks.Wait(); return nil }
+	c.closeFuncs = append([]func() error{stop}, c.closeFuncs...)
 }
 
 // checkReplicas asks every master whether it has a replica. If a master does not answer,
