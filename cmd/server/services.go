@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"laststand/internal/arena"
 	"laststand/internal/httpapi"
@@ -80,22 +79,14 @@ func (n *node) leaderboardConfigs() (configs []leaderboard.Config) {
 	return configs
 }
 
-// pageTTL is how long a node with the embedded Redis may serve a cached leaderboard page. The
-// embedded Redis sorts the whole leaderboard for every read.
-const pageTTL = 250 * time.Millisecond
-
 func (n *node) createLeaderboards() {
 	games := n.leaderboardConfigs()
-	var options []redisboard.Option
-	if n.redis.Kind == redisx.KindEmbedded {
-		options = append(options, redisboard.CachePages(pageTTL))
-	}
-	store := redisboard.New(n.redis.Client, options...)
+	store := redisboard.New(n.redis.Client)
 	n.leaderboards = leaderboard.NewApplier(leaderboard.ApplierOptions{
 		Games: games, Ledger: n.ledger.Leaderboards, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
 	})
 	n.leaderboardReader = leaderboard.NewReader(leaderboard.ReaderOptions{
-		Games: games, Source: store, Configs: store, Archive: leaderboard.NewArchive(n.ledger.Public.Leaderboards), Now: n.now,
+		Games: games, Source: store, Archive: leaderboard.NewArchive(n.ledger.Public.Leaderboards), Now: n.now,
 	})
 	n.display = display.New(display.Config{Reader: n.leaderboardReader, Names: n.ledger.Public.Names, Now: n.now, Registry: n.registry})
 }

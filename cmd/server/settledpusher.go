@@ -21,7 +21,7 @@ func (p settledPusher) push(ctx context.Context, s match.Settlement) error {
 		return nil
 	}
 	ids := slices.Collect(maps.Keys(s.Sessions))
-	standings, _, err := p.leaderboards.WindowStandings(ctx, s.Game, ids)
+	standings, err := p.leaderboards.WindowStandings(ctx, s.Game, ids)
 	if err != nil {
 		return err
 	}

@@ -2,49 +2,35 @@ package leaderboard
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-const (
-	rowsPerRead    = 500 // maximum number of ledger rows per read
-	maxFailedTries = 100 // passes in a row without progress before Apply gives up
+// readyPollInterval is the time between two checks of Await.
+const readyPollInterval = 10 * time.Millisecond
+
+var (
+	// ErrContended means that other appliers changed the boards at every try. They apply the
+	// same rows, so no row is lost.
+	ErrContended = errors.New("other appliers changed the leaderboards at every try; try again")
+	// ErrNotBuilt means that at least one game has no complete boards yet.
+	ErrNotBuilt = errors.New("leaderboards are not built yet")
 )
-
-// errNoBoards means that no boards are served to which rows can be applied. The caller
-// must build boards first.
-var errNoBoards = errors.New("no usable boards are served")
-
-// ErrContended means that other appliers changed the boards at every try. They apply the
-// same rows, so no row is lost.
-var ErrContended = errors.New("other appliers changed the leaderboards at every try; try again")
 
 // Applier keeps every game's boards up to date with its ledger. Several appliers, on any
 // nodes, may work at the same time. Each transaction is a compare-and-set on the version
 // of the board set that it was computed from, so every row counts exactly once. A lease
 // saves work: normally only one applier at a time computes transactions. Safe for
 // concurrent use.
-type Applier struct {
-	games         map[string]Config
-	applyCalls    map[string]*singleflight
-	applyLocks    map[string]ctxLock // for goroutines of this node; leases are for other nodes
-	buildLocks    map[string]ctxLock
-	buildSignals  map[string]chan struct{} // at most one signal: there may be a board set to build
-	dayEndSignals map[string]chan struct{} // at most one signal: a day has ended, so days must be evicted
-	readiness     readiness
-	holderID      string // random id of this applier as a holder of leases
-	ledger        Ledger
-	store         Store
-	now           func() int64
-	log           *slog.Logger
-	metrics       *metrics
-}
+type Applier struct{ games map[string]*gameBoards }
 
 // ApplierOptions must be complete. Games are valid Configs. Now returns epoch ms. Sweep
 // uses it to find abandoned board sets. The ledger alone decides the days.
@@ -59,18 +45,9 @@ type ApplierOptions struct {
 
 // NewApplier returns an applier. Call Run for the background work.
 func NewApplier(options ApplierOptions) *Applier {
-	applier := &Applier{
-		games: map[string]Config{}, applyCalls: map[string]*singleflight{},
-		applyLocks: map[string]ctxLock{}, buildLocks: map[string]ctxLock{}, buildSignals: map[string]chan struct{}{}, dayEndSignals: map[string]chan struct{}{}, holderID: rand.Text(),
-		readiness: readiness{readyGames: map[string]bool{}, failingSince: map[string]time.Time{}},
-		ledger:    options.Ledger, store: options.Store, now: options.Now, log: options.Log, metrics: newMetrics(options.Registry),
-	}
+	applier := &Applier{games: map[string]*gameBoards{}}
 	for _, cfg := range options.Games {
-		applier.games[cfg.Game] = cfg
-		applier.applyCalls[cfg.Game] = newSingleflight()
-		applier.applyLocks[cfg.Game], applier.buildLocks[cfg.Game] = newCtxLock(), newCtxLock()
-		applier.buildSignals[cfg.Game] = make(chan struct{}, 1)
-		applier.dayEndSignals[cfg.Game] = make(chan struct{}, 1)
+		applier.games[cfg.Game] = newGameBoards(newResources(cfg, options))
 	}
 	return applier
 }
@@ -80,10 +57,22 @@ func NewApplier(options ApplierOptions) *Applier {
 // It logs errors, tries again, and returns nil.
 func (a *Applier) Run(ctx context.Context) error {
 	var games sync.WaitGroup
-	for game := range a.games {
-		games.Go(func() { a.maintainGame(ctx, game) })
+	for _, boards := range a.games {
+		games.Go(func() { boards.run(ctx) })
 	}
 	games.Wait()
+	return nil
+}
+
+// withGame calls work with the boards of a game. Its errors say what failed.
+func (a *Applier) withGame(game, task string, work func(*gameBoards) error) error {
+	err := errors.New("no such game")
+	if boards, isKnown := a.games[game]; isKnown {
+		err = work(boards)
+	}
+	if err != nil {
+		return fmt.Errorf("%s of %q: %w", task, game, err)
+	}
 	return nil
 }
 
@@ -92,158 +81,72 @@ func (a *Applier) Run(ctx context.Context) error {
 // that are lost, corrupt, or ahead of a ledger that was rolled back. After an error the
 // caller may call it again; rows that were applied stay applied.
 func (a *Applier) Apply(ctx context.Context, game string) error {
-	cfg, known := a.games[game]
-	if !known {
-		return fmt.Errorf("apply the ledger of %q: no such game", game)
+	return a.withGame(game, "apply the ledger", func(boards *gameBoards) error { return boards.apply(ctx) })
+}
+
+// Rebuild requests new boards of the game, and returns without waiting for them. Readers
+// see the old boards until the new ones are complete. If this node dies, another node
+// builds them. IsBuilding reports whether the build is still running. If a build is
+// already running, Rebuild does nothing.
+func (a *Applier) Rebuild(ctx context.Context, game string) error {
+	return a.withGame(game, "rebuild the leaderboards", func(boards *gameBoards) error {
+		return boards.builder.request(ctx, reasonRequested)
+	})
+}
+
+// IsBuilding reports whether a build of the game's boards is requested or running.
+func (a *Applier) IsBuilding(ctx context.Context, game string) (isBuilding bool, err error) {
+	err = a.withGame(game, "look up the leaderboards", func(boards *gameBoards) error {
+		state, err := boards.newestState(ctx)
+		isBuilding = state.PendingBuild != ""
+		return err
+	})
+	return isBuilding, err
+}
+
+// Verify compares the served boards with the ledger's rows, first entry by entry, then the
+// sizes of all boards. It compares each board at the ledger position that the board had
+// when it was read, so rows may be applied during the call. It calls report with each
+// difference. It skips a rolling board with an unfinished eviction. ErrNotReady means that
+// no boards are served, or that other boards are served by the end.
+func (a *Applier) Verify(ctx context.Context, game string, report func(Difference)) (result VerifyResult, err error) {
+	err = a.withGame(game, "verify the leaderboards", func(boards *gameBoards) error {
+		result, err = boards.verifier.verify(ctx, report, ctx.Err)
+		return err
+	})
+	return result, err
+}
+
+// Ready returns nil once every game has had complete boards of this ledger. They may be
+// boards of the fallback configuration, and may be behind the ledger. A game whose builds
+// have failed for a minute also counts as ready; Ready logs it. A game stays ready, so
+// that boards lost later do not take the node out of service. Otherwise Ready returns
+// ErrNotBuilt with the names of the games that are not ready, or the store's error.
+func (a *Applier) Ready(ctx context.Context) error {
+	var missing []string
+	for _, game := range slices.Sorted(maps.Keys(a.games)) {
+		isReady, err := a.games[game].checkReady(ctx)
+		if err != nil {
+			return fmt.Errorf("leaderboards of %s: %w", game, err)
+		}
+		if !isReady {
+			missing = append(missing, game)
+		}
 	}
-	err := a.applyCalls[game].do(ctx, func() error { return a.catchUp(ctx, cfg) })
-	if err != nil {
-		return fmt.Errorf("apply the ledger of %q: %w", game, err)
+	if len(missing) > 0 {
+		return fmt.Errorf("%w: %s", ErrNotBuilt, strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-// catchUp applies rows to the served boards, and builds boards if none are served. It
-// retries until the boards hold all rows.
-func (a *Applier) catchUp(ctx context.Context, newestConfig Config) error {
-	began := time.Now()
-	for range maxFailedTries {
-		isApplied, err := a.applyToServed(ctx, newestConfig)
-		if isApplied {
-			a.metrics.applyDuration.WithLabelValues(newestConfig.Game).Observe(time.Since(began).Seconds())
-			return nil
-		}
-		if errors.Is(err, errNoBoards) {
-			err = a.build(ctx, newestConfig)
-		}
-		if err != nil && !errors.Is(err, ErrStale) {
+// Await waits until Ready returns nil or ctx ends, and returns the last result of Ready.
+// The caller must have started Run.
+func (a *Applier) Await(ctx context.Context) error {
+	for {
+		err := a.Ready(ctx)
+		if err == nil || ctx.Err() != nil {
 			return err
 		}
+		sleep(ctx, readyPollInterval)
 	}
-	return ErrContended
-}
-
-// applyToServed applies rows to the served boards. It returns false if another board set
-// was published during the call, because that one may lack rows.
-func (a *Applier) applyToServed(ctx context.Context, newestConfig Config) (isApplied bool, err error) {
-	cfg, err := a.servedConfig(ctx, newestConfig)
-	if err != nil {
-		return false, err
-	}
-	err = a.withApplyLease(ctx, cfg, func() error { return a.applyRows(ctx, cfg) }, a.newAppliedCheck(ctx, cfg))
-	if err != nil || cfg.Hash() == newestConfig.Hash() {
-		return err == nil, err
-	}
-	servedAfter, err := a.servedConfig(ctx, newestConfig)
-	return err == nil && servedAfter.Hash() == cfg.Hash(), err
-}
-
-// servedConfig returns the configuration of the boards that readers see: the newest one,
-// or the fallback while no boards of the newest one are served. In that case it wakes
-// the builder.
-func (a *Applier) servedConfig(ctx context.Context, newestConfig Config) (Config, error) {
-	state, err := a.store.ServedState(ctx, newestConfig.Game, newestConfig.Hash())
-	if err != nil || state.ID != "" {
-		return newestConfig, err
-	}
-	fallback, found, err := fallbackConfig(ctx, a.store, newestConfig)
-	if err != nil || !found {
-		return newestConfig, err
-	}
-	a.wakeBuilder(newestConfig.Game)
-	return fallback, nil
-}
-
-// applyRows applies pages of rows to the served board set until no rows are left. The
-// caller holds the apply lease.
-func (a *Applier) applyRows(ctx context.Context, cfg Config) error {
-	for tries := 0; tries < maxFailedTries; tries++ {
-		more, err := a.applyPage(ctx, cfg)
-		switch {
-		case err == nil && !more:
-			return nil
-		case err == nil:
-			tries = 0
-			if err := a.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
-				return err
-			}
-		case !errors.Is(err, ErrStale):
-			return err
-		}
-	}
-	return ErrContended
-}
-
-// applyPage applies the next page of rows. It reports whether there may be more rows.
-func (a *Applier) applyPage(ctx context.Context, cfg Config) (more bool, err error) {
-	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
-	if err != nil {
-		return false, err
-	}
-	if state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() {
-		return false, fmt.Errorf("%w: game %s: the boards are missing, corrupt, or of another ledger", errNoBoards, cfg.Game)
-	}
-	rows, hasMarkRow, err := a.rowsAfter(ctx, cfg.Game, state.Watermark)
-	if err != nil {
-		return false, err
-	}
-	if !hasMarkRow {
-		return false, fmt.Errorf("%w: game %s: the ledger was rolled back behind position %d", errNoBoards, cfg.Game, state.Watermark.Pos)
-	}
-	rowsBehind := a.metrics.rowsBehind.WithLabelValues(cfg.Game)
-	rowsBehind.Set(float64(len(rows)))
-	var evictionErr evictionPendingError
-	switch err := a.commitRows(ctx, cfg, state, rows); {
-	case errors.As(err, &evictionErr):
-		return true, a.finishEviction(ctx, cfg, evictionErr.day)
-	case errors.Is(err, errCorrupt):
-		return false, a.requestRepair(ctx, cfg, state, err)
-	case err != nil:
-		return false, err
-	}
-	if len(rows) == rowsPerRead {
-		return true, nil
-	}
-	rowsBehind.Set(0)
-	return false, nil
-}
-
-// rowsAfter returns the next rows after a watermark, and whether the ledger still has the
-// watermark's row. One read answers both, so no rollback can happen in between.
-func (a *Applier) rowsAfter(ctx context.Context, game string, mark Watermark) (rows []Row, hasMarkRow bool, err error) {
-	if mark.Pos == 0 {
-		rows, err = a.ledger.ReadRows(ctx, game, 0, rowsPerRead)
-		return rows, true, err
-	}
-	rows, err = a.ledger.ReadRows(ctx, game, mark.Pos-1, 1+rowsPerRead)
-	if err != nil || len(rows) == 0 || rows[0].Pos != mark.Pos || rows[0].ID != mark.RowID {
-		return nil, false, err
-	}
-	return rows[1:], true, nil
-}
-
-// commitRows commits rows to a board set. If a row must wait for an eviction, the error
-// is an evictionPendingError, and the rows before it are applied.
-func (a *Applier) commitRows(ctx context.Context, cfg Config, state BoardSetState, rows []Row) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	requests := cfg.entryRequests(state.Progress, rows)
-	results, err := a.store.ReadEntries(ctx, state.BoardSet, requests)
-	if err != nil {
-		return err
-	}
-	txs, evictionErr := plan(cfg, a.now(), state, rows, newWorkingEntries(requests, results))
-	if len(txs) == 0 {
-		return evictionErr
-	}
-	if err := a.store.Commit(ctx, state.BoardSet, txs); err != nil {
-		return err
-	}
-	mark := txs[len(txs)-1].Watermark
-	a.metrics.appliedRows.WithLabelValues(cfg.Game).Add(float64(mark.Pos - state.Watermark.Pos))
-	if mark.Day != state.Watermark.Day {
-		signal(a.dayEndSignals[cfg.Game])
-	}
-	return evictionErr
 }

@@ -22,14 +22,19 @@ func newTestApplier(ledger Ledger, store Store, games ...Config) *Applier {
 // applierFixture is an applier of one game, with its fake ledger and its store in memory.
 type applierFixture struct {
 	*Applier
+	boards *gameBoards
 	ledger *fakeLedger
 	store  *memoryStore
 	cfg    Config
 }
 
-func newApplierFixture() *applierFixture {
+func newApplierFixture(windows ...Window) *applierFixture {
 	fixture := &applierFixture{ledger: newFakeLedger(), store: newMemoryStore(), cfg: allBoardsConfig()}
+	if windows != nil {
+		fixture.cfg.Windows = windows
+	}
 	fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+	fixture.boards = fixture.games[fixture.cfg.Game]
 	return fixture
 }
 
@@ -54,7 +59,7 @@ func (f *applierFixture) state(t *testing.T) BoardSetState {
 func (f *applierFixture) maintainAll(t *testing.T) (n int) {
 	t.Helper()
 	for ; ; n++ {
-		rolling, err := f.maintainDaysOnce(t.Context(), f.cfg, nil)
+		rolling, err := f.boards.maintainDaysOnce(t.Context(), f.cfg, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,11 +133,11 @@ func TestTransactionsHaveALimitedSizeAndExpectThePreviousVersion(t *testing.T) {
 	for i := range 2*rowsPerRead + 7 {
 		fixture.ledger.addResult(Players, string(rune('a'+i)), int64(i))
 	}
-	rows, _, err := fixture.rowsAfter(t.Context(), fixture.cfg.Game, state.Watermark)
+	rows, _, err := fixture.boards.rowsAfter(t.Context(), state.Watermark, rowsPerRead)
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps, err := plan(fixture.cfg, 1, state, rows, workingEntries{})
+	_, steps, err := plan(fixture.cfg, 1, state, rows, workingEntries{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,13 +160,11 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	t.Parallel()
 	var costs []int
 	for _, window := range []Window{"2d", "30d", "400d"} {
-		fixture := newApplierFixture()
-		fixture.cfg.Windows = []Window{All, Day, window}
-		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+		fixture := newApplierFixture(All, Day, window)
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
 		state := fixture.state(t)
-		steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], workingEntries{})
+		_, steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], workingEntries{})
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%d transactions, %v", len(steps), err)
 		}
@@ -219,7 +222,7 @@ func TestRunRebuildsAndSweepsOldBoards(t *testing.T) {
 			return nil
 		}
 		for range 3 {
-			if err := fixture.maintainDays(t.Context(), fixture.cfg); err != nil {
+			if err := fixture.boards.maintainDays(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -10,9 +10,7 @@ import (
 // results count for the new id.
 func TestAMoveOfManyDaysIsSplitIntoSmallTransactions(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
-	fixture.cfg.Windows = append(fixture.cfg.Windows, "30d")
-	fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+	fixture := newApplierFixture(append(allBoardsConfig().Windows, "30d")...)
 	for range 28 {
 		fixture.addPlayers(3)
 		fixture.ledger.startDays(1)
@@ -46,7 +44,7 @@ func TestAMoveWhoseFormerIDWasWipedRebuildsBoards(t *testing.T) {
 			}
 			fixture.ledger.erase("p1", "opaque", true)
 			fixture.apply(t)
-			if err := fixture.build(t.Context(), fixture.cfg); err != nil {
+			if err := fixture.boards.builder.build(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			fixture.apply(t)
@@ -68,7 +66,7 @@ func (f *applierFixture) startUnpublishedBuild(t *testing.T) {
 		}
 		return nil
 	}
-	if err := f.build(t.Context(), f.cfg); !errors.Is(err, errInjected) {
+	if err := f.boards.builder.build(t.Context()); !errors.Is(err, errInjected) {
 		t.Fatal(err)
 	}
 	f.store.beforeCall = originalHook

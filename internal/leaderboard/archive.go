@@ -1,11 +1,11 @@
 package leaderboard
 
 import (
-	"container/list"
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // DaySumSource reads the results of past days from the ledger, summed per holder.
@@ -18,126 +18,83 @@ type DaySumSource interface {
 }
 
 const (
-	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 100 bytes each
+	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 120 bytes each
 	maxFetchTries     = 4       // tries to read a day that corrections change during the read
 )
 
 // Archive ranks past days whose boards were deleted, from the sums in the ledger. It
-// caches the days that were read last: at most maxEntries entries, or one larger day.
-// Each read checks the day's version, so a cached day is never stale. Safe for
-// concurrent use: concurrent readers of a day share one check.
+// caches the days that were read last: at most maxArchiveEntries entries, or one larger
+// day. Each read checks the day's version, so a cached day is never stale. Safe for
+// concurrent use.
 type Archive struct {
-	sums       DaySumSource
-	maxEntries int     // limit of entryCount
-	fetchLock  ctxLock // one fetch at a time, to limit the memory
+	sums      DaySumSource
+	fetchLock *semaphore.Weighted // one fetch at a time, to limit the memory
 
-	mu         sync.Mutex
-	cached     map[dayKey]*list.Element
-	byRecency  *list.List // of *cachedDay, the most recently read first
-	entryCount int        // entries of all cached days
+	mu   sync.Mutex
+	days RecentCache[dayKey, *pastDay]
 }
 
-// dayKey identifies the entries of one kind on one day.
+// dayKey identifies the entries of one kind on one day at one version.
 type dayKey struct {
 	game, day string
 	kind      Kind
-}
-
-// cachedDay is a cache entry for one kind on one day. day is nil until the first refresh.
-type cachedDay struct {
-	key          dayKey
-	refreshCalls *singleflight
-	day          atomic.Pointer[pastDay]
-	entryCount   int // guarded by the archive's mutex
+	version   int64
 }
 
 // NewArchive returns an archive with an empty cache.
-func NewArchive(sums DaySumSource) *Archive {
-	return &Archive{sums: sums, maxEntries: maxArchiveEntries, fetchLock: newCtxLock(), cached: map[dayKey]*list.Element{}, byRecency: list.New()}
+func NewArchive(sums DaySumSource) *Archive { return newArchive(sums, maxArchiveEntries) }
+
+func newArchive(sums DaySumSource, maxEntries int) *Archive {
+	return &Archive{sums: sums, fetchLock: semaphore.NewWeighted(1), days: NewRecentCache[dayKey, *pastDay](maxEntries / 2)}
 }
 
 // readRanking returns a past day in the requested order. The span must be a date.
 func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (ranking, error) {
-	cached := a.findOrAddDay(dayKey{rankingID.Game, rankingID.Board.Span, rankingID.Board.Kind})
-	err := cached.refreshCalls.do(ctx, func() error { return a.refresh(ctx, cached) })
+	day, err := a.readDay(ctx, dayKey{game: rankingID.Game, day: rankingID.Board.Span, kind: rankingID.Board.Kind})
 	if err != nil {
 		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", rankingID.Board.Span, err)
 	}
-	return cached.day.Load().rankingFor(cfg, rankingID.Order), nil
+	return day.rankingFor(cfg, rankingID.Order), nil
 }
 
-// findOrAddDay returns the cache entry of a day. It adds an empty one if there is none.
-func (a *Archive) findOrAddDay(key dayKey) *cachedDay {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	element, found := a.cached[key]
-	if !found {
-		element = a.byRecency.PushFront(&cachedDay{key: key, refreshCalls: newSingleflight()})
-		a.cached[key] = element
+// readDay returns a day from the cache, or else from the ledger. It reads again if the
+// version changes during the read, at most maxFetchTries times.
+func (a *Archive) readDay(ctx context.Context, key dayKey) (day *pastDay, err error) {
+	if day, key.version, err = a.findDay(ctx, key); day != nil || err != nil {
+		return day, err
 	}
-	a.byRecency.MoveToFront(element)
-	return element.Value.(*cachedDay)
-}
-
-// refresh reads the day from the ledger unless the cached version is current.
-func (a *Archive) refresh(ctx context.Context, cached *cachedDay) error {
-	version, err := a.sums.DayVersion(ctx, cached.key.game, cached.key.day)
-	if err != nil {
-		return err
+	if err := a.fetchLock.Acquire(ctx, 1); err != nil {
+		return nil, err
 	}
-	if day := cached.day.Load(); day != nil && day.version == version {
-		return nil
+	defer a.fetchLock.Release(1)
+	if day, key.version, err = a.findDay(ctx, key); day != nil || err != nil { // another caller has fetched it
+		return day, err
 	}
-	if err := a.fetchLock.lock(ctx); err != nil {
-		return err
-	}
-	defer a.fetchLock.unlock()
-	day, err := a.readDay(ctx, cached.key, version)
-	if err != nil {
-		return err
-	}
-	cached.day.Store(day)
-	a.trimCache(cached, 1+len(day.newest))
-	return nil
-}
-
-// readDay reads a day whose version was just read. It reads again if the version changes
-// during the read, at most maxFetchTries times.
-func (a *Archive) readDay(ctx context.Context, key dayKey, version int64) (*pastDay, error) {
 	for range maxFetchTries {
-		day := &pastDay{version: version, rankings: map[rankingRules][]uint32{}}
-		if err := a.sums.ReadDaySums(ctx, key.game, key.day, key.kind, day.add); err != nil {
+		fetched, version := &pastDay{rankings: map[rankingRules][]uint32{}}, key.version
+		if err := a.sums.ReadDaySums(ctx, key.game, key.day, key.kind, fetched.add); err != nil {
 			return nil, err
 		}
-		versionAfter, err := a.sums.DayVersion(ctx, key.game, key.day)
-		if err != nil {
+		if _, key.version, err = a.findDay(ctx, key); err != nil {
 			return nil, err
 		}
-		if versionAfter == version {
-			return day, nil
+		if key.version == version {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.days.Put(key, fetched, 1+len(fetched.entries))
+			return fetched, nil
 		}
-		version = versionAfter
 	}
 	return nil, fmt.Errorf("%w: the day was corrected during every read", ErrNotReady)
 }
 
-// trimCache records the new number of entries of a cached day. While the cache is too
-// large, it removes the days that were read longest ago, but never this one.
-func (a *Archive) trimCache(cached *cachedDay, entryCount int) {
+// findDay reads the current version of a day, and looks it up in the cache.
+func (a *Archive) findDay(ctx context.Context, key dayKey) (day *pastDay, version int64, err error) {
+	if key.version, err = a.sums.DayVersion(ctx, key.game, key.day); err != nil {
+		return nil, 0, err
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if element, found := a.cached[cached.key]; !found || element.Value != cached {
-		return // another caller removed it
-	}
-	a.entryCount += entryCount - cached.entryCount
-	cached.entryCount = entryCount
-	for element := a.byRecency.Back(); element != nil && a.entryCount > a.maxEntries; {
-		candidate, previous := element.Value.(*cachedDay), element.Prev()
-		if candidate != cached {
-			a.byRecency.Remove(element)
-			delete(a.cached, candidate.key)
-			a.entryCount -= candidate.entryCount
-		}
-		element = previous
-	}
+	day, _ = a.days.Get(key)
+	return day, key.version, nil
 }

@@ -163,8 +163,7 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 		days = append(days, ledger.day())
 		ledger.startDays(1)
 	}
-	archive := NewArchive(ledger)
-	archive.maxEntries = 2 * 10
+	archive := newArchive(ledger, 2*10) // two days
 	read := func(day string, wantFetches int) {
 		t.Helper()
 		readsBefore := ledger.reads
@@ -175,8 +174,8 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 		if ledger.reads-readsBefore != wantFetches {
 			t.Errorf("%s was fetched %d times, want %d", day, ledger.reads-readsBefore, wantFetches)
 		}
-		if archive.entryCount > archive.maxEntries && len(archive.cached) > 1 || len(archive.cached) != archive.byRecency.Len() {
-			t.Errorf("%d entries of %d cached days, %d of them in the map", archive.entryCount, archive.byRecency.Len(), len(archive.cached))
+		if n := len(archive.days.current) + len(archive.days.previous); n > 2 {
+			t.Errorf("%d days are cached", n)
 		}
 	}
 	read(days[0], 1)
@@ -185,7 +184,7 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 	read(days[2], 1) // removes days[1], which was read least recently
 	read(days[0], 0)
 	read(days[1], 1)
-	archive.maxEntries = 5 // fewer entries than a day has
+	archive = newArchive(ledger, 5) // fewer entries than a day has
 	read(days[3], 1)
 	read(days[3], 0)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,85 +24,76 @@ const (
 	reasonRequested   = "asked"       // Rebuild was called
 	reasonDifferences = "drift"       // a verification found differences from the ledger
 	reasonCorrupt     = "roll"        // entries contradict each other, or a rolling window is too far behind
-	reasonTakenOver   = "taken_over"  // another node left the board set half built
+	reasonTakenOver   = "taken_over"  // a node left the board set half built
 )
 
-// buildDecision says whether the boards of a configuration must be built.
-type buildDecision struct {
-	served, building BoardSetState
-	isNeeded         bool
-	reason           string // set if isNeeded
+// builder builds board sets of the newest configuration of one game. One node at a time
+// builds. If it dies, another node builds a new board set.
+type builder struct {
+	*resources
+	rows         *rowApplier
+	calls        sharedCall
+	wakeups      chan struct{} // at most one signal: a build may be pending
+	failingSince atomic.Int64  // Unix time in ns, start of the current series of failed builds; 0: none
 }
 
-func (a *Applier) decideBuild(ctx context.Context, cfg Config) (decision buildDecision, err error) {
-	if decision.served, err = a.store.ServedState(ctx, cfg.Game, cfg.Hash()); err != nil {
-		return buildDecision{}, err
+// run builds board sets when that is needed and removes replaced ones, until ctx ends.
+func (b *builder) run(ctx context.Context) {
+	ticker := time.NewTicker(applyInterval)
+	defer ticker.Stop()
+	for {
+		b.logError(ctx, "build", b.build(ctx))
+		sweepErr := b.store.Sweep(ctx, b.newestConfig.Game, b.newestConfig.Hash(), b.now()-abandonedAfter.Milliseconds())
+		b.logError(ctx, "sweep", sweepErr)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		case <-b.wakeups:
+		}
 	}
-	if decision.building, err = a.store.BuildingState(ctx, cfg.Game, cfg.Hash()); err != nil {
-		return buildDecision{}, err
-	}
-	if decision.building.ID != "" {
-		decision.isNeeded, decision.reason = true, reasonTakenOver
-		return decision, nil
-	}
-	decision.reason, err = a.unusableReason(ctx, decision.served)
-	decision.isNeeded = decision.reason != ""
-	return decision, err
 }
 
-// unusableReason returns why no rows can be applied to a board set, or "" if rows can be
-// applied. It reads the ledger to check that the watermark's row still exists.
-func (a *Applier) unusableReason(ctx context.Context, state BoardSetState) (reason string, err error) {
-	switch {
-	case state.ID == "":
-		return reasonNeverBuilt, nil
-	case state.Version == "":
-		return reasonLost, nil
-	case state.Watermark.Epoch != a.ledger.Epoch():
-		return reasonOtherLedger, nil
-	case state.Watermark.Pos == 0:
-		return "", nil
-	}
-	rows, err := a.ledger.ReadRows(ctx, state.Game, state.Watermark.Pos-1, 1)
-	if err != nil {
-		return "", err
-	}
-	if len(rows) == 0 || rows[0].Pos != state.Watermark.Pos || rows[0].ID != state.Watermark.RowID {
-		return reasonRolledBack, nil
-	}
-	return "", nil
-}
-
-// build returns once usable boards of cfg are served and no other board set of cfg is
-// being built. It records success or failure for Ready and the metrics.
-func (a *Applier) build(ctx context.Context, cfg Config) error {
-	err := a.buildWithLease(ctx, cfg)
-	if err != nil && ctx.Err() != nil { // the caller cancelled the call; the build did not fail
-		return err
-	}
-	a.readiness.recordBuildResult(cfg.Game, err != nil)
-	failing := 0.0
-	if err != nil {
-		failing = 1
-	}
-	a.metrics.buildFailing.WithLabelValues(cfg.Game).Set(failing)
+// request requests a build. It does nothing if a build is pending.
+func (b *builder) request(ctx context.Context, reason string) error {
+	err := b.store.RequestBuild(ctx, b.newestConfig.Game, b.newestConfig.Hash(), reason)
+	signal(b.wakeups)
 	return err
 }
 
-// buildWithLease does the work of build. One node at a time builds. The other nodes wait,
-// and continue the build if that node dies. The context may end at any point.
-func (a *Applier) buildWithLease(ctx context.Context, cfg Config) error {
-	if err := a.buildLocks[cfg.Game].lock(ctx); err != nil {
+// build returns once usable boards are served and no build is pending. It records success
+// or failure for failingTime and the metrics.
+func (b *builder) build(ctx context.Context) error {
+	return b.calls.do(ctx, func() error {
+		err := b.buildWithLease(ctx)
+		switch {
+		case err == nil:
+			b.failingSince.Store(0)
+			b.metrics.buildFailing.Set(0)
+		case ctx.Err() == nil: // else the caller cancelled the call; the build did not fail
+			b.failingSince.CompareAndSwap(0, time.Now().UnixNano())
+			b.metrics.buildFailing.Set(1)
+		}
 		return err
+	})
+}
+
+// failingTime returns how long all builds have failed.
+func (b *builder) failingTime() time.Duration {
+	since := b.failingSince.Load()
+	if since == 0 {
+		return 0
 	}
-	defer a.buildLocks[cfg.Game].unlock()
-	leaseID := buildLeaseID(cfg)
+	return time.Since(time.Unix(0, since))
+}
+
+func (b *builder) buildWithLease(ctx context.Context) error {
+	leaseID := buildLeaseID(b.newestConfig)
 	for ctx.Err() == nil {
-		decision, err := a.decideBuild(ctx, cfg)
-		if err != nil || !decision.isNeeded {
+		if reason, err := b.buildReason(ctx); err != nil || reason == "" {
 			return err
 		}
-		hasLease, err := a.store.AcquireLease(ctx, leaseID, a.holderID, buildLeaseTTL)
+		hasLease, err := b.store.AcquireLease(ctx, leaseID, b.holderID, buildLeaseTTL)
 		if err != nil {
 			return err
 		}
@@ -108,129 +101,115 @@ func (a *Applier) buildWithLease(ctx context.Context, cfg Config) error {
 			sleep(ctx, buildPollInterval)
 			continue
 		}
-		err = a.runBuild(ctx, cfg, decision)
-		err = errors.Join(err, a.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, a.holderID))
-		if err != nil && !errors.Is(err, ErrStale) {
+		err = b.buildOnce(ctx)
+		err = errors.Join(err, b.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, b.holderID))
+		if err != nil && !errors.Is(err, ErrStale) && !errors.Is(err, errCorrupt) { // another board set may succeed
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// runBuild continues the board set being built, or replaces it if it is unusable. It
-// returns once the board set is served. ErrStale means that another node is building.
-func (a *Applier) runBuild(ctx context.Context, cfg Config, decision buildDecision) error {
-	state := decision.building
-	reason, err := a.unusableReason(ctx, state)
-	if err != nil {
-		return err
+// buildReason returns why a board set must be built, or "" if that is not needed. It reads
+// the ledger to check that the watermark's row still exists.
+func (b *builder) buildReason(ctx context.Context) (reason string, err error) {
+	state, err := b.newestState(ctx)
+	requests := []string{reasonRequested, reasonDifferences, reasonCorrupt}
+	switch {
+	case err != nil:
+		return "", err
+	case slices.Contains(requests, state.PendingBuild):
+		return state.PendingBuild, nil
+	case state.PendingBuild != "":
+		return reasonTakenOver, nil
+	case state.ID == "":
+		return reasonNeverBuilt, nil
+	case state.Version == "":
+		return reasonLost, nil
+	case state.Watermark.Epoch != b.ledger.Epoch():
+		return reasonOtherLedger, nil
 	}
-	if reason != "" || state.Loading && state.Watermark.Pos > 0 { // sums of one snapshot cannot be completed from another
-		if state, err = a.restartBuild(ctx, cfg, decision); err != nil {
-			return err
-		}
-	}
-	if state.Loading {
-		if state, err = a.loadSums(ctx, cfg, state); err != nil {
-			return err
-		}
-	}
-	return a.finishBuild(ctx, cfg, state)
-}
-
-// restartBuild begins an empty board set in place of the unusable one, and returns its
-// state. ErrStale means that another node has begun one.
-func (a *Applier) restartBuild(ctx context.Context, cfg Config, decision buildDecision) (BoardSetState, error) {
-	replacedID := decision.served.ID
-	if decision.building.ID != "" {
-		replacedID = decision.building.ID
-	}
-	newID, err := a.beginBoardSet(ctx, cfg, replacedID, decision.reason)
-	if err != nil {
-		return BoardSetState{}, err
-	}
-	state, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
-	if err == nil && state.ID != newID {
-		return BoardSetState{}, ErrStale
-	}
-	return state, err
-}
-
-// beginBoardSet begins an empty board set that replaces the one with id replacedID. That
-// one may be served or being built. It returns the new id. Any node may continue the
-// build.
-func (a *Applier) beginBoardSet(ctx context.Context, cfg Config, replacedID, reason string) (id string, err error) {
-	newState := BoardSetState{
-		BoardSet: BoardSet{Game: cfg.Game, ConfigHash: cfg.Hash(), ID: rand.Text()[:8]},
-		Version:  rand.Text(), Loading: true, BegunAt: a.now(),
-		Progress: Progress{Watermark: Watermark{Epoch: a.ledger.Epoch()}},
-	}
-	a.log.InfoContext(ctx, "leaderboard build started", "game", cfg.Game, "config", newState.ConfigHash, "reason", reason, "instead_of", replacedID)
-	a.metrics.builds.WithLabelValues(cfg.Game, reason).Inc()
-	return newState.ID, a.store.Begin(ctx, cfg, newState, replacedID)
-}
-
-// finishBuild applies the rows committed since the load to a loaded board set, and
-// publishes it. It publishes under the apply lease, so the new board set lacks no row of
-// the one that it replaces.
-func (a *Applier) finishBuild(ctx context.Context, cfg Config, state BoardSetState) error {
-	for {
-		if err := a.renewLease(ctx, buildLeaseID(cfg), buildLeaseTTL); err != nil {
-			return err
-		}
-		more, err := a.applyBuildPage(ctx, cfg, state)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
-		if state, err = a.store.BuildingState(ctx, cfg.Game, cfg.Hash()); err != nil {
-			return err
-		}
-	}
-	served, err := a.servedConfig(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	return a.withApplyLease(ctx, served, func() error { return a.publishBuild(ctx, cfg) }, nil)
-}
-
-// applyBuildPage applies the next page of rows to a board set being built. It reports
-// whether there may be more rows. ErrStale means that rows no longer apply to it.
-func (a *Applier) applyBuildPage(ctx context.Context, cfg Config, state BoardSetState) (more bool, err error) {
-	if state.Version == "" || state.Loading {
-		return false, ErrStale
-	}
-	rows, hasMarkRow, err := a.rowsAfter(ctx, cfg.Game, state.Watermark)
+	_, hasMarkRow, err := b.rowsAfter(ctx, state.Watermark, 0)
 	if err == nil && !hasMarkRow {
-		err = ErrStale
+		reason = reasonRolledBack
 	}
-	if err != nil {
-		return false, err
-	}
-	// No day is evicted from a board set being built, so no row has to wait.
-	err = a.commitRows(ctx, cfg, state, rows)
-	if errors.Is(err, errCorrupt) { // a retry would fail again, so start with an empty board set
-		if _, err := a.beginBoardSet(ctx, cfg, state.ID, reasonLost); err != nil {
-			return false, err
-		}
-		return false, ErrStale
-	}
-	return len(rows) == rowsPerRead, err
+	return reason, err
 }
 
-// publishBuild makes the built board set the served one, unless it lacks more than a page
-// of rows.
-func (a *Applier) publishBuild(ctx context.Context, cfg Config) error {
-	state, err := a.store.BuildingState(ctx, cfg.Game, cfg.Hash())
+// buildOnce builds and publishes a board set, unless another node has done so. The caller
+// holds the build lease. After ErrStale or errCorrupt the caller must try again.
+func (b *builder) buildOnce(ctx context.Context) error {
+	reason, err := b.buildReason(ctx)
+	if err != nil || reason == "" {
+		return err
+	}
+	state := BoardSetState{
+		BoardSet: BoardSet{Game: b.newestConfig.Game, ConfigHash: b.newestConfig.Hash(), ID: rand.Text()[:8]},
+		Version:  rand.Text(), Loading: true,
+		Progress: Progress{Watermark: Watermark{Epoch: b.ledger.Epoch()}},
+	}
+	b.log.InfoContext(ctx, "leaderboard build started", "config", state.ConfigHash, "reason", reason, "board_set", state.ID)
+	b.metrics.builds.WithLabelValues(reason).Inc()
+	if err := b.store.Begin(ctx, b.newestConfig, state, b.now()); err != nil {
+		return err
+	}
+	if state, err = b.loadSums(ctx, state); err != nil {
+		return err
+	}
+	for isPublished := false; !isPublished && err == nil; {
+		if state, err = b.applyNewRows(ctx, state); err == nil {
+			state, isPublished, err = b.publish(ctx, state)
+		}
+	}
+	return err
+}
+
+// applyNewRows applies the rows committed since the load, and returns the state after them.
+func (b *builder) applyNewRows(ctx context.Context, state BoardSetState) (BoardSetState, error) {
+	for more := true; more; {
+		err := b.renewLease(ctx, buildLeaseID(b.newestConfig), buildLeaseTTL)
+		if err == nil {
+			state, more, err = b.applyPage(ctx, state)
+		}
+		if err != nil {
+			return state, err
+		}
+	}
+	return state, nil
+}
+
+// applyPage applies the next page of rows, and returns the state after them. It reports
+// whether there may be more rows. No day is evicted from a board set being built, so no row
+// has to wait.
+func (b *builder) applyPage(ctx context.Context, state BoardSetState) (stateAfter BoardSetState, more bool, err error) {
+	rows, hasMarkRow, err := b.rowsAfter(ctx, state.Watermark, rowsPerRead)
+	if err == nil && !hasMarkRow {
+		err = ErrStale // the ledger was rolled back
+	}
 	if err != nil {
-		return err
+		return state, false, err
 	}
-	if more, err := a.applyBuildPage(ctx, cfg, state); err != nil || more {
-		return err
+	stateAfter, err = b.rows.commitRows(ctx, b.newestConfig, state, rows)
+	return stateAfter, len(rows) == rowsPerRead, err
+}
+
+// publish applies the last rows to the built board set and makes it the served one, unless
+// the board set lacks more than a page of rows. It holds the apply lease, so the new board
+// set lacks no row of the one that it replaces.
+func (b *builder) publish(ctx context.Context, state BoardSetState) (stateAfter BoardSetState, isPublished bool, err error) {
+	served, err := b.servedConfig(ctx)
+	if err != nil {
+		return state, false, err
 	}
-	return a.store.Publish(ctx, state)
+	err = b.withApplyLease(ctx, served, func() (err error) {
+		var more bool
+		if stateAfter, more, err = b.applyPage(ctx, state); err != nil || more {
+			return err
+		}
+		isPublished = true
+		return b.store.Publish(ctx, state.BoardSet)
+	})
+	return stateAfter, isPublished, err
 }
 
 func buildLeaseID(cfg Config) LeaseID {

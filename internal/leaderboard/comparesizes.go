@@ -21,51 +21,43 @@ type boardSize struct {
 
 // compareSizes compares the sizes of all boards and rankings with the expected ones. So it
 // also finds entries whose holders are not in the ledger.
-func (v *verification) compareSizes(ctx context.Context) error {
-	current, err := v.inspect(ctx, nil)
+func (c *comparison) compareSizes(ctx context.Context) error {
+	boards := slices.Concat(c.coveredBoards(Players), c.coveredBoards(Teams))
+	inspection, err := c.inspect(ctx, boards, nil)
 	if err != nil {
 		return err
 	}
-	var boards []Board
-	for _, kind := range Kinds() {
-		boards = append(boards, v.cfg.coverage(current.Progress).boards(kind)...)
-	}
-	inspection, err := v.inspect(ctx, requestEntries(boards, nil))
+	expected, err := c.countExpectedSizes(ctx, inspection.Progress)
 	if err != nil {
 		return err
 	}
-	expected, err := v.countExpectedSizes(ctx, inspection.Progress)
-	if err != nil {
-		return err
-	}
+	var differences []Difference
 	for i, board := range boards {
-		if expected.coverage.covers(board) {
-			v.result.Boards++
-			v.compareSize(board, expected.boardSize(board), inspection.Boards[i])
+		if !expected.coverage.covers(board) {
+			continue
+		}
+		c.result.Boards++
+		compare := func(field string, want, have int64) {
+			if want != have {
+				differences = append(differences, Difference{Board: board, Field: field, Want: decimal(want), Have: decimal(have)})
+			}
+		}
+		want, have := expected.boardSize(board), inspection.Boards[i]
+		compare("entries", want.entries, have.BoardSize)
+		for _, order := range c.newestConfig.RankingOrders() {
+			compare("ranked by "+string(order), want.ranked[order], have.RankedCounts[order])
 		}
 	}
-	return nil
-}
-
-func (v *verification) compareSize(board Board, want *boardSize, have InspectedBoard) {
-	compare := func(field string, expected, actual int64) {
-		if expected != actual {
-			v.addDifference(Difference{Board: board, Field: field, Want: decimal(expected), Have: decimal(actual)})
-		}
-	}
-	compare("entries", want.entries, have.BoardSize)
-	for _, order := range v.cfg.RankingOrders() {
-		compare("ranked by "+string(order), want.ranked[order], have.RankedCounts[order])
-	}
+	return c.reportAll(ctx, inspection.Watermark.Pos, differences)
 }
 
 // countExpectedSizes counts the entries that each board should have at the watermark of
 // progress. The snapshot of the ledger may have later rows. For the holders of these
 // rows, it replaces the counts by those at the watermark.
-func (v *verification) countExpectedSizes(ctx context.Context, progress Progress) (*expectedSizes, error) {
-	expected := &expectedSizes{cfg: v.cfg, coverage: v.cfg.coverage(progress), sizes: map[Board]*boardSize{}}
-	var ledgerPos int64
-	err := v.ledger.Snapshot(ctx, v.cfg.Game, func(snapshot Snapshot) error {
+func (c *comparison) countExpectedSizes(ctx context.Context, progress Progress) (*expectedSizes, error) {
+	expected := &expectedSizes{cfg: c.newestConfig, coverage: c.newestConfig.coverage(progress), sizes: map[Board]*boardSize{}}
+	pos, ledgerPos := progress.Watermark.Pos, int64(0)
+	err := c.ledger.Snapshot(ctx, c.newestConfig.Game, func(snapshot Snapshot) error {
 		ledgerPos = snapshot.Watermark.Pos
 		for sums, err := range groupByHolder(snapshot.Sums) {
 			if err != nil {
@@ -78,16 +70,27 @@ func (v *verification) countExpectedSizes(ctx context.Context, progress Progress
 	if err != nil {
 		return nil, err
 	}
-	if ledgerPos < progress.Watermark.Pos {
+	if ledgerPos < pos {
 		return nil, ErrNotReady // the ledger was rolled back
 	}
-	changed, err := v.changedHolders(ctx, progress.Watermark.Pos, ledgerPos)
+	changed, err := c.changedHolders(ctx, pos, ledgerPos)
 	if err != nil {
 		return nil, err
 	}
 	for kind, holders := range changed {
-		if err := v.recount(ctx, expected, kind, slices.Sorted(maps.Keys(holders)), [2]int64{progress.Watermark.Pos, ledgerPos}); err != nil {
-			return nil, err
+		for chunk := range slices.Chunk(slices.Sorted(maps.Keys(holders)), verifyPageHolders) {
+			before, err := c.readSums(ctx, pos, kind, chunk)
+			if err != nil {
+				return nil, err
+			}
+			after, err := c.readSums(ctx, ledgerPos, kind, chunk)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range chunk {
+				expected.add(before[id], 1)
+				expected.add(after[id], -1)
+			}
 		}
 	}
 	return expected, nil
@@ -95,10 +98,10 @@ func (v *verification) countExpectedSizes(ctx context.Context, progress Progress
 
 // changedHolders returns the holders that can be on other boards or rankings because of
 // the rows after one position up to another.
-func (v *verification) changedHolders(ctx context.Context, after, upTo int64) (map[Kind]map[string]bool, error) {
+func (c *comparison) changedHolders(ctx context.Context, after, upTo int64) (map[Kind]map[string]bool, error) {
 	holders := map[Kind]map[string]bool{Players: {}, Teams: {}}
 	for after < upTo {
-		rows, err := v.ledger.ReadRows(ctx, v.cfg.Game, after, rowsPerRead)
+		rows, err := c.ledger.ReadRows(ctx, c.newestConfig.Game, after, rowsPerRead)
 		if err != nil {
 			return nil, err
 		}
@@ -106,29 +109,13 @@ func (v *verification) changedHolders(ctx context.Context, after, upTo int64) (m
 			return nil, ErrNotReady // the ledger was rolled back
 		}
 		for _, row := range rows {
-			if row.Pos <= upTo && row.Kind != DayStartRow && row.Kind != MoveRow { // a move changes no size
+			if row.Pos <= upTo && row.Kind != DayStartRow && row.Kind != MoveRow { // reportAll knows the moves
 				holders[row.HolderKind][row.Holder] = true
 			}
 		}
 		after = rows[len(rows)-1].Pos
 	}
 	return holders, nil
-}
-
-// recount adds the counts of holders at positions[0] and subtracts those at positions[1].
-func (v *verification) recount(ctx context.Context, expected *expectedSizes, kind Kind, holders []string, positions [2]int64) error {
-	for chunk := range slices.Chunk(holders, verifyPageHolders) {
-		for i, sign := range []int64{1, -1} {
-			sums, err := v.readSums(ctx, positions[i], kind, chunk)
-			if err != nil {
-				return err
-			}
-			for _, holderSums := range sums {
-				expected.add(holderSums, sign)
-			}
-		}
-	}
-	return nil
 }
 
 // add adds one holder's entries to the counts if sign is 1, or subtracts them if it is -1.

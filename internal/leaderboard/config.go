@@ -11,14 +11,14 @@ import (
 )
 
 // Config says which boards a game has and how they rank. Callers must not change a Config
-// in use.
+// in use. As JSON it has what Hash depends on.
 type Config struct {
-	Game       string
-	Windows    []Window
-	Orders     []Order
-	Weights    Weights
-	MinAnswers int64          // an entry ranks by accuracy and time after it was asked this many questions, answered or not
-	Location   *time.Location // time zone of the game's days
+	Game       string         `json:"-"`
+	Windows    []Window       `json:"windows"`
+	Orders     []Order        `json:"orders"`
+	Weights    Weights        `json:"weights"`
+	MinAnswers int64          `json:"min_answers"` // an entry ranks by accuracy and time after it was asked this many questions, answered or not
+	Location   *time.Location `json:"-"`           // time zone of the game's days
 
 	hash string // cached Hash, set by withHash; empty: not cached
 }

@@ -9,23 +9,63 @@ import (
 
 const maxSkippedDays = 400 // maximum number of empty days that one transaction skips
 
-// evictNextSlice evicts the next slice of a day from the unserved board of a rolling
-// window, or skips empty days. It returns the windows' state after that, or nil if no
-// window has a day to evict.
-func (a *Applier) evictNextSlice(ctx context.Context, cfg Config, state BoardSetState) (map[Window]RollingBoards, error) {
+// dayMaintainer evicts and deletes days of one game's served boards. The caller holds the
+// apply lease.
+type dayMaintainer struct{ *resources }
+
+// maintainOnce evicts one slice of a day or deletes one day's boards. It returns the
+// windows' state after that. nil means that nothing is left to do, or that another node
+// has evicted entries since the state rollingBefore, which may be nil. Boards that are
+// corrupt or too far behind are a corruptError.
+func (d *dayMaintainer) maintainOnce(ctx context.Context, cfg Config, rollingBefore map[Window]RollingBoards) (map[Window]RollingBoards, error) {
+	state, err := d.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	if err != nil || state.Version == "" || state.Watermark.Day == "" { // Apply handles board sets that are missing, corrupt or empty
+		return nil, err
+	}
+	if rollingBefore != nil && hasEvictionBetween(rollingBefore, state.Rolling) {
+		return nil, nil
+	}
 	for _, window := range cfg.rollingWindows() {
-		if boards, known := state.Rolling[window]; known && boards.mustEvict(state.Watermark.Day, window.Days()) {
-			return a.evictSlice(ctx, cfg, state, window)
+		boards, today := state.Rolling[window], state.Watermark.Day
+		if boards.isTooFarBehind(today, window.Days()) {
+			return nil, corruptError{state, fmt.Errorf("%w: %s", errWindowBehind, window)}
+		}
+		if boards.mustEvict(today, window.Days()) {
+			return d.evictSlice(ctx, cfg, state, window)
 		}
 	}
-	return nil, nil
+	if isDeleted, err := d.deleteOldestDay(ctx, cfg, state); err != nil || !isDeleted {
+		return nil, err
+	}
+	return state.Rolling, nil
+}
+
+// deleteOldestDay deletes the boards of the oldest day that has boards, and reports
+// whether it did. It keeps them if the day is one of the last two days, if a rolling
+// board holds the day, or if the ledger does not store the day's sums.
+func (d *dayMaintainer) deleteOldestDay(ctx context.Context, cfg Config, state BoardSetState) (isDeleted bool, err error) {
+	day := state.OldestDay
+	if day >= addDays(state.Watermark.Day, -1) {
+		return false, nil
+	}
+	if firstRollingDay := earliestDay(state.Rolling); firstRollingDay != "" && firstRollingDay <= day {
+		return false, nil
+	}
+	hasSums, err := d.ledger.HasDaySums(ctx, cfg.Game, day)
+	if err != nil || !hasSums {
+		return false, err
+	}
+	state.OldestDay = addDays(day, 1)
+	tx := state.nextTransaction(d.now())
+	tx.DeletedDays = []string{day}
+	return true, d.store.Commit(ctx, state.BoardSet, []Transaction{tx})
 }
 
 // finishEviction finishes the evictions of a day, in all windows where they have begun. It
 // renews the apply lease after each slice.
-func (a *Applier) finishEviction(ctx context.Context, cfg Config, day string) error {
+func (d *dayMaintainer) finishEviction(ctx context.Context, cfg Config, day string) error {
 	for {
-		state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
+		state, err := d.store.ServedState(ctx, cfg.Game, cfg.Hash())
 		if err != nil {
 			return err
 		}
@@ -33,10 +73,10 @@ func (a *Applier) finishEviction(ctx context.Context, cfg Config, day string) er
 		if !found {
 			return nil
 		}
-		if _, err := a.evictSlice(ctx, cfg, state, window); err != nil {
+		if _, err := d.evictSlice(ctx, cfg, state, window); err != nil {
 			return err
 		}
-		if err := a.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
+		if err := d.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
 			return err
 		}
 	}
@@ -54,19 +94,19 @@ func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (wi
 }
 
 // evictSlice commits the next slice of a window's eviction, and returns the windows' state
-// after it. It returns errNoBoards if the board set is corrupt.
-func (a *Applier) evictSlice(ctx context.Context, cfg Config, state BoardSetState, window Window) (map[Window]RollingBoards, error) {
-	tx, err := a.planEviction(ctx, cfg, state, window)
+// after it. Corrupt boards are a corruptError.
+func (d *dayMaintainer) evictSlice(ctx context.Context, cfg Config, state BoardSetState, window Window) (map[Window]RollingBoards, error) {
+	tx, err := d.planEviction(ctx, cfg, state, window)
 	if errors.Is(err, errCorrupt) {
-		return nil, a.requestRepair(ctx, cfg, state, err)
+		return nil, corruptError{state, err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := a.store.Commit(ctx, state.BoardSet, []Transaction{tx}); err != nil {
+	if err := d.store.Commit(ctx, state.BoardSet, []Transaction{tx}); err != nil {
 		return nil, err
 	}
-	a.metrics.evictedSlices.WithLabelValues(cfg.Game).Inc()
+	d.metrics.evictedSlices.Inc()
 	return tx.Rolling, nil
 }
 
@@ -74,13 +114,13 @@ func (a *Applier) evictSlice(ctx context.Context, cfg Config, state BoardSetStat
 // from the window's unserved board. Example for the window 2d on March 3: the unserved
 // board must hold March 3 alone, so the entries of March 2 are subtracted from it, some
 // per transaction.
-func (a *Applier) planEviction(ctx context.Context, cfg Config, state BoardSetState, window Window) (Transaction, error) {
+func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state BoardSetState, window Window) (Transaction, error) {
 	boards := state.Rolling[window]
 	if boardsAfter, hasSkipped := boards.skipEmptyDays(state.Progress, window.Days()); hasSkipped {
-		return state.rollingTransaction(a.now(), window, boardsAfter), nil
+		return state.rollingTransaction(d.now(), window, boardsAfter), nil
 	}
 	evictedDay := boards.FirstDays[boards.unservedIndex()]
-	sizes, found, err := a.store.ReadDaySizes(ctx, state.BoardSet, evictedDay)
+	sizes, found, err := d.store.ReadDaySizes(ctx, state.BoardSet, evictedDay)
 	if err != nil {
 		return Transaction{}, err
 	}
@@ -89,17 +129,17 @@ func (a *Applier) planEviction(ctx context.Context, cfg Config, state BoardSetSt
 	}
 	evictedRange := cfg.dayRangeAt(sizes, boards.Cursor[boards.unservedIndex()])
 	if evictedRange.limit == 0 {
-		return state.rollingTransaction(a.now(), window, boards.withDayEvicted(state.Watermark.Day, window.Days())), nil
+		return state.rollingTransaction(d.now(), window, boards.withDayEvicted(state.Watermark.Day, window.Days())), nil
 	}
 	rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{evictedRange.kind, evictedDay}, Order: cfg.RankingOrder(ByValue)}
-	members, err := a.store.ReadMembers(ctx, state.BoardSet, rankingID, evictedRange.start, evictedRange.limit)
+	members, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, evictedRange.start, evictedRange.limit)
 	if err != nil {
 		return Transaction{}, err
 	}
 	if len(members) != evictedRange.limit {
 		return Transaction{}, fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, evictedDay, len(members), evictedRange.limit, evictedRange.start)
 	}
-	return a.planSubtraction(ctx, cfg, state, evictionSlice{window, evictedRange, members})
+	return d.planSubtraction(ctx, cfg, state, evictionSlice{window, evictedRange, members})
 }
 
 // skipEmptyDays returns the state after the evictions of days before the ledger's first
@@ -148,14 +188,14 @@ type evictionSlice struct {
 }
 
 // planSubtraction plans the transaction that subtracts a slice's entries from the board.
-func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state BoardSetState, slice evictionSlice) (Transaction, error) {
+func (d *dayMaintainer) planSubtraction(ctx context.Context, cfg Config, state BoardSetState, slice evictionSlice) (Transaction, error) {
 	boards := state.Rolling[slice.window]
 	board := Board{slice.kind, RollingSpan(slice.window, boards.unservedIndex())}
 	requests := []EntryRequest{{Board: board}}
 	for _, entry := range slice.members {
 		requests[0].IDs = append(requests[0].IDs, entry.ID)
 	}
-	results, err := a.store.ReadEntries(ctx, state.BoardSet, requests)
+	results, err := d.store.ReadEntries(ctx, state.BoardSet, requests)
 	if err != nil {
 		return Transaction{}, err
 	}
@@ -173,7 +213,7 @@ func (a *Applier) planSubtraction(ctx context.Context, cfg Config, state BoardSe
 	if slice.isLast {
 		boards = boards.withDayEvicted(state.Watermark.Day, slice.window.Days())
 	}
-	tx := state.rollingTransaction(a.now(), slice.window, boards)
+	tx := state.rollingTransaction(d.now(), slice.window, boards)
 	tx.Changes = batch.changes(cfg, entries)
 	return tx, nil
 }

@@ -10,12 +10,6 @@ import (
 // readers see the boards that were published last, and appliers keep these up to date.
 // Their configuration is the fallback.
 
-// ServedConfigSource lists the configurations whose boards are served, the last published
-// first. A Store implements it.
-type ServedConfigSource interface {
-	ServedConfigs(ctx context.Context, game string) ([]Config, error)
-}
-
 // withServedConfig calls read with the game's configuration. If no boards of it are
 // served, it calls read again with the fallback. So read must return the answer of its
 // last call.
@@ -28,7 +22,7 @@ func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Co
 	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // the cursor may belong to the fallback's boards
 		return err
 	}
-	fallback, found, fallbackErr := fallbackConfig(ctx, r.configs, newestConfig)
+	fallback, found, fallbackErr := fallbackConfig(ctx, r.source, newestConfig)
 	if fallbackErr != nil {
 		return fallbackErr
 	}

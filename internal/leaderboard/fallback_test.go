@@ -24,7 +24,7 @@ func TestChangedWeightsAreServedAfterTheBuild(t *testing.T) {
 		if err != nil || standing.Explain.Terms[0].Weight != weights.Score {
 			t.Errorf("the standing is %+v, %v", standing, err)
 		}
-		standings, _, err := game.reader.WindowStandings(t.Context(), cfg.Game, []string{"x"})
+		standings, err := game.reader.WindowStandings(t.Context(), cfg.Game, []string{"x"})
 		if err != nil || standings["x"][All].Value != standing.Value {
 			t.Errorf("the window standings are %+v, %v", standings, err)
 		}

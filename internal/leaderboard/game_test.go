@@ -40,10 +40,12 @@ func newTestNode(cfg Config, ledger *dayLedger, store *memoryStore) *testGame {
 		Log: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	game.reader = NewReader(ReaderOptions{
-		Games: []Config{cfg}, Source: sortingSource{store}, Configs: store, Archive: NewArchive(ledger), Now: now,
+		Games: []Config{cfg}, Source: sortingSource{store}, Archive: NewArchive(ledger), Now: now,
 	})
 	return game
 }
+
+func (g *testGame) boards() *gameBoards { return g.applier.games[g.cfg.Game] }
 
 func (g *testGame) apply(t *testing.T) {
 	t.Helper()
@@ -55,13 +57,13 @@ func (g *testGame) apply(t *testing.T) {
 // maintain runs maintenance until there is nothing to do.
 func (g *testGame) maintain(t *testing.T) {
 	t.Helper()
-	if err := g.applier.maintainDays(t.Context(), g.cfg); err != nil {
+	if err := g.boards().maintainDays(t.Context()); err != nil {
 		t.Fatalf("maintain: %v", err)
 	}
 }
 
 // build builds requested boards as Run does, but does not sweep old ones.
-func (g *testGame) build(ctx context.Context) error { return g.applier.build(ctx, g.cfg) }
+func (g *testGame) build(ctx context.Context) error { return g.boards().builder.build(ctx) }
 
 // rebuild builds a new board set, which replaces the served one.
 func (g *testGame) rebuild(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 )
@@ -122,6 +123,15 @@ type erasure struct {
 func (l *fakeLedger) erase(formerID, newID string, wiped bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.erasures = slices.DeleteFunc(l.erasures, func(begun erasure) bool { // erase continues it
+		isSame := begun.formerID == formerID && begun.lastPos == math.MaxInt
+		for _, i := range begun.renamedRows {
+			if isSame {
+				l.rows[i].Holder = formerID
+			}
+		}
+		return isSame
+	})
 	renaming := erasure{formerID: formerID, newID: newID, firstPos: len(l.rows) + 1}
 	days := []string{l.day()}
 	for i := range l.rows {
@@ -144,6 +154,21 @@ func (l *fakeLedger) erase(formerID, newID string, wiped bool) {
 		}
 	}
 	renaming.lastPos = len(l.rows)
+	l.erasures = append(l.erasures, renaming)
+	l.cachedSums = cachedSums{}
+}
+
+// beginErasure gives some rows of a player another id, as the first steps of an erasure do.
+func (l *fakeLedger) beginErasure(formerID, newID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	renaming := erasure{formerID: formerID, newID: newID, lastPos: math.MaxInt}
+	for i := range l.rows {
+		if row := &l.rows[i]; row.HolderKind == Players && row.Holder == formerID && len(renaming.renamedRows) < 2 {
+			row.Holder = newID
+			renaming.renamedRows = append(renaming.renamedRows, i)
+		}
+	}
 	l.erasures = append(l.erasures, renaming)
 	l.cachedSums = cachedSums{}
 }
@@ -240,6 +265,17 @@ func (l *fakeLedger) ReadSums(_ context.Context, _ string, upTo int64, kind Kind
 	return slices.DeleteFunc(l.sums(upTo), func(sum DaySum) bool {
 		return sum.HolderKind != kind || !slices.Contains(holders, sum.Holder)
 	}), l.err
+}
+
+func (l *fakeLedger) ReadMovingPlayers(_ context.Context, _ string, upTo int64) (ids []string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, renaming := range l.erasures {
+		if int64(renaming.lastPos) > upTo {
+			ids = append(ids, renaming.formerID, renaming.newID)
+		}
+	}
+	return ids, l.err
 }
 
 func (l *fakeLedger) HasDaySums(context.Context, string, string) (bool, error) {

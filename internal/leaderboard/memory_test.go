@@ -59,7 +59,7 @@ func (m *memoryStore) lock(method string) error {
 	err := m.beforeCall(method)
 	m.mu.Lock()
 	switch method {
-	case "Begin", "Publish", "Sweep", "Commit":
+	case "RequestBuild", "Begin", "Publish", "Sweep", "Commit":
 		m.writeCalls++
 	}
 	return err
@@ -83,35 +83,27 @@ func (m *memoryStore) ServedState(_ context.Context, game, configHash string) (B
 		return BoardSetState{}, err
 	}
 	state := m.stateAt(m.served, game, configHash)
-	state.Served = state.ID != ""
+	state.PendingBuild = m.building[configHash]
 	return state, nil
 }
 
-func (m *memoryStore) BuildingState(_ context.Context, game, configHash string) (BoardSetState, error) {
-	err := m.lock("BuildingState")
+func (m *memoryStore) RequestBuild(_ context.Context, _, configHash, reason string) error {
+	err := m.lock("RequestBuild")
 	defer m.mu.Unlock()
-	if err != nil {
-		return BoardSetState{}, err
+	if err == nil && m.building[configHash] == "" {
+		m.building[configHash] = reason
 	}
-	state := m.stateAt(m.building, game, configHash)
-	if state.ID != "" {
-		state.ReplacedID = m.served[configHash]
-	}
-	return state, nil
+	return err
 }
 
-func (m *memoryStore) Begin(_ context.Context, cfg Config, newState BoardSetState, replacedID string) error {
+func (m *memoryStore) Begin(_ context.Context, cfg Config, newState BoardSetState, _ int64) error {
 	err := m.lock("Begin")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	configHash := newState.ConfigHash
-	building, served := m.building[configHash], m.served[configHash]
-	if building != "" && building != replacedID || building == "" && served != "" && served != replacedID {
-		return nil
-	}
-	delete(m.boardSets, building)
+	delete(m.boardSets, m.building[configHash])
 	m.building[configHash] = newState.ID
 	m.boardSets[newState.ID] = &memoryBoardSet{
 		state: newState, boards: map[Board]map[string]BoardEntry{}, rankings: map[Board]map[Order]map[string]float64{},
@@ -121,21 +113,21 @@ func (m *memoryStore) Begin(_ context.Context, cfg Config, newState BoardSetStat
 	return m.afterWrite("Begin")
 }
 
-func (m *memoryStore) Publish(_ context.Context, state BoardSetState) error {
+func (m *memoryStore) Publish(_ context.Context, boardSet BoardSet) error {
 	err := m.lock("Publish")
 	defer m.mu.Unlock()
 	if err != nil {
 		return err
 	}
-	stored := m.boardSets[state.ID]
-	if m.building[state.ConfigHash] != state.ID || m.served[state.ConfigHash] != state.ReplacedID || stored == nil || stored.state.Loading {
+	stored := m.boardSets[boardSet.ID]
+	if m.building[boardSet.ConfigHash] != boardSet.ID || stored == nil || stored.state.Loading {
 		return nil
 	}
-	delete(m.boardSets, state.ReplacedID)
-	delete(m.building, state.ConfigHash)
-	m.served[state.ConfigHash] = state.ID
+	delete(m.boardSets, m.served[boardSet.ConfigHash])
+	delete(m.building, boardSet.ConfigHash)
+	m.served[boardSet.ConfigHash] = boardSet.ID
 	slices.SortStableFunc(m.configs, func(a, b Config) int {
-		return cmp.Compare(boolToInt(b.Hash() == state.ConfigHash), boolToInt(a.Hash() == state.ConfigHash))
+		return cmp.Compare(boolToInt(b.Hash() == boardSet.ConfigHash), boolToInt(a.Hash() == boardSet.ConfigHash))
 	})
 	return m.afterWrite("Publish")
 }

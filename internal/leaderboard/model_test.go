@@ -39,7 +39,7 @@ func TestBoardsEqualTheLedgerAfterAnyHistory(t *testing.T) {
 			"correct":    model.correct,
 			"erase":      model.erase,
 			"apply": func(t *rapid.T) {
-				model.failOnUnexpectedError(t, model.nextApplier().Apply(t.Context(), model.cfg.Game))
+				model.failOnUnexpectedError(t, model.nextApplier().apply(t.Context()))
 			},
 			"maintain":     model.maintain,
 			"many players": model.addManyPlayers,
@@ -61,7 +61,7 @@ type ledgerModel struct {
 	cfg          Config
 	ledger       *fakeLedger
 	store        *memoryStore
-	appliers     []*Applier
+	appliers     []*gameBoards
 	nextIndex    int // nextApplier increases it
 	rollbacks    int // number of rollbacks
 	lastCompared struct{ writes, rollbacks int }
@@ -71,11 +71,14 @@ type ledgerModel struct {
 func (m *ledgerModel) restart() {
 	m.stopFailing()
 	m.store.expireLeases()
-	m.appliers = []*Applier{newTestApplier(m.ledger, m.store, m.cfg), newTestApplier(m.ledger, m.store, m.cfg)}
+	m.appliers = nil
+	for range 2 {
+		m.appliers = append(m.appliers, newTestApplier(m.ledger, m.store, m.cfg).games[m.cfg.Game])
+	}
 }
 
 // nextApplier returns each of the two appliers in turn.
-func (m *ledgerModel) nextApplier() *Applier {
+func (m *ledgerModel) nextApplier() *gameBoards {
 	m.nextIndex++
 	return m.appliers[m.nextIndex%len(m.appliers)]
 }
@@ -97,13 +100,13 @@ func (m *ledgerModel) correct(t *rapid.T) {
 // former id is wiped are rebuilt.
 func (m *ledgerModel) erase(t *rapid.T) {
 	m.stopFailing()
-	m.failOnUnexpectedError(t, m.nextApplier().Apply(t.Context(), m.cfg.Game))
+	m.failOnUnexpectedError(t, m.nextApplier().apply(t.Context()))
 	formerID := fmt.Sprint(Players, rapid.IntRange(1, 6).Draw(t, "holder"))
 	m.ledger.erase(formerID, fmt.Sprint("opaque", rapid.IntRange(1, 2).Draw(t, "id")), rapid.IntRange(0, 4).Draw(t, "wiped") == 0)
 	if rapid.Bool().Draw(t, "node dies") {
 		m.killNode(t)
 	}
-	m.failOnUnexpectedError(t, m.nextApplier().Apply(t.Context(), m.cfg.Game))
+	m.failOnUnexpectedError(t, m.nextApplier().apply(t.Context()))
 }
 
 func (m *ledgerModel) rollBack(t *rapid.T) {
@@ -113,19 +116,19 @@ func (m *ledgerModel) rollBack(t *rapid.T) {
 
 // applyOrMaintain applies the ledger if mustApply is true, else does one transaction of
 // maintenance.
-func (m *ledgerModel) applyOrMaintain(ctx context.Context, applier *Applier, mustApply bool) error {
+func (m *ledgerModel) applyOrMaintain(ctx context.Context, applier *gameBoards, mustApply bool) error {
 	if mustApply {
-		return applier.Apply(ctx, m.cfg.Game)
+		return applier.apply(ctx)
 	}
 	err := applier.withApplyLease(ctx, m.cfg, func() error {
 		_, err := applier.maintainDaysOnce(ctx, m.cfg, nil)
 		return err
-	}, nil)
+	})
 	if errors.Is(err, errCorrupt) && !errors.Is(err, errWindowBehind) {
 		return errors.New("boards are corrupt although nothing damaged them: " + err.Error())
 	}
 	if errors.Is(err, errNoBoards) {
-		return applier.build(ctx, m.cfg)
+		return applier.builder.build(ctx)
 	}
 	return err
 }
@@ -212,14 +215,14 @@ func (m *ledgerModel) failOnUnexpectedError(t *rapid.T, err error) {
 // applyAll applies all rows, and runs maintenance until there is nothing to do.
 func (m *ledgerModel) applyAll(t *rapid.T) {
 	applier := m.nextApplier()
-	if err := applier.Apply(t.Context(), m.cfg.Game); err != nil {
+	if err := applier.apply(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for rolling := (map[Window]RollingBoards{}); rolling != nil; {
 		var err error
 		rolling, err = applier.maintainDaysOnce(t.Context(), m.cfg, nil)
 		if errors.Is(err, errWindowBehind) {
-			rolling, err = map[Window]RollingBoards{}, applier.build(t.Context(), m.cfg)
+			rolling, err = map[Window]RollingBoards{}, applier.builder.build(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -1,22 +1,17 @@
 package leaderboard
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"sort"
 	"sync"
 )
 
-// pastDay holds the entries of one kind on a past day in columns, which saves pointers for
-// millions of entries. Only its rankings change after it was read.
+// pastDay holds the entries of one kind on a past day. Only its rankings change after it
+// was read.
 type pastDay struct {
-	version    int64    // DayVersion of the entries
-	asOf       int64    // commit time of its newest result, epoch ms
-	ids        []byte   // all ids, in ascending byte order, without separators
-	idEnds     []uint32 // index in ids of the end of each id
-	newest     []int64  // ledger position of each entry's newest result
-	aggregates []Aggregates
+	asOf    int64        // commit time of its newest result, epoch ms
+	entries []BoardEntry // in ascending byte order of the ids
 
 	mu       sync.Mutex
 	rankings map[rankingRules][]uint32 // indexes of the ranked entries; each ranking is computed at its first use
@@ -30,20 +25,9 @@ type rankingRules struct {
 }
 
 func (p *pastDay) add(sum DaySum) error {
-	p.ids = append(p.ids, sum.Holder...)
-	p.idEnds = append(p.idEnds, uint32(len(p.ids)))
-	p.newest = append(p.newest, sum.Newest)
-	p.aggregates = append(p.aggregates, sum.Aggregates)
+	p.entries = append(p.entries, BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates})
 	p.asOf = max(p.asOf, sum.CommittedAt)
 	return nil
-}
-
-func (p *pastDay) id(entry uint32) []byte {
-	start := uint32(0)
-	if entry > 0 {
-		start = p.idEnds[entry-1]
-	}
-	return p.ids[start:p.idEnds[entry]]
 }
 
 // rankingFor returns the day's ranking in one order of a configuration.
@@ -59,19 +43,19 @@ func (p *pastDay) rankingFor(cfg Config, order Order) ranking {
 	return ranking{day: p, rules: key, entries: entries}
 }
 
-func (p *pastDay) computeRanking(key rankingRules) []uint32 {
-	keys := make([]float64, len(p.aggregates))
-	var entries []uint32
-	for i, aggregates := range p.aggregates {
-		if Rankable(key.order, aggregates, key.minAnswers) {
-			keys[i] = Key(key.order, aggregates, key.weights)
-			entries = append(entries, uint32(i))
+func (p *pastDay) computeRanking(rules rankingRules) []uint32 {
+	keys := make([]float64, len(p.entries))
+	var ranked []uint32
+	for i, entry := range p.entries {
+		if Rankable(rules.order, entry.Aggregates, rules.minAnswers) {
+			keys[i] = Key(rules.order, entry.Aggregates, rules.weights)
+			ranked = append(ranked, uint32(i))
 		}
 	}
-	slices.SortFunc(entries, func(x, y uint32) int {
-		return cmp.Or(cmp.Compare(keys[x], keys[y]), cmp.Compare(p.newest[x], p.newest[y]))
+	slices.SortFunc(ranked, func(x, y uint32) int {
+		return cmp.Or(cmp.Compare(keys[x], keys[y]), cmp.Compare(p.entries[x].Newest, p.entries[y].Newest))
 	})
-	return entries
+	return ranked
 }
 
 // ranking is a past day's ranking in one order. Indexes count from 0. It answers reads like
@@ -83,13 +67,8 @@ type ranking struct {
 }
 
 func (r ranking) entryAt(index int) RankedEntry {
-	entry := r.entries[index]
-	boardEntry := BoardEntry{ID: string(r.day.id(entry)), Newest: r.day.newest[entry], Aggregates: r.day.aggregates[entry]}
-	return RankedEntry{BoardEntry: boardEntry, Key: r.keyFor(boardEntry.Aggregates)}
-}
-
-func (r ranking) keyFor(aggregates Aggregates) float64 {
-	return Key(r.rules.order, aggregates, r.rules.weights)
+	entry := r.day.entries[r.entries[index]]
+	return RankedEntry{BoardEntry: entry, Key: Key(r.rules.order, entry.Aggregates, r.rules.weights)}
 }
 
 // countBefore counts the members that are ordered before edge, which need not be in the
@@ -103,12 +82,12 @@ func (r ranking) countBetter(key float64) int { return r.countBefore(RankedMembe
 
 // findIndex returns the index of an id in the ranking. ok is false if the id is not ranked.
 func (r ranking) findIndex(id string) (index int, ok bool) {
-	entry, ok := sort.Find(len(r.day.idEnds), func(i int) int { return bytes.Compare([]byte(id), r.day.id(uint32(i))) })
-	if !ok || !Rankable(r.rules.order, r.day.aggregates[entry], r.rules.minAnswers) {
+	i, ok := slices.BinarySearchFunc(r.day.entries, id, func(entry BoardEntry, id string) int { return cmp.Compare(entry.ID, id) })
+	if !ok || !Rankable(r.rules.order, r.day.entries[i].Aggregates, r.rules.minAnswers) {
 		return 0, false
 	}
-	boardEntry := BoardEntry{ID: id, Newest: r.day.newest[entry]}
-	return r.countBefore(RankedMember{Key: r.keyFor(r.day.aggregates[entry]), Member: boardEntry.Member()}), true
+	entry := r.day.entries[i]
+	return r.countBefore(RankedMember{Key: Key(r.rules.order, entry.Aggregates, r.rules.weights), Member: entry.Member()}), true
 }
 
 // compare returns -1 if r comes before other in a ranking, 1 if it comes after, else 0.

@@ -47,26 +47,27 @@ type planner struct {
 }
 
 // plan returns the transactions that apply rows, in order, to a board set with the given
-// state. entries must have all entries that the rows change. Each transaction ends with a
-// whole row, so its watermark says exactly which rows the boards hold. If the error is an
-// evictionPendingError, the transactions apply the rows before the one that has to wait.
-func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries workingEntries) ([]Transaction, error) {
+// state, and the state after them. entries must have all entries that the rows change.
+// Each transaction ends with a whole row, so its watermark says exactly which rows the
+// boards hold. If the error is an evictionPendingError, the transactions apply the rows
+// before the one that has to wait.
+func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries workingEntries) (BoardSetState, []Transaction, error) {
 	rowPlanner := &planner{cfg: cfg, writesPerEntry: cfg.writesPerEntry(), plannedAt: now, state: state, entries: entries}
 	for _, row := range rows {
 		if row.Pos != rowPlanner.state.Watermark.Pos+1 {
-			return nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, cfg.Game, row.Pos, rowPlanner.state.Watermark.Pos)
+			return state, nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, cfg.Game, row.Pos, rowPlanner.state.Watermark.Pos)
 		}
 		err := rowPlanner.applyRow(row)
 		if errors.As(err, new(evictionPendingError)) {
 			rowPlanner.closeTransaction()
-			return rowPlanner.txs, err
+			return rowPlanner.state, rowPlanner.txs, err
 		}
 		if err != nil {
-			return nil, err
+			return state, nil, err
 		}
 	}
 	rowPlanner.closeTransaction()
-	return rowPlanner.txs, nil
+	return rowPlanner.state, rowPlanner.txs, nil
 }
 
 // applyRow adds a row to the open transaction, or to a new one if the open one is full.

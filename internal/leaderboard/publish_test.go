@@ -23,9 +23,9 @@ func (c *callInterceptor) intercept(method string) {
 	}
 }
 
-func (c *callInterceptor) Publish(ctx context.Context, state BoardSetState) error {
+func (c *callInterceptor) Publish(ctx context.Context, boardSet BoardSet) error {
 	c.intercept("Publish")
-	return c.memoryStore.Publish(ctx, state)
+	return c.memoryStore.Publish(ctx, boardSet)
 }
 
 func (c *callInterceptor) AcquireLease(ctx context.Context, leaseID LeaseID, holder string, ttl time.Duration) (bool, error) {
@@ -55,7 +55,7 @@ func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 				}
 			}}
 			builder := newTestApplier(game.ledger, interceptor, game.cfg)
-			if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.build(t.Context(), game.cfg)); err != nil {
+			if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.games[game.cfg.Game].builder.build(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 			if interceptor.hook != nil || game.servedBoardSet().state.Watermark.Pos < appliedPos {
@@ -102,7 +102,7 @@ func TestNewBoardsHoldARowAppliedDuringThePublish(t *testing.T) {
 	}}
 	oldID := game.store.served[game.cfg.Hash()]
 	builder := newTestApplier(game.ledger, interceptor, game.cfg)
-	if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.build(t.Context(), game.cfg)); err != nil {
+	if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.games[game.cfg.Game].builder.build(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if interceptor.hook != nil || game.store.served[game.cfg.Hash()] == oldID {

@@ -1,6 +1,7 @@
 package leaderboard
 
 import (
+	"context"
 	"errors"
 	"net/url"
 	"reflect"
@@ -45,14 +46,16 @@ func TestParseStandingQueryRefusesInvalidParameters(t *testing.T) {
 	}
 }
 
-// unusedSource panics when it is read.
+// unusedSource serves no configuration. It panics when its boards are read.
 type unusedSource struct {
 	RankingSource
 }
 
+func (unusedSource) ServedConfigs(context.Context, string) ([]Config, error) { return nil, nil }
+
 func TestABadQueryReadsNothing(t *testing.T) {
 	t.Parallel()
-	reader := NewReader(ReaderOptions{Games: []Config{validConfig()}, Source: unusedSource{}, Configs: newMemoryStore(), Now: func() int64 { return 0 }})
+	reader := NewReader(ReaderOptions{Games: []Config{validConfig()}, Source: unusedSource{}, Now: func() int64 { return 0 }})
 	for name, tt := range map[string]struct {
 		query Query
 		want  error
@@ -79,7 +82,7 @@ func TestABadQueryReadsNothing(t *testing.T) {
 	if _, err := reader.Standing(t.Context(), "demo", StandingQuery{Window: All, Player: "a b"}); !errors.Is(err, ErrNotRanked) {
 		t.Errorf("the standing of an invalid id: %v", err)
 	}
-	if _, _, err := reader.WindowStandings(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
+	if _, err := reader.WindowStandings(t.Context(), "other", []string{"a"}); !errors.Is(err, ErrNoWindow) {
 		t.Errorf("window standings of another game: %v", err)
 	}
 }

@@ -9,12 +9,11 @@ import (
 
 // Reader answers the leaderboard queries of the wire contract. It is safe for concurrent
 // use, and callers may change what it returns. Errors wrap ErrNoWindow, ErrBadQuery,
-// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from the Source, the
-// Archive or the Configs of its options.
+// ErrBadCursor, ErrNotRanked or ErrNotReady. Other errors come from the Source or the
+// Archive of its options.
 type Reader struct {
 	games   map[string]Config
 	source  RankingSource
-	configs ServedConfigSource
 	archive *Archive
 	now     func() int64
 }
@@ -24,14 +23,13 @@ type Reader struct {
 type ReaderOptions struct {
 	Games   []Config
 	Source  RankingSource
-	Configs ServedConfigSource
 	Archive *Archive
 	Now     func() int64
 }
 
 // NewReader returns a reader of the games' boards.
 func NewReader(options ReaderOptions) *Reader {
-	reader := &Reader{games: map[string]Config{}, source: options.Source, configs: options.Configs, archive: options.Archive, now: options.Now}
+	reader := &Reader{games: map[string]Config{}, source: options.Source, archive: options.Archive, now: options.Now}
 	for _, cfg := range options.Games {
 		reader.games[cfg.Game] = cfg.withHash()
 	}
@@ -63,28 +61,29 @@ func (r *Reader) readListing(ctx context.Context, cfg Config) (Listing, error) {
 // Page returns the entries that a query asks for.
 func (r *Reader) Page(ctx context.Context, game string, query Query) (page Page, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		page, err = r.queryPage(ctx, cfg, query)
+		top, err := r.queryPage(ctx, cfg, query)
+		page = top.Page
 		return err
 	})
 	return page, err
 }
 
-func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, error) {
+func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (TopPage, error) {
 	rankingID, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 	if err != nil {
-		return Page{}, err
+		return TopPage{}, err
 	}
 	if err := query.normalize(); err != nil {
-		return Page{}, err
+		return TopPage{}, err
 	}
 	if query.Date != "" {
 		rankingID.Board.Span = query.Date
 	}
 	if query.Players != nil {
-		return r.readPlayers(ctx, cfg, rankingID, query)
+		page, err := r.readPlayers(ctx, cfg, rankingID, query)
+		return TopPage{Page: page}, err
 	}
-	top, err := r.readPage(ctx, cfg, rankingID, query)
-	return top.Page, err
+	return r.readPage(ctx, cfg, rankingID, query)
 }
 
 // TopPage is a page from the top of a leaderboard. Truncate returns shorter pages.
@@ -108,14 +107,7 @@ func (t TopPage) Truncate(limit int) Page {
 func (r *Reader) Top(ctx context.Context, game string, query Query) (top TopPage, err error) {
 	query = Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit}
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		rankingID, err := cfg.rankingID(query.Window, query.Kind, query.Order)
-		if err != nil {
-			return err
-		}
-		if err := query.normalize(); err != nil {
-			return err
-		}
-		top, err = r.readPage(ctx, cfg, rankingID, query)
+		top, err = r.queryPage(ctx, cfg, query)
 		return err
 	})
 	return top, err
@@ -169,8 +161,6 @@ func (s RankingSlice) rankAt(i int, entriesBefore []Entry) int64 {
 	return s.StartIndex + int64(i) + 1
 }
 
-func (s RankedEntry) edge() RankedMember { return RankedMember{Key: s.Key, Member: s.Member()} }
-
 // readPlayers reads a page with the players or teams that the query names.
 func (r *Reader) readPlayers(ctx context.Context, cfg Config, rankingID RankingID, query Query) (Page, error) {
 	ids := slices.Clone(query.Players)
@@ -179,15 +169,12 @@ func (r *Reader) readPlayers(ctx context.Context, cfg Config, rankingID RankingI
 	if err != nil {
 		return Page{}, err
 	}
-	rows := result.Entries
-	slices.SortFunc(rows, func(a, b StandingEntry) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Newest, b.Newest))
-	})
+	slices.SortFunc(result.Entries, func(a, b StandingEntry) int { return a.RankedEntry.compare(b.RankedEntry) })
 	page, err := r.newPage(cfg, query, result.BoardState)
 	if err != nil {
 		return Page{}, err
 	}
-	for _, row := range rows {
+	for _, row := range result.Entries {
 		page.Entries = append(page.Entries, cfg.newEntry(row.BoardEntry, row.BetterCount+1))
 	}
 	return page, nil

@@ -37,17 +37,17 @@ func TestReadyNamesGamesWithoutBoards(t *testing.T) {
 	ledger.rollBack(0)
 	applier := newTestApplier(ledger, store, one, two)
 	checkGamesNotReady(t, applier, "one", "two")
-	if err := applier.build(t.Context(), two); err != nil {
+	if err := applier.games["two"].builder.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	checkGamesNotReady(t, applier, "one")
 	ledger.setError(errors.New("the ledger is unreachable"))
-	if err := applier.build(t.Context(), one); err == nil {
+	if err := applier.games["one"].builder.build(t.Context()); err == nil {
 		t.Fatal("the build succeeded although the ledger is unreachable")
 	}
 	checkGamesNotReady(t, applier, "one")
 	ledger.setError(nil)
-	if err := applier.build(t.Context(), one); err != nil {
+	if err := applier.games["one"].builder.build(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	checkGamesNotReady(t, applier)
@@ -184,12 +184,12 @@ func TestAFailingBuildDelaysReadinessForAMinuteOnly(t *testing.T) {
 		time.Sleep(maxFailingTime)
 		checkGamesNotReady(t, applier)
 		for game, want := range map[string]float64{"one": 1, "two": 0} {
-			if failing := testutil.ToFloat64(applier.metrics.buildFailing.WithLabelValues(game)); failing != want {
+			if failing := testutil.ToFloat64(applier.games[game].metrics.buildFailing); failing != want {
 				t.Errorf("the metric build_failing of %s is %v, want %v", game, failing, want)
 			}
 		}
 		reader := NewReader(ReaderOptions{
-			Games: []Config{one, two}, Source: sortingSource{store}, Configs: store, Archive: NewArchive(ledger), Now: applier.now,
+			Games: []Config{one, two}, Source: sortingSource{store}, Archive: NewArchive(ledger), Now: applier.games["one"].now,
 		})
 		if _, err := reader.Page(t.Context(), "one", Query{Window: All}); !errors.Is(err, ErrNotReady) {
 			t.Errorf("the game that cannot be built: %v", err)

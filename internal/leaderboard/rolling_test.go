@@ -53,7 +53,7 @@ func (f *applierFixture) checkWindows(t *testing.T) {
 
 // buildCount returns the number of builds for a reason.
 func (f *applierFixture) buildCount(reason string) float64 {
-	return testutil.ToFloat64(f.metrics.builds.WithLabelValues(f.cfg.Game, reason))
+	return testutil.ToFloat64(f.boards.metrics.builds.WithLabelValues(reason))
 }
 
 func TestANewDayIsOneSmallTransaction(t *testing.T) {
@@ -79,9 +79,7 @@ func TestANewDayIsOneSmallTransaction(t *testing.T) {
 func TestMissedDaysAreCaughtUp(t *testing.T) {
 	t.Parallel()
 	for _, missed := range []int{1, 2, 5, 6} {
-		fixture := newApplierFixture()
-		fixture.cfg.Windows = []Window{All, Day, "7d"}
-		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+		fixture := newApplierFixture(All, Day, "7d")
 		fixture.playDays(t, 9, 60)
 		buildsBefore := fixture.buildCount(reasonCorrupt)
 		fixture.ledger.startDays(missed)
@@ -103,11 +101,11 @@ func (f *applierFixture) checkThatRebuildRepairs(t *testing.T, want error) {
 	if err := f.maintainUntilError(t); !errors.Is(err, want) || !errors.Is(err, errNoBoards) {
 		t.Fatalf("the boards are not found corrupt: %v", err)
 	}
+	if err := f.boards.builder.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if n := f.buildCount(reasonCorrupt); n != 1 {
 		t.Fatalf("%v builds were requested", n)
-	}
-	if err := f.build(t.Context(), f.cfg); err != nil {
-		t.Fatal(err)
 	}
 	f.apply(t)
 	f.maintainAll(t)
@@ -117,7 +115,7 @@ func (f *applierFixture) checkThatRebuildRepairs(t *testing.T, want error) {
 // maintainUntilError runs maintenance until it fails or has nothing to do.
 func (f *applierFixture) maintainUntilError(t *testing.T) error {
 	for {
-		rolling, err := f.maintainDaysOnce(t.Context(), f.cfg, nil)
+		rolling, err := f.boards.maintainDaysOnce(t.Context(), f.cfg, nil)
 		if err != nil || rolling == nil {
 			return err
 		}
@@ -127,9 +125,7 @@ func (f *applierFixture) maintainUntilError(t *testing.T) error {
 func TestAWindowBehindByItsLengthIsRebuilt(t *testing.T) {
 	t.Parallel()
 	for _, missed := range []int{8, 30} {
-		fixture := newApplierFixture()
-		fixture.cfg.Windows = []Window{All, Day, "7d"}
-		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+		fixture := newApplierFixture(All, Day, "7d")
 		fixture.playDays(t, 9, 60)
 		fixture.ledger.startDays(missed)
 		fixture.apply(t)
@@ -192,7 +188,7 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 		fixture.ledger.correct(fixture.ledger.newestResult(Players, "p7", evictedDay))
 		return otherApplier.Apply(t.Context(), fixture.cfg.Game)
 	}
-	if _, err := fixture.maintainDaysOnce(t.Context(), fixture.cfg, nil); !errors.Is(err, ErrStale) {
+	if _, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, nil); !errors.Is(err, ErrStale) {
 		t.Errorf("maintenance of boards that changed returned %v", err)
 	}
 	fixture.maintainAll(t)
@@ -212,7 +208,7 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 		if boards.Cursor[boards.unservedIndex()] > 0 {
 			return boards.FirstDays[boards.unservedIndex()]
 		}
-		if rolling, err := f.maintainDaysOnce(t.Context(), f.cfg, nil); err != nil || rolling == nil {
+		if rolling, err := f.boards.maintainDaysOnce(t.Context(), f.cfg, nil); err != nil || rolling == nil {
 			t.Fatal("no eviction has begun", err)
 		}
 	}
@@ -221,9 +217,7 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	t.Parallel()
 	for _, players := range []int{100, 46 * maxFailedTries} { // the eviction of the second number of players needs more than maxFailedTries slices
-		fixture := newApplierFixture()
-		fixture.cfg.Windows = []Window{All, Day, "2d"}
-		fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+		fixture := newApplierFixture(All, Day, "2d")
 		day := fixture.stopInsideEviction(t, players)
 		fixture.ledger.addResult(Players, "before", 1)
 		if !fixture.ledger.correct(fixture.ledger.newestResult(Players, "p1", day)) {
@@ -278,9 +272,7 @@ func TestBoardsOfADayWithoutStoredSumsAreNotDeleted(t *testing.T) {
 
 func TestWithoutRollingWindowsTheLastTwoDaysHaveBoards(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
-	fixture.cfg.Windows = []Window{All, Day}
-	fixture.Applier = newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
+	fixture := newApplierFixture(All, Day)
 	fixture.playDays(t, 5, 3)
 	if state := fixture.state(t); state.OldestDay != addDays(state.Watermark.Day, -1) {
 		t.Errorf("on %s the oldest day with boards is %s", state.Watermark.Day, state.OldestDay)
@@ -288,15 +280,16 @@ func TestWithoutRollingWindowsTheLastTwoDaysHaveBoards(t *testing.T) {
 	fixture.checkBoards(t)
 }
 
-// A node that waits for another node continues when that one has applied the rows.
-func TestWaitingNodeSkipsRowsThatAreApplied(t *testing.T) {
+// A node that waits for another node's lease continues when the lease is released, long
+// before it expires.
+func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newApplierFixture()
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
-		otherApplier, began := newTestApplier(fixture.ledger, fixture.store, fixture.cfg), time.Now()
-		err := otherApplier.withApplyLease(t.Context(), fixture.cfg, func() error {
-			applied := make(chan error)
+		otherBoards, began := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game], time.Now()
+		applied := make(chan error, 1)
+		err := otherBoards.withApplyLease(t.Context(), fixture.cfg, func() error {
 			go func() { applied <- fixture.Apply(t.Context(), fixture.cfg.Game) }()
 			time.Sleep(10 * leasePollInterval)
 			select {
@@ -304,15 +297,12 @@ func TestWaitingNodeSkipsRowsThatAreApplied(t *testing.T) {
 				t.Errorf("the waiting node returned before the row was applied: %v", err)
 			default:
 			}
-			if err := otherApplier.applyRows(t.Context(), fixture.cfg); err != nil {
-				return err
-			}
-			return <-applied
-		}, nil)
-		if err != nil || time.Since(began) >= applyLeaseTTL {
+			return otherBoards.rows.applyAll(t.Context(), fixture.cfg)
+		})
+		if err := errors.Join(err, <-applied); err != nil || time.Since(began) >= applyLeaseTTL {
 			t.Errorf("the waiting node continued after %v with %v", time.Since(began), err)
 		}
-		if n := testutil.ToFloat64(fixture.metrics.leaseWaits.WithLabelValues(fixture.cfg.Game)); n < 2 {
+		if n := testutil.ToFloat64(fixture.boards.metrics.leaseWaits); n < 2 {
 			t.Errorf("%v waits are counted, want at least 2", n)
 		}
 	})
@@ -326,22 +316,22 @@ func TestOneNodeAtATimeMaintains(t *testing.T) {
 	fixture.playDays(t, 4, 150)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
-	otherApplier := newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
-	rolling, err := fixture.maintainDaysOnce(t.Context(), fixture.cfg, nil)
+	otherBoards := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game]
+	rolling, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, nil)
 	if err != nil || rolling == nil {
 		t.Fatal("there is nothing to do", err)
 	}
-	otherRolling, err := otherApplier.maintainDaysOnce(t.Context(), fixture.cfg, nil)
+	otherRolling, err := otherBoards.maintainDaysOnce(t.Context(), fixture.cfg, nil)
 	if err != nil || otherRolling == nil {
 		t.Fatal("there is nothing left to do", err)
 	}
-	if again, err := fixture.maintainDaysOnce(t.Context(), fixture.cfg, rolling); err != nil || again != nil {
+	if again, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, rolling); err != nil || again != nil {
 		t.Errorf("the first node continues after the second has evicted: %v", err)
 	}
 	fixture.addPlayers(3)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
-	if again, err := otherApplier.maintainDaysOnce(t.Context(), fixture.cfg, otherRolling); err != nil || again == nil {
+	if again, err := otherBoards.maintainDaysOnce(t.Context(), fixture.cfg, otherRolling); err != nil || again == nil {
 		t.Errorf("new rows and a new day stopped the second node: %v", err)
 	}
 }

@@ -1,6 +1,9 @@
 package leaderboard
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // OpenDay is a span for RankingID: the board of the ledger's current day.
 const OpenDay = string(Day)
@@ -61,6 +64,13 @@ type RankedEntry struct {
 	Key float64
 }
 
+func (e RankedEntry) edge() RankedMember { return RankedMember{Key: e.Key, Member: e.Member()} }
+
+// compare returns -1 if e comes before other in the ranking, 1 if it comes after, else 0.
+func (e RankedEntry) compare(other RankedEntry) int {
+	return cmp.Or(cmp.Compare(e.Key, other.Key), cmp.Compare(e.Newest, other.Newest))
+}
+
 // StandingsRequest asks for the standings of a few entries in one ranking. WithNextKey adds
 // the key of the next better rank, WithTie the place among equal entries. Each of these
 // doubles the cost for Redis.
@@ -96,4 +106,12 @@ type RankingSource interface {
 	ReadSlice(ctx context.Context, rankingID RankingID, request SliceRequest) (RankingSlice, error)
 	// ReadStandings answers requests, in their order, in one round trip.
 	ReadStandings(ctx context.Context, requests []StandingsRequest) ([]StandingsResult, error)
+	ServedConfigSource
+}
+
+// ServedConfigSource lists the configurations whose boards are served.
+type ServedConfigSource interface {
+	// ServedConfigs returns the configurations of a game whose boards are served, the
+	// last published first. They have no time zone.
+	ServedConfigs(ctx context.Context, game string) ([]Config, error)
 }

@@ -66,46 +66,35 @@ func (s StandingEntry) tie() *Tie {
 }
 
 // WindowStandings returns the rank and value of players, in the order ByValue, by player id
-// and window. Unranked players are missing. All standings include the ledger's rows up to
-// position. They never come from a cache. It needs one round trip per MaxLimit players.
-func (r *Reader) WindowStandings(
-	ctx context.Context, game string, players []string,
-) (standings map[string]map[Window]WindowStanding, position int64, err error) {
+// and window. Unranked players are missing. It needs one round trip per MaxLimit players.
+func (r *Reader) WindowStandings(ctx context.Context, game string, players []string) (standings map[string]map[Window]WindowStanding, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		standings, position = map[string]map[Window]WindowStanding{}, math.MaxInt64
+		standings = map[string]map[Window]WindowStanding{}
 		for chunk := range slices.Chunk(players, MaxLimit) {
-			chunkPosition, err := r.addWindowStandings(ctx, cfg, chunk, standings)
-			if err != nil {
+			if err := r.addWindowStandings(ctx, cfg, chunk, standings); err != nil {
 				return err
 			}
-			position = min(position, chunkPosition)
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, 0, err
-	}
-	return standings, position, nil
+	return standings, err
 }
 
-// addWindowStandings adds the standings of at most MaxLimit players to standings. It returns
-// the ledger position up to which all of them are current.
-func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, standings map[string]map[Window]WindowStanding) (int64, error) {
+// addWindowStandings adds the standings of at most MaxLimit players to standings.
+func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, standings map[string]map[Window]WindowStanding) error {
 	var requests []StandingsRequest
 	for _, window := range cfg.Windows {
 		rankingID, err := cfg.rankingID(window, Players, ByValue)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		requests = append(requests, StandingsRequest{RankingID: rankingID, IDs: players})
 	}
 	results, err := r.source.ReadStandings(ctx, requests)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	position := int64(math.MaxInt64)
 	for i, answer := range results {
-		position = min(position, answer.Watermark.Pos)
 		for _, row := range answer.Entries {
 			if standings[row.ID] == nil {
 				standings[row.ID] = map[Window]WindowStanding{}
@@ -113,5 +102,5 @@ func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []s
 			standings[row.ID][cfg.Windows[i]] = WindowStanding{Rank: row.BetterCount + 1, Value: Value(row.Aggregates, cfg.Weights)}
 		}
 	}
-	return position, nil
+	return nil
 }

@@ -22,11 +22,9 @@ type BoardSet struct {
 // so equal versions mean equal boards, even after Redis lost writes.
 type BoardSetState struct {
 	BoardSet
-	Served     bool   // true: readers see the board set; false: it is being built
-	ReplacedID string // id of the served board set while this one is being built; empty: none
-	Version    string // empty: the board set does not exist or is corrupt
-	Loading    bool   // true: sums are being loaded; rows must not be applied yet
-	BegunAt    int64  // epoch ms; only Begin uses it
+	PendingBuild string // reason of a requested build, or id of the board set being built; empty: none
+	Version      string // empty: the board set does not exist or is corrupt
+	Loading      bool   // true: sums are being loaded; rows must not be applied yet
 	Progress
 }
 
@@ -85,26 +83,21 @@ type Change struct {
 
 // BoardSetStore manages the board sets of each game.
 type BoardSetStore interface {
-	// ServedState returns the state of the board set that readers see, BuildingState of
-	// the one that is being built. If there is no such board set, ID is empty. If it is
-	// lost or corrupt, Version is empty.
+	ServedConfigSource
+	// ServedState returns the state of the board set that readers see. If none is served,
+	// ID is empty. If it is lost or corrupt, Version is empty.
 	ServedState(ctx context.Context, game, configHash string) (BoardSetState, error)
-	BuildingState(ctx context.Context, game, configHash string) (BoardSetState, error)
-	// Begin adds an empty board set for cfg, which is Loading, as the one being built.
-	// If a board set is being built, it must have replacedID, and Sweep removes it later.
-	// If none is being built, the served one must have replacedID. Otherwise Begin does
-	// nothing and returns nil.
-	Begin(ctx context.Context, cfg Config, newState BoardSetState, replacedID string) error
+	// RequestBuild stores a reason as PendingBuild, unless a build is pending already.
+	RequestBuild(ctx context.Context, game, configHash, reason string) error
+	// Begin adds an empty board set, which is Loading, as the one being built. It replaces
+	// the one that was being built before, which Sweep removes later. now is epoch ms.
+	Begin(ctx context.Context, cfg Config, newState BoardSetState, now int64) error
 	// Publish makes the board set that is being built the served one. It does nothing and
-	// returns nil if another board set is being built, or if the served one does not
-	// have state.ReplacedID.
-	Publish(ctx context.Context, state BoardSetState) error
-	// ServedConfigs returns the configurations of a game whose boards are served, the
-	// last published first.
-	ServedConfigs(ctx context.Context, game string) ([]Config, error)
-	// Sweep removes replaced board sets of the game. It also removes the board sets of
-	// other configurations than configHash whose last transaction was planned before a
-	// time (epoch ms). It may be interrupted at any point.
+	// returns nil if another board set is being built, or if this one is incomplete.
+	Publish(ctx context.Context, boardSet BoardSet) error
+	// Sweep removes the board sets of the game that are neither served nor being built. It
+	// also removes those of other configurations than configHash whose last transaction was
+	// planned before a time (epoch ms). It may be interrupted at any point.
 	Sweep(ctx context.Context, game, configHash string, before int64) error
 }
 
@@ -196,6 +189,9 @@ type Ledger interface {
 	// Snapshot. It computes them from the rows alone.
 	ReadHolders(ctx context.Context, game string, kind Kind, after string, limit int) ([]string, error)
 	ReadSums(ctx context.Context, game string, upTo int64, kind Kind, holders []string) ([]DaySum, error)
+	// ReadMovingPlayers returns the former and the new ids of erased players whose rows have
+	// a new id, some or all of them, without the MoveRows up to a position.
+	ReadMovingPlayers(ctx context.Context, game string, upTo int64) ([]string, error)
 	// HasDaySums reports whether the ledger stores the sums of a past day. Only then may
 	// the day's boards be deleted.
 	HasDaySums(ctx context.Context, game, day string) (bool, error)

@@ -1,7 +1,6 @@
 package leaderboard
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,7 +40,7 @@ func NewTopLists(games []Config, days DaySumSource, names NameSource) *TopLists 
 }
 
 // Top returns the best n entries of a day by value, and the number of ranked entries. n is
-// 1 to MaxLimit. It never stores more than 2n entries. A day without results has no
+// 1 to MaxLimit. It never stores more than n entries. A day without results has no
 // entries. Errors wrap ErrNoWindow for an unknown game, and ErrBadQuery for a bad kind or
 // n. Other errors come from the ledger.
 func (t *TopLists) Top(ctx context.Context, game, date string, kind Kind, n int) (entries []TopEntry, total int64, err error) {
@@ -92,8 +91,8 @@ func (t *TopLists) addNames(ctx context.Context, game string, kind Kind, entries
 type topList struct {
 	cfg   Config
 	order Order
-	limit int           // number of entries to return
-	rows  []RankedEntry // never more than twice limit
+	limit int           // maximum length of rows
+	rows  []RankedEntry // the best entries so far, best first
 	total int64         // number of ranked entries added
 }
 
@@ -103,31 +102,22 @@ func (l *topList) add(sum DaySum) error {
 	}
 	l.total++
 	entry := BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates}
-	l.rows = append(l.rows, RankedEntry{BoardEntry: entry, Key: Key(l.order, sum.Aggregates, l.cfg.Weights)})
-	if len(l.rows) == 2*l.limit {
-		l.trim()
+	row := RankedEntry{BoardEntry: entry, Key: Key(l.order, sum.Aggregates, l.cfg.Weights)}
+	if i, _ := slices.BinarySearchFunc(l.rows, row, RankedEntry.compare); i < l.limit {
+		l.rows = slices.Insert(l.rows[:min(len(l.rows), l.limit-1)], i, row)
 	}
 	return nil
-}
-
-func (l *topList) trim() {
-	slices.SortFunc(l.rows, func(x, y RankedEntry) int {
-		return cmp.Or(cmp.Compare(x.Key, y.Key), cmp.Compare(x.Newest, y.Newest))
-	})
-	l.rows = l.rows[:min(len(l.rows), l.limit)]
 }
 
 // entries returns the best entries with their ranks. No better entry is missing, so the
 // ranks can be counted from the entries alone.
 func (l *topList) entries() []TopEntry {
-	l.trim()
 	entries := make([]TopEntry, len(l.rows))
 	for i, row := range l.rows {
-		entry := TopEntry{Rank: int64(i) + 1, Holder: row.ID, Value: Value(row.Aggregates, l.cfg.Weights), Aggregates: row.Aggregates}
+		entries[i] = TopEntry{Rank: int64(i) + 1, Holder: row.ID, Value: Value(row.Aggregates, l.cfg.Weights), Aggregates: row.Aggregates}
 		if i > 0 && row.Key == l.rows[i-1].Key {
-			entry.Rank = entries[i-1].Rank
+			entries[i].Rank = entries[i-1].Rank
 		}
-		entries[i] = entry
 	}
 	return entries
 }

@@ -3,14 +3,20 @@ package leaderboard
 import (
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"slices"
+	"time"
 )
 
 const (
-	verifyPageHolders = 100 // maximum number of holders per page
-	verifyReadEntries = 300 // entries per call of Inspect, which takes about 2 ms of Redis time
+	verifyInterval       = 10 * time.Minute // minimum time between the starts of two verifications
+	verifyPageInterval   = time.Second      // pause before each page of holders
+	verifyLeaseTTL       = time.Minute      // renewed before every page
+	maxLoggedDifferences = 20               // per verification
 )
+
+// errOtherNodeVerifies means that another node has the lease for the verification.
+var errOtherNodeVerifies = errors.New("another node is verifying the boards")
 
 // Difference is one difference between a board and the ledger.
 type Difference struct {
@@ -29,151 +35,153 @@ type VerifyResult struct {
 	Pos                          int64
 }
 
-// Verify compares the served boards with the ledger's rows, first entry by entry, then the
-// sizes of all boards. It compares each board at the ledger position that the board had
-// when it was read, so rows may be applied during the call. It calls report with each
-// difference. It skips a rolling board with an unfinished eviction. ErrNotReady means that
-// no boards are served, or that other boards are served by the end.
-func (a *Applier) Verify(ctx context.Context, game string, report func(Difference)) (VerifyResult, error) {
-	cfg, known := a.games[game]
-	if !known {
-		return VerifyResult{}, fmt.Errorf("verify the leaderboards of %q: no such game", game)
-	}
-	verification, err := a.verify(ctx, cfg, report, ctx.Err)
-	if errors.Is(err, ErrStale) {
-		err = ErrNotReady
-	}
-	if err != nil {
-		return VerifyResult{}, fmt.Errorf("verify the leaderboards of %q: %w", game, err)
-	}
-	return verification.result, nil
+// verifier compares the served boards of one game with the ledger.
+type verifier struct {
+	*resources
+	builder *builder
 }
 
-// verify does the work of Verify. It calls beforePage before each page of holders, and
-// stops at its first error. ErrStale means that the board set was lost or is corrupt.
-func (a *Applier) verify(ctx context.Context, cfg Config, report func(Difference), beforePage func() error) (*verification, error) {
-	served, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
-	if err != nil {
-		return nil, err
-	}
-	if served.Version == "" || served.Watermark.Epoch != a.ledger.Epoch() {
-		return nil, ErrNotReady
-	}
-	check := &verification{cfg: cfg, boardSet: served.BoardSet, ledger: a.ledger, boards: a.store, report: report}
-	for _, kind := range Kinds() {
-		if err := check.compareKind(ctx, kind, beforePage); err != nil {
-			return nil, err
+// run verifies the boards at intervals until ctx ends. One node at a time does this.
+func (v *verifier) run(ctx context.Context) {
+	ticker := time.NewTicker(verifyInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			v.logError(ctx, "verify", v.verifyInBackground(ctx))
 		}
 	}
-	if err := check.compareSizes(ctx); err != nil {
-		return nil, err
-	}
-	return check, nil
 }
 
-// verification is one comparison of a board set with the ledger.
-type verification struct {
-	cfg      Config
+// verifyInBackground verifies the boards once. It counts and logs differences. If there are
+// any, it requests a build. It returns nil if another node is verifying, or if other boards
+// are served by the end.
+func (v *verifier) verifyInBackground(ctx context.Context) error {
+	leaseID := LeaseID{Game: v.newestConfig.Game, ConfigHash: v.newestConfig.Hash(), Work: "verify"}
+	renewLease := func() error {
+		err := v.renewLease(ctx, leaseID, verifyLeaseTTL)
+		if errors.Is(err, ErrStale) {
+			return errOtherNodeVerifies
+		}
+		return err
+	}
+	err := renewLease()
+	if err == nil {
+		err = v.verifyAndRepair(ctx, func() error {
+			sleep(ctx, verifyPageInterval)
+			return errors.Join(ctx.Err(), renewLease())
+		})
+		err = errors.Join(err, v.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, v.holderID))
+	}
+	if errors.Is(err, errOtherNodeVerifies) || errors.Is(err, ErrNotReady) {
+		return nil
+	}
+	return err
+}
+
+func (v *verifier) verifyAndRepair(ctx context.Context, beforePage func() error) error {
+	logged := 0
+	result, err := v.verify(ctx, func(difference Difference) {
+		v.metrics.differences.Inc()
+		if logged++; logged > maxLoggedDifferences {
+			return
+		}
+		v.log.LogAttrs(ctx, slog.LevelError, "leaderboard differs from ledger",
+			slog.String("kind", string(difference.Board.Kind)), slog.String("board", difference.Board.Span), slog.String("holder", difference.Holder),
+			slog.String("field", difference.Field), slog.String("want", difference.Want), slog.String("have", difference.Have))
+	}, beforePage)
+	if err != nil {
+		return err
+	}
+	v.metrics.lastVerification.Set(float64(v.now()) / 1000)
+	if result.Differences == 0 {
+		return nil
+	}
+	return v.builder.request(ctx, reasonDifferences)
+}
+
+// verify does the work of Applier.Verify. It calls beforePage before each page of holders,
+// and stops at its first error.
+func (v *verifier) verify(ctx context.Context, report func(Difference), beforePage func() error) (VerifyResult, error) {
+	served, err := v.newestState(ctx)
+	if err != nil {
+		return VerifyResult{}, err
+	}
+	if served.Version == "" || served.Watermark.Epoch != v.ledger.Epoch() {
+		return VerifyResult{}, ErrNotReady
+	}
+	run := &comparison{resources: v.resources, boardSet: served.BoardSet, progress: served.Progress, report: report}
+	for _, kind := range Kinds() {
+		if err == nil {
+			err = run.compareKind(ctx, kind, beforePage)
+		}
+	}
+	if err == nil {
+		err = run.compareSizes(ctx)
+	}
+	if errors.Is(err, ErrStale) { // the board set was lost or is corrupt
+		err = ErrNotReady
+	}
+	return run.result, err
+}
+
+// comparison is one comparison of a board set with the ledger.
+type comparison struct {
+	*resources
 	boardSet BoardSet
-	ledger   Ledger
-	boards   EntryStore
+	progress Progress // at the last inspection
 	report   func(Difference)
 	result   VerifyResult
 }
 
-// compareKind compares the entries of all holders of a kind, page by page.
-func (v *verification) compareKind(ctx context.Context, kind Kind, beforePage func() error) error {
-	for after := ""; ; {
-		if err := beforePage(); err != nil {
-			return err
-		}
-		holders, err := v.ledger.ReadHolders(ctx, v.cfg.Game, kind, after, verifyPageHolders)
-		if err != nil || len(holders) == 0 {
-			return err
-		}
-		if err := v.comparePage(ctx, kind, holders); err != nil {
-			return err
-		}
-		after = holders[len(holders)-1]
-	}
+// coveredBoards returns the boards of a kind that hold only whole days.
+func (c *comparison) coveredBoards(kind Kind) []Board {
+	return c.newestConfig.coverage(c.progress).boards(kind)
 }
 
-// comparePage compares the entries of a page of holders on all boards. It reads a few
-// boards at a time.
-func (v *verification) comparePage(ctx context.Context, kind Kind, holders []string) error {
-	current, err := v.inspect(ctx, nil)
-	if err != nil {
-		return err
-	}
-	sums, sumsPos := map[string][]DaySum(nil), int64(-1)
-	for boards := range slices.Chunk(v.cfg.coverage(current.Progress).boards(kind), max(1, verifyReadEntries/len(holders))) {
-		inspection, err := v.inspect(ctx, requestEntries(boards, holders))
-		if err != nil {
-			return err
-		}
-		if inspection.Watermark.Pos != sumsPos {
-			sumsPos = inspection.Watermark.Pos
-			if sums, err = v.readSums(ctx, sumsPos, kind, holders); err != nil {
-				return err
-			}
-		}
-		v.compareEntries(boards, holders, inspection, sums)
-	}
-	return nil
-}
-
-func requestEntries(boards []Board, ids []string) []EntryRequest {
+// inspect reads the boards. It requests the entries of ids on each board.
+func (c *comparison) inspect(ctx context.Context, boards []Board, ids []string) (Inspection, error) {
 	requests := make([]EntryRequest, len(boards))
 	for i, board := range boards {
 		requests[i] = EntryRequest{Board: board, IDs: ids}
 	}
-	return requests
-}
-
-func (v *verification) inspect(ctx context.Context, requests []EntryRequest) (Inspection, error) {
-	inspection, err := v.boards.Inspect(ctx, v.boardSet, v.cfg.RankingOrders(), requests)
-	if err != nil {
-		return Inspection{}, err
+	inspection, err := c.store.Inspect(ctx, c.boardSet, c.newestConfig.RankingOrders(), requests)
+	if err == nil {
+		c.progress, c.result.Pos = inspection.Progress, inspection.Watermark.Pos
 	}
-	v.result.Pos = inspection.Watermark.Pos
-	return inspection, nil
+	return inspection, err
 }
 
 // readSums returns the holders' sums up to a ledger position, by holder.
-func (v *verification) readSums(ctx context.Context, upTo int64, kind Kind, holders []string) (map[string][]DaySum, error) {
-	rows, err := v.ledger.ReadSums(ctx, v.cfg.Game, upTo, kind, holders)
-	if err != nil {
-		return nil, err
-	}
+func (c *comparison) readSums(ctx context.Context, upTo int64, kind Kind, holders []string) (map[string][]DaySum, error) {
+	rows, err := c.ledger.ReadSums(ctx, c.newestConfig.Game, upTo, kind, holders)
 	sums := map[string][]DaySum{}
 	for _, row := range rows {
 		sums[row.Holder] = append(sums[row.Holder], row)
 	}
-	return sums, nil
+	return sums, err
 }
 
-// compareEntries compares entries of boards with the holders' sums at the same position.
-func (v *verification) compareEntries(boards []Board, holders []string, inspection Inspection, sums map[string][]DaySum) {
-	coverage := v.cfg.coverage(inspection.Progress)
-	expected := map[Board]map[string]BoardEntry{}
-	for _, board := range boards {
-		expected[board] = map[string]BoardEntry{}
+// reportAll reports differences at a ledger position, after the ledger was read. It leaves
+// out those that an erasure explains: the ledger has other ids than the boards until the
+// boards have applied its moves.
+func (c *comparison) reportAll(ctx context.Context, pos int64, differences []Difference) error {
+	if len(differences) == 0 {
+		return nil
 	}
-	for _, sums := range sums {
-		for _, entry := range coverage.entriesFrom(sums) {
-			if expected[entry.board] != nil {
-				expected[entry.board][entry.entry.ID] = entry.entry
-			}
+	moving, err := c.ledger.ReadMovingPlayers(ctx, c.newestConfig.Game, pos)
+	if err != nil {
+		return err
+	}
+	for _, difference := range differences {
+		isWholeBoard := difference.Holder == ""
+		if difference.Board.Kind == Players && (isWholeBoard && len(moving) > 0 || slices.Contains(moving, difference.Holder)) {
+			continue
 		}
+		c.result.Differences++
+		c.report(difference)
 	}
-	for i, board := range boards {
-		if coverage.covers(board) { // since the first read, no eviction has begun and the board was not deleted
-			v.compareBoard(board, holders, expected[board], inspection.Boards[i])
-		}
-	}
-}
-
-func (v *verification) addDifference(difference Difference) {
-	v.result.Differences++
-	v.report(difference)
+	return nil
 }

@@ -148,7 +148,7 @@ func TestVerifyFindsNoDifferenceWhileRowsAreApplied(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if err := otherNode.applier.maintainDays(t.Context(), game.cfg); err != nil {
+			if err := otherNode.boards().maintainDays(t.Context()); err != nil {
 				t.Error(err)
 				return
 			}
@@ -184,6 +184,62 @@ func TestRowsCommittedDuringVerifyAreNoDifference(t *testing.T) {
 	}
 	if result, found := game.verify(t); len(found) > 0 || result.Pos != size {
 		t.Errorf("at %d of %d found %v", result.Pos, size, found)
+	}
+}
+
+// The ledger renames the rows of an erased player in several steps, and the last step adds
+// the moves for the boards. Until the boards have applied the moves, other ids on the boards
+// are no difference. Differences of other entries are.
+func TestAnErasureIsNoDifference(t *testing.T) {
+	t.Parallel()
+	game := newPlayedGame(t)
+	game.ledger.beginErasure("x", "opaque")
+	checkFound := func(step string, want ...string) {
+		t.Helper()
+		var ids []string
+		_, found := game.verify(t)
+		for _, difference := range found {
+			ids = append(ids, difference.Holder)
+		}
+		slices.Sort(ids)
+		if !slices.Equal(slices.Compact(ids), want) {
+			t.Errorf("%s: found %v", step, found)
+		}
+	}
+	checkFound("some rows are renamed")
+	game.ledger.erase("x", "opaque", false)
+	checkFound("the moves are committed")
+	corruptEntry(game.servedBoardSet(), Board{Teams, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
+	corruptEntry(game.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
+	checkFound("the team x differs, too", "x")
+	corruptEntry(game.servedBoardSet(), Board{Teams, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score-- })
+	corruptEntry(game.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score-- })
+	game.apply(t)
+	checkFound("the moves are applied")
+	game.checkBoards(t)
+}
+
+// Between the commit of an erasure and its application, verifications that run while the
+// boards apply it find no difference.
+func TestAnErasureDuringVerifyIsNoDifference(t *testing.T) {
+	t.Parallel()
+	for call := 1; ; call++ {
+		game := newPlayedGame(t)
+		calls := 0
+		game.store.beforeCall = func(method string) error {
+			if method == "Inspect" {
+				if calls++; calls == call {
+					game.ledger.erase("y", "opaque", false)
+				}
+			}
+			return nil
+		}
+		if _, found := game.verify(t); len(found) > 0 {
+			t.Errorf("an erasure before inspection %d: found %v", call, found)
+		}
+		if calls < call {
+			return
+		}
 	}
 }
 

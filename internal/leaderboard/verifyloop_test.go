@@ -16,15 +16,15 @@ func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			fixture.applier.verifyPeriodically(ctx, fixture.cfg.Game)
+			fixture.boards().verifier.run(ctx)
 		}()
-		metrics, gameName := fixture.applier.metrics, fixture.cfg.Game
+		metrics, gameName := fixture.boards().metrics, fixture.cfg.Game
 		time.Sleep(verifyInterval + time.Minute)
 		synctest.Wait()
-		if n := testutil.ToFloat64(metrics.differences.WithLabelValues(gameName)); n != 0 {
+		if n := testutil.ToFloat64(metrics.differences); n != 0 {
 			t.Errorf("%v differences were counted on correct boards", n)
 		}
-		if verifiedAt := testutil.ToFloat64(metrics.lastVerification.WithLabelValues(gameName)); verifiedAt != 1_760_918_400 {
+		if verifiedAt := testutil.ToFloat64(metrics.lastVerification); verifiedAt != 1_760_918_400 {
 			t.Errorf("the metric last_verification_timestamp_seconds is %v", verifiedAt)
 		}
 		fixture.store.mu.Lock()
@@ -32,7 +32,7 @@ func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
 		fixture.store.mu.Unlock()
 		time.Sleep(verifyInterval)
 		synctest.Wait()
-		if n := testutil.ToFloat64(metrics.differences.WithLabelValues(gameName)); n != 1 {
+		if n := testutil.ToFloat64(metrics.differences); n != 1 {
 			t.Errorf("%v differences were counted instead of 1", n)
 		}
 		if isBuilding, err := fixture.applier.IsBuilding(t.Context(), gameName); err != nil || !isBuilding {
@@ -42,7 +42,7 @@ func TestDifferencesAreFoundCountedAndRepaired(t *testing.T) {
 			t.Fatal(err)
 		}
 		fixture.checkBoards(t)
-		if n := testutil.ToFloat64(metrics.builds.WithLabelValues(gameName, reasonDifferences)); n != 1 {
+		if n := testutil.ToFloat64(metrics.builds.WithLabelValues(reasonDifferences)); n != 1 {
 			t.Errorf("%v builds were counted because of differences", n)
 		}
 		stop()
@@ -58,10 +58,10 @@ func TestOneNodeAtATimeVerifies(t *testing.T) {
 		if hasLease, err := game.store.AcquireLease(t.Context(), leaseID, "another", verifyLeaseTTL); err != nil || !hasLease {
 			t.Fatal(hasLease, err)
 		}
-		if err := game.applier.verifyServedBoards(t.Context(), game.cfg); err != nil {
+		if err := game.boards().verifier.verifyInBackground(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if n := testutil.ToFloat64(game.applier.metrics.differences.WithLabelValues(game.cfg.Game)); n != 0 {
+		if n := testutil.ToFloat64(game.boards().metrics.differences); n != 0 {
 			t.Errorf("%v differences were counted without the lease", n)
 		}
 	})

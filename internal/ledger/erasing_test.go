@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -123,11 +124,18 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		must(l.Results.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
+		opaque := standingsOf(t, l.Ledger, "late")[0].Player
+		checkMoving := func(upTo int64, want ...string) {
+			t.Helper()
+			if moving := must(l.Leaderboards.ReadMovingPlayers(t.Context(), game, upTo))(t); !slices.Equal(moving, want) {
+				t.Errorf("up to %d the moving players are %q, want %q", upTo, moving, want)
+			}
+		}
+		checkMoving(math.MaxInt64, erasedSubjectID, opaque)
 		if moved := eraseAll(t, l.Ledger); moved != 1 {
 			t.Errorf("erasures with moves: %d", moved)
 		}
 		checkSums(t, l.Ledger)
-		opaque := standingsOf(t, l.Ledger, "late")[0].Player
 		var moves []leaderboard.Row
 		for _, r := range must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
 			if r.Kind == leaderboard.MoveRow {
@@ -137,6 +145,8 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		if len(moves) != 6 || moves[0].FormerHolder != erasedSubjectID || moves[5].Holder != opaque || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" || moves[2].TargetDay != "1970-01-11" {
 			t.Errorf("moves %+v", moves)
 		}
+		checkMoving(moves[5].Pos-1, erasedSubjectID, opaque)
+		checkMoving(moves[5].Pos)
 		disqualify(t, l.Ledger, "later", "")
 		sum := total.Add(resultParts(t, "late", erasedSubjectID))
 		if got := totalOf(t, l.Ledger, opaque); got != sum {

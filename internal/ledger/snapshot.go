@@ -153,3 +153,20 @@ func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, ki
 	}
 	return all, nil
 }
+
+const selectMoving = `SELECT subject, opaque_id FROM erasures WHERE game = $1 AND (ended_at = 0 OR last_move_pos > $2)`
+
+// ReadMovingPlayers returns the subjects and opaque ids of the erasures that have not
+// ended, or whose moves are after a position.
+func (b *Leaderboards) ReadMovingPlayers(ctx context.Context, game string, upTo int64) ([]string, error) {
+	type pair struct{ subject, opaque string }
+	pairs, err := collect(func(p *pair) []any { return []any{&p.subject, &p.opaque} })(b.readPool.QueryContext(ctx, selectMoving, game, upTo))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: erasures of %s: %w", game, err)
+	}
+	var ids []string
+	for _, p := range pairs {
+		ids = append(ids, p.subject, p.opaque)
+	}
+	return ids, nil
+}

@@ -96,3 +96,7 @@ func (s *synthetic) ReadHolders(context.Context, string, lb.Kind, string, int) (
 func (s *synthetic) ReadSums(context.Context, string, int64, lb.Kind, []string) ([]lb.DaySum, error) {
 	return nil, nil
 }
+
+func (s *synthetic) ReadMovingPlayers(context.Context, string, int64) ([]string, error) {
+	return nil, nil
+}

@@ -53,7 +53,7 @@ type Display struct {
 func New(cfg Config) *Display {
 	display := &Display{reader: cfg.Reader, now: cfg.Now, names: newNameCache(cfg.Names), metrics: newMetrics(cfg.Registry)}
 	display.pages = newPageCache(display.metrics)
-	display.feeds = newFeedRegistry(display.readTop, display.metrics)
+	display.feeds = &feedRegistry{readTop: display.readTop, metrics: display.metrics, byKey: make(map[pageKey]*feed)}
 	return display
 }
 
@@ -90,6 +90,19 @@ func (d *Display) readPage(ctx context.Context, game string, query leaderboard.Q
 	answer := EncodeAnswer(page)
 	answer.IsFinal = isPastDay(query.Date, d.now())
 	return answer, nil
+}
+
+// readTop reads the first entries of a board, with their names.
+func (d *Display) readTop(ctx context.Context, key pageKey, limit int) (leaderboard.TopPage, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	top, err := d.reader.Top(ctx, key.game, leaderboard.Query{Window: key.window, Order: key.order, Kind: key.kind, Limit: limit})
+	if err == nil {
+		err = d.names.setNames(ctx, key.game, key.kind, top.Entries)
+	}
+	top.Kind = key.kind
+	d.metrics.storeReads.Inc()
+	return top, err
 }
 
 // Standing returns the encoded standing of one entry. It does not use the page cache.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/protocol"
 )
 
 // feed is one watched board. poll reads it with the largest limit of its watchers.
@@ -16,8 +17,9 @@ type feed struct {
 	references int     // guarded by feeds.mu
 
 	mu       sync.Mutex
-	top      *boardTop     // nil: the board has not been ready yet
-	frames   map[int]frame // frames of top by limit; at most leaderboard.MaxLimit of them
+	top      *leaderboard.TopPage // nil: the board has not been ready yet
+	topLimit int                  // limit with which top was read
+	frames   map[int]frame        // frames of top by limit; at most leaderboard.MaxLimit of them
 	watchers map[*watcher]struct{}
 }
 
@@ -42,7 +44,7 @@ var hashSeed = maphash.MakeSeed()
 // ready, it returns nil and top stays as it is.
 func (f *feed) ensureRead(ctx context.Context, limit int) error {
 	f.mu.Lock()
-	isCovered := f.top.covers(limit)
+	isCovered := f.covers(limit)
 	f.mu.Unlock()
 	if isCovered {
 		return nil
@@ -56,10 +58,15 @@ func (f *feed) ensureRead(ctx context.Context, limit int) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.top.covers(limit) {
-		f.setTop(top)
+	if !f.covers(limit) {
+		f.setTop(top, limit)
 	}
 	return nil
+}
+
+// covers reports whether top has all entries of a push with a limit. The caller holds mu.
+func (f *feed) covers(limit int) bool {
+	return f.top != nil && (limit <= f.topLimit || len(f.top.Entries) < f.topLimit)
 }
 
 // addWatcher adds a watcher and pushes the board to it, if top has enough entries.
@@ -103,7 +110,7 @@ func (f *feed) readAndPush(ctx context.Context) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.setTop(top)
+	f.setTop(top, limit)
 	for watcher := range f.watchers {
 		if watcher.pushedSincePoll {
 			watcher.pushedSincePoll = false
@@ -115,15 +122,15 @@ func (f *feed) readAndPush(ctx context.Context) {
 }
 
 // setTop replaces the entries to push and removes the encoded frames. The caller holds mu.
-func (f *feed) setTop(top *boardTop) {
-	f.top, f.frames = top, make(map[int]frame)
+func (f *feed) setTop(top leaderboard.TopPage, limit int) {
+	f.top, f.topLimit, f.frames = &top, limit, make(map[int]frame)
 }
 
 // pushIfChanged pushes the board to a watcher if its frame has changed. If top has too few
 // entries for the watcher's limit, the watcher waits for the next poll. The caller holds
 // mu.
 func (f *feed) pushIfChanged(watcher *watcher) {
-	if !f.top.covers(watcher.limit) {
+	if !f.covers(watcher.limit) {
 		return
 	}
 	current := f.frameFor(watcher.limit)
@@ -141,7 +148,7 @@ func (f *feed) frameFor(limit int) frame {
 	if cached, ok := f.frames[limit]; ok {
 		return cached
 	}
-	created := frame{bytes: f.top.frameFor(limit)}
+	created := frame{bytes: protocol.EncodePush(protocol.TypeBoard, f.top.Truncate(limit))}
 	created.hash = maphash.Bytes(hashSeed, created.bytes)
 	f.frames[limit] = created
 	return created

@@ -23,7 +23,7 @@ type nameCache struct {
 	source leaderboard.NameSource
 
 	mu       sync.Mutex
-	cache    recentCache[holderKey, name]
+	cache    leaderboard.RecentCache[holderKey, name]
 	removals int64 // number of calls of remove; the result of a lookup is stored only if there was no call meanwhile
 }
 
@@ -40,7 +40,7 @@ type name struct {
 }
 
 func newNameCache(source leaderboard.NameSource) *nameCache {
-	return &nameCache{source: source, cache: newRecentCache[holderKey, name](minCachedNames)}
+	return &nameCache{source: source, cache: leaderboard.NewRecentCache[holderKey, name](minCachedNames)}
 }
 
 // setNames fills in the names of entries. If the lookup fails and every missing name has an
@@ -81,7 +81,7 @@ func (n *nameCache) setCachedNames(key holderKey, entries []leaderboard.Entry) (
 	defer n.mu.Unlock()
 	for i := range entries {
 		key.id = entries[i].ID
-		cached, ok := n.cache.get(key)
+		cached, ok := n.cache.Get(key)
 		entries[i].Nickname = cached.text
 		if ok && !now.After(cached.expiresAt) {
 			continue
@@ -104,7 +104,7 @@ func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, removals 
 	}
 	for _, entry := range entries {
 		key.id = entry.ID
-		n.cache.put(key, name{entry.Nickname, expiresAt})
+		n.cache.Put(key, name{entry.Nickname, expiresAt}, 1)
 	}
 }
 
@@ -113,5 +113,5 @@ func (n *nameCache) remove(game, player string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.removals++
-	n.cache.remove(holderKey{leaderboard.Players, game, player})
+	n.cache.Remove(holderKey{leaderboard.Players, game, player})
 }

@@ -24,7 +24,7 @@ type pageCache struct {
 	metrics *metrics
 
 	mu    sync.Mutex
-	cache recentCache[pageKey, *pageRead]
+	cache leaderboard.RecentCache[pageKey, *pageRead]
 }
 
 // pageKey identifies a page. For a feed, limit is 0.
@@ -57,7 +57,7 @@ type pageRead struct {
 }
 
 func newPageCache(metrics *metrics) *pageCache {
-	return &pageCache{metrics: metrics, cache: newRecentCache[pageKey, *pageRead](minCachedPages)}
+	return &pageCache{metrics: metrics, cache: leaderboard.NewRecentCache[pageKey, *pageRead](minCachedPages)}
 }
 
 // get returns a page that this call reads, or that another call has read recently or is
@@ -83,11 +83,11 @@ func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Cont
 func (p *pageCache) startOrJoin(key pageKey) (shared *pageRead, mustRun bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if shared, ok := p.cache.get(key); ok && shared.isUsable() {
+	if shared, ok := p.cache.Get(key); ok && shared.isUsable() {
 		return shared, false
 	}
 	shared = &pageRead{startedAt: time.Now(), done: make(chan struct{})}
-	p.cache.put(key, shared)
+	p.cache.Put(key, shared, 1)
 	return shared, true
 }
 
@@ -115,5 +115,5 @@ func (p *pageRead) runRead(ctx context.Context, read func(context.Context) (Answ
 func (p *pageCache) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cache = newRecentCache[pageKey, *pageRead](minCachedPages)
+	p.cache = leaderboard.NewRecentCache[pageKey, *pageRead](minCachedPages)
 }

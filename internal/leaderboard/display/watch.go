@@ -43,15 +43,11 @@ func (d *Display) Watch(ctx context.Context, game string, query leaderboard.Quer
 // feedRegistry holds the feeds of the boards that sessions of this node watch: one feed per
 // game, window, order and kind, for watchers with any limit. Safe for concurrent use.
 type feedRegistry struct {
-	readTop func(ctx context.Context, of pageKey, limit int) (*boardTop, error)
+	readTop func(ctx context.Context, key pageKey, limit int) (leaderboard.TopPage, error)
 	metrics *metrics
 
 	mu    sync.Mutex
 	byKey map[pageKey]*feed
-}
-
-func newFeedRegistry(read func(context.Context, pageKey, int) (*boardTop, error), metrics *metrics) *feedRegistry {
-	return &feedRegistry{readTop: read, metrics: metrics, byKey: make(map[pageKey]*feed)}
 }
 
 // acquire returns the feed of a board, and adds it if there is none. The caller must call

@@ -5,41 +5,23 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	lb "laststand/internal/leaderboard"
 )
 
-// states returns the state of the served and of the building board set.
-func (s *storeFixture) states(t *testing.T) (served, building lb.BoardSetState) {
-	t.Helper()
-	served, err := s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash())
-	if err != nil {
-		t.Fatal(err)
-	}
-	building, err = s.BuildingState(t.Context(), s.cfg.Game, s.cfg.Hash())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return served, building
-}
-
 func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		if served, building := fixture.states(t); served.ID != "" || building.ID != "" {
-			t.Fatalf("served %+v, building %+v of nothing", served, building)
+		if state := fixture.served(t); state.ID != "" || state.PendingBuild != "" {
+			t.Fatalf("served %+v of nothing", state)
 		}
 		fixture.publishWith(t, players("all"), manyEntries(3)...)
-		served, building := fixture.states(t)
-		if !served.Served || served.ID != "first" || served.Version != fixture.lastState.Version || served.Watermark.Pos != 10 || building.ID != "" {
-			t.Fatalf("served %+v, building %+v", served, building)
+		first := fixture.lastState
+		if state := fixture.served(t); !reflect.DeepEqual(state, lb.BoardSetState{BoardSet: first.BoardSet, Version: first.Version, Progress: first.Progress}) {
+			t.Fatalf("served %+v, want %+v", state, first)
 		}
-		fixture.begin(t, "second", "first")
-		before := fixture.lastState
-		served, building = fixture.states(t)
-		if served.ID != "first" || building.ID != "second" || building.ReplacedID != "first" || building.Served || !building.Loading ||
-			building.Version != before.Version || !reflect.DeepEqual(building.Progress, before.Progress) {
-			t.Fatalf("served %+v, building %+v", served, building)
+		fixture.begin(t, "second")
+		if state := fixture.served(t); state.ID != "first" || state.Version != first.Version || state.PendingBuild != "second" {
+			t.Fatalf("served %+v", state)
 		}
 		fixture.commit(t, fixture.transaction(12, fixture.addEntries(players("all"), manyEntries(5)...)))
 		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 3 {
@@ -49,64 +31,76 @@ func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
 		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 5 {
 			t.Fatalf("read %d, %v, after the board set is published", slice.Total, err)
 		}
-		served, building = fixture.states(t)
-		if served.ID != "second" || building.ID != "" {
-			t.Fatalf("served %+v, building %+v", served, building)
+		if state := fixture.served(t); state.ID != "second" || state.PendingBuild != "" {
+			t.Fatalf("served %+v", state)
 		}
 	})
 }
 
-func TestOnlyOneBoardSetIsBuilt(t *testing.T) {
+func TestARequestedBuildIsPendingUntilItIsPublished(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		fixture.begin(t, "one", "")
-		for _, replacedID := range []string{"", "other"} {
-			fixture.begin(t, "late", replacedID)
-			if _, building := fixture.states(t); building.ID != "one" {
-				t.Fatalf("building %+v", building)
+		for _, reason := range []string{"asked", "drift"} {
+			if err := fixture.RequestBuild(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), reason); err != nil {
+				t.Fatal(err)
+			}
+			if state := fixture.served(t); state.ID != "" || state.PendingBuild != "asked" {
+				t.Fatalf("state %+v, want the first request", state)
 			}
 		}
-		fixture.begin(t, "two", "one")
-		fixture.begin(t, "two", "one") // repeated, as after a timeout
-		if _, building := fixture.states(t); building.ID != "two" {
-			t.Fatalf("building %+v", building)
+		fixture.publishWith(t, players("all"), manyEntries(3)...)
+		if state := fixture.served(t); state.PendingBuild != "" {
+			t.Fatalf("the build %q is pending after the publication", state.PendingBuild)
+		}
+	})
+}
+
+// Of two nodes that build at the same time, only the one that began last publishes.
+func TestOnlyTheLastBegunBoardSetIsPublished(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		one := fixture.begin(t, "one")
+		fixture.commit(t, fixture.transaction(10))
+		for range 2 { // repeated, as after a timeout
+			fixture.begin(t, "two")
+		}
+		if err := fixture.Publish(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		if state := fixture.served(t); state.ID != "" || state.PendingBuild != "two" {
+			t.Fatalf("served %+v", state)
 		}
 		fixture.commit(t, fixture.transaction(10))
 		fixture.publish(t)
-		fixture.begin(t, "three", "one") // the replaced board set is not served
-		if served, building := fixture.states(t); served.ID != "two" || building.ID != "" {
-			t.Fatalf("served %+v, building %+v", served, building)
+		fixture.publish(t)
+		if state := fixture.served(t); state.ID != "two" || state.Version != fixture.lastState.Version {
+			t.Fatalf("served %+v", state)
 		}
 	})
 }
 
 func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		fixture.begin(t, "one", "")
-		_, building := fixture.states(t)
-		for name, change := range map[string]func(*lb.BoardSetState){
-			"still loading":       func(*lb.BoardSetState) {},
-			"another id":          func(st *lb.BoardSetState) { st.ID = "other" },
-			"another replaced id": func(st *lb.BoardSetState) { st.ReplacedID = "other" },
-		} {
-			state := building
-			change(&state)
-			if err := fixture.Publish(t.Context(), state); err != nil {
-				t.Fatal(err)
-			}
-			if served, _ := fixture.states(t); served.ID != "" {
-				t.Fatalf("%s: served %+v", name, served)
-			}
+		loading := fixture.begin(t, "one")
+		fixture.publish(t)
+		if state := fixture.served(t); state.ID != "" {
+			t.Fatalf("served %+v, which is still loading", state)
 		}
 		fixture.commit(t, fixture.transaction(10))
-		fixture.publish(t)
-		if served, _ := fixture.states(t); served.ID != "one" {
-			t.Fatalf("served %+v", served)
+		stateKey := "{b:" + fixture.cfg.Game + "}:" + loading.ID + ":state"
+		for name, corrupt := range map[string]error{
+			"torn": fixture.rdb.HSet(t.Context(), stateKey, "version", "torn").Err(),
+			"lost": fixture.rdb.HDel(t.Context(), stateKey, "version").Err(),
+		} {
+			fixture.publish(t)
+			if state := fixture.served(t); corrupt != nil || state.ID != "" {
+				t.Fatalf("%s: served %+v, %v", name, state, corrupt)
+			}
 		}
-		if err := fixture.Publish(t.Context(), building); err != nil {
+		if err := fixture.rdb.HSet(t.Context(), stateKey, "version", fixture.lastState.Version).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if served, _ := fixture.states(t); served.Version != fixture.lastState.Version {
-			t.Fatalf("published twice: %+v", served)
+		fixture.publish(t)
+		if state := fixture.served(t); state.ID != "one" {
+			t.Fatalf("served %+v", state)
 		}
 	})
 }
@@ -122,20 +116,16 @@ func (s *storeFixture) servedConfigs(t *testing.T) []lb.Config {
 
 func TestServedConfigsListsTheNewestFirst(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		zone, err := time.LoadLocation("America/St_Johns")
-		if err != nil {
-			t.Fatal(err)
-		}
+		fixture.cfg.Location = nil // it is not stored
 		old := fixture.cfg
 		changed := fixture.cfg
 		changed.Weights.Accuracy++
-		changed.Location = zone
 		if configs := fixture.servedConfigs(t); configs != nil {
 			t.Fatalf("configs %+v without boards", configs)
 		}
 		fixture.publishWith(t, players("all"), manyEntries(3)...)
 		fixture.cfg = changed
-		fixture.begin(t, "changed", "")
+		fixture.begin(t, "changed")
 		if configs := fixture.servedConfigs(t); !reflect.DeepEqual(configs, []lb.Config{old}) {
 			t.Fatalf("configs %+v, want %+v", configs, old)
 		}
@@ -145,7 +135,7 @@ func TestServedConfigsListsTheNewestFirst(t *testing.T) {
 			t.Fatalf("configs %+v, want %+v and %+v", configs, changed, old)
 		}
 		fixture.cfg = old
-		fixture.begin(t, "again", "first")
+		fixture.begin(t, "again")
 		fixture.commit(t, fixture.transaction(10))
 		fixture.publish(t)
 		if configs := fixture.servedConfigs(t); !reflect.DeepEqual(configs, []lb.Config{old, changed}) {
@@ -165,12 +155,12 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		fixture.publishWith(t, players("all"), manyEntries(3)...)
 		keysBefore := fixture.allKeys(t)
 		old := fixture.cfg
-		fixture.begin(t, "abandoned-1", "first") // it is replaced while it is loading, so its progress does not list its boards
+		fixture.begin(t, "abandoned-1") // it is replaced while it is loading, so its progress does not list its boards
 		tx := fixture.transaction(12, fixture.addEntries(players("2026-10-01"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
 		tx.Loading, tx.Progress = true, lb.Progress{}
 		tx.PastDaySizes = []lb.DaySizes{{Day: "2026-10-01", Sizes: map[lb.Kind]int64{lb.Players: 3}}}
 		fixture.commit(t, tx)
-		fixture.begin(t, "abandoned-2", "abandoned-1")
+		fixture.begin(t, "abandoned-2")
 		fixture.cfg.MinAnswers++
 		fixture.publishWith(t, players("all"), manyEntries(7)...)
 		sweep := func(before int64) {
@@ -188,7 +178,7 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 			t.Fatalf("the boards of the other configuration: %v", err)
 		}
 		fixture.cfg = old
-		fixture.begin(t, "third", "abandoned-2")
+		fixture.begin(t, "third")
 		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("all"), manyEntries(3)...)))
 		fixture.publish(t)
 		sweep(2001)
@@ -208,16 +198,16 @@ func TestALostStateIsNotReady(t *testing.T) {
 		if err := fixture.rdb.Del(t.Context(), stateKey).Err(); err != nil {
 			t.Fatal(err)
 		}
-		if served, _ := fixture.states(t); served.ID != boardSet.ID || served.Version != "" {
+		if served := fixture.served(t); served.ID != boardSet.ID || served.Version != "" {
 			t.Fatalf("served %+v", served)
 		}
 		if _, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
 			t.Fatalf("a lost board set: %v", err)
 		}
-		fixture.begin(t, "second", boardSet.ID)
+		fixture.begin(t, "second")
 		fixture.commit(t, fixture.transaction(10))
 		fixture.publish(t)
-		if served, _ := fixture.states(t); served.ID != "second" || served.Version != fixture.lastState.Version {
+		if served := fixture.served(t); served.ID != "second" || served.Version != fixture.lastState.Version {
 			t.Fatalf("served %+v", served)
 		}
 	})

@@ -253,9 +253,9 @@ func rankedQuantity(order lb.Order, entry lb.Entry) *big.Rat {
 
 func (c *testCluster) checkWindowStandings(t failingTest, reference *oracle, node int, ids []string) {
 	t.Helper()
-	got, position, err := c.nodes[node].reader.WindowStandings(t.Context(), c.cfg.Game, ids)
-	if want := int64(len(c.ledger.allRows())); err != nil || position != want {
-		t.Fatalf("window standings at %d: %v, want %d", position, err, want)
+	got, err := c.nodes[node].reader.WindowStandings(t.Context(), c.cfg.Game, ids)
+	if err != nil {
+		t.Fatalf("window standings: %v", err)
 	}
 	want := map[string]map[lb.Window]lb.WindowStanding{}
 	for _, window := range c.cfg.Windows {

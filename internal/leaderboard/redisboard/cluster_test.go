@@ -41,13 +41,13 @@ func newTestCluster(rdb redis.UniversalClient, cfg lb.Config, nodes int) *testCl
 	return cluster
 }
 
-func (c *testCluster) newNode(cfg lb.Config, options ...redisboard.Option) node {
-	store := redisboard.New(c.rdb, options...)
+func (c *testCluster) newNode(cfg lb.Config) node {
+	store := redisboard.New(c.rdb)
 	return node{
 		store:   store,
 		applier: newApplier(cfg, c.ledger, store),
 		reader: lb.NewReader(lb.ReaderOptions{
-			Games: []lb.Config{cfg}, Source: store, Configs: store, Archive: lb.NewArchive(c.ledger), Now: fixedNow,
+			Games: []lb.Config{cfg}, Source: store, Archive: lb.NewArchive(c.ledger), Now: fixedNow,
 		}),
 	}
 }

@@ -9,7 +9,7 @@
 //
 //   - board set: one complete set of a game's boards for one configuration.
 //   - transaction: one atomic write to a board set, by commit.lua.
-//   - version: the field "stamp" of a board set's state. Each transaction replaces it. The
+//   - version: the field of a board set's state that says which transaction was the last. Each transaction replaces it. The
 //     value "torn" marks a corrupt board set: a script failed in the middle of a
 //     transaction.
 //   - entries: the hash of a board that stores its packed entries by id. Its Redis key

@@ -48,14 +48,14 @@ func eachStore(t *testing.T, test func(t *testing.T, fixture *storeFixture)) {
 }
 
 // begin begins a board set for the fixture's current configuration.
-func (s *storeFixture) begin(t *testing.T, id, replacedID string) lb.BoardSet {
+func (s *storeFixture) begin(t *testing.T, id string) lb.BoardSet {
 	t.Helper()
 	s.lastState = lb.BoardSetState{
 		BoardSet: lb.BoardSet{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), ID: id},
-		Version:  id + "-0", Loading: true, BegunAt: 1000,
+		Version:  id + "-0", Loading: true,
 		Progress: lb.Progress{Watermark: lb.Watermark{Epoch: "e1"}},
 	}
-	if err := s.Begin(t.Context(), s.cfg, s.lastState, replacedID); err != nil {
+	if err := s.Begin(t.Context(), s.cfg, s.lastState, 1000); err != nil {
 		t.Fatal(err)
 	}
 	return s.lastState.BoardSet
@@ -84,19 +84,25 @@ func (s *storeFixture) commit(t *testing.T, txs ...lb.Transaction) {
 
 func (s *storeFixture) publish(t *testing.T) {
 	t.Helper()
-	state, err := s.BuildingState(t.Context(), s.cfg.Game, s.cfg.Hash())
+	if err := s.Publish(t.Context(), s.lastState.BoardSet); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// served returns the state of the served board set.
+func (s *storeFixture) served(t *testing.T) lb.BoardSetState {
+	t.Helper()
+	state, err := s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Publish(t.Context(), state); err != nil {
-		t.Fatal(err)
-	}
+	return state
 }
 
 // publishWith publishes a board set with entries on one board.
 func (s *storeFixture) publishWith(t *testing.T, board lb.Board, entries ...lb.BoardEntry) lb.BoardSet {
 	t.Helper()
-	boardSet := s.begin(t, "first", "")
+	boardSet := s.begin(t, "first")
 	s.commit(t, s.transaction(10, s.addEntries(board, entries...)))
 	s.publish(t)
 	return boardSet

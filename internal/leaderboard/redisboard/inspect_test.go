@@ -10,7 +10,7 @@ import (
 
 func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		boardSet := fixture.begin(t, "a", "")
+		boardSet := fixture.begin(t, "a")
 		if _, err := fixture.Inspect(t.Context(), boardSet, fixture.cfg.RankingOrders(), nil); !errors.Is(err, lb.ErrStale) {
 			t.Fatalf("inspecting a board set that is being loaded: %v", err)
 		}

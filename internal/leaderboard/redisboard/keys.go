@@ -6,12 +6,11 @@ import "laststand/internal/leaderboard"
 // all its boards. CONFIG is the hash of a configuration, GEN the id of a board set.
 //
 //	{b:GAME}:served                        hash: CONFIG → id of the served board set.
-//	{b:GAME}:building                      hash: CONFIG → id of the board set being built.
-//	{b:GAME}:retired                       set: ids of board sets to remove.
-//	{b:GAME}:forms                         hash: served CONFIG → its Config as JSON.
-//	{b:GAME}:published                     sorted set: served CONFIG, by the order of publishing.
+//	{b:GAME}:building                      hash: CONFIG → id of the board set being built, or reason of a requested build.
+//	{b:GAME}:sets                          set: ids of all board sets.
+//	{b:GAME}:publications                  number of published board sets so far.
 //	{b:GAME}:lease:CONFIG:WORK             text: holder of the lease; it expires.
-//	{b:GAME}:GEN:state                     hash: ready, stamp (the version), loading, touched, config and progressFields.
+//	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and progressFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
 //	{b:GAME}:GEN:sealed                    hash: KIND:DAY of a past day → number of entries.
 //	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packed.go).
@@ -20,11 +19,10 @@ import "laststand/internal/leaderboard"
 
 func keyPrefix(game string) string { return "{b:" + game + "}:" }
 
-func servedKey(game string) string    { return keyPrefix(game) + "served" }
-func buildingKey(game string) string  { return keyPrefix(game) + "building" }
-func retiredKey(game string) string   { return keyPrefix(game) + "retired" }
-func configsKey(game string) string   { return keyPrefix(game) + "forms" }
-func publishedKey(game string) string { return keyPrefix(game) + "published" }
+func servedKey(game string) string       { return keyPrefix(game) + "served" }
+func buildingKey(game string) string     { return keyPrefix(game) + "building" }
+func boardSetsKey(game string) string    { return keyPrefix(game) + "sets" }
+func publicationsKey(game string) string { return keyPrefix(game) + "publications" }
 
 func leaseKey(leaseID leaderboard.LeaseID) string {
 	return keyPrefix(leaseID.Game) + "lease:" + leaseID.ConfigHash + ":" + leaseID.Work

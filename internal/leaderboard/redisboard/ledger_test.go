@@ -244,6 +244,8 @@ func (l *ledger) ReadSums(_ context.Context, _ string, upTo int64, kind lb.Kind,
 	}), nil
 }
 
+func (l *ledger) ReadMovingPlayers(context.Context, string, int64) ([]string, error) { return nil, nil }
+
 func (l *ledger) HasDaySums(_ context.Context, _, day string) (bool, error) {
 	return day < l.today(), nil
 }

@@ -45,11 +45,7 @@ func (c *testCluster) isMaintained(t failingTest) bool {
 	if err != nil {
 		t.Fatalf("state: %v", err)
 	}
-	building, err := store.BuildingState(t.Context(), c.cfg.Game, c.cfg.Hash())
-	if err != nil {
-		t.Fatalf("state: %v", err)
-	}
-	if state.Version == "" || building.ID != "" || state.Watermark != c.ledger.watermark() {
+	if state.Version == "" || state.PendingBuild != "" || state.Watermark != c.ledger.watermark() {
 		return false
 	}
 	for window, boards := range state.Rolling {

@@ -12,7 +12,7 @@ import (
 var progressFields = []string{"epoch", "pos", "row", "day", "first", "oldest", "rolls"}
 
 // stateFields returns fields of the state hash and their values, alternately. It leaves out
-// ready, stamp and config. touchedAt is in epoch ms.
+// version, config and published. touchedAt is in epoch ms.
 func stateFields(progress leaderboard.Progress, loading bool, touchedAt int64) ([]any, error) {
 	rolling, err := packRolling(progress.Rolling)
 	if err != nil {

@@ -33,23 +33,14 @@ const maxReadTries = 4
 // new day is open. The caller must read again.
 var errServedChanged = errors.New("another board set, day or board is served")
 
-// ReadSlice implements leaderboard.RankingSource. With CachePages, callers share the slices
-// and must not change them.
-func (s *Store) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (leaderboard.RankingSlice, error) {
-	if s.pages == nil {
-		return s.readSlice(ctx, rankingID, request)
-	}
-	return s.pages.get(ctx, pageKey{rankingID, request}, func() (leaderboard.RankingSlice, error) { return s.readSlice(ctx, rankingID, request) })
-}
-
-func (s *Store) readSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	args := sliceArgs(request)
+// ReadSlice implements leaderboard.RankingSource.
+func (s *Store) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
 	err = s.retryWhileChanged(func() error {
 		served, err := s.lookUpServed(ctx, rankingID)
 		if err != nil {
 			return err
 		}
-		values, err := readSliceScript.Run(ctx, s.rdb, served.keys(rankingID), args...).Slice()
+		values, err := readSliceScript.Run(ctx, s.rdb, served.keys(rankingID), sliceArgs(rankingID, served, request)...).Slice()
 		if err != nil {
 			return s.convertReadError(rankingID, err)
 		}
@@ -69,14 +60,15 @@ func (s *Store) readSlice(ctx context.Context, rankingID leaderboard.RankingID, 
 	return slice, err
 }
 
-func sliceArgs(cut leaderboard.SliceRequest) []any {
-	switch cut.Anchor {
+func sliceArgs(rankingID leaderboard.RankingID, served servedState, request leaderboard.SliceRequest) []any {
+	args := []any{rankingID.ConfigHash, served.boardSetID, request.Limit, string(request.Anchor)}
+	switch request.Anchor {
+	case leaderboard.Top:
+		return args
 	case leaderboard.Around:
-		return []any{cut.Limit, string(cut.Anchor), cut.ID}
-	case leaderboard.After, leaderboard.Since, leaderboard.Before, leaderboard.Until:
-		return []any{cut.Limit, string(cut.Anchor), formatKey(cut.Edge.Key), cut.Edge.Member}
+		return append(args, request.ID)
 	}
-	return []any{cut.Limit, string(leaderboard.Top)}
+	return append(args, formatKey(request.Edge.Key), request.Edge.Member)
 }
 
 // ReadStandings implements leaderboard.RankingSource.
@@ -96,7 +88,7 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 		if err != nil {
 			return nil, err
 		}
-		served[i], calls[i] = known, scriptCall{keys: known.keys(request.RankingID), args: standingsArgs(request)}
+		served[i], calls[i] = known, scriptCall{keys: known.keys(request.RankingID), args: standingsArgs(known, request)}
 	}
 	replies, err := s.runCalls(ctx, standingsScript, calls)
 	if err != nil {
@@ -118,8 +110,8 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 	return results, nil
 }
 
-func standingsArgs(request leaderboard.StandingsRequest) []any {
-	return appendTexts([]any{request.WithNextKey, request.WithTie}, request.IDs)
+func standingsArgs(served servedState, request leaderboard.StandingsRequest) []any {
+	return appendTexts([]any{request.RankingID.ConfigHash, served.boardSetID, request.WithNextKey, request.WithTie}, request.IDs)
 }
 
 // retryWhileChanged repeats a read while it returns errServedChanged, at most maxReadTries

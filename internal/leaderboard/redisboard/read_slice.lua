@@ -1,14 +1,14 @@
 -- Reads neighbouring entries of a ranking, at one moment. It runs after board_state.lua.
--- KEYS  1 state (hash), 2 ranking (sorted set), 3 entries (hash), 4 meta (hash).
--- ARGV  1 limit, 0 to 200, 2 anchor: top: the first entries; around: the entries around an entry, from half the limit
+-- KEYS  1 served (hash), 2 state (hash), 3 ranking (sorted set), 4 entries (hash), 5 meta (hash).
+-- ARGV  1 config hash, 2 id of the board set, 3 limit, 0 to 200, 4 anchor: top: the first entries; around: the entries around an entry, from half the limit
 --       before it; after, since: the entries behind an edge; before, until: those before it; since and until include the
---       entry at the edge. 3 id of the entry (around) or key of the edge, 4 member of the edge.
+--       entry at the edge. 5 id of the entry (around) or key of the edge, 6 member of the edge.
 -- Returns the board state, then start (index from 0), better (number of entries with a better key than the first), a
 --         list of members and keys, alternately, and a list of the packed entries. Only the board state: the entry of
 --         around is not ranked. The error is NOTREADY if the board set is not served or is corrupt.
-local state_key, ranking, entries_key, meta = unpack(KEYS)
-local limit, anchor, edge_key, edge_member = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-local board_state, not_ready = read_board_state(state_key, ranking, entries_key, meta)
+local ranking, entries_key = KEYS[3], KEYS[4]
+local limit, anchor, edge_key, edge_member = tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
+local board_state, not_ready = read_board_state(KEYS, ARGV[1], ARGV[2])
 if not board_state then
   return not_ready
 end

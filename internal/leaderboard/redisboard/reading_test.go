@@ -3,12 +3,10 @@ package redisboard_test
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"testing"
 
 	lb "laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/redisboard"
 )
 
 func TestDaysAreReadAfterTheirBoardsAreDeleted(t *testing.T) {
@@ -100,25 +98,6 @@ func TestAnEmptyPageHasACursorBack(t *testing.T) {
 		empty = readPage(3, cursorToWorse)
 		check(empty)
 		check(readPage(3, empty.PrevCursor), "p7", "p8", "p9")
-	})
-}
-
-func TestCachedPagesAreCorrect(t *testing.T) {
-	eachTestCluster(t, 1, func(t *testing.T, cluster *testCluster) {
-		cluster.nodes = append(cluster.nodes, cluster.newNode(cluster.cfg, redisboard.CachePages(1<<40)))
-		cluster.addResults()
-		cluster.apply(t, 0)
-		cluster.checkAll(t, 1, 3)
-		cached := cluster.page(t, 1, lb.Query{Window: lb.All})
-		cluster.ledger.addPlayerResult("p0", newAggregates(5))
-		cluster.apply(t, 0)
-		if got := cluster.page(t, 1, lb.Query{Window: lb.All}); !reflect.DeepEqual(got, cached) {
-			t.Fatalf("the page was read again: %+v", got)
-		}
-		_, position, err := cluster.nodes[1].reader.WindowStandings(t.Context(), cluster.cfg.Game, []string{"p0"})
-		if want := int64(len(cluster.ledger.allRows())); err != nil || position != want {
-			t.Fatalf("window standings at %d: %v, want %d", position, err, want)
-		}
 	})
 }
 

@@ -17,9 +17,9 @@ type publishHookStore struct {
 	hook func(published bool)
 }
 
-func (s publishHookStore) Publish(ctx context.Context, state lb.BoardSetState) error {
+func (s publishHookStore) Publish(ctx context.Context, boardSet lb.BoardSet) error {
 	s.hook(false)
-	err := s.Store.Publish(ctx, state)
+	err := s.Store.Publish(ctx, boardSet)
 	s.hook(true)
 	return err
 }
@@ -62,7 +62,7 @@ func (c *testCluster) checkOnlyServedBoardsAreLeft(t failingTest) {
 		t.Fatalf("served state: %v", err)
 	}
 	prefix := "{b:" + c.cfg.Game + "}:"
-	keptKeys := []string{prefix + "served", prefix + "forms", prefix + "published"}
+	keptKeys := []string{prefix + "served", prefix + "sets", prefix + "publications"}
 	for _, key := range c.keys(t) {
 		if !strings.HasPrefix(key, prefix+served.ID+":") && !strings.HasPrefix(key, prefix+"lease:") && !slices.Contains(keptKeys, key) {
 			t.Fatalf("%s was not removed; the served board set is %s", key, served.ID)

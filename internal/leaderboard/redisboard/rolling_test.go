@@ -11,7 +11,7 @@ import (
 // window is served.
 func TestARollingWindowIsReadFromTheServedBoard(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		fixture.begin(t, "a", "")
+		fixture.begin(t, "a")
 		empty := fixture.transaction(1)
 		empty.Watermark, empty.FirstDay, empty.OldestDay = lb.Watermark{Epoch: "e1"}, "", ""
 		fixture.commit(t, empty)

@@ -109,5 +109,5 @@ func (s servedState) rollingBoards(rankingID leaderboard.RankingID) (leaderboard
 func (s servedState) keys(rankingID leaderboard.RankingID) []string {
 	boardSet := leaderboard.BoardSet{Game: rankingID.Game, ConfigHash: rankingID.ConfigHash, ID: s.boardSetID}
 	k := keysFor(boardSet, leaderboard.Board{Kind: rankingID.Board.Kind, Span: s.span(rankingID)})
-	return []string{stateKey(boardSet), k.rankingKey(rankingID.Order), k.entriesKey(), k.metaKey()}
+	return []string{servedKey(rankingID.Game), stateKey(boardSet), k.rankingKey(rankingID.Order), k.entriesKey(), k.metaKey()}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -12,8 +11,7 @@ import (
 // Store stores the boards of every game. It implements leaderboard.Store and
 // leaderboard.Source. Safe for concurrent use.
 type Store struct {
-	rdb   redis.UniversalClient
-	pages *sliceCache // nil: no cache
+	rdb redis.UniversalClient
 
 	mu     sync.Mutex
 	served map[configKey]servedState
@@ -22,24 +20,9 @@ type Store struct {
 // configKey identifies the boards of one configuration of a game.
 type configKey struct{ game, configHash string }
 
-// Option configures a Store.
-type Option func(*Store)
-
-// CachePages makes ReadSlice cache slices for ttl, and lets concurrent callers share one
-// read. Use it for the embedded Redis, which sorts the whole ranking at every read. That
-// takes 18 ms at 100,000 entries, during which all other commands wait. A good ttl is
-// 250 ms. ReadStandings never uses the cache.
-func CachePages(ttl time.Duration) Option {
-	return func(store *Store) { store.pages = newSliceCache(ttl) }
-}
-
 // New returns a store that uses rdb. The caller closes rdb.
-func New(rdb redis.UniversalClient, options ...Option) *Store {
-	store := &Store{rdb: rdb, served: map[configKey]servedState{}}
-	for _, apply := range options {
-		apply(store)
-	}
-	return store
+func New(rdb redis.UniversalClient) *Store {
+	return &Store{rdb: rdb, served: map[configKey]servedState{}}
 }
 
 // newScript returns a script that consists of several sources, one after the other.

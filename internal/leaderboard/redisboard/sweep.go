@@ -3,6 +3,8 @@ package redisboard
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	_ "embed"
 
@@ -25,17 +27,27 @@ func (s *Store) Sweep(ctx context.Context, game, keptHash string, before int64) 
 }
 
 func (s *Store) sweep(ctx context.Context, game, keptHash string, before int64) error {
-	if err := s.retireAbandoned(ctx, game, keptHash, before, buildingKey(game)); err != nil {
-		return err
-	}
-	if err := s.retireAbandoned(ctx, game, keptHash, before, servedKey(game), configsKey(game), publishedKey(game)); err != nil {
-		return err
-	}
-	retiredIDs, err := s.rdb.SMembers(ctx, retiredKey(game)).Result()
+	_, served, building, err := s.listBoardSets(ctx, game)
 	if err != nil {
 		return err
 	}
-	for _, id := range retiredIDs {
+	maps.Copy(building, served) // if a configuration has both, the served board set decides
+	delete(building, keptHash)
+	for configHash, id := range building {
+		keys := []string{servedKey(game), buildingKey(game), stateKey(leaderboard.BoardSet{Game: game, ID: id})}
+		if err := retireScript.Run(ctx, s.rdb, keys, configHash, id, before).Err(); err != nil {
+			return err
+		}
+	}
+	ids, served, building, err := s.listBoardSets(ctx, game)
+	if err != nil {
+		return err
+	}
+	used := slices.Concat(slices.Collect(maps.Values(served)), slices.Collect(maps.Values(building)))
+	for _, id := range ids {
+		if slices.Contains(used, id) {
+			continue
+		}
 		if err := s.removeBoardSet(ctx, leaderboard.BoardSet{Game: game, ID: id}); err != nil {
 			return err
 		}
@@ -43,30 +55,22 @@ func (s *Store) sweep(ctx context.Context, game, keptHash string, before int64) 
 	return nil
 }
 
-// retireAbandoned marks the abandoned board sets of all configurations except keptHash for
-// removal. pointersKey is the key of the served or the building hash. otherKeys are further
-// KEYS of retire.lua, for the served hash.
-func (s *Store) retireAbandoned(ctx context.Context, game, keptHash string, before int64, pointersKey string, otherKeys ...string) error {
-	idsByHash, err := s.rdb.HGetAll(ctx, pointersKey).Result()
-	if err != nil {
-		return err
-	}
-	delete(idsByHash, keptHash)
-	for configHash, id := range idsByHash {
-		state := stateKey(leaderboard.BoardSet{Game: game, ID: id})
-		keys := append([]string{pointersKey, retiredKey(game), state}, otherKeys...)
-		if err := retireScript.Run(ctx, s.rdb, keys, configHash, id, before).Err(); err != nil {
-			return err
-		}
-	}
-	return nil
+// listBoardSets returns the ids of all board sets, and the served and building ones by the
+// hash of their configuration, at one moment.
+func (s *Store) listBoardSets(ctx context.Context, game string) (ids []string, served, building map[string]string, err error) {
+	pipe := s.rdb.TxPipeline()
+	allIDs := pipe.SMembers(ctx, boardSetsKey(game))
+	servedIDs := pipe.HGetAll(ctx, servedKey(game))
+	buildingIDs := pipe.HGetAll(ctx, buildingKey(game))
+	_, err = pipe.Exec(ctx)
+	return allIDs.Val(), servedIDs.Val(), buildingIDs.Val(), err
 }
 
-// removeBoardSet deletes a retired board set. It deletes the version first, so that no
+// removeBoardSet deletes an unused board set. It deletes the version first, so that no
 // transaction applies any more, then the boards, then the Redis set that lists them. It
-// removes the id from the retired set last, so that an interrupted removal is repeated.
+// removes the id from the set of ids last, so that an interrupted removal is repeated.
 func (s *Store) removeBoardSet(ctx context.Context, boardSet leaderboard.BoardSet) error {
-	if err := s.rdb.HDel(ctx, stateKey(boardSet), "version", "ready").Err(); err != nil {
+	if err := s.rdb.HDel(ctx, stateKey(boardSet), "version").Err(); err != nil {
 		return err
 	}
 	boards, err := s.rdb.SMembers(ctx, boardsKey(boardSet)).Result()
@@ -85,5 +89,5 @@ func (s *Store) removeBoardSet(ctx context.Context, boardSet leaderboard.BoardSe
 	if err := s.rdb.Unlink(ctx, boardsKey(boardSet), daySizesKey(boardSet), stateKey(boardSet)).Err(); err != nil {
 		return err
 	}
-	return s.rdb.SRem(ctx, retiredKey(boardSet.Game), boardSet.ID).Err()
+	return s.rdb.SRem(ctx, boardSetsKey(boardSet.Game), boardSet.ID).Err()
 }

@@ -11,7 +11,7 @@ import (
 
 func TestManyCallersShareTwoJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		flights, jobs := newSingleflight(), 0
+		flights, jobs := &sharedCall{}, 0
 		var returned atomic.Int64
 		job := func() error {
 			jobs++
@@ -42,7 +42,7 @@ func TestManyCallersShareTwoJobs(t *testing.T) {
 
 func TestAFailedJobIsNotSharedAndAWaiterCanCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		flights, failure := newSingleflight(), errors.New("failed")
+		flights, failure := &sharedCall{}, errors.New("failed")
 		first, second := make(chan error, 1), make(chan error, 1)
 		go func() {
 			first <- flights.do(t.Context(), func() error { time.Sleep(time.Second); return failure })

@@ -24,8 +24,10 @@ func TestPushesEqualPages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !top.covers(readLimit) || top.covers(readLimit+1) != (size < readLimit) {
-				t.Errorf("%d of %d entries read: covers %v, one more %v", readLimit, size, top.covers(readLimit), top.covers(readLimit+1))
+			feed := &feed{}
+			feed.setTop(top, readLimit)
+			if !feed.covers(readLimit) || feed.covers(readLimit+1) != (size < readLimit) {
+				t.Errorf("%d of %d entries read: covers %v, one more %v", readLimit, size, feed.covers(readLimit), feed.covers(readLimit+1))
 			}
 			for limit := 1; limit <= readLimit; limit++ {
 				shown, err := display.readPage(t.Context(), "demo", leaderboard.Query{Window: "7d", Limit: limit})
@@ -33,7 +35,7 @@ func TestPushesEqualPages(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := string(protocol.EncodePush(protocol.TypeBoard, json.RawMessage(shown.JSON)))
-				if got := string(top.frameFor(limit)); got != want {
+				if got := string(feed.frameFor(limit).bytes); got != want {
 					t.Fatalf("%d entries, %d read, limit %d:\n%s\nwant\n%s", size, readLimit, limit, got, want)
 				}
 			}
@@ -112,7 +114,7 @@ func TestAChangeBelowTheLimitIsNotPushed(t *testing.T) {
 func TestAFrameIsEncodedOncePerLimit(t *testing.T) {
 	t.Parallel()
 	emptyFeed := &feed{}
-	emptyFeed.setTop(newTop(leaderboard.TopPage{Page: leaderboard.Page{Kind: leaderboard.Players}}, leaderboard.MaxLimit))
+	emptyFeed.setTop(leaderboard.TopPage{Page: leaderboard.Page{Kind: leaderboard.Players}}, leaderboard.MaxLimit)
 	for limit := 1; limit <= leaderboard.MaxLimit; limit++ {
 		first, second := emptyFeed.frameFor(limit), emptyFeed.frameFor(limit)
 		if &first.bytes[0] != &second.bytes[0] {

@@ -1,0 +1,102 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+const rowsPerRead = 500 // maximum number of ledger rows per read
+
+// rowApplier applies the rows of one game's ledger to board sets.
+type rowApplier struct {
+	*resources
+	days     *dayMaintainer
+	dayEnded chan struct{} // at most one signal: a day has ended, so days must be evicted
+}
+
+// applyAll applies pages of rows to the served board set until no rows are left. The
+// caller holds the apply lease.
+func (a *rowApplier) applyAll(ctx context.Context, cfg Config) error {
+	for tries := 0; tries < maxFailedTries; tries++ {
+		more, err := a.applyPage(ctx, cfg)
+		switch {
+		case err == nil && !more:
+			return nil
+		case err == nil:
+			tries = 0
+			if err := a.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
+				return err
+			}
+		case !errors.Is(err, ErrStale):
+			return err
+		}
+	}
+	return ErrContended
+}
+
+// applyPage applies the next page of rows to the served board set. It reports whether
+// there may be more rows.
+func (a *rowApplier) applyPage(ctx context.Context, cfg Config) (more bool, err error) {
+	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	if err != nil {
+		return false, err
+	}
+	if state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() {
+		return false, fmt.Errorf("%w: the boards are missing, corrupt, or of another ledger", errNoBoards)
+	}
+	rows, hasMarkRow, err := a.rowsAfter(ctx, state.Watermark, rowsPerRead)
+	if err != nil {
+		return false, err
+	}
+	if !hasMarkRow {
+		return false, fmt.Errorf("%w: the ledger was rolled back behind position %d", errNoBoards, state.Watermark.Pos)
+	}
+	a.metrics.rowsBehind.Set(float64(len(rows)))
+	_, err = a.commitRows(ctx, cfg, state, rows)
+	if eviction := (evictionPendingError{}); errors.As(err, &eviction) {
+		return true, a.days.finishEviction(ctx, cfg, eviction.day)
+	}
+	if err == nil && len(rows) < rowsPerRead {
+		a.metrics.rowsBehind.Set(0)
+	}
+	return err == nil && len(rows) == rowsPerRead, err
+}
+
+// commitRows commits rows to a board set, and returns its state after them. If a row must
+// wait for an eviction, the error is an evictionPendingError, and the rows before it are
+// applied.
+func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetState, rows []Row) (BoardSetState, error) {
+	if len(rows) == 0 {
+		return state, nil
+	}
+	requests := cfg.entryRequests(state.Progress, rows)
+	results, err := a.store.ReadEntries(ctx, state.BoardSet, requests)
+	if err != nil {
+		return state, err
+	}
+	stateAfter, txs, planErr := plan(cfg, a.now(), state, rows, newWorkingEntries(requests, results))
+	if errors.Is(planErr, errCorrupt) {
+		planErr = corruptError{state, planErr}
+	}
+	if len(txs) == 0 {
+		return state, planErr
+	}
+	if err := a.store.Commit(ctx, state.BoardSet, txs); err != nil {
+		return state, err
+	}
+	a.metrics.appliedRows.Add(float64(stateAfter.Watermark.Pos - state.Watermark.Pos))
+	if stateAfter.Watermark.Day != state.Watermark.Day {
+		signal(a.dayEnded)
+	}
+	return stateAfter, planErr
+}
+
+// signal stores one signal in a channel with capacity 1. It does nothing if one is stored
+// already. It does not block.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

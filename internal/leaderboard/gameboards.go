@@ -1,0 +1,200 @@
+package leaderboard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	maxFailedTries      = 100 // passes in a row without progress before Apply gives up
+	applyInterval       = 5 * time.Second
+	dayCheckInterval    = time.Second      // time between two checks for a day that another node has started
+	abandonedAfter      = 48 * time.Hour   // time since the last transaction after which a board set counts as abandoned
+	minMaintenancePause = time.Millisecond // minimum pause after an eviction or deletion
+	maxFailingTime      = time.Minute      // how long builds may fail before the node counts as ready without the boards
+)
+
+// errNoBoards means that no boards are served to which rows can be applied. The caller
+// must build boards first.
+var errNoBoards = errors.New("no usable boards are served")
+
+// corruptError is an errCorrupt of the board set with the given state.
+type corruptError struct {
+	state BoardSetState
+	cause error
+}
+
+func (e corruptError) Error() string { return e.cause.Error() }
+func (e corruptError) Unwrap() error { return e.cause }
+
+// gameBoards maintains the boards of one game.
+type gameBoards struct {
+	*resources
+	rows       *rowApplier
+	builder    *builder
+	verifier   *verifier
+	applyCalls sharedCall
+	isReady    atomic.Bool
+}
+
+func newGameBoards(shared *resources) *gameBoards {
+	rows := &rowApplier{resources: shared, days: &dayMaintainer{shared}, dayEnded: make(chan struct{}, 1)}
+	boards := &gameBoards{resources: shared, rows: rows, builder: &builder{resources: shared, rows: rows, wakeups: make(chan struct{}, 1)}}
+	boards.verifier = &verifier{resources: shared, builder: boards.builder}
+	return boards
+}
+
+// run does the work of Applier.Run for the game. It returns when ctx has ended and all its
+// goroutines have returned.
+func (g *gameBoards) run(ctx context.Context) {
+	var background sync.WaitGroup
+	background.Go(func() { g.builder.run(ctx) })
+	background.Go(func() { g.verifier.run(ctx) })
+	defer background.Wait()
+	applyTicker, maintainTicker := time.NewTicker(applyInterval), time.NewTicker(dayCheckInterval)
+	defer applyTicker.Stop()
+	defer maintainTicker.Stop()
+	g.logError(ctx, "apply", g.apply(ctx))
+	for {
+		g.logError(ctx, "maintain", g.maintainDays(ctx))
+		select {
+		case <-ctx.Done():
+			return
+		case <-g.rows.dayEnded:
+		case <-maintainTicker.C:
+		case <-applyTicker.C:
+			g.logError(ctx, "apply", g.apply(ctx))
+		}
+	}
+}
+
+// apply applies rows to the served boards, and builds boards if none are served. It
+// retries until the boards hold all rows.
+func (g *gameBoards) apply(ctx context.Context) error {
+	return g.applyCalls.do(ctx, func() error {
+		began := time.Now()
+		for range maxFailedTries {
+			isApplied, err := g.applyToServed(ctx)
+			if isApplied {
+				g.metrics.applyDuration.Observe(time.Since(began).Seconds())
+				return nil
+			}
+			if errors.Is(err, errNoBoards) {
+				err = g.builder.build(ctx)
+			}
+			if err != nil && !errors.Is(err, ErrStale) {
+				return err
+			}
+		}
+		return ErrContended
+	})
+}
+
+// applyToServed applies rows to the served boards. It returns false if boards of another
+// configuration were published during the call, because those may lack rows.
+func (g *gameBoards) applyToServed(ctx context.Context) (isApplied bool, err error) {
+	cfg, err := g.servedConfig(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = g.withApplyLease(ctx, cfg, func() error { return g.rows.applyAll(ctx, cfg) })
+	if err != nil || cfg.Hash() == g.newestConfig.Hash() {
+		return err == nil, g.requestRepair(ctx, cfg, err)
+	}
+	servedAfter, err := g.servedConfig(ctx)
+	return err == nil && servedAfter.Hash() == cfg.Hash(), err
+}
+
+// maintainDays evicts and deletes days of the served boards until none is left to evict or
+// delete. It releases the apply lease after each transaction, so that rows can be applied
+// in between. It then pauses for as long as the transaction took, to leave time for other
+// users of Redis. It stops if another node does the same work.
+func (g *gameBoards) maintainDays(ctx context.Context) error {
+	cfg, err := g.servedConfig(ctx)
+	if err != nil {
+		return err
+	}
+	var rollingAfter map[Window]RollingBoards // state after the last transaction; nil: none yet
+	for ctx.Err() == nil {
+		var duration time.Duration
+		err := g.withApplyLease(ctx, cfg, func() (err error) {
+			began := time.Now()
+			rollingAfter, err = g.maintainDaysOnce(ctx, cfg, rollingAfter)
+			duration = time.Since(began)
+			return err
+		})
+		if errors.Is(err, errNoBoards) {
+			return nil // requestRepair has logged the error and requested a build
+		}
+		if err != nil && !errors.Is(err, ErrStale) {
+			return err
+		}
+		if err == nil && rollingAfter == nil {
+			return nil
+		}
+		sleep(ctx, max(duration, minMaintenancePause))
+	}
+	return nil
+}
+
+// maintainDaysOnce does one transaction of maintenance. See dayMaintainer.maintainOnce.
+func (g *gameBoards) maintainDaysOnce(ctx context.Context, cfg Config, rollingBefore map[Window]RollingBoards) (map[Window]RollingBoards, error) {
+	rolling, err := g.rows.days.maintainOnce(ctx, cfg, rollingBefore)
+	return rolling, g.requestRepair(ctx, cfg, err)
+}
+
+// requestRepair requests a build if err is a corruptError, and then returns errNoBoards.
+// Readers see the corrupt boards until the build is published. If the board set has
+// changed since it was read, requestRepair returns ErrStale, because the board set may not
+// be corrupt. It returns any other err unchanged.
+func (g *gameBoards) requestRepair(ctx context.Context, cfg Config, err error) error {
+	var corrupt corruptError
+	if !errors.As(err, &corrupt) {
+		return err
+	}
+	current, err := g.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	if err != nil {
+		return err
+	}
+	if current.ID != corrupt.state.ID || current.Version != corrupt.state.Version {
+		return ErrStale
+	}
+	if cfg.Hash() == g.newestConfig.Hash() { // else the builder replaces the fallback anyway
+		g.log.WarnContext(ctx, "leaderboard is corrupt; rebuild requested", "error", corrupt.cause)
+		if err := g.builder.request(ctx, reasonCorrupt); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", errNoBoards, corrupt.cause)
+}
+
+// checkReady does the work of Applier.Ready for the game.
+func (g *gameBoards) checkReady(ctx context.Context) (isReady bool, err error) {
+	if g.isReady.Load() {
+		return true, nil
+	}
+	isReady, err = g.hasCompleteBoards(ctx)
+	if !isReady && g.builder.failingTime() >= maxFailingTime {
+		g.log.ErrorContext(ctx, "leaderboard build keeps failing; node starts without these boards")
+		isReady, err = true, nil
+	}
+	if isReady {
+		g.isReady.Store(true)
+	}
+	return isReady, err
+}
+
+// hasCompleteBoards reports whether boards of the game are served that are complete and
+// belong to this ledger.
+func (g *gameBoards) hasCompleteBoards(ctx context.Context) (bool, error) {
+	cfg, err := g.servedConfig(ctx)
+	if err != nil {
+		return false, err
+	}
+	served, err := g.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	return err == nil && served.Version != "" && served.Watermark.Epoch == g.ledger.Epoch(), err
+}
