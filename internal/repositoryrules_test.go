@@ -74,6 +74,10 @@ var packageRules = map[string]packageRule{
 	"internal/ops":                    {layerAdapter, nil},
 	"internal/redisx":                 {layerAdapter, nil},
 	"internal/httpserver":             {layerAdapter, nil},
+	"internal/process":                {layerAdapter, nil},
+
+	"internal/config": {layerProgram, nil},
+	"internal/cli":    {layerProgram, nil},
 
 	"internal/testenv": {layerTestSupport, nil},
 }
@@ -258,8 +262,8 @@ func forbiddenPackageReason(rule packageRule, imported string) string {
 		return ""
 	case other.layer == layerTestSupport:
 		return "it is for tests and load programs only"
-	case other.layer == layerProgram:
-		return "no package may import cmd/server"
+	case other.layer == layerProgram && (rule.layer != layerProgram || imported == "cmd/server"):
+		return "no package may import cmd/server, and only it may import its packages internal/config and internal/cli"
 	case rule.layer == layerProgram, rule.layer == layerWeb && other.layer == layerWeb, rule.layer == layerLoadtest && other.layer == layerLoadtest:
 		return ""
 	case rule.layer == layerWeb:
@@ -311,6 +315,8 @@ func TestRepositoryRulesFindViolations(t *testing.T) {
 		"a Redis adapter in another":             {"internal/redisstore/a.go", imports("laststand/internal/match/redismatch"), "may import adapters"},
 		"the web page in an adapter":             {"internal/httpapi/a.go", imports("laststand/web"), "only cmd/server"},
 		"cmd/server in another package":          {"internal/ops/a.go", imports("laststand/cmd/server"), "may import cmd/server"},
+		"cmd/server in the command line":         {"internal/cli/a.go", imports("laststand/cmd/server"), "may import cmd/server"},
+		"the configuration in an adapter":        {"internal/ops/a.go", imports("laststand/internal/config"), "only it may import its packages"},
 		"an internal package in docs":            {"docs/a.go", imports("laststand/internal/protocol"), "only the standard library"},
 		"an internal package in web":             {"web/a.go", imports("laststand/internal/protocol"), "no package under internal"},
 		"a game package in loadtest":             {"loadtest/swarm/a.go", imports("laststand/internal/match"), "only internal/protocol"},

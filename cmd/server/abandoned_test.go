@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
@@ -11,7 +12,7 @@ import (
 
 // duelConfigsByPhase are the duel settings of three games. A duel stays for a minute in the phase
 // that its game is named after. In demo it stays in an open question.
-var duelConfigsByPhase = map[string]duelConfig{
+var duelConfigsByPhase = map[string]config.Duel{
 	"demo":      {Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50},
 	"countdown": {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 60_000, RevealMS: 50},
 	"reveal":    {Questions: 2, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 60_000},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
@@ -28,7 +29,7 @@ func runOnEachDeployment(t *testing.T, test func(t *testing.T, urls []string, to
 	t.Helper()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := cli{Config: configFile(t, fastArenasConfig), Data: &db.Dir, Database: &db.URL}
+		flags := cli.Flags{Config: configFile(t, fastArenasConfig), Data: &db.Dir, Database: &db.URL}
 		nodes := 1
 		if db.URL != "" {
 			cluster := testenv.StartCluster(t, 3, 0).URL
@@ -43,7 +44,7 @@ func runOnEachDeployment(t *testing.T, test func(t *testing.T, urls []string, to
 }
 
 // mintToken returns a token that `server token` prints.
-func mintToken(t *testing.T, flags cli, role, sub string) string {
+func mintToken(t *testing.T, flags cli.Flags, role, sub string) string {
 	t.Helper()
 	args := []string{"token", "--config=" + flags.Config, "--data=" + *flags.Data, "--database=" + *flags.Database,
 		"--game=demo", "--role=" + role, "--sub=" + sub}

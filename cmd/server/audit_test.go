@@ -11,6 +11,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"laststand/internal/cli"
+	"laststand/internal/config"
 )
 
 // The audit log records what operators do, through the admin API and by commands, with the
@@ -18,7 +21,7 @@ import (
 func TestTheAuditLogHasAdminRequestsAndCommands(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuelsConfig)})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, fastDuelsConfig)})
 	nodeFlags := []string{"--data=" + dir, "--ops-listen=" + strings.TrimPrefix(node.opsURL, "http://")}
 	if code, _, stderr := command(append(nodeFlags, "boards", "rebuild", "--game=demo")...); code != 0 {
 		t.Fatal(stderr)
@@ -91,7 +94,9 @@ func TestOldAuditEntriesAreDeleted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeAuditEntries{failures: 1, oldEntries: 2*auditCleanupBatch + 1}
 		ctx, stop := context.WithCancel(t.Context())
-		go func() { _ = auditCleaner{store, auditConfig{400}.retention(), slog.New(slog.DiscardHandler)}.Run(ctx) }()
+		go func() {
+			_ = auditCleaner{store, config.Audit{RetentionDays: 400}.Retention(), slog.New(slog.DiscardHandler)}.Run(ctx)
+		}()
 		time.Sleep(auditCleanupInterval - time.Nanosecond)
 		synctest.Wait()
 		if remaining, _ := store.remaining(); remaining != 2*auditCleanupBatch+1 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -128,7 +129,7 @@ func TestARunningServerUsesAnImportedBank(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		bankCommand(t, db, "import", "--bank=mine", questionFile(t, "de", 3))
-		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
+		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL, Config: configFile(t, "games: {demo: {banks: [mine], duel: {questions: 3}}}\nlimits: {messages_per_second: 1000, guests_per_minute_per_address: 0}")})
 		p := newPlayer(t, node.url)
 		if reply := joinDuel(t, p, "fr"); reply.Type != protocol.TypeError {
 			t.Fatalf("without French questions, joining a duel was answered with %s", reply.Raw)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -18,7 +19,7 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		cache := redisWithDocumentedKeys(t)
-		node := startNode(t, cli{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL, Redis: &cache})
+		node := startNode(t, cli.Flags{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL, Redis: &cache})
 		run := func(wantCode int, wantOutput string, args ...string) {
 			t.Helper()
 			code, out, stderr := command(append(args, "--data="+db.Dir, "--database="+db.URL, "--game=demo", "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))...)

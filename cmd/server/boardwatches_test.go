@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	player "laststand/loadtest/client"
@@ -12,7 +13,7 @@ import (
 // watches one leaderboard still gets its pushes.
 func TestLeaderboardWatchesOfOtherClientsDoNotEvictAWatch(t *testing.T) {
 	t.Parallel()
-	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, unlimitedReadsConfig)})
+	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Config: configFile(t, unlimitedReadsConfig)})
 	windows, orders := []string{"all", "day", "7d", "30d"}, []string{"value", "score"}
 	others := make([]*player.Player, 64)
 	for i := range others {

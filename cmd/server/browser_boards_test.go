@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -39,7 +40,7 @@ func TestThePageShowsCurrentAndPastLeaderboards(t *testing.T) {
 	if !ok {
 		return
 	}
-	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
+	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
 	playDuels(t, node.url, 6)
 	p := newBrowser(t, chromium).open(node.url + "/?guest=new")
 	p.connectWithName("Onlooker")

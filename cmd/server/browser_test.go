@@ -9,6 +9,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -105,7 +106,7 @@ func startNodeWithEveryKind(t *testing.T, config string) *testNode {
 	t.Helper()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
-	return startNode(t, cli{Data: &db.Dir, Config: configFile(t, config)})
+	return startNode(t, cli.Flags{Data: &db.Dir, Config: configFile(t, config)})
 }
 
 // A newcomer opens the page, enters a nickname and plays a duel against the bot. The duel counts

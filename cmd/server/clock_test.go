@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
@@ -26,7 +27,7 @@ const wallClockOffset = 37 * time.Minute
 func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	cluster := newTestCluster(t, redisWithOffset(t, server.Addr, wallClockOffset), duelsConfig(map[string]duelConfig{
+	cluster := newTestCluster(t, redisWithOffset(t, server.Addr, wallClockOffset), duelsConfig(map[string]config.Duel{
 		"demo": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 200, RevealMS: 100},
 	}))
 	urls := []string{cluster.node(t).url, cluster.node(t).url}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"laststand/internal/cli"
 	"laststand/internal/ledger"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
@@ -30,7 +31,11 @@ func commandPaths(n *kong.Node) [][]string {
 
 func TestEveryCommandPrintsItsHelp(t *testing.T) {
 	t.Parallel()
-	for _, path := range commandPaths(commandTree(t)) {
+	model, err := cli.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range commandPaths(model.Node) {
 		code, out, stderr := command(append(path, "--help")...)
 		if code != 0 || stderr != "" || !strings.Contains(out, "Example: ") || !strings.Contains(out, "Usage: server") {
 			t.Errorf("%v --help ended with %d: %s\n%s", path, code, stderr, out)
@@ -173,7 +178,7 @@ func TestARunningServerAcceptsTokensOfTheTokenCommand(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		token := func(args ...string) string {
 			t.Helper()
 			code, out, stderr := command(append([]string{"token", "--data=" + db.Dir, "--database=" + db.URL}, args...)...)

@@ -4,11 +4,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"go.yaml.in/yaml/v3"
-
-	"laststand/internal/ledger"
-	"laststand/internal/redisx"
 )
 
 // `config` prints a valid file with the same settings and without secrets.
@@ -43,66 +38,4 @@ func TestConfigPrintsDefaultsOfSinksWithoutSecrets(t *testing.T) {
 	}
 	checkContains(t, out, "path: /srv/laststand/behaviours/plain.ndjson", "max_file_mib: 64", "max_files: 8", "report: []", "max_age: 170s", "per_second: 8",
 		"url: https://u:xxxxx@x.example/a?b=xxxxx&token=xxxxx", "format: standard-webhooks", "report: [online, offline, match_start, match_end]", "count_same_address: true")
-}
-
-func TestMaskPasswordsKeepsAddressesValid(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct{ address, want string }{
-		{"", ""},
-		{"redis://cache:6379", "redis://cache:6379"},
-		{"redis://cache:6379/2", "redis://cache:6379/2"},
-		{"redis://u@cache", "redis://u@cache"},
-		{"redis://:s3cret@cache", "redis://:xxxxx@cache"},
-		{"rediss://u:s3cret@cache:6379/1", "rediss://u:xxxxx@cache:6379/1"},
-		{"redis://u:s3cret@a:1,b:2", "redis://u:xxxxx@a:1,b:2"},
-		{"redis://u:s3cret@a:1,redis://b:2?cluster=true", "redis://u:xxxxx@a:1,redis://b:2?cluster=true"},
-		{"redis+sentinel://u:s3%2Fcret@a:1,b:2/main/3", "redis+sentinel://u:xxxxx@a:1,b:2/main/3"},
-		{"postgres://db/x", "postgres://db/x"},
-		{"postgres://u:s3cret@db:5432/x?sslmode=require", "postgres://u:xxxxx@db:5432/x?sslmode=require"},
-		{"postgresql://u:s3cret@[::1]:5432/x", "postgresql://u:xxxxx@[::1]:5432/x"},
-		{"postgres://u@db/x?password=s3cret&sslmode=disable", "postgres://u@db/x?password=xxxxx&sslmode=disable"},
-		{"postgres://u@db/x?sslmode=disable&sslpassword=s3cret", "postgres://u@db/x?sslmode=disable&sslpassword=xxxxx"},
-	} {
-		got := maskPasswords(tt.address)
-		if got != tt.want || maskPasswords(got) != got {
-			t.Errorf("maskPasswords(%q) = %q, masked again %q; want %q", tt.address, got, maskPasswords(got), tt.want)
-		}
-		validate := redisx.Validate
-		if strings.HasPrefix(tt.address, "postgres") {
-			validate = ledger.Validate
-		}
-		if before, after := validate(tt.address), validate(got); before != nil || after != nil {
-			t.Errorf("validating %q: %v; validating the masked address: %v", tt.address, before, after)
-		}
-	}
-}
-
-// FuzzConfigFile checks that a valid configuration is printed as a file with the same settings, and
-// that no text makes the reader panic.
-func FuzzConfigFile(f *testing.F) {
-	sample, err := os.ReadFile("testdata/contract.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for _, seed := range []string{"", string(sample), fastDuelsConfig, "games: {a: {behaviours: }, b: {behaviours: {report: [], sink: {type: nppa}}}}", "games: {a: &g {duel: {questions: 2}}, b: *g}", "limits: 3", "games: [", "? []\n: x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		c := defaults()
-		if c.read([]byte(text)) != nil || c.validate() != nil {
-			return
-		}
-		printed, err := yaml.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		reread := defaults()
-		if err := reread.read(printed); err != nil {
-			t.Fatalf("%q is printed as\n%s\nwhich is invalid: %v", text, printed, err)
-		}
-		reprinted, err := yaml.Marshal(reread)
-		if err != nil || string(reprinted) != string(printed) {
-			t.Fatalf("%q is printed as\n%s\nand the printed file as\n%s (%v)", text, printed, reprinted, err)
-		}
-	})
 }

@@ -2,16 +2,16 @@ package main
 
 import (
 	"net"
-	"net/netip"
-	"slices"
-	"sync"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"laststand/internal/config"
 	"laststand/internal/httpserver"
 	"laststand/internal/overload"
+	"laststand/internal/process"
 	"laststand/internal/ws"
 )
 
@@ -55,7 +55,7 @@ func (n *node) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits {
 			Burst: (limits.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
 		}),
 		Replays: n.limiter.NewRule(overload.RuleConfig{
-			Name: longReplayRule, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
+			Name: config.RuleLongReplay, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
 		}),
 		EarlyForfeits: n.earlyForfeitLimits(), Matches: n.matchesPerDayLimits(),
 	}
@@ -64,27 +64,23 @@ func (n *node) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits {
 // The rule of long replays has no configuration key. If all players of a class resume a match at
 // the same time, they get their replays within seconds.
 const (
-	longReplayRule     = "long_replay_kib_per_second_per_address"
 	replayKiBPerSecond = 4096
 	replayBurstSeconds = 16 // a burst may use the quota of this many seconds
 )
-
-// loadSheddingRule is the name in limits.dry_run for all refusals of an overloaded node.
-const loadSheddingRule = "load_shedding"
 
 // newShedder returns the load shedder of the node. Its signals are memory, scheduler lag and the
 // number of HTTP requests in progress.
 func (n *node) newShedder() *overload.Shedder {
 	limits := n.config.Limits
 	var signals []overload.Signal
-	if bytes := memoryLimit(limits.MaxMemoryMiB); bytes > 0 {
+	if bytes := process.MemoryLimit(limits.MaxMemoryMiB); bytes > 0 {
 		signals = append(signals, overload.MemorySignal(bytes))
 	}
 	if limits.MaxSchedulerLagMS > 0 {
 		signals = append(signals, overload.LagSignal(time.Duration(limits.MaxSchedulerLagMS)*time.Millisecond))
 	}
 	return overload.NewShedder(overload.ShedderConfig{
-		Signals: signals, MaxRequests: limits.MaxConcurrentRequests, Registry: n.registry, DryRun: limits.DryRun.includes(loadSheddingRule),
+		Signals: signals, MaxRequests: limits.MaxConcurrentRequests, Registry: n.registry, DryRun: limits.DryRun.Includes(config.RuleLoadShedding),
 		CloseIdle: func() int { return n.sessions.CloseIdle() },
 	})
 }
@@ -98,40 +94,17 @@ const duelLagDivisor = 64
 // depend on the load.
 const minDuelLag = 2 * time.Millisecond
 
-// assumedCPUUsage is the CPU usage, from 0 to 1, to assume if it is unknown. With it the node adds
-// duels, but only a few at a time.
-const assumedCPUUsage = 0.7
-
 // newDuelLimit returns the limit on players in duels at this node.
 func (n *node) newDuelLimit() *overload.DuelLimit {
 	maxLag := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / duelLagDivisor
 	if maxLag > 0 {
 		maxLag = max(maxLag, minDuelLag)
 	}
-	return overload.NewDuelLimit(n.shedder, maxLag, newCPUUsage().sample)
+	return overload.NewDuelLimit(n.shedder, maxLag, process.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample)
 }
 
 func newUntrustedHeadersCounter(r prometheus.Registerer) prometheus.Counter {
 	return promauto.With(r).NewCounter(prometheus.CounterOpts{
 		Name: "laststand_untrusted_forwarded_headers_total", Help: "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.",
 	})
-}
-
-// loggedPeers is the set of untrusted peers with forwarding headers that the log has named. It is
-// safe for concurrent use.
-type loggedPeers struct {
-	mu    sync.Mutex
-	peers []netip.Addr
-}
-
-// addIfNew adds a peer and returns true, so that the caller logs it. It returns false for a peer
-// that it has, and for all others once it has maxLoggedPeers.
-func (l *loggedPeers) addIfNew(peer netip.Addr) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.peers) == maxLoggedPeers || slices.Contains(l.peers, peer) {
-		return false
-	}
-	l.peers = append(l.peers, peer)
-	return true
 }

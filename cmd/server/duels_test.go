@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
@@ -27,7 +28,7 @@ func TestFiftyDuelsFollowTheRulesEndToEnd(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := cli{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL}
+		flags := cli.Flags{Config: configFile(t, fastDuelsConfig), Data: &db.Dir, Database: &db.URL}
 		if db.URL != "" {
 			url := redisWithDocumentedKeys(t)
 			flags.Redis = &url

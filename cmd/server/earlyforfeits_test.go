@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	player "laststand/loadtest/client"
 )
@@ -14,7 +15,7 @@ import (
 func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, "limits: {messages_per_second: 1000, early_forfeits_per_hour_per_address: 12}")})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, "limits: {messages_per_second: 1000, early_forfeits_per_hour_per_address: 12}")})
 	guests := newGuests(t, []string{node.url}, 3)
 	quitter := newMatchClient(t, node.url, guests[0])
 	for range 10 {
@@ -50,7 +51,7 @@ func TestEarlyForfeitsAreNotStoredAndAreLimited(t *testing.T) {
 func TestMatchesPerDayAreLimited(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, "games: {demo: {duel: {countdown_ms: 0, time_limit_ms: 500}}}\nlimits: {matches_per_day_per_player: 2}")})
 	c := newMatchClient(t, node.url, newGuests(t, []string{node.url}, 1)[0])
 	for range 2 {
 		request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())

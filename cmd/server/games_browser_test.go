@@ -5,6 +5,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -25,7 +26,7 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 		return
 	}
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, severalGamesConfig)})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, severalGamesConfig)})
 	b := newBrowser(t, chromium)
 	b.open(node.url+"/").waitForVisible(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
 	host := b.open(node.url + "/g/com.example.quiz?guest=new")

@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"laststand/internal/arena"
+	"laststand/internal/config"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/quiz"
+	"laststand/internal/quiz/bank"
 	"laststand/internal/testenv"
 )
 
@@ -26,7 +28,7 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 		t.Fatalf("bank export: %d, %v, %s", code, err, stderr)
 	}
 	opened := openConfiguredBanks(t, dir, "games: {demo: {banks: [mine], host_banks: [final], duel: {questions: 3}}}")
-	if opened.Count("demo", lobby.Filter{Lang: "de"}) != 0 || opened.Count("demo", lobby.Filter{}) != 3 {
+	if duels := (duelBanks{opened}); duels.Count("demo", lobby.Filter{Lang: "de"}) != 0 || duels.Count("demo", lobby.Filter{}) != 3 {
 		t.Error("duels draw questions from the bank of hosts")
 	}
 	forArenas, ids := arenaBanks{opened}, []string{final.Questions[0].ID}
@@ -52,19 +54,19 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 }
 
 // openConfiguredBanks opens the banks of a configuration.
-func openConfiguredBanks(t *testing.T, dir, text string) *banks {
+func openConfiguredBanks(t *testing.T, dir, text string) *bank.Library {
 	t.Helper()
-	c, err := readConfig(configFile(t, text))
+	c, err := config.Read(configFile(t, text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Data = dir
-	store, err := ledger.Open(t.Context(), c.ledgerConfig(discardLog()))
+	store, err := ledger.Open(t.Context(), c.Ledger(discardLog()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	opened, err := openBanks(t.Context(), &c, store.Banks, discardLog())
+	opened, err := (&node{config: c, ledger: store, log: discardLog()}).openBanks(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

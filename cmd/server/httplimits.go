@@ -3,6 +3,7 @@ package main
 import (
 	"time"
 
+	"laststand/internal/config"
 	"laststand/internal/httpapi"
 	"laststand/internal/overload"
 	"laststand/internal/redisstore"
@@ -12,7 +13,7 @@ import (
 // newLimiter returns the limiter of the node. A node with an embedded Redis is the only node, so
 // its limiter needs no shared store.
 func (n *node) newLimiter() *overload.Limiter {
-	c := overload.LimiterConfig{IsDryRun: n.config.Limits.DryRun.includes, Registry: n.registry}
+	c := overload.LimiterConfig{IsDryRun: n.config.Limits.DryRun.Includes, Registry: n.registry}
 	if n.redis.Kind != redisx.KindEmbedded {
 		c.Store = redisstore.NewLimits(n.redis.Pipelined, n.now)
 	}
@@ -30,21 +31,21 @@ const guestBurstMinutes = 5
 // arenaGuestBurst returns the burst of new guests with arena codes per address: max_players of the
 // game with the largest arenas, but at most connections_per_address. A larger burst would let a
 // few arenas use up the limit per day. The burst is at least the limit per minute.
-func (c *config) arenaGuestBurst() int {
+func (n *node) arenaGuestBurst() int {
 	burst := 0
-	for _, g := range c.Games {
+	for _, g := range n.config.Games {
 		burst = max(burst, g.Arena.MaxPlayers)
 	}
-	if perAddress := c.Limits.ConnectionsPerAddress; perAddress > 0 {
+	if perAddress := n.config.Limits.ConnectionsPerAddress; perAddress > 0 {
 		burst = int(min(int64(burst), perAddress))
 	}
-	return max(burst, c.Limits.ArenaGuestsPerMinutePerAddress)
+	return max(burst, n.config.Limits.ArenaGuestsPerMinutePerAddress)
 }
 
 // httpLimits returns the limits of HTTP requests. All nodes share a limit if it protects a secret,
 // or if a request costs money or long-lived memory.
 func (n *node) httpLimits() httpapi.Limits {
-	limits := n.config.Limits.requestLimits
+	limits := n.config.Limits.RequestLimits
 	clusterRule := func(name, subject string, quota int, interval time.Duration) *overload.Rule {
 		return n.limiter.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: interval, ClusterWide: true})
 	}
@@ -57,7 +58,7 @@ func (n *node) httpLimits() httpapi.Limits {
 		NewGuestsPerDay: clusterRule("guests_per_day_per_address", "new players from this address", limits.GuestsPerDayPerAddress, 24*time.Hour),
 		GuestsWithCode: n.limiter.NewRule(overload.RuleConfig{
 			Name: "arena_guests_per_minute_per_address", Subject: "new players from this address for arenas", ClusterWide: true,
-			Limit: limits.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.config.arenaGuestBurst(),
+			Limit: limits.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: n.arenaGuestBurst(),
 		}),
 		GuestsPerArena:   clusterRule("guests_per_minute_per_arena", "new players for this arena", limits.GuestsPerMinutePerArena, time.Minute),
 		ArenaCodes:       n.codeAttemptLimits(),
@@ -87,14 +88,8 @@ func (n *node) httpLimits() httpapi.Limits {
 	}
 }
 
-// Names of the rules of code attempts that have no configuration key. Their limits depend on
-// code_attempts_per_hour_per_address. The first two rules count wrong codes of known players
-// after their address has reached its limit. The last rule counts refused attempts.
+// The limits of code attempts that have no configuration key.
 const (
-	codeAttemptsByPlayersRule = "code_attempts_by_players_per_hour_per_address"
-	codeAttemptsPerPlayerRule = "code_attempts_per_hour_per_player"
-	codeAttemptsRefusedRule   = "code_attempts_refused_per_hour_per_address"
-
 	codeAttemptsPerPlayerPerHour = 2
 	refusedAttemptsFactor        = 10 // the limit of refused attempts, relative to code_attempts_per_hour_per_address
 )
@@ -109,9 +104,9 @@ func (n *node) codeAttemptLimits() *overload.FailureLimiter {
 	}
 	limiter := &overload.FailureLimiter{PerAddress: clusterRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota)}
 	if quota > 0 {
-		limiter.RefusalsPerAddress = n.limiter.NewRule(overload.RuleConfig{Name: codeAttemptsRefusedRule, Subject: "refused codes from this address", Limit: refusedAttemptsFactor * quota, Per: time.Hour})
-		limiter.PlayersPerAddress = clusterRule(codeAttemptsByPlayersRule, "wrong codes of players from this address", max(quota/2, 1))
-		limiter.PerPlayer = clusterRule(codeAttemptsPerPlayerRule, "wrong codes of this player", codeAttemptsPerPlayerPerHour)
+		limiter.RefusalsPerAddress = n.limiter.NewRule(overload.RuleConfig{Name: config.RuleCodeAttemptsRefused, Subject: "refused codes from this address", Limit: refusedAttemptsFactor * quota, Per: time.Hour})
+		limiter.PlayersPerAddress = clusterRule(config.RuleCodeAttemptsByPlayers, "wrong codes of players from this address", max(quota/2, 1))
+		limiter.PerPlayer = clusterRule(config.RuleCodeAttemptsPerPlayer, "wrong codes of this player", codeAttemptsPerPlayerPerHour)
 	}
 	return limiter
 }

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"go.yaml.in/yaml/v3"
+
+	"laststand/internal/cli"
+	"laststand/internal/config"
 	"laststand/internal/httpserver"
 )
 
@@ -43,12 +47,12 @@ func TestDefaultGuestLimitsGrowWithTheLimitsPerMinute(t *testing.T) {
 		"limits: {guests_per_minute_per_address: 0, guests_per_day_per_address: 7}":         {7, 0},
 		"limits: {guests_per_day_per_address: 0, guest_requests_per_minute_per_address: 9}": {0, 9},
 	} {
-		c, err := readConfig(configFile(t, text))
+		c, err := config.Read(configFile(t, text))
 		if got := [2]int{c.Limits.GuestsPerDayPerAddress, c.Limits.GuestRequestsPerMinutePerAddress}; got != want || err != nil {
 			t.Errorf("%q: %v, %v; want %v", text, got, err, want)
 		}
 	}
-	if c, err := readConfig(""); c.Limits.GuestsPerDayPerAddress != 5000 || err != nil {
+	if c, err := config.Read(""); c.Limits.GuestsPerDayPerAddress != 5000 || err != nil {
 		t.Errorf("without a file: %d, %v", c.Limits.GuestsPerDayPerAddress, err)
 	}
 }
@@ -58,7 +62,7 @@ func TestDefaultGuestLimitsGrowWithTheLimitsPerMinute(t *testing.T) {
 func TestRequestLimitsRefuseUnlessInDryRun(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, `
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, `
 limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_run: [reads_per_second_per_address]}
 `)})
 	for i, want := range []int{201, 201, 429} {
@@ -86,13 +90,17 @@ limits: {guests_per_minute_per_address: 2, reads_per_second_per_address: 1, dry_
 		t.Errorf("the refusals are not counted:\n%s", metrics)
 	}
 	rules := regexp.MustCompile(`laststand_limit_refusals_total\{rule="(\w+)"\}`).FindAllSubmatch(metrics, -1)
-	if len(rules) < len(ruleNames(requestLimits{})) {
+	var dryRunAll config.DryRun
+	if err := yaml.Unmarshal([]byte("true"), &dryRunAll); err != nil {
+		t.Fatal(err)
+	}
+	if len(rules) < len(config.DryRunRules()) {
 		t.Errorf("%d rules", len(rules))
 	}
 	for _, rule := range rules {
 		name := string(rule[1])
 		alwaysRefuses := name == httpserver.RuleHeader || name == httpserver.RuleStranger
-		if slices.Contains(dryRunRuleNames(), name) == alwaysRefuses || (dryRun{all: true}).includes(name) == alwaysRefuses {
+		if slices.Contains(config.DryRunRules(), name) == alwaysRefuses || dryRunAll.Includes(name) == alwaysRefuses {
 			t.Errorf("rule %s always refuses: %t; dry_run must accept all other rules and only them", name, alwaysRefuses)
 		}
 	}
@@ -105,7 +113,7 @@ func TestNodesShareRequestLimits(t *testing.T) {
 	var nodes []*testNode
 	for range 2 {
 		dir := t.TempDir()
-		nodes = append(nodes, startNode(t, cli{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
+		nodes = append(nodes, startNode(t, cli.Flags{Data: &dir, Redis: &shared, Config: configFile(t, "limits: {guests_per_minute_per_address: 3}")}))
 	}
 	accepted := 0
 	for i := range 6 { // each node alone would accept three
@@ -123,7 +131,7 @@ func TestNodesShareRequestLimits(t *testing.T) {
 func TestGuestsPerAddressAreLimitedAcrossArenas(t *testing.T) {
 	t.Parallel()
 	redis := redisWithDocumentedKeys(t)
-	for name, flags := range map[string]cli{"embedded": {}, "redis": {Redis: &redis}} {
+	for name, flags := range map[string]cli.Flags{"embedded": {}, "redis": {Redis: &redis}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			flags.Data = new(t.TempDir())

@@ -4,8 +4,15 @@ package main
 import (
 	"os"
 	_ "time/tzdata" // a day starts at midnight in the time zone of its game; the machine may have no time zone database
+
+	"laststand/internal/cli"
 )
 
 func main() {
-	os.Exit(run(os.Args[1:], commandOutput{stdout: os.Stdout, stderr: os.Stderr}))
+	os.Exit(run(os.Args[1:], cli.Output{Stdout: os.Stdout, Stderr: os.Stderr}))
+}
+
+// run runs a command line and returns the exit code.
+func run(args []string, output cli.Output) int {
+	return cli.Program{Serve: serveUntilSignal, Build: currentBuild().line()}.Run(args, output)
 }

@@ -5,12 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"laststand/internal/cli"
 )
 
 // The operations address shows metrics of every package, and of the process.
 func TestMetricsOfEveryPackageAreServed(t *testing.T) {
 	t.Parallel()
-	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
+	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
 	playDuels(t, node.url, 1)
 	text := node.metrics(t)
 	for _, line := range []string{

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	player "laststand/loadtest/client"
+
+	"laststand/internal/cli"
 )
 
 // A node that stops stores its nicknames in its data folder. The next start reads only newer
@@ -14,7 +16,7 @@ import (
 func TestAStartReadsTheNameSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir})
+	node := startNode(t, cli.Flags{Data: &dir})
 	if _, err := player.CreateGuest(t.Context(), node.url, "demo", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +28,7 @@ func TestAStartReadsTheNameSnapshot(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "names", "demo.names")); err != nil {
 		t.Fatal(err)
 	}
-	node = startNode(t, cli{Data: &dir})
+	node = startNode(t, cli.Flags{Data: &dir})
 	waitUntil(t, "the view serves", func() bool { return sumMetric(t, node.opsURL, "laststand_name_filter_names", `game="demo"`) == 1 })
 	if loaded, built := sumMetric(t, node.opsURL, "laststand_name_filter_snapshots_total", `outcome="loaded"`), sumMetric(t, node.opsURL, "laststand_name_filter_builds_total"); loaded != 1 || built != 0 {
 		t.Errorf("%d snapshots loaded, %d views built", loaded, built)

@@ -11,11 +11,11 @@ import (
 
 // nameSnapshots returns where the server stores snapshots of the nicknames for its next start.
 // It returns nil if the server has no data folder.
-func (c *config) nameSnapshots() identity.Snapshots {
-	if c.Data == "" {
+func (n *node) nameSnapshots() identity.Snapshots {
+	if n.config.Data == "" {
 		return nil
 	}
-	return snapshotFolder(filepath.Join(c.Data, "names"))
+	return snapshotFolder(filepath.Join(n.config.Data, "names"))
 }
 
 // snapshotFolder is the path of a folder with one snapshot file per game. The first Save

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"regexp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"laststand/internal/arena"
+	"laststand/internal/config"
 	"laststand/internal/httpapi"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
@@ -25,6 +27,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
 	"laststand/internal/overload"
+	"laststand/internal/quiz/bank"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
@@ -36,7 +39,7 @@ import (
 // node is one running server with all its services.
 type node struct {
 	id       string // "n_" and a ULID, new at each start
-	config   config
+	config   config.Config
 	log      *slog.Logger
 	registry metricRegistry
 	now      func() int64 // cluster time, epoch ms
@@ -47,17 +50,17 @@ type node struct {
 	ledger       *ledger.Ledger
 	wheel        *timer.Wheel
 	presence     match.Presence
-	taskSignal   taskqueue.Notifier // wakes the task workers of this node when there are new tasks
-	clients      clients            // HTTP clients for sinks and webhooks
-	receiverKeys *receiverKeys      // keys that sign messages to sinks and webhooks
+	taskSignal   taskqueue.Notifier   // wakes the task workers of this node when there are new tasks
+	clients      clients              // HTTP clients for sinks and webhooks
+	receiverKeys *config.ReceiverKeys // keys that sign messages to sinks and webhooks
 	proxies      *httpserver.TrustedProxies
 	limiter      *overload.Limiter
 	shedder      *overload.Shedder
 	duelLimit    *overload.DuelLimit
 
-	banks             *banks
+	banks             *bank.Library
 	identity          *identity.Registry
-	gameKeys          *gameKeys // keys of operators that sign and verify tokens
+	gameKeys          *config.GameKeys // keys of operators that sign and verify tokens
 	engine            *match.Engine
 	matches           *redismatch.Store
 	lobby             *lobby.Lobby
@@ -86,9 +89,13 @@ const pingInterval = 25 * time.Second
 
 // open connects to the stores and creates all services. No background task starts before run.
 // The caller must call run, which closes the node.
-func open(ctx context.Context, c config, log *slog.Logger) (*node, error) {
+func open(ctx context.Context, c config.Config, log *slog.Logger) (*node, error) {
 	return openWithMetrics(ctx, c, log, prometheus.NewRegistry())
 }
+
+// heapLiveMetric selects the metric go_gc_heap_live_bytes: the live heap at the last collection.
+// The heap in use would be no measure of it, because most of that is garbage.
+var heapLiveMetric = collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)}
 
 // metricRegistry registers the metrics of all packages and serves them.
 type metricRegistry interface {
@@ -96,7 +103,7 @@ type metricRegistry interface {
 	prometheus.Gatherer
 }
 
-func openWithMetrics(ctx context.Context, c config, log *slog.Logger, metrics metricRegistry) (*node, error) {
+func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, metrics metricRegistry) (*node, error) {
 	n := &node{id: "n_" + ulid.Make().String(), config: c, log: log, registry: metrics, wheel: timer.New(timer.Config{}), clients: newClients()}
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
@@ -125,10 +132,10 @@ func (n *node) openStores(ctx context.Context) (err error) {
 	}
 	n.now = n.clock.Now
 	n.inbox = redisx.NewInbox(n.redis, redisx.InboxConfig{Node: n.id, Registry: n.registry, Logger: n.log})
-	if n.webhookRegistry, err = webhook.NewRegistry(n.config.endpoints(), n.registry); err != nil {
+	if n.webhookRegistry, err = webhook.NewRegistry(n.config.Endpoints(), n.registry); err != nil {
 		return err
 	}
-	ledgerConfig := n.config.ledgerConfig(n.log)
+	ledgerConfig := n.config.Ledger(n.log)
 	ledgerConfig.NotifyTopic, ledgerConfig.Events, ledgerConfig.Registry = n.taskNotifier.Notify, n.webhookRegistry, n.registry
 	if n.redis.Kind != redisx.KindEmbedded { // with an embedded Redis the machine's clock is the cluster's clock
 		ledgerConfig.ClusterTime = n.now
@@ -166,14 +173,14 @@ func (n *node) close() {
 // closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	days := dayWorker{n.config.gameNames(), n.ledger.Days, n.leaderboards, n.log}
+	days := dayWorker{n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log}
 	ledgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
 	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.RunSummaries)
 	erasures := erasureWorker{n.ledger.Erasures, n.leaderboards, ledger.ErasureRetention, n.log}
-	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger.Audit, n.config.Audit.retention(), n.log}.Run, erasures.Run)...)
+	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger.Audit, n.config.Audit.Retention(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitLeaderboards(ctx)
@@ -216,16 +223,16 @@ func (n *node) stopReporting(reportingTasks *backgroundTasks) {
 		reportingTasks.stopAndWait()
 		return
 	}
-	n.reporting.sendQueued(n.config.gameNames())
+	n.reporting.sendQueued(n.config.GameNames())
 	reportingTasks.stopAndWait()
-	n.reporting.discardQueued(n.config.gameNames(), n.log)
+	n.reporting.discardQueued(n.config.GameNames(), n.log)
 }
 
 // stopServingPlayers announces the stop to the players and waits for their matches, for at most
 // the drain timeout. Then it waits up to 5 s for open HTTP requests and closes the listener.
 func (n *node) stopServingPlayers() {
 	n.draining.Store(true)
-	drain, _ := n.config.drainTimeout() // validate checked it
+	drain, _ := n.config.DrainTimeout() // validate checked it
 	n.log.Info("server is stopping", "drain", drain)
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()

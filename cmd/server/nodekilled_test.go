@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -19,7 +20,7 @@ const (
 
 // killDuelConfigs are the duel settings of the games of TestPlayersContinueAfterTheirNodeIsKilled. Each has the time that its players
 // need up to the kill, and little more.
-var killDuelConfigs = map[string]duelConfig{
+var killDuelConfigs = map[string]config.Duel{
 	"countdown": {Questions: 2, TimeLimitMS: 3000, CountdownMS: 2500, RevealMS: 300},
 	"open":      {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},
 	"closing":   {Questions: 2, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 300},

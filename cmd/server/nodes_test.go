@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
@@ -11,9 +12,9 @@ import (
 
 // slowDuels is a configuration of duels whose questions wait for both players.
 func slowDuels(games ...string) string {
-	duels := map[string]duelConfig{}
+	duels := map[string]config.Duel{}
 	for _, name := range games {
-		duels[name] = duelConfig{Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50}
+		duels[name] = config.Duel{Questions: 4, TimeLimitMS: 60_000, CountdownMS: 50, RevealMS: 50}
 	}
 	return duelsConfig(duels)
 }

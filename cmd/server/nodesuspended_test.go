@@ -5,6 +5,7 @@ import (
 	"syscall"
 	"testing"
 
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestAnotherNodeAdvancesMatchesOfASuspendedNode(t *testing.T) {
 	t.Parallel()
 	const rounds, pairs = 4, 2
-	cluster := newTestCluster(t, redisWithDocumentedKeys(t), duelsConfig(map[string]duelConfig{
+	cluster := newTestCluster(t, redisWithDocumentedKeys(t), duelsConfig(map[string]config.Duel{
 		"demo": {Questions: rounds, TimeLimitMS: 1500, CountdownMS: 500, RevealMS: 300},
 	}))
 	suspended, other := cluster.process(t), cluster.node(t)

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"log/slog"
+
+	"laststand/internal/config"
 )
 
 // reservedFiles is how many open files a node needs besides the connections of players: Redis,
@@ -27,13 +29,13 @@ func checkOpenFiles(allowed uint64, websockets int64) (needed, possible int64, e
 // logLowOpenFileLimit logs if the process may open too few files for limits.connections: a
 // warning, or an information if that limit is only the default. When all files are open, the
 // node cannot accept any connection.
-func (c *config) logLowOpenFileLimit(log *slog.Logger, allowed uint64, known bool) {
-	needed, possible, enough := checkOpenFiles(allowed, c.Limits.Connections)
-	if !known || enough {
+func logLowOpenFileLimit(log *slog.Logger, allowed uint64, connections int64) {
+	needed, possible, enough := checkOpenFiles(allowed, connections)
+	if allowed == 0 || enough {
 		return
 	}
 	level := slog.LevelWarn
-	if c.Limits.Connections == defaults().Limits.Connections {
+	if connections == config.Default().Limits.Connections {
 		level = slog.LevelInfo
 	}
 	log.Log(context.Background(), level, "open file limit is too low for limits.connections; raise it (ulimit -n, LimitNOFILE= in systemd, ulimits of a container) or lower limits.connections",

@@ -14,7 +14,7 @@ import (
 // operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
 	return ops.Config{
-		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: n.admin, Games: n.config.gameNames(), Tasks: n.ledger.Tasks, TaskActions: n.taskAdmin(), Leaderboards: n.leaderboards,
+		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: n.admin, Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: n.taskAdmin(), Leaderboards: n.leaderboards,
 		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
 		Corrections: corrections{n.ledger.Corrections, n.leaderboards}, Days: n.ledger.Days, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}

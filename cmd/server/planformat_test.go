@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
@@ -17,7 +18,7 @@ func TestPlayersOfAnUnreadableMatchCanPlayAgain(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
 	cluster := newTestCluster(t, server.URL, slowDuels("demo"))
-	oldNode := startNode(t, cli{Config: cluster.config, Data: &cluster.db.Dir, Database: &cluster.db.URL, Redis: &cluster.redis, Drain: ptr("1ms")})
+	oldNode := startNode(t, cli.Flags{Config: cluster.config, Data: &cluster.db.Dir, Database: &cluster.db.URL, Redis: &cluster.redis, Drain: ptr("1ms")})
 	oldDuel := pairUp(t, newDuelClient(t, oldNode.url, "demo"), newDuelClient(t, oldNode.url, "demo")).waitForMatch(t)
 	oldNode.stop()
 	rewritePlans(t, server, `"form":3`, `"form":2`)

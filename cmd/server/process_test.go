@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 // command runs a command line in this process.
 func command(args ...string) (code int, out, stderr string) {
 	var stdoutBuffer, stderrBuffer bytes.Buffer
-	code = run(args, commandOutput{stdout: &stdoutBuffer, stderr: &stderrBuffer})
+	code = run(args, cli.Output{Stdout: &stdoutBuffer, Stderr: &stderrBuffer})
 	return code, stdoutBuffer.String(), stderrBuffer.String()
 }
 
@@ -52,9 +53,9 @@ func commandIn(t *testing.T, env []string, args ...string) (code int, out, stder
 	return cmd.ProcessState.ExitCode(), stdoutBuffer.String(), stderrBuffer.String()
 }
 
-// process is a node in its own process, for signals and kills, which a test cannot send to
+// nodeProcess is a node in its own process, for signals and kills, which a test cannot send to
 // itself.
-type process struct {
+type nodeProcess struct {
 	url, opsURL string
 	log         *logBuffer
 	cmd         *exec.Cmd
@@ -62,9 +63,9 @@ type process struct {
 }
 
 // startProcess starts a node on free ports that ends with the test.
-func startProcess(t *testing.T, args ...string) *process {
+func startProcess(t *testing.T, args ...string) *nodeProcess {
 	t.Helper()
-	p := &process{log: new(logBuffer), exited: make(chan struct{})}
+	p := &nodeProcess{log: new(logBuffer), exited: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}, args...)...)
 	p.cmd.Env = append(os.Environ(), actAsVariable+"=server")
 	p.cmd.Stderr = p.log
@@ -93,14 +94,14 @@ func startProcess(t *testing.T, args ...string) *process {
 }
 
 // signal has no effect on a process that has ended.
-func (p *process) signal(s os.Signal) {
+func (p *nodeProcess) signal(s os.Signal) {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		panic(err)
 	}
 }
 
 // wait returns the exit code, or -1 after a kill.
-func (p *process) wait(t *testing.T) int {
+func (p *nodeProcess) wait(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-p.exited:

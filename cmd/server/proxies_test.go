@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 )
 
@@ -19,7 +20,7 @@ import (
 func TestNodeReadsTheAddressFromTrustedProxies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, "trusted_proxies: [127.0.0.2]\nproxy_protocol: optional\nlimits: {connections_per_address: 1}\n")})
 	for _, visit := range []struct {
 		name, from, forwarded, proxyHeader string
 		wantCode                           int // the close code; 0: the websocket stays open

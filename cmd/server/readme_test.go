@@ -14,6 +14,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -48,7 +49,7 @@ func TestTheREADMEExampleRunsTwiceWithNode(t *testing.T) {
 	if !ok {
 		return
 	}
-	n := startNode(t, cli{Config: configFile(t, shortDuelsConfig), Data: ptr(t.TempDir())})
+	n := startNode(t, cli.Flags{Config: configFile(t, shortDuelsConfig), Data: ptr(t.TempDir())})
 	const address = "http://127.0.0.1:8080"
 	example := readmeExample(t)
 	if !strings.Contains(example, address) {
@@ -83,7 +84,7 @@ func TestTheREADMEExamplePlaysADuel(t *testing.T) {
 	if !ok {
 		return
 	}
-	node := startNode(t, cli{Config: configFile(t, shortDuelsConfig), Data: ptr(t.TempDir())})
+	node := startNode(t, cli.Flags{Config: configFile(t, shortDuelsConfig), Data: ptr(t.TempDir())})
 	p := newBrowser(t, chromium).open(strings.Replace(node.url, "127.0.0.1", "localhost", 1))
 	const captureTable = "console.table = (rows) => { window.standings = JSON.stringify(rows); };\n"
 	run := "(async () => {\n" + captureTable + readmeExample(t) + "})(); ''"

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
@@ -66,7 +67,7 @@ func checkReadsAfterStart(t *testing.T, args []string, player string, ranked boo
 	p.stopAndWait(t)
 }
 
-func (p *process) stopAndWait(t *testing.T) {
+func (p *nodeProcess) stopAndWait(t *testing.T) {
 	t.Helper()
 	p.signal(syscall.SIGTERM)
 	if code := p.wait(t); code != 0 {
@@ -76,7 +77,7 @@ func (p *process) stopAndWait(t *testing.T) {
 
 // checkReads makes each read twice, and both answers must be equal. If ranked, the
 // player must be on the leaderboards.
-func checkReads(t *testing.T, p *process, player string, ranked bool) {
+func checkReads(t *testing.T, p *nodeProcess, player string, ranked bool) {
 	t.Helper()
 	wantPlayer := http.StatusNotFound
 	if ranked {
@@ -127,7 +128,7 @@ func checkReads(t *testing.T, p *process, player string, ranked bool) {
 }
 
 // watchAll watches every leaderboard, one after the other. Each watch must get a push.
-func watchAll(t *testing.T, p *process, list leaderboard.Listing) {
+func watchAll(t *testing.T, p *nodeProcess, list leaderboard.Listing) {
 	t.Helper()
 	c := newPlayer(t, p.url)
 	defer c.Close()
@@ -168,7 +169,7 @@ func TestLeaderboardRebuildsRefuseNoReads(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		flags := cli{Config: configFile(t, unlimitedReadsConfig), Data: &db.Dir, Database: &db.URL}
+		flags := cli.Flags{Config: configFile(t, unlimitedReadsConfig), Data: &db.Dir, Database: &db.URL}
 		var cache *testenv.Server
 		if db.URL != "" {
 			cache = testenv.Redis(t)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
@@ -11,7 +12,7 @@ import (
 )
 
 // outageDuels has questions that are shorter than the outage of Redis.
-var outageDuels = duelConfig{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
+var outageDuels = config.Duel{Questions: 3, TimeLimitMS: 3000, CountdownMS: 500, RevealMS: 500}
 
 // Redis stalls for 5 s, during an open question without an answer, or before a question opens.
 // The server asks players to retry. Then they still have time to answer, and the time of an
@@ -22,7 +23,7 @@ func TestQuestionsAreExtendedByRedisStalls(t *testing.T) {
 		t.Run(phase, func(t *testing.T) {
 			t.Parallel()
 			server := testenv.Redis(t)
-			cluster := newTestCluster(t, server.URL, duelsConfig(map[string]duelConfig{"demo": outageDuels}))
+			cluster := newTestCluster(t, server.URL, duelsConfig(map[string]config.Duel{"demo": outageDuels}))
 			first, second := cluster.node(t), cluster.node(t)
 			rules := &checker.Checker{LimitMS: outageDuels.TimeLimitMS} // an answer counts as at most the limit
 			clients := []*matchClient{newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -14,7 +15,7 @@ import (
 func TestADuelContinuesAfterARedisStall(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	node := startNode(t, cli{Data: ptr(t.TempDir()), Redis: &server.URL, Config: configFile(t, slowDuelsConfig)})
+	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Redis: &server.URL, Config: configFile(t, slowDuelsConfig)})
 	players, match := newPlayerPair(t, node.url)
 	first := readPush[protocol.Question](t, players[0], protocol.TypeQuestion)
 	readPush[protocol.Question](t, players[1], protocol.TypeQuestion)

@@ -1,25 +1,26 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"laststand/internal/cli"
 )
 
 // cliReference describes the command line from kong's model of it.
 func cliReference(t *testing.T) string {
 	t.Helper()
-	parser, err := kong.New(&cli{}, kong.Name("server"), kong.Description(about), kong.Writers(new(bytes.Buffer), new(bytes.Buffer)))
+	model, err := cli.Model()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	b.WriteString("# Command line\n\n" + generatedNotice + "\n" + about + "\n\n## Flags of every command\n\n")
-	writeFlags(&b, parser.Model.Flags)
-	for _, leaf := range parser.Model.Leaves(false) {
+	b.WriteString("# Command line\n\n" + generatedNotice + "\n" + cli.About + "\n\n## Flags of every command\n\n")
+	writeFlags(&b, model.Flags)
+	for _, leaf := range model.Leaves(false) {
 		writeCommand(&b, leaf)
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n"

@@ -10,6 +10,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"laststand/internal/config"
 )
 
 // configKey is a key of the configuration file, as the reference shows it.
@@ -32,21 +34,20 @@ func configurationReference(t *testing.T) string {
 // configKeys lists all keys with the texts of their fields.
 func configKeys(t *testing.T) []configKey {
 	t.Helper()
-	c := defaults()
-	c.Limits.applyDefaults()
+	c := config.Default()
 	collector := configKeyCollector{comments: fieldComments(t)}
 	collector.addFields("", reflect.ValueOf(c))
 	return collector.keys
 }
 
 type configKeyCollector struct {
-	comments map[string]string // by type and field: "duel.Questions"
+	comments map[string]string // by type and field: "Duel.Questions"
 	keys     []configKey
 }
 
 func (c *configKeyCollector) addFields(prefix string, v reflect.Value) {
 	for field, value := range v.Fields() {
-		name, options := yamlKey(field)
+		name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
 		switch {
 		case strings.Contains(options, "inline"):
 			c.addFields(prefix, value)
@@ -58,8 +59,8 @@ func (c *configKeyCollector) addFields(prefix string, v reflect.Value) {
 
 func (c *configKeyCollector) addKey(path, fieldName string, field reflect.StructField, v reflect.Value) {
 	k := configKey{path: path, kind: kindName(v), meaning: c.comments[fieldName], values: field.Tag.Get("allowed")}
-	if r, ok := parseRangeTag(field); ok {
-		k.values = r.text
+	if lowest, highest, ok := strings.Cut(field.Tag.Get("range"), ".."); ok {
+		k.values = lowest + " to " + highest
 	}
 	if k.kind == "true or false" && k.values == "" {
 		k.values = k.kind
@@ -80,7 +81,7 @@ func (c *configKeyCollector) addKey(path, fieldName string, field reflect.Struct
 
 func kindName(v reflect.Value) string {
 	switch kind := v.Kind(); {
-	case v.Type() == reflect.TypeFor[dryRun]():
+	case v.Type() == reflect.TypeFor[config.DryRun]():
 		return "true, false or list"
 	case kind == reflect.Map, kind == reflect.Struct:
 		return "section"
@@ -100,7 +101,7 @@ func kindName(v reflect.Value) string {
 
 // defaultText returns the default of a key, or "" if it is empty or the server computes it.
 func defaultText(v reflect.Value) string {
-	if v.Type() == reflect.TypeFor[dryRun]() {
+	if v.Type() == reflect.TypeFor[config.DryRun]() {
 		return "false"
 	}
 	if v.Kind() == reflect.Slice {
@@ -112,11 +113,11 @@ func defaultText(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// fieldComments are the comments of all fields of this package, by type and field.
+// fieldComments are the comments of all fields of package config, by type and field.
 func fieldComments(t *testing.T) map[string]string {
 	t.Helper()
 	comments := make(map[string]string)
-	files, err := filepath.Glob("*.go")
+	files, err := filepath.Glob("../../internal/config/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}

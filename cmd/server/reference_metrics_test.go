@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -84,8 +85,8 @@ func openMeasuredNode(t *testing.T, registry *recordingRegistry) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	testenv.WriteCertificate(t, cert, key, 1, time.Hour)
 	redisURL := testenv.Redis(t).URL // an embedded Redis has no metrics of the clock
-	flags := cli{Data: &dir, Redis: &redisURL, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
-	c, err := flags.load()
+	flags := cli.Flags{Data: &dir, Redis: &redisURL, TLSCert: &cert, TLSKey: &key, Config: configFile(t, "games: {demo: {webhooks: [{name: w, url: \"https://x.example\"}]}}\n")}
+	c, err := flags.Load()
 	if err != nil {
 		t.Fatal(err)
 	}

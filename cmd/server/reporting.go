@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"strings"
 	"sync"
 	"time"
 
+	"laststand/internal/config"
 	"laststand/internal/eventq"
 	"laststand/internal/eventq/filesink"
 	"laststand/internal/eventq/nppa"
@@ -31,8 +33,8 @@ func (n *node) createReporting() error {
 		return err
 	}
 	var policies []eventq.Policy
-	for _, name := range n.config.gameNames() {
-		policies = append(policies, n.config.queuePolicy(name))
+	for _, name := range n.config.GameNames() {
+		policies = append(policies, n.config.QueuePolicy(name))
 	}
 	queue := redisqueue.New(n.redis.Bulk)
 	r.admin = queue
@@ -49,10 +51,11 @@ func (n *node) createReporting() error {
 
 // openSinks opens the sink of each game. After an error, closeSinks closes the sinks that are
 // open.
-func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) error {
+func (r *reporting) openSinks(c *config.Config, keys *config.ReceiverKeys, clients clients) error {
 	r.sinks = make(map[string]eventq.Sink)
-	for _, name := range c.gameNames() {
-		s, err := openSink(c.gameSinkOptions(name, keys), clients)
+	for _, name := range c.GameNames() {
+		source := c.SinkKeys(name)
+		s, err := openSink(c.Sink(name), func() []string { return keys.Current(source) }, clients)
 		if err != nil {
 			return fmt.Errorf("games.%s.behaviours.sink: %w", name, err)
 		}
@@ -61,25 +64,28 @@ func (r *reporting) openSinks(c *config, keys *receiverKeys, clients clients) er
 	return nil
 }
 
-func openSink(options sinkOptions, clients clients) (eventq.Sink, error) {
-	switch options.Type {
-	case sinkWebhook:
+// openSink opens the sink of a game. The sink calls keys for each attempt to send; the current
+// key comes first. If the game does not configure behaviours, the sink creates its file when
+// the first behaviour arrives.
+func openSink(sink config.Sink, keys func() []string, clients clients) (eventq.Sink, error) {
+	switch sink.Type {
+	case config.SinkWebhook:
 		return webhooksink.New(webhooksink.Options{
-			URL: options.URL, Format: webhooksink.Format(options.Format), Client: clients[options.AllowPrivate],
-			Keys: func() ([]webhook.Key, error) {
-				keys, err := options.Keys()
-				if err != nil {
-					return nil, err
-				}
-				return parseWebhookKeys(keys)
-			},
+			URL: sink.URL, Format: webhooksink.Format(sink.Format), Client: clients[sink.AllowPrivate],
+			Keys: func() ([]webhook.Key, error) { return parseWebhookKeys(keys()) },
 		})
-	case sinkNPPA:
+	case config.SinkNPPA:
 		return nppa.New(nppa.Options{
-			HTTP: clients[options.AllowPrivate], URL: options.URL, AppID: options.AppID, BizID: options.BizID, Keys: options.Keys, TestCode: options.TestCode,
+			HTTP: clients[sink.AllowPrivate], URL: sink.URL, AppID: sink.AppID, BizID: sink.BizID, TestCode: sink.TestCode,
+			Keys: func() ([]string, error) { return keys(), nil },
 		})
 	}
-	return filesink.Open(filesink.Options{Path: options.Path, MaxBytes: int64(options.MaxFileMiB) << 20, Keep: options.MaxFiles, CreateLater: options.OpenLater})
+	return filesink.Open(filesink.Options{Path: sink.Path, MaxBytes: int64(sink.MaxFileMiB) << 20, Keep: sink.MaxFiles, CreateLater: !sink.IsConfigured()})
+}
+
+// parseWebhookKeys parses keys of webhooks, which then can sign.
+func parseWebhookKeys(keys []string) ([]webhook.Key, error) {
+	return webhook.ParseKeys(strings.Join(keys, "\n"))
 }
 
 // finalReportTimeout is the maximum time for sending the queued behaviours, and again for

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/cli"
 	"laststand/internal/eventq"
 	"laststand/internal/protocol"
 	player "laststand/loadtest/client"
@@ -93,7 +94,7 @@ func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 		server.URL+nppa.ProductionPath+"'}}}}")
 	writeBeside(t, path, "nppa.key", nppaKey)
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: path})
+	node := startNode(t, cli.Flags{Data: &dir, Config: path})
 	code, token, stderr := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+testPI)
 	if code != 0 {
 		t.Fatal(stderr)

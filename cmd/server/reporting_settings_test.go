@@ -116,7 +116,7 @@ func (r *reportingTest) lastIDDigits(game string) string {
 func (r *reportingTest) checkNewKey(node *testNode) {
 	r.t.Helper()
 	waitUntil(r.t, "the keys are reloaded", func() bool {
-		return strings.Count(node.log.String(), "receiver keys reloaded") == len(r.games)
+		return strings.Count(node.log.String(), "keys reloaded") == len(r.games)
 	})
 	r.mu.Lock()
 	r.key = newWebhookKey

@@ -14,8 +14,6 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/eventq/redisqueue"
-	"laststand/internal/identity"
-	"laststand/internal/ledger"
 	"laststand/internal/redisx"
 )
 
@@ -62,18 +60,13 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 // mintTokens mints a service token for each game.
 func (r *reportingTest) mintTokens() {
 	r.t.Helper()
-	flags := &cli{Config: r.config, Data: &r.db.Dir, Database: &r.db.URL}
-	err := withNewLedger(flags, func(ctx context.Context, c *config, l *ledger.Ledger) error {
-		tokens, err := openTokens(ctx, c, l, c.gameNames(), nil)
-		for _, game := range r.games {
-			if err == nil {
-				r.tokens[game], _, err = tokens.Mint(identity.Claims{Subject: "poster", Game: game, Role: identity.RoleService}, time.Hour)
-			}
+	createDatabase(r.t, r.db)
+	for _, game := range r.games {
+		code, token, stderr := command("token", "--game="+game, "--role=service", "--sub=poster", "--config="+r.config, "--data="+r.db.Dir, "--database="+r.db.URL)
+		if code != 0 {
+			r.t.Fatal(stderr)
 		}
-		return err
-	})
-	if err != nil {
-		r.t.Fatal(err)
+		r.tokens[game] = strings.TrimSpace(token)
 	}
 }
 

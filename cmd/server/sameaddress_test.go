@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
 	player "laststand/loadtest/client"
 )
@@ -25,7 +26,7 @@ games:
 func TestDuelsWithinOneAddressCountUnlessDisabled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, sameAddressConfig)})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, sameAddressConfig)})
 	for _, test := range []struct {
 		game, otherAddress string
 		counts             bool

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/cli"
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	player "laststand/loadtest/client"
@@ -47,7 +49,7 @@ games:
 func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	t.Parallel()
 	const people = 2100
-	c, err := readConfig("")
+	c, err := config.Read("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	for name, limit := range map[string]int64{
 		"connections_per_address": limits.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(limits.HellosPerMinutePerAddress),
 		"guests_per_day_per_address": int64(limits.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(limits.GuestRequestsPerMinutePerAddress),
-		"guests_per_minute_per_arena": int64(limits.GuestsPerMinutePerArena), "new guests at once": int64(c.arenaGuestBurst()), "max_players": int64(defaultGame().Arena.MaxPlayers),
+		"guests_per_minute_per_arena": int64(limits.GuestsPerMinutePerArena), "new guests at once": int64((&node{config: c}).arenaGuestBurst()), "max_players": int64(config.DefaultGame().Arena.MaxPlayers),
 		"matches_per_day_per_address, of 10 matches each": int64(limits.MatchesPerDayPerAddress) / 10,
 	} {
 		if limit < people {
@@ -69,7 +71,7 @@ func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 func TestManyArenasDoNotRaiseTheGuestBurstPerAddress(t *testing.T) {
 	t.Parallel()
 	redis := testenv.Redis(t).URL
-	node := startNode(t, cli{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, smallBurstConfig)})
+	node := startNode(t, cli.Flags{Data: new(t.TempDir()), Redis: &redis, Config: configFile(t, smallBurstConfig)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
 	created := 0
 	for range 10 {
@@ -98,7 +100,7 @@ func TestASchoolBehindOneAddress(t *testing.T) {
 	t.Parallel()
 	size := schoolSize(t)
 	dir, redis := t.TempDir(), testenv.Redis(t).URL
-	node := startNode(t, cli{Data: &dir, Redis: &redis, Config: configFile(t, schoolConfig)})
+	node := startNode(t, cli.Flags{Data: &dir, Redis: &redis, Config: configFile(t, schoolConfig)})
 	teacher := newGuests(t, []string{node.url}, 1)[0]
 	created := createArena(t, node.url, teacher.Token, protocol.NewArena{
 		Mode: "survival", Name: "Lesson", Pace: "auto", Questions: protocol.ArenaQuestions{Count: 2, Lang: "en"},

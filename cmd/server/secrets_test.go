@@ -9,6 +9,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 )
 
@@ -21,7 +22,7 @@ func TestErrorsNeverShowSecrets(t *testing.T) {
 	t.Parallel()
 	unusedAddress := freeAddress(t)
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, fmt.Sprintf(`
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, fmt.Sprintf(`
 games:
   demo:
     webhooks: [{name: hook, url: "http://user:%[1]spassword@%[2]s/%[1]spath?key=%[1]squery", allow_private: true}]

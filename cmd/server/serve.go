@@ -8,24 +8,15 @@ import (
 	"net"
 	"os/signal"
 	"syscall"
+
+	"laststand/internal/cli"
+	"laststand/internal/config"
+	"laststand/internal/process"
 )
 
-type serveCmd struct{}
-
-// Help implements kong's help provider.
-func (*serveCmd) Help() string {
-	return "Example: server --listen :8080 --redis redis://cache:6379 --database postgres://laststand@db/laststand"
-}
-
-// Run serves until SIGTERM or SIGINT, then shuts down gracefully.
-func (*serveCmd) Run(flags *cli, output commandOutput) error {
-	c, err := flags.load()
-	if err != nil {
-		return err
-	}
-	memory := memoryLimit(c.Limits.MaxMemoryMiB)
-	setMemoryLimit(memory)
-	defer startGCTuner(gcHeadroom(c.Limits.GCHeadroomMiB, memory))()
+// serveUntilSignal serves until SIGTERM or SIGINT, then shuts down gracefully.
+func serveUntilSignal(c config.Config, output cli.Output) error {
+	defer process.SetMemory(c.Limits.MaxMemoryMiB, c.Limits.GCHeadroomMiB)()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // after this, a second signal ends the process immediately
@@ -34,8 +25,8 @@ func (*serveCmd) Run(flags *cli, output commandOutput) error {
 
 // serve opens the listeners and runs a node until ctx ends. It prints the addresses when the
 // node serves.
-func serve(ctx context.Context, c config, output commandOutput) error {
-	log := slog.New(slog.NewTextHandler(output.stderr, nil))
+func serve(ctx context.Context, c config.Config, output cli.Output) error {
+	log := slog.New(slog.NewTextHandler(output.Stderr, nil))
 	players, err := listen(ctx, "listen", c.Listen)
 	if err != nil {
 		return err
@@ -49,11 +40,10 @@ func serve(ctx context.Context, c config, output commandOutput) error {
 		return errors.Join(err, players.Close(), operators.Close())
 	}
 	n.warnOfExposedOperations(operators.Addr())
-	allowed, known := allowedFiles()
-	c.logLowOpenFileLimit(log, allowed, known)
+	logLowOpenFileLimit(log, process.AllowedFiles(), c.Limits.Connections)
 	return n.run(ctx, n.limitConnections(players), operators, func() {
-		fmt.Fprintf(output.stdout, "listening on %s://%s\n", c.scheme(), players.Addr())
-		fmt.Fprintf(output.stdout, "operations on http://%s\n", operators.Addr())
+		fmt.Fprintf(output.Stdout, "listening on %s://%s\n", c.Scheme(), players.Addr())
+		fmt.Fprintf(output.Stdout, "operations on http://%s\n", operators.Addr())
 	})
 }
 

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"laststand/internal/arena"
+	"laststand/internal/config"
 	"laststand/internal/httpapi"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
@@ -15,6 +17,7 @@ import (
 	"laststand/internal/lobby"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
+	"laststand/internal/nickname"
 	"laststand/internal/ops"
 	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
@@ -27,34 +30,36 @@ import (
 // createServices creates the services of a node, each before the services that call it: names
 // and banks, reporting, webhooks, leaderboards, matches, settlement, the lobby, the servers.
 func (n *node) createServices(ctx context.Context) error {
-	tokens, err := openTokens(ctx, &n.config, n.ledger, n.config.gameNames(), n.registry)
+	tokens, err := n.config.OpenTokens(ctx, n.ledger.TokenKeys, n.config.GameNames(), n.registry)
 	if err != nil {
 		return err
 	}
-	revocations, err := identity.OpenRevocations(ctx, identity.RevocationsConfig{Store: n.ledger.Revocations, Tokens: tokens, Now: wallClock, Logger: n.log, Registry: n.registry})
+	revocations, err := identity.OpenRevocations(ctx, identity.RevocationsConfig{Store: n.ledger.Revocations, Tokens: tokens, Now: config.WallClock, Logger: n.log, Registry: n.registry})
 	if err != nil {
 		return err
 	}
-	n.gameKeys, err = newGameKeys(&n.config, tokens, n.log, n.closeRevoked)
+	n.gameKeys, err = config.NewGameKeys(&n.config, tokens, n.log, n.closeRevoked)
 	if err != nil {
 		return err
 	}
-	wordLists, err := n.config.readAllWordLists()
-	if err != nil {
-		return err
+	wordLists := make(map[string]*nickname.Words)
+	for _, name := range n.config.GameNames() {
+		if wordLists[name], err = n.config.ReadWordLists(name); err != nil { // a file has changed since Validate
+			return fmt.Errorf("games.%s.names: %w", name, err)
+		}
 	}
 	n.identity = identity.Open(identity.Config{
 		Tokens: tokens, Players: n.ledger.Players, Devices: n.ledger.Players, Names: n.ledger.Public.Names, NameSource: n.ledger.Names, Revocations: revocations,
-		Epoch: n.ledger.Epoch(), Snapshots: n.config.nameSnapshots(), Logger: n.log, Registry: n.registry,
+		Epoch: n.ledger.Epoch(), Snapshots: n.nameSnapshots(), Logger: n.log, Registry: n.registry,
 		Words: wordLists, Reservations: redisstore.NewNames(n.redis.Client),
 	})
 	if err := n.identity.MigrateSkeletons(ctx); err != nil {
 		return err
 	}
-	if n.banks, err = openBanks(ctx, &n.config, n.ledger.Banks, n.log); err != nil {
+	if n.banks, err = n.openBanks(ctx); err != nil {
 		return err
 	}
-	if n.receiverKeys, err = openReceiverKeys(ctx, &n.config, n.ledger, n.log); err != nil {
+	if n.receiverKeys, err = config.OpenReceiverKeys(ctx, &n.config, n.ledger.TokenKeys, n.log); err != nil {
 		return err
 	}
 	if err := n.createReporting(); err != nil {
@@ -73,8 +78,8 @@ func (n *node) createServices(ctx context.Context) error {
 }
 
 func (n *node) leaderboardConfigs() (configs []leaderboard.Config) {
-	for _, name := range n.config.gameNames() {
-		configs = append(configs, n.config.leaderboardConfig(name))
+	for _, name := range n.config.GameNames() {
+		configs = append(configs, n.config.Leaderboards(name))
 	}
 	return configs
 }
@@ -109,16 +114,16 @@ func (n *node) createMatches() {
 	})
 	n.handleMessages()
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.config.duelRules(), Store: tickets, Matches: n.engine, Bank: n.banks, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
+		Games: n.duelRules(), Store: tickets, Matches: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.createArenas(matches)
 }
 
 // duelRules returns the duel settings of all games, by game.
-func (c *config) duelRules() map[string]lobby.DuelSettings {
+func (n *node) duelRules() map[string]lobby.DuelSettings {
 	duels := make(map[string]lobby.DuelSettings)
-	for name, g := range c.Games {
+	for name, g := range n.config.Games {
 		duels[name] = lobby.DuelSettings{
 			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
 			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
@@ -194,8 +199,8 @@ func (n *node) createServers() {
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.gameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
-		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.gameNames()), IsOriginAllowed: origins.Allow,
+		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
+		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.GameNames()), IsOriginAllowed: origins.Allow,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,
 			"clock":    n.clock.Ready,

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"laststand/internal/cli"
+	"laststand/internal/config"
 )
 
 // settingValues are all settings that a flag, the environment and the file can give, with a value
@@ -69,42 +72,40 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 	writeBeside(t, path, "demo.key", strings.Repeat("k", 32))
 	writeBeside(t, path, "hook.key", newWebhookKey)
 	dir := t.TempDir()
-	node := startNode(t, cli{Config: path, Data: &dir})
+	node := startNode(t, cli.Flags{Config: path, Data: &dir})
 	for _, line := range node.warnings() {
 		t.Errorf("the server logs a warning: %s", line)
 	}
-	c, err := readConfig(path)
+	c, err := config.Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	demo := c.Games["demo"]
-	wantLimits := defaults().Limits
-	wantLimits.applyDefaults()
-	demo.Keys, demo.Behaviours.Report, demo.Behaviours.Sink = nil, nil, defaultGame().Behaviours.Sink
-	if !reflect.DeepEqual(demo, defaultGame()) || !reflect.DeepEqual(c.Limits, wantLimits) {
-		t.Errorf("the sample has   %+v, %+v\nthe defaults are %+v, %+v", demo, c.Limits, defaultGame(), wantLimits)
+	wantLimits := config.Default().Limits
+	demo.Keys, demo.Behaviours.Report, demo.Behaviours.Sink = nil, nil, config.DefaultGame().Behaviours.Sink
+	if !reflect.DeepEqual(demo, config.DefaultGame()) || !reflect.DeepEqual(c.Limits, wantLimits) {
+		t.Errorf("the sample has   %+v, %+v\nthe defaults are %+v, %+v", demo, c.Limits, config.DefaultGame(), wantLimits)
 	}
 }
 
 // A game that sets some fields has the defaults of the others.
 func TestAGameHasDefaultsForMissingFields(t *testing.T) {
 	t.Parallel()
-	c, err := readConfig(configFile(t, "games:\n  bare:\n  empty: {}\n  some: {duel: {questions: 3}, leaderboards: {weights: {speed: 2}}}\nlimits: {connections: 7}\n"))
+	c, err := config.Read(configFile(t, "games:\n  bare:\n  empty: {}\n  some: {duel: {questions: 3}, leaderboards: {weights: {speed: 2}}}\nlimits: {connections: 7}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.validate(); err != nil {
+	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	some := defaultGame()
+	some := config.DefaultGame()
 	some.Duel.Questions, some.Leaderboards.Weights.Speed = 3, 2
-	want := map[string]gameConfig{"bare": defaultGame(), "empty": defaultGame(), "some": some}
-	if !maps.EqualFunc(c.Games, want, func(a, b gameConfig) bool { return reflect.DeepEqual(a, b) }) {
+	want := map[string]config.Game{"bare": config.DefaultGame(), "empty": config.DefaultGame(), "some": some}
+	if !maps.EqualFunc(c.Games, want, func(a, b config.Game) bool { return reflect.DeepEqual(a, b) }) {
 		t.Errorf("the games are %+v\nwant          %+v", c.Games, want)
 	}
-	limits := defaults().Limits
-	limits.applyDefaults()
-	if limits.Connections = 7; !reflect.DeepEqual(c.Limits, limits) || c.Listen != defaults().Listen {
+	limits := config.Default().Limits
+	if limits.Connections = 7; !reflect.DeepEqual(c.Limits, limits) || c.Listen != config.Default().Listen {
 		t.Errorf("limits %+v, listen %q", c.Limits, c.Listen)
 	}
 }

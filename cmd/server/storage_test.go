@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	startNode(t, cli{Data: &dir}).stop()
+	startNode(t, cli.Flags{Data: &dir}).stop()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "laststand.db"))
 	if err != nil {
 		t.Fatal(err)

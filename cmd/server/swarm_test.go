@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"laststand/loadtest/stress"
+
+	"laststand/internal/cli"
 )
 
 // TestASmallSwarmPassesItsChecks runs a small swarm that plays every mode on a node, checks it and reports.
@@ -20,7 +22,7 @@ games:
 limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, max_scheduler_lag_ms: 0}
 `)
 	data := filepath.Join(t.TempDir(), "data")
-	node := startNode(t, cli{Data: &data, Config: config})
+	node := startNode(t, cli.Flags{Data: &data, Config: config})
 	c := stress.SwarmConfig{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,

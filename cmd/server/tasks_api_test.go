@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/cli"
 	"laststand/internal/testenv"
 )
 
@@ -138,7 +139,7 @@ func TestTasksPassThroughAllStatesAndStayInTheirGame(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		config := configFile(t, "games: {demo: , other: }\n")
-		node := startNode(t, cli{Config: config, Data: &db.Dir, Database: &db.URL})
+		node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Database: &db.URL})
 		clients := newTasksClients(t, node.url, db, config, "demo", "other")
 		demo, other := clients[0], clients[1]
 
@@ -192,7 +193,7 @@ func TestAWaitingClaimGetsANewTask(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		demo := newTasksClients(t, node.url, db, "", "demo")[0]
 		claimed := make(chan []claimedTask)
 		startClaim := func() {

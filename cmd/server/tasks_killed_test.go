@@ -120,7 +120,7 @@ func TestTasksSurviveKilledNodesAndDatabase(t *testing.T) {
 	database := testenv.Postgres(t)
 	db := testenv.SQL{URL: database.URL, Dir: t.TempDir()}
 	cluster := testCluster{config: configFile(t, "games: {demo: }\n"), redis: testenv.Redis(t).URL, db: db}
-	nodes := []*process{cluster.process(t), cluster.process(t)}
+	nodes := []*nodeProcess{cluster.process(t), cluster.process(t)}
 	load := &taskLoad{
 		t: t, token: newTasksClients(t, nodes[0].url, db, cluster.config, "demo")[0].token, urls: []string{nodes[0].url, nodes[1].url},
 		enqueued: map[string]string{}, completed: map[string]int{},

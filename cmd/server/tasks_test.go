@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/cli"
 	"laststand/internal/ledger"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -67,7 +68,7 @@ func TestAnEditedDeadLetterIsSettled(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		run := commandRunner(t, node, ledgerFlags(db)...)
 		c := newDuelClient(t, node.url, "demo")
 		addDeadLetter(t, db, "m_dead", c.id)
@@ -125,7 +126,7 @@ func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
-		node := startNode(t, cli{Data: &db.Dir, Database: &db.URL})
+		node := startNode(t, cli.Flags{Data: &db.Dir, Database: &db.URL})
 		runExpecting := commandRunner(t, node, ledgerFlags(db)...)
 		run := func(args ...string) string {
 			t.Helper()
@@ -169,7 +170,7 @@ func TestTaskCommandsHandleAnyTopic(t *testing.T) {
 func TestRefusedCommandsPrintTheReason(t *testing.T) {
 	t.Parallel()
 	dataFlag, otherData := "--data="+t.TempDir(), "--data="+folderWithDatabase(t)
-	node := startNode(t, cli{Data: ptr(strings.TrimPrefix(dataFlag, "--data="))})
+	node := startNode(t, cli.Flags{Data: ptr(strings.TrimPrefix(dataFlag, "--data="))})
 	opsFlag := "--ops-listen=" + strings.TrimPrefix(node.opsURL, "http://")
 	for line, want := range map[string]string{
 		"tasks list " + dataFlag + " --ops-listen=127.0.0.1:1":                                  "no server answers at 127.0.0.1:1",
@@ -196,7 +197,7 @@ func TestRefusedCommandsPrintTheReason(t *testing.T) {
 func TestAdminAPIAcceptsOnlyAdminTokens(t *testing.T) {
 	t.Parallel()
 	dataFlag := "--data=" + t.TempDir()
-	node := startNode(t, cli{Data: ptr(strings.TrimPrefix(dataFlag, "--data="))})
+	node := startNode(t, cli.Flags{Data: ptr(strings.TrimPrefix(dataFlag, "--data="))})
 	for role, want := range map[string]int{"admin": http.StatusOK, "service": http.StatusUnauthorized, "player": http.StatusUnauthorized} {
 		args := []string{"token", dataFlag, "--role=" + role, "--sub=ops"}
 		if role != "admin" {

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/quiz/bank"
@@ -23,7 +24,7 @@ func TestATeamCannotSubmitAllChoices(t *testing.T) {
 	t.Parallel()
 	const guests, questions = 6, 7
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, defaultLockoutConfig)})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, defaultLockoutConfig)})
 	owner := newGuests(t, []string{node.url}, 1)[0]
 	created := createArena(t, node.url, owner.Token, protocol.NewArena{
 		Mode: "buzzer", Name: "Spread", Pace: "host", Questions: protocol.ArenaQuestions{IDs: singleChoiceIDs(t, questions)},

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/cli"
+	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -27,17 +29,17 @@ func newTestCluster(t *testing.T, redis, config string) testCluster {
 // node starts a node in this process.
 func (c testCluster) node(t *testing.T) *testNode {
 	t.Helper()
-	return startNode(t, cli{Config: c.config, Data: &c.db.Dir, Database: &c.db.URL, Redis: &c.redis})
+	return startNode(t, cli.Flags{Config: c.config, Data: &c.db.Dir, Database: &c.db.URL, Redis: &c.redis})
 }
 
 // process starts a node in its own process.
-func (c testCluster) process(t *testing.T) *process {
+func (c testCluster) process(t *testing.T) *nodeProcess {
 	t.Helper()
 	return startProcess(t, "--config="+c.config, "--data="+c.db.Dir, "--database="+c.db.URL, "--redis="+c.redis)
 }
 
 // duelsConfig is a configuration of games that differ in their duels.
-func duelsConfig(games map[string]duelConfig) string {
+func duelsConfig(games map[string]config.Duel) string {
 	text := "games:\n"
 	for name, d := range games {
 		text += fmt.Sprintf("  %s:\n    duel: {questions: %d, time_limit_ms: %d, countdown_ms: %d, reveal_ms: %d, bot_after_ms: 0}\n",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"laststand/internal/cli"
 )
 
 // testNode is a node that runs in the process of the test. Its fields are the base URLs
@@ -60,11 +63,11 @@ func configFile(t *testing.T, text string) string {
 
 // startNode starts a node on free ports, as the command line does, and stops it when the test
 // ends.
-func startNode(t *testing.T, flags cli) *testNode {
+func startNode(t *testing.T, flags cli.Flags) *testNode {
 	t.Helper()
 	freePort := "127.0.0.1:0"
 	flags.Listen, flags.OpsListen = &freePort, &freePort
-	config, err := flags.load()
+	config, err := flags.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +76,7 @@ func startNode(t *testing.T, flags cli) *testNode {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- serve(ctx, config, commandOutput{stdout: outWriter, stderr: node.log})
+		ended <- serve(ctx, config, cli.Output{Stdout: outWriter, Stderr: node.log})
 		_ = outWriter.Close()
 	}()
 	var once sync.Once
@@ -153,3 +156,6 @@ func waitUntilWithin(t *testing.T, timeout time.Duration, condition string, isTr
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// discardLog returns a logger that discards all messages.
+func discardLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

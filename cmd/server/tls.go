@@ -7,19 +7,6 @@ import (
 	"laststand/internal/httpserver"
 )
 
-// validateTLS checks the certificate files, if any are configured.
-func (c *config) validateTLS(errs *validationErrors) {
-	switch {
-	case c.TLSCert == "" && c.TLSKey == "":
-	case c.TLSCert == "":
-		errs.addf("tls_cert: tls_key is set, so tls_cert is required too")
-	case c.TLSKey == "":
-		errs.addf("tls_key: tls_cert is set, so tls_key is required too")
-	default:
-		errs.add("tls_cert, tls_key", httpserver.CheckCertificate(c.TLSCert, c.TLSKey))
-	}
-}
-
 // openCertificate loads the certificate of --listen, if any is configured.
 func (n *node) openCertificate() (err error) {
 	if n.config.TLSCert == "" {
@@ -50,14 +37,6 @@ func (n *node) servePlayers(l net.Listener) error {
 	}
 	n.players.TLSConfig = n.certificate.TLSConfig()
 	return n.players.ServeTLS(l, "", "")
-}
-
-// scheme returns the URL scheme of the players' address.
-func (c *config) scheme() string {
-	if c.TLSCert != "" {
-		return "https"
-	}
-	return "http"
 }
 
 // warnOfExposedOperations logs a warning if other machines can reach the operations address.

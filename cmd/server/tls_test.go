@@ -16,6 +16,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -29,7 +30,7 @@ func TestANodeWithACertificateServesHTTPSAndHTTP2(t *testing.T) {
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	roots := x509.NewCertPool()
 	roots.AddCert(testenv.WriteCertificate(t, cert, key, 1, time.Hour))
-	node := startNode(t, cli{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig), TLSCert: &cert, TLSKey: &key})
+	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig), TLSCert: &cert, TLSKey: &key})
 	host, ok := strings.CutPrefix(node.url, "https://")
 	if !ok {
 		t.Fatalf("the node listens on %s, want https", node.url)

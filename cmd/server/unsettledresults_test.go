@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 )
@@ -61,7 +62,7 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 func TestTheDaysCommandConfirmsADay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	node := startNode(t, cli{Data: &dir, Config: configFile(t, fastDuelsConfig)})
+	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, fastDuelsConfig)})
 	confirm := func(game string) (code int, out, stderr string) {
 		return command("days", "confirm", "--game="+game, "--day=2026-11-22", "--data="+dir, "--ops-listen="+strings.TrimPrefix(node.opsURL, "http://"))
 	}

@@ -51,14 +51,7 @@ func registerBuildInfo(registry prometheus.Registerer, b build) {
 	}, func() float64 { return 1 }))
 }
 
-type versionCmd struct{}
-
-// Help implements kong's help provider.
-func (*versionCmd) Help() string { return "Example: server version" }
-
-// Run prints the build on one line.
-func (*versionCmd) Run(output commandOutput) error {
-	b := currentBuild()
-	_, err := fmt.Fprintf(output.stdout, "laststand %s (%s, revision %s)\n", b.version, b.goVersion, b.revision)
-	return err
+// line describes the build for `server version`.
+func (b build) line() string {
+	return fmt.Sprintf("laststand %s (%s, revision %s)", b.version, b.goVersion, b.revision)
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
+
+	"laststand/internal/cli"
 )
 
 func TestTheVersionIsTheNewestReleaseOfTheChangelog(t *testing.T) {
@@ -51,7 +53,7 @@ func TestRevisionMarksModifiedFiles(t *testing.T) {
 
 func TestHealthAndMetricsShowTheVersion(t *testing.T) {
 	t.Parallel()
-	node := startNode(t, cli{Data: ptr(t.TempDir())})
+	node := startNode(t, cli.Flags{Data: ptr(t.TempDir())})
 	var health struct{ Status, Version string }
 	if status := get(t, node.url+"/healthz", &health); status != http.StatusOK || health.Status != "ok" || health.Version != version {
 		t.Errorf("/healthz answered %d, %+v; want version %q", status, health, version)

@@ -86,7 +86,7 @@ func (b *QuestionBanks) Banks(ctx context.Context) (map[string]int, error) {
 const selectQuestions = `
 SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`
 
-// LoadBank returns a bank's questions in the order of their ids, or ErrNotFound.
+// LoadBank returns a bank's questions in the order of their ids, or quiz.ErrNoBank.
 func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Question, error) {
 	found := false
 	var questions []quiz.Question
@@ -105,7 +105,7 @@ func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Quest
 		return nil, fmt.Errorf("ledger: load bank %s: %w", name, err)
 	}
 	if !found {
-		return nil, ErrNotFound
+		return nil, quiz.ErrNoBank
 	}
 	return questions, nil
 }

@@ -45,7 +45,7 @@ func TestBanksAreSavedLoadedAndDeleted(t *testing.T) {
 		if err := l.Banks.DeleteBank(t.Context(), "one"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Banks.LoadBank(t.Context(), "one"); !errors.Is(err, ErrNotFound) {
+		if _, err := l.Banks.LoadBank(t.Context(), "one"); !errors.Is(err, quiz.ErrNoBank) {
 			t.Errorf("a deleted bank: %v", err)
 		}
 		before := must(l.Banks.BankRevision(t.Context()))(t)

@@ -181,7 +181,7 @@ func TestAVerificationMayTakeLong(t *testing.T) {
 	defer answer.Body.Close()
 	type line struct {
 		Field    string
-		Verified *verifyTotals
+		Verified *VerifyTotals
 	}
 	var first, last line
 	lines := json.NewDecoder(answer.Body)
@@ -290,7 +290,7 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		backend := newFakeBackend()
 		backend.fail = tt.fail
 		status, header, body := adminRequest(t, backend.handler(), tt.method, tt.path, tt.body)
-		var p problem
+		var p Problem
 		if err := json.Unmarshal([]byte(body), &p); err != nil || header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %v: %s", name, err, body)
 		}

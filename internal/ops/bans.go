@@ -6,8 +6,8 @@ import (
 	"laststand/internal/identity"
 )
 
-// ban is a ban as the admin API shows it.
-type ban struct {
+// Ban is a ban as the admin API shows it.
+type Ban struct {
 	Player    string `json:"player"`
 	Reason    string `json:"reason"`
 	CreatedBy string `json:"created_by,omitempty"`
@@ -15,13 +15,13 @@ type ban struct {
 	ExpiresAt int64  `json:"expires_at,omitempty"` // absent: never
 }
 
-func newBan(stored identity.Revocation) ban {
-	return ban{stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt}
+func newBan(stored identity.Revocation) Ban {
+	return Ban{stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt}
 }
 
 // banPage is one page of bans; the last page has no cursor.
 type banPage struct {
-	Bans       []ban  `json:"bans"`
+	Bans       []Ban  `json:"bans"`
 	NextCursor string `json:"next_cursor,omitempty"`
 }
 
@@ -36,7 +36,7 @@ func (a *api) getBans(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	page := banPage{Bans: []ban{}, NextCursor: next}
+	page := banPage{Bans: []Ban{}, NextCursor: next}
 	for _, stored := range bans {
 		page.Bans = append(page.Bans, newBan(stored))
 	}

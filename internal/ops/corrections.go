@@ -38,8 +38,8 @@ type Corrections interface {
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 500
 
-// correctionResponse has the number of ledger rows that a correction has cancelled.
-type correctionResponse struct {
+// Corrected has the number of ledger rows that a correction has cancelled.
+type Corrected struct {
 	Rows int `json:"rows"`
 }
 
@@ -59,5 +59,5 @@ func (a *api) postCorrection(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "results disqualified", "game", correction.Game, "match", correction.Match, "player", correction.Player, "reason", correction.Reason, "actor", correction.By, "rows", rows)
-	return writeJSON(w, http.StatusOK, correctionResponse{rows})
+	return writeJSON(w, http.StatusOK, Corrected{rows})
 }

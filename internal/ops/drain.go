@@ -23,9 +23,9 @@ type drainBody struct {
 	Discard bool `json:"discard,omitempty"`
 }
 
-// drainResponse has the state of the queue after the drain.
-type drainResponse struct {
-	queueState
+// DrainedQueue has the state of the queue after the drain.
+type DrainedQueue struct {
+	Queue
 	Discarded int64 `json:"discarded"`
 }
 
@@ -52,12 +52,12 @@ func (a *api) drainQueue(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, drainResponse{state, discarded})
+	return writeJSON(w, http.StatusOK, DrainedQueue{state, discarded})
 }
 
 // discardQueued discards as many items as the queue has at the start. So it ends even if
 // new items arrive. It returns the state of the queue afterwards.
-func (a *api) discardQueued(ctx context.Context, before queueState) (after queueState, discarded int64, err error) {
+func (a *api) discardQueued(ctx context.Context, before Queue) (after Queue, discarded int64, err error) {
 	for discarded < before.Counts.Queued {
 		n, err := a.Queues.Discard(ctx, before.Game, int(min(discardBatch, before.Counts.Queued-discarded)), eventq.Shutdown)
 		if err != nil {
@@ -74,7 +74,7 @@ func (a *api) discardQueued(ctx context.Context, before queueState) (after queue
 
 // sendQueued sends the queued items now. It waits until the queue is empty or paused, at
 // most drainWait. It returns the state of the queue afterwards.
-func (a *api) sendQueued(ctx context.Context, before queueState) (queueState, error) {
+func (a *api) sendQueued(ctx context.Context, before Queue) (Queue, error) {
 	if before.Paused != "" {
 		return before, &apiError{protocol.CodeBadRequest, http.StatusConflict, "the queue is paused (" + before.Paused + "); resume it first, or discard its items"}
 	}

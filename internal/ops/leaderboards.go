@@ -19,16 +19,16 @@ type Leaderboards interface {
 	IsBuilding(ctx context.Context, game string) (bool, error)
 }
 
-// verifyLine is one line of the response to a verification: a difference, or as the last
+// VerifyLine is one line of the response to a verification: a difference, or as the last
 // line either the totals or the error that ended the verification.
-type verifyLine struct {
-	*difference
-	Verified *verifyTotals `json:"verified,omitempty"`
-	Error    *problem      `json:"error,omitempty"`
+type VerifyLine struct {
+	*Difference
+	Verified *VerifyTotals `json:"verified,omitempty"`
+	Error    *Problem      `json:"error,omitempty"`
 }
 
-// difference is one field in which a leaderboard differs from the ledger.
-type difference struct {
+// Difference is one field in which a leaderboard differs from the ledger.
+type Difference struct {
 	Kind        leaderboard.Kind `json:"kind"`
 	Window      string           `json:"window"`
 	ID          string           `json:"id,omitempty"` // of the entry; absent: the leaderboard as a whole
@@ -37,8 +37,8 @@ type difference struct {
 	Leaderboard string           `json:"leaderboard"` // value on the leaderboard
 }
 
-// verifyTotals is the last line of a verification without an error.
-type verifyTotals struct {
+// VerifyTotals is the last line of a verification without an error.
+type VerifyTotals struct {
 	Leaderboards int64 `json:"leaderboards"`
 	Entries      int64 `json:"entries"`
 	Differences  int64 `json:"differences"`
@@ -51,16 +51,16 @@ func (a *api) verifyLeaderboards(w http.ResponseWriter, r *request) error {
 	lines := &lineWriter{w: w, control: http.NewResponseController(w)}
 	lines.removeDeadlines()
 	totals, err := a.Leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
-		lines.write(verifyLine{difference: &difference{diff.Board.Kind, diff.Board.Span, diff.Holder, diff.Field, diff.Want, diff.Have}})
+		lines.write(VerifyLine{Difference: &Difference{diff.Board.Kind, diff.Board.Span, diff.Holder, diff.Field, diff.Want, diff.Have}})
 	})
 	switch {
 	case err != nil && !lines.started:
 		return err
 	case err != nil:
 		problem := newProblem(a.toAPIError(err))
-		lines.write(verifyLine{Error: &problem})
+		lines.write(VerifyLine{Error: &problem})
 	default:
-		lines.write(verifyLine{Verified: &verifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})
+		lines.write(VerifyLine{Verified: &VerifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})
 	}
 	return nil
 }
@@ -85,7 +85,7 @@ func (l *lineWriter) removeDeadlines() {
 
 // write sends a line immediately. It ignores errors: if the client disconnects, the
 // context of the request ends.
-func (l *lineWriter) write(line verifyLine) {
+func (l *lineWriter) write(line VerifyLine) {
 	if !l.started {
 		l.w.Header().Set("Content-Type", "application/x-ndjson")
 		l.started = true
@@ -95,8 +95,8 @@ func (l *lineWriter) write(line verifyLine) {
 	_ = l.control.Flush()
 }
 
-// rebuildState is the response that says whether a rebuild is running.
-type rebuildState struct {
+// Rebuild is the response that says whether a rebuild is running.
+type Rebuild struct {
 	IsBuilding bool `json:"building"`
 }
 
@@ -106,7 +106,7 @@ func (a *api) rebuildLeaderboards(w http.ResponseWriter, r *request) error {
 	if err := a.Leaderboards.Rebuild(ctx, r.game); err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusAccepted, rebuildState{true})
+	return writeJSON(w, http.StatusAccepted, Rebuild{true})
 }
 
 func (a *api) getRebuild(w http.ResponseWriter, r *request) error {
@@ -116,5 +116,5 @@ func (a *api) getRebuild(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, rebuildState{inProgress})
+	return writeJSON(w, http.StatusOK, Rebuild{inProgress})
 }

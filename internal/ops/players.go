@@ -23,8 +23,8 @@ type Players interface {
 	PlayerNamed(ctx context.Context, game, name string) (identity.Player, error)
 }
 
-// playerView is the response with one player.
-type playerView struct {
+// Player is the response with one player.
+type Player struct {
 	PlayerID string `json:"player_id"`
 	Nickname string `json:"nickname"`
 }
@@ -38,7 +38,7 @@ func (a *api) findPlayer(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusOK, playerView{player.ID, player.Nickname})
+	return writeJSON(w, http.StatusOK, Player{player.ID, player.Nickname})
 }
 
 func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
@@ -53,8 +53,8 @@ func (a *api) deletePlayer(w http.ResponseWriter, r *request) error {
 	return nil
 }
 
-// newDeviceResponse is the only response that contains the secret of a device.
-type newDeviceResponse struct {
+// NewDevice is the only response that contains the secret of a device.
+type NewDevice struct {
 	PlayerID string `json:"player_id"`
 	Device   string `json:"device"`
 }
@@ -68,10 +68,10 @@ func (a *api) resetDevice(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "device reset", "game", r.game, "player", player, "actor", r.actor)
-	return writeJSON(w, http.StatusCreated, newDeviceResponse{player, device})
+	return writeJSON(w, http.StatusCreated, NewDevice{player, device})
 }
 
-type unlinkResponse struct {
+type UnlinkedAccount struct {
 	Account string `json:"account"`
 }
 
@@ -84,5 +84,5 @@ func (a *api) unlinkAccount(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	a.Logger.InfoContext(ctx, "account unlinked", "game", r.game, "account", account, "actor", r.actor)
-	return writeJSON(w, http.StatusOK, unlinkResponse{account})
+	return writeJSON(w, http.StatusOK, UnlinkedAccount{account})
 }

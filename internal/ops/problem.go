@@ -17,9 +17,9 @@ import (
 	"laststand/internal/webhook"
 )
 
-// problem is the body of an error response (RFC 9457), in the same form as in the player
+// Problem is the body of an error response (RFC 9457), in the same form as in the player
 // API.
-type problem struct {
+type Problem struct {
 	Type   string        `json:"type"`
 	Title  string        `json:"title"`
 	Status int           `json:"status"`
@@ -103,9 +103,9 @@ func (a *api) toAPIError(err error) *apiError {
 	return &apiError{code: protocol.CodeInternal, detail: err.Error()}
 }
 
-func newProblem(e *apiError) problem {
+func newProblem(e *apiError) Problem {
 	status := cmp.Or(e.status, statuses[e.code], http.StatusInternalServerError)
-	return problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
+	return Problem{Type: "about:blank", Title: http.StatusText(status), Status: status, Detail: e.detail, Code: e.code}
 }
 
 // writeError writes the problem for the error of a request. It logs errors of the server.

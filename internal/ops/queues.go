@@ -9,15 +9,15 @@ import (
 	"laststand/internal/eventq"
 )
 
-// queueState is the state of the behaviour queue of a game.
-type queueState struct {
+// Queue is the state of the behaviour queue of a game.
+type Queue struct {
 	eventq.Status
 	AsOf int64 `json:"as_of"` // cluster time, epoch ms
 }
 
 // queuePage is one page of queues; the last page has no cursor.
 type queuePage struct {
-	Queues     []queueState `json:"queues"`
+	Queues     []Queue `json:"queues"`
 	NextCursor string       `json:"next_cursor,omitempty"`
 }
 
@@ -49,27 +49,27 @@ func (a *api) getQueues(w http.ResponseWriter, r *request) error {
 	return writeJSON(w, http.StatusOK, page)
 }
 
-func (a *api) queueStates(ctx context.Context, games ...string) ([]queueState, error) {
+func (a *api) queueStates(ctx context.Context, games ...string) ([]Queue, error) {
 	now := a.Now()
 	statuses, err := a.Queues.Status(ctx, games, now)
 	if err != nil {
 		return nil, err
 	}
-	states := make([]queueState, len(statuses))
+	states := make([]Queue, len(statuses))
 	for i, status := range statuses {
 		if status.Counts.Dropped == nil {
 			status.Counts.Dropped = map[eventq.Reason]int64{}
 		}
-		states[i] = queueState{status, now}
+		states[i] = Queue{status, now}
 	}
 	return states, nil
 }
 
 // queueState returns the state of the queue of one game.
-func (a *api) queueState(ctx context.Context, game string) (queueState, error) {
+func (a *api) queueState(ctx context.Context, game string) (Queue, error) {
 	states, err := a.queueStates(ctx, game)
 	if err != nil {
-		return queueState{}, err
+		return Queue{}, err
 	}
 	return states[0], nil
 }

@@ -116,7 +116,7 @@ func TestADrainCanDiscardAllItems(t *testing.T) {
 	backend.queues["demo"].Counts.Queued = 5001
 	status, _, body := adminRequest(t, backend.handler(), "POST", demoQueue+"/drain", `{"discard":true}`)
 	want := eventq.Counts{Offered: 10, Sent: 5, Dropped: map[eventq.Reason]int64{eventq.TooOld: 3, eventq.Shutdown: 5001}}
-	var after drainResponse
+	var after DrainedQueue
 	if err := json.Unmarshal([]byte(body), &after); err != nil || status != http.StatusOK {
 		t.Fatalf("%d %v: %s", status, err, body)
 	}

@@ -35,8 +35,8 @@ func kindName(kind identity.RevocationKind) string {
 	return string(kind)
 }
 
-// revocation is one revocation in a response.
-type revocation struct {
+// Revocation is one revocation in a response.
+type Revocation struct {
 	Kind         string `json:"kind"`
 	ID           string `json:"id"`
 	Reason       string `json:"reason"`
@@ -46,13 +46,13 @@ type revocation struct {
 	IssuedBefore int64  `json:"issued_before,omitempty"` // only for the kind subject: tokens issued before this time are revoked
 }
 
-func newRevocation(stored identity.Revocation) revocation {
-	return revocation{kindName(stored.Kind), stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt, stored.IssuedBefore}
+func newRevocation(stored identity.Revocation) Revocation {
+	return Revocation{kindName(stored.Kind), stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt, stored.IssuedBefore}
 }
 
 // revocationPage is one page of revocations; the last page has no cursor.
 type revocationPage struct {
-	Revocations []revocation `json:"revocations"`
+	Revocations []Revocation `json:"revocations"`
 	NextCursor  string       `json:"next_cursor,omitempty"`
 }
 
@@ -73,7 +73,7 @@ func (a *api) getRevocations(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	page := revocationPage{Revocations: []revocation{}, NextCursor: next}
+	page := revocationPage{Revocations: []Revocation{}, NextCursor: next}
 	for _, stored := range revocations {
 		page.Revocations = append(page.Revocations, newRevocation(stored))
 	}

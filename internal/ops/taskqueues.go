@@ -6,9 +6,9 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// taskQueue is the state of a task queue, which contains the tasks of one topic and
+// TaskQueue is the state of a task queue, which contains the tasks of one topic and
 // priority. A position is the number of a task in its queue, from 1.
-type taskQueue struct {
+type TaskQueue struct {
 	Topic    string             `json:"topic"`
 	Priority int64              `json:"priority"`
 	Ordering taskqueue.Ordering `json:"ordering,omitempty"`
@@ -22,7 +22,7 @@ type taskQueue struct {
 
 // taskQueuePage is one page of task queues; the last page has no cursor.
 type taskQueuePage struct {
-	TaskQueues []taskQueue `json:"task_queues"`
+	TaskQueues []TaskQueue `json:"task_queues"`
 	NextCursor string      `json:"next_cursor,omitempty"`
 }
 
@@ -45,9 +45,9 @@ func (a *api) getTaskQueues(w http.ResponseWriter, r *request) error {
 	if err != nil {
 		return err
 	}
-	page := taskQueuePage{TaskQueues: []taskQueue{}, NextCursor: next}
+	page := taskQueuePage{TaskQueues: []TaskQueue{}, NextCursor: next}
 	for _, queue := range queues {
-		page.TaskQueues = append(page.TaskQueues, taskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})
+		page.TaskQueues = append(page.TaskQueues, TaskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})
 	}
 	return writeJSON(w, http.StatusOK, page)
 }

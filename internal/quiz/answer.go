@@ -22,6 +22,9 @@ const maxNumberBytes = 100
 // Normalize wraps it.
 var ErrInvalidAnswer = errors.New("invalid answer")
 
+// ErrNoBank means that there is no question bank with a name.
+var ErrNoBank = errors.New("the question bank does not exist")
+
 // AnswerValue is the answer that a player submitted. Exactly one field must be
 // set: Choice for the kinds Single and Boolean, Choices for Multiple, Value for
 // Number (a JSON number) and Text (a JSON string). JSON null counts as absent.

@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"laststand/internal/loop"
+	"laststand/internal/ops"
+)
+
+type boardsCmd struct {
+	Verify     boardsVerify     `cmd:"" help:"Verify the leaderboards against the ledger."`
+	Rebuild    boardsRebuild    `cmd:"" help:"Rebuild the leaderboards from the ledger."`
+	Disqualify boardsDisqualify `cmd:"" help:"Disqualify the results of a match, or of one player."`
+}
+
+type boardsVerify struct{ gameFlag }
+
+// Run prints each difference between the leaderboards and the ledger. It fails if there is one.
+func (b *boardsVerify) Run(ctx context.Context, admin *adminClient) error {
+	body, err := admin.open(ctx, http.MethodGet, b.path("/leaderboards/verify"), nil)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	return b.print(json.NewDecoder(body), admin.output)
+}
+
+// print prints lines until the final summary.
+func (b *boardsVerify) print(lines *json.Decoder, output Output) error {
+	for {
+		var line ops.VerifyLine
+		switch err := lines.Decode(&line); {
+		case errors.Is(err, io.EOF):
+			return errors.New("the server stopped the verification before its end; see the log of the server")
+		case err != nil:
+			return fmt.Errorf("verification failed: %w", err)
+		case line.Error != nil:
+			return fmt.Errorf("verification failed: %s", line.Error.Detail)
+		case line.Difference != nil:
+			fmt.Fprintf(output.Stdout, "%s %s %s: %s: ledger %s, leaderboard %s\n", line.Kind, line.Window, line.ID, line.Field, line.Ledger, line.Leaderboard)
+			continue
+		case line.Verified == nil:
+			continue
+		}
+		totals := line.Verified
+		fmt.Fprintf(output.Stdout, "%s: %d leaderboards with %d entries compared at position %d: %d differences\n", b.Game, totals.Leaderboards, totals.Entries, totals.Position, totals.Differences)
+		if totals.Differences > 0 {
+			return fmt.Errorf("leaderboards differ from the ledger; run `server boards rebuild --game %s`", b.Game)
+		}
+		return nil
+	}
+}
+
+type boardsRebuild struct {
+	gameFlag
+	Wait bool `help:"Wait until the new leaderboards are served."`
+}
+
+// rebuildPoll is the interval at which --wait asks the server whether the rebuild has ended.
+const rebuildPoll = 200 * time.Millisecond
+
+// Run starts a rebuild of the leaderboards of a game.
+func (b *boardsRebuild) Run(ctx context.Context, admin *adminClient) error {
+	var rebuild ops.Rebuild
+	if err := admin.call(ctx, http.MethodPost, b.path("/leaderboards/rebuild"), nil, &rebuild); err != nil {
+		return err
+	}
+	if !b.Wait {
+		return admin.printf("%s: rebuild started\n", b.Game)
+	}
+	for rebuild.IsBuilding {
+		if !loop.Sleep(ctx, rebuildPoll) {
+			return ctx.Err()
+		}
+		if err := admin.call(ctx, http.MethodGet, b.path("/leaderboards/rebuild"), nil, &rebuild); err != nil {
+			return err
+		}
+	}
+	return admin.printf("%s: new leaderboards are served\n", b.Game)
+}
+
+type boardsDisqualify struct {
+	gameFlag
+	Match  string `required:"" placeholder:"ID" help:"The match."`
+	Player string `placeholder:"ID" help:"The player (default: all players of the match and their teams)."`
+	Reason string `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
+}
+
+// Run disqualifies the results of a match, or of one player in it.
+func (b *boardsDisqualify) Run(ctx context.Context, admin *adminClient) error {
+	var corrected ops.Corrected
+	body := map[string]string{"match": b.Match, "player": b.Player, "reason": b.Reason}
+	if err := admin.call(ctx, http.MethodPost, b.path("/corrections"), body, &corrected); err != nil {
+		return err
+	}
+	return admin.printf("%s: %d rows of the ledger cancelled\n", b.Match, corrected.Rows)
+}
+
+type daysCmd struct {
+	Confirm daysConfirm `cmd:"" help:"Confirm that a day may start after a jump of the database clock."`
+}
+
+type daysConfirm struct {
+	gameFlag
+	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The last day that may start."`
+}
+
+// Validate implements kong's validation.
+func (d *daysConfirm) Validate() error {
+	if _, err := time.Parse(time.DateOnly, d.Day); err != nil {
+		return fmt.Errorf("--day %q is not a date; use YYYY-MM-DD", d.Day)
+	}
+	return nil
+}
+
+// Run confirms a day.
+func (d *daysConfirm) Run(ctx context.Context, admin *adminClient) error {
+	message := fmt.Sprintf("%s: days up to %s may start", d.Game, d.Day)
+	return admin.callAndPrint(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), nil, message)
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"laststand/internal/config"
+)
+
+// Output is where a command writes: its standard output and standard error.
+type Output struct{ Stdout, Stderr io.Writer }
+
+// Program is what the command line runs besides the commands of this package.
+type Program struct {
+	Serve func(c config.Config, output Output) error // runs the server until it is stopped
+	Build string                                     // version and source of the program, for `server version`
+}
+
+// commandLine is the command line, as kong parses it.
+type commandLine struct {
+	Flags
+
+	Serve      serveCmd      `cmd:"" default:"1" help:"Run the server (the default)."`
+	Bank       bankCmd       `cmd:"" help:"Import, check and export question banks."`
+	Boards     boardsCmd     `cmd:"" help:"Verify and rebuild leaderboards, disqualify results."`
+	Tasks      tasksCmd      `cmd:"" help:"List, edit, requeue and discard tasks."`
+	TaskQueues taskQueuesCmd `cmd:"" help:"List the queues of tasks."`
+	Queue      queueCmd      `cmd:"" help:"List, peek, drain, pause and resize behaviour queues."`
+	Webhooks   webhooksCmd   `cmd:"" help:"List, ping, enable and disable webhooks."`
+	Audit      auditCmd      `cmd:"" help:"List what operators changed or read."`
+	Token      tokenCmd      `cmd:"" help:"Print a signed token."`
+	Keys       keysCmd       `cmd:"" help:"List, rotate and retire generated signing keys."`
+	Tokens     tokensCmd     `cmd:"" help:"Revoke tokens, restore them, list revocations."`
+	Bans       bansCmd       `cmd:"" help:"Add, remove and list bans of players."`
+	Players    playersCmd    `cmd:"" help:"Erase players, reset devices, unlink accounts."`
+	Days       daysCmd       `cmd:"" help:"Confirm days after a jump of the database clock."`
+	ShowConfig configCmd     `cmd:"" name:"config" help:"Print the configuration in force, with secrets masked."`
+	Version    versionCmd    `cmd:"" help:"Print the version of the server."`
+}
+
+type serveCmd struct{}
+
+// Run serves until the process is stopped.
+func (serveCmd) Run(program Program, flags *Flags, output Output) error {
+	c, err := flags.Load()
+	if err != nil {
+		return err
+	}
+	return program.Serve(c, output)
+}
+
+type configCmd struct{}
+
+// Run prints the configuration in force as YAML, in the form of the configuration file.
+func (configCmd) Run(flags *Flags, output Output) error {
+	c, err := flags.Load()
+	if err != nil {
+		return err
+	}
+	return c.Print(output.Stdout)
+}
+
+type versionCmd struct{}
+
+// Run prints the build on one line.
+func (versionCmd) Run(program Program, output Output) error {
+	_, err := fmt.Fprintln(output.Stdout, program.Build)
+	return err
+}
+
+// About is the first paragraph of the help of the program.
+const About = "Laststand is a backend for live quiz matches. Without flags it needs no other software.\n\n" +
+	"Example: server --listen :8080 --config laststand.yaml"
+
+// newParser returns the parser of the command line. It calls exit after it has printed help.
+func newParser(program Program, output Output, exit func(int)) (*kong.Kong, error) {
+	var line commandLine
+	return kong.New(&line, kong.Name("server"), kong.Description(About), kong.Exit(exit), kong.Writers(output.Stdout, output.Stderr),
+		kong.Bind(program, output, &line.Flags, &adminClient{flags: &line.Flags, output: output}), kong.BindFor(context.Background()),
+		kong.PostBuild(func(k *kong.Kong) error {
+			addHelp(k.Model.Node)
+			return nil
+		}))
+}
+
+// Model returns kong's model of the command line, for the reference.
+func Model() (*kong.Application, error) {
+	parser, err := newParser(Program{}, Output{io.Discard, io.Discard}, func(int) {})
+	if err != nil {
+		return nil, err
+	}
+	return parser.Model, nil
+}
+
+// Run parses a command line and runs its command. It returns the exit code: 0 for success, 1 if
+// the command failed, 2 if the command line is invalid.
+func (p Program) Run(args []string, output Output) int {
+	exitCode := -1
+	parser, err := newParser(p, output, func(c int) { exitCode = c })
+	if err != nil {
+		fmt.Fprintln(output.Stderr, "server:", err)
+		return 1
+	}
+	if len(args) > 0 && args[0] == "help" {
+		args = append(args[1:len(args):len(args)], "--help")
+	}
+	command, err := parser.Parse(args)
+	if exitCode >= 0 { // the parser has printed help
+		return exitCode
+	}
+	if err != nil {
+		text := commandLineError(err)
+		separator := "; see"
+		if strings.HasSuffix(text, "?") {
+			separator = " See"
+		}
+		fmt.Fprintf(output.Stderr, "server: %s%s `%s --help`\n", text, separator, failedCommand(err))
+		return 2
+	}
+	if err := command.Run(); err != nil {
+		fmt.Fprintln(output.Stderr, "server:", err)
+		return 1
+	}
+	return 0
+}
+
+// commandLineError returns the text of an error of the parser. An argument where a command is
+// expected is an unknown command.
+func commandLineError(err error) string {
+	text := err.Error()
+	parseError, ok := errors.AsType[*kong.ParseError](err)
+	if !ok {
+		return text
+	}
+	path := parseError.Context.Path
+	if last := path[len(path)-1].Node(); last == nil || len(last.Children) == 0 {
+		return text
+	}
+	return strings.Replace(text, "unexpected argument", "unknown command", 1)
+}
+
+// failedCommand returns the words of the command whose command line could not be parsed, such
+// as "server bank import".
+func failedCommand(err error) string {
+	command := "server"
+	if parseError, ok := errors.AsType[*kong.ParseError](err); ok {
+		for _, step := range parseError.Context.Path {
+			if step.Command != nil && step.Command.Tag.Default == "" {
+				command += " " + step.Command.Name
+			}
+		}
+	}
+	return command
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+
+	"laststand/internal/ops"
+	"laststand/internal/taskqueue"
+)
+
+type tasksCmd struct {
+	List    tasksList    `cmd:"" help:"List tasks, newest first."`
+	Show    tasksShow    `cmd:"" help:"Print a task with its payload and errors."`
+	Edit    tasksEdit    `cmd:"" help:"Replace the payload of a task."`
+	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again immediately."`
+	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that no worker tries them again."`
+}
+
+// taskFilter is the flags that select tasks by game and topic. An empty flag selects all.
+type taskFilter struct {
+	Game  string `placeholder:"NAME" help:"Select only tasks of this game."`
+	Topic string `placeholder:"NAME" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
+}
+
+type tasksList struct {
+	taskFilter
+	State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" help:"List only tasks in this state: waiting, claimed, later, dead, done, discarded or all (default dead)."`
+}
+
+// Run prints a table of tasks with the last error of each.
+func (l *tasksList) Run(ctx context.Context, admin *adminClient) error {
+	query := listQuery("game", l.Game, "topic", l.Topic, "state", l.State)
+	if l.State == "all" {
+		query.Del("state")
+	}
+	tasks := listItems[taskqueue.Task](ctx, admin, "/tasks", "tasks", query)
+	for _, err := range tasks {
+		if err != nil {
+			return err
+		}
+		return printTable(admin, "ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tCREATED (UTC)\tLAST ERROR", tasks, func(t taskqueue.Task) []any {
+			return []any{t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, formatTime(t.CreatedAt), lastTaskError(t)}
+		})
+	}
+	if l.State == "all" {
+		return admin.printf("no tasks in any state\n")
+	}
+	return admin.printf("no tasks in state %s; to list other states, use --state, such as --state all\n", l.State)
+}
+
+// lastTaskError returns the error of the last failed try of a task, or "".
+func lastTaskError(t taskqueue.Task) string {
+	if len(t.Errors) == 0 {
+		return ""
+	}
+	return t.Errors[len(t.Errors)-1].Error
+}
+
+func taskPath(id, suffix string) string { return "/tasks/" + url.PathEscape(id) + suffix }
+
+type tasksShow struct {
+	ID string `arg:"" help:"The id of the task."`
+}
+
+// Run prints a task as JSON.
+func (s *tasksShow) Run(ctx context.Context, admin *adminClient) error {
+	var t taskqueue.Task
+	if err := admin.call(ctx, http.MethodGet, taskPath(s.ID, ""), nil, &t); err != nil {
+		return err
+	}
+	e := json.NewEncoder(admin.output.Stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(t)
+}
+
+type tasksEdit struct {
+	ID   string `arg:"" help:"The id of the task."`
+	File string `arg:"" help:"The file with the payload as JSON; - means standard input."`
+}
+
+// Run replaces the payload of a task.
+func (e *tasksEdit) Run(ctx context.Context, admin *adminClient) error {
+	payload, err := readPayload(e.File)
+	if err != nil {
+		return fmt.Errorf("read the payload: %w", err)
+	}
+	var t taskqueue.Task
+	if err := admin.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
+		return err
+	}
+	return admin.printf("%s: edited; run `server tasks requeue %s` to try the task again\n", t.ID, t.ID)
+}
+
+func readPayload(path string) ([]byte, error) {
+	if path == stdin {
+		return io.ReadAll(os.Stdin)
+	}
+	return os.ReadFile(path)
+}
+
+type tasksRequeue struct{ taskSelection }
+
+// Run requeues tasks.
+func (r *tasksRequeue) Run(ctx context.Context, admin *adminClient) error {
+	dead := 0
+	err := r.requestAction(ctx, admin, "requeue", func(t taskqueue.Task) {
+		if t.State == taskqueue.StateDead {
+			dead++
+		}
+	})
+	if dead > 0 {
+		err = errors.Join(err, fmt.Errorf("tasks still dead: %d; see `server tasks show ID` for the payload and the errors", dead))
+	}
+	return err
+}
+
+type tasksDiscard struct{ taskSelection }
+
+// Run discards tasks.
+func (d *tasksDiscard) Run(ctx context.Context, admin *adminClient) error {
+	return d.requestAction(ctx, admin, "discard", func(taskqueue.Task) {})
+}
+
+// taskSelection is the arguments that select tasks: by their ids, or all dead tasks with --all.
+type taskSelection struct {
+	taskFilter
+	IDs []string `arg:"" optional:"" name:"id" help:"The ids of the tasks."`
+	All bool     `help:"Select all dead tasks, or those of --game and --topic."`
+}
+
+// requestAction requests an action for each selected task. It prints the state of each changed
+// task and calls onChanged with it.
+func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, action string, onChanged func(taskqueue.Task)) error {
+	if s.All == (len(s.IDs) > 0) {
+		return fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
+	}
+	printAndReport := func(t taskqueue.Task) {
+		printState(t, admin.output)
+		onChanged(t)
+	}
+	if s.All {
+		return s.requestForAll(ctx, admin, action, printAndReport)
+	}
+	return s.requestForEach(ctx, admin, action, printAndReport)
+}
+
+// requestForEach requests the action for each id. It continues if the server refuses a task. Its
+// error lists all refused tasks.
+func (s *taskSelection) requestForEach(ctx context.Context, admin *adminClient, action string, onChanged func(taskqueue.Task)) error {
+	var errs []error
+	for _, id := range s.IDs {
+		var t taskqueue.Task
+		if err := admin.call(ctx, http.MethodPost, taskPath(id, "/"+action), nil, &t); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", id, err))
+			continue
+		}
+		onChanged(t)
+	}
+	return errors.Join(errs...)
+}
+
+// requestForAll requests the action for all dead tasks that the filter selects, page by page.
+func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, action string, onChanged func(taskqueue.Task)) error {
+	body := map[string]string{"game": s.Game, "topic": s.Topic}
+	for {
+		var page struct {
+			Tasks      []taskqueue.Task
+			NextCursor string `json:"next_cursor"`
+		}
+		if err := admin.call(ctx, http.MethodPost, "/tasks/"+action, body, &page); err != nil {
+			return err
+		}
+		for _, t := range page.Tasks {
+			onChanged(t)
+		}
+		if body["cursor"] = page.NextCursor; page.NextCursor == "" {
+			return nil
+		}
+	}
+}
+
+// printState prints the state of a task, and the last error of a dead task.
+func printState(t taskqueue.Task, output Output) {
+	if t.State == taskqueue.StateDead {
+		fmt.Fprintf(output.Stdout, "%s: dead: %s\n", t.ID, lastTaskError(t))
+		return
+	}
+	fmt.Fprintf(output.Stdout, "%s: %s\n", t.ID, t.State)
+}
+
+type taskQueuesCmd struct {
+	List taskQueuesList `cmd:"" help:"List the task queues and how many tasks wait in each."`
+}
+
+type taskQueuesList struct {
+	Kind  string `placeholder:"NAME" help:"List only queues of this kind: the topic up to its first slash."`
+	Topic string `placeholder:"NAME" help:"List only queues of this topic."`
+	Busy  bool   `help:"List only queues with tasks that wait or are in progress."`
+	Limit int    `default:"1000" placeholder:"N" help:"List at most N queues (default 1000)."`
+}
+
+// Run prints a table of task queues.
+func (l *taskQueuesList) Run(ctx context.Context, admin *adminClient) error {
+	if err := checkLimit(l.Limit); err != nil {
+		return err
+	}
+	query := listQuery("kind", l.Kind, "topic", l.Topic)
+	if l.Busy {
+		query.Set("busy", "true")
+	}
+	printed, hasMore := 0, false
+	queues := func(yield func(ops.TaskQueue, error) bool) {
+		for queue, err := range listItems[ops.TaskQueue](ctx, admin, "/task-queues", "task_queues", query) {
+			if hasMore = err == nil && printed == l.Limit; hasMore || !yield(queue, err) {
+				return
+			}
+			printed++
+		}
+	}
+	err := printTable(admin, "TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY", queues, func(q ops.TaskQueue) []any {
+		return []any{
+			q.Topic, q.Priority, cmp.Or(string(q.Ordering), emptyCell), q.LastPosition, q.ClaimedPosition, q.FinishedPosition,
+			q.LastPosition - q.ClaimedPosition, q.ClaimedPosition - q.FinishedPosition, cmp.Or(q.BlockedBy, emptyCell),
+		}
+	})
+	if err == nil && hasMore {
+		fmt.Fprintf(admin.output.Stderr, "there are more than %d queues; select some with --kind, --topic or --busy, or raise --limit\n", l.Limit)
+	}
+	return err
+}

@@ -1,0 +1,105 @@
+package config
+
+import (
+	"cmp"
+	"time"
+
+	"laststand/internal/eventq"
+)
+
+// Behaviours configures the behaviour queue and the sink of a game. applyDefaults replaces the
+// zero value of a field by its default.
+type Behaviours struct {
+	// Maximum number of behaviours in the queue. Higher: the queue survives longer outages of the sink without a loss, and uses more Redis memory.
+	MaxLen int `yaml:"max_len" range:"1..10000000"`
+	// Reaction of a full queue to a new behaviour: drop the oldest behaviour instead, drop the new behaviour, or refuse the request with the error overloaded.
+	Overflow string `yaml:"overflow" allowed:"drop_oldest, drop_newest, reject"`
+	// When the server sends a batch.
+	Batch Batch `yaml:"batch"`
+	// Maximum age of an unsent behaviour; the queue drops older ones. The server never sends a behaviour that is older than 3 minutes.
+	MaxAge string `yaml:"max_age" allowed:"1ms to 2m55s"`
+	// Maximum rate of attempts to send, retries included. All nodes share this limit.
+	Rate Rate `yaml:"rate"`
+	// Whether the server starts a dedicated reporter for the game immediately. Otherwise it starts one when the game becomes busy.
+	Hot bool `yaml:"hot"`
+	// Types of behaviours that the server creates itself and reports. Default: none if the game has no section behaviours, else all types that the sink accepts.
+	Report []string `yaml:"report,flow" allowed:"online, offline, match_start, match_end (a sink nppa: online, offline)"`
+	// Destination of the behaviours.
+	Sink Sink `yaml:"sink"`
+}
+
+// Batch configures when the server sends a batch of behaviours: when it is full, or when
+// its oldest behaviour has waited for FlushInterval.
+type Batch struct {
+	// Maximum number of behaviours in a batch. The server sends a full batch immediately.
+	MaxSize int `yaml:"max_size" range:"1..128"`
+	// Maximum time that the oldest behaviour of a batch waits for the batch to fill. Higher: fewer, larger batches. Lower: earlier reports. Must be less than max_age.
+	FlushInterval string `yaml:"flush_interval" allowed:"1ms or more"`
+}
+
+// Rate limits the attempts to send the batches of a game.
+type Rate struct {
+	// Maximum number of attempts per second, on average.
+	PerSecond float64 `yaml:"per_second" range:"0.01..100000"`
+	// Maximum number of attempts in a burst. The default is 8, for a sink of type nppa 1: the NPPA bans a game for 60 s after more than 10 attempts within a second.
+	Burst int `yaml:"burst" range:"1..100000"`
+}
+
+// applyDefaults sets the fields that have their zero value to their defaults. isConfigured
+// reports whether the configuration file has a section behaviours for the game. Without the
+// section the server reports no behaviours that it creates itself.
+func (b *Behaviours) applyDefaults(isConfigured bool) {
+	b.MaxLen = cmp.Or(b.MaxLen, 10_000)
+	b.Overflow = cmp.Or(b.Overflow, string(eventq.DropOldest))
+	b.Batch.MaxSize = cmp.Or(b.Batch.MaxSize, eventq.MaxBatch)
+	b.Batch.FlushInterval = cmp.Or(b.Batch.FlushInterval, "1s")
+	b.MaxAge = cmp.Or(b.MaxAge, "170s")
+	b.Rate.PerSecond = cmp.Or(b.Rate.PerSecond, 8)
+	b.Sink.applyDefaults()
+	b.Sink.isConfigured = isConfigured
+	burst := 8
+	if b.Sink.Type == SinkNPPA {
+		burst = 1 // the NPPA bans a game for 60 s after more than 10 attempts within a second
+	}
+	b.Rate.Burst = cmp.Or(b.Rate.Burst, burst)
+	if isConfigured && b.Report == nil {
+		b.Report = b.Sink.reportableTypes()
+	}
+}
+
+// QueuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.
+func (c *Config) QueuePolicy(name string) eventq.Policy {
+	b := c.Games[name].Behaviours
+	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validate checked both durations
+	age, _ := time.ParseDuration(b.MaxAge)
+	return eventq.Policy{
+		Game: name, MaxLen: b.MaxLen, Overflow: eventq.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
+		FlushMS: flush.Milliseconds(), MaxAgeMS: age.Milliseconds(), PerSecond: b.Rate.PerSecond, Burst: b.Rate.Burst,
+		Hot: b.Hot, Report: b.Report,
+	}
+}
+
+func (c *Config) validateBehaviours(name string, errs *validationErrors) {
+	b, prefix := c.Games[name].Behaviours, "games."+name+".behaviours."
+	errs.validateOneOf(prefix+"overflow", b.Overflow, string(eventq.DropOldest), string(eventq.DropNewest), string(eventq.Reject))
+	flush := errs.parseDuration(prefix+"batch.flush_interval", b.Batch.FlushInterval)
+	age := errs.parseDuration(prefix+"max_age", b.MaxAge)
+	switch {
+	case age > maxAge:
+		errs.addf("%smax_age: %q is over %v: an attempt to send takes up to %v, and the server never sends a behaviour older than 3 minutes", prefix, b.MaxAge, maxAge, tryTimeout)
+	case age > 0 && flush >= age:
+		errs.addf("%sbatch.flush_interval: %q is not less than max_age (%s); the behaviours would be too old to send", prefix, b.Batch.FlushInterval, b.MaxAge)
+	}
+	for _, kind := range b.Report {
+		errs.validateOneOf(prefix+"report", kind, b.Sink.reportableTypes()...)
+	}
+	b.Sink.validate(prefix+"sink.", errs)
+	c.validateSinkPath(name, errs)
+}
+
+const (
+	// maxAge is the largest value of max_age.
+	maxAge = eventq.MaxAgeMS * time.Millisecond
+	// tryTimeout is the timeout of an attempt to send.
+	tryTimeout = eventq.SendTimeoutMS * time.Millisecond
+)

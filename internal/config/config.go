@@ -1,0 +1,166 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"laststand/internal/httpserver"
+	"laststand/internal/leaderboard"
+	"laststand/internal/ledger"
+)
+
+// Config is the configuration of the server. The configuration file overrides the defaults,
+// the environment overrides the file, and flags override the environment. PROTOCOL.md,
+// section 6, fixes most keys.
+type Config struct {
+	// Address that serves players: HTTP and websockets. Port 0 picks a free port.
+	Listen string `yaml:"listen" allowed:"host:port"`
+	// Address that serves operators: metrics, profiles and the admin API. Keep this address private.
+	OpsListen string `yaml:"ops_listen" allowed:"host:port"`
+	// Folder for the embedded database, snapshots of nicknames and behaviour files, relative to the working directory.
+	// May be empty if database is set; then the server stores no snapshots, and a start takes longer.
+	Data string `yaml:"data" allowed:"a path"`
+	// URL of the Redis that all nodes share. Empty: an embedded Redis, for one node only.
+	Redis string `yaml:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster"`
+	// URL of the PostgreSQL that all nodes share. Empty: an embedded SQLite, for one node only.
+	Database string `yaml:"database" allowed:"postgres:// URL"`
+	// Maximum time that a stopping server waits for running matches. Higher: fewer matches are aborted. Lower: a stop takes less time.
+	Drain string `yaml:"drain" allowed:"0s to 1h"`
+	// PEM file with the certificate chain for TLS on listen. The server reloads a changed file. Requires tls_key. Empty: no TLS.
+	TLSCert string `yaml:"tls_cert" allowed:"a path"`
+	// PEM file with the private key of tls_cert. Empty: no TLS.
+	TLSKey string `yaml:"tls_key" allowed:"a path"`
+
+	// Games (tenants) by package name. A game has its own players, question banks, leaderboards and behaviour queue.
+	Games map[string]Game `yaml:"games" allowed:"at least one"`
+	// Limits on connections, requests, matches and load, per node or for all nodes together.
+	Limits Limits `yaml:"limits"`
+	// Origins whose web pages may call this server. Pages that this server itself serves always may.
+	Origins []string `yaml:"origins" allowed:"https://host"`
+	// Proxies whose X-Forwarded-For and PROXY headers the server trusts. All players behind a proxy that is not listed count as one address.
+	TrustedProxies []string `yaml:"trusted_proxies" allowed:"addresses or CIDR ranges"`
+	// Audit log of the admin API.
+	Audit Audit `yaml:"audit"`
+	// Whether connections from trusted proxies start with a PROXY protocol header, version 1 or 2. With required, the server closes every connection without the header.
+	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
+
+	filePath   string // path of the configuration file; "": none
+	fileFaults error  // unknown keys and wrong types of the file; nil: none
+}
+
+// Limits configures all limits of a node. 0 means no limit, except in connections and
+// messages_per_second.
+type Limits struct {
+	// Maximum number of websockets per node. The last 5% are reserved for players in a match. Connections of all kinds together may be 10% and 1,000 more.
+	// Above the limit the node closes new websockets with 1013. Higher: more players and more memory.
+	Connections int64 `yaml:"connections" range:"1..10000000"`
+	// Maximum number of messages per second and websocket; a burst may be as large. Above the limit: error rate_limited; the third within 10 s closes the websocket with 4429.
+	MessagesPerSecond float64 `yaml:"messages_per_second" range:"1..10000"`
+
+	RequestLimits    `yaml:",inline"`
+	ConnectionLimits `yaml:",inline"`
+	MatchLimits      `yaml:",inline"`
+}
+
+// Default returns the configuration of a server without a configuration file.
+func Default() Config {
+	c := defaultWithUnsetLimits()
+	c.Limits.applyDefaults()
+	return c
+}
+
+// defaultWithUnsetLimits is Default without the limits whose defaults depend on other limits.
+func defaultWithUnsetLimits() Config {
+	return Config{
+		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
+		Games:         map[string]Game{"demo": DefaultGame()},
+		Limits:        Limits{Connections: 100_000, MessagesPerSecond: 20, RequestLimits: defaultRequestLimits(), ConnectionLimits: defaultConnectionLimits(), MatchLimits: defaultMatchLimits()},
+		ProxyProtocol: string(httpserver.ProxyOff),
+		Audit:         Audit{RetentionDays: 400},
+	}
+}
+
+// Audit configures the audit log of the admin API.
+type Audit struct {
+	// Number of days that the server stores an entry of the audit log before it deletes the entry. Higher: more rows in the database.
+	RetentionDays int64 `yaml:"retention_days" range:"1..36500"`
+}
+
+// Retention returns RetentionDays as a duration.
+func (a Audit) Retention() time.Duration {
+	return time.Duration(a.RetentionDays) * 24 * time.Hour
+}
+
+// Leaderboards returns the configuration of the leaderboards of a game.
+func (c *Config) Leaderboards(name string) leaderboard.Config {
+	b := c.Games[name].Leaderboards
+	return leaderboard.Config{
+		Game: name, Windows: b.Windows, Orders: b.Orders, MinAnswers: b.MinAnswers,
+		Weights: leaderboard.Weights(b.Weights), Location: c.timeZone(name),
+	}
+}
+
+// timeZone returns the time zone of a game, or UTC if it is invalid.
+func (c *Config) timeZone(name string) *time.Location {
+	zone, err := time.LoadLocation(c.Games[name].TimeZone)
+	if err != nil {
+		return time.UTC // validate reports it
+	}
+	return zone
+}
+
+// GameNames returns the names of all games, sorted.
+func (c *Config) GameNames() []string {
+	return slices.Sorted(maps.Keys(c.Games))
+}
+
+// DrainTimeout returns how long a stopping server waits for running matches.
+func (c *Config) DrainTimeout() (time.Duration, error) {
+	d, err := time.ParseDuration(c.Drain)
+	if err != nil || d < 0 || d > time.Hour {
+		return 0, fmt.Errorf("%q is not a duration between 0s and 1h", c.Drain)
+	}
+	return d, nil
+}
+
+// Scheme returns the URL scheme of the players' address.
+func (c *Config) Scheme() string {
+	if c.TLSCert != "" {
+		return "https"
+	}
+	return "http"
+}
+
+// Missing returns the error for something that a command names and the configuration lacks.
+func (c *Config) Missing(what string) error {
+	if c.filePath == "" {
+		return fmt.Errorf("%s is not in the configuration: no --config was given", what)
+	}
+	return fmt.Errorf("%s is not in %s", what, c.filePath)
+}
+
+// CheckGame returns an error if the configuration lacks a game.
+func (c *Config) CheckGame(name string) error {
+	if _, known := c.Games[name]; known {
+		return nil
+	}
+	err := c.Missing(fmt.Sprintf("game %q", name))
+	if near := nearest(name, c.GameNames()); near != "" {
+		return fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return err
+}
+
+// Ledger returns the configuration of the ledger, with the time zone and the pair limit
+// of each game.
+func (c *Config) Ledger(log *slog.Logger) ledger.Config {
+	zones := make(map[string]*time.Location, len(c.Games))
+	pairs := make(map[string]int64, len(c.Games))
+	for name, g := range c.Games {
+		zones[name], pairs[name] = c.timeZone(name), int64(g.Duel.PairLimitPerDay)
+	}
+	return ledger.Config{URL: c.Database, Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Logger: log}
+}

@@ -1,0 +1,114 @@
+package config
+
+import "laststand/internal/leaderboard"
+
+// Game configures one game. defaultGame has the defaults.
+type Game struct {
+	// Time zone of the game's days: the days of leaderboards and of pair_limit_per_day start at midnight in this zone.
+	TimeZone string `yaml:"time_zone" allowed:"a zone of the time zone database, such as Europe/Berlin"`
+	// Whether players may create arenas. False: only clients whose token has the role host may.
+	PlayersMayHost bool `yaml:"players_may_host"`
+	// Names of the question banks for duels and arenas.
+	Banks []string `yaml:"banks" allowed:"at least one name: builtin or an imported bank"`
+	// Names of the question banks that are reserved for arenas of hosts (tokens of the role host). Duels and arenas of players never use these banks.
+	HostBanks []string `yaml:"host_banks" allowed:"names that are not in banks"`
+	// Keys that sign the game's tokens, the current key first. Empty: the server generates a key and stores it in the database.
+	Keys       []Key `yaml:"keys"`
+	TokenRules `yaml:",inline"`
+	// Rules of duels.
+	Duel Duel `yaml:"duel"`
+	// Rules of arenas.
+	Arena Arena `yaml:"arena"`
+	// Leaderboards of the game. A change rebuilds the leaderboards from the ledger.
+	Leaderboards Leaderboards `yaml:"leaderboards"`
+	// Queue of behaviours (events to report), and the sink that they are sent to.
+	Behaviours Behaviours `yaml:"behaviours"`
+	// Words that nicknames, arena names and team names must not contain.
+	Names Names `yaml:"names"`
+	// Webhooks: endpoints that receive events of the game, such as settled matches.
+	Webhooks []Webhook `yaml:"webhooks,omitempty"`
+}
+
+// Key configures a key that signs tokens of a game.
+type Key struct {
+	// Identifier of the key, unique in the game: the kid header of tokens.
+	ID string `yaml:"id" allowed:"a unique name"`
+	// Signature algorithm of the key.
+	Alg string `yaml:"alg" allowed:"HS256, EdDSA"`
+	// File with the key. A relative path starts at the folder of the configuration file. The server reads the file again every 5 s.
+	SecretFile string `yaml:"secret_file" allowed:"a path"`
+}
+
+// Duel configures the duels of a game. Keys with the suffix _ms are in milliseconds.
+type Duel struct {
+	// Number of questions in a duel.
+	Questions int `yaml:"questions" range:"1..100"`
+	// Time to answer a question, in ms.
+	TimeLimitMS int64 `yaml:"time_limit_ms" range:"500..600000"`
+	// Time from the pairing of two players to the first question, in ms.
+	CountdownMS int64 `yaml:"countdown_ms" range:"0..60000"`
+	// Time from the close of a question to the next question, in ms. During this time players see the right answer.
+	RevealMS int64 `yaml:"reveal_ms" range:"0..60000"`
+	// Time after which a player without an opponent gets a bot as opponent, in ms. 0: never.
+	BotAfterMS int64 `yaml:"bot_after_ms" range:"0..600000"`
+	// Whether duels between two players change their ratings. Duels against a bot never do.
+	Rated bool `yaml:"rated"`
+	// Maximum number of duels per day between the same two players that count for leaderboards and ratings. Later duels count for neither. 0: no limit.
+	PairLimitPerDay int `yaml:"pair_limit_per_day" range:"0..1000000"`
+	// Whether a duel between two players with the same IP address (IPv6: the same /64) counts for leaderboards and ratings. Behind a proxy, set trusted_proxies before you set this to false.
+	CountSameAddress bool `yaml:"count_same_address"`
+}
+
+// Arena configures the arenas of a game. Keys with the suffix _ms are in milliseconds.
+type Arena struct {
+	// Time to answer a question if the arena sets no time limit, in ms.
+	TimeLimitMS int64 `yaml:"time_limit_ms" range:"500..600000"`
+	// Time from the start of the match to the first question, in ms.
+	CountdownMS int64 `yaml:"countdown_ms" range:"0..60000"`
+	// Time from the close of a question to the next question, in ms. If this is too short for a large arena, laststand_match_personal_results_skipped_total grows.
+	RevealMS int64 `yaml:"reveal_ms" range:"0..60000"`
+	// Maximum number of players in an arena. The embedded Redis allows at most 1,000.
+	MaxPlayers int `yaml:"max_players" range:"2..100000"`
+	// Time that a team must wait after a wrong answer in a buzzer match, in ms. 0: no wait; only that player may not answer the question again.
+	TeamLockoutMS int64 `yaml:"team_lockout_ms" range:"0..600000"`
+}
+
+// Leaderboards configures the leaderboards of a game.
+type Leaderboards struct {
+	// Windows of the leaderboards: one leaderboard for each span of days.
+	Windows []leaderboard.Window `yaml:"windows,flow" allowed:"all, day, and Nd for N days"`
+	// Orders (sort keys) in which clients can read a leaderboard.
+	Orders []leaderboard.Order `yaml:"orders,flow" allowed:"value (required), score, accuracy, time, matches"`
+	// Weights of the parts that make up the value of an entry. At least one weight must be above 0.
+	Weights Weights `yaml:"weights"`
+	// Minimum number of questions that an entry must have been asked to rank by accuracy or time. Higher: fewer entries rank by luck. 0: one question is enough.
+	MinAnswers int64 `yaml:"min_answers" range:"0..1000000"`
+}
+
+// Weights configures the value of an entry: the sum of each part times its weight. 0 means that
+// the part does not count.
+type Weights struct {
+	// Weight of the score (sum of points).
+	Score int64 `yaml:"score" range:"0..1000000"`
+	// Weight of the accuracy, a number from 0 to 10,000.
+	Accuracy int64 `yaml:"accuracy" range:"0..1000000"`
+	// Weight of the speed, a number from 0 to 10,000.
+	Speed int64 `yaml:"speed" range:"0..1000000"`
+	// Weight of the number of matches.
+	Matches int64 `yaml:"matches" range:"0..1000000"`
+}
+
+func DefaultGame() Game {
+	settings := Game{
+		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
+		Duel:  Duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
+		Arena: Arena{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
+		Leaderboards: Leaderboards{
+			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
+			Weights: Weights{Score: 1}, MinAnswers: 20,
+		},
+		Names: defaultNames(),
+	}
+	settings.Behaviours.applyDefaults(false)
+	return settings
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/ledger"
+	"laststand/internal/testenv"
+)
+
+func TestMain(m *testing.M) { testenv.Main(m) }
+
+// configFile writes a configuration for a test.
+func configFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "laststand.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	webhookKeyPrefix = "whsec_"
+	oldWebhookKey    = webhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
+	newWebhookKey    = webhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
+)
+
+const nppaKey = "2836e95fcd10e04b0069bb1ee659955b"
+
+// writeBeside writes a file into the folder of a configuration file.
+func writeBeside(t *testing.T, config, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(config), name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const configWithKeys = `games:
+  hook: {behaviours: {sink: {type: webhook, url: "https://x.example", secret_file: hook.key}}}
+  nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, secret_file: nppa.key}}}
+`
+
+func TestSinkKeysAreReadFromFiles(t *testing.T) {
+	t.Parallel()
+	path := configFile(t, configWithKeys)
+	writeBeside(t, path, "hook.key", newWebhookKey+"\r\n\n  "+oldWebhookKey+"\n")
+	writeBeside(t, path, "nppa.key", nppaKey)
+	c, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := OpenReceiverKeys(t.Context(), &c, nil, slog.New(slog.DiscardHandler))
+	if err != nil || !slices.Equal(keys.Current(c.SinkKeys("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{nppaKey}) {
+		t.Errorf("%q, %q, %v", keys.Current(c.SinkKeys("hook")), keys.Current(c.SinkKeys("nppa")), err)
+	}
+}
+
+// A changed file takes effect within 10 s. The server logs a faulty file once and keeps the
+// earlier keys.
+func TestChangedSinkKeysAreReloaded(t *testing.T) {
+	t.Parallel()
+	path := configFile(t, configWithKeys)
+	writeBeside(t, path, "hook.key", oldWebhookKey)
+	writeBeside(t, path, "nppa.key", nppaKey)
+	c, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		log := new(strings.Builder)
+		keys, err := OpenReceiverKeys(t.Context(), &c, nil, slog.New(slog.NewTextHandler(log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = keys.Run(ctx) })
+		for _, step := range []struct {
+			text   string
+			want   []string
+			errors int
+		}{
+			{newWebhookKey + "\n" + oldWebhookKey, []string{newWebhookKey, oldWebhookKey}, 0},
+			{newWebhookKey, []string{newWebhookKey}, 0},
+			{"s3cret", []string{newWebhookKey}, 1},
+			{"s3cret again", []string{newWebhookKey}, 1},
+			{"", []string{newWebhookKey}, 2},
+			{newWebhookKey, []string{newWebhookKey}, 2},
+			{"", []string{newWebhookKey}, 3},
+			{oldWebhookKey, []string{oldWebhookKey}, 3},
+		} {
+			writeBeside(t, path, "hook.key", step.text)
+			time.Sleep(2 * keyReloadInterval)
+			synctest.Wait()
+			if got := keys.Current(c.SinkKeys("hook")); !slices.Equal(got, step.want) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{nppaKey}) {
+				t.Errorf("%q: %q, %q", step.text, got, keys.Current(c.SinkKeys("nppa")))
+			}
+			if errorLines := strings.Count(log.String(), "level=ERROR"); errorLines != step.errors {
+				t.Errorf("%q: %d errors are logged, want %d", step.text, errorLines, step.errors)
+			}
+		}
+		cancel()
+		running.Wait()
+		if strings.Contains(log.String(), "s3cret") || strings.Contains(log.String(), webhookKeyPrefix+"b") {
+			t.Errorf("a key is logged: %s", log.String())
+		}
+	})
+}
+
+// The server generates a key for a webhook without a file. The key is the same at all nodes,
+// and after a restart.
+func TestWebhookKeysAreGenerated(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		c := readTestConfig(t, "games:\n  a: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  b: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  c:\n")
+		keys := make([]*ReceiverKeys, 4)
+		var nodes sync.WaitGroup
+		for i := range keys {
+			nodes.Go(func() { keys[i] = openKeys(t, c, db) })
+		}
+		nodes.Wait()
+		if t.Failed() {
+			t.FailNow()
+		}
+		source := c.SinkKeys
+		a, b := keys[0].Current(source("a")), keys[0].Current(source("b"))
+		if len(a) != 1 || len(b) != 1 || checkWebhookKey(a[0]) != nil || checkWebhookKey(b[0]) != nil || a[0] == b[0] || keys[0].Current(source("c")) != nil {
+			t.Fatalf("%q, %q, %q", a, b, keys[0].Current(source("c")))
+		}
+		for _, other := range keys[1:] {
+			if !slices.Equal(other.Current(source("a")), a) || !slices.Equal(other.Current(source("b")), b) {
+				t.Errorf("%q and %q, another node has %q and %q", a, b, other.Current(source("a")), other.Current(source("b")))
+			}
+		}
+	})
+}
+
+// openKeys opens the keys of sinks as a node does.
+func openKeys(t *testing.T, c *Config, db testenv.SQL) *ReceiverKeys {
+	store, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Dir: db.Dir, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	defer store.Close()
+	keys, err := OpenReceiverKeys(t.Context(), c, store.TokenKeys, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Error(err)
+	}
+	return keys
+}

@@ -1,0 +1,155 @@
+package config
+
+import (
+	"cmp"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"laststand/internal/eventq"
+)
+
+// The values of behaviours.sink.type.
+const (
+	SinkFile    = "file"
+	SinkWebhook = "webhook"
+	SinkNPPA    = "nppa"
+)
+
+// Sink configures the destination of a game's behaviours. Type decides which fields
+// apply. The other fields must have their zero value.
+type Sink struct {
+	// Type of the sink: a file, a webhook, or China's anti-addiction interface (nppa). The type decides which other keys apply. The default is file.
+	Type string `yaml:"type" allowed:"file, webhook, nppa"`
+
+	// For type file: path of the file to append to, relative to the working directory. Empty: behaviours/GAME.ndjson in the folder of the key data.
+	Path string `yaml:"path,omitempty" sinks:"file" allowed:"a path that no other game uses"`
+	// For type file: maximum size of a file in MiB; then the sink starts a new file. 0: the default of 64.
+	MaxFileMiB int `yaml:"max_file_mib,omitempty" sinks:"file" range:"1..100000"`
+	// For type file: maximum number of full files; the sink deletes the oldest. 0: the default of 8. Higher: a longer history, more disk space.
+	MaxFiles int `yaml:"max_files,omitempty" sinks:"file" range:"1..1000"`
+
+	// For type webhook: URL that the sink posts to; required. For type nppa: URL of its interface. Empty: the official URL.
+	URL string `yaml:"url,omitempty" sinks:"webhook nppa" allowed:"http:// or https:// URL"`
+	// For types webhook and nppa: file with the keys that sign the reports, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty for a webhook: the server generates a key. Required for nppa.
+	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" allowed:"a path"`
+	// For type webhook: format of the requests. Empty: standard-webhooks.
+	Format string `yaml:"format,omitempty" sinks:"webhook" allowed:"standard-webhooks, cloudevents-batch"`
+	// For types webhook and nppa: whether the sink may connect to addresses in private networks. The default is false.
+	AllowPrivate bool `yaml:"allow_private,omitempty" sinks:"webhook nppa"`
+
+	// For type nppa, required: id that the NPPA issued to the company.
+	AppID string `yaml:"app_id,omitempty" sinks:"nppa" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	// For type nppa, required: id that the NPPA issued to the game.
+	BizID string `yaml:"biz_id,omitempty" sinks:"nppa" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+	// For type nppa: code of a test in the NPPA's portal. The sink then reports to the test system. Empty: the sink reports to the production system.
+	TestCode string `yaml:"test_code,omitempty" sinks:"nppa" allowed:"1 to 64 of A-Z a-z 0-9 _ -"`
+
+	isConfigured bool // the game has a section behaviours
+}
+
+// IsConfigured returns true if the game configures its behaviours.
+func (s Sink) IsConfigured() bool { return s.isConfigured }
+
+// applyDefaults sets the empty fields that have a default for this type of sink.
+func (s *Sink) applyDefaults() {
+	s.Type = cmp.Or(s.Type, SinkFile)
+	switch s.Type {
+	case SinkFile:
+		s.MaxFileMiB, s.MaxFiles = cmp.Or(s.MaxFileMiB, 64), cmp.Or(s.MaxFiles, 8)
+	case SinkWebhook:
+		s.Format = cmp.Or(s.Format, "standard-webhooks")
+	}
+}
+
+// reportableTypes returns the types of behaviours that the server creates itself and the sink
+// accepts.
+func (s *Sink) reportableTypes() []string {
+	if s.Type == SinkNPPA {
+		return []string{eventq.Online, eventq.Offline}
+	}
+	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
+}
+
+// Sink returns the sink configuration of a game, with the default path of type file.
+func (c *Config) Sink(name string) Sink {
+	s := c.Games[name].Behaviours.Sink
+	if s.Type == SinkFile {
+		s.Path = cmp.Or(s.Path, filepath.Join(c.Data, "behaviours", name+".ndjson"))
+	}
+	return s
+}
+
+func (s *Sink) validate(prefix string, errs *validationErrors) {
+	sinkTypes := []string{SinkFile, SinkWebhook, SinkNPPA}
+	errs.validateOneOf(prefix+"type", s.Type, sinkTypes...)
+	for field, value := range reflect.ValueOf(*s).Fields() {
+		types, isLimited := field.Tag.Lookup("sinks")
+		if isLimited && !value.IsZero() && slices.Contains(sinkTypes, s.Type) && !strings.Contains(types, s.Type) {
+			key, _ := yamlKey(field)
+			errs.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, key, s.Type)
+		}
+	}
+	if s.URL != "" {
+		errs.validateURL(prefix+"url", s.URL)
+	}
+	if s.Format != "" {
+		errs.validateOneOf(prefix+"format", s.Format, "standard-webhooks", "cloudevents-batch")
+	}
+	switch s.Type {
+	case SinkWebhook:
+		if s.URL == "" {
+			errs.addf("%surl: a sink of type webhook needs a URL", prefix)
+		}
+	case SinkNPPA:
+		s.validateNPPA(prefix, errs)
+	}
+}
+
+// validateURL adds an error if text is not an http or https URL with a host. The error does
+// not show the URL, because the URL may contain a secret. path is the configuration key.
+func (e *validationErrors) validateURL(path, text string) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		e.addf("%s: the URL is not of the form http://host/path or https://host/path", path)
+		return
+	}
+	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
+		e.addf("%s: the port of the URL is out of range; use 1 to 65535", path)
+	}
+}
+
+// nppaID matches the ids and test codes that the NPPA issues.
+var nppaID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func (s *Sink) validateNPPA(prefix string, errs *validationErrors) {
+	if !nppaID.MatchString(s.AppID) {
+		errs.addf("%sapp_id: %q is not an id; use the id that the NPPA issued to the company", prefix, s.AppID)
+	}
+	if !nppaID.MatchString(s.BizID) {
+		errs.addf("%sbiz_id: %q is not an id; use the id that the NPPA issued to the game", prefix, s.BizID)
+	}
+	if s.TestCode != "" && !nppaID.MatchString(s.TestCode) {
+		errs.addf("%stest_code: %q is not a test code; use the code that the portal shows when a test starts", prefix, s.TestCode)
+	}
+	if s.SecretFile == "" {
+		errs.addf("%ssecret_file: a sink of type nppa needs a file with the key that the NPPA issued", prefix)
+	}
+}
+
+// validateSinkPath adds an error if a game with an earlier name writes to the same file.
+func (c *Config) validateSinkPath(name string, errs *validationErrors) {
+	sink := c.Sink(name)
+	for _, other := range c.GameNames() {
+		if other == name {
+			return
+		}
+		if sink.Path != "" && filepath.Clean(sink.Path) == filepath.Clean(c.Sink(other).Path) {
+			errs.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, sink.Path, other)
+		}
+	}
+}

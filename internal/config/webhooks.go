@@ -1,0 +1,53 @@
+package config
+
+import "laststand/internal/webhook"
+
+// Webhook configures a webhook: an endpoint that receives events of a game.
+type Webhook struct {
+	// Name of the webhook, unique in the game.
+	Name string `yaml:"name" allowed:"1 to 64 of A-Z a-z 0-9 _ . : -"`
+	// URL that the server posts events to.
+	URL string `yaml:"url" allowed:"http:// or https:// URL"`
+	// File with the keys that sign events, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty: the server generates a key.
+	SecretFile string `yaml:"secret_file,omitempty" allowed:"a path"`
+	// Types of events that the server sends to the webhook. Default: all types. The list must not be empty.
+	Events []string `yaml:"events,flow" allowed:"names of events"`
+	// Whether the server sends one event at a time, in order. Then an event that fails blocks the later events, for about 3 days at most.
+	Ordered bool `yaml:"ordered,omitempty"`
+	// Whether the URL may lead to an address in a private network. The default is false.
+	AllowPrivate bool `yaml:"allow_private,omitempty"`
+}
+
+// applyDefaults selects all types of events if the configuration has no list.
+func (h *Webhook) applyDefaults() {
+	if h.Events == nil {
+		h.Events = webhook.EventTypes()
+	}
+}
+
+// validateWebhooks adds an error for each invalid URL and each empty list of events. The webhook
+// registry checks the other keys.
+func (c *Config) validateWebhooks(errs *validationErrors) {
+	for _, game := range c.GameNames() {
+		for _, h := range c.Games[game].Webhooks {
+			prefix := "games." + game + ".webhooks." + h.Name + "."
+			errs.validateURL(prefix+"url", h.URL)
+			if len(h.Events) == 0 {
+				errs.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.EventTypes())
+			}
+		}
+	}
+	if _, err := webhook.NewRegistry(c.Endpoints(), nil); err != nil { // the error names the endpoints
+		*errs = append(*errs, err)
+	}
+}
+
+// Endpoints returns the webhooks of all games as the webhook registry expects them.
+func (c *Config) Endpoints() (Endpoints []webhook.Endpoint) {
+	for _, game := range c.GameNames() {
+		for _, settings := range c.Games[game].Webhooks {
+			Endpoints = append(Endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
+		}
+	}
+	return Endpoints
+}

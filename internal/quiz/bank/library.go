@@ -1,0 +1,146 @@
+package bank
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/loop"
+	"laststand/internal/quiz"
+)
+
+// Store has the imported banks; *ledger.QuestionBanks implements it. LoadBank returns
+// quiz.ErrNoBank for an unknown name. BankRevision grows with every change of any bank.
+type Store interface {
+	LoadBank(ctx context.Context, name string) ([]quiz.Question, error)
+	BankRevision(ctx context.Context) (int64, error)
+}
+
+// Load reads the bank with a name, from the program (builtin) or from a store.
+func Load(ctx context.Context, store Store, name string) (*Bank, error) {
+	if name == BuiltinName {
+		return Builtin()
+	}
+	questions, err := store.LoadBank(ctx, name)
+	if errors.Is(err, quiz.ErrNoBank) {
+		return nil, fmt.Errorf("bank %q does not exist; import it with `server bank import --bank %s FILE`", name, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Bank{Name: name, Questions: questions}, nil
+}
+
+// GameBanks are the names of the banks of a game. Only arenas of hosts use HostBanks. A duel needs
+// DuelQuestions questions in one language.
+type GameBanks struct {
+	Game             string
+	Banks, HostBanks []string
+	DuelQuestions    int
+}
+
+// libraryInterval is how often a library checks whether a bank was imported.
+const libraryInterval = 5 * time.Second
+
+// Library has the questions of each game in memory, and loads them again after an import.
+// It is safe for concurrent use.
+type Library struct {
+	store    Store
+	games    []GameBanks
+	log      *slog.Logger
+	revision int64                                // of the store, at the last load; only Run changes it
+	pools    atomic.Pointer[map[string]gamePools] // by game
+}
+
+// gamePools has the questions of one game, ready to draw from.
+type gamePools struct {
+	public, all *Pool            // the questions of Banks; those of Banks and HostBanks
+	byBank      map[string]*Pool // each bank, by name
+	hostBanks   []string
+}
+
+// OpenLibrary loads the banks of all games. It fails if a bank does not exist, or if a game
+// has too few questions for a duel.
+func OpenLibrary(ctx context.Context, store Store, games []GameBanks, log *slog.Logger) (*Library, error) {
+	l := &Library{store: store, games: games, log: log, revision: -1}
+	return l, l.reloadIfChanged(ctx)
+}
+
+// Run loads the banks again after each import, until ctx ends. After an error the loaded
+// banks stay in use.
+func (l *Library) Run(ctx context.Context) error {
+	loop.Every(ctx, libraryInterval, loop.LogFailures(l.log, "question bank reload", l.reloadIfChanged))
+	return nil
+}
+
+func (l *Library) reloadIfChanged(ctx context.Context) error {
+	revision, err := l.store.BankRevision(ctx)
+	if err != nil || revision == l.revision {
+		return err
+	}
+	pools, err := l.load(ctx)
+	if err != nil {
+		return err
+	}
+	l.pools.Store(&pools)
+	if l.revision >= 0 {
+		l.log.InfoContext(ctx, "question banks reloaded", "revision", revision)
+	}
+	l.revision = revision
+	return nil
+}
+
+// load loads the banks of all games. Its error lists all faults, by their setting.
+func (l *Library) load(ctx context.Context) (map[string]gamePools, error) {
+	pools := make(map[string]gamePools)
+	var errs []error
+	for _, game := range l.games {
+		public, err := l.loadAll(ctx, game.Game, "banks", game.Banks)
+		hostOnly, hostErr := l.loadAll(ctx, game.Game, "host_banks", game.HostBanks)
+		errs = append(errs, err, hostErr)
+		all := slices.Concat(public, hostOnly)
+		loaded := gamePools{NewPool(public...), NewPool(all...), make(map[string]*Pool), game.HostBanks}
+		for _, bank := range all {
+			loaded.byBank[bank.Name] = NewPool(bank)
+		}
+		if err == nil && !loaded.public.HasEnough(DrawSpec{Count: game.DuelQuestions}) {
+			errs = append(errs, fmt.Errorf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
+				game.Game, game.DuelQuestions, loaded.public.Count(DrawSpec{})))
+		}
+		pools[game.Game] = loaded
+	}
+	return pools, errors.Join(errs...)
+}
+
+// loadAll loads the banks that a setting of a game names.
+func (l *Library) loadAll(ctx context.Context, game, setting string, names []string) (banks []*Bank, err error) {
+	for _, name := range names {
+		bank, loadErr := Load(ctx, l.store, name)
+		if loadErr != nil {
+			err = errors.Join(err, fmt.Errorf("games.%s.%s: %w", game, setting, loadErr))
+			continue
+		}
+		banks = append(banks, bank)
+	}
+	return banks, err
+}
+
+// Pool returns the questions of one bank of a game, or of all its banks if name is "". Host
+// banks are included only if forHost is set. An unknown game or bank has an empty pool.
+func (l *Library) Pool(game, name string, forHost bool) *Pool {
+	pools, isKnown := (*l.pools.Load())[game]
+	switch {
+	case !isKnown:
+	case name == "" && forHost:
+		return pools.all
+	case name == "":
+		return pools.public
+	case pools.byBank[name] != nil && (forHost || !slices.Contains(pools.hostBanks, name)):
+		return pools.byBank[name]
+	}
+	return NewPool()
+}
