@@ -20,8 +20,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/bench"
-	"laststand/loadtest/hostile"
-	"laststand/loadtest/k6"
 	"laststand/loadtest/nppa"
 	"laststand/loadtest/stress"
 )
@@ -41,13 +39,12 @@ var programs = []program{
 	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},
 	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", stress.SwarmCommand},
 	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", stress.ChaosCommand},
-	{"stress hostile", "Attack a server while honest players play.", hostile.Command},
+	{"stress hostile", "Attack a server while honest players play.", stress.HostileCommand},
 	{"nppa", "Run a fake of the interface that collects logins in China.", nppa.Command},
-	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6.Command},
+	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6Command},
 
-	{bench.AnswersFloorProcess, "", bench.AnswersFloor},
-	{bench.PlainServerProcess, "", bench.PlainServer},
-	{hostile.AttackersProcess, "", hostile.Attackers},
+	{bench.FloorProcess, "", bench.Floor},
+	{stress.AttackersProcess, "", stress.Attackers},
 }
 
 func main() {

@@ -27,8 +27,10 @@ func TestManyNodesLoseNothing(t *testing.T) {
 	}
 	report, err := stress.Chaos(t.Context(), stress.ChaosConfig{
 		ClusterConfig: stress.ClusterConfig{
-			Nodes: 3, Binary: os.Args[0], Env: []string{actAsVariable + "=server"},
-			Redis: testenv.StartCluster(t, 3, 0).URL, Database: testenv.Postgres(t).URL, Log: t.Logf,
+			Nodes: 3, Log: t.Logf,
+			NodeOptions: testenv.NodeOptions{
+				Binary: os.Args[0], Env: []string{actAsVariable + "=server"}, Redis: testenv.StartCluster(t, 3, 0).URL, Database: testenv.Postgres(t).URL,
+			},
 		},
 		Players: 40, Arenas: 6,
 		Kills: 4, Stalls: 3, Drains: 2,

@@ -52,8 +52,8 @@ func runSwarm(t *testing.T, c stress.SwarmConfig, node *testNode) *stress.Report
 		t.Fatalf("%v\n%s", err, node.log)
 	}
 	t.Log(report)
-	if reason := report.Failed(); reason != "" {
-		t.Fatal(reason)
+	if len(report.Failures) > 0 {
+		t.Fatal(report.Failures)
 	}
 	return report
 }

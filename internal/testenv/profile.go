@@ -28,9 +28,10 @@ func (n *Node) writeProfile(ctx context.Context, kind, file string) error {
 	return os.WriteFile(file, profile, 0o600)
 }
 
-// Heap runs the garbage collector and returns the profile of live objects, as text.
-func (n *Node) Heap(ctx context.Context) ([]byte, error) {
-	return n.pprof(ctx, "heap?gc=1&debug=1")
+// CollectGarbage runs the garbage collector of the node.
+func (n *Node) CollectGarbage(ctx context.Context) error {
+	_, err := n.pprof(ctx, "heap?gc=1&debug=1")
+	return err
 }
 
 // pprof requests a profile by its name and parameters.

@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"context"
 	"errors"
 	"os"
 	"syscall"
@@ -20,21 +21,60 @@ func StartRedis() (*Server, error) {
 	return s, nil
 }
 
-// StartProgramCluster starts a Redis cluster for a program, without a test.
-func StartProgramCluster(masters int) (url string, servers []*Server, err error) {
-	dir, err := storeFolder(redisServerPath(), "redis-server")
-	if err != nil {
-		return "", nil, err
+// StartStores starts the stores that the options name by a word instead of a URL, for a
+// program without a test. Then it replaces each word by the URL. The words are "redis" (a
+// redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
+// PostgreSQL with fsync) for Database. It returns the servers that it has started.
+func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err error) {
+	switch o.Redis {
+	case "redis":
+		server, err := StartRedis()
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Redis, redis = server.URL, []*Server{server}
+	case "cluster":
+		if redis, err = startProgramCluster(3); err != nil {
+			return redis, nil, err
+		}
+		o.Redis = clusterURL(redis)
 	}
-	servers, err = startNodes(dir, masters, func(s *Server) { onExit(s.End) }, "--cluster-node-timeout", "2000")
-	if err != nil {
-		return "", nil, err
+	if o.Database == "postgres" {
+		if postgres, err = startProgramPostgres(); err != nil {
+			return redis, nil, err
+		}
+		o.Database = postgres.URL
 	}
-	return clusterURL(servers), servers, formCluster(servers)
+	return redis, postgres, nil
 }
 
-// StartPostgres starts an empty PostgreSQL with fsync for a program, without a test.
-func StartPostgres() (*Server, error) {
+// StartNodes starts equal nodes, one after another, because the first one creates the tables.
+// Only the first one imports the bank. After an error it returns the nodes that it has
+// started.
+func StartNodes(ctx context.Context, count int, o NodeOptions) (nodes []*Node, err error) {
+	for range count {
+		n, err := StartNode(ctx, o)
+		if err != nil {
+			return nodes, err
+		}
+		nodes, o.Bank = append(nodes, n), nil
+	}
+	return nodes, nil
+}
+
+func startProgramCluster(masters int) ([]*Server, error) {
+	dir, err := storeFolder(redisServerPath(), "redis-server")
+	if err != nil {
+		return nil, err
+	}
+	servers, err := startNodes(dir, masters, func(s *Server) { onExit(s.End) }, "--cluster-node-timeout", "2000")
+	if err != nil {
+		return servers, err
+	}
+	return servers, formCluster(servers)
+}
+
+func startProgramPostgres() (*Server, error) {
 	dir, err := storeFolder(initdbPath(), "postgresql")
 	if err != nil {
 		return nil, err

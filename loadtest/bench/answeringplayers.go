@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/client"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // playOptions say what players play.
@@ -41,9 +41,9 @@ type answeringPlayers struct {
 	playing   sync.WaitGroup
 
 	first, over sync.Once
-	latencies   *stats.Recorder // of answers
-	replies     atomic.Int64    // to answers so far
-	firsts      atomic.Int64    // first right answers so far
+	latencies   *report.Recorder // of answers
+	replies     atomic.Int64     // to answers so far
+	firsts      atomic.Int64     // first right answers so far
 }
 
 // answered is the kind of the latencies of answers.
@@ -52,7 +52,7 @@ const answered = "answered"
 // seatPlayers connects players, spread over all nodes, and seats them in arenas.
 func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlayers, error) {
 	p := &answeringPlayers{
-		playOptions: o, latencies: stats.New(playTimeout), all: make([]*client.AnsweringPlayer, o.players),
+		playOptions: o, latencies: report.NewRecorder(playTimeout), all: make([]*client.AnsweringPlayer, o.players),
 		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
 	}
 	p.maxDelay.Store(int64(o.maxDelay))

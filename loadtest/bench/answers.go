@@ -51,10 +51,11 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 
 // cases returns all kinds.
 func (o answersOptions) cases() []playCase {
-	node := clusterOptions{nodes: 1, redis: "redis", node: testenv.NodeOptions{
-		Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{
+		Redis: "redis", Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
 	}}
-	floor := clusterOptions{redis: "redis", floor: []string{AnswersFloorProcess, "-players", strconv.Itoa(o.players)}}
+	onRedis := testenv.NodeOptions{Redis: "redis"}
+	floor := clusterOptions{node: onRedis, floor: []string{"-lean", "-players", strconv.Itoa(o.players)}}
 	survival := playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`}
 	if o.rate > 0 {
 		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.rate)
@@ -64,8 +65,8 @@ func (o answersOptions) cases() []playCase {
 		{name: "answers", cluster: node, play: survival, check: checkAllAccepted},
 		{name: "floor", cluster: floor, play: survival, check: checkAllAccepted},
 		{name: "firsts", cluster: node, play: buzzer, check: checkFirsts},
-		{name: "plain WATCH", cluster: clusterOptions{redis: "redis"}, play: buzzer, decide: decideByWatch},
-		{name: "one script", cluster: clusterOptions{redis: "redis"}, play: buzzer, decide: decideByScript},
+		{name: "plain WATCH", cluster: clusterOptions{node: onRedis}, play: buzzer, decide: decideByWatch},
+		{name: "one script", cluster: clusterOptions{node: onRedis}, play: buzzer, decide: decideByScript},
 	}
 }
 

@@ -63,8 +63,8 @@ func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 // measureArena measures the questions of an arena with one player, and returns the size of a
 // push. The host opens and closes each question.
 func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (size int, err error) {
-	c, err := startCluster(ctx, clusterOptions{nodes: 1, redis: "redis", node: testenv.NodeOptions{
-		Binary: o.server, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}",
+	c, err := startCluster(ctx, clusterOptions{nodes: 1, node: testenv.NodeOptions{
+		Redis: "redis", Binary: o.server, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}",
 	}})
 	if err != nil {
 		return 0, err
@@ -87,7 +87,7 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 	}
 	profiled := func() error { return nil }
 	lead := func() error {
-		profiled = o.startProfile(ctx, c.node(), int(time.Duration(2*o.pushes)*pushPause/time.Second)+1)
+		profiled = o.startProfile(ctx, c, int(time.Duration(2*o.pushes)*pushPause/time.Second)+1)
 		if err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}); err != nil {
 			return err
 		}
@@ -108,7 +108,7 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 
 // measureFloor measures pushes of the given size.
 func (o broadcastOptions) measureFloor(ctx context.Context, t *report.Table, size int) (err error) {
-	c, err := startCluster(ctx, clusterOptions{floor: []string{PlainServerProcess, "-lean"}})
+	c, err := startCluster(ctx, clusterOptions{floor: []string{"-lean"}})
 	if err != nil {
 		return err
 	}
@@ -133,14 +133,14 @@ func (o broadcastOptions) measure(ctx context.Context, t *report.Table, c *clust
 		return 0, err
 	}
 	defer w.close()
-	before, err := testenv.CPUTime(c.pids[0])
+	before, err := testenv.CPUTime(c.nodes[0].PID())
 	if err != nil {
 		return 0, err
 	}
 	if err := lead(); err != nil {
 		return 0, err
 	}
-	after, err := testenv.CPUTime(c.pids[0])
+	after, err := testenv.CPUTime(c.nodes[0].PID())
 	if err != nil {
 		return 0, err
 	}

@@ -89,7 +89,7 @@ func (o *options) measurePlayers(ctx context.Context, t answerTables, k playCase
 		return err
 	}
 	defer p.close()
-	profiled := o.startProfile(ctx, c.node(), profileSeconds)
+	profiled := o.startProfile(ctx, c, profileSeconds)
 	if k.duration == 0 {
 		m, err := c.measureAll(ctx, p)
 		if err := errors.Join(err, profiled()); err != nil {

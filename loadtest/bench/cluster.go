@@ -1,12 +1,10 @@
 package bench
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
@@ -16,19 +14,16 @@ import (
 
 // clusterOptions say which nodes and stores to start.
 type clusterOptions struct {
-	nodes    int
-	redis    string              // "": embedded; "redis": one redis-server; "cluster": three masters
-	postgres bool                // false: SQLite
-	floor    []string            // subprocess and flags of a floor in place of nodes; with Redis it also gets -redis; nil: none
-	node     testenv.NodeOptions // of each node; the first node imports the bank
+	nodes int
+	floor []string            // flags of a floor in place of the nodes; with Redis it also gets -redis; nil: none
+	node  testenv.NodeOptions // of each node; for Redis and Database see StartStores
 }
 
 // cluster is nodes and the stores that they share.
 type cluster struct {
-	urls     []string // of the nodes, for players
-	pids     []int    // of the nodes
-	nodes    []*testenv.Node
-	floor    *testenv.Subprocess // nil: there are nodes
+	urls     []string        // of the nodes, for players
+	nodes    []*testenv.Node // or a floor
+	isFloor  bool
 	stores   []*testenv.Server
 	masters  []*redis.Client // to each master of Redis; none if it is embedded
 	postgres *testenv.Server // nil: SQLite
@@ -37,66 +32,46 @@ type cluster struct {
 
 // startCluster starts the stores and then the nodes, or a floor in place of the nodes.
 func startCluster(ctx context.Context, o clusterOptions) (*cluster, error) {
-	c := new(cluster)
+	c := &cluster{isFloor: o.floor != nil}
 	err := c.startStores(ctx, &o)
-	if err == nil && o.floor != nil {
-		err = c.startFloor(ctx, o.floor)
-	}
-	for i := 0; i < o.nodes && err == nil; i++ {
-		if i > 0 {
-			o.node.Bank = nil
+	switch {
+	case err != nil:
+	case c.isFloor:
+		arguments := append([]string{FloorProcess}, o.floor...)
+		if len(c.masters) > 0 {
+			arguments = append(arguments, "-redis", c.masters[0].Options().Addr)
 		}
 		var n *testenv.Node
-		if n, err = testenv.StartNode(ctx, o.node); err == nil {
-			c.nodes, c.urls, c.pids = append(c.nodes, n), append(c.urls, n.URL), append(c.pids, n.PID())
-		}
+		n, err = testenv.StartFloor(arguments...)
+		c.nodes = []*testenv.Node{n}
+	default:
+		c.nodes, err = testenv.StartNodes(ctx, o.nodes, o.node)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.stop())
+	}
+	for _, n := range c.nodes {
+		c.urls = append(c.urls, n.URL)
 	}
 	return c, nil
 }
 
 func (c *cluster) startStores(ctx context.Context, o *clusterOptions) (err error) {
-	switch o.redis {
-	case "redis":
-		server, err := testenv.StartRedis()
-		if err != nil {
-			return err
-		}
-		o.node.Redis, c.stores = server.URL, append(c.stores, server)
-	case "cluster":
-		if o.node.Redis, c.stores, err = testenv.StartProgramCluster(3); err != nil {
-			return err
-		}
+	c.stores, c.postgres, err = o.node.StartStores()
+	if err != nil {
+		return err
 	}
 	for _, server := range c.stores {
 		c.masters = append(c.masters, redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 64}))
 	}
-	if !o.postgres {
+	if c.postgres == nil {
 		return nil
 	}
-	if c.postgres, err = testenv.StartPostgres(); err != nil {
-		return err
-	}
-	o.node.Database, c.stores = c.postgres.URL, append(c.stores, c.postgres)
+	c.stores = append(c.stores, c.postgres)
 	for _, store := range c.stores { // of several nodes; see RaisePriority
 		store.RaisePriority()
 	}
 	c.ledger, err = pgx.Connect(ctx, c.postgres.URL)
-	return err
-}
-
-// startFloor starts a floor in place of nodes; see serveFloor.
-func (c *cluster) startFloor(ctx context.Context, arguments []string) (err error) {
-	if len(c.masters) > 0 {
-		arguments = append(arguments, "-redis", c.masters[0].Options().Addr)
-	}
-	if c.floor, err = testenv.StartSubprocess(ctx, arguments...); err != nil {
-		return err
-	}
-	address, err := bufio.NewReader(c.floor.Output()).ReadString('\n')
-	c.urls, c.pids = []string{"http://" + strings.TrimSpace(address)}, []int{c.floor.ID()}
 	return err
 }
 
@@ -106,9 +81,6 @@ func (c *cluster) stop() error {
 	for _, n := range c.nodes {
 		_, err := n.Stop()
 		errs = append(errs, err)
-	}
-	if c.floor != nil {
-		errs = append(errs, c.floor.End())
 	}
 	for _, m := range c.masters {
 		errs = append(errs, m.Close())
@@ -120,14 +92,6 @@ func (c *cluster) stop() error {
 		errs = append(errs, s.End())
 	}
 	return errors.Join(errs...)
-}
-
-// node returns the first node, nil for a floor.
-func (c *cluster) node() *testenv.Node {
-	if len(c.nodes) == 0 {
-		return nil
-	}
-	return c.nodes[0]
 }
 
 // textBank returns a bank of text questions, which the text `right` answers.

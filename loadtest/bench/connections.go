@@ -15,11 +15,8 @@ type connectionsOptions struct {
 	options
 	idle, storm, playing int
 	fill, stormTime      time.Duration
-	parts, heap          string
+	parts                string
 }
-
-// connectionTables is the tables of Connections.
-type connectionTables struct{ memory, serveTimes *report.Table }
 
 // Connections measures the memory of a websocket at rest and during a match. It also
 // measures a storm of new connections, and the time until all players of a dead node are
@@ -28,15 +25,12 @@ type connectionTables struct{ memory, serveTimes *report.Table }
 //	go run ./loadtest bench connections                   # everything, about 2 minutes
 //	go run ./loadtest bench connections -idle 15000 -storm 10000 -storm-time 3s
 //	go run ./loadtest bench connections -parts play,kill -playing 4000 -json figures.json
-//	go run ./loadtest bench connections -parts play -heap /tmp/heap
 //
 // The parts are idle, play and kill. The part idle reports for each kind of server a row
-// for the connections at rest, and then a row for the storm. A process can open about 20,000 files, and this limits -idle. Bytes are the
-// growth of a process, divided by its connections. The program measures them after garbage
-// collection, when the resident memory no longer changes.
-//
-// With -heap it writes heap profiles before and after, so that go tool pprof -base shows who
-// has allocated the memory of the connections. The finer profile costs some memory.
+// for the connections at rest, and then a row for the storm. A process can open about 20,000
+// files, and this limits -idle. Bytes are the growth of a process, divided by its
+// connections. The program measures them after garbage collection, when the resident memory
+// no longer changes.
 //
 // The program fails if a connection was lost or a player did not come back.
 func Connections(flags *flag.FlagSet) func(context.Context) error {
@@ -48,7 +42,6 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.fill, "fill", 20*time.Second, "time in which the connections at rest start; the ledger must first register their players")
 	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
 	flags.StringVar(&o.parts, "parts", "", "`parts` to measure: idle,play,kill; \"\": all")
-	flags.StringVar(&o.heap, "heap", "", "write heap profiles of nodes to `FILE`.before and FILE.after")
 	return func(ctx context.Context) error {
 		parts, err := choose(connectionsParts, func(p connectionsPart) string { return p.name }, o.parts, ",")
 		if err != nil {
@@ -77,24 +70,13 @@ type connectionsPart struct {
 
 var connectionsParts = []connectionsPart{{"idle", measureIdle}, {"play", measurePlaying}, {"kill", measureKill}}
 
-func newConnectionTables(r *report.Report) connectionTables {
-	return connectionTables{
-		r.Table("bytes of a connection", report.Column{Name: "connections"}, report.Column{Name: "resident"}, report.Column{Name: "heap"},
-			report.Column{Name: "stacks"}, report.Column{Name: "goroutines", Decimals: 3}),
-		r.Table("until a client is served", report.Column{Name: "clients"}, report.Column{Name: "seconds", Decimals: 1}, report.Column{Name: "p50 ms", Decimals: 1},
-			report.Column{Name: "p99 ms", Decimals: 1}, report.Column{Name: "max ms", Decimals: 1}, report.Column{Name: "refusals"}),
-	}
-}
-
 // longQuestions is a game whose questions stay open for the longest permitted time.
 const longQuestions = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
 
-// startNodes starts nodes on a redis-server. They collect garbage as often as the minimal servers: a
-// heap that may grow before a collection hides the memory of connections.
+// startNodes starts nodes on a redis-server. They collect garbage as often as the minimal
+// servers: a heap that may grow before a collection hides the memory of connections.
 func (o connectionsOptions) startNodes(ctx context.Context, nodes int) (*cluster, error) {
-	environment := []string{"GOGC=100"}
-	if o.heap != "" {
-		environment = append(environment, "GODEBUG=memprofilerate=1024")
-	}
-	return startCluster(ctx, clusterOptions{nodes: nodes, redis: "redis", node: testenv.NodeOptions{Binary: o.server, Env: environment, Game: longQuestions}})
+	return startCluster(ctx, clusterOptions{nodes: nodes, node: testenv.NodeOptions{
+		Redis: "redis", Binary: o.server, Env: []string{"GOGC=100"}, Game: longQuestions,
+	}})
 }

@@ -42,13 +42,13 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	}
 }
 
-// newCase returns a case of duels on a Redis (see clusterOptions), with a pause after each
+// newCase returns a case of duels on a Redis (see StartStores), with a pause after each
 // question and a longest delay of an answer.
 func (o duelsOptions) newCase(name, redis string, pause, maxDelay time.Duration) playCase {
 	game := fmt.Sprintf("{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", pause.Milliseconds())
 	return playCase{
 		name:    name,
-		cluster: clusterOptions{nodes: 1, redis: redis, node: testenv.NodeOptions{Binary: o.server, Bank: textBank(100), Game: game}},
+		cluster: clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: redis, Binary: o.server, Bank: textBank(100), Game: game}},
 		play:    playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`},
 		warmUp:  2 * time.Second, duration: o.duration, rates: []playRate{{"", maxDelay}},
 	}

@@ -7,7 +7,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/report"
-	"laststand/loadtest/stats"
 )
 
 // answerTables are the figures of answers: their speed, and the work for each of them.
@@ -63,7 +62,7 @@ func newAnswerTables(r *report.Report) answerTables {
 // measurement is the use of all processes between two times, and the answers.
 type measurement struct {
 	from, to usage
-	answers  stats.Quantiles
+	answers  report.Quantiles
 	memory   float64 // bytes of Redis for all matches so far
 	replies  int64   // so far
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
 
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // decideFunc decides whether an answer is the first one. The key holds 1 before.
@@ -47,7 +47,7 @@ const questionsTimes = 40
 
 // decideAnswers lets one goroutine per player race for each question.
 func decideAnswers(ctx context.Context, c *cluster, o playOptions, decide decideFunc) (m measurement, err error) {
-	latencies := stats.New(playTimeout)
+	latencies := report.NewRecorder(playTimeout)
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
 	}

@@ -1,41 +1,196 @@
 package bench
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
+	"flag"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
-	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
+	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
+	"laststand/loadtest/client"
 )
 
-// leanUpgrader accepts websockets with as little memory as the library permits.
-func leanUpgrader() websocket.Upgrader {
-	return websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
+// FloorProcess is the name of the subprocess that Floor runs.
+const FloorProcess = "bench-floor"
+
+// floor is a server without a game: the floor of Answers and Broadcast, and the peer of
+// Connections. It sends the frames of a node to the same clients, and accepts each answer by a
+// minimal script. So it costs only what sockets and Redis cost.
+type floor struct {
+	scripts  redis.Scripter
+	upgrader websocket.Upgrader
+	isLean   bool // uses as little memory as the library permits, and otherwise default settings
+	players  int  // of each arena
+
+	mu      sync.Mutex
+	arenas  []*floorArena
+	sockets []*websocket.Conn
 }
 
-// serveFloor serves a floor or a peer on loopback in a subprocess. It prints the address as
-// a line, and ends when the standard input ends.
-func serveFloor(handler http.Handler) error {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+// Floor serves a floor in a subprocess.
+func Floor(flags *flag.FlagSet) func(context.Context) error {
+	f := new(floor)
+	flags.BoolVar(&f.isLean, "lean", false, "use as little memory as the library permits")
+	flags.IntVar(&f.players, "players", 100, "players of each arena")
+	address := flags.String("redis", "", "`address` of a Redis, for answers")
+	return func(ctx context.Context) (err error) {
+		if f.isLean {
+			f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
+		}
+		if *address != "" {
+			if f.scripts, err = redis.NewClient(&redis.Options{Addr: *address}).AutoPipeline(); err != nil {
+				return err
+			}
+		}
+		mux := http.NewServeMux()
+		mux.HandleFunc("/v1/ws", f.serveSocket)
+		mux.HandleFunc("POST /v1/games/demo/arenas", f.serveNewArena)
+		mux.HandleFunc("/push", f.servePush)
+		return testenv.ServeFloor(ctx, mux)
+	}
+}
+
+// serveNewArena makes an arena. Its number is its id and its code.
+func (f *floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
+	var a protocol.NewArena
+	if err := json.NewDecoder(r.Body).Decode(&a); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	number := strconv.Itoa(len(f.arenas))
+	f.arenas = append(f.arenas, newFloorArena(number, f.players, a.Questions.Count))
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(protocol.ArenaMade{ArenaID: number, Code: number})
+}
+
+func (f *floor) arena(number string) *floorArena {
+	i, _ := strconv.Atoi(number) // ids and codes are numbers
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.arenas[i]
+}
+
+// servePush writes a push of a size to every socket in turn. The push opens a question now. It
+// is larger if its fields need more.
+func (f *floor) servePush(w http.ResponseWriter, r *http.Request) {
+	size, err := strconv.Atoi(r.FormValue("size"))
 	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	encode := func(text string) []byte {
+		return protocol.EncodePush(protocol.TypeQuestion, protocol.Question{Text: text, OpensAt: time.Now().UnixMilli()})
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	push := encode(strings.Repeat("x", max(size-len(encode("")), 0)))
+	for _, conn := range f.sockets {
+		_ = conn.WriteMessage(websocket.TextMessage, push) // a watcher that has disconnected misses it
+	}
+	_ = json.NewEncoder(w).Encode(len(f.sockets))
+}
+
+func (f *floor) serveSocket(w http.ResponseWriter, r *http.Request) {
+	conn, err := f.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return
+	}
+	f.mu.Lock()
+	f.sockets = append(f.sockets, conn)
+	f.mu.Unlock()
+	if f.isLean { // the handler returns, so that its memory is freed
+		go f.serve(conn) // until its client disconnects
+		return
+	}
+	f.serve(conn)
+}
+
+func (f *floor) serve(conn *websocket.Conn) {
+	defer conn.Close()
+	p := &floorPlayer{floor: f, conn: conn}
+	for {
+		_, frame, err := conn.ReadMessage()
+		if err == nil {
+			err = p.handle(frame)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// floorPlayer is a connected client of the floor.
+type floorPlayer struct {
+	floor *floor
+	conn  *websocket.Conn
+	arena *floorArena // nil: it has not joined
+}
+
+// handle handles a frame. During the measurement of answers only answers come.
+func (p *floorPlayer) handle(frame []byte) error {
+	if id, ok := client.ParseNumber(client.TextAfter(frame, `{"id":`)); ok && bytes.HasPrefix(client.TextAfter(frame, `,`), []byte(`"type":"answer"`)) {
+		question, _ := client.ParseNumber(client.TextAfter(frame, `"question":`))
+		return p.handleAnswer(id, question)
+	}
+	var request struct {
+		ID   int64
+		Type string
+		Data struct {
+			Code    string
+			As      string
+			ArenaID string `json:"arena_id"`
+		}
+	}
+	if err := json.Unmarshal(frame, &request); err != nil {
 		return err
 	}
-	go func() { // ends when the parent closes the input or has ended
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = listener.Close()
-	}()
-	fmt.Println(listener.Addr())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute}
-	if err := server.Serve(listener); !errors.Is(err, net.ErrClosed) {
+	kind, data := protocol.TypeArenaOK, any(protocol.Empty{})
+	switch {
+	case request.Type == protocol.TypeHello:
+		kind, data = protocol.TypeWelcome, protocol.Welcome{}
+	case request.Type == protocol.TypeArenaJoin && request.Data.As == "":
+		p.arena = p.floor.arena(request.Data.Code)
+		p.arena.join(p.conn.NetConn())
+	case request.Type == protocol.TypeArenaStart:
+		defer p.floor.arena(request.Data.ArenaID).broadcast()
+	}
+	return p.write(protocol.EncodeReply(&request.ID, kind, data))
+}
+
+func (p *floorPlayer) write(text []byte) error {
+	_, err := p.conn.NetConn().Write(textFrame(text))
+	return err
+}
+
+var acceptAnswer = redis.NewScript(`
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 0 end
+redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
+return redis.call('INCR', KEYS[3])`)
+
+// handleAnswer accepts an answer by the script, and replies. The last answer opens the next
+// question.
+func (p *floorPlayer) handleAnswer(id, question int64) error {
+	slot, name := "{"+p.arena.number+"}", p.conn.RemoteAddr().String()
+	keys := []string{fmt.Sprintf("%s:lock:%d:%s", slot, question, name), slot + ":answers", slot + ":answered"}
+	field := strconv.FormatInt(question, 10) + "|" + name
+	if err := acceptAnswer.Run(context.Background(), p.floor.scripts, keys, id, 3_600_000, field, answerRecord).Err(); err != nil {
 		return err
 	}
+	if err := p.write(fmt.Appendf(nil, `{"re":%d,"type":"answered","data":{"question":%d,"at":%d,"elapsed_ms":%d}}`, id, question, time.Now().UnixMilli(), 10)); err != nil {
+		return err
+	}
+	p.arena.countAnswer()
 	return nil
 }

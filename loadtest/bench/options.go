@@ -45,13 +45,13 @@ func (o *options) run(ctx context.Context, measure func(context.Context, *report
 	return r.Publish(o.json, measure(ctx, r))
 }
 
-// startProfile profiles a node for some seconds, if the flags ask for it. The function that
+// startProfile profiles the first node for some seconds, if the flags ask for it. The function that
 // it returns waits for the profiles.
-func (o *options) startProfile(ctx context.Context, n *testenv.Node, seconds int) (wait func() error) {
-	if o.profile == "" || n == nil {
+func (o *options) startProfile(ctx context.Context, c *cluster, seconds int) (wait func() error) {
+	if o.profile == "" || c.isFloor || len(c.nodes) == 0 {
 		return func() error { return nil }
 	}
 	done := make(chan error, 1)
-	go func() { done <- n.Profile(ctx, o.profile, seconds) }()
+	go func() { done <- c.nodes[0].Profile(ctx, o.profile, seconds) }()
 	return func() error { return <-done }
 }

@@ -95,8 +95,8 @@ func (o scaleOptions) newCase(store string, nodes int, kind string) playCase {
 	}
 	return playCase{
 		name: fmt.Sprintf("%s, nodes: %d, %s", store, nodes, kind),
-		cluster: clusterOptions{nodes: nodes, redis: store, postgres: true, node: testenv.NodeOptions{
-			Binary: o.server, Game: scaleGame, Bank: textBank(arenaQuestions),
+		cluster: clusterOptions{nodes: nodes, node: testenv.NodeOptions{
+			Redis: store, Database: "postgres", Binary: o.server, Game: scaleGame, Bank: textBank(arenaQuestions),
 		}},
 		play: play, rest: o.rest, warmUp: o.warmUp, duration: o.duration,
 		rates: []playRate{{fmt.Sprintf(", %d offered", o.rate), o.maxDelay(kind)}, {", full speed", 0}},

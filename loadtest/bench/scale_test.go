@@ -11,7 +11,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/client"
 	"laststand/loadtest/report"
-	"laststand/loadtest/stats"
 )
 
 // The figures of a row divide the work of all nodes and masters by the number of answers.
@@ -28,7 +27,7 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 			nodes: 3 * time.Second, postgres: time.Second, clients: time.Second, messages: 500, steps: 300, lostSteps: 200, pushGaps: 100, matches: 10, rows: 100,
 			masters: []redisUsage{{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000}, {cpu: time.Second, commands: 100}},
 		},
-		answers: stats.Quantiles{N: 1000, P50: 2}, memory: 5000, replies: 2000,
+		answers: report.Quantiles{N: 1000, P50: 2}, memory: 5000, replies: 2000,
 	}
 	r := report.New("test")
 	newAnswerTables(r).add("row", m)
@@ -71,7 +70,7 @@ func TestScaleReportsAllFaultsOfItsFlags(t *testing.T) {
 	}
 	o = scaleOptions{nodes: "1,4", stores: "redis", kinds: "duels", players: 800, arenas: 8, rate: 2000, duration: time.Second, rest: time.Second}
 	cases, err := o.cases()
-	if err != nil || len(cases) != 2 || cases[1].cluster.nodes != 4 || cases[1].cluster.redis != "redis" || cases[1].play.mode != "duel" {
+	if err != nil || len(cases) != 2 || cases[1].cluster.nodes != 4 || cases[1].cluster.node.Redis != "redis" || cases[1].play.mode != "duel" {
 		t.Errorf("%+v, %v", cases, err)
 	}
 	if duels, arenas := o.maxDelay("duels"), o.maxDelay("arenas"); duels != 600*time.Millisecond || arenas != 400*time.Millisecond {
@@ -96,7 +95,7 @@ func TestWaitReportsAFault(t *testing.T) {
 // A reply counts with its latency, and a first right answer as one.
 func TestRepliesAreCounted(t *testing.T) {
 	t.Parallel()
-	p := &answeringPlayers{latencies: stats.New(time.Hour), answering: make(chan struct{})}
+	p := &answeringPlayers{latencies: report.NewRecorder(time.Hour), answering: make(chan struct{})}
 	p.record(client.Reply{Latency: time.Millisecond})
 	p.record(client.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
 	<-p.answering

@@ -44,17 +44,15 @@ func (c *cluster) readUsage(ctx context.Context) (u usage, err error) {
 	if u.clients, err = testenv.CPUTime(os.Getpid()); err != nil {
 		return u, err
 	}
-	for _, pid := range c.pids {
-		spent, err := testenv.CPUTime(pid)
-		if err != nil {
-			return u, err
-		}
-		u.nodes += spent
-	}
 	if err := c.readStores(ctx, &u); err != nil {
 		return u, err
 	}
 	for _, n := range c.nodes {
+		spent, err := testenv.CPUTime(n.PID())
+		if err != nil {
+			return u, err
+		}
+		u.nodes += spent
 		m, err := n.Metrics(ctx)
 		if err != nil {
 			return u, err

@@ -1,14 +1,11 @@
 package boards
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,18 +54,21 @@ func readFloors(b *testing.B, s readServer, bytes map[string]int) {
 	}
 	reads(b, kinds, servers(s))
 
-	url, process, end := startFloor(b, s.redis.Addr)
-	defer end()
+	floor, err := testenv.StartFloor("-as", s.redis.Addr)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = floor.Kill() }()
 	kinds = nil
 	for _, name := range []string{"rank", "top100", "around"} {
 		kinds = append(kinds, kind{name: "bare-" + name, read: reading(func() string {
-			return fmt.Sprintf("%s/%s/%s?bytes=%d", url, name, anyone(), bytes[name])
+			return fmt.Sprintf("%s/%s/%s?bytes=%d", floor.URL, name, anyone(), bytes[name])
 		})})
 	}
 	reads(b, kinds, func() (map[string]time.Duration, error) {
 		all, err := servers(s)()
 		if err == nil {
-			all["server"], err = testenv.CPUTime(process)
+			all["server"], err = testenv.CPUTime(floor.PID())
 		}
 		return all, err
 	})
@@ -102,26 +102,7 @@ func length(b *testing.B, url string) int {
 	return len(raw)
 }
 
-// startFloor starts the bare server. The caller must call end.
-func startFloor(b *testing.B, address string) (url string, process int, end func()) {
-	child, err := testenv.StartSubprocess(b.Context(), "-as", address)
-	if err != nil {
-		b.Fatal(err)
-	}
-	end = func() {
-		if err := child.End(); err != nil {
-			b.Error(err)
-		}
-	}
-	url, err = bufio.NewReader(child.Output()).ReadString('\n')
-	if err != nil {
-		end()
-		b.Fatal(err)
-	}
-	return "http://" + strings.TrimSpace(url), child.ID(), end
-}
-
-// serveFloor runs the bare server: /KIND/ID?bytes=N. It ends when its input ends.
+// serveFloor runs the bare server: /KIND/ID?bytes=N. It is killed.
 func serveFloor(address string) error {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer rdb.Close()
@@ -142,12 +123,5 @@ func serveFloor(address string) error {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(bytes.Repeat([]byte("x"), n))
 	})
-	l, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	go func() { _ = (&http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}).Serve(l) }() // ends with the process
-	fmt.Println(l.Addr())
-	_, err = io.Copy(io.Discard, os.Stdin)
-	return err
+	return testenv.ServeFloor(context.Background(), mux)
 }

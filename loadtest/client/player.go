@@ -193,18 +193,3 @@ func (p *Player) readReused() ([]byte, error) {
 
 // Close ends the connection without a close frame, as a lost network does.
 func (p *Player) Close() error { return p.conn.Close() }
-
-// ArbitraryAnswer returns a well-formed answer to a question of any kind. It is right only
-// by chance.
-func ArbitraryAnswer(q protocol.Question) protocol.Given {
-	zero := 0
-	switch q.Kind {
-	case "single", "boolean":
-		return protocol.Given{Choice: &zero}
-	case "multiple":
-		return protocol.Given{Choices: []int{0}}
-	case "number":
-		return protocol.Given{Value: json.RawMessage("42")}
-	}
-	return protocol.Given{Value: json.RawMessage(`"guess"`)}
-}

@@ -81,6 +81,7 @@ func (r *ReconnectingPlayer) resumeRequest() *protocol.Resume {
 func (r *ReconnectingPlayer) handleLostConnection(ctx context.Context) error {
 	err := r.connection.err
 	r.Reconnects.Lost++
+	r.LostAt = time.Now()
 	r.Disconnect()
 	return r.waitToReconnect(ctx, err)
 }

@@ -22,6 +22,7 @@ type ReconnectingPlayer struct {
 	ReplyTimeout   time.Duration            // for a reply; after the same time of silence the player sends a ping
 	ConnectTimeout time.Duration            // time without a connection after which Next fails
 	Reconnects     Reconnects
+	LostAt         time.Time // when a connection last ended by itself
 
 	Dialer           Dialer                              // opens the connections
 	OnConnectAttempt func(took time.Duration, err error) // is called after each attempt to connect; nil: no call

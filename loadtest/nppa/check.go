@@ -38,8 +38,11 @@ func (f *Fake) checkRequest(r *http.Request, body []byte) (code int, results []r
 	if isTestSystem(r) && !f.isTestCase(r) {
 		return testTaskNotExist, nil
 	}
-	if code = batchCode(items); code != ok {
-		return code, nil
+	switch {
+	case len(items) == 0:
+		return collNull, nil
+	case len(items) > maxItems:
+		return collOverLimit, nil
 	}
 	results = checkItems(items, c.sentAtMS)
 	f.storeAccepted(c, items, results)

@@ -27,32 +27,3 @@ const (
 	collPlayerIDWrong = 3010
 	testTaskNotExist  = 4002
 )
-
-var messages = map[int]string{
-	ok:                 "ok",
-	1001:               "SYS ERROR",
-	sysNotExist:        "SYS REQ RESOURCE NOT EXIST",
-	sysMethod:          "SYS REQ METHOD ERROR",
-	sysHeaderMiss:      "SYS REQ HEADER MISS ERROR",
-	sysIP:              "SYS REQ IP ERROR",
-	sysBusy:            "SYS REQ BUSY ERROR",
-	sysExpire:          "SYS REQ EXPIRE ERROR",
-	sysPartner:         "SYS REQ PARTNER ERROR",
-	sysPartnerDisabled: "SYS REQ PARTNER AUTH DISABLE",
-	1010:               "SYS REQ AUTH ERROR",
-	sysPartnerAuth:     "SYS REQ PARTNER AUTH ERROR",
-	sysParamCheck:      "SYS REQ PARAM CHECK ERROR",
-	collPartial:        "BUS COLL PARTIAL ERROR",
-	collNull:           "BUS COLL BEHAVIOR NULL ERROR",
-	collOverLimit:      "BUS COLL OVER LIMIT COUNT",
-	collNoInvalid:      "BUS COLL NO INVALID",
-	collTime:           "BUS COLL BEHAVIOR TIME ERROR",
-	collPlayerMode:     "BUS COLL PLAYER MODE INVALID",
-	collBehaviorMode:   "BUS COLL BEHAVIOR MODE INVALID",
-	collPlayerIDMiss:   "BUS COLL PLAYERID MISS",
-	collDeviceIDMiss:   "BUS COLL DEVICEID MISS",
-	collPlayerIDWrong:  "BUS COLL PLAYERID INVALID",
-	4001:               "TEST SYS ERROR",
-	testTaskNotExist:   "TEST TASK NOT EXIST",
-	4003:               "TEST PARAM INVALID ERROR",
-}

@@ -29,7 +29,6 @@ func Command(flags *flag.FlagSet) func(context.Context) error {
 	flags.StringVar(&o.AppID, "app", "test-appId", "accepted app `id`")
 	flags.StringVar(&o.TestCode, "test-code", "", "`code` of the current test case")
 	flags.IntVar(&o.PerSecond, "qps", 10, "requests per second of a biz id, above which it is refused for a minute; 0: no limit")
-	flags.BoolVar(&o.ListAll, "list-all", false, "list every item after a partial failure")
 	duration := flags.Duration("for", 10*time.Minute, "end after this time")
 	return func(ctx context.Context) error {
 		o.BizIDs, o.Keys = strings.Split(*bizIDs, ","), strings.Split(*keys, ",")

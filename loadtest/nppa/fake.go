@@ -7,11 +7,11 @@ package nppa
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/netip"
-	"slices"
 	"sync"
 	"time"
 )
@@ -121,7 +121,7 @@ func (f *Fake) writeAnswer(w http.ResponseWriter, code int, results []result) {
 	if len(results) > 0 {
 		data = map[string]any{"results": results}
 	}
-	_ = json.NewEncoder(w).Encode(map[string]any{"errcode": code, "errmsg": messages[code], "data": data})
+	_ = json.NewEncoder(w).Encode(map[string]any{"errcode": code, "errmsg": message(code), "data": data})
 }
 
 // storeAccepted stores the items of a call that have no fault.
@@ -139,8 +139,5 @@ func (f *Fake) storeAccepted(c checkedRequest, items []Record, results []result)
 	}
 }
 
-func (f *Fake) validKeys() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.keys)
-}
+// message returns the text of a code. The specification has one for each, for people only.
+func message(code int) string { return fmt.Sprintf("errcode %d", code) }

@@ -5,7 +5,6 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -18,9 +17,10 @@ var errInvalidMessage = errors.New("the message is not in order")
 
 // signingKey returns the valid key that a request is signed with.
 func (f *Fake) signingKey(r *http.Request, body []byte) (key string, signed bool) {
-	got := []byte(r.Header.Get("sign"))
-	for _, key := range f.validKeys() {
-		if subtle.ConstantTimeCompare(got, []byte(signature(key, r, body))) == 1 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, key := range f.keys {
+		if r.Header.Get("sign") == signature(key, r, body) { // a fake has no secrets to protect
 			return key, true
 		}
 	}

@@ -38,17 +38,6 @@ func (r *Record) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// batchCode returns the fault of a batch as a whole.
-func batchCode(items []Record) int {
-	switch {
-	case len(items) == 0:
-		return collNull
-	case len(items) > maxItems:
-		return collOverLimit
-	}
-	return ok
-}
-
 // checkItems returns a result for each item.
 func checkItems(items []Record, at int64) []result {
 	seen := make(map[int]bool)
@@ -59,7 +48,7 @@ func checkItems(items []Record, at int64) []result {
 			code = collNoInvalid
 		}
 		seen[item.No] = true
-		results[i] = result{No: item.No, Code: code, Message: messages[code]}
+		results[i] = result{No: item.No, Code: code, Message: message(code)}
 	}
 	return results
 }

@@ -1,7 +1,6 @@
 package players
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -68,7 +67,7 @@ func (r *matchRun) answered(h client.Received) error {
 	case r.chance(r.group.Habits.RepeatShare):
 		r.Ask(protocol.TypeAnswer, a)
 	case closed == nil && q.Question == *a.Question && r.chance(r.group.Habits.SecondShare):
-		a.Given, a.isSecond = otherAnswer(q, a.Given), true
+		a.Given, a.isSecond = client.OtherAnswer(q, a.Given), true
 		r.answer, r.answerAt = &a, time.Now()
 	}
 	return nil
@@ -89,20 +88,4 @@ func (r *matchRun) answerRefused(h client.Received, e protocol.Error, after time
 		r.answer, r.answerAt = &a, time.Now().Add(after)
 	}
 	return nil
-}
-
-// otherAnswer returns an answer to the question that differs from the given one.
-func otherAnswer(q protocol.Question, g protocol.Given) protocol.Given {
-	switch {
-	case g.Choice != nil:
-		next := (*g.Choice + 1) % len(q.Choices)
-		return protocol.Given{Choice: &next}
-	case len(g.Choices) == 1:
-		return protocol.Given{Choices: []int{(g.Choices[0] + 1) % len(q.Choices)}}
-	case len(g.Choices) > 1:
-		return protocol.Given{Choices: g.Choices[:1]}
-	case q.Kind == "number":
-		return protocol.Given{Value: json.RawMessage("-77")}
-	}
-	return protocol.Given{Value: json.RawMessage(`"something else"`)}
 }

@@ -97,13 +97,13 @@ func TestASecondAnswerDiffers(t *testing.T) {
 		{Kind: "number"}, {Kind: "text"},
 	} {
 		one := client.ArbitraryAnswer(q)
-		other := otherAnswer(q, one)
+		other := client.OtherAnswer(q, one)
 		if reflect.DeepEqual(one, other) || (one.Choice == nil) != (other.Choice == nil) || (one.Choices == nil) != (other.Choices == nil) || (one.Value == nil) != (other.Value == nil) {
 			t.Errorf("%s: %+v, then %+v", q.Kind, one, other)
 		}
 	}
 	both := protocol.Given{Choices: []int{0, 1}}
-	if other := otherAnswer(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
+	if other := client.OtherAnswer(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
 		t.Errorf("%+v", other)
 	}
 }

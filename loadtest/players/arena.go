@@ -64,14 +64,14 @@ func (g *Group) AddArenas(a Arenas) {
 	if a.OwnPlayers {
 		offers = make(chan *seat, a.MaxPlayers)
 		for range a.MaxPlayers {
-			playing.Go(func() { g.playArenas(offers) })
+			playing.Go(func() { playArenas(g, offers) })
 		}
 	}
 	g.hosting.Add(1)
 	g.tasks.Go(func() {
 		defer g.hosting.Done()
 		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
-			if !g.holdArena(a, offers) {
+			if !holdArena(g, a, offers) {
 				break
 			}
 		}
@@ -83,7 +83,7 @@ func (g *Group) AddArenas(a Arenas) {
 }
 
 // playArenas takes one seat after another, until no more are offered.
-func (g *Group) playArenas(offers <-chan *seat) {
+func playArenas(g *Group, offers <-chan *seat) {
 	p, err := g.newPlayer(g.closing, "player")
 	defer p.disconnect()
 	for s := range offers {

@@ -8,31 +8,20 @@ import (
 // SetDuellists changes the number of duel players. It starts new ones, or the newest
 // leave when their match is over.
 func (g *Group) SetDuellists(n int) {
-	for g.removeDuellist(n) {
+	g.mu.Lock()
+	for len(g.quits) > n {
+		last := len(g.quits) - 1
+		g.quits[last]()
+		g.quits = g.quits[:last]
 	}
-	for g.duellistCount() < n && g.awaitConnect() {
+	missing := n - len(g.quits)
+	g.mu.Unlock()
+	for range missing {
+		if !g.awaitConnect() {
+			return
+		}
 		g.addDuellist()
 	}
-}
-
-func (g *Group) duellistCount() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return len(g.quits)
-}
-
-// removeDuellist lets one player leave if there are more than n. It reports whether
-// there were.
-func (g *Group) removeDuellist(n int) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	last := len(g.quits) - 1
-	if last < n {
-		return false
-	}
-	g.quits[last]()
-	g.quits = g.quits[:last]
-	return true
 }
 
 func (g *Group) addDuellist() {

@@ -10,13 +10,13 @@ import (
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/client"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // newRun returns a run of a player without a connection.
 func newRun(t *testing.T, c Config) *matchRun {
 	t.Helper()
-	c.Checker, c.Stats = new(checker.Checker), stats.New(time.Hour)
+	c.Checker, c.Stats = new(checker.Checker), report.NewRecorder(time.Hour)
 	g := NewGroup(t.Context(), c)
 	p := &player{ReconnectingPlayer: new(client.ReconnectingPlayer), group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
 	return &matchRun{player: p, leave: t.Context(), kind: protocol.TypeDuelJoin, data: newDuelJoin()}

@@ -19,7 +19,12 @@ func (r *matchRun) receive(h client.Received) error {
 		return nil
 	}
 	switch h.Type {
-	case "", protocol.TypeMatchState, protocol.TypeArenaLobby, protocol.TypeDraining, protocol.TypeOwn:
+	case protocol.TypeMatchState:
+		if !r.LostAt.IsZero() {
+			r.group.Stats.Add(Resumed, h.ReceivedAt.Sub(r.LostAt))
+			r.LostAt = time.Time{}
+		}
+	case "", protocol.TypeArenaLobby, protocol.TypeDraining, protocol.TypeOwn:
 	case protocol.TypeWelcome:
 		return r.reenter(h)
 	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:

@@ -17,7 +17,7 @@ import (
 
 	"laststand/loadtest/checker"
 	"laststand/loadtest/client"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // Config configures a group. All fields without a meaning of their zero value are needed.
@@ -26,7 +26,7 @@ type Config struct {
 	Token   func(role, id string) (string, error) // mints tokens; nil, or a token "": the server makes a guest
 	Dialer  func(n int) *net.Dialer               // of the nth client; nil: any local address
 	Checker *checker.Checker
-	Stats   *stats.Recorder
+	Stats   *report.Recorder
 	Seed    uint64 // of all choices
 	Habits  Habits
 
@@ -61,6 +61,8 @@ type Habits struct {
 // Kinds of durations that a group records.
 const (
 	Connect   = "connect"   // from dialling to welcome
+	Served    = "served"    // from the first attempt of an idle session or a watcher to its welcome
+	Resumed   = "resumed"   // from the loss of a connection until the player has its match again
 	Answer    = "answer"    // from an answer to answered
 	Found     = "found"     // from duel.join to match.found
 	Question  = "question"  // from opens_at until a player has the question

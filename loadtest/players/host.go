@@ -23,7 +23,7 @@ const gatherTimeout = 10 * time.Second
 
 // holdArena makes an arena with a new host, offers its seats, and plays it to the end. It
 // returns false if no further arena makes sense.
-func (g *Group) holdArena(a Arenas, offers chan<- *seat) bool {
+func holdArena(g *Group, a Arenas, offers chan<- *seat) bool {
 	p, err := g.newPlayer(g.closing, "host")
 	h := &host{player: p}
 	defer h.disconnect()

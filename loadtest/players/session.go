@@ -11,96 +11,99 @@ import (
 	"laststand/loadtest/client"
 )
 
-// AddIdle starts n sessions that do nothing.
-func (g *Group) AddIdle(n int) {
-	for range n {
-		g.tasks.Go(func() { g.keepSession(false) })
-	}
+// session is an idle session or a watcher. To save memory, it consists of little more than
+// the connection.
+type session struct {
+	*Group
+	guest     client.Guest
+	dialer    client.Dialer
+	server    string // of the newest connection
+	isWatcher bool
+	startedAt time.Time // of the first attempt to connect; zero after it has once connected
 }
+
+// AddIdle starts n sessions that do nothing.
+func (g *Group) AddIdle(n int) { addSessions(g, n, false) }
 
 // AddWatchers starts n sessions that watch a leaderboard, and that send pings if the
 // group has a PingInterval.
-func (g *Group) AddWatchers(n int) {
+func (g *Group) AddWatchers(n int) { addSessions(g, n, true) }
+
+func addSessions(g *Group, n int, areWatchers bool) {
 	for range n {
-		g.tasks.Go(func() { g.keepSession(true) })
+		g.tasks.Go(func() {
+			if g.awaitConnect() {
+				(&session{Group: g, isWatcher: areWatchers}).keep()
+			}
+		})
 	}
 }
 
-// keepSession keeps an idle session or a watcher. It reconnects when the connection is
-// lost. To save memory, it consists of little more than the connection.
-func (g *Group) keepSession(isWatcher bool) {
-	if !g.awaitConnect() {
-		return
-	}
-	n := g.number()
-	dice := g.newDice(n)
-	s := &session{group: g, dialer: client.Dialer{LocalDialer: g.dialer(n), Buffer: 512}, isWatcher: isWatcher}
+// keep connects, and reconnects when the connection is lost, until the group closes.
+func (s *session) keep() {
+	n := s.number()
+	dice := s.newDice(n)
+	s.dialer = client.Dialer{LocalDialer: s.Group.dialer(n), Buffer: 512}
 	var err error
-	s.guest, err = g.guest(g.closing, "player", fmt.Sprintf("session_%d", n), dice)
-	if err != nil {
-		if g.closing.Err() == nil {
-			g.Checker.Violations.Add("no guest could be made: %v", err)
+	if s.guest, err = s.Group.guest(s.closing, "player", fmt.Sprintf("session_%d", n), dice); err != nil {
+		if s.closing.Err() == nil {
+			s.Checker.Violations.Add("no guest could be made: %v", err)
 		}
 		return
 	}
+	s.startedAt = time.Now()
 	for failures := 0; ; failures++ {
 		connectedAt := time.Now()
-		s.server = g.server(dice, s.server)
+		s.server = s.Group.server(dice, s.server)
 		err := s.connectAndRead()
 		if time.Since(connectedAt) > time.Minute { // the connection had lasted
 			failures = 0
 		}
 		after, ok := client.ReconnectAfter(err)
-		if g.closing.Err() != nil {
+		if s.closing.Err() != nil {
 			return
 		}
-		if !ok || g.Strict {
-			g.Checker.Violations.Add("%s: the connection was closed: %v", s.guest.ID, err)
+		if !ok || s.Strict {
+			s.Checker.Violations.Add("%s: the connection was closed: %v", s.guest.ID, err)
 			return
 		}
-		if !g.pause(after * time.Duration(min(1+failures, maxBackoff))) {
+		if !s.pause(after * time.Duration(min(1+failures, maxBackoff))) {
 			return
 		}
 	}
-}
-
-// session is an idle session or a watcher.
-type session struct {
-	group     *Group
-	guest     client.Guest
-	dialer    client.Dialer
-	server    string // of the newest connection
-	isWatcher bool
 }
 
 // connectAndRead reads one connection until it ends, and returns the reason.
 func (s *session) connectAndRead() error {
-	g := s.group
-	ctx, cancel := context.WithTimeout(g.closing, g.ReplyTimeout)
+	ctx, cancel := context.WithTimeout(s.closing, s.ReplyTimeout)
 	dialledAt := time.Now()
 	p, err := s.dialer.Connect(ctx, s.server, s.guest, nil)
 	cancel()
-	g.countConnect(time.Since(dialledAt), err)
+	s.countConnect(time.Since(dialledAt), err)
 	if err != nil {
 		return err
 	}
-	g.Connected.Add(1)
-	defer g.Connected.Add(-1)
-	defer context.AfterFunc(g.closing, func() { _ = p.Close() })()
+	if !s.startedAt.IsZero() {
+		s.Stats.Add(Served, time.Since(s.startedAt))
+		s.startedAt = time.Time{}
+	}
+	s.Connected.Add(1)
+	defer s.Connected.Add(-1)
+	defer context.AfterFunc(s.closing, func() { _ = p.Close() })()
 	defer p.Close()
 	if s.isWatcher {
 		_, err = p.Send(protocol.TypeBoardWatch, protocol.BoardWatch{Window: "all"})
 	}
 	for err == nil {
-		if s.isWatcher && g.PingInterval > 0 {
+		if s.isWatcher && s.PingInterval > 0 {
 			err = s.ping(p)
-			g.pause(g.PingInterval)
+			s.pause(s.PingInterval)
 			continue
 		}
 		_, err = s.read(p, time.Hour)
 	}
-	if g.closing.Err() == nil {
-		g.Stats.Count("session "+outcome(err), 1)
+	if s.closing.Err() == nil {
+		s.Stats.Count("session "+outcome(err), 1)
 	}
 	return err
 }
@@ -111,8 +114,8 @@ func (s *session) read(p *client.Player, timeout time.Duration) (raw []byte, err
 	switch {
 	case err != nil:
 	case bytes.HasPrefix(raw, []byte(`{"type":"`+protocol.TypeBoard+`"`)):
-		s.group.Stats.Count("boards pushed", 1)
-	case bytes.Contains(raw, []byte(`"type":"`+protocol.TypeError+`"`)) && s.group.Strict:
+		s.Stats.Count("boards pushed", 1)
+	case bytes.Contains(raw, []byte(`"type":"`+protocol.TypeError+`"`)) && s.Strict:
 		err = fmt.Errorf("%w: refused: %s", client.ErrContract, raw)
 	}
 	return raw, err
@@ -125,12 +128,12 @@ func (s *session) ping(p *client.Player) error {
 		return err
 	}
 	for {
-		raw, err := s.read(p, s.group.ReplyTimeout)
+		raw, err := s.read(p, s.ReplyTimeout)
 		if err != nil {
 			return err
 		}
 		if bytes.Contains(raw, []byte(`"type":"`+protocol.TypePong+`"`)) {
-			s.group.Stats.Add(Pong, time.Since(sentAt))
+			s.Stats.Add(Pong, time.Since(sentAt))
 			return nil
 		}
 	}

@@ -1,7 +1,9 @@
-// Package report writes what a load program has measured: as tables for people and as JSON.
+// Package report records what a load program measures, and writes it as text for people and
+// as JSON.
 //
-// A Report names the machine and has tables. A row of a Table holds the figures of one or
-// more runs of the same thing; the text shows their medians.
+// A Recorder collects durations and counts while the program runs. A Report names the machine
+// and has tables, lines of text and the reasons why the run failed. A row of a Table holds the
+// figures of one or more runs of the same thing; the text shows their medians.
 package report
 
 import (
@@ -14,21 +16,23 @@ import (
 	"time"
 )
 
-// Report is the figures of a load program.
+// Report is the result of a load program.
 type Report struct {
-	Program string    `json:"program"` // with its settings
-	Machine string    `json:"machine"`
-	At      time.Time `json:"at"`
-	Tables  []*Table  `json:"tables"`
+	Program  string    `json:"program"` // with its settings
+	Machine  string    `json:"machine"`
+	At       time.Time `json:"at"`
+	Tables   []*Table  `json:"tables"`
+	Lines    []string  `json:"lines,omitempty"`    // results that fit no table
+	Failures []string  `json:"failures,omitempty"` // why the run failed; none: it passed
 }
 
 // New starts a report of a program with some settings.
 func New(program string) *Report {
-	return &Report{Program: program, Machine: Machine(), At: time.Now()}
+	return &Report{Program: program, Machine: machine(), At: time.Now()}
 }
 
-// Machine describes this machine and the load on it.
-func Machine() string {
+// machine describes this machine and the load on it.
+func machine() string {
 	load, _ := os.ReadFile("/proc/loadavg") // empty if the file cannot be read
 	if fields := strings.Fields(string(load)); len(fields) > 2 {
 		load = []byte(strings.Join(fields[:3], " "))
@@ -43,6 +47,16 @@ func (r *Report) Table(name string, columns ...Column) *Table {
 	return t
 }
 
+// Line adds a line of text.
+func (r *Report) Line(format string, args ...any) {
+	r.Lines = append(r.Lines, fmt.Sprintf(format, args...))
+}
+
+// Fail adds a reason why the run failed.
+func (r *Report) Fail(format string, args ...any) {
+	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
+}
+
 // String formats the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
@@ -50,24 +64,28 @@ func (r *Report) String() string {
 	for _, t := range r.Tables {
 		fmt.Fprintf(&b, "\n%s", t)
 	}
+	if len(r.Lines) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.Lines, "\n"))
+	}
+	for _, reason := range r.Failures {
+		fmt.Fprintf(&b, "FAILED: %s\n", reason)
+	}
 	return b.String()
 }
 
-// Publish prints the report, and writes it as JSON if a file is named. The error of the
-// run, which may be nil, is returned too.
+// Publish prints the report, and writes it as JSON if a file is named. It returns the error of
+// the run, which may be nil, and an error if the report has failures.
 func (r *Report) Publish(file string, failed error) error {
 	fmt.Print(r)
-	return errors.Join(failed, WriteJSON(file, r))
-}
-
-// WriteJSON writes a value as JSON. If no file is named (""), it does nothing.
-func WriteJSON(file string, v any) error {
+	if len(r.Failures) > 0 {
+		failed = errors.Join(failed, errors.New("the run failed"))
+	}
 	if file == "" {
-		return nil
+		return failed
 	}
-	raw, err := json.MarshalIndent(v, "", "\t")
+	raw, err := json.MarshalIndent(r, "", "\t")
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
-	return os.WriteFile(file, append(raw, '\n'), 0o600)
+	return errors.Join(failed, os.WriteFile(file, append(raw, '\n'), 0o600))
 }

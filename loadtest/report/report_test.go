@@ -39,7 +39,7 @@ func TestTextShowsMedians(t *testing.T) {
 func TestJSONHoldsMediansAndRuns(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "report.json")
-	if err := report.WriteJSON(file, threeRuns()); err != nil {
+	if err := threeRuns().Publish(file, nil); err != nil {
 		t.Fatal(err)
 	}
 	raw, err := os.ReadFile(file)

@@ -2,12 +2,9 @@ package stress
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -45,7 +42,8 @@ type ChaosConfig struct {
 // logs of the nodes.
 func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	var c ChaosConfig
-	c.addFlags(flags, 3, "cluster", "postgres")
+	c.addFlags(flags, "cluster", "postgres")
+	flags.IntVar(&c.Nodes, "nodes", 3, "servers")
 	flags.IntVar(&c.Players, "players", 300, "players that play at the same time")
 	flags.IntVar(&c.Arenas, "arenas", 8, "arenas, buzzer and survival in turn")
 	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")
@@ -58,23 +56,16 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 		if c.Nodes < 2 || c.Players < 2 {
 			return fmt.Errorf("-nodes is %d and -players is %d; use at least 2 each", c.Nodes, c.Players)
 		}
-		c.Log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
-		c.Log("seed %d", c.Seed)
-		report, err := Chaos(ctx, c)
+		out, err := Chaos(ctx, c)
 		if err != nil {
 			return err
 		}
-		fmt.Print(report)
-		if report.Failed() == "" && report.LaterThan(MaxLateMS+slack.Milliseconds()) == 0 {
-			return nil
+		if late := out.LaterThan(MaxLateMS + slack.Milliseconds()); late > 0 {
+			out.Fail("%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+*slack)
 		}
-		dir, err := report.KeepLogs()
-		fmt.Println("the logs of the nodes are in " + dir)
-		return errors.Join(errFailed, err)
+		return out.publish("")
 	}
 }
-
-var errFailed = errors.New("failed")
 
 // The settings of the matches.
 const (
@@ -99,14 +90,14 @@ limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_
 // the run could not be made. The report lists the violations.
 func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
-	c.settings, c.drain = chaosSettings, 8*time.Second
+	c.Settings, c.Drain = chaosSettings, 8*time.Second
 	r, err := newRun(ctx, c.ClusterConfig, rules, time.Second)
 	if err != nil {
 		return nil, err
 	}
 	defer r.end()
 	r.rejoins = true
-	r.mark("%d nodes serve", c.Nodes)
+	r.log("%d nodes serve; seed %d", c.Nodes, c.Seed)
 	r.startChaosPlayers(c)
 	from := r.stats.Span()
 	var events errgroup.Group
@@ -117,11 +108,15 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	}
 	r.group.AwaitArenas()
 	to := r.stats.Span()
-	if err := r.finish(ctx, 1); err != nil {
+	compared, err := r.finish(ctx, 1)
+	if err != nil {
 		return nil, err
 	}
 	r.cluster.stop()
-	return r.fillReport(fmt.Sprintf("chaos, seed %d: %d kills, %d stalls, %d drains", c.Seed, c.Kills, c.Stalls, c.Drains), from, to), nil
+	out := r.newReport(fmt.Sprintf("chaos, seed %d: %d kills, %d stalls, %d drains", c.Seed, c.Kills, c.Stalls, c.Drains))
+	out.Compared = compared
+	out.addPlay(r, from, to)
+	return out.finish(&r.checker.Violations), nil
 }
 
 // hosts is how many arenas take place at the same time, at most.
@@ -153,15 +148,4 @@ func mintForHosts(role, id string) (string, error) {
 		return "", nil
 	}
 	return testenv.Token(role, id)
-}
-
-// KeepLogs copies the logs of the nodes to a new folder, which stays.
-func (r *Report) KeepLogs() (dir string, err error) {
-	if dir, err = os.MkdirTemp("", "stress-"); err != nil {
-		return "", err
-	}
-	for name, text := range r.logs {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".log"), []byte(text), 0o600))
-	}
-	return dir, err
 }

@@ -59,16 +59,14 @@ func TestValidateReportsEveryError(t *testing.T) {
 func TestASpikeHasOptionsOfItsOwn(t *testing.T) {
 	t.Parallel()
 	flags := flag.NewFlagSet("swarm", flag.ContinueOnError)
-	o := &swarmOptions{set: flags}
-	o.addFlags(flags, 1, "", "")
-	o.addSwarmFlags(flags)
+	o := newSwarmOptions(flags)
 	if err := flags.Parse([]string{"-spike", "-think", "3s"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.complete(); err != nil {
 		t.Fatal(err)
 	}
-	if o.Think != 3*time.Second || o.Buzzer != 0 || o.Idle != 0 || o.Questions != 3 || o.Reveal != time.Second || o.LagMS != -1 || o.Duellists != 200 {
+	if o.Think != 3*time.Second || o.Buzzer != 0 || o.Idle != 0 || o.Questions != 3 || o.Reveal != time.Second || o.Duellists != 200 {
 		t.Errorf("%+v", o.SwarmConfig)
 	}
 }
@@ -98,12 +96,13 @@ func TestASeedRepeatsTheFaults(t *testing.T) {
 // A fault takes the node that has run longest, and leaves at least one other.
 func TestAFaultLeavesANode(t *testing.T) {
 	t.Parallel()
-	one, two := new(node), new(node)
-	a := &cluster{healthy: []*node{one, two}}
-	if a.takeHealthy() != one || a.takeHealthy() != nil {
+	a := &cluster{healthy: []int{0, 1}}
+	first, ok := a.takeHealthy()
+	if _, both := a.takeHealthy(); first != 0 || !ok || both {
 		t.Error("no node is left")
 	}
-	if a.heal(one); a.takeHealthy() != two {
+	a.heal(0)
+	if second, ok := a.takeHealthy(); second != 1 || !ok {
 		t.Error("the node that has run longest is spared")
 	}
 }

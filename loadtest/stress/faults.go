@@ -16,7 +16,7 @@ type fault struct {
 	name   string
 	at     time.Duration // after the start
 	lasts  time.Duration
-	inject func(ctx context.Context, n *node, lasts time.Duration) error
+	inject func(ctx context.Context, node int, lasts time.Duration) error
 }
 
 // faults returns the faults of a run, in order of time. A stall lasts longer than a
@@ -52,14 +52,14 @@ func (r *run) injectFaults(ctx context.Context, c ChaosConfig) error {
 		if pause(injecting, time.Until(startAt.Add(f.at))) != nil {
 			break
 		}
-		n := r.cluster.takeHealthy()
-		for n == nil && pause(injecting, 100*time.Millisecond) == nil {
-			n = r.cluster.takeHealthy()
+		n, ok := r.cluster.takeHealthy()
+		for !ok && pause(injecting, 100*time.Millisecond) == nil {
+			n, ok = r.cluster.takeHealthy()
 		}
-		if n == nil {
+		if !ok {
 			break
 		}
-		r.mark("%s of %s for %v", f.name, n.name, f.lasts.Round(time.Millisecond))
+		r.log("%s of %s for %v", f.name, nodeName(n), f.lasts.Round(time.Millisecond))
 		group.Go(func() error {
 			defer r.cluster.heal(n)
 			r.cluster.checkRunning(n)
@@ -70,30 +70,30 @@ func (r *run) injectFaults(ctx context.Context, c ChaosConfig) error {
 }
 
 // kill ends a node as a crash does. The node restarts after a while.
-func (a *cluster) kill(ctx context.Context, n *node, lasts time.Duration) error {
-	if err := n.Kill(); err != nil {
+func (a *cluster) kill(ctx context.Context, node int, lasts time.Duration) error {
+	if err := a.nodes[node].Kill(); err != nil {
 		return err
 	}
 	if err := pause(ctx, lasts); err != nil {
 		return err
 	}
-	return n.restart()
+	return a.restart(node)
 }
 
 // stall stops the process of a node, and resumes it later.
-func (a *cluster) stall(ctx context.Context, n *node, lasts time.Duration) error {
-	if err := n.Signal(syscall.SIGSTOP); err != nil {
+func (a *cluster) stall(ctx context.Context, node int, lasts time.Duration) error {
+	if err := a.nodes[node].Signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	defer func() { _ = n.Signal(syscall.SIGCONT) }() // it fails only if the process has ended, which checkRunning reports
+	defer func() { _ = a.nodes[node].Signal(syscall.SIGCONT) }() // it fails only if the process has ended, which checkRunning reports
 	return pause(ctx, lasts)
 }
 
 // drain ends a node as an operator does. The node restarts after a while.
-func (a *cluster) drain(ctx context.Context, n *node, lasts time.Duration) error {
-	a.retire(n)
+func (a *cluster) drain(ctx context.Context, node int, lasts time.Duration) error {
+	a.retire(node)
 	if err := pause(ctx, lasts); err != nil {
 		return err
 	}
-	return n.restart()
+	return a.restart(node)
 }

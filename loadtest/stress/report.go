@@ -2,79 +2,118 @@ package stress
 
 import (
 	"cmp"
-	"fmt"
+	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
-	"laststand/loadtest/stats"
 )
 
 // MaxLateMS is how late a step of a match may be by the contract.
 const MaxLateMS = 3000
 
-// Report is the result of a run.
+// Report is the result of a run. Its failures are the reasons why the run has failed.
 type Report struct {
-	Program string  `json:"program"`
-	Machine string  `json:"machine"`
-	Nodes   int     `json:"nodes"`
-	FromS   float64 `json:"from_s"`  // start of the load
-	Seconds float64 `json:"seconds"` // duration of the load
-
-	Times      map[string]stats.Quantiles `json:"times"`  // under load; connect, found and settled: in the whole run
-	Counts     map[string]int64           `json:"counts"` // in the whole run
-	Summary    checker.Summary            `json:"summary"`
-	LateMS     []int64                    `json:"-"` // by how many ms questions opened late, sorted
-	Compared   int                        `json:"compared"`
-	Reconnects client.Reconnects          `json:"reconnects"`
-
-	Aborted        string   `json:"aborted,omitempty"` // why the run was aborted
-	Violations     []string `json:"violations"`        // the first ones
-	ViolationCount int      `json:"violation_count"`
-	Spike          *Spike   `json:"spike,omitempty"`
-	Soak           *Soak    `json:"soak,omitempty"`
-
-	PerConnection float64       `json:"bytes_per_connection"` // resident memory of all nodes divided by their sessions
-	EveryS        float64       `json:"every_s"`
-	Marks         []Mark        `json:"marks"`
-	Points        []stats.Point `json:"points"`
-	Samples       []Sample      `json:"samples"`
+	*report.Report
+	Summary        checker.Summary
+	Counts         map[string]int64 // of everything that the players counted
+	Compared       int              // players whose stored sums were compared
+	Violations     []string         // the first ones
+	ViolationCount int
 
 	logs map[string]string // of the nodes
 }
 
-// fillReport fills the report. The load was on between the two spans.
-func (r *run) fillReport(program string, from, to int) *Report {
-	out := &r.report
-	load, whole := r.stats.Between(from, to), r.stats.All()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	out.Program, out.Machine, out.Nodes = program, report.Machine(), len(r.cluster.urls())
-	out.EveryS = r.stats.Length().Seconds()
-	out.FromS, out.Seconds = float64(from)*out.EveryS, float64(max(to-from, 0))*out.EveryS
-	out.Times, out.Counts = load.All(), whole.Counts
-	for _, kind := range []string{players.Connect, players.Found, players.Settled} { // many of these occur before or after the load
-		if q := whole.Quantiles(kind); q.N > 0 {
-			out.Times[kind] = q
-		}
-	}
-	out.Summary, out.Reconnects = r.checker.Summary(), r.group.Reconnects()
-	for _, o := range out.Summary.Openings {
-		out.LateMS = append(out.LateMS, o.LateMS())
-	}
-	slices.Sort(out.LateMS)
-	out.Violations, out.ViolationCount = r.checker.Violations.All()
-	out.Marks, out.Points, out.Samples = r.marks, r.stats.Points(), r.samples
-	out.PerConnection = perConnection(r.samples)
-	out.logs = make(map[string]string)
-	for _, n := range r.cluster.nodes {
-		out.logs[n.name] = n.Log()
+// newReport starts the report of a run whose nodes have ended.
+func (r *run) newReport(program string) *Report {
+	out := &Report{Report: report.New("stress " + program), Summary: r.checker.Summary(), logs: make(map[string]string)}
+	for i, n := range r.cluster.nodes {
+		out.logs[nodeName(i)] = n.Log()
 	}
 	return out
+}
+
+// finish adds the violations.
+func (out *Report) finish(found *checker.Violations) *Report {
+	out.Violations, out.ViolationCount = found.All()
+	for _, line := range out.Violations {
+		out.Line("VIOLATION %s", line)
+	}
+	if out.ViolationCount > 0 {
+		out.Fail("%d violations", out.ViolationCount)
+	}
+	return out
+}
+
+// addPlay adds what the players did and how long it took. The load was on between two spans
+// of the recorder.
+func (out *Report) addPlay(r *run, from, to int) {
+	load, whole := r.stats.Between(from, to), r.stats.All()
+	times := load.All()
+	for _, kind := range []string{players.Connect, players.Found, players.Settled} { // many of these occur before or after the load
+		if q := whole.Quantiles(kind); q.N > 0 {
+			times[kind] = q
+		}
+	}
+	durations := out.Table("durations", report.Column{Name: "n"}, report.Column{Name: "p50 ms", Decimals: 2}, report.Column{Name: "p90 ms", Decimals: 2},
+		report.Column{Name: "p99 ms", Decimals: 2}, report.Column{Name: "most ms", Decimals: 2})
+	for _, kind := range slices.Sorted(maps.Keys(times)) {
+		q := times[kind]
+		durations.Add(kind, float64(q.N), q.P50, q.P90, q.P99, q.Max)
+	}
+	out.Counts = whole.Counts
+	counts := out.Table("counts of the whole run", report.Column{Name: "n"})
+	for _, name := range slices.Sorted(maps.Keys(out.Counts)) {
+		counts.Add(name, float64(out.Counts[name]))
+	}
+	length := r.stats.Length().Seconds()
+	samples := r.sampler.between(float64(from)*length, float64(to)*length)
+	out.addUse(samples)
+	m, t := out.Summary.Matches, r.group.Reconnects()
+	out.Line("load      %.1f answers/s for %.0f s on %d nodes; %.0f bytes of the nodes per connection",
+		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()), perConnection(samples))
+	out.Line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
+		m["duel"], m["buzzer"], m["survival"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
+	out.Line("players   %d connections; %d lost, %d silent, %d to draining nodes, %d replaced; %d matches resumed with %d missed pushes; %d requests sent again",
+		t.Connections, t.Lost, t.Silent, t.Drained, t.Replaced, t.Resumed, t.MissedPushes, t.ResentRequests)
+	if late := out.lateMS(); len(late) > 0 {
+		n := len(late)
+		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
+			n, late[n/2], late[n*99/100], late[n-1], MaxLateMS/1000, out.LaterThan(MaxLateMS))
+	}
+}
+
+// addUse adds what the processes used under load, and how many players were in matches.
+func (out *Report) addUse(load []Sample) {
+	if len(load) == 0 {
+		return
+	}
+	table := out.Table("under load", report.Column{Name: "cores (mean)", Decimals: 2}, report.Column{Name: "MB (most)", Decimals: 1},
+		report.Column{Name: "sessions (most)"}, report.Column{Name: "goroutines (most)"})
+	add := func(name string, use func(Sample) Use) {
+		var cores float64
+		var most Use
+		for _, s := range load {
+			cores += use(s).Cores / float64(len(load))
+			most = most.most(use(s))
+		}
+		table.Add(name, cores, most.MB, most.Sessions, most.Goroutines)
+	}
+	for i := range load[0].Nodes {
+		add(nodeName(i), func(s Sample) Use { return s.Nodes[i] })
+	}
+	add("redis", func(s Sample) Use { return s.Redis })
+	add("clients", func(s Sample) Use { return s.Clients })
+	mean := 0.0
+	for _, s := range load {
+		mean += float64(s.Playing) / float64(len(load))
+	}
+	fewest := slices.MinFunc(load, func(a, b Sample) int { return cmp.Compare(a.Playing, b.Playing) }).Playing
+	out.Table("players in matches", report.Column{Name: "mean"}, report.Column{Name: "fewest"}).Add("under load", mean, float64(fewest))
 }
 
 // perConnection returns the nodes' memory per connection at the highest number of
@@ -94,111 +133,41 @@ func perConnection(all []Sample) (bytes float64) {
 	return bytes
 }
 
+// lateMS returns by how many ms each question opened late, sorted.
+func (out *Report) lateMS() (late []int64) {
+	for _, o := range out.Summary.Openings {
+		late = append(late, o.LateMS())
+	}
+	slices.Sort(late)
+	return late
+}
+
 // LaterThan returns how many questions opened more than ms late.
-func (r *Report) LaterThan(ms int64) int {
-	i, _ := slices.BinarySearch(r.LateMS, ms+1)
-	return len(r.LateMS) - i
+func (out *Report) LaterThan(ms int64) int {
+	late := out.lateMS()
+	i, _ := slices.BinarySearch(late, ms+1)
+	return len(late) - i
 }
 
-// Failed returns why the run has failed, or "".
-func (r *Report) Failed() string {
-	var reasons []string
-	if r.ViolationCount > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d violations", r.ViolationCount))
+// KeepLogs copies the logs of the nodes to a new folder, which stays.
+func (out *Report) KeepLogs() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "stress-"); err != nil {
+		return "", err
 	}
-	if r.Aborted != "" {
-		reasons = append(reasons, "aborted: "+r.Aborted)
+	for name, text := range out.logs {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".log"), []byte(text), 0o600))
 	}
-	if r.Spike != nil {
-		reasons = append(reasons, r.Spike.Failures...)
-	}
-	if r.Soak != nil {
-		reasons = append(reasons, r.Soak.Failures...)
-	}
-	return strings.Join(reasons, "; ")
+	return dir, err
 }
 
-// String formats the report for people.
-func (r *Report) String() string {
-	all := report.New("stress " + r.Program)
-	times := all.Table("durations", report.Column{Name: "n"}, report.Column{Name: "p50 ms", Decimals: 2}, report.Column{Name: "p90 ms", Decimals: 2},
-		report.Column{Name: "p99 ms", Decimals: 2}, report.Column{Name: "most ms", Decimals: 2})
-	for _, kind := range slices.Sorted(maps.Keys(r.Times)) {
-		q := r.Times[kind]
-		times.Add(kind, float64(q.N), q.P50, q.P90, q.P99, q.Max)
+// publish publishes the report with the verdict. If the run has failed, it keeps the logs of
+// the nodes, and says where.
+func (out *Report) publish(file string) error {
+	if len(out.Failures) == 0 {
+		out.Line("PASSED    the server kept the contract")
+		return out.Publish(file, nil)
 	}
-	r.addUse(all)
-	counts := all.Table("counts of the whole run", report.Column{Name: "n"})
-	for _, name := range slices.Sorted(maps.Keys(r.Counts)) {
-		counts.Add(name, float64(r.Counts[name]))
-	}
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	m, t := r.Summary.Matches, r.Reconnects
-	line("%s", all)
-	line("load      %.1f answers/s for %.0f s on %d nodes; %.0f bytes of the nodes per connection",
-		float64(r.Times[players.Answer].N)/max(r.Seconds, 1), r.Seconds, r.Nodes, r.PerConnection)
-	line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
-		m["duel"], m["buzzer"], m["survival"], r.Summary.Pushes, r.Summary.Unsure, r.Compared)
-	line("players   %d connections; %d lost, %d silent, %d to draining nodes, %d replaced; %d matches resumed with %d missed pushes; %d requests sent again",
-		t.Connections, t.Lost, t.Silent, t.Drained, t.Replaced, t.Resumed, t.MissedPushes, t.ResentRequests)
-	if n := len(r.LateMS); n > 0 {
-		line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
-			n, r.LateMS[n/2], r.LateMS[n*99/100], r.LateMS[n-1], MaxLateMS/1000, r.LaterThan(MaxLateMS))
-	}
-	r.writeResults(&b)
-	return b.String()
-}
-
-// addUse adds what the processes used under load, and how many players were in matches.
-func (r *Report) addUse(all *report.Report) {
-	load := slices.DeleteFunc(slices.Clone(r.Samples), func(s Sample) bool { return s.AtS <= r.FromS || s.AtS > r.FromS+r.Seconds })
-	if len(load) == 0 {
-		return
-	}
-	table := all.Table("under load", report.Column{Name: "cores (mean)", Decimals: 2}, report.Column{Name: "MB (most)", Decimals: 1},
-		report.Column{Name: "sessions (most)"}, report.Column{Name: "goroutines (most)"})
-	add := func(name string, use func(Sample) Use) {
-		var cores float64
-		var most Use
-		for _, s := range load {
-			u := use(s)
-			cores += u.Cores / float64(len(load))
-			most = Use{MB: max(most.MB, u.MB), Sessions: max(most.Sessions, u.Sessions), Goroutines: max(most.Goroutines, u.Goroutines)}
-		}
-		table.Add(name, cores, most.MB, most.Sessions, most.Goroutines)
-	}
-	for i := range load[0].Nodes {
-		add(fmt.Sprintf("node %d", i+1), func(s Sample) Use { return s.Nodes[i] })
-	}
-	add("redis", func(s Sample) Use { return s.Redis })
-	add("clients", func(s Sample) Use { return s.Clients })
-	mean := 0.0
-	for _, s := range load {
-		mean += float64(s.Playing) / float64(len(load))
-	}
-	fewest := slices.MinFunc(load, func(a, b Sample) int { return cmp.Compare(a.Playing, b.Playing) }).Playing
-	all.Table("players in matches", report.Column{Name: "mean"}, report.Column{Name: "fewest"}).Add("under load", mean, float64(fewest))
-}
-
-// writeResults writes the results of a spike and a soak, the violations and the verdict.
-func (r *Report) writeResults(b *strings.Builder) {
-	if k := r.Spike; k != nil {
-		fmt.Fprintf(b, "spike     before, with %d players: %s\n          during, with %d players: %s\n          recovered after %.0f s\n",
-			k.Players, k.Before, 3*k.Players, k.During, k.RecoveredS)
-		for _, name := range slices.Sorted(maps.Keys(k.Refused)) {
-			fmt.Fprintf(b, "          refused: %-32s %10d\n", name, k.Refused[name])
-		}
-	}
-	if r.Soak != nil {
-		fmt.Fprintf(b, "soak      %s\n", strings.Join(r.Soak.Lines, "\n          "))
-	}
-	for _, line := range r.Violations {
-		fmt.Fprintf(b, "VIOLATION %s\n", line)
-	}
-	if reasons := r.Failed(); reasons != "" {
-		fmt.Fprintf(b, "FAILED    %s\n", reasons)
-	} else {
-		fmt.Fprintf(b, "PASSED    the server kept the contract\n")
-	}
+	dir, err := out.KeepLogs()
+	out.Line("the logs of the nodes are in %s", dir)
+	return errors.Join(err, out.Publish(file, nil))
 }

@@ -9,7 +9,7 @@ import (
 
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // A soak finds a leak. It ignores values that go up and down, or that grew only at the
@@ -30,7 +30,7 @@ func TestASoakFindsLeaks(t *testing.T) {
 		for s := 0.0; s < 1200; s += 4 {
 			all = append(all, Sample{AtS: s, Nodes: []Use{{HeapMB: test.heap(s), MB: 200, Goroutines: 1000}}})
 		}
-		found := checkSoak(all, 0, 1200)
+		found := soakOf(all, 1200)
 		if grew := len(found.Failures) > 0; grew != test.grows || grew && !strings.Contains(found.Failures[0], "node 1: live heap, MB grew") || len(found.Lines) != 3 {
 			t.Errorf("%s: %+v", name, found)
 		}
@@ -39,31 +39,38 @@ func TestASoakFindsLeaks(t *testing.T) {
 		return []Sample{{AtS: 1, Nodes: nodes}, {AtS: 2, Nodes: nodes}, {AtS: 3, Nodes: nodes}}
 	}
 	for name, all := range map[string][]Sample{"nothing": nil, "no node": unseen(nil), "a node whose metrics were not read": unseen([]Use{{MB: 200}})} {
-		if s := checkSoak(all, 0, 3); len(s.Failures) != 1 {
+		if s := soakOf(all, 3); len(s.Failures) != 1 {
 			t.Errorf("a soak of %s: %+v", name, s)
 		}
 	}
 }
 
+func soakOf(all []Sample, toS float64) *Report {
+	out := &Report{Report: report.New("soak")}
+	out.addSoak(all, 0, toS)
+	return out
+}
+
 // Each limit of a spike is checked.
 func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 	t.Parallel()
-	measured := func(p99 float64) Measurement {
-		return Measurement{Quantiles: stats.Quantiles{P99: p99}, Refusals: 5}
+	measured := func(p99 float64) measurement {
+		return measurement{Quantiles: report.Quantiles{P99: p99}, refusals: 5}
 	}
-	for want, change := range map[string]func(*Spike){
-		"":                     func(*Spike) {},
-		"p99 of admitted":      func(k *Spike) { k.During = measured(81) },
-		"no client was turned": func(k *Spike) { k.During.Refusals = 0 },
-		"without a clear code": func(k *Spike) { k.Unclear = 1 },
-		"recovered after 11":   func(k *Spike) { k.RecoveredS = 11 },
-		"recovered after -1":   func(k *Spike) { k.RecoveredS = -1 },
+	for want, change := range map[string]func(*spike){
+		"":                     func(*spike) {},
+		"p99 of admitted":      func(k *spike) { k.during = measured(81) },
+		"no client was turned": func(k *spike) { k.during.refusals = 0 },
+		"without a clear code": func(k *spike) { k.unclear = 1 },
+		"recovered after 11":   func(k *spike) { k.recoveredS = 11 },
+		"recovered after -1":   func(k *spike) { k.recoveredS = -1 },
 	} {
-		k := Spike{Before: measured(40), During: measured(79), RecoveredS: 10}
+		k := spike{before: measured(40), during: measured(79), recoveredS: 10}
 		change(&k)
-		k.check(25)
-		if want == "" && len(k.Failures) > 0 || want != "" && (len(k.Failures) != 1 || !strings.Contains(k.Failures[0], want)) {
-			t.Errorf("%q: %q", want, k.Failures)
+		out := &Report{Report: report.New("spike")}
+		out.addSpike(&k, 25)
+		if want == "" && len(out.Failures) > 0 || want != "" && (len(out.Failures) != 1 || !strings.Contains(out.Failures[0], want)) {
+			t.Errorf("%q: %q", want, out.Failures)
 		}
 	}
 }
@@ -74,17 +81,17 @@ func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &swarm{run: &run{stats: stats.New(time.Second)}, SwarmConfig: SwarmConfig{Slack: time.Millisecond}}
+		s := &swarm{run: &run{stats: report.NewRecorder(time.Second)}, SwarmConfig: SwarmConfig{Slack: time.Millisecond}}
 		for n, ms := range []int64{500, 70, 500, 70, 70, 70, 70} {
 			s.stats.Add(players.Answer, time.Duration(ms)*time.Millisecond)
 			s.stats.Count("answer question_closed", 7)
 			if n == 3 {
 				s.stats.Count("connect closed 1013", 3)
 			}
-			s.samples = append(s.samples, Sample{AtS: float64(n) + .5, Nodes: []Use{{Cores: float64(n), LagMS: 8}}})
+			s.sampler.add(Sample{AtS: float64(n) + .5, Nodes: []Use{{Cores: float64(n), LagMS: 8}}})
 			time.Sleep(time.Second)
 		}
-		k := &Spike{Before: Measurement{Quantiles: stats.Quantiles{P99: 40}}}
+		k := &spike{before: measurement{Quantiles: report.Quantiles{P99: 40}}}
 		if after := s.recoveryTime(k, 0, 7); after != 4 {
 			t.Errorf("recovered after %v s", after)
 		}
@@ -92,7 +99,7 @@ func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 			t.Errorf("recovered after %v s of too few", after)
 		}
 		got := s.measured(2, 4)
-		if got.Rate != 1 || got.Refusals != 3 || got.N != 2 || !strings.HasPrefix(got.Use, "3.50 cores of the nodes") || !strings.HasSuffix(got.Use, "a lag of 8.0 ms") {
+		if got.rate != 1 || got.refusals != 3 || got.N != 2 || !strings.HasPrefix(got.use, "3.50 cores of the nodes") || !strings.HasSuffix(got.use, "a lag of 8.0 ms") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -110,12 +117,14 @@ func TestRefusalsAreCounted(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
-	var k Spike
+	var k spike
 	k.countRefusals(map[string]int64{"connect closed 1013": 7, "duel.join overloaded": 3, "answer internal": 2, "answer accepted": 900})
-	if k.Unclear != 2 || len(k.Refused) != 3 || k.Refused["duel.join overloaded"] != 3 {
+	if k.unclear != 2 || len(k.refused) != 3 || k.refused["duel.join overloaded"] != 3 {
 		t.Errorf("%+v", k)
 	}
-	if text := (&Report{Spike: &k}).String(); !strings.Contains(text, "refused: connect closed 1013") {
+	out := &Report{Report: report.New("spike")}
+	out.addSpike(&k, 25)
+	if text := out.String(); !strings.Contains(text, "refused: connect closed 1013") {
 		t.Errorf("%s", text)
 	}
 }
@@ -125,42 +134,54 @@ func TestRefusalsAreCounted(t *testing.T) {
 func TestFewRefusalsAreSustainable(t *testing.T) {
 	t.Parallel()
 	for shed, many := range map[int64]bool{0: false, 20: false, 100: true} {
-		if got := (Measurement{Matches: 1000 - shed, Refusals: shed}).hasManyRefusals(); got != many {
+		if got := (measurement{matches: 1000 - shed, refusals: shed}).hasManyRefusals(); got != many {
 			t.Errorf("%d of 1000 refused: many %t", shed, got)
 		}
 	}
-	if (Measurement{}).hasManyRefusals() {
+	if (measurement{}).hasManyRefusals() {
 		t.Error("nobody asked, and many were refused")
 	}
 }
 
-// The text shows the use under load and late questions, and ends with the verdict and its
-// reasons.
+// The text shows the use under load and late questions, and ends with the violations and the
+// reasons of a failure.
 func TestTheReportEndsWithTheVerdict(t *testing.T) {
 	t.Parallel()
-	r := &Report{EveryS: 1, FromS: .5, Seconds: 2, Times: map[string]stats.Quantiles{players.Answer: {N: 40, P50: 1.5, P99: 12, Max: 80}}}
-	r.LateMS = []int64{1, 2, 2999, 3000, 3001, 9000}
-	for i, playing := range []int64{0, 60, 40, 0} {
-		r.Samples = append(r.Samples, Sample{AtS: float64(i), Playing: playing, Nodes: []Use{{Cores: float64(playing) / 100, Sessions: 12}}})
-	}
-	words := strings.Join(strings.Fields(r.String()), " ")
-	for _, want := range []string{"node 1 0.50", "under load 50 40", "20.0 answers/s for 2 s", "most 9000 ms; over 3 s: 2", "PASSED"} {
-		if !strings.Contains(words, want) {
-			t.Errorf("%q is missing:\n%s", want, r)
+	synctest.Test(t, func(t *testing.T) {
+		r := &run{checker: new(checker.Checker), stats: report.NewRecorder(time.Second), cluster: &cluster{addresses: []string{"a"}}, group: new(players.Group)}
+		for range 20 {
+			r.stats.Add(players.Answer, 12*time.Millisecond)
 		}
-	}
-	r.Violations, r.ViolationCount = []string{"one"}, 5
-	r.Spike = &Spike{Failures: []string{"no client was turned away"}}
-	if r.Failed() != "5 violations; no client was turned away" || !strings.HasSuffix(r.String(), "VIOLATION one\nFAILED    5 violations; no client was turned away\n") {
-		t.Errorf("%s", r)
-	}
+		for i, playing := range []int64{0, 60, 40, 0} {
+			r.sampler.add(Sample{AtS: float64(i), Playing: playing, Nodes: []Use{{Cores: float64(playing) / 100, Sessions: 12}}})
+		}
+		out := r.newReport("test")
+		for _, ms := range []int64{2, 1, 9000, 2999, 3000, 3001} {
+			out.Summary.Openings = append(out.Summary.Openings, checker.Opening{DueAt: 5, OpenedAt: 5 + ms})
+		}
+		out.addPlay(r, 0, 2)
+		words := strings.Join(strings.Fields(out.finish(&r.checker.Violations).String()), " ")
+		for _, want := range []string{"node 1 0.50", "under load 50 40", "10.0 answers/s for 2 s", "most 9000 ms; over 3 s: 2"} {
+			if !strings.Contains(words, want) {
+				t.Errorf("%q is missing:\n%s", want, words)
+			}
+		}
+		if len(out.Failures) > 0 {
+			t.Errorf("failures: %q", out.Failures)
+		}
+		r.checker.Violations.Add("one")
+		r.checker.Violations.Add("two")
+		if text := out.finish(&r.checker.Violations).String(); !strings.HasSuffix(text, "VIOLATION two\nFAILED: 2 violations\n") {
+			t.Errorf("%s", text)
+		}
+	})
 }
 
 // A run that is aborted reports the violations up to then.
 func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	t.Parallel()
 	found := new(checker.Checker)
-	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: stats.New(time.Second), cluster: new(cluster)}}
+	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: report.NewRecorder(time.Second), cluster: new(cluster)}}
 	s.cluster.Log = t.Logf
 	ctx, end := context.WithCancel(t.Context())
 	s.playing, s.stopPlaying = ctx, end
@@ -169,7 +190,7 @@ func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	found.Violations.Add("m_1 had two firsts")
 	r := s.play(ctx)
 	for _, want := range []string{"aborted: ", "1 violations", "m_1 had two firsts"} {
-		if !strings.Contains(r.Failed()+r.String(), want) {
+		if !strings.Contains(r.String(), want) {
 			t.Errorf("the report lacks %q: %s", want, r)
 		}
 	}

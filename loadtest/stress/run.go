@@ -1,54 +1,34 @@
 // Package stress plays on servers with many honest players and checks everything that
 // they receive, and everything that is stored at the end, against the wire contract; see
-// package checker. Swarm loads the servers. Chaos kills, stalls and drains them.
+// package checker. Swarm loads the servers. Chaos kills, stalls and drains them. Hostile
+// attacks one of them.
 //
 // Start reading at run.
 package stress
 
 import (
 	"context"
-	"flag"
-	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"laststand/loadtest/checker"
 	"laststand/loadtest/client"
 	"laststand/loadtest/players"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // run is one run of players on a cluster.
 type run struct {
 	cluster *cluster
 	checker *checker.Checker
-	stats   *stats.Recorder
+	stats   *report.Recorder
 	group   *players.Group
-	report  Report
+	sampler sampler
 	rejoins bool // at the end, the players of duels enter the queue once more
 
 	playing     context.Context // of the players
 	stopPlaying context.CancelFunc
-
-	mu      sync.Mutex
-	samples []Sample
-	marks   []Mark
-}
-
-// Mark is a time at which something changes.
-type Mark struct {
-	AtS  float64 `json:"at_s"`
-	What string  `json:"what"`
-}
-
-// addFlags registers the flags of the nodes.
-func (c *ClusterConfig) addFlags(flags *flag.FlagSet, nodes int, redis, database string) {
-	flags.IntVar(&c.Nodes, "nodes", nodes, "servers")
-	flags.StringVar(&c.Binary, "server", "", "the server's binary; none: it is built from this tree")
-	flags.StringVar(&c.Redis, "redis", redis, "URL; none: a redis-server is started; cluster: one of three masters")
-	flags.StringVar(&c.Database, "database", database, "URL; none: a file for one node, else a PostgreSQL is started; postgres: one is started")
 }
 
 // newRun starts the cluster of a run. span is the length of the spans of its figures.
@@ -56,7 +36,7 @@ func newRun(ctx context.Context, c ClusterConfig, rules *checker.Checker, span t
 	if c.Log == nil {
 		c.Log = func(string, ...any) {}
 	}
-	r = &run{checker: rules, stats: stats.New(span)}
+	r = &run{checker: rules, stats: report.NewRecorder(span)}
 	r.playing, r.stopPlaying = context.WithCancel(ctx)
 	r.cluster, err = startCluster(ctx, c, rules)
 	return r, err
@@ -72,13 +52,9 @@ func (r *run) end() {
 	r.cluster.stop()
 }
 
-// mark records a mark and prints it.
-func (r *run) mark(format string, args ...any) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	m := Mark{AtS: r.stats.Seconds(), What: fmt.Sprintf(format, args...)}
-	r.marks = append(r.marks, m)
-	r.cluster.Log("%7.1f s  %s", m.AtS, m.What)
+// log prints a line with the time since the start of the run.
+func (r *run) log(format string, args ...any) {
+	r.cluster.Log("%7.1f s  "+format, append([]any{r.stats.Seconds()}, args...)...)
 }
 
 // dialer returns the dialer of the nth client; nil: any local address.
@@ -92,9 +68,10 @@ func (r *run) dialer(n int) *net.Dialer {
 }
 
 // finish lets the players finish their matches, and checks everything that is stored.
-// One match and one player in so many as share says are read by themselves.
-func (r *run) finish(ctx context.Context, share int) (err error) {
-	r.mark("no new matches")
+// One match and one player in so many as share says are read by themselves. It returns the
+// number of players whose sums were compared.
+func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
+	r.log("no new matches")
 	r.group.Stop()
 	r.group.Wait()
 	if r.rejoins {
@@ -102,19 +79,19 @@ func (r *run) finish(ctx context.Context, share int) (err error) {
 	}
 	r.group.Disconnect()
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return 0, ctx.Err()
 	}
-	r.mark("all has been played; checking what is stored")
+	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.get, Share: share}
-	if r.report.Compared, err = stored.CheckStored(ctx); err != nil {
-		return err
+	if compared, err = stored.CheckStored(ctx); err != nil {
+		return compared, err
 	}
 	if posted := r.group.Posted.Load(); posted > 0 {
 		err = stored.AwaitBehaviours(ctx, posted, r.cluster.behaviours)
 	}
-	r.mark("everything is checked")
-	return err
+	r.log("everything is checked")
+	return compared, err
 }
 
 // get reads from the nodes in turn.
@@ -125,12 +102,10 @@ func (r *run) get(ctx context.Context, path string, v any) error {
 }
 
 func pause(ctx context.Context, d time.Duration) error {
-	wait := time.NewTimer(d)
-	defer wait.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-wait.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -3,93 +3,119 @@ package stress
 import (
 	"context"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"laststand/internal/testenv"
 )
 
-// Use is what a process uses at one time.
+// Use is what processes use at one time.
 type Use struct {
-	Cores      float64 `json:"cores"`             // since the last sample
-	MB         float64 `json:"mb"`                // resident
-	HeapMB     float64 `json:"heap_mb,omitempty"` // live heap after the last collection
-	Goroutines float64 `json:"goroutines,omitempty"`
-	Sessions   float64 `json:"sessions,omitempty"`
-	LagMS      float64 `json:"lag_ms,omitempty"` // p99 of the time that goroutines wait for a processor
+	Cores      float64 // since the last sample
+	MB         float64 // resident
+	HeapMB     float64 // live heap after the last collection
+	Goroutines float64
+	Sessions   float64
+	Sockets    float64 // of players and of all other clients
+	Files      float64 // open descriptors: sockets and the pools of the stores too
+	LagMS      float64 // p99 of the time that goroutines wait for a processor
 
 	cpu time.Duration // used so far
 }
 
 // Sample is what all processes use at one time.
 type Sample struct {
-	AtS     float64 `json:"at_s"`
-	Nodes   []Use   `json:"nodes"`
-	Redis   Use     `json:"redis"`
-	Clients Use     `json:"clients"`
-	Playing int64   `json:"playing"` // players in matches
+	AtS            float64
+	Nodes          []Use
+	Redis, Clients Use
+	Playing        int64 // players in matches
 }
 
-// sampleUntilDone takes a sample in each span until the context ends.
-func (s *swarm) sampleUntilDone(ctx context.Context) {
-	last := Sample{Nodes: make([]Use, len(s.cluster.Ops))}
-	for pause(ctx, s.stats.Length()) == nil {
-		last = s.sample(ctx, last)
-		s.mu.Lock()
-		s.samples = append(s.samples, last)
-		s.mu.Unlock()
+// sampler holds the samples of a run. It is safe for concurrent use.
+type sampler struct {
+	mu  sync.Mutex
+	all []Sample
+}
+
+// between returns the samples after one time and up to another.
+func (s *sampler) between(fromS, toS float64) []Sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.all), func(s Sample) bool { return s.AtS <= fromS || s.AtS > toS })
+}
+
+func (s *sampler) add(one Sample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, one)
+}
+
+// sampleUntilDone takes a sample in each interval until the context ends.
+func (r *run) sampleUntilDone(ctx context.Context, interval time.Duration) {
+	last := Sample{Nodes: make([]Use, len(r.cluster.Ops))}
+	for pause(ctx, interval) == nil {
+		last = r.sample(ctx, last)
+		r.sampler.add(last)
 	}
 }
 
 // sample samples all processes. A value that cannot be read is 0.
-func (s *swarm) sample(ctx context.Context, last Sample) Sample {
-	now := Sample{AtS: s.stats.Seconds(), Playing: s.group.Playing.Load()}
+func (r *run) sample(ctx context.Context, last Sample) Sample {
+	now := Sample{AtS: r.stats.Seconds(), Playing: r.group.Playing.Load()}
 	seconds := now.AtS - last.AtS
-	for i, ops := range s.cluster.Ops {
-		var u Use
-		if i < len(s.cluster.nodes) {
-			u = last.Nodes[i].next(s.cluster.nodes[i].PID(), seconds)
-		}
-		ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-		m, err := testenv.ReadMetrics(ctx, ops)
-		cancel()
-		if err == nil {
-			u.Goroutines = m.Sum("go_goroutines")
-			u.HeapMB = m.Sum("go_gc_heap_live_bytes") / (1 << 20)
-			u.Sessions = m.Sum("laststand_ws_sessions")
-			u.LagMS = 1000 * m.Sum("laststand_load_shed_scheduler_lag_seconds")
+	for i := range r.cluster.Ops {
+		u, _ := r.sampleNode(ctx, i)
+		if i < len(r.cluster.nodes) {
+			u.addProcesses(last.Nodes[i], seconds, r.cluster.nodes[i].PID())
 		}
 		now.Nodes = append(now.Nodes, u)
 	}
-	if s.cluster.redisPID != 0 {
-		now.Redis = last.Redis.next(s.cluster.redisPID, seconds)
-	}
-	now.Clients = last.Clients.next(os.Getpid(), seconds)
+	now.Redis.addProcesses(last.Redis, seconds, r.cluster.redis...)
+	now.Clients.addProcesses(last.Clients, seconds, os.Getpid())
 	return now
 }
 
-// next returns what the process uses some seconds after a sample.
-func (u Use) next(pid int, seconds float64) (now Use) {
-	now.cpu, _ = testenv.CPUTime(pid) // a process that has ended uses nothing
-	if u.cpu > 0 && now.cpu > 0 {
-		now.Cores = (now.cpu - u.cpu).Seconds() / max(seconds, 1e-9)
+// sampleNode reads the metrics of a node.
+func (r *run) sampleNode(ctx context.Context, i int) (u Use, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	m, err := testenv.ReadMetrics(ctx, r.cluster.Ops[i])
+	if err != nil {
+		return u, err
 	}
-	if bytes, err := testenv.ResidentBytes(pid); err == nil {
-		now.MB = float64(bytes) / (1 << 20)
-	}
-	return now
+	u.Goroutines, u.Files, u.Sockets = m.Sum("go_goroutines"), m.Sum("process_open_fds"), m.Sum("laststand_connections")
+	u.HeapMB = m.Sum("go_gc_heap_live_bytes") / (1 << 20)
+	u.Sessions = m.Sum("laststand_ws_sessions")
+	u.LagMS = 1000 * m.Sum("laststand_load_shed_scheduler_lag_seconds")
+	return u, nil
 }
 
-// meanUse returns the mean use of all nodes together, of Redis and of the clients between
-// two spans. The lag of the nodes is their mean.
-func (r *run) meanUse(from, to int) (nodes, redis, clients Use) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var all []Sample
-	for _, s := range r.samples {
-		if span := int(s.AtS / r.stats.Length().Seconds()); span > from && span <= to {
-			all = append(all, s)
-		}
+// addProcesses adds the memory of processes, and the cores that they have used in the seconds
+// since the last sample. A process that has ended uses nothing.
+func (u *Use) addProcesses(last Use, seconds float64, pids ...int) {
+	for _, pid := range pids {
+		cpu, _ := testenv.CPUTime(pid)
+		bytes, _ := testenv.ResidentBytes(pid)
+		u.cpu += cpu
+		u.MB += float64(bytes) / (1 << 20)
 	}
+	if last.cpu > 0 && u.cpu > last.cpu {
+		u.Cores = (u.cpu - last.cpu).Seconds() / max(seconds, 1e-9)
+	}
+}
+
+// most returns the highest values.
+func (u Use) most(other Use) Use {
+	return Use{
+		MB: max(u.MB, other.MB), Sessions: max(u.Sessions, other.Sessions), Goroutines: max(u.Goroutines, other.Goroutines),
+		Sockets: max(u.Sockets, other.Sockets), Files: max(u.Files, other.Files),
+	}
+}
+
+// meanUse returns the mean use of all nodes together, of Redis and of the clients in some
+// samples. The lag of the nodes is their mean.
+func meanUse(all []Sample) (nodes, redis, clients Use) {
 	n := float64(max(len(all), 1))
 	for _, s := range all {
 		for _, u := range s.Nodes {

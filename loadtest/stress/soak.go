@@ -1,13 +1,5 @@
 package stress
 
-import "fmt"
-
-// Soak reports whether memory and goroutines of the nodes stayed the same over a long time.
-type Soak struct {
-	Lines    []string `json:"lines"`
-	Failures []string `json:"failures"` // values that grew
-}
-
 // The growth that counts as flat over the measured time. It is a share of the mean, or an
 // amount so small that it may be chance.
 const (
@@ -21,9 +13,8 @@ const (
 // minutes, and half of a soak below 12 minutes.
 func warmUp(seconds float64) float64 { return max(seconds/4, min(seconds/2, 360)) }
 
-// checkSoak fits lines to memory and goroutines of each node between two times.
-func checkSoak(all []Sample, fromS, toS float64) *Soak {
-	soak := new(Soak)
+// addSoak checks that memory and goroutines of each node stayed the same between two times.
+func (out *Report) addSoak(all []Sample, fromS, toS float64) {
 	fromS += warmUp(toS - fromS)
 	byNode := map[int][]point{}
 	for _, s := range all {
@@ -34,15 +25,13 @@ func checkSoak(all []Sample, fromS, toS float64) *Soak {
 		}
 	}
 	if len(byNode) == 0 {
-		soak.Failures = append(soak.Failures, "no node was sampled, so it is unknown whether anything grows")
+		out.Fail("no node was sampled, so it is unknown whether anything grows")
 	}
 	for i, points := range byNode {
-		name := fmt.Sprintf("node %d: ", i+1)
-		soak.checkFlat(name+"live heap, MB", points, func(u Use) float64 { return u.HeapMB }, flatMB)
-		soak.checkFlat(name+"resident, MB", points, func(u Use) float64 { return u.MB }, flatMB)
-		soak.checkFlat(name+"goroutines", points, func(u Use) float64 { return u.Goroutines }, flatGoroutines)
+		out.checkFlat(nodeName(i)+": live heap, MB", points, func(u Use) float64 { return u.HeapMB }, flatMB)
+		out.checkFlat(nodeName(i)+": resident, MB", points, func(u Use) float64 { return u.MB }, flatMB)
+		out.checkFlat(nodeName(i)+": goroutines", points, func(u Use) float64 { return u.Goroutines }, flatGoroutines)
 	}
-	return soak
 }
 
 // point is what a node used at one time.
@@ -52,13 +41,13 @@ type point struct {
 }
 
 // checkFlat checks by linear regression that a value did not grow.
-func (k *Soak) checkFlat(name string, points []point, value func(Use) float64, least float64) {
+func (out *Report) checkFlat(name string, points []point, value func(Use) float64, least float64) {
 	slope, mean := fitLine(points, value)
 	seconds := points[len(points)-1].atS - points[0].atS
 	change := slope * seconds
-	k.Lines = append(k.Lines, fmt.Sprintf("%s: mean %.1f, %+.2f in %.0f s (%+.3f a minute)", name, mean, change, seconds, slope*60))
+	out.Line("soak      %s: mean %.1f, %+.2f in %.0f s (%+.3f a minute)", name, mean, change, seconds, slope*60)
 	if change > max(flatShare*mean, least) {
-		k.Failures = append(k.Failures, fmt.Sprintf("%s grew by %.1f in %.0f s", name, change, seconds))
+		out.Fail("%s grew by %.1f in %.0f s", name, change, seconds)
 	}
 }
 

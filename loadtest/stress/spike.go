@@ -3,33 +3,34 @@ package stress
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/players"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
-// Spike is the result of a spike to three times the sustainable load.
-type Spike struct {
-	Players int         `json:"players"` // that produce the sustainable load
-	Before  Measurement `json:"before"`  // at the sustainable load
-	During  Measurement `json:"during"`  // at three times as many players
+// spike is the result of a spike to three times the sustainable load.
+type spike struct {
+	players int         // that produce the sustainable load
+	before  measurement // at the sustainable load
+	during  measurement // at three times as many players
 
-	Unclear    int64            `json:"unclear"`     // refusals without a clear code, in the spike
-	Refused    map[string]int64 `json:"refused"`     // all refusals in the spike, by request and code
-	RecoveredS float64          `json:"recovered_s"` // seconds from the end of the spike; -1: not recovered
-	Failures   []string         `json:"failures"`    // limits that were exceeded; none: passed
+	unclear    int64            // refusals without a clear code, in the spike
+	refused    map[string]int64 // all refusals in the spike, by request and code
+	recoveredS float64          // seconds from the end of the spike; -1: not recovered
 }
 
-// Measurement is what was measured with a fixed number of players.
-type Measurement struct {
-	stats.Quantiles         // of answers
-	Rate            float64 `json:"rate"`     // answers/s
-	Matches         int64   `json:"matches"`  // counted once for each of their players
-	Refusals        int64   `json:"refusals"` // with a clear code
-	Use             string  `json:"use"`      // cores of the processes
+// measurement is what was measured with a fixed number of players.
+type measurement struct {
+	report.Quantiles         // of answers
+	rate             float64 // answers/s
+	matches          int64   // counted once for each of their players
+	refusals         int64   // with a clear code
+	use              string  // cores of the processes
 }
 
 // Limits and steps of a spike.
@@ -43,46 +44,45 @@ const (
 )
 
 // runSpike finds the sustainable load and then offers three times that load for a while.
-func (s *swarm) runSpike(ctx context.Context) (k *Spike, err error) {
-	k = new(Spike)
-	if k.Players, err = s.findSustainable(ctx); err != nil {
+func (s *swarm) runSpike(ctx context.Context) (k *spike, err error) {
+	k = new(spike)
+	if k.players, err = s.findSustainable(ctx); err != nil {
 		return nil, err
 	}
 	// Events that occur every few seconds, such as the nodes' garbage collections, must be
 	// in both measurements. So both take equally long. The clients' collections are in
 	// neither.
-	if err := s.setDuellists(ctx, k.Players, 2*recoveryTimeout); err != nil { // players in excess must leave first
+	if err := s.setDuellists(ctx, k.players, 2*recoveryTimeout); err != nil { // players in excess must leave first
 		return nil, err
 	}
 	collectNow()
-	if k.Before, err = s.measure(ctx, k.Players, max(s.Step, s.For)); err != nil {
+	if k.before, err = s.measure(ctx, k.players, max(s.Step, s.For)); err != nil {
 		return nil, err
 	}
-	if k.Before.P99 >= float64(s.Bound.Milliseconds()) {
-		return nil, fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine, or use a lower -rate", k.Players, k.Before.P99, s.For)
+	if k.before.P99 >= float64(s.Bound.Milliseconds()) {
+		return nil, fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine, or use a lower -rate", k.players, k.before.P99, s.For)
 	}
-	s.mark("the spike: %d players want to play where %d do, for %v", 3*k.Players, k.Players, s.For)
+	s.log("the spike: %d players want to play where %d do, for %v", 3*k.players, k.players, s.For)
 	from := s.stats.Span() + 1
-	if err := s.setDuellists(ctx, 3*k.Players, s.For); err != nil {
+	if err := s.setDuellists(ctx, 3*k.players, s.For); err != nil {
 		return nil, err
 	}
 	ended := s.stats.Span()
-	k.During = s.measured(from, ended)
+	k.during = s.measured(from, ended)
 	k.countRefusals(s.stats.Between(from, ended).Counts)
-	s.mark("the spike is over: %s", k.During)
-	if err := s.setDuellists(ctx, k.Players, 2*recoveryTimeout); err != nil {
+	s.log("the spike is over: %s", k.during)
+	if err := s.setDuellists(ctx, k.players, 2*recoveryTimeout); err != nil {
 		return nil, err
 	}
-	k.RecoveredS = s.recoveryTime(k, ended, s.stats.Span())
-	k.check(float64(s.Slack.Milliseconds()))
-	s.mark("recovered after %.0f s", k.RecoveredS)
+	k.recoveredS = s.recoveryTime(k, ended, s.stats.Span())
+	s.log("recovered after %.0f s", k.recoveredS)
 	return k, nil
 }
 
 // findSustainable returns the highest number of players with a sustainable load. If a
 // rate is configured, it returns the number of players that reach it.
 func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error) {
-	var best Measurement
+	var best measurement
 	for n := max(s.Duellists, firstPlayers); ; n = even(float64(n) * stepFactor) {
 		if err := s.setDuellists(ctx, n, leadSpans*s.stats.Length()+time.Duration(float64(n)/s.Ramp*float64(time.Second))); err != nil {
 			return 0, err
@@ -94,9 +94,9 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error
 		switch {
 		case err != nil:
 			return 0, err
-		case s.Rate > 0 && m.Rate > 0: // the answers/s of a player depend on the game
-			return even(float64(n) * s.Rate / m.Rate), nil
-		case m.N > 0 && m.P99 < float64(s.Bound.Milliseconds()) && !m.hasManyRefusals() && m.Rate > best.Rate:
+		case s.Rate > 0 && m.rate > 0: // the answers/s of a player depend on the game
+			return even(float64(n) * s.Rate / m.rate), nil
+		case m.N > 0 && m.P99 < float64(s.Bound.Milliseconds()) && !m.hasManyRefusals() && m.rate > best.rate:
 			best, sustainable = m, n
 		case sustainable > 0:
 			return sustainable, nil
@@ -131,37 +131,38 @@ func (s *swarm) awaitFewRefusals(ctx context.Context) error {
 }
 
 // measure measures the running players for a while.
-func (s *swarm) measure(ctx context.Context, players int, duration time.Duration) (Measurement, error) {
+func (s *swarm) measure(ctx context.Context, players int, duration time.Duration) (measurement, error) {
 	from := s.stats.Span() + 1
 	err := pause(ctx, duration)
 	m := s.measured(from, s.stats.Span())
-	s.mark("%d players: %s", players, m)
+	s.log("%d players: %s", players, m)
 	return m, err
 }
 
 // measured returns the measurement between two spans.
-func (s *swarm) measured(from, to int) Measurement {
+func (s *swarm) measured(from, to int) measurement {
 	sum := s.stats.Between(from, to)
-	m := Measurement{Quantiles: sum.Quantiles(players.Answer), Matches: sum.Quantiles(players.Found).N}
-	m.Rate = float64(m.N) / (float64(max(to-from, 1)) * s.stats.Length().Seconds())
+	m := measurement{Quantiles: sum.Quantiles(players.Answer), matches: sum.Quantiles(players.Found).N}
+	m.rate = float64(m.N) / (float64(max(to-from, 1)) * s.stats.Length().Seconds())
 	for name, n := range sum.Counts {
 		if isClearRefusal(name) {
-			m.Refusals += n
+			m.refusals += n
 		}
 	}
-	nodes, redis, clients := s.meanUse(from, to)
-	m.Use = fmt.Sprintf("%.2f cores of the nodes, %.2f of Redis, %.2f of the clients; a lag of %.1f ms", nodes.Cores, redis.Cores, clients.Cores, nodes.LagMS)
+	length := s.stats.Length().Seconds()
+	nodes, redis, clients := meanUse(s.sampler.between(float64(from+1)*length, float64(to+1)*length))
+	m.use = fmt.Sprintf("%.2f cores of the nodes, %.2f of Redis, %.2f of the clients; a lag of %.1f ms", nodes.Cores, redis.Cores, clients.Cores, nodes.LagMS)
 	return m
 }
 
 // hasManyRefusals reports whether more than a few of the entering clients were refused.
-func (m Measurement) hasManyRefusals() bool {
-	return float64(m.Refusals) > fewRefusals*float64(m.Matches+m.Refusals)
+func (m measurement) hasManyRefusals() bool {
+	return float64(m.refusals) > fewRefusals*float64(m.matches+m.refusals)
 }
 
 // String formats the measurement for people.
-func (m Measurement) String() string {
-	return fmt.Sprintf("%.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away; %s", m.Rate, m.P50, m.P99, m.Refusals, m.Use)
+func (m measurement) String() string {
+	return fmt.Sprintf("%.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away; %s", m.rate, m.P50, m.P99, m.refusals, m.use)
 }
 
 // isClearRefusal reports whether a counted outcome is a refusal that asks for a later
@@ -184,26 +185,26 @@ func isUnclearFailure(name string) bool {
 }
 
 // countRefusals adds the refusals among the counts.
-func (k *Spike) countRefusals(counts map[string]int64) {
-	k.Refused = make(map[string]int64)
+func (k *spike) countRefusals(counts map[string]int64) {
+	k.refused = make(map[string]int64)
 	for name, n := range counts {
 		if isClearRefusal(name) {
-			k.Refused[name] = n
+			k.refused[name] = n
 		}
 		if isUnclearFailure(name) {
-			k.Refused[name] = n
-			k.Unclear += n
+			k.refused[name] = n
+			k.unclear += n
 		}
 	}
 }
 
 // recoveryTime returns the seconds until the first of three spans in a row with few
 // refusals and with answers as fast as before; -1: there are none.
-func (s *swarm) recoveryTime(k *Spike, from, to int) float64 {
+func (s *swarm) recoveryTime(k *spike, from, to int) float64 {
 	inRow := 0
 	for n := from; n < to; n++ {
 		m := s.measured(n, n+1)
-		if inRow++; m.N == 0 || m.hasManyRefusals() || m.P99 > max(maxSlowdown*k.Before.P99, float64(s.Slack.Milliseconds())) {
+		if inRow++; m.N == 0 || m.hasManyRefusals() || m.P99 > max(maxSlowdown*k.before.P99, float64(s.Slack.Milliseconds())) {
 			inRow = 0
 		}
 		if inRow == 3 {
@@ -213,16 +214,21 @@ func (s *swarm) recoveryTime(k *Spike, from, to int) float64 {
 	return -1
 }
 
-// check records the limits that were exceeded.
-func (k *Spike) check(slackMS float64) {
-	add := func(isExceeded bool, format string, args ...any) {
+// addSpike adds the figures of a spike, and the limits that were exceeded.
+func (out *Report) addSpike(k *spike, slackMS float64) {
+	out.Line("spike     before, with %d players: %s\n          during, with %d players: %s\n          recovered after %.0f s",
+		k.players, k.before, 3*k.players, k.during, k.recoveredS)
+	for _, name := range slices.Sorted(maps.Keys(k.refused)) {
+		out.Line("          refused: %-32s %10d", name, k.refused[name])
+	}
+	failIf := func(isExceeded bool, format string, args ...any) {
 		if isExceeded {
-			k.Failures = append(k.Failures, fmt.Sprintf(format, args...))
+			out.Fail(format, args...)
 		}
 	}
-	highest := max(maxSlowdown*k.Before.P99, slackMS)
-	add(k.During.P99 > highest, "p99 of admitted players is %.1f ms in the spike and %.1f before; the limit is %.1f", k.During.P99, k.Before.P99, highest)
-	add(k.During.Refusals == 0, "no client was turned away in the spike")
-	add(k.Unclear > 0, "%d clients were turned away without a clear code", k.Unclear)
-	add(k.RecoveredS < 0 || k.RecoveredS > recoveryTimeout.Seconds(), "recovered after %.0f s (-1: not recovered); the limit is %.0f", k.RecoveredS, recoveryTimeout.Seconds())
+	highest := max(maxSlowdown*k.before.P99, slackMS)
+	failIf(k.during.P99 > highest, "p99 of admitted players is %.1f ms in the spike and %.1f before; the limit is %.1f", k.during.P99, k.before.P99, highest)
+	failIf(k.during.refusals == 0, "no client was turned away in the spike")
+	failIf(k.unclear > 0, "%d clients were turned away without a clear code", k.unclear)
+	failIf(k.recoveredS < 0 || k.recoveredS > recoveryTimeout.Seconds(), "recovered after %.0f s (-1: not recovered); the limit is %.0f", k.recoveredS, recoveryTimeout.Seconds())
 }

@@ -31,18 +31,18 @@ func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
 	if !isAttached {
 		rules.LimitMS, rules.RevealMS = swarmLimit.Milliseconds(), c.Reveal.Milliseconds()
 	}
-	c.settings = c.nodeSettings()
+	c.Settings = c.nodeSettings()
 	r, err := newRun(ctx, c.ClusterConfig, rules, max(time.Second, c.For/300))
 	if err != nil {
 		return nil, err
 	}
 	defer r.end()
-	r.mark("the nodes are %s", strings.Join(r.cluster.urls(), ","))
+	r.log("the nodes are %s", strings.Join(r.cluster.urls(), ","))
 	ctx, cancel := context.WithCancel(ctx)
 	s := &swarm{SwarmConfig: c, run: r}
 	s.startClients(isAttached)
 	var sampling sync.WaitGroup
-	sampling.Go(func() { s.sampleUntilDone(ctx) })
+	sampling.Go(func() { s.sampleUntilDone(ctx, s.stats.Length()) })
 	defer sampling.Wait()
 	defer cancel()
 	return s.play(ctx), nil
@@ -81,32 +81,42 @@ const profileShare = 20
 // play connects the clients, lets them play and stops them. If the run is aborted, it
 // still reports everything up to then.
 func (s *swarm) play(ctx context.Context) *Report {
-	err := s.connect(ctx)
+	var k *spike
+	compared, err := 0, s.connect(ctx)
 	from := s.stats.Span() + 1
 	switch {
 	case err != nil:
 	case s.Spike:
-		s.report.Spike, err = s.runSpike(ctx)
+		k, err = s.runSpike(ctx)
 	default:
-		s.mark("the load starts, for %v", s.For)
+		s.log("the load starts, for %v", s.For)
 		err = pause(ctx, s.For)
 	}
 	to := s.stats.Span()
 	if err == nil {
 		s.starting.Wait()
-		err = s.finish(ctx, profileShare)
+		compared, err = s.finish(ctx, profileShare)
 	}
 	if err != nil {
-		s.report.Aborted = err.Error()
-		s.mark("aborted: %v", err)
+		s.log("aborted: %v", err)
 		s.stopPlaying()
 		s.starting.Wait()
 	}
 	s.end()
-	if s.Soak {
-		s.report.Soak = checkSoak(s.samples, float64(from)*s.stats.Length().Seconds(), float64(to)*s.stats.Length().Seconds())
+	out := s.newReport(fmt.Sprintf("swarm of %d connections, %d of them play", s.connections(), s.players()))
+	out.Compared = compared
+	if err != nil {
+		out.Fail("aborted: %v", err)
 	}
-	return s.fillReport(fmt.Sprintf("swarm of %d connections, %d of them play", s.connections(), s.players()), from, to)
+	out.addPlay(s.run, from, to)
+	if k != nil {
+		out.addSpike(k, float64(s.Slack.Milliseconds()))
+	}
+	if s.Soak {
+		length := s.stats.Length().Seconds()
+		out.addSoak(s.sampler.between(0, float64(to)*length), float64(from)*length, float64(to)*length)
+	}
+	return out.finish(&s.checker.Violations)
 }
 
 // connectStallTimeout bounds the time without a new connection while some are missing.
@@ -118,7 +128,7 @@ func (s *swarm) connect(ctx context.Context) error {
 	for highest, since := int64(-1), time.Now(); ; {
 		n := s.group.Connected.Load()
 		if n >= want {
-			s.mark("%d are connected", n)
+			s.log("%d are connected", n)
 			return nil
 		}
 		if n > highest {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/report"
 )
 
 // SwarmConfig configures a run with much load.
@@ -34,7 +33,6 @@ type SwarmConfig struct {
 	Slack         time.Duration // any p99 up to this is accepted, because machines are noisy
 	Soak          bool
 	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
-	LagMS         int           // setting max_scheduler_lag_ms of the nodes; 0: no shedding for lag; below 0: their default
 }
 
 // SwarmCommand registers the flags of the program and returns the function that runs it.
@@ -43,7 +41,7 @@ type SwarmConfig struct {
 //	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
 //	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -rate 300 -questions 3 -ramp 300 -for 1m
 //	go run ./loadtest stress swarm -spike                          # three times the sustainable load
-//	go run ./loadtest stress swarm -soak 20m -json soak.json       # memory and goroutines must not grow
+//	go run ./loadtest stress swarm -soak 20m                       # memory and goroutines must not grow
 //	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
 //
 // The open files of this process limit its connections. For more of them, start further
@@ -57,10 +55,19 @@ type SwarmConfig struct {
 //     over 10 s.
 //   - In a soak: memory or goroutines grow.
 func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
-	o := &swarmOptions{set: flags}
-	o.addFlags(flags, 1, "", "")
-	o.addSwarmFlags(flags)
-	return o.run
+	o := newSwarmOptions(flags)
+	return func(ctx context.Context) error {
+		if err := o.complete(); err != nil {
+			return err
+		}
+		debug.SetGCPercent(4000) // while this process collects garbage, answers seem late
+		debug.SetMemoryLimit(memoryLimit)
+		out, err := Swarm(ctx, o.SwarmConfig)
+		if err != nil {
+			return err
+		}
+		return out.publish(o.json)
+	}
 }
 
 type swarmOptions struct {
@@ -70,7 +77,10 @@ type swarmOptions struct {
 	soak              time.Duration
 }
 
-func (o *swarmOptions) addSwarmFlags(flags *flag.FlagSet) {
+func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
+	o := &swarmOptions{set: flags}
+	o.addFlags(flags, "redis", "")
+	flags.IntVar(&o.Nodes, "nodes", 1, "servers")
 	flags.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
 	flags.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a leaderboard")
 	flags.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
@@ -90,10 +100,10 @@ func (o *swarmOptions) addSwarmFlags(flags *flag.FlagSet) {
 	flags.DurationVar(&o.Step, "step", 8*time.Second, "how long each load is tried before a spike")
 	flags.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is accepted in any case, because machines are noisy")
 	flags.DurationVar(&o.soak, "soak", 0, "load for this time, and check that memory and goroutines do not grow")
-	flags.IntVar(&o.LagMS, "lag", 0, "setting max_scheduler_lag_ms of the nodes; 0: no shedding for lag; -1, as in a spike: their own default")
 	flags.StringVar(&o.attach, "attach", "", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
 	flags.StringVar(&o.ops, "ops", "", "with -attach: URLs of their operations, for memory and goroutines")
 	flags.StringVar(&o.json, "json", "", "file for the report as JSON")
+	return o
 }
 
 // complete sets the options that follow from others.
@@ -101,17 +111,15 @@ func (o *swarmOptions) complete() error {
 	if o.soak > 0 {
 		o.Soak, o.For = true, o.soak
 	}
-	if o.attach != "" {
-		o.Attach = strings.Split(o.attach, ",")
+	split := func(urls string) []string {
+		return strings.FieldsFunc(urls, func(c rune) bool { return c == ',' })
 	}
-	if o.ops != "" {
-		o.Ops = strings.Split(o.ops, ",")
-	}
+	o.Attach, o.Ops = split(o.attach), split(o.ops)
 	given := map[string]bool{}
 	o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	defaults := map[string]string{}
 	if o.Spike { // omit everything that was not asked for, and play short matches
-		defaults = map[string]string{"buzzer": "0", "survival": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s", "lag": "-1"}
+		defaults = map[string]string{"buzzer": "0", "survival": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"}
 	}
 	if o.attach != "" {
 		defaults["behaviours"] = "0"
@@ -123,25 +131,7 @@ func (o *swarmOptions) complete() error {
 			}
 		}
 	}
-	o.Log = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 	return o.Validate()
-}
-
-func (o *swarmOptions) run(ctx context.Context) error {
-	if err := o.complete(); err != nil {
-		return err
-	}
-	debug.SetGCPercent(4000) // while this process collects garbage, answers seem late
-	debug.SetMemoryLimit(memoryLimit)
-	r, err := Swarm(ctx, o.SwarmConfig)
-	if err != nil {
-		return err
-	}
-	fmt.Print("\n", r)
-	if r.Failed() != "" {
-		err = errFailed
-	}
-	return errors.Join(err, report.WriteJSON(o.json, r))
 }
 
 // Validate returns all errors of a configuration.
@@ -211,8 +201,8 @@ const swarmLimit = 15 * time.Second // for an answer
 func (c SwarmConfig) nodeSettings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: 1000, reveal_ms: %d", swarmLimit.Milliseconds(), c.Reveal.Milliseconds())
 	limits := ""
-	if c.LagMS >= 0 {
-		limits = fmt.Sprintf("max_scheduler_lag_ms: %d, ", c.LagMS)
+	if !c.Spike { // only a spike must show that nodes shed load
+		limits = "max_scheduler_lag_ms: 0, "
 	}
 	if c.Nodes > 1 { // by default each would use a sixteenth of the machine's memory
 		limits += "gc_headroom_mib: 64, "

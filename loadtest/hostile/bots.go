@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"context"
@@ -10,11 +10,12 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
+	"laststand/loadtest/client"
 )
 
 // cheat runs bots that play duels of the arcade against each other, and try everything
 // that could be of advantage. The checker judges their matches.
-func (a *attacker) cheat(ctx context.Context) {
+func cheat(ctx context.Context, a *attacker) {
 	found := &checker.Checker{LimitMS: arcadeLimitMS, Leavers: true, Strangers: true}
 	a.repeat(ctx, 24&^1, 0, func(ctx context.Context, worker, _ int) { // an even number: each needs an opponent
 		id := fmt.Sprintf("bot_%d_%s", worker, rand.Text()[:6])
@@ -126,15 +127,18 @@ func (b *bot) receive(ctx context.Context, f frame) bool {
 	return true
 }
 
+// blindAnswer is the answer to a question that the bot has not received.
+var blindAnswer = client.ArbitraryAnswer(protocol.Question{Kind: "single"})
+
 // tryElsewhere answers questions that the bot has not received: of its own match, of no
 // match, and of a match of honest players.
 func (b *bot) tryElsewhere() {
 	for _, question := range []int{0, 1, -1, 99} {
-		b.try(b.view.Match(), question, arbitraryAnswer("single", 0), false)
+		b.try(b.view.Match(), question, blindAnswer, false)
 	}
-	b.try("m_nobody", 0, arbitraryAnswer("single", 0), false)
+	b.try("m_nobody", 0, blindAnswer, false)
 	if b.Match != "" {
-		b.try(b.Match, 0, arbitraryAnswer("single", 0), false)
+		b.try(b.Match, 0, blindAnswer, false)
 	}
 }
 
@@ -144,13 +148,14 @@ func (b *bot) tryElsewhere() {
 func (b *bot) answer(ctx context.Context) {
 	q, _ := b.view.Question()
 	match := b.view.Match()
-	b.try(match, q.Question, arbitraryAnswer(q.Kind, 0), true)
-	b.try(match, q.Question, arbitraryAnswer(q.Kind, 0), true)
+	given := client.ArbitraryAnswer(q)
+	b.try(match, q.Question, given, true)
+	b.try(match, q.Question, given, true)
 	if q.Question%3 == 1 {
 		b.changeConnection(ctx)
 	}
-	b.try(match, q.Question, arbitraryAnswer(q.Kind, 1), true)
-	b.try(match, q.Question+1, arbitraryAnswer("single", 0), false)
+	b.try(match, q.Question, client.OtherAnswer(q, given), true)
+	b.try(match, q.Question+1, blindAnswer, false)
 }
 
 // answered checks an accepted answer.
@@ -187,17 +192,4 @@ func (b *bot) changeConnection(ctx context.Context) {
 	}
 	_ = first.Close()
 	b.request(protocol.TypeMatchSync, protocol.Resume{Match: b.view.Match(), Seq: b.seq})
-}
-
-// arbitraryAnswer returns the nth answer to a question of the given kind.
-func arbitraryAnswer(kind string, n int) protocol.Given {
-	switch kind {
-	case "single", "boolean":
-		return protocol.Given{Choice: &n}
-	case "multiple":
-		return protocol.Given{Choices: []int{n}}
-	case "number":
-		return protocol.Given{Value: json.RawMessage(strconv.Itoa(42 + n))}
-	}
-	return protocol.Given{Value: json.RawMessage(strconv.Quote("guess " + strconv.Itoa(n)))}
 }

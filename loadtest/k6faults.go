@@ -1,4 +1,4 @@
-package k6
+package main
 
 import (
 	"bytes"

@@ -1,10 +1,6 @@
-// Package stats records durations and counts of a run, in spans of equal length. Start
-// reading at Recorder.
-package stats
+package report
 
 import (
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -14,7 +10,8 @@ import (
 // maxDuration bounds durations; longer ones count as maxDuration.
 const maxDuration = time.Minute
 
-// Recorder records durations by kind, and counts by name. It is safe for concurrent use.
+// Recorder records durations by kind, and counts by name, in spans of equal length. It is safe
+// for concurrent use.
 type Recorder struct {
 	span  time.Duration
 	start time.Time
@@ -22,8 +19,8 @@ type Recorder struct {
 	sums  map[int]*Sum // by number of the span
 }
 
-// New makes a recorder whose first span starts now.
-func New(span time.Duration) *Recorder {
+// NewRecorder makes a recorder whose first span starts now.
+func NewRecorder(span time.Duration) *Recorder {
 	return &Recorder{span: span, start: time.Now(), sums: make(map[int]*Sum)}
 }
 
@@ -91,23 +88,6 @@ func (r *Recorder) Take() Sum {
 
 // All sums up all spans.
 func (r *Recorder) All() Sum { return r.Between(0, 1<<30) }
-
-// Point is one span of a report.
-type Point struct {
-	AtS    float64              `json:"at_s"` // start of the span, in seconds
-	Times  map[string]Quantiles `json:"times"`
-	Counts map[string]int64     `json:"counts,omitempty"`
-}
-
-// Points returns all spans that have data.
-func (r *Recorder) Points() (all []Point) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, n := range slices.Sorted(maps.Keys(r.sums)) {
-		all = append(all, Point{AtS: float64(n) * r.span.Seconds(), Times: r.sums[n].All(), Counts: maps.Clone(r.sums[n].Counts)})
-	}
-	return all
-}
 
 // Sum is what was recorded in some spans.
 type Sum struct {

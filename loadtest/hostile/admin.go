@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"context"
@@ -24,7 +24,7 @@ var asHosts = []string{"", "127.0.0.1:8081", "localhost"}
 
 // askForAdmin requests the operators' endpoints from both listeners. It does so without
 // a token, as a player, and as an admin with a forged token.
-func (a *attacker) askForAdmin(ctx context.Context) {
+func askForAdmin(ctx context.Context, a *attacker) {
 	paths := slices.Sorted(maps.Keys(operatorsOnly))
 	admin := object{"role": "admin", "game": nil, "sub": "root"}
 	good := with(playerClaims("demo", "bad_admin"), admin)
@@ -41,13 +41,13 @@ func (a *attacker) askForAdmin(ctx context.Context) {
 			a.violation("the players' address serves %s", path)
 		}
 		if n%7 == 0 {
-			a.askOperations(ctx, worker, header)
+			askOperations(ctx, a, worker, header)
 		}
 	})
 }
 
 // askOperations makes requests to the operations listener that need the role.
-func (a *attacker) askOperations(ctx context.Context, worker int, header http.Header) {
+func askOperations(ctx context.Context, a *attacker, worker int, header http.Header) {
 	for _, c := range []call{
 		{method: "GET", path: "/admin/v1/tasks"}, {method: "GET", path: "/debug/pprof/heap"},
 		{method: "POST", path: "/admin/v1/games/demo/queue/drain", body: "{}"}, {method: "POST", path: "/admin/v1/games/demo/leaderboards/rebuild"},

@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"context"
@@ -29,7 +29,7 @@ const floodRate = 100
 
 // floodFrames runs players who send arbitrary messages, pings and pongs as fast as they
 // can. When the server closes a connection, its player reconnects.
-func (a *attacker) floodFrames(ctx context.Context) {
+func floodFrames(ctx context.Context, a *attacker) {
 	frames := [][]byte{
 		encode(bitFinal|opPing, nil, -1), encode(bitFinal|opPong, nil, -1),
 		textFrame(`{"id":2,"type":"ping","data":{"at":1}}`),
@@ -59,7 +59,7 @@ func (a *attacker) floodFrames(ctx context.Context) {
 }
 
 // floodConnects connects and disconnects, at each step of the handshake.
-func (a *attacker) floodConnects(ctx context.Context) {
+func floodConnects(ctx context.Context, a *attacker) {
 	a.repeat(ctx, 128, 0, func(ctx context.Context, worker, n int) {
 		switch n % 4 {
 		case 0:
@@ -85,7 +85,7 @@ func (a *attacker) floodConnects(ctx context.Context) {
 }
 
 // floodHellos says hello with good and bad tokens, again and again.
-func (a *attacker) floodHellos(ctx context.Context) {
+func floodHellos(ctx context.Context, a *attacker) {
 	good := a.token("bad_hello")
 	a.repeat(ctx, 64, 0, func(ctx context.Context, worker, _ int) {
 		token := good
@@ -106,7 +106,7 @@ func (a *attacker) floodHellos(ctx context.Context) {
 
 // floodCalls makes calls that the server limits per address, and checks how many it
 // granted.
-func (a *attacker) floodCalls(ctx context.Context, name string, granted, limit int, period time.Duration, makeCall func(n int) call) {
+func floodCalls(ctx context.Context, a *attacker, name string, granted, limit int, period time.Duration, makeCall func(n int) call) {
 	var count atomic.Int64
 	a.repeat(ctx, 64, 0, func(ctx context.Context, worker, n int) {
 		if a.ask(ctx, worker, makeCall(n)).status == granted {
@@ -123,13 +123,13 @@ func newGuest(header http.Header) call {
 }
 
 // floodGuests makes guests.
-func (a *attacker) floodGuests(ctx context.Context) {
-	a.floodCalls(ctx, "guests", http.StatusCreated, a.Limits.Guests, time.Minute, func(int) call { return newGuest(nil) })
+func floodGuests(ctx context.Context, a *attacker) {
+	floodCalls(ctx, a, "guests", http.StatusCreated, a.Limits.Guests, time.Minute, func(int) call { return newGuest(nil) })
 }
 
 // spoofAddresses makes guests, and each request claims to come from another address.
-func (a *attacker) spoofAddresses(ctx context.Context) {
-	a.floodCalls(ctx, "guests", http.StatusCreated, a.Limits.Guests, time.Minute, func(n int) call {
+func spoofAddresses(ctx context.Context, a *attacker) {
+	floodCalls(ctx, a, "guests", http.StatusCreated, a.Limits.Guests, time.Minute, func(n int) call {
 		address := fmt.Sprintf("203.0.%d.%d", n/250%250, n%250)
 		return newGuest(http.Header{
 			"X-Forwarded-For": {address, "10.1.2.3, " + address}, "X-Real-Ip": {address}, "Forwarded": {"for=" + address},
@@ -139,15 +139,15 @@ func (a *attacker) spoofAddresses(ctx context.Context) {
 }
 
 // floodLookups looks up nicknames.
-func (a *attacker) floodLookups(ctx context.Context) {
-	a.floodCalls(ctx, "nicknames", http.StatusOK, a.Limits.Lookups, time.Minute, func(int) call {
+func floodLookups(ctx context.Context, a *attacker) {
+	floodCalls(ctx, a, "nicknames", http.StatusOK, a.Limits.Lookups, time.Minute, func(int) call {
 		return call{method: "GET", path: "/v1/games/demo/nicknames/" + rand.Text()[:12]}
 	})
 }
 
 // tryCodes guesses the codes of arenas, over HTTP and over websockets. A hit is a
 // violation: no client may have so many tries that a hit is likely.
-func (a *attacker) tryCodes(ctx context.Context) {
+func tryCodes(ctx context.Context, a *attacker) {
 	var wrong atomic.Int64
 	a.repeat(ctx, 16, 0, func(ctx context.Context, worker, _ int) {
 		if worker%2 == 0 {
@@ -162,7 +162,7 @@ func (a *attacker) tryCodes(ctx context.Context) {
 		}
 		if s, err := a.greet(ctx, worker, a.token("code_attempt_"+rand.Text()[:8])); err == nil {
 			for isOpen := true; isOpen; isOpen = isOpen && a.next(ctx) {
-				isOpen = a.tryCode(ctx, s, &wrong)
+				isOpen = tryCode(ctx, a, s, &wrong)
 			}
 			_ = s.Close()
 		}
@@ -175,7 +175,7 @@ func randomCode() string {
 }
 
 // tryCode tries to join with a code. It returns whether the connection is still usable.
-func (a *attacker) tryCode(ctx context.Context, s *socket, wrong *atomic.Int64) bool {
+func tryCode(ctx context.Context, a *attacker, s *socket, wrong *atomic.Int64) bool {
 	code := randomCode()
 	if s.sendText(`{"id":9,"type":"arena.join","data":{"code":"`+code+`"}}`) != nil {
 		return false

@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"os/exec"
 	"time"
 
-	"laststand/loadtest/hostile/attack"
+	"laststand/loadtest/hostile"
 )
 
 // AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
@@ -26,7 +26,7 @@ var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
 const processGrace = 30 * time.Second
 
 // runAttackers carries out an order in a separate process.
-func runAttackers(ctx context.Context, o attack.Order) (counts attack.Counts, err error) {
+func runAttackers(ctx context.Context, o hostile.Order) (counts hostile.Counts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
 	defer cancel()
 	self, err := os.Executable()
@@ -49,11 +49,11 @@ func runAttackers(ctx context.Context, o attack.Order) (counts attack.Counts, er
 // Attackers runs a subprocess of attackers.
 func Attackers(*flag.FlagSet) func(context.Context) error {
 	return func(ctx context.Context) error {
-		var o attack.Order
+		var o hostile.Order
 		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
 			return err
 		}
-		counts, err := attack.Run(ctx, o)
+		counts, err := hostile.Run(ctx, o)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,4 @@
-// Package k6 runs the k6 scripts of this folder against a server that it starts. README.md
-// lists the scripts and their settings.
-package k6
+package main
 
 import (
 	"context"
@@ -16,11 +14,11 @@ import (
 	"laststand/internal/testenv"
 )
 
-//go:embed *.js lib/*.js
+//go:embed k6/*.js k6/lib/*.js
 var scripts embed.FS
 
-// options are the flags and the arguments of Command.
-type options struct {
+// k6Options are the flags and the arguments of k6Command.
+type k6Options struct {
 	k6, server, game string
 	timeout          time.Duration
 	script           string
@@ -43,7 +41,8 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `
 
-// Command runs a script.
+// k6Command runs a k6 script of the folder k6 against a server that it starts. README.md in
+// that folder lists the scripts and their settings.
 //
 //	go install go.k6.io/k6@v1.8.1                        # once
 //	go run ./loadtest k6 short                           # as CI does
@@ -53,8 +52,8 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
 // It fails if the server broke a rule, or was slower than the script allows. The script
 // short also demands that k6 checked every rule. Then it runs again through a proxy that
 // breaks each rule: k6 must find every breach.
-func Command(flags *flag.FlagSet) func(context.Context) error {
-	var o options
+func k6Command(flags *flag.FlagSet) func(context.Context) error {
+	var o k6Options
 	flags.StringVar(&o.k6, "k6", "k6", "`path` of k6")
 	flags.StringVar(&o.server, "server", "", "start this `binary` instead of this tree")
 	flags.StringVar(&o.game, "game", defaultGame, "`settings` of the game demo, as YAML in braces")
@@ -71,7 +70,7 @@ func Command(flags *flag.FlagSet) func(context.Context) error {
 	}
 }
 
-func (o options) run(ctx context.Context) (err error) {
+func (o k6Options) run(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "laststand-k6-")
 	if err != nil {
 		return err
@@ -94,7 +93,7 @@ func (o options) run(ctx context.Context) (err error) {
 	}
 	defer func() { _, stopped := node.Stop(); err = errors.Join(err, stopped) }()
 	k := script{
-		k6: o.k6, path: filepath.Join(dir, o.script+".js"),
+		k6: o.k6, path: filepath.Join(dir, "k6", o.script+".js"),
 		environment: append(o.environment, "KEY_FILE="+node.KeyFile(), "KEY_ID="+testenv.KeyID),
 	}
 	err = k.runUnmodified(ctx, node.URL, node.OpsURL, isShort)
@@ -107,7 +106,7 @@ func (o options) run(ctx context.Context) (err error) {
 	return err
 }
 
-func (o options) startNode(ctx context.Context) (*testenv.Node, error) {
+func (o k6Options) startNode(ctx context.Context) (*testenv.Node, error) {
 	binary, err := testenv.BuildServer(ctx, o.server)
 	if err != nil {
 		return nil, err

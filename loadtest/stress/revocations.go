@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const closeTimeout = 10 * time.Second
 // revokeTokens connects players. It then bans one, revokes the tokens of the others, and
 // checks that the server closes all of them. It returns their tokens by reason. The
 // server must refuse them from then on.
-func (r *run) revokeTokens(ctx context.Context) (map[string]string, error) {
+func (a *attacked) revokeTokens(ctx context.Context) (map[string]string, error) {
 	issuedBefore := time.Now().Add(10 * time.Second).UnixMilli()
 	tokens := map[string]string{}
 	for _, v := range []revocation{
@@ -41,7 +41,7 @@ func (r *run) revokeTokens(ctx context.Context) (map[string]string, error) {
 		}
 		token, err := testenv.Sign(claims)
 		if err == nil {
-			err = r.revoke(ctx, v, token)
+			err = a.revoke(ctx, v, token)
 		}
 		if err != nil {
 			return nil, err
@@ -52,17 +52,18 @@ func (r *run) revokeTokens(ctx context.Context) (map[string]string, error) {
 }
 
 // revoke makes one revocation while its player is connected.
-func (r *run) revoke(ctx context.Context, v revocation, token string) error {
-	live, err := client.Connect(ctx, r.Server.URL, client.Guest{ID: v.id, Token: token}, nil)
+func (a *attacked) revoke(ctx context.Context, v revocation, token string) error {
+	n := a.cluster.nodes[0]
+	live, err := client.Connect(ctx, n.URL, client.Guest{ID: v.id, Token: token}, nil)
 	if err != nil {
 		return err
 	}
 	defer live.Close()
-	admin, err := r.Server.AdminToken(ctx)
+	admin, err := n.AdminToken(ctx)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, r.Server.OpsURL+"/admin/v1/games/demo/"+v.path+"/"+v.id, strings.NewReader(v.body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, n.OpsURL+"/admin/v1/games/demo/"+v.path+"/"+v.id, strings.NewReader(v.body))
 	if err != nil {
 		return err
 	}
@@ -77,8 +78,8 @@ func (r *run) revoke(ctx context.Context, v revocation, token string) error {
 		_, err = live.Read(time.Until(until))
 	}
 	if client.CloseCode(err) != v.closeCode {
-		r.report.addViolations(fmt.Sprintf("a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
-			v.path, errors.Unwrap(err), v.closeCode, closeTimeout))
+		a.checker.Violations.Add("a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
+			v.path, errors.Unwrap(err), v.closeCode, closeTimeout)
 	}
 	return nil
 }

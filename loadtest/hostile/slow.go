@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"context"
@@ -18,7 +18,7 @@ func pad(n int) string { return strings.Repeat("a", n) }
 // must cut it off within the limit.
 type slowClient struct {
 	name  string
-	start func(a *attacker, ctx context.Context, worker int) (connection, error)
+	start func(ctx context.Context, a *attacker, worker int) (connection, error)
 	drip  string // the bytes that follow, one at a time; "" for silence
 	limit time.Duration
 }
@@ -58,8 +58,8 @@ var halfOpen = []slowClient{
 }
 
 // bare starts a TCP connection with some bytes.
-func bare(first string) func(*attacker, context.Context, int) (connection, error) {
-	return func(a *attacker, ctx context.Context, worker int) (connection, error) {
+func bare(first string) func(context.Context, *attacker, int) (connection, error) {
+	return func(ctx context.Context, a *attacker, worker int) (connection, error) {
 		conn, err := a.dial(ctx, worker)
 		if err != nil {
 			return nil, err
@@ -70,8 +70,8 @@ func bare(first string) func(*attacker, context.Context, int) (connection, error
 }
 
 // upgraded starts a websocket with some bytes.
-func upgraded(first string) func(*attacker, context.Context, int) (connection, error) {
-	return func(a *attacker, ctx context.Context, worker int) (connection, error) {
+func upgraded(first string) func(context.Context, *attacker, int) (connection, error) {
+	return func(ctx context.Context, a *attacker, worker int) (connection, error) {
 		s, err := a.open(ctx, worker, "")
 		if err != nil {
 			return nil, err
@@ -82,20 +82,20 @@ func upgraded(first string) func(*attacker, context.Context, int) (connection, e
 
 // writeSlowly starts requests, headers, bodies and frames, and continues them byte by
 // byte.
-func (a *attacker) writeSlowly(ctx context.Context) { a.runSlowClients(ctx, slowWriters) }
+func writeSlowly(ctx context.Context, a *attacker) { runSlowClients(ctx, a, slowWriters) }
 
 // sendNothing connects and sends nothing more.
-func (a *attacker) sendNothing(ctx context.Context) { a.runSlowClients(ctx, halfOpen) }
+func sendNothing(ctx context.Context, a *attacker) { runSlowClients(ctx, a, halfOpen) }
 
-func (a *attacker) runSlowClients(ctx context.Context, all []slowClient) {
-	a.repeat(ctx, a.Sockets, 0, func(ctx context.Context, worker, _ int) { a.runSlowClient(ctx, worker, all[worker%len(all)]) })
+func runSlowClients(ctx context.Context, a *attacker, all []slowClient) {
+	a.repeat(ctx, a.Sockets, 0, func(ctx context.Context, worker, _ int) { runSlowClient(ctx, a, worker, all[worker%len(all)]) })
 }
 
 // runSlowClient continues until the server cuts the connection, which must happen in
 // time. If that time is after the end of the order, it gives up at the end, unless
 // SlowTimeout allows it to wait.
-func (a *attacker) runSlowClient(ctx context.Context, worker int, c slowClient) {
-	conn, err := c.start(a, ctx, worker)
+func runSlowClient(ctx context.Context, a *attacker, worker int, c slowClient) {
+	conn, err := c.start(ctx, a, worker)
 	if err != nil {
 		if conn != nil {
 			_ = conn.Close()
@@ -111,18 +111,18 @@ func (a *attacker) runSlowClient(ctx context.Context, worker int, c slowClient) 
 	var reader sync.WaitGroup
 	reader.Go(func() {
 		defer close(ended)
-		a.readUntilClosed(ctx, conn)
+		readUntilClosed(ctx, a, conn)
 	})
 	defer reader.Wait()
 	defer conn.Close() // before the wait
-	a.drip(ctx, conn, c, giveUpAt, ended)
+	drip(ctx, a, conn, c, giveUpAt, ended)
 }
 
 // dripInterval is the interval at which a slow client writes a byte.
 const dripInterval = 400 * time.Millisecond
 
 // drip writes byte by byte until the connection has ended, or until giveUpAt.
-func (a *attacker) drip(ctx context.Context, conn connection, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
+func drip(ctx context.Context, a *attacker, conn connection, c slowClient, giveUpAt time.Time, ended <-chan struct{}) {
 	startedAt := time.Now()
 	tick := time.NewTicker(dripInterval)
 	defer tick.Stop()
@@ -149,7 +149,7 @@ func (a *attacker) drip(ctx context.Context, conn connection, c slowClient, give
 }
 
 // readUntilClosed reads until the server ends the connection, and notes how it ended.
-func (a *attacker) readUntilClosed(ctx context.Context, conn connection) {
+func readUntilClosed(ctx context.Context, a *attacker, conn connection) {
 	if s, ok := conn.(*socket); ok {
 		a.readUntil(ctx, s, time.Now().Add(time.Hour))
 		return
@@ -173,13 +173,13 @@ const echoInterval = time.Second / 18
 // readSlowly requests as much as the limits allow and reads almost nothing of it. Half
 // of its sockets are websockets, half are HTTP. It opens no more sockets than can
 // request much.
-func (a *attacker) readSlowly(ctx context.Context) {
+func readSlowly(ctx context.Context, a *attacker) {
 	a.repeat(ctx, 1+int(a.PerSecond*echoInterval.Seconds()), 0, func(ctx context.Context, worker, _ int) {
 		if worker%2 == 0 {
-			a.echoWithoutReading(ctx, worker)
+			echoWithoutReading(ctx, a, worker)
 			return
 		}
-		a.pipelineWithoutReading(ctx, worker)
+		pipelineWithoutReading(ctx, a, worker)
 	})
 }
 
@@ -196,7 +196,7 @@ func shrinkBuffer(conn net.Conn) {
 const fullAfter = 35 * time.Second
 
 // echoWithoutReading makes the server echo the largest frames, and reads none.
-func (a *attacker) echoWithoutReading(ctx context.Context, worker int) {
+func echoWithoutReading(ctx context.Context, a *attacker, worker int) {
 	s, err := a.greet(ctx, worker, a.token(fmt.Sprintf("bad_reader_%d", worker)))
 	if err != nil {
 		return
@@ -219,7 +219,7 @@ func (a *attacker) echoWithoutReading(ctx context.Context, worker int) {
 }
 
 // pipelineWithoutReading requests page after page over one connection and reads none.
-func (a *attacker) pipelineWithoutReading(ctx context.Context, worker int) {
+func pipelineWithoutReading(ctx context.Context, a *attacker, worker int) {
 	conn, err := a.dial(ctx, worker)
 	if err != nil {
 		return

@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"context"
@@ -78,13 +78,13 @@ func fragments(n, size int) []byte {
 
 // sendMalformedFrames sends all broken frames in turn. It also sends each as the first frame
 // of a connection; then the server may answer only with a close.
-func (a *attacker) sendMalformedFrames(ctx context.Context) {
+func sendMalformedFrames(ctx context.Context, a *attacker) {
 	a.repeat(ctx, 32, 2*len(broken), func(ctx context.Context, worker, n int) {
-		a.breakFrame(ctx, worker, broken[n%len(broken)], n/len(broken)%2 == 1)
+		breakFrame(ctx, a, worker, broken[n%len(broken)], n/len(broken)%2 == 1)
 	})
 }
 
-func (a *attacker) breakFrame(ctx context.Context, worker int, m malformed, first bool) {
+func breakFrame(ctx context.Context, a *attacker, worker int, m malformed, first bool) {
 	var s *socket
 	var err error
 	if first {

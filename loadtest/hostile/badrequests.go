@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"bufio"
@@ -103,17 +103,17 @@ func crookedRequests() []crooked {
 }
 
 // sendMalformedRequests makes all malformed requests in turn.
-func (a *attacker) sendMalformedRequests(ctx context.Context) {
+func sendMalformedRequests(ctx context.Context, a *attacker) {
 	requests := crookedRequests()
 	a.repeat(ctx, 16, len(requests), func(ctx context.Context, worker, n int) {
-		a.askCrooked(ctx, worker, requests[n%len(requests)])
+		askCrooked(ctx, a, worker, requests[n%len(requests)])
 	})
 }
 
 // heavy is how many bytes count as one action.
 const heavy = 64 << 10
 
-func (a *attacker) askCrooked(ctx context.Context, worker int, c crooked) {
+func askCrooked(ctx context.Context, a *attacker, worker int, c crooked) {
 	for range len(c.raw) / heavy { // a large one counts as several
 		if a.pace.Wait(ctx) != nil {
 			return

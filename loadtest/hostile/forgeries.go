@@ -1,9 +1,8 @@
-package attack
+package hostile
 
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -51,7 +50,7 @@ func forgeries() []forgery {
 func withoutKey(good object) (all []forgery) {
 	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
 		text := unsigned(headerOf(alg, testenv.KeyID), good)
-		all = append(all, forgery{"alg " + alg, text + "."}, forgery{"alg " + alg + ", signed", macOf(text, sha256.New, nil)})
+		all = append(all, forgery{"alg " + alg, text + "."}, forgery{"alg " + alg + ", signed", withMAC(text, nil)})
 	}
 	return append(all, forgery{"no alg", unsigned(object{"kid": testenv.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": testenv.KeyID}, good) + "."})
 }
@@ -109,10 +108,10 @@ func wronglyClaimed(good object) (all []forgery) {
 
 // forgeTokens tries all forgeries over HTTP and over websockets. First it checks that
 // the server accepts good tokens, so that a refusal means something.
-func (a *attacker) forgeTokens(ctx context.Context) {
+func forgeTokens(ctx context.Context, a *attacker) {
 	good := signedByEd(headerOf("EdDSA", "ed"), playerClaims("demo", "bad_but_good"))
 	for _, token := range []string{good, a.token("bad_but_good")} {
-		if status := a.useToken(ctx, 0, token).status; status == http.StatusUnauthorized {
+		if status := useToken(ctx, a, 0, token).status; status == http.StatusUnauthorized {
 			a.violation("a good token was refused: %s", token)
 		}
 	}
@@ -123,33 +122,33 @@ func (a *attacker) forgeTokens(ctx context.Context) {
 	a.repeat(ctx, 32, 2*len(forged), func(ctx context.Context, worker, n int) {
 		f := forged[n/2%len(forged)]
 		if n%2 == 0 {
-			a.useForged(ctx, worker, f)
+			useForged(ctx, a, worker, f)
 			return
 		}
-		a.greetForged(ctx, worker, f)
+		greetForged(ctx, a, worker, f)
 	})
-	a.eraseAndReturn(ctx)
+	eraseAndReturn(ctx, a)
 }
 
 // useToken makes a request that only a player may make, and that changes nothing.
-func (a *attacker) useToken(ctx context.Context, worker int, token string) answer {
+func useToken(ctx context.Context, a *attacker, worker int, token string) answer {
 	return a.ask(ctx, worker, call{
 		method: "PUT", path: "/v1/games/demo/players/me/nickname", body: "{}", header: http.Header{"Authorization": {"Bearer " + token}},
 	})
 }
 
-func (a *attacker) useForged(ctx context.Context, worker int, f forgery) {
+func useForged(ctx context.Context, a *attacker, worker int, f forgery) {
 	if strings.ContainsAny(f.token, "\r\n") { // such a token cannot be a header
 		return
 	}
-	switch got := a.useToken(ctx, worker, f.token); got.status {
+	switch got := useToken(ctx, a, worker, f.token); got.status {
 	case 0, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 	default:
 		a.violation("the token %q was taken: %d %.200s", f.name, got.status, got.body)
 	}
 }
 
-func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
+func greetForged(ctx context.Context, a *attacker, worker int, f forgery) {
 	s, err := a.greet(ctx, worker, f.token)
 	if err == nil {
 		a.violation("the token %q was welcome", f.name)
@@ -158,7 +157,7 @@ func (a *attacker) greetForged(ctx context.Context, worker int, f forgery) {
 }
 
 // eraseAndReturn makes a guest, erases it, and then uses its token again.
-func (a *attacker) eraseAndReturn(ctx context.Context) {
+func eraseAndReturn(ctx context.Context, a *attacker) {
 	var guest struct{ Token string }
 	made := a.ask(ctx, 1, newGuest(nil))
 	if made.status != http.StatusCreated || json.Unmarshal([]byte(made.body), &guest) != nil {
@@ -174,6 +173,6 @@ func (a *attacker) eraseAndReturn(ctx context.Context) {
 		return
 	}
 	f := forgery{"of a player who is erased", guest.Token}
-	a.useForged(ctx, 1, f)
-	a.greetForged(ctx, 1, f)
+	useForged(ctx, a, 1, f)
+	greetForged(ctx, a, 1, f)
 }

@@ -1,7 +1,7 @@
-// Package attack simulates hostile clients of a server. Each kind attacks as hard and as
+// Package hostile simulates hostile clients of a server. Each kind attacks as hard and as
 // long as its order allows. The clients note how the server refused them, and every
 // violation of the contract. Start reading at Run.
-package attack
+package hostile
 
 import (
 	"context"
@@ -36,6 +36,9 @@ type Limits struct {
 	Codes           int // wrong codes an hour, including those of players with a token
 }
 
+// DefaultLimits are the server's defaults.
+var DefaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
+
 // Counts are the results of an order.
 type Counts struct {
 	Kind       string           `json:"kind"`
@@ -50,23 +53,23 @@ type Counts struct {
 var kinds = []struct {
 	name   string
 	isSlow bool // its effect shows after seconds
-	run    func(*attacker, context.Context)
+	run    func(context.Context, *attacker)
 }{
-	{"frames", false, (*attacker).floodFrames},
-	{"connects", false, (*attacker).floodConnects},
-	{"hellos", false, (*attacker).floodHellos},
-	{"guests", false, (*attacker).floodGuests},
-	{"lookups", false, (*attacker).floodLookups},
-	{"slow-readers", true, (*attacker).readSlowly},
-	{"slow-writers", true, (*attacker).writeSlowly},
-	{"half-open", true, (*attacker).sendNothing},
-	{"malformed-frames", false, (*attacker).sendMalformedFrames},
-	{"malformed-http", false, (*attacker).sendMalformedRequests},
-	{"tokens", false, (*attacker).forgeTokens},
-	{"codes", false, (*attacker).tryCodes},
-	{"bots", false, (*attacker).cheat},
-	{"forwarded", false, (*attacker).spoofAddresses},
-	{"admin", false, (*attacker).askForAdmin},
+	{"frames", false, floodFrames},
+	{"connects", false, floodConnects},
+	{"hellos", false, floodHellos},
+	{"guests", false, floodGuests},
+	{"lookups", false, floodLookups},
+	{"slow-readers", true, readSlowly},
+	{"slow-writers", true, writeSlowly},
+	{"half-open", true, sendNothing},
+	{"malformed-frames", false, sendMalformedFrames},
+	{"malformed-http", false, sendMalformedRequests},
+	{"tokens", false, forgeTokens},
+	{"codes", false, tryCodes},
+	{"bots", false, cheat},
+	{"forwarded", false, spoofAddresses},
+	{"admin", false, askForAdmin},
 }
 
 // Kinds returns the names of all attacks.
@@ -101,7 +104,7 @@ func Run(ctx context.Context, o Order) (Counts, error) {
 	defer a.clients.close()
 	bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
 	defer cancel()
-	kinds[i].run(a, bounded)
+	kinds[i].run(bounded, a)
 	return a.counts, ctx.Err()
 }
 

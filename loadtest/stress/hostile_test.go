@@ -1,20 +1,20 @@
-package hostile
+package stress
 
 import (
 	"strings"
 	"testing"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/hostile/attack"
+	"laststand/loadtest/hostile"
 	"laststand/loadtest/players"
-	"laststand/loadtest/stats"
+	"laststand/loadtest/report"
 )
 
 // A server that is larger than before is reported.
 func TestALargerServerIsReported(t *testing.T) {
 	t.Parallel()
-	before := Size{MB: 100, Goroutines: 50, Sockets: 10, Files: 40}
-	for want, now := range map[string]Size{
+	before := Use{MB: 100, Goroutines: 50, Sockets: 10, Files: 40}
+	for want, now := range map[string]Use{
 		"":               {MB: 164, Goroutines: 110, Sockets: 30, Files: 190},
 		"MB of memory":   {MB: 165},
 		"111 goroutines": {Goroutines: 111},
@@ -30,17 +30,16 @@ func TestALargerServerIsReported(t *testing.T) {
 // Slow phases, refused honest players and a large server are reported.
 func TestSlowPhasesAreReported(t *testing.T) {
 	t.Parallel()
-	answers := func(ms float64) map[string]stats.Quantiles {
-		return map[string]stats.Quantiles{players.Answer: {P99: ms}}
+	answers := func(ms float64) map[string]report.Quantiles {
+		return map[string]report.Quantiles{players.Answer: {P99: ms}}
 	}
 	for want, p := range map[string]Phase{
 		"":                  {Control: answers(20)},
 		"p99 of answer 21.": {Control: answers(21)},
 		"3 honest reads":    {Shed: 3},
-		"513 MB in use":     {Most: Size{MB: 513}},
+		"513 MB in use":     {Most: Use{MB: 513}},
 	} {
-		r := Report{Before: Phase{Control: answers(10)}, Phases: []Phase{p}}
-		if got := strings.Join(r.Slow(15, 512), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+		if got := strings.Join(slowPhases([]Phase{{Control: answers(10)}, p}, 15, 512), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%+v: %q", p, got)
 		}
 	}
@@ -64,12 +63,14 @@ func TestRefusalsHaveMetrics(t *testing.T) {
 // All kinds together get twice the rate of one kind, and slow kinds get more time.
 func TestOrdersShareTheRate(t *testing.T) {
 	t.Parallel()
-	r := &run{Config: Config{PerSecond: 400, Each: 8, All: 20, Slow: 15, Addresses: 300}, control: new(players.Group)}
-	r.Server = new(testenv.Node)
+	r := &attacked{
+		HostileConfig: HostileConfig{PerSecond: 400, Each: 8, All: 20, Slow: 15, Addresses: 300},
+		run:           &run{group: new(players.Group), cluster: &cluster{nodes: []*testenv.Node{new(testenv.Node)}}},
+	}
 	if o := r.order("frames", 1); o.PerSecond != 400 || o.For != 8 || len(o.Addresses) != 300 || o.Addresses[299] != "127.2.1.50" {
 		t.Errorf("%+v", o)
 	}
-	if o := r.order("half-open", len(attack.Kinds())); o.PerSecond != 800./15 || o.For != 20 {
+	if o := r.order("half-open", len(hostile.Kinds())); o.PerSecond != 800./15 || o.For != 20 {
 		t.Errorf("%+v", o)
 	}
 	if o := r.order("slow-readers", 1); o.For != 15 {

@@ -1,16 +1,14 @@
-package attack
+package hostile
 
 import (
 	"crypto/ed25519"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/sha512"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
-	"hash"
 	"maps"
 	"strings"
 	"time"
@@ -83,19 +81,11 @@ func segment(v any) string {
 func unsigned(header, claims object) string { return segment(header) + "." + segment(claims) }
 
 // signed returns a token signed by HMAC with the given key.
-func signed(header, claims object, key []byte) string {
-	sum := sha256.New
-	switch header["alg"] {
-	case "HS384":
-		sum = sha512.New384
-	case "HS512":
-		sum = sha512.New
-	}
-	return macOf(unsigned(header, claims), sum, key)
-}
+func signed(header, claims object, key []byte) string { return withMAC(unsigned(header, claims), key) }
 
-func macOf(text string, sum func() hash.Hash, key []byte) string {
-	mac := hmac.New(sum, key)
+// withMAC appends the HMAC of a text.
+func withMAC(text string, key []byte) string {
+	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(text)) // it never fails
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }

@@ -1,4 +1,4 @@
-package attack
+package hostile
 
 import (
 	"context"
@@ -143,7 +143,7 @@ func TestASlowClientMustBeCutOff(t *testing.T) {
 		ours, server := net.Pipe()
 		a, violations := attackerOf("")
 		started := make(chan struct{})
-		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval, start: func(*attacker, context.Context, int) (connection, error) {
+		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval, start: func(context.Context, *attacker, int) (connection, error) {
 			close(started)
 			return ours, nil
 		}}
@@ -154,7 +154,7 @@ func TestASlowClientMustBeCutOff(t *testing.T) {
 				_ = server.Close()
 			}
 		}()
-		a.runSlowClient(t.Context(), 0, c)
+		runSlowClient(t.Context(), a, 0, c)
 		_ = server.Close()
 		if got := violations(); (got == "") != cuts {
 			t.Errorf("%s: %q", name, got)

@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"context"
@@ -9,24 +9,28 @@ import (
 )
 
 // checkServer reports the violations that the attackers saw. It compares the refusals
-// that they saw with the metrics of the server, and looks for panics in its log.
-func (r *run) checkServer(ctx context.Context) error {
-	refused := map[string]int64{}
-	for _, p := range r.report.Phases {
-		r.report.addViolations(p.violations()...)
-		for refusal, n := range p.refused() {
-			refused[refusal] += n
+// that they saw with the metrics of the server.
+func (a *attacked) checkServer(ctx context.Context) error {
+	for _, p := range a.phases {
+		for _, t := range p.Attacks {
+			for _, line := range slices.Sorted(maps.Keys(t.Violations)) {
+				a.checker.Violations.Add("%s (%d times, %s)", line, t.Violations[line], p.Name)
+			}
+			if t.Omitted > 0 {
+				a.checker.Violations.Add("%s: and %d more", t.Kind, t.Omitted)
+			}
 		}
 	}
-	after, err := r.Server.Metrics(ctx)
+	after, err := a.cluster.nodes[0].Metrics(ctx)
 	if err != nil {
 		return fmt.Errorf("the server does not answer any more: %w", err)
 	}
 	check := func(refusal string, seen int64, metric string, labels ...string) {
-		if n := after.Sum(metric, labels...) - r.before.Sum(metric, labels...); n < float64(seen) {
-			r.report.addViolations(fmt.Sprintf("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n))
+		if n := after.Sum(metric, labels...) - a.before.Sum(metric, labels...); n < float64(seen) {
+			a.checker.Violations.Add("%d refusals %q were seen, and %s %v counts %.0f", seen, refusal, metric, labels, n)
 		}
 	}
+	refused := refusals(a.phases)
 	for refusal, seen := range refused {
 		if metric, labels := metricOf(refusal); metric != "" {
 			check(refusal, seen, metric, labels...)
@@ -35,25 +39,19 @@ func (r *run) checkServer(ctx context.Context) error {
 	check("close 4401", refused["close 4401"], "laststand_token_refusals_total")
 	check("rate limited", refused["http 429"]+refused["error rate_limited"], "laststand_limit_refusals_total")
 	if n := after.Sum("laststand_ws_panics_total"); n > 0 {
-		r.report.addViolations(fmt.Sprintf("%.0f messages panicked", n))
-	}
-	log := r.Server.Log()
-	for _, word := range []string{"panic", "DATA RACE", "fatal error"} {
-		if at := strings.Index(log, word); at >= 0 {
-			r.report.addViolations(fmt.Sprintf("the log has a %s: %.2000s", word, log[at:]))
-		}
+		a.checker.Violations.Add("%.0f messages panicked", n)
 	}
 	return nil
 }
 
-// violations lists the violations that the attackers saw.
-func (p Phase) violations() (all []string) {
-	for _, t := range p.Attacks {
-		for _, line := range slices.Sorted(maps.Keys(t.Violations)) {
-			all = append(all, fmt.Sprintf("%s (%d times, %s)", line, t.Violations[line], p.Name))
-		}
-		if t.Omitted > 0 {
-			all = append(all, fmt.Sprintf("%s: and %d more", t.Kind, t.Omitted))
+// refusals sums up the refusals of the attackers in some phases, by kind of refusal.
+func refusals(phases []Phase) map[string]int64 {
+	all := map[string]int64{}
+	for _, p := range phases {
+		for _, t := range p.Attacks {
+			for refusal, n := range t.Refused {
+				all[refusal] += n
+			}
 		}
 	}
 	return all

@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/client"
+	"laststand/loadtest/players"
+	"laststand/loadtest/report"
+)
+
+// crowd is the clients of Connections, and what they have recorded.
+type crowd struct {
+	*players.Group
+	stats *report.Recorder
+	found *checker.Checker
+	end   context.CancelFunc
+}
+
+// newCrowd makes a crowd without clients. They connect to random nodes at a rate.
+func newCrowd(ctx context.Context, c *cluster, perSecond float64, habits players.Habits) *crowd {
+	ctx, cancel := context.WithCancel(ctx)
+	k := &crowd{stats: report.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
+	k.Group = players.NewGroup(ctx, players.Config{
+		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: k.found, Stats: k.stats, Habits: habits,
+		Dialer:       func(n int) *net.Dialer { return client.FromAddress(n / client.PerAddress) },
+		ReplyTimeout: crowdTimeout, ConnectTimeout: crowdTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
+	})
+	return k
+}
+
+// crowdTimeout limits every wait of a client, and beyond its expected time the wait of await.
+const crowdTimeout = time.Minute
+
+// await waits until something holds for all clients. It fails after the expected time and
+// crowdTimeout, or when a client reports a violation.
+func (k *crowd) await(ctx context.Context, what string, expected time.Duration, holds func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, expected+crowdTimeout, fmt.Errorf("not all clients were %s in time: %v", what, k.stats.All().Counts))
+	defer cancel()
+	for !holds() {
+		if err := k.violation(); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// violation returns the first violation that a client has reported.
+func (k *crowd) violation() error {
+	if listed, count := k.found.Violations.All(); count > 0 {
+		return fmt.Errorf("%d violations: %s", count, listed[0])
+	}
+	return nil
+}
+
+// sumCounts adds up the counts whose names start with a text.
+func (k *crowd) sumCounts(prefix string) (sum int64) {
+	for name, n := range k.stats.All().Counts {
+		if strings.HasPrefix(name, prefix) {
+			sum += n
+		}
+	}
+	return sum
+}
+
+// close closes all connections. It returns an error if one was lost before, or if a client
+// has reported a violation.
+func (k *crowd) close() error {
+	lost, err := k.sumCounts("session "), k.violation()
+	k.end()
+	k.Wait()
+	k.Disconnect()
+	if lost > 0 {
+		return fmt.Errorf("%d connections were lost: %v", lost, k.stats.All().Counts)
+	}
+	return err
+}

@@ -1,9 +1,0 @@
-package stats
-
-import (
-	"testing"
-
-	"laststand/internal/testenv"
-)
-
-func TestMain(m *testing.M) { testenv.Main(m) }

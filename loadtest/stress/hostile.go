@@ -1,0 +1,155 @@
+package stress
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/client"
+	"laststand/loadtest/hostile"
+	"laststand/loadtest/players"
+)
+
+// HostileConfig configures a run with attackers. All fields but Log are needed.
+type HostileConfig struct {
+	ClusterConfig
+	NodeLimits string   // section limits of the node's configuration, as YAML in braces
+	Kinds      []string // of attackers: each alone, then all together
+	Attack     func(context.Context, hostile.Order) (hostile.Counts, error)
+
+	Duellists, Seats, Readers, Watchers int // honest players; the seats are those of an arena
+
+	Quiet, Each, All time.Duration  // of the phases without attackers, of each kind (0: no kind runs alone), of all kinds together
+	Slow             time.Duration  // of kinds whose effect shows after seconds
+	SlowTimeout      time.Duration  // how much longer slow clients may continue
+	RecoveryTimeout  time.Duration  // the time that the server has to recover
+	MoreMB           float64        // memory that it may then use beyond the first phase
+	PerSecond        float64        // actions a second of the attackers
+	Sockets          int            // connections of a kind
+	Addresses        int            // that attackers come from
+	Limits           hostile.Limits // what the server grants an address
+}
+
+// HostileCommand registers the flags of the program and returns the function that runs it.
+// The program sends hostile clients to a server: floods, slow readers and writers, half-open
+// connections, malformed input, forged tokens, guessed codes, bots that cheat. At the same
+// time honest players play, read and arrive.
+//
+//	go run ./loadtest stress hostile                          # redis-server and SQLite, default limits
+//	go run ./loadtest stress hostile -database postgres       # a PostgreSQL
+//	go run ./loadtest stress hostile -kinds tokens,bots -each 20s -json report.json
+//
+// The program starts the server, a redis-server, and the attackers as separate
+// processes. All use loopback and end with the program. The attackers share the
+// machine with the server: -rate and -sockets bound them, and they run at idle
+// priority. So the figures show the server and not a lack of processors.
+//
+// The program exits with status 1 in these cases:
+//
+//   - An honest player was closed, got a wrong reply or no reply, or waited more than
+//     twice as long as without attackers.
+//   - The server accepted a forged token, an early answer or a second answer, or an
+//     attacker found a code.
+//   - A reply was 5xx, except a deliberate 503.
+//   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
+//     refusal.
+func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
+	c := HostileConfig{Limits: hostile.DefaultLimits, Attack: runAttackers, NodeLimits: "{gc_headroom_mib: 64}"}
+	c.addFlags(flags, "redis", "")
+	kinds := flags.String("kinds", strings.Join(hostile.Kinds(), ","), "kinds of attackers, separated by commas")
+	json := flags.String("json", "", "file for the report as JSON")
+	flags.IntVar(&c.Duellists, "duelists", 40, "honest players of duels, an even number")
+	flags.IntVar(&c.Seats, "seats", 20, "honest players in an arena")
+	flags.IntVar(&c.Readers, "readers", 10, "honest readers of leaderboards")
+	flags.IntVar(&c.Watchers, "watchers", 10, "honest watchers of leaderboards")
+	flags.DurationVar(&c.Quiet, "idle", 15*time.Second, "time measured without attackers, before and after")
+	flags.DurationVar(&c.Each, "each", 8*time.Second, "time of each kind")
+	flags.DurationVar(&c.All, "all", 20*time.Second, "time of all kinds together")
+	flags.DurationVar(&c.Slow, "slow", 20*time.Second, "time of kinds whose effect shows after seconds")
+	flags.DurationVar(&c.SlowTimeout, "slow-timeout", 40*time.Second, "extra time for slow clients")
+	flags.DurationVar(&c.RecoveryTimeout, "return", 30*time.Second, "time until the server must be back to normal")
+	flags.Float64Var(&c.MoreMB, "more-mb", 64, "memory that it may then use beyond the first phase")
+	flags.Float64Var(&c.PerSecond, "rate", 400, "actions a second of the attackers; twice that of all kinds together")
+	flags.IntVar(&c.Sockets, "sockets", 200, "connections of each kind")
+	flags.IntVar(&c.Addresses, "sources", 4, "addresses that attackers come from")
+	floorMS := flags.Float64("floor", 15, "p99 in ms that is accepted in any case, because machines are noisy")
+	mostMB := flags.Float64("most-mb", 512, "memory that the server may have in use")
+	return func(ctx context.Context) error {
+		c.Kinds = strings.Split(*kinds, ",")
+		for _, kind := range c.Kinds {
+			if !slices.Contains(hostile.Kinds(), kind) {
+				return fmt.Errorf("there is no kind %q of attackers; use some of %v", kind, hostile.Kinds())
+			}
+		}
+		out, phases, err := Hostile(ctx, c)
+		if err != nil {
+			return err
+		}
+		for _, line := range slowPhases(phases, *floorMS, *mostMB) {
+			out.Fail("slow: %s", line)
+		}
+		return out.publish(*json)
+	}
+}
+
+// attacked is a run with attackers.
+type attacked struct {
+	HostileConfig
+	*run
+	before  testenv.Metrics   // of the server, before the attacks
+	revoked map[string]string // tokens, by the reason why they are not valid any more
+	phases  []Phase           // without attackers, of the attacks, and without attackers again
+}
+
+// Hostile runs all attacks. An error means that the run could not finish. The report lists
+// what the run found.
+func Hostile(ctx context.Context, c HostileConfig) (*Report, []Phase, error) {
+	c.Nodes, c.Settings, c.Files = 1, hostile.Settings(c.NodeLimits), hostile.Files()
+	r, err := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostile.LimitMS}, time.Hour)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.end()
+	a := &attacked{HostileConfig: c, run: r}
+	a.startControl()
+	recoveredS, err := a.attackAll(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	compared, err := r.finish(ctx, 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := a.checkServer(ctx); err != nil {
+		return nil, nil, err
+	}
+	r.cluster.stop()
+	out := r.newReport(fmt.Sprintf("hostile: %d duels of honest players; attackers run by %s", r.checker.Summary().Matches["duel"], strings.Join(idlePriority, " ")))
+	out.Compared = compared
+	out.addPhases(a.phases)
+	out.Line("the server was as small as before within %.1f s", recoveredS)
+	return out.finish(&r.checker.Violations), a.phases, nil
+}
+
+// startControl starts the honest players, the control group. They tolerate nothing: a closed
+// connection and a missing reply are both violations.
+func (a *attacked) startControl() {
+	a.group = players.NewGroup(a.playing, players.Config{
+		Servers: a.cluster.urls, Token: testenv.Token, Checker: a.checker, Stats: a.stats,
+		Dialer: func(n int) *net.Dialer { return client.FromAddress(62500 + n/10) }, // 127.1.0.1 and up: no attacker uses these
+		Habits: players.Habits{Think: 200 * time.Millisecond}, Strict: true, Questions: 10,
+		ReplyTimeout: 10 * time.Second, ConnectTimeout: 10 * time.Second, SilenceTimeout: 15 * time.Second, LateMatchWait: time.Second,
+		ReadInterval: 300 * time.Millisecond, PingInterval: 400 * time.Millisecond, NewGuestPeriod: 1500 * time.Millisecond,
+	})
+	a.group.SetDuellists(a.Duellists)
+	a.group.AddArenas(players.Arenas{Mode: "buzzer", MinPlayers: a.Seats, MaxPlayers: a.Seats, OwnPlayers: true})
+	a.group.AddReaders(a.Readers)
+	a.group.AddWatchers(a.Watchers)
+	a.group.AddNewGuests()
+}

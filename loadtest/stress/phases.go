@@ -1,0 +1,236 @@
+package stress
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"laststand/loadtest/hostile"
+	"laststand/loadtest/players"
+	"laststand/loadtest/report"
+)
+
+// Phase is a span of time in a run with attackers.
+type Phase struct {
+	Name    string
+	Seconds float64
+	Control map[string]report.Quantiles // durations of the honest players, the control group
+	Shed    int64                       // honest reads and new guests that an overloaded server refused
+	Most    Use                         // of the server
+	Attacks []hostile.Counts
+}
+
+// maxWarmUp is the longest time for which the honest players play before the
+// measurement starts.
+const maxWarmUp = 2 * time.Second
+
+// sizeInterval is the time between two samples of the server.
+const sizeInterval = time.Second / 2
+
+// attackAll runs all phases. It returns how many seconds the server took to recover.
+func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var sampling sync.WaitGroup
+	sampling.Go(func() { a.sampleUntilDone(ctx, sizeInterval) })
+	defer sampling.Wait()
+	defer cancel()
+	if err := pause(ctx, min(maxWarmUp, a.Quiet)); err != nil {
+		return 0, err
+	}
+	if a.before, err = a.cluster.nodes[0].Metrics(ctx); err != nil {
+		return 0, err
+	}
+	if a.revoked, err = a.revokeTokens(ctx); err != nil {
+		return 0, err
+	}
+	if err := a.phase(ctx, "none, before"); err != nil {
+		return 0, err
+	}
+	for _, kind := range a.Kinds {
+		if a.Each == 0 {
+			break
+		}
+		if err := a.phase(ctx, kind, kind); err != nil {
+			return 0, err
+		}
+	}
+	if len(a.Kinds) > 1 || a.Each == 0 {
+		if err := a.phase(ctx, "all together", a.Kinds...); err != nil {
+			return 0, err
+		}
+	}
+	if recoveredS, err = a.awaitRecovery(ctx); err != nil {
+		return 0, err
+	}
+	return recoveredS, a.phase(ctx, "none, after")
+}
+
+// phase runs the given kinds of attackers together; without a kind it is quiet. It notes how
+// well the server served the honest players during that time, and how large the server grew.
+func (a *attacked) phase(ctx context.Context, name string, kinds ...string) error {
+	a.stats.Take() // earlier measurements belong to no phase
+	fromS := a.stats.Seconds()
+	counts := make([]hostile.Counts, len(kinds))
+	var attacks errgroup.Group
+	for i, kind := range kinds {
+		attacks.Go(func() (err error) {
+			counts[i], err = a.Attack(ctx, a.order(kind, len(kinds)))
+			return err
+		})
+	}
+	if len(kinds) == 0 {
+		attacks.Go(func() error { return pause(ctx, a.Quiet) })
+	}
+	if err := attacks.Wait(); err != nil {
+		return err
+	}
+	control := a.stats.Take()
+	p := Phase{Name: name, Seconds: a.stats.Seconds() - fromS, Control: control.All(), Shed: control.Counts[players.Shed], Attacks: counts}
+	var err error
+	if p.Most, err = a.size(ctx); err != nil {
+		return err
+	}
+	for _, s := range a.sampler.between(fromS, fromS+p.Seconds) {
+		p.Most = p.Most.most(s.Nodes[0])
+	}
+	a.phases = append(a.phases, p)
+	a.log("%s", p)
+	return nil
+}
+
+// size reads what the server uses now.
+func (a *attacked) size(ctx context.Context) (u Use, err error) {
+	if u, err = a.sampleNode(ctx, 0); err != nil {
+		return u, fmt.Errorf("read the size of the server: %w", err)
+	}
+	u.addProcesses(Use{}, 0, a.cluster.nodes[0].PID())
+	return u, nil
+}
+
+// order returns the order for one kind when the given number of kinds runs together. All
+// kinds together get a bounded rate, however many run.
+func (a *attacked) order(kind string, together int) hostile.Order {
+	n := a.cluster.nodes[0]
+	o := hostile.Order{
+		Kind: kind, URL: n.URL, Ops: n.OpsURL, For: a.Each, PerSecond: a.PerSecond, Sockets: a.Sockets,
+		Match: a.group.ArenaMatch(), Limits: a.Limits, Revoked: a.revoked, SlowTimeout: a.SlowTimeout,
+	}
+	for i := range a.Addresses {
+		o.Addresses = append(o.Addresses, fmt.Sprintf("127.2.%d.%d", i/250, 1+i%250))
+	}
+	if hostile.IsSlow(kind) {
+		o.For = max(a.Each, a.Slow)
+	}
+	if together > 1 {
+		o.For = max(a.All, o.For)
+		o.PerSecond = max(2*a.PerSecond/float64(together), 1)
+	}
+	return o
+}
+
+// awaitRecovery waits, at most RecoveryTimeout, until the server is as small as it was in
+// the first phase. Each size that is still larger after that is a violation. It returns how
+// many seconds that took.
+func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err error) {
+	for startedAt := time.Now(); ; {
+		if err := a.cluster.nodes[0].CollectGarbage(ctx); err != nil {
+			return 0, err
+		}
+		now, err := a.size(ctx)
+		if err != nil {
+			return 0, err
+		}
+		excess := now.excess(a.phases[0].Most, a.MoreMB)
+		if len(excess) == 0 || time.Since(startedAt) > a.RecoveryTimeout {
+			for _, line := range excess {
+				a.checker.Violations.Add("%s", line)
+			}
+			return time.Since(startedAt).Seconds(), nil
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// The server may exceed its largest size of the first phase by these amounts, because
+// they come and go by themselves. Memory may also exceed it by HostileConfig.MoreMB, because
+// the runtime gives some memory back late.
+const (
+	moreGoroutines = 60
+	moreSockets    = 20
+	moreFiles      = 150 // pools keep the connections that they once needed
+	timesMB        = 1.5
+)
+
+// excess lists the ways in which u exceeds before by more than these amounts.
+func (u Use) excess(before Use, moreMB float64) (all []string) {
+	for _, one := range []struct {
+		name             string
+		now, before, max float64
+	}{
+		{"goroutines", u.Goroutines, before.Goroutines, before.Goroutines + moreGoroutines},
+		{"connections", u.Sockets, before.Sockets, before.Sockets + moreSockets},
+		{"open files", u.Files, before.Files, before.Files + moreFiles},
+		{"MB of memory in use", u.MB, before.MB, max(before.MB+moreMB, timesMB*before.MB)},
+	} {
+		if one.now > one.max {
+			all = append(all, fmt.Sprintf("the server has %.0f %s after the attacks, and had %.0f before", one.now, one.name, one.before))
+		}
+	}
+	return all
+}
+
+// slowPhases lists the phases in which the server was slow for honest players. In such a
+// phase their 99th percentile is above floorMS and above twice that of the first phase. It
+// also lists phases in which the server refused honest requests, or used more than mostMB.
+func slowPhases(phases []Phase, floorMS, mostMB float64) (all []string) {
+	for _, p := range phases[1:] {
+		for _, kind := range []string{players.Answer, players.Board, players.Pong} {
+			now, before := p.Control[kind].P99, phases[0].Control[kind].P99
+			if now > max(2*before, floorMS) {
+				all = append(all, fmt.Sprintf("%s: p99 of %s %.1f ms, %.1f before the attacks", p.Name, kind, now, before))
+			}
+		}
+		if p.Shed > 0 {
+			all = append(all, fmt.Sprintf("%s: %d honest reads and new guests were refused", p.Name, p.Shed))
+		}
+		if p.Most.MB > mostMB {
+			all = append(all, fmt.Sprintf("%s: %.0f MB in use; the limit is %.0f", p.Name, p.Most.MB, mostMB))
+		}
+	}
+	return all
+}
+
+// String formats the phase as a line.
+func (p Phase) String() string {
+	refused := refusals([]Phase{p})
+	names := slices.SortedFunc(maps.Keys(refused), func(a, b string) int { return int(refused[b] - refused[a]) })
+	for i, refusal := range names {
+		names[i] = fmt.Sprintf("%s×%d", refusal, refused[refusal])
+	}
+	return fmt.Sprintf("%-16s %3.0f s, answers p99 %.1f ms, %s", p.Name, p.Seconds, p.Control[players.Answer].P99, strings.Join(names, ", "))
+}
+
+// addPhases adds a table of the phases.
+func (out *Report) addPhases(phases []Phase) {
+	table := out.Table("attack", report.Column{Name: "s"}, report.Column{Name: "sent/s"}, report.Column{Name: "answers"},
+		report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "p99 ms", Decimals: 1},
+		report.Column{Name: "reads p50 ms", Decimals: 1}, report.Column{Name: "reads p99 ms", Decimals: 1},
+		report.Column{Name: "MB"}, report.Column{Name: "goroutines"}, report.Column{Name: "sockets"}, report.Column{Name: "files"})
+	for _, p := range phases {
+		sent := int64(0)
+		for _, t := range p.Attacks {
+			sent += t.Sent
+		}
+		answers, reads := p.Control[players.Answer], p.Control[players.Board]
+		table.Add(p.Name, p.Seconds, float64(sent)/max(p.Seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
+			p.Most.MB, p.Most.Goroutines, p.Most.Sockets, p.Most.Files)
+	}
+}
