@@ -26,7 +26,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	c := stress.SwarmConfig{
 		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,
-		ClusterConfig: stress.ClusterConfig{Attach: []string{node.url}, Ops: []string{node.opsURL}, Log: t.Logf},
+		ClusterConfig: stress.ClusterConfig{Attach: []string{node.url}, Log: t.Logf},
 	}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)

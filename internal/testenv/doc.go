@@ -1,10 +1,10 @@
 // Package testenv starts the real services that tests run against. These are Redis
 // (embedded, alone, with a replica, as a cluster), SQLite, PostgreSQL, a browser,
-// interpreters and receivers of webhooks. For load programs it also starts nodes, stores
-// and subprocesses. Only _test.go files and loadtest import it.
+// interpreters and receivers of webhooks. For load programs it also starts stores, nodes
+// and floors, which are servers to compare nodes with. Only _test.go files and loadtest import it.
 //
 // Start reading at Redis, SQL (with EachRedis and EachSQL) and Main. For a program, start
-// at StartNode, StartRedis and StopShared.
+// at StartNode, StartStores and StopShared.
 //
 // A server belongs to the test that started it; a shared one belongs to the test binary.
 // It ends with its owner, even when the binary panics or is killed. Every server has its

@@ -5,8 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"os"
 	"strconv"
 	"strings"
 )
@@ -16,11 +14,8 @@ import (
 type Metrics map[string]float64
 
 // Metrics reads the metrics of the node.
-func (n *Node) Metrics(ctx context.Context) (Metrics, error) { return ReadMetrics(ctx, n.OpsURL) }
-
-// ReadMetrics reads the metrics of the node with the given operations URL.
-func ReadMetrics(ctx context.Context, ops string) (Metrics, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, ops+"/metrics", nil)
+func (n *Node) Metrics(ctx context.Context) (Metrics, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+"/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -53,30 +48,4 @@ func (m Metrics) Sum(name string, labels ...string) (sum float64) {
 		}
 	}
 	return sum
-}
-
-// Connections returns how many connections the node has accepted at the players' address and
-// not closed.
-func (n *Node) Connections() (count int64, err error) {
-	raw, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		return 0, err
-	}
-	address, err := url.Parse(n.URL)
-	if err != nil {
-		return 0, err
-	}
-	port, err := strconv.Atoi(address.Port())
-	if err != nil {
-		return 0, err
-	}
-	const established, closeWait = "01", "08"
-	local := fmt.Sprintf(":%04X", port)
-	for line := range strings.Lines(string(raw)) {
-		fields := strings.Fields(line) // the second field is the local address, the fourth the state
-		if len(fields) > 3 && strings.HasSuffix(fields[1], local) && (fields[3] == established || fields[3] == closeWait) {
-			count++
-		}
-	}
-	return count, nil
 }

@@ -7,20 +7,6 @@ import (
 	"syscall"
 )
 
-// StartRedis starts an empty redis-server for a program, without a test.
-func StartRedis() (*Server, error) {
-	dir, err := storeFolder(redisServerPath(), "redis-server")
-	if err != nil {
-		return nil, err
-	}
-	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port) })
-	if err != nil {
-		return nil, err
-	}
-	onExit(s.End)
-	return s, nil
-}
-
 // StartStores starts the stores that the options name by a word instead of a URL, for a
 // program without a test. Then it replaces each word by the URL. The words are "redis" (a
 // redis-server) and "cluster" (a Redis cluster of three masters) for Redis, and "postgres" (a
@@ -28,15 +14,14 @@ func StartRedis() (*Server, error) {
 func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err error) {
 	switch o.Redis {
 	case "redis":
-		server, err := StartRedis()
-		if err != nil {
-			return nil, nil, err
-		}
-		o.Redis, redis = server.URL, []*Server{server}
+		redis, err = startProgramRedis()
 	case "cluster":
-		if redis, err = startProgramCluster(3); err != nil {
-			return redis, nil, err
-		}
+		redis, err = startProgramCluster(3)
+	}
+	if err != nil {
+		return redis, nil, err
+	}
+	if len(redis) > 0 {
 		o.Redis = clusterURL(redis)
 	}
 	if o.Database == "postgres" {
@@ -60,6 +45,19 @@ func StartNodes(ctx context.Context, count int, o NodeOptions) (nodes []*Node, e
 		nodes, o.Bank = append(nodes, n), nil
 	}
 	return nodes, nil
+}
+
+func startProgramRedis() ([]*Server, error) {
+	dir, err := storeFolder(redisServerPath(), "redis-server")
+	if err != nil {
+		return nil, err
+	}
+	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port) })
+	if err != nil {
+		return nil, err
+	}
+	onExit(s.End)
+	return []*Server{s}, nil
 }
 
 func startProgramCluster(masters int) ([]*Server, error) {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// isInstalled reports whether a program is installed, which means that its path is not "". If the
-// program is missing and required, the test fails. If it is missing and not required, has
-// logs and records its name.
+// isInstalled reports whether a program is installed, which means that its path is not "". If
+// the program is missing and required, the test fails. If it is missing and not required,
+// isInstalled logs and records its name.
 func isInstalled(t testing.TB, name string, path string) bool {
 	t.Helper()
 	if path != "" {
@@ -48,4 +48,21 @@ func findExecutable(names ...string) string {
 		}
 	}
 	return ""
+}
+
+// Chromium returns the path of a Chromium or Chrome that can run headless. If none is
+// installed and none is required, ok is false, and the caller must return.
+func Chromium(t testing.TB) (path string, ok bool) {
+	t.Helper()
+	path = findExecutable("chromium", "chromium-browser", "google-chrome")
+	return path, isInstalled(t, "chromium", path)
+}
+
+// Interpreter returns the path of node or python3, to run an example from the
+// documents. If the program is not installed and not required, ok is false, and
+// the caller must return.
+func Interpreter(t testing.TB, name string) (path string, ok bool) {
+	t.Helper()
+	path = findExecutable(name)
+	return path, isInstalled(t, name, path)
 }

@@ -19,7 +19,6 @@ type ClusterConfig struct {
 
 	Nodes  int
 	Attach []string // URLs of running nodes to use instead
-	Ops    []string // operations URLs of these nodes; none: their metrics are unknown
 	Log    func(format string, args ...any)
 }
 
@@ -72,7 +71,7 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 		return nil, err
 	}
 	for i, n := range a.nodes {
-		a.addresses, a.Ops, a.healthy = append(a.addresses, n.URL), append(a.Ops, n.OpsURL), append(a.healthy, i)
+		a.addresses, a.healthy = append(a.addresses, n.URL), append(a.healthy, i)
 	}
 	return a, nil
 }
@@ -162,7 +161,7 @@ func (a *cluster) restart(i int) error {
 
 // behaviours reads the counts of behaviours. Every node knows the counts of all nodes.
 func (a *cluster) behaviours(ctx context.Context) (b checker.Behaviours, err error) {
-	m, err := testenv.ReadMetrics(ctx, a.Ops[0])
+	m, err := a.nodes[0].Metrics(ctx)
 	count := func(name string) int64 { return int64(m.Sum("laststand_behaviours_"+name, `game="demo"`)) }
 	return checker.Behaviours{
 		Offered: count("offered_total"), Sent: count("sent_total"), Dropped: count("dropped_total"), Queued: count("queued"), InFlight: count("in_flight"),

@@ -106,7 +106,7 @@ func (a *attacked) phase(ctx context.Context, name string, kinds ...string) erro
 
 // size reads what the server uses now.
 func (a *attacked) size(ctx context.Context) (u Use, err error) {
-	if u, err = a.sampleNode(ctx, 0); err != nil {
+	if u, err = sampleNode(ctx, a.cluster.nodes[0]); err != nil {
 		return u, fmt.Errorf("read the size of the server: %w", err)
 	}
 	u.addProcesses(Use{}, 0, a.cluster.nodes[0].PID())

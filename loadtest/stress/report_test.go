@@ -12,45 +12,6 @@ import (
 	"laststand/loadtest/report"
 )
 
-// A soak finds a leak. It ignores values that go up and down, or that grew only at the
-// start.
-func TestASoakFindsLeaks(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		heap  func(s float64) float64
-		grows bool
-	}{
-		"flat":             {func(float64) float64 { return 100 }, false},
-		"up and down":      {func(s float64) float64 { return 100 + 30*float64(int(s)%20)/20 }, false},
-		"a warm start":     {func(s float64) float64 { return min(60+s, 120) }, false},
-		"kept for minutes": {func(s float64) float64 { return 100 + 5*min(max(s-300, 0), 60) }, false},
-		"a leak":           {func(s float64) float64 { return 100 + s/20 }, true},
-	} {
-		var all []Sample
-		for s := 0.0; s < 1200; s += 4 {
-			all = append(all, Sample{AtS: s, Nodes: []Use{{HeapMB: test.heap(s), MB: 200, Goroutines: 1000}}})
-		}
-		found := soakOf(all, 1200)
-		if grew := len(found.Failures) > 0; grew != test.grows || grew && !strings.Contains(found.Failures[0], "node 1: live heap, MB grew") || len(found.Lines) != 3 {
-			t.Errorf("%s: %+v", name, found)
-		}
-	}
-	unseen := func(nodes []Use) []Sample {
-		return []Sample{{AtS: 1, Nodes: nodes}, {AtS: 2, Nodes: nodes}, {AtS: 3, Nodes: nodes}}
-	}
-	for name, all := range map[string][]Sample{"nothing": nil, "no node": unseen(nil), "a node whose metrics were not read": unseen([]Use{{MB: 200}})} {
-		if s := soakOf(all, 3); len(s.Failures) != 1 {
-			t.Errorf("a soak of %s: %+v", name, s)
-		}
-	}
-}
-
-func soakOf(all []Sample, toS float64) *Report {
-	out := &Report{Report: report.New("soak")}
-	out.addSoak(all, 0, toS)
-	return out
-}
-
 // Each limit of a spike is checked.
 func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 	t.Parallel()

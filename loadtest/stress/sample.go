@@ -14,7 +14,6 @@ import (
 type Use struct {
 	Cores      float64 // since the last sample
 	MB         float64 // resident
-	HeapMB     float64 // live heap after the last collection
 	Goroutines float64
 	Sessions   float64
 	Sockets    float64 // of players and of all other clients
@@ -53,7 +52,7 @@ func (s *sampler) add(one Sample) {
 
 // sampleUntilDone takes a sample in each interval until the context ends.
 func (r *run) sampleUntilDone(ctx context.Context, interval time.Duration) {
-	last := Sample{Nodes: make([]Use, len(r.cluster.Ops))}
+	last := Sample{Nodes: make([]Use, len(r.cluster.nodes))}
 	for pause(ctx, interval) == nil {
 		last = r.sample(ctx, last)
 		r.sampler.add(last)
@@ -64,11 +63,9 @@ func (r *run) sampleUntilDone(ctx context.Context, interval time.Duration) {
 func (r *run) sample(ctx context.Context, last Sample) Sample {
 	now := Sample{AtS: r.stats.Seconds(), Playing: r.group.Playing.Load()}
 	seconds := now.AtS - last.AtS
-	for i := range r.cluster.Ops {
-		u, _ := r.sampleNode(ctx, i)
-		if i < len(r.cluster.nodes) {
-			u.addProcesses(last.Nodes[i], seconds, r.cluster.nodes[i].PID())
-		}
+	for i, n := range r.cluster.nodes {
+		u, _ := sampleNode(ctx, n)
+		u.addProcesses(last.Nodes[i], seconds, n.PID())
 		now.Nodes = append(now.Nodes, u)
 	}
 	now.Redis.addProcesses(last.Redis, seconds, r.cluster.redis...)
@@ -77,15 +74,14 @@ func (r *run) sample(ctx context.Context, last Sample) Sample {
 }
 
 // sampleNode reads the metrics of a node.
-func (r *run) sampleNode(ctx context.Context, i int) (u Use, err error) {
+func sampleNode(ctx context.Context, n *testenv.Node) (u Use, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	m, err := testenv.ReadMetrics(ctx, r.cluster.Ops[i])
+	m, err := n.Metrics(ctx)
 	if err != nil {
 		return u, err
 	}
 	u.Goroutines, u.Files, u.Sockets = m.Sum("go_goroutines"), m.Sum("process_open_fds"), m.Sum("laststand_connections")
-	u.HeapMB = m.Sum("go_gc_heap_live_bytes") / (1 << 20)
 	u.Sessions = m.Sum("laststand_ws_sessions")
 	u.LagMS = 1000 * m.Sum("laststand_load_shed_scheduler_lag_seconds")
 	return u, nil

@@ -112,10 +112,6 @@ func (s *swarm) play(ctx context.Context) *Report {
 	if k != nil {
 		out.addSpike(k, float64(s.Slack.Milliseconds()))
 	}
-	if s.Soak {
-		length := s.stats.Length().Seconds()
-		out.addSoak(s.sampler.between(0, float64(to)*length), float64(from)*length, float64(to)*length)
-	}
 	return out.finish(&s.checker.Violations)
 }
 

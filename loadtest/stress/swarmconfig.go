@@ -31,7 +31,6 @@ type SwarmConfig struct {
 	Bound         time.Duration // highest p99 of answers at a sustainable rate
 	Step          time.Duration // how long to try each rate
 	Slack         time.Duration // any p99 up to this is accepted, because machines are noisy
-	Soak          bool
 	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
 }
 
@@ -41,7 +40,6 @@ type SwarmConfig struct {
 //	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
 //	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -rate 300 -questions 3 -ramp 300 -for 1m
 //	go run ./loadtest stress swarm -spike                          # three times the sustainable load
-//	go run ./loadtest stress swarm -soak 20m                       # memory and goroutines must not grow
 //	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
 //
 // The open files of this process limit its connections. For more of them, start further
@@ -53,7 +51,6 @@ type SwarmConfig struct {
 //   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
 //     admitted players was over twice the earlier p99 and over -slack, or that lasted for
 //     over 10 s.
-//   - In a soak: memory or goroutines grow.
 func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
 	o := newSwarmOptions(flags)
 	return func(ctx context.Context) error {
@@ -72,9 +69,8 @@ func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
 
 type swarmOptions struct {
 	SwarmConfig
-	set               *flag.FlagSet
-	attach, ops, json string
-	soak              time.Duration
+	set          *flag.FlagSet
+	attach, json string
 }
 
 func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
@@ -99,22 +95,16 @@ func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	flags.DurationVar(&o.Bound, "bound", 100*time.Millisecond, "p99 of answers up to which a load is sustainable")
 	flags.DurationVar(&o.Step, "step", 8*time.Second, "how long each load is tried before a spike")
 	flags.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is accepted in any case, because machines are noisy")
-	flags.DurationVar(&o.soak, "soak", 0, "load for this time, and check that memory and goroutines do not grow")
 	flags.StringVar(&o.attach, "attach", "", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
-	flags.StringVar(&o.ops, "ops", "", "with -attach: URLs of their operations, for memory and goroutines")
 	flags.StringVar(&o.json, "json", "", "file for the report as JSON")
 	return o
 }
 
 // complete sets the options that follow from others.
 func (o *swarmOptions) complete() error {
-	if o.soak > 0 {
-		o.Soak, o.For = true, o.soak
+	if o.attach != "" {
+		o.Attach = strings.Split(o.attach, ",")
 	}
-	split := func(urls string) []string {
-		return strings.FieldsFunc(urls, func(c rune) bool { return c == ',' })
-	}
-	o.Attach, o.Ops = split(o.attach), split(o.ops)
 	given := map[string]bool{}
 	o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	defaults := map[string]string{}
@@ -153,10 +143,9 @@ func (c SwarmConfig) Validate() error {
 	}
 	add(len(c.Attach) == 0 && (c.Nodes < 1 || c.Nodes > 100), "-nodes is %d; use 1 to 100", c.Nodes)
 	add(c.connections() > openFiles(), "%d connections need more than the %d open files of a process; raise ulimit -n, or start further swarms with -attach", c.connections(), openFiles())
-	add(c.Soak && len(c.Attach) > 0 && len(c.Ops) == 0, "-soak reads the metrics of the nodes; with -attach add -ops")
-	add(c.Spike && (c.Soak || c.Buzzer+c.Survival > 0), "a spike has only duels; omit -soak, -buzzer and -survival")
+	add(c.Spike && c.Buzzer+c.Survival > 0, "a spike has only duels; omit -buzzer and -survival")
 	add(c.Behaviours > 0 && len(c.Attach) > 0, "-behaviours needs a token of the role service, which this program mints only for nodes that it starts; omit it with -attach")
-	for _, url := range append(append([]string{}, c.Attach...), c.Ops...) {
+	for _, url := range c.Attach {
 		add(!strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"), "%q is no URL; use one such as http://127.0.0.1:8080", url)
 	}
 	return errors.Join(errs...)

@@ -42,7 +42,7 @@ export function watchGrowth(seconds) {
   for (let at = 0; at < seconds; at += every) {
     sleep(every);
     const of = metrics();
-    for (const what of ['go_goroutines', 'process_resident_memory_bytes']) {
+    for (const what of ['go_goroutines', 'process_resident_memory_bytes', 'go_gc_heap_live_bytes']) {
       const now = of(what);
       if (at > seconds / 4 && at < seconds / 2) early[what] = Math.max(early[what] || 0, now);
       if (at > (seconds * 3) / 4) late[what] = Math.min(late[what] || Infinity, now);

@@ -1,4 +1,4 @@
-package boards
+package bench_test
 
 import (
 	"context"

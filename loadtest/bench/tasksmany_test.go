@@ -1,4 +1,4 @@
-package tasks
+package bench_test
 
 import (
 	"context"

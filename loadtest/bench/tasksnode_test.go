@@ -1,4 +1,4 @@
-package tasks
+package bench_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-const kind = "bench"
+const taskKind = "bench"
 
 var payload = []byte(`"` + strings.Repeat("x", taskBytes-2) + `"`)
 
@@ -49,7 +49,7 @@ func (n *node) task(own bool) taskqueue.NewTask {
 	if !own {
 		topic = i % int64(*topics)
 	}
-	return taskOf(fmt.Sprintf("%s/%07d", kind, topic), i)
+	return taskOf(fmt.Sprintf("%s/%07d", taskKind, topic), i)
 }
 
 func taskOf(topic string, i int64) taskqueue.NewTask {
@@ -80,7 +80,7 @@ func (n *node) start(b *testing.B, handle taskqueue.Handler) (stop func()) {
 	logger := slog.New(slog.DiscardHandler)
 	w := taskqueue.NewWorkers(taskqueue.Config{
 		Store: n.Claims, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry(),
-		Kinds: []taskqueue.KindConfig{{Kind: kind, Handle: handle, Concurrency: *workers}},
+		Kinds: []taskqueue.KindConfig{{Kind: taskKind, Handle: handle, Concurrency: *workers}},
 	})
 	k := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Notifier: &n.notifier, Logger: logger, Registry: prometheus.NewRegistry()})
 	ctx, cancel := context.WithCancel(b.Context())

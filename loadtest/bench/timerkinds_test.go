@@ -1,4 +1,4 @@
-package timers
+package bench_test
 
 import (
 	"container/heap"

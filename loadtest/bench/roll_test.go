@@ -1,4 +1,4 @@
-package boards
+package bench_test
 
 import (
 	"context"
@@ -31,7 +31,7 @@ func BenchmarkRoll(b *testing.B) {
 	if err := applier.Apply(b.Context(), game); err != nil {
 		b.Fatal(err)
 	}
-	build, size := time.Since(began), memory(b, rdb)
+	build, size := time.Since(began), redisMemory(b, rdb)
 	fill := startRun(b, applier)
 	rolled(b, store, ledger)
 	fill()
@@ -275,8 +275,8 @@ func options(b *testing.B, url string) *redis.Options {
 	return o
 }
 
-// memory returns the bytes that Redis uses for its data.
-func memory(b *testing.B, rdb *redis.Client) int64 {
+// redisMemory returns the bytes that Redis uses for its data.
+func redisMemory(b *testing.B, rdb *redis.Client) int64 {
 	info, err := rdb.Info(b.Context(), "memory").Result()
 	if err != nil {
 		b.Fatal(err)

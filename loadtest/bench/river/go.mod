@@ -1,4 +1,4 @@
-module laststand/loadtest/tasks/peers
+module laststand/loadtest/bench/river
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-package timers
+package bench_test
 
 import (
 	"fmt"
@@ -63,27 +63,27 @@ func (c *cell) call() {
 }
 
 func measure() (outcome, error) {
-	start, known := kinds[*as]
+	start, known := kinds[*timersKind]
 	if !known {
-		return outcome{}, fmt.Errorf("there is no kind of timers %q", *as)
+		return outcome{}, fmt.Errorf("there is no kind of timers %q", *timersKind)
 	}
 	churning := int(float64(*adds) * churned.Seconds())
-	l := &load{start: time.Now(), late: make([]cell, *count+churning), after: start()}
+	l := &load{start: time.Now(), late: make([]cell, *timersCount+churning), after: start()}
 	running = l
 	for i := range l.late {
 		l.late[i].ns = uncalled
 	}
 	var o outcome
-	heapBefore, rssBefore := memory()
-	cpuBefore := cpu()
-	o.Add = l.fill(l.late[:*count])
-	cpuMeasuring := cpu()
-	heapAfter, rssAfter := memory()
-	cpuMeasuring = cpu() - cpuMeasuring
-	o.Heap, o.RSS = (heapAfter-heapBefore)/float64(*count), (rssAfter-rssBefore)/float64(*count)
-	o.Stopped = l.churn(l.late[*count:])
+	heapBefore, rssBefore := ownMemory()
+	cpuBefore := ownCPU()
+	o.Add = l.fill(l.late[:*timersCount])
+	cpuMeasuring := ownCPU()
+	heapAfter, rssAfter := ownMemory()
+	cpuMeasuring = ownCPU() - cpuMeasuring
+	o.Heap, o.RSS = (heapAfter-heapBefore)/float64(*timersCount), (rssAfter-rssBefore)/float64(*timersCount)
+	o.Stopped = l.churn(l.late[*timersCount:])
 	l.await(int64(len(l.late) - o.Stopped))
-	o.CPU = cpu() - cpuBefore - cpuMeasuring
+	o.CPU = ownCPU() - cpuBefore - cpuMeasuring
 	l.sum(&o)
 	return o, nil
 }
@@ -156,8 +156,8 @@ func (l *load) sum(o *outcome) {
 	o.Earliest, o.P50, o.P99, o.P999, o.Max = at(0), at(0.5), at(0.99), at(0.999), at(1)
 }
 
-// memory returns the live heap and the resident memory of the process.
-func memory() (heap, rss float64) {
+// ownMemory returns the live heap and the resident memory of the process.
+func ownMemory() (heap, rss float64) {
 	runtime.GC()
 	debug.FreeOSMemory()
 	var m runtime.MemStats
@@ -171,7 +171,7 @@ func memory() (heap, rss float64) {
 	return float64(m.HeapAlloc), resident * float64(os.Getpagesize())
 }
 
-func cpu() float64 {
+func ownCPU() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		panic(err) // it cannot fail for the process itself

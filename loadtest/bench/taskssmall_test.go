@@ -1,4 +1,4 @@
-package tasks
+package bench_test
 
 import (
 	"context"
@@ -24,18 +24,18 @@ func BenchmarkSmall(b *testing.B) {
 }
 
 func benchSmall(b *testing.B, c ledger.Config) {
-	const small = kind + "/small"
+	const small = taskKind + "/small"
 	n := openNode(b, c)
 	defer n.Close()
 	callsPerSecond(b, few, *many/taskqueue.MaxBatch, func(ctx context.Context) error {
 		tasks := make([]taskqueue.NewTask, taskqueue.MaxBatch)
 		for i := range tasks {
-			tasks[i] = taskOf(kind+"/big", n.enqueued.Add(1))
+			tasks[i] = taskOf(taskKind+"/big", n.enqueued.Add(1))
 		}
 		_, err := n.Tasks.Enqueue(ctx, tasks)
 		return err
 	})
-	w := waiting{since: map[string]time.Time{}}
+	w := topicWaits{since: map[string]time.Time{}}
 	stop := n.start(b, func(_ context.Context, t taskqueue.Task) error {
 		if t.Topic == small {
 			w.end(t.Key)
@@ -63,32 +63,32 @@ func benchSmall(b *testing.B, c ledger.Config) {
 	w.report(b)
 }
 
-// waiting records how long tasks waited.
-type waiting struct {
+// topicWaits records how long tasks waited.
+type topicWaits struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 	taken []time.Duration
 }
 
-func (w *waiting) begin(key string) {
+func (w *topicWaits) begin(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.since[key] = time.Now()
 }
 
-func (w *waiting) end(key string) {
+func (w *topicWaits) end(key string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.taken = append(w.taken, time.Since(w.since[key]))
 }
 
-func (w *waiting) handledCount() int {
+func (w *topicWaits) handledCount() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.taken)
 }
 
-func (w *waiting) report(b *testing.B) {
+func (w *topicWaits) report(b *testing.B) {
 	b.Helper()
 	if len(w.taken) < waits {
 		b.Fatalf("%d tasks of the small topic reached their handler, want %d", len(w.taken), waits)

@@ -1,4 +1,4 @@
-package boards
+package bench_test
 
 import (
 	"bytes"
@@ -54,7 +54,7 @@ func readFloors(b *testing.B, s readServer, bytes map[string]int) {
 	}
 	reads(b, kinds, servers(s))
 
-	floor, err := testenv.StartFloor("-as", s.redis.Addr)
+	floor, err := testenv.StartFloor("-floor-redis", s.redis.Addr)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -102,8 +102,8 @@ func length(b *testing.B, url string) int {
 	return len(raw)
 }
 
-// serveFloor runs the bare server: /KIND/ID?bytes=N. It is killed.
-func serveFloor(address string) error {
+// serveReadFloor runs the bare server: /KIND/ID?bytes=N. It is killed.
+func serveReadFloor(address string) error {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer rdb.Close()
 	keys, err := allKeys(context.Background(), rdb)

@@ -1,4 +1,4 @@
-package tasks
+package bench_test
 
 import (
 	"context"
@@ -82,7 +82,7 @@ func (n *node) byHand(b *testing.B, atOnce, size int) float64 {
 	began, before := time.Now(), n.completed.Load()
 	callsPerSecond(b, atOnce, atOnce, func(ctx context.Context) error {
 		for {
-			tasks, err := n.Claims.Claim(ctx, kind, size, time.Minute)
+			tasks, err := n.Claims.Claim(ctx, taskKind, size, time.Minute)
 			if err != nil || len(tasks) == 0 {
 				return err
 			}

@@ -1,13 +1,12 @@
-// Package boards measures settlement and leaderboards on real services, which
-// each benchmark starts for itself.
+package bench_test
+
+import "flag"
+
+// The benchmarks Settle, Roll, Read and Nakama measure settlement and leaderboards.
 //
-//	go test -run '^$' -bench . -benchtime 1x -timeout 60m ./loadtest/boards    # 1,000,000 entries
-//	go test -run '^$' -bench Roll -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000
-//	go test -run '^$' -bench Read -benchtime 1x -timeout 3h ./loadtest/boards -entries 10000000 -clients 4,64 -rounds 3
-//	go test -run '^$' -bench Settle -benchtime 1x ./loadtest/boards -rounds 3
-//
-// Current figures are in docs/PERFORMANCE.md, sections "Settlement and
-// leaderboard reads" and "Rolling boards".
+//	go test -run '^$' -bench Settle -benchtime 1x ./loadtest/bench -rounds 3
+//	go test -run '^$' -bench Roll -benchtime 1x -timeout 3h ./loadtest/bench -entries 10000000
+//	go test -run '^$' -bench Read -benchtime 1x -timeout 3h ./loadtest/bench -entries 10000000 -clients 4,64 -rounds 3
 //
 // Settle measures the time from the end of a duel until its result is visible on
 // all, day and one rolling window. It first offers as many results as possible,
@@ -34,4 +33,12 @@
 //
 //	go mod download -json github.com/heroiclabs/nakama/v3@v3.40.0
 //	go build -o /tmp/nakama .
-package boards
+var (
+	entries = flag.Int("entries", 1_000_000, "of the boards that are read and rolled")
+	clients = flag.String("clients", "4", "that read at once; several numbers, with commas between them, are measured in turn")
+	rounds  = flag.Int("rounds", 1, "in which each kind of read is measured, on the same boards")
+	server  = flag.String("server", "", "path of the server that is read, to compare two; none: it is built")
+	profile = flag.String("profile", "", "folder for profiles of the server, of each kind of read; none: none are taken")
+)
+
+const game = "bench"
