@@ -65,8 +65,8 @@ func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionT
 
 // connectIdle starts clients at even intervals within a time. They do nothing. It returns
 // when all of them are connected.
-func connectIdle(ctx context.Context, c *cluster, count int, within time.Duration) (*crowd, error) {
-	k := newCrowd(ctx, c, float64(count)/within.Seconds(), players.Habits{})
+func connectIdle(ctx context.Context, c *cluster, count int, within time.Duration) (*benchClients, error) {
+	k := newBenchClients(ctx, c, float64(count)/within.Seconds(), players.Habits{})
 	k.AddIdle(count)
 	return k, k.await(ctx, "connected", within, func() bool { return k.Connected.Load() >= int64(count) })
 }

@@ -47,12 +47,12 @@ func (o connectionsOptions) measureOpenQuestion(ctx context.Context, c *cluster,
 
 // openQuestion lets players play until all of them have an open question. In arenas most of
 // them answer it; the others keep it open. In duels nobody answers.
-func (o connectionsOptions) openQuestion(ctx context.Context, c *cluster, inArenas bool) (*crowd, error) {
+func (o connectionsOptions) openQuestion(ctx context.Context, c *cluster, inArenas bool) (*benchClients, error) {
 	habits := players.Habits{SkipShare: 1}
 	if inArenas {
 		habits.SkipShare = 0.05
 	}
-	k := newCrowd(ctx, c, joinsPerSecond, habits)
+	k := newBenchClients(ctx, c, joinsPerSecond, habits)
 	if inArenas {
 		for range o.playing / seatsPerArena {
 			k.AddArenas(players.Arenas{Mode: "survival", MinPlayers: seatsPerArena, MaxPlayers: seatsPerArena, OwnPlayers: true})

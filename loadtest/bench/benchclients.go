@@ -14,33 +14,33 @@ import (
 	"laststand/loadtest/report"
 )
 
-// crowd is the clients of Connections, and what they have recorded.
-type crowd struct {
+// benchClients are the clients of Connections, and what they have recorded.
+type benchClients struct {
 	*players.Group
 	stats *report.Recorder
 	found *checker.Checker
 	end   context.CancelFunc
 }
 
-// newCrowd makes a crowd without clients. They connect to random nodes at a rate.
-func newCrowd(ctx context.Context, c *cluster, perSecond float64, habits players.Habits) *crowd {
+// newBenchClients makes clients without a task. They connect to random nodes at a rate.
+func newBenchClients(ctx context.Context, c *cluster, perSecond float64, habits players.Habits) *benchClients {
 	ctx, cancel := context.WithCancel(ctx)
-	k := &crowd{stats: report.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
+	k := &benchClients{stats: report.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
 	k.Group = players.NewGroup(ctx, players.Config{
 		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: k.found, Stats: k.stats, Habits: habits,
 		Dialer:       func(n int) *net.Dialer { return client.FromAddress(n / client.PerAddress) },
-		ReplyTimeout: crowdTimeout, ConnectTimeout: crowdTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
+		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
 	})
 	return k
 }
 
-// crowdTimeout limits every wait of a client, and beyond its expected time the wait of await.
-const crowdTimeout = time.Minute
+// clientTimeout limits every wait of a client, and beyond its expected time the wait of await.
+const clientTimeout = time.Minute
 
 // await waits until something holds for all clients. It fails after the expected time and
-// crowdTimeout, or when a client reports a violation.
-func (k *crowd) await(ctx context.Context, what string, expected time.Duration, holds func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, expected+crowdTimeout, fmt.Errorf("not all clients were %s in time: %v", what, k.stats.All().Counts))
+// clientTimeout, or when a client reports a violation.
+func (k *benchClients) await(ctx context.Context, what string, expected time.Duration, holds func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, expected+clientTimeout, fmt.Errorf("not all clients were %s in time: %v", what, k.stats.All().Counts))
 	defer cancel()
 	for !holds() {
 		if err := k.violation(); err != nil {
@@ -56,7 +56,7 @@ func (k *crowd) await(ctx context.Context, what string, expected time.Duration, 
 }
 
 // violation returns the first violation that a client has reported.
-func (k *crowd) violation() error {
+func (k *benchClients) violation() error {
 	if listed, count := k.found.Violations.All(); count > 0 {
 		return fmt.Errorf("%d violations: %s", count, listed[0])
 	}
@@ -64,7 +64,7 @@ func (k *crowd) violation() error {
 }
 
 // sumCounts adds up the counts whose names start with a text.
-func (k *crowd) sumCounts(prefix string) (sum int64) {
+func (k *benchClients) sumCounts(prefix string) (sum int64) {
 	for name, n := range k.stats.All().Counts {
 		if strings.HasPrefix(name, prefix) {
 			sum += n
@@ -75,7 +75,7 @@ func (k *crowd) sumCounts(prefix string) (sum int64) {
 
 // close closes all connections. It returns an error if one was lost before, or if a client
 // has reported a violation.
-func (k *crowd) close() error {
+func (k *benchClients) close() error {
 	lost, err := k.sumCounts("session "), k.violation()
 	k.end()
 	k.Wait()
