@@ -15,7 +15,7 @@ func (r *Registry) Verify(ctx context.Context, token string) (Claims, error) {
 	if err != nil {
 		return Claims{}, err
 	}
-	claims.missedReads = r.Revocations.currentMissedReads()
+	claims.missedReads = r.Revocations.missedReads.Load()
 	if err := r.countRefusal(r.Revocations.checkToken(claims)); err != nil {
 		return Claims{}, err
 	}
@@ -39,7 +39,7 @@ func (r *Registry) CheckActive(claims Claims, id string) error {
 	if !r.hasKey(claims) {
 		return ErrTokenKey
 	}
-	if claims.missedReads != r.Revocations.currentMissedReads() {
+	if claims.missedReads != r.Revocations.missedReads.Load() {
 		return ErrTokenRevoked
 	}
 	if err := r.Revocations.checkToken(claims); err != nil {

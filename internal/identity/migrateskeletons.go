@@ -13,16 +13,16 @@ import (
 // others may claim an equal one; the server logs and counts this. If the ledger's rules are
 // newer than this program's, nothing changes. MigrateSkeletons then logs that this node
 // cannot assign nicknames, and returns nil.
-func (r *Registry) MigrateSkeletons(ctx context.Context) error {
-	conflicts, err := r.Names.MigrateSkeletons(ctx)
-	for game, n := range conflicts {
-		r.Logger.WarnContext(ctx, "nicknames equal older ones by the current rules; their players keep them, and others may claim equal ones",
-			"game", game, "nicknames", n)
-		if r.keys.has(game) {
-			r.metrics.conflicts.WithLabelValues(game).Add(float64(n))
+func (n *nicknames) MigrateSkeletons(ctx context.Context) error {
+	conflicts, err := n.Names.MigrateSkeletons(ctx)
+	for game, count := range conflicts {
+		n.Logger.WarnContext(ctx, "nicknames equal older ones by the current rules; their players keep them, and others may claim equal ones",
+			"game", game, "nicknames", count)
+		if n.Tokens.keys.has(game) {
+			n.metrics.conflicts.WithLabelValues(game).Add(float64(count))
 		}
 	}
-	if r.checkOutdated(ctx, err) {
+	if n.checkOutdated(ctx, err) {
 		return nil // known players can still play on this node
 	}
 	return err
@@ -31,13 +31,13 @@ func (r *Registry) MigrateSkeletons(ctx context.Context) error {
 // checkOutdated returns true if the error means that the ledger has newer rules than
 // this program. It logs the first such error. This node stays outdated until an operator
 // replaces its program.
-func (r *Registry) checkOutdated(ctx context.Context, err error) bool {
+func (n *nicknames) checkOutdated(ctx context.Context, err error) bool {
 	if !errors.Is(err, ErrOldRules) {
 		return false
 	}
-	if r.outdated.CompareAndSwap(false, true) {
-		r.metrics.outdated.Set(1)
-		r.Logger.WarnContext(ctx, "the ledger's nicknames have newer rules than this program: it assigns no nicknames and accepts no new players; install a newer program",
+	if n.outdated.CompareAndSwap(false, true) {
+		n.metrics.outdated.Set(1)
+		n.Logger.WarnContext(ctx, "the ledger's nicknames have newer rules than this program: it assigns no nicknames and accepts no new players; install a newer program",
 			"rules", nickname.RulesVersion)
 	}
 	return true
@@ -45,9 +45,9 @@ func (r *Registry) checkOutdated(ctx context.Context, err error) bool {
 
 // countOutdated counts a claim if err says that this program's rules are too old. It
 // returns err.
-func (r *Registry) countOutdated(ctx context.Context, game string, err error) error {
-	if r.checkOutdated(ctx, err) {
-		r.metrics.refusals.WithLabelValues(game, refusalOldRules).Inc()
+func (n *nicknames) countOutdated(ctx context.Context, game string, err error) error {
+	if n.checkOutdated(ctx, err) {
+		n.metrics.refusals.WithLabelValues(game, refusalOldRules).Inc()
 	}
 	return err
 }

@@ -81,19 +81,3 @@ func (r *Registry) finishRename(ctx context.Context, game string, name nickname.
 	}
 	return name.Display, nil
 }
-
-// isFree returns true if no player has the nickname. It asks the ledger only if the
-// nickname may be in the view.
-func (r *Registry) isFree(ctx context.Context, game string, name nickname.Name) (bool, error) {
-	view := r.views[game]
-	lookup := view.lookUp(name)
-	if lookup == lookupAbsent {
-		view.countLookup(lookup, false)
-		return true, nil
-	}
-	taken, err := r.Names.NicknameTaken(ctx, game, name.Skeleton)
-	if err == nil {
-		view.countLookup(lookup, taken)
-	}
-	return !taken, err
-}

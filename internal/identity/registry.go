@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"log/slog"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -33,22 +32,25 @@ type Config struct {
 // Registry knows the players of all games. It is safe for concurrent use.
 type Registry struct {
 	*Tokens
-	Config
-	views      map[string]*nameView // by game
+	nicknames
 	replicator *nameReplicator
-	metrics    nicknameMetrics
-	outdated   atomic.Bool // the ledger has nicknames of newer rules than this program
 }
 
 // Open makes the registry of all games. Until Run has read the nicknames, each lookup of a
 // nickname asks the ledger.
 func Open(config Config) *Registry {
-	r := &Registry{Tokens: config.Tokens, Config: config, views: map[string]*nameView{}, metrics: newNicknameMetrics(config.Registry)}
-	for _, game := range config.Tokens.keys.games() {
-		r.views[game] = newNameView(game)
+	if config.Revocations == nil {
+		config.Revocations = &Revocations{}
 	}
-	r.replicator = newNameReplicator(config, r.views)
-	return r
+	views := map[string]*nameView{}
+	for _, game := range config.Tokens.keys.games() {
+		views[game] = newNameView(game)
+	}
+	return &Registry{
+		Tokens:     config.Tokens,
+		nicknames:  nicknames{Config: config, views: views, metrics: newNicknameMetrics(config.Registry)},
+		replicator: newNameReplicator(config, views),
+	}
 }
 
 // Run keeps the views of nicknames up to date with claims at other nodes until ctx ends.

@@ -70,9 +70,9 @@ const reservationTimeout = 250 * time.Millisecond
 
 // reserve reserves nicknames for a requester. It returns those that are now reserved for
 // the requester, or all if the store fails.
-func (r *Registry) reserve(ctx context.Context, game string, requester Requester, names []nickname.Name) []nickname.Name {
+func (n *nicknames) reserve(ctx context.Context, game string, requester Requester, names []nickname.Name) []nickname.Name {
 	storeKeys := requester.storeKeys()
-	if r.Reservations == nil || len(storeKeys) == 0 || len(names) == 0 {
+	if n.Reservations == nil || len(storeKeys) == 0 || len(names) == 0 {
 		return names
 	}
 	reservation := Reservation{Game: game, Requester: storeKeys[0], Shared: strings.HasPrefix(storeKeys[0], addressKeyPrefix)}
@@ -81,9 +81,9 @@ func (r *Registry) reserve(ctx context.Context, game string, requester Requester
 	}
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	isReserved, err := r.Reservations.Reserve(ctx, reservation)
+	isReserved, err := n.Reservations.Reserve(ctx, reservation)
 	if err != nil {
-		r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
+		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return names
 	}
 	var reserved []nickname.Name
@@ -96,15 +96,15 @@ func (r *Registry) reserve(ctx context.Context, game string, requester Requester
 }
 
 // isReservedForOthers returns true if a nickname is reserved for another requester.
-func (r *Registry) isReservedForOthers(ctx context.Context, game string, name nickname.Name, requester Requester) bool {
-	if r.Reservations == nil {
+func (n *nicknames) isReservedForOthers(ctx context.Context, game string, name nickname.Name, requester Requester) bool {
+	if n.Reservations == nil {
 		return false
 	}
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	owner, err := r.Reservations.ReservedFor(ctx, game, name.Skeleton)
+	owner, err := n.Reservations.ReservedFor(ctx, game, name.Skeleton)
 	if err != nil {
-		r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
+		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return false
 	}
 	for _, key := range requester.storeKeys() {

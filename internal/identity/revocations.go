@@ -26,7 +26,7 @@ type RevocationsConfig struct {
 // Revocations has all revocations in force, in the memory of this node. It reads changes
 // from the store every second, and immediately after Wake. While the store is unreachable,
 // the known revocations stay in force and new ones wait. It is safe for concurrent use. A
-// nil *Revocations refuses no token.
+// zero Revocations refuses no token.
 type Revocations struct {
 	RevocationsConfig
 	metrics       *revocationMetrics
@@ -43,7 +43,6 @@ type Revocations struct {
 
 	mu     sync.RWMutex                 // writers also hold readMu
 	active map[revocationKey]Revocation // may still contain ended ones
-	counts map[RevocationKind]int       // how many of active are of each kind
 }
 
 type revocationKey struct {

@@ -104,8 +104,8 @@ func TestErasuresLeaveMemoryAfterTheSessionEndWindow(t *testing.T) {
 		t.Errorf("sessions of erased players continue; %d revocations in memory", len(registry.Revocations.active))
 	}
 	now += SessionEndWindow.Milliseconds() + removeEndedInterval.Milliseconds()
-	if refresh(t, registry); len(registry.Revocations.active) != 0 || len(registry.Revocations.counts) != 1 || registry.Revocations.counts[KindErased] != 0 {
-		t.Errorf("%d revocations are still in memory, %v", len(registry.Revocations.active), registry.Revocations.counts)
+	if refresh(t, registry); len(registry.Revocations.active) != 0 {
+		t.Errorf("%d revocations are still in memory", len(registry.Revocations.active))
 	}
 }
 

@@ -14,8 +14,8 @@ const (
 
 // suggest returns three free nicknames similar to the requested one, and reserves them for
 // the requester if possible. It returns none if it does not find three.
-func (r *Registry) suggest(ctx context.Context, game string, requested nickname.Name, requester Requester) ([]string, error) {
-	s := suggester{requested: requested, lang: requester.Lang, words: r.Words[game], rng: newRand(), seen: map[string]bool{}}
+func (n *nicknames) suggest(ctx context.Context, game string, requested nickname.Name, requester Requester) ([]string, error) {
+	s := suggester{requested: requested, lang: requester.Lang, words: n.Words[game], rng: newRand(), seen: map[string]bool{}}
 	var found []string
 	for round := range maxSuggestRounds {
 		var free []nickname.Name
@@ -24,7 +24,7 @@ func (r *Registry) suggest(ctx context.Context, game string, requested nickname.
 			if !ok {
 				continue
 			}
-			isFree, err := r.isFree(ctx, game, name)
+			isFree, err := n.isFree(ctx, game, name)
 			if err != nil {
 				return nil, err
 			}
@@ -32,14 +32,14 @@ func (r *Registry) suggest(ctx context.Context, game string, requested nickname.
 				free = append(free, name)
 			}
 		}
-		for _, name := range r.reserve(ctx, game, requester, free) {
+		for _, name := range n.reserve(ctx, game, requester, free) {
 			found = append(found, name.Display)
 		}
 		if len(found) == suggestionCount {
 			return found, nil
 		}
 	}
-	r.metrics.failedSuggestions.WithLabelValues(game, suggestionNotFound).Inc()
+	n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotFound).Inc()
 	return nil, nil
 }
 
