@@ -82,7 +82,10 @@ func TestTasksThatAnotherOperatorHandledAreSkipped(t *testing.T) {
 	}
 }
 
-func (backend *fakeBackend) changeDead(t *testing.T, action string) (page taskPage) {
+func (backend *fakeBackend) changeDead(t *testing.T, action string) (page struct {
+	Tasks      []taskqueue.Task
+	NextCursor string `json:"next_cursor"`
+}) {
 	t.Helper()
 	status, _, body := adminRequest(t, backend.handler(), "POST", "/admin/v1/tasks/"+action, `{"game":"demo","topic":"settle"}`)
 	if err := json.Unmarshal([]byte(body), &page); err != nil || status != http.StatusOK {

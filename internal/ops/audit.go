@@ -2,10 +2,10 @@ package ops
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strings"
@@ -60,42 +60,40 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 // completes the entry. If it cannot write the entry, it refuses a change. It still
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
-func (a *api) handleAudited(route route, w http.ResponseWriter, r *request) error {
+func (a *api) handleAudited(route route, r *request) (body any, err error) {
 	entry := identity.AuditEntry{
 		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
 	}
-	w.Header().Set("X-Request-Id", entry.ID)
-	ctx, cancel := r.callContext()
-	err := a.Audit.BeginAudit(ctx, entry)
-	cancel()
-	if err != nil {
+	r.w.Header().Set("X-Request-Id", entry.ID)
+	log := a.Logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
+	if err := a.Audit.BeginAudit(r.ctx, entry); err != nil {
 		a.audits.WithLabelValues(auditWriteFailed).Inc()
 		if route.isRead() {
-			a.Logger.ErrorContext(ctx, "audit log write failed; answering the read", "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target, "error", err)
-			return route.handle(w, r)
+			log.ErrorContext(r.ctx, "audit log write failed; answering the read", "error", err)
+			return route.handle(r)
 		}
-		a.Logger.ErrorContext(ctx, "audit log write failed; refusing the change", "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target, "error", err)
-		return newAPIError(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
+		log.ErrorContext(r.ctx, "audit log write failed; refusing the change", "error", err)
+		return nil, newAPIError(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
 	}
-	recorder := &statusRecorder{ResponseWriter: w}
 	status := http.StatusInternalServerError // if the handler panics
-	defer func() { a.completeAudit(r, entry, status) }()
-	if err = route.handle(recorder, r); err != nil {
+	defer func() { a.completeAudit(r, log, entry.ID, status) }()
+	if body, err = route.handle(r); err != nil {
 		status = newProblem(a.toAPIError(err)).Status
-		return err
+		return nil, err
 	}
-	status = cmp.Or(recorder.status, http.StatusOK)
-	return nil
+	status = statusOf(body)
+	return body, nil
 }
 
 // completeAudit completes an entry with the status of the response, even if the client
-// has disconnected.
-func (a *api) completeAudit(r *request, entry identity.AuditEntry, status int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), completeAuditTimeout)
+// has disconnected. The node's log gets the same line.
+func (a *api) completeAudit(r *request, log *slog.Logger, id string, status int) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), completeAuditTimeout)
 	defer cancel()
-	if err := a.Audit.EndAudit(ctx, entry.ID, status); err != nil {
+	log.InfoContext(ctx, "admin request handled", "status", status)
+	if err := a.Audit.EndAudit(ctx, id, status); err != nil {
 		a.audits.WithLabelValues(auditIncomplete).Inc()
-		a.Logger.ErrorContext(ctx, "audit log entry stays incomplete", "id", entry.ID, "action", entry.Action, "actor", entry.Actor, "status", status, "error", err)
+		log.ErrorContext(ctx, "audit log entry stays incomplete", "status", status, "error", err)
 	}
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -106,21 +104,6 @@ func (a *api) completeAudit(r *request, entry identity.AuditEntry, status int) {
 		a.audits.WithLabelValues(auditDone).Inc()
 	}
 }
-
-// statusRecorder records the status of the response. status is 0 before the handler has
-// written one.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (s *statusRecorder) WriteHeader(status int) {
-	s.status = cmp.Or(s.status, status)
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap lets http.ResponseController find the wrapped writer.
-func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 var pathParameters = regexp.MustCompile(`\{(\w+)\}`)
 
@@ -204,22 +187,21 @@ func sanitizeText(s string) string {
 	return s
 }
 
-// auditPage is one page of the audit log; the last page has no cursor.
-type auditPage struct {
-	Entries    []identity.AuditEntry `json:"entries"`
-	NextCursor string                `json:"next_cursor,omitempty"`
+// auditRoutes lists the audit log.
+type auditRoutes struct{ log Audit }
+
+func (h auditRoutes) routes() []route {
+	return []route{
+		{"GET", "/admin/v1/audit-log", h.list, []string{"game", "actor", "limit", "cursor"}, false, "List the audit log, newest first."},
+	}
 }
 
-func (a *api) getAuditLog(w http.ResponseWriter, r *request) error {
-	limit, err := readLimit(r.query.Get("limit"))
+func (h auditRoutes) list(r *request) (any, error) {
+	limit, err := r.limit()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	entries, next, err := a.Audit.AuditEntries(ctx, identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}, r.query.Get("cursor"), limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, auditPage{append([]identity.AuditEntry{}, entries...), next})
+	filter := identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}
+	entries, next, err := h.log.AuditEntries(r.ctx, filter, r.query.Get("cursor"), limit)
+	return page[identity.AuditEntry]{"entries", entries, next}, err
 }

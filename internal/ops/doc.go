@@ -8,8 +8,8 @@
 // A problem is the JSON body of an error (problem.go).
 //
 // The entry point is [New], which returns an http.Handler. Start reading at
-// routes.go, which lists all operations, then audit.go. There is one file for each
-// subject of the API.
+// routes.go, then audit.go. Each subject of the API has a type, such as taskRoutes, with
+// its operations. Their responses are exported types, which the commands decode.
 //
 // The package must not know SQL, Redis or the rules of a subject. Config supplies
 // the interfaces that do the work.

@@ -53,7 +53,7 @@ func New(config Config) http.Handler { return newAPI(config).newMux() }
 func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
-	mux.Handle("/debug/pprof/", a.requireAdmin(a.getProfiles))
+	mux.Handle("/debug/pprof/", a.requireAdmin(getProfiles))
 	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(a.getProfile))
 	for _, route := range a.routes() {
 		mux.Handle(route.method+" "+route.path, a.requireAdmin(a.operationHandler(route)))

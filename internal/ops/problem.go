@@ -123,13 +123,6 @@ func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	writeBody(w, problem.Status, "application/problem+json", problem)
 }
 
-// writeJSON writes a response with a JSON body. It returns nil, so that a handler can
-// return its result.
-func writeJSON(w http.ResponseWriter, status int, body any) error {
-	writeBody(w, status, "application/json", body)
-	return nil
-}
-
 // writeBody writes a response with a body encoded as JSON. It ignores the error if the
 // client has disconnected.
 func writeBody(w http.ResponseWriter, status int, contentType string, body any) {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"net/http"
 	"net/http/pprof"
 	runtime "runtime/pprof"
@@ -11,27 +12,43 @@ import (
 var extraProfiles = map[string]http.HandlerFunc{"profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace}
 
 // getProfiles lists the profiles.
-func (a *api) getProfiles(w http.ResponseWriter, r *request) error {
+func getProfiles(r *request) (any, error) {
 	if r.URL.Path != "/debug/pprof/" {
-		return notFound(w, r)
+		return notFound(r)
 	}
-	pprof.Index(w, r.Request)
-	return nil
+	pprof.Index(r.w, r.Request)
+	return isWritten{http.StatusOK}, nil
 }
 
 // getProfile writes a profile. The audit log gets an entry of the request.
-func (a *api) getProfile(w http.ResponseWriter, r *request) error {
+func (a *api) getProfile(r *request) (any, error) {
 	name := r.PathValue("profile")
 	handle := extraProfiles[name]
 	if handle == nil && runtime.Lookup(name) != nil {
 		handle = pprof.Index
 	}
 	if handle == nil || r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return notFound(w, r)
+		return notFound(r)
 	}
-	route := route{method: r.Method, path: "/debug/pprof/{profile}", sensitive: true, handle: func(w http.ResponseWriter, r *request) error {
-		handle(w, r.Request)
-		return nil
+	route := route{method: r.Method, path: "/debug/pprof/{profile}", sensitive: true, handle: func(r *request) (any, error) {
+		recorder := &statusRecorder{ResponseWriter: r.w}
+		handle(recorder, r.Request)
+		return isWritten{cmp.Or(recorder.status, http.StatusOK)}, nil
 	}}
-	return a.handleAudited(route, w, r)
+	return a.handleAudited(route, r)
 }
+
+// statusRecorder records the status of the response. status is 0 before the handler has
+// written one.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusRecorder) WriteHeader(status int) {
+	s.status = cmp.Or(s.status, status)
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap lets http.ResponseController find the wrapped writer.
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

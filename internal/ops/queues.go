@@ -3,10 +3,13 @@ package ops
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/protocol"
 )
 
 // Queue is the state of the behaviour queue of a game.
@@ -15,43 +18,81 @@ type Queue struct {
 	AsOf int64 `json:"as_of"` // cluster time, epoch ms
 }
 
-// queuePage is one page of queues; the last page has no cursor.
-type queuePage struct {
-	Queues     []Queue `json:"queues"`
-	NextCursor string       `json:"next_cursor,omitempty"`
+// DrainedQueue has the state of the queue after a drain.
+type DrainedQueue struct {
+	Queue
+	Discarded int64 `json:"discarded"`
 }
 
-// getQueues lists the queues of all games, sorted by name. The cursor is the last name of
-// the previous page.
-func (a *api) getQueues(w http.ResponseWriter, r *request) error {
-	limit, err := readLimit(r.query.Get("limit"))
-	if err != nil {
-		return err
+// queueItem is one queued behaviour in a response. QueuedAt is epoch ms.
+type queueItem struct {
+	QueuedAt  int64           `json:"queued_at"`
+	Behaviour json.RawMessage `json:"behaviour"`
+}
+
+// queueSettings is the body of PATCH …/queue. MaxLen 0 restores the configured length.
+type queueSettings struct {
+	MaxLen int `json:"max_len" need:"true"`
+}
+
+// drainBody is the body of a request that empties a behaviour queue. If Discard is true,
+// the items are dropped, otherwise they are sent.
+type drainBody struct {
+	Discard bool `json:"discard,omitempty"`
+}
+
+const (
+	// drainWait is how long a drain waits until the queue is empty.
+	drainWait = 20 * time.Second
+	// discardBatch is how many items one call of the store discards.
+	discardBatch = 1000
+)
+
+// queueRoutes lists and changes the behaviour queues.
+type queueRoutes struct {
+	queues     eventq.Admin
+	sendQueued func(ctx context.Context, game string) error
+	games      []string // sorted
+	now        func() int64
+}
+
+func (h queueRoutes) routes() []route {
+	return []route{
+		{"GET", "/admin/v1/queues", h.list, []string{"limit", "cursor"}, false, "List the behaviour queues of all games."},
+		{"GET", gamePath + "/queue", h.get, nil, false, "Return the behaviour queue of a game."},
+		{"GET", gamePath + "/queue/items", h.peek, []string{"limit"}, true, "Return the oldest behaviours of a queue, and leave them there."},
+		{"POST", gamePath + "/queue/pause", h.pause, nil, false, "Pause the reporting of a game for a `reason`."},
+		{"POST", gamePath + "/queue/resume", h.resume, nil, false, "Resume the reporting of a game."},
+		{"POST", gamePath + "/queue/drain", h.drain, nil, false, "Send all queued behaviours now, or drop them with `discard`; returns after 20 s at the latest."},
+		{"PATCH", gamePath + "/queue", h.setMaxLen, nil, false, "Set `max_len` of a queue at all nodes; 0: the configured length."},
 	}
-	games := a.Games
+}
+
+// list lists the queues of all games, sorted by name. The cursor is the last name of
+// the previous page.
+func (h queueRoutes) list(r *request) (any, error) {
+	limit, err := r.limit()
+	if err != nil {
+		return nil, err
+	}
+	games, next := h.games, ""
 	if cursor := r.query.Get("cursor"); cursor != "" {
 		position, found := slices.BinarySearch(games, cursor)
 		if !found {
-			return badCursor(cursor)
+			return nil, badCursor(cursor)
 		}
 		games = games[position+1:]
 	}
-	var page queuePage
 	if len(games) > limit {
-		games = games[:limit]
-		page.NextCursor = games[limit-1]
+		games, next = games[:limit], games[limit-1]
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	if page.Queues, err = a.queueStates(ctx, games...); err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, page)
+	states, err := h.states(r.ctx, games...)
+	return page[Queue]{"queues", states, next}, err
 }
 
-func (a *api) queueStates(ctx context.Context, games ...string) ([]Queue, error) {
-	now := a.Now()
-	statuses, err := a.Queues.Status(ctx, games, now)
+func (h queueRoutes) states(ctx context.Context, games ...string) ([]Queue, error) {
+	now := h.now()
+	statuses, err := h.queues.Status(ctx, games, now)
 	if err != nil {
 		return nil, err
 	}
@@ -65,115 +106,110 @@ func (a *api) queueStates(ctx context.Context, games ...string) ([]Queue, error)
 	return states, nil
 }
 
-// queueState returns the state of the queue of one game.
-func (a *api) queueState(ctx context.Context, game string) (Queue, error) {
-	states, err := a.queueStates(ctx, game)
+// state returns the state of the queue of one game.
+func (h queueRoutes) state(ctx context.Context, game string) (Queue, error) {
+	states, err := h.states(ctx, game)
 	if err != nil {
 		return Queue{}, err
 	}
 	return states[0], nil
 }
 
-func (a *api) getQueue(w http.ResponseWriter, r *request) error {
-	return a.changeQueue(w, r, func(context.Context) error { return nil })
-}
+func (h queueRoutes) get(r *request) (any, error) { return h.stateAfter(r, nil) }
 
-// changeQueue calls change and writes the state of the queue after it.
-func (a *api) changeQueue(w http.ResponseWriter, r *request, change func(context.Context) error) error {
-	ctx, cancel := r.callContext()
-	defer cancel()
-	if err := change(ctx); err != nil {
-		return err
-	}
-	state, err := a.queueState(ctx, r.game)
+// stateAfter returns the state of the queue after a change, or the error of the change.
+func (h queueRoutes) stateAfter(r *request, err error) (any, error) {
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, state)
+	return h.state(r.ctx, r.game)
 }
 
-// queueItem is one queued behaviour in a response. QueuedAt is epoch ms.
-type queueItem struct {
-	QueuedAt  int64           `json:"queued_at"`
-	Behaviour json.RawMessage `json:"behaviour"`
-}
-
-// queueItems are the oldest items of a queue.
-type queueItems struct {
-	Items []queueItem `json:"items"`
-}
-
-// getQueueItems writes the oldest items, and leaves them in the queue. They are personal
-// data.
-func (a *api) getQueueItems(w http.ResponseWriter, r *request) error {
-	limit, err := readLimit(r.query.Get("limit"))
+// peek returns the oldest items, and leaves them in the queue. They are personal data.
+func (h queueRoutes) peek(r *request) (any, error) {
+	limit, err := r.limit()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	items, err := a.Queues.Peek(ctx, r.game, limit)
-	if err != nil {
-		return err
+	stored, err := h.queues.Peek(r.ctx, r.game, limit)
+	items := make([]queueItem, len(stored))
+	for i, item := range stored {
+		items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
 	}
-	response := queueItems{make([]queueItem, len(items))}
-	for i, item := range items {
-		response.Items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
-	}
-	a.Logger.InfoContext(ctx, "queued behaviours read", "game", r.game, "items", len(items), "actor", r.actor)
-	return writeJSON(w, http.StatusOK, response)
+	return page[queueItem]{key: "items", items: items}, err
 }
 
-// reasonBody is the body of a request that pauses a queue or disables a webhook.
-type reasonBody struct {
-	Reason string `json:"reason" need:"true"`
-}
-
-func (a *api) pauseQueue(w http.ResponseWriter, r *request) error {
-	reason, err := readReason(w, r)
-	if err != nil {
-		return err
+func (h queueRoutes) pause(r *request) (any, error) {
+	reason, err := r.readReason()
+	if err == nil {
+		err = h.queues.Pause(r.ctx, r.game, reason)
 	}
-	return a.changeQueue(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "behaviour queue paused", "game", r.game, "reason", reason, "actor", r.actor)
-		return a.Queues.Pause(ctx, r.game, reason)
-	})
+	return h.stateAfter(r, err)
 }
 
-// readReason reads the reason of a change, which other operators can see.
-func readReason(w http.ResponseWriter, r *request) (string, error) {
-	var body reasonBody
-	if err := readObject(w, r.Request, &body); err != nil {
-		return "", err
-	}
-	if body.Reason == "" || len(body.Reason) > maxReason {
-		return "", badRequest("the reason has %d bytes; use 1 to %d", len(body.Reason), maxReason)
-	}
-	return body.Reason, nil
+func (h queueRoutes) resume(r *request) (any, error) {
+	return h.stateAfter(r, h.queues.Resume(r.ctx, r.game, h.now()))
 }
 
-func (a *api) resumeQueue(w http.ResponseWriter, r *request) error {
-	return a.changeQueue(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "behaviour queue resumed", "game", r.game, "actor", r.actor)
-		return a.Queues.Resume(ctx, r.game, a.Now())
-	})
-}
-
-// queueSettings is the body of PATCH …/queue. MaxLen 0 restores the configured length.
-type queueSettings struct {
-	MaxLen int `json:"max_len" need:"true"`
-}
-
-func (a *api) patchQueue(w http.ResponseWriter, r *request) error {
+func (h queueRoutes) setMaxLen(r *request) (any, error) {
 	var body queueSettings
-	if err := readObject(w, r.Request, &body); err != nil {
-		return err
+	if err := r.readObject(&body); err != nil {
+		return nil, err
 	}
 	if body.MaxLen < 0 || body.MaxLen > eventq.MaxQueueLen {
-		return badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MaxQueueLen)
+		return nil, badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MaxQueueLen)
 	}
-	return a.changeQueue(w, r, func(ctx context.Context) error {
-		a.Logger.InfoContext(ctx, "behaviour queue length changed", "game", r.game, "max_len", body.MaxLen, "actor", r.actor)
-		return a.Queues.SetMaxLen(ctx, r.game, body.MaxLen)
-	})
+	return h.stateAfter(r, h.queues.SetMaxLen(r.ctx, r.game, body.MaxLen))
+}
+
+func (h queueRoutes) drain(r *request) (any, error) {
+	var body drainBody
+	if r.ContentLength != 0 {
+		if err := r.readObject(&body); err != nil {
+			return nil, err
+		}
+	}
+	before, err := h.state(r.ctx, r.game)
+	if err != nil {
+		return nil, err
+	}
+	var discarded int64
+	if body.Discard {
+		discarded, err = h.discard(r.ctx, before)
+	} else {
+		err = h.send(r.ctx, before)
+	}
+	if err != nil {
+		return nil, err
+	}
+	after, err := h.state(r.ctx, r.game)
+	return DrainedQueue{after, discarded}, err
+}
+
+// discard discards as many items as the queue has at the start. So it ends even if new
+// items arrive.
+func (h queueRoutes) discard(ctx context.Context, before Queue) (discarded int64, err error) {
+	for discarded < before.Counts.Queued {
+		n, err := h.queues.Discard(ctx, before.Game, int(min(discardBatch, before.Counts.Queued-discarded)), eventq.Shutdown)
+		if err != nil || n == 0 {
+			return discarded, err
+		}
+		discarded += n
+	}
+	return discarded, nil
+}
+
+// send sends the queued items now. It waits until the queue is empty or paused, at most
+// drainWait.
+func (h queueRoutes) send(ctx context.Context, before Queue) error {
+	if before.Paused != "" {
+		return &apiError{protocol.CodeBadRequest, http.StatusConflict, "the queue is paused (" + before.Paused + "); resume it first, or discard its items"}
+	}
+	drainCtx, cancel := context.WithTimeout(ctx, drainWait)
+	defer cancel()
+	err := h.sendQueued(drainCtx, before.Game)
+	if drainCtx.Err() != nil || errors.Is(err, eventq.ErrPaused) {
+		return nil
+	}
+	return err
 }

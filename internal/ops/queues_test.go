@@ -51,7 +51,10 @@ func TestQueuesArePaged(t *testing.T) {
 				query += "cursor=" + cursor
 			}
 			_, _, body := adminRequest(t, h, "GET", "/admin/v1/queues"+strings.TrimRight(query, "?&"), "")
-			var page queuePage
+			var page struct {
+				Queues     []Queue
+				NextCursor string `json:"next_cursor"`
+			}
 			if err := json.Unmarshal([]byte(body), &page); err != nil || len(page.Queues) == 0 {
 				t.Fatalf("%v: %s", err, body)
 			}

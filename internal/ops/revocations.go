@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"net/http"
 	"strconv"
 
 	"laststand/internal/identity"
@@ -50,12 +49,6 @@ func newRevocation(stored identity.Revocation) Revocation {
 	return Revocation{kindName(stored.Kind), stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt, stored.IssuedBefore}
 }
 
-// revocationPage is one page of revocations; the last page has no cursor.
-type revocationPage struct {
-	Revocations []Revocation `json:"revocations"`
-	NextCursor  string       `json:"next_cursor,omitempty"`
-}
-
 // revocationBody is the body of a request that revokes tokens.
 type revocationBody struct {
 	Reason       string `json:"reason" need:"true"`
@@ -63,21 +56,53 @@ type revocationBody struct {
 	IssuedBefore int64  `json:"issued_before,omitempty"`
 }
 
-func (a *api) getRevocations(w http.ResponseWriter, r *request) error {
+// Ban is a ban as the admin API shows it.
+type Ban struct {
+	Player    string `json:"player"`
+	Reason    string `json:"reason"`
+	CreatedBy string `json:"created_by,omitempty"`
+	CreatedAt int64  `json:"created_at"`           // epoch ms, as all times
+	ExpiresAt int64  `json:"expires_at,omitempty"` // absent: never
+}
+
+func newBan(stored identity.Revocation) Ban {
+	return Ban{stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt}
+}
+
+// banBody is the body of a request that bans a player.
+type banBody struct {
+	Reason    string `json:"reason" need:"true"`
+	ExpiresAt int64  `json:"expires_at,omitempty"`
+}
+
+func (h accessRoutes) listBans(r *request) (any, error) {
+	return listRevocations(h, r, "bans", identity.KindBan, newBan)
+}
+
+func (r *request) pathBan() identity.Revocation {
+	return identity.Revocation{Game: r.game, Kind: identity.KindBan, ID: r.PathValue("player"), SetBy: r.actor}
+}
+
+func (h accessRoutes) ban(r *request) (any, error) {
+	var body banBody
+	if err := r.readObject(&body); err != nil {
+		return nil, err
+	}
+	requested := r.pathBan()
+	requested.Reason, requested.EndsAt = body.Reason, body.ExpiresAt
+	stored, err := h.set(r, requested)
+	return newBan(stored), err
+}
+
+func (h accessRoutes) removeBan(r *request) (any, error) { return nil, h.lift(r, r.pathBan()) }
+
+func (h accessRoutes) listRevocations(r *request) (any, error) {
 	name := r.query.Get("kind")
 	kind := revocationKinds[name]
 	if name != "" && kind == "" {
-		return badRequest("kind=%q is unknown; use token, subject, erased, linked or unlinked", name)
+		return nil, badRequest("kind=%q is unknown; use token, subject, erased, linked or unlinked", name)
 	}
-	revocations, next, err := a.revocationPage(r, kind)
-	if err != nil {
-		return err
-	}
-	page := revocationPage{Revocations: []Revocation{}, NextCursor: next}
-	for _, stored := range revocations {
-		page.Revocations = append(page.Revocations, newRevocation(stored))
-	}
-	return writeJSON(w, http.StatusOK, page)
+	return listRevocations(h, r, "revocations", kind, newRevocation)
 }
 
 // pathRevocation returns the revocation that the path of a request names: of one token, or
@@ -90,75 +115,63 @@ func (r *request) pathRevocation() (identity.Revocation, error) {
 	return identity.Revocation{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), SetBy: r.actor}, nil
 }
 
-func (a *api) putRevocation(w http.ResponseWriter, r *request) error {
+func (h accessRoutes) revoke(r *request) (any, error) {
 	var body revocationBody
-	if err := readObject(w, r.Request, &body); err != nil {
-		return err
+	if err := r.readObject(&body); err != nil {
+		return nil, err
 	}
 	requested, err := r.pathRevocation()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	requested.Reason, requested.EndsAt, requested.IssuedBefore = body.Reason, body.ExpiresAt, body.IssuedBefore
-	stored, err := a.setRevocation(r, requested)
-	if err != nil {
-		return err
-	}
-	a.Logger.InfoContext(r.Context(), "tokens revoked", "game", stored.Game, "kind", stored.Kind, "id", stored.ID, "reason", stored.Reason, "expires_at", stored.EndsAt, "actor", r.actor)
-	return writeJSON(w, http.StatusOK, newRevocation(stored))
+	stored, err := h.set(r, requested)
+	return newRevocation(stored), err
 }
 
-func (a *api) deleteRevocation(w http.ResponseWriter, r *request) error {
+func (h accessRoutes) restore(r *request) (any, error) {
 	revocation, err := r.pathRevocation()
-	if err == nil {
-		err = a.removeRevocation(r, revocation)
-	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.Logger.InfoContext(r.Context(), "revocation removed", "game", revocation.Game, "kind", revocation.Kind, "id", revocation.ID, "actor", r.actor)
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, h.lift(r, revocation)
 }
 
-// revocationPage returns a page of the current bans or revocations, and the cursor of the
-// next page.
-func (a *api) revocationPage(r *request, kind identity.RevocationKind) (page []identity.Revocation, next string, err error) {
-	limit, err := readLimit(r.query.Get("limit"))
+// listRevocations returns a page of the current bans or revocations, as newItem shows them.
+func listRevocations[T any](h accessRoutes, r *request, key string, kind identity.RevocationKind, newItem func(identity.Revocation) T) (any, error) {
+	limit, err := r.limit()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	before := int64(0)
 	if cursor := r.query.Get("cursor"); cursor != "" {
 		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before <= 0 {
-			return nil, "", badCursor(cursor)
+			return nil, badCursor(cursor)
 		}
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	page, err = a.Revocations.ListRevocations(ctx, r.game, kind, before, limit+1)
-	if len(page) > limit {
-		page = page[:limit]
-		next = strconv.FormatInt(page[limit-1].Seq, 10)
+	stored, err := h.revocations.ListRevocations(r.ctx, r.game, kind, before, limit+1)
+	list := page[T]{key: key}
+	for i, revocation := range stored {
+		if i == limit {
+			list.next = strconv.FormatInt(stored[i-1].Seq, 10)
+			break
+		}
+		list.items = append(list.items, newItem(revocation))
 	}
-	return page, next, err
+	return list, err
 }
 
-func (a *api) setRevocation(r *request, revocation identity.Revocation) (identity.Revocation, error) {
-	if err := revocation.Validate(a.Now()); err != nil {
+func (h accessRoutes) set(r *request, revocation identity.Revocation) (identity.Revocation, error) {
+	if err := revocation.Validate(h.now()); err != nil {
 		return identity.Revocation{}, err
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	return a.Revocations.SetRevocation(ctx, revocation)
+	return h.revocations.SetRevocation(r.ctx, revocation)
 }
 
-func (a *api) removeRevocation(r *request, revocation identity.Revocation) error {
+func (h accessRoutes) lift(r *request, revocation identity.Revocation) error {
 	revocation.Reason = "lifted"
-	if err := revocation.Validate(a.Now()); err != nil {
+	if err := revocation.Validate(h.now()); err != nil {
 		return err
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	return a.Revocations.LiftRevocation(ctx, revocation)
+	return h.revocations.LiftRevocation(r.ctx, revocation)
 }

@@ -3,9 +3,7 @@ package ops
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
-	"strconv"
 
 	"laststand/internal/taskqueue"
 )
@@ -18,88 +16,18 @@ type Tasks interface {
 	Queues(ctx context.Context, filter taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error)
 }
 
-const (
-	defaultLimit = 50
-	maxLimit     = 200
-)
-
-// taskPage is one page of tasks without payloads; the last page has no cursor.
-type taskPage struct {
-	Tasks      []taskqueue.Task `json:"tasks"`
-	NextCursor string           `json:"next_cursor,omitempty"`
-}
-
-func (a *api) getTasks(w http.ResponseWriter, r *request) error {
-	filter, err := readFilter(r)
-	if err != nil {
-		return err
-	}
-	limit, err := readLimit(r.query.Get("limit"))
-	if err != nil {
-		return err
-	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	tasks, next, err := a.Tasks.Tasks(ctx, filter, r.query.Get("cursor"), limit)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, taskPage{append([]taskqueue.Task{}, tasks...), next})
-}
-
-func readFilter(r *request) (taskqueue.Filter, error) {
-	filter := taskqueue.Filter{
-		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: taskqueue.State(r.query.Get("state")),
-	}
-	if filter.State != "" && !slices.Contains(taskqueue.States(), filter.State) {
-		return filter, badRequest("state=%q is unknown; use one of %v", filter.State, taskqueue.States())
-	}
-	return filter, nil
-}
-
-func readLimit(text string) (int, error) {
-	if text == "" {
-		return defaultLimit, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, badRequest("limit=%q is out of range; use 1 to %d", text, maxLimit)
-	}
-	return n, nil
-}
-
-func (a *api) getTask(w http.ResponseWriter, r *request) error {
-	return writeTask(w, r, a.Tasks.Task)
-}
-
-func (a *api) requeueTask(w http.ResponseWriter, r *request) error {
-	return writeTask(w, r, a.TaskActions.Requeue)
-}
-
-func (a *api) discardTask(w http.ResponseWriter, r *request) error {
-	return writeTask(w, r, a.TaskActions.Discard)
-}
-
-func (a *api) putPayload(w http.ResponseWriter, r *request) error {
-	payload, err := readBody(w, r.Request)
-	if err != nil {
-		return err
-	}
-	return writeTask(w, r, func(ctx context.Context, id string) (taskqueue.Task, error) {
-		return a.TaskActions.Edit(ctx, id, payload)
-	})
-}
-
-// writeTask calls a function for the task that the path names, and writes the task that it
-// returns.
-func writeTask(w http.ResponseWriter, r *request, call func(context.Context, string) (taskqueue.Task, error)) error {
-	ctx, cancel := r.callContext()
-	defer cancel()
-	task, err := call(ctx, r.PathValue("task"))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, task)
+// TaskQueue is the state of a task queue, which contains the tasks of one topic and
+// priority. A position is the number of a task in its queue, from 1.
+type TaskQueue struct {
+	Topic    string             `json:"topic"`
+	Priority int64              `json:"priority"`
+	Ordering taskqueue.Ordering `json:"ordering,omitempty"`
+	// LastPosition is the position of the newest task. Workers have claimed all tasks up
+	// to ClaimedPosition. All tasks up to FinishedPosition have ended or wait for a retry.
+	LastPosition     int64  `json:"last_position"`
+	ClaimedPosition  int64  `json:"claimed_position"`
+	FinishedPosition int64  `json:"finished_position"`
+	BlockedBy        string `json:"blocked_by,omitempty"` // the task that an ordered queue waits for
 }
 
 // deadTasksBody is the body of a request that changes a page of dead tasks. An empty Game
@@ -113,40 +41,115 @@ type deadTasksBody struct {
 // deadTasksPerCall is how many tasks one request changes.
 const deadTasksPerCall = 20
 
-func (a *api) requeueTasks(w http.ResponseWriter, r *request) error {
-	return a.changeDeadTasks(w, r, a.TaskActions.Requeue)
+// taskRoutes lists and changes tasks, and lists task queues.
+type taskRoutes struct {
+	tasks   Tasks
+	actions taskqueue.TaskActions
 }
 
-func (a *api) discardTasks(w http.ResponseWriter, r *request) error {
-	return a.changeDeadTasks(w, r, a.TaskActions.Discard)
+func (h taskRoutes) routes() []route {
+	return []route{
+		{"GET", tasksPath, h.listTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}, false, "List tasks, newest first, without payloads."},
+		{"POST", tasksPath + "/requeue", h.requeueDead, nil, false, "Requeue up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
+		{"POST", tasksPath + "/discard", h.discardDead, nil, false, "Discard up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
+		{"GET", tasksPath + "/{task}", h.get, nil, true, "Return a task with its payload and errors."},
+		{"PUT", tasksPath + "/{task}/payload", h.edit, nil, false, "Replace the payload of a task; the body is the JSON payload."},
+		{"POST", tasksPath + "/{task}/requeue", h.requeue, nil, false, "Requeue a task and return it."},
+		{"POST", tasksPath + "/{task}/discard", h.discard, nil, false, "Discard a task and return it."},
+		{"GET", "/admin/v1/task-queues", h.listQueues, []string{"kind", "topic", "busy", "limit", "cursor"}, false, "List task queues by topic and priority."},
+	}
 }
 
-// changeDeadTasks calls change for each task of a page of dead tasks, and writes the
+func (h taskRoutes) listTasks(r *request) (any, error) {
+	filter, err := readFilter(r)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := r.limit()
+	if err != nil {
+		return nil, err
+	}
+	tasks, next, err := h.tasks.Tasks(r.ctx, filter, r.query.Get("cursor"), limit)
+	return page[taskqueue.Task]{"tasks", tasks, next}, err
+}
+
+func readFilter(r *request) (taskqueue.Filter, error) {
+	filter := taskqueue.Filter{
+		Game: r.query.Get("game"), Topic: r.query.Get("topic"), Key: r.query.Get("key"), State: taskqueue.State(r.query.Get("state")),
+	}
+	if filter.State != "" && !slices.Contains(taskqueue.States(), filter.State) {
+		return filter, badRequest("state=%q is unknown; use one of %v", filter.State, taskqueue.States())
+	}
+	return filter, nil
+}
+
+func (h taskRoutes) get(r *request) (any, error) { return h.tasks.Task(r.ctx, r.PathValue("task")) }
+
+func (h taskRoutes) requeue(r *request) (any, error) {
+	return h.actions.Requeue(r.ctx, r.PathValue("task"))
+}
+
+func (h taskRoutes) discard(r *request) (any, error) {
+	return h.actions.Discard(r.ctx, r.PathValue("task"))
+}
+
+func (h taskRoutes) edit(r *request) (any, error) {
+	payload, err := r.readBody()
+	if err != nil {
+		return nil, err
+	}
+	return h.actions.Edit(r.ctx, r.PathValue("task"), payload)
+}
+
+func (h taskRoutes) requeueDead(r *request) (any, error) { return h.changeDead(r, h.actions.Requeue) }
+
+func (h taskRoutes) discardDead(r *request) (any, error) { return h.changeDead(r, h.actions.Discard) }
+
+// changeDead calls change for each task of a page of dead tasks, and returns the
 // changed tasks. It changes the oldest task first, so that requeued tasks keep their order.
 // It skips tasks that another request has finished or deleted in the meantime.
-func (a *api) changeDeadTasks(w http.ResponseWriter, r *request, change func(context.Context, string) (taskqueue.Task, error)) error {
+func (h taskRoutes) changeDead(r *request, change func(context.Context, string) (taskqueue.Task, error)) (any, error) {
 	var body deadTasksBody
-	if err := readObject(w, r.Request, &body); err != nil {
-		return err
+	if err := r.readObject(&body); err != nil {
+		return nil, err
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
 	filter := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.StateDead, OldestFirst: true}
-	tasks, next, err := a.Tasks.Tasks(ctx, filter, body.Cursor, deadTasksPerCall)
+	tasks, next, err := h.tasks.Tasks(r.ctx, filter, body.Cursor, deadTasksPerCall)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	page := taskPage{Tasks: []taskqueue.Task{}, NextCursor: next}
+	var all []taskqueue.Task
 	for _, task := range tasks {
-		changed, err := change(ctx, task.ID)
+		changed, err := change(r.ctx, task.ID)
 		if errors.Is(err, taskqueue.ErrDone) || errors.Is(err, taskqueue.ErrNotFound) {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		changed.Payload = nil
-		page.Tasks = append(page.Tasks, changed)
+		all = append(all, changed)
 	}
-	return writeJSON(w, http.StatusOK, page)
+	return page[taskqueue.Task]{"tasks", all, next}, nil
+}
+
+func (h taskRoutes) listQueues(r *request) (any, error) {
+	filter := taskqueue.QueueFilter{Kind: r.query.Get("kind"), Topic: r.query.Get("topic")}
+	switch busy := r.query.Get("busy"); busy {
+	case "", "false":
+	case "true":
+		filter.Busy = true
+	default:
+		return nil, badRequest("busy=%q is unknown; use true or false", busy)
+	}
+	limit, err := r.limit()
+	if err != nil {
+		return nil, err
+	}
+	stored, next, err := h.tasks.Queues(r.ctx, filter, r.query.Get("cursor"), limit)
+	var queues []TaskQueue
+	for _, queue := range stored {
+		queues = append(queues, TaskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})
+	}
+	return page[TaskQueue]{"task_queues", queues, next}, err
 }

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"context"
-	"net/http"
 
 	"laststand/internal/webhook"
 )
@@ -16,56 +15,37 @@ type Webhooks interface {
 	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
-// webhookList is the response with all webhooks. It has no pages, because a game has few
-// webhooks.
-type webhookList struct {
-	Webhooks []webhook.Status `json:"webhooks"`
+// webhookRoutes lists and changes webhooks.
+type webhookRoutes struct{ webhooks Webhooks }
+
+func (h webhookRoutes) routes() []route {
+	return []route{
+		{"GET", "/admin/v1/webhooks", h.list, nil, false, "List the webhooks of all games."},
+		{"POST", gamePath + "/webhooks/{webhook}/ping", h.ping, nil, false, "Send a test event to a webhook and return its status."},
+		{"POST", gamePath + "/webhooks/{webhook}/enable", h.enable, nil, false, "Enable a webhook."},
+		{"POST", gamePath + "/webhooks/{webhook}/disable", h.disable, nil, false, "Disable a webhook for a `reason`."},
+	}
 }
 
-// getWebhooks lists the webhooks of all games.
-func (a *api) getWebhooks(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.callContext()
-	defer cancel()
-	statuses, err := a.Webhooks.List(ctx)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, webhookList{statuses})
+// list lists the webhooks of all games. It has no pages, because a game has few webhooks.
+func (h webhookRoutes) list(r *request) (any, error) {
+	statuses, err := h.webhooks.List(r.ctx)
+	return page[webhook.Status]{key: "webhooks", items: statuses}, err
 }
 
-// pingWebhook sends a test event to a webhook and writes the result.
-func (a *api) pingWebhook(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.callContext()
-	defer cancel()
-	result, err := a.Webhooks.Ping(ctx, r.game, r.PathValue("webhook"))
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, result)
+// ping sends a test event to a webhook and returns the result.
+func (h webhookRoutes) ping(r *request) (any, error) {
+	return h.webhooks.Ping(r.ctx, r.game, r.PathValue("webhook"))
 }
 
-func (a *api) enableWebhook(w http.ResponseWriter, r *request) error {
-	ctx, cancel := r.callContext()
-	defer cancel()
-	status, err := a.Webhooks.Enable(ctx, r.game, r.PathValue("webhook"))
-	if err != nil {
-		return err
-	}
-	a.Logger.InfoContext(ctx, "webhook enabled", "game", status.Game, "webhook", status.Name, "actor", r.actor)
-	return writeJSON(w, http.StatusOK, status)
+func (h webhookRoutes) enable(r *request) (any, error) {
+	return h.webhooks.Enable(r.ctx, r.game, r.PathValue("webhook"))
 }
 
-func (a *api) disableWebhook(w http.ResponseWriter, r *request) error {
-	reason, err := readReason(w, r)
+func (h webhookRoutes) disable(r *request) (any, error) {
+	reason, err := r.readReason()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	ctx, cancel := r.callContext()
-	defer cancel()
-	status, err := a.Webhooks.Disable(ctx, r.game, r.PathValue("webhook"), reason)
-	if err != nil {
-		return err
-	}
-	a.Logger.InfoContext(ctx, "webhook disabled", "game", status.Game, "webhook", status.Name, "reason", reason, "actor", r.actor)
-	return writeJSON(w, http.StatusOK, status)
+	return h.webhooks.Disable(r.ctx, r.game, r.PathValue("webhook"), reason)
 }

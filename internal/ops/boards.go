@@ -1,0 +1,190 @@
+package ops
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"laststand/internal/leaderboard"
+)
+
+// Leaderboards verifies and rebuilds the leaderboards of games; leaderboard.Applier
+// implements it. Verify calls report for each difference from the ledger. Rebuild starts
+// to build new leaderboards, while the live ones stay in use. IsBuilding returns true if a
+// rebuild is running.
+type Leaderboards interface {
+	Verify(ctx context.Context, game string, report func(leaderboard.Difference)) (leaderboard.VerifyResult, error)
+	Rebuild(ctx context.Context, game string) error
+	IsBuilding(ctx context.Context, game string) (bool, error)
+}
+
+// ErrNoResult means that the ledger has no result of the match or player to correct.
+var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
+
+// ErrErasing means that the correction must wait, because a player of the match is being
+// erased.
+var ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
+
+// Correction cancels the result of one player of a match, or of all.
+type Correction struct {
+	Game, Match string
+	Player      string // "": all players, and their teams
+	Reason      string
+	By          string // subject of the operator's token
+}
+
+// correctionBody is the body of a request that cancels results.
+type correctionBody struct {
+	Match  string `json:"match" need:"true"`
+	Player string `json:"player,omitempty"`
+	Reason string `json:"reason" need:"true"`
+}
+
+// Corrections cancels results. Correct returns the number of ledger rows that it has
+// cancelled, 0 if an earlier call has cancelled them. It can return ErrNoResult and
+// ErrErasing.
+type Corrections interface {
+	Correct(ctx context.Context, correction Correction) (rows int, err error)
+}
+
+// Days confirms days; *ledger.Days implements it.
+type Days interface {
+	// ConfirmDay allows the days of a game to start, up to and including this one, even
+	// if the database's clock differs from the other clocks.
+	ConfirmDay(ctx context.Context, game, day string) error
+}
+
+// VerifyLine is one line of the response to a verification: a difference, or as the last
+// line either the totals or the error that ended the verification.
+type VerifyLine struct {
+	*Difference
+	Verified *VerifyTotals `json:"verified,omitempty"`
+	Error    *Problem      `json:"error,omitempty"`
+}
+
+// Difference is one field in which a leaderboard differs from the ledger.
+type Difference struct {
+	Kind        leaderboard.Kind `json:"kind"`
+	Window      string           `json:"window"`
+	ID          string           `json:"id,omitempty"` // of the entry; absent: the leaderboard as a whole
+	Field       string           `json:"field"`
+	Ledger      string           `json:"ledger"`      // value by the ledger
+	Leaderboard string           `json:"leaderboard"` // value on the leaderboard
+}
+
+// VerifyTotals is the last line of a verification without an error.
+type VerifyTotals struct {
+	Leaderboards int64 `json:"leaderboards"`
+	Entries      int64 `json:"entries"`
+	Differences  int64 `json:"differences"`
+	Position     int64 `json:"position"` // ledger position of the comparison
+}
+
+// Rebuild is the response that says whether a rebuild is running.
+type Rebuild struct {
+	IsBuilding bool `json:"building"`
+}
+
+// Corrected has the number of ledger rows that a correction has cancelled.
+type Corrected struct {
+	Rows int `json:"rows"`
+}
+
+// boardRoutes verifies, rebuilds and corrects leaderboards, and confirms their days.
+type boardRoutes struct {
+	leaderboards Leaderboards
+	corrections  Corrections
+	days         Days
+	toAPIError   func(error) *apiError
+}
+
+func (h boardRoutes) routes() []route {
+	return []route{
+		{"GET", gamePath + "/leaderboards/verify", h.verify, nil, false, "Compare the leaderboards with the ledger: a line of JSON per difference, last `verified` or `error`."},
+		{"POST", gamePath + "/leaderboards/rebuild", h.rebuild, nil, false, "Start to rebuild the leaderboards: 202."},
+		{"GET", gamePath + "/leaderboards/rebuild", h.getRebuild, nil, false, "Report whether a rebuild is running."},
+		{"POST", gamePath + "/corrections", h.correct, nil, false, "Take back what `match` gave `player`, or all players, for a `reason`."},
+		{"PUT", gamePath + "/days/{day}/confirmation", h.confirmDay, nil, false, "Confirm that a day may begin."},
+	}
+}
+
+// verify compares leaderboards with the ledger, without a time limit. It sends each
+// difference immediately, as one JSON object per line.
+func (h boardRoutes) verify(r *request) (any, error) {
+	lines := &lineWriter{w: r.w, control: http.NewResponseController(r.w)}
+	lines.removeDeadlines()
+	totals, err := h.leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
+		lines.write(VerifyLine{Difference: &Difference{diff.Board.Kind, diff.Board.Span, diff.Holder, diff.Field, diff.Want, diff.Have}})
+	})
+	switch {
+	case err != nil && !lines.started:
+		return nil, err
+	case err != nil:
+		problem := newProblem(h.toAPIError(err))
+		lines.write(VerifyLine{Error: &problem})
+	default:
+		lines.write(VerifyLine{Verified: &VerifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})
+	}
+	return isWritten{http.StatusOK}, nil
+}
+
+// lineWriter sends a response line by line. The response has no time limit, but each line
+// has one.
+type lineWriter struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	started bool
+}
+
+// lineTimeout is how long a client may take to receive a line.
+const lineTimeout = 30 * time.Second
+
+// removeDeadlines removes the server's deadlines for the request. It ignores errors: the
+// response writer of a test has no deadlines.
+func (l *lineWriter) removeDeadlines() {
+	_ = l.control.SetReadDeadline(time.Time{})
+	_ = l.control.SetWriteDeadline(time.Time{})
+}
+
+// write sends a line immediately. It ignores errors: if the client disconnects, the
+// context of the request ends.
+func (l *lineWriter) write(line VerifyLine) {
+	if !l.started {
+		l.w.Header().Set("Content-Type", "application/x-ndjson")
+		l.started = true
+	}
+	_ = l.control.SetWriteDeadline(time.Now().Add(lineTimeout))
+	_ = json.NewEncoder(l.w).Encode(line)
+	_ = l.control.Flush()
+}
+
+func (h boardRoutes) rebuild(r *request) (any, error) {
+	return withStatus{http.StatusAccepted, Rebuild{true}}, h.leaderboards.Rebuild(r.ctx, r.game)
+}
+
+func (h boardRoutes) getRebuild(r *request) (any, error) {
+	inProgress, err := h.leaderboards.IsBuilding(r.ctx, r.game)
+	return Rebuild{inProgress}, err
+}
+
+func (h boardRoutes) correct(r *request) (any, error) {
+	var body correctionBody
+	if err := r.readObject(&body); err != nil {
+		return nil, err
+	}
+	if body.Match == "" || body.Reason == "" || len(body.Reason) > maxReason {
+		return nil, badRequest("give a match and a reason of 1 to %d bytes", maxReason)
+	}
+	rows, err := h.corrections.Correct(r.ctx, Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor})
+	return Corrected{rows}, err
+}
+
+func (h boardRoutes) confirmDay(r *request) (any, error) {
+	day := r.PathValue("day")
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		return nil, badRequest("day %q is not a date; use YYYY-MM-DD", day)
+	}
+	return nil, h.days.ConfirmDay(r.ctx, r.game, day)
+}
