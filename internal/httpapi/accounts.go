@@ -7,15 +7,15 @@ import (
 )
 
 // deleteMe erases the player that the bearer token names.
-func (a *api) deleteMe(w http.ResponseWriter, r *request) error {
-	claims, err := a.authenticateChange(r)
+func (h playerRoutes) deleteMe(w http.ResponseWriter, r *request) error {
+	claims, err := h.authenticateChange(r)
 	if err != nil {
 		return err
 	}
-	if err := a.Limits.Erasures.Take(r.Context(), a.addressKey(r), 1); err != nil {
+	if err := h.Limits.Erasures.Take(r.Context(), h.addressKey(r), 1); err != nil {
 		return err
 	}
-	if err := a.Accounts.Erase(r.Context(), r.game, claims.Subject); err != nil {
+	if err := h.Accounts.Erase(r.Context(), r.game, claims.Subject); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -33,8 +33,8 @@ type accountResponse struct {
 
 // putAccount links the guest of the bearer token to the account of the token in
 // the body.
-func (a *api) putAccount(w http.ResponseWriter, r *request) error {
-	claims, err := a.authenticateChange(r)
+func (h playerRoutes) putAccount(w http.ResponseWriter, r *request) error {
+	claims, err := h.authenticateChange(r)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (a *api) putAccount(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &body); err != nil {
 		return err
 	}
-	account, err := a.Accounts.LinkAccount(r.Context(), identity.LinkRequest{Guest: claims, Token: body.Token})
+	account, err := h.Accounts.LinkAccount(r.Context(), identity.LinkRequest{Guest: claims, Token: body.Token})
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ type deviceBody struct {
 }
 
 // putDevice replaces the device secret of a guest.
-func (a *api) putDevice(w http.ResponseWriter, r *request) error {
-	claims, err := a.authenticateChange(r)
+func (h playerRoutes) putDevice(w http.ResponseWriter, r *request) error {
+	claims, err := h.authenticateChange(r)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *api) putDevice(w http.ResponseWriter, r *request) error {
 		return err
 	}
 	change := identity.DeviceChange{Game: r.game, Player: claims.Subject, OldSecret: body.Device, NewSecret: body.NewDevice}
-	if err := a.Accounts.RotateDevice(r.Context(), change); err != nil {
+	if err := h.Accounts.RotateDevice(r.Context(), change); err != nil {
 		return err
 	}
 	return writeJSON(w, http.StatusOK, map[string]string{"player_id": claims.Subject})

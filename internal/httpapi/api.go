@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/singleflight"
 
 	"laststand/internal/arena"
 	"laststand/internal/eventq"
@@ -137,12 +136,16 @@ type Config struct {
 	Version         string                                 // version of the server, for /healthz; "": /healthz omits it
 }
 
+// api is the pipeline of a request: see serve.go.
 type api struct {
-	Config
-	games     map[string]bool
-	metrics   *metrics
-	readiness singleflight.Group // makes concurrent requests share one run of the readiness checks
+	*gate
+	games   map[string]bool
+	metrics *metrics
 }
+
+// gate authenticates the clients of requests and applies the limits to them. Each group of
+// routes has it, with the services of the Config.
+type gate struct{ Config }
 
 // New returns the handler of the public listener. It is safe for concurrent use
 // and starts no goroutine. A request may take requestTimeout, including its body;
@@ -167,7 +170,7 @@ func New(config Config) http.Handler {
 	if config.IsTLS == nil {
 		config.IsTLS = func(r *http.Request) bool { return r.TLS != nil }
 	}
-	a := &api{Config: config, games: map[string]bool{}, metrics: newMetrics(config.Registry)}
+	a := &api{gate: &gate{config}, games: map[string]bool{}, metrics: newMetrics(config.Registry)}
 	for _, game := range config.Games {
 		a.games[game] = true
 	}

@@ -11,26 +11,26 @@ import (
 )
 
 // postArena creates an arena. The host is the subject of the token.
-func (a *api) postArena(w http.ResponseWriter, r *request) error {
-	if a.IsDraining() {
+func (h arenaRoutes) postArena(w http.ResponseWriter, r *request) error {
+	if h.IsDraining() {
 		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
-	claims, err := a.authenticate(r)
+	claims, err := h.authenticate(r)
 	if err != nil {
 		return err
 	}
 	switch claims.Role {
 	case identity.RolePlayer:
-		claims, err = a.resolvePlayer(r, claims)
+		claims, err = h.resolvePlayer(r, claims)
 	case identity.RoleHost:
-		err = a.Guests.CheckHost(r.Context(), claims)
+		err = h.Guests.CheckHost(r.Context(), claims)
 	default:
-		err = clientErrorf(codeForbidden, "only hosts and players create arenas; use a token of role host or player")
+		err = clientErrorf(protocol.CodeForbidden, "only hosts and players create arenas; use a token of role host or player")
 	}
 	if err != nil {
 		return err
 	}
-	pageURL, err := a.pageURL(r.Request)
+	pageURL, err := h.pageURL(r.Request)
 	if err != nil {
 		return err
 	}
@@ -38,14 +38,14 @@ func (a *api) postArena(w http.ResponseWriter, r *request) error {
 	if err := readBody(w, r.Request, &create.NewArena); err != nil {
 		return err
 	}
-	if err := a.checkNewArenaLimits(r, claims); err != nil {
+	if err := h.checkNewArenaLimits(r, claims); err != nil {
 		return err
 	}
-	created, err := a.Arenas.Create(r.Context(), create)
+	created, err := h.Arenas.Create(r.Context(), create)
 	if err != nil {
 		return err
 	}
-	a.Limits.ArenaCodes.AddSecret(r.Context(), a.newCodeAttempt(r, created.Code)) // players often share the address of their host
+	h.Limits.ArenaCodes.AddSecret(r.Context(), h.newCodeAttempt(r, created.Code)) // players often share the address of their host
 	created.JoinURL = pageURL.JoinPath("g", r.game, "join", created.Code).String()
 	return writeJSON(w, http.StatusCreated, created)
 }
@@ -56,12 +56,12 @@ var hostHeaderPattern = regexp.MustCompile(`^([A-Za-z0-9._-]{1,255}|\[[0-9A-Fa-f
 
 // pageURL returns the URL of the start page, with the host name of the request.
 // The scheme is https if IsTLS returns true.
-func (a *api) pageURL(r *http.Request) (*url.URL, error) {
+func (h arenaRoutes) pageURL(r *http.Request) (*url.URL, error) {
 	if !hostHeaderPattern.MatchString(r.Host) {
 		return nil, badRequest("the Host header %.100q is no name or address; send a valid Host header", r.Host)
 	}
 	page := &url.URL{Scheme: "http", Host: r.Host, Path: "/"}
-	if a.IsTLS(r) {
+	if h.IsTLS(r) {
 		page.Scheme = "https"
 	}
 	return page, nil
@@ -71,14 +71,14 @@ var arenaCodePattern = regexp.MustCompile(`^[0-9]{6}$`)
 
 // getArena shows an arena to a client that knows its join code. It refuses a
 // malformed code without a lookup; such a code does not count as a wrong code.
-func (a *api) getArena(w http.ResponseWriter, r *request) error {
+func (h arenaRoutes) getArena(w http.ResponseWriter, r *request) error {
 	code := r.PathValue("code")
 	if !arenaCodePattern.MatchString(code) {
 		return clientErrorf(protocol.CodeNotFound, "there is no such arena; a code has 6 digits")
 	}
 	var view protocol.ArenaLook
-	err := a.tryArenaCode(r, code, func() (err error) {
-		view, err = a.Arenas.Show(r.Context(), r.game, code)
+	err := h.tryArenaCode(r, code, func() (err error) {
+		view, err = h.Arenas.Show(r.Context(), r.game, code)
 		return err
 	})
 	if err != nil {

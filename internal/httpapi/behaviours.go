@@ -28,22 +28,22 @@ type behavioursBody struct {
 
 // postBehaviours queues the behaviours that a game service reports. It responds
 // after they are in the queue.
-func (a *api) postBehaviours(w http.ResponseWriter, r *request) error {
-	claims, err := a.authenticateService(r)
+func (h serviceRoutes) postBehaviours(w http.ResponseWriter, r *request) error {
+	claims, err := h.authenticateService(r)
 	if err != nil {
 		return err
 	}
-	if a.IsDraining() {
+	if h.IsDraining() {
 		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
 	bodies, err := readBehaviours(w, r.Request)
 	if err != nil {
 		return err
 	}
-	if err := a.Limits.Behaviours.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
+	if err := h.Limits.Behaviours.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
 		return err
 	}
-	posted, err := a.Behaviours.Post(r.Context(), r.game, bodies)
+	posted, err := h.Behaviours.Post(r.Context(), r.game, bodies)
 	if err != nil {
 		return err
 	}

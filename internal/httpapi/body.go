@@ -51,7 +51,7 @@ func contentType(r *http.Request) string {
 }
 
 func unsupportedType(detail string) error {
-	return &clientError{code: codeBadRequest, status: http.StatusUnsupportedMediaType, detail: detail}
+	return &clientError{code: protocol.CodeBadRequest, status: http.StatusUnsupportedMediaType, detail: detail}
 }
 
 // readUTF8 reads a body and refuses text that is not UTF-8.
@@ -63,7 +63,7 @@ func readUTF8(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, e
 	case errors.As(err, &tooLarge):
 		return nil, clientErrorf(protocol.CodePayloadTooLarge, "the body is larger than %d bytes; send less per call", maxBytes)
 	case errors.As(err, &netErr) && netErr.Timeout():
-		return nil, &clientError{code: codeBadRequest, status: http.StatusRequestTimeout, detail: "the body arrived too slowly; retry with a faster connection"}
+		return nil, &clientError{code: protocol.CodeBadRequest, status: http.StatusRequestTimeout, detail: "the body arrived too slowly; retry with a faster connection"}
 	case err != nil:
 		return nil, badRequest("the body ended too soon; send Content-Length bytes")
 	case !utf8.Valid(body):

@@ -9,12 +9,12 @@ import (
 // yamlType is the registered media type of YAML (RFC 9512).
 const yamlType = "application/yaml"
 
-func (a *api) getOpenAPI(w http.ResponseWriter, _ *request) error {
+func (*statusRoutes) getOpenAPI(w http.ResponseWriter, _ *request) error {
 	writeResponse(w, http.StatusOK, yamlType, docs.OpenAPI)
 	return nil
 }
 
-func (a *api) getAsyncAPI(w http.ResponseWriter, _ *request) error {
+func (*statusRoutes) getAsyncAPI(w http.ResponseWriter, _ *request) error {
 	writeResponse(w, http.StatusOK, yamlType, docs.AsyncAPI)
 	return nil
 }

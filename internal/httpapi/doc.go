@@ -11,6 +11,7 @@
 //     and the text for the client.
 //   - Slot: a place in the limit of concurrent requests. A request needs one
 //     while the node works for it.
+//   - Gate: the authentication of clients and their limits.
 //   - Revocable call: a long poll that ends early when its token is revoked.
 //
 // New returns the handler. Start reading in serve.go, which shows the steps of

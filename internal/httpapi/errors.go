@@ -16,13 +16,6 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// These aliases name the codes that this package uses itself.
-const (
-	codeBadRequest = protocol.CodeBadRequest
-	codeNotFound   = protocol.CodeNotFound
-	codeForbidden  = protocol.CodeForbidden
-)
-
 // statuses maps each code to its HTTP status.
 var statuses = map[protocol.Code]int{
 	protocol.CodeBadRequest:      http.StatusBadRequest,
@@ -94,7 +87,7 @@ func clientErrorf(code protocol.Code, format string, args ...any) *clientError {
 }
 
 func badRequest(format string, args ...any) *clientError {
-	return clientErrorf(codeBadRequest, format, args...)
+	return clientErrorf(protocol.CodeBadRequest, format, args...)
 }
 
 var (

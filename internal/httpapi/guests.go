@@ -29,17 +29,17 @@ type guestResponse struct {
 	ExpiresAt int64  `json:"expires_at"`
 }
 
-func (a *api) postGuest(w http.ResponseWriter, r *request) error {
-	if a.IsDraining() {
+func (h playerRoutes) postGuest(w http.ResponseWriter, r *request) error {
+	if h.IsDraining() {
 		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
 	}
 	var body guestBody
 	if err := readBodyLimited(maxGuestBody, w, r.Request, &body); err != nil {
 		return err
 	}
-	guest, err := a.Guests.Guest(r.Context(), identity.GuestRequest{
-		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: nicknameLanguage(r.Request), Address: a.addressKey(r).String(),
-		Admit: func(context.Context) error { return a.checkNewGuestLimits(r, body.Arena) },
+	guest, err := h.Guests.Guest(r.Context(), identity.GuestRequest{
+		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: nicknameLanguage(r.Request), Address: h.addressKey(r).String(),
+		Admit: func(context.Context) error { return h.checkNewGuestLimits(r, body.Arena) },
 	})
 	if err != nil {
 		return err
@@ -65,17 +65,17 @@ func nicknameLanguage(r *http.Request) string {
 
 // nicknameRequester identifies the client that asks for a nickname: by its player
 // if it sends a valid token, and always by its address.
-func (a *api) nicknameRequester(r *request) identity.Requester {
-	requester := a.anonymousRequester(r)
-	if claims, err := a.authenticatePlayer(r); err == nil {
+func (h playerRoutes) nicknameRequester(r *request) identity.Requester {
+	requester := h.anonymousRequester(r)
+	if claims, err := h.authenticatePlayer(r); err == nil {
 		requester.Player = claims.Subject
 	}
 	return requester
 }
 
 // anonymousRequester identifies the client by its address only.
-func (a *api) anonymousRequester(r *request) identity.Requester {
-	return identity.Requester{Address: a.addressKey(r).String(), Lang: nicknameLanguage(r.Request)}
+func (h playerRoutes) anonymousRequester(r *request) identity.Requester {
+	return identity.Requester{Address: h.addressKey(r).String(), Lang: nicknameLanguage(r.Request)}
 }
 
 type nicknameResponse struct {
@@ -84,8 +84,8 @@ type nicknameResponse struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-func (a *api) getNickname(w http.ResponseWriter, r *request) error {
-	availability, err := a.Guests.Available(r.Context(), r.game, r.PathValue("name"), a.nicknameRequester(r))
+func (h playerRoutes) getNickname(w http.ResponseWriter, r *request) error {
+	availability, err := h.Guests.Available(r.Context(), r.game, r.PathValue("name"), h.nicknameRequester(r))
 	if err != nil {
 		return err
 	}
@@ -96,8 +96,8 @@ type nicknameBody struct {
 	Nickname *string `json:"nickname"`
 }
 
-func (a *api) putNickname(w http.ResponseWriter, r *request) error {
-	claims, err := a.authenticateChange(r)
+func (h playerRoutes) putNickname(w http.ResponseWriter, r *request) error {
+	claims, err := h.authenticateChange(r)
 	if err != nil {
 		return err
 	}
@@ -108,13 +108,13 @@ func (a *api) putNickname(w http.ResponseWriter, r *request) error {
 	if body.Nickname == nil {
 		return badRequest("the body has no field %q; add it", "nickname")
 	}
-	requester := a.anonymousRequester(r)
+	requester := h.anonymousRequester(r)
 	requester.Player = claims.Subject
-	name, err := a.Guests.Rename(r.Context(), claims, *body.Nickname, requester)
+	name, err := h.Guests.Rename(r.Context(), claims, *body.Nickname, requester)
 	if err != nil {
 		return err
 	}
-	a.Boards.ForgetName(r.game, claims.Subject)
+	h.Boards.ForgetName(r.game, claims.Subject)
 	return writeJSON(w, http.StatusOK, map[string]string{"nickname": name})
 }
 

@@ -6,10 +6,18 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 )
 
 // readinessTimeout is the time limit of each readiness check.
 const readinessTimeout = 2 * time.Second
+
+// statusRoutes shows the state of the node, and the contracts.
+type statusRoutes struct {
+	Config
+	readiness singleflight.Group // makes concurrent requests share one run of the readiness checks
+}
 
 type health struct {
 	Status  string            `json:"status"`
@@ -17,16 +25,16 @@ type health struct {
 	Version string            `json:"version,omitempty"` // of the server; only /healthz shows it
 }
 
-func (a *api) getHealth(w http.ResponseWriter, _ *request) error {
-	return writeJSON(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: a.Version})
+func (h *statusRoutes) getHealth(w http.ResponseWriter, _ *request) error {
+	return writeJSON(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: h.Version})
 }
 
 // getReadiness runs all readiness checks in parallel. Requests that arrive during
 // a run share its result, so that many requests cannot flood the stores. The
 // errors are logged, but the response does not contain them.
-func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
-	outcomes, _, _ := a.readiness.Do("", func() (any, error) {
-		return a.runReadinessChecks(context.WithoutCancel(r.Context())), nil
+func (h *statusRoutes) getReadiness(w http.ResponseWriter, r *request) error {
+	outcomes, _, _ := h.readiness.Do("", func() (any, error) {
+		return h.runReadinessChecks(context.WithoutCancel(r.Context())), nil
 	})
 	state := health{Status: "ready", Checks: outcomes.(map[string]string)}
 	for _, outcome := range state.Checks {
@@ -34,7 +42,7 @@ func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 			state.Status = "unavailable"
 		}
 	}
-	if a.IsDraining() {
+	if h.IsDraining() {
 		state.Status = "draining"
 	}
 	if state.Status == "ready" {
@@ -45,18 +53,18 @@ func (a *api) getReadiness(w http.ResponseWriter, r *request) error {
 }
 
 // runReadinessChecks returns "ok" or "failed" for each check, by name.
-func (a *api) runReadinessChecks(ctx context.Context) map[string]string {
+func (h *statusRoutes) runReadinessChecks(ctx context.Context) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()
-	outcomes := make(map[string]string, len(a.ReadinessChecks))
+	outcomes := make(map[string]string, len(h.ReadinessChecks))
 	var mu sync.Mutex
 	var running sync.WaitGroup
-	for name, check := range a.ReadinessChecks {
+	for name, check := range h.ReadinessChecks {
 		running.Go(func() {
 			outcome := "ok"
 			if err := check(ctx); err != nil {
 				outcome = "failed"
-				a.Logger.WarnContext(ctx, "readiness check failed", "check", name, "error", err)
+				h.Logger.WarnContext(ctx, "readiness check failed", "check", name, "error", err)
 			}
 			mu.Lock()
 			defer mu.Unlock()

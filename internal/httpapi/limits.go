@@ -36,26 +36,25 @@ func peerAddress(r *http.Request) netip.Addr {
 }
 
 // addressKey returns the key of the client's address for the limits.
-func (a *api) addressKey(r *request) overload.Key {
-	return overload.AddressKey(a.ClientAddress(r.Request))
+func (g *gate) addressKey(r *request) overload.Key {
+	return overload.AddressKey(g.ClientAddress(r.Request))
 }
 
 // checkAddressLimits takes a token of the client's address for a request, or
 // returns the refusal. It runs before authentication.
-func (a *api) checkAddressLimits(r *request, route route) error {
-	const game = "/v1/games/{game}"
-	if route.method == http.MethodPost && route.path == game+"/guests" {
-		return a.Limits.GuestCalls.Take(r.Context(), a.addressKey(r), 1)
+func (g *gate) checkAddressLimits(r *request, route route) error {
+	if route.method == http.MethodPost && route.path == gamePath+"/guests" {
+		return g.Limits.GuestCalls.Take(r.Context(), g.addressKey(r), 1)
 	}
 	if route.method != http.MethodGet {
 		return nil
 	}
 	switch route.path {
-	case game + "/nicknames/{name}":
-		return a.Limits.Nicknames.Take(r.Context(), a.addressKey(r), 1)
-	case game + "/players/{player}", game + "/players/{player}/matches", game + "/matches/{match}",
-		game + "/arenas/{code}", game + "/leaderboards", game + "/leaderboards/{window}", game + "/leaderboards/{window}/{player}":
-		return a.Limits.Reads.Take(r.Context(), a.addressKey(r), 1)
+	case gamePath + "/nicknames/{name}":
+		return g.Limits.Nicknames.Take(r.Context(), g.addressKey(r), 1)
+	case gamePath + "/players/{player}", gamePath + "/players/{player}/matches", gamePath + "/matches/{match}",
+		gamePath + "/arenas/{code}", gamePath + "/leaderboards", gamePath + "/leaderboards/{window}", gamePath + "/leaderboards/{window}/{player}":
+		return g.Limits.Reads.Take(r.Context(), g.addressKey(r), 1)
 	}
 	return nil
 }
@@ -71,35 +70,35 @@ func (a *api) checkAddressLimits(r *request, route route) error {
 // The daily limit is checked first, so that its refusal takes no token of an
 // arena. Its token is taken last, so that a refusal of another limit takes no
 // token of the day.
-func (a *api) checkNewGuestLimits(r *request, code string) error {
-	ctx, address := r.Context(), a.addressKey(r)
-	if err := a.Limits.NewGuestsPerDay.Check(ctx, address); err != nil {
+func (g *gate) checkNewGuestLimits(r *request, code string) error {
+	ctx, address := r.Context(), g.addressKey(r)
+	if err := g.Limits.NewGuestsPerDay.Check(ctx, address); err != nil {
 		return err
 	}
-	joinInfo, err := a.findArena(r, code)
+	joinInfo, err := g.findArena(r, code)
 	if err != nil {
 		return err
 	}
 	var arenaRefusal error
 	if !joinInfo.IsOver {
-		arenaRefusal = a.checkArenaGuestLimits(r, joinInfo)
+		arenaRefusal = g.checkArenaGuestLimits(r, joinInfo)
 	}
 	if joinInfo.IsOver || arenaRefusal != nil {
-		if err := shorterWait(a.Limits.NewGuests.Take(ctx, address, 1), arenaRefusal); err != nil {
+		if err := shorterWait(g.Limits.NewGuests.Take(ctx, address, 1), arenaRefusal); err != nil {
 			return err
 		}
 	}
-	return a.Limits.NewGuestsPerDay.Take(ctx, address, 1)
+	return g.Limits.NewGuestsPerDay.Take(ctx, address, 1)
 }
 
 // findArena returns the join info of the arena with a code. If there is no such
 // arena, or the code may not be tried, it returns a join info with Over true.
-func (a *api) findArena(r *request, code string) (joinInfo arena.JoinInfo, err error) {
+func (g *gate) findArena(r *request, code string) (joinInfo arena.JoinInfo, err error) {
 	if !arenaCodePattern.MatchString(code) {
 		return arena.JoinInfo{IsOver: true}, nil
 	}
-	err = a.tryArenaCode(r, code, func() (err error) {
-		joinInfo, err = a.Arenas.FindJoinInfo(r.Context(), r.game, code)
+	err = g.tryArenaCode(r, code, func() (err error) {
+		joinInfo, err = g.Arenas.FindJoinInfo(r.Context(), r.game, code)
 		return err
 	})
 	if _, isRefusal := errors.AsType[*protocol.Error](err); isRefusal {
@@ -110,11 +109,11 @@ func (a *api) findArena(r *request, code string) (joinInfo arena.JoinInfo, err e
 
 // checkArenaGuestLimits takes the tokens for a new guest with the code of an
 // arena, or returns the refusal.
-func (a *api) checkArenaGuestLimits(r *request, joinInfo arena.JoinInfo) error {
-	if err := a.Limits.GuestsWithCode.Take(r.Context(), a.addressKey(r).WithBurst(joinInfo.MaxPlayers), 1); err != nil {
+func (g *gate) checkArenaGuestLimits(r *request, joinInfo arena.JoinInfo) error {
+	if err := g.Limits.GuestsWithCode.Take(r.Context(), g.addressKey(r).WithBurst(joinInfo.MaxPlayers), 1); err != nil {
 		return err
 	}
-	return a.Limits.GuestsPerArena.Take(r.Context(), overload.ObjectKey(r.game, joinInfo.ID), 1)
+	return g.Limits.GuestsPerArena.Take(r.Context(), overload.ObjectKey(r.game, joinInfo.ID), 1)
 }
 
 // shorterWait returns the refusal with the shorter retry time. other may be nil.
@@ -130,45 +129,45 @@ func shorterWait(err, other error) error {
 
 // tryArenaCode calls try, which looks up the code of an arena, or returns a
 // refusal. A wrong code takes a token of the client's address.
-func (a *api) tryArenaCode(r *request, code string, try func() error) error {
-	return a.Limits.ArenaCodes.Try(r.Context(), a.newCodeAttempt(r, code), try)
+func (g *gate) tryArenaCode(r *request, code string, try func() error) error {
+	return g.Limits.ArenaCodes.Try(r.Context(), g.newCodeAttempt(r, code), try)
 }
 
 // newCodeAttempt returns an attempt to use the code of an arena, by the client's
 // address. It does not use the bearer token, because players join over the
 // websocket.
-func (a *api) newCodeAttempt(r *request, code string) overload.Attempt {
-	return overload.Attempt{Address: a.addressKey(r), Secret: arena.CodeKey(r.game, code)}
+func (g *gate) newCodeAttempt(r *request, code string) overload.Attempt {
+	return overload.Attempt{Address: g.addressKey(r), Secret: arena.CodeKey(r.game, code)}
 }
 
 // checkNewArenaLimits takes a token of the host for a new arena, or returns the
 // refusal. If the host is a player, it also takes one of the client's address,
 // because anyone can become a player.
-func (a *api) checkNewArenaLimits(r *request, host identity.Claims) error {
+func (g *gate) checkNewArenaLimits(r *request, host identity.Claims) error {
 	if host.Role == identity.RolePlayer {
-		if err := a.Limits.ArenasPerAddress.Take(r.Context(), a.addressKey(r), 1); err != nil {
+		if err := g.Limits.ArenasPerAddress.Take(r.Context(), g.addressKey(r), 1); err != nil {
 			return err
 		}
 	}
-	return a.Limits.ArenasPerHost.Take(r.Context(), overload.ObjectKey(r.game, host.Subject), 1)
+	return g.Limits.ArenasPerHost.Take(r.Context(), overload.ObjectKey(r.game, host.Subject), 1)
 }
 
 // authenticateChange is authenticatePlayer for a request that changes the player.
 // It also takes a token of Limits.Changes.
-func (a *api) authenticateChange(r *request) (identity.Claims, error) {
-	claims, err := a.authenticatePlayer(r)
+func (g *gate) authenticateChange(r *request) (identity.Claims, error) {
+	claims, err := g.authenticatePlayer(r)
 	if err == nil {
-		err = a.Limits.Changes.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
+		err = g.Limits.Changes.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }
 
 // authenticateTaskCall is authenticateService for a task request. It also takes a
 // token of Limits.Tasks.
-func (a *api) authenticateTaskCall(r *request) (identity.Claims, error) {
-	claims, err := a.authenticateService(r)
+func (g *gate) authenticateTaskCall(r *request) (identity.Claims, error) {
+	claims, err := g.authenticateService(r)
 	if err == nil {
-		err = a.Limits.Tasks.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
+		err = g.Limits.Tasks.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), 1)
 	}
 	return claims, err
 }

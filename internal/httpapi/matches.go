@@ -43,12 +43,12 @@ func publicFirsts(stored []match.First) []matchFirst {
 	return firsts
 }
 
-func (a *api) getMatch(w http.ResponseWriter, r *request) error {
+func (h boardRoutes) getMatch(w http.ResponseWriter, r *request) error {
 	page, err := readPaging(r.query)
 	if err != nil {
 		return err
 	}
-	summary, err := a.History.Match(r.Context(), r.game, r.PathValue("match"))
+	summary, err := h.History.Match(r.Context(), r.game, r.PathValue("match"))
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (a *api) getMatch(w http.ResponseWriter, r *request) error {
 	for _, team := range summary.Teams {
 		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: team.Rank, ID: team.ID, Score: team.Score})
 	}
-	if view.Standings, err = a.History.Standings(r.Context(), summary, from, to); err != nil {
+	if view.Standings, err = h.History.Standings(r.Context(), summary, from, to); err != nil {
 		return err
 	}
 	body := display.EncodeAnswer(view)

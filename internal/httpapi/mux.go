@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"laststand/internal/protocol"
 )
 
 // newMux returns the handler of all paths. A request is routed by its path first,
@@ -60,7 +62,7 @@ func (m methodHandlers) withFallback(fallback http.Handler) http.Handler {
 const noRoute = "none"
 
 func notFound(http.ResponseWriter, *request) error {
-	return clientErrorf(codeNotFound, "there is nothing at this path; /openapi.yaml lists all paths")
+	return clientErrorf(protocol.CodeNotFound, "there is nothing at this path; /openapi.yaml lists all paths")
 }
 
 // newMethodRefusal returns the handler for methods that a path does not support.
@@ -76,7 +78,7 @@ func (a *api) newMethodRefusal(handlers methodHandlers) func(http.ResponseWriter
 			return a.answerPreflight(w, r.Request, allowList)
 		}
 		w.Header().Set("Allow", allowList)
-		return &clientError{code: codeBadRequest, status: http.StatusMethodNotAllowed,
+		return &clientError{code: protocol.CodeBadRequest, status: http.StatusMethodNotAllowed,
 			detail: "this path takes " + allowList}
 	}
 }

@@ -1,6 +1,10 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
+
+	"laststand/internal/protocol"
+)
 
 // allowOrigin sets the CORS headers that let pages of the allowed origins read the
 // response. The header Vary tells caches that
@@ -22,7 +26,7 @@ func isPreflight(r *http.Request) bool {
 // real request. methods is the list of allowed methods.
 func (a *api) answerPreflight(w http.ResponseWriter, r *http.Request, methods string) error {
 	if !a.IsOriginAllowed(r) {
-		return clientErrorf(codeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
+		return clientErrorf(protocol.CodeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
 	}
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", methods)

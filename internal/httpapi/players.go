@@ -20,8 +20,8 @@ type profile struct {
 	JoinedAt int64   `json:"joined_at"`
 }
 
-func (a *api) getPlayer(w http.ResponseWriter, r *request) error {
-	player, err := a.Players.Player(r.Context(), r.game, r.PathValue("player"))
+func (h playerRoutes) getPlayer(w http.ResponseWriter, r *request) error {
+	player, err := h.Players.Player(r.Context(), r.game, r.PathValue("player"))
 	if err != nil {
 		return err
 	}
@@ -39,16 +39,16 @@ type historyPage struct {
 	NextCursor string               `json:"next_cursor,omitempty"`
 }
 
-func (a *api) getHistory(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) getHistory(w http.ResponseWriter, r *request) error {
 	page, err := readPaging(r.query)
 	if err != nil {
 		return err
 	}
 	player := r.PathValue("player")
-	if _, err := a.Players.Player(r.Context(), r.game, player); err != nil {
+	if _, err := h.Players.Player(r.Context(), r.game, player); err != nil {
 		return err // unknown or erased: the matches stay, but the list of matches is gone
 	}
-	matches, next, err := a.History.Matches(r.Context(), r.game, player, page.cursor, page.limit)
+	matches, next, err := h.History.Matches(r.Context(), r.game, player, page.cursor, page.limit)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (a *api) newHandler(route route) http.Handler {
 func (a *api) handleRequest(w *statusWriter, r *http.Request, route route) error {
 	game := r.PathValue("game")
 	if game != "" && !a.games[game] {
-		return clientErrorf(codeNotFound, "there is no such game")
+		return clientErrorf(protocol.CodeNotFound, "there is no such game")
 	}
 	if route.method == "" { // the fallback of a path: any query is allowed
 		return route.handle(w, &request{Request: r, game: game})

@@ -39,17 +39,17 @@ var kindByRoute = map[string]overload.Kind{
 
 // checkLoad refuses a request if the node sheds its kind of work. It allows reads
 // with a valid token of the game, because such a client probably plays.
-func (a *api) checkLoad(r *request, route route) error {
+func (g *gate) checkLoad(r *request, route route) error {
 	kind, ok := kindByRoute[route.method+" "+route.path]
-	if !ok || !a.LoadShedder.ShouldShed(kind) {
+	if !ok || !g.LoadShedder.ShouldShed(kind) {
 		return nil
 	}
 	if kind == overload.Reading {
-		if _, err := a.authenticate(r); err == nil {
+		if _, err := g.authenticate(r); err == nil {
 			return nil
 		}
 	}
-	return a.LoadShedder.Check(kind)
+	return g.LoadShedder.Check(kind)
 }
 
 // needsSlot returns true if requests of a route need a concurrency slot. Health

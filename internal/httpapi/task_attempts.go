@@ -43,8 +43,8 @@ type claimedTask struct {
 
 // postClaim claims due tasks. If none is due, it waits up to wait_ms. The wait
 // ends early if the token of the service is revoked.
-func (a *api) postClaim(w http.ResponseWriter, r *request) error {
-	service, err := a.authenticateTaskCall(r)
+func (h serviceRoutes) postClaim(w http.ResponseWriter, r *request) error {
+	service, err := h.authenticateTaskCall(r)
 	if err != nil {
 		return err
 	}
@@ -56,9 +56,9 @@ func (a *api) postClaim(w http.ResponseWriter, r *request) error {
 	if body.Max != nil {
 		poll.Max = *body.Max
 	}
-	ctx, untrack := a.RevocableCalls.track(r.Request, service)
+	ctx, untrack := h.RevocableCalls.track(r.Request, service)
 	defer untrack()
-	tasks, err := a.Tasks.Claim(ctx, r.game, poll)
+	tasks, err := h.Tasks.Claim(ctx, r.game, poll)
 	if revoked := revocationError(ctx); revoked != nil {
 		return revoked // tasks that were just claimed become due again when their leases end
 	}
@@ -133,23 +133,23 @@ type leasesResponse struct {
 	Lost []taskqueue.Lease `json:"lost"`
 }
 
-func (a *api) postRenew(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postRenew(w http.ResponseWriter, r *request) error {
 	var body renewBody
-	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
-		return a.Tasks.Renew(r.Context(), r.game, body.leases(), leaseDuration(body.LeaseMS))
+	return h.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
+		return h.Tasks.Renew(r.Context(), r.game, body.leases(), leaseDuration(body.LeaseMS))
 	})
 }
 
-func (a *api) postComplete(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postComplete(w http.ResponseWriter, r *request) error {
 	var body leasesBody
-	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
-		return a.Tasks.Complete(r.Context(), r.game, body.leases())
+	return h.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
+		return h.Tasks.Complete(r.Context(), r.game, body.leases())
 	})
 }
 
-func (a *api) postFail(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postFail(w http.ResponseWriter, r *request) error {
 	var body failBody
-	return a.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return h.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
 		failed := make([]taskqueue.FailedAttempt, len(body.Tasks))
 		for i, task := range body.Tasks {
 			failed[i] = taskqueue.FailedAttempt{
@@ -157,13 +157,13 @@ func (a *api) postFail(w http.ResponseWriter, r *request) error {
 				Wait: clampedMilliseconds(task.RetryAfterMS), Final: task.Final, Postponed: task.Postpone,
 			}
 		}
-		return a.Tasks.Fail(r.Context(), r.game, failed)
+		return h.Tasks.Fail(r.Context(), r.game, failed)
 	})
 }
 
 // changeLeases reads the body, calls change, and answers with the lost leases.
-func (a *api) changeLeases(w http.ResponseWriter, r *request, body any, change func() ([]taskqueue.Lease, error)) error {
-	if _, err := a.authenticateTaskCall(r); err != nil {
+func (h serviceRoutes) changeLeases(w http.ResponseWriter, r *request, body any, change func() ([]taskqueue.Lease, error)) error {
+	if _, err := h.authenticateTaskCall(r); err != nil {
 		return err
 	}
 	if err := readBody(w, r.Request, body); err != nil {

@@ -37,15 +37,15 @@ type enqueueResponse struct {
 
 // postTasks enqueues tasks of a game service. It responds after the tasks are on
 // disk.
-func (a *api) postTasks(w http.ResponseWriter, r *request) error {
-	if _, err := a.authenticateTaskCall(r); err != nil {
+func (h serviceRoutes) postTasks(w http.ResponseWriter, r *request) error {
+	if _, err := h.authenticateTaskCall(r); err != nil {
 		return err
 	}
 	tasks, err := readTasks(w, r.Request)
 	if err != nil {
 		return err
 	}
-	accepted, err := a.Tasks.Enqueue(r.Context(), r.game, tasks)
+	accepted, err := h.Tasks.Enqueue(r.Context(), r.game, tasks)
 	if err != nil {
 		return err
 	}
@@ -91,11 +91,11 @@ type taskView struct {
 	Payload   json.RawMessage          `json:"payload"`
 }
 
-func (a *api) getTask(w http.ResponseWriter, r *request) error {
-	if _, err := a.authenticateTaskCall(r); err != nil {
+func (h serviceRoutes) getTask(w http.ResponseWriter, r *request) error {
+	if _, err := h.authenticateTaskCall(r); err != nil {
 		return err
 	}
-	task, err := a.Tasks.Task(r.Context(), r.game, r.PathValue("task"))
+	task, err := h.Tasks.Task(r.Context(), r.game, r.PathValue("task"))
 	if err != nil {
 		return err
 	}
