@@ -6,91 +6,110 @@ import (
 	"slices"
 	"time"
 
+	"laststand/internal/loop"
 	"laststand/internal/match"
 )
 
-// callTimeout limits one call of the ledger, of Pending or of the leaderboards.
-const callTimeout = 10 * time.Second
+// fullBatchStandings is the number of standings at which a batch is full. The
+// last result of a batch may exceed it, because a result is never split.
+const fullBatchStandings = 20_000
+
+// batch is some results that are committed together.
+type batch struct {
+	results   []match.Result
+	standings int
+}
+
+func (b *batch) add(result match.Result) {
+	b.results, b.standings = append(b.results, result), b.standings+len(result.Standings)
+}
+
+// isFull reports whether a batch accepts no more results.
+func (s *Service) isFull(b batch) bool {
+	return len(b.results) >= s.BatchSize || b.standings >= fullBatchStandings
+}
+
+// collectBatch returns a batch that starts with the given result and contains the results
+// that wait in the queue. If none wait, it first gives others batchDelay to arrive.
+func (s *Service) collectBatch(ctx context.Context, first match.Result) []match.Result {
+	var collected batch
+	collected.add(first)
+	if len(s.queue) == 0 {
+		loop.Sleep(ctx, batchDelay)
+	}
+	for len(s.queue) > 0 && !s.isFull(collected) { // only Run's loop receives from the queue
+		collected.add(<-s.queue)
+	}
+	return collected.results
+}
 
 // settleBatch commits a batch to the ledger and finishes it. It waits while the
 // ledger is down. During that time the size of the queue limits the offered results,
 // and all others stay pending.
 //
-// If the ledger refuses a batch, settleBatch tries its parts, so that a bad result does
-// not hold up others. Results of a game on hold stay pending. If swept is true,
+// If the ledger refuses a batch, settleBatch tries its results one by one, so that a bad
+// result does not hold up others. Results of a game on hold stay pending. If swept is true,
 // the players of results that the ledger already has are notified, too. It reports
 // whether at least one result is settled or a dead letter.
-func (s *Service) settleBatch(workCtx context.Context, batch []match.Result, swept bool) bool {
-	if batch = s.withoutHeld(batch); len(batch) == 0 {
+func (s *Service) settleBatch(workCtx context.Context, results []match.Result, swept bool) bool {
+	count := len(results)
+	results = slices.DeleteFunc(slices.Clone(results), s.holds.contain)
+	s.metrics.countFailures(reasonHeld, count-len(results))
+	if len(results) == 0 {
 		return false
 	}
-	committed, retried, err := s.commit(workCtx, batch)
+	committed, retried, err := s.commit(workCtx, results)
 	switch {
 	case err == nil:
-		s.releaseHolds(batch)
-		return s.finishBatch(workCtx, batch, resultsToNotify(batch, committed, swept || retried))
+		s.holds.release(results, s.Logger)
+		return s.finishBatch(workCtx, results, resultsToNotify(results, committed, swept || retried))
 	case workCtx.Err() != nil:
-		s.metrics.countFailures(reasonStopped, len(batch))
+		s.metrics.countFailures(reasonStopped, len(results))
 		return false
-	case len(batch) == 1:
-		return s.recordRefusal(workCtx, batch[0], err)
+	case len(results) == 1:
+		return s.recordRefusal(workCtx, results[0], err)
 	}
+	// The results that were refused before come last: they may cause a hold.
+	isRefused := func(result match.Result) bool { return s.refusedResults[newMatchKey(result)].isKnown() }
+	untried := slices.DeleteFunc(slices.Clone(results), isRefused)
 	progress := false
-	for _, part := range s.parts(batch) {
-		progress = s.settleBatch(workCtx, part, swept) || progress
+	for _, result := range append(untried, slices.DeleteFunc(results, func(result match.Result) bool { return !isRefused(result) })...) {
+		progress = s.settleBatch(workCtx, []match.Result{result}, swept) || progress
 	}
 	return progress
 }
 
-// parts splits a refused batch. It splits several games by game, and one game
-// by result, with the results first that were not refused before.
-func (s *Service) parts(batch []match.Result) (parts [][]match.Result) {
-	index := map[string]int{}
-	for _, result := range batch {
-		i, known := index[result.Game]
-		if !known {
-			i, parts = len(parts), append(parts, nil)
-			index[result.Game] = i
-		}
-		parts[i] = append(parts[i], result)
-	}
-	if len(parts) > 1 {
-		return parts
-	}
-	untried, refused := []match.Result{}, []match.Result{}
-	for _, result := range batch {
-		if _, known := s.refusedResults[newMatchKey(result)]; known {
-			refused = append(refused, result)
-		} else {
-			untried = append(untried, result)
-		}
-	}
-	return slices.Collect(slices.Chunk(append(untried, refused...), 1))
-}
-
-// commit passes a batch to the ledger until the ledger answers. retried means that
-// it tried more than once, so an earlier attempt may have committed the batch.
-func (s *Service) commit(workCtx context.Context, batch []match.Result) (committed []Committed, retried bool, err error) {
+// commit passes results to the ledger until the ledger answers. retried means that
+// it tried more than once, so an earlier attempt may have committed the results.
+func (s *Service) commit(workCtx context.Context, results []match.Result) (committed []Committed, retried bool, err error) {
 	var wait backoff
 	for ; ; retried = true {
-		committed, err = s.commitOnce(workCtx, batch)
-		s.logOutage(err)
+		committed, err = s.commitOnce(workCtx, results)
 		if err == nil || !s.isUnavailable(err) || workCtx.Err() != nil {
 			return committed, retried, err
 		}
 		s.metrics.countFailures(reasonUnavailable, 1)
-		sleep(workCtx, wait.next())
+		loop.Sleep(workCtx, wait.next())
 	}
 }
 
-func (s *Service) commitOnce(workCtx context.Context, batch []match.Result) ([]Committed, error) {
+// commitOnce calls the ledger. It logs the first failure of an outage, and its end.
+func (s *Service) commitOnce(workCtx context.Context, results []match.Result) ([]Committed, error) {
 	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
 	began := time.Now()
-	committed, err := s.Ledger.Commit(ctx, batch)
+	committed, err := s.Ledger.Commit(ctx, results)
 	if err == nil {
 		s.metrics.observeCommit(committed, time.Since(began))
 	}
+	isDown := err != nil && s.isUnavailable(err)
+	if isDown && !s.ledgerDown {
+		s.Logger.Warn("ledger unavailable; results wait for a retry", "error", err)
+	}
+	if s.ledgerDown && !isDown {
+		s.Logger.Info("ledger recovered")
+	}
+	s.ledgerDown = isDown
 	return committed, err
 }
 
@@ -98,25 +117,12 @@ func (s *Service) isUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
-// logOutage logs the first failure of an outage, and its end.
-func (s *Service) logOutage(err error) {
-	down := err != nil && s.isUnavailable(err)
-	if down && !s.ledgerDown {
-		s.Logger.Warn("ledger unavailable; results wait for a retry", "error", err)
-	}
-	if s.ledgerDown && !down {
-		s.Logger.Info("ledger recovered")
-	}
-	s.ledgerDown = down
-}
-
-// resultsToNotify returns the results of a committed batch that count for
-// leaderboards, with the ratings of the ledger. It leaves out results that the
-// ledger already had, unless includeOld is true; another attempt notifies their
-// players.
-func resultsToNotify(batch []match.Result, committed []Committed, includeOld bool) []match.Result {
+// resultsToNotify returns the committed results that count for leaderboards, with the
+// ratings of the ledger. It leaves out results that the ledger already had, unless
+// includeOld is true; another attempt notifies their players.
+func resultsToNotify(results []match.Result, committed []Committed, includeOld bool) []match.Result {
 	var chosen []match.Result
-	for i, result := range batch {
+	for i, result := range results {
 		if !committed[i].CountsForLeaderboards || !committed[i].IsNew && !includeOld {
 			continue
 		}
@@ -128,24 +134,23 @@ func resultsToNotify(batch []match.Result, committed []Committed, includeOld boo
 	return chosen
 }
 
-// finishBatch follows a commit: it removes the batch from Pending, and queues the
-// results to notify for the leaderboards. If Pending fails, a sweep finds the
-// batch again, but its players are not notified again. It reports whether Pending
-// removed the batch.
-func (s *Service) finishBatch(workCtx context.Context, batch, toNotify []match.Result) bool {
+// finishBatch follows a commit: it removes the results from Pending, and queues those
+// to notify for the leaderboards. If Pending fails, a sweep finds the results again, but
+// their players are not notified again. It reports whether Pending removed the results.
+func (s *Service) finishBatch(workCtx context.Context, results, toNotify []match.Result) bool {
 	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
-	err := s.Pending.MarkSettled(ctx, batch)
+	err := s.Pending.MarkSettled(ctx, results)
 	if err != nil {
-		s.metrics.countFailures(reasonPending, len(batch))
-		s.Logger.Warn("pending results removal failed; the next sweep retries", "results", len(batch), "error", err)
+		s.metrics.countFailures(reasonPending, len(results))
+		s.Logger.Warn("pending results removal failed; the next sweep retries", "results", len(results), "error", err)
 	}
 	for _, result := range toNotify {
 		if !s.notified[newMatchKey(result)] {
-			s.enqueueForLeaderboards(workCtx, result)
+			s.notifier.enqueue(workCtx, result)
 		}
 	}
-	for _, result := range batch {
+	for _, result := range results {
 		delete(s.refusedResults, newMatchKey(result))
 		delete(s.notified, newMatchKey(result))
 		if err != nil && len(s.notified) < s.QueueSize {

@@ -54,33 +54,25 @@ func (s *Service) settleDeadLetter(ctx context.Context, t taskqueue.Task) (paylo
 	if err != nil {
 		return nil, err
 	}
-	payload = t.Payload
-	if !result.IsComplete() {
-		if err := s.loadStandings(ctx, &result); err != nil {
-			return nil, err
-		}
-		if payload, err = json.Marshal(result); err != nil {
-			return nil, err
-		}
+	if result.IsComplete() {
+		return t.Payload, s.retryInLoop(ctx, result)
+	}
+	readCtx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	switch err := s.Pending.CompleteStandings(readCtx, &result); {
+	case errors.Is(err, match.ErrNotFound):
+		return nil, fmt.Errorf("%w: %w", errIncomplete, err)
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errUnreadable, err)
+	}
+	if payload, err = json.Marshal(result); err != nil {
+		return nil, err
 	}
 	return payload, s.retryInLoop(ctx, result)
 }
 
 // errUnreadable says that the standings cannot be read now, but may exist.
 var errUnreadable = errors.New("the standings cannot be read now")
-
-func (s *Service) loadStandings(ctx context.Context, result *match.Result) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	err := s.Pending.CompleteStandings(ctx, result)
-	switch {
-	case errors.Is(err, match.ErrNotFound):
-		return fmt.Errorf("%w: %w", errIncomplete, err)
-	case err != nil:
-		return fmt.Errorf("%w: %w", errUnreadable, err)
-	}
-	return nil
-}
 
 // isTransient reports whether a requeue failed for a reason that does not count as
 // an attempt.
@@ -143,11 +135,11 @@ func (s *Service) retryInLoop(ctx context.Context, result match.Result) error {
 // before may have died before it notified them.
 func (s *Service) commitDeadLetter(workCtx context.Context, r match.Result) error {
 	committed, err := s.commitOnce(workCtx, []match.Result{r})
-	s.logOutage(err)
-	if err == nil {
-		for _, result := range resultsToNotify([]match.Result{r}, committed, true) {
-			s.enqueueForLeaderboards(workCtx, result)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	for _, result := range resultsToNotify([]match.Result{r}, committed, true) {
+		s.notifier.enqueue(workCtx, result)
+	}
+	return nil
 }

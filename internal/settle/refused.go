@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
+	"log/slog"
 	"time"
 
 	"laststand/internal/match"
@@ -12,111 +12,140 @@ import (
 )
 
 const (
-	maxRefusals       = 10        // then a refused result is a dead letter
-	maxRetryDelay     = time.Hour // between attempts if even the move to the dead letters fails
-	maxDelayDoublings = 4         // how often the delay doubles if the result may not become a dead letter
+	maxRefusals = 10 // then a refused result is a dead letter
 	// forgetAfterSweeps is how many sweeps must miss a refused result before this
 	// node forgets it. Then another node has settled it or made it a dead letter.
 	forgetAfterSweeps = 30
+	// maxRefusedInRow is how many results of a game the ledger may refuse, one
+	// after another. With more, the cause is something other than these results.
+	maxRefusedInRow = 3
+	logInterval     = time.Minute // how often a game's unexpected refusals are logged
 )
 
 // refusedResult is a result that the ledger refused. It stays pending, so nothing
 // is lost. deadLetter is the task that it will become, without the payload.
 type refusedResult struct {
 	deadLetter taskqueue.Task
-	delays     int // refusals that were not its own fault, or were part of a burst
-	retryAt    time.Time
+	retryAt    time.Time // the next attempt is in the first sweep after this
+}
+
+func (r refusedResult) isKnown() bool { return !r.retryAt.IsZero() }
+
+// gameHold counts the refusals of one game in a row. After more than
+// maxRefusedInRow the game is on hold: no result of the game is tried before
+// retryAt, and none becomes a dead letter.
+type gameHold struct {
+	refusedInRow map[matchKey]bool // refused since the ledger accepted one; maxRefusedInRow+1 at most
+	wait         backoff
+	retryAt      time.Time // zero: not on hold
+	loggedAt     time.Time
+}
+
+// gameHolds are the holds of all games with refused results, by game.
+type gameHolds map[string]*gameHold
+
+// contain reports whether a result must wait because its game is on hold.
+func (h gameHolds) contain(result match.Result) bool {
+	hold := h[result.Game]
+	return hold != nil && time.Now().Before(hold.retryAt)
+}
+
+// release ends the holds of games whose results the ledger accepted.
+func (h gameHolds) release(results []match.Result, logger *slog.Logger) {
+	for _, result := range results {
+		if hold := h[result.Game]; hold != nil && !hold.retryAt.IsZero() {
+			logger.Info("ledger accepts results of the game again", "game", result.Game)
+		}
+		delete(h, result.Game)
+	}
+}
+
+// record records a refusal in the hold of its game, and reports whether the game is now on
+// hold. Then the next attempt comes later each time.
+func (h gameHolds) record(result match.Result, cause error, isOwnFault bool, logger *slog.Logger) (isHeld bool) {
+	hold := h[result.Game]
+	if hold == nil {
+		hold = &gameHold{refusedInRow: map[matchKey]bool{}}
+		h[result.Game] = hold
+	}
+	if len(hold.refusedInRow) <= maxRefusedInRow {
+		hold.refusedInRow[newMatchKey(result)] = true
+	}
+	isHeld = len(hold.refusedInRow) > maxRefusedInRow
+	if isHeld {
+		hold.retryAt = time.Now().Add(hold.wait.next())
+	}
+	if (isHeld || !isOwnFault) && time.Since(hold.loggedAt) >= logInterval {
+		hold.loggedAt = time.Now()
+		logger.Error("ledger refused results for a fault that is not theirs; results stay pending for a retry",
+			"game", result.Game, "match", result.Match, "all", isHeld, "error", cause)
+	}
+	return isHeld
 }
 
 // recordRefusal remembers a refused result for a later sweep. A result that is refused for its
 // own fault becomes a dead letter at the maxRefusals-th refusal, and recordRefusal
 // reports that. If many other results are refused too, the cause must be something
-// else, and no dead letter is made.
+// else, and no dead letter is made. A result without standings never reached the ledger, so
+// it says nothing about other results.
 //
 // Each node counts its own refusals. It remembers at most QueueSize
 // refused results. The refusals of other results are not counted until there is room.
-func (s *Service) recordRefusal(workCtx context.Context, result match.Result, cause error) (dead bool) {
-	isOwn, inBurst := s.isOwnFault(cause), s.recordRefusalInHold(result, cause)
-	s.metrics.countFailures(failureReason(isOwn), 1)
-	refusal, known := s.refusedResults[newMatchKey(result)]
-	if !known {
+func (s *Service) recordRefusal(workCtx context.Context, result match.Result, cause error) (isDead bool) {
+	isIncomplete := errors.Is(cause, errIncomplete)
+	isOwnFault := isIncomplete || s.IsRefusal(cause)
+	isHeld := !isIncomplete && s.holds.record(result, cause, isOwnFault, s.Logger)
+	reason := reasonUnexpected
+	if isOwnFault {
+		reason = reasonRefused
+	}
+	s.metrics.countFailures(reason, 1)
+	key := newMatchKey(result)
+	refusal := s.refusedResults[key]
+	if !refusal.isKnown() {
+		if len(s.refusedResults) >= s.QueueSize {
+			return false
+		}
 		refusal.deadLetter = taskqueue.Task{Game: result.Game, Topic: taskqueue.SettleTopic, Key: result.Match}
 	}
-	wait := s.SweepInterval << min(refusal.delays, maxDelayDoublings)
-	if isOwn && !inBurst {
-		if wait, dead = s.countRefusal(workCtx, result, &refusal, cause); dead {
-			delete(s.refusedResults, newMatchKey(result))
+	refusal.retryAt = time.Now().Add(sweepInterval)
+	if isOwnFault && !isHeld {
+		_ = refusal.deadLetter.Fail(s.Now(), cause) // fails only for a task that is done
+		if refusal.deadLetter.Tries == 1 {
+			s.Logger.Error("ledger refused a result; the result stays pending for a retry", "game", result.Game, "match", result.Match, "error", cause)
+		}
+		if refusal.deadLetter.Tries >= maxRefusals && s.moveToDeadLetters(workCtx, result, refusal.deadLetter) {
+			delete(s.refusedResults, key)
 			return true
 		}
-	} else {
-		refusal.delays++
 	}
-	refusal.retryAt = time.Now().Add(wait)
-	if known || len(s.refusedResults) < s.QueueSize {
-		s.refusedResults[newMatchKey(result)] = refusal
-	}
+	s.refusedResults[key] = refusal
 	return false
-}
-
-// isOwnFault reports whether an error is the fault of its result.
-func (s *Service) isOwnFault(err error) bool {
-	return errors.Is(err, errIncomplete) || s.IsRefusal(err)
-}
-
-func failureReason(isOwn bool) string {
-	if isOwn {
-		return reasonRefused
-	}
-	return reasonUnexpected
-}
-
-// countRefusal counts a refusal of a result for its own fault. It sets the time of
-// the next attempt, or makes the result a dead letter.
-func (s *Service) countRefusal(workCtx context.Context, result match.Result, refusal *refusedResult, cause error) (wait time.Duration, dead bool) {
-	_ = refusal.deadLetter.Fail(s.Now(), cause) // fails only for a task that is done
-	if refusal.deadLetter.Tries == 1 {
-		s.Logger.Error("ledger refused a result; the result stays pending for a retry", "game", result.Game, "match", result.Match, "error", cause)
-	}
-	if refusal.deadLetter.Tries >= maxRefusals && s.moveToDeadLetters(workCtx, result, refusal.deadLetter) {
-		return 0, true
-	}
-	return min(s.SweepInterval<<min(max(0, refusal.deadLetter.Tries-maxRefusals+1), 20), maxRetryDelay), false
 }
 
 // moveToDeadLetters makes a result a dead letter, and then removes it from
 // Pending. Its players are then free, and no node waits for the result. If it is
 // interrupted, the next attempt repeats it, and changes nothing that was done.
-func (s *Service) moveToDeadLetters(workCtx context.Context, result match.Result, deadLetter taskqueue.Task) bool {
+func (s *Service) moveToDeadLetters(workCtx context.Context, result match.Result, deadLetter taskqueue.Task) (isMoved bool) {
 	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
-	var err error
-	if deadLetter.Payload, err = json.Marshal(result); err != nil {
-		return s.recordMoveFailure(result, err)
-	}
-	added, err := s.DeadLetters.AddTask(ctx, deadLetter)
-	if err != nil {
-		return s.recordMoveFailure(result, err)
+	var added bool
+	payload, err := json.Marshal(result)
+	if err == nil {
+		deadLetter.Payload = payload
+		added, err = s.DeadLetters.AddTask(ctx, deadLetter)
 	}
 	if added {
 		s.metrics.dead.Inc()
 		s.Logger.Error("result became a dead letter after too many refusals; see server tasks list",
 			"game", result.Game, "match", result.Match, "tries", deadLetter.Tries, "error", deadLetter.Errors[len(deadLetter.Errors)-1].Error)
 	}
-	if err := s.Pending.MarkSettled(ctx, []match.Result{result}); err != nil {
-		return s.recordMoveFailure(result, err)
+	if err == nil {
+		err = s.Pending.MarkSettled(ctx, []match.Result{result})
 	}
-	return true
-}
-
-func (s *Service) recordMoveFailure(result match.Result, err error) bool {
-	s.metrics.countFailures(reasonPending, 1)
-	s.Logger.Warn("dead letter failed; the result stays pending for a retry", "game", result.Game, "match", result.Match, "error", err)
-	return false
-}
-
-// forgetUnseen forgets the refused results that sweeps no longer find.
-func (s *Service) forgetUnseen() {
-	maps.DeleteFunc(s.refusedResults, func(_ matchKey, refusal refusedResult) bool {
-		return time.Since(refusal.retryAt) > forgetAfterSweeps*s.SweepInterval
-	})
+	if err != nil {
+		s.metrics.countFailures(reasonPending, 1)
+		s.Logger.Warn("dead letter failed; the result stays pending for a retry", "game", result.Game, "match", result.Match, "error", err)
+	}
+	return err == nil
 }

@@ -8,14 +8,36 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
+)
+
+const (
+	batchDelay    = 5 * time.Millisecond // how long the first result of a batch waits for others
+	sweepInterval = 2 * time.Second      // between sweeps, and the minimum age of a result that they settle
+	stopTimeout   = 5 * time.Second      // how long a stop may still settle offered results
+	callTimeout   = 10 * time.Second     // of one call of the ledger, of Pending or of the leaderboards
 )
 
 // Ledger is the source of truth. Commit accepts all results or none, and each
 // match once. It returns in the order of the results, once they are on disk.
 type Ledger interface {
 	Commit(ctx context.Context, results []match.Result) ([]Committed, error)
+}
+
+// Committed is the ledger's reply for one result, which is then on disk.
+type Committed struct {
+	Match                 string
+	CountsForLeaderboards bool  // also for totals; false above a limit that only the ledger knows
+	IsNew                 bool  // false: the ledger had it before, and the fields below are zero, except Standings
+	FirstPos              int64 // position of its first entry in the game's ledger; 0 if it has no entries
+	LastPos               int64 // position of its last entry; 0 if it has no entries
+	CommittedAt           int64 // by the database's clock, epoch ms
+
+	// Standings are those of a rated result, with the ratings that the ledger
+	// computed; nil for any other result.
+	Standings []match.Standing
 }
 
 // Pending stores the results of all nodes that the ledger does not have yet.
@@ -45,8 +67,7 @@ type Leaderboards interface {
 	Apply(ctx context.Context, game string) error
 }
 
-// Config configures a Service. The fields of the first group are required. A zero
-// value in the second group means the default in its comment.
+// Config configures a Service. All fields are required, except the sizes.
 type Config struct {
 	Ledger        Ledger
 	Pending       Pending
@@ -59,12 +80,8 @@ type Config struct {
 	Logger        *slog.Logger
 	Registry      prometheus.Registerer
 
-	BatchSize        int           // highest number of results per commit; 256
-	BatchDelay       time.Duration // how long the first of a batch waits for others; 5 ms
-	QueueSize        int           // highest number of offered results that wait; 4096
-	LeaderboardQueue int           // highest number of results per game that wait for its leaderboards; 4096
-	SweepInterval    time.Duration // between sweeps, and the minimum age of a result that they settle; 2 s
-	StopTimeout      time.Duration // how long a stop may still settle offered results; 5 s
+	BatchSize int // highest number of results per commit; 0: 256
+	QueueSize int // highest number of offered results that wait; 0: 4096
 }
 
 // Service settles results: it commits them to the ledger, applies them to the
@@ -78,12 +95,11 @@ type Service struct {
 	stopped       chan struct{} // closed when the service accepts no more results
 
 	// Only Run's loop uses the fields below.
+	notifier       notifier
 	refusedResults map[matchKey]refusedResult
-	holds          map[string]*gameHold // by game
-	notified       map[matchKey]bool    // notified but still pending: must not be notified again
-	ledgerDown     bool                 // true: the last call of the ledger got no answer
-	outboxes       map[string]chan<- match.Result
-	outboxWorkers  sync.WaitGroup
+	holds          gameHolds
+	notified       map[matchKey]bool // notified but still pending: must not be notified again
+	ledgerDown     bool              // true: the last call of the ledger got no answer
 }
 
 type matchKey struct{ game, id string }
@@ -92,25 +108,19 @@ func newMatchKey(result match.Result) matchKey { return matchKey{result.Game, re
 
 // New returns a service. It does nothing before Run.
 func New(config Config) *Service {
-	setDefault(&config.BatchSize, 256)
-	setDefault(&config.QueueSize, 4096)
-	setDefault(&config.LeaderboardQueue, 4096)
-	setDefault(&config.BatchDelay, 5*time.Millisecond)
-	setDefault(&config.SweepInterval, 2*time.Second)
-	setDefault(&config.StopTimeout, 5*time.Second)
+	if config.BatchSize == 0 {
+		config.BatchSize = 256
+	}
+	if config.QueueSize == 0 {
+		config.QueueSize = 4096
+	}
 	service := &Service{
 		Config: config, queue: make(chan match.Result, config.QueueSize), retryRequests: make(chan retryRequest), stopped: make(chan struct{}),
-		refusedResults: map[matchKey]refusedResult{}, holds: map[string]*gameHold{}, notified: map[matchKey]bool{}, outboxes: map[string]chan<- match.Result{},
+		refusedResults: map[matchKey]refusedResult{}, holds: gameHolds{}, notified: map[matchKey]bool{},
 	}
 	service.metrics = newMetrics(config.Registry, func() float64 { return float64(len(service.queue)) })
+	service.notifier = notifier{config: &service.Config, metrics: service.metrics, outboxes: map[string]chan match.Result{}}
 	return service
-}
-
-func setDefault[T comparable](setting *T, defaultValue T) {
-	var zero T
-	if *setting == zero {
-		*setting = defaultValue
-	}
 }
 
 // Offer passes a pending result to the service. It never blocks. It returns false
@@ -137,46 +147,36 @@ func (s *Service) Offer(result match.Result) bool {
 }
 
 // Run settles offered results and those that sweeps find, until the context ends.
-// Then it settles the results already offered, for at most StopTimeout. The rest
+// Then it settles the results already offered, for at most stopTimeout. The rest
 // stays pending. It returns nil once everything that it started has ended.
 func (s *Service) Run(ctx context.Context) error {
 	workCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var stopTimer sync.WaitGroup
-	stopTimer.Go(func() { cancelLater(ctx, workCtx, s.StopTimeout, cancel) })
+	stopTimer.Go(func() {
+		select {
+		case <-ctx.Done():
+			loop.Sleep(workCtx, stopTimeout)
+			cancel()
+		case <-workCtx.Done():
+		}
+	})
 	s.runLoop(ctx, workCtx)
 	close(s.stopped)
-	for _, outbox := range s.outboxes {
-		close(outbox)
-	}
-	s.outboxWorkers.Wait()
+	s.notifier.close()
 	cancel()
 	stopTimer.Wait()
 	return nil
 }
 
-// cancelLater ends the work some time after ctx has ended. It returns earlier if
-// the work has ended.
-func cancelLater(ctx, workCtx context.Context, delay time.Duration, cancelWork context.CancelFunc) {
-	select {
-	case <-ctx.Done():
-	case <-workCtx.Done():
-		return
-	}
-	sleep(workCtx, delay)
-	cancelWork()
-}
-
 // runLoop handles offered results, requests of operators and sweeps, one at a time.
 // It starts with a sweep, for the results that a former process left.
 func (s *Service) runLoop(ctx, workCtx context.Context) {
-	sweeps := time.NewTicker(s.SweepInterval)
+	sweeps := time.NewTicker(sweepInterval)
 	defer sweeps.Stop()
-	hasMore := s.sweepPending(workCtx)
+	nextPage := make(chan struct{}, 1) // has a value while a sweep left results
+	loop.Wake(nextPage)
 	for ctx.Err() == nil {
-		var sweepNow chan struct{} // ready at once while a sweep left results
-		if hasMore {
-			sweepNow = alwaysReady
-		}
+		mustSweep := false
 		select {
 		case <-ctx.Done():
 		case result := <-s.queue:
@@ -184,30 +184,16 @@ func (s *Service) runLoop(ctx, workCtx context.Context) {
 		case request := <-s.retryRequests:
 			request.done <- s.commitDeadLetter(workCtx, request.result)
 		case <-sweeps.C:
-			hasMore = s.sweepPending(workCtx)
-		case <-sweepNow:
-			hasMore = s.sweepPending(workCtx)
+			mustSweep = true
+		case <-nextPage:
+			mustSweep = true
+		}
+		if mustSweep && s.sweepPending(workCtx) {
+			loop.Wake(nextPage)
 		}
 	}
-	s.drainQueue(workCtx)
-}
-
-// alwaysReady is a channel that never blocks a receiver.
-var alwaysReady = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()
-
-// drainQueue settles the offered results until the work context ends.
-func (s *Service) drainQueue(workCtx context.Context) {
-	for workCtx.Err() == nil {
-		select {
-		case result := <-s.queue:
-			s.settleBatch(workCtx, s.collectBatch(workCtx, result), false)
-		default:
-			return
-		}
+	for len(s.queue) > 0 && workCtx.Err() == nil {
+		s.settleBatch(workCtx, s.collectBatch(workCtx, <-s.queue), false)
 	}
 	if n := len(s.queue); n > 0 {
 		s.metrics.countFailures(reasonStopped, n)

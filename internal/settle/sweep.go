@@ -3,7 +3,7 @@ package settle
 import (
 	"context"
 	"errors"
-	"slices"
+	"maps"
 	"time"
 
 	"laststand/internal/match"
@@ -13,9 +13,11 @@ var errIncomplete = errors.New("its standings are gone from Redis or cannot be r
 
 // sweepPending settles some pending results, and reports whether it may have left more
 // that can be settled now. It leaves out results of matches that ended less than
-// SweepInterval ago; the node that ended the match settles those.
+// sweepInterval ago; the node that ended the match settles those.
 func (s *Service) sweepPending(workCtx context.Context) (hasMore bool) {
-	s.forgetUnseen()
+	maps.DeleteFunc(s.refusedResults, func(_ matchKey, refusal refusedResult) bool {
+		return time.Since(refusal.retryAt) > forgetAfterSweeps*sweepInterval
+	})
 	limit := s.BatchSize + len(s.refusedResults) // so that refused results do not hide others
 	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
@@ -24,23 +26,26 @@ func (s *Service) sweepPending(workCtx context.Context) (hasMore bool) {
 		s.metrics.countFailures(reasonPending, 1)
 		s.Logger.Warn("pending results read failed; the next sweep retries", "error", err)
 	}
-	due := slices.DeleteFunc(slices.Clone(page), func(result match.Result) bool { return !s.isDue(result) })
-	progress := false
-	for _, result := range due {
-		if !result.IsComplete() { // its standings are gone or unreadable: retry, and a dead letter in the end
-			progress = s.recordRefusal(workCtx, result, errIncomplete) || progress
+	var due batch
+	hasProgress := false
+	for _, result := range page {
+		switch {
+		case !s.isDue(result):
+		case !result.IsComplete(): // its standings are gone or unreadable: retry, and a dead letter in the end
+			hasProgress = s.recordRefusal(workCtx, result, errIncomplete) || hasProgress
+		default:
+			due.add(result)
+		}
+		if s.isFull(due) {
+			hasProgress = s.settleBatch(workCtx, due.results, true) || hasProgress
+			due = batch{}
 		}
 	}
-	due = slices.DeleteFunc(due, func(result match.Result) bool { return !result.IsComplete() })
-	for _, batch := range s.splitBySize(due) {
-		progress = s.settleBatch(workCtx, batch, true) || progress
-	}
-	return progress && len(page) >= limit
+	hasProgress = s.settleBatch(workCtx, due.results, true) || hasProgress
+	return hasProgress && len(page) >= limit
 }
 
 func (s *Service) isDue(result match.Result) bool {
-	if result.OverAt > s.Now()-s.SweepInterval.Milliseconds() {
-		return false
-	}
-	return !time.Now().Before(s.refusedResults[newMatchKey(result)].retryAt)
+	isOld := result.OverAt <= s.Now()-sweepInterval.Milliseconds()
+	return isOld && !time.Now().Before(s.refusedResults[newMatchKey(result)].retryAt)
 }
