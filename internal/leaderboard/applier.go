@@ -12,18 +12,15 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
 )
 
 // readyPollInterval is the time between two checks of Await.
 const readyPollInterval = 10 * time.Millisecond
 
-var (
-	// ErrContended means that other appliers changed the boards at every try. They apply the
-	// same rows, so no row is lost.
-	ErrContended = errors.New("other appliers changed the leaderboards at every try; try again")
-	// ErrNotBuilt means that at least one game has no complete boards yet.
-	ErrNotBuilt = errors.New("leaderboards are not built yet")
-)
+// ErrNotBuilt means that at least one game has no complete boards yet.
+var ErrNotBuilt = errors.New("leaderboards are not built yet")
 
 // Applier keeps every game's boards up to date with its ledger. Several appliers, on any
 // nodes, may work at the same time. Each transaction is a compare-and-set on the version
@@ -147,6 +144,6 @@ func (a *Applier) Await(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		sleep(ctx, readyPollInterval)
+		loop.Sleep(ctx, readyPollInterval)
 	}
 }

@@ -4,9 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"laststand/internal/loop"
 )
 
-const rowsPerRead = 500 // maximum number of ledger rows per read
+const (
+	rowsPerRead    = 500 // maximum number of ledger rows per read
+	maxFailedTries = 100 // passes in a row without progress before Apply gives up
+)
+
+// ErrContended means that other appliers changed the boards at every try. They apply the
+// same rows, so no row is lost.
+var ErrContended = errors.New("other appliers changed the leaderboards at every try; try again")
+
+// errNoBoards means that no boards are served to which rows can be applied. The caller
+// must build boards first.
+var errNoBoards = errors.New("no usable boards are served")
 
 // rowApplier applies the rows of one game's ledger to board sets.
 type rowApplier struct {
@@ -87,16 +100,7 @@ func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetS
 	}
 	a.metrics.appliedRows.Add(float64(stateAfter.Watermark.Pos - state.Watermark.Pos))
 	if stateAfter.Watermark.Day != state.Watermark.Day {
-		signal(a.dayEnded)
+		loop.Wake(a.dayEnded)
 	}
 	return stateAfter, planErr
-}
-
-// signal stores one signal in a channel with capacity 1. It does nothing if one is stored
-// already. It does not block.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -7,12 +7,16 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
 	buildLeaseTTL      = 30 * time.Second
 	buildRenewInterval = buildLeaseTTL / 6 // minimum time between two renewals while sums are loaded
 	buildPollInterval  = 20 * time.Millisecond
+	applyInterval      = 5 * time.Second // between two checks for rows, or builds, that no call has done
+	abandonedAfter     = 48 * time.Hour  // time since the last transaction after which a board set counts as abandoned
 )
 
 // Reasons for a build: label values of a metric.
@@ -39,25 +43,19 @@ type builder struct {
 
 // run builds board sets when that is needed and removes replaced ones, until ctx ends.
 func (b *builder) run(ctx context.Context) {
-	ticker := time.NewTicker(applyInterval)
-	defer ticker.Stop()
-	for {
+	work := func(ctx context.Context) {
 		b.logError(ctx, "build", b.build(ctx))
 		sweepErr := b.store.Sweep(ctx, b.newestConfig.Game, b.newestConfig.Hash(), b.now()-abandonedAfter.Milliseconds())
 		b.logError(ctx, "sweep", sweepErr)
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		case <-b.wakeups:
-		}
 	}
+	work(ctx)
+	loop.EveryOrWoken(ctx, applyInterval, b.wakeups, work)
 }
 
 // request requests a build. It does nothing if a build is pending.
 func (b *builder) request(ctx context.Context, reason string) error {
 	err := b.store.RequestBuild(ctx, b.newestConfig.Game, b.newestConfig.Hash(), reason)
-	signal(b.wakeups)
+	loop.Wake(b.wakeups)
 	return err
 }
 
@@ -98,7 +96,7 @@ func (b *builder) buildWithLease(ctx context.Context) error {
 			return err
 		}
 		if !hasLease {
-			sleep(ctx, buildPollInterval)
+			loop.Sleep(ctx, buildPollInterval)
 			continue
 		}
 		err = b.buildOnce(ctx)

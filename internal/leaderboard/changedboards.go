@@ -1,5 +1,10 @@
 package leaderboard
 
+import (
+	"maps"
+	"slices"
+)
+
 // changedBoards lists the boards on which a row changes the entry of its holder.
 func (c Config) changedBoards(progress Progress, row Row) []Board {
 	var spans []string
@@ -54,72 +59,56 @@ func (c Config) correctedSpans(progress Progress, day string) []string {
 // hasDayBoards reports whether single days have boards. Rolling windows need them too.
 func (c Config) hasDayBoards() bool { return c.hasWindow(Day) || len(c.rollingWindows()) > 0 }
 
-// entryRequests returns requests for the entries that the rows change, without duplicates.
-// It also requests the boards of days that the rows end or correct, because the
-// transaction stores their sizes.
-func (c Config) entryRequests(progress Progress, rows []Row) []EntryRequest {
-	list := requestList{indexes: map[Board]int{}, requested: map[entryKey]bool{}}
-	day := progress.Watermark.Day
-	for _, row := range rows {
-		switch row.Kind {
-		case DayStartRow:
-			list.addDay(day)
-		case CorrectionRow:
-			list.addDay(row.TargetDay)
-		case MoveRow:
-			for _, moved := range c.movedDays(progress, row) {
-				list.addDay(moved)
-			}
-		}
-		day = row.Day
-		for _, board := range c.changedBoards(progress, row) {
-			list.addEntry(board, row.Holder)
-			if row.Kind == MoveRow {
-				list.addEntry(board, row.FormerHolder)
-			}
-		}
-	}
-	return list.requests
-}
-
-// requestList collects requests without duplicates.
-type requestList struct {
-	requests  []EntryRequest
-	indexes   map[Board]int
-	requested map[entryKey]bool
-}
-
 // entryKey identifies one entry of one board.
 type entryKey struct {
 	board Board
 	id    string
 }
 
-// addDay requests the sizes of a day's boards. An empty day adds nothing.
-func (l *requestList) addDay(day string) {
-	if day == "" {
-		return
+// entryRequests returns requests for the entries that the rows change, without duplicates.
+// It also requests the boards of days that the rows end or correct, because the
+// transaction stores their sizes.
+func (c Config) entryRequests(progress Progress, rows []Row) []EntryRequest {
+	requested := map[Board]map[string]bool{}
+	request := func(board Board, ids ...string) {
+		if requested[board] == nil {
+			requested[board] = map[string]bool{}
+		}
+		for _, id := range ids {
+			requested[board][id] = true
+		}
 	}
-	for _, kind := range Kinds() {
-		l.addBoard(Board{kind, day})
+	day := progress.Watermark.Day
+	for _, row := range rows {
+		for _, resizedDay := range c.resizedDays(progress, day, row) {
+			request(Board{Players, resizedDay})
+			request(Board{Teams, resizedDay})
+		}
+		for _, board := range c.changedBoards(progress, row) {
+			request(board, row.Holder)
+			if row.Kind == MoveRow {
+				request(board, row.FormerHolder)
+			}
+		}
+		day = row.Day
 	}
+	requests := make([]EntryRequest, 0, len(requested))
+	for board, ids := range requested {
+		requests = append(requests, EntryRequest{Board: board, IDs: slices.Collect(maps.Keys(ids))})
+	}
+	return requests
 }
 
-// addBoard adds a request for a board's size if there is no request for the board yet. It
-// returns the index of the board's request.
-func (l *requestList) addBoard(board Board) int {
-	if _, known := l.indexes[board]; !known {
-		l.indexes[board] = len(l.requests)
-		l.requests = append(l.requests, EntryRequest{Board: board})
+// resizedDays returns the days whose sizes a row may change or store. openDay is the day
+// before the row.
+func (c Config) resizedDays(progress Progress, openDay string, row Row) []string {
+	switch {
+	case row.Kind == DayStartRow && openDay != "":
+		return []string{openDay}
+	case row.Kind == CorrectionRow:
+		return []string{row.TargetDay}
+	case row.Kind == MoveRow:
+		return c.movedDays(progress, row)
 	}
-	return l.indexes[board]
-}
-
-func (l *requestList) addEntry(board Board, id string) {
-	index := l.addBoard(board)
-	if l.requested[entryKey{board, id}] {
-		return
-	}
-	l.requested[entryKey{board, id}] = true
-	l.requests[index].IDs = append(l.requests[index].IDs, id)
+	return nil
 }

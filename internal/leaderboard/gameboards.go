@@ -7,29 +7,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
-	maxFailedTries      = 100 // passes in a row without progress before Apply gives up
-	applyInterval       = 5 * time.Second
 	dayCheckInterval    = time.Second      // time between two checks for a day that another node has started
-	abandonedAfter      = 48 * time.Hour   // time since the last transaction after which a board set counts as abandoned
 	minMaintenancePause = time.Millisecond // minimum pause after an eviction or deletion
 	maxFailingTime      = time.Minute      // how long builds may fail before the node counts as ready without the boards
 )
-
-// errNoBoards means that no boards are served to which rows can be applied. The caller
-// must build boards first.
-var errNoBoards = errors.New("no usable boards are served")
-
-// corruptError is an errCorrupt of the board set with the given state.
-type corruptError struct {
-	state BoardSetState
-	cause error
-}
-
-func (e corruptError) Error() string { return e.cause.Error() }
-func (e corruptError) Unwrap() error { return e.cause }
 
 // gameBoards maintains the boards of one game.
 type gameBoards struct {
@@ -51,25 +37,16 @@ func newGameBoards(shared *resources) *gameBoards {
 // run does the work of Applier.Run for the game. It returns when ctx has ended and all its
 // goroutines have returned.
 func (g *gameBoards) run(ctx context.Context) {
+	apply := func(ctx context.Context) { g.logError(ctx, "apply", g.apply(ctx)) }
+	maintain := func(ctx context.Context) { g.logError(ctx, "maintain", g.maintainDays(ctx)) }
 	var background sync.WaitGroup
 	background.Go(func() { g.builder.run(ctx) })
 	background.Go(func() { g.verifier.run(ctx) })
-	defer background.Wait()
-	applyTicker, maintainTicker := time.NewTicker(applyInterval), time.NewTicker(dayCheckInterval)
-	defer applyTicker.Stop()
-	defer maintainTicker.Stop()
-	g.logError(ctx, "apply", g.apply(ctx))
-	for {
-		g.logError(ctx, "maintain", g.maintainDays(ctx))
-		select {
-		case <-ctx.Done():
-			return
-		case <-g.rows.dayEnded:
-		case <-maintainTicker.C:
-		case <-applyTicker.C:
-			g.logError(ctx, "apply", g.apply(ctx))
-		}
-	}
+	background.Go(func() { loop.Every(ctx, applyInterval, apply) })
+	apply(ctx)
+	maintain(ctx)
+	loop.EveryOrWoken(ctx, dayCheckInterval, g.rows.dayEnded, maintain)
+	background.Wait()
 }
 
 // apply applies rows to the served boards, and builds boards if none are served. It
@@ -136,7 +113,7 @@ func (g *gameBoards) maintainDays(ctx context.Context) error {
 		if err == nil && rollingAfter == nil {
 			return nil
 		}
-		sleep(ctx, max(duration, minMaintenancePause))
+		loop.Sleep(ctx, max(duration, minMaintenancePause))
 	}
 	return nil
 }

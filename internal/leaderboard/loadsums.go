@@ -3,6 +3,8 @@ package leaderboard
 import (
 	"context"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 // loadSums writes the sums of one ledger snapshot into an empty board set, and returns its
@@ -100,7 +102,7 @@ func (l *loader) commit(ctx context.Context, daySizes []DaySizes) error {
 	}
 	l.state.Version = tx.Version
 	if l.isThrottled {
-		sleep(ctx, time.Since(began))
+		loop.Sleep(ctx, time.Since(began))
 	}
 	if time.Since(l.renewedAt) < buildRenewInterval {
 		return nil

@@ -28,6 +28,15 @@ var (
 	errWindowBehind = fmt.Errorf("%w: a rolling window is behind by its length", errCorrupt)
 )
 
+// corruptError is an errCorrupt of the board set with the given state.
+type corruptError struct {
+	state BoardSetState
+	cause error
+}
+
+func (e corruptError) Error() string { return e.cause.Error() }
+func (e corruptError) Unwrap() error { return e.cause }
+
 // evictionPendingError means that a row has to wait until the eviction of a day is
 // finished.
 type evictionPendingError struct{ day string }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -71,8 +73,7 @@ func (r *resources) withApplyLease(ctx context.Context, cfg Config, work func() 
 			break
 		}
 		r.metrics.leaseWaits.Inc()
-		sleep(ctx, leasePollInterval/2+rand.N(leasePollInterval)) //nolint:gosec // a wait is no secret
-		if ctx.Err() != nil {
+		if !loop.Sleep(ctx, leasePollInterval/2+rand.N(leasePollInterval)) { //nolint:gosec // a wait is no secret
 			return ctx.Err()
 		}
 	}
@@ -113,14 +114,4 @@ func (r *resources) logError(ctx context.Context, task string, err error) {
 
 func applyLeaseID(cfg Config) LeaseID {
 	return LeaseID{Game: cfg.Game, ConfigHash: cfg.Hash(), Work: "apply"}
-}
-
-// sleep waits for duration, or until ctx ends.
-func sleep(ctx context.Context, duration time.Duration) {
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"slices"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -43,16 +45,7 @@ type verifier struct {
 
 // run verifies the boards at intervals until ctx ends. One node at a time does this.
 func (v *verifier) run(ctx context.Context) {
-	ticker := time.NewTicker(verifyInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			v.logError(ctx, "verify", v.verifyInBackground(ctx))
-		}
-	}
+	loop.Every(ctx, verifyInterval, func(ctx context.Context) { v.logError(ctx, "verify", v.verifyInBackground(ctx)) })
 }
 
 // verifyInBackground verifies the boards once. It counts and logs differences. If there are
@@ -70,7 +63,7 @@ func (v *verifier) verifyInBackground(ctx context.Context) error {
 	err := renewLease()
 	if err == nil {
 		err = v.verifyAndRepair(ctx, func() error {
-			sleep(ctx, verifyPageInterval)
+			loop.Sleep(ctx, verifyPageInterval)
 			return errors.Join(ctx.Err(), renewLease())
 		})
 		err = errors.Join(err, v.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, v.holderID))

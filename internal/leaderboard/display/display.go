@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/leaderboard"
+	"laststand/internal/loop"
 )
 
 // Reader reads boards. *leaderboard.Reader implements it.
@@ -58,7 +59,10 @@ func New(cfg Config) *Display {
 }
 
 // Run reads the watched boards and pushes changes until ctx ends. Then it returns nil.
-func (d *Display) Run(ctx context.Context) error { return d.feeds.run(ctx) }
+func (d *Display) Run(ctx context.Context) error {
+	loop.Every(ctx, pushInterval, d.feeds.pollAll)
+	return nil
+}
 
 // Listing returns the encoded list of a game's leaderboards.
 func (d *Display) Listing(ctx context.Context, game string) (Answer, error) {

@@ -12,9 +12,8 @@ import (
 
 // feed is one watched board. poll reads it with the largest limit of its watchers.
 type feed struct {
-	feeds      *feedRegistry
-	key        pageKey // with limit 0
-	references int     // guarded by feeds.mu
+	feeds *feedRegistry
+	key   pageKey // with limit 0
 
 	mu       sync.Mutex
 	top      *leaderboard.TopPage // nil: the board has not been ready yet
@@ -69,20 +68,11 @@ func (f *feed) covers(limit int) bool {
 	return f.top != nil && (limit <= f.topLimit || len(f.top.Entries) < f.topLimit)
 }
 
-// addWatcher adds a watcher and pushes the board to it, if top has enough entries.
-func (f *feed) addWatcher(limit int, push func([]byte)) *watcher {
+// pushFirst pushes the board to a new watcher, if top has enough entries.
+func (f *feed) pushFirst(added *watcher) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	added := &watcher{push: push, limit: limit}
-	f.watchers[added] = struct{}{}
 	f.pushIfChanged(added)
-	return added
-}
-
-func (f *feed) removeWatcher(watcher *watcher) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.watchers, watcher)
 }
 
 // largestLimit returns the largest limit of the watchers, or 0 without watchers.

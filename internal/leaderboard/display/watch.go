@@ -2,6 +2,8 @@ package display
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,17 +28,17 @@ func (d *Display) Watch(ctx context.Context, game string, query leaderboard.Quer
 	key := newPageKey(game, leaderboard.Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit})
 	limit := key.limit
 	key.limit = 0
-	feed := d.feeds.acquire(key)
+	added := &watcher{push: push, limit: limit}
+	feed := d.feeds.addWatcher(key, added)
 	if err := feed.ensureRead(ctx, limit); err != nil {
-		d.feeds.release(feed)
+		d.feeds.removeWatcher(feed, added)
 		return nil, err
 	}
-	watcher := feed.addWatcher(limit, push)
+	feed.pushFirst(added)
 	d.metrics.watchers.Inc()
 	return sync.OnceFunc(func() {
 		d.metrics.watchers.Dec()
-		feed.removeWatcher(watcher)
-		d.feeds.release(feed)
+		d.feeds.removeWatcher(feed, added)
 	}), nil
 }
 
@@ -47,12 +49,12 @@ type feedRegistry struct {
 	metrics *metrics
 
 	mu    sync.Mutex
-	byKey map[pageKey]*feed
+	byKey map[pageKey]*feed // feeds with at least one watcher
 }
 
-// acquire returns the feed of a board, and adds it if there is none. The caller must call
-// release later.
-func (fs *feedRegistry) acquire(key pageKey) *feed {
+// addWatcher adds a watcher to the feed of a board. The caller must call removeWatcher
+// later.
+func (fs *feedRegistry) addWatcher(key pageKey, added *watcher) *feed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	current := fs.byKey[key]
@@ -60,30 +62,21 @@ func (fs *feedRegistry) acquire(key pageKey) *feed {
 		current = &feed{feeds: fs, key: key, watchers: make(map[*watcher]struct{})}
 		fs.byKey[key] = current
 	}
-	current.references++
+	current.mu.Lock()
+	defer current.mu.Unlock()
+	current.watchers[added] = struct{}{}
 	return current
 }
 
-// release removes a feed after its last release.
-func (fs *feedRegistry) release(feed *feed) {
+// removeWatcher removes a watcher. It removes the feed with its last watcher.
+func (fs *feedRegistry) removeWatcher(feed *feed, removed *watcher) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
-	if feed.references--; feed.references == 0 {
+	feed.mu.Lock()
+	defer feed.mu.Unlock()
+	delete(feed.watchers, removed)
+	if len(feed.watchers) == 0 {
 		delete(fs.byKey, feed.key)
-	}
-}
-
-// run polls every feed once a second until ctx ends.
-func (fs *feedRegistry) run(ctx context.Context) error {
-	tick := time.NewTicker(pushInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-			fs.pollAll(ctx)
-		}
 	}
 }
 
@@ -92,21 +85,14 @@ func (fs *feedRegistry) pollAll(ctx context.Context) {
 	defer cancel()
 	var group errgroup.Group
 	group.SetLimit(maxConcurrentReads)
-	for _, feed := range fs.allFeeds() {
+	fs.mu.Lock()
+	feeds := slices.Collect(maps.Values(fs.byKey))
+	fs.mu.Unlock()
+	for _, feed := range feeds {
 		group.Go(func() error {
 			feed.readAndPush(ctx)
 			return nil
 		})
 	}
 	_ = group.Wait() // no function returns an error
-}
-
-func (fs *feedRegistry) allFeeds() []*feed {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	feeds := make([]*feed, 0, len(fs.byKey))
-	for _, feed := range fs.byKey {
-		feeds = append(feeds, feed)
-	}
-	return feeds
 }

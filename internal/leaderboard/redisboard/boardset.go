@@ -8,17 +8,12 @@ import (
 	"maps"
 	"slices"
 
-	_ "embed"
-
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
 
-//go:embed publish.lua
-var publishLua string
-
-var publishScript = newScript(publishLua)
+var publishScript = newScript("publish")
 
 // corruptVersion is the version of a board set in which a transaction was interrupted by an
 // error.

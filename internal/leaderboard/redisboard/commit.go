@@ -5,15 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	_ "embed"
-
 	"laststand/internal/leaderboard"
 )
 
-//go:embed commit.lua
-var commitLua string
-
-var commitScript = newScript(commitLua)
+var commitScript = newScript("commit")
 
 // Commit implements leaderboard.EntryStore. A transaction blocks Redis for a few
 // microseconds per entry and member.

@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	_ "embed"
-
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
 
-//go:embed members.lua
-var membersLua string
-
-var membersScript = newScript(membersLua)
+var membersScript = newScript("members")
 
 // ReadEntries implements leaderboard.EntryStore. It reads the boards one after the other,
 // not at one moment. If a board changes between the reads, a later Commit that expects the old

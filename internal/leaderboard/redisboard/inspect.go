@@ -4,17 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	_ "embed"
-
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
 
-//go:embed inspect.lua
-var inspectLua string
-
-var inspectScript = newScript(inspectLua)
+var inspectScript = newScript("inspect")
 
 // Inspect implements leaderboard.EntryStore, for at most 1000 ids per board. It blocks Redis
 // for a few microseconds per id and ranking.

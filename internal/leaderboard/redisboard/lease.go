@@ -5,20 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	_ "embed"
-
 	"laststand/internal/leaderboard"
 )
 
-//go:embed lease.lua
-var leaseLua string
-
-//go:embed release.lua
-var releaseLua string
-
 var (
-	leaseScript   = newScript(leaseLua)
-	releaseScript = newScript(releaseLua)
+	leaseScript   = newScript("lease")
+	releaseScript = newScript("release")
 )
 
 // AcquireLease implements leaderboard.LeaseStore. The precision of ttl is 1 ms.

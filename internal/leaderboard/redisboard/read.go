@@ -5,23 +5,12 @@ import (
 	"errors"
 	"fmt"
 
-	_ "embed"
-
 	"laststand/internal/leaderboard"
 )
 
-//go:embed board_state.lua
-var boardStateLua string
-
-//go:embed read_slice.lua
-var readSliceLua string
-
-//go:embed standings.lua
-var standingsLua string
-
 var (
-	readSliceScript = newScript(boardStateLua, readSliceLua)
-	standingsScript = newScript(boardStateLua, standingsLua)
+	readSliceScript = newScript("board_state", "read_slice")
+	standingsScript = newScript("board_state", "standings")
 )
 
 // maxReadTries is the maximum number of tries of a read. A read is repeated if the served

@@ -22,28 +22,19 @@ type servedState struct {
 // yet, it reads the served board set from Redis.
 func (s *Store) lookUpServed(ctx context.Context, rankingID leaderboard.RankingID) (servedState, error) {
 	key := configKey{rankingID.Game, rankingID.ConfigHash}
-	s.mu.Lock()
-	served, isKnown := s.served[key]
-	s.mu.Unlock()
-	if isKnown {
-		return served, nil
+	if known, isKnown := s.served.Load(key); isKnown {
+		return known.(servedState), nil
 	}
-	gen, err := s.rdb.HGet(ctx, servedKey(rankingID.Game), rankingID.ConfigHash).Result()
+	id, err := s.rdb.HGet(ctx, servedKey(rankingID.Game), rankingID.ConfigHash).Result()
 	if errors.Is(err, redis.Nil) {
 		return servedState{}, leaderboard.ErrNotReady
 	}
 	if err != nil {
 		return servedState{}, fmt.Errorf("look up leaderboards: %w", err)
 	}
-	served = servedState{boardSetID: gen}
-	s.storeServed(rankingID, served)
+	served := servedState{boardSetID: id}
+	s.served.Store(key, served)
 	return served, nil
-}
-
-func (s *Store) storeServed(rankingID leaderboard.RankingID, served servedState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.served[configKey{rankingID.Game, rankingID.ConfigHash}] = served
 }
 
 // convertReadError converts the error of a read script. If the board set is no longer
@@ -52,9 +43,7 @@ func (s *Store) convertReadError(rankingID leaderboard.RankingID, err error) err
 	if !redis.HasErrorPrefix(err, "NOTREADY") {
 		return fmt.Errorf("read leaderboard: %w", err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.served, configKey{rankingID.Game, rankingID.ConfigHash})
+	s.served.Delete(configKey{rankingID.Game, rankingID.ConfigHash})
 	return errServedChanged
 }
 
@@ -73,7 +62,7 @@ func (s *Store) checkServed(rankingID leaderboard.RankingID, expected servedStat
 		}
 	}
 	if current.packedRolling != expected.packedRolling || current.openDay != expected.openDay {
-		s.storeServed(rankingID, current)
+		s.served.Store(configKey{rankingID.Game, rankingID.ConfigHash}, current)
 	}
 	if current.span(rankingID) != expected.span(rankingID) {
 		return state, errServedChanged

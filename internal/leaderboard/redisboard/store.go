@@ -2,32 +2,33 @@ package redisboard
 
 import (
 	"context"
-	"strings"
+	"embed"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/redisx"
 )
 
 // Store stores the boards of every game. It implements leaderboard.Store and
 // leaderboard.Source. Safe for concurrent use.
 type Store struct {
-	rdb redis.UniversalClient
-
-	mu     sync.Mutex
-	served map[configKey]servedState
+	rdb    redis.UniversalClient
+	served sync.Map // configKey → servedState
 }
 
 // configKey identifies the boards of one configuration of a game.
 type configKey struct{ game, configHash string }
 
 // New returns a store that uses rdb. The caller closes rdb.
-func New(rdb redis.UniversalClient) *Store {
-	return &Store{rdb: rdb, served: map[configKey]servedState{}}
-}
+func New(rdb redis.UniversalClient) *Store { return &Store{rdb: rdb} }
 
-// newScript returns a script that consists of several sources, one after the other.
-func newScript(chunks ...string) *redis.Script {
-	return redis.NewScript(strings.Join(chunks, "\n"))
+//go:embed *.lua
+var luaFiles embed.FS
+
+// newScript returns a script that consists of several files, one after the other.
+func newScript(names ...string) *redis.Script {
+	return redis.NewScript(redisx.JoinScript(luaFiles, names...))
 }
 
 // scriptCall holds the KEYS and ARGV of one run of a script.

@@ -6,17 +6,12 @@ import (
 	"maps"
 	"slices"
 
-	_ "embed"
-
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
 
-//go:embed retire.lua
-var retireLua string
-
-var retireScript = newScript(retireLua)
+var retireScript = newScript("retire")
 
 // Sweep implements leaderboard.BoardSetStore.
 func (s *Store) Sweep(ctx context.Context, game, keptHash string, before int64) error {
