@@ -23,6 +23,7 @@ const (
 	layerGame        layer = "game"         // like base, and also base packages, game packages and gameLibraries
 	layerAdapter     layer = "adapter"      // base and game packages and any library, never another adapter
 	layerRedis       layer = "redis"        // like adapter, and also internal/redisx
+	layerTransport   layer = "transport"    // base packages and I/O; adapters may import it
 	layerProgram     layer = "program"      // everything
 	layerWeb         layer = "web"          // no package under internal
 	layerLoadtest    layer = "loadtest"     // of the packages under internal only protocol and testenv
@@ -70,6 +71,7 @@ var packageRules = map[string]packageRule{
 	"internal/webhook/httpposter":     {layerAdapter, nil},
 	"internal/ledger":                 {layerAdapter, nil},
 	"internal/ws":                     {layerAdapter, nil},
+	"internal/wsconn":                 {layerTransport, nil},
 	"internal/httpapi":                {layerAdapter, nil},
 	"internal/ops":                    {layerAdapter, nil},
 	"internal/redisx":                 {layerAdapter, nil},
@@ -272,8 +274,10 @@ func forbiddenPackageReason(rule packageRule, imported string) string {
 		return "loadtest may import only internal/protocol and internal/testenv"
 	case rule.layer == layerBase:
 		return "base packages may import only the standard library"
-	case rule.layer == layerRedis && imported == "internal/redisx":
+	case rule.layer == layerRedis && imported == "internal/redisx", rule.layer == layerAdapter && other.layer == layerTransport:
 		return ""
+	case rule.layer == layerTransport && other.layer != layerBase, other.layer == layerTransport && rule.layer != layerTestSupport:
+		return "a transport may import only base packages, and only adapters may import it"
 	case (other.layer == layerAdapter || other.layer == layerRedis) && rule.layer != layerTestSupport:
 		return "only cmd/server may import adapters"
 	case other.layer == layerWeb || other.layer == layerLoadtest:
@@ -313,6 +317,7 @@ func TestRepositoryRulesFindViolations(t *testing.T) {
 		"the Redis connection in the ledger":     {"internal/ledger/a.go", imports("laststand/internal/redisx"), "may import adapters"},
 		"the Redis connection in a game package": {"internal/match/a.go", imports("laststand/internal/redisx"), "may import adapters"},
 		"a Redis adapter in another":             {"internal/redisstore/a.go", imports("laststand/internal/match/redismatch"), "may import adapters"},
+		"a transport in a game package":          {"internal/match/a.go", imports("laststand/internal/wsconn"), "only adapters may import it"},
 		"the web page in an adapter":             {"internal/httpapi/a.go", imports("laststand/web"), "only cmd/server"},
 		"cmd/server in another package":          {"internal/ops/a.go", imports("laststand/cmd/server"), "may import cmd/server"},
 		"cmd/server in the command line":         {"internal/cli/a.go", imports("laststand/cmd/server"), "may import cmd/server"},
@@ -357,6 +362,8 @@ func TestRepositoryRulesAllowValidFiles(t *testing.T) {
 		"internal/testenv/a.go":            {"testing", "laststand/internal/redisx"},
 		"cmd/server/a.go":                  {"laststand/internal/ws", "laststand/internal/ledger", "laststand/web"},
 		"internal/httpapi/a.go":            {"net/http", "laststand/docs"},
+		"internal/ws/a.go":                 {"laststand/internal/wsconn"},
+		"internal/wsconn/a.go":             {"net", "syscall", "laststand/internal/protocol"},
 		"docs/docs.go":                     {"embed"},
 		"loadtest/swarm/a.go":              {"laststand/internal/protocol", "laststand/internal/testenv", "laststand/loadtest/client", "github.com/gorilla/websocket"},
 		".cache/util.go":                   {"laststand/internal/testenv"},

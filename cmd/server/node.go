@@ -178,7 +178,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
-	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, days.Run, days.RunSummaries)
+	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run, days.Run, days.RunSummaries)
 	erasures := erasureWorker{n.ledger.Erasures, n.leaderboards, ledger.ErasureRetention, n.log}
 	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger.Audit, n.config.Audit.Retention(), n.log}.Run, erasures.Run)...)
 	failed := make(chan error, 2)

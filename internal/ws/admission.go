@@ -2,65 +2,73 @@ package ws
 
 import (
 	"context"
+	"errors"
+	"math/rand/v2"
 
 	"laststand/internal/identity"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
-// placeClass says which players may have a session's place. A place is one of the
-// node's MaxConnections connections.
-type placeClass uint8
-
-const (
-	placeForAnyone        placeClass = iota
-	placeForPlaying                  // one of the node's last places: only for players in a match
-	placeOverAddressShare            // the address has maxNotPlayingPerAddress sessions already: only for players in a match
-)
-
-// minShareDivisor sets the lowest result of maxNotPlayingPerAddress: one twentieth of
-// Limits.PerAddress.
-const minShareDivisor = 20
-
-// classifyPlace returns the class of a new session's place; openSessions counts the
-// sessions before it. The caller holds mu.
-func (s *Server) classifyPlace(address overload.Key, openSessions int64) placeClass {
-	switch {
-	case openSessions >= s.MaxConnections-s.MaxConnections/reservedDivisor:
-		return placeForPlaying
-	case s.Limits.PerAddress > 0 && s.perAddress[address] >= s.maxNotPlayingPerAddress(openSessions):
-		return placeOverAddressShare
-	}
-	return placeForAnyone
+// LoadShedder decides which work the node refuses while it is overloaded;
+// *overload.Shedder implements it. ShouldShed returns true if the node refuses work of a
+// kind now. Check returns the refusal, or nil if the work is allowed.
+type LoadShedder interface {
+	ShouldShed(kind overload.Kind) bool
+	Check(kind overload.Kind) error
 }
 
-// maxNotPlayingPerAddress returns how many sessions one address may have whose players
-// are in no match. While at most half of MaxConnections are open, it is PerAddress. Above
-// that it falls in proportion to the free places, down to a twentieth of PerAddress. So
-// an attacker needs more and more addresses to fill the last places.
-//
-// With MaxConnections 1,000 and PerAddress 200: 200 at 500 open sessions, 100 at 750, 20
-// at 950.
-func (s *Server) maxNotPlayingPerAddress(openSessions int64) int64 {
-	perAddress, halfFull := s.Limits.PerAddress, s.MaxConnections/2
-	if openSessions <= halfFull || s.MaxConnections == halfFull {
-		return perAddress
+// DuelLimit limits the players at this node who play a duel or wait for one;
+// *overload.DuelLimit implements it. The caller calls Release once for each successful
+// Acquire and each Add. AwaitHello makes a new hello wait until the node has capacity, or
+// returns the refusal.
+type DuelLimit interface {
+	AwaitHello(ctx context.Context) error
+	Acquire() error
+	Add() // like Acquire, but always succeeds: for a player who is already in a duel
+	Release()
+}
+
+// unlimitedLoad is the LoadShedder and the DuelLimit if the Config has none: it refuses
+// nothing.
+type unlimitedLoad struct{}
+
+func (unlimitedLoad) ShouldShed(overload.Kind) bool    { return false }
+func (unlimitedLoad) Check(overload.Kind) error        { return nil }
+func (unlimitedLoad) AwaitHello(context.Context) error { return nil }
+func (unlimitedLoad) Acquire() error                   { return nil }
+func (unlimitedLoad) Add()                             {}
+func (unlimitedLoad) Release()                         {}
+
+// awaitAdmission waits until DuelLimit admits a new player, or returns the refusal. It
+// never refuses a player in a match. The wait ends early when ctx ends, or when a drain
+// has closed all sessions.
+func (a *admission) awaitAdmission(ctx context.Context, claims identity.Claims) error {
+	waitCtx, stop := context.WithCancel(ctx)
+	defer context.AfterFunc(a.server.helloWaits, stop)()
+	defer stop()
+	refusal := a.server.DuelLimit.AwaitHello(waitCtx)
+	if refusal == nil {
+		return nil
 	}
-	freeFraction := float64(s.MaxConnections-openSessions) / float64(s.MaxConnections-halfFull)
-	return max(int64(float64(perAddress)*freeFraction), perAddress/minShareDivisor, 1)
+	playing, err := a.server.Lobby.RunningMatch(ctx, claims.Game, claims.Subject)
+	if err != nil || playing == nil {
+		return errors.Join(refusal, err)
+	}
+	return nil
 }
 
 // checkAdmission rejects a player who is in no match and in no arena's lobby, if the node
 // is overloaded or the place is reserved. It also rejects a resume above the limit of
 // hellos. A resume does not prove that the player is in a match, since any client can
 // send one.
-func (se *session) checkAdmission(ctx context.Context, player identity.Player, isResume bool) error {
-	server := se.server
+func (a *admission) checkAdmission(ctx context.Context, player identity.Player, isResume bool) error {
+	server := a.server
 	isLimitedResume := isResume && server.Limits.HellosPerNode != nil
-	if !isLimitedResume && (se.claims.Role != identity.RolePlayer || se.placeClass == placeForAnyone && !server.LoadShedder.ShouldShed(overload.NewSessions)) {
+	if !isLimitedResume && (a.claims.Role != identity.RolePlayer || a.place.IsForAnyone() && !server.LoadShedder.ShouldShed(overload.NewSessions)) {
 		return nil
 	}
-	isPlaying := se.claims.Role != identity.RolePlayer // a host always counts as playing
+	isPlaying := a.claims.Role != identity.RolePlayer // a host always counts as playing
 	if !isPlaying {
 		match, err := server.Lobby.RunningMatch(ctx, player.Game, player.ID)
 		if err != nil {
@@ -76,20 +84,19 @@ func (se *session) checkAdmission(ctx context.Context, player identity.Player, i
 	if isPlaying {
 		return nil
 	}
-	if refusal := se.placeClass.checkNotPlaying(&server.Limits); refusal != nil {
+	if refusal := server.places.CheckNotPlaying(&a.place); refusal != nil {
 		return refusal
 	}
 	return server.LoadShedder.Check(overload.NewSessions)
 }
 
-// checkNotPlaying rejects a player who is in no match, if places of this class are only
-// for players in a match.
-func (c placeClass) checkNotPlaying(limits *Limits) error {
-	switch {
-	case c == placeForPlaying && limits.TotalCap.Refuse():
-		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "the last places are reserved for players in a match")
-	case c == placeOverAddressShare && limits.AddressCap.Refuse():
-		return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "this address has too many connections; its last places are reserved for players in a match")
+// rejectHello closes a session whose hello is refused for now, and sends the client a
+// time to retry. The time is random and at least retryMS, so that many rejected clients
+// do not retry at the same time.
+func (a *admission) rejectHello(err error) {
+	retryAfterMS := retryMS + rand.Int64N(retryMS) //nolint:gosec // a delay is no secret
+	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
+		retryAfterMS = max(refusal.RetryAfterMS, retryAfterMS)
 	}
-	return nil
+	a.close(protocol.CloseOverloaded, retryReasonAfter(retryAfterMS))
 }

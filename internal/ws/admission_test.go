@@ -81,11 +81,6 @@ func TestConnectionsPerAddressAreLimited(t *testing.T) {
 		n.eventually("the first session has ended", func() bool { return n.session(name+"a") == nil })
 		n.dialFrom(addresses[2]).sendHelloExpectWelcome(name + "c").expectPong()
 	}
-	n.eventually("the server counts four addresses", func() bool {
-		n.Server.mu.Lock()
-		defer n.Server.mu.Unlock()
-		return len(n.perAddress) == 4
-	})
 }
 
 // Hellos are limited per address and per node. Hellos of players who are in a match have
@@ -250,7 +245,7 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 		c.sendRequest(kind, map[string]any{"at": "x"})
 		c.readUntilReply()
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
-		if cost := 6 - se.limiter.tokens; cost != want {
+		if cost := 6 - se.requests.limiter.tokens; cost != want {
 			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
 		}
 	}
@@ -353,19 +348,19 @@ func TestRejectedHellosRetryLater(t *testing.T) {
 // The last places are for players in a match.
 func TestLastPlacesAreForPlayersInMatch(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedDivisor })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
 	playerA, playerB := n.startDuel("d")
 	playerA.expectFrame(protocol.TypeMatchFound)
 	playerB.expectFrame(protocol.TypeMatchFound)
 	playerA.disconnect()
 	n.eventually("the disconnected player's place is free", func() bool { return len(n.openSessions()) == 1 })
-	for i := range reservedDivisor - 2 {
+	for i := range reservedShare - 2 {
 		n.connectPlayer(fmt.Sprint("p", i))
 	}
 	late := n.dial()
 	late.sendHello("late", nil)
 	late.expectRetryLater()
-	n.eventually("the refused session's place is free", func() bool { return len(n.openSessions()) == reservedDivisor-1 })
+	n.eventually("the refused session's place is free", func() bool { return len(n.openSessions()) == reservedShare-1 })
 	n.connectPlayer("d.a")
 	n.dial().expectRetryLater() // now the node is full
 }
@@ -415,7 +410,7 @@ func TestOverloadedNodeRefusesRequestsByKind(t *testing.T) {
 func TestSlowMessageClosesSession(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.messageTimeout = 100 * time.Millisecond
+	n.parker.MessageTimeout = 100 * time.Millisecond
 	completeFrame := maskedFrame(0x81, `{"id":1,"type":"ping","data":{"at":1}}`)
 	for name, sent := range map[string][]byte{
 		"half a frame header":           {0x81},
@@ -485,7 +480,7 @@ func TestInvalidFrameClosesSession(t *testing.T) {
 func TestControlFramesStartNoMessageDeadline(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.PingInterval = 400 * time.Millisecond })
-	n.messageTimeout = 20 * time.Millisecond
+	n.parker.MessageTimeout = 20 * time.Millisecond
 	c := n.connectPlayer("ada")
 	answerPing, pings := c.conn.PingHandler(), 0
 	c.conn.SetPingHandler(func(data string) error {

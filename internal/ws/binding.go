@@ -22,13 +22,13 @@ const replacedReason = "replaced by a newer connection"
 
 // bindLocally makes this session the player's only one at this node, and closes the
 // player's former session. It returns false if a newer session is already bound.
-func (se *session) bindLocally() bool {
-	server := se.server
+func (p *presence) bindLocally() bool {
+	server := p.server
 	server.bindMu.Lock()
-	former := server.sessionOf(se.game, se.player)
-	isNewest := former == nil || former.number < se.number
+	former := server.presenceOf(p.game, p.player)
+	isNewest := former == nil || former.number < p.number
 	if isNewest {
-		server.Presence.Enter(se.game, se.player, se)
+		server.Presence.Enter(p.game, p.player, p)
 	}
 	server.bindMu.Unlock()
 	if isNewest && former != nil {
@@ -39,59 +39,71 @@ func (se *session) bindLocally() bool {
 	return isNewest
 }
 
-// sessionOf returns a player's session at this node, or nil if there is none.
-func (s *Server) sessionOf(game, player string) *session {
+// presenceOf returns a player's presence at this node, or nil if there is none.
+func (s *Server) presenceOf(game, player string) *presence {
 	subscriber, _ := s.Presence.Find(game, player)
-	se, _ := subscriber.(*session)
-	return se
+	p, _ := subscriber.(*presence)
+	return p
 }
 
 // CloseReplaced closes a player's session at this node if its own number is lower than
 // number, the number of a newer session at another node. It does not block.
 func (s *Server) CloseReplaced(game, player string, number int64) {
-	if se := s.sessionOf(game, player); se != nil && se.number < number {
-		se.close(protocol.CloseReplaced, replacedReason)
+	if p := s.presenceOf(game, player); p != nil && p.number < number {
+		p.close(protocol.CloseReplaced, replacedReason)
 	}
 }
 
 // closeIfReplaced closes the session if the player has a newer one at another node. This
 // is the fallback if the notification of NotifyReplaced was lost. If the lookup fails,
 // the next heartbeat tries again.
-func (se *session) closeIfReplaced() {
-	ctx, cancel := context.WithTimeout(context.Background(), se.server.callTimeout)
+func (p *presence) closeIfReplaced() {
+	ctx, cancel := context.WithTimeout(context.Background(), p.server.callTimeout)
 	defer cancel()
-	if newest, err := se.server.SessionNumbers.Newest(ctx, se.game, se.player); err == nil && newest > se.number {
-		se.close(protocol.CloseReplaced, replacedReason)
+	if newest, err := p.server.SessionNumbers.Newest(ctx, p.game, p.player); err == nil && newest > p.number {
+		p.close(protocol.CloseReplaced, replacedReason)
 	}
 }
 
-// unbindPlayer removes the player from presence and the player's ticket from the lobby,
+// unbind removes the player from presence and the player's ticket from the lobby,
 // unless a newer session has taken over both. A newer session at this node waits in
-// bindLocally until unbindPlayer has returned. Otherwise unbindPlayer could remove what
+// bindLocally until unbind has returned. Otherwise unbind could remove what
 // the newer session has just added. The player's seat in a match stays.
-func (se *session) unbindPlayer() {
-	se.unbindMu.Lock()
-	defer se.unbindMu.Unlock()
-	if se.server.sessionOf(se.game, se.player) == se {
-		se.withdrawTicket()
+func (p *presence) unbind() {
+	p.unbindMu.Lock()
+	defer p.unbindMu.Unlock()
+	if p.server.presenceOf(p.game, p.player) == p {
+		p.withdrawTicket()
 	}
-	se.server.Presence.Leave(se.game, se.player, se)
-	se.server.Engine.Detach(se.game, se.player, se) // last: from here on the engine has no reference to the session
+	p.server.Presence.Leave(p.game, p.player, p)
+	p.server.Engine.Detach(p.game, p.player, p) // last: from here on the engine has no reference to the session
 }
 
 // withdrawTicket removes the player's ticket from the lobby, unless a newer session at
 // another node has taken over the ticket.
-func (se *session) withdrawTicket() {
-	ctx, cancel := context.WithTimeout(context.Background(), se.server.callTimeout)
+func (p *presence) withdrawTicket() {
+	ctx, cancel := context.WithTimeout(context.Background(), p.server.callTimeout)
 	defer cancel()
-	newest, err := se.server.SessionNumbers.Newest(ctx, se.game, se.player)
-	if err == nil && newest > se.number {
+	newest, err := p.server.SessionNumbers.Newest(ctx, p.game, p.player)
+	if err == nil && newest > p.number {
 		return
 	}
 	if err == nil {
-		err = se.server.Lobby.Leave(ctx, se.game, se.player)
+		err = p.server.Lobby.Leave(ctx, p.game, p.player)
 	}
 	if err != nil {
-		se.server.Logger.Warn("ticket removal failed; the ticket expires by itself", "error", err)
+		p.server.Logger.Warn("ticket removal failed; the ticket expires by itself", "error", err)
+	}
+}
+
+// Recheck closes the sessions whose player or token is no longer allowed. The close code
+// is 4410 for a banned player. It is 4401 for a revoked token, a retired key and an
+// erased player. Recheck does not block. It skips sessions without a hello: the server
+// checks these before it sends the welcome.
+func (s *Server) Recheck() {
+	for _, se := range s.openSessions() {
+		if se.greeted.Load() {
+			se.closeUnlessAllowed()
+		}
 	}
 }

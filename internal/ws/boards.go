@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/overload"
@@ -40,8 +39,7 @@ func newBoardKey(watch protocol.BoardWatch) boardKey {
 // boardWatches are the boards that a session watches. The session's read loop owns
 // them.
 type boardWatches struct {
-	started int          // watches started since the session began; numbers the tags
-	count   atomic.Int32 // len(open); any goroutine may read it
+	started int // watches started since the session began; numbers the tags
 	open    map[boardKey]boardWatch
 }
 
@@ -57,51 +55,51 @@ func (w boardWatch) stopAndDropHeld(outbox *outbox) {
 	outbox.dropHeld(w.tag)
 }
 
-func (se *session) onBoardWatch(ctx context.Context, req request) (func(), error) {
+func (r *requests) onBoardWatch(ctx context.Context, req request) (func(), error) {
 	watch, limit, err := decodeBoardWatch(req)
 	if err != nil {
 		return doNothing, err
 	}
 	board := newBoardKey(watch)
-	formerWatch, isReplacement := se.watches.open[board]
-	if !isReplacement && len(se.watches.open) >= maxBoards {
+	formerWatch, isReplacement := r.watches.open[board]
+	if !isReplacement && len(r.watches.open) >= maxBoards {
 		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
 	}
-	if err := se.server.LoadShedder.Check(overload.Watching); err != nil {
+	if err := r.server.LoadShedder.Check(overload.Watching); err != nil {
 		return doNothing, err
 	}
-	se.watches.started++
-	tag := fmt.Sprint("board ", se.watches.started)
+	r.watches.started++
+	tag := fmt.Sprint("board ", r.watches.started)
 	query := leaderboard.Query{Window: board.window, Order: board.order, Kind: board.kind, Limit: limit}
-	stopWatch, err := se.server.Boards.Watch(ctx, se.game, query, func(frame []byte) { se.outbox.push(tag, frame) })
+	stopWatch, err := r.server.Boards.Watch(ctx, r.game, query, func(frame []byte) { r.outbox.push(tag, frame) })
 	if err != nil {
 		return doNothing, boardError(err)
 	}
 	if isReplacement {
-		formerWatch.stopAndDropHeld(&se.outbox)
+		formerWatch.stopAndDropHeld(&r.outbox)
 	}
-	if se.watches.open == nil {
-		se.watches.open = make(map[boardKey]boardWatch)
+	if r.watches.open == nil {
+		r.watches.open = make(map[boardKey]boardWatch)
 	}
-	se.watches.open[board] = boardWatch{tag, stopWatch}
-	se.watches.count.Store(int32(len(se.watches.open)))
-	se.reply(req, protocol.TypeBoardOK, protocol.Empty{})
+	r.watches.open[board] = boardWatch{tag, stopWatch}
+	r.watchCount.Store(int32(len(r.watches.open)))
+	r.reply(req, protocol.TypeBoardOK, protocol.Empty{})
 	return doNothing, nil
 }
 
 // onBoardUnwatch ends a watch if there is one. No push of the board follows the reply.
-func (se *session) onBoardUnwatch(_ context.Context, req request) (func(), error) {
+func (r *requests) onBoardUnwatch(_ context.Context, req request) (func(), error) {
 	watch, _, err := decodeBoardWatch(req)
 	if err != nil {
 		return doNothing, err
 	}
 	board := newBoardKey(watch)
-	if w, ok := se.watches.open[board]; ok {
-		w.stopAndDropHeld(&se.outbox)
-		delete(se.watches.open, board)
-		se.watches.count.Store(int32(len(se.watches.open)))
+	if w, ok := r.watches.open[board]; ok {
+		w.stopAndDropHeld(&r.outbox)
+		delete(r.watches.open, board)
+		r.watchCount.Store(int32(len(r.watches.open)))
 	}
-	se.reply(req, protocol.TypeBoardOK, protocol.Empty{})
+	r.reply(req, protocol.TypeBoardOK, protocol.Empty{})
 	return doNothing, nil
 }
 
@@ -121,8 +119,8 @@ func decodeBoardWatch(req request) (watch protocol.BoardWatch, limit int, err er
 }
 
 // unwatchAll stops all watches. The ending session calls it.
-func (se *session) unwatchAll() {
-	for _, w := range se.watches.open {
+func (r *requests) unwatchAll() {
+	for _, w := range r.watches.open {
 		w.stop()
 	}
 }

@@ -6,17 +6,16 @@
 //   - session: one live websocket of one player; its read loop owns it.
 //   - hello: the first frame, with the token; the server replies with a welcome.
 //   - outbox: the bounded queue of encoded frames of a session.
-//   - place: one of the MaxConnections connections that a node accepts.
+//   - place: one of the MaxConnections connections that a node accepts, see package overload.
 //   - bind: make a session the only one of its player, at any node.
-//   - park: wait for a quiet client without a goroutine.
 //   - evict: close a session so that another one gets its place.
 //   - reject: close a connection that gets no place or whose hello is refused; the client
 //     retries.
 //   - drain: close all sessions before the node stops.
 //
-// The main type is [Server]. Start reading at Server.ServeHTTP, then session.run,
-// session.dispatch and the handlers. A client's frame passes clientConn, frameReader,
-// session and a handler; a push passes outbox, writer and clientConn.
+// The main type is [Server]. Start reading at Server.ServeHTTP and session.run. Calls go
+// one way: session, admission (the hello), requests (the handlers), presence (the player),
+// connection (outbox and close). Package wsconn reads and writes the websocket.
 //
 // The package must not know rules of matches, stores or HTTP routes. Package redisstore
 // assigns the numbers of sessions.

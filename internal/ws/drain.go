@@ -52,12 +52,11 @@ func (s *Server) Drain(ctx context.Context) {
 	}
 	s.cancelHelloWaits()
 	s.runningSessions.Wait()
-	waitUntil := time.Now().Add(callTimeout) // by then all calls that are running now have ended
-	for s.rejecting.running.Load()+s.lookups.running.Load() > 0 && time.Now().Before(waitUntil) {
-		<-ticker.C
-	}
+	_ = s.rejecting.Wait() // both groups return no error
+	_ = s.lookups.Wait()
+	s.parker.Close()
 }
 
-func (se *session) closeForDrain() {
-	se.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
+func (c *connection) closeForDrain() {
+	c.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
 }

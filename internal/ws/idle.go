@@ -2,10 +2,11 @@ package ws
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
-	"laststand/internal/protocol"
+	"laststand/internal/loop"
 )
 
 const (
@@ -13,10 +14,8 @@ const (
 	idleAfterIfWaiting = 5 * time.Minute // for evictIdle: the same for a session that waits for something
 	idleBatchDivisor   = 20              // CloseIdle closes one in 20 idle sessions per call
 
-	lowPlacesDivisor = 10 // places are low when the last tenth is in use
-	evictInterval    = time.Second
-	evictSample      = 4096 // sessions examined per call of evictIdle
-	maxEvictPerCall  = 1024 // sessions evicted per call
+	evictInterval   = time.Second
+	maxEvictPerCall = 1024 // sessions evicted per evictInterval
 )
 
 // CloseIdle closes a twentieth of the sessions that have sent no request for a minute and
@@ -24,7 +23,7 @@ const (
 // among equal ones the longest idle first. It returns how many sessions it closes, and
 // does not wait until they have ended. The node calls it while it is overloaded.
 func (s *Server) CloseIdle() int {
-	idle := s.idleSessions(s.openSessions(), idleAfter)
+	idle := s.idleSessions(idleAfter)
 	idle = idle[:(len(idle)+idleBatchDivisor-1)/idleBatchDivisor]
 	for i, se := range idle {
 		se.closeWithRetry(i)
@@ -32,58 +31,25 @@ func (s *Server) CloseIdle() int {
 	return len(idle)
 }
 
-// lowPlacesAt returns the number of sessions at which the node starts to evict idle
-// sessions: nine tenths of MaxConnections.
-func (s *Server) lowPlacesAt() int64 { return s.MaxConnections - s.MaxConnections/lowPlacesDivisor }
+// Run evicts idle sessions while places are low, until ctx ends. It returns nil.
+func (s *Server) Run(ctx context.Context) error {
+	loop.Every(ctx, evictInterval, func(context.Context) { s.evictIdle() })
+	return nil
+}
 
-// evictIdle closes idle sessions until fewer than lowPlacesAt are open. While there are
-// more, it runs again each evictInterval. It examines a random sample of the sessions and
-// closes the longest idle of these. Redis evicts keys in the same way
-// (redis.io/docs/latest/develop/reference/eviction).
+// evictIdle closes the longest idle sessions until places are no longer low.
 func (s *Server) evictIdle() {
-	s.mu.Lock()
-	excess := int64(len(s.sessions)) - s.evictedCount - s.lowPlacesAt() + 1
+	excess := s.places.Excess()
 	if excess <= 0 || s.draining.Load() {
-		s.evictScheduled = false
-		s.mu.Unlock()
 		return
 	}
-	sample := s.sampleSessions(evictSample)
-	s.mu.Unlock()
-	idle := s.idleSessions(sample, idleAfterIfWaiting)
+	idle := s.idleSessions(idleAfterIfWaiting)
 	for i, se := range idle[:min(len(idle), int(excess), maxEvictPerCall)] {
 		if s.Limits.IdleCap.Refuse() {
-			s.markEvicted(se)
+			s.places.MarkEvicted(&se.admission.place)
 			se.closeWithRetry(i)
 		}
 	}
-	s.Wheel.Set(&s.evictTimer, evictInterval, s.evictIdle)
-}
-
-// markEvicted counts a session as evicted: it is still closing, but its place is free.
-func (s *Server) markEvicted(se *session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.markEvictedLocked(se)
-}
-
-// sampleSessions returns up to limit sessions, chosen at random. The caller holds mu.
-func (s *Server) sampleSessions(limit int) []*session {
-	sample := make([]*session, 0, min(limit, len(s.sessions)))
-	for se := range s.sessions { // a map is iterated in random order
-		if len(sample) == limit {
-			break
-		}
-		sample = append(sample, se)
-	}
-	return sample
-}
-
-// closeWithRetry closes an idle session and sends the client a time to reconnect. The
-// delay depends on the session's position in a batch. There are ten different delays, so
-// that the clients do not reconnect at the same time.
-func (se *session) closeWithRetry(position int) {
-	se.closeAfterQueued(protocol.CloseOverloaded, retryReasonAfter(retryMS+int64(position%10)*retryMS/2))
 }
 
 // idleSession is a session that has sent no request for idleAfter.
@@ -105,14 +71,14 @@ func compareIdle(a, b idleSession) int {
 	return 1
 }
 
-// idleSessions returns the idle ones among the sessions that are in no match, sorted with
-// compareIdle. A session that waits for something is idle only after waitingIdleAfter.
-func (s *Server) idleSessions(sessions []*session, waitingIdleAfter time.Duration) []*session {
+// idleSessions returns the idle sessions that are in no match, sorted with compareIdle. A
+// session that waits for something is idle only after waitingIdleAfter.
+func (s *Server) idleSessions(waitingIdleAfter time.Duration) []*session {
 	var idle []idleSession
 	now := s.Now()
-	for _, se := range sessions {
+	for _, se := range s.openSessions() {
 		lastRequestAt := se.lastRequest.Load()
-		if now-lastRequestAt < idleAfter.Milliseconds() || !se.greeted.Load() || se.closing.Load() != nil || se.inMatch() {
+		if now-lastRequestAt < idleAfter.Milliseconds() || !se.greeted.Load() || se.isClosing() || se.inMatch() {
 			continue
 		}
 		if idleOne := (idleSession{se, se.isWaiting(), lastRequestAt}); !idleOne.waiting || now-lastRequestAt >= waitingIdleAfter.Milliseconds() {
@@ -125,10 +91,4 @@ func (s *Server) idleSessions(sessions []*session, waitingIdleAfter time.Duratio
 		sorted[i] = idleOne.session
 	}
 	return sorted
-}
-
-// isWaiting returns true if a greeted session waits for an opponent or an arena, or
-// watches a board.
-func (se *session) isWaiting() bool {
-	return se.watches.count.Load() > 0 || se.server.Lobby.HasTicket(se.game, se.player) || se.server.Engine.IsFollowing(se.game, se.player)
 }

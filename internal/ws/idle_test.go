@@ -146,23 +146,6 @@ func TestPlacesPerAddressShrinkOnFullNode(t *testing.T) {
 	later.expectRetryLater()
 }
 
-// maxNotPlayingPerAddress falls with the number of places in use.
-func TestMaxNotPlayingPerAddressFallsWithFreePlaces(t *testing.T) {
-	t.Parallel()
-	server := New(Config{MaxConnections: 1000, Limits: Limits{PerAddress: 200}})
-	for openSessions, want := range map[int64]int64{0: 200, 500: 200, 501: 199, 750: 100, 900: 40, 950: 20, 960: 16, 999: 10, 1000: 10, 1400: 10} {
-		if got := server.maxNotPlayingPerAddress(openSessions); got != want {
-			t.Errorf("%d open: %d, want %d", openSessions, got, want)
-		}
-	}
-	smallServer := New(Config{MaxConnections: 1, Limits: Limits{PerAddress: 3}})
-	for openSessions, want := range map[int64]int64{0: 3, 1: 1, 2: 1} {
-		if got := smallServer.maxNotPlayingPerAddress(openSessions); got != want {
-			t.Errorf("%d open of one place: %d, want %d", openSessions, got, want)
-		}
-	}
-}
-
 // If one address has all connections and uses up PerAddress, the server reports the
 // address.
 func TestSingleAddressIsReported(t *testing.T) {

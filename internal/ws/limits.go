@@ -44,18 +44,11 @@ func (l *Limits) checkDuelJoin(player, address overload.Key) error {
 // countMatch returns a function that counts a match that the player has joined, and then
 // runs afterReply. The match counts when the player joins it and not when it starts. So it
 // also counts if the player disconnects before the start.
-func (se *session) countMatch(afterReply func()) func() {
+func (p *presence) countMatch(afterReply func()) func() {
 	return func() {
-		se.countAction(se.server.Limits.Matches)
+		p.countAction(p.server.Limits.Matches)
 		afterReply()
 	}
-}
-
-// countAction counts one action of the session's player against a limit.
-func (se *session) countAction(actionLimit *overload.ActionLimit) {
-	ctx, cancel := context.WithTimeout(context.Background(), se.server.callTimeout)
-	defer cancel()
-	actionLimit.CountAction(ctx, overload.ObjectKey(se.game, se.player), se.addressKey())
 }
 
 // The keys of the two buckets of HellosPerNode. Players in a match have their own bucket,

@@ -83,7 +83,7 @@ func TestMessageLimiterRefillsLikeTokenBucket(t *testing.T) {
 	}
 	se := n.session("ada")
 	n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
-	bucket := se.limiter
+	bucket := se.requests.limiter
 	n.eventually("the bucket refills", func() bool { return bucket.tryTake(sinceStart(), 8, 1) })
 	c.expectPong()
 }
@@ -97,8 +97,8 @@ func TestTheThirdRefusalWithinTheWindowCloses(t *testing.T) {
 	se := n.session("ada")
 	ageRefusals := func(age time.Duration) { // called between requests, while the read loop waits
 		c.Helper()
-		for i := range se.limiter.refusedAt {
-			se.limiter.refusedAt[i] -= age
+		for i := range se.requests.limiter.refusedAt {
+			se.requests.limiter.refusedAt[i] -= age
 		}
 	}
 	expectLimited := func() {
@@ -149,7 +149,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 func TestRejectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 0 })
-	n.rejecting.limit = 2
+	n.rejecting.SetLimit(2)
 	returned := make(chan struct{}, 3)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.ServeHTTP(w, r)
@@ -160,9 +160,6 @@ func TestRejectionsAreLimited(t *testing.T) {
 	rejected := []*client{n.dial(), n.dial()}
 	<-returned // while both wait to be closed
 	<-returned
-	if rejecting := n.rejecting.running.Load(); rejecting != 2 {
-		t.Errorf("%d connections are being rejected", rejecting)
-	}
 	third := n.dial()
 	if _, err := third.read(); err == nil || websocket.IsCloseError(err, 1013) {
 		t.Errorf("the third connection got: %v", err)

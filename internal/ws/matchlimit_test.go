@@ -32,7 +32,7 @@ func TestDuelsCountForDisconnectedPlayers(t *testing.T) {
 	}
 	ada.readUntil(protocol.TypeMatchFound)
 	ada.disconnect()
-	n.eventually("ada's session has ended", func() bool { return n.sessionOf("demo", "ada") == nil })
+	n.eventually("ada's session has ended", func() bool { return n.presenceOf("demo", "ada") == nil })
 	matchID := bob.readUntil(protocol.TypeMatchFound).Match
 	bob.sendRequest(protocol.TypeMatchLeave, protocol.MatchLeave{Match: matchID})
 	bob.readUntil(protocol.TypeMatchOver)

@@ -61,7 +61,7 @@ func TestLongReplaysAreLimited(t *testing.T) {
 		checkWait := func(bytes, wantWait int64) {
 			t.Helper()
 			var refused *protocol.Error
-			if err := se.checkReplay(bytes); err != nil && !errors.As(err, &refused) {
+			if err := se.requests.checkReplay(bytes); err != nil && !errors.As(err, &refused) {
 				t.Fatal(err)
 			}
 			if wantWait == 0 && refused != nil || wantWait > 0 && (refused == nil || refused.Code != protocol.CodeRateLimited || refused.RetryAfterMS != wantWait) {
@@ -95,7 +95,7 @@ func TestLongReplaysAreLimitedPerAddress(t *testing.T) {
 			t.Helper()
 			se := newSession(server, nil, address)
 			se.game, se.player = "demo", player
-			if err := se.checkReplay(100 << 10); (err == nil) != isAllowed {
+			if err := se.requests.checkReplay(100 << 10); (err == nil) != isAllowed {
 				t.Errorf("%s: %v", player, err)
 			}
 		}

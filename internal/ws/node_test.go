@@ -101,7 +101,7 @@ func (c *cluster) addNode() *node {
 	c.mu.Lock()
 	c.nodes[n.name] = n
 	c.mu.Unlock()
-	stop := n.runLoops(config.Engine.Run, config.Lobby.Run)
+	stop := n.runLoops(config.Engine.Run, config.Lobby.Run, n.Server.Run)
 	site := httptest.NewUnstartedServer(n.Server)
 	n.url = "ws://" + site.Listener.Addr().String()
 	site.Config.ConnContext = smallBuffers
@@ -188,9 +188,23 @@ func (n *node) eventually(description string, holds func() bool) {
 
 // session returns the player's session at this node, nil for none.
 func (n *node) session(player string) *session {
-	subscriber, _ := n.Presence.Find("demo", player)
-	se, _ := subscriber.(*session)
-	return se
+	if found := n.presenceOf("demo", player); found != nil {
+		for _, se := range n.openSessions() {
+			if &se.presence == found {
+				return se
+			}
+		}
+	}
+	return nil
+}
+
+// maskedFrame encodes a frame as a client sends it.
+func maskedFrame(firstByte byte, payload string) []byte {
+	frame := []byte{firstByte, 0x80 | byte(len(payload)), 1, 2, 3, 4}
+	for i := range len(payload) {
+		frame = append(frame, payload[i]^frame[2+i%4])
+	}
+	return frame
 }
 
 // closedCount returns how many connections were closed with a code.

@@ -1,34 +1,29 @@
 package ws
 
 import (
-	"math/rand/v2"
-	"net/netip"
 	"testing"
 
-	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/lobby"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
-// pendingHelloCount returns how many sessions have sent no hello. The server counts a
-// session after its client is connected.
-func (n *node) pendingHelloCount() int64 {
-	n.Server.mu.Lock()
-	defer n.Server.mu.Unlock()
-	return n.pendingHello.count
-}
+const (
+	reservedShare   = 20 // one in so many places is for players in a match
+	minPendingLimit = 64 // the limit of sessions without a hello is at least this
+)
 
 // connectSilent opens connections that send nothing, one after the other.
 func (n *node) connectSilent(address string, count int) []*client {
 	n.Helper()
 	clients := make([]*client, count)
 	for i := range clients {
-		before := n.pendingHelloCount()
+		before := testutil.ToFloat64(n.metrics.sessions)
 		clients[i] = n.dialFrom(address)
-		n.eventually("the connection is counted", func() bool { return n.pendingHelloCount() > before })
+		n.eventually("the connection is counted", func() bool { return testutil.ToFloat64(n.metrics.sessions) > before })
 	}
 	return clients
 }
@@ -43,7 +38,7 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 		c.Limits.PendingHelloCap = overload.NewLimiter(overload.LimiterConfig{Registry: registry}).NewCap("pending_hello")
 	})
 	first := n.connectSilent("198.51.100.1", 1)[0]
-	largestGroup := n.connectSilent("2a00:1:2:3::1", minPendingHelloLimit-1)
+	largestGroup := n.connectSilent("2a00:1:2:3::1", minPendingLimit-1)
 	n.dialFrom("198.51.100.2").sendHelloExpectWelcome("cat").expectPong()
 	largestGroup[0].expectRetryLater()
 	first.sendHelloExpectWelcome("ada").expectPong()
@@ -57,78 +52,18 @@ func TestSessionsWithoutHelloAreEvicted(t *testing.T) {
 	}
 }
 
-// If too many sessions are being evicted, the next ones are closed without a close
-// frame.
-func TestManyEvictionsSendNoCloseFrame(t *testing.T) {
-	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 100 })
-	n.Server.mu.Lock()
-	n.evictedCount = maxRejecting
-	n.Server.mu.Unlock()
-	withoutHello := n.connectSilent("198.51.100.1", minPendingHelloLimit)
-	n.dialFrom("198.51.100.2").sendHelloExpectWelcome("ada").expectPong()
-	if _, err := withoutHello[0].read(); err == nil || websocket.IsCloseError(err, protocol.CloseOverloaded) {
-		t.Errorf("the evicted connection got: %v", err)
-	}
-	n.eventually("one session was evicted", func() bool {
-		n.Server.mu.Lock()
-		defer n.Server.mu.Unlock()
-		return n.evictedCount == maxRejecting && len(n.sessions) == minPendingHelloLimit && n.pendingHello.count == minPendingHelloLimit-1
-	})
-	if n.closedCount("cut") != 1 {
-		t.Errorf("closed: %v", n.labelValues("closes_total"))
-	}
-}
-
 // A full node admits a player by evicting a session without a hello, of an address that
 // has more of them.
 func TestFullNodeEvictsPendingHello(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedDivisor })
+	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = reservedShare })
 	playerA, playerB := n.startDuel("d")
 	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
 	playerA.disconnect()
 	n.eventually("the disconnected session has ended", func() bool { return len(n.openSessions()) == 1 })
-	withoutHello := n.connectSilent("198.51.100.1", reservedDivisor-1)
+	withoutHello := n.connectSilent("198.51.100.1", reservedShare-1)
 	n.dialFrom("198.51.100.1").expectRetryLater()
 	n.connectAndResume("d.a", &protocol.Resume{Match: matchID})
 	withoutHello[0].expectRetryLater()
-}
-
-// evictionCandidate agrees with a plain search after any adds and removes.
-func TestEvictionCandidateAgreesWithModel(t *testing.T) {
-	t.Parallel()
-	rng := rand.New(rand.NewPCG(1, 2))
-	var pending pendingHellos
-	var model []*session // in the order of arrival
-	for range 500 {
-		if len(model) > 0 && rng.IntN(5) < 2 {
-			i := rng.IntN(len(model))
-			pending.remove(model[i])
-			pending.remove(model[i]) // the second call does nothing
-			model = append(model[:i], model[i+1:]...)
-		} else {
-			se := &session{address: netip.AddrFrom4([4]byte{10, 0, 0, byte(rng.IntN(rng.IntN(8) + 1))})}
-			pending.add(se)
-			model = append(model, se)
-		}
-		got, gotCount := pending.evictionCandidate()
-		perAddress := map[overload.Key]int{}
-		for _, se := range model {
-			perAddress[se.addressKey()]++
-		}
-		var want *session
-		for _, se := range model {
-			if want == nil || perAddress[se.addressKey()] > perAddress[want.addressKey()] {
-				want = se
-			}
-		}
-		if want == nil && got == nil && gotCount == 0 && len(pending.byAddress) == 0 {
-			continue
-		}
-		if got != want || gotCount != perAddress[want.addressKey()] || pending.countForAddress(want.addressKey()) != gotCount || pending.count != int64(len(model)) || len(pending.byAddress) != len(perAddress) {
-			t.Fatalf("%d sessions: candidate %p with %d per address, want %p with %d", len(model), got, gotCount, want, perAddress[want.addressKey()])
-		}
-	}
 }

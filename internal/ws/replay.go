@@ -30,22 +30,22 @@ const (
 // allowed replay charges the session's bucket by its size. A new connection does not
 // reset the times. Otherwise a client that reconnects and resumes would get a whole match
 // log each time.
-func (se *session) checkReplay(bytes int64) error {
+func (r *requests) checkReplay(bytes int64) error {
 	now := sinceStart()
-	if bytes > longReplayBytes && se.server.Limits.MessageCap.Refuse() {
+	if bytes > longReplayBytes && r.server.Limits.MessageCap.Refuse() {
 		interval := max(longReplayInterval, time.Duration(bytes)*time.Second/longReplayBytesPerSecond)
-		player := overload.ObjectKey(se.game, se.player)
-		if wait := se.server.longReplays.reserve(player, now, interval); wait > 0 {
+		player := r.playerKey()
+		if wait := r.server.longReplays.reserve(player, now, interval); wait > 0 {
 			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
 				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", longReplayInterval)
 		}
-		err := se.server.Limits.Replays.Take(context.Background(), se.addressKey(), int(bytes/bytesPerKiB))
+		err := r.server.Limits.Replays.Take(context.Background(), r.addressKey(), int(bytes/bytesPerKiB))
 		if err != nil {
-			se.server.longReplays.cancel(player)
+			r.server.longReplays.cancel(player)
 			return err
 		}
 	}
-	se.limiter.charge(now, se.server.MessagesPerSecond, float64(bytes)/replayBytesPerToken)
+	r.limiter.charge(now, r.server.MessagesPerSecond, float64(bytes)/replayBytesPerToken)
 	return nil
 }
 

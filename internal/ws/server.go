@@ -2,7 +2,6 @@ package ws
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/identity"
 	"laststand/internal/lobby"
@@ -19,6 +19,7 @@ import (
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
+	"laststand/internal/wsconn"
 )
 
 // Identity checks tokens and players; *identity.Registry implements it. Verify checks a
@@ -78,6 +79,7 @@ const (
 	closeTimeout    = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
 	callTimeout     = 5 * time.Second  // for handling one request
 	messageTimeout  = 10 * time.Second // from the first byte of a message to its last
+	quietAfter      = 2 * time.Second  // a connection parks after this time without a message
 	slowCallDivisor = 5                // divides callTimeout for a request that follows a slow failure
 	retryMS         = 2000             // rejected clients retry after at least this time
 
@@ -87,51 +89,48 @@ const (
 	refusalWindow = 10 * time.Second // the third refused message within this time closes the session
 )
 
-// retryReason is the reason in the close frames of an overloaded server.
-var retryReason = retryReasonAfter(retryMS)
-
-func retryReasonAfter(ms int64) string { return fmt.Sprintf(`{"retry_after_ms":%d}`, ms) }
-
 // Server accepts websockets. It is safe for concurrent use.
 type Server struct {
 	Config
 	metrics          *metrics
 	upgrader         websocket.Upgrader
 	draining         atomic.Bool
-	runningSessions  sync.WaitGroup  // counts sessions; only addSession adds, under mu
 	helloWaits       context.Context //nolint:containedctx // parent of the waits for admission; ends when a drain has closed all sessions
 	cancelHelloWaits func()          // ends the context
 
-	rejecting, lookups              boundedGroup
-	callDeadline, shortCallDeadline sharedDeadline
+	helloTimeout, callTimeout time.Duration
 
-	helloTimeout, messageTimeout, writeTimeout, callTimeout time.Duration
-
-	parker      parker
-	longReplays longReplayTimes
+	parker             *wsconn.Parker
+	places             *overload.Places
+	longReplays        longReplayTimes
+	rejecting, lookups errgroup.Group // Drain waits for both
 
 	bindMu sync.Mutex // held while a session is bound to its player
 
-	mu           sync.Mutex
-	sessions     map[*session]struct{}
-	perAddress   map[overload.Key]int64 // number of sessions by address; only values above 0
-	pendingHello pendingHellos          // sessions that have sent no hello
-	evictedCount int64                  // number of sessions that are being closed so that others get their places
-
-	evictScheduled bool // evictTimer is set
-	evictTimer     timer.Timer
+	mu              sync.Mutex
+	sessions        map[*session]struct{}
+	runningSessions sync.WaitGroup // counts sessions; only register adds, under mu
 }
 
-// New makes a server. The caller serves it as an http.Handler and calls Drain at the end.
+// New makes a server. The caller serves it as an http.Handler, calls Run, and calls Drain
+// at the end.
 func New(config Config) *Server {
 	server := &Server{
-		Config: config, metrics: newMetrics(config.Registry),
-		sessions: make(map[*session]struct{}), perAddress: make(map[overload.Key]int64),
-		rejecting: boundedGroup{limit: maxRejecting}, lookups: boundedGroup{limit: maxLookups},
-		helloTimeout: helloTimeout, messageTimeout: messageTimeout, writeTimeout: writeTimeout, callTimeout: callTimeout,
+		Config: config, metrics: newMetrics(config.Registry), sessions: make(map[*session]struct{}),
+		helloTimeout: helloTimeout, callTimeout: callTimeout,
 	}
 	server.helloWaits, server.cancelHelloWaits = context.WithCancel(context.Background())
-	server.parker.init(server)
+	server.rejecting.SetLimit(maxRejecting)
+	server.lookups.SetLimit(maxLookups)
+	server.parker = wsconn.NewParker(wsconn.Config{
+		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter, CheckInterval: time.Second,
+		Parked: server.metrics.parked, Wakeups: server.metrics.wakeups,
+	})
+	limits := config.Limits
+	server.places = overload.NewPlaces(overload.PlacesConfig{
+		Max: config.MaxConnections, PerAddress: limits.PerAddress,
+		TotalCap: limits.TotalCap, AddressCap: limits.AddressCap, PendingCap: limits.PendingHelloCap,
+	})
 	if server.LoadShedder == nil {
 		server.LoadShedder = unlimitedLoad{}
 	}
@@ -161,20 +160,61 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.metrics.errors.WithLabelValues("upgrade").Inc()
 		return // the upgrader has replied
 	}
-	address := s.ClientAddress(r)
-	se := newSession(s, newClientConn(conn.NetConn(), s.messageTimeout), address)
-	result := s.register(se)
-	if result.isSingleAddress && s.OnSingleAddress != nil {
-		s.OnSingleAddress(address)
-	}
-	if result.closeCode != 0 {
-		s.rejectConn(se.conn, result.closeCode, result.closeReason)
+	se := newSession(s, conn.NetConn(), s.ClientAddress(r))
+	if code, reason := s.register(se); code != 0 {
+		s.reject(se.conn, code, reason)
 		return
 	}
-	if result.victim != nil {
-		result.victim.evict(result.abortVictim)
+	go se.start() // Drain waits for it
+}
+
+// register adds a session to the server. It returns the close code and reason to reject the
+// connection with, or 0.
+func (s *Server) register(se *session) (code int, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() {
+		return protocol.CloseDraining, "draining"
 	}
-	go se.start() // s.running waits for it
+	taken, isSingleAddress := s.places.Take(&se.admission.place)
+	if isSingleAddress && s.OnSingleAddress != nil {
+		s.OnSingleAddress(se.address)
+	}
+	if !taken {
+		return protocol.CloseOverloaded, retryReason
+	}
+	s.sessions[se] = struct{}{}
+	s.runningSessions.Add(1)
+	s.metrics.sessions.Set(float64(len(s.sessions)))
+	return 0, ""
+}
+
+// removeSession removes a session that has ended.
+func (s *Server) removeSession(se *session) {
+	s.places.Release(&se.admission.place)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, se)
+	s.metrics.sessions.Set(float64(len(s.sessions)))
+	s.runningSessions.Done()
+}
+
+// reject closes a connection that gets no session. It sends a close frame and waits for
+// the client's close frame, both in the background. If maxRejecting connections are being
+// rejected already, it closes the connection without a close frame.
+func (s *Server) reject(conn *wsconn.Conn, code int, reason string) {
+	isRejecting := s.rejecting.TryGo(func() error {
+		conn.SendClose(code, reason)
+		conn.Discard()
+		conn.Close()
+		return nil
+	})
+	if isRejecting {
+		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
+		return
+	}
+	s.metrics.closed.WithLabelValues("cut").Inc()
+	conn.Close()
 }
 
 // openSessions returns all registered sessions.
@@ -186,4 +226,10 @@ func (s *Server) openSessions() []*session {
 		sessions = append(sessions, se)
 	}
 	return sessions
+}
+
+// remoteAddress returns the peer's address of a request's connection.
+func remoteAddress(r *http.Request) netip.Addr {
+	addrPort, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid without an IP address, as on a Unix socket
+	return addrPort.Addr()
 }

@@ -1,222 +1,135 @@
 package ws
 
 import (
-	"container/list"
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 
-	"laststand/internal/identity"
-	"laststand/internal/match"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/timer"
+	"laststand/internal/wsconn"
 )
 
-// session is one live websocket of one player. Its read loop owns the fields, except
-// those that say otherwise. It handles requests one after the other.
+// session is one live websocket of one player. Its read loop owns it, except what presence
+// and connection allow.
 type session struct {
-	server          *Server
-	conn            *clientConn // one reader, the read loop; one writer, see outbox
-	outbox          outbox      // any goroutine may use it
-	writeFailed     atomic.Bool // a write failed, perhaps in the middle of a frame
-	parkSlotNumber  uint32      // 1 + its slot in the server's parker, 0 for none; does not change once other goroutines know the session
-	stackGrown      bool        // requests have grown the stack of the read loop
-	limiter         messageLimiter
-	storeFailed     bool // the request under way could not reach a store
-	lastRequestSlow bool // the last request failed at a store after more than a third of its time limit
+	presence
 
-	game         string
-	player       string
-	claims       identity.Claims // of its token; the role is player or host
-	number       int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
-	endVisit     func()          // nil if no visit is reported
-	watches      boardWatches
-	greeted      atomic.Bool // the hello is accepted
-	hasDuelPlace atomic.Bool // the player counts in Server.DuelLimit
-
-	// The match that the player was in before this session, "" for none; nil until it
-	// is known.
-	previousMatch atomic.Pointer[string]
-
-	address      netip.Addr    // the client's address
-	placeClass   placeClass    // which players may have its place
-	evicted      bool          // it is being closed so that another gets its place; Server.mu guards evicted and pendingHello
-	pendingHello *list.Element // its element in Server.pendingHello; nil after the hello
-
-	lastReceived atomic.Int64                 // when the last frame arrived, cluster time in ms
-	lastRequest  atomic.Int64                 // when the last request other than a ping arrived, or the connection itself
-	timer        timer.Timer                  // the time limit of the hello, then the next heartbeat
-	closing      atomic.Pointer[closeRequest] // set once: the session is ending
-	unbindMu     sync.Mutex                   // held while unbindPlayer runs
+	admission admission
+	requests  requests
+	timer     timer.Timer // the time limit of the hello, then the next heartbeat
 }
 
-const slowReaderReason = "reading too slowly; reconnect and resume"
-
-func newSession(server *Server, conn *clientConn, address netip.Addr) *session {
-	se := &session{server: server, conn: conn, address: address, limiter: newMessageLimiter(sinceStart(), server.MessagesPerSecond)}
-	se.outbox.init(se.startWriter, func() { se.close(protocol.CloseSlowReader, slowReaderReason) })
+func newSession(server *Server, netConn net.Conn, address netip.Addr) *session {
+	se := &session{}
+	se.address = address
+	se.connection.init(server, server.parker.NewConn(netConn, se.run))
+	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(sinceStart(), server.MessagesPerSecond)}
+	se.admission = admission{
+		presence: &se.presence, requests: &se.requests,
+		place: overload.Place{Address: se.addressKey(), Evict: se.evict},
+	}
 	return se
 }
 
-// addressKey returns the client's address as a key of the limits.
-func (se *session) addressKey() overload.Key { return overload.AddressKey(se.address) }
-
-// Push queues pushes of a match for the client. It does not block.
-func (se *session) Push(match string, frames ...[]byte) { se.outbox.push(match, frames...) }
-
-// DiscardUnsent drops the pushes of a match that the outbox holds back.
-func (se *session) DiscardUnsent(match string) { se.outbox.dropHeld(match) }
-
-// CanAttach returns true if the engine may attach this session to a match that starts. It
-// returns false for the match that the player was in before this session: welcome
-// attaches the session to that. It also returns false until the previous match is known.
-func (se *session) CanAttach(match string) bool {
-	previous := se.previousMatch.Load()
-	return previous != nil && *previous != match
-}
-
-var _ match.Subscriber = (*session)(nil)
-
 // start sets the time limit of the hello and runs the read loop.
 func (se *session) start() {
-	se.setLastReceived(se.server.Now())
-	se.lastRequest.Store(se.lastReceived.Load())
+	se.lastRequest.Store(se.server.Now())
 	se.setTimer(se.server.helloTimeout, se.closeForMissingHello)
 	se.run()
 }
 
-// run is the read loop: it reads and handles frames until the connection ends or the
-// session is parked. The session parks after the hello, and when the client is quiet. A
-// client is quiet if it has sent nothing for quietAfter. It is also quiet if, after such a
-// time, it has sent only a pong and no request. So a client can unpark its session at most
-// twice in quietAfter.
+// run is the read loop: it reads and handles messages until the connection ends or another
+// goroutine continues the loop.
 func (se *session) run() {
 	for {
-		greeted, lastReceived, requested, interrupted := se.greeted.Load(), se.lastReceived.Load(), false, false
-		err := se.conn.readMore()
-		if err == nil {
-			requested, err = se.handleMessages()
-		} else if interrupted = se.conn.clearInterrupt(err); interrupted {
-			err = nil
-		}
-		if err != nil {
+		message, err := se.conn.ReadMessage()
+		switch {
+		case errors.Is(err, wsconn.ErrSuspended):
+			return
+		case err != nil:
 			se.handleReadError(err)
 			se.end()
 			return
-		}
-		se.stackGrown = se.stackGrown || requested
-		quiet := interrupted || requested || se.lastReceived.Load()-lastReceived >= se.server.parker.quietAfter.Milliseconds()
-		if (!requested || !greeted) && se.parkOrRestart(quiet) {
-			return
+		case !se.isClosing(): // a closing session drops all messages
+			se.handleMessage(message)
 		}
 	}
 }
 
-// parkOrRestart parks the session if quiet is true. It returns true if the calling read
-// loop must end. If the session is not parked and requests have grown the stack of the
-// read loop, a new goroutine with a small stack continues it.
-func (se *session) parkOrRestart(quiet bool) bool {
-	stackGrown := se.stackGrown
-	se.stackGrown = false
-	if quiet && se.server.parker.park(se) {
-		return true
-	}
-	if stackGrown {
-		go se.run() // Server.running waits for it
-	}
-	return stackGrown
-}
-
-// handleMessages handles all complete messages, and returns true if one of them was a
-// request. If the session is closing, it drops all messages except a close frame.
-func (se *session) handleMessages() (requested bool, err error) {
-	for {
-		kind, payload, err := se.conn.nextMessage()
-		switch {
-		case errors.Is(err, errTooLarge):
-			se.close(protocol.CloseTooLarge, "a frame is at most 4 KiB")
-		case err != nil:
-			return requested, err
-		case kind == 0:
-			se.conn.prepareWait()
-			return requested, nil
-		case kind == websocket.CloseMessage:
-			return requested, se.handleClose(payload)
-		case se.closing.Load() != nil:
-		case kind == websocket.PingMessage, kind == websocket.PongMessage:
-			se.handleControl(kind, payload)
-		default:
-			requested = true
-			se.handleMessage(kind, payload)
-		}
-	}
-}
-
-// handleReadError handles the error that ends the read loop. A client that has sent an
-// invalid frame, or has not finished a message in time, gets a close frame. Any other
-// error means that the connection has ended.
+// handleReadError closes the session of a client that broke the protocol or was too slow.
+// Any other error means that the connection has ended.
 func (se *session) handleReadError(err error) {
-	if errors.Is(err, errInvalidFrame) {
+	switch {
+	case errors.Is(err, wsconn.ErrInvalidFrame):
 		se.close(websocket.CloseProtocolError, "")
+	case errors.Is(err, wsconn.ErrTooLarge):
+		se.close(protocol.CloseTooLarge, "a frame is at most 4 KiB")
+	case errors.Is(err, wsconn.ErrMessageTimeout):
+		se.close(protocol.CloseSilent, "a message took too long to arrive; reconnect")
+	default:
 		return
 	}
-	if netErr, ok := errors.AsType[net.Error](err); !ok || !netErr.Timeout() {
-		return
-	}
-	se.close(protocol.CloseSilent, "a message took too long to arrive; reconnect")
 	<-se.closing.Load().sent
-	_, _ = io.Copy(io.Discard, se.conn.Conn) // at most closeTimeout, see sendClose
+	se.conn.Discard()
 }
 
-// handleMessage handles a text or binary message; only text is allowed. It keeps no
-// reference to the frame.
-func (se *session) handleMessage(kind byte, frame []byte) {
-	receivedAt := se.server.Now()
-	se.setLastReceived(receivedAt)
-	if kind != websocket.TextMessage || !utf8.Valid(frame) {
+// handleMessage handles a message or a ping or pong; of messages only text is allowed. It
+// keeps no reference to the payload.
+func (se *session) handleMessage(message wsconn.Message) {
+	switch {
+	case message.Kind == wsconn.Ping || message.Kind == wsconn.Pong:
+		se.handleControl(message)
+	case message.Kind != wsconn.Text || !utf8.Valid(message.Payload):
 		se.close(protocol.CloseProtocol, "frames must be UTF-8 text")
+	default:
+		se.handleRequest(message.Payload)
+	}
+}
+
+// handleRequest handles one request: the first must be a hello.
+func (se *session) handleRequest(frame []byte) {
+	receivedAt := se.server.Now()
+	decoded, err := protocol.ReadRequest(frame)
+	if errors.Is(err, protocol.ErrMalformed) {
+		se.close(protocol.CloseProtocol, "a frame must be a JSON object with a text `type`")
 		return
 	}
-	se.handleRequest(frame, receivedAt)
+	req := request{decoded, receivedAt}
+	se.server.metrics.messages.WithLabelValues(typeLabel(req.Type)).Inc()
+	if se.greeted.Load() {
+		se.requests.run(req, func(ctx context.Context) func() { return se.requests.handle(ctx, req, err) })
+		return
+	}
+	se.timer.Stop() // the hello came in time; handling it has its own limit
+	se.server.places.HelloReceived(&se.admission.place)
+	se.requests.run(req, func(ctx context.Context) func() {
+		se.admission.onHello(ctx, req, err)
+		return doNothing
+	})
+	if se.greeted.Load() {
+		se.scheduleHeartbeat()
+		se.conn.ParkSoon()
+	}
 }
 
-// handleRequest handles one request. Pushes wait until its reply is queued. This
-// goroutine usually writes the reply itself, since starting another one takes longer.
-func (se *session) handleRequest(frame []byte, receivedAt int64) {
-	startedAt := time.Now()
-	ctx, timeLimit := se.requestContext()
-	r, err := protocol.ReadRequest(frame)
-	greeted, afterReply := se.greeted.Load(), doNothing
-	se.storeFailed = false
-	se.outbox.hold()
-	if !se.runRecovered(func() { afterReply = se.dispatch(ctx, request{Request: r, receivedAt: receivedAt}, err) }, r.Type) {
-		se.replyInternalError(r, greeted)
+// handleControl handles a ping or a pong; each takes one token from the session's bucket.
+// If the bucket is empty, a ping gets no pong.
+func (se *session) handleControl(message wsconn.Message) {
+	if !se.requests.takeTokens(1) || message.Kind != wsconn.Ping {
+		return
 	}
+	se.outbox.hold()
+	se.outbox.reply(wsconn.PongFrame(message.Payload))
 	if se.outbox.release() {
 		se.writeQueued()
 	}
-	se.runRecovered(afterReply, r.Type)
-	se.lastRequestSlow = se.storeFailed && time.Since(startedAt) > timeLimit/3
-}
-
-// requestContext returns the context of a request and its time limit. If the last request
-// waited for a store and failed, the time limit is shorter, so that a queue of requests
-// fails soon.
-func (se *session) requestContext() (context.Context, time.Duration) {
-	timeout, deadline := se.server.callTimeout, &se.server.callDeadline
-	if se.lastRequestSlow {
-		timeout, deadline = timeout/slowCallDivisor, &se.server.shortCallDeadline
-	}
-	return deadline.context(timeout), timeout
 }
 
 // end releases everything of the session when its read loop ends.
@@ -224,26 +137,51 @@ func (se *session) end() {
 	if se.endVisit != nil {
 		se.endVisit()
 	}
-	if !se.closing.CompareAndSwap(nil, &closeRequest{}) {
-		<-se.closing.Load().sent
-	} else {
-		se.server.metrics.closed.WithLabelValues("gone").Inc()
-	}
 	se.timer.Stop()
-	se.unwatchAll()
-	se.outbox.close()
-	_ = se.conn.Close()
-	se.outbox.waitForWriterEnd()
+	se.requests.unwatchAll()
+	se.release()
 	if se.greeted.Load() {
-		se.unbindPlayer()
+		se.unbind()
 	}
 	se.releaseDuelPlace()
-	se.server.parker.freeSlot(se)
 	se.server.removeSession(se)
-	se.server.runningSessions.Done()
 }
 
-// inMatch returns true if the hello is accepted and the player is in a match at this node.
-func (se *session) inMatch() bool {
-	return se.greeted.Load() && se.server.Engine.IsInMatch(se.game, se.player)
+// closeForMissingHello closes a session whose client sent no hello within helloTimeout.
+func (se *session) closeForMissingHello() {
+	se.close(protocol.CloseSilent, "no hello within 5 s; reconnect")
+}
+
+// sendHeartbeat sends a ping to the client. It closes the session instead if nothing
+// arrived during the last three ping intervals, or if the token has expired. It also
+// checks whether the player has a newer session at another node.
+func (se *session) sendHeartbeat() {
+	switch {
+	case se.server.Now() >= se.claims.ExpiresAt:
+		se.closeAfterQueued(protocol.CloseUnauthorized, "token expired")
+	case se.conn.SilentFor() >= 3*se.server.PingInterval:
+		se.close(protocol.CloseSilent, "no frame received for too long; reconnect")
+	default:
+		se.outbox.push("", pingFrame)
+		se.server.lookups.TryGo(func() error { se.closeIfReplaced(); return nil })
+		se.scheduleHeartbeat()
+	}
+}
+
+// pingFrame is the ping of all heartbeats.
+var pingFrame = wsconn.PingFrame()
+
+// scheduleHeartbeat sets the timer of the next heartbeat: after PingInterval, or when the
+// token expires if that is earlier.
+func (se *session) scheduleHeartbeat() {
+	wait := min(se.server.PingInterval.Milliseconds(), se.claims.ExpiresAt-se.server.Now())
+	se.setTimer(time.Duration(wait)*time.Millisecond, se.sendHeartbeat)
+}
+
+// setTimer runs call after delay. It replaces an earlier call that has not run yet.
+func (se *session) setTimer(delay time.Duration, call func()) {
+	se.server.Wheel.Set(&se.timer, delay, call)
+	if se.isClosing() {
+		se.timer.Stop()
+	}
 }

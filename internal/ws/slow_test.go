@@ -25,8 +25,8 @@ func TestSlowReaderIsClosed(t *testing.T) {
 		}
 		se.Push("", largePush)
 	}
-	if closing := se.closing.Load(); closing.code != 4450 {
-		t.Errorf("closed %d: %s", closing.code, closing.reason)
+	if n.closedCount("4450") != 1 {
+		t.Errorf("closed: %v", n.labelValues("closes_total"))
 	}
 	opponent.play(nil) // the questions time out for the other player
 	if want := 2 + 3*duel.Questions + extensionCount(opponent.frameLog); len(opponent.frameLog) != want {
@@ -62,7 +62,7 @@ func TestSlowReaderGetsCloseFrame(t *testing.T) {
 func TestClientThatStopsReadingIsClosed(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.writeTimeout = 100 * time.Millisecond
+	n.parker.WriteTimeout = 100 * time.Millisecond
 	c := n.connectPlayer("ada")
 	se := n.session("ada")
 	largePush := protocol.EncodePush(protocol.TypeSettled, strings.Repeat("x", 60<<10))

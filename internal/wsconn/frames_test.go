@@ -1,11 +1,13 @@
-package ws
+package wsconn
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -20,7 +22,7 @@ import (
 
 // received is a message, a control frame, or the error that ended reading.
 type received struct {
-	kind int
+	kind Kind
 	text string
 	err  error
 }
@@ -34,17 +36,17 @@ func readAll(stream []byte, pieceSize func() int) (messages []received) {
 		stream = stream[n:]
 		reader.recordRead(n)
 		for {
-			kind, payload, err := reader.nextMessage()
+			message, err := reader.nextMessage()
 			if err != nil {
 				return append(messages, received{err: err})
 			}
-			if kind == 0 {
+			if message.Kind == 0 {
 				break
 			}
-			if kind == websocket.CloseMessage { // no frame follows a close frame
-				return append(messages, received{kind: int(kind)})
+			if message.Kind == closeFrame { // no frame follows a close frame
+				return append(messages, received{kind: closeFrame})
 			}
-			messages = append(messages, received{kind: int(kind), text: string(payload)})
+			messages = append(messages, received{kind: message.Kind, text: string(message.Payload)})
 		}
 		reader.releaseIfEmpty()
 	}
@@ -63,9 +65,31 @@ type readOnlyConn struct {
 func (s readOnlyConn) Read(b []byte) (int, error)       { return s.Reader.Read(b) }
 func (s readOnlyConn) Write(b []byte) (int, error)      { return len(b), nil }
 func (s readOnlyConn) SetWriteDeadline(time.Time) error { return nil }
+func (s readOnlyConn) SetReadDeadline(time.Time) error  { return nil }
 
 func (readOnlyConn) SetDeadline(time.Time) error { return nil }
 func (readOnlyConn) Close() error                { return nil }
+
+// hijackable is a response whose connection can be hijacked.
+type hijackable struct {
+	http.ResponseWriter
+	conn net.Conn
+}
+
+func (h hijackable) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	return h.conn, bufio.NewReadWriter(bufio.NewReader(h.conn), bufio.NewWriter(h.conn)), nil
+}
+
+// upgradeRequest is a request for a websocket.
+func upgradeRequest() *http.Request {
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	for name, value := range map[string]string{
+		"Connection": "upgrade", "Upgrade": "websocket", "Sec-Websocket-Version": "13", "Sec-Websocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+	} {
+		r.Header.Set(name, value)
+	}
+	return r
+}
 
 // newLibraryConn opens the stream with the websocket library.
 func newLibraryConn(t *testing.T, stream []byte) *websocket.Conn {
@@ -82,14 +106,14 @@ func newLibraryConn(t *testing.T, stream []byte) *websocket.Conn {
 func readWithLibrary(t *testing.T, stream []byte) (messages []received) {
 	t.Helper()
 	conn := newLibraryConn(t, stream)
-	recordControl := func(kind int) func(string) error {
+	recordControl := func(kind Kind) func(string) error {
 		return func(text string) error {
 			messages = append(messages, received{kind: kind, text: text})
 			return nil
 		}
 	}
-	conn.SetPingHandler(recordControl(websocket.PingMessage))
-	conn.SetPongHandler(recordControl(websocket.PongMessage))
+	conn.SetPingHandler(recordControl(Ping))
+	conn.SetPongHandler(recordControl(Pong))
 	for {
 		kind, text, err := conn.ReadMessage()
 		closeErr, isClose := errors.AsType[*websocket.CloseError](err)
@@ -97,13 +121,13 @@ func readWithLibrary(t *testing.T, stream []byte) (messages []received) {
 		case isClose && closeErr.Code == websocket.CloseAbnormalClosure: // the stream's end
 			return messages
 		case isClose:
-			return append(messages, received{kind: websocket.CloseMessage})
+			return append(messages, received{kind: closeFrame})
 		case err != nil:
 			return append(messages, received{err: err})
 		case len(text) > protocol.MaxFrame:
-			return append(messages, received{err: errTooLarge})
+			return append(messages, received{err: ErrTooLarge})
 		}
-		messages = append(messages, received{kind: kind, text: string(text)})
+		messages = append(messages, received{kind: Kind(kind), text: string(text)})
 	}
 }
 
@@ -135,7 +159,7 @@ func TestFragmentedMessagesAreAssembled(t *testing.T) {
 		for range rapid.IntRange(1, 5).Draw(rt, "messages") {
 			text := strings.Repeat(rapid.StringN(1, 9, 9).Draw(rt, "text"), rapid.IntRange(0, protocol.MaxFrame/9).Draw(rt, "times"))
 			key := rapid.Uint32().Draw(rt, "key")
-			first := byte(websocket.TextMessage)
+			first := byte(Text)
 			for left := text; ; first = 0 {
 				part := left[:rapid.IntRange(0, len(left)).Draw(rt, "part")]
 				if rapid.Bool().Draw(rt, "last") {
@@ -143,10 +167,10 @@ func TestFragmentedMessagesAreAssembled(t *testing.T) {
 					break
 				}
 				left = left[len(part):]
-				stream = append(append(stream, clientFrame(first, part, key)...), clientFrame(finalBit|websocket.PongMessage, "c", key)...)
-				want = append(want, received{kind: websocket.PongMessage, text: "c"})
+				stream = append(append(stream, clientFrame(first, part, key)...), clientFrame(finalBit|byte(Pong), "c", key)...)
+				want = append(want, received{kind: Pong, text: "c"})
 			}
-			want = append(want, received{kind: websocket.TextMessage, text: text})
+			want = append(want, received{kind: Text, text: text})
 		}
 		got := readAll(stream, func() int { return rapid.IntRange(1, 3000).Draw(rt, "piece") })
 		if !slices.Equal(got, want) {
@@ -170,13 +194,13 @@ func FuzzFrameReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, sent []byte, piece int) {
 		got, want := readAll(sent, func() int { return piece }), readWithLibrary(t, sent)
 		for i := range max(len(got), len(want)) {
-			if i < min(len(got), len(want)) && got[i].kind == websocket.CloseMessage && want[i].err != nil {
+			if i < min(len(got), len(want)) && got[i].kind == closeFrame && want[i].err != nil {
 				return // the library checks the code here, frameReader's caller does it later
 			}
 			if i >= len(got) || i >= len(want) || got[i].err != nil || want[i].err != nil {
 				ended := i < len(got) && got[i].err != nil
 				refused := i < len(want) && want[i].err != nil
-				if ended != refused && (!ended || !errors.Is(got[i].err, errTooLarge)) { // the library waits for the whole frame
+				if ended != refused && (!ended || !errors.Is(got[i].err, ErrTooLarge)) { // the library waits for the whole frame
 					t.Fatalf("%d of %x: %+v, want %+v", i, sent, got[min(i, len(got)):], want[min(i, len(want)):])
 				}
 				return
@@ -192,7 +216,7 @@ func FuzzFrameReader(f *testing.F) {
 func TestCloseFramesOfClientsAreChecked(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]int{
-		"": websocket.CloseNoStatusReceived, "\x03\xe8": 1000, "\x03\xe9away": 1001, "\x03\xf4": 1012, "\x0b\xb8": 3000, "\x13\x87why": 4999,
+		"": noStatus, "\x03\xe8": 1000, "\x03\xe9away": 1001, "\x03\xf4": 1012, "\x0b\xb8": 3000, "\x13\x87why": 4999,
 		"\x03": 0, "\x03\xe8\xff": 0, "\x00\x00": 0, "\x03\xe7": 0, "\x03\xec": 0, "\x03\xed": 0, "\x03\xee": 0, "\x03\xf7": 0, "\x07\xd0": 0, "\x13\x88": 0,
 	} {
 		if code, err := parseCloseCode([]byte(payload)); code != want || (err != nil) != (want == 0) {

@@ -1,0 +1,171 @@
+package ws
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"laststand/internal/identity"
+	"laststand/internal/match"
+	"laststand/internal/overload"
+	"laststand/internal/protocol"
+)
+
+// presence is a session's connection and the player behind it. The engine sends the pushes
+// of matches to it. Any goroutine may use it after the hello.
+type presence struct {
+	connection
+
+	address      netip.Addr // the client's address
+	game         string
+	player       string
+	claims       identity.Claims // of its token; the role is player or host
+	number       int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
+	greeted      atomic.Bool     // the hello is accepted
+	hasDuelPlace atomic.Bool     // the player counts in Server.DuelLimit
+	endVisit     func()          // nil if no visit is reported; the read loop owns it
+	lastRequest  atomic.Int64    // when the last request other than a ping arrived, or the connection itself; cluster time in ms
+	watchCount   atomic.Int32    // boards that the session watches
+
+	// The match that the player was in before this session, "" for none; nil until it
+	// is known.
+	previousMatch atomic.Pointer[string]
+
+	unbindMu sync.Mutex // held while unbind runs
+}
+
+var _ match.Subscriber = (*presence)(nil)
+
+// addressKey returns the client's address as a key of the limits.
+func (p *presence) addressKey() overload.Key { return overload.AddressKey(p.address) }
+
+// playerKey returns the player as a key of the limits.
+func (p *presence) playerKey() overload.Key { return overload.ObjectKey(p.game, p.player) }
+
+// Push queues pushes of a match for the client. It does not block.
+func (p *presence) Push(match string, frames ...[]byte) { p.outbox.push(match, frames...) }
+
+// DiscardUnsent drops the pushes of a match that the outbox holds back.
+func (p *presence) DiscardUnsent(match string) { p.outbox.dropHeld(match) }
+
+// CanAttach returns true if the engine may attach this session to a match that starts. It
+// returns false for the match that the player was in before this session: welcome
+// attaches the session to that. It also returns false until the previous match is known.
+func (p *presence) CanAttach(match string) bool {
+	previous := p.previousMatch.Load()
+	return previous != nil && *previous != match
+}
+
+// DuelChanged counts the player in DuelLimit from the start of a duel to its end. Requests
+// do not tell, since another session may have joined, or the lobby may pair a ticket while
+// the player withdraws it.
+func (p *presence) DuelChanged(_ string, running bool) {
+	if running {
+		p.addDuelPlace()
+		return
+	}
+	p.releaseDuelPlace()
+}
+
+// acquireDuelPlace counts the player in DuelLimit, or returns the refusal. acquired is
+// false if the player was counted before.
+func (p *presence) acquireDuelPlace() (acquired bool, err error) {
+	if p.hasDuelPlace.Load() {
+		return false, nil
+	}
+	if err := p.server.DuelLimit.Acquire(); err != nil {
+		return false, err
+	}
+	if p.hasDuelPlace.Swap(true) { // a duel has started in the meantime, see DuelChanged
+		p.server.DuelLimit.Release()
+		return false, nil
+	}
+	return true, nil
+}
+
+// addDuelPlace counts a player in DuelLimit who is in a duel already. A player who is
+// counted stays counted once.
+func (p *presence) addDuelPlace() {
+	if !p.hasDuelPlace.Swap(true) {
+		p.server.DuelLimit.Add()
+	}
+}
+
+// releaseDuelPlace stops counting the player in DuelLimit, if the player was counted.
+func (p *presence) releaseDuelPlace() {
+	if p.hasDuelPlace.Swap(false) {
+		p.server.DuelLimit.Release()
+	}
+}
+
+// inMatch returns true if the hello is accepted and the player is in a match at this node.
+func (p *presence) inMatch() bool {
+	return p.greeted.Load() && p.server.Engine.IsInMatch(p.game, p.player)
+}
+
+// isWaiting returns true if a greeted session waits for an opponent or an arena, or
+// watches a board.
+func (p *presence) isWaiting() bool {
+	return p.watchCount.Load() > 0 || p.server.Lobby.HasTicket(p.game, p.player) || p.server.Engine.IsFollowing(p.game, p.player)
+}
+
+// startVisit reports the start of a player's visit; it ignores hosts. Each session is a
+// separate visit. If this session replaces another, the other's visit ends when the other
+// session ends, perhaps a little later.
+func (p *presence) startVisit() {
+	if p.server.Visits != nil && p.claims.Role == identity.RolePlayer {
+		p.endVisit = p.server.Visits.Enter(p.game, p.player, p.claims.PI)
+	}
+}
+
+// countAction counts one action of the player against a limit.
+func (p *presence) countAction(actionLimit *overload.ActionLimit) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.server.callTimeout)
+	defer cancel()
+	actionLimit.CountAction(ctx, p.playerKey(), p.addressKey())
+}
+
+// closeUnlessAllowed closes the session if its player or token is no longer allowed. It
+// returns true if the session is still allowed.
+func (p *presence) closeUnlessAllowed() bool {
+	return !p.closeRevoked(p.server.Identity.CheckActive(p.claims, p.player))
+}
+
+// closeRevoked closes the session and returns true if err is a ban or an invalid token.
+func (p *presence) closeRevoked(err error) bool {
+	switch {
+	case errors.Is(err, identity.ErrBanned):
+		p.close(protocol.CloseBanned, closeReason(err.Error()))
+	case errors.Is(err, identity.ErrToken):
+		p.close(protocol.CloseUnauthorized, closeReason(err.Error()))
+	default:
+		return false
+	}
+	return true
+}
+
+// closeWithRetry closes an idle session and sends the client a time to reconnect. The
+// delay depends on the session's position in a batch. There are ten different delays, so
+// that the clients do not reconnect at the same time.
+func (p *presence) closeWithRetry(position int) {
+	p.closeAfterQueued(protocol.CloseOverloaded, retryReasonAfter(retryMS+int64(position%10)*retryMS/2))
+}
+
+// maxCloseReason is the maximum size of the reason in a close frame, in bytes (RFC 6455,
+// 5.5).
+const maxCloseReason = 123
+
+// closeReason cuts a text to maxCloseReason bytes, between characters.
+func closeReason(text string) string {
+	if len(text) <= maxCloseReason {
+		return text
+	}
+	text = text[:maxCloseReason]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return text
+}

@@ -1,0 +1,19 @@
+//go:build !linux
+
+package wsconn
+
+import (
+	"errors"
+	"syscall"
+)
+
+// canPoll is false: on this system no connection can be parked, and each keeps a goroutine.
+const canPoll = false
+
+type epoll struct{}
+
+func newEpoll() (*epoll, error) { return nil, errors.ErrUnsupported }
+
+func (*epoll) requestEvent(syscall.RawConn, uint64) error { return errors.ErrUnsupported }
+func (*epoll) run(*Parker)                                {}
+func (*epoll) close()                                     {}

@@ -1,0 +1,385 @@
+package wsconn
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http/httptest"
+	"runtime/pprof"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// echo is a connection that replies to each message with its payload, and its client.
+type echo struct {
+	*testing.T
+	*Conn
+	client net.Conn
+	reader *bufio.Reader
+	ended  atomic.Bool
+}
+
+// newEcho starts an echo of a parker.
+func newEcho(t *testing.T, parker *Parker) *echo {
+	t.Helper()
+	socket, client := newTCPPair(t)
+	e := &echo{T: t, client: client, reader: bufio.NewReader(client)}
+	e.Conn = parker.NewConn(socket, e.run)
+	t.Cleanup(e.Conn.Close)
+	go e.run()
+	return e
+}
+
+func (e *echo) run() {
+	for {
+		message, err := e.ReadMessage()
+		switch {
+		case errors.Is(err, ErrSuspended):
+			return
+		case err != nil:
+			if e.ended.Swap(true) {
+				e.Error("the connection ended twice")
+			}
+			e.Conn.Close()
+			return
+		case message.Kind == Text:
+			_ = e.WriteBatch([][]byte{[]byte(string(message.Payload))})
+		}
+	}
+}
+
+// call sends a message and waits for the echo.
+func (e *echo) call(text string) {
+	e.Helper()
+	e.send(maskedFrame(0x81, text))
+	e.expect(text)
+}
+
+func (e *echo) send(frames []byte) {
+	e.Helper()
+	if _, err := e.client.Write(frames); err != nil {
+		e.Error(err)
+	}
+}
+
+func (e *echo) expect(text string) {
+	e.Helper()
+	if _, got := readFrame(e.T, e.reader); string(got) != text {
+		e.Errorf("%s, want %s", got, text)
+	}
+}
+
+func (e *echo) isParkedNow() bool {
+	e.parker.mu.Lock()
+	defer e.parker.mu.Unlock()
+	return e.parker.isParked(e.Conn)
+}
+
+func (e *echo) awaitParked() {
+	e.Helper()
+	eventually(e.T, "the connection is parked", e.isParkedNow)
+}
+
+func (e *echo) generation() uint32 {
+	e.parker.mu.Lock()
+	defer e.parker.mu.Unlock()
+	return e.parker.slots[e.slot-1].generation
+}
+
+// parkImmediately makes a parker interrupt its connections all the time.
+func parkImmediately(config *Config) { config.QuietAfter, config.CheckInterval = 0, time.Millisecond }
+
+func wakeups(p *Parker) float64 { return testutil.ToFloat64(p.Wakeups) }
+
+func countGoroutines(t *testing.T, function string) (count int) {
+	t.Helper()
+	var stacks strings.Builder
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 1); err != nil {
+		t.Fatal(err)
+	}
+	for stack := range strings.SplitSeq(stacks.String(), "\n\n") {
+		if strings.Contains(stack, function) {
+			var n int
+			_, _ = fmt.Sscan(stack, &n)
+			count += n
+		}
+	}
+	return count
+}
+
+// A parked connection has no goroutine and is served as usual. Close ends the epoll
+// instance. The test is not parallel: it counts goroutines of the process.
+func TestParkedConnectionsHaveNoGoroutine(t *testing.T) { //nolint:paralleltest // see above
+	const count = 30
+	parker := newParker(t, parkImmediately)
+	var echoes []*echo
+	for range count {
+		echoes = append(echoes, newEcho(t, parker))
+	}
+	for range 3 {
+		for _, e := range echoes {
+			e.call("{}")
+		}
+		eventually(t, "all are parked", func() bool {
+			return testutil.ToFloat64(parker.Parked) == count && countGoroutines(t, "wsconn.(*echo)") == 0
+		})
+	}
+	for _, e := range echoes {
+		_ = e.client.Close()
+	}
+	for _, e := range echoes {
+		eventually(t, "it has ended", e.ended.Load)
+	}
+	parker.Close()
+	if n := countGoroutines(t, "wsconn.(*epoll)"); n != 0 {
+		t.Errorf("%d goroutines wait for events", n)
+	}
+}
+
+// A parked connection ends once, whoever ends it.
+func TestParkedConnectionsCanEnd(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, parkImmediately)
+	for name, end := range map[string]func(*echo){
+		"closed with a frame": func(e *echo) { e.SendClose(1013, ""); e.expect("\x03\xf5"); _ = e.client.Close() },
+		"closed":              func(e *echo) { e.Conn.Close() },
+		"client gone":         func(e *echo) { _ = e.client.Close() },
+		"client's close":      func(e *echo) { e.send(maskedFrame(0x88, "\x03\xe8")); e.expect("\x03\xe8") },
+		"half closed":         func(e *echo) { _ = e.client.(*net.TCPConn).CloseWrite() },
+	} {
+		e := newEcho(t, parker)
+		e.call("{}")
+		e.awaitParked()
+		end(e)
+		eventually(t, name, e.ended.Load)
+	}
+	if parked := testutil.ToFloat64(parker.Parked); parked != 0 {
+		t.Errorf("%v parked", parked)
+	}
+}
+
+// A connection with half a message is not parked. Interrupting it does not change the
+// message's time limit.
+func TestConnectionIsNotParkedMidMessage(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, func(c *Config) { parkImmediately(c); c.MessageTimeout = 100 * time.Millisecond })
+	socket, client := newTCPPair(t)
+	conn := parker.NewConn(socket, func() { t.Error("the connection was suspended") })
+	defer conn.Close()
+	if _, err := client.Write(maskedFrame(0x81, "text")[:3]); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for range 20 {
+			conn.interrupt()
+		}
+	}()
+	if err := conn.waitAndRead(); err != nil && !conn.clearInterrupt(err) {
+		t.Fatal(err)
+	}
+	if conn.frames.isMidMessage() {
+		if _, err := conn.ReadMessage(); !errors.Is(err, ErrMessageTimeout) {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+// An event of an earlier parking unparks no connection: neither the same one, parked
+// again, nor the next one in the slot.
+func TestStaleEventsAreIgnored(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, parkImmediately)
+	var staleEvents []uint64
+	for i := range 6 {
+		e := newEcho(t, parker)
+		e.call("{}")
+		e.awaitParked()
+		for range 3 {
+			staleEvents = append(staleEvents, uint64(e.generation())<<32|uint64(e.slot-1))
+			e.call("{}")
+			e.awaitParked()
+		}
+		if i%2 == 0 {
+			_ = e.client.Close()
+			eventually(t, "it has ended", e.ended.Load)
+		}
+	}
+	before := wakeups(parker)
+	parker.handleEvents(append(staleEvents, 1<<31))
+	if n := wakeups(parker) - before; n != 0 {
+		t.Errorf("%v wakeups", n)
+	}
+}
+
+// If an older request for an event was late, it may have replaced the newer one. The
+// connection is then unparked rather than lost.
+func TestLateEventRequestUnparksConnection(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, parkImmediately)
+	e := newEcho(t, parker)
+	e.awaitParked()
+	before := wakeups(parker)
+	if !parker.confirmParked(e.Conn, e.generation()-1, nil) {
+		t.Error("the goroutine of the earlier parking continues")
+	}
+	eventually(t, "it was unparked and parked again", func() bool { return wakeups(parker) > before && e.isParkedNow() })
+}
+
+// If the epoll instance fails, all connections run again and are parked in a new one. If
+// the system has none, no connection is parked, and all are served as usual.
+func TestConnectionsWorkWithoutEpoll(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, parkImmediately)
+	e := newEcho(t, parker)
+	e.awaitParked()
+	parker.mu.Lock()
+	failed := parker.epoll
+	parker.mu.Unlock()
+	_ = failed.file.Close()
+	<-failed.ended
+	e.send(maskedFrame(0x8a, "")) // after a pong a quiet connection parks
+	e.call("{}")
+	e.send(maskedFrame(0x8a, ""))
+	eventually(t, "a new epoll instance has parked it", func() bool {
+		parker.mu.Lock()
+		defer parker.mu.Unlock()
+		return parker.epoll != nil && parker.epoll != failed && parker.parkedCount == 1
+	})
+	e.call("{}")
+	without := newParker(t, parkImmediately)
+	without.newEpoll = func() (*epoll, error) { return nil, syscall.EMFILE }
+	e = newEcho(t, without)
+	for range 3 {
+		e.call("{}")
+		e.send(maskedFrame(0x8a, ""))
+	}
+	if quiet := without.quietConns(); len(quiet) > 0 || testutil.ToFloat64(without.Parked) != 0 {
+		t.Errorf("%d would be interrupted without effect", len(quiet))
+	}
+}
+
+// If the system has no room for more sockets, running connections are not interrupted
+// again and again. Connections that are parked stay so.
+func TestParkingPausesWithoutResources(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, parkImmediately)
+	e, other := newEcho(t, parker), newEcho(t, parker)
+	e.awaitParked()
+	other.awaitParked()
+	if parker.confirmParked(e.Conn, e.generation(), syscall.ENOSPC) {
+		t.Error("the connection is parked although nothing polls its socket")
+	}
+	if quiet := parker.quietConns(); len(quiet) > 0 || e.isParkedNow() || !other.isParkedNow() {
+		t.Errorf("%d would be interrupted without effect", len(quiet))
+	}
+	go e.run()
+	e.call("{}")
+}
+
+// A client that sends pongs does not unpark its connection each time. The connection stays
+// unparked until the client is quiet. ParkSoon parks it after the messages that arrived.
+func TestPongsDoNotUnparkConnectionOften(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, nil)
+	e := newEcho(t, parker)
+	e.call("{}")
+	if e.isParkedNow() {
+		t.Error("parked while messages come")
+	}
+	e.lastReceived.Add(-int64(2 * time.Hour))
+	e.send(maskedFrame(0x8a, "")) // after a quiet time
+	e.awaitParked()
+	for range 3 {
+		e.send(maskedFrame(0x8a, ""))
+		e.call("{}")
+	}
+	if n := wakeups(parker); n != 1 || e.isParkedNow() {
+		t.Errorf("%v wakeups", n)
+	}
+}
+
+// With TLS there is no raw connection: the connection keeps its goroutine.
+func TestTLSConnectionIsNotParked(t *testing.T) {
+	t.Parallel()
+	parker := newParker(t, parkImmediately)
+	site := httptest.NewTLSServer(nil)
+	defer site.Close()
+	socket, client := newTCPPair(t)
+	e := &echo{T: t, client: tls.Client(client, &tls.Config{InsecureSkipVerify: true})} //nolint:gosec // a test
+	e.reader = bufio.NewReader(e.client)
+	e.Conn = parker.NewConn(tls.Server(socket, &tls.Config{Certificates: site.TLS.Certificates, MinVersion: tls.VersionTLS12}), e.run)
+	go e.run()
+	for range 3 {
+		e.call("{}")
+		e.send(maskedFrame(0x8a, ""))
+		parker.interruptQuiet()
+	}
+	if e.slot != 0 || testutil.ToFloat64(parker.Parked) != 0 {
+		t.Errorf("slot %d", e.slot)
+	}
+	_ = e.client.Close()
+	eventually(t, "it has ended", e.ended.Load)
+}
+
+// Messages to connections that are parked and unparked all the time, in pieces of any
+// size, are answered once and in order. Each connection ends once, whichever side ends it.
+func TestConcurrentParkingAndClosingLosesNoMessage(t *testing.T) {
+	t.Parallel()
+	const clients, rounds, messages = 24, 3, 25
+	parker := newParker(t, parkImmediately)
+	var running sync.WaitGroup
+	for i := range clients {
+		running.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(i), 1))
+			for range rounds {
+				e := newEcho(t, parker)
+				for range messages {
+					e.callInChunks(rng)
+				}
+				for _, end := range []func(){func() { _ = e.client.Close() }, func() { e.SendClose(1013, "") }, e.Conn.Close}[rng.IntN(3):] {
+					go end()
+				}
+				go e.Conn.Close()
+				eventually(t, "the connection has ended", e.ended.Load)
+			}
+		})
+	}
+	running.Wait()
+	if n := wakeups(parker); n < clients*rounds || testutil.ToFloat64(parker.Parked) != 0 {
+		t.Errorf("%v wakeups", n)
+	}
+}
+
+// callInChunks sends one to three messages with pongs between them, in pieces, while the
+// connection is interrupted.
+func (e *echo) callInChunks(rng *rand.Rand) {
+	var unsent []byte
+	texts := make([]string, 1+rng.IntN(3))
+	for i := range texts {
+		texts[i] = fmt.Sprintf("{%d%s}", i, strings.Repeat("x", rng.IntN(60)))
+		unsent = append(unsent, maskedFrame(0x81, texts[i])...)
+		if rng.IntN(2) == 0 {
+			unsent = append(unsent, maskedFrame(0x8a, "")...)
+		}
+	}
+	for len(unsent) > 0 {
+		n := 1 + rng.IntN(len(unsent))
+		e.send(unsent[:n])
+		unsent = unsent[n:]
+		if rng.IntN(2) == 0 {
+			e.interrupt()
+		}
+	}
+	for _, text := range texts {
+		e.expect(text)
+	}
+}

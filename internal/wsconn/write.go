@@ -1,0 +1,128 @@
+package wsconn
+
+import (
+	"encoding/binary"
+	"math"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// minFullWrite is the size in bytes from which a write gets no further frame.
+const minFullWrite = 16 << 10
+
+// PingFrame returns an entry of a batch that is a ping without a payload.
+func PingFrame() []byte { return encodeControl(Ping, nil) }
+
+// PongFrame returns an entry of a batch that is the pong to a ping with a payload.
+func PongFrame(payload []byte) []byte { return encodeControl(Pong, payload) }
+
+// writeBuffers are the buffers in which frames are joined, of type *[]byte.
+var writeBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 2048); return &b }}
+
+// WriteBatch writes a batch, several entries in one write. An entry is a JSON text, which
+// becomes a text message, or a ping or pong. After SendClose or Close it returns
+// net.ErrClosed. If the client accepts no bytes for Config.WriteTimeout, it returns an
+// error that is os.ErrDeadlineExceeded.
+func (c *Conn) WriteBatch(batch [][]byte) error {
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	buffer := writeBuffers.Get().(*[]byte)
+	defer writeBuffers.Put(buffer)
+	for len(batch) > 0 {
+		joined := (*buffer)[:0]
+		for len(batch) > 0 && len(joined) < minFullWrite {
+			joined = appendEntry(joined, batch[0])
+			batch = batch[1:]
+		}
+		if cap(joined) <= 2*minFullWrite { // do not keep a large buffer
+			*buffer = joined
+		}
+		if c.isClosing() {
+			return net.ErrClosed
+		}
+		if err := c.writeAll(joined); err != nil {
+			c.writeFailed = true
+			c.parker.unpark(c)
+			return err
+		}
+	}
+	return nil
+}
+
+// writeAll writes whole frames, usually without waiting. If the kernel accepts no more
+// bytes, the client has a time limit to receive the rest. The caller holds writeMu.
+func (c *Conn) writeAll(frames []byte) error {
+	if frames = c.writeAvailable(frames); len(frames) == 0 {
+		return nil
+	}
+	c.setWriteDeadline(time.Now().Add(c.parker.WriteTimeout))
+	if _, err := c.conn.Write(frames); err != nil {
+		return err
+	}
+	c.setWriteDeadline(time.Time{})
+	return nil
+}
+
+// setWriteDeadline sets the write deadline, unless SendClose has set it.
+func (c *Conn) setWriteDeadline(deadline time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing {
+		_ = c.conn.SetWriteDeadline(deadline) // an error here also ends writing
+	}
+}
+
+// writeAvailable writes as many bytes as the kernel accepts without waiting, and returns
+// the rest.
+func (c *Conn) writeAvailable(frames []byte) []byte {
+	if c.rawConn == nil {
+		return frames
+	}
+	c.pendingBytes = frames
+	_ = c.rawConn.Write(c.writeFunc) // writing the rest returns the error again
+	frames, c.pendingBytes = c.pendingBytes, nil
+	return frames
+}
+
+// writeOnce writes some of pendingBytes. It always returns true: the Go runtime must not call
+// it again.
+func (c *Conn) writeOnce(fd uintptr) bool {
+	if n, err := syscall.Write(int(fd), c.pendingBytes); err == nil {
+		c.pendingBytes = c.pendingBytes[n:]
+	}
+	return true
+}
+
+// appendEntry appends an entry of a batch, encoded as a frame. An entry whose first byte
+// has finalBit is an encoded control frame; JSON never starts with such a byte. A server's
+// frames are not masked (RFC 6455, 5.1).
+func appendEntry(dst, entry []byte) []byte {
+	if len(entry) > 0 && entry[0]&finalBit != 0 {
+		return append(dst, entry...)
+	}
+	dst = append(dst, finalBit|byte(Text))
+	switch size := len(entry); {
+	case size < 126:
+		dst = append(dst, byte(size))
+	case size <= math.MaxUint16:
+		dst = binary.BigEndian.AppendUint16(append(dst, 126), uint16(size))
+	default:
+		dst = binary.BigEndian.AppendUint64(append(dst, 127), uint64(size))
+	}
+	return append(dst, entry...)
+}
+
+// encodeControl encodes a control frame. Its payload is at most maxControlPayload bytes.
+func encodeControl(kind Kind, payload []byte) []byte {
+	return append([]byte{finalBit | byte(kind), byte(len(payload))}, payload...)
+}
+
+// encodeClose encodes a close frame. The code noStatus has no payload.
+func encodeClose(code int, reason string) []byte {
+	if code == noStatus {
+		return encodeControl(closeFrame, nil)
+	}
+	return encodeControl(closeFrame, append(binary.BigEndian.AppendUint16(nil, uint16(code)), reason...))
+}
