@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,7 +94,7 @@ func TestOldAuditEntriesAreDeleted(t *testing.T) {
 		store := &fakeAuditEntries{failures: 1, oldEntries: 2*auditCleanupBatch + 1}
 		ctx, stop := context.WithCancel(t.Context())
 		go func() {
-			_ = auditCleaner{store, config.Audit{RetentionDays: 400}.Retention(), slog.New(slog.DiscardHandler)}.Run(ctx)
+			_ = nowAndEvery(auditCleanupInterval, deleteOldAudit(store, config.Audit{RetentionDays: 400}.Retention(), discardLog()))(ctx)
 		}()
 		time.Sleep(auditCleanupInterval - time.Nanosecond)
 		synctest.Wait()

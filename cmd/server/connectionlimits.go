@@ -22,7 +22,7 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 	limits := n.config.Limits
 	rules := make(map[string]*overload.Cap)
 	for _, rule := range httpserver.ConnectionRules() {
-		rules[rule] = n.limiter.NewCap(rule)
+		rules[rule] = n.limits.NewCap(rule)
 	}
 	maxPerAddress := int64(0)
 	if limits.ConnectionsPerAddress > 0 {
@@ -41,23 +41,23 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 
 // sessionLimits returns the limits of websockets. codes is the limit of arena code attempts, which
 // HTTP and websockets share.
-func (n *node) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits {
-	limits := n.config.Limits
+func (l *limits) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits {
+	limits := l.config.Limits
 	return ws.Limits{
 		PerAddress: limits.ConnectionsPerAddress, CodeAttempts: codeAttempts,
-		TotalCap: n.limiter.NewCap("websockets"), AddressCap: n.limiter.NewCap("websockets_per_address"),
-		PendingHelloCap: n.limiter.NewCap("unauthenticated_websockets"), IdleCap: n.limiter.NewCap("idle_websockets"), MessageCap: n.limiter.NewCap("messages_per_second"),
-		Hellos: n.limiter.NewRule(overload.RuleConfig{
+		TotalCap: l.NewCap("websockets"), AddressCap: l.NewCap("websockets_per_address"),
+		PendingHelloCap: l.NewCap("unauthenticated_websockets"), IdleCap: l.NewCap("idle_websockets"), MessageCap: l.NewCap("messages_per_second"),
+		Hellos: l.NewRule(overload.RuleConfig{
 			Name: "hellos_per_minute_per_address", Subject: "hellos from this address", Limit: limits.HellosPerMinutePerAddress, Per: time.Minute,
 		}),
-		HellosPerNode: n.limiter.NewRule(overload.RuleConfig{
+		HellosPerNode: l.NewRule(overload.RuleConfig{
 			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: limits.HellosPerMinute, Per: time.Minute,
 			Burst: (limits.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
 		}),
-		Replays: n.limiter.NewRule(overload.RuleConfig{
+		Replays: l.NewRule(overload.RuleConfig{
 			Name: config.RuleLongReplay, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
 		}),
-		EarlyForfeits: n.earlyForfeitLimits(), Matches: n.matchesPerDayLimits(),
+		EarlyForfeits: l.earlyForfeitLimits(), Matches: l.matchesPerDayLimits(),
 	}
 }
 
@@ -101,10 +101,4 @@ func (n *node) newDuelLimit() *overload.DuelLimit {
 		maxLag = max(maxLag, minDuelLag)
 	}
 	return overload.NewDuelLimit(n.shedder, maxLag, process.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample)
-}
-
-func newUntrustedHeadersCounter(r prometheus.Registerer) prometheus.Counter {
-	return promauto.With(r).NewCounter(prometheus.CounterOpts{
-		Name: "laststand_untrusted_forwarded_headers_total", Help: "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.",
-	})
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/cli"
-	"laststand/internal/config"
 )
 
 // A node that has less memory than it needs refuses clients that only read. It stays ready. In
@@ -52,8 +51,7 @@ func TestASinglePrivateAddressIsLogged(t *testing.T) {
 		{"203.0.113.7", nil, 0}, {"2a00:1::1", nil, 0}, {"10.1.2.3", []string{"10.9.0.0/16"}, 0},
 	} {
 		registry := prometheus.NewRegistry()
-		n := &node{config: config.Config{TrustedProxies: test.trusted}, registry: registry, log: slog.New(slog.DiscardHandler)}
-		warn := n.newSingleAddressWarning()
+		warn := newSingleAddressWarning(test.trusted, registry, slog.New(slog.DiscardHandler))
 		warn(netip.MustParseAddr(test.address))
 		warn(netip.MustParseAddr(test.address))
 		families, err := registry.Gather()

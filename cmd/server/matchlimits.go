@@ -12,10 +12,10 @@ const freeMatchesDivisor = 20
 
 // earlyForfeitLimits returns the limits on duels that players leave before the first question
 // closes. Such forfeits are rare, so every node counts them in the store that all nodes share.
-func (n *node) earlyForfeitLimits() *overload.ActionLimit {
-	limits := n.config.Limits.MatchLimits
+func (l *limits) earlyForfeitLimits() *overload.ActionLimit {
+	limits := l.config.Limits.MatchLimits
 	clusterRule := func(name, owner string, quota int) *overload.Rule {
-		return n.limiter.NewRule(overload.RuleConfig{
+		return l.NewRule(overload.RuleConfig{
 			Name: name, Subject: "duels left before their first question was closed, " + owner, Limit: quota, Per: time.Hour, ClusterWide: true,
 		})
 	}
@@ -27,13 +27,13 @@ func (n *node) earlyForfeitLimits() *overload.ActionLimit {
 
 // matchesPerDayLimits returns the limits on duels and arenas that players join. The limit per
 // player is local to each node, so that joining costs one more round trip to Redis and not two.
-func (n *node) matchesPerDayLimits() *overload.ActionLimit {
-	limits, day := n.config.Limits.MatchLimits, 24*time.Hour
+func (l *limits) matchesPerDayLimits() *overload.ActionLimit {
+	limits, day := l.config.Limits.MatchLimits, 24*time.Hour
 	return &overload.ActionLimit{
-		PerPlayer: n.limiter.NewRule(overload.RuleConfig{
+		PerPlayer: l.NewRule(overload.RuleConfig{
 			Name: "matches_per_day_per_player", Subject: "matches of this player", Limit: limits.MatchesPerDayPerPlayer, Per: day,
 		}),
-		PerAddress: n.limiter.NewRule(overload.RuleConfig{
+		PerAddress: l.NewRule(overload.RuleConfig{
 			Name: "matches_per_day_per_address", Subject: "matches from this address", Limit: limits.MatchesPerDayPerAddress, Per: day, ClusterWide: true,
 		}),
 		AddressGrace: limits.MatchesPerDayPerPlayer / freeMatchesDivisor,

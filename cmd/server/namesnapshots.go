@@ -9,13 +9,13 @@ import (
 	"laststand/internal/identity"
 )
 
-// nameSnapshots returns where the server stores snapshots of the nicknames for its next start.
+// newNameSnapshots returns where the server stores snapshots of the nicknames for its next start.
 // It returns nil if the server has no data folder.
-func (n *node) nameSnapshots() identity.Snapshots {
-	if n.config.Data == "" {
+func newNameSnapshots(dataFolder string) identity.Snapshots {
+	if dataFolder == "" {
 		return nil
 	}
-	return snapshotFolder(filepath.Join(n.config.Data, "names"))
+	return snapshotFolder(filepath.Join(dataFolder, "names"))
 }
 
 // snapshotFolder is the path of a folder with one snapshot file per game. The first Save

@@ -24,6 +24,7 @@ import (
 	"laststand/internal/leaderboard/display"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
+	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
 	"laststand/internal/overload"
@@ -54,7 +55,7 @@ type node struct {
 	clients      clients              // HTTP clients for sinks and webhooks
 	receiverKeys *config.ReceiverKeys // keys that sign messages to sinks and webhooks
 	proxies      *httpserver.TrustedProxies
-	limiter      *overload.Limiter
+	limits       *limits
 	shedder      *overload.Shedder
 	duelLimit    *overload.DuelLimit
 
@@ -109,9 +110,9 @@ func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, met
 	registerBuildInfo(n.registry, currentBuild())
 	registerTimerMetrics(n.registry, n.wheel)
 	n.taskNotifier = newTaskNotifier(&n.taskSignal, n.registry)
-	err := n.openCertificate()
+	err := n.openStores(ctx)
 	if err == nil {
-		err = n.openStores(ctx)
+		n.certificate, err = openCertificate(&n.config, n.registry, n.log)
 	}
 	if err == nil {
 		err = n.createServices(ctx)
@@ -173,19 +174,20 @@ func (n *node) close() {
 // closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	days := dayWorker{n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log}
 	ledgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
-	matchTasks := startTasks(n.log, n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run, days.Run, days.RunSummaries)
-	erasures := erasureWorker{n.ledger.Erasures, n.leaderboards, ledger.ErasureRetention, n.log}
-	maintenanceTasks := startTasks(n.log, append(n.certificateTasks(), auditCleaner{n.ledger.Audit, n.config.Audit.Retention(), n.log}.Run, erasures.Run)...)
+	matchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run)...)
+	erasures := erasureWorker{n.ledger.Erasures, n.leaderboards, ledger.ErasureRetention}
+	maintenanceTasks := startTasks(n.log, n.certificate.Run,
+		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
+		nowAndEvery(maintenanceInterval, loop.LogFailures(n.log, "erasure step", erasures.runPendingSteps)))
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitLeaderboards(ctx)
 	announce()
-	go func() { failed <- n.servePlayers(players) }() // Shutdown in stopServingPlayers ends this goroutine
+	go func() { failed <- serveHTTP(n.players, n.certificate, players) }() // Shutdown in stopServingPlayers ends this goroutine
 	var err error
 	select {
 	case <-ctx.Done():

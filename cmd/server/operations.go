@@ -13,26 +13,24 @@ import (
 
 // operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
+	access := n.accessControl()
+	taskActions := taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TaskActions{taskqueue.SettleTopic: n.settler}) // the settler handles tasks of its own topic
 	return ops.Config{
-		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: n.admin, Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: n.taskAdmin(), Leaderboards: n.leaderboards,
-		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: n.accessControl(), Players: n.accessControl(), Keys: n.accessControl(),
+		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: verifyAdmin(n.identity), Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: taskActions, Leaderboards: n.leaderboards,
+		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: access, Players: access, Keys: access,
 		Corrections: corrections{n.ledger.Corrections, n.leaderboards}, Days: n.ledger.Days, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}
 }
 
-// taskAdmin returns the service that changes tasks for operators. The settler handles tasks of
-// its own topic.
-func (n *node) taskAdmin() taskqueue.TaskActions {
-	return taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TaskActions{taskqueue.SettleTopic: n.settler})
-}
-
-// admin verifies an admin token and returns its subject.
-func (n *node) admin(ctx context.Context, token string) (string, error) {
-	claims, err := n.identity.Verify(ctx, token)
-	if err == nil && claims.Role != identity.RoleAdmin {
-		err = identity.ErrTokenRole
+// verifyAdmin returns the function that verifies an admin token and returns its subject.
+func verifyAdmin(tokens *identity.Registry) func(ctx context.Context, token string) (string, error) {
+	return func(ctx context.Context, token string) (string, error) {
+		claims, err := tokens.Verify(ctx, token)
+		if err == nil && claims.Role != identity.RoleAdmin {
+			err = identity.ErrTokenRole
+		}
+		return claims.Subject, err
 	}
-	return claims.Subject, err
 }
 
 // corrections disqualifies results, first in the ledger and then on the leaderboards. It

@@ -53,12 +53,12 @@ func TestDefaultLimitsAllowALargeSchool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits := c.Limits
+	quotas := c.Limits
 	for name, limit := range map[string]int64{
-		"connections_per_address": limits.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(limits.HellosPerMinutePerAddress),
-		"guests_per_day_per_address": int64(limits.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(limits.GuestRequestsPerMinutePerAddress),
-		"guests_per_minute_per_arena": int64(limits.GuestsPerMinutePerArena), "new guests at once": int64((&node{config: c}).arenaGuestBurst()), "max_players": int64(config.DefaultGame().Arena.MaxPlayers),
-		"matches_per_day_per_address, of 10 matches each": int64(limits.MatchesPerDayPerAddress) / 10,
+		"connections_per_address": quotas.ConnectionsPerAddress, "hellos_per_minute_per_address": int64(quotas.HellosPerMinutePerAddress),
+		"guests_per_day_per_address": int64(quotas.GuestsPerDayPerAddress), "guest_requests_per_minute_per_address, 5 minutes at once": 5 * int64(quotas.GuestRequestsPerMinutePerAddress),
+		"guests_per_minute_per_arena": int64(quotas.GuestsPerMinutePerArena), "new guests at once": int64((&limits{config: &c}).arenaGuestBurst()), "max_players": int64(config.DefaultGame().Arena.MaxPlayers),
+		"matches_per_day_per_address, of 10 matches each": int64(quotas.MatchesPerDayPerAddress) / 10,
 	} {
 		if limit < people {
 			t.Errorf("%s is %d, which stops %d people", name, limit, people)

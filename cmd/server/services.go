@@ -50,7 +50,7 @@ func (n *node) createServices(ctx context.Context) error {
 	}
 	n.identity = identity.Open(identity.Config{
 		Tokens: tokens, Players: n.ledger.Players, Devices: n.ledger.Players, Names: n.ledger.Public.Names, NameSource: n.ledger.Names, Revocations: revocations,
-		Epoch: n.ledger.Epoch(), Snapshots: n.nameSnapshots(), Logger: n.log, Registry: n.registry,
+		Epoch: n.ledger.Epoch(), Snapshots: newNameSnapshots(n.config.Data), Logger: n.log, Registry: n.registry,
 		Words: wordLists, Reservations: redisstore.NewNames(n.redis.Client),
 	})
 	if err := n.identity.MigrateSkeletons(ctx); err != nil {
@@ -77,15 +77,8 @@ func (n *node) createServices(ctx context.Context) error {
 	return nil
 }
 
-func (n *node) leaderboardConfigs() (configs []leaderboard.Config) {
-	for _, name := range n.config.GameNames() {
-		configs = append(configs, n.config.Leaderboards(name))
-	}
-	return configs
-}
-
 func (n *node) createLeaderboards() {
-	games := n.leaderboardConfigs()
+	games := n.config.LeaderboardConfigs()
 	store := redisboard.New(n.redis.Client)
 	n.leaderboards = leaderboard.NewApplier(leaderboard.ApplierOptions{
 		Games: games, Ledger: n.ledger.Leaderboards, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
@@ -114,23 +107,10 @@ func (n *node) createMatches() {
 	})
 	n.handleMessages()
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.duelRules(), Store: tickets, Matches: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
+		Games: n.config.DuelSettings(), Store: tickets, Matches: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.createArenas(matches)
-}
-
-// duelRules returns the duel settings of all games, by game.
-func (n *node) duelRules() map[string]lobby.DuelSettings {
-	duels := make(map[string]lobby.DuelSettings)
-	for name, g := range n.config.Games {
-		duels[name] = lobby.DuelSettings{
-			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
-			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
-			PairLimitPerDay: int64(g.Duel.PairLimitPerDay), CountSameAddress: g.Duel.CountSameAddress,
-		}
-	}
-	return duels
 }
 
 // maxEmbeddedPlayers is the maximum number of players in an arena with the embedded Redis, which
@@ -180,22 +160,22 @@ func (n *node) handleMessages() {
 		n.engine.FillGapsNow()
 		n.taskNotifier.Receive(nil)
 	})
-	n.inbox.Handle(kindSessionReplaced, n.onSessionReplaced)
 }
 
 func (n *node) createServers() {
-	n.limiter = n.newLimiter()
-	n.proxies, n.shedder = n.trustedProxies(), n.newShedder()
+	n.limits = n.newLimits()
+	n.proxies, n.shedder = trustedProxies(n.config.TrustedProxies, n.registry, n.log), n.newShedder()
 	n.duelLimit = n.newDuelLimit()
 	origins := httpserver.NewOrigins(n.config.Origins, n.proxies.IsTLS)
-	limits := n.httpLimits()
+	limits := n.limits.httpLimits()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
-		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
+		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: sendSessionReplaced(n.inbox), Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
-		Limits: n.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: n.newSingleAddressWarning(),
+		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
 	})
+	n.inbox.Handle(kindSessionReplaced, onSessionReplaced(n.sessions, n.log))
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{

@@ -3,6 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
+
+	"laststand/internal/redisx"
+	"laststand/internal/ws"
 )
 
 // kindSessionReplaced is the kind of inbox messages with a sessionReplaced.
@@ -16,18 +20,23 @@ type sessionReplaced struct {
 	Number int64  `json:"number"`
 }
 
-// sendSessionReplaced sends the message to the node with the earlier session. It implements
-// ws.Config.NotifyReplaced.
-func (n *node) sendSessionReplaced(ctx context.Context, node, game, player string, number int64) {
-	payload, _ := json.Marshal(sessionReplaced{game, player, number}) // plain fields always encode
-	n.inbox.Send(ctx, []string{node}, kindSessionReplaced, payload)
+// sendSessionReplaced returns the function that sends the message to the node with the earlier
+// session: ws.Config.NotifyReplaced.
+func sendSessionReplaced(inbox *redisx.Inbox) func(ctx context.Context, node, game, player string, number int64) {
+	return func(ctx context.Context, node, game, player string, number int64) {
+		payload, _ := json.Marshal(sessionReplaced{game, player, number}) // plain fields always encode
+		inbox.Send(ctx, []string{node}, kindSessionReplaced, payload)
+	}
 }
 
-func (n *node) onSessionReplaced(payload []byte) {
-	var r sessionReplaced
-	if err := json.Unmarshal(payload, &r); err != nil {
-		n.log.Warn("message from another node ignored; it does not parse", "error", err)
-		return
+// onSessionReplaced returns the handler of the message.
+func onSessionReplaced(sessions *ws.Server, log *slog.Logger) func(payload []byte) {
+	return func(payload []byte) {
+		var r sessionReplaced
+		if err := json.Unmarshal(payload, &r); err != nil {
+			log.Warn("message from another node ignored; it does not parse", "error", err)
+			return
+		}
+		sessions.CloseReplaced(r.Game, r.Player, r.Number)
 	}
-	n.sessions.CloseReplaced(r.Game, r.Player, r.Number)
 }

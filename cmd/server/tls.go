@@ -2,47 +2,41 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/config"
 	"laststand/internal/httpserver"
 )
 
-// openCertificate loads the certificate of --listen, if any is configured.
-func (n *node) openCertificate() (err error) {
-	if n.config.TLSCert == "" {
-		return nil
+// openCertificate loads the certificate of --listen. It returns nil if none is configured.
+func openCertificate(c *config.Config, registry prometheus.Registerer, log *slog.Logger) (*httpserver.Certificate, error) {
+	if c.TLSCert == "" {
+		return nil, nil
 	}
-	n.certificate, err = httpserver.OpenCertificate(httpserver.CertificateConfig{
-		Cert: n.config.TLSCert, Key: n.config.TLSKey, Logger: n.log, Registry: n.registry,
-	})
+	certificate, err := httpserver.OpenCertificate(httpserver.CertificateConfig{Cert: c.TLSCert, Key: c.TLSKey, Logger: log, Registry: registry})
 	if err != nil {
-		return fmt.Errorf("--tls-cert, --tls-key: %w", err)
+		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}
-	return nil
+	return certificate, nil
 }
 
-// certificateTasks returns the background task that reloads a changed certificate, if any is
-// configured.
-func (n *node) certificateTasks() (tasks []backgroundTask) {
-	if n.certificate != nil {
-		tasks = append(tasks, n.certificate.Run)
+// serveHTTP serves until the server shuts down, with TLS if certificate is not nil.
+func serveHTTP(server *http.Server, certificate *httpserver.Certificate, l net.Listener) error {
+	if certificate == nil {
+		return server.Serve(l)
 	}
-	return tasks
-}
-
-// servePlayers serves HTTP until the server shuts down, with TLS if there is a certificate.
-func (n *node) servePlayers(l net.Listener) error {
-	if n.certificate == nil {
-		return n.players.Serve(l)
-	}
-	n.players.TLSConfig = n.certificate.TLSConfig()
-	return n.players.ServeTLS(l, "", "")
+	server.TLSConfig = certificate.TLSConfig()
+	return server.ServeTLS(l, "", "")
 }
 
 // warnOfExposedOperations logs a warning if other machines can reach the operations address.
-func (n *node) warnOfExposedOperations(address net.Addr) {
+func warnOfExposedOperations(address net.Addr, log *slog.Logger) {
 	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		n.log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics needs no token and admin tokens are sent without TLS",
+		log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics needs no token and admin tokens are sent without TLS",
 			"address", address.String())
 	}
 }

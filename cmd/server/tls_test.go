@@ -127,8 +127,7 @@ func TestAnExposedOperationsAddressIsLogged(t *testing.T) {
 	t.Parallel()
 	for address, wantWarning := range map[string]bool{"127.0.0.1:1": false, "[::1]:1": false, "0.0.0.0:1": true, "[::]:1": true, "192.0.2.1:1": true} {
 		var log bytes.Buffer
-		n := &node{log: slog.New(slog.NewTextHandler(&log, nil))}
-		n.warnOfExposedOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))
+		warnOfExposedOperations(net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)), slog.New(slog.NewTextHandler(&log, nil)))
 		if got := strings.Contains(log.String(), "level=WARN") && strings.Contains(log.String(), "private network"); got != wantWarning {
 			t.Errorf("%s: %s", address, &log)
 		}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // version is the newest release in CHANGELOG.md. A release build can set another
@@ -39,16 +37,6 @@ func readRevision(info *debug.BuildInfo) string {
 		}
 	}
 	return revision + suffix
-}
-
-// registerBuildInfo adds laststand_build_info, a gauge that is always 1 and whose
-// labels describe the program.
-func registerBuildInfo(registry prometheus.Registerer, b build) {
-	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name:        "laststand_build_info",
-		Help:        "Always 1. The labels are the version, the Go version and the commit of the server.",
-		ConstLabels: prometheus.Labels{"version": b.version, "go_version": b.goVersion, "revision": b.revision},
-	}, func() float64 { return 1 }))
 }
 
 // line describes the build for `server version`.

@@ -10,6 +10,7 @@ import (
 	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
+	"laststand/internal/lobby"
 )
 
 // Config is the configuration of the server. The configuration file overrides the defaults,
@@ -101,6 +102,27 @@ func (c *Config) Leaderboards(name string) leaderboard.Config {
 		Game: name, Windows: b.Windows, Orders: b.Orders, MinAnswers: b.MinAnswers,
 		Weights: leaderboard.Weights(b.Weights), Location: c.timeZone(name),
 	}
+}
+
+// LeaderboardConfigs returns the configurations of the leaderboards of all games.
+func (c *Config) LeaderboardConfigs() (configs []leaderboard.Config) {
+	for _, name := range c.GameNames() {
+		configs = append(configs, c.Leaderboards(name))
+	}
+	return configs
+}
+
+// DuelSettings returns the settings of duels, by game.
+func (c *Config) DuelSettings() map[string]lobby.DuelSettings {
+	duels := make(map[string]lobby.DuelSettings)
+	for name, g := range c.Games {
+		duels[name] = lobby.DuelSettings{
+			Questions: g.Duel.Questions, LimitMS: g.Duel.TimeLimitMS, CountdownMS: g.Duel.CountdownMS,
+			RevealMS: g.Duel.RevealMS, BotAfterMS: g.Duel.BotAfterMS, Rated: g.Duel.Rated,
+			PairLimitPerDay: int64(g.Duel.PairLimitPerDay), CountSameAddress: g.Duel.CountSameAddress,
+		}
+	}
+	return duels
 }
 
 // timeZone returns the time zone of a game, or UTC if it is invalid.

@@ -84,8 +84,11 @@ func (c *Certificate) TLSConfig() *tls.Config {
 	}
 }
 
-// Run reloads changed files until ctx ends. It returns nil.
+// Run reloads changed files until ctx ends. It returns nil, at once for a nil Certificate.
 func (c *Certificate) Run(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
 	loop.Every(ctx, certificateInterval, func(context.Context) { c.ReloadIfChanged() })
 	return nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http"
+
 	"laststand/internal/leaderboard"
 	"laststand/internal/taskqueue"
 	"laststand/internal/webhook"
@@ -26,10 +28,24 @@ func (n *node) createWebhooks() error {
 	}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
 		Registry: n.webhookRegistry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, Poster: poster, Logger: n.log,
-		TopLists: leaderboard.NewTopLists(n.leaderboardConfigs(), n.ledger.Leaderboards, n.ledger.Names),
+		TopLists: leaderboard.NewTopLists(n.config.LeaderboardConfigs(), n.ledger.Leaderboards, n.ledger.Names),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{
 		Store: n.ledger.Claims, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
 	})
 	return nil
+}
+
+// clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to
+// private addresses, clients[false] may not.
+type clients map[bool]*http.Client
+
+func newClients() clients {
+	return clients{false: httpposter.NewClient(httpposter.ClientOptions{}), true: httpposter.NewClient(httpposter.ClientOptions{AllowPrivate: true})}
+}
+
+func (c clients) close() {
+	for _, client := range c {
+		client.CloseIdleConnections()
+	}
 }

@@ -6,6 +6,27 @@ import (
 	"laststand/internal/timer"
 )
 
+// registerBuildInfo adds laststand_build_info, a gauge that is always 1 and whose
+// labels describe the program.
+func registerBuildInfo(registry prometheus.Registerer, b build) {
+	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "laststand_build_info",
+		Help:        "Always 1. The labels are the version, the Go version and the commit of the server.",
+		ConstLabels: prometheus.Labels{"version": b.version, "go_version": b.goVersion, "revision": b.revision},
+	}, func() float64 { return 1 }))
+}
+
+// newUnreplicatedWinsCounter counts the winners of buzzer questions that the server announced
+// before a replica had the answer.
+func newUnreplicatedWinsCounter(r prometheus.Registerer) func() {
+	c := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "laststand_match_unreplicated_wins_total",
+		Help: "Buzzer questions whose winner was announced although no replica confirmed the answer within 100 ms.",
+	})
+	r.MustRegister(c)
+	return c.Inc
+}
+
 // registerTimerMetrics registers the metrics of the timing wheel.
 func registerTimerMetrics(r prometheus.Registerer, w *timer.Wheel) {
 	r.MustRegister(timerMetrics{w})
