@@ -240,3 +240,22 @@ func expiryAfter(d time.Duration) int64 {
 	}
 	return time.Now().Add(d).UnixMilli()
 }
+
+func checkLimit(limit int) error {
+	if limit < 1 {
+		return fmt.Errorf("--limit %d is out of range; use 1 or more", limit)
+	}
+	return nil
+}
+
+// firstItems returns the first items of a list, at most limit.
+func firstItems[T any](items iter.Seq2[T, error], limit int) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		n := 0
+		for item, err := range items {
+			if n++; !yield(item, err) || n == limit {
+				return
+			}
+		}
+	}
+}

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"laststand/internal/identity"
 )
@@ -35,23 +34,4 @@ func statusText(e identity.AuditEntry) string {
 		return "?"
 	}
 	return fmt.Sprint(e.Status)
-}
-
-func checkLimit(limit int) error {
-	if limit < 1 {
-		return fmt.Errorf("--limit %d is out of range; use 1 or more", limit)
-	}
-	return nil
-}
-
-// firstItems returns the first items of a list, at most limit.
-func firstItems[T any](items iter.Seq2[T, error], limit int) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		n := 0
-		for item, err := range items {
-			if n++; !yield(item, err) || n == limit {
-				return
-			}
-		}
-	}
 }

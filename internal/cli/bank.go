@@ -31,9 +31,6 @@ type questionFlags struct {
 	Licence    string `placeholder:"SPDX" help:"The licence of questions without one, such as CC-BY-4.0."`
 }
 
-// stdin is the file name that means standard input.
-const stdin = "-"
-
 // read reads the questions of a file, or of standard input.
 func (s questionFlags) read(path string) (bank.Import, error) {
 	var input io.Reader = os.Stdin

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 
 	"laststand/internal/config"
@@ -81,3 +82,9 @@ func (f *Flags) openLedger(mustExist bool, command func(*config.Config, *ledger.
 	}
 	return errors.Join(command(&c, l), l.Close())
 }
+
+// Output is where a command writes: its standard output and standard error.
+type Output struct{ Stdout, Stderr io.Writer }
+
+// stdin is the file name that means standard input.
+const stdin = "-"

@@ -12,9 +12,6 @@ import (
 	"laststand/internal/config"
 )
 
-// Output is where a command writes: its standard output and standard error.
-type Output struct{ Stdout, Stderr io.Writer }
-
 // Program is what the command line runs besides the commands of this package.
 type Program struct {
 	Serve func(c config.Config, output Output) error // runs the server until it is stopped

@@ -67,20 +67,14 @@ func (b *Behaviours) applyDefaults(isConfigured bool) {
 	}
 }
 
-// QueuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.
-func (c *Config) QueuePolicy(name string) eventq.Policy {
-	b := c.Games[name].Behaviours
-	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validate checked both durations
-	age, _ := time.ParseDuration(b.MaxAge)
-	return eventq.Policy{
-		Game: name, MaxLen: b.MaxLen, Overflow: eventq.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
-		FlushMS: flush.Milliseconds(), MaxAgeMS: age.Milliseconds(), PerSecond: b.Rate.PerSecond, Burst: b.Rate.Burst,
-		Hot: b.Hot, Report: b.Report,
-	}
-}
+const (
+	// maxAge is the largest value of max_age.
+	maxAge = eventq.MaxAgeMS * time.Millisecond
+	// tryTimeout is the timeout of an attempt to send.
+	tryTimeout = eventq.SendTimeoutMS * time.Millisecond
+)
 
-func (c *Config) validateBehaviours(name string, errs *validationErrors) {
-	b, prefix := c.Games[name].Behaviours, "games."+name+".behaviours."
+func (b *Behaviours) validate(prefix string, errs *validationErrors) {
 	errs.validateOneOf(prefix+"overflow", b.Overflow, string(eventq.DropOldest), string(eventq.DropNewest), string(eventq.Reject))
 	flush := errs.parseDuration(prefix+"batch.flush_interval", b.Batch.FlushInterval)
 	age := errs.parseDuration(prefix+"max_age", b.MaxAge)
@@ -94,12 +88,4 @@ func (c *Config) validateBehaviours(name string, errs *validationErrors) {
 		errs.validateOneOf(prefix+"report", kind, b.Sink.reportableTypes()...)
 	}
 	b.Sink.validate(prefix+"sink.", errs)
-	c.validateSinkPath(name, errs)
 }
-
-const (
-	// maxAge is the largest value of max_age.
-	maxAge = eventq.MaxAgeMS * time.Millisecond
-	// tryTimeout is the timeout of an attempt to send.
-	tryTimeout = eventq.SendTimeoutMS * time.Millisecond
-)

@@ -1,16 +1,20 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
+	"laststand/internal/eventq"
 	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
+	"laststand/internal/webhook"
 )
 
 // Config is the configuration of the server. The configuration file overrides the defaults,
@@ -185,4 +189,35 @@ func (c *Config) Ledger(log *slog.Logger) ledger.Config {
 		zones[name], pairs[name] = c.timeZone(name), int64(g.Duel.PairLimitPerDay)
 	}
 	return ledger.Config{URL: c.Database, Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Logger: log}
+}
+
+// QueuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.
+func (c *Config) QueuePolicy(name string) eventq.Policy {
+	b := c.Games[name].Behaviours
+	flush, _ := time.ParseDuration(b.Batch.FlushInterval) // validate checked both durations
+	age, _ := time.ParseDuration(b.MaxAge)
+	return eventq.Policy{
+		Game: name, MaxLen: b.MaxLen, Overflow: eventq.Overflow(b.Overflow), BatchSize: b.Batch.MaxSize,
+		FlushMS: flush.Milliseconds(), MaxAgeMS: age.Milliseconds(), PerSecond: b.Rate.PerSecond, Burst: b.Rate.Burst,
+		Hot: b.Hot, Report: b.Report,
+	}
+}
+
+// Sink returns the sink configuration of a game, with the default path of type file.
+func (c *Config) Sink(name string) Sink {
+	s := c.Games[name].Behaviours.Sink
+	if s.Type == SinkFile {
+		s.Path = cmp.Or(s.Path, filepath.Join(c.Data, "behaviours", name+".ndjson"))
+	}
+	return s
+}
+
+// Endpoints returns the webhooks of all games as the webhook registry expects them.
+func (c *Config) Endpoints() (Endpoints []webhook.Endpoint) {
+	for _, game := range c.GameNames() {
+		for _, settings := range c.Games[game].Webhooks {
+			Endpoints = append(Endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
+		}
+	}
+	return Endpoints
 }

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,23 +22,6 @@ func defaultNames() Names { return Names{Blocklists: nickname.BuiltinLists()} }
 
 // maxWordFileBytes is the maximum size of a file in blocklist_files.
 const maxWordFileBytes = 2 << 20
-
-// ReadWordLists reads the word lists of a game. Its error lists every problem.
-func (c *Config) ReadWordLists(game string) (*nickname.Words, error) {
-	g := c.Games[game].Names
-	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
-	var errs []error
-	for _, file := range g.BlocklistFiles {
-		text, err := readWordFile(c.resolvePath(file))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("blocklist_files: %s: %w", file, err))
-			continue
-		}
-		lists.Custom = append(lists.Custom, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
-	}
-	words, err := nickname.NewWords(lists)
-	return words, errors.Join(append(errs, err)...)
-}
 
 func readWordFile(path string) (string, error) {
 	f, err := os.Open(path)

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"net/url"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -75,15 +74,6 @@ func (s *Sink) reportableTypes() []string {
 	return []string{eventq.Online, eventq.Offline, eventq.MatchStart, eventq.MatchEnd}
 }
 
-// Sink returns the sink configuration of a game, with the default path of type file.
-func (c *Config) Sink(name string) Sink {
-	s := c.Games[name].Behaviours.Sink
-	if s.Type == SinkFile {
-		s.Path = cmp.Or(s.Path, filepath.Join(c.Data, "behaviours", name+".ndjson"))
-	}
-	return s
-}
-
 func (s *Sink) validate(prefix string, errs *validationErrors) {
 	sinkTypes := []string{SinkFile, SinkWebhook, SinkNPPA}
 	errs.validateOneOf(prefix+"type", s.Type, sinkTypes...)
@@ -138,18 +128,5 @@ func (s *Sink) validateNPPA(prefix string, errs *validationErrors) {
 	}
 	if s.SecretFile == "" {
 		errs.addf("%ssecret_file: a sink of type nppa needs a file with the key that the NPPA issued", prefix)
-	}
-}
-
-// validateSinkPath adds an error if a game with an earlier name writes to the same file.
-func (c *Config) validateSinkPath(name string, errs *validationErrors) {
-	sink := c.Sink(name)
-	for _, other := range c.GameNames() {
-		if other == name {
-			return
-		}
-		if sink.Path != "" && filepath.Clean(sink.Path) == filepath.Clean(c.Sink(other).Path) {
-			errs.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, sink.Path, other)
-		}
 	}
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"laststand/internal/httpserver"
 	"laststand/internal/ledger"
 	"laststand/internal/redisx"
+	"laststand/internal/webhook"
 )
 
 // Validate returns one error with all problems of the configuration, key files and word lists
@@ -103,7 +105,8 @@ func (c *Config) validateGame(name string, errs *validationErrors) {
 		}
 	}
 	settings.validate(prefix, errs)
-	c.validateBehaviours(name, errs)
+	settings.Behaviours.validate(prefix+"behaviours.", errs)
+	c.validateSinkPath(name, errs)
 	if err := c.Leaderboards(name).Validate(); err != nil { // the error names the game
 		*errs = append(*errs, err)
 	}
@@ -128,5 +131,35 @@ func (c *Config) validateTLS(errs *validationErrors) {
 		errs.addf("tls_key: tls_cert is set, so tls_key is required too")
 	default:
 		errs.add("tls_cert, tls_key", httpserver.CheckCertificate(c.TLSCert, c.TLSKey))
+	}
+}
+
+// validateSinkPath adds an error if a game with an earlier name writes to the same file.
+func (c *Config) validateSinkPath(name string, errs *validationErrors) {
+	sink := c.Sink(name)
+	for _, other := range c.GameNames() {
+		if other == name {
+			return
+		}
+		if sink.Path != "" && filepath.Clean(sink.Path) == filepath.Clean(c.Sink(other).Path) {
+			errs.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, sink.Path, other)
+		}
+	}
+}
+
+// validateWebhooks adds an error for each invalid URL and each empty list of events. The webhook
+// registry checks the other keys.
+func (c *Config) validateWebhooks(errs *validationErrors) {
+	for _, game := range c.GameNames() {
+		for _, h := range c.Games[game].Webhooks {
+			prefix := "games." + game + ".webhooks." + h.Name + "."
+			errs.validateURL(prefix+"url", h.URL)
+			if len(h.Events) == 0 {
+				errs.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.EventTypes())
+			}
+		}
+	}
+	if _, err := webhook.NewRegistry(c.Endpoints(), nil); err != nil { // the error names the endpoints
+		*errs = append(*errs, err)
 	}
 }

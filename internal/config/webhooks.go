@@ -1,6 +1,8 @@
 package config
 
-import "laststand/internal/webhook"
+import (
+	"laststand/internal/webhook"
+)
 
 // Webhook configures a webhook: an endpoint that receives events of a game.
 type Webhook struct {
@@ -23,31 +25,4 @@ func (h *Webhook) applyDefaults() {
 	if h.Events == nil {
 		h.Events = webhook.EventTypes()
 	}
-}
-
-// validateWebhooks adds an error for each invalid URL and each empty list of events. The webhook
-// registry checks the other keys.
-func (c *Config) validateWebhooks(errs *validationErrors) {
-	for _, game := range c.GameNames() {
-		for _, h := range c.Games[game].Webhooks {
-			prefix := "games." + game + ".webhooks." + h.Name + "."
-			errs.validateURL(prefix+"url", h.URL)
-			if len(h.Events) == 0 {
-				errs.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.EventTypes())
-			}
-		}
-	}
-	if _, err := webhook.NewRegistry(c.Endpoints(), nil); err != nil { // the error names the endpoints
-		*errs = append(*errs, err)
-	}
-}
-
-// Endpoints returns the webhooks of all games as the webhook registry expects them.
-func (c *Config) Endpoints() (Endpoints []webhook.Endpoint) {
-	for _, game := range c.GameNames() {
-		for _, settings := range c.Games[game].Webhooks {
-			Endpoints = append(Endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
-		}
-	}
-	return Endpoints
 }

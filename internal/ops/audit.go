@@ -56,17 +56,25 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	return audits
 }
 
+// auditor keeps the audit log.
+type auditor struct {
+	log    Audit
+	audits *prometheus.CounterVec // audited requests, by outcome
+	logger *slog.Logger
+	errors errorWriter
+}
+
 // handleAudited writes an entry to the audit log, calls the route's handler, and
 // completes the entry. If it cannot write the entry, it refuses a change. It still
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
-func (a *api) handleAudited(route route, r *request) (body any, err error) {
+func (a *auditor) handleAudited(route route, r *request) (body any, err error) {
 	entry := identity.AuditEntry{
 		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
 	}
 	r.w.Header().Set("X-Request-Id", entry.ID)
-	log := a.Logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
-	if err := a.Audit.BeginAudit(r.ctx, entry); err != nil {
+	log := a.logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
+	if err := a.log.BeginAudit(r.ctx, entry); err != nil {
 		a.audits.WithLabelValues(auditWriteFailed).Inc()
 		if route.isRead() {
 			log.ErrorContext(r.ctx, "audit log write failed; answering the read", "error", err)
@@ -78,7 +86,7 @@ func (a *api) handleAudited(route route, r *request) (body any, err error) {
 	status := http.StatusInternalServerError // if the handler panics
 	defer func() { a.completeAudit(r, log, entry.ID, status) }()
 	if body, err = route.handle(r); err != nil {
-		status = newProblem(a.toAPIError(err)).Status
+		status = newProblem(a.errors.toAPIError(err)).Status
 		return nil, err
 	}
 	status = statusOf(body)
@@ -87,11 +95,11 @@ func (a *api) handleAudited(route route, r *request) (body any, err error) {
 
 // completeAudit completes an entry with the status of the response, even if the client
 // has disconnected. The node's log gets the same line.
-func (a *api) completeAudit(r *request, log *slog.Logger, id string, status int) {
+func (a *auditor) completeAudit(r *request, log *slog.Logger, id string, status int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), completeAuditTimeout)
 	defer cancel()
 	log.InfoContext(ctx, "admin request handled", "status", status)
-	if err := a.Audit.EndAudit(ctx, id, status); err != nil {
+	if err := a.log.EndAudit(ctx, id, status); err != nil {
 		a.audits.WithLabelValues(auditIncomplete).Inc()
 		log.ErrorContext(ctx, "audit log entry stays incomplete", "status", status, "error", err)
 	}

@@ -41,10 +41,13 @@ type Config struct {
 
 type api struct {
 	Config
-	audits *prometheus.CounterVec // audited requests, by outcome
+	*auditor
 }
 
-func newAPI(config Config) *api { return &api{config, newAuditCounter(config.Registry)} }
+func newAPI(config Config) *api {
+	errors := errorWriter{config.IsStoreDown, config.Logger}
+	return &api{config, &auditor{config.Audit, newAuditCounter(config.Registry), config.Logger, errors}}
+}
 
 // New returns the handler of the operators' listener. /metrics needs no token;
 // /debug/pprof/ and /admin/v1/ need an admin token.

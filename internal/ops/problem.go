@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
 	"laststand/internal/identity"
@@ -83,21 +84,27 @@ var errorTable = []struct {
 	{identity.ErrConfiguredKeys, protocol.CodeBadRequest, http.StatusConflict},
 }
 
+// errorWriter writes the errors of requests.
+type errorWriter struct {
+	isStoreDown func(error) bool
+	logger      *slog.Logger
+}
+
 // toAPIError converts an error to the error that the admin API returns. Operators get the
 // text of each error, because they must solve the problem.
-func (a *api) toAPIError(err error) *apiError {
-	if e, ok := errors.AsType[*apiError](err); ok {
-		return e
+func (e errorWriter) toAPIError(err error) *apiError {
+	if known, ok := errors.AsType[*apiError](err); ok {
+		return known
 	}
-	if e, ok := errors.AsType[*protocol.Error](err); ok {
-		return &apiError{code: e.Code, detail: e.Message}
+	if known, ok := errors.AsType[*protocol.Error](err); ok {
+		return &apiError{code: known.Code, detail: known.Message}
 	}
 	for _, row := range errorTable {
 		if errors.Is(err, row.sentinel) {
 			return &apiError{row.code, row.status, err.Error()}
 		}
 	}
-	if a.IsStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
+	if e.isStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
 		return &apiError{code: protocol.CodeUnavailable, detail: "a store is out of reach; retry in a few seconds: " + err.Error()}
 	}
 	return &apiError{code: protocol.CodeInternal, detail: err.Error()}
@@ -109,10 +116,10 @@ func newProblem(e *apiError) Problem {
 }
 
 // writeError writes the problem for the error of a request. It logs errors of the server.
-func (a *api) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	problem := newProblem(a.toAPIError(err))
+func (e errorWriter) writeError(w http.ResponseWriter, r *http.Request, err error) {
+	problem := newProblem(e.toAPIError(err))
 	if problem.Status >= http.StatusInternalServerError {
-		a.Logger.WarnContext(r.Context(), "admin request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		e.logger.WarnContext(r.Context(), "admin request failed", "method", r.Method, "path", r.URL.Path, "error", err)
 	}
 	switch problem.Status {
 	case http.StatusUnauthorized:

@@ -21,7 +21,7 @@ func getProfiles(r *request) (any, error) {
 }
 
 // getProfile writes a profile. The audit log gets an entry of the request.
-func (a *api) getProfile(r *request) (any, error) {
+func (a *auditor) getProfile(r *request) (any, error) {
 	name := r.PathValue("profile")
 	handle := extraProfiles[name]
 	if handle == nil && runtime.Lookup(name) != nil {
