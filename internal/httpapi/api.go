@@ -1,140 +1,8 @@
 package httpapi
 
 import (
-	"context"
-	"encoding/json"
-	"log/slog"
 	"net/http"
-	"net/netip"
-	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"laststand/internal/arena"
-	"laststand/internal/eventq"
-	"laststand/internal/identity"
-	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
-	"laststand/internal/match"
-	"laststand/internal/protocol"
-	"laststand/internal/taskqueue"
 )
-
-// Tokens verifies bearer tokens. *identity.Registry implements it. The error for
-// an invalid token wraps identity.ErrToken.
-type Tokens interface {
-	Verify(ctx context.Context, token string) (identity.Claims, error)
-}
-
-// Guests registers guests and manages nicknames. *identity.Registry implements
-// it.
-type Guests interface {
-	Guest(ctx context.Context, req identity.GuestRequest) (identity.Guest, error)
-	Available(ctx context.Context, game, nickname string, requester identity.Requester) (identity.Availability, error)
-	Rename(ctx context.Context, claims identity.Claims, nickname string, requester identity.Requester) (string, error)
-	// Ensure returns the player of a token of role player.
-	Ensure(ctx context.Context, claims identity.Claims) (identity.Player, error)
-	// CheckHost returns an error if the host has been erased.
-	CheckHost(ctx context.Context, claims identity.Claims) error
-}
-
-// Accounts erases players and links guests to accounts. player is the player id
-// of the claims. LinkAccount and RotateDevice have the contracts of the methods
-// of the identity package.
-type Accounts interface {
-	Erase(ctx context.Context, game, player string) error
-	LinkAccount(ctx context.Context, req identity.LinkRequest) (account string, err error)
-	RotateDevice(ctx context.Context, change identity.DeviceChange) error
-}
-
-// Players returns the public data of players. Player returns
-// identity.ErrNotFound if there is no such player.
-type Players interface {
-	Player(ctx context.Context, game, id string) (identity.Player, error)
-}
-
-// History returns settled matches.
-//
-// Matches returns the matches of one player, newest first, and the cursor of
-// the next page. The cursor after the last page is "". An unknown cursor gives
-// match.ErrBadCursor. Match returns match.ErrNotFound if there is no such
-// match.
-type History interface {
-	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.HistoryEntry, string, error)
-	// Match returns a settled match without its standings. Standings returns
-	// the standings with the indexes from to to-1. Both show the current
-	// nicknames.
-	Match(ctx context.Context, game, id string) (match.Summary, error)
-	Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error)
-}
-
-// Arenas creates arenas and shows them. *arena.Service implements it. A refusal
-// is a *protocol.Error. Create leaves the join URL of the new arena empty: this
-// package sets it.
-type Arenas interface {
-	Create(ctx context.Context, req arena.CreateRequest) (protocol.ArenaMade, error)
-	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
-	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
-}
-
-// Behaviours queues the behaviours of a game: the events to report.
-// *eventq.Service implements it. Each body may be any text. The queue drops the
-// invalid bodies and accepts the others. The error eventq.ErrFull means that it
-// accepted none.
-type Behaviours interface {
-	Post(ctx context.Context, game string, bodies []json.RawMessage) (eventq.PostResult, error)
-}
-
-// Tasks is the durable task queue of the services of each game.
-// *taskqueue.TenantQueue implements it and returns the errors of the taskqueue
-// package.
-type Tasks interface {
-	Enqueue(ctx context.Context, game string, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error)
-	Claim(ctx context.Context, game string, poll taskqueue.Poll) ([]taskqueue.Task, error)
-	Renew(ctx context.Context, game string, leases []taskqueue.Lease, lease time.Duration) (lost []taskqueue.Lease, err error)
-	Complete(ctx context.Context, game string, leases []taskqueue.Lease) (lost []taskqueue.Lease, err error)
-	Fail(ctx context.Context, game string, failed []taskqueue.FailedAttempt) (lost []taskqueue.Lease, err error)
-	Task(ctx context.Context, game, id string) (taskqueue.Task, error)
-}
-
-// Boards reads leaderboards. *display.Display implements it. ForgetName removes
-// a player's nickname from its cache, after the nickname has changed.
-type Boards interface {
-	Listing(ctx context.Context, game string) (display.Answer, error)
-	Page(ctx context.Context, game string, query leaderboard.Query) (display.Answer, error)
-	Standing(ctx context.Context, game string, query leaderboard.StandingQuery) (display.Answer, error)
-	ForgetName(game, player string)
-}
-
-// Config configures the handler. All fields of the first group are required.
-// The comments of the second group say what the zero value means.
-type Config struct {
-	Games      []string
-	Tokens     Tokens
-	Guests     Guests
-	Accounts   Accounts
-	Players    Players
-	History    History
-	Boards     Boards
-	Arenas     Arenas
-	Behaviours Behaviours
-	Tasks      Tasks
-	Logger     *slog.Logger
-	Registry   prometheus.Registerer
-
-	Websocket       http.Handler                           // serves /v1/ws, without the wrappers of the other routes; nil: 404
-	Page            http.Handler                           // serves every path outside the API; nil: 404
-	IsOriginAllowed func(*http.Request) bool               // whether the page that sent the request may read the response; nil: no page of another origin may
-	ReadinessChecks map[string]func(context.Context) error // for /readyz, by name: the response has the name, the log has the error
-	IsDraining      func() bool                            // whether the node refuses new players; nil: never
-	IsStoreDown     func(error) bool                       // whether an error means that a store is down, so a retry may succeed; nil: never
-	Limits          Limits                                 // zero value: no limits
-	ClientAddress   func(*http.Request) netip.Addr         // the client's address for the rate limits; nil: the address of the connection
-	LoadShedder     LoadShedder                            // nil: the node sheds no load
-	IsTLS           func(*http.Request) bool               // whether the client uses TLS, to this node or to a trusted proxy; nil: whether the request's connection does
-	RevocableCalls  *RevocableCalls                        // ends long polls whose token was revoked; nil: they do not end early
-	Version         string                                 // version of the server, for /healthz; "": /healthz omits it
-}
 
 // api is the pipeline of a request: see serve.go.
 type api struct {
@@ -142,10 +10,6 @@ type api struct {
 	games   map[string]bool
 	metrics *metrics
 }
-
-// gate authenticates the clients of requests and applies the limits to them. Each group of
-// routes has it, with the services of the Config.
-type gate struct{ Config }
 
 // New returns the handler of the public listener. It is safe for concurrent use
 // and starts no goroutine. A request may take requestTimeout, including its body;

@@ -19,5 +19,5 @@
 // error.
 //
 // This package must not know Redis, SQL or the frames of the websocket. It calls
-// the services only through the interfaces in api.go.
+// the services only through the interfaces in config.go.
 package httpapi

@@ -1,43 +1,5 @@
 package httpapi
 
-import (
-	"net/http"
-	"time"
-
-	"laststand/internal/taskqueue"
-)
-
-// route is one operation of the contract. query lists the allowed query
-// parameters. The server refuses all others.
-type route struct {
-	method, path string
-	handle       func(http.ResponseWriter, *request) error
-	query        []string
-}
-
-const (
-	claimPath      = gamePath + "/tasks/claim"
-	tasksPath      = gamePath + "/tasks"
-	behavioursPath = gamePath + "/behaviours"
-)
-
-// largeBodyTimeout is the extra time for a body of some MiB.
-const largeBodyTimeout = 15 * time.Second
-
-// extraTimeByPath lists the paths whose requests may take longer than
-// requestTimeout, with the additional time.
-var extraTimeByPath = map[string]time.Duration{claimPath: taskqueue.MaxPollWait, tasksPath: largeBodyTimeout, behavioursPath: largeBodyTimeout}
-
-// The groups of routes. Each has the handlers of one kind of client or object.
-type (
-	playerRoutes  struct{ *gate } // guests, nicknames, accounts, profiles
-	arenaRoutes   struct{ *gate }
-	boardRoutes   struct{ *gate } // leaderboards and settled matches
-	serviceRoutes struct{ *gate } // behaviours and tasks of the services of a game
-)
-
-const gamePath = "/v1/games/{game}"
-
 // routes lists all operations except the websocket, which newMux adds.
 func (a *api) routes() []route {
 	players, arenas, boards, services := playerRoutes{a.gate}, arenaRoutes{a.gate}, boardRoutes{a.gate}, serviceRoutes{a.gate}
@@ -73,11 +35,3 @@ func (a *api) routes() []route {
 		{"GET", "/asyncapi.yaml", status.getAsyncAPI, nil},
 	}
 }
-
-// websocketPath is the path of the websocket. Config.Websocket writes its
-// responses.
-const websocketPath = "/v1/ws"
-
-// callingPlayerPath is the path of the player that the bearer token names. It
-// cannot be the profile of another player, because no player has the id "me".
-const callingPlayerPath = gamePath + "/players/me"

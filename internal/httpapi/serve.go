@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"time"
 
@@ -14,14 +13,6 @@ import (
 // requestTimeout is the time limit of a request, including its body and the calls
 // of stores.
 const requestTimeout = 5 * time.Second
-
-// request is an HTTP request for a known game; game is "" if the path has none.
-// query has only the allowed parameters, each once and with a value.
-type request struct {
-	*http.Request
-	game  string
-	query url.Values
-}
 
 // newHandler returns the handler of a route. The handler counts requests,
 // recovers from panics, and writes errors as problems.
