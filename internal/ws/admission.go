@@ -10,48 +10,27 @@ import (
 	"laststand/internal/protocol"
 )
 
-// LoadShedder decides which work the node refuses while it is overloaded;
-// *overload.Shedder implements it. ShouldShed returns true if the node refuses work of a
-// kind now. Check returns the refusal, or nil if the work is allowed.
-type LoadShedder interface {
-	ShouldShed(kind overload.Kind) bool
-	Check(kind overload.Kind) error
+// admission decides about a session's hello, the first message, and welcomes the player.
+// The read loop owns it.
+type admission struct {
+	*presence
+
+	requests *requests
+	place    overload.Place
 }
-
-// DuelLimit limits the players at this node who play a duel or wait for one;
-// *overload.DuelLimit implements it. The caller calls Release once for each successful
-// Acquire and each Add. AwaitHello makes a new hello wait until the node has capacity, or
-// returns the refusal.
-type DuelLimit interface {
-	AwaitHello(ctx context.Context) error
-	Acquire() error
-	Add() // like Acquire, but always succeeds: for a player who is already in a duel
-	Release()
-}
-
-// unlimitedLoad is the LoadShedder and the DuelLimit if the Config has none: it refuses
-// nothing.
-type unlimitedLoad struct{}
-
-func (unlimitedLoad) ShouldShed(overload.Kind) bool    { return false }
-func (unlimitedLoad) Check(overload.Kind) error        { return nil }
-func (unlimitedLoad) AwaitHello(context.Context) error { return nil }
-func (unlimitedLoad) Acquire() error                   { return nil }
-func (unlimitedLoad) Add()                             {}
-func (unlimitedLoad) Release()                         {}
 
 // awaitAdmission waits until DuelLimit admits a new player, or returns the refusal. It
 // never refuses a player in a match. The wait ends early when ctx ends, or when a drain
 // has closed all sessions.
 func (a *admission) awaitAdmission(ctx context.Context, claims identity.Claims) error {
 	waitCtx, stop := context.WithCancel(ctx)
-	defer context.AfterFunc(a.server.helloWaits, stop)()
+	defer context.AfterFunc(a.services.helloWaits, stop)()
 	defer stop()
-	refusal := a.server.DuelLimit.AwaitHello(waitCtx)
+	refusal := a.services.DuelLimit.AwaitHello(waitCtx)
 	if refusal == nil {
 		return nil
 	}
-	playing, err := a.server.Lobby.RunningMatch(ctx, claims.Game, claims.Subject)
+	playing, err := a.services.Lobby.RunningMatch(ctx, claims.Game, claims.Subject)
 	if err != nil || playing == nil {
 		return errors.Join(refusal, err)
 	}
@@ -63,7 +42,7 @@ func (a *admission) awaitAdmission(ctx context.Context, claims identity.Claims) 
 // hellos. A resume does not prove that the player is in a match, since any client can
 // send one.
 func (a *admission) checkAdmission(ctx context.Context, player identity.Player, isResume bool) error {
-	server := a.server
+	server := a.services
 	isLimitedResume := isResume && server.Limits.HellosPerNode != nil
 	if !isLimitedResume && (a.claims.Role != identity.RolePlayer || a.place.IsForAnyone() && !server.LoadShedder.ShouldShed(overload.NewSessions)) {
 		return nil

@@ -6,24 +6,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-// SessionNumbers gives each session of a player a number. All nodes share the numbers: of
-// two sessions of one player, the one with the higher number is newer.
-type SessionNumbers interface {
-	// Assign returns a new number for a session that starts at this node, higher than all
-	// earlier numbers of the player. formerNode is the node of the player's session before
-	// it, or "" if none is known.
-	Assign(ctx context.Context, game, player string) (number int64, formerNode string, err error)
-	// Newest returns the highest number assigned to a session of the player, or 0 if none
-	// is known.
-	Newest(ctx context.Context, game, player string) (int64, error)
-}
-
 const replacedReason = "replaced by a newer connection"
 
 // bindLocally makes this session the player's only one at this node, and closes the
 // player's former session. It returns false if a newer session is already bound.
 func (p *presence) bindLocally() bool {
-	server := p.server
+	server := p.services
 	server.bindMu.Lock()
 	former := server.presenceOf(p.game, p.player)
 	isNewest := former == nil || former.number < p.number
@@ -40,27 +28,19 @@ func (p *presence) bindLocally() bool {
 }
 
 // presenceOf returns a player's presence at this node, or nil if there is none.
-func (s *Server) presenceOf(game, player string) *presence {
+func (s *services) presenceOf(game, player string) *presence {
 	subscriber, _ := s.Presence.Find(game, player)
 	p, _ := subscriber.(*presence)
 	return p
-}
-
-// CloseReplaced closes a player's session at this node if its own number is lower than
-// number, the number of a newer session at another node. It does not block.
-func (s *Server) CloseReplaced(game, player string, number int64) {
-	if p := s.presenceOf(game, player); p != nil && p.number < number {
-		p.close(protocol.CloseReplaced, replacedReason)
-	}
 }
 
 // closeIfReplaced closes the session if the player has a newer one at another node. This
 // is the fallback if the notification of NotifyReplaced was lost. If the lookup fails,
 // the next heartbeat tries again.
 func (p *presence) closeIfReplaced() {
-	ctx, cancel := context.WithTimeout(context.Background(), p.server.callTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), p.services.callTimeout)
 	defer cancel()
-	if newest, err := p.server.SessionNumbers.Newest(ctx, p.game, p.player); err == nil && newest > p.number {
+	if newest, err := p.services.SessionNumbers.Newest(ctx, p.game, p.player); err == nil && newest > p.number {
 		p.close(protocol.CloseReplaced, replacedReason)
 	}
 }
@@ -72,38 +52,26 @@ func (p *presence) closeIfReplaced() {
 func (p *presence) unbind() {
 	p.unbindMu.Lock()
 	defer p.unbindMu.Unlock()
-	if p.server.presenceOf(p.game, p.player) == p {
+	if p.services.presenceOf(p.game, p.player) == p {
 		p.withdrawTicket()
 	}
-	p.server.Presence.Leave(p.game, p.player, p)
-	p.server.Engine.Detach(p.game, p.player, p) // last: from here on the engine has no reference to the session
+	p.services.Presence.Leave(p.game, p.player, p)
+	p.services.Engine.Detach(p.game, p.player, p) // last: from here on the engine has no reference to the session
 }
 
 // withdrawTicket removes the player's ticket from the lobby, unless a newer session at
 // another node has taken over the ticket.
 func (p *presence) withdrawTicket() {
-	ctx, cancel := context.WithTimeout(context.Background(), p.server.callTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), p.services.callTimeout)
 	defer cancel()
-	newest, err := p.server.SessionNumbers.Newest(ctx, p.game, p.player)
+	newest, err := p.services.SessionNumbers.Newest(ctx, p.game, p.player)
 	if err == nil && newest > p.number {
 		return
 	}
 	if err == nil {
-		err = p.server.Lobby.Leave(ctx, p.game, p.player)
+		err = p.services.Lobby.Leave(ctx, p.game, p.player)
 	}
 	if err != nil {
-		p.server.Logger.Warn("ticket removal failed; the ticket expires by itself", "error", err)
-	}
-}
-
-// Recheck closes the sessions whose player or token is no longer allowed. The close code
-// is 4410 for a banned player. It is 4401 for a revoked token, a retired key and an
-// erased player. Recheck does not block. It skips sessions without a hello: the server
-// checks these before it sends the welcome.
-func (s *Server) Recheck() {
-	for _, se := range s.openSessions() {
-		if se.greeted.Load() {
-			se.closeUnlessAllowed()
-		}
+		p.services.Logger.Warn("ticket removal failed; the ticket expires by itself", "error", err)
 	}
 }

@@ -17,10 +17,10 @@ const slowReaderReason = "reading too slowly; reconnect and resume"
 // connection is the outgoing half of a session: it queues frames and closes the websocket.
 // It is safe for concurrent use.
 type connection struct {
-	server  *Server
-	conn    *wsconn.Conn
-	outbox  outbox
-	closing atomic.Pointer[closeRequest] // set once: the session is ending
+	services *services
+	conn     *wsconn.Conn
+	outbox   outbox
+	closing  atomic.Pointer[closeRequest] // set once: the session is ending
 }
 
 // closeRequest is the decision to end a session.
@@ -28,8 +28,8 @@ type closeRequest struct {
 	sent chan struct{} // closed when the close frame was sent, or cannot be sent
 }
 
-func (c *connection) init(server *Server, conn *wsconn.Conn) {
-	c.server, c.conn = server, conn
+func (c *connection) init(services *services, conn *wsconn.Conn) {
+	c.services, c.conn = services, conn
 	c.outbox.init(c.startWriter, func() { c.close(protocol.CloseSlowReader, slowReaderReason) })
 }
 
@@ -98,6 +98,11 @@ func (c *connection) abort() {
 	}
 }
 
+// closeForDrain closes the session because the node stops.
+func (c *connection) closeForDrain() {
+	c.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
+}
+
 // evict closes the session so that another gets its place. If abort is true, it sends no
 // close frame.
 func (c *connection) evict(abort bool) {
@@ -115,7 +120,7 @@ func (c *connection) startClose(label string) *closeRequest {
 	if !c.closing.CompareAndSwap(nil, closeReq) {
 		return nil
 	}
-	c.server.metrics.closed.WithLabelValues(label).Inc()
+	c.services.metrics.closed.WithLabelValues(label).Inc()
 	return closeReq
 }
 

@@ -56,7 +56,3 @@ func (s *Server) Drain(ctx context.Context) {
 	_ = s.lookups.Wait()
 	s.parker.Close()
 }
-
-func (c *connection) closeForDrain() {
-	c.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
-}

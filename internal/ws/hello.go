@@ -8,18 +8,8 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/match"
-	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
-
-// admission decides about a session's hello, the first message, and welcomes the player.
-// The read loop owns it.
-type admission struct {
-	*presence
-
-	requests *requests
-	place    overload.Place
-}
 
 // onHello handles a connection's first frame. It closes the session if the frame is not a
 // well-formed hello, if the token is invalid, or if the player is refused for now.
@@ -35,7 +25,7 @@ func (a *admission) onHello(ctx context.Context, req request, err error) {
 		a.close(protocol.CloseProtocol, "the first message must be a well-formed hello")
 		return
 	}
-	if err := a.server.Limits.checkHello(ctx, a.addressKey(), hello.Resume != nil); err != nil {
+	if err := a.services.Limits.checkHello(ctx, a.addressKey(), hello.Resume != nil); err != nil {
 		a.rejectHello(err)
 		return
 	}
@@ -46,7 +36,7 @@ func (a *admission) onHello(ctx context.Context, req request, err error) {
 	case err == nil:
 		err = a.checkAdmission(ctx, player, hello.Resume != nil)
 	case hello.Resume != nil:
-		a.server.Limits.chargeInvalidResume(ctx)
+		a.services.Limits.chargeInvalidResume(ctx)
 	}
 	var refusal *protocol.Error
 	switch {
@@ -68,7 +58,7 @@ var errRole = errors.New("ws: only players and hosts can use a websocket")
 // identify verifies the token, stores its claims in the session and returns the player. A
 // new player first waits for admission. For a host it returns a player made of the claims.
 func (a *admission) identify(ctx context.Context, hello protocol.Hello) (identity.Player, error) {
-	claims, err := a.server.Identity.Verify(ctx, hello.Token)
+	claims, err := a.services.Identity.Verify(ctx, hello.Token)
 	if err != nil {
 		return identity.Player{}, err
 	}
@@ -83,10 +73,10 @@ func (a *admission) identify(ctx context.Context, hello protocol.Hello) (identit
 			ctx, cancel = a.requests.newContext()
 			defer cancel()
 		}
-		return a.server.Identity.Ensure(ctx, claims)
+		return a.services.Identity.Ensure(ctx, claims)
 	case identity.RoleHost: // the token alone identifies a host
 		host := identity.Player{Game: claims.Game, ID: claims.Subject, Nickname: claims.Subject}
-		return host, a.server.Identity.CheckHost(ctx, claims)
+		return host, a.services.Identity.CheckHost(ctx, claims)
 	}
 	return identity.Player{}, errRole
 }
@@ -107,12 +97,12 @@ func (a *admission) welcome(ctx context.Context, req request, hello protocol.Hel
 		return
 	}
 	a.startVisit()
-	if playing != nil && playing.ArenaID == "" || a.server.Lobby.HasTicket(player.Game, player.ID) {
+	if playing != nil && playing.ArenaID == "" || a.services.Lobby.HasTicket(player.Game, player.ID) {
 		a.addDuelPlace()
 	}
 	a.reply(req, protocol.TypeWelcome, protocol.Welcome{
 		Version: protocol.Version, PlayerID: player.ID, Nickname: player.Nickname, Game: player.Game, Session: "s_" + ulid.Make().String(),
-		ServerAt: a.server.Now(), PingMS: a.server.PingInterval.Milliseconds(), Playing: playing,
+		ServerAt: a.services.Now(), PingMS: a.services.PingInterval.Milliseconds(), Playing: playing,
 	})
 	resumed := a.resume(ctx, req, hello.Resume)
 	if playing != nil && playing.Match != resumed {
@@ -127,7 +117,7 @@ var errReplaced = errors.New("ws: the player has a newer session")
 // takes over the player's ticket.
 func (a *admission) bindPlayer(ctx context.Context, player identity.Player) (*protocol.Playing, error) {
 	a.game, a.player = player.Game, player.ID
-	number, formerNode, err := a.server.SessionNumbers.Assign(ctx, player.Game, player.ID)
+	number, formerNode, err := a.services.SessionNumbers.Assign(ctx, player.Game, player.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -137,14 +127,14 @@ func (a *admission) bindPlayer(ctx context.Context, player identity.Player) (*pr
 		return nil, errReplaced
 	}
 	if formerNode != "" {
-		a.server.NotifyReplaced(ctx, formerNode, player.Game, player.ID, number)
+		a.services.NotifyReplaced(ctx, formerNode, player.Game, player.ID, number)
 	}
-	playing, previous, err := a.server.Lobby.ReadOnConnect(ctx, player.Game, player.ID)
+	playing, previous, err := a.services.Lobby.ReadOnConnect(ctx, player.Game, player.ID)
 	if err == nil {
 		a.previousMatch.Store(&previous)
 	}
 	if err == nil && playing == nil {
-		err = a.server.Lobby.TakeOver(ctx, player.Game, player.ID)
+		err = a.services.Lobby.TakeOver(ctx, player.Game, player.ID)
 	}
 	return playing, err
 }
@@ -156,7 +146,7 @@ func (a *admission) resume(ctx context.Context, req request, resume *protocol.Re
 		return ""
 	}
 	if err := a.requests.syncMatch(ctx, req, *resume); err != nil {
-		a.requests.replyError(req.Request, err)
+		a.requests.replyError(req, err)
 		return ""
 	}
 	return resume.Match
@@ -165,15 +155,15 @@ func (a *admission) resume(ctx context.Context, req request, resume *protocol.Re
 // rejoinMatch attaches the session to its player's match. The client gets the pushes
 // after playing.Seq, the push number in the welcome.
 func (a *admission) rejoinMatch(ctx context.Context, playing *protocol.Playing) {
-	err := a.server.Engine.Attach(ctx, match.AttachRequest{Match: playing.Match, Player: a.player, Session: a.presence, AfterSeq: playing.Seq})
+	err := a.services.Engine.Attach(ctx, match.AttachRequest{Match: playing.Match, Player: a.player, Session: a.presence, AfterSeq: playing.Seq})
 	if err != nil {
-		a.server.Logger.Warn("session resume failed; the client can send match.sync", "match", playing.Match, "error", err)
+		a.services.Logger.Warn("session resume failed; the client can send match.sync", "match", playing.Match, "error", err)
 	}
 }
 
 // closeUnavailable closes a session whose hello could not be handled because a store
 // failed with err.
 func (a *admission) closeUnavailable(err error) {
-	a.server.Logger.Warn("hello failed", "error", err)
+	a.services.Logger.Warn("hello failed", "error", err)
 	a.close(protocol.CloseOverloaded, retryReason)
 }

@@ -41,16 +41,6 @@ func (l *Limits) checkDuelJoin(player, address overload.Key) error {
 	return l.checkJoin(player, address)
 }
 
-// countMatch returns a function that counts a match that the player has joined, and then
-// runs afterReply. The match counts when the player joins it and not when it starts. So it
-// also counts if the player disconnects before the start.
-func (p *presence) countMatch(afterReply func()) func() {
-	return func() {
-		p.countAction(p.server.Limits.Matches)
-		afterReply()
-	}
-}
-
 // The keys of the two buckets of HellosPerNode. Players in a match have their own bucket,
 // so that a flood of other hellos cannot lock them out.
 var (

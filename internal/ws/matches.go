@@ -20,7 +20,7 @@ func (r *requests) onPing(_ context.Context, req request) (func(), error) {
 	if !isNumberOrText(ping.At) {
 		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "at must be a number or a text")
 	}
-	r.reply(req, protocol.TypePong, protocol.Pong{At: ping.At, ServerAt: r.server.Now()})
+	r.reply(req, protocol.TypePong, protocol.Pong{At: ping.At, ServerAt: r.services.Now()})
 	return doNothing, nil
 }
 
@@ -30,27 +30,27 @@ func (r *requests) onDuelJoin(ctx context.Context, req request) (func(), error) 
 		return doNothing, err
 	}
 	switch {
-	case r.server.draining.Load():
+	case r.services.draining.Load():
 		return doNothing, drainingError()
 	case r.claims.Role != identity.RolePlayer:
 		return doNothing, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
 	}
-	if err := r.server.Limits.checkDuelJoin(r.playerKey(), r.addressKey()); err != nil {
+	if err := r.services.Limits.checkDuelJoin(r.playerKey(), r.addressKey()); err != nil {
 		return doNothing, err
 	}
-	if err := r.server.LoadShedder.Check(overload.Joining); err != nil {
+	if err := r.services.LoadShedder.Check(overload.Joining); err != nil {
 		return doNothing, err
 	}
 	acquired, err := r.acquireDuelPlace()
 	if err != nil {
 		return doNothing, err
 	}
-	queued, afterReply, err := r.server.Lobby.Join(ctx, lobby.Request{
+	queued, afterReply, err := r.services.Lobby.Join(ctx, lobby.Request{
 		Game: r.game, Player: r.player, BotAfterMS: join.BotAfterMS, Address: r.address,
 		Filter: lobby.Filter{Category: join.Category, Lang: join.Lang, Difficulty: join.Difficulty},
 	})
 	if err != nil {
-		if acquired && !r.server.Lobby.HasTicket(r.game, r.player) {
+		if acquired && !r.services.Lobby.HasTicket(r.game, r.player) {
 			r.releaseDuelPlace()
 		}
 		return afterReply, err
@@ -63,7 +63,7 @@ func (r *requests) onDuelLeave(ctx context.Context, req request) (func(), error)
 	if err := req.Decode(&protocol.Empty{}); err != nil {
 		return doNothing, err
 	}
-	if err := r.server.Lobby.Leave(ctx, r.game, r.player); err != nil {
+	if err := r.services.Lobby.Leave(ctx, r.game, r.player); err != nil {
 		return doNothing, err
 	}
 	if !r.inMatch() {
@@ -79,12 +79,12 @@ func (r *requests) onAnswer(ctx context.Context, req request) (func(), error) {
 	if err := req.Decode(&answer); err != nil {
 		return doNothing, r.answerDecodeError(ctx, req, err)
 	}
-	answered, afterReply, err := r.server.Engine.Answer(ctx, match.Submission{Player: r.player, ArrivedAt: req.receivedAt, Answer: answer})
+	answered, afterReply, err := r.services.Engine.Answer(ctx, match.Submission{Player: r.player, ArrivedAt: req.receivedAt, Answer: answer})
 	if err != nil {
 		return afterReply, err
 	}
 	r.reply(req, protocol.TypeAnswered, answered)
-	r.server.metrics.answerSeconds.Observe(time.Since(startedAt).Seconds())
+	r.services.metrics.answerSeconds.Observe(time.Since(startedAt).Seconds())
 	return afterReply, nil
 }
 
@@ -97,7 +97,7 @@ func (r *requests) answerDecodeError(ctx context.Context, req request, decodeErr
 	if json.Unmarshal(req.Data, &matchRef) != nil {
 		return decodeErr
 	}
-	if err := r.server.Engine.CheckSeat(ctx, matchRef.Match, r.player); err != nil {
+	if err := r.services.Engine.CheckSeat(ctx, matchRef.Match, r.player); err != nil {
 		return err
 	}
 	return decodeErr
@@ -117,11 +117,35 @@ func (r *requests) syncMatch(ctx context.Context, req request, resume protocol.R
 	if resume.Seq < 0 {
 		return protocol.Errorf(protocol.CodeBadRequest, "seq must not be negative; send the number of the last push seen, 0 for none")
 	}
-	return r.server.Engine.Attach(ctx, match.AttachRequest{
+	return r.services.Engine.Attach(ctx, match.AttachRequest{
 		Match: resume.Match, Player: r.player, Session: r.presence, AfterSeq: resume.Seq,
 		OnState:     func(state protocol.MatchState) { r.reply(req, protocol.TypeMatchState, state) },
 		CheckReplay: r.checkReplay,
 	})
+}
+
+// checkReplay refuses a long replay too soon after another of the same player, or if the
+// client's address has used its limit of replays. bytes is the size of the replay. An
+// allowed replay charges the session's bucket by its size. A new connection does not
+// reset the times. Otherwise a client that reconnects and resumes would get a whole match
+// log each time.
+func (r *requests) checkReplay(bytes int64) error {
+	now := sinceStart()
+	if bytes > longReplayBytes && r.services.Limits.MessageCap.Refuse() {
+		interval := max(longReplayInterval, time.Duration(bytes)*time.Second/longReplayBytesPerSecond)
+		player := r.playerKey()
+		if wait := r.services.longReplays.reserve(player, now, interval); wait > 0 {
+			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
+				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", longReplayInterval)
+		}
+		err := r.services.Limits.Replays.Take(context.Background(), r.addressKey(), int(bytes/bytesPerKiB))
+		if err != nil {
+			r.services.longReplays.cancel(player)
+			return err
+		}
+	}
+	r.limiter.charge(now, r.services.MessagesPerSecond, float64(bytes)/replayBytesPerToken)
+	return nil
 }
 
 func (r *requests) onMatchLeave(ctx context.Context, req request) (func(), error) {
@@ -142,25 +166,25 @@ func (r *requests) onMatchLeave(ctx context.Context, req request) (func(), error
 
 // countEarlyForfeit counts a duel that the player has left before the first question
 // closed. Such a forfeit costs the player no points, so a limit must stop repetitions.
-func (r *requests) countEarlyForfeit() { r.countAction(r.server.Limits.EarlyForfeits) }
+func (r *requests) countEarlyForfeit() { r.countAction(r.services.Limits.EarlyForfeits) }
 
 // leaveMatch forfeits a match; an arena's match continues without the player.
 // isEarlyForfeit is true if the forfeit ended a duel before its first question closed.
 func (r *requests) leaveMatch(ctx context.Context, matchID string) (isEarlyForfeit bool, err error) {
-	if err := r.server.Engine.CheckSeat(ctx, matchID, r.player); err != nil {
+	if err := r.services.Engine.CheckSeat(ctx, matchID, r.player); err != nil {
 		return false, err
 	}
-	status, err := r.server.Engine.Status(ctx, matchID)
+	status, err := r.services.Engine.Status(ctx, matchID)
 	if err != nil {
 		return false, err
 	}
 	if status.ArenaID != "" {
-		return false, r.server.Arenas.Leave(ctx, r.game, r.player, status.ArenaID)
+		return false, r.services.Arenas.Leave(ctx, r.game, r.player, status.ArenaID)
 	}
-	if err := r.server.Engine.Leave(ctx, matchID, r.player); err != nil {
+	if err := r.services.Engine.Leave(ctx, matchID, r.player); err != nil {
 		return false, err
 	}
-	return status.Running && r.server.Engine.HasForfeitedEarly(matchID, r.player), nil
+	return status.Running && r.services.Engine.HasForfeitedEarly(matchID, r.player), nil
 }
 
 // drainingError returns the error reply to a join at a node that is draining.

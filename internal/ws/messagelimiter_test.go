@@ -51,9 +51,9 @@ func TestChargeLeavesQuarterOfBucket(t *testing.T) {
 func TestLongReplaysAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := &Server{Config: Config{MessagesPerSecond: 20}}
+		server := &services{Config: Config{MessagesPerSecond: 20}}
 		connect := func(player string) *session {
-			se := newSession(server, nil, netip.Addr{})
+			se := newSession(server, nil, netip.Addr{}, nil)
 			se.game, se.player = "demo", player
 			return se
 		}
@@ -89,11 +89,11 @@ func TestLongReplaysAreLimitedPerAddress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		replays := overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "replays", Subject: "KiB", Limit: 100, Per: time.Second, Burst: 200})
-		server := &Server{Config: Config{MessagesPerSecond: 20, Limits: Limits{Replays: replays}}}
+		server := &services{Config: Config{MessagesPerSecond: 20, Limits: Limits{Replays: replays}}}
 		addressA, addressB := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 		check := func(player string, address netip.Addr, isAllowed bool) {
 			t.Helper()
-			se := newSession(server, nil, address)
+			se := newSession(server, nil, address, nil)
 			se.game, se.player = "demo", player
 			if err := se.requests.checkReplay(100 << 10); (err == nil) != isAllowed {
 				t.Errorf("%s: %v", player, err)

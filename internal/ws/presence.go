@@ -76,11 +76,11 @@ func (p *presence) acquireDuelPlace() (acquired bool, err error) {
 	if p.hasDuelPlace.Load() {
 		return false, nil
 	}
-	if err := p.server.DuelLimit.Acquire(); err != nil {
+	if err := p.services.DuelLimit.Acquire(); err != nil {
 		return false, err
 	}
 	if p.hasDuelPlace.Swap(true) { // a duel has started in the meantime, see DuelChanged
-		p.server.DuelLimit.Release()
+		p.services.DuelLimit.Release()
 		return false, nil
 	}
 	return true, nil
@@ -90,48 +90,58 @@ func (p *presence) acquireDuelPlace() (acquired bool, err error) {
 // counted stays counted once.
 func (p *presence) addDuelPlace() {
 	if !p.hasDuelPlace.Swap(true) {
-		p.server.DuelLimit.Add()
+		p.services.DuelLimit.Add()
 	}
 }
 
 // releaseDuelPlace stops counting the player in DuelLimit, if the player was counted.
 func (p *presence) releaseDuelPlace() {
 	if p.hasDuelPlace.Swap(false) {
-		p.server.DuelLimit.Release()
+		p.services.DuelLimit.Release()
 	}
 }
 
 // inMatch returns true if the hello is accepted and the player is in a match at this node.
 func (p *presence) inMatch() bool {
-	return p.greeted.Load() && p.server.Engine.IsInMatch(p.game, p.player)
+	return p.greeted.Load() && p.services.Engine.IsInMatch(p.game, p.player)
 }
 
 // isWaiting returns true if a greeted session waits for an opponent or an arena, or
 // watches a board.
 func (p *presence) isWaiting() bool {
-	return p.watchCount.Load() > 0 || p.server.Lobby.HasTicket(p.game, p.player) || p.server.Engine.IsFollowing(p.game, p.player)
+	return p.watchCount.Load() > 0 || p.services.Lobby.HasTicket(p.game, p.player) || p.services.Engine.IsFollowing(p.game, p.player)
 }
 
 // startVisit reports the start of a player's visit; it ignores hosts. Each session is a
 // separate visit. If this session replaces another, the other's visit ends when the other
 // session ends, perhaps a little later.
 func (p *presence) startVisit() {
-	if p.server.Visits != nil && p.claims.Role == identity.RolePlayer {
-		p.endVisit = p.server.Visits.Enter(p.game, p.player, p.claims.PI)
+	if p.services.Visits != nil && p.claims.Role == identity.RolePlayer {
+		p.endVisit = p.services.Visits.Enter(p.game, p.player, p.claims.PI)
 	}
 }
 
 // countAction counts one action of the player against a limit.
 func (p *presence) countAction(actionLimit *overload.ActionLimit) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.server.callTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), p.services.callTimeout)
 	defer cancel()
 	actionLimit.CountAction(ctx, p.playerKey(), p.addressKey())
+}
+
+// countMatch returns a function that counts a match that the player has joined, and then
+// runs afterReply. The match counts when the player joins it and not when it starts. So it
+// also counts if the player disconnects before the start.
+func (p *presence) countMatch(afterReply func()) func() {
+	return func() {
+		p.countAction(p.services.Limits.Matches)
+		afterReply()
+	}
 }
 
 // closeUnlessAllowed closes the session if its player or token is no longer allowed. It
 // returns true if the session is still allowed.
 func (p *presence) closeUnlessAllowed() bool {
-	return !p.closeRevoked(p.server.Identity.CheckActive(p.claims, p.player))
+	return !p.closeRevoked(p.services.Identity.CheckActive(p.claims, p.player))
 }
 
 // closeRevoked closes the session and returns true if err is a ban or an invalid token.

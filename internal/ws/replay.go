@@ -1,12 +1,10 @@
 package ws
 
 import (
-	"context"
 	"sync"
 	"time"
 
 	"laststand/internal/overload"
-	"laststand/internal/protocol"
 )
 
 const (
@@ -24,30 +22,6 @@ const (
 	// maxRememberedReplays is for how many players a node remembers the next long replay.
 	maxRememberedReplays = 65_536
 )
-
-// checkReplay refuses a long replay too soon after another of the same player, or if the
-// client's address has used its limit of replays. bytes is the size of the replay. An
-// allowed replay charges the session's bucket by its size. A new connection does not
-// reset the times. Otherwise a client that reconnects and resumes would get a whole match
-// log each time.
-func (r *requests) checkReplay(bytes int64) error {
-	now := sinceStart()
-	if bytes > longReplayBytes && r.server.Limits.MessageCap.Refuse() {
-		interval := max(longReplayInterval, time.Duration(bytes)*time.Second/longReplayBytesPerSecond)
-		player := r.playerKey()
-		if wait := r.server.longReplays.reserve(player, now, interval); wait > 0 {
-			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
-				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", longReplayInterval)
-		}
-		err := r.server.Limits.Replays.Take(context.Background(), r.addressKey(), int(bytes/bytesPerKiB))
-		if err != nil {
-			r.server.longReplays.cancel(player)
-			return err
-		}
-	}
-	r.limiter.charge(now, r.server.MessagesPerSecond, float64(bytes)/replayBytesPerToken)
-	return nil
-}
 
 // longReplayTimes holds when each player may get the next long replay. It is safe for
 // concurrent use.

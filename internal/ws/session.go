@@ -23,14 +23,15 @@ type session struct {
 
 	admission admission
 	requests  requests
-	timer     timer.Timer // the time limit of the hello, then the next heartbeat
+	onEnd     func(*session) // called when everything is released
+	timer     timer.Timer    // the time limit of the hello, then the next heartbeat
 }
 
-func newSession(server *Server, netConn net.Conn, address netip.Addr) *session {
-	se := &session{}
+func newSession(services *services, netConn net.Conn, address netip.Addr, onEnd func(*session)) *session {
+	se := &session{onEnd: onEnd}
 	se.address = address
-	se.connection.init(server, server.parker.NewConn(netConn, se.run))
-	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(sinceStart(), server.MessagesPerSecond)}
+	se.connection.init(services, services.parker.NewConn(netConn, se.run))
+	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(sinceStart(), services.MessagesPerSecond)}
 	se.admission = admission{
 		presence: &se.presence, requests: &se.requests,
 		place: overload.Place{Address: se.addressKey(), Evict: se.evict},
@@ -40,8 +41,8 @@ func newSession(server *Server, netConn net.Conn, address netip.Addr) *session {
 
 // start sets the time limit of the hello and runs the read loop.
 func (se *session) start() {
-	se.lastRequest.Store(se.server.Now())
-	se.setTimer(se.server.helloTimeout, se.closeForMissingHello)
+	se.lastRequest.Store(se.services.Now())
+	se.setTimer(se.services.helloTimeout, se.closeForMissingHello)
 	se.run()
 }
 
@@ -95,20 +96,20 @@ func (se *session) handleMessage(message wsconn.Message) {
 
 // handleRequest handles one request: the first must be a hello.
 func (se *session) handleRequest(frame []byte) {
-	receivedAt := se.server.Now()
+	receivedAt := se.services.Now()
 	decoded, err := protocol.ReadRequest(frame)
 	if errors.Is(err, protocol.ErrMalformed) {
 		se.close(protocol.CloseProtocol, "a frame must be a JSON object with a text `type`")
 		return
 	}
-	req := request{decoded, receivedAt}
-	se.server.metrics.messages.WithLabelValues(typeLabel(req.Type)).Inc()
+	req := request{decoded, receivedAt, typeLabel(decoded.Type)}
+	se.services.metrics.messages.WithLabelValues(req.label).Inc()
 	if se.greeted.Load() {
 		se.requests.run(req, func(ctx context.Context) func() { return se.requests.handle(ctx, req, err) })
 		return
 	}
 	se.timer.Stop() // the hello came in time; handling it has its own limit
-	se.server.places.HelloReceived(&se.admission.place)
+	se.services.places.HelloReceived(&se.admission.place)
 	se.requests.run(req, func(ctx context.Context) func() {
 		se.admission.onHello(ctx, req, err)
 		return doNothing
@@ -138,13 +139,13 @@ func (se *session) end() {
 		se.endVisit()
 	}
 	se.timer.Stop()
-	se.requests.unwatchAll()
+	se.requests.watches.stopAll()
 	se.release()
 	if se.greeted.Load() {
 		se.unbind()
 	}
 	se.releaseDuelPlace()
-	se.server.removeSession(se)
+	se.onEnd(se)
 }
 
 // closeForMissingHello closes a session whose client sent no hello within helloTimeout.
@@ -157,13 +158,13 @@ func (se *session) closeForMissingHello() {
 // checks whether the player has a newer session at another node.
 func (se *session) sendHeartbeat() {
 	switch {
-	case se.server.Now() >= se.claims.ExpiresAt:
+	case se.services.Now() >= se.claims.ExpiresAt:
 		se.closeAfterQueued(protocol.CloseUnauthorized, "token expired")
-	case se.conn.SilentFor() >= 3*se.server.PingInterval:
+	case se.conn.SilentFor() >= 3*se.services.PingInterval:
 		se.close(protocol.CloseSilent, "no frame received for too long; reconnect")
 	default:
 		se.outbox.push("", pingFrame)
-		se.server.lookups.TryGo(func() error { se.closeIfReplaced(); return nil })
+		se.services.lookups.TryGo(func() error { se.closeIfReplaced(); return nil })
 		se.scheduleHeartbeat()
 	}
 }
@@ -174,13 +175,13 @@ var pingFrame = wsconn.PingFrame()
 // scheduleHeartbeat sets the timer of the next heartbeat: after PingInterval, or when the
 // token expires if that is earlier.
 func (se *session) scheduleHeartbeat() {
-	wait := min(se.server.PingInterval.Milliseconds(), se.claims.ExpiresAt-se.server.Now())
+	wait := min(se.services.PingInterval.Milliseconds(), se.claims.ExpiresAt-se.services.Now())
 	se.setTimer(time.Duration(wait)*time.Millisecond, se.sendHeartbeat)
 }
 
 // setTimer runs call after delay. It replaces an earlier call that has not run yet.
 func (se *session) setTimer(delay time.Duration, call func()) {
-	se.server.Wheel.Set(&se.timer, delay, call)
+	se.services.Wheel.Set(&se.timer, delay, call)
 	if se.isClosing() {
 		se.timer.Stop()
 	}

@@ -1,0 +1,202 @@
+package ws
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/arena"
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+	"laststand/internal/lobby"
+	"laststand/internal/match"
+	"laststand/internal/overload"
+	"laststand/internal/protocol"
+	"laststand/internal/timer"
+	"laststand/internal/wsconn"
+)
+
+// Identity checks tokens and players; *identity.Registry implements it. Verify checks a
+// token. Ensure returns the player of a token and registers a new one. CheckHost refuses
+// a host who is no longer allowed. CheckActive refuses a banned player and a revoked
+// token; it uses no store.
+type Identity interface {
+	Verify(ctx context.Context, token string) (identity.Claims, error)
+	Ensure(ctx context.Context, claims identity.Claims) (identity.Player, error)
+	CheckHost(ctx context.Context, claims identity.Claims) error
+	CheckActive(claims identity.Claims, playerID string) error
+}
+
+// Visits reports when players are connected to this node.
+type Visits interface {
+	// Enter starts a visit of a player; pi is "" if the player is not verified. The caller
+	// calls leave once, to end the visit. Neither function blocks.
+	Enter(game, player, pi string) (leave func())
+}
+
+// Arenas handles the requests for matches with many players; *arena.Service implements
+// it. A refusal is a *protocol.Error. Join also returns a function, never nil, that the
+// caller runs after the reply.
+type Arenas interface {
+	Join(ctx context.Context, req arena.JoinRequest) (protocol.ArenaJoined, func(), error)
+	Leave(ctx context.Context, game, player, arenaID string) error
+	Start(ctx context.Context, game, caller, arenaID string) error
+	Close(ctx context.Context, game, caller, arenaID string) error
+	Lock(ctx context.Context, game, caller, arenaID string) error
+	Next(ctx context.Context, game, caller string, next protocol.ArenaNext) error
+	Kick(ctx context.Context, game, caller string, kick protocol.ArenaKick) error
+}
+
+// Boards pushes leaderboards to the sessions that watch them; *display.Display
+// implements it. Watch calls push with an encoded frame now and after each change, until
+// the caller calls leave.
+type Boards interface {
+	Watch(ctx context.Context, game string, query leaderboard.Query, push func(frame []byte)) (leave func(), err error)
+}
+
+// SessionNumbers gives each session of a player a number. All nodes share the numbers: of
+// two sessions of one player, the one with the higher number is newer.
+type SessionNumbers interface {
+	// Assign returns a new number for a session that starts at this node, higher than all
+	// earlier numbers of the player. formerNode is the node of the player's session before
+	// it, or "" if none is known.
+	Assign(ctx context.Context, game, player string) (number int64, formerNode string, err error)
+	// Newest returns the highest number assigned to a session of the player, or 0 if none
+	// is known.
+	Newest(ctx context.Context, game, player string) (int64, error)
+}
+
+// Config configures a server. All fields are required except Registry and the fields
+// whose comment says what nil means.
+type Config struct {
+	Identity Identity
+	Engine   *match.Engine
+	Lobby    *lobby.Lobby
+	Arenas   Arenas
+	Boards   Boards
+	Presence *match.Presence
+	Visits   Visits // nil: visits are not reported
+	Wheel    *timer.Wheel
+	Now      func() int64 // cluster time, epoch ms
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+
+	// SessionNumbers orders the sessions of a player. NotifyReplaced asks another node to
+	// call its Server.CloseReplaced, because a newer session has started here. It returns
+	// soon. The notification may get lost.
+	SessionNumbers SessionNumbers
+	NotifyReplaced func(ctx context.Context, node, game, player string, number int64)
+
+	MaxConnections    int64         // maximum of connections at this node
+	MessagesPerSecond float64       // messages per second and session: the rate of its token bucket, and the bucket's size
+	PingInterval      time.Duration // time between two pings to a client
+
+	Limits          Limits
+	LoadShedder     LoadShedder                      // nil: the node is never overloaded
+	DuelLimit       DuelLimit                        // nil: any number of duels
+	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits; nil: the connection's
+	OnSingleAddress func(from netip.Addr)            // called if an address has PerAddress sessions and no other address is connected; nil: not called
+	IsOriginAllowed func(r *http.Request) bool       // whether the page that sent the request may connect; nil: pages of the same host and other programs may
+}
+
+const (
+	helloTimeout    = 5 * time.Second  // from the connection to the hello
+	writeTimeout    = 10 * time.Second // for a client to accept frames
+	closeTimeout    = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
+	callTimeout     = 5 * time.Second  // for handling one request
+	messageTimeout  = 10 * time.Second // from the first byte of a message to its last
+	quietAfter      = 2 * time.Second  // a connection parks after this time without a message
+	slowCallDivisor = 5                // divides callTimeout for a request that follows a slow failure
+	retryMS         = 2000             // rejected clients retry after at least this time
+
+	maxRejecting = 512 // connections that are being rejected at the same time
+	maxLookups   = 64  // lookups of newer sessions that run at the same time
+
+	refusalWindow = 10 * time.Second // the third refused message within this time closes the session
+)
+
+// LoadShedder decides which work the node refuses while it is overloaded;
+// *overload.Shedder implements it. ShouldShed returns true if the node refuses work of a
+// kind now. Check returns the refusal, or nil if the work is allowed.
+type LoadShedder interface {
+	ShouldShed(kind overload.Kind) bool
+	Check(kind overload.Kind) error
+}
+
+// DuelLimit limits the players at this node who play a duel or wait for one;
+// *overload.DuelLimit implements it. The caller calls Release once for each successful
+// Acquire and each Add. AwaitHello makes a new hello wait until the node has capacity, or
+// returns the refusal.
+type DuelLimit interface {
+	AwaitHello(ctx context.Context) error
+	Acquire() error
+	Add() // like Acquire, but always succeeds: for a player who is already in a duel
+	Release()
+}
+
+// unlimitedLoad is the LoadShedder and the DuelLimit if the Config has none: it refuses
+// nothing.
+type unlimitedLoad struct{}
+
+func (unlimitedLoad) ShouldShed(overload.Kind) bool    { return false }
+func (unlimitedLoad) Check(overload.Kind) error        { return nil }
+func (unlimitedLoad) AwaitHello(context.Context) error { return nil }
+func (unlimitedLoad) Acquire() error                   { return nil }
+func (unlimitedLoad) Add()                             {}
+func (unlimitedLoad) Release()                         {}
+
+// services are what all sessions of a server use.
+type services struct {
+	Config
+	metrics          *metrics
+	draining         atomic.Bool
+	helloWaits       context.Context //nolint:containedctx // parent of the waits for admission; ends when a drain has closed all sessions
+	cancelHelloWaits func()          // ends the context
+
+	helloTimeout, callTimeout time.Duration
+
+	parker      *wsconn.Parker
+	places      *overload.Places
+	longReplays longReplayTimes
+	lookups     errgroup.Group // Drain waits for it
+
+	bindMu sync.Mutex // held while a session is bound to its player
+}
+
+// init sets the fields that Config and the limits decide.
+func (s *services) init(config Config) {
+	s.Config, s.metrics = config, newMetrics(config.Registry)
+	s.helloTimeout, s.callTimeout = helloTimeout, callTimeout
+	s.helloWaits, s.cancelHelloWaits = context.WithCancel(context.Background())
+	s.lookups.SetLimit(maxLookups)
+	s.parker = wsconn.NewParker(wsconn.Config{
+		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter, CheckInterval: time.Second,
+		Parked: s.metrics.parked, Wakeups: s.metrics.wakeups,
+	})
+	s.places = overload.NewPlaces(overload.PlacesConfig{
+		Max: config.MaxConnections, PerAddress: config.Limits.PerAddress,
+		TotalCap: config.Limits.TotalCap, AddressCap: config.Limits.AddressCap, PendingCap: config.Limits.PendingHelloCap,
+	})
+	if s.LoadShedder == nil {
+		s.LoadShedder = unlimitedLoad{}
+	}
+	if s.DuelLimit == nil {
+		s.DuelLimit = unlimitedLoad{}
+	}
+	if s.ClientAddress == nil {
+		s.ClientAddress = remoteAddress
+	}
+}
+
+// remoteAddress returns the peer's address of a request's connection.
+func remoteAddress(r *http.Request) netip.Addr {
+	addrPort, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid without an IP address, as on a Unix socket
+	return addrPort.Addr()
+}
