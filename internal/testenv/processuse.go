@@ -53,30 +53,6 @@ func processStat(pid int) (s procfs.ProcStat, err error) {
 
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// MachineTime is the processor time of all cores of the machine so far.
-type MachineTime struct {
-	Busy, Idle            time.Duration
-	SoftInterrupt, Stolen time.Duration // parts of Busy; Stolen is what the host took from a virtual machine
-}
-
-// Sub returns the time since an earlier reading.
-func (m MachineTime) Sub(earlier MachineTime) MachineTime {
-	return MachineTime{m.Busy - earlier.Busy, m.Idle - earlier.Idle, m.SoftInterrupt - earlier.SoftInterrupt, m.Stolen - earlier.Stolen}
-}
-
-// ReadMachineTime reads the times of the machine. Time in which a process waits for a disk
-// counts as idle.
-func ReadMachineTime() (m MachineTime, err error) {
-	proc, err := procfs.NewDefaultFS()
-	if err != nil {
-		return m, err
-	}
-	stat, err := proc.Stat()
-	c := stat.CPUTotal
-	busy := c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ + c.Steal
-	return MachineTime{seconds(busy), seconds(c.Idle + c.Iowait), seconds(c.SoftIRQ), seconds(c.Steal)}, err
-}
-
 // RuntimeMetric returns a runtime metric of this process as a whole number. The name is one of
 // package runtime/metrics.
 func RuntimeMetric(name string) uint64 {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"laststand/internal/testenv"
 	"laststand/loadtest/client"
 	"laststand/loadtest/report"
 )
@@ -18,14 +17,10 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	m := measurement{
-		from: usage{
-			at: start, machine: testenv.MachineTime{Busy: time.Second, Idle: time.Second}, nodes: time.Second,
-			masters: []redisUsage{{cpu: time.Second, commands: 100, in: 10}, {}},
-		},
+		from: usage{at: start, work: map[string]float64{"nodes µs": 1e6, "commands": 100, "bytes in": 10}, commands: []float64{100, 0}},
 		to: usage{
-			at: start.Add(2 * time.Second), machine: testenv.MachineTime{Busy: 4 * time.Second, Idle: 2 * time.Second},
-			nodes: 3 * time.Second, postgres: time.Second, clients: time.Second, messages: 500, steps: 300, lostSteps: 200, pushGaps: 100, matches: 10, rows: 100,
-			masters: []redisUsage{{cpu: 2 * time.Second, commands: 400, in: 2010, out: 1000}, {cpu: time.Second, commands: 100}},
+			at: start.Add(2 * time.Second), commands: []float64{400, 100}, matches: 10,
+			work: map[string]float64{"nodes µs": 3e6, "PostgreSQL µs": 1e6, "commands": 500, "bytes in": 2010, "rows": 100},
 		},
 		answers: report.Quantiles{N: 1000, P50: 2}, memory: 5000, replies: 2000,
 	}
@@ -44,17 +39,31 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for table, figures := range []map[string]float64{
-		{"answers/s": 500, "p50 ms": 2, "nodes µs": 2000, "Redis µs": 2000, "PostgreSQL µs": 1000, "clients µs": 1000, "idle %": 25},
-		{
-			"commands": 0.4, "bytes in": 2, "bytes out": 1, "messages": 0.5, "rows": 0.1, "steps": 0.3, "lost steps": 0.2, "push gaps": 0.1,
-			"busiest master": 1.5, "Redis B a match": 500, "Redis B an answer": 2.5,
-		},
+		{"answers/s": 500, "p50 ms": 2, "nodes µs": 2000, "PostgreSQL µs": 1000},
+		{"commands": 0.4, "bytes in": 2, "rows": 0.1, "busiest master": 1.5, "Redis B a match": 500, "Redis B an answer": 2.5},
 	} {
 		for column, want := range figures {
 			if figure, ok := got.Tables[table].Rows[0].Medians[column]; !ok || math.Abs(figure-want) > 0.002*want {
 				t.Errorf("%s: %v, want %v", column, figure, want)
 			}
 		}
+	}
+}
+
+// The INFO of each master is added to the work. A field that is missing is an error.
+func TestRedisInfoIsAdded(t *testing.T) {
+	t.Parallel()
+	u := usage{work: make(map[string]float64)}
+	info := "used_cpu_user:1\r\nused_cpu_sys:0.5\r\ntotal_reads_processed:3\r\ntotal_commands_processed:7\r\ntotal_net_input_bytes:5\r\n" +
+		"total_net_output_bytes:6\r\nused_memory:100\r\nmem_clients_normal:40\r\n"
+	if err := errors.Join(u.addRedisInfo(info), u.addRedisInfo(info)); err != nil {
+		t.Fatal(err)
+	}
+	if u.work["Redis µs"] != 3e6 || u.work["commands"] != 14 || len(u.commands) != 2 || u.memory != 120 || u.work["bytes out"] != 12 {
+		t.Errorf("%+v", u)
+	}
+	if err := u.addRedisInfo("used_cpu_user:1\n"); err == nil {
+		t.Error("a missing field is no error")
 	}
 }
 

@@ -4,91 +4,92 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/report"
+)
+
+// The columns of the figures of answers. Each shows the growth of a counter, divided by the
+// answers.
+var (
+	speedColumns = []report.Column{{Name: "nodes µs", Decimals: 1}, {Name: "Redis µs", Decimals: 1}, {Name: "PostgreSQL µs", Decimals: 1}, {Name: "clients µs", Decimals: 1}}
+	workColumns  = []report.Column{
+		{Name: "Redis reads", Decimals: 2}, {Name: "commands", Decimals: 1}, {Name: "bytes in"}, {Name: "bytes out"}, {Name: "rows", Decimals: 2},
+		{Name: "messages", Decimals: 3}, {Name: "steps", Decimals: 3}, {Name: "lost steps", Decimals: 3}, {Name: "push gaps", Decimals: 3},
+	}
 )
 
 // usage is the work of all processes so far.
 type usage struct {
-	at                       time.Time
-	machine                  testenv.MachineTime
-	nodes, postgres, clients time.Duration // processor time
-	masters                  []redisUsage
-	rows                     float64 // written to PostgreSQL, without those of the last second
-
-	messages  float64 // sent between nodes
-	matches   float64 // started
-	steps     float64 // match steps that a node has done
-	lostSteps float64 // match steps that another node has done first
-	pushGaps  float64 // pushes that a node has read from Redis, because it missed them
+	at       time.Time
+	work     map[string]float64 // by column
+	commands []float64          // of each master of Redis, including those in scripts
+	memory   float64            // bytes of Redis, without the buffers of its clients
+	matches  float64            // started
 }
 
-// redisUsage is the work and the memory of one redis-server.
-type redisUsage struct {
-	cpu             time.Duration
-	reads, commands float64 // reads from its connections; commands, including those in scripts
-	in, out         float64 // bytes
-	memory          float64 // bytes, without the buffers of its clients
+// addCPU adds the processor time of a process, as cpuTime reads it, to a column.
+func (u *usage) addCPU(column string, cpuTime func(pid int) (time.Duration, error), pid int) error {
+	spent, err := cpuTime(pid)
+	u.work[column] += micros(spent)
+	return err
 }
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 // readUsage reads all counters.
-func (c *cluster) readUsage(ctx context.Context) (u usage, err error) {
-	u.at = time.Now()
-	if u.machine, err = testenv.ReadMachineTime(); err != nil {
-		return u, err
-	}
-	if u.clients, err = testenv.CPUTime(os.Getpid()); err != nil {
+func (c *cluster) readUsage(ctx context.Context) (usage, error) {
+	u := usage{at: time.Now(), work: make(map[string]float64)}
+	if err := u.addCPU("clients µs", testenv.CPUTime, os.Getpid()); err != nil {
 		return u, err
 	}
 	if err := c.readStores(ctx, &u); err != nil {
 		return u, err
 	}
 	for _, n := range c.nodes {
-		spent, err := testenv.CPUTime(n.PID())
-		if err != nil {
+		if err := u.addCPU("nodes µs", testenv.CPUTime, n.PID()); err != nil {
 			return u, err
 		}
-		u.nodes += spent
 		m, err := n.Metrics(ctx)
 		if err != nil {
 			return u, err
 		}
-		u.messages += m.Sum("laststand_inbox_messages_sent_total")
 		u.matches += m.Sum("laststand_match_starts_total")
-		u.steps += m.Sum("laststand_match_steps_total", `outcome="taken"`)
-		u.lostSteps += m.Sum("laststand_match_steps_total", `outcome="lost"`)
-		u.pushGaps += m.Sum("laststand_match_push_gaps_total")
+		u.work["messages"] += m.Sum("laststand_inbox_messages_sent_total")
+		u.work["steps"] += m.Sum("laststand_match_steps_total", `outcome="taken"`)
+		u.work["lost steps"] += m.Sum("laststand_match_steps_total", `outcome="lost"`) // another node did them first
+		u.work["push gaps"] += m.Sum("laststand_match_push_gaps_total")                // pushes that a node missed and read from Redis
 	}
 	return u, nil
 }
 
-func (c *cluster) readStores(ctx context.Context, u *usage) (err error) {
+func (c *cluster) readStores(ctx context.Context, u *usage) error {
 	for _, master := range c.masters {
 		info, err := master.Info(ctx, "everything").Result()
+		if err == nil {
+			err = u.addRedisInfo(info)
+		}
 		if err != nil {
 			return err
 		}
-		r, err := parseRedisInfo(info)
-		if err != nil {
-			return err
-		}
-		u.masters = append(u.masters, r)
 	}
 	if c.ledger == nil {
 		return nil
 	}
-	if u.postgres, err = testenv.CPUTimeWithChildren(c.postgres.PID()); err != nil {
+	if err := u.addCPU("PostgreSQL µs", testenv.CPUTimeWithChildren, c.postgres.PID()); err != nil {
 		return err
 	}
-	return c.ledger.QueryRow(ctx, "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::float8 FROM pg_stat_user_tables").Scan(&u.rows)
+	var rows float64 // written, without those of the last second
+	err := c.ledger.QueryRow(ctx, "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::float8 FROM pg_stat_user_tables").Scan(&rows)
+	u.work["rows"] = rows
+	return err
 }
 
-// parseRedisInfo reads the result of INFO.
-func parseRedisInfo(info string) (r redisUsage, err error) {
+// addRedisInfo adds the result of INFO of one master.
+func (u *usage) addRedisInfo(info string) (err error) {
 	fields := make(map[string]string)
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -101,31 +102,22 @@ func parseRedisInfo(info string) (r redisUsage, err error) {
 		}
 		return n
 	}
-	r.cpu = time.Duration((number("used_cpu_user") + number("used_cpu_sys")) * float64(time.Second))
-	r.reads, r.commands = number("total_reads_processed"), number("total_commands_processed")
-	r.in, r.out = number("total_net_input_bytes"), number("total_net_output_bytes")
-	r.memory = number("used_memory") - number("mem_clients_normal")
-	return r, err
-}
-
-// redis returns the sum of all masters.
-func (u usage) redis() (sum redisUsage) {
-	for _, m := range u.masters {
-		sum.cpu += m.cpu
-		sum.reads, sum.commands = sum.reads+m.reads, sum.commands+m.commands
-		sum.in, sum.out, sum.memory = sum.in+m.in, sum.out+m.out, sum.memory+m.memory
-	}
-	return sum
+	commands := number("total_commands_processed")
+	u.commands = append(u.commands, commands)
+	u.work["commands"] += commands
+	u.work["Redis µs"] += 1e6 * (number("used_cpu_user") + number("used_cpu_sys"))
+	u.work["Redis reads"] += number("total_reads_processed")
+	u.work["bytes in"] += number("total_net_input_bytes")
+	u.work["bytes out"] += number("total_net_output_bytes")
+	u.memory += number("used_memory") - number("mem_clients_normal")
+	return err
 }
 
 // busiestMasterRatio returns the commands of the busiest master, divided by the mean of all.
 func busiestMasterRatio(from, to usage) float64 {
-	var commands []float64
-	for i, m := range to.masters {
-		commands = append(commands, m.commands-from.masters[i].commands)
+	busiest, all := 0.0, 0.0
+	for i, commands := range to.commands {
+		busiest, all = max(busiest, commands-from.commands[i]), all+commands-from.commands[i]
 	}
-	if len(commands) == 0 {
-		return 0
-	}
-	return slices.Max(commands) * float64(len(commands)) / max(to.redis().commands-from.redis().commands, 1)
+	return busiest * float64(len(to.commands)) / max(all, 1)
 }

@@ -36,7 +36,6 @@ type cluster struct {
 	checker  *checker.Checker
 	life     context.Context
 	nodes    []*testenv.Node // started by this program; after a fault a new process takes the place of a node
-	redis    []int           // processes of Redis that this program has started
 	turn     atomic.Int64
 	stopOnce sync.Once
 
@@ -60,12 +59,8 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 	if a.Database == "" && a.Nodes > 1 {
 		a.Database = "postgres"
 	}
-	stores, _, err := a.StartStores()
-	if err != nil {
+	if _, _, err := a.StartStores(); err != nil {
 		return nil, err
-	}
-	for _, server := range stores {
-		a.redis = append(a.redis, server.PID())
 	}
 	if a.nodes, err = testenv.StartNodes(ctx, a.Nodes, a.NodeOptions); err != nil {
 		return nil, err

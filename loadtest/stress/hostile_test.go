@@ -13,8 +13,8 @@ import (
 // A server that is larger than before is reported.
 func TestALargerServerIsReported(t *testing.T) {
 	t.Parallel()
-	before := Use{MB: 100, Goroutines: 50, Sockets: 10, Files: 40}
-	for want, now := range map[string]Use{
+	before := Size{MB: 100, Goroutines: 50, Sockets: 10, Files: 40}
+	for want, now := range map[string]Size{
 		"":               {MB: 164, Goroutines: 110, Sockets: 30, Files: 190},
 		"MB of memory":   {MB: 165},
 		"111 goroutines": {Goroutines: 111},
@@ -37,7 +37,7 @@ func TestSlowPhasesAreReported(t *testing.T) {
 		"":                  {Control: answers(20)},
 		"p99 of answer 21.": {Control: answers(21)},
 		"3 honest reads":    {Shed: 3},
-		"513 MB in use":     {Most: Use{MB: 513}},
+		"513 MB in use":     {Most: Size{MB: 513}},
 	} {
 		if got := strings.Join(slowPhases([]Phase{{Control: answers(10)}, p}, 15, 512), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%+v: %q", p, got)

@@ -2,11 +2,11 @@ package stress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -22,7 +22,7 @@ type Phase struct {
 	Seconds float64
 	Control map[string]report.Quantiles // durations of the honest players, the control group
 	Shed    int64                       // honest reads and new guests that an overloaded server refused
-	Most    Use                         // of the server
+	Most    Size                        // of the server
 	Attacks []hostile.Counts
 }
 
@@ -30,16 +30,8 @@ type Phase struct {
 // measurement starts.
 const maxWarmUp = 2 * time.Second
 
-// sizeInterval is the time between two samples of the server.
-const sizeInterval = time.Second / 2
-
 // attackAll runs all phases. It returns how many seconds the server took to recover.
 func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var sampling sync.WaitGroup
-	sampling.Go(func() { a.sampleUntilDone(ctx, sizeInterval) })
-	defer sampling.Wait()
-	defer cancel()
 	if err := pause(ctx, min(maxWarmUp, a.Quiet)); err != nil {
 		return 0, err
 	}
@@ -75,7 +67,7 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error
 // well the server served the honest players during that time, and how large the server grew.
 func (a *attacked) phase(ctx context.Context, name string, kinds ...string) error {
 	a.stats.Take() // earlier measurements belong to no phase
-	fromS := a.stats.Seconds()
+	startedAt, stopWatching := time.Now(), watchSize(ctx, a.cluster.nodes[0])
 	counts := make([]hostile.Counts, len(kinds))
 	var attacks errgroup.Group
 	for i, kind := range kinds {
@@ -87,30 +79,15 @@ func (a *attacked) phase(ctx context.Context, name string, kinds ...string) erro
 	if len(kinds) == 0 {
 		attacks.Go(func() error { return pause(ctx, a.Quiet) })
 	}
-	if err := attacks.Wait(); err != nil {
+	err, control := attacks.Wait(), a.stats.Take()
+	most, failed := stopWatching()
+	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
-	control := a.stats.Take()
-	p := Phase{Name: name, Seconds: a.stats.Seconds() - fromS, Control: control.All(), Shed: control.Counts[players.Shed], Attacks: counts}
-	var err error
-	if p.Most, err = a.size(ctx); err != nil {
-		return err
-	}
-	for _, s := range a.sampler.between(fromS, fromS+p.Seconds) {
-		p.Most = p.Most.most(s.Nodes[0])
-	}
+	p := Phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, counts}
 	a.phases = append(a.phases, p)
 	a.log("%s", p)
 	return nil
-}
-
-// size reads what the server uses now.
-func (a *attacked) size(ctx context.Context) (u Use, err error) {
-	if u, err = sampleNode(ctx, a.cluster.nodes[0]); err != nil {
-		return u, fmt.Errorf("read the size of the server: %w", err)
-	}
-	u.addProcesses(Use{}, 0, a.cluster.nodes[0].PID())
-	return u, nil
 }
 
 // order returns the order for one kind when the given number of kinds runs together. All
@@ -142,7 +119,7 @@ func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err erro
 		if err := a.cluster.nodes[0].CollectGarbage(ctx); err != nil {
 			return 0, err
 		}
-		now, err := a.size(ctx)
+		now, err := sizeOf(ctx, a.cluster.nodes[0])
 		if err != nil {
 			return 0, err
 		}
@@ -157,34 +134,6 @@ func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err erro
 			return 0, err
 		}
 	}
-}
-
-// The server may exceed its largest size of the first phase by these amounts, because
-// they come and go by themselves. Memory may also exceed it by HostileConfig.MoreMB, because
-// the runtime gives some memory back late.
-const (
-	moreGoroutines = 60
-	moreSockets    = 20
-	moreFiles      = 150 // pools keep the connections that they once needed
-	timesMB        = 1.5
-)
-
-// excess lists the ways in which u exceeds before by more than these amounts.
-func (u Use) excess(before Use, moreMB float64) (all []string) {
-	for _, one := range []struct {
-		name             string
-		now, before, max float64
-	}{
-		{"goroutines", u.Goroutines, before.Goroutines, before.Goroutines + moreGoroutines},
-		{"connections", u.Sockets, before.Sockets, before.Sockets + moreSockets},
-		{"open files", u.Files, before.Files, before.Files + moreFiles},
-		{"MB of memory in use", u.MB, before.MB, max(before.MB+moreMB, timesMB*before.MB)},
-	} {
-		if one.now > one.max {
-			all = append(all, fmt.Sprintf("the server has %.0f %s after the attacks, and had %.0f before", one.now, one.name, one.before))
-		}
-	}
-	return all
 }
 
 // slowPhases lists the phases in which the server was slow for honest players. In such a

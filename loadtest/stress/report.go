@@ -1,7 +1,6 @@
 package stress
 
 import (
-	"cmp"
 	"errors"
 	"maps"
 	"os"
@@ -71,11 +70,9 @@ func (out *Report) addPlay(r *run, from, to int) {
 		counts.Add(name, float64(out.Counts[name]))
 	}
 	length := r.stats.Length().Seconds()
-	samples := r.sampler.between(float64(from)*length, float64(to)*length)
-	out.addUse(samples)
 	m, t := out.Summary.Matches, r.group.Reconnects()
-	out.Line("load      %.1f answers/s for %.0f s on %d nodes; %.0f bytes of the nodes per connection",
-		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()), perConnection(samples))
+	out.Line("load      %.1f answers/s for %.0f s on %d nodes",
+		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()))
 	out.Line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
 		m["duel"], m["buzzer"], m["survival"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
 	out.Line("players   %d connections; %d lost, %d silent, %d to draining nodes, %d replaced; %d matches resumed with %d missed pushes; %d requests sent again",
@@ -85,52 +82,6 @@ func (out *Report) addPlay(r *run, from, to int) {
 		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
 			n, late[n/2], late[n*99/100], late[n-1], MaxLateMS/1000, out.LaterThan(MaxLateMS))
 	}
-}
-
-// addUse adds what the processes used under load, and how many players were in matches.
-func (out *Report) addUse(load []Sample) {
-	if len(load) == 0 {
-		return
-	}
-	table := out.Table("under load", report.Column{Name: "cores (mean)", Decimals: 2}, report.Column{Name: "MB (most)", Decimals: 1},
-		report.Column{Name: "sessions (most)"}, report.Column{Name: "goroutines (most)"})
-	add := func(name string, use func(Sample) Use) {
-		var cores float64
-		var most Use
-		for _, s := range load {
-			cores += use(s).Cores / float64(len(load))
-			most = most.most(use(s))
-		}
-		table.Add(name, cores, most.MB, most.Sessions, most.Goroutines)
-	}
-	for i := range load[0].Nodes {
-		add(nodeName(i), func(s Sample) Use { return s.Nodes[i] })
-	}
-	add("redis", func(s Sample) Use { return s.Redis })
-	add("clients", func(s Sample) Use { return s.Clients })
-	mean := 0.0
-	for _, s := range load {
-		mean += float64(s.Playing) / float64(len(load))
-	}
-	fewest := slices.MinFunc(load, func(a, b Sample) int { return cmp.Compare(a.Playing, b.Playing) }).Playing
-	out.Table("players in matches", report.Column{Name: "mean"}, report.Column{Name: "fewest"}).Add("under load", mean, float64(fewest))
-}
-
-// perConnection returns the nodes' memory per connection at the highest number of
-// connections.
-func perConnection(all []Sample) (bytes float64) {
-	highest := 0.0
-	for _, s := range all {
-		var mb, sessions float64
-		for _, n := range s.Nodes {
-			mb += n.MB
-			sessions += n.Sessions
-		}
-		if sessions > highest {
-			highest, bytes = sessions, mb*(1<<20)/sessions
-		}
-	}
-	return bytes
 }
 
 // lateMS returns by how many ms each question opened late, sorted.

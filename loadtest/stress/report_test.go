@@ -49,7 +49,6 @@ func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 			if n == 3 {
 				s.stats.Count("connect closed 1013", 3)
 			}
-			s.sampler.add(Sample{AtS: float64(n) + .5, Nodes: []Use{{Cores: float64(n), LagMS: 8}}})
 			time.Sleep(time.Second)
 		}
 		k := &spike{before: measurement{Quantiles: report.Quantiles{P99: 40}}}
@@ -60,7 +59,7 @@ func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 			t.Errorf("recovered after %v s of too few", after)
 		}
 		got := s.measured(2, 4)
-		if got.rate != 1 || got.refusals != 3 || got.N != 2 || !strings.HasPrefix(got.use, "3.50 cores of the nodes") || !strings.HasSuffix(got.use, "a lag of 8.0 ms") {
+		if got.rate != 1 || got.refusals != 3 || got.N != 2 {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -104,7 +103,7 @@ func TestFewRefusalsAreSustainable(t *testing.T) {
 	}
 }
 
-// The text shows the use under load and late questions, and ends with the violations and the
+// The text shows the load and late questions, and ends with the violations and the
 // reasons of a failure.
 func TestTheReportEndsWithTheVerdict(t *testing.T) {
 	t.Parallel()
@@ -113,16 +112,13 @@ func TestTheReportEndsWithTheVerdict(t *testing.T) {
 		for range 20 {
 			r.stats.Add(players.Answer, 12*time.Millisecond)
 		}
-		for i, playing := range []int64{0, 60, 40, 0} {
-			r.sampler.add(Sample{AtS: float64(i), Playing: playing, Nodes: []Use{{Cores: float64(playing) / 100, Sessions: 12}}})
-		}
 		out := r.newReport("test")
 		for _, ms := range []int64{2, 1, 9000, 2999, 3000, 3001} {
 			out.Summary.Openings = append(out.Summary.Openings, checker.Opening{DueAt: 5, OpenedAt: 5 + ms})
 		}
 		out.addPlay(r, 0, 2)
 		words := strings.Join(strings.Fields(out.finish(&r.checker.Violations).String()), " ")
-		for _, want := range []string{"node 1 0.50", "under load 50 40", "10.0 answers/s for 2 s", "most 9000 ms; over 3 s: 2"} {
+		for _, want := range []string{"10.0 answers/s for 2 s", "most 9000 ms; over 3 s: 2"} {
 			if !strings.Contains(words, want) {
 				t.Errorf("%q is missing:\n%s", want, words)
 			}

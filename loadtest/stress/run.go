@@ -24,7 +24,6 @@ type run struct {
 	checker *checker.Checker
 	stats   *report.Recorder
 	group   *players.Group
-	sampler sampler
 	rejoins bool // at the end, the players of duels enter the queue once more
 
 	playing     context.Context // of the players

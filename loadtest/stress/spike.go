@@ -30,7 +30,6 @@ type measurement struct {
 	rate             float64 // answers/s
 	matches          int64   // counted once for each of their players
 	refusals         int64   // with a clear code
-	use              string  // cores of the processes
 }
 
 // Limits and steps of a spike.
@@ -149,9 +148,6 @@ func (s *swarm) measured(from, to int) measurement {
 			m.refusals += n
 		}
 	}
-	length := s.stats.Length().Seconds()
-	nodes, redis, clients := meanUse(s.sampler.between(float64(from+1)*length, float64(to+1)*length))
-	m.use = fmt.Sprintf("%.2f cores of the nodes, %.2f of Redis, %.2f of the clients; a lag of %.1f ms", nodes.Cores, redis.Cores, clients.Cores, nodes.LagMS)
 	return m
 }
 
@@ -162,7 +158,7 @@ func (m measurement) hasManyRefusals() bool {
 
 // String formats the measurement for people.
 func (m measurement) String() string {
-	return fmt.Sprintf("%.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away; %s", m.rate, m.P50, m.P99, m.refusals, m.use)
+	return fmt.Sprintf("%.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away", m.rate, m.P50, m.P99, m.refusals)
 }
 
 // isClearRefusal reports whether a counted outcome is a refusal that asks for a later

@@ -38,13 +38,8 @@ func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
 	}
 	defer r.end()
 	r.log("the nodes are %s", strings.Join(r.cluster.urls(), ","))
-	ctx, cancel := context.WithCancel(ctx)
 	s := &swarm{SwarmConfig: c, run: r}
 	s.startClients(isAttached)
-	var sampling sync.WaitGroup
-	sampling.Go(func() { s.sampleUntilDone(ctx, s.stats.Length()) })
-	defer sampling.Wait()
-	defer cancel()
 	return s.play(ctx), nil
 }
 
