@@ -111,3 +111,34 @@ func (f *Fake) isAllowed(address string) bool {
 	from, err := netip.ParseAddrPort(address)
 	return err == nil && slices.ContainsFunc(f.options.Allow, func(p netip.Prefix) bool { return p.Contains(from.Addr().Unmap()) })
 }
+
+const banDuration = time.Minute
+
+// rateGate limits the request rate of a game.
+type rateGate struct {
+	admittedAt  []time.Time // within the last second
+	bannedUntil time.Time   // all requests are refused before this time
+}
+
+// admit admits a request of a game, or shuts the game out.
+func (f *Fake) admit(biz string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gates[biz] == nil {
+		f.gates[biz] = new(rateGate)
+	}
+	return f.options.PerSecond == 0 || f.gates[biz].admit(f.options.Now(), f.options.PerSecond)
+}
+
+func (g *rateGate) admit(now time.Time, perSecond int) bool {
+	if now.Before(g.bannedUntil) {
+		return false
+	}
+	g.admittedAt = slices.DeleteFunc(g.admittedAt, func(at time.Time) bool { return now.Sub(at) >= time.Second })
+	if len(g.admittedAt) == perSecond {
+		g.bannedUntil = now.Add(banDuration)
+		return false
+	}
+	g.admittedAt = append(g.admittedAt, now)
+	return true
+}

@@ -52,7 +52,6 @@ type Fake struct {
 
 	mu           sync.Mutex // guards everything below
 	keys         []string
-	faults       []Fault
 	gates        map[string]*rateGate // by biz id
 	reports      []Report
 	answerCounts map[int]int
@@ -96,14 +95,11 @@ type result struct {
 	Message string `json:"errmsg"`
 }
 
-// ServeHTTP applies the next fault, if one is planned. Otherwise it checks the request.
+// ServeHTTP checks a request.
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		f.writeAnswer(w, sysParamCheck, nil)
-		return
-	}
-	if fault, planned := f.nextFault(); planned && f.applyFault(fault, w, r) {
 		return
 	}
 	code, results := f.checkRequest(r, body)

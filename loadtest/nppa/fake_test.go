@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -268,30 +267,4 @@ func TestGate(t *testing.T) {
 			t.Errorf("after %d ms: %v", step.ms, got)
 		}
 	}
-}
-
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	f := New(options())
-	f.PlanFaults(Fault{Code: 1001}, Fault{Body: `{"errcode":0}`}, Fault{Delay: time.Millisecond})
-	for _, want := range []struct {
-		code, accepted int
-	}{{1001, 0}, {ok, 0}, {ok, 1}} {
-		got := answerTo(t, f, request(ProductionPath, sealed(t, record(nil))))
-		if got.Code != want.code || len(f.TakeReports()) != want.accepted {
-			t.Errorf("%+v, want %+v", got, want)
-		}
-	}
-	f.PlanFaults(Fault{Status: http.StatusBadGateway})
-	w := httptest.NewRecorder()
-	if f.ServeHTTP(w, request(ProductionPath, "")); w.Code != http.StatusBadGateway {
-		t.Errorf("status %d", w.Code)
-	}
-	f.PlanFaults(Fault{Cut: true})
-	defer func() {
-		if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
-			t.Error("the connection is not cut")
-		}
-	}()
-	f.ServeHTTP(httptest.NewRecorder(), request(ProductionPath, ""))
 }

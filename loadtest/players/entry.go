@@ -28,7 +28,6 @@ func (r *matchRun) enter() {
 	if r.hasMatch && !r.view.IsPlaying() {
 		r.view.Finish()
 		r.hasMatch = false
-		r.group.Playing.Add(-1)
 	}
 	if r.seat != nil && !r.hasEntered {
 		r.seat.take()

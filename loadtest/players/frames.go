@@ -51,7 +51,6 @@ func (r *matchRun) push(h client.Received) {
 			r.group.Stats.Add(Found, h.ReceivedAt.Sub(r.since))
 		}
 		r.hasMatch = true
-		r.group.Playing.Add(1)
 	case protocol.TypeQuestion:
 		r.planAnswer(h)
 	case protocol.TypeQuestionClosed:

@@ -81,7 +81,6 @@ type Group struct {
 	offers    chan *seat // seats in arenas for players of duels
 
 	Connected atomic.Int64
-	Playing   atomic.Int64 // players in a match that is not over
 	Posted    atomic.Int64 // behaviours that the server has answered for
 
 	arenaMatch atomic.Value // string: a match of an arena

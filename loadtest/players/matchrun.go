@@ -92,13 +92,10 @@ func (r *matchRun) mode() string {
 	return r.seat.arena.mode
 }
 
-// end notes that the player is in no match any more. A seat that was not taken stays
+// end ends the way. A seat that was not taken stays
 // offered to the player, or is declined.
 func (r *matchRun) end() {
 	r.decide()
-	if r.hasMatch {
-		r.group.Playing.Add(-1)
-	}
 	switch {
 	case r.seat == nil || r.hasEntered:
 	case r.hasMatch: // the server had already started a duel

@@ -55,7 +55,8 @@ func TestNoKeyIsTaken(t *testing.T) {
 	if o.Code != "1011" || o.Delivery != eventq.Forbidden || s.fake.AnswerCounts()[1011] != 2 {
 		t.Errorf("%+v, answers %v", o, s.fake.AnswerCounts())
 	}
-	s.fake.PlanFaults(interfaces.Fault{Code: 1012}, interfaces.Fault{Status: http.StatusBadGateway})
+	s.faults <- errcode(1012)
+	s.faults <- status(http.StatusBadGateway)
 	if o = s.send(t, guest()); o.Code != "http 502" || o.Delivery != eventq.TryAgain {
 		t.Errorf("the other key may yet be taken: %+v", o)
 	}

@@ -137,19 +137,19 @@ func TestSendWithoutTheUnreportable(t *testing.T) {
 func TestSendMeetsFaults(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		fault interfaces.Fault
+		fault http.HandlerFunc
 		code  string
 	}{
-		"a gateway":          {interfaces.Fault{Status: http.StatusBadGateway}, "http 502"},
-		"an empty success":   {interfaces.Fault{Status: http.StatusNoContent}, "unreadable"},
-		"a page":             {interfaces.Fault{Status: http.StatusOK}, "unreadable"},
-		"a cut":              {interfaces.Fault{Cut: true}, "network"},
-		"an endless answer":  {interfaces.Fault{Body: `{"errcode":0,"errmsg":"` + strings.Repeat("a", maxReply) + `"}`}, "unreadable"},
-		"a fault of its own": {interfaces.Fault{Code: 1001}, "1001"},
+		"a gateway":          {status(http.StatusBadGateway), "http 502"},
+		"an empty success":   {status(http.StatusNoContent), "unreadable"},
+		"a page":             {status(http.StatusOK), "unreadable"},
+		"a cut":              {cut, "network"},
+		"an endless answer":  {body(`{"errcode":0,"errmsg":"` + strings.Repeat("a", maxReply) + `"}`), "unreadable"},
+		"a fault of its own": {errcode(1001), "1001"},
 	}
 	for name, test := range tests {
 		s := newTestSystem(t, nil)
-		s.fake.PlanFaults(test.fault)
+		s.faults <- test.fault
 		if o := s.send(t, guest()); o.Code != test.code || o.Delivery != eventq.TryAgain || o.Items != nil || o.RetryAfter != 0 {
 			t.Errorf("%s: %+v", name, o)
 		}
@@ -162,7 +162,8 @@ func TestSendMeetsFaults(t *testing.T) {
 func TestSendGivesUp(t *testing.T) {
 	t.Parallel()
 	s := newTestSystem(t, nil)
-	s.fake.PlanFaults(interfaces.Fault{Delay: time.Minute}, interfaces.Fault{Delay: time.Minute})
+	s.faults <- never
+	s.faults <- never
 	b := eventq.Batch{Now: vectorNow, Items: []eventq.Item{item(t, guest())}}
 	late, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -211,7 +212,7 @@ func TestRetriesAreSignedAfresh(t *testing.T) {
 		}
 		seen = append(seen, raw)
 	}}}
-	s.fake.PlanFaults(interfaces.Fault{Code: 1007})
+	s.faults <- errcode(1007)
 	if o := s.send(t, guest()); o.Code != "1007" || o.Delivery != eventq.TryAgain {
 		t.Errorf("%+v", o)
 	}

@@ -1,6 +1,9 @@
 package nppa
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"sync/atomic"
@@ -22,11 +25,45 @@ type testSystem struct {
 	sink *Sink
 	keys atomic.Pointer[[]string] // of the sink
 	now  atomic.Int64
+
+	faults chan http.HandlerFunc // answers the next requests in place of the fake
 }
+
+// ServeHTTP answers with the next fault. Without one, the fake answers.
+func (s *testSystem) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	select {
+	case fault := <-s.faults:
+		_, _ = io.Copy(io.Discard, r.Body)
+		fault(w, r)
+	default:
+		s.fake.ServeHTTP(w, r)
+	}
+}
+
+// status is a fault: a page of a gateway.
+func status(code int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<html>a gateway</html>", code) }
+}
+
+// body is a fault: an answer with any text.
+func body(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+// errcode is a fault: an answer of the interface.
+func errcode(code int) http.HandlerFunc {
+	return body(fmt.Sprintf(`{"errcode":%d,"errmsg":"a fault","data":""}`, code))
+}
+
+// cut is a fault: the connection closes without an answer.
+func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// never is a fault: no answer comes.
+func never(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 func newTestSystem(t *testing.T, change func(far *interfaces.Options, near *Options)) *testSystem {
 	t.Helper()
-	s := new(testSystem)
+	s := &testSystem{faults: make(chan http.HandlerFunc, 2)}
 	s.now.Store(vectorNow)
 	s.keys.Store(&[]string{vectorKey})
 	far := interfaces.Options{
@@ -38,7 +75,7 @@ func newTestSystem(t *testing.T, change func(far *interfaces.Options, near *Opti
 		change(&far, &near)
 	}
 	s.fake = interfaces.New(far)
-	server := httptest.NewServer(s.fake)
+	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	near.HTTP = server.Client()
 	if near.URL == "" {
