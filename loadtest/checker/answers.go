@@ -3,26 +3,9 @@ package checker
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"laststand/internal/protocol"
 )
-
-// answer is what a player sent to one question, and the verdict of the server.
-type answer struct {
-	sent      []json.RawMessage // all different answers, as results show them
-	accepted  json.RawMessage   // the one of them that the server accepted; nil: none
-	replyData json.RawMessage   // of the reply that accepted it
-	reply     protocol.Answered
-	isEarly   bool // accepted before the client had received the question
-	isLate    bool // refused with question_closed
-	isUnsure  bool // refused for now; it may count nevertheless
-}
-
-// has reports whether the player sent this answer.
-func (a *answer) has(given json.RawMessage) bool {
-	return slices.ContainsFunc(a.sent, func(sent json.RawMessage) bool { return bytes.Equal(sent, given) })
-}
 
 func encodeGiven(a protocol.Answer) json.RawMessage {
 	given, _ := json.Marshal(a.Given) // plain fields always encode

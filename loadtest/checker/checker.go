@@ -51,16 +51,6 @@ func (c *Checker) match(id string) *match {
 	return m
 }
 
-// JudgeRest judges all matches that are not judged yet. Call it when all clients have
-// ended. A match whose end some client has not seen is a violation.
-func (c *Checker) JudgeRest() {
-	for _, m := range c.sorted() {
-		if m.final == nil {
-			c.judge(m)
-		}
-	}
-}
-
 // Summary describes all matches that have been judged.
 func (c *Checker) Summary() Summary {
 	c.mu.Lock()
@@ -78,24 +68,4 @@ func (c *Checker) sorted() (all []*match) {
 		all = append(all, c.matches[id])
 	}
 	return all
-}
-
-// judge compares a match with the rules, and forgets its pushes and answers.
-func (c *Checker) judge(m *match) {
-	j := &judgement{match: m, checker: c, firsts: make(map[string]int64)}
-	j.run()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.summary.Matches == nil {
-		c.summary.Matches = make(map[string]int)
-	}
-	c.summary.Matches[m.log.found.Mode]++
-	c.summary.Pushes += len(m.hashes)
-	c.summary.Openings = append(c.summary.Openings, j.openings...)
-	if j.isUnsure() {
-		c.summary.Unsure++
-	}
-	m.mu.Lock() // a spectator may still receive pushes
-	defer m.mu.Unlock()
-	m.log, m.parts, m.newest = matchLog{}, nil, nil
 }

@@ -135,3 +135,31 @@ func CheckRanks(ranks []int) string {
 	}
 	return ""
 }
+
+// Stored compares the data that a server has stored with the judged matches.
+type Stored struct {
+	*Checker
+	Get   func(ctx context.Context, path string, v any) error // reads a path below the game's URL
+	Share int                                                 // one match and one player in so many is read by itself; leaderboards are read for all players
+
+	players map[string]*record
+}
+
+// record is what the server must have stored of a player.
+type record struct {
+	Sums                       // of the matches that count
+	matches map[string]*totals // by match
+	counted map[string]bool    // matches that count
+	isSure  bool               // no verdict is unknown
+}
+
+// pages reads a list to its end; read reads one page and returns its next cursor.
+func (s *Stored) pages(path string, read func(path string) (next string, err error)) error {
+	for cursor := ""; ; {
+		next, err := read(path + "?limit=200" + cursor)
+		if err != nil || next == "" {
+			return err
+		}
+		cursor = "&cursor=" + url.QueryEscape(next)
+	}
+}

@@ -50,16 +50,6 @@ func (j *judgement) endEarly() {
 	}
 }
 
-// isUnsure reports whether something about a player is unknown.
-func (j *judgement) isUnsure() bool {
-	for _, t := range j.final {
-		if t.isUnsure {
-			return true
-		}
-	}
-	return j.isPartial
-}
-
 // checkLength checks that all questions were asked. A survival match may end when one
 // player is left.
 func (j *judgement) checkLength() {

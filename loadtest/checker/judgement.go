@@ -19,142 +19,15 @@ func (j *judgement) violation(format string, args ...any) {
 	j.checker.Violations.Add("%s (%s): %s", j.id, j.log.found.Mode, fmt.Sprintf(format, args...))
 }
 
-// run judges the match.
-func (j *judgement) run() {
-	j.final = make(map[string]*totals)
-	switch {
-	case j.broken != nil:
-		j.violation("%v", j.broken)
-		return
-	case j.log.over == nil && j.checker.Leavers:
-		return
-	case j.log.over == nil:
-		j.violation("it was never over; the last of %d pushes: %s", len(j.hashes), j.newest)
-		return
-	}
-	j.seat()
-	dueAt, after := j.log.found.StartsAt, "the countdown"
-	for _, r := range j.log.rounds {
-		j.checkOpening(r, dueAt, after)
-		if r.closed == nil { // the match ended before the question closed
-			break
-		}
-		dueAt = j.judgeRound(r) + j.checker.RevealMS
-		after = fmt.Sprintf("one open from %d to %d and closed by %s", r.asked.OpensAt, r.closesAt, r.closed.Reason)
-	}
-	j.end()
-}
-
-// seat makes the totals of every player.
-func (j *judgement) seat() {
-	hasBot := false
-	for _, s := range j.log.found.Seats {
-		j.part(s.ID)
-		hasBot = hasBot || s.Bot
-	}
-	for player, p := range j.parts {
-		j.final[player] = &totals{Sums: Sums{Matches: 1}, player: player, lastRight: -1}
-		if p.isClient && !p.hasEnded && !j.checker.Leavers {
-			j.violation("%s did not see its end", player)
-		}
-		for question, sent := range p.answers {
-			if sent.accepted != nil && question >= len(j.log.rounds) {
-				j.violation("question %d was never asked, and an answer to it got %s", question, sent.replyData)
-			}
+// isUnsure reports whether something about a player is unknown.
+func (j *judgement) isUnsure() bool {
+	for _, t := range j.final {
+		if t.isUnsure {
+			return true
 		}
 	}
-	j.isPartial = len(j.final) < j.log.found.Players
-	if len(j.final) != j.log.found.Players && !j.checker.Strangers {
-		j.violation("%d players are in it, and %d were found", len(j.final), j.log.found.Players)
-	}
-	j.counts = j.log.found.Mode == "duel" && !hasBot || j.log.found.ArenaID != "" && j.checker.ArenasCount
+	return j.isPartial
 }
 
-func (j *judgement) checkOpening(r *round, dueAt int64, after string) {
-	if limit := j.checker.LimitMS; limit != 0 && r.limitMS() != limit {
-		j.violation("question %d is open for %d ms, and the limit is %d", r.asked.Question, r.limitMS(), limit)
-	}
-	if j.checker.RevealMS == 0 {
-		return
-	}
-	j.openings = append(j.openings, Opening{dueAt, r.asked.OpensAt})
-	if r.asked.OpensAt < dueAt-maxClockSkewMS {
-		j.violation("question %d had to open at %d, after %s, and opened at %d", r.asked.Question, dueAt, after, r.asked.OpensAt)
-	}
-}
-
-// sealGraceMS is how long after closes_at a question is sealed.
-const sealGraceMS = 150
-
-// judgeRound judges a question, and returns when it had to close.
-func (j *judgement) judgeRound(r *round) (dueAt int64) {
-	verdicts := j.verdicts(r)
-	t := countVerdicts(verdicts)
-	if !t.isUnsure && !j.isPartial {
-		j.checkCounts(r, t)
-	}
-	j.checkFirst(r, verdicts)
-	j.checkVoid(r, verdicts)
-	for player, v := range verdicts {
-		j.score(r, j.final[player], v)
-	}
-	if r.closed.Reason == "timeout" {
-		return r.closesAt + sealGraceMS
-	}
-	return r.asked.OpensAt + t.newestMS
-}
-
-// verdicts returns the verdicts on all players who are still in the match. If it is
-// unknown whether a player survived a question, all later verdicts are unknown.
-func (j *judgement) verdicts(r *round) map[string]verdict {
-	all := make(map[string]verdict)
-	for player, t := range j.final {
-		v := j.verdict(r, j.parts[player])
-		if t.isUnsure && j.log.found.Mode == "survival" {
-			v = verdict{isUnsure: true}
-		}
-		if !t.isOut {
-			all[player] = v
-			j.checkTimes(r, j.parts[player])
-		} else if v.isAccepted {
-			j.violation("question %d: an answer of %s was accepted, who was out", r.asked.Question, player)
-		}
-	}
-	return all
-}
-
-// verdictCounts sums up the verdicts on a question.
-type verdictCounts struct {
-	players, accepted, right int64
-	newestMS                 int64 // elapsed time of the last answer
-	isUnsure                 bool
-}
-
-func countVerdicts(verdicts map[string]verdict) (t verdictCounts) {
-	for _, v := range verdicts {
-		t.players++
-		t.isUnsure = t.isUnsure || v.isUnsure
-		if v.isAccepted {
-			t.accepted++
-			t.newestMS = max(t.newestMS, v.elapsedMS)
-		}
-		if v.isCorrect {
-			t.right++
-		}
-	}
-	return t
-}
-
-// checkCounts checks the counts in the close of a question.
-func (j *judgement) checkCounts(r *round, t verdictCounts) {
-	if r.closed.Answered != t.accepted || r.closed.Right != t.right {
-		j.violation("question %d: %d answers were accepted and %d right, and its close says %d and %d",
-			r.asked.Question, t.accepted, t.right, r.closed.Answered, r.closed.Right)
-	}
-	if r.closed.Reason == "all_answered" && t.accepted != t.players {
-		j.violation("question %d was closed by all_answered when %d of %d had answered", r.asked.Question, t.accepted, t.players)
-	}
-	if j.log.found.Players <= maxFullView && int64(len(r.closed.Results)) != t.players {
-		j.violation("question %d: its close names %d of %d players", r.asked.Question, len(r.closed.Results), t.players)
-	}
-}
+// maxClockSkewMS is how far the clocks of two nodes may differ.
+const maxClockSkewMS = 100

@@ -1,9 +1,11 @@
 package checker
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"laststand/internal/protocol"
@@ -100,7 +102,7 @@ type round struct {
 	closesAt int64                    // includes the time that was given back
 	seen     map[string]bool          // players whose answer.seen was pushed
 	closed   *protocol.QuestionClosed // nil while the question is open
-	right    client.CorrectAnswer
+	right    CorrectAnswer
 }
 
 // limitMS returns the time limit of the question.
@@ -167,7 +169,7 @@ func (r *round) add(kind string, data json.RawMessage) (err error) {
 		question, r.seen[s.Player] = s.Question, true
 	case protocol.TypeQuestionClosed:
 		if err = json.Unmarshal(data, &r.closed); err == nil {
-			question, r.right = r.closed.Question, client.DecodeCorrectAnswer(r.closed.Answer)
+			question, r.right = r.closed.Question, DecodeCorrectAnswer(r.closed.Answer)
 		}
 	default:
 		return fmt.Errorf("this is no numbered push")
@@ -176,4 +178,30 @@ func (r *round) add(kind string, data json.RawMessage) (err error) {
 		return fmt.Errorf("question %d is open", r.asked.Question)
 	}
 	return err
+}
+
+// part is the part of one player in a match: the answers, and what only this player was
+// told.
+type part struct {
+	player   string
+	isClient bool // a View reports this part
+	hasEnded bool // the client has seen the end, and has no open request
+	answers  map[int]*answer
+	own      map[int]protocol.Own
+}
+
+// answer is what a player sent to one question, and the verdict of the server.
+type answer struct {
+	sent      []json.RawMessage // all different answers, as results show them
+	accepted  json.RawMessage   // the one of them that the server accepted; nil: none
+	replyData json.RawMessage   // of the reply that accepted it
+	reply     protocol.Answered
+	isEarly   bool // accepted before the client had received the question
+	isLate    bool // refused with question_closed
+	isUnsure  bool // refused for now; it may count nevertheless
+}
+
+// has reports whether the player sent this answer.
+func (a *answer) has(given json.RawMessage) bool {
+	return slices.ContainsFunc(a.sent, func(sent json.RawMessage) bool { return bytes.Equal(sent, given) })
 }

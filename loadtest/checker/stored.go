@@ -3,29 +3,11 @@ package checker
 import (
 	"context"
 	"maps"
-	"net/url"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
-
-// Stored compares the data that a server has stored with the judged matches.
-type Stored struct {
-	*Checker
-	Get   func(ctx context.Context, path string, v any) error // reads a path below the game's URL
-	Share int                                                 // one match and one player in so many is read by itself; leaderboards are read for all players
-
-	players map[string]*record
-}
-
-// record is what the server must have stored of a player.
-type record struct {
-	Sums                       // of the matches that count
-	matches map[string]*totals // by match
-	counted map[string]bool    // matches that count
-	isSure  bool               // no verdict is unknown
-}
 
 // settleTimeout bounds how long the stored data may take to agree, after the last match.
 const settleTimeout = time.Minute
@@ -96,17 +78,6 @@ func (s *Stored) agree(ctx context.Context, compare func() (difference string, e
 			return ctx.Err()
 		case <-time.After(500 * time.Millisecond):
 		}
-	}
-}
-
-// pages reads a list to its end; read reads one page and returns its next cursor.
-func (s *Stored) pages(path string, read func(path string) (next string, err error)) error {
-	for cursor := ""; ; {
-		next, err := read(path + "?limit=200" + cursor)
-		if err != nil || next == "" {
-			return err
-		}
-		cursor = "&cursor=" + url.QueryEscape(next)
 	}
 }
 

@@ -91,3 +91,25 @@ func elapsedMS(q protocol.Question, at int64) int64 {
 	}
 	return max(at-q.OpensAt, 0)
 }
+
+// verdictCounts sums up the verdicts on a question.
+type verdictCounts struct {
+	players, accepted, right int64
+	newestMS                 int64 // elapsed time of the last answer
+	isUnsure                 bool
+}
+
+func countVerdicts(verdicts map[string]verdict) (t verdictCounts) {
+	for _, v := range verdicts {
+		t.players++
+		t.isUnsure = t.isUnsure || v.isUnsure
+		if v.isAccepted {
+			t.accepted++
+			t.newestMS = max(t.newestMS, v.elapsedMS)
+		}
+		if v.isCorrect {
+			t.right++
+		}
+	}
+	return t
+}

@@ -23,16 +23,6 @@ type View struct {
 	isRated bool   // match.over has a rating for the player
 }
 
-// part is the part of one player in a match: the answers, and what only this player was
-// told.
-type part struct {
-	player   string
-	isClient bool // a View reports this part
-	hasEnded bool // the client has seen the end, and has no open request
-	answers  map[int]*answer
-	own      map[int]protocol.Own
-}
-
 // Player returns the view of a client that plays as the given player.
 func (c *Checker) Player(id string) *View { return &View{checker: c, player: id} }
 
@@ -127,9 +117,6 @@ func (v *View) start(match string) {
 		v.part.isClient = true
 	}
 }
-
-// maxClockSkewMS is how far the clocks of two nodes may differ.
-const maxClockSkewMS = 100
 
 // checkOpening checks that the newest question did not come before it opens.
 func (v *View) checkOpening(at int64) error {

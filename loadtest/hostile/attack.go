@@ -1,53 +1,13 @@
-// Package hostile simulates hostile clients of a server. Each kind attacks as hard and as
-// long as its order allows. The clients note how the server refused them, and every
-// violation of the contract. Start reading at Run.
 package hostile
 
 import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
 )
-
-// Order says what one kind of attackers does. All fields but Match and Revoked are
-// needed.
-type Order struct {
-	Kind      string
-	URL, Ops  string        // the server's two addresses, as http://…
-	Addresses []string      // loopback addresses to connect from
-	For       time.Duration // how long the attackers start new actions
-	PerSecond float64       // actions a second, by all attackers together
-	Sockets   int           // connections at a time, at most
-
-	Match       string // a match of honest players; "" for none
-	Limits      Limits
-	Revoked     map[string]string // tokens that were once valid, by the reason why they are not
-	SlowTimeout time.Duration     // extra time to try all cases, and for the server to cut off slow clients
-}
-
-// Limits are what the server grants to one address. A limit of 0 is not checked.
-type Limits struct {
-	Guests, Lookups int // a minute
-	Codes           int // wrong codes an hour, including those of players with a token
-}
-
-// DefaultLimits are the server's defaults.
-var DefaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
-
-// Counts are the results of an order.
-type Counts struct {
-	Kind       string           `json:"kind"`
-	Sent       int64            `json:"sent"`                 // actions
-	Served     int64            `json:"served"`               // of them, those that the server grants to all
-	Refused    map[string]int64 `json:"refused,omitempty"`    // by kind of refusal: see noteFrame and noteAnswer
-	Violations map[string]int64 `json:"violations,omitempty"` // the first few, and how often each occurred
-	Omitted    int64            `json:"omitted,omitempty"`    // how often other violations occurred
-}
 
 // kinds are all attacks by name.
 var kinds = []struct {
@@ -106,88 +66,4 @@ func Run(ctx context.Context, o Order) (Counts, error) {
 	defer cancel()
 	kinds[i].run(bounded, a)
 	return a.counts, ctx.Err()
-}
-
-// attacker runs the attackers of one order.
-type attacker struct {
-	Order
-	pace    *rate.Limiter
-	until   time.Time // no new action starts after it
-	clients clients
-
-	mu     sync.Mutex
-	counts Counts
-}
-
-// repeat runs workers that call act again and again, at the pace of the order. It ends
-// when the time of the order is over and act was called at least as often as least says.
-// There are as many workers as the order has sockets, and at most as many as most says.
-func (a *attacker) repeat(ctx context.Context, most, least int, act func(ctx context.Context, worker, n int)) {
-	var calls atomic.Int64
-	var workers sync.WaitGroup
-	for worker := range min(a.Sockets, most) {
-		workers.Go(func() {
-			for {
-				n := int(calls.Add(1)) - 1
-				if n >= least && time.Now().After(a.until) || !a.awaitPace(ctx) {
-					return
-				}
-				act(ctx, worker, n)
-			}
-		})
-	}
-	workers.Wait()
-}
-
-// next waits for the pace of the order and counts an action. It returns false when the
-// time of the order is over.
-func (a *attacker) next(ctx context.Context) bool {
-	return time.Now().Before(a.until) && a.awaitPace(ctx)
-}
-
-func (a *attacker) awaitPace(ctx context.Context) bool {
-	if a.pace.Wait(ctx) != nil {
-		return false
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.Sent++
-	return true
-}
-
-func (a *attacker) served() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.Served++
-}
-
-func (a *attacker) refused(refusal string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.Refused[refusal]++
-}
-
-// checkGranted checks how often all addresses together were granted something since the
-// order started. Each address may have a full bucket and the refill since then. It may
-// have one more, for the case that Redis does not answer in time.
-func (a *attacker) checkGranted(name string, times int64, each int, period time.Duration) {
-	elapsed := time.Since(a.until) + a.For
-	most := float64(len(a.Addresses)) * (1 + float64(each)*(1+float64(elapsed)/float64(period)))
-	if each > 0 && float64(times) > most {
-		a.violation("%d addresses were granted %d %s; the limit is %.0f", len(a.Addresses), times, name, most)
-	}
-}
-
-// maxListed bounds the violations that are listed.
-const maxListed = 12
-
-func (a *attacker) violation(format string, args ...any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	line := a.Kind + ": " + fmt.Sprintf(format, args...)
-	if a.counts.Violations[line] == 0 && len(a.counts.Violations) == maxListed {
-		a.counts.Omitted++
-		return
-	}
-	a.counts.Violations[line]++
 }

@@ -11,17 +11,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/internal/testenv"
 )
-
-// token returns a valid token of a hostile player of the game demo.
-func (a *attacker) token(sub string) string {
-	token, err := testenv.Token("player", sub)
-	if err != nil {
-		a.violation("this program could not make a token: %v", err)
-	}
-	return token
-}
 
 // floodRate is the fewest messages a second that a flooding player sends. It is several
 // times the limit.
@@ -114,12 +104,6 @@ func floodCalls(ctx context.Context, a *attacker, name string, granted, limit in
 		}
 	})
 	a.checkGranted(name, count.Load(), limit, period)
-}
-
-// newGuest returns the call that makes a guest.
-func newGuest(header http.Header) call {
-	body := fmt.Sprintf(`{"device":%q}`, rand.Text()+rand.Text()[:6])
-	return call{method: "POST", path: "/v1/games/demo/guests", body: body, header: header}
 }
 
 // floodGuests makes guests.

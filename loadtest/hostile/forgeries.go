@@ -49,8 +49,8 @@ func forgeries() []forgery {
 // withoutKey returns tokens whose alg needs no key.
 func withoutKey(good object) (all []forgery) {
 	for _, alg := range []string{"none", "None", "NONE", "nOnE", ""} {
-		text := unsigned(headerOf(alg, testenv.KeyID), good)
-		all = append(all, forgery{"alg " + alg, text + "."}, forgery{"alg " + alg + ", signed", withMAC(text, nil)})
+		header := headerOf(alg, testenv.KeyID)
+		all = append(all, forgery{"alg " + alg, unsigned(header, good) + "."}, forgery{"alg " + alg + ", signed", signed(header, good, nil)})
 	}
 	return append(all, forgery{"no alg", unsigned(object{"kid": testenv.KeyID}, good) + "."}, forgery{"alg null", unsigned(object{"alg": nil, "kid": testenv.KeyID}, good) + "."})
 }

@@ -3,6 +3,8 @@ package hostile
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -120,4 +122,10 @@ func (a *attacker) noteAnswer(request, listener string, response *http.Response,
 	case bytes.Contains(body, []byte("goroutine ")), bytes.Contains(body, []byte("panic")):
 		a.violation("%.80s shows the inside of the server: %.200s", request, body)
 	}
+}
+
+// newGuest returns the call that makes a guest.
+func newGuest(header http.Header) call {
+	body := fmt.Sprintf(`{"device":%q}`, rand.Text()+rand.Text()[:6])
+	return call{method: "POST", path: "/v1/games/demo/guests", body: body, header: header}
 }

@@ -2,16 +2,14 @@ package hostile
 
 import (
 	"crypto/ed25519"
-	"crypto/hmac"
-	"crypto/sha256"
 	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"maps"
 	"strings"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"laststand/internal/testenv"
 )
@@ -73,26 +71,25 @@ func with(o object, fields object) object {
 	return o
 }
 
-func segment(v any) string {
-	raw, _ := json.Marshal(v) // texts and numbers always encode
-	return base64.RawURLEncoding.EncodeToString(raw)
+func tokenOf(method jwt.SigningMethod, header, claims object) *jwt.Token {
+	return &jwt.Token{Method: method, Header: header, Claims: jwt.MapClaims(claims)}
 }
 
-func unsigned(header, claims object) string { return segment(header) + "." + segment(claims) }
+// unsigned returns the header and the claims of a token.
+func unsigned(header, claims object) string {
+	text, _ := tokenOf(nil, header, claims).SigningString() // texts and numbers always encode
+	return text
+}
 
-// signed returns a token signed by HMAC with the given key.
-func signed(header, claims object, key []byte) string { return withMAC(unsigned(header, claims), key) }
-
-// withMAC appends the HMAC of a text.
-func withMAC(text string, key []byte) string {
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(text)) // it never fails
-	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+// signed returns a token signed by HMAC with the given key, whatever its header says.
+func signed(header, claims object, key []byte) string {
+	text, _ := tokenOf(jwt.SigningMethodHS256, header, claims).SignedString(key)
+	return text
 }
 
 func signedByEd(header, claims object) string {
-	text := unsigned(header, claims)
-	return text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(edKey, []byte(text)))
+	text, _ := tokenOf(jwt.SigningMethodEdDSA, header, claims).SignedString(edKey)
+	return text
 }
 
 // playerClaims returns valid claims.
@@ -108,3 +105,6 @@ func headerOf(alg, kid string) object { return object{"alg": alg, "typ": "JWT", 
 func arcadeToken(sub string) string {
 	return signed(headerOf("HS256", "arcade"), playerClaims(arcade, sub), []byte(arcadeSecret))
 }
+
+// pad returns a text of n letters.
+func pad(n int) string { return strings.Repeat("a", n) }

@@ -6,13 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 	"sync"
 	"time"
 )
-
-// pad returns a text of n letters.
-func pad(n int) string { return strings.Repeat("a", n) }
 
 // slowClient starts a request or a connection and continues it byte by byte. The server
 // must cut it off within the limit.

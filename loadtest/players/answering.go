@@ -21,7 +21,7 @@ func (r *matchRun) planAnswer(h client.Received) {
 	if r.view.IsOut() && !r.chance(habits.OutShare) || r.chance(habits.SkipShare) {
 		return
 	}
-	r.answer = &attempt{Answer: protocol.Answer{Match: h.Match, Question: &q.Question, Given: r.group.solutions.Answer(r.dice, q)}}
+	r.answer = &attempt{Answer: protocol.Answer{Match: h.Match, Question: &q.Question, Given: r.group.solutions.answer(r.dice, q)}}
 	wait := time.Nanosecond
 	if habits.Think > 0 {
 		wait = time.Duration(r.dice.Int64N(int64(habits.Think)))

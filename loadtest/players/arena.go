@@ -1,7 +1,6 @@
 package players
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"laststand/internal/protocol"
@@ -54,67 +53,4 @@ func (a *arena) seats() []*seat {
 		}
 	}
 	return all
-}
-
-// AddArenas starts a host for one arena after another, and the players of its arenas if
-// they have some of their own.
-func (g *Group) AddArenas(a Arenas) {
-	offers := g.offers
-	var playing sync.WaitGroup
-	if a.OwnPlayers {
-		offers = make(chan *seat, a.MaxPlayers)
-		for range a.MaxPlayers {
-			playing.Go(func() { playArenas(g, offers) })
-		}
-	}
-	g.hosting.Add(1)
-	g.tasks.Go(func() {
-		defer g.hosting.Done()
-		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
-			if !holdArena(g, a, offers) {
-				break
-			}
-		}
-		if a.OwnPlayers {
-			close(offers)
-		}
-		playing.Wait()
-	})
-}
-
-// playArenas takes one seat after another, until no more are offered.
-func playArenas(g *Group, offers <-chan *seat) {
-	p, err := g.newPlayer(g.closing, "player")
-	defer p.disconnect()
-	for s := range offers {
-		if err != nil || p.isLost || !p.isConnected && !g.awaitConnect() {
-			s.decline()
-			continue
-		}
-		err = p.play(&matchRun{leave: g.closing, seat: s})
-		p.reportEnd(err)
-	}
-}
-
-// hasOffer reports whether an arena offers a seat to a player of duels.
-func (p *player) hasOffer() bool {
-	for p.offer == nil || p.offer.arena.isStarted.Load() {
-		select {
-		case p.offer = <-p.group.offers:
-		default:
-			p.offer = nil
-			return false
-		}
-	}
-	return true
-}
-
-// takeSeat returns the seat that is offered to the player, nil for none.
-func (p *player) takeSeat() *seat {
-	if !p.hasOffer() {
-		return nil
-	}
-	s := p.offer
-	p.offer = nil
-	return s
 }

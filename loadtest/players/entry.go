@@ -50,15 +50,6 @@ func (r *matchRun) left() {
 	}
 }
 
-// isForNow reports whether the server asks the client to try again later.
-func isForNow(e protocol.Error) bool {
-	return e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
-}
-
-// maxBackoff bounds the wait between tries, as a multiple of the wait that the node asks
-// for. Without longer waits, all clients would return at the same time, again and again.
-const maxBackoff = 8
-
 // refused handles an error reply.
 func (r *matchRun) refused(h client.Received) error {
 	var e protocol.Error
@@ -86,11 +77,6 @@ func (r *matchRun) refused(h client.Received) error {
 		return r.entryRefused(h, e, after)
 	}
 	return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
-}
-
-// repeat sends a request again after a delay.
-func (r *matchRun) repeat(q *client.Request, after time.Duration) {
-	r.retry, r.retryAt = q, time.Now().Add(after)
 }
 
 // freeTimeout bounds how long after a match the server may still count its players as

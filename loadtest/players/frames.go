@@ -56,7 +56,7 @@ func (r *matchRun) push(h client.Received) {
 	case protocol.TypeQuestionClosed:
 		r.answer, r.answerAt = nil, time.Time{}
 		if q, closed := r.view.Question(); closed != nil {
-			r.group.solutions.Learn(q, *closed)
+			r.group.solutions.learn(q, *closed)
 		}
 	case protocol.TypeMatchOver:
 		r.answer, r.overAt = nil, h.ReceivedAt

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/client"
 	"laststand/loadtest/report"
@@ -76,7 +77,7 @@ const (
 // Group is a set of running clients. It is safe for concurrent use.
 type Group struct {
 	Config
-	solutions client.Solutions
+	solutions solutions
 	limiter   *rate.Limiter
 	offers    chan *seat // seats in arenas for players of duels
 
@@ -166,4 +167,32 @@ func (g *Group) server(dice *rand.Rand, last string) string {
 		n = (n + 1) % len(urls)
 	}
 	return urls[n]
+}
+
+// isForNow reports whether the server asks the client to try again later.
+func isForNow(e protocol.Error) bool {
+	return e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
+}
+
+// maxBackoff bounds the wait between tries, as a multiple of the wait that the node asks
+// for. Without longer waits, all clients would return at the same time, again and again.
+const maxBackoff = 8
+
+// number returns the number of the next client.
+func (g *Group) number() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.clients++
+	return g.clients - 1
+}
+
+func (g *Group) newDice(n int) *rand.Rand {
+	return rand.New(rand.NewPCG(g.Seed, uint64(n))) //nolint:gosec // a seed must repeat its choices
+}
+
+func (g *Group) dialer(n int) *net.Dialer {
+	if g.Dialer == nil {
+		return nil
+	}
+	return g.Dialer(n)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 	"time"
 
 	"laststand/internal/protocol"
@@ -158,4 +159,44 @@ func (h *host) checkSilence() error {
 			h.arena.made.Code, silence, h.arena.taken.Load(), h.arena.size, h.isStarted)
 	}
 	return h.checkConnection()
+}
+
+// AddArenas starts a host for one arena after another, and the players of its arenas if
+// they have some of their own.
+func (g *Group) AddArenas(a Arenas) {
+	offers := g.offers
+	var playing sync.WaitGroup
+	if a.OwnPlayers {
+		offers = make(chan *seat, a.MaxPlayers)
+		for range a.MaxPlayers {
+			playing.Go(func() { playArenas(g, offers) })
+		}
+	}
+	g.hosting.Add(1)
+	g.tasks.Go(func() {
+		defer g.hosting.Done()
+		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
+			if !holdArena(g, a, offers) {
+				break
+			}
+		}
+		if a.OwnPlayers {
+			close(offers)
+		}
+		playing.Wait()
+	})
+}
+
+// playArenas takes one seat after another, until no more are offered.
+func playArenas(g *Group, offers <-chan *seat) {
+	p, err := g.newPlayer(g.closing, "player")
+	defer p.disconnect()
+	for s := range offers {
+		if err != nil || p.isLost || !p.isConnected && !g.awaitConnect() {
+			s.decline()
+			continue
+		}
+		err = p.play(&matchRun{leave: g.closing, seat: s})
+		p.reportEnd(err)
+	}
 }

@@ -28,25 +28,6 @@ type player struct {
 	refusal     error     // of the last attempt to connect; nil: it succeeded
 }
 
-// number returns the number of the next client.
-func (g *Group) number() int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.clients++
-	return g.clients - 1
-}
-
-func (g *Group) newDice(n int) *rand.Rand {
-	return rand.New(rand.NewPCG(g.Seed, uint64(n))) //nolint:gosec // a seed must repeat its choices
-}
-
-func (g *Group) dialer(n int) *net.Dialer {
-	if g.Dialer == nil {
-		return nil
-	}
-	return g.Dialer(n)
-}
-
 // newPlayer makes a player or a host. It connects when it has something to do.
 func (g *Group) newPlayer(ctx context.Context, role string) (*player, error) {
 	n := g.number()
@@ -166,4 +147,27 @@ func (p *player) checkConnection() error {
 		return fmt.Errorf("%w: the connection was closed, or a reply was missing for %v: %+v", client.ErrContract, p.group.ReplyTimeout, r)
 	}
 	return nil
+}
+
+// hasOffer reports whether an arena offers a seat to a player of duels.
+func (p *player) hasOffer() bool {
+	for p.offer == nil || p.offer.arena.isStarted.Load() {
+		select {
+		case p.offer = <-p.group.offers:
+		default:
+			p.offer = nil
+			return false
+		}
+	}
+	return true
+}
+
+// takeSeat returns the seat that is offered to the player, nil for none.
+func (p *player) takeSeat() *seat {
+	if !p.hasOffer() {
+		return nil
+	}
+	s := p.offer
+	p.offer = nil
+	return s
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
@@ -161,4 +162,13 @@ func (a *cluster) behaviours(ctx context.Context) (b checker.Behaviours, err err
 	return checker.Behaviours{
 		Offered: count("offered_total"), Sent: count("sent_total"), Dropped: count("dropped_total"), Queued: count("queued"), InFlight: count("in_flight"),
 	}, err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }

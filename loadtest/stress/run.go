@@ -99,12 +99,3 @@ func (r *run) get(ctx context.Context, path string, v any) error {
 	defer cancel()
 	return client.GetJSON(ctx, r.cluster.next()+"/v1/games/demo/"+path, v)
 }
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
