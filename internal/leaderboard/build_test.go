@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 func TestABuildFromSumsEqualsABuildFromRows(t *testing.T) {
@@ -135,6 +137,44 @@ func TestANodeBuildsOneBoardSetAtATime(t *testing.T) {
 		if beginCalls != 1 || sums == 0 {
 			t.Errorf("the store began %d board sets, want 1", beginCalls)
 		}
+	})
+}
+
+// Another node finishes its build after this node has found that one is needed, and before
+// this node has the lease.
+func TestAFinishedBuildIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	game := newTestGame(weightedConfig())
+	game.playHistory(newRandom(6), 5, func() {})
+	interceptor := &callInterceptor{memoryStore: game.store, method: "AcquireLease build", hook: func() { game.apply(t) }}
+	lateBoards := newTestApplier(game.ledger, interceptor, game.cfg).games[game.cfg.Game]
+	if err := lateBoards.builder.build(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := testutil.CollectAndCount(lateBoards.metrics.builds); n != 0 || interceptor.hook != nil {
+		t.Errorf("%d builds were started after another node had built the boards", n)
+	}
+	game.checkBoards(t)
+}
+
+// A load that takes longer than the lease renews it, so that no other node starts over.
+func TestALongLoadKeepsTheBuildLease(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		game := newTestGame(weightedConfig())
+		for i := range 2 * int(buildLeaseTTL/time.Second) {
+			game.ledger.addResult(Players, fmt.Sprint("p", i), int64(i))
+		}
+		game.ledger.beforeEachSum = func() {
+			time.Sleep(time.Second)
+			if hasLease, err := game.store.AcquireLease(t.Context(), buildLeaseID(game.cfg), "another", buildLeaseTTL); hasLease || err != nil {
+				t.Errorf("another node acquired the lease of a running build (%v)", err)
+			}
+		}
+		if err := game.build(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		game.checkBoards(t)
 	})
 }
 

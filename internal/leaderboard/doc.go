@@ -25,8 +25,9 @@
 // [Archive] ranks past days whose boards were deleted. Boards are stored behind
 // [Store]; package redisboard implements it. Package display shows boards to clients.
 //
-// Start reading with Applier.Apply in applier.go, then plan.go (rows become
-// transactions), evict.go (days leave rolling windows) and build.go (new board sets).
+// Each game of an Applier has a gameBoards with a rowApplier, a dayMaintainer, a builder
+// and a verifier. Start reading with gameboards.go, then applyrows.go and plan.go (rows
+// become transactions), evict.go (days leave rolling windows) and build.go (new board sets).
 //
 // The package must not know Redis, SQL, HTTP or sessions.
 package leaderboard

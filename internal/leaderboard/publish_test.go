@@ -34,37 +34,45 @@ func (c *callInterceptor) AcquireLease(ctx context.Context, leaseID LeaseID, hol
 }
 
 // A row for which Apply has returned without an error is on all boards that are served later,
-// also on those of another configuration.
+// also on those of another configuration. This applies to the node that builds and to others.
 func TestNewBoardsHoldAllRowsOfTheFormerBoards(t *testing.T) {
 	t.Parallel()
 	for _, minAnswers := range []int64{6, 7} {
-		synctest.Test(t, func(t *testing.T) {
-			game := newTestGame(weightedConfig())
-			game.playHistory(newRandom(7), 5, func() {})
-			game.apply(t)
-			changed := game.cfg
-			changed.MinAnswers = minAnswers
-			game = newTestNode(changed, game.ledger, game.store)
-			appliedPos := int64(0)
-			interceptor := &callInterceptor{memoryStore: game.store, method: "Publish", hook: func() {
-				row := game.ledger.addResult(Players, "late", 1000)
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				if err := game.applier.Apply(ctx, game.cfg.Game); err == nil {
-					appliedPos = row.Pos
-				}
-			}}
-			builder := newTestApplier(game.ledger, interceptor, game.cfg)
-			if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.games[game.cfg.Game].builder.build(t.Context())); err != nil {
-				t.Fatal(err)
-			}
-			if interceptor.hook != nil || game.servedBoardSet().state.Watermark.Pos < appliedPos {
-				t.Errorf("min_answers %d: the new boards are at position %d, before %d", minAnswers, game.servedBoardSet().state.Watermark.Pos, appliedPos)
-			}
-			game.apply(t)
-			game.checkBoards(t)
-		})
+		for _, isSameNode := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) { checkRowsAppliedDuringPublish(t, minAnswers, isSameNode) })
+		}
 	}
+}
+
+func checkRowsAppliedDuringPublish(t *testing.T, minAnswers int64, isSameNode bool) {
+	game := newTestGame(weightedConfig())
+	game.playHistory(newRandom(7), 5, func() {})
+	game.apply(t)
+	changed := game.cfg
+	changed.MinAnswers = minAnswers
+	game = newTestNode(changed, game.ledger, game.store)
+	interceptor := &callInterceptor{memoryStore: game.store, method: "Publish"}
+	builder := newTestApplier(game.ledger, interceptor, game.cfg)
+	applier, appliedPos := game.applier, int64(0)
+	if isSameNode {
+		applier = builder
+	}
+	interceptor.hook = func() {
+		row := game.ledger.addResult(Players, "late", 1000)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := applier.Apply(ctx, game.cfg.Game); err == nil {
+			appliedPos = row.Pos
+		}
+	}
+	if err := errors.Join(builder.Rebuild(t.Context(), game.cfg.Game), builder.games[game.cfg.Game].builder.build(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if interceptor.hook != nil || game.servedBoardSet().state.Watermark.Pos < appliedPos {
+		t.Errorf("min_answers %d, same node %t: the new boards are at position %d, before %d", minAnswers, isSameNode, game.servedBoardSet().state.Watermark.Pos, appliedPos)
+	}
+	game.apply(t)
+	game.checkBoards(t)
 }
 
 // When Apply returns, the boards that are served at that time hold all rows.
