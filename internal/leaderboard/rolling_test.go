@@ -173,26 +173,39 @@ func TestBoardsAreRebuiltWhenARollingBoardLacksAnEntry(t *testing.T) {
 // If a board set changes during a read, contradictions do not prove that it is corrupt.
 func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 	t.Parallel()
-	fixture := newApplierFixture()
-	fixture.playDays(t, 9, 60)
-	fixture.ledger.startDays(1)
-	fixture.apply(t)
-	boards := fixture.state(t).Rolling["2d"]
-	evictedDay := boards.FirstDays[boards.unservedIndex()]
-	otherApplier := newTestApplier(fixture.ledger, fixture.store, fixture.cfg)
-	fixture.store.beforeCall = func(method string) error {
-		if method != "ReadMembers" {
-			return nil
+	for name, change := range map[string]func(f *applierFixture, other *gameBoards, evictedDay string) error{
+		"a correction of the day": func(f *applierFixture, other *gameBoards, evictedDay string) error {
+			f.ledger.correct(f.ledger.newestResult(Players, "p7", evictedDay))
+			return other.apply(t.Context())
+		},
+		"the same eviction": func(f *applierFixture, other *gameBoards, _ string) error {
+			_, err := other.maintainDaysOnce(t.Context(), f.cfg, nil)
+			return err
+		},
+	} {
+		fixture := newApplierFixture()
+		fixture.playDays(t, 9, 60)
+		fixture.ledger.startDays(1)
+		fixture.apply(t)
+		boards := fixture.state(t).Rolling["2d"]
+		evictedDay := boards.FirstDays[boards.unservedIndex()]
+		otherBoards := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game]
+		fixture.store.beforeCall = func(method string) error {
+			if method != "ReadMembers" {
+				return nil
+			}
+			fixture.store.beforeCall = fixture.store.afterWrite
+			return change(fixture, otherBoards, evictedDay)
 		}
-		fixture.store.beforeCall = fixture.store.afterWrite
-		fixture.ledger.correct(fixture.ledger.newestResult(Players, "p7", evictedDay))
-		return otherApplier.Apply(t.Context(), fixture.cfg.Game)
+		if _, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, nil); !errors.Is(err, ErrStale) {
+			t.Errorf("%s: maintenance of boards that changed returned %v", name, err)
+		}
+		if pending := fixture.state(t).PendingBuild; pending != "" {
+			t.Errorf("%s: the build %q was requested", name, pending)
+		}
+		fixture.maintainAll(t)
+		fixture.checkWindows(t)
 	}
-	if _, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, nil); !errors.Is(err, ErrStale) {
-		t.Errorf("maintenance of boards that changed returned %v", err)
-	}
-	fixture.maintainAll(t)
-	fixture.checkWindows(t)
 }
 
 // stopInsideEviction adds a day of many players and stops in the middle of its eviction from
