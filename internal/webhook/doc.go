@@ -15,7 +15,7 @@
 // these tasks and the operators' requests. Start reading at webhook.go, then
 // Registry.TasksForResult and Dispatcher.deliver.
 //
-// The package also signs messages by Standard Webhooks 1.0.0: see [Sign] and key.go. During
+// The package also signs messages by Standard Webhooks 1.0.0: see signature.go. During
 // a change of keys there are two, and a message has one signature for each. No error and
 // no format verb may show a key.
 //

@@ -1,7 +1,10 @@
 package webhook
 
 import (
+	"encoding/base64"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -60,4 +63,80 @@ func testKeys(t testing.TB, text ...string) []Key {
 		t.Fatal(err)
 	}
 	return keys
+}
+
+func TestParseKeyRefusesInvalidKeys(t *testing.T) {
+	t.Parallel()
+	keyOfLength := func(n int) string { return keyPrefix + base64.StdEncoding.EncodeToString(make([]byte, n)) }
+	tests := map[string]string{
+		vectorKey: "", keyOfLength(24): "", keyOfLength(25): "", keyOfLength(64): "",
+		keyOfLength(23): "23 bytes", keyOfLength(65): "65 bytes", keyPrefix: "0 bytes",
+		"":                                      "does not begin with whsec_",
+		"MfKQ9r8GKYqrTwjUPD8ILP":                "does not begin with whsec_",
+		"whsk_" + strings.Repeat("QUJD", 8):     "does not begin with whsec_",
+		vectorKey + "!":                         "is not Base64",
+		strings.TrimRight(keyOfLength(25), "="): "is not Base64",
+	}
+	for text, want := range tests {
+		_, err := ParseKey(text)
+		if want == "" && err == nil {
+			continue
+		}
+		if want == "" || !errors.Is(err, ErrInvalidKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestParseKeysReadsSeveralKeys(t *testing.T) {
+	t.Parallel()
+	if got := testKeys(t, " "+vectorKey+"\r", vectorKey, ""); len(got) != 2 {
+		t.Errorf("%d keys were read, want 2", len(got))
+	}
+	for text, want := range map[string]string{"\n": "there is none", vectorKey + "\nwhsec_x": "key 2: "} {
+		if _, err := ParseKeys(text); !errors.Is(err, ErrInvalidKey) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestFormattedKeysDoNotShowTheSecret(t *testing.T) {
+	t.Parallel()
+	keys := testKeys(t, "whsec_"+strings.Repeat("QUJD", 8)) // the secret is ABC repeated
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
+		for _, value := range []any{keys[0], &keys[0], keys} {
+			shown := fmt.Sprintf(verb, value)
+			for _, secret := range []string{"ABC", "QUJD", "414243", "65 66", "0x41"} {
+				if strings.Contains(shown, secret) {
+					t.Errorf("%s shows %s", verb, shown)
+				}
+			}
+		}
+	}
+	if text, err := json.Marshal(keys); err != nil || string(text) != "[{}]" {
+		t.Errorf("JSON shows %s, %v", text, err)
+	}
+	if _, err := ParseKey("whsec_secret"); strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error shows the secret: %v", err)
+	}
+}
+
+// FuzzParseKey checks that ParseKey accepts only keys of 24 to 64 bytes, and that all its errors are
+// ErrInvalidKey.
+func FuzzParseKey(f *testing.F) {
+	f.Add(vectorKey)
+	f.Add("whsec_=")
+	f.Add("whsec_\n" + strings.Repeat("QUJD", 8))
+	f.Fuzz(func(t *testing.T, text string) {
+		key, err := ParseKey(text)
+		if err != nil {
+			if !errors.Is(err, ErrInvalidKey) {
+				t.Errorf("%q: %v", text, err)
+			}
+			return
+		}
+		if n := len(key.secret); n < 24 || n > 64 {
+			t.Errorf("%q has %d bytes", text, n)
+		}
+	})
 }

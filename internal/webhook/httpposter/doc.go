@@ -6,9 +6,8 @@
 // one request; it lasts at most 15 s. An address is public if the registries of IANA list
 // it as globally reachable, and if no other address is embedded in it.
 //
-// The main type is [Poster]. Start reading at Poster.Post in poster.go. connection.go
-// describes attempts without a reply. [NewClient] is in client.go, and the list of
-// addresses that are not public in guard.go.
+// The main type is [Poster]. Start reading at Poster.Post in poster.go. [NewClient] is in
+// client.go, with the list of addresses that are not public.
 //
 // Operators see the errors. So an error contains only the host of a URL, and never a key
 // or the body of a reply.
