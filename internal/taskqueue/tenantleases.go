@@ -67,6 +67,13 @@ func (q *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAtte
 	})
 }
 
+func attemptLeases(failed []FailedAttempt) (leases []Lease) {
+	for _, attempt := range failed {
+		leases = append(leases, attempt.Lease)
+	}
+	return leases
+}
+
 // check returns ErrBadRequest for a report that a game's worker must not make.
 func (f *FailedAttempt) check() error {
 	switch {
