@@ -71,7 +71,7 @@ type node struct {
 	display           *display.Display
 	settler           *settle.Service
 	maintainer        *taskqueue.Maintainer
-	taskNotifier      *taskNotifier
+	taskNotifier      *taskqueue.CrossNodeNotifier
 	webhookRegistry   *webhook.Registry // the webhooks of all games
 	dispatcher        *webhook.Dispatcher
 	workers           *taskqueue.Workers
@@ -109,7 +109,7 @@ func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, met
 	n.registry.MustRegister(collectors.NewGoCollector(collectors.WithGoCollectorRuntimeMetrics(heapLiveMetric)), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registerBuildInfo(n.registry, currentBuild())
 	registerTimerMetrics(n.registry, n.wheel)
-	n.taskNotifier = newTaskNotifier(&n.taskSignal, n.registry)
+	n.taskNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: &n.taskSignal, Registry: n.registry})
 	err := n.openStores(ctx)
 	if err == nil {
 		n.certificate, err = openCertificate(&n.config, n.registry, n.log)

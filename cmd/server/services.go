@@ -137,14 +137,13 @@ func (n *node) createArenas(matches *redismatch.Store) {
 	})
 }
 
-// connectTaskNotifier connects this node's task notifier with those of the other nodes: through
-// the shared Redis, or with an embedded Redis through the database.
+// connectTaskNotifier connects this node's task notifier with those of the other nodes. With
+// an embedded Redis there are none.
 func (n *node) connectTaskNotifier() {
 	if n.redis.Kind == redisx.KindEmbedded {
-		n.taskNotifier.useDatabase(n.ledger.Notifications)
 		return
 	}
-	n.taskNotifier.useInbox(n.inbox, func() []string {
+	connectTaskNotifier(n.taskNotifier, n.inbox, func() []string {
 		_, alive := n.reporting.Duty()
 		return alive
 	})

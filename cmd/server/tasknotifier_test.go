@@ -8,7 +8,6 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/ledger"
 	"laststand/internal/redisx"
 	"laststand/internal/taskqueue"
 	"laststand/internal/testenv"
@@ -16,7 +15,7 @@ import (
 
 // notifiedNode is a node that sends and receives task notifications.
 type notifiedNode struct {
-	*taskNotifier
+	*taskqueue.CrossNodeNotifier
 	signal    <-chan struct{} // for a worker of the kind work
 	runs      []func(context.Context) error
 	listening func() bool
@@ -24,7 +23,7 @@ type notifiedNode struct {
 
 func newNotifiedNode() *notifiedNode {
 	notifier := &taskqueue.Notifier{}
-	n := &notifiedNode{taskNotifier: newTaskNotifier(notifier, prometheus.NewRegistry()), signal: notifier.Subscribe("work")}
+	n := &notifiedNode{CrossNodeNotifier: taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: notifier, Registry: prometheus.NewRegistry()}), signal: notifier.Subscribe("work")}
 	n.runs = append(n.runs, n.Run)
 	return n
 }
@@ -72,27 +71,9 @@ func TestTaskNotificationsReachAllNodesThroughInboxes(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		node := newNotifiedNode()
 		inbox := redisx.NewInbox(conn, redisx.InboxConfig{Node: id})
-		node.useInbox(inbox, func() []string { return ids })
+		connectTaskNotifier(node.CrossNodeNotifier, inbox, func() []string { return ids })
 		node.runs = append(node.runs, inbox.Run)
 		node.listening = func() bool { return inbox.Ready(t.Context()) == nil }
-		nodes = append(nodes, node)
-	}
-	checkNotified(t, nodes...)
-}
-
-func TestTaskNotificationsReachAllNodesThroughPostgreSQL(t *testing.T) {
-	t.Parallel()
-	db := testenv.Database(t)
-	var nodes []*notifiedNode
-	for range 2 {
-		store, err := ledger.Open(t.Context(), ledger.Config{URL: db.URL, Logger: discardLog()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { store.Close() })
-		node := newNotifiedNode()
-		node.useDatabase(store.Notifications)
-		node.listening = node.hasSignal // a new listener signals once, for notifications that it may have missed
 		nodes = append(nodes, node)
 	}
 	checkNotified(t, nodes...)

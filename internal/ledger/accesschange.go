@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 
 	"laststand/internal/identity"
 )
@@ -30,8 +29,7 @@ const selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND pl
 // accessChange is a transaction that changes revocations, accounts or keys. It holds the lock
 // on the revision until it is committed. So revisions are in commit order.
 type accessChange struct {
-	*database
-	tx  *sql.Tx
+	*transaction
 	seq int64 // its revision
 	now int64 // time of its start by the database's clock, epoch ms
 }
@@ -39,12 +37,12 @@ type accessChange struct {
 // inAccessChange runs f in a transaction with the next revision. It also deletes revocations
 // that ended longer than identity.EndedRevocationTTL ago.
 func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) error) error {
-	return db.inTx(ctx, func(tx *sql.Tx) error {
-		c := &accessChange{database: db, tx: tx}
+	return db.inTx(ctx, func(tx *transaction) error {
+		c := &accessChange{transaction: tx}
 		if err := c.nextRevision(ctx); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, deleteOldRevocations, c.now-identity.EndedRevocationTTL.Milliseconds()); err != nil {
+		if _, err := tx.exec(ctx, deleteOldRevocations, c.now-identity.EndedRevocationTTL.Milliseconds()); err != nil {
 			return err
 		}
 		return f(c)
@@ -55,13 +53,14 @@ func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) e
 // each revocation. The time of the change stays that of the first call.
 func (c *accessChange) nextRevision(ctx context.Context) error {
 	now := int64(0)
-	err := c.tx.QueryRowContext(ctx, c.expandSQL(incrementRevision)).Scan(&c.seq, &now)
+	err := c.queryRow(ctx, incrementRevision).Scan(&c.seq, &now)
 	c.now = cmp.Or(c.now, now)
 	return err
 }
 
+// save saves a revocation with the time and the revision of the change.
 func (c *accessChange) save(ctx context.Context, b identity.Revocation) error {
-	_, err := c.tx.ExecContext(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, b.ChangedAt, b.Seq)
+	_, err := c.exec(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
 	return err
 }
 
@@ -92,7 +91,7 @@ func (c *accessChange) eachSubject(ctx context.Context, revocation identity.Revo
 // subjectIDs returns the subjects that belong to the player of id: the linked account, if
 // there is one, and the player's own id last.
 func (c *accessChange) subjectIDs(ctx context.Context, game, id string) ([]string, error) {
-	player, found, err := accountPlayer(ctx, c.tx, c.hashKey, game, id)
+	player, found, err := c.db.accountPlayer(ctx, c, game, id)
 	if err != nil {
 		return nil, err
 	}
@@ -108,26 +107,24 @@ func (c *accessChange) subjectIDs(ctx context.Context, game, id string) ([]strin
 
 // linkedAccount returns the account that is linked to a guest, or "" if there is none.
 func (c *accessChange) linkedAccount(ctx context.Context, game, player string) (account string, err error) {
-	err = c.tx.QueryRowContext(ctx, selectLinkedAccount, game, player).Scan(&account)
-	if errors.Is(err, sql.ErrNoRows) || account == player {
-		return "", nil
+	_, err = scanOptional(c.queryRow(ctx, selectLinkedAccount, game, player), &account)
+	if account == player {
+		return "", err
 	}
 	return account, err
 }
 
 const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
 
-// rowQuerier is a transaction or a pool of connections.
+// rowQuerier is a transaction or a database.
 type rowQuerier interface {
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	queryRow(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // accountPlayer returns the player that an account belongs to, or "" if the account was
 // erased. subject is that of the account's tokens.
-func accountPlayer(ctx context.Context, querier rowQuerier, key hashKey, game, subject string) (player string, found bool, err error) {
-	err = querier.QueryRowContext(ctx, selectAccount, game, subject, key.hashSubject(game, subject)).Scan(&player)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", false, nil
-	}
-	return player, err == nil, err
+func (db *database) accountPlayer(ctx context.Context, in rowQuerier, game, subject string) (player string, found bool, err error) {
+	row := in.queryRow(ctx, selectAccount, game, subject, db.hashKey.hashSubject(game, subject))
+	found, err = scanOptional(row, &player)
+	return player, found, err
 }

@@ -21,7 +21,7 @@ func (s *Players) Known(ctx context.Context, game, subject string) (identity.Pla
 		if !errors.Is(err, identity.ErrNotFound) {
 			return p, err
 		}
-		player, found, err := accountPlayer(ctx, s.readPool, s.hashKey, game, subject)
+		player, found, err := s.accountPlayer(ctx, s, game, subject)
 		switch {
 		case err != nil:
 			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
@@ -64,21 +64,22 @@ type accountLink struct {
 // repeated. A player that the account had without results is deleted. Errors are
 // identity.ErrAccountTaken, ErrBadAccount with ErrErased, ErrNotGuest and ErrNotFound.
 // identity.Accounts describes them.
-func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) error {
-	err := inAccessChange(ctx, a.database, func(c *accessChange) error {
+func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) (err error) {
+	defer describe(&err, "link account")
+	err = inAccessChange(ctx, a.database, func(c *accessChange) error {
 		return accountLink{c, game, guest, account}.apply(ctx)
 	})
-	if err != nil && !errors.Is(err, errAlreadyLinked) {
-		return fmt.Errorf("ledger: link account: %w", err)
+	if errors.Is(err, errAlreadyLinked) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // errAlreadyLinked rolls back a change that is not needed.
 var errAlreadyLinked = errors.New("the account is linked to this guest already")
 
 func (link accountLink) apply(ctx context.Context) error {
-	player, accountExists, err := accountPlayer(ctx, link.tx, link.hashKey, link.game, link.account)
+	player, accountExists, err := link.db.accountPlayer(ctx, link, link.game, link.account)
 	switch {
 	case err != nil:
 		return err
@@ -108,11 +109,8 @@ func (link accountLink) apply(ctx context.Context) error {
 
 // endUnlinkBan ends the revocation that UnlinkAccount has set, if it is still in force.
 func (link accountLink) endUnlinkBan(ctx context.Context) error {
-	result, err := link.tx.ExecContext(ctx, endRevocation, link.game, string(identity.KindUnlinked), link.account, link.now, "", link.seq)
-	if err != nil {
-		return err
-	}
-	if n, err := result.RowsAffected(); err != nil || n == 0 {
+	ended, err := link.exec(ctx, endRevocation, link.game, string(identity.KindUnlinked), link.account, link.now, "", link.seq)
+	if err != nil || ended == 0 {
 		return err
 	}
 	return link.nextRevision(ctx)
@@ -125,15 +123,11 @@ func (link accountLink) claimAccount(ctx context.Context, accountExists bool) (p
 	if accountExists {
 		statement = moveAccount
 	}
-	result, err := link.tx.ExecContext(ctx, link.expandSQL(statement), link.game, link.account, link.guest)
+	written, err := link.exec(ctx, statement, link.game, link.account, link.guest)
 	if isUniqueViolation(err) {
-		return false, fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
+		err = fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
 	}
-	if err != nil {
-		return false, err
-	}
-	n, err := result.RowsAffected()
-	return n == 0, err
+	return written == 0, err
 }
 
 // checkAccount locks the guest and the player of the account, if there is one. It
@@ -152,7 +146,7 @@ func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool
 			accountWasPlayer, accountHasDevice, accountMatches = true, hasDevice, matches+rated
 		}
 		return err
-	})(link.tx.QueryContext(ctx, link.expandSQL(lockPlayers), link.game, link.guest, link.account))
+	})(link.query(ctx, lockPlayers, link.game, link.guest, link.account))
 	switch {
 	case err != nil:
 		return false, err
@@ -164,81 +158,21 @@ func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool
 		return false, fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
 	}
 	hasSeat := false
-	err = link.tx.QueryRowContext(ctx, selectHasSeat, link.game, link.account).Scan(&hasSeat)
+	err = link.queryRow(ctx, selectHasSeat, link.game, link.account).Scan(&hasSeat)
 	if err == nil && (accountMatches > 0 || hasSeat) {
 		err = fmt.Errorf("%w: it is a player with results of its own", identity.ErrAccountTaken)
 	}
 	return accountWasPlayer, err
 }
 
-// linkedRevocationTTL is how long the ledger keeps the revocation of a former player, so that
-// all nodes end its sessions.
-const linkedRevocationTTL = identity.EndedRevocationTTL
-
-// retirePlayer deletes the player that the account was before, and ends its sessions.
+// retirePlayer deletes the player that the account was before. It ends its sessions by a
+// revocation, which lasts until all nodes have read it.
 func (link accountLink) retirePlayer(ctx context.Context) error {
-	if _, err := link.tx.ExecContext(ctx, deletePlayer, link.game, link.account); err != nil {
+	if _, err := link.exec(ctx, deletePlayer, link.game, link.account); err != nil {
 		return err
 	}
 	return link.save(ctx, identity.Revocation{
-		Game: link.game, Kind: identity.KindLinked, ID: link.account, EndsAt: link.now + linkedRevocationTTL.Milliseconds(),
-		Reason: "linked to a guest", ChangedAt: link.now, Seq: link.seq,
-	})
-}
-
-// Erase deletes a player with its devices and account, or returns identity.ErrNotFound.
-// The nickname becomes free and the profile is deleted immediately. Results stay in the
-// ledger. A guest's results keep the guest's id, which is anonymous. Results of a player
-// of an operator's login service get a random id; EraseNext renames them in steps.
-func (a *Accounts) Erase(ctx context.Context, game, player string) error {
-	err := inAccessChange(ctx, a.database, func(c *accessChange) error { return a.erase(ctx, c, game, player) })
-	if err != nil {
-		return fmt.Errorf("ledger: erase: %w", err)
-	}
-	return nil
-}
-
-func (a *Accounts) erase(ctx context.Context, c *accessChange, game, player string) error {
-	wasPlayer, err := a.deletePlayer(ctx, c, game, player)
-	if err != nil {
-		return err
-	}
-	account, err := c.linkedAccount(ctx, game, player)
-	if err != nil {
-		return err
-	}
-	if err := a.eraseSubject(ctx, c, erasedSubject{a.hashKey, game, player, wasPlayer}); err != nil || account == "" {
-		return err
-	}
-	if err := c.nextRevision(ctx); err != nil {
-		return err
-	}
-	return a.eraseSubject(ctx, c, erasedSubject{a.hashKey, game, account, false})
-}
-
-// deletePlayer deletes a player, and reports whether its id was also its account. Then
-// the player's results must be renamed, so deletePlayer first locks the game's head, as
-// commits do. It waits for running corrections, and later ones notice the erasure.
-func (a *Accounts) deletePlayer(ctx context.Context, c *accessChange, game, player string) (wasPlayer bool, err error) {
-	err = c.tx.QueryRowContext(ctx, selectIsOwnAccount, game, player).Scan(&wasPlayer)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, identity.ErrNotFound
-	}
-	if err == nil && wasPlayer {
-		_, err = a.entries.lockHeadRow(ctx, c.tx, game)
-	}
-	if err == nil {
-		_, err = c.tx.ExecContext(ctx, deletePlayer, game, player)
-	}
-	return wasPlayer, err
-}
-
-// eraseSubject replaces a subject by its hash, and ends its sessions.
-func (a *Accounts) eraseSubject(ctx context.Context, c *accessChange, erased erasedSubject) error {
-	if err := a.replaceByHash(ctx, c.tx, erased); err != nil {
-		return err
-	}
-	return c.save(ctx, identity.Revocation{
-		Game: erased.game, Kind: identity.KindErased, ID: erased.subject, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(), Reason: "erased", ChangedAt: c.now, Seq: c.seq,
+		Game: link.game, Kind: identity.KindLinked, ID: link.account, EndsAt: link.now + identity.EndedRevocationTTL.Milliseconds(),
+		Reason: "linked to a guest",
 	})
 }

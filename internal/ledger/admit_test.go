@@ -20,6 +20,7 @@ const gatherTimeout = 30 * time.Second // limit of the wait until all calls have
 // at the ledger, and counts transactions.
 func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 	var transactions, running atomic.Int64
+	var gathered atomic.Bool
 	batcher := l.Players.registrations
 	admit := batcher.Run
 	batcher.Run = func(ctx context.Context, all []*registration) error {
@@ -27,12 +28,13 @@ func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 		running.Add(int64(len(all)))
 		defer running.Add(int64(-len(all)))
 		arrived := func() int { return batcher.Waiting() + int(running.Load()) }
-		for until := time.Now().Add(gatherTimeout); arrived() < calls && transactions.Load() <= int64(l.registrationWorkers); {
+		for until := time.Now().Add(gatherTimeout); !gathered.Load() && arrived() < calls; {
 			if time.Now().After(until) {
 				return fmt.Errorf("%d of %d calls arrived", arrived(), calls)
 			}
 			time.Sleep(time.Millisecond)
 		}
+		gathered.Store(true)
 		return admit(ctx, all)
 	}
 	return &transactions

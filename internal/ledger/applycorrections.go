@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"math/rand/v2"
 
@@ -32,10 +31,10 @@ FROM v WHERE day_sums.game = v.game AND day_sums.holder_kind = v.holder_kind AND
 
 // applyCorrections writes what follows from corrections of one day: their reason, the
 // players' totals, and the day's sums if there are any.
-func (c *Corrections) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, corrections []*entry) error {
+func (c *Corrections) applyCorrections(ctx context.Context, tx *transaction, d Disqualification, corrections []*entry) error {
 	day := corrections[0].TargetDay
 	var summedTo int64
-	err := tx.QueryRowContext(ctx, updateDayVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
+	err := tx.queryRow(ctx, updateDayVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
 	if err != nil {
 		return fmt.Errorf("day: %w", err)
 	}
@@ -53,13 +52,10 @@ func (c *Corrections) applyCorrections(ctx context.Context, tx *sql.Tx, d Disqua
 		}
 		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), aggregateValues(sumChange)...))
 	}
-	for _, step := range []struct {
-		text string
-		rows [][]any
-	}{{insertCorrection, reasons}, {updatePlayer, players}, {correctSums, sums}, {deleteEmptySums, keys}} {
-		if err := c.newBulkRunner(tx).run(ctx, step.text, step.rows, nil); err != nil {
-			return fmt.Errorf("apply corrections: %w", err)
-		}
-	}
-	return nil
+	return tx.bulkSteps(ctx,
+		bulkStep{"corrections", insertCorrection, reasons},
+		bulkStep{"players", updatePlayer, players},
+		bulkStep{"sums", correctSums, sums},
+		bulkStep{"empty sums", deleteEmptySums, keys},
+	)
 }

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -22,28 +21,23 @@ ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
 
 // SaveBank adds questions to a bank, which it creates if needed. A question replaces one
 // with the same id; the others stay. It saves all or none.
-func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []quiz.Question) error {
+func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []quiz.Question) (err error) {
+	defer describe(&err, "save bank %s", name)
 	rows, err := questionRows(name, questions)
 	if err != nil {
-		return fmt.Errorf("ledger: save bank %s: %w", name, err)
+		return err
 	}
-	err = b.inTx(ctx, func(tx *sql.Tx) error {
+	return b.inTx(ctx, func(tx *transaction) error {
 		// The revision comes first: the lock on its row makes writers of banks wait for
 		// each other.
-		for _, step := range []struct {
-			text string
-			args []any
-		}{{incrementBankRevision, nil}, {insertBank, []any{name}}} {
-			if _, err := tx.ExecContext(ctx, step.text, step.args...); err != nil {
-				return err
-			}
+		if _, err := tx.exec(ctx, incrementBankRevision); err != nil {
+			return err
 		}
-		return b.newBulkRunner(tx).run(ctx, saveQuestion, rows, nil)
+		if _, err := tx.exec(ctx, insertBank, name); err != nil {
+			return err
+		}
+		return tx.bulk(ctx, saveQuestion, rows, nil)
 	})
-	if err != nil {
-		return fmt.Errorf("ledger: save bank %s: %w", name, err)
-	}
-	return nil
 }
 
 // questionRows returns the rows to save. If an id is repeated, its last question counts.
@@ -68,19 +62,17 @@ const selectBanks = `
 SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`
 
 // Banks returns the number of questions of each bank.
-func (b *QuestionBanks) Banks(ctx context.Context) (map[string]int, error) {
+func (b *QuestionBanks) Banks(ctx context.Context) (_ map[string]int, err error) {
+	defer describe(&err, "banks")
 	banks := map[string]int{}
-	err := scanAll(func(rows *sql.Rows) error {
+	err = scanAll(func(rows *sql.Rows) error {
 		var name string
 		var questions int
 		err := rows.Scan(&name, &questions)
 		banks[name] = questions
 		return err
-	})(b.readPool.QueryContext(ctx, selectBanks))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: banks: %w", err)
-	}
-	return banks, nil
+	})(b.query(ctx, selectBanks))
+	return banks, err
 }
 
 const selectQuestions = `
@@ -100,43 +92,35 @@ func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Quest
 		err := json.Unmarshal([]byte(text.String), &q)
 		questions = append(questions, q)
 		return err
-	})(b.readPool.QueryContext(ctx, selectQuestions, name))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: load bank %s: %w", name, err)
+	})(b.query(ctx, selectQuestions, name))
+	describe(&err, "load bank %s", name)
+	if err == nil && !found {
+		err = quiz.ErrNoBank
 	}
-	if !found {
-		return nil, quiz.ErrNoBank
-	}
-	return questions, nil
+	return questions, err
 }
 
 // DeleteBank deletes a bank with its questions. The error is ErrNotFound if there is
 // none.
-func (b *QuestionBanks) DeleteBank(ctx context.Context, name string) error {
-	err := b.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, incrementBankRevision); err != nil {
+func (b *QuestionBanks) DeleteBank(ctx context.Context, name string) (err error) {
+	defer describe(&err, "delete bank %s", name)
+	err = b.inTx(ctx, func(tx *transaction) error {
+		if _, err := tx.exec(ctx, incrementBankRevision); err != nil {
 			return err
 		}
-		result, err := tx.ExecContext(ctx, "DELETE FROM banks WHERE name = $1", name)
-		if err != nil {
-			return err
+		deleted, err := tx.exec(ctx, "DELETE FROM banks WHERE name = $1", name)
+		if err == nil && deleted == 0 {
+			err = ErrNotFound
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return cmp.Or(err, ErrNotFound)
-		}
-		return nil
+		return err
 	})
-	if err != nil {
-		return fmt.Errorf("ledger: delete bank %s: %w", name, err)
-	}
-	return nil
+	return err
 }
 
 // BankRevision grows with every change of any bank.
-func (b *QuestionBanks) BankRevision(ctx context.Context) (int64, error) {
+func (b *QuestionBanks) BankRevision(ctx context.Context) (_ int64, err error) {
+	defer describe(&err, "bank revision")
 	var revision int64
-	if err := b.readPool.QueryRowContext(ctx, "SELECT bank_revision FROM ledger_info").Scan(&revision); err != nil {
-		return 0, fmt.Errorf("ledger: bank revision: %w", err)
-	}
-	return revision, nil
+	err = b.queryRow(ctx, "SELECT bank_revision FROM ledger_info").Scan(&revision)
+	return revision, err
 }

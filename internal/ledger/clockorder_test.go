@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"database/sql"
 	"errors"
 	"testing"
 
@@ -20,7 +19,7 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	var done []settle.Committed
 	ended := make(chan error, 1)
 	var before int64
-	err := holder.inTx(t.Context(), func(tx *sql.Tx) error {
+	err := holder.inTx(t.Context(), func(tx *transaction) error {
 		if _, err := holder.entries.lockHeadRow(t.Context(), tx, game); err != nil {
 			ended <- nil
 			return err

@@ -2,10 +2,12 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/match"
 	"laststand/internal/settle"
@@ -28,13 +30,14 @@ var _ settle.Ledger = (*Results)(nil)
 // After an error nothing has changed. If the connection was lost during the commit, the
 // outcome is unknown, and the caller can commit the same results again. If
 // IsResultRefused is true for the error, a result can never be committed.
-func (s *Results) Commit(ctx context.Context, results []match.Result) ([]settle.Committed, error) {
+func (s *Results) Commit(ctx context.Context, results []match.Result) (_ []settle.Committed, err error) {
+	defer describe(&err, "commit %d results", len(results))
 	batch, err := newResultBatch(results)
 	if err == nil {
-		err = s.entries.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) { return s.commit(ctx, tx, batch) })
+		err = s.entries.inTxWithTasks(ctx, func(tx *transaction) ([]taskqueue.NewTask, error) { return s.commit(ctx, tx, batch) })
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ledger: commit %d results: %w", len(results), err)
+		return nil, err
 	}
 	return batch.completeOutcomes(results), nil
 }
@@ -43,12 +46,11 @@ func (s *Results) Commit(ctx context.Context, results []match.Result) ([]settle.
 // transactions take locks in one order, so that batches cannot deadlock. The order is:
 // match ids, heads by game, then players, teams and days of that game, and at last the
 // queues of the new tasks.
-func (s *Results) commit(ctx context.Context, tx *sql.Tx, batch *resultBatch) (tasks []taskqueue.NewTask, err error) {
-	bulk := s.newBulkRunner(tx)
-	if err := bulk.run(ctx, insertMatch, batch.matchRows(), batch.scanNew); err != nil {
+func (s *Results) commit(ctx context.Context, tx *transaction, batch *resultBatch) (tasks []taskqueue.NewTask, err error) {
+	if err := tx.bulk(ctx, insertMatch, batch.matchRows(), batch.scanNew); err != nil {
 		return nil, fmt.Errorf("matches: %w", err)
 	}
-	if err := bulk.run(ctx, selectKnown, batch.knownRows(), batch.scanKnown); err != nil {
+	if err := tx.bulk(ctx, selectKnown, batch.knownRows(), batch.scanKnown); err != nil {
 		return nil, fmt.Errorf("known matches: %w", err)
 	}
 	if err := s.setKnownRatings(ctx, tx, batch); err != nil {
@@ -67,7 +69,7 @@ func (s *Results) commit(ctx context.Context, tx *sql.Tx, batch *resultBatch) (t
 
 // commitGame writes the new results of one game under the lock on its head. It returns
 // the tasks that report them.
-func (s *Results) commitGame(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) ([]taskqueue.NewTask, error) {
+func (s *Results) commitGame(ctx context.Context, tx *transaction, game string, items []*resultItem) ([]taskqueue.NewTask, error) {
 	h, err := s.entries.lockHead(ctx, tx, game)
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
@@ -93,15 +95,13 @@ func (s *Results) commitGame(ctx context.Context, tx *sql.Tx, game string, items
 	if err := s.entries.saveHead(ctx, tx, h); err != nil {
 		return nil, err
 	}
-	bulk := s.newBulkRunner(tx)
-	if err := bulk.run(ctx, saveTeam, teamRows(game, items), nil); err != nil {
-		return nil, fmt.Errorf("teams: %w", err)
-	}
-	if err := bulk.run(ctx, insertSeat, seatRows(game, items), nil); err != nil {
-		return nil, fmt.Errorf("seats: %w", err)
-	}
-	if err := bulk.run(ctx, updatePlayer, players, nil); err != nil {
-		return nil, fmt.Errorf("players: %w", err)
+	err = tx.bulkSteps(ctx,
+		bulkStep{"teams", saveTeam, teamRows(game, items)},
+		bulkStep{"seats", insertSeat, seatRows(game, items)},
+		bulkStep{"players", updatePlayer, players},
+	)
+	if err != nil {
+		return nil, err
 	}
 	return s.entries.eventTasks(h, items...), nil
 }
@@ -124,3 +124,53 @@ UPDATE players SET
     rated_matches = players.rated_matches + v.rated_matches,
     ` + eachAggregate("@ = players.@ + v.@") + `
 FROM v WHERE players.game = v.game AND players.id = v.id`
+
+// inTxWithTasks runs f in one writing transaction, and at its end enqueues the tasks that
+// f returns. So the tasks exist if and only if the changes of f do. After the commit it
+// notifies the topics of the tasks.
+func (w *entryWriter) inTxWithTasks(ctx context.Context, f func(*transaction) ([]taskqueue.NewTask, error)) error {
+	return w.tasks.inQueueTx(ctx, func(tx *transaction) (topicsToNotify []string, err error) {
+		tasks, err := f(tx)
+		if err != nil || len(tasks) == 0 {
+			return nil, err
+		}
+		if _, topicsToNotify, err = w.tasks.enqueueInTx(ctx, tx, tasks); err != nil {
+			return nil, fmt.Errorf("tasks: %w", err)
+		}
+		return topicsToNotify, nil
+	})
+}
+
+// eventTasks returns the tasks that report the ended days of a head, and then the new
+// results.
+func (w *entryWriter) eventTasks(h *head, items ...*resultItem) (tasks []taskqueue.NewTask) {
+	if w.events == nil {
+		return nil
+	}
+	for _, day := range h.endedDays {
+		tasks = append(tasks, w.events.TasksForEndedDay(h.game, day, h.now)...)
+	}
+	for _, item := range items {
+		tasks = append(tasks, w.events.TasksForResult(item.result, h.now)...)
+	}
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return w.rejectInvalid(h.game, n) })
+}
+
+// rejectInvalid reports whether the queue can never accept a task, and then logs and counts
+// it. The caller drops such a task, so that it does not block the result or the day.
+func (w *entryWriter) rejectInvalid(game string, n taskqueue.NewTask) bool {
+	err := n.Check()
+	if err == nil {
+		return false
+	}
+	w.droppedEvents.WithLabelValues(game).Inc()
+	w.log.Error("event dropped: task queue refuses its task",
+		"game", game, "topic", n.Topic, "key", n.Key, "error", err)
+	return true
+}
+
+func newDroppedEvents(r prometheus.Registerer) *prometheus.CounterVec {
+	return promauto.With(r).NewCounterVec(prometheus.CounterOpts{
+		Name: "laststand_ledger_event_enqueue_failures_total", Help: "Events lost because the task queue refused their tasks; the log has the reason.",
+	}, []string{"game"})
+}

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"maps"
@@ -193,7 +192,7 @@ func addNinePlayers(t *testing.T, l *Ledger) {
 // deleteAllResults deletes all results from the ledger.
 func deleteAllResults(t *testing.T, l *Ledger) {
 	t.Helper()
-	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
+	err := l.inTx(t.Context(), func(tx *transaction) error {
 		for _, text := range []string{
 			"DELETE FROM entries", "DELETE FROM ledger_heads", "DELETE FROM seats", "DELETE FROM matches", "DELETE FROM corrections",
 			"DELETE FROM days", "DELETE FROM day_sums", "DELETE FROM duel_pairs", "DELETE FROM teams",

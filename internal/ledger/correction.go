@@ -35,22 +35,20 @@ type DisqualifyResult struct {
 // ErrNotFound means that the game has no such match, or the match no such player.
 // ErrErasing means that a player of the match is being erased; the same call succeeds
 // some seconds later.
-func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (DisqualifyResult, error) {
+func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (_ DisqualifyResult, err error) {
+	defer describe(&err, "disqualify in match %s of %s", d.Match, d.Game)
 	var result DisqualifyResult
 	m, err := c.history.readSummary(ctx, d.Game, d.Match)
 	if errors.Is(err, match.ErrNotFound) {
 		err = ErrNotFound
 	}
 	if err == nil {
-		err = c.entries.inTxWithTasks(ctx, func(tx *sql.Tx) (tasks []taskqueue.NewTask, err error) {
+		err = c.entries.inTxWithTasks(ctx, func(tx *transaction) (tasks []taskqueue.NewTask, err error) {
 			result, tasks, err = c.writeCorrections(ctx, tx, d, m)
 			return tasks, err
 		})
 	}
-	if err != nil {
-		return DisqualifyResult{}, fmt.Errorf("ledger: disqualify in match %s of %s: %w", d.Match, d.Game, err)
-	}
-	return result, nil
+	return result, err
 }
 
 const (
@@ -69,14 +67,13 @@ WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 
 // or of d.Player. It returns none if the match did not count. It finds them near the
 // entry of one player. The caller holds the lock on the game's head, so no erasure can
 // end at the same time.
-func (c *Corrections) countedEntries(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (entries []*entry, err error) {
+func (c *Corrections) countedEntries(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (entries []*entry, err error) {
 	player, limit := "", 0
 	if d.Player == "" {
 		limit = m.Players + len(m.Teams)
 	}
-	err = tx.QueryRowContext(ctx, selectOneSeat, d.Game, d.Match, d.Player).Scan(&player)
-	hasSeat := err == nil
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	hasSeat, err := scanOptional(tx.queryRow(ctx, selectOneSeat, d.Game, d.Match, d.Player), &player)
+	if err != nil {
 		return nil, err
 	}
 	if hasSeat {
@@ -97,13 +94,10 @@ func (c *Corrections) countedEntries(ctx context.Context, tx *sql.Tx, d Disquali
 }
 
 // matchEntries returns the match's entries within limit positions of the player's entry.
-func (c *Corrections) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualification, player string, limit int64) ([]*entry, error) {
+func (c *Corrections) matchEntries(ctx context.Context, tx *transaction, d Disqualification, player string, limit int64) ([]*entry, error) {
 	var pos int64
-	err := tx.QueryRowContext(ctx, selectPlayerEntry, d.Game, player, d.Match).Scan(&pos)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+	found, err := scanOptional(tx.queryRow(ctx, selectPlayerEntry, d.Game, player, d.Match), &pos)
+	if err != nil || !found {
 		return nil, err
 	}
 	var entries []*entry
@@ -112,14 +106,14 @@ func (c *Corrections) matchEntries(ctx context.Context, tx *sql.Tx, d Disqualifi
 		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, aggregatePointers(&e.Aggregates)...)...)
 		entries = append(entries, e)
 		return err
-	})(tx.QueryContext(ctx, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit))
+	})(tx.query(ctx, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit))
 	return entries, err
 }
 
 // writeCorrections adds corrections for the entries of a match that still count. All
 // these entries belong to one day. It locks the game's head, and returns the tasks that
 // report ended days.
-func (c *Corrections) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqualification, m match.Summary) (result DisqualifyResult, tasks []taskqueue.NewTask, err error) {
+func (c *Corrections) writeCorrections(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (result DisqualifyResult, tasks []taskqueue.NewTask, err error) {
 	h, err := c.entries.lockHead(ctx, tx, d.Game)
 	if err != nil {
 		return result, nil, fmt.Errorf("head: %w", err)
@@ -128,7 +122,7 @@ func (c *Corrections) writeCorrections(ctx context.Context, tx *sql.Tx, d Disqua
 	if err != nil || len(entries) == 0 {
 		return result, nil, err
 	}
-	day, found, err := scanDay(tx.QueryRowContext(ctx, selectDay, d.Game, entries[0].Day))
+	day, found, err := scanDay(tx.queryRow(ctx, selectDay, d.Game, entries[0].Day))
 	if err != nil || !found {
 		return result, nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day))
 	}
@@ -168,7 +162,7 @@ func newestEntrySQL(condition string) string {
 
 // newCorrections returns a correction for each of the entries that still counts. All
 // entries belong to day.
-func (c *Corrections) newCorrections(ctx context.Context, tx *sql.Tx, game string, entries []*entry, day ledgerDay) ([]*entry, error) {
+func (c *Corrections) newCorrections(ctx context.Context, tx *transaction, game string, entries []*entry, day ledgerDay) ([]*entry, error) {
 	byPos := make(map[int64]*entry, len(entries))
 	var rows [][]any
 	for _, e := range entries {
@@ -176,7 +170,7 @@ func (c *Corrections) newCorrections(ctx context.Context, tx *sql.Tx, game strin
 		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.startPos, cmp.Or(day.nextDayPos, math.MaxInt64)})
 	}
 	var all []*entry
-	err := c.newBulkRunner(tx).run(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
+	err := tx.bulk(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
 		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
 		if err := r.Scan(&c.correctedPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
 			return err

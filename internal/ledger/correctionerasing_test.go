@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"database/sql"
 	"errors"
 	"testing"
 
@@ -35,13 +34,13 @@ func TestCorrectionsWaitForErasures(t *testing.T) {
 		if err := l.readPool.QueryRowContext(t.Context(), `SELECT game, subject, opaque_id FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
 			t.Fatal(err)
 		}
-		for _, step := range []func(tx *sql.Tx) error{
-			func(*sql.Tx) error { return nil },
-			func(tx *sql.Tx) error {
+		for _, step := range []func(tx *transaction) error{
+			func(*transaction) error { return nil },
+			func(tx *transaction) error {
 				_, err := tx.ExecContext(t.Context(), renameEntries, e.game, e.subject, e.opaque, erasePageSize)
 				return err
 			},
-			func(tx *sql.Tx) error { _, err := l.Erasures.renamePage(t.Context(), tx, e); return err },
+			func(tx *transaction) error { _, err := l.Erasures.renamePage(t.Context(), tx, e); return err },
 		} {
 			if err := l.inTx(t.Context(), step); err != nil {
 				t.Fatal(err)

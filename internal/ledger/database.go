@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/pressly/goose/v3"
 )
 
 // database is an open database with the tables of a ledger. The types of this package
@@ -52,29 +56,28 @@ func (db *database) loadInfo(ctx context.Context) error {
 		return err
 	}
 	var key string
-	err := db.readPool.QueryRowContext(ctx, selectLedgerInfo).Scan(&db.epoch, &key)
+	err := db.queryRow(ctx, selectLedgerInfo).Scan(&db.epoch, &key)
 	db.hashKey = hashKey(key)
 	return err
 }
 
 // Now returns the database's time, epoch ms.
 func (db *database) Now(ctx context.Context) (now int64, err error) {
-	if err = db.readPool.QueryRowContext(ctx, db.expandSQL("SELECT {now}")).Scan(&now); err != nil {
-		return 0, fmt.Errorf("ledger: clock: %w", err)
-	}
-	return now, nil
+	defer describe(&err, "clock")
+	err = db.queryRow(ctx, "SELECT {now}").Scan(&now)
+	return now, err
 }
 
 // inTx runs f in one writing transaction, which is on disk when inTx returns nil. After
 // an error nothing has changed. If the error comes from the commit itself, the outcome
 // is unknown.
-func (db *database) inTx(ctx context.Context, f func(*sql.Tx) error) error {
+func (db *database) inTx(ctx context.Context, f func(*transaction) error) error {
 	tx, err := db.writePool.BeginTx(ctx, db.txOptions)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback() }() // also if f panics; does nothing after a commit
-	if err := f(tx); err != nil {
+	if err := f(&transaction{tx, db}); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -82,7 +85,7 @@ func (db *database) inTx(ctx context.Context, f func(*sql.Tx) error) error {
 
 // inSnapshot runs f in a reading transaction. All its reads see the ledger at the same
 // moment. f may take long.
-func (db *database) inSnapshot(ctx context.Context, f func(*sql.Tx) error) error {
+func (db *database) inSnapshot(ctx context.Context, f func(*transaction) error) error {
 	tx, err := db.readPool.BeginTx(ctx, db.snapshotOptions)
 	if err != nil {
 		return err
@@ -92,7 +95,7 @@ func (db *database) inSnapshot(ctx context.Context, f func(*sql.Tx) error) error
 		_, err = tx.ExecContext(ctx, db.allowIdle)
 	}
 	if err == nil {
-		err = f(tx)
+		err = f(&transaction{tx, db})
 	}
 	return err
 }
@@ -105,4 +108,108 @@ func (db *database) exec(ctx context.Context, text string, args ...any) (int64, 
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+// query runs one reading statement.
+func (db *database) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return db.readPool.QueryContext(ctx, db.expandSQL(text), args...)
+}
+
+// queryRow runs one reading statement that returns at most one row.
+func (db *database) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	return db.readPool.QueryRowContext(ctx, db.expandSQL(text), args...)
+}
+
+// bulk runs a statement for many rows, outside a transaction: see bulkWriter.
+func (db *database) bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+	return db.runBulk(ctx, db.writePool, db.expandSQL(text), rows, scan)
+}
+
+// transaction is a transaction of a database.
+type transaction struct {
+	*sql.Tx
+	db *database
+}
+
+// exec runs a statement and returns the number of changed rows.
+func (tx *transaction) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	result, err := tx.ExecContext(ctx, tx.db.expandSQL(text), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+func (tx *transaction) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
+	return tx.QueryContext(ctx, tx.db.expandSQL(text), args...)
+}
+
+func (tx *transaction) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
+	return tx.QueryRowContext(ctx, tx.db.expandSQL(text), args...)
+}
+
+// bulk runs a statement for many rows: see bulkWriter.
+func (tx *transaction) bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+	return tx.db.runBulk(ctx, tx.Tx, tx.db.expandSQL(text), rows, scan)
+}
+
+// bulkStep is a statement of bulkSteps. name is for its error.
+type bulkStep struct {
+	name, text string
+	rows       [][]any
+}
+
+// bulkSteps runs statements that return no rows, one after the other, each for many rows.
+func (tx *transaction) bulkSteps(ctx context.Context, steps ...bulkStep) error {
+	for _, step := range steps {
+		if err := tx.bulk(ctx, step.text, step.rows, nil); err != nil {
+			return fmt.Errorf("%s: %w", step.name, err)
+		}
+	}
+	return nil
+}
+
+// describe adds an operation to the error that a function returns: use it with defer.
+func describe(err *error, operation string, args ...any) {
+	if *err != nil {
+		*err = fmt.Errorf("ledger: %s: %w", fmt.Sprintf(operation, args...), *err)
+	}
+}
+
+// dialect has everything in which SQLite and PostgreSQL differ.
+type dialect struct {
+	name                  goose.Dialect
+	clockSQL              string // SQL expression of the database's current time, epoch ms
+	txOptions             *sql.TxOptions
+	snapshotOptions       *sql.TxOptions                                                                                      // of inSnapshot
+	allowIdle             string                                                                                              // statement that allows a transaction to be idle; "": the database has no limit
+	byteOrder             string                                                                                              // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
+	lockNicknameRules     string                                                                                              // statement that blocks claims of names until the transaction ends
+	forUpdate, skipLocked string                                                                                              // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
+	forShare              string                                                                                              // {share}: end of a SELECT whose row must not change until the transaction ends
+	inSelectPrefix        string                                                                                              // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
+	fromIDs, inIDs        string                                                                                              // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
+	idList                func(ids []string) any                                                                              // converts ids to the parameter $2
+	runBulk               func(ctx context.Context, in executor, text string, rows [][]any, scan func(*sql.Rows) error) error // see bulkWriter
+	registrationWorkers   int                                                                                                 // concurrent registration transactions
+	replacerOnce          sync.Once                                                                                           // initializes replacer
+	replacer              *strings.Replacer
+}
+
+// expandSQL replaces {now} by the expression of the clock, and the other names in braces by
+// the dialect's fragments: see the fields.
+func (d *dialect) expandSQL(text string) string {
+	d.replacerOnce.Do(func() {
+		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs, "{bytes}", d.byteOrder)
+	})
+	return d.replacer.Replace(text)
+}
+
+// placeholders returns "$from, …" for n parameters.
+func placeholders(from, n int) string {
+	parameters := make([]string, n)
+	for i := range parameters {
+		parameters[i] = fmt.Sprintf("$%d", from+i)
+	}
+	return strings.Join(parameters, ", ")
 }

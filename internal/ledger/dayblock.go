@@ -2,9 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -105,17 +102,16 @@ ON CONFLICT (game) DO UPDATE SET day = excluded.day, confirmed_at = excluded.con
 
 // ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although
 // other clocks disagree. It is for operators who know that the database's clock is right.
-func (s *Days) ConfirmDay(ctx context.Context, game, day string) error {
-	if _, err := s.exec(ctx, confirmDay, game, day); err != nil {
-		return fmt.Errorf("ledger: confirm a day of %s: %w", game, err)
-	}
-	return nil
+func (s *Days) ConfirmDay(ctx context.Context, game, day string) (err error) {
+	defer describe(&err, "confirm a day of %s", game)
+	_, err = s.exec(ctx, confirmDay, game, day)
+	return err
 }
 
 // allowedDays returns those of the days that may start now: all of them, or only those
 // that an operator has confirmed while the clocks disagree. The first day of a game is
 // always allowed. It also records whether the next day is blocked.
-func (w *entryWriter) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days []string) ([]string, error) {
+func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head, days []string) ([]string, error) {
 	if len(days) == 0 {
 		w.unblockDay(h, h.currentDay)
 	}
@@ -141,11 +137,8 @@ func (w *entryWriter) allowedDays(ctx context.Context, tx *sql.Tx, h *head, days
 }
 
 // confirmedDay returns the last day that an operator has confirmed, or "".
-func (w *entryWriter) confirmedDay(ctx context.Context, tx *sql.Tx, game string) (day string, err error) {
-	err = tx.QueryRowContext(ctx, w.expandSQL(selectConfirmed), game).Scan(&day)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+func (w *entryWriter) confirmedDay(ctx context.Context, tx *transaction, game string) (day string, err error) {
+	_, err = scanOptional(tx.queryRow(ctx, selectConfirmed, game), &day)
 	return day, err
 }
 

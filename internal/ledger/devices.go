@@ -44,8 +44,9 @@ var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate ano
 // the guest's id or the linked account. Errors are identity.ErrNotFound and
 // identity.ErrNotGuest.
 func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
+	defer describe(&err, "reset a device")
 	err = inAccessChange(ctx, s.database, func(c *accessChange) error {
-		linkedPlayer, found, err := accountPlayer(ctx, c.tx, c.hashKey, game, id)
+		linkedPlayer, found, err := c.db.accountPlayer(ctx, c, game, id)
 		switch {
 		case err != nil:
 			return err
@@ -55,17 +56,14 @@ func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (playe
 		if player = id; found {
 			player = linkedPlayer
 		}
-		result, err := c.tx.ExecContext(ctx, resetDevice, game, player, hash)
-		if err != nil {
-			return err
+		reset, err := c.exec(ctx, resetDevice, game, player, hash)
+		if err == nil && reset == 0 {
+			err = identity.ErrNotFound
 		}
-		if n, err := result.RowsAffected(); err != nil || n > 0 {
-			return err
-		}
-		return identity.ErrNotFound
+		return err
 	})
 	if err != nil {
-		return "", fmt.Errorf("ledger: reset a device: %w", err)
+		return "", err
 	}
 	return player, nil
 }
@@ -74,6 +72,7 @@ func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (playe
 // tokens, and returns the account. id is the guest's id or the account. The error is
 // identity.ErrNoAccount if they are not linked.
 func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
+	defer describe(&err, "unlink account")
 	err = inAccessChange(ctx, a.database, func(c *accessChange) error {
 		subjects, err := c.subjectIDs(ctx, game, id)
 		switch {
@@ -83,16 +82,13 @@ func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account 
 			return identity.ErrNoAccount
 		}
 		account = subjects[0]
-		if _, err := c.tx.ExecContext(ctx, deleteLinkedAccount, game, account, subjects[1]); err != nil {
+		if _, err := c.exec(ctx, deleteLinkedAccount, game, account, subjects[1]); err != nil {
 			return err
 		}
 		return c.save(ctx, identity.Revocation{
 			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(),
-			Reason: "unlinked from a guest", ChangedAt: c.now, Seq: c.seq,
+			Reason: "unlinked from a guest",
 		})
 	})
-	if err != nil {
-		return "", fmt.Errorf("ledger: unlink account: %w", err)
-	}
-	return account, nil
+	return account, err
 }

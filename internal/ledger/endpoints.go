@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"fmt"
 
 	"laststand/internal/webhook"
 )
@@ -24,36 +23,31 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 
 )
 
 // EndpointStates returns the disabled webhook endpoints, ordered by game and name.
-func (e *Endpoints) EndpointStates(ctx context.Context) ([]webhook.State, error) {
-	states, err := collect(func(s *webhook.State) []any { return []any{&s.Game, &s.Name, &s.Disabled, &s.Since} })(e.readPool.QueryContext(ctx, selectDisabled))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: endpoints: %w", err)
-	}
-	return states, nil
+func (e *Endpoints) EndpointStates(ctx context.Context) (_ []webhook.State, err error) {
+	defer describe(&err, "endpoints")
+	states, err := collect(func(s *webhook.State) []any { return []any{&s.Game, &s.Name, &s.Disabled, &s.Since} })(e.query(ctx, selectDisabled))
+	return states, err
 }
 
 // DisableEndpoint disables an endpoint. If it is disabled already, the first reason
 // stays.
-func (e *Endpoints) DisableEndpoint(ctx context.Context, game, name, reason string) error {
-	if _, err := e.exec(ctx, insertDisabled, game, name, reason); err != nil {
-		return fmt.Errorf("ledger: disable endpoint %s of %s: %w", name, game, err)
-	}
-	return nil
+func (e *Endpoints) DisableEndpoint(ctx context.Context, game, name, reason string) (err error) {
+	defer describe(&err, "disable endpoint %s of %s", name, game)
+	_, err = e.exec(ctx, insertDisabled, game, name, reason)
+	return err
 }
 
 // EnableEndpoint enables an endpoint. It does nothing if the endpoint is not disabled.
-func (e *Endpoints) EnableEndpoint(ctx context.Context, game, name string) error {
-	if _, err := e.exec(ctx, deleteDisabled, game, name); err != nil {
-		return fmt.Errorf("ledger: enable endpoint %s of %s: %w", name, game, err)
-	}
-	return nil
+func (e *Endpoints) EnableEndpoint(ctx context.Context, game, name string) (err error) {
+	defer describe(&err, "enable endpoint %s of %s", name, game)
+	_, err = e.exec(ctx, deleteDisabled, game, name)
+	return err
 }
 
 // CountTasks returns how many tasks of a topic wait or are claimed, and how many are
 // dead. It counts each only up to maxCount.
 func (s *TaskStore) CountTasks(ctx context.Context, topic string, maxCount int) (waiting, dead int64, err error) {
-	if err := s.readPool.QueryRowContext(ctx, selectCounts, topic, maxCount).Scan(&waiting, &dead); err != nil {
-		return 0, 0, fmt.Errorf("ledger: count tasks of %s: %w", topic, err)
-	}
-	return min(waiting, int64(maxCount)), dead, nil
+	defer describe(&err, "count tasks of %s", topic)
+	err = s.queryRow(ctx, selectCounts, topic, maxCount).Scan(&waiting, &dead)
+	return min(waiting, int64(maxCount)), dead, err
 }

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
@@ -79,13 +79,41 @@ FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
 // ReadRows returns up to limit rows of a game's ledger after a position, in order and
 // without gaps.
-func (b *Leaderboards) ReadRows(ctx context.Context, game string, after int64, limit int) ([]leaderboard.Row, error) {
+func (b *Leaderboards) ReadRows(ctx context.Context, game string, after int64, limit int) (_ []leaderboard.Row, err error) {
+	defer describe(&err, "rows of %s", game)
 	all, err := collect(func(r *leaderboard.Row) []any {
 		return append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.CommittedAt, &r.HolderKind, &r.Holder,
 			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay, &r.FormerHolder}, aggregatePointers(&r.Aggregates)...)
-	})(b.readPool.QueryContext(ctx, selectEntries, game, after, limit))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: rows of %s: %w", game, err)
+	})(b.query(ctx, selectEntries, game, after, limit))
+	return all, err
+}
+
+// aggregateColumns are the columns of leaderboard.Aggregates in all tables, in the
+// order of aggregateValues and aggregatePointers.
+const aggregateColumns = `score, time_ms, limit_ms, matches, asked, answered, correct`
+
+// eachAggregate repeats an SQL fragment for each aggregate column, with commas between.
+// The column's name replaces @. Example: "g.@" becomes "g.score, g.time_ms, …".
+func eachAggregate(fragment string) string {
+	columns := strings.Split(aggregateColumns, ", ")
+	for i, column := range columns {
+		columns[i] = strings.ReplaceAll(fragment, "@", column)
 	}
-	return all, nil
+	return strings.Join(columns, ", ")
+}
+
+func aggregateValues(p leaderboard.Aggregates) []any {
+	return []any{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct}
+}
+
+// aggregatePointers returns the destinations for Scan.
+func aggregatePointers(p *leaderboard.Aggregates) []any {
+	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
+}
+
+func negate(p leaderboard.Aggregates) leaderboard.Aggregates {
+	return leaderboard.Aggregates{
+		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
+		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,
+	}
 }

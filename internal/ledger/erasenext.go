@@ -78,8 +78,8 @@ func (s *Erasures) EraseNext(ctx context.Context) (game string, hasMoves bool, e
 
 func (s *Erasures) runEraseStep(ctx context.Context) (e erasure, hasMoves bool, err error) {
 	more := false
-	err = s.inTx(ctx, func(tx *sql.Tx) (err error) {
-		row := tx.QueryRowContext(ctx, s.expandSQL(selectErasure), eraseRetryDelay.Milliseconds())
+	err = s.inTx(ctx, func(tx *transaction) (err error) {
+		row := tx.queryRow(ctx, selectErasure, eraseRetryDelay.Milliseconds())
 		if err := e.scan(row); err != nil {
 			return err
 		}
@@ -110,21 +110,17 @@ func (s *Erasures) postponeFailedErasure(ctx context.Context, e erasure, cause e
 }
 
 // renamePage renames some entries and seats, and reports whether there may be more.
-func (s *Erasures) renamePage(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
-	result, err := tx.ExecContext(ctx, renameEntries, e.game, e.subject, e.opaque, erasePageSize)
+func (s *Erasures) renamePage(ctx context.Context, tx *transaction, e erasure) (more bool, err error) {
+	entries, err := tx.exec(ctx, renameEntries, e.game, e.subject, e.opaque, erasePageSize)
 	if err != nil {
 		return false, fmt.Errorf("entries: %w", err)
-	}
-	entries, err := result.RowsAffected()
-	if err != nil {
-		return false, err
 	}
 	moreSeats, err := s.renameSeats(ctx, tx, e)
 	return entries == erasePageSize || moreSeats, err
 }
 
 // renameSeats renames some seats, and the player in the records of these matches.
-func (s *Erasures) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more bool, err error) {
+func (s *Erasures) renameSeats(ctx context.Context, tx *transaction, e erasure) (more bool, err error) {
 	var seats [][]any
 	var records []string
 	seatCount, recordBytes := 0, 0
@@ -142,7 +138,7 @@ func (s *Erasures) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more
 			records = append(records, id)
 		}
 		return err
-	})(tx.QueryContext(ctx, selectSeats, e.game, e.subject, erasePageSize))
+	})(tx.query(ctx, selectSeats, e.game, e.subject, erasePageSize))
 	if err != nil {
 		return false, fmt.Errorf("seats: %w", err)
 	}
@@ -152,13 +148,13 @@ func (s *Erasures) renameSeats(ctx context.Context, tx *sql.Tx, e erasure) (more
 			return false, fmt.Errorf("match %s: %w", id, err)
 		}
 	}
-	return seatCount == erasePageSize || len(seats) < seatCount, s.newBulkRunner(tx).run(ctx, renameSeats, seats, nil)
+	return seatCount == erasePageSize || len(seats) < seatCount, tx.bulk(ctx, renameSeats, seats, nil)
 }
 
 // renameInRecord renames a player in a match's record.
-func (s *Erasures) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id string) error {
+func (s *Erasures) renameInRecord(ctx context.Context, tx *transaction, e erasure, id string) error {
 	var text string
-	if err := tx.QueryRowContext(ctx, s.expandSQL(lockMatch), e.game, id).Scan(&text); err != nil {
+	if err := tx.queryRow(ctx, lockMatch, e.game, id).Scan(&text); err != nil {
 		return fmt.Errorf("record: %w", err)
 	}
 	var m match.Summary
@@ -174,7 +170,7 @@ func (s *Erasures) renameInRecord(ctx context.Context, tx *sql.Tx, e erasure, id
 	if err != nil {
 		return err
 	}
-	return s.newBulkRunner(tx).run(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
+	return tx.bulk(ctx, updateMatch, [][]any{{e.game, id, string(record)}}, nil)
 }
 
 const selectAnyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
@@ -182,8 +178,7 @@ const selectAnyErasure = `SELECT EXISTS (SELECT 1 FROM erasures)`
 // HasErasures reports whether there is any erasure whose data ForgetErased has not deleted
 // yet.
 func (s *Erasures) HasErasures(ctx context.Context) (hasErasures bool, err error) {
-	if err = s.readPool.QueryRowContext(ctx, selectAnyErasure).Scan(&hasErasures); err != nil {
-		err = fmt.Errorf("ledger: erasures: %w", err)
-	}
+	defer describe(&err, "erasures")
+	err = s.queryRow(ctx, selectAnyErasure).Scan(&hasErasures)
 	return hasErasures, err
 }

@@ -16,7 +16,8 @@ import (
 // that report the ended days. It reports whether it added any. Commit does the same
 // before it adds its entries, so StartNewDays is for games without new results. If there
 // is nothing to do, it only reads.
-func (s *Days) StartNewDays(ctx context.Context, game string) (bool, error) {
+func (s *Days) StartNewDays(ctx context.Context, game string) (_ bool, err error) {
+	defer describe(&err, "start the new days of %s", game)
 	day, today, err := s.entries.currentDay(ctx, game)
 	if err != nil {
 		return false, err
@@ -26,7 +27,7 @@ func (s *Days) StartNewDays(ctx context.Context, game string) (bool, error) {
 		return false, nil
 	}
 	hasNewDays := false
-	err = s.entries.inTxWithTasks(ctx, func(tx *sql.Tx) ([]taskqueue.NewTask, error) {
+	err = s.entries.inTxWithTasks(ctx, func(tx *transaction) ([]taskqueue.NewTask, error) {
 		h, err := s.entries.lockHead(ctx, tx, game)
 		if err != nil {
 			return nil, err
@@ -34,10 +35,7 @@ func (s *Days) StartNewDays(ctx context.Context, game string) (bool, error) {
 		hasNewDays = len(h.entries) > 0
 		return s.entries.eventTasks(h), s.entries.saveHead(ctx, tx, h)
 	})
-	if err != nil {
-		return false, fmt.Errorf("ledger: start the new days of %s: %w", game, err)
-	}
-	return hasNewDays, nil
+	return hasNewDays, err
 }
 
 const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = $1), ''), {now}`
@@ -45,11 +43,10 @@ const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = 
 // currentDay returns the game's current day, "" before its first day. It also returns today's
 // date by the database's clock, which is earlier if the clock was set back.
 func (w *entryWriter) currentDay(ctx context.Context, game string) (currentDay, today string, err error) {
+	defer describe(&err, "day of %s", game)
 	var now int64
-	if err := w.readPool.QueryRowContext(ctx, w.expandSQL(selectToday), game).Scan(&currentDay, &now); err != nil {
-		return "", "", fmt.Errorf("ledger: day of %s: %w", game, err)
-	}
-	return currentDay, civilDay(now, w.timeZone(game)), nil
+	err = w.queryRow(ctx, selectToday, game).Scan(&currentDay, &now)
+	return currentDay, civilDay(now, w.timeZone(game)), err
 }
 
 // head is a game's row of table heads, locked until the transaction ends, with the
@@ -74,7 +71,7 @@ INSERT INTO days (game, day, start_pos) SELECT game, day, start_pos FROM v WHERE
 
 // lockHead locks the game's head, reads the clock, and adds an entry for each day that
 // has started. The caller adds its own entries and saves the head.
-func (w *entryWriter) lockHead(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+func (w *entryWriter) lockHead(ctx context.Context, tx *transaction, game string) (*head, error) {
 	h, err := w.lockHeadRow(ctx, tx, game)
 	if err != nil {
 		return nil, err
@@ -103,16 +100,16 @@ func (w *entryWriter) lockHead(ctx context.Context, tx *sql.Tx, game string) (*h
 
 // lockHeadRow locks the head. It reads the clock after it has the lock, so that a later
 // position never has an earlier time.
-func (w *entryWriter) lockHeadRow(ctx context.Context, tx *sql.Tx, game string) (*head, error) {
+func (w *entryWriter) lockHeadRow(ctx context.Context, tx *transaction, game string) (*head, error) {
 	h := head{game: game}
 	lockRow := func() error {
-		return tx.QueryRowContext(ctx, w.expandSQL(lockHeadStatement), game).Scan(&h.pos, &h.currentDay, &h.now)
+		return tx.queryRow(ctx, lockHeadStatement, game).Scan(&h.pos, &h.currentDay, &h.now)
 	}
 	err := lockRow()
 	if !errors.Is(err, sql.ErrNoRows) {
 		return &h, err
 	}
-	if _, err := tx.ExecContext(ctx, insertHead, game); err != nil {
+	if _, err := tx.exec(ctx, insertHead, game); err != nil {
 		return nil, err
 	}
 	return &h, lockRow()
@@ -128,7 +125,7 @@ func (h *head) add(entries ...*entry) {
 }
 
 // saveHead writes the entries and the new head.
-func (w *entryWriter) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
+func (w *entryWriter) saveHead(ctx context.Context, tx *transaction, h *head) error {
 	if len(h.entries) == 0 {
 		return nil
 	}
@@ -139,14 +136,10 @@ func (w *entryWriter) saveHead(ctx context.Context, tx *sql.Tx, h *head) error {
 			days = append(days, []any{h.game, e.Day, e.Pos})
 		}
 	}
-	bulk := w.newBulkRunner(tx)
-	if err := bulk.run(ctx, insertEntry, rows, nil); err != nil {
-		return fmt.Errorf("entries: %w", err)
+	if err := tx.bulkSteps(ctx, bulkStep{"entries", insertEntry, rows}, bulkStep{"days", insertDay, days}); err != nil {
+		return err
 	}
-	if err := bulk.run(ctx, insertDay, days, nil); err != nil {
-		return fmt.Errorf("days: %w", err)
-	}
-	if _, err := tx.ExecContext(ctx, updateHead, h.game, h.pos, h.currentDay, h.entries[0].Day); err != nil {
+	if _, err := tx.exec(ctx, updateHead, h.game, h.pos, h.currentDay, h.entries[0].Day); err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
 	return nil
@@ -158,4 +151,36 @@ func (w *entryWriter) timeZone(game string) *time.Location {
 		return zone
 	}
 	return time.UTC
+}
+
+// maxStartedDays limits the days that one transaction may start: a hundred years.
+const maxStartedDays = 36525
+
+// civilDay returns the date of an instant (epoch ms) in a zone, YYYY-MM-DD.
+func civilDay(at int64, zone *time.Location) string {
+	return time.UnixMilli(at).In(zone).Format(time.DateOnly)
+}
+
+// daysAfter returns the dates after day up to and including today, in order. It returns
+// none if today is not after day, and only today if day is "" (no day yet).
+func daysAfter(day, today string) ([]string, error) {
+	if day == "" {
+		return []string{today}, nil
+	}
+	from, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return nil, fmt.Errorf("the game's day: %w", err)
+	}
+	to, err := time.Parse(time.DateOnly, today)
+	if err != nil {
+		return nil, fmt.Errorf("the database's clock: %w", err)
+	}
+	if n := to.Sub(from) / (24 * time.Hour); n > maxStartedDays {
+		return nil, fmt.Errorf("the database's clock shows %s, but the game's last day is %s; correct the clock", today, day)
+	}
+	var days []string
+	for d := from.AddDate(0, 0, 1); !d.After(to); d = d.AddDate(0, 0, 1) {
+		days = append(days, d.Format(time.DateOnly))
+	}
+	return days, nil
 }

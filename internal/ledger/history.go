@@ -1,11 +1,149 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 )
+
+const selectMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2`
+
+// Match returns the stored summary of a settled match with current nicknames, or
+// match.ErrNotFound.
+func (h *History) Match(ctx context.Context, game, id string) (match.Summary, error) {
+	m, err := h.readSummary(ctx, game, id)
+	if err == nil {
+		err = h.setFirstNicknames(ctx, game, m.Firsts)
+	}
+	if err != nil && !errors.Is(err, match.ErrNotFound) {
+		err = fmt.Errorf("ledger: match %s: %w", id, err)
+	}
+	return m, err
+}
+
+// readSummary does the same as Match, but without nicknames.
+func (h *History) readSummary(ctx context.Context, game, id string) (match.Summary, error) {
+	var text string
+	found, err := scanOptional(h.queryRow(ctx, selectMatch, game, id), &text)
+	if err != nil || !found {
+		return match.Summary{}, cmp.Or(err, match.ErrNotFound)
+	}
+	m := match.Summary{}
+	err = json.Unmarshal([]byte(text), &m)
+	m.Match, m.Game = id, game
+	return m, err
+}
+
+// setFirstNicknames sets the current nicknames of players. It sets "" for an erased player.
+func (h *History) setFirstNicknames(ctx context.Context, game string, firsts []match.First) error {
+	ids := make([]string, len(firsts))
+	for i := range firsts {
+		ids[i] = firsts[i].Player
+	}
+	names, err := h.names.allNicknames(ctx, game, ids)
+	for i := range firsts {
+		firsts[i].Nickname = names[firsts[i].Player]
+	}
+	return err
+}
+
+// allNicknames does the same as Nicknames for any number of players. It sorts ids.
+func (s *Names) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	all := make(map[string]string, len(ids))
+	slices.Sort(ids)
+	for chunk := range slices.Chunk(slices.Compact(ids), MaxNames) {
+		names, err := s.Nicknames(ctx, game, chunk)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, names)
+	}
+	return all, nil
+}
+
+const (
+	insertSeat = `
+WITH v (` + seatColumns + `) AS ({rows})
+INSERT INTO seats (` + seatColumns + `) SELECT ` + seatColumns + ` FROM v WHERE true`
+
+	seatColumns = `game, player, over_at, match_id, mode, rank, score, correct, player_count, standing_index, team, answered, asked, time_ms, rating, rating_delta`
+
+	selectStandings = `
+SELECT s.standing_index, s.rank, s.player, COALESCE(p.nickname, ''), s.team, s.score, s.correct, s.answered, s.asked, s.time_ms, s.rating, s.rating_delta
+FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
+WHERE s.game = $1 AND s.match_id = $2 AND s.standing_index >= $3 AND s.standing_index < $4 ORDER BY s.standing_index`
+)
+
+// seatRows returns the rows of insertSeat.
+func seatRows(game string, items []*resultItem) [][]any {
+	var rows [][]any
+	for _, item := range items {
+		for i := range item.result.Standings {
+			if s := &item.result.Standings[i]; !s.Bot {
+				rows = append(rows, seatRow(game, item.result, i))
+			}
+		}
+	}
+	return rows
+}
+
+// seatRow returns the row of the standing with index i, without nickname.
+func seatRow(game string, r *match.Result, i int) []any {
+	s, rating, delta := &r.Standings[i], 0, 0
+	if s.Rating != nil {
+		rating = s.Rating.After.Rounded()
+		delta = rating - s.Rating.Before.Rounded()
+	}
+	return []any{
+		game, s.Player, r.OverAt, r.Match, string(r.Mode), int64(s.Rank), s.Score, int64(s.Correct), int64(len(r.Standings)),
+		int64(i), s.Team, int64(s.Answered), int64(s.Asked), s.TimeMS, int64(rating), int64(delta),
+	}
+}
+
+// Standings returns the standings of a settled match, best first, with current nicknames.
+// It returns those whose index is at least from and less than to. An erased player has no
+// nickname. m is the match's summary as Match returns it.
+func (h *History) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
+	page := make([]match.IndexedStanding, 0, to-from)
+	for _, standing := range m.Bots {
+		if from <= standing.Index && standing.Index < to {
+			page = append(page, standing)
+		}
+	}
+	err := scanAll(func(rows *sql.Rows) error {
+		standing, err := scanStanding(rows)
+		page = append(page, standing)
+		return err
+	})(h.query(ctx, selectStandings, m.Game, m.Match, from, to))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
+	}
+	slices.SortStableFunc(page, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Index, b.Index) })
+	standings := make([]protocol.OverStanding, len(page))
+	for i := range page {
+		standings[i] = page[i].OverStanding
+	}
+	return standings, nil
+}
+
+// scanStanding scans a row of selectStandings. A row without ratings has 0 for both.
+func scanStanding(rows *sql.Rows) (s match.IndexedStanding, err error) {
+	var rating, delta int
+	err = rows.Scan(&s.Index, &s.Rank, &s.Player, &s.Nickname, &s.Team, &s.Score, &s.Correct,
+		&s.Answered, &s.Asked, &s.TimeMS, &rating, &delta)
+	if rating != 0 || delta != 0 {
+		s.Rating, s.RatingDelta = &rating, &delta
+	}
+	return s, err
+}
 
 const selectPlayed = `
 SELECT match_id, mode, over_at, rank, score, correct, player_count FROM seats
@@ -21,12 +159,10 @@ func (h *History) Matches(ctx context.Context, game, player, cursor string, limi
 	if !ok {
 		return nil, "", match.ErrBadCursor
 	}
+	defer describe(&err, "matches of %s", player)
 	page, err = collect(func(p *match.HistoryEntry) []any {
 		return []any{&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players}
-	})(h.readPool.QueryContext(ctx, selectPlayed, game, player, overAt, id, limit+1))
-	if err != nil {
-		return nil, "", fmt.Errorf("ledger: matches of %s: %w", player, err)
-	}
+	})(h.query(ctx, selectPlayed, game, player, overAt, id, limit+1))
 	page, next = cutPage(page, limit, func(last *match.HistoryEntry) string { return newCursor(last.OverAt, last.Match) })
-	return page, next, nil
+	return page, next, err
 }

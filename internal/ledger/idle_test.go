@@ -72,18 +72,20 @@ func TestAnIdleQueueRunsFewStatements(t *testing.T) {
 	s, db := newStatementCounter(t)
 	kinds := []string{"one", "two", "three"}
 	nodes := []*idleNode{openIdleNode(t, db, kinds), openIdleNode(t, db, nil)}
+	nodes[1].relay.Publish = func(_ context.Context, kinds []string) error {
+		nodes[0].relay.Receive(kinds)
+		return nil
+	}
 	before := s.count()
 	for _, n := range nodes {
 		n.start()
 	}
 	const (
-		ofMaintainer = 8 // what is due next, cursors, what is forgotten, four states, backlogs
-		ofPool       = 5 // begin, free lines, locked lines, any lines, commit
-		ofListen     = 1
+		ofMaintainer = 8     // what is due next, cursors, what is forgotten, four states, backlogs
+		ofPool       = 5     // begin, free lines, locked lines, any lines, commit
 		ofOpen       = 4 * 3 // connections that are opened for that, and what is set for each
 	)
-	// Each worker and maintainer polls twice: at the start, and after it has subscribed.
-	most := len(nodes)*(2*ofMaintainer+ofListen+ofOpen) + len(kinds)*2*ofPool
+	most := len(nodes)*(ofMaintainer+ofOpen) + len(kinds)*ofPool
 	if n := s.waitUntilIdle() - before; n > most || n < len(nodes)*ofMaintainer {
 		t.Errorf("%d statements, want up to %d", n, most)
 	}
@@ -98,26 +100,24 @@ func TestAnIdleQueueRunsFewStatements(t *testing.T) {
 type idleNode struct {
 	*Ledger
 
-	t   *testing.T
-	run []func(context.Context) error
+	t     *testing.T
+	relay *taskqueue.CrossNodeNotifier
+	run   []func(context.Context) error
 }
 
 func openIdleNode(t *testing.T, db testenv.SQL, kinds []string) *idleNode {
 	t.Helper()
 	n := &idleNode{t: t}
 	notifier, registry, log := &taskqueue.Notifier{}, prometheus.NewRegistry(), slog.New(slog.DiscardHandler)
-	relay := taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{
-		Notifier: notifier, Publish: func(ctx context.Context, kinds []string) error { return n.Notifications.Notify(ctx, kinds) }, Registry: registry,
-	})
-	n.Ledger = openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: relay.Notify})
+	n.relay = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: notifier, Registry: registry})
+	n.Ledger = openConfig(t, Config{URL: db.URL, Dir: db.Dir, NotifyTopic: n.relay.Notify})
 	var services []taskqueue.KindConfig
 	for _, kind := range kinds {
 		services = append(services, taskqueue.KindConfig{Kind: kind, Handle: func(context.Context, taskqueue.Task) error { return nil }})
 	}
 	workers := taskqueue.NewWorkers(taskqueue.Config{Store: n.Claims, Notifier: notifier, Kinds: services, PollInterval: time.Hour, Logger: log, Registry: registry})
 	maintainer := taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.Maintenance, Notifier: notifier, PollInterval: time.Hour, Logger: log, Registry: registry})
-	listen := func(ctx context.Context) error { return n.Notifications.Listen(ctx, relay.Receive) }
-	n.run = []func(context.Context) error{maintainer.Run, workers.Run, relay.Run, listen}
+	n.run = []func(context.Context) error{maintainer.Run, workers.Run, n.relay.Run}
 	return n
 }
 

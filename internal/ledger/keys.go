@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -12,12 +11,10 @@ const selectKeys = `SELECT id, alg, secret, created_at FROM token_keys WHERE gam
 
 // Keys returns the stored token keys of a game, oldest first. Game "" has the server's
 // own keys.
-func (t *TokenKeys) Keys(ctx context.Context, game string) ([]identity.Key, error) {
-	keys, err := collect(func(k *identity.Key) []any { return []any{&k.ID, &k.Alg, &k.Secret, &k.CreatedAt} })(t.readPool.QueryContext(ctx, selectKeys, game))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: keys: %w", err)
-	}
-	return keys, nil
+func (t *TokenKeys) Keys(ctx context.Context, game string) (_ []identity.Key, err error) {
+	defer describe(&err, "keys")
+	keys, err := collect(func(k *identity.Key) []any { return []any{&k.ID, &k.Alg, &k.Secret, &k.CreatedAt} })(t.query(ctx, selectKeys, game))
+	return keys, err
 }
 
 const insertFirstKey = `
@@ -26,11 +23,10 @@ ON CONFLICT DO NOTHING`
 
 // AddKeyIfNone stores the key if the game has none. If several processes call it at the
 // same time, only one key is stored.
-func (t *TokenKeys) AddKeyIfNone(ctx context.Context, game string, k identity.Key) error {
-	if _, err := t.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret); err != nil {
-		return fmt.Errorf("ledger: add a key: %w", err)
-	}
-	return nil
+func (t *TokenKeys) AddKeyIfNone(ctx context.Context, game string, k identity.Key) (err error) {
+	defer describe(&err, "add a key")
+	_, err = t.exec(ctx, insertFirstKey, game, k.ID, k.Alg, k.Secret)
+	return err
 }
 
 const (
@@ -45,51 +41,47 @@ const (
 
 // AddKey stores one more key. The error is identity.ErrTooManyKeys if the game has 16
 // already.
-func (t *TokenKeys) AddKey(ctx context.Context, game string, k identity.Key) error {
-	err := inAccessChange(ctx, t.database, func(c *accessChange) error {
+func (t *TokenKeys) AddKey(ctx context.Context, game string, k identity.Key) (err error) {
+	defer describe(&err, "add a key")
+	err = inAccessChange(ctx, t.database, func(c *accessChange) error {
 		var count, lastNumber int64
-		if err := c.tx.QueryRowContext(ctx, countKeys, game).Scan(&count, &lastNumber); err != nil {
+		if err := c.queryRow(ctx, countKeys, game).Scan(&count, &lastNumber); err != nil {
 			return err
 		}
 		if count >= maxKeys {
 			return fmt.Errorf("%w: the game has %d; retire one first", identity.ErrTooManyKeys, count)
 		}
-		if _, err := c.tx.ExecContext(ctx, insertKey, game, lastNumber+1, k.ID, k.Alg, k.Secret, c.now); err != nil {
+		if _, err := c.exec(ctx, insertKey, game, lastNumber+1, k.ID, k.Alg, k.Secret, c.now); err != nil {
 			return err
 		}
-		_, err := c.tx.ExecContext(ctx, updateKeysRevision)
+		_, err := c.exec(ctx, updateKeysRevision)
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("ledger: add a key: %w", err)
-	}
-	return nil
+	return err
 }
 
 // RetireKey deletes a key. The error is identity.ErrNoKey if the game has no such key. It
 // is identity.ErrKeyInUse if no other key is at least minAgeMS old, because nodes may not
 // have read the others yet.
-func (t *TokenKeys) RetireKey(ctx context.Context, game, id string, minAgeMS int64) error {
-	err := inAccessChange(ctx, t.database, func(c *accessChange) error {
-		result, err := c.tx.ExecContext(ctx, deleteKey, game, id)
+func (t *TokenKeys) RetireKey(ctx context.Context, game, id string, minAgeMS int64) (err error) {
+	defer describe(&err, "retire a key")
+	err = inAccessChange(ctx, t.database, func(c *accessChange) error {
+		deleted, err := c.exec(ctx, deleteKey, game, id)
+		if err == nil && deleted == 0 {
+			err = identity.ErrNoKey
+		}
 		if err != nil {
 			return err
 		}
-		if n, err := result.RowsAffected(); err != nil || n == 0 {
-			return cmp.Or(err, identity.ErrNoKey)
-		}
-		if _, err := c.tx.ExecContext(ctx, updateKeysRevision); err != nil {
+		if _, err := c.exec(ctx, updateKeysRevision); err != nil {
 			return err
 		}
 		var hasOtherKey bool
-		err = c.tx.QueryRowContext(ctx, selectOlderKey, game, c.now-minAgeMS).Scan(&hasOtherKey)
+		err = c.queryRow(ctx, selectOlderKey, game, c.now-minAgeMS).Scan(&hasOtherKey)
 		if err == nil && !hasOtherKey {
 			err = fmt.Errorf("%w: no other key is at least %d s old; rotate first, and wait", identity.ErrKeyInUse, minAgeMS/1000)
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("ledger: retire a key: %w", err)
-	}
-	return nil
+	return err
 }

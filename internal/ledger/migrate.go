@@ -9,6 +9,8 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"laststand/internal/loop"
 )
 
 // migrationFiles are the migrations. The number of a file is the version of the tables
@@ -89,13 +91,8 @@ func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
 func (db *database) runMigrations(ctx context.Context, provider *goose.Provider) error {
 	for attempt := 1; ; attempt++ {
 		_, err := provider.Up(ctx)
-		if err == nil || db.name == goose.DialectPostgres || attempt == 5 {
+		if err == nil || db.name == goose.DialectPostgres || attempt == 5 || !loop.Sleep(ctx, time.Duration(attempt)*50*time.Millisecond) {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(time.Duration(attempt) * 50 * time.Millisecond):
 		}
 	}
 }

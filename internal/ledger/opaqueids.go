@@ -17,13 +17,13 @@ SELECT v.id, a.opaque_id FROM v JOIN accounts a ON a.game = v.game AND a.subject
 // An erased guest has no opaque id. The form of an id does not matter, because an
 // operator's login service may create subjects that look like guests' ids. The caller
 // holds the lock on the game's head.
-func (s *Results) opaqueIDs(ctx context.Context, tx *sql.Tx, game string, players []string) (map[string]string, error) {
+func (s *Results) opaqueIDs(ctx context.Context, tx *transaction, game string, players []string) (map[string]string, error) {
 	var rows [][]any
 	for _, id := range players {
 		rows = append(rows, []any{game, id, s.hashKey.hashSubject(game, id)})
 	}
 	opaqueByID := map[string]string{}
-	err := s.newBulkRunner(tx).run(ctx, selectOpaque, rows, func(r *sql.Rows) error {
+	err := tx.bulk(ctx, selectOpaque, rows, func(r *sql.Rows) error {
 		var id, opaqueID string
 		err := r.Scan(&id, &opaqueID)
 		opaqueByID[id] = opaqueID
@@ -34,7 +34,7 @@ func (s *Results) opaqueIDs(ctx context.Context, tx *sql.Tx, game string, player
 
 // renameErased replaces erased players in new results by their opaque ids. It checks only
 // players who do not exist, which means that they are not in stored.
-func (s *Results) renameErased(ctx context.Context, tx *sql.Tx, game string, items []*resultItem, stored map[string]string) error {
+func (s *Results) renameErased(ctx context.Context, tx *transaction, game string, items []*resultItem, stored map[string]string) error {
 	missing := slices.DeleteFunc(playerIDs(items), func(id string) bool {
 		_, exists := stored[id]
 		return exists
@@ -57,7 +57,7 @@ func (s *Results) renameErased(ctx context.Context, tx *sql.Tx, game string, ite
 		}
 		records = append(records, []any{game, r.Match, item.recordJSON})
 	}
-	return s.newBulkRunner(tx).run(ctx, updateMatch, records, nil)
+	return tx.bulk(ctx, updateMatch, records, nil)
 }
 
 // withOpaqueIDs returns a copy of a result in which opaque ids replace former ids. changed
@@ -89,7 +89,7 @@ SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.
 // erased. Then some of the player's rows may be renamed already, and leaderboards still
 // have the old id. The caller holds the lock on the game's head, so no erasure can end at
 // the same time.
-func (c *Corrections) checkNotErasing(ctx context.Context, tx *sql.Tx, game string, entries []*entry, players ...string) error {
+func (c *Corrections) checkNotErasing(ctx context.Context, tx *transaction, game string, entries []*entry, players ...string) error {
 	for _, e := range entries {
 		if e.HolderKind == leaderboard.Players {
 			players = append(players, e.Holder)
@@ -103,7 +103,7 @@ func (c *Corrections) checkNotErasing(ctx context.Context, tx *sql.Tx, game stri
 		}
 	}
 	isErasing := false
-	err := c.newBulkRunner(tx).run(ctx, selectErasing, rows, func(r *sql.Rows) error {
+	err := tx.bulk(ctx, selectErasing, rows, func(r *sql.Rows) error {
 		isErasing = true
 		var id string
 		return r.Scan(&id)

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"net"
 	"os"
 	"path/filepath"
@@ -60,10 +59,10 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		for name, in := range map[string]func(context.Context, func(*sql.Tx) error) error{"writing": l.inTx, "reading": l.inSnapshot} {
+		for name, in := range map[string]func(context.Context, func(*transaction) error) error{"writing": l.inTx, "reading": l.inSnapshot} {
 			func() {
 				defer func() { _ = recover() }()
-				err := in(t.Context(), func(*sql.Tx) error { panic(name) })
+				err := in(t.Context(), func(*transaction) error { panic(name) })
 				t.Errorf("%s: no panic, %v", name, err)
 			}()
 			if n := l.writePool.Stats().InUse + l.readPool.Stats().InUse; n > 0 {

@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"slices"
 
 	"laststand/internal/match"
@@ -40,7 +38,7 @@ UPDATE matches SET summary = v.summary FROM v WHERE matches.game = v.game AND ma
 
 // applyPairLimit counts the duels of each pair on the head's day. It makes duels above the
 // game's limit not count. If the game has no limit, it does nothing.
-func (s *Results) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) error {
+func (s *Results) applyPairLimit(ctx context.Context, tx *transaction, h *head, items []*resultItem) error {
 	limit := s.pairDuelLimits[h.game]
 	if limit == 0 {
 		return nil
@@ -67,16 +65,12 @@ func (s *Results) applyPairLimit(ctx context.Context, tx *sql.Tx, h *head, items
 	for p, n := range duels {
 		rows = append(rows, []any{h.game, h.currentDay, p.first, p.second, n})
 	}
-	bulk := s.newBulkRunner(tx)
-	if err := bulk.run(ctx, savePairDuels, rows, nil); err != nil {
-		return err
-	}
-	return bulk.run(ctx, updateMatch, excludedRows, nil)
+	return tx.bulkSteps(ctx, bulkStep{"pairs", savePairDuels, rows}, bulkStep{"matches", updateMatch, excludedRows})
 }
 
 // countDuels returns, for each pair of the items, how many duels were counted on the
 // head's day before.
-func (s *Results) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*resultItem) (map[playerPair]int64, error) {
+func (s *Results) countDuels(ctx context.Context, tx *transaction, h *head, items []*resultItem) (map[playerPair]int64, error) {
 	duels := map[playerPair]int64{}
 	var rows [][]any
 	for _, item := range items {
@@ -86,7 +80,7 @@ func (s *Results) countDuels(ctx context.Context, tx *sql.Tx, h *head, items []*
 			rows = append(rows, []any{h.game, h.currentDay, p.first, p.second})
 		}
 	}
-	err := s.newBulkRunner(tx).run(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
+	err := tx.bulk(ctx, selectPairDuels, rows, func(r *sql.Rows) error {
 		var p playerPair
 		var n int64
 		err := r.Scan(&p.first, &p.second, &n)
@@ -111,18 +105,15 @@ const selectDuels = `SELECT duels FROM duel_pairs WHERE game = $1 AND day = $2 A
 
 // PairDuels returns how many duels of two players have counted today. In a game without
 // a limit per pair it returns 0.
-func (s *Results) PairDuels(ctx context.Context, game, one, other string) (int64, error) {
+func (s *Results) PairDuels(ctx context.Context, game, one, other string) (duels int64, err error) {
+	defer describe(&err, "duels of %s and %s", one, other)
 	day, today, err := s.entries.currentDay(ctx, game)
 	if err != nil {
 		return 0, err
 	}
 	p := newPlayerPair(one, other)
-	var duels int64
-	err = s.readPool.QueryRowContext(ctx, selectDuels, game, max(day, today), p.first, p.second).Scan(&duels)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, fmt.Errorf("ledger: duels of %s and %s: %w", one, other, err)
-	}
-	return duels, nil
+	_, err = scanOptional(s.queryRow(ctx, selectDuels, game, max(day, today), p.first, p.second), &duels)
+	return duels, err
 }
 
 const deletePairs = `

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,28 +70,23 @@ func (s *Players) findOrCreate(ctx context.Context, p identity.NewPlayer, find f
 
 const (
 	selectPlayerWhere = `
-SELECT game, id, nickname, joined_at, rating, rated_matches, score, time_ms, limit_ms, matches, asked, answered, correct
+SELECT game, id, nickname, joined_at, rating, rated_matches, ` + aggregateColumns + `
 FROM players WHERE game = $1 AND `
 	selectPlayerByID       = selectPlayerWhere + `id = $2`
 	selectPlayerByDevice   = selectPlayerWhere + `device_hash = $2`
 	selectPlayerBySkeleton = selectPlayerWhere + `skeleton = $2`
 )
 
-func (s *Players) queryPlayer(ctx context.Context, query string, args ...any) (identity.Player, error) {
-	var p identity.Player
+func (s *Players) queryPlayer(ctx context.Context, query string, args ...any) (p identity.Player, err error) {
 	var ratingJSON string
-	t := &p.Totals
-	err := s.readPool.QueryRowContext(ctx, query, args...).Scan(
-		&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches,
-		&t.Score, &t.TimeMS, &t.LimitMS, &t.Matches, &t.Asked, &t.Answered, &t.Correct)
-	if errors.Is(err, sql.ErrNoRows) {
-		return identity.Player{}, identity.ErrNotFound
+	found, err := scanOptional(s.queryRow(ctx, query, args...),
+		append([]any{&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches}, aggregatePointers(&p.Totals)...)...)
+	if err == nil && !found {
+		return p, identity.ErrNotFound
 	}
 	if err == nil && ratingJSON != "" {
 		err = json.Unmarshal([]byte(ratingJSON), &p.Rating)
 	}
-	if err != nil {
-		return identity.Player{}, fmt.Errorf("ledger: player: %w", err)
-	}
-	return p, nil
+	describe(&err, "player")
+	return p, err
 }

@@ -106,9 +106,8 @@ func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.
 		inSelectPrefix:      "= ANY(ARRAY",
 		inIDs:               "= ANY(CAST($2 AS TEXT[]))",
 		idList:              func(ids []string) any { return ids },
-		newBulkRunner:       func(in executor) bulkRunner { return postgresBulkRunner{in} },
+		runBulk:             runBulkPostgres,
 		registrationWorkers: 2,
-		openListener:        func(ctx context.Context) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, listenConfig(config)) },
 	}}, postgresPool(config, setupSQL, maxPublicConns), nil
 }
 
@@ -123,14 +122,6 @@ func postgresPool(config *pgx.ConnConfig, setupSQL string, maxConns int) *sql.DB
 	db.SetMaxIdleConns(maxConns)
 	db.SetConnMaxIdleTime(10 * time.Minute)
 	return db
-}
-
-// listenConfig returns the configuration of a connection that only waits for
-// notifications. TCP keep-alives detect that the server is unreachable.
-func listenConfig(c *pgx.ConnConfig) *pgx.ConnConfig {
-	c = c.Copy()
-	c.DialFunc = (&net.Dialer{Timeout: c.ConnectTimeout, KeepAlive: 15 * time.Second}).DialContext
-	return c
 }
 
 // checkServer connects, and refuses a server with synchronous_commit off, which could

@@ -27,9 +27,9 @@ var (
 // inQueueTx runs f in one writing transaction, and then notifies the topics that f returns.
 // It notifies even if the commit returns an error, because the commit may have succeeded
 // nevertheless. A repeated call would then find nothing to notify.
-func (s *TaskStore) inQueueTx(ctx context.Context, f func(*sql.Tx) (topicsToNotify []string, err error)) error {
+func (s *TaskStore) inQueueTx(ctx context.Context, f func(*transaction) (topicsToNotify []string, err error)) error {
 	var topicsToNotify []string
-	err := s.inTx(ctx, func(tx *sql.Tx) (err error) {
+	err := s.inTx(ctx, func(tx *transaction) (err error) {
 		topicsToNotify, err = f(tx)
 		return err
 	})
@@ -55,14 +55,15 @@ func (s *TaskStore) notifyTopics(topics []string) {
 // Enqueue adds none and returns taskqueue.ErrBadTask. After an error of the commit itself
 // it is unknown whether the tasks were added, and the caller can enqueue the same tasks
 // again.
-func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
+func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) (_ []taskqueue.Accepted, err error) {
+	defer describe(&err, "enqueue %d tasks", len(tasks))
 	var accepted []taskqueue.Accepted
-	err := s.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
+	err = s.inQueueTx(ctx, func(tx *transaction) (topicsToNotify []string, err error) {
 		accepted, topicsToNotify, err = s.enqueueInTx(ctx, tx, tasks)
 		return topicsToNotify, err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ledger: enqueue %d tasks: %w", len(tasks), err)
+		return nil, err
 	}
 	return accepted, nil
 }
@@ -70,10 +71,10 @@ func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) ([]t
 // enqueueInTx does the work of Enqueue as the last step of a transaction. Only the commit may
 // follow, because enqueue locks queues. The caller must notify the returned topics after
 // the commit.
-func (s *TaskStore) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, topicsToNotify []string, err error) {
+func (s *TaskStore) enqueueInTx(ctx context.Context, tx *transaction, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, topicsToNotify []string, err error) {
 	var now int64
 	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
-		if err := tx.QueryRowContext(ctx, s.expandSQL("SELECT {now}")).Scan(&now); err != nil {
+		if err := tx.queryRow(ctx, "SELECT {now}").Scan(&now); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -93,17 +94,15 @@ func (s *TaskStore) enqueueInTx(ctx context.Context, tx *sql.Tx, tasks []taskque
 // AddTask adds a task in the state that it has, for example a dead one. It sets the id
 // and the times. The task is on disk when AddTask returns true. If the topic and game
 // have the key already, AddTask changes nothing and returns false.
-func (s *TaskStore) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
+func (s *TaskStore) AddTask(ctx context.Context, t taskqueue.Task) (_ bool, err error) {
+	defer describe(&err, "add task %s", t.Key)
 	batch := newEnqueueBatch()
 	batch.add(t)
-	err := s.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+	err = s.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
 		err := s.insertTasks(ctx, tx, batch)
 		return batch.topicsToNotify, err
 	})
-	if err != nil {
-		return false, fmt.Errorf("ledger: add task %s: %w", t.Key, err)
-	}
-	return batch.byKey[taskKeyOf(&t)].isNew, nil
+	return err == nil && batch.byKey[taskKeyOf(&t)].isNew, err
 }
 
 // enqueueBatch holds tasks to add. If several have the same key, it holds the first.
@@ -151,9 +150,8 @@ func (e *enqueueBatch) outcomes(tasks []taskqueue.NewTask) []taskqueue.Accepted 
 // insertTasks assigns positions to the new tasks and inserts them. It reads existing keys
 // first, so that they do not lock queues. If another transaction adds a key after that,
 // no task gets the assigned position.
-func (s *TaskStore) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueBatch) error {
-	bulk := s.newBulkRunner(tx)
-	if err := bulk.run(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
+func (s *TaskStore) insertTasks(ctx context.Context, tx *transaction, batch *enqueueBatch) error {
+	if err := tx.bulk(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
 		return fmt.Errorf("known keys: %w", err)
 	}
 	moves := newQueueMoves()
@@ -169,14 +167,14 @@ func (s *TaskStore) insertTasks(ctx context.Context, tx *sql.Tx, batch *enqueueB
 	if err != nil {
 		return err
 	}
-	if err := bulk.run(ctx, s.expandSQL(insertTask), rows, batch.scanInserted); err != nil {
+	if err := tx.bulk(ctx, insertTask, rows, batch.scanInserted); err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	batch.topicsToNotify = moves.topicsToNotify
 	if slices.ContainsFunc(batch.items, func(item *enqueueItem) bool { return item.isNew && item.State == taskqueue.StateLater }) {
 		batch.topicsToNotify = append(batch.topicsToNotify, "")
 	}
-	if err := bulk.run(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
+	if err := tx.bulk(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
 		return err
 	}
 	if unresolved := batch.unresolvedKeys(); len(unresolved) > 0 {

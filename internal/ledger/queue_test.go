@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"reflect"
@@ -447,7 +446,7 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		undone := errors.New("undone")
 		in := func(end error) error {
-			return q.inTx(t.Context(), func(tx *sql.Tx) error {
+			return q.inTx(t.Context(), func(tx *transaction) error {
 				if _, _, err := q.Tasks.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
 					return err
 				}

@@ -18,7 +18,7 @@ type taskChange struct{ before, after taskqueue.Task }
 
 // saveChanges writes changed tasks that the transaction has locked, and updates their
 // queues. now is the time of the change, epoch ms. It returns the topics to notify.
-func (s *TaskStore) saveChanges(ctx context.Context, tx *sql.Tx, now int64, changes []*taskChange) (topicsToNotify []string, err error) {
+func (s *TaskStore) saveChanges(ctx context.Context, tx *transaction, now int64, changes []*taskChange) (topicsToNotify []string, err error) {
 	heads, err := s.readQueueHeads(ctx, tx, changes)
 	if err != nil {
 		return nil, fmt.Errorf("heads: %w", err)
@@ -34,15 +34,11 @@ func (s *TaskStore) saveChanges(ctx context.Context, tx *sql.Tx, now int64, chan
 	if err := s.applyMoves(ctx, tx, moves); err != nil {
 		return nil, fmt.Errorf("queues: %w", err)
 	}
-	bulk := s.newBulkRunner(tx)
 	rows, payloads, err := updateRows(changes)
 	if err != nil {
 		return nil, err
 	}
-	if err := bulk.run(ctx, updateTask, rows, nil); err != nil {
-		return nil, err
-	}
-	return moves.topicsToNotify, bulk.run(ctx, updatePayload, payloads, nil)
+	return moves.topicsToNotify, tx.bulkSteps(ctx, bulkStep{"tasks", updateTask, rows}, bulkStep{"payloads", updatePayload, payloads})
 }
 
 // addMoves adds to m what a change of state does to the task's queue. isHead says whether
@@ -67,7 +63,7 @@ func (c *taskChange) addMoves(moves *queueMoves, isHead bool) {
 
 // readQueueHeads returns the id of the head of each task's queue, "" for none. It must run
 // after the tasks were locked, because then these heads cannot change.
-func (s *TaskStore) readQueueHeads(ctx context.Context, tx *sql.Tx, changes []*taskChange) (map[taskqueue.QueueID]string, error) {
+func (s *TaskStore) readQueueHeads(ctx context.Context, tx *transaction, changes []*taskChange) (map[taskqueue.QueueID]string, error) {
 	heads := map[taskqueue.QueueID]string{}
 	for _, c := range changes {
 		if c.before.Pos > 0 {
@@ -78,7 +74,7 @@ func (s *TaskStore) readQueueHeads(ctx context.Context, tx *sql.Tx, changes []*t
 	for _, key := range slices.SortedFunc(maps.Keys(heads), compareQueues) {
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
-	return heads, s.newBulkRunner(tx).run(ctx, selectHeads, rows, func(rows *sql.Rows) error {
+	return heads, tx.bulk(ctx, selectHeads, rows, func(rows *sql.Rows) error {
 		var key taskqueue.QueueID
 		var head string
 		err := rows.Scan(&key.Topic, &key.Priority, &head)

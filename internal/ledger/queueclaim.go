@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,7 +40,7 @@ FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority AND queues.
 // if no task is ready.
 func (c *TaskClaims) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	for retry := true; retry && len(tasks) == 0; { // a queue may have positions without tasks
-		tasks, retry, err = c.claimFromQueues(ctx, n, lease, c.expandSQL(selectReady), kind, n)
+		tasks, retry, err = c.claimFromQueues(ctx, n, lease, selectReady, kind, n)
 		if err == nil && !retry && c.skipLocked != "" {
 			tasks, retry, err = c.claimAfterWait(ctx, kind, n, lease)
 		}
@@ -63,21 +62,18 @@ func (c *TaskClaims) Claim(ctx context.Context, kind string, n int, lease time.D
 // of rows that are not ready any more.
 func (c *TaskClaims) claimAfterWait(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, retry bool, err error) {
 	var queue taskqueue.QueueID
-	err = c.readPool.QueryRowContext(ctx, selectNextReady, kind).Scan(&queue.Topic, &queue.Priority)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, false, nil
+	found, err := scanOptional(c.queryRow(ctx, selectNextReady, kind), &queue.Topic, &queue.Priority)
+	if found {
+		tasks, _, err = c.claimFromQueues(ctx, n, lease, lockReady, queue.Topic, queue.Priority)
 	}
-	if err == nil {
-		tasks, _, err = c.claimFromQueues(ctx, n, lease, c.expandSQL(lockReady), queue.Topic, queue.Priority)
-	}
-	return tasks, true, err
+	return tasks, found, err
 }
 
 // claimFromQueues claims in one transaction from the queues that a query finds and locks.
 // found reports whether the query returned any queue.
 func (c *TaskClaims) claimFromQueues(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
-	err = c.inTx(ctx, func(tx *sql.Tx) error {
-		queues, err := scanQueues(tx.QueryContext(ctx, query, args...))
+	err = c.inTx(ctx, func(tx *transaction) error {
+		queues, err := scanQueues(tx.query(ctx, query, args...))
 		if err != nil {
 			return err
 		}
@@ -89,14 +85,14 @@ func (c *TaskClaims) claimFromQueues(ctx context.Context, n int, lease time.Dura
 }
 
 // claimAllocations claims the tasks at the allocated positions, if they still exist.
-func (c *TaskClaims) claimAllocations(ctx context.Context, tx *sql.Tx, allocations []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
+func (c *TaskClaims) claimAllocations(ctx context.Context, tx *transaction, allocations []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	var rows [][]any
 	for _, s := range allocations {
 		for pos := s.First; pos <= s.Last; pos++ {
 			rows = append(rows, []any{s.Queue.Topic, s.Queue.Priority, pos, lease.Milliseconds()})
 		}
 	}
-	err = c.newBulkRunner(tx).run(ctx, c.expandSQL(claimTasks), rows, func(rows *sql.Rows) error {
+	err = tx.bulk(ctx, claimTasks, rows, func(rows *sql.Rows) error {
 		t, err := scanTask(rows)
 		tasks = append(tasks, t)
 		return err
@@ -128,7 +124,7 @@ func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
 
 // moveScanCursors moves the scan cursors of queues to the last allocated positions, and adds the
 // service to the queues.
-func (c *TaskClaims) moveScanCursors(ctx context.Context, tx *sql.Tx, allocations []taskqueue.Allocation, tasks []taskqueue.Task) error {
+func (c *TaskClaims) moveScanCursors(ctx context.Context, tx *transaction, allocations []taskqueue.Allocation, tasks []taskqueue.Task) error {
 	claimedCount, lastID := map[taskqueue.QueueID]int64{}, map[taskqueue.QueueID]string{}
 	for i := range tasks {
 		key := tasks[i].QueueID()
@@ -145,5 +141,5 @@ func (c *TaskClaims) moveScanCursors(ctx context.Context, tx *sql.Tx, allocation
 		s.AdvanceQueue(claimedCount[key], lastID[key])
 		rows = append(rows, []any{queue.Topic, queue.Priority, formerScan, queue.Scan, queue.Head, queue.VirtualTime})
 	}
-	return c.newBulkRunner(tx).run(ctx, moveScan, rows, nil)
+	return tx.bulk(ctx, moveScan, rows, nil)
 }

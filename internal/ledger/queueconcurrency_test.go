@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -254,7 +253,7 @@ func TestAStalledTransactionReleasesItsLocks(t *testing.T) {
 	stalled, other := openConfig(t, Config{URL: db.URL, maxIdleInTx: timeout}), openLedger(t, db)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	err := stalled.inTx(ctx, func(tx *sql.Tx) error {
+	err := stalled.inTx(ctx, func(tx *transaction) error {
 		if _, _, err := stalled.Tasks.enqueueInTx(ctx, tx, []taskqueue.NewTask{newTask("a", "stalled")}); err != nil {
 			return err
 		}
@@ -267,7 +266,7 @@ func TestAStalledTransactionReleasesItsLocks(t *testing.T) {
 	if tasks := must(other.Claims.Claim(t.Context(), kind, 10, lease))(t); len(tasks) != 1 || tasks[0].Key != "k" {
 		t.Errorf("claimed %+v", tasks)
 	}
-	err = stalled.inSnapshot(ctx, func(tx *sql.Tx) error {
+	err = stalled.inSnapshot(ctx, func(tx *transaction) error {
 		<-time.After(timeout * 3 / 2)
 		return tx.QueryRowContext(ctx, "SELECT 1").Scan(new(int))
 	})

@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -74,11 +73,12 @@ func (s leaseSet) lostLeases(leases []taskqueue.Lease) (lostLeases []taskqueue.L
 
 // Complete ends tasks as done, and returns the leases that were lost. A repeated call for
 // a task that is done with the same lease succeeds.
-func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) (_ []taskqueue.Lease, err error) {
+	defer describe(&err, "complete %d tasks", len(leases))
 	held := newLeaseSet(leases)
-	err := c.tasks.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		moves, bulk := newQueueMoves(), c.newBulkRunner(tx)
-		err := bulk.run(ctx, c.expandSQL(completeTasks), held.pendingRows(), func(rows *sql.Rows) error {
+	err = c.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
+		moves := newQueueMoves()
+		err := tx.bulk(ctx, completeTasks, held.pendingRows(), func(rows *sql.Rows) error {
 			var t taskqueue.Task
 			var head string
 			lease, err := held.scanLease(rows, &t.Topic, &t.Priority, &head)
@@ -90,14 +90,14 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]
 		if err != nil {
 			return nil, err
 		}
-		if err := bulk.run(ctx, selectEnded, held.pendingRows(), held.markHeld); err != nil {
+		if err := tx.bulk(ctx, selectEnded, held.pendingRows(), held.markHeld); err != nil {
 			return nil, err
 		}
 		err = c.tasks.applyMoves(ctx, tx, moves)
 		return append(moves.topicsToNotify, ""), err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ledger: complete %d tasks: %w", len(leases), err)
+		return nil, err
 	}
 	return held.lostLeases(leases), nil
 }
@@ -110,20 +110,22 @@ func (s leaseSet) markHeld(rows *sql.Rows) error {
 
 // Renew extends leases: they end at the database's time plus lease. It returns the leases
 // that were lost.
-func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) (_ []taskqueue.Lease, err error) {
+	defer describe(&err, "renew %d leases", len(leases))
 	held := newLeaseSet(leases)
-	err := c.inTx(ctx, func(tx *sql.Tx) error {
-		return c.newBulkRunner(tx).run(ctx, c.expandSQL(renewLeases), held.pendingRows(lease.Milliseconds()), held.markHeld)
+	err = c.inTx(ctx, func(tx *transaction) error {
+		return tx.bulk(ctx, renewLeases, held.pendingRows(lease.Milliseconds()), held.markHeld)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("ledger: renew %d leases: %w", len(leases), err)
+		return nil, err
 	}
 	return held.lostLeases(leases), nil
 }
 
 // Fail records failed attempts: a task waits for its next attempt, or is dead after the
 // last one. It returns the leases that were lost.
-func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) (_ []taskqueue.Lease, err error) {
+	defer describe(&err, "fail %d tasks", len(failed))
 	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
 	for i := range failed {
@@ -133,32 +135,27 @@ func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt)
 	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
 		return t.RecordFailure(now, causes[t.Lease()])
 	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: fail %d tasks: %w", len(leases), err)
-	}
-	return lost, nil
+	return lost, err
 }
 
 // Return returns tasks to their queues as if they had not been claimed. It returns the
 // leases that were lost.
-func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) (_ []taskqueue.Lease, err error) {
+	defer describe(&err, "return %d tasks", len(leases))
 	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
 		t.ReturnToQueue()
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: return %d tasks: %w", len(leases), err)
-	}
-	return lost, nil
+	return lost, err
 }
 
 // changeClaimed calls change for each task whose lease is held and saves the tasks. It
 // returns the leases that were lost.
 func (c *TaskClaims) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
 	held := newLeaseSet(leases)
-	err := c.tasks.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
+	err := c.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
 		topicsToNotify, err := c.tasks.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return c.newBulkRunner(tx).run(ctx, c.expandSQL(lockClaimed), held.pendingRows(), scan)
+			return tx.bulk(ctx, lockClaimed, held.pendingRows(), scan)
 		}, func(t *taskqueue.Task, now int64) error {
 			held[t.Lease()] = true
 			return change(t, now)
@@ -174,7 +171,7 @@ func (c *TaskClaims) changeClaimed(ctx context.Context, leases []taskqueue.Lease
 // changeLocked calls change for each task that lockTasks locks and passes to scan, and
 // saves the tasks. It returns the topics to notify.
 func (s *TaskStore) changeLocked(
-	ctx context.Context, tx *sql.Tx, lockTasks func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
+	ctx context.Context, tx *transaction, lockTasks func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
 ) ([]string, error) {
 	var changes []*taskChange
 	var now int64

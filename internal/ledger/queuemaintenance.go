@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -57,23 +55,23 @@ const (
 // dead. It returns the counts of these tasks. While another process runs ReturnDue, it
 // does nothing and returns zeros.
 func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
-	err = m.tasks.inQueueTx(ctx, func(tx *sql.Tx) ([]string, error) {
-		var one int
-		if err := tx.QueryRowContext(ctx, m.expandSQL(lockMaintenance)).Scan(&one); errors.Is(err, sql.ErrNoRows) {
-			return nil, nil
-		} else if err != nil {
+	defer describe(&err, "return due tasks")
+	err = m.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
+		var id int64
+		isMine, err := scanOptional(tx.queryRow(ctx, lockMaintenance), &id)
+		if err != nil || !isMine {
 			return nil, err
 		}
 		return m.tasks.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return scanAll(scan)(tx.QueryContext(ctx, m.expandSQL(lockDue), n))
+			return scanAll(scan)(tx.query(ctx, lockDue, n))
 		}, func(t *taskqueue.Task, now int64) error {
 			t.HandleDue(now)
 			returned.Count(t)
 			return nil
 		})
 	})
-	if err != nil {
-		return taskqueue.DueCounts{}, fmt.Errorf("ledger: return due tasks: %w", err)
+	if err != nil { // nothing has changed
+		return taskqueue.DueCounts{}, err
 	}
 	return returned, nil
 }
@@ -81,21 +79,17 @@ func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqu
 // NextDue returns the time until the wait or lease of a task ends. ok is false if no task
 // waits for a time or has a lease.
 func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
+	defer describe(&err, "next due task")
 	var dueAt, now int64
-	err = m.readPool.QueryRowContext(ctx, m.expandSQL(selectNextDue)).Scan(&dueAt, &now)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, fmt.Errorf("ledger: next due task: %w", err)
-	}
-	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, true, nil
+	ok, err = scanOptional(m.queryRow(ctx, selectNextDue), &dueAt, &now)
+	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, ok, err
 }
 
 // MoveDone checks the done cursors of up to n queues, in order after the queue after. It
 // moves those that are behind. It returns the last checked queue, the number of checked
 // queues, and the number of moved cursors. If it checked fewer than n, there are no more.
 func (m *TaskMaintenance) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, checked, moved int, err error) {
+	defer describe(&err, "move done cursors")
 	var rows [][]any
 	err = scanAll(func(r *sql.Rows) error {
 		var done, former int64
@@ -104,23 +98,21 @@ func (m *TaskMaintenance) MoveDone(ctx context.Context, after taskqueue.QueueID,
 			rows = append(rows, []any{last.Topic, last.Priority, done})
 		}
 		return err
-	})(m.readPool.QueryContext(ctx, computeDone, after.Topic, after.Priority, n))
+	})(m.query(ctx, computeDone, after.Topic, after.Priority, n))
 	if err == nil && len(rows) > 0 {
-		err = m.inTx(ctx, func(tx *sql.Tx) error { return m.newBulkRunner(tx).run(ctx, m.expandSQL(moveDone), rows, nil) })
+		err = m.inTx(ctx, func(tx *transaction) error { return tx.bulk(ctx, moveDone, rows, nil) })
 	}
-	if err != nil {
-		return taskqueue.QueueID{}, 0, 0, fmt.Errorf("ledger: move done cursors: %w", err)
-	}
-	return last, checked, len(rows), nil
+	return last, checked, len(rows), err
 }
 
 // ForgetTasks deletes up to n tasks, with their keys, that ended more than 7 days ago
 // (keyTTL), and returns the number. The done cursors have passed them before. It also
 // deletes the queues of these tasks if they are idle. It skips tasks and queues that
 // another transaction has locked.
-func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (int, error) {
+func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (_ int, err error) {
+	defer describe(&err, "delete old tasks")
 	var taskRows, queueRows [][]any
-	err := m.inTx(ctx, func(tx *sql.Tx) error {
+	err = m.inTx(ctx, func(tx *transaction) error {
 		isListed := map[taskqueue.QueueID]bool{}
 		err := scanAll(func(r *sql.Rows) error {
 			var id string
@@ -132,19 +124,13 @@ func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (int, error) {
 				queueRows = append(queueRows, []any{queue.Topic, queue.Priority, idleQueueTTL.Milliseconds()})
 			}
 			return err
-		})(tx.QueryContext(ctx, m.expandSQL(lockExpired), keyTTL.Milliseconds(), n))
+		})(tx.query(ctx, lockExpired, keyTTL.Milliseconds(), n))
 		if err != nil {
 			return err
 		}
-		if err := m.newBulkRunner(tx).run(ctx, deleteTasks, taskRows, nil); err != nil {
-			return err
-		}
-		return m.newBulkRunner(tx).run(ctx, m.expandSQL(deleteQueues), queueRows, nil)
+		return tx.bulkSteps(ctx, bulkStep{"tasks", deleteTasks, taskRows}, bulkStep{"queues", deleteQueues, queueRows})
 	})
-	if err != nil {
-		return 0, fmt.Errorf("ledger: delete old tasks: %w", err)
-	}
-	return len(taskRows), nil
+	return len(taskRows), err
 }
 
 const selectDepth = `
@@ -156,10 +142,9 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
 // Depth returns how many tasks have a state, counted only up to maxCount. It also returns
 // the age of the oldest of them, 0 if there is none.
 func (m *TaskMaintenance) Depth(ctx context.Context, state taskqueue.State, maxCount int) (count int64, oldest time.Duration, err error) {
+	defer describe(&err, "count tasks with state %s", state)
 	var age int64
-	text := strings.ReplaceAll(m.expandSQL(selectDepth), "{ended}", endedConditionFor(state))
-	if err := m.readPool.QueryRowContext(ctx, text, string(state), maxCount).Scan(&count, &age); err != nil {
-		return 0, 0, fmt.Errorf("ledger: count tasks with state %s: %w", state, err)
-	}
-	return count, time.Duration(max(0, age)) * time.Millisecond, nil
+	text := strings.ReplaceAll(selectDepth, "{ended}", endedConditionFor(state))
+	err = m.queryRow(ctx, text, string(state), maxCount).Scan(&count, &age)
+	return count, time.Duration(max(0, age)) * time.Millisecond, err
 }

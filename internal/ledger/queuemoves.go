@@ -87,7 +87,7 @@ UPDATE queues SET ordering = v.ordering FROM v WHERE queues.topic = v.topic AND 
 // applyMoves locks the queues and sets the positions of tasks. Until the commit, no other
 // transaction can get a position in these queues. So positions are in commit order, and a
 // reader that has read up to a position misses none.
-func (s *TaskStore) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) error {
+func (s *TaskStore) applyMoves(ctx context.Context, tx *transaction, m *queueMoves) error {
 	var rows [][]any
 	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
 		move := m.queues[key]
@@ -95,10 +95,10 @@ func (s *TaskStore) applyMoves(ctx context.Context, tx *sql.Tx, m *queueMoves) e
 			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(move.ordering), int64(len(move.appended)), move.head, boolToInt(move.redeliver),
 		})
 	}
-	if err := s.newBulkRunner(tx).run(ctx, s.expandSQL(updateQueues), rows, m.scanPositions); err != nil {
+	if err := tx.bulk(ctx, updateQueues, rows, m.scanPositions); err != nil {
 		return err
 	}
-	return s.newBulkRunner(tx).run(ctx, updateOrderings, m.orderingRows, nil)
+	return tx.bulk(ctx, updateOrderings, m.orderingRows, nil)
 }
 
 // scanPositions scans a row that updateQueues returns. It sets the positions of the

@@ -55,7 +55,7 @@ func plannedStatements() map[string]plannedStatement {
 		"lock forgotten":      {lockExpired, []any{1, 10}, "tasks_ended"},
 		"forget":              {deleteTasks, []any{"t"}, "tasks_pkey"},
 		"forget queues":       {deleteQueues, []any{"t", one, one}, "queues_pkey"},
-		"queues":              {strings.Replace(selectQueues, "{chosen}", "true", 1), []any{"t", 1, 10}, "queues_pkey"},
+		"queues":              {strings.Replace(selectQueues, "{chosen}", "", 1), []any{"t", 1, 10}, "queues_pkey"},
 		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEndedSQL), []any{"waiting", 10}, "tasks_state"},
 	}
 }

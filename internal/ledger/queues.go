@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"encoding/base64"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 
 const (
 	selectQueues = `
-SELECT ` + queueColumns + ` FROM queues q WHERE (q.topic, q.priority) > ($1, $2) AND {chosen} ORDER BY q.topic, q.priority LIMIT $3`
+SELECT ` + queueColumns + ` FROM queues q WHERE (q.topic, q.priority) > ($1, $2){chosen} ORDER BY q.topic, q.priority LIMIT $3`
 	busyQueue = "(q.ready = 1 OR q.done < q.scan)"
 
 	// selectBacklogs reads the next kind by the index each time, because most queues may
@@ -40,29 +39,14 @@ func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor 
 	if !ok {
 		return nil, "", taskqueue.ErrBadCursor
 	}
-	condition, args := queueCondition(f, []any{after.Topic, after.Priority, limit + 1})
-	page, err = scanQueues(s.readPool.QueryContext(ctx, strings.Replace(selectQueues, "{chosen}", condition, 1), args...))
-	if err != nil {
-		return nil, "", fmt.Errorf("ledger: queues: %w", err)
-	}
-	page, next = cutPage(page, limit, func(last *taskqueue.Queue) string { return queueCursor(last.QueueID) })
-	return page, next, nil
-}
-
-// queueCondition returns the SQL condition of a filter, and args with its arguments
-// appended.
-func queueCondition(f taskqueue.QueueFilter, args []any) (string, []any) {
-	condition := "true"
+	defer describe(&err, "queues")
+	condition, args := andEqual([]any{after.Topic, after.Priority, limit + 1}, columnValue{"q.kind", f.Kind}, columnValue{"q.topic", f.Topic})
 	if f.Busy {
-		condition = busyQueue
+		condition += " AND " + busyQueue
 	}
-	for _, c := range []struct{ column, value string }{{"kind", f.Kind}, {"topic", f.Topic}} {
-		if c.value != "" {
-			args = append(args, c.value)
-			condition += fmt.Sprintf(" AND q.%s = $%d", c.column, len(args))
-		}
-	}
-	return condition, args
+	page, err = scanQueues(s.query(ctx, strings.Replace(selectQueues, "{chosen}", condition, 1), args...))
+	page, next = cutPage(page, limit, func(last *taskqueue.Queue) string { return queueCursor(last.QueueID) })
+	return page, next, err
 }
 
 // queueCursor returns the cursor of the page after the queue last.
@@ -91,9 +75,7 @@ func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
 // order of names. It returns up to maxKinds kinds, and counts in up to maxQueues queues
 // of each.
 func (m *TaskMaintenance) Backlogs(ctx context.Context, maxKinds, maxQueues int) (all []taskqueue.Backlog, err error) {
-	all, err = collect(func(b *taskqueue.Backlog) []any { return []any{&b.Kind, &b.Ready, &b.Tasks} })(m.readPool.QueryContext(ctx, selectBacklogs, maxKinds, maxQueues))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: backlogs: %w", err)
-	}
-	return all, nil
+	defer describe(&err, "backlogs")
+	all, err = collect(func(b *taskqueue.Backlog) []any { return []any{&b.Kind, &b.Ready, &b.Tasks} })(m.query(ctx, selectBacklogs, maxKinds, maxQueues))
+	return all, err
 }

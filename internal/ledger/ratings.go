@@ -68,7 +68,7 @@ func ratingBefore(s match.Standing, storedRatings map[string]string) (rating.Rat
 
 // readRatings returns the result of storedRatings for new results. Then it replaces
 // erased players in the results by their opaque ids.
-func (s *Results) readRatings(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) (map[string]string, error) {
+func (s *Results) readRatings(ctx context.Context, tx *transaction, game string, items []*resultItem) (map[string]string, error) {
 	stored, err := s.storedRatings(ctx, tx, game, items)
 	if err != nil {
 		return nil, fmt.Errorf("players: %w", err)
@@ -82,7 +82,7 @@ func (s *Results) readRatings(ctx context.Context, tx *sql.Tx, game string, item
 // storedRatings returns the ratings of the players of new results, by player id: as JSON,
 // or "" for a player without rated matches. Players who do not exist, for example erased
 // ones, are missing.
-func (s *Results) storedRatings(ctx context.Context, tx *sql.Tx, game string, items []*resultItem) (map[string]string, error) {
+func (s *Results) storedRatings(ctx context.Context, tx *transaction, game string, items []*resultItem) (map[string]string, error) {
 	players := playerIDs(items)
 	stored := make(map[string]string, len(players))
 	if len(players) == 0 {
@@ -93,7 +93,7 @@ func (s *Results) storedRatings(ctx context.Context, tx *sql.Tx, game string, it
 		err := rows.Scan(&id, &text)
 		stored[id] = text
 		return err
-	})(tx.QueryContext(ctx, s.expandSQL(selectRatings), game, s.idList(players)))
+	})(tx.query(ctx, selectRatings, game, s.idList(players)))
 	return stored, err
 }
 
@@ -111,7 +111,7 @@ func playerIDs(items []*resultItem) []string {
 
 // setKnownRatings sets the committed ratings in the outcomes of rated results that the
 // ledger already has. They are rounded to whole points.
-func (s *Results) setKnownRatings(ctx context.Context, tx *sql.Tx, batch *resultBatch) error {
+func (s *Results) setKnownRatings(ctx context.Context, tx *transaction, batch *resultBatch) error {
 	var rows [][]any
 	for _, item := range batch.items {
 		if r := item.result; !item.outcome.IsNew && item.counts && r.IsRated() {
@@ -119,7 +119,7 @@ func (s *Results) setKnownRatings(ctx context.Context, tx *sql.Tx, batch *result
 			rows = append(rows, []any{r.Game, r.Match})
 		}
 	}
-	return s.newBulkRunner(tx).run(ctx, selectSeatRatings, rows, func(rows *sql.Rows) error {
+	return tx.bulk(ctx, selectSeatRatings, rows, func(rows *sql.Rows) error {
 		var key matchKey
 		var player string
 		var after, delta float64

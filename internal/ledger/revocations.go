@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"math"
 
 	"laststand/internal/identity"
@@ -15,12 +13,11 @@ const selectRevision = `SELECT revision, keys_revision FROM access_revision WHER
 
 // Revision returns the numbers of the last change of revocations and of the last change
 // of keys. A node reads them again when its number is older.
-func (s *Revocations) Revision(ctx context.Context) (identity.Revision, error) {
+func (s *Revocations) Revision(ctx context.Context) (_ identity.Revision, err error) {
+	defer describe(&err, "revision")
 	var r identity.Revision
-	if err := s.readPool.QueryRowContext(ctx, selectRevision).Scan(&r.Revocations, &r.Keys); err != nil {
-		return identity.Revision{}, fmt.Errorf("ledger: revision: %w", err)
-	}
-	return r, nil
+	err = s.queryRow(ctx, selectRevision).Scan(&r.Revocations, &r.Keys)
+	return r, err
 }
 
 const (
@@ -33,7 +30,7 @@ const (
 // RevocationsSince returns up to limit revocations that changed after a revision, oldest
 // change first. Ended ones are included for identity.EndedRevocationTTL after their end.
 func (s *Revocations) RevocationsSince(ctx context.Context, revision int64, limit int) ([]identity.Revocation, error) {
-	return scanRevocations(s.readPool.QueryContext(ctx, selectRevocationsSince, revision, limit))
+	return s.list(ctx, selectRevocationsSince, revision, limit)
 }
 
 // ListRevocations returns up to limit revocations of a game that are in force, last change first.
@@ -43,7 +40,7 @@ func (s *Revocations) ListRevocations(ctx context.Context, game string, kind ide
 	if before == 0 {
 		before = math.MaxInt64
 	}
-	return scanRevocations(s.readPool.QueryContext(ctx, s.expandSQL(selectRevocationsOfGame), game, before, string(kind), limit))
+	return s.list(ctx, selectRevocationsOfGame, game, before, string(kind), limit)
 }
 
 // ErasedID returns the keyed hash under which the ledger stores an erased subject. It is
@@ -52,14 +49,11 @@ func (s *Revocations) ErasedID(game, subject string) string {
 	return s.hashKey.hashSubject(game, subject)
 }
 
-func scanRevocations(rows *sql.Rows, err error) (revocations []identity.Revocation, _ error) {
-	revocations, err = collect(func(revocation *identity.Revocation) []any {
-		return []any{&revocation.Game, &revocation.Kind, &revocation.ID, &revocation.IssuedBefore, &revocation.EndsAt, &revocation.Reason, &revocation.SetBy, &revocation.ChangedAt, &revocation.Seq}
-	})(rows, err)
-	if err != nil {
-		return nil, fmt.Errorf("ledger: revocations: %w", err)
-	}
-	return revocations, nil
+func (s *Revocations) list(ctx context.Context, query string, args ...any) (revocations []identity.Revocation, err error) {
+	defer describe(&err, "revocations")
+	return collect(func(r *identity.Revocation) []any {
+		return []any{&r.Game, &r.Kind, &r.ID, &r.IssuedBefore, &r.EndsAt, &r.Reason, &r.SetBy, &r.ChangedAt, &r.Seq}
+	})(s.query(ctx, query, args...))
 }
 
 // SetRevocation bans a player, or revokes a token or the tokens of a subject, and returns the
@@ -67,25 +61,23 @@ func scanRevocations(rows *sql.Rows, err error) (revocations []identity.Revocati
 // a guest or its linked account, it applies to both, and SetRevocation returns that of
 // the guest. A revocation of a subject without IssuedBefore applies to all tokens that
 // are valid now. A revocation of a subject also detaches the guest's device.
-func (s *Revocations) SetRevocation(ctx context.Context, revocation identity.Revocation) (identity.Revocation, error) {
-	err := inAccessChange(ctx, s.database, func(c *accessChange) error {
+func (s *Revocations) SetRevocation(ctx context.Context, revocation identity.Revocation) (_ identity.Revocation, err error) {
+	defer describe(&err, "set revocation")
+	err = inAccessChange(ctx, s.database, func(c *accessChange) error {
 		if revocation.Kind == identity.KindSubject {
 			revocation.IssuedBefore = ceilToSecond(revocation.IssuedBefore, c.now)
 		}
 		return c.eachSubject(ctx, revocation, func(id string) error {
 			revocation.ID, revocation.ChangedAt, revocation.Seq = id, c.now, c.seq
 			if revocation.Kind == identity.KindSubject {
-				if _, err := c.tx.ExecContext(ctx, detachDevice, revocation.Game, id); err != nil {
+				if _, err := c.exec(ctx, detachDevice, revocation.Game, id); err != nil {
 					return err
 				}
 			}
 			return c.save(ctx, revocation)
 		})
 	})
-	if err != nil {
-		return identity.Revocation{}, fmt.Errorf("ledger: set revocation: %w", err)
-	}
-	return revocation, nil
+	return revocation, err
 }
 
 // ceilToSecond rounds a time up to a whole second, because tokens are issued at whole
@@ -100,15 +92,12 @@ func ceilToSecond(instant, now int64) int64 {
 
 // LiftRevocation ends a revocation that an operator has set. For a guest with a linked account
 // it ends both. The error is identity.ErrNotRevoked if none is in force.
-func (s *Revocations) LiftRevocation(ctx context.Context, revocation identity.Revocation) error {
-	err := inAccessChange(ctx, s.database, func(c *accessChange) error {
+func (s *Revocations) LiftRevocation(ctx context.Context, revocation identity.Revocation) (err error) {
+	defer describe(&err, "lift revocation")
+	err = inAccessChange(ctx, s.database, func(c *accessChange) error {
 		endedCount := int64(0)
 		err := c.eachSubject(ctx, revocation, func(id string) error {
-			result, err := c.tx.ExecContext(ctx, endRevocation, revocation.Game, string(revocation.Kind), id, c.now, revocation.SetBy, c.seq)
-			if err != nil {
-				return err
-			}
-			n, err := result.RowsAffected()
+			n, err := c.exec(ctx, endRevocation, revocation.Game, string(revocation.Kind), id, c.now, revocation.SetBy, c.seq)
 			endedCount += n
 			return err
 		})
@@ -117,8 +106,5 @@ func (s *Revocations) LiftRevocation(ctx context.Context, revocation identity.Re
 		}
 		return err
 	})
-	if err != nil {
-		return fmt.Errorf("ledger: lift revocation: %w", err)
-	}
-	return nil
+	return err
 }

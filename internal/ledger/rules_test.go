@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -130,9 +129,9 @@ func TestSkeletonMigrationWaitsForClaims(t *testing.T) {
 	db := testenv.Database(t)
 	older, newer := openLedger(t, db), openLedger(t, db)
 	ended := make(chan error, 1)
-	err := older.inTx(t.Context(), func(tx *sql.Tx) error {
+	err := older.inTx(t.Context(), func(tx *transaction) error {
 		slow := identity.NewPlayer{Game: game, ID: "slow", Nickname: "S-low", Skeleton: "s-low", JoinedAt: 1}
-		err := older.Players.insertPlayers(t.Context(), older.newBulkRunner(tx), []*registration{{NewPlayer: slow}})
+		err := older.Players.insertPlayers(t.Context(), tx, []*registration{{NewPlayer: slow}})
 		if err != nil {
 			ended <- nil
 			return err

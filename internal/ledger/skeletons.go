@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"strings"
 
@@ -56,7 +55,7 @@ func (s *Names) MigrateSkeletons(ctx context.Context) (map[string]int, error) {
 		for game, n := range p.lostNames {
 			lostNames[game] += n
 		}
-		more, isFirst, tries = len(p.names) == s.rules.pageSize, false, 0
+		more, isFirst, tries = p.names == s.rules.pageSize, false, 0
 	}
 	return lostNames, nil
 }
@@ -72,100 +71,67 @@ const (
 	selectNextNames = `
 SELECT game, id, nickname, skeleton, named_at FROM players
 WHERE (named_at, game, id) > ($1, $2, $3) ORDER BY named_at, game, id LIMIT $4`
-	selectSkeletonHolders = `
-WITH v (game, id, skeleton, named_at) AS ({rows})
-SELECT p.game, p.id, p.skeleton, CASE WHEN (p.named_at, p.id) > (v.named_at, v.id) THEN 1 ELSE 0 END
-FROM v JOIN players p ON p.game = v.game AND p.skeleton = v.skeleton`
-	updateSkeletons = `
-WITH v (game, id, had, skeleton) AS ({rows})
-UPDATE players SET skeleton = v.skeleton FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
-	updateRepeated = `
-WITH v (game, id, had, skeleton) AS ({rows})
-UPDATE players SET skeleton = v.skeleton, named_at = {now}
-FROM v WHERE players.game = v.game AND players.id = v.id AND players.skeleton = v.had`
+	selectSkeletonHolder = `SELECT id, CASE WHEN (named_at, id) > ($3, $4) THEN 1 ELSE 0 END FROM players WHERE game = $1 AND skeleton = $2`
+	updateSkeleton       = `
+UPDATE players SET skeleton = $4, named_at = CASE WHEN $5 = 1 THEN {now} ELSE named_at END WHERE game = $1 AND id = $2 AND skeleton = $3`
 )
 
 // migratePage updates the next page of names, under the lock on the progress. The first
 // page of a call also repeats the last names, if all names were updated once before.
-func (s *Names) migratePage(ctx context.Context, isFirst bool) (p namesPage, err error) {
-	err = s.inTx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, s.lockNicknameRules); err != nil {
+func (s *Names) migratePage(ctx context.Context, isFirst bool) (p *namesPage, err error) {
+	err = s.inTx(ctx, func(tx *transaction) error {
+		if _, err := tx.exec(ctx, s.lockNicknameRules); err != nil {
 			return err
 		}
-		p = namesPage{lostNames: map[string]int{}, holders: map[gameKey]skeletonHolder{}}
+		p = &namesPage{transaction: tx, moved: map[gameKey]bool{}, lostNames: map[string]int{}}
 		var storedVersion, done int64
-		err := tx.QueryRowContext(ctx, selectProgress).Scan(&storedVersion, &done, &p.lastNamedAt, &p.lastID.game, &p.lastID.key)
+		err := tx.queryRow(ctx, selectProgress).Scan(&storedVersion, &done, &p.last.namedAt, &p.last.game, &p.last.id)
 		if err == nil && storedVersion > s.rules.version {
 			err = identity.ErrOldRules
 		}
 		if err != nil {
 			return err
 		}
-		p.updateSQL = updateSkeletons
-		if p.isRepeat = storedVersion == s.rules.version && done == 1; p.isRepeat {
-			p.updateSQL = s.expandSQL(updateRepeated)
-		}
+		p.isRepeat = storedVersion == s.rules.version && done == 1
 		switch {
 		case storedVersion < s.rules.version:
-			done, p.lastNamedAt, p.lastID = 0, 0, gameKey{}
+			done, p.last = 0, namedPlayer{}
 		case p.isRepeat && isFirst:
-			p.lastNamedAt -= skeletonOverlapMS
+			p.last.namedAt -= skeletonOverlapMS
 		}
-		if err := p.migrate(ctx, tx, s.newBulkRunner(tx), s.rules); err != nil {
+		if err := p.migrate(ctx, s.rules); err != nil {
 			return err
 		}
-		if len(p.names) < s.rules.pageSize {
+		if p.names < s.rules.pageSize {
 			done = 1
 		}
-		_, err = tx.ExecContext(ctx, updateProgress, s.rules.version, done, p.lastNamedAt, p.lastID.game, p.lastID.key)
+		_, err = tx.exec(ctx, updateProgress, s.rules.version, done, p.last.namedAt, p.last.game, p.last.id)
 		return err
 	})
 	return p, err
 }
 
-// namesPage is one page of names, in the order of their claims.
+// namesPage is one page of names, in the order of their claims, and the transaction that
+// updates them.
 type namesPage struct {
-	isRepeat    bool          // all names were updated once to these rules; the page has names that were claimed since
-	updateSQL   string        // statement that changes skeletons
-	lastNamedAt int64         // when the last name of the page was claimed, epoch ms
-	lastID      gameKey       // id of the player with the last name of the page
-	names       []namedPlayer // oldest first
-
-	lostNames map[string]int             // how many names have lost their skeleton, by game
-	holders   map[gameKey]skeletonHolder // the current holders of wanted skeletons, by skeleton
-	freed     []skeletonChange           // changes that free skeletons for other names of the page
+	*transaction
+	isRepeat  bool             // all names were updated once to these rules; the page has names that were claimed since
+	last      namedPlayer      // the last name of the page
+	names     int              // number of names
+	moved     map[gameKey]bool // players whose skeleton another name of the page has got
+	lostNames map[string]int   // how many names have lost their skeleton, by game
 }
 
 // gameKey is a skeleton or a player's id in a game.
 type gameKey struct{ game, key string }
 
-func (p *namesPage) migrate(ctx context.Context, tx *sql.Tx, bulk bulkRunner, rules skeletonRules) error {
-	if err := p.readNames(ctx, tx, rules); err != nil {
-		return err
-	}
-	if err := p.readHolders(ctx, bulk); err != nil {
-		return err
-	}
-	p.chooseSkeletons()
-	return p.writeSkeletons(ctx, bulk)
-}
-
-// namedPlayer is a player with the current skeleton, and the wanted one by the new rules.
+// namedPlayer is a player with the name and its skeleton. namedAt is when the name was
+// claimed, epoch ms.
 type namedPlayer struct {
-	game, id        string
-	current, wanted string
-	namedAt         int64
+	game, id       string
+	name, skeleton string
+	namedAt        int64
 }
-
-// skeletonHolder is the player who has a skeleton. isPending means that the player's name
-// is newer, so that it is updated later.
-type skeletonHolder struct {
-	id        string
-	isPending bool
-}
-
-// skeletonChange replaces a player's former skeleton.
-type skeletonChange struct{ game, id, former, skeleton string }
 
 // A player without a skeleton has one of these marks and its id instead. No name has
 // such a skeleton, because a mark is a control character.
@@ -174,101 +140,73 @@ const (
 	movedMark = "\x02" // another name gets the skeleton; the player gets another one in this or a later page
 )
 
-// readNames reads the next names, and computes the skeletons that they want.
-
-func (p *namesPage) readNames(ctx context.Context, tx *sql.Tx, rules skeletonRules) error {
-	return scanAll(func(rows *sql.Rows) error {
-		var n namedPlayer
-		var name string
-		if err := rows.Scan(&n.game, &n.id, &name, &n.current, &n.namedAt); err != nil {
-			return err
-		}
-		p.lastNamedAt, p.lastID = n.namedAt, gameKey{n.game, n.id}
-		var err error
-		if n.wanted, err = rules.compute(name); err != nil {
-			n.wanted = lostMark + n.id // invalid by the current rules
-		}
-		p.names = append(p.names, n)
-		return nil
-	})(tx.QueryContext(ctx, selectNextNames, p.lastNamedAt, p.lastID.game, p.lastID.key, rules.pageSize))
-}
-
-// readHolders reads the holders of the wanted skeletons.
-func (p *namesPage) readHolders(ctx context.Context, bulk bulkRunner) error {
-	var wanted [][]any
-	seen := map[gameKey]bool{}
-	for _, n := range p.names {
-		key := gameKey{n.game, n.wanted}
-		if n.wanted != n.current && !seen[key] {
-			seen[key] = true
-			wanted = append(wanted, []any{n.game, n.id, n.wanted, n.namedAt})
-		}
-	}
-	return bulk.run(ctx, selectSkeletonHolders, wanted, func(rows *sql.Rows) error {
-		var holder skeletonHolder
-		var key gameKey
-		err := rows.Scan(&key.game, &holder.id, &key.key, &holder.isPending)
-		p.holders[key] = holder
+func (p *namesPage) migrate(ctx context.Context, rules skeletonRules) error {
+	names, err := collect(func(n *namedPlayer) []any {
+		return []any{&n.game, &n.id, &n.name, &n.skeleton, &n.namedAt}
+	})(p.query(ctx, selectNextNames, p.last.namedAt, p.last.game, p.last.id, rules.pageSize))
+	if err != nil {
 		return err
-	})
-}
-
-// chooseSkeletons assigns each name the skeleton that it wants, unless an older name has it.
-func (p *namesPage) chooseSkeletons() {
-	for i := range p.names {
-		n := &p.names[i]
-		hasLost := strings.HasPrefix(n.current, lostMark)
-		if hasLost && p.isRepeat {
-			n.wanted = n.current
-		}
-		if n.wanted == n.current {
-			continue
-		}
-		if holder, exists := p.holders[gameKey{n.game, n.wanted}]; exists && holder.isPending && !p.isRepeat {
-			p.freeSkeleton(holder.id, gameKey{n.game, n.wanted})
-		} else if exists {
-			n.wanted = lostMark + n.id
-		}
-		if strings.HasPrefix(n.wanted, lostMark) && !hasLost {
-			p.lostNames[n.game]++
-		}
-		if held := (gameKey{n.game, n.current}); p.holders[held].id == n.id { // a later name wants it
-			p.freeSkeleton(n.id, held)
-			delete(p.holders, held)
-		}
-		p.holders[gameKey{n.game, n.wanted}] = skeletonHolder{id: n.id}
 	}
-}
-
-// freeSkeleton removes a skeleton from a player who will get another one, now or later.
-func (p *namesPage) freeSkeleton(id string, held gameKey) {
-	moved := movedMark + id
-	p.freed = append(p.freed, skeletonChange{held.game, id, held.key, moved})
-	for i := range p.names {
-		if n := &p.names[i]; n.game == held.game && n.id == id {
-			n.current = moved
+	for _, n := range names {
+		p.last = n
+		p.names++
+		if p.moved[gameKey{n.game, n.id}] {
+			n.skeleton = movedMark + n.id
 		}
-	}
-}
-
-// writeSkeletons first frees the skeletons that other names of the page get, and then writes the
-// new skeletons. It skips players who were renamed at the same time. Their new names are
-// on a later page.
-func (p *namesPage) writeSkeletons(ctx context.Context, bulk bulkRunner) error {
-	var assigned []skeletonChange
-	for _, n := range p.names {
-		if n.wanted != n.current {
-			assigned = append(assigned, skeletonChange{n.game, n.id, n.current, n.wanted})
-		}
-	}
-	for _, changes := range [][]skeletonChange{p.freed, assigned} {
-		var rows [][]any
-		for _, c := range changes {
-			rows = append(rows, []any{c.game, c.id, c.former, c.skeleton})
-		}
-		if err := bulk.run(ctx, p.updateSQL, rows, nil); err != nil {
+		if err := p.migrateName(ctx, n, rules); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// migrateName gives a name the skeleton that it wants by the rules, unless an older name
+// has it. It skips a player who was renamed at the same time. The new name is on a later
+// page.
+func (p *namesPage) migrateName(ctx context.Context, n namedPlayer, rules skeletonRules) error {
+	hasLost := strings.HasPrefix(n.skeleton, lostMark)
+	if hasLost && p.isRepeat {
+		return nil
+	}
+	wanted, err := rules.compute(n.name)
+	if err != nil {
+		wanted = lostMark + n.id // invalid by the current rules
+	}
+	if wanted == n.skeleton {
+		return nil
+	}
+	isFree, err := p.freeSkeleton(ctx, n, wanted)
+	if err != nil {
+		return err
+	}
+	if !isFree {
+		wanted = lostMark + n.id
+	}
+	if strings.HasPrefix(wanted, lostMark) && !hasLost {
+		p.lostNames[n.game]++
+	}
+	return p.setSkeleton(ctx, n, wanted)
+}
+
+// freeSkeleton reports whether a name can get a skeleton: no other player has it, or the
+// holder's name is newer. It takes the skeleton from such a holder, who gets another one
+// later. A repeated page takes none.
+func (p *namesPage) freeSkeleton(ctx context.Context, n namedPlayer, wanted string) (isFree bool, err error) {
+	holder := namedPlayer{game: n.game, skeleton: wanted}
+	var isNewer bool
+	found, err := scanOptional(p.queryRow(ctx, selectSkeletonHolder, n.game, wanted, n.namedAt, n.id), &holder.id, &isNewer)
+	switch {
+	case err != nil || !found:
+		return !found, err
+	case !isNewer || p.isRepeat:
+		return false, nil
+	}
+	p.moved[gameKey{n.game, holder.id}] = true
+	return true, p.setSkeleton(ctx, holder, movedMark+holder.id)
+}
+
+// setSkeleton replaces the skeleton of a name. In a repeated page it also sets a new time.
+func (p *namesPage) setSkeleton(ctx context.Context, n namedPlayer, skeleton string) error {
+	_, err := p.exec(ctx, updateSkeleton, n.game, n.id, n.skeleton, skeleton, boolToInt(p.isRepeat))
+	return err
 }

@@ -126,7 +126,7 @@ func TestSkeletonMigrationDuringAClaim(t *testing.T) {
 	must(l.Names.MigrateSkeletons(t.Context()))(t)
 	l.call(t, namedAs{"late", "Eｖa", "eｖa", 9_000}) // by a program of the old rules, committed late
 	ended := make(chan error, 1)
-	err := l.inTx(t.Context(), func(tx *sql.Tx) error {
+	err := l.inTx(t.Context(), func(tx *transaction) error {
 		_, err := tx.ExecContext(t.Context(), `INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at) VALUES ($1, 'eva', 'Eva', 'eva', 11000, 1)`, game)
 		if err != nil {
 			ended <- nil

@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -51,41 +49,35 @@ SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.g
 // the game has no entries, and both are empty except for the epoch.
 func (b *Leaderboards) scanHead(row *sql.Row) (head leaderboard.Watermark, firstDay string, err error) {
 	head.Epoch = b.epoch
-	err = row.Scan(&head.Pos, &head.Day, &firstDay, &head.RowID)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+	_, err = scanOptional(row, &head.Pos, &head.Day, &firstDay, &head.RowID)
 	return head, firstDay, err
 }
 
 // Snapshot calls work with a game's ledger as it is at one moment. The sums are read as
 // work iterates over them. If that fails, the last pair of the iteration has the error.
 // The snapshot is valid only until work returns.
-func (b *Leaderboards) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) error {
-	err := b.inSnapshot(ctx, func(tx *sql.Tx) error {
-		mark, firstDay, err := b.scanHead(tx.QueryRowContext(ctx, selectHead, game))
+func (b *Leaderboards) Snapshot(ctx context.Context, game string, work func(leaderboard.Snapshot) error) (err error) {
+	defer describe(&err, "snapshot of %s", game)
+	err = b.inSnapshot(ctx, func(tx *transaction) error {
+		mark, firstDay, err := b.scanHead(tx.queryRow(ctx, selectHead, game))
 		if err != nil {
 			return err
 		}
 		var day string
 		var pos int64
-		err = tx.QueryRowContext(ctx, selectFirstUnsummed, game).Scan(&day, &pos)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) { // no day at all
+		if _, err := scanOptional(tx.queryRow(ctx, selectFirstUnsummed, game), &day, &pos); err != nil {
 			return err
 		}
 		return work(leaderboard.Snapshot{Watermark: mark, FirstDay: firstDay, Sums: querySums(ctx, tx, selectSums, game, day, pos)})
 	})
-	if err != nil {
-		return fmt.Errorf("ledger: snapshot of %s: %w", game, err)
-	}
-	return nil
+	return err
 }
 
 // querySums iterates over the rows of a query that returns sumColumns. After an error it
 // stops.
-func querySums(ctx context.Context, tx *sql.Tx, query string, args ...any) iter.Seq2[leaderboard.DaySum, error] {
+func querySums(ctx context.Context, tx *transaction, query string, args ...any) iter.Seq2[leaderboard.DaySum, error] {
 	return func(yield func(leaderboard.DaySum, error) bool) {
-		rows, err := tx.QueryContext(ctx, query, args...)
+		rows, err := tx.query(ctx, query, args...)
 		if err != nil {
 			yield(leaderboard.DaySum{}, err)
 			return
@@ -117,12 +109,10 @@ WITH RECURSIVE h (holder) AS (
 
 // ReadHolders returns up to limit ids of holders of a kind, in ascending byte order.
 // These are the first ids after the id after, among those with entries.
-func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) ([]string, error) {
-	all, err := collect(func(id *string) []any { return []any{id} })(b.readPool.QueryContext(ctx, selectHolders, game, string(kind), after, limit))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: holders of %s: %w", game, err)
-	}
-	return all, nil
+func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) (_ []string, err error) {
+	defer describe(&err, "holders of %s", game)
+	all, err := collect(func(id *string) []any { return []any{id} })(b.query(ctx, selectHolders, game, string(kind), after, limit))
+	return all, err
 }
 
 // selectSumsUpTo sums as if up_to were the last position: it also ignores corrections
@@ -135,38 +125,34 @@ WITH v (game, holder_kind, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entrie
 
 // ReadSums returns the sums of holders up to a position, in ascending byte order of
 // holder and day. It computes them only from entries, without table sums.
-func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) ([]leaderboard.DaySum, error) {
+func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) (_ []leaderboard.DaySum, err error) {
+	defer describe(&err, "sums of %d holders of %s", len(holders), game)
 	var all []leaderboard.DaySum
 	var rows [][]any
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(holders))) {
 		rows = append(rows, []any{game, string(kind), id, upTo})
 	}
-	err := b.inSnapshot(ctx, func(tx *sql.Tx) error {
-		return b.newBulkRunner(tx).run(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
+	err = b.inSnapshot(ctx, func(tx *transaction) error {
+		return tx.bulk(ctx, selectSumsUpTo, rows, func(r *sql.Rows) error {
 			s, err := scanSum(r)
 			all = append(all, s)
 			return err
 		})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("ledger: sums of %d holders of %s: %w", len(holders), game, err)
-	}
-	return all, nil
+	return all, err
 }
 
 const selectMoving = `SELECT subject, opaque_id FROM erasures WHERE game = $1 AND (ended_at = 0 OR last_move_pos > $2)`
 
 // ReadMovingPlayers returns the subjects and opaque ids of the erasures that have not
 // ended, or whose moves are after a position.
-func (b *Leaderboards) ReadMovingPlayers(ctx context.Context, game string, upTo int64) ([]string, error) {
-	type pair struct{ subject, opaque string }
-	pairs, err := collect(func(p *pair) []any { return []any{&p.subject, &p.opaque} })(b.readPool.QueryContext(ctx, selectMoving, game, upTo))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: erasures of %s: %w", game, err)
-	}
-	var ids []string
-	for _, p := range pairs {
-		ids = append(ids, p.subject, p.opaque)
-	}
-	return ids, nil
+func (b *Leaderboards) ReadMovingPlayers(ctx context.Context, game string, upTo int64) (ids []string, err error) {
+	defer describe(&err, "erasures of %s", game)
+	err = scanAll(func(rows *sql.Rows) error {
+		var subject, opaque string
+		err := rows.Scan(&subject, &opaque)
+		ids = append(ids, subject, opaque)
+		return err
+	})(b.query(ctx, selectMoving, game, upTo))
+	return ids, err
 }

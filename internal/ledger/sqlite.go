@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,8 +11,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"laststand/internal/loop"
 )
 
 // sqliteFile is the file of the embedded database. SQLite has two more files next to it.
@@ -55,7 +61,7 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",
 		idList:              jsonList,
-		newBulkRunner:       func(in executor) bulkRunner { return sqliteBulkRunner{in} },
+		runBulk:             runBulkSQLite,
 		registrationWorkers: 1, // there is one writer
 	}}, openReaders(), nil
 }
@@ -87,4 +93,105 @@ func sqliteURL(path, key string, values ...string) string {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"}}
 	q[key] = append(q[key], values...)
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}
+
+var sqliteDriver sqlite.Driver
+
+// cachingConnector opens connections to a SQLite file that cache prepared statements. On
+// SQLite, preparing a statement often takes longer than running it.
+type cachingConnector struct{ url string }
+
+func (c cachingConnector) Driver() driver.Driver { return &sqliteDriver }
+
+// Connect opens a connection. It retries for up to connectTimeout while the file is busy.
+// Another process may be switching the file to WAL mode, and busy_timeout does not cover
+// that.
+func (c cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	for {
+		conn, err := sqliteDriver.Open(c.url)
+		if err == nil {
+			return &cachingConn{conn.(sqliteConn), map[string]sqliteStmt{}}, nil
+		}
+		sqliteErr, ok := errors.AsType[*sqlite.Error](err)
+		if !ok || sqliteErr.Code()&0xff != sqlite3.SQLITE_BUSY || !loop.Sleep(ctx, 20*time.Millisecond) {
+			return nil, err
+		}
+	}
+}
+
+// maxCachedStatements limits the cached statements of a connection, because some texts
+// depend on the request. At the limit a new statement replaces an arbitrary one. Frequent
+// statements soon return to the cache.
+const maxCachedStatements = 200
+
+// cachingConn is a connection that caches prepared statements. It does not have the
+// interfaces for running unprepared texts, so database/sql prepares every statement. Only
+// one goroutine uses it at a time.
+type cachingConn struct {
+	sqliteConn
+
+	idle map[string]sqliteStmt // statements that are not in use, by text
+}
+
+type sqliteConn interface {
+	driver.Conn
+	driver.ConnPrepareContext
+	driver.ConnBeginTx
+	driver.SessionResetter
+	driver.Validator
+}
+
+type sqliteStmt interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
+
+// PrepareContext returns a cached statement, or prepares one.
+func (c *cachingConn) PrepareContext(ctx context.Context, text string) (driver.Stmt, error) {
+	if s := c.idle[text]; s != nil {
+		delete(c.idle, text)
+		return &cachedStmt{s, c, text}, nil
+	}
+	s, err := c.sqliteConn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	return &cachedStmt{s.(sqliteStmt), c, text}, nil
+}
+
+// Close closes the connection and its statements.
+func (c *cachingConn) Close() error {
+	for _, s := range c.idle {
+		_ = s.Close() // the connection's own error is more useful
+	}
+	return c.sqliteConn.Close()
+}
+
+// cachedStmt is a statement that returns to the cache when it is closed.
+type cachedStmt struct {
+	sqliteStmt
+
+	conn *cachingConn
+	text string
+}
+
+// Close returns the statement to the cache, unless the cache has one with the same text.
+func (s *cachedStmt) Close() error {
+	idle := s.conn.idle
+	if idle[s.text] != nil {
+		return s.sqliteStmt.Close()
+	}
+	var err error
+	if len(idle) == maxCachedStatements {
+		for text, other := range idle {
+			delete(idle, text)
+			err = other.Close()
+			break
+		}
+	}
+	idle[s.text] = s.sqliteStmt
+	return err
 }

@@ -104,12 +104,6 @@ type TaskMaintenance struct {
 	tasks *TaskStore
 }
 
-// TaskNotifications notifies other processes of new tasks.
-type TaskNotifications struct {
-	*database
-	processID string // random; unique among the processes that use the database
-}
-
 // Endpoints stores the states of webhook endpoints.
 type Endpoints struct{ *database }
 

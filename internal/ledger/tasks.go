@@ -25,33 +25,27 @@ const (
 
 // Task returns a task. The error is taskqueue.ErrNotFound if there is none or the id is
 // invalid.
-func (s *TaskStore) Task(ctx context.Context, id string) (taskqueue.Task, error) {
+func (s *TaskStore) Task(ctx context.Context, id string) (_ taskqueue.Task, err error) {
+	defer describe(&err, "task")
 	if isInvalidID(id) {
 		return taskqueue.Task{}, taskqueue.ErrNotFound
 	}
-	t, err := scanTask(s.readPool.QueryRowContext(ctx, selectTask, id))
-	if err != nil {
-		return taskqueue.Task{}, fmt.Errorf("ledger: task: %w", err)
-	}
-	return t, nil
+	return scanTask(s.queryRow(ctx, selectTask, id))
 }
 
 // GameTasks returns the tasks with these ids that belong to the game, without payloads. It
 // accepts 1 to MaxNames ids. Unknown ids are missing in the result.
-func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) ([]taskqueue.Task, error) {
+func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) (_ []taskqueue.Task, err error) {
+	defer describe(&err, "tasks of %d ids", len(ids))
 	if len(ids) == 0 || len(ids) > MaxNames {
-		return nil, fmt.Errorf("ledger: tasks of %d ids: use 1 to %d ids", len(ids), MaxNames)
+		return nil, fmt.Errorf("use 1 to %d ids", MaxNames)
 	}
 	ids = slices.DeleteFunc(slices.Clone(ids), isInvalidID)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	slices.Sort(ids)
-	tasks, err := scanTasks(s.readPool.QueryContext(ctx, s.expandSQL(selectTasksByIDs), game, s.idList(slices.Compact(ids))))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: tasks of %d ids: %w", len(ids), err)
-	}
-	return tasks, nil
+	return scanTasks(s.query(ctx, selectTasksByIDs, game, s.idList(slices.Compact(ids))))
 }
 
 // Tasks returns up to limit (at least 1) tasks that match a filter, without payloads.
@@ -65,13 +59,11 @@ func (s *TaskStore) Tasks(ctx context.Context, f taskqueue.Filter, cursor string
 	if cursor == "" && !f.OldestFirst {
 		cursor = newestID
 	}
+	defer describe(&err, "tasks")
 	condition, args := taskCondition(f, []any{cursor, limit + 1})
-	page, err = scanTasks(s.readPool.QueryContext(ctx, strings.Replace(selectTasks, "{chosen}", condition, 1), args...))
-	if err != nil {
-		return nil, "", fmt.Errorf("ledger: tasks: %w", err)
-	}
+	page, err = scanTasks(s.query(ctx, strings.Replace(selectTasks, "{chosen}", condition, 1), args...))
 	page, next = cutPage(page, limit, func(last *taskqueue.Task) string { return last.ID })
-	return page, next, nil
+	return page, next, err
 }
 
 // newestID sorts after every task id in every collation of a database. Task ids are
@@ -81,22 +73,17 @@ const newestID = "8"
 // taskCondition returns the SQL condition and ORDER BY of a filter, and args with its
 // arguments appended. args must start with the cursor and the limit.
 func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
-	listOrder := newestFirst
+	listOrder := taskOrder{"<", ">=", "DESC"}
 	if f.OldestFirst {
-		listOrder = oldestFirst
+		listOrder = taskOrder{">", "<=", "ASC"}
 	}
 	condition, order := listOrder.allTasks()
 	if f.State != "" {
 		args = append(args, string(f.State))
 		condition, order = listOrder.tasksInState(f.State)
 	}
-	for _, c := range []struct{ column, value string }{{"game", f.Game}, {"topic", f.Topic}, {"key", f.Key}} {
-		if c.value != "" {
-			args = append(args, c.value)
-			condition += fmt.Sprintf(" AND tasks.%s = $%d", c.column, len(args))
-		}
-	}
-	return condition + " ORDER BY " + order, args
+	equal, args := andEqual(args, columnValue{"tasks.game", f.Game}, columnValue{"tasks.topic", f.Topic}, columnValue{"tasks.key", f.Key})
+	return condition + equal + " ORDER BY " + order, args
 }
 
 // taskOrder is an order of tasks by id. $1 is the cursor.
@@ -105,11 +92,6 @@ type taskOrder struct {
 	stateOperator string // compares states with the filter's state: the index needs a range
 	direction     string // ASC or DESC
 }
-
-var (
-	newestFirst = taskOrder{"<", ">=", "DESC"}
-	oldestFirst = taskOrder{">", "<=", "ASC"}
-)
 
 // allTasks returns the condition and the order of all tasks after the cursor.
 func (o taskOrder) allTasks() (condition, order string) {
@@ -148,11 +130,12 @@ func endedConditionFor(state taskqueue.State) string {
 // It also updates the task's queue as the new state requires. After an error, also one of
 // change, nothing has changed. The error is taskqueue.ErrNotFound if there is no such
 // task.
-func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error) {
+func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (_ taskqueue.Task, err error) {
+	defer describe(&err, "change task")
 	var c taskChange
-	err := s.inQueueTx(ctx, func(tx *sql.Tx) (topicsToNotify []string, err error) {
+	err = s.inQueueTx(ctx, func(tx *transaction) (topicsToNotify []string, err error) {
 		var now int64
-		if c.before, err = scanTask(tx.QueryRowContext(ctx, s.expandSQL(lockTask), id), &now); err != nil {
+		if c.before, err = scanTask(tx.queryRow(ctx, lockTask, id), &now); err != nil {
 			return nil, err
 		}
 		c.after = c.before
@@ -161,10 +144,7 @@ func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*task
 		}
 		return s.saveChanges(ctx, tx, now, []*taskChange{&c})
 	})
-	if err != nil {
-		return taskqueue.Task{}, fmt.Errorf("ledger: change task: %w", err)
-	}
-	return c.after, nil
+	return c.after, err
 }
 
 // scanTask scans a row with taskColumns, the payload and more columns. It returns

@@ -3,24 +3,28 @@ package ledger
 import (
 	"context"
 	"database/sql"
+	"encoding/base64"
+	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-// bulkRunner runs one statement for many rows in a transaction. On SQLite it runs a prepared
-// statement once for each row. On PostgreSQL one statement handles up to maxBulkRows
-// rows, which is about six times as fast there.
+// bulkWriter is a transaction or a database. bulk runs one statement for many rows. On
+// SQLite it runs a prepared statement once for each row. On PostgreSQL one statement
+// handles up to maxBulkRows rows, which is about six times as fast there.
 //
 // The statement reads the rows from {rows}, a SELECT of their columns in order:
 //
 //	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
 //
-// A row consists of strings and int64s. A column has the same type in all rows. run
+// A row consists of strings and int64s. A column has the same type in all rows. bulk
 // calls scan for each row that the statement returns; scan is nil if it returns none. No
 // two rows may change the same row of a table.
-type bulkRunner interface {
-	run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
+type bulkWriter interface {
+	bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
 }
 
 // executor is a transaction, or a database in which each statement is a transaction.
@@ -30,15 +34,13 @@ type executor interface {
 	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
 }
 
-// sqliteBulkRunner runs a prepared statement once for each row.
-type sqliteBulkRunner struct{ executor executor }
-
-func (b sqliteBulkRunner) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+// runBulkSQLite runs a prepared statement once for each row.
+func runBulkSQLite(ctx context.Context, in executor, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(1, len(rows[0])))
-	stmt, err := b.executor.PrepareContext(ctx, text)
+	stmt, err := in.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -56,21 +58,19 @@ func (b sqliteBulkRunner) run(ctx context.Context, text string, rows [][]any, sc
 	return nil
 }
 
-// postgresBulkRunner passes each column of the rows to PostgreSQL as one array.
-type postgresBulkRunner struct{ executor executor }
-
 // maxBulkRows limits the rows of one statement.
 const maxBulkRows = 2000
 
-func (b postgresBulkRunner) run(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
+// runBulkPostgres passes each column of the rows to PostgreSQL as one array.
+func runBulkPostgres(ctx context.Context, in executor, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	for chunk := range slices.Chunk(rows, maxBulkRows) {
 		types, columns := arrayColumns(chunk)
 		text := strings.ReplaceAll(text, "{rows}", unnestRows(types))
 		var err error
 		if scan == nil {
-			_, err = b.executor.ExecContext(ctx, text, columns...)
+			_, err = in.ExecContext(ctx, text, columns...)
 		} else {
-			err = scanAll(scan)(b.executor.QueryContext(ctx, text, columns...))
+			err = scanAll(scan)(in.QueryContext(ctx, text, columns...))
 		}
 		if err != nil {
 			return err
@@ -126,6 +126,15 @@ func scanAll(scan func(*sql.Rows) error) func(*sql.Rows, error) error {
 	}
 }
 
+// scanOptional scans a row of a query. found is false if there is none.
+func scanOptional(row *sql.Row, into ...any) (found bool, err error) {
+	err = row.Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // collect returns a function that takes the results of QueryContext and returns a value
 // for each row. columns returns the destinations of a row's columns in a value.
 func collect[T any](columns func(*T) []any) func(*sql.Rows, error) ([]T, error) {
@@ -138,4 +147,52 @@ func collect[T any](columns func(*T) []any) func(*sql.Rows, error) ([]T, error) 
 		})(rows, err)
 		return all, err
 	}
+}
+
+// newCursor returns the cursor of a page in which rows are ordered by time and id, newest
+// first. at (epoch ms) and id are those of the last row of the former page.
+func newCursor(at int64, id string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at, 10) + ":" + id))
+}
+
+// parseCursor returns the time and id before which the page starts. The cursor "" starts
+// with the newest row. ok is false if newCursor has not returned the cursor.
+func parseCursor(cursor string) (at int64, id string, ok bool) {
+	if cursor == "" {
+		return math.MaxInt64, "", true
+	}
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return 0, "", false
+	}
+	instant, id, ok := strings.Cut(string(text), ":")
+	at, err = strconv.ParseInt(instant, 10, 64)
+	if !ok || err != nil || isInvalidID(id) {
+		return 0, "", false
+	}
+	return at, id, true
+}
+
+// columnValue is a column of a table and the value that a filter wants, "" for any.
+type columnValue struct{ column, value string }
+
+// andEqual returns an SQL condition that starts with AND and requires the values, and args
+// with its arguments appended.
+func andEqual(args []any, wanted ...columnValue) (condition string, _ []any) {
+	for _, w := range wanted {
+		if w.value != "" {
+			args = append(args, w.value)
+			condition += fmt.Sprintf(" AND %s = $%d", w.column, len(args))
+		}
+	}
+	return condition, args
+}
+
+// cutPage returns the first rows of a page for which one row more than limit was read, and
+// the cursor of the next page, "" after the last. cursorAfter returns the cursor after a row.
+func cutPage[T any](page []T, limit int, cursorAfter func(last *T) string) ([]T, string) {
+	if len(page) <= limit {
+		return page, ""
+	}
+	return page[:limit], cursorAfter(&page[limit-1])
 }

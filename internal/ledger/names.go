@@ -1,0 +1,201 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
+)
+
+func newNames(db *database) *Names { return &Names{db, namePageSize, currentRules()} }
+
+// MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
+const MaxNames = 200
+
+// existsRulesUpTo is the start of an SQL condition. The condition is true if the ledger's
+// skeletons are computed by rules of a version up to the claim's. The claim's version,
+// {share} and a closing bracket must follow. The lock of {share} keeps the condition true
+// until the claim is committed.
+const existsRulesUpTo = `EXISTS (SELECT 1 FROM nickname_rules WHERE id = 1 AND version <= `
+
+const renamePlayer = `
+UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
+AND ` + existsRulesUpTo + `$5 {share})`
+
+// Rename claims a nickname by its skeleton and frees the old one, in one step. The error
+// is identity.ErrNicknameTaken if another player has the skeleton, identity.ErrNotFound
+// if there is no such player, or identity.ErrOldRules.
+func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
+	changed, err := s.exec(ctx, renamePlayer, game, id, nickname, skeleton, s.rules.version)
+	switch {
+	case isUniqueViolation(err):
+		return identity.ErrNicknameTaken
+	case err != nil:
+		return fmt.Errorf("ledger: rename: %w", err)
+	case changed == 0:
+		return s.claimError(ctx, identity.ErrNotFound)
+	}
+	return nil
+}
+
+const selectRules = `SELECT version FROM nickname_rules WHERE id = 1`
+
+// claimError returns the error of a claim that has changed no row. It is
+// identity.ErrOldRules if the ledger has newer rules, else fallback.
+func (s *Names) claimError(ctx context.Context, fallback error) error {
+	var rules int64
+	err := s.queryRow(ctx, selectRules).Scan(&rules)
+	switch {
+	case err != nil:
+		return fmt.Errorf("ledger: read the version of the nickname rules: %w", err)
+	case rules > s.rules.version:
+		return identity.ErrOldRules
+	}
+	return fallback
+}
+
+const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
+
+// NicknameTaken reports whether a player of the game holds the skeleton.
+func (s *Names) NicknameTaken(ctx context.Context, game, skeleton string) (_ bool, err error) {
+	defer describe(&err, "is the nickname taken")
+	var taken bool
+	err = s.queryRow(ctx, nicknameTaken, game, skeleton).Scan(&taken)
+	return taken, err
+}
+
+const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.game = $1 AND n.id {listed}`
+
+// Nicknames returns the nicknames of up to MaxNames players by id, in one query. Unknown
+// ids are missing.
+func (s *Names) Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	return s.namesByID(ctx, selectNicknames, game, ids)
+}
+
+// namesByID runs a query that returns ids with their names.
+func (s *Names) namesByID(ctx context.Context, query, game string, ids []string) (names map[string]string, err error) {
+	defer describe(&err, "names")
+	if len(ids) > MaxNames {
+		return nil, fmt.Errorf("%d ids in one call: ask for at most %d", len(ids), MaxNames)
+	}
+	names = make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	return names, scanAll(func(rows *sql.Rows) error {
+		var id, name string
+		err := rows.Scan(&id, &name)
+		names[id] = name
+		return err
+	})(s.query(ctx, query, game, s.idList(ids)))
+}
+
+var _ identity.NameSource = (*Names)(nil)
+
+// namePageSize is how many names one statement reads. Short statements do not delay VACUUM,
+// which removes old row versions.
+const namePageSize = 10_000
+
+const selectNamedBetween = `
+SELECT named_at, game, skeleton FROM players WHERE (named_at, game, skeleton) > ($1, $2, $3) AND named_at <= $4
+ORDER BY named_at, game, skeleton LIMIT $5`
+
+// NamesBetween calls onName for the skeleton of every nickname that was claimed between
+// two times, both included, in order of time. Times are epoch ms by the database's clock.
+//
+// Claims may be committed in another order. So a later call must repeat the last minute.
+// MigrateSkeletons does not change the time of a name when it applies newer rules for
+// the first time, because views by older rules are useless then.
+func (s *Names) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) (err error) {
+	defer describe(&err, "names by time")
+	at, game, skeleton := from, "", "" // before all names of that time, because no game has an empty name
+	return s.eachPage(func() (*sql.Rows, error) {
+		return s.query(ctx, selectNamedBetween, at, game, skeleton, to, s.pageSize)
+	}, func(rows *sql.Rows) error {
+		if err := rows.Scan(&at, &game, &skeleton); err != nil {
+			return err
+		}
+		onName(game, skeleton, at)
+		return nil
+	})
+}
+
+// eachPage queries pages of names until one is not full, and scans their rows.
+func (s *Names) eachPage(query func() (*sql.Rows, error), scan func(*sql.Rows) error) error {
+	for {
+		n := 0
+		err := scanAll(func(rows *sql.Rows) error { n++; return scan(rows) })(query())
+		if err != nil || n < s.pageSize {
+			return err
+		}
+	}
+}
+
+const selectSkeletons = `
+SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton LIMIT $3`
+
+// EachSkeleton calls onSkeleton for the skeleton of every nickname of a game, in order. A
+// nickname that changes during the call may be missing, or appear with the old and the
+// new skeleton.
+func (s *Names) EachSkeleton(ctx context.Context, game string, onSkeleton func(skeleton string)) (err error) {
+	defer describe(&err, "skeletons")
+	last := ""
+	return s.eachPage(func() (*sql.Rows, error) {
+		return s.query(ctx, selectSkeletons, game, last, s.pageSize)
+	}, func(rows *sql.Rows) error {
+		if err := rows.Scan(&last); err != nil {
+			return err
+		}
+		onSkeleton(last)
+		return nil
+	})
+}
+
+const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
+
+// CountNames returns the number of nicknames of a game, which is its number of players.
+// It reads a whole index, so it is slow for many players.
+func (s *Names) CountNames(ctx context.Context, game string) (n int64, err error) {
+	defer describe(&err, "count names")
+	err = s.queryRow(ctx, countNames, game).Scan(&n)
+	return n, err
+}
+
+const saveTeam = `
+WITH v (game, id, name) AS ({rows})
+INSERT INTO teams (game, id, name) SELECT game, id, name FROM v WHERE true
+ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> excluded.name`
+
+// teamRows returns the rows of saveTeam: the teams with entries, with the names in their
+// newest result.
+func teamRows(game string, items []*resultItem) [][]any {
+	names := map[string]string{}
+	for _, item := range items {
+		counts := map[string]bool{}
+		for _, e := range item.entries {
+			counts[e.Holder] = counts[e.Holder] || e.HolderKind == leaderboard.Teams
+		}
+		for _, t := range item.result.Teams {
+			if counts[t.ID] && t.Name != "" {
+				names[t.ID] = t.Name
+			}
+		}
+	}
+	var rows [][]any
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		rows = append(rows, []any{game, id, names[id]})
+	}
+	return rows
+}
+
+const selectTeamNames = `SELECT n.id, n.name FROM {ids} teams n WHERE n.game = $1 AND n.id {listed}`
+
+// TeamNames returns the names of up to MaxNames teams by id, in one query. A team has the
+// name of its last match that counted. Unknown ids are missing.
+func (s *Names) TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error) {
+	return s.namesByID(ctx, selectTeamNames, game, ids)
+}
