@@ -222,11 +222,7 @@ func (l *localMatch) query(after int64, players ...string) ReadQuery {
 
 // read reads the part of a match that query describes.
 func (e *Engine) read(ctx context.Context, local *localMatch, after int64, players ...string) (View, error) {
-	return e.readQuery(ctx, local, local.query(after, players...))
-}
-
-func (e *Engine) readQuery(ctx context.Context, local *localMatch, query ReadQuery) (View, error) {
-	view, err := e.Store.Read(ctx, query)
+	view, err := e.Store.Read(ctx, local.query(after, players...))
 	local.updateVersion(view.Version)
 	return view, err
 }

@@ -26,12 +26,11 @@ func encodeFrames(pushes []protocol.NumberedPush, first int64) numberedFrames {
 	return f
 }
 
-// delivery is what the sessions at this node get as one unit: frames, personal
-// results, and the state after the frames. The state is nil if it is unchanged.
+// delivery is what the sessions at this node get as one unit: frames, and the state
+// after the frames. The state is nil if it is unchanged.
 type delivery struct {
-	frames   numberedFrames
-	personal personalResults
-	state    *State
+	frames numberedFrames
+	state  *State
 }
 
 // addStep adds the frames of a step after those of earlier steps.
@@ -57,7 +56,7 @@ func (l *localMatch) deliver(delivered delivery) bool {
 	if delivered.state != nil {
 		l.reportDuelEnd(*delivered.state)
 	}
-	l.pushWithPersonal(delivered.frames, l.claimPersonal(delivered.personal))
+	l.pushFrames(delivered.frames)
 	if delivered.state != nil {
 		l.adoptState(*delivered.state)
 	}
@@ -94,27 +93,17 @@ func (l *localMatch) reportDuelEnd(newState State) {
 // pushFrames delivers frames to the sessions, in order and once each. It skips
 // frames that were delivered before. The order of the sessions is random (map
 // order). The caller holds mu.
-func (l *localMatch) pushFrames(added numberedFrames) { l.pushWithPersonal(added, personalResults{}) }
-
-// pushWithPersonal works like pushFrames and inserts each player's personal
-// result after the frame that it belongs to. The caller holds mu.
-func (l *localMatch) pushWithPersonal(added numberedFrames, results personalResults) {
-	from := added.indexAfter(l.state.Seq)
-	all := added.encoded[from:]
-	l.state.Seq += int64(len(all))
-	if l.attachingSessions > 0 {
-		l.recentFrames = append(l.recentFrames, all...)
+func (l *localMatch) pushFrames(added numberedFrames) {
+	frames := added.encoded[added.indexAfter(l.state.Seq):]
+	if len(frames) == 0 {
+		return
 	}
-	position := max(results.position-from, 0)
-	for player, session := range l.sessions {
-		personal, hasPersonal := results.byPlayer[player]
-		switch {
-		case hasPersonal:
-			mixed := append(make([][]byte, 0, len(all)+1), all[:position]...)
-			session.Push(l.plan.ID, append(append(mixed, personal), all[position:]...)...)
-		case len(all) > 0:
-			session.Push(l.plan.ID, all...)
-		}
+	l.state.Seq += int64(len(frames))
+	if l.attachingSessions > 0 {
+		l.recentFrames = append(l.recentFrames, frames...)
+	}
+	for _, session := range l.sessions {
+		session.Push(l.plan.ID, frames...)
 	}
 }
 

@@ -26,12 +26,11 @@ type localMatch struct {
 	recentFrames         [][]byte          // pushes delivered since the first of those began; the last has number state.Seq
 	catchingUp           bool              // a read of missed pushes is scheduled
 	timer                timer.Timer
-	lastBotsQuestion     int             // last question that bots were scheduled for; -1 for none
-	records              acceptedRecords // accepted here for the newest question; empty if there are too many
-	lastPersonalQuestion int             // last question whose personal results were sent; -1 for none
-	lastWonQuestion      int             // question known to be won; -1 for none
-	startReported        bool            // the start was reported, or other nodes report it
-	endReported          bool            // the end was reported, or other nodes report it
+	lastBotsQuestion     int  // last question that bots were scheduled for; -1 for none
+	lastPersonalQuestion int  // last question whose personal results were sent; -1 for none
+	lastWonQuestion      int  // question known to be won; -1 for none
+	startReported        bool // the start was reported, or other nodes report it
+	endReported          bool // the end was reported, or other nodes report it
 	lobbyNotice          lobbyNotifier
 	hostReportedAt       int64                 // when this node last reported the host as present, cluster time
 	checkedEndedPlaces   int64                 // value of State.EndedPlaces at the last clean check of places
@@ -79,16 +78,6 @@ func (l *localMatch) updateVersion(version int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.version = max(l.version, version)
-}
-
-// noteOutcome records the outcome of an attempt.
-func (l *localMatch) noteOutcome(outcome Outcome) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.version = max(l.version, outcome.Version)
-	if outcome.Verdict == VerdictAccepted {
-		l.storeRecord(outcome.Record)
-	}
 }
 
 // remoteStepGraceMS is how long after the deadline a step is left to the node

@@ -129,9 +129,9 @@ func (m *memoryStore) Read(_ context.Context, query ReadQuery) (View, error) {
 	if query.WantListed {
 		view.Seats, view.Teams, view.Firsts = stored.listedSeats(), maps.Clone(stored.teams), slices.Clone(stored.firsts)
 	}
-	for i, player := range slices.Concat(playerIDs(view.Seats), query.Players) {
+	for _, player := range slices.Concat(playerIDs(view.Seats), query.Players) {
 		view.Totals[player] = stored.totals[player]
-		if record, ok := stored.records[answerKey(stored.state.Question, player)]; ok && (i < len(view.Seats) || !query.OmitRecords) {
+		if record, ok := stored.records[answerKey(stored.state.Question, player)]; ok {
 			view.Records[player] = record
 		}
 	}

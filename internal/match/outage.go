@@ -83,7 +83,7 @@ func (e *Engine) abandon(ctx context.Context, local *localMatch) error {
 		}
 		step := abandonStep(local.plan, view)
 		steps := stepRun{engine: e, match: local}
-		applied, err := steps.tryStep(ctx, &step, view)
+		applied, err := steps.tryStep(ctx, &step)
 		if applied {
 			_, err = steps.afterStep(ctx, &step, View{State: step.NewState})
 			e.armTimer(local)

@@ -1,13 +1,11 @@
 package match
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"laststand/internal/protocol"
 )
@@ -37,112 +35,33 @@ func TestPersonalResultsAreRetried(t *testing.T) {
 	})
 }
 
-// bundleRecorder is a session that records which frames were pushed together.
-type bundleRecorder struct {
-	frameRecorder
-	pushes []*frameRecorder
-}
-
-func (b *bundleRecorder) Push(match string, frames ...[]byte) {
-	push := new(frameRecorder)
-	push.Push(match, frames...)
-	b.frameRecorder.Push(match, frames...)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.pushes = append(b.pushes, push)
-}
-
-// typesPerPush returns the types of the frames that were pushed together, per push.
-func (b *bundleRecorder) typesPerPush(t testing.TB) []string {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var typeLists []string
-	for _, push := range b.pushes {
-		var types []string
-		for _, received := range push.decodedFrames(t) {
-			types = append(types, received.Type)
-		}
-		typeLists = append(typeLists, strings.Join(types, ", "))
-	}
-	return typeLists
-}
-
-// Players at the revealing node get their personal result with the reveal, and
-// also the next question if it opens at once. The node reads nothing in
-// between.
-func TestPersonalResultsArriveWithReveal(t *testing.T) {
-	for name, testCase := range map[string]struct {
-		revealMS int64
-		want     string
-	}{
-		"the next question later":   {2500, "question.closed, own"},
-		"the next question at once": {0, "question.closed, own, question"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n, plan := c.startNode(), newArena(Survival, 2)
-				plan.RevealMS = testCase.revealMS
-				sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
-				recorder := &bundleRecorder{}
-				n.Presence.Enter("demo", plan.arenaSeat(0).Player, recorder)
-				c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: plan.arenaSeat(0).Player, Session: recorder}))
-				var reads atomic.Int64
-				n.store.setFault(func(method, _ string) fault {
-					if method == "Read" && c.store.state(plan.ID).Phase == PhaseRevealed {
-						reads.Add(1)
-					}
-					return noFault
-				})
-				c.requireNoError(n.StartArena(c.Context(), plan.ID))
-				c.passUntil(plan, PhaseOpen, 0)
-				for i := range sessions {
-					if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, rightAnswer(&plan.Questions[0])); err != nil {
-						c.Fatal(err)
-					}
-				}
-				time.Sleep(10 * time.Millisecond)
-				if pushes := recorder.typesPerPush(c); !slices.Contains(pushes, testCase.want) || reads.Load() > 0 {
-					c.Errorf("pushed %q, read %d times", pushes, reads.Load())
-				}
-			})
-		})
-	}
-}
-
-// A node that learns only from a read that everyone has answered reads once
-// more for the personal results of the reveal.
-func TestReadThatShowsAllAnswersIsFollowedByReadForPersonalResults(t *testing.T) {
+// Players of all nodes get their personal result, even if the next question opens at
+// once.
+func TestPersonalResultsArriveBeforeTheNextQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		n, plan := c.startNode(), newArena(Survival, 2)
-		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Step" && c.store.state(plan.ID).hasAllAnswers() {
-				return failsBefore
-			}
-			return noFault
-		})
-		c.requireNoError(n.StartArena(c.Context(), plan.ID))
-		c.passUntil(plan, PhaseOpen, 0)
-		for i := range sessions {
-			if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, rightAnswer(&plan.Questions[0])); err != nil {
-				c.Fatal(err)
+		nodeA, nodeB, plan := c.startNode(), c.startNode(), newArena(Survival, 3)
+		plan.RevealMS = 0
+		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, nodeA, nodeB)
+		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+		for question := range 2 {
+			c.passUntil(plan, PhaseOpen, question)
+			for i := range sessions {
+				if _, err := nodeA.answer(plan, plan.arenaSeat(i).Player, question, rightAnswer(&plan.Questions[question])); err != nil {
+					c.Fatal(err)
+				}
 			}
 		}
-		local, err := n.loadMatch(c.Context(), plan.ID)
-		c.requireNoError(err)
-		steps := stepRun{engine: n.Engine, match: local}
-		view, err := steps.read(c.Context(), View{})
-		c.requireNoError(err)
-		if !view.hasAllAnswers() || len(steps.recipients.players) != len(sessions) {
-			c.Errorf("%s, %d players are read of %d", view.Phase, len(steps.recipients.players), len(sessions))
+		c.passUntil(plan, PhaseOpen, 2)
+		for i, session := range sessions {
+			if own := session.countType(c, protocol.TypeOwn); own != 2 {
+				c.Errorf("player %d got %d personal results of 2", i, own)
+			}
 		}
 	})
 }
 
 // A node that wants to close a question finds that everyone has answered the
-// next question. It sends the personal results of the next question and uses no
-// records of the former one.
+// next question. It sends the personal results of the next question.
 func TestLateCloseSendsPersonalResultsOfNextQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n, other, plan := c.startNode(), c.startNode(), newArena(Survival, 3)
@@ -185,46 +104,6 @@ func TestLateCloseSendsPersonalResultsOfNextQuestion(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A node does not read the records that it accepted itself, neither for
-// personal results nor before it closes a question. It reads those that another
-// node accepted.
-func TestRecordsAcceptedHereAreNotRead(t *testing.T) {
-	for name, oneElsewhere := range map[string]bool{"all answers accepted here": false, "one accepted elsewhere": true} {
-		t.Run(name, func(t *testing.T) {
-			runInCluster(t, func(c *cluster) {
-				n, plan := c.startNode(), newArena(Survival, 2)
-				sessions := c.createArenaWithPlayers(plan, FullListPlayers+2, n)
-				c.requireNoError(n.StartArena(c.Context(), plan.ID))
-				c.passUntil(plan, PhaseOpen, 0)
-				for i := range sessions {
-					answeringNode, given := n, rightAnswer(&plan.Questions[0])
-					switch {
-					case i == 0 && oneElsewhere:
-						answeringNode = c.startNode()
-					case i+1 == len(sessions):
-						n.store.recordReads()
-						given = wrongAnswer(&plan.Questions[0])
-					}
-					if _, err := answeringNode.answer(plan, plan.arenaSeat(i).Player, 0, given); err != nil {
-						c.Fatal(err)
-					}
-				}
-				synctest.Wait()
-				if reads := n.store.recordReads(); len(reads) == 0 || len(reads[0].Players) != len(sessions) || reads[0].OmitRecords == oneElsewhere {
-					c.Errorf("%+v", reads)
-				}
-				for i, session := range sessions {
-					own := string(session.lastRawOfType(c, "own"))
-					right := i+1 < len(sessions)
-					if !strings.Contains(own, `"question":0,"given":{"`) || strings.Contains(own, `"correct":true`) != right {
-						c.Errorf("player %d: %s", i, own)
-					}
-				}
-			})
-		})
-	}
 }
 
 // lastRawOfType returns the newest frame of a type as pushed.

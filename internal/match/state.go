@@ -154,7 +154,6 @@ type ReadQuery struct {
 	Match       string
 	WantPlan    bool
 	Players     []string // in addition to the listed ones
-	OmitRecords bool     // true: leave out the records of Players, because the caller has them
 	WantRanks   bool     // ranks of Players
 	WantListed  bool     // the listed seats of an arena, and its teams
 	AfterSeq    int64

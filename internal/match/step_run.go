@@ -6,9 +6,8 @@ import "context"
 type stepRun struct {
 	engine      *Engine
 	match       *localMatch
-	recipients  personalRecipients // local players whose records were read for their personal results
-	hasStepped  bool               // true: at least one step was applied
-	undelivered delivery           // the effect of steps that is not delivered yet
+	hasStepped  bool     // true: at least one step was applied
+	undelivered delivery // the effect of steps that is not delivered yet
 }
 
 // run applies steps until none is due.
@@ -16,7 +15,7 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 	for range maxStepAttempts {
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
-			if view, err = r.read(ctx, view); err != nil {
+			if view, err = r.engine.read(ctx, r.match, r.match.knownState().Seq); err != nil {
 				return r.engine.handleLoss(ctx, r.match, err)
 			}
 		}
@@ -25,7 +24,7 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 			r.engine.adoptView(r.match, view)
 			return nil
 		}
-		applied, err := r.tryStep(ctx, &step, view)
+		applied, err := r.tryStep(ctx, &step)
 		if err != nil {
 			return err
 		}
@@ -44,25 +43,9 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 	return errMatchChanging
 }
 
-// read reads the match, together with the records of the players who get
-// personal results. It reads again if only the first read shows that personal
-// results are due, or for which question.
-func (r *stepRun) read(ctx context.Context, view View) (View, error) {
-	for {
-		var err error
-		r.recipients = r.match.claimRecipients(view)
-		query := r.match.query(r.match.knownState().Seq, r.recipients.players...)
-		query.OmitRecords = r.recipients.records.byPlayer != nil
-		view, err = r.engine.readQuery(ctx, r.match, query)
-		if stale := r.recipients.isOutdated(view) || r.recipients.players == nil && r.match.hasPersonalRecipients(view); err != nil || !stale {
-			return view, err
-		}
-	}
-}
-
 // tryStep asks the store to apply a step. If the store applies it, tryStep sends
 // its event to the other nodes and returns true.
-func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied bool, err error) {
+func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err error) {
 	step.ID, step.SeenVersion = r.engine.attemptID(), r.match.knownVersion()
 	result, err := r.engine.Store.Step(ctx, *step)
 	if err != nil {
@@ -80,9 +63,6 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied b
 	encoded := encodeFrames(step.Pushes, result.FirstSeq)
 	r.engine.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
 	r.undelivered.addStep(encoded, step.NewState)
-	if step.NewState.Phase == PhaseRevealed {
-		r.undelivered.addPersonal(r.match.plan, view, r.recipients)
-	}
 	return true, nil
 }
 
@@ -90,7 +70,7 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied b
 // and needs no read. It reports whether no further step is due.
 func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
 	nextIsDue := view.isDue(r.engine.Now())
-	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || !r.undelivered.includesPersonalResults(view) {
+	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) {
 		err = r.flush(ctx)
 	}
 	if last.NewState.Phase == PhaseOver {

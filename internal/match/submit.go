@@ -17,7 +17,7 @@ func (e *Engine) commitAnswer(ctx context.Context, local *localMatch, submission
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
 			attempt.Record.Node = e.Node
 			outcome, err := e.submitAttempt(ctx, local, attempt)
-			local.noteOutcome(outcome)
+			local.updateVersion(outcome.Version)
 			if err != nil || outcome.Verdict != VerdictStale {
 				return outcome, e.handleLoss(ctx, local, err)
 			}

@@ -92,37 +92,6 @@ func TestEqualPlayersShareRank(t *testing.T) {
 	})
 }
 
-// OmitRecords leaves out the records of requested players, and nothing else.
-func TestOmitRecordsKeepsRecordsOfListedPlayers(t *testing.T) {
-	runArenaOnEachRedis(t, match.Survival, func(m *testMatch) {
-		m.addSeats(playerIDs(51)...)
-		open := m.startArena()
-		for _, player := range []string{"p_0001", "p_0050"} {
-			m.commit(m.attempt(open, player, 10), match.VerdictAccepted)
-		}
-		query := match.ReadQuery{Match: m.plan.ID, Players: []string{"p_0000", "p_0001"}, WantRanks: true, WantListed: true, AfterSeq: -1}
-		withRecords, err := m.Read(m.Context(), query)
-		if err != nil || len(withRecords.Records) != 2 || withRecords.Totals["p_0001"].Answered != 1 {
-			m.Fatalf("%+v, %v", withRecords, err)
-		}
-		query.Players, query.OmitRecords = append(playerIDs(51)[2:10], query.Players...), true
-		withoutRecords, err := m.Read(m.Context(), query)
-		shown := 0
-		for _, seat := range withoutRecords.Seats {
-			if _, ok := withoutRecords.Records[seat.Player]; ok {
-				shown++
-			}
-		}
-		if err != nil || shown != 2 || withoutRecords.Totals["p_0001"] != withRecords.Totals["p_0001"] || withoutRecords.Ranks["p_0000"] != withRecords.Ranks["p_0000"] {
-			m.Errorf("%+v, %v", withoutRecords, err)
-		}
-		query.WantListed = false
-		if notListed, err := m.Read(m.Context(), query); err != nil || len(notListed.Records) != 0 || len(notListed.Totals) != 10 {
-			m.Errorf("%+v, %v", notListed, err)
-		}
-	})
-}
-
 // The scores of a reveal are kept until the next one.
 func TestScoresOfRevealAreStored(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {

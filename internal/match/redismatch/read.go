@@ -29,7 +29,7 @@ func (s *Store) Read(ctx context.Context, query match.ReadQuery) (match.View, er
 	if query.WantListed {
 		full, short = match.FullListPlayers, match.ShortListPlayers
 	}
-	args := append(make([]any, 0, 8+len(query.Players)), boolArg(query.WantPlan), query.AfterSeq, query.SeenVersion, query.Node, boolArg(query.WantRanks), full, short, boolArg(!query.OmitRecords))
+	args := append(make([]any, 0, 7+len(query.Players)), boolArg(query.WantPlan), query.AfterSeq, query.SeenVersion, query.Node, boolArg(query.WantRanks), full, short)
 	for _, player := range query.Players {
 		args = append(args, player)
 	}

@@ -7,14 +7,13 @@
 --       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
 --       3 highest version seen, 4 node to add, '' for none, 5 1 if ranks are
 --       wanted, else 0, 6 largest match with all players listed, 0 for no
---       list, 7 number of listed players of a larger one, 8 1 if the records of
---       the requested players are wanted, else 0, 9… requested players
+--       list, 7 number of listed players of a larger one, 8… requested players
 -- Returns {state, plan, frames, nodes, teams, listed players, their seats,
 -- records of the current question, sums and left marks ({} if no player has left)
 -- of listed and requested players, ranks of requested players}; {} if the version
 -- is behind; nil if the match does not exist.
 local match, plan_key, log, answers, totals, nodes, seats_key, teams_key, rank, top = unpack(KEYS)
-local wants_plan, after, seen_version, node, wants_ranks, full_list, short_list, wants_records = unpack(ARGV, 1, 8)
+local wants_plan, after, seen_version, node, wants_ranks, full_list, short_list = unpack(ARGV, 1, 7)
 local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
 if not m[1] then
   return false
@@ -35,18 +34,18 @@ if full_list ~= '0' then
   teams = redis.call('HGETALL', teams_key)
 end
 local players, rank_by_score = {unpack(shown)}, {}
-local scores = wants_ranks == '1' and #ARGV > 8 and redis.call('ZMSCORE', rank, unpack(ARGV, 9)) or {}
-for i = 9, #ARGV do
+local scores = wants_ranks == '1' and #ARGV > 7 and redis.call('ZMSCORE', rank, unpack(ARGV, 8)) or {}
+for i = 8, #ARGV do
   players[#players + 1] = ARGV[i]
-  local score = scores[i - 8]
+  local score = scores[i - 7]
   if score and not rank_by_score[score] then
     rank_by_score[score] = redis.call('ZCOUNT', rank, '(' .. score, '+inf') + 1
   end
   ranks[#ranks + 1] = score and rank_by_score[score] or 0
 end
-local function read_fields(key, prefix, count)
+local function read_fields(key, prefix)
   local fields = {}
-  for i = 1, count do fields[i] = prefix .. players[i] end
+  for i = 1, #players do fields[i] = prefix .. players[i] end
   return #fields > 0 and redis.call('HMGET', key, unpack(fields)) or {}
 end
 local plan = wants_plan == '1' and redis.call('GET', plan_key) or ''
@@ -58,5 +57,5 @@ while at >= 0 and size < 65536 do
   at = #frames == at + 8 - after and at + 8 or -1
 end
 return {redis.call('HGETALL', match), plan, frames, redis.call('SMEMBERS', nodes), teams,
-  shown, seats, read_fields(answers, m[2] .. '|', wants_records == '1' and #players or #shown), read_fields(totals, '', #players),
-  m[7] == '0' and {} or read_fields(totals, 'left|', #players), ranks}
+  shown, seats, read_fields(answers, m[2] .. '|'), read_fields(totals, ''),
+  m[7] == '0' and {} or read_fields(totals, 'left|'), ranks}
