@@ -94,7 +94,8 @@ func (n *node) createMatches() {
 	n.matches = matches
 	tickets := redisstore.NewLobby(n.redis.Client)
 	n.engine = match.New(match.Config{
-		Store: matches, Index: matches, Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
+		Matches: matches.Matches, Answers: matches.Answers, Places: matches.Places, Index: matches.Index, Results: matches.Results,
+		Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
 		OnSettled:   settledPusher{n.leaderboardReader}.push,
@@ -102,12 +103,12 @@ func (n *node) createMatches() {
 		Logger:      n.log, Registry: n.registry,
 	})
 	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger.Results, Pending: pendingResults{matches, tickets}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
+		Ledger: n.ledger.Results, Pending: pendingResults{matches.Results, tickets}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
 		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.handleMessages()
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.config.DuelSettings(), Store: tickets, Matches: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
+		Games: n.config.DuelSettings(), Store: tickets, Matches: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.createArenas(matches)
@@ -132,7 +133,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 		}
 	}
 	n.arenas = arena.New(arena.Config{
-		Games: games, Matches: n.engine, Seats: matches, Codes: matches, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
+		Games: games, Matches: n.engine, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
 		Logger: n.log, Registry: n.registry,
 	})
 }

@@ -17,18 +17,8 @@ import (
 // pendingResults gives the settler access to the results in Redis that are not in the ledger yet.
 // It implements settle.Pending.
 type pendingResults struct {
-	matches *redismatch.Store
+	*redismatch.Results
 	tickets lobby.Store
-}
-
-// ReadResults returns at most limit pending results.
-func (p pendingResults) ReadResults(ctx context.Context, limit int) ([]match.Result, error) {
-	return p.matches.ReadResults(ctx, limit)
-}
-
-// CompleteStandings adds the standings that a result lacks. It implements settle.Pending.
-func (p pendingResults) CompleteStandings(ctx context.Context, r *match.Result) error {
-	return match.CompleteStandings(ctx, p.matches, r)
 }
 
 // maxConcurrentReleases is the maximum number of concurrent requests that release players.
@@ -37,7 +27,7 @@ const maxConcurrentReleases = 64
 // MarkSettled marks matches as settled and releases their players, so that they can join another
 // match.
 func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
-	if err := p.matches.MarkSettled(ctx, results); err != nil {
+	if err := p.Results.MarkSettled(ctx, results); err != nil {
 		return err // the next sweep tries again
 	}
 	var group errgroup.Group

@@ -19,25 +19,28 @@ type Submission struct {
 	Answer    protocol.Answer
 }
 
+// answers judges answers and submits them to the store.
+type answers struct{ *places }
+
 // Answer judges an answer and submits it. It returns the reply to the player,
 // or a *protocol.Error if the answer is refused. It also returns a function
 // that pushes the effects of the answer. The caller must call it after it has
 // sent the reply. The function is never nil.
-func (e *Engine) Answer(ctx context.Context, submission Submission) (protocol.Answered, func(), error) {
-	local, seat, err := e.findMatchAndSeat(ctx, submission)
+func (a *answers) Answer(ctx context.Context, submission Submission) (protocol.Answered, func(), error) {
+	local, seat, err := a.findMatchAndSeat(ctx, submission)
 	if err != nil {
-		return e.countRefusal(err)
+		return a.countRefusal(err)
 	}
 	answer := validAnswer{seat: seat, question: *submission.Answer.Question}
 	if answer.normal, err = local.plan.Questions[answer.question].Normalize(toQuizGiven(submission.Answer)); err != nil {
-		return e.countRefusal(e.refuseInvalid(ctx, local, submission, err))
+		return a.countRefusal(a.refuseInvalid(ctx, local, submission, err))
 	}
 	answer.given = submission.Answer.Encode()
-	outcome, err := e.commitAnswer(ctx, local, submission, answer)
+	outcome, err := a.commitAnswer(ctx, local, submission, answer)
 	if err != nil {
-		return e.countRefusal(err)
+		return a.countRefusal(err)
 	}
-	return e.replyToOutcome(local, outcome, answer)
+	return a.replyToOutcome(local, outcome, answer)
 }
 
 // toQuizGiven converts an answer to the form that questions accept.
@@ -54,12 +57,12 @@ type validAnswer struct {
 }
 
 // findMatchAndSeat returns the match, the seat and the question of an answer.
-func (e *Engine) findMatchAndSeat(ctx context.Context, submission Submission) (*localMatch, Seat, error) {
-	local, err := e.loadMatch(ctx, submission.Answer.Match)
+func (a *answers) findMatchAndSeat(ctx context.Context, submission Submission) (*localMatch, Seat, error) {
+	local, err := a.loadMatch(ctx, submission.Answer.Match)
 	if err != nil {
 		return nil, Seat{}, asNotInMatchError(err)
 	}
-	member, err := e.member(ctx, local, submission.Player)
+	member, err := a.member(ctx, local, submission.Player)
 	if err != nil {
 		return nil, Seat{}, asNotInMatchError(err)
 	}
@@ -79,8 +82,8 @@ func (e *Engine) findMatchAndSeat(ctx context.Context, submission Submission) (*
 // refuseInvalid returns the refusal of an answer with an invalid form. Two
 // refusals come first: the question is not open yet, and the player is
 // eliminated.
-func (e *Engine) refuseInvalid(ctx context.Context, local *localMatch, submission Submission, cause error) error {
-	view, err := e.read(ctx, local, -1, submission.Player)
+func (a *answers) refuseInvalid(ctx context.Context, local *localMatch, submission Submission, cause error) error {
+	view, err := a.read(ctx, local, -1, submission.Player)
 	switch {
 	case err != nil:
 		return err

@@ -25,64 +25,70 @@ type AttachRequest struct {
 	CheckReplay func(bytes int64) error // nil accepts any size
 }
 
+// sessions attaches sessions to matches.
+type sessions struct {
+	*places
+	hosts *hosts
+}
+
 // Attach attaches a session to a match in which its player has a place. It
 // returns ErrNotFound if there is no match or no place. With OnState it also
 // returns ErrNotFound for an arena in its lobby.
-func (e *Engine) Attach(ctx context.Context, request AttachRequest) error {
-	local, err := e.loadMatch(ctx, request.Match)
+func (s *sessions) Attach(ctx context.Context, request AttachRequest) error {
+	local, err := s.loadMatch(ctx, request.Match)
 	if err != nil {
 		return err
 	}
-	member, err := e.lookUpMember(ctx, local, request.Player)
+	member, err := s.lookUpMember(ctx, local, request.Player)
 	if err != nil {
 		return err
 	}
-	return e.attachAndSchedule(ctx, local, request, member)
+	return s.attachAndSchedule(ctx, local, request, member)
 }
 
 // AttachFrom attaches a player's session at this node to an arena, from a push
 // number on.
-func (e *Engine) AttachFrom(ctx context.Context, match, player string, after int64) error {
-	local, err := e.loadMatch(ctx, match)
+func (s *sessions) AttachFrom(ctx context.Context, match, player string, after int64) error {
+	local, err := s.loadMatch(ctx, match)
 	if err != nil {
 		return err
 	}
-	session, ok := e.Presence.Find(local.plan.Game, player)
+	session, ok := s.Presence.Find(local.plan.Game, player)
 	if !ok {
 		return nil
 	}
-	return e.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session, AfterSeq: after})
+	return s.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session, AfterSeq: after})
 }
 
 // attachAndSchedule attaches a session and schedules what the read state
 // requires.
-func (e *Engine) attachAndSchedule(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
-	if err := e.attach(ctx, local, request, member); err != nil {
+func (s *sessions) attachAndSchedule(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
+	if err := s.attach(ctx, local, request, member); err != nil {
 		return err
 	}
-	e.armTimer(local)
-	e.scheduleNotices(local)
+	s.armTimer(local)
+	s.emitChange(local)
 	if local.plan.Arena != nil && request.Player == local.plan.Arena.Host {
-		e.reportHost(ctx, local)
+		s.hosts.reportHost(ctx, local)
 	}
 	return nil
 }
 
-func (e *Engine) attach(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
+func (s *sessions) attach(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
 	from := local.startAttaching(request.AfterSeq)
 	defer local.endAttaching()
-	replayed := e.replayFrames(ctx, local, from)
-	query := ReadQuery{Match: local.plan.ID, AfterSeq: from + int64(len(replayed)), Node: e.Node, SeenVersion: local.knownVersion(), WantListed: request.OnState != nil}
+	replayed := s.replayFrames(ctx, local, from)
+	query := ReadQuery{Match: local.plan.ID, AfterSeq: from + int64(len(replayed)), Node: s.Node, SeenVersion: local.knownVersion(), WantListed: request.OnState != nil}
 	switch {
 	case local.plan.Arena == nil:
 		query.Players = local.plan.duelPlayers()
 	case member.Role == PlayerRole:
 		query.Players, query.WantRanks = []string{request.Player}, true
 	}
-	view, err := e.Store.Read(ctx, query)
-	if err = e.handleLoss(ctx, local, err); errors.Is(err, ErrAbandoned) { // read again without the check for lost data: this session must get the final push, too
+	view, err := s.Matches.Read(ctx, query)
+	if err = s.handleLoss(ctx, local, err); errors.Is(err, ErrAbandoned) { // read again without the check for lost data: this session must get the final push, too
 		query.SeenVersion, query.AfterSeq, replayed = 0, from, nil
-		view, err = e.Store.Read(ctx, query)
+		view, err = s.Matches.Read(ctx, query)
 	}
 	switch {
 	case err != nil:
@@ -97,23 +103,23 @@ func (e *Engine) attach(ctx context.Context, local *localMatch, request AttachRe
 			return err
 		}
 	}
-	e.addIfPresent(local, request, view)
+	s.addIfPresent(local, request, view)
 	return nil
 }
 
 // addIfPresent adds a session to a match that was just read. It registers the
 // session before it checks that the session is still present. A concurrent
 // Detach therefore finds it.
-func (e *Engine) addIfPresent(local *localMatch, request AttachRequest, view View) {
+func (s *sessions) addIfPresent(local *localMatch, request AttachRequest, view View) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	if request.OnState == nil && local.sessions[request.Player] == request.Session {
 		return
 	}
-	e.addAttachedMatch(local, request.Player)
-	if session, ok := e.Presence.Find(local.plan.Game, request.Player); !ok || session != request.Session {
+	s.addAttachedMatch(local, request.Player)
+	if session, ok := s.Presence.Find(local.plan.Game, request.Player); !ok || session != request.Session {
 		if local.sessions[request.Player] == nil {
-			e.removeAttachedMatch(local, request.Player)
+			s.removeAttachedMatch(local, request.Player)
 		}
 		return
 	}
@@ -125,34 +131,11 @@ func (e *Engine) addIfPresent(local *localMatch, request AttachRequest, view Vie
 	local.addSession(request, view)
 }
 
-// addAttachedMatch records that a player's session gets the pushes of a match.
-func (e *Engine) addAttachedMatch(local *localMatch, player string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	key := playerKey{local.plan.Game, player}
-	if !slices.Contains(e.matchesByPlayer[key], local) {
-		e.matchesByPlayer[key] = append(e.matchesByPlayer[key], local)
-	}
-}
-
-// removeAttachedMatch undoes addAttachedMatch.
-func (e *Engine) removeAttachedMatch(local *localMatch, player string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	key := playerKey{local.plan.Game, player}
-	others := slices.DeleteFunc(e.matchesByPlayer[key], func(other *localMatch) bool { return other == local })
-	if len(others) == 0 {
-		delete(e.matchesByPlayer, key)
-		return
-	}
-	e.matchesByPlayer[key] = others
-}
-
 // IsInMatch reports whether a player or host at this node is in a match that
 // has begun and is not over.
-func (e *Engine) IsInMatch(game, player string) bool {
-	for _, local := range e.attachedMatches(game, player) {
-		if state := local.knownState(); !state.Phase.hasEnded() && state.Phase != PhaseLobby && state.Phase != PhaseStarting && !local.isSpectator(player) {
+func (s *sessions) IsInMatch(game, player string) bool {
+	for _, local := range s.attachedMatches(game, player) {
+		if state := local.knownState(); !state.Phase.hasEnded() && state.Phase != PhaseLobby && state.Phase != PhaseStarting && !local.members.hasRole(player, SpectatorRole) {
 			return true
 		}
 	}
@@ -161,32 +144,37 @@ func (e *Engine) IsInMatch(game, player string) bool {
 
 // IsFollowing reports whether a person at this node gets the pushes of a match
 // that is not over. A match in its lobby and a spectator count, too.
-func (e *Engine) IsFollowing(game, player string) bool {
-	return slices.ContainsFunc(e.attachedMatches(game, player), func(local *localMatch) bool { return !local.knownState().Phase.hasEnded() })
+func (s *sessions) IsFollowing(game, player string) bool {
+	return slices.ContainsFunc(s.attachedMatches(game, player), func(local *localMatch) bool { return !local.knownState().Phase.hasEnded() })
 }
 
 // Detach removes a player's session from its matches. To prevent that it is
 // attached again, remove it from Presence first.
-func (e *Engine) Detach(game, player string, session Subscriber) {
-	for _, local := range e.attachedMatches(game, player) {
-		e.detach(local, player, session)
+func (s *sessions) Detach(game, player string, session Subscriber) {
+	for _, local := range s.attachedMatches(game, player) {
+		s.detach(local, player, session)
 	}
 }
 
 // detach removes a session from a match, unless a newer session of the same
 // player has replaced it.
-func (e *Engine) detach(local *localMatch, player string, session Subscriber) {
+func (s *sessions) detach(local *localMatch, player string, session Subscriber) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	if local.sessions[player] == session {
 		delete(local.sessions, player)
-		delete(local.members, player)
-		e.removeAttachedMatch(local, player)
+		local.members.forget(player)
+		s.removeAttachedMatch(local, player)
 	}
 }
 
-func (e *Engine) attachedMatches(game, player string) []*localMatch {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return slices.Clone(e.matchesByPlayer[playerKey{game, player}])
+// AttachSession attaches a player's session at this node to a match, if there
+// is one and it accepts the match. It returns ErrNotFound if the match does not
+// exist yet.
+func (s *sessions) AttachSession(ctx context.Context, game, match, player string) error {
+	session, ok := s.Presence.Find(game, player)
+	if !ok || !session.CanAttach(match) {
+		return nil
+	}
+	return s.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session})
 }

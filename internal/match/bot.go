@@ -63,9 +63,14 @@ func botAnswerContent(drawn quiz.DrawnQuestion, isRight bool, rng *rand.Rand) pr
 	return protocol.Given{Value: value}
 }
 
+// bots plays the bots of duels.
+type bots struct{ *answers }
+
 // scheduleBots schedules the bots' answers to the open question, once per
-// question. The caller holds mu.
-func (e *Engine) scheduleBots(local *localMatch) {
+// question.
+func (b *bots) scheduleBots(local *localMatch) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
 	state := local.state
 	if state.Phase != PhaseOpen || state.Question == local.lastBotsQuestion {
 		return
@@ -76,20 +81,20 @@ func (e *Engine) scheduleBots(local *localMatch) {
 			continue
 		}
 		wait, given := planBotAnswer(local.plan, state.Question, seat.Player)
-		wait -= time.Duration(e.Now()-state.OpensAt) * time.Millisecond
-		e.Wheel.After(wait, func() { e.submitBotAnswer(local, seat.Player, state.Question, given) })
+		wait -= time.Duration(b.Now()-state.OpensAt) * time.Millisecond
+		b.Wheel.After(wait, func() { b.submitBotAnswer(local, seat.Player, state.Question, given) })
 	}
 }
 
-func (e *Engine) submitBotAnswer(local *localMatch, player string, question int, given protocol.Given) {
+func (b *bots) submitBotAnswer(local *localMatch, player string, question int, given protocol.Given) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	_, followUp, err := e.Answer(ctx, Submission{
-		Player: player, ArrivedAt: e.Now(),
+	_, followUp, err := b.Answer(ctx, Submission{
+		Player: player, ArrivedAt: b.Now(),
 		Answer: protocol.Answer{Match: local.plan.ID, Question: &question, Given: given},
 	})
 	if err != nil {
-		e.Logger.Debug("bot answer refused", "match", local.plan.ID, "error", err)
+		b.Logger.Debug("bot answer refused", "match", local.plan.ID, "error", err)
 	}
 	followUp()
 }

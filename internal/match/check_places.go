@@ -1,39 +1,6 @@
 package match
 
-import (
-	"context"
-	"maps"
-	"slices"
-
-	"laststand/internal/protocol"
-)
-
-// placesChunkSize is how many places are looked up per call.
-const placesChunkSize = 500
-
-// checkPlaces removes sessions from an arena whose places have ended without a
-// message to this node. It checks only if places have ended since the last
-// clean check. It removes a session only when two checks in a row find no place,
-// because the message may be on its way or the player may be rejoining.
-func (e *Engine) checkPlaces(ctx context.Context, local *localMatch) error {
-	sessions, ended := local.sessionsToCheck()
-	withoutPlace := make(map[string]Subscriber)
-	for chunk := range slices.Chunk(slices.Collect(maps.Keys(sessions)), placesChunkSize) {
-		missing, err := e.Store.PlayersWithoutPlace(ctx, local.plan.ID, chunk)
-		if err != nil {
-			return err
-		}
-		for _, player := range missing {
-			withoutPlace[player] = sessions[player]
-		}
-	}
-	for _, player := range local.confirmWithoutPlace(withoutPlace, ended) {
-		e.expel(local, player, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
-			ArenaID: local.plan.Arena.ID, Reason: "kicked",
-		})})
-	}
-	return nil
-}
+import "maps"
 
 // sessionsToCheck returns the local sessions whose places may have ended, and
 // how many places of the arena have ended. It returns no sessions if no place

@@ -51,7 +51,7 @@ func (c *cluster) startNodeAhead(ahead time.Duration) *node {
 	n := &node{store: &faultyStore{memoryStore: c.store}}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Engine = New(Config{
-		Store: n.store, Index: n.store, Wheel: wheel, Presence: new(Presence),
+		Matches: n.store, Answers: n.store, Places: n.store, Index: n.store, Results: n.store, Wheel: wheel, Presence: new(Presence),
 		Now:      func() int64 { return now() + ahead.Milliseconds() },
 		OnResult: n.recordResult, OnArenaEnd: n.recordArenaEnd, Logger: slog.New(slog.DiscardHandler),
 		Node: name, Bus: busSender{c.bus, name},

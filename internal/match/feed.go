@@ -209,3 +209,44 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 		request.Session.Push(l.plan.ID, frame)
 	}
 }
+
+// playerSessions returns the sessions at this node whose players have a seat.
+func (l *localMatch) playerSessions() map[string]Subscriber {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sessions := make(map[string]Subscriber, len(l.sessions))
+	for player, session := range l.sessions {
+		if l.plan.Arena == nil || l.members.hasRole(player, PlayerRole) {
+			sessions[player] = session
+		}
+	}
+	return sessions
+}
+
+// hasHost reports whether the host of an arena has a session at this node, in
+// any role.
+func (l *localMatch) hasHost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sessions[l.plan.Arena.Host] != nil
+}
+
+// pushLobbyNotice pushes the player counts of a lobby to every session, unless the
+// match has begun.
+func (l *localMatch) pushLobbyNotice(view View) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.state.Phase == PhaseLobby {
+		l.broadcastLocked(protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
+			ArenaID: l.plan.Arena.ID, Teams: view.TeamCounts(l.plan.Arena), Players: view.Players,
+		}))
+	}
+}
+
+// isSettledExpected reports whether sessions here wait for the notification that the
+// result is settled.
+func (l *localMatch) isSettledExpected() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.plan.CountsForLeaderboards && l.state.hasClosedQuestion() && l.state.Phase.hasEnded() && !l.isAbandoned() && len(l.sessions) > 0
+}

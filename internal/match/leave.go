@@ -22,35 +22,3 @@ func forfeitStep(plan *Plan, view View, player string, now int64) (Step, bool) {
 	}
 	return Step{}, false
 }
-
-// HasForfeitedEarly reports whether a player forfeited a duel before a question
-// was closed. It returns false if this node does not hold the duel.
-func (e *Engine) HasForfeitedEarly(match, player string) bool {
-	local := e.findLocalMatch(match)
-	if local == nil {
-		return false
-	}
-	state := local.knownState()
-	return state.Phase.hasEnded() && state.Leaver == player && !state.hasClosedQuestion()
-}
-
-// isUnrevealed reports whether the current question is not revealed. After a
-// forfeit during an open question it is never revealed.
-func (s State) isUnrevealed() bool {
-	return s.Phase == PhaseOpen || s.Phase == PhaseSealed || s.CloseReason == string(ReasonForfeit)
-}
-
-// hasClosedQuestion reports whether at least one question was closed and
-// revealed. A match without such a question counts for nothing.
-func (s State) hasClosedQuestion() bool {
-	return s.Question > 0 || s.Question == 0 && !s.isUnrevealed()
-}
-
-// revealedTotals returns a player's totals as of the last reveal.
-func (v View) revealedTotals(player string) Totals {
-	t := v.Totals[player]
-	if record, ok := v.Records[player]; ok && v.isUnrevealed() && !t.isRetracted(record) {
-		return t.withoutRecord(record)
-	}
-	return t
-}

@@ -17,10 +17,13 @@ type LifecycleEvent struct {
 	Players     []string // players with a seat and a session at this node
 }
 
+// lifecycle reports the starts and ends of matches.
+type lifecycle struct{ *engineBase }
+
 // scheduleLifecycle reports the start and the end of a match to OnLifecycle,
 // each once. A match that never started has no end. Events from before this node
 // loaded the match were reported by other nodes.
-func (e *Engine) scheduleLifecycle(local *localMatch) {
+func (l *lifecycle) scheduleLifecycle(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	state := local.state
@@ -34,20 +37,20 @@ func (e *Engine) scheduleLifecycle(local *localMatch) {
 	}
 	if state.Phase.hasEnded() && !local.endReported {
 		local.endReported = true
-		events = append(events, LifecycleEvent{Ended: true, Reason: cmp.Or(state.EndReason, ReasonFinished), OccurredAt: e.Now()})
+		events = append(events, LifecycleEvent{Ended: true, Reason: cmp.Or(state.EndReason, ReasonFinished), OccurredAt: l.Now()})
 	}
 	if len(events) > 0 {
-		e.Wheel.After(0, func() { e.reportLifecycle(local, events) })
+		l.Wheel.After(0, func() { l.reportLifecycle(local, events) })
 	}
 }
 
-func (e *Engine) reportLifecycle(local *localMatch, events []LifecycleEvent) {
+func (l *lifecycle) reportLifecycle(local *localMatch, events []LifecycleEvent) {
 	players := slices.Collect(maps.Keys(local.playerSessions()))
 	if len(players) == 0 {
 		return
 	}
 	for _, event := range events {
 		event.Game, event.Match, event.Mode, event.Players = local.plan.Game, local.plan.ID, local.plan.Mode, players
-		e.OnLifecycle(event)
+		l.OnLifecycle(event)
 	}
 }

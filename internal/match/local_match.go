@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"laststand/internal/timer"
 )
@@ -12,38 +13,35 @@ import (
 // state, its timer, and the sessions of its players that get the numbered
 // pushes.
 type localMatch struct {
-	plan     *Plan
-	raceSlot chan struct{} // buzzer: full while an answer of this node tries to be first
-	replay   logCopy
+	plan        *Plan
+	replay      logCopy
+	race        raceSlot // buzzer only
+	members     memberCache
+	lobbyNotice lobbyNotifier
+	settled     settledCheck
+	catchingUp  atomic.Bool // a read of missed pushes is scheduled
 
-	mu                   sync.Mutex // locked before the engine's mutex; never held during store calls
+	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
 	state                State      // newest known state; its Seq is the last push delivered here
 	version              int64      // highest known version
 	remoteStepVersion    int64      // version of the newest step of another node; -1 for none
 	sessions             map[string]Subscriber
-	members              map[string]Member // arena: the members looked up so far; nil for none
-	attachingSessions    int               // number of sessions that are being attached
-	recentFrames         [][]byte          // pushes delivered since the first of those began; the last has number state.Seq
-	catchingUp           bool              // a read of missed pushes is scheduled
+	attachingSessions    int      // number of sessions that are being attached
+	recentFrames         [][]byte // pushes delivered since the first of those began; the last has number state.Seq
 	timer                timer.Timer
-	lastBotsQuestion     int  // last question that bots were scheduled for; -1 for none
-	lastPersonalQuestion int  // last question whose personal results were sent; -1 for none
-	lastWonQuestion      int  // question known to be won; -1 for none
-	startReported        bool // the start was reported, or other nodes report it
-	endReported          bool // the end was reported, or other nodes report it
-	lobbyNotice          lobbyNotifier
+	lastBotsQuestion     int                   // last question that bots were scheduled for; -1 for none
+	lastPersonalQuestion int                   // last question whose personal results were sent; -1 for none
+	startReported        bool                  // the start was reported, or other nodes report it
+	endReported          bool                  // the end was reported, or other nodes report it
 	hostReportedAt       int64                 // when this node last reported the host as present, cluster time
 	checkedEndedPlaces   int64                 // value of State.EndedPlaces at the last clean check of places
-	settledNotified      bool                  // the players here were notified that the result is settled
-	settledCheckAt       int64                 // when to check whether it is settled, cluster time; 0 before the end
-	settledCheckDelayMS  int64                 // delay between two checks, ms
 	withoutPlace         map[string]Subscriber // sessions without a place at the last check
 }
 
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
 		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber),
-		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, lastWonQuestion: -1, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
+		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
 		lobbyNotice: lobbyNotifier{sentVersion: view.Version}, checkedEndedPlaces: view.EndedPlaces,
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
@@ -51,9 +49,19 @@ func newLocalMatch(view View) *localMatch {
 	}
 	local.replay.loading = make(chan struct{}, 1)
 	if local.plan.Mode == Buzzer {
-		local.raceSlot = make(chan struct{}, 1)
+		local.race = newRaceSlot()
 	}
 	return local
+}
+
+// query returns the read that the rules need. It requests the records and ranks
+// of the given players and the pushes after a number (-1: none).
+func (l *localMatch) query(after int64, players ...string) ReadQuery {
+	query := ReadQuery{Match: l.plan.ID, Players: players, AfterSeq: after, SeenVersion: l.knownVersion(), WantListed: true, WantRanks: true}
+	if l.plan.Arena == nil {
+		query.Players, query.WantListed, query.WantRanks = l.plan.duelPlayers(), false, false
+	}
+	return query
 }
 
 // knownState returns the newest known state.
@@ -126,6 +134,6 @@ func (l *localMatch) stopAndListPlayers() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer.Stop()
-	l.lobbyNotice.stop()
+	l.lobbyNotice.timer.Stop()
 	return slices.Collect(maps.Keys(l.sessions))
 }

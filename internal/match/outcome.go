@@ -43,15 +43,6 @@ func (v View) countedQuestions() int {
 	return n
 }
 
-// listedSeats are the seats of a duel, or those that the view of an arena
-// lists.
-func (p *Plan) listedSeats(view View) []Seat {
-	if p.Arena != nil {
-		return view.Seats
-	}
-	return p.Seats
-}
-
 // rankedStandings returns the standings of seats, best first.
 func rankedStandings(plan *Plan, view View, seats []Seat) []Standing {
 	all := make([]Standing, 0, len(seats))

@@ -15,9 +15,13 @@ const (
 	maxPersonalTries = 3
 )
 
+// personalResults sends the players of a large match the effect of each question on
+// them.
+type personalResults struct{ *engineBase }
+
 // schedulePersonal sends the personal results of a revealed question in a large
 // match, once. They follow the reveal.
-func (e *Engine) schedulePersonal(local *localMatch) {
+func (p *personalResults) schedulePersonal(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	state := local.state
@@ -25,26 +29,26 @@ func (e *Engine) schedulePersonal(local *localMatch) {
 		return
 	}
 	local.lastPersonalQuestion = state.Question
-	e.Wheel.After(0, func() {
-		e.sendPersonal(local, state.Question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
+	p.Wheel.After(0, func() {
+		p.sendPersonal(local, state.Question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
 	})
 }
 
 // sendPersonal reads the personal results of players in chunks and pushes them.
 // After an error it continues with the rest after storeRetryDelay.
-func (e *Engine) sendPersonal(local *localMatch, question int, players []string, tries int) {
+func (p *personalResults) sendPersonal(local *localMatch, question int, players []string, tries int) {
 	for len(players) > 0 {
 		chunk := players[:min(personalChunkSize, len(players))]
-		view, err := e.readPersonal(local, chunk)
+		view, err := p.readPersonal(local, chunk)
 		switch {
 		case err != nil && tries > 1:
-			e.Wheel.After(storeRetryDelay, func() { e.sendPersonal(local, question, players, tries-1) })
+			p.Wheel.After(storeRetryDelay, func() { p.sendPersonal(local, question, players, tries-1) })
 			return
 		case err != nil:
-			e.Logger.Warn("personal results not sent; players get them with match.state", "match", local.plan.ID, "players", len(players), "error", err)
+			p.Logger.Warn("personal results not sent; players get them with match.state", "match", local.plan.ID, "players", len(players), "error", err)
 			return
 		case view.Question != question:
-			e.metrics.skippedPersonalResults.Inc()
+			p.metrics.skippedPersonalResults.Inc()
 			return
 		}
 		sessions := local.playerSessions()
@@ -57,8 +61,8 @@ func (e *Engine) sendPersonal(local *localMatch, question int, players []string,
 	}
 }
 
-func (e *Engine) readPersonal(local *localMatch, players []string) (View, error) {
+func (p *personalResults) readPersonal(local *localMatch, players []string) (View, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	return e.Store.Read(ctx, ReadQuery{Match: local.plan.ID, Players: players, WantRanks: true, AfterSeq: -1, SeenVersion: local.knownVersion()})
+	return p.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, Players: players, WantRanks: true, AfterSeq: -1, SeenVersion: local.knownVersion()})
 }

@@ -89,3 +89,12 @@ func (p *Plan) duelPlayers() []string {
 func (p *Plan) maxDurationMS() int64 {
 	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
 }
+
+// listedSeats are the seats of a duel, or those that the view of an arena
+// lists.
+func (p *Plan) listedSeats(view View) []Seat {
+	if p.Arena != nil {
+		return view.Seats
+	}
+	return p.Seats
+}

@@ -212,12 +212,12 @@ func TestCallThatLosesEveryStepFails(t *testing.T) {
 			}
 			return noFault
 		})
-		n.Store = losingStore{n.store}
+		n.Matches = losingStore{n.store}
 		var refused *protocol.Error
 		if err := n.StartArena(c.Context(), plan.ID); !errors.As(err, &refused) || refused.Code != protocol.CodeUnavailable || reads != maxStepAttempts {
 			c.Errorf("%v after %d reads", err, reads)
 		}
-		n.Store = n.store
+		n.Matches = n.store
 		c.requireNoError(n.StartArena(c.Context(), plan.ID))
 		if knownVersion, storedVersion := n.findLocalMatch(plan.ID).knownState().Version, c.store.state(plan.ID).Version; knownVersion != storedVersion {
 			c.Errorf("the node knows version %d, the match is at %d", knownVersion, storedVersion)

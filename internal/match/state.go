@@ -233,3 +233,29 @@ type StepResult struct {
 	Version  int64
 	Nodes    []string
 }
+
+// isLastQuestion reports whether no question follows.
+func (v View) isLastQuestion(plan *Plan) bool {
+	return v.Question+1 >= len(plan.Questions) || plan.Mode == Survival && v.Alive <= 1
+}
+
+// isUnrevealed reports whether the current question is not revealed. After a
+// forfeit during an open question it is never revealed.
+func (s State) isUnrevealed() bool {
+	return s.Phase == PhaseOpen || s.Phase == PhaseSealed || s.CloseReason == string(ReasonForfeit)
+}
+
+// hasClosedQuestion reports whether at least one question was closed and
+// revealed. A match without such a question counts for nothing.
+func (s State) hasClosedQuestion() bool {
+	return s.Question > 0 || s.Question == 0 && !s.isUnrevealed()
+}
+
+// revealedTotals returns a player's totals as of the last reveal.
+func (v View) revealedTotals(player string) Totals {
+	t := v.Totals[player]
+	if record, ok := v.Records[player]; ok && v.isUnrevealed() && !t.isRetracted(record) {
+		return t.withoutRecord(record)
+	}
+	return t
+}

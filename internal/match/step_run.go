@@ -4,7 +4,7 @@ import "context"
 
 // stepRun is the sequence of steps that a single call applies.
 type stepRun struct {
-	engine      *Engine
+	advancer    *advancer
 	match       *localMatch
 	hasStepped  bool     // true: at least one step was applied
 	undelivered delivery // the effect of steps that is not delivered yet
@@ -15,13 +15,13 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 	for range maxStepAttempts {
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
-			if view, err = r.engine.read(ctx, r.match, r.match.knownState().Seq); err != nil {
-				return r.engine.handleLoss(ctx, r.match, err)
+			if view, err = r.advancer.read(ctx, r.match, r.match.knownState().Seq); err != nil {
+				return r.advancer.handleLoss(ctx, r.match, err)
 			}
 		}
-		step, requested, due := r.engine.chooseStep(r.match.plan, view, requestedStep)
+		step, requested, due := r.advancer.chooseStep(r.match.plan, view, requestedStep)
 		if !due {
-			r.engine.adoptView(r.match, view)
+			r.advancer.adoptView(r.match, view)
 			return nil
 		}
 		applied, err := r.tryStep(ctx, &step)
@@ -46,22 +46,22 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 // tryStep asks the store to apply a step. If the store applies it, tryStep sends
 // its event to the other nodes and returns true.
 func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err error) {
-	step.ID, step.SeenVersion = r.engine.attemptID(), r.match.knownVersion()
-	result, err := r.engine.Store.Step(ctx, *step)
+	step.ID, step.SeenVersion = r.advancer.attemptID(), r.match.knownVersion()
+	result, err := r.advancer.Matches.Step(ctx, *step)
 	if err != nil {
-		r.engine.metrics.steps.WithLabelValues(string(step.NewState.Phase), "failed").Inc()
-		return false, r.engine.handleLoss(ctx, r.match, err)
+		r.advancer.metrics.steps.WithLabelValues(string(step.NewState.Phase), "failed").Inc()
+		return false, r.advancer.handleLoss(ctx, r.match, err)
 	}
 	if !result.Applied {
-		r.engine.metrics.steps.WithLabelValues(string(step.NewState.Phase), "lost").Inc()
+		r.advancer.metrics.steps.WithLabelValues(string(step.NewState.Phase), "lost").Inc()
 		return false, nil
 	}
-	r.engine.metrics.steps.WithLabelValues(string(step.NewState.Phase), "taken").Inc()
+	r.advancer.metrics.steps.WithLabelValues(string(step.NewState.Phase), "taken").Inc()
 	r.hasStepped = true
 	step.NewState.Version = result.Version
 	r.match.updateVersion(result.Version)
 	encoded := encodeFrames(step.Pushes, result.FirstSeq)
-	r.engine.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
+	r.advancer.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
 	r.undelivered.addStep(encoded, step.NewState)
 	return true, nil
 }
@@ -69,12 +69,12 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err er
 // afterStep delivers the effect of the steps, unless the next step is due already
 // and needs no read. It reports whether no further step is due.
 func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
-	nextIsDue := view.isDue(r.engine.Now())
+	nextIsDue := view.isDue(r.advancer.Now())
 	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) {
 		err = r.flush(ctx)
 	}
 	if last.NewState.Phase == PhaseOver {
-		r.engine.reportEnd(ctx, r.match, last)
+		r.advancer.reportEnd(ctx, r.match, last)
 	}
 	return !nextIsDue, err
 }
@@ -87,7 +87,7 @@ func (r *stepRun) flush(ctx context.Context) error {
 		return nil
 	}
 	r.undelivered = delivery{}
-	err := r.engine.deliverOrCatchUp(ctx, r.match, undelivered)
-	r.engine.scheduleNotices(r.match)
+	err := r.advancer.deliverOrCatchUp(ctx, r.match, undelivered)
+	r.advancer.emitChange(r.match)
 	return err
 }

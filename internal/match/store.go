@@ -14,18 +14,36 @@ var ErrNotFound = errors.New("match: not found")
 // Either a replica that was behind was promoted, or the data is gone.
 var ErrAbandoned = errors.New("match: abandoned, the store has forgotten acknowledged steps")
 
-// Store stores matches. Every write is atomic and idempotent: a repeated attempt
-// changes nothing and returns the same reply. A repeated step does so only
-// until the next step; then it reports that it was not applied. Calls that
-// carry a seen version return ErrAbandoned if the store's version is lower.
-type Store interface {
+// The stores below are shared by all nodes. Every write is atomic and idempotent: a
+// repeated attempt changes nothing and returns the same reply. A repeated step does so
+// only until the next step; then it reports that it was not applied. Calls that carry
+// a seen version return ErrAbandoned if the store's version is lower.
+
+// MatchStore stores matches and their pushes.
+type MatchStore interface {
 	// Create writes a new match in its first state with its deadline and, if
 	// found is set, its first push. It does nothing if the id exists or existed
 	// before. It reports whether it created the match.
 	Create(ctx context.Context, p *Plan, s State, found *protocol.NumberedPush) (bool, error)
+	// Tombstone prevents a match from ever being created. It reports whether
+	// the match already exists; then it changes nothing.
+	Tombstone(ctx context.Context, match string) (exists bool, err error)
 	// Read reads a match. It returns ErrNotFound if there is none, and
 	// ErrAbandoned if the store has lost steps.
 	Read(ctx context.Context, q ReadQuery) (View, error)
+	// Step applies a step if the match still has the phase and the question of
+	// the step. A step
+	// that abandons the match ignores the store's version and moves it above
+	// the highest seen one. The data that RankedPlayers and Read need for a
+	// paged result is kept until the result is settled.
+	Step(ctx context.Context, s Step) (StepResult, error)
+	// RankedPlayers returns up to limit players of an arena by rank, best first,
+	// starting after the best from players.
+	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
+}
+
+// AnswerStore stores the answers to the open question of a match.
+type AnswerStore interface {
 	// Commit accepts or refuses an answer. A right answer in a buzzer match
 	// uses CommitIfFirst.
 	Commit(ctx context.Context, a Attempt) (Outcome, error)
@@ -34,29 +52,51 @@ type Store interface {
 	CommitIfFirst(ctx context.Context, a Attempt) (Outcome, error)
 	// Record returns a player's accepted answer to a question.
 	Record(ctx context.Context, match, player string, question int) (Record, bool, error)
-	// Step applies a step if the match still has the phase and the question of
-	// the step. A step
-	// that abandons the match ignores the store's version and moves it above
-	// the highest seen one. The data that RankedPlayers and Read need for a
-	// paged result is kept until the result is settled.
-	Step(ctx context.Context, s Step) (StepResult, error)
+}
+
+// PlaceStore stores who is in a match: people, hosts and the nodes of their sessions.
+type PlaceStore interface {
 	// Member returns a player's place in an arena, or ErrNotFound.
 	Member(ctx context.Context, match, player string) (Member, error)
 	// PlayersWithoutPlace lists the players who have no place in an arena. It accepts
 	// at most 500.
 	PlayersWithoutPlace(ctx context.Context, match string, people []string) ([]string, error)
-	// RankedPlayers returns up to limit players of an arena by rank, best first,
-	// starting after the best from players.
-	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
 	// PostponeHostDeadline moves the deadline of an arena that waits for its
 	// host to open a question. It does nothing in other phases or matches.
 	PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error
 	// Nodes lists the nodes that hold sessions of a match.
 	Nodes(ctx context.Context, match string) ([]string, error)
-	// Tombstone prevents a match from ever being created. It reports whether
-	// the match already exists; then it changes nothing.
-	Tombstone(ctx context.Context, match string) (exists bool, err error)
 }
+
+// Index finds matches in all partitions of the store.
+type Index interface {
+	// ListDue lists matches whose deadline is before the given time.
+	ListDue(ctx context.Context, before int64) ([]string, error)
+	// RemoveIndexEntries removes the index entries of a match that no longer exists.
+	RemoveIndexEntries(ctx context.Context, match string) error
+	// RemoveOrphan removes a match that no node can read. It does nothing if
+	// the match is over or its deadline is later than dueBefore. It reports
+	// whether it removed the match.
+	RemoveOrphan(ctx context.Context, match string, dueBefore int64) (bool, error)
+	// ReadProgress returns how far each match has come. It leaves out matches
+	// that are settled or do not exist.
+	ReadProgress(ctx context.Context, matches []string) (map[string]Progress, error)
+}
+
+// ResultStore stores the results that wait for the ledger.
+type ResultStore interface {
+	// IsPending reports whether the result of a match waits for the ledger.
+	IsPending(ctx context.Context, match string) (bool, error)
+	// CountUnsettled counts the results that wait for the ledger.
+	CountUnsettled(ctx context.Context) (int64, error)
+	// SetSettledNotified stores that the result of a match is settled and on the
+	// leaderboards, with the final ratings. It returns the nodes that hold sessions of
+	// the match.
+	SetSettledNotified(ctx context.Context, match string, ratings map[string]int) (nodes []string, err error)
+}
+
+// Progress contains the number of the last push of a match, and its version.
+type Progress struct{ Seq, Version int64 }
 
 // Role says what a person may do in an arena: play, watch or host.
 type Role string
@@ -74,29 +114,3 @@ type Member struct {
 	Seat Seat
 	Role Role
 }
-
-// Index finds matches in all partitions of the store.
-type Index interface {
-	// ListDue lists matches whose deadline is before the given time.
-	ListDue(ctx context.Context, before int64) ([]string, error)
-	// RemoveIndexEntries removes the index entries of a match that no longer exists.
-	RemoveIndexEntries(ctx context.Context, match string) error
-	// RemoveOrphan removes a match that no node can read. It does nothing if
-	// the match is over or its deadline is later than dueBefore. It reports
-	// whether it removed the match.
-	RemoveOrphan(ctx context.Context, match string, dueBefore int64) (bool, error)
-	// ReadProgress returns how far each match has come. It leaves out matches
-	// that are settled or do not exist.
-	ReadProgress(ctx context.Context, matches []string) (map[string]Progress, error)
-	// IsPending reports whether the result of a match waits for the ledger.
-	IsPending(ctx context.Context, match string) (bool, error)
-	// SetSettledNotified stores that the result of a match is settled and on the
-	// leaderboards, with the final ratings. It returns the nodes that hold sessions of
-	// the match.
-	SetSettledNotified(ctx context.Context, match string, ratings map[string]int) (nodes []string, err error)
-	// CountUnsettled counts the results that wait for the ledger.
-	CountUnsettled(ctx context.Context) (int64, error)
-}
-
-// Progress contains the number of the last push of a match, and its version.
-type Progress struct{ Seq, Version int64 }

@@ -114,7 +114,7 @@ func TestRepeatedCommitKeepsPushNumbers(t *testing.T) {
 				sessionA, sessionB := n.openSession(ada), n.openSession(bob)
 				plan := n.startDuel(c, 1)
 				retrying := &retryingStore{memoryStore: c.store}
-				n.Store = retrying
+				n.Answers = retrying
 				c.passUntil(plan, PhaseOpen, 0)
 				retrying.beforeRetry = func() {
 					if otherCommits {

@@ -9,30 +9,30 @@ import (
 
 // replyToOutcome turns an outcome into the reply and the function that runs
 // after it.
-func (e *Engine) replyToOutcome(local *localMatch, outcome Outcome, answer validAnswer) (protocol.Answered, func(), error) {
+func (a *answers) replyToOutcome(local *localMatch, outcome Outcome, answer validAnswer) (protocol.Answered, func(), error) {
 	record := outcome.Record
 	switch outcome.Verdict {
 	case VerdictAccepted:
-		e.metrics.answers.WithLabelValues(string(VerdictAccepted)).Inc()
-		return acceptedReply(local.plan, record), e.followUpFunc(local, outcome), nil
+		a.metrics.answers.WithLabelValues(string(VerdictAccepted)).Inc()
+		return acceptedReply(local.plan, record), a.followUpFunc(local, outcome), nil
 	case VerdictDuplicate:
 		if record.Normalized == answer.normal {
-			e.metrics.answers.WithLabelValues("repeated").Inc()
+			a.metrics.answers.WithLabelValues("repeated").Inc()
 			return acceptedReply(local.plan, record), doNothing, nil
 		}
 		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "you have already answered question %d", answer.question)
 		err.Accepted = acceptedAnswerView(record)
-		return e.countRefusal(err)
+		return a.countRefusal(err)
 	case VerdictEarly:
-		return e.countRefusal(questionNotOpenError(answer.question))
+		return a.countRefusal(questionNotOpenError(answer.question))
 	case VerdictLate:
-		return e.countRefusal(protocol.Errorf(protocol.CodeQuestionClosed, "question %d is closed", answer.question))
+		return a.countRefusal(protocol.Errorf(protocol.CodeQuestionClosed, "question %d is closed", answer.question))
 	case VerdictEliminated:
-		return e.countRefusal(eliminatedError())
+		return a.countRefusal(eliminatedError())
 	case VerdictLockedOut:
-		return e.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, outcome.RetryMS, "your team has answered wrong and must wait"))
+		return a.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, outcome.RetryMS, "your team has answered wrong and must wait"))
 	}
-	return e.countRefusal(notInMatchError())
+	return a.countRefusal(notInMatchError())
 }
 
 // acceptedReply returns the reply to an accepted answer. In a buzzer match it
@@ -48,41 +48,41 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
-func (e *Engine) followUpFunc(local *localMatch, outcome Outcome) func() {
+func (a *answers) followUpFunc(local *localMatch, outcome Outcome) func() {
 	pushUnknown := local.plan.Mode == Duel && outcome.Seq == 0
 	advances := pushUnknown || outcome.Sealed || outcome.Answered >= outcome.Alive
 	if outcome.Seq == 0 && !advances {
 		return doNothing
 	}
 	outcomeCopy := outcome // copy it only on this path
-	return func() { e.followUpAnswer(local, outcomeCopy, advances) }
+	return func() { a.followUpAnswer(local, outcomeCopy, advances) }
 }
 
 // followUpAnswer pushes that an answer was accepted, if the mode does so. If the
 // answer was the last one or the winning one, it closes the question. If the
 // push number is unknown, advancing pushes it from the log.
-func (e *Engine) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
+func (a *answers) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
 	if outcome.Seq > 0 {
 		seenPush := answerSeenPush(local.plan, outcome.Record.Question, outcome.Record.Player)
 		encoded := encodeFrames([]protocol.NumberedPush{seenPush}, outcome.Seq)
-		e.publishStep(ctx, local, outcome.Nodes, stepEvent{frames: encoded, version: outcome.Version})
-		err = e.deliverOrCatchUp(ctx, local, delivery{frames: encoded})
+		a.publishStep(ctx, local, outcome.Nodes, stepEvent{frames: encoded, version: outcome.Version})
+		err = a.deliverOrCatchUp(ctx, local, delivery{frames: encoded})
 	}
 	if err == nil && advances {
-		err = e.advance(ctx, local, local.viewAfterAnswer(outcome))
+		err = a.advance(ctx, local, viewAfterAnswer(local, outcome))
 	}
 	if err != nil { // the store has the answer; a sweep completes the follow-up
-		e.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
+		a.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
 	}
 }
 
 // viewAfterAnswer returns the local state after an accepted answer. It is empty
 // if the push of a duel is unknown or the match has moved on.
-func (l *localMatch) viewAfterAnswer(outcome Outcome) View {
-	state, pushUnknown := l.knownState(), l.plan.Mode == Duel && outcome.Seq == 0
+func viewAfterAnswer(local *localMatch, outcome Outcome) View {
+	state, pushUnknown := local.knownState(), local.plan.Mode == Duel && outcome.Seq == 0
 	if pushUnknown || outcome.Sealed || state.Phase != PhaseOpen || state.Question != outcome.Record.Question {
 		return View{}
 	}
@@ -93,13 +93,13 @@ func (l *localMatch) viewAfterAnswer(outcome Outcome) View {
 func doNothing() {}
 
 // countRefusal counts a refusal by its reason.
-func (e *Engine) countRefusal(err error) (protocol.Answered, func(), error) {
+func (a *answers) countRefusal(err error) (protocol.Answered, func(), error) {
 	reason := "failed"
 	var refused *protocol.Error
 	if errors.As(err, &refused) {
 		reason = string(refused.Code)
 	}
-	e.metrics.answers.WithLabelValues(reason).Inc()
+	a.metrics.answers.WithLabelValues(reason).Inc()
 	return protocol.Answered{}, doNothing, err
 }
 

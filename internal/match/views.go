@@ -210,3 +210,18 @@ func phaseForPlayers(phase Phase) string {
 	}
 	return string(phase)
 }
+
+// lobbyClosedFrame tells the players in a lobby that the match will not begin.
+func lobbyClosedFrame(plan *Plan, reason Reason) []byte {
+	return protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{ArenaID: plan.Arena.ID, Reason: string(reason)})
+}
+
+// TeamCounts lists the teams of an arena with their number of players, in the
+// arena's order. The list is never nil.
+func (v View) TeamCounts(arena *Arena) []protocol.TeamCount {
+	counts := make([]protocol.TeamCount, 0, len(arena.Teams))
+	for _, t := range arena.Teams {
+		counts = append(counts, protocol.TeamCount{ID: t.ID, Name: t.Name, Players: v.Teams[t.ID].Players})
+	}
+	return counts
+}

@@ -86,7 +86,7 @@ func (c *cluster) addNode() *node {
 		change(&config, &rules)
 	}
 	config.Engine = match.New(match.Config{
-		Store: c.matches, Index: c.matches, Wheel: config.Wheel, Presence: config.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: config.Logger,
+		Matches: c.matches.Matches, Answers: c.matches.Answers, Places: c.matches.Places, Index: c.matches.Index, Results: c.matches.Results, Wheel: config.Wheel, Presence: config.Presence, Now: now, OnResult: func(*match.Result) {}, Logger: config.Logger,
 		Node: n.name, Bus: localBus{c, n.name},
 	})
 	matches := lobby.Matches(config.Engine)

@@ -17,10 +17,13 @@ const (
 	retiredCodeTTL = time.Hour
 )
 
+// Codes stores the join codes of arenas. It implements arena.Codes.
+type Codes struct{ client redis.UniversalClient }
+
 // ClaimCode reserves a code for a match and reports whether it is reserved for that
 // match, see arena.Codes.
-func (s *Store) ClaimCode(ctx context.Context, game, code, id string) (bool, error) {
-	holder, err := s.client.SetArgs(ctx, codeKey(game, code), id, redis.SetArgs{Mode: "NX", Get: true, TTL: codeTTL}).Result()
+func (c *Codes) ClaimCode(ctx context.Context, game, code, id string) (bool, error) {
+	holder, err := c.client.SetArgs(ctx, codeKey(game, code), id, redis.SetArgs{Mode: "NX", Get: true, TTL: codeTTL}).Result()
 	if errors.Is(err, redis.Nil) {
 		return true, nil
 	}
@@ -31,8 +34,8 @@ func (s *Store) ClaimCode(ctx context.Context, game, code, id string) (bool, err
 }
 
 // FindCode returns the match id of a code, or "", see arena.Codes.
-func (s *Store) FindCode(ctx context.Context, game, code string) (id string, err error) {
-	id, err = s.client.Get(ctx, codeKey(game, code)).Result()
+func (c *Codes) FindCode(ctx context.Context, game, code string) (id string, err error) {
+	id, err = c.client.Get(ctx, codeKey(game, code)).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("redismatch: find code: %w", err)
 	}
@@ -40,8 +43,8 @@ func (s *Store) FindCode(ctx context.Context, game, code string) (id string, err
 }
 
 // RetireCode frees a code after retiredCodeTTL, see arena.Codes.
-func (s *Store) RetireCode(ctx context.Context, game, code string) error {
-	if err := s.client.PExpire(ctx, codeKey(game, code), retiredCodeTTL).Err(); err != nil {
+func (c *Codes) RetireCode(ctx context.Context, game, code string) error {
+	if err := c.client.PExpire(ctx, codeKey(game, code), retiredCodeTTL).Err(); err != nil {
 		return fmt.Errorf("redismatch: retire code: %w", err)
 	}
 	return nil

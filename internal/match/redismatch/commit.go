@@ -4,15 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/match"
 	"laststand/internal/redisx"
 )
 
-// Commit accepts or refuses an answer, see match.Store. Concurrent answers to one match at this node
+// Answers stores the answers of players. It implements match.AnswerStore.
+type Answers struct {
+	connection
+	batcher       batcher
+	hasReplicas   func() bool
+	onUnconfirmed func()
+}
+
+func newAnswers(c connection) *Answers {
+	as := &Answers{connection: c, hasReplicas: func() bool { return false }}
+	as.batcher = batcher{sendAttempts: as.commitBatch, pending: make(map[string][]*pendingAttempt)}
+	return as
+}
+
+// Commit accepts or refuses an answer, see match.AnswerStore. Concurrent answers to one match at this node
 // share a script, see batcher.
-func (s *Store) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
-	outcome, err := s.batcher.commit(ctx, &attempt)
+func (as *Answers) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
+	outcome, err := as.batcher.commit(ctx, &attempt)
 	if err != nil && !errors.Is(err, match.ErrAbandoned) {
 		err = fmt.Errorf("redismatch: commit to %s: %w", attempt.Match, err)
 	}
@@ -21,7 +38,7 @@ func (s *Store) Commit(ctx context.Context, attempt match.Attempt) (match.Outcom
 
 // commitBatch judges attempts of one match, each of another player, with one
 // script.
-func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
+func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 	a := all[0]
 	width := commonArgCount + len(modeArgs(a.Attempt))
 	seenVersion := int64(0)
@@ -37,7 +54,7 @@ func (s *Store) commitBatch(ctx context.Context, all []*pendingAttempt) error {
 		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS)
 		args = append(args, modeArgs(a.Attempt)...)
 	}
-	reply, err := acceptAnswersScript.Run(ctx, s.scripts, keyNames, args...).Slice()
+	reply, err := acceptAnswersScript.Run(ctx, as.scripts, keyNames, args...).Slice()
 	if err != nil {
 		return err
 	}
@@ -131,3 +148,21 @@ func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 // replyAbandoned is the reply of scripts if the stored version is lower than the
 // seen one.
 const replyAbandoned = "abandoned"
+
+// Record returns a player's accepted answer to a question, see match.AnswerStore.
+func (as *Answers) Record(ctx context.Context, id, player string, question int) (match.Record, bool, error) {
+	raw, err := findRecordScript.Run(ctx, as.scripts, []string{newKeys(id).answers()}, answerField(question, player)).Text()
+	if errors.Is(err, redis.Nil) {
+		return match.Record{}, false, nil
+	}
+	if err != nil {
+		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
+	}
+	record, err := decodeRecord(raw)
+	if err != nil {
+		return match.Record{}, false, fmt.Errorf("redismatch: record of %s: %w", id, err)
+	}
+	return record, true, nil
+}
+
+func answerField(question int, player string) string { return strconv.Itoa(question) + "|" + player }

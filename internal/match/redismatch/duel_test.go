@@ -81,7 +81,7 @@ func TestTwoNodesPlayADuel(t *testing.T) {
 			presence.Enter("demo", pl.id, pl)
 			wheel := timer.New(timer.Config{Workers: 4})
 			pl.engine = match.New(match.Config{
-				Store: store, Index: store, Wheel: wheel, Presence: presence,
+				Matches: store.Matches, Answers: store.Answers, Places: store.Places, Index: store.Index, Results: store.Results, Wheel: wheel, Presence: presence,
 				Now:      func() int64 { return time.Now().UnixMilli() },
 				OnResult: func(result *match.Result) { results <- result },
 				Logger:   slog.New(slog.DiscardHandler),

@@ -11,15 +11,18 @@ import (
 	"laststand/internal/redisx"
 )
 
+// Index finds matches by deadline and progress. It implements match.Index.
+type Index struct{ connection }
+
 // maxDuePerPartition is how many matches of one partition a sweep handles.
 const maxDuePerPartition = 64
 
 // ListDue lists matches whose deadline is before a cluster time (ms), at most
 // maxDuePerPartition per partition. It sends one command per partition.
-func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
+func (x *Index) ListDue(ctx context.Context, before int64) ([]string, error) {
 	dueRange := redis.ZRangeBy{Min: "-inf", Max: "(" + strconv.FormatInt(before, 10), Count: maxDuePerPartition}
 	cmds := make([]*redis.StringSliceCmd, Partitions)
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range cmds {
 			cmds[i] = pipe.ZRangeByScore(ctx, partitionKeys(i).due(), &dueRange)
 		}
@@ -37,9 +40,9 @@ func (s *Store) ListDue(ctx context.Context, before int64) ([]string, error) {
 
 // RemoveIndexEntries removes a match from the indexes of its partition, see
 // match.Index.
-func (s *Store) RemoveIndexEntries(ctx context.Context, id string) error {
+func (x *Index) RemoveIndexEntries(ctx context.Context, id string) error {
 	k := newKeys(id)
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.ZRem(ctx, k.due(), id)
 		pipe.HDel(ctx, k.seq(), k.progressFields()...)
 		return nil
@@ -52,10 +55,10 @@ func (s *Store) RemoveIndexEntries(ctx context.Context, id string) error {
 
 // RemoveOrphan removes a match that no node can read, see match.Index. The keys of
 // single answers expire by themselves.
-func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
+func (x *Index) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
 	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.rankingKeys()[1:]...)
-	removed, err := removeOrphanScript.Run(ctx, s.scripts, append(keyNames, k.playKeys()...), id, dueBefore, tombstoneTTLMS).Bool()
+	removed, err := removeOrphanScript.Run(ctx, x.scripts, append(keyNames, k.playKeys()...), id, dueBefore, tombstoneTTLMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)
 	}
@@ -64,7 +67,7 @@ func (s *Store) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (b
 
 // ReadProgress returns the progress of matches, see match.Index. It sends one
 // command per partition that has any of them.
-func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]match.Progress, error) {
+func (x *Index) ReadProgress(ctx context.Context, matches []string) (map[string]match.Progress, error) {
 	byKey, names := make(map[string][]string), make(map[string][]string)
 	for _, id := range matches {
 		k := newKeys(id)
@@ -72,7 +75,7 @@ func (s *Store) ReadProgress(ctx context.Context, matches []string) (map[string]
 		names[k.seq()] = append(names[k.seq()], k.progressFields()...)
 	}
 	cmds := make(map[string]*redis.SliceCmd, len(byKey))
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := x.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for key := range byKey {
 			cmds[key] = pipe.HMGet(ctx, key, names[key]...)
 		}

@@ -26,13 +26,13 @@ const (
 
 var errRaceContended = errors.New("the watched keys kept changing")
 
-// CommitIfFirst accepts a right answer if it is the first one, see match.Store.
+// CommitIfFirst accepts a right answer if it is the first one, see match.AnswerStore.
 // After an error it runs the race once more, as the client
 // library does with scripts. A transaction without a reply may have been
 // executed, or may be executed later. The second run finds its result, or
 // changes a key that the first run watches.
-func (s *Store) CommitIfFirst(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
-	racer, err := s.newRace(attempt)
+func (as *Answers) CommitIfFirst(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {
+	racer, err := as.newRace(attempt)
 	if err != nil {
 		return match.Outcome{}, fmt.Errorf("redismatch: race for %s: %w", attempt.Match, err)
 	}
@@ -51,14 +51,14 @@ func (s *Store) CommitIfFirst(ctx context.Context, attempt match.Attempt) (match
 // race is one attempt to be the first right answer.
 type race struct {
 	match.Attempt
-	store         *Store
+	answers       *Answers
 	keys          keys
 	record, first []byte // JSON
 }
 
-func (s *Store) newRace(attempt match.Attempt) (*race, error) {
+func (as *Answers) newRace(attempt match.Attempt) (*race, error) {
 	attempt.Record.First = true
-	racer := &race{Attempt: attempt, store: s, keys: newKeys(attempt.Match), record: encodeRecord(attempt.Record)}
+	racer := &race{Attempt: attempt, answers: as, keys: newKeys(attempt.Match), record: encodeRecord(attempt.Record)}
 	var err error
 	racer.first, err = json.Marshal(match.First{
 		Question: attempt.Record.Question, Player: attempt.Record.Player, Nickname: attempt.Seat.Nickname, Team: attempt.Seat.Team,
@@ -73,7 +73,7 @@ func (r *race) run(ctx context.Context) (outcome match.Outcome, err error) {
 		watched = append(watched, r.lockout())
 	}
 	for range maxRaceTries {
-		err = r.store.client.Watch(ctx, func(tx *redis.Tx) error {
+		err = r.answers.client.Watch(ctx, func(tx *redis.Tx) error {
 			outcome, err = r.tryTransaction(ctx, tx)
 			return err
 		}, watched...)
@@ -84,7 +84,8 @@ func (r *race) run(ctx context.Context) (outcome match.Outcome, err error) {
 	return match.Outcome{}, errRaceContended
 }
 
-func (r *race) lock() string    { return r.keys.lock(r.Record.Question, r.Record.Player) }
+func (r *race) lock() string { return r.keys.lock(r.Record.Question, r.Record.Player) }
+
 func (r *race) lockout() string { return r.keys.lockout(r.Record.Question, r.Seat.Team) }
 
 func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
@@ -153,12 +154,12 @@ func (r *race) addTotals(ctx context.Context, pipe redis.Pipeliner, sums match.T
 // waitForReplica waits until a replica has the transaction, if there are
 // replicas. It uses the connection of the transaction.
 func (r *race) waitForReplica(ctx context.Context, tx *redis.Tx) {
-	if !r.store.hasReplicas() {
+	if !r.answers.hasReplicas() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*replicaTimeout)
 	defer cancel()
 	if n, err := tx.Wait(ctx, 1, replicaTimeout).Result(); err != nil || n < 1 {
-		r.store.onUnconfirmed()
+		r.answers.onUnconfirmed()
 	}
 }

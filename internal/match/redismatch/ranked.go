@@ -10,27 +10,27 @@ import (
 	"laststand/internal/redisx"
 )
 
-// RankedPlayers returns players of an arena by rank, see match.Store. A page has at
+// RankedPlayers returns players of an arena by rank, see match.MatchStore. A page has at
 // most 500 players, even if the limit is higher.
-func (s *Store) RankedPlayers(ctx context.Context, id string, from, limit int) ([]match.RankedPlayer, error) {
+func (m *Matches) RankedPlayers(ctx context.Context, id string, from, limit int) ([]match.RankedPlayer, error) {
 	limit = min(limit, maxPlayersPerRead)
 	if limit <= 0 {
 		return nil, nil
 	}
-	page, err := s.readRanked(ctx, newKeys(id), from, from+limit-1)
+	page, err := m.readRanked(ctx, newKeys(id), from, from+limit-1)
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, err)
 	}
 	return page, nil
 }
 
-func (s *Store) readRanked(ctx context.Context, k keys, from, to int) ([]match.RankedPlayer, error) {
-	players, err := s.client.ZRevRange(ctx, k.rank(), int64(from), int64(to)).Result()
+func (m *Matches) readRanked(ctx context.Context, k keys, from, to int) ([]match.RankedPlayer, error) {
+	players, err := m.client.ZRevRange(ctx, k.rank(), int64(from), int64(to)).Result()
 	if err != nil || len(players) == 0 {
 		return nil, err
 	}
 	var seatsReply, totalsReply, leftReply *redis.SliceCmd
-	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = m.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		seatsReply = pipe.HMGet(ctx, k.seats(), players...)
 		totalsReply, leftReply = pipe.HMGet(ctx, k.totals(), players...), pipe.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil

@@ -19,9 +19,9 @@ const maxPlayersPerRead = 500
 
 var errTooManyPlayers = fmt.Errorf("at most %d players are possible in one read", maxPlayersPerRead)
 
-// Read reads a match, see match.Store. It returns an error for more than 500
+// Read reads a match, see match.MatchStore. It returns an error for more than 500
 // players.
-func (s *Store) Read(ctx context.Context, query match.ReadQuery) (match.View, error) {
+func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, error) {
 	if len(query.Players) > maxPlayersPerRead {
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", query.Match, errTooManyPlayers)
 	}
@@ -34,7 +34,7 @@ func (s *Store) Read(ctx context.Context, query match.ReadQuery) (match.View, er
 		args = append(args, player)
 	}
 	k := newKeys(query.Match)
-	reply, err := readMatchScript.Run(ctx, s.scripterForSize(len(query.Players) > match.FullListPlayers), []string{
+	reply, err := readMatchScript.Run(ctx, m.scripterForSize(len(query.Players) > match.FullListPlayers), []string{
 		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(),
 	}, args...).Slice()
 	switch {
@@ -50,10 +50,10 @@ func (s *Store) Read(ctx context.Context, query match.ReadQuery) (match.View, er
 		return match.View{}, fmt.Errorf("redismatch: read %s: %w", query.Match, asUnreadable(err))
 	}
 	if view.Plan != nil {
-		s.questions.share(view.Plan.Questions)
+		m.questions.share(view.Plan.Questions)
 	}
 	if query.AfterSeq >= 0 && len(view.Frames) > 0 {
-		err = s.readRestOfLog(ctx, query, &view)
+		err = m.readRestOfLog(ctx, query, &view)
 	}
 	return view, err
 }
@@ -63,14 +63,14 @@ const pageBytes = 64 << 10
 
 // readRestOfLog reads the frames of a view that did not fit into one command,
 // page by page. A log only grows, so the pages belong together.
-func (s *Store) readRestOfLog(ctx context.Context, query match.ReadQuery, view *match.View) error {
+func (m *Matches) readRestOfLog(ctx context.Context, query match.ReadQuery, view *match.View) error {
 	key, size := newKeys(query.Match).log(), 0
 	for _, frame := range view.Frames {
 		size += len(frame)
 	}
 	for firstIndex := query.AfterSeq + int64(len(view.Frames)); firstIndex < view.Seq; firstIndex = query.AfterSeq + int64(len(view.Frames)) {
 		count := max(pageBytes*int64(len(view.Frames))/int64(max(size, 1)), 1)
-		page, err := s.client.LRange(ctx, key, firstIndex, min(firstIndex+count, view.Seq)-1).Result()
+		page, err := m.client.LRange(ctx, key, firstIndex, min(firstIndex+count, view.Seq)-1).Result()
 		if err != nil {
 			return fmt.Errorf("redismatch: read %s: %w", query.Match, err)
 		}

@@ -9,10 +9,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Records are stored as JSON, which remove_place.lua reads too. This file
-// encodes and decodes them without reflection, because every answer writes a
-// record and most are read once.
-
 // encodeRecord encodes a record.
 func encodeRecord(record match.Record) []byte {
 	b := make([]byte, 0, 256+len(record.Normalized)+len(record.Given))

@@ -13,9 +13,16 @@ import (
 	"laststand/internal/match"
 )
 
+// Results stores the results that wait for the ledger. It implements
+// match.ResultStore and the list of pending results that settlement reads.
+type Results struct {
+	connection
+	matches *Matches // has the standings of large matches
+}
+
 // IsPending reports whether the result of a match waits for the ledger.
-func (s *Store) IsPending(ctx context.Context, id string) (bool, error) {
-	pending, err := s.client.HExists(ctx, newKeys(id).result(), id).Result()
+func (r *Results) IsPending(ctx context.Context, id string) (bool, error) {
+	pending, err := r.client.HExists(ctx, newKeys(id).result(), id).Result()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: check pending result of %s: %w", id, err)
 	}
@@ -23,8 +30,8 @@ func (s *Store) IsPending(ctx context.Context, id string) (bool, error) {
 }
 
 // CountUnsettled counts the results that wait for the ledger, in all partitions.
-func (s *Store) CountUnsettled(ctx context.Context) (int64, error) {
-	counts, err := s.countPending(ctx)
+func (r *Results) CountUnsettled(ctx context.Context) (int64, error) {
+	counts, err := r.countPending(ctx)
 	var n int64
 	for _, w := range counts {
 		n += w
@@ -42,8 +49,8 @@ const maxStandingsPerRead = 20_000
 // read them. The error describes these results, and those that ReadResults left
 // out because it cannot read them now. ReadResults returns all others even with an
 // error.
-func (s *Store) ReadResults(ctx context.Context, limit int) ([]match.Result, error) {
-	counts, err := s.countPending(ctx)
+func (r *Results) ReadResults(ctx context.Context, limit int) ([]match.Result, error) {
+	counts, err := r.countPending(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +62,13 @@ func (s *Store) ReadResults(ctx context.Context, limit int) ([]match.Result, err
 		if counts[p] == 0 {
 			continue
 		}
-		part, err := s.readResults(ctx, p, limit-len(results))
+		part, err := r.readResults(ctx, p, limit-len(results))
 		errs = append(errs, err)
 		for _, result := range part {
 			if len(results) == limit || standings >= maxStandingsPerRead {
 				break
 			}
-			if err := match.CompleteStandings(ctx, s, &result); err != nil {
+			if err := r.CompleteStandings(ctx, &result); err != nil {
 				errs = append(errs, err)
 				if !errors.Is(err, match.ErrNotFound) {
 					continue
@@ -74,10 +81,16 @@ func (s *Store) ReadResults(ctx context.Context, limit int) ([]match.Result, err
 	return results, errors.Join(errs...)
 }
 
+// CompleteStandings adds the standings that a large result lacks, see
+// match.CompleteStandings.
+func (r *Results) CompleteStandings(ctx context.Context, result *match.Result) error {
+	return match.CompleteStandings(ctx, r.matches, result)
+}
+
 // countPending counts the pending results of each partition.
-func (s *Store) countPending(ctx context.Context) ([]int64, error) {
+func (r *Results) countPending(ctx context.Context) ([]int64, error) {
 	cmds := make([]*redis.IntCmd, Partitions)
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i := range cmds {
 			cmds[i] = pipe.HLen(ctx, partitionKeys(i).result())
 		}
@@ -95,8 +108,8 @@ func (s *Store) countPending(ctx context.Context) ([]int64, error) {
 
 // readResults reads about limit results of a partition, or all if there are
 // few.
-func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
-	raw, _, err := s.client.HScan(ctx, partitionKeys(p).result(), 0, "", int64(limit)).Result()
+func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result, error) {
+	raw, _, err := r.client.HScan(ctx, partitionKeys(p).result(), 0, "", int64(limit)).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: results: %w", err)
 	}
@@ -113,13 +126,13 @@ func (s *Store) readResults(ctx context.Context, p, limit int) ([]match.Result, 
 	return results, errors.Join(errs...)
 }
 
-// SetSettledNotified stores that the result of a match is settled, see match.Index.
-func (s *Store) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
+// SetSettledNotified stores that the result of a match is settled, see match.ResultStore.
+func (r *Results) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
 	k, final := newKeys(id), []byte(nil)
 	if ratings != nil {
 		final, _ = json.Marshal(ratings) // texts and numbers always encode
 	}
-	nodes, err := markNotifiedScript.Run(ctx, s.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
+	nodes, err := markNotifiedScript.Run(ctx, r.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: mark %s notified: %w", id, err)
 	}
@@ -132,7 +145,7 @@ const markSettledConcurrency = 64
 
 // MarkSettled marks matches whose results are in the ledger as settled, and sets
 // their keys to expire. Callers may repeat it.
-func (s *Store) MarkSettled(ctx context.Context, results []match.Result) error {
+func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
 	group.SetLimit(markSettledConcurrency)
 	for _, result := range results {
@@ -146,7 +159,7 @@ func (s *Store) MarkSettled(ctx context.Context, results []match.Result) error {
 			if !result.IsComplete() {
 				ttl = matchTTLMS
 			}
-			err := markSettledScript.Run(ctx, s.scripts, keyNames, result.Match, ttl, tombstoneTTLMS).Err()
+			err := markSettledScript.Run(ctx, r.scripts, keyNames, result.Match, ttl, tombstoneTTLMS).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: mark %s settled: %w", result.Match, err)
 			}

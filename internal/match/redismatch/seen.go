@@ -14,10 +14,14 @@ const (
 	seenTTL          = 7 * 24 * time.Hour
 )
 
+// Seen stores which questions players saw recently. It implements
+// lobby.SeenStore.
+type Seen struct{ client redis.UniversalClient }
+
 // SeenQuestions lists the questions that the players of a game saw recently.
-func (s *Store) SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error) {
+func (q *Seen) SeenQuestions(ctx context.Context, game string, players []string) (map[string]struct{}, error) {
 	cmds := make([]*redis.StringSliceCmd, len(players))
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, player := range players {
 			cmds[i] = pipe.LRange(ctx, seenKey(game, player), 0, -1)
 		}
@@ -36,12 +40,12 @@ func (s *Store) SeenQuestions(ctx context.Context, game string, players []string
 }
 
 // AddSeen records that the players of a game are about to see questions.
-func (s *Store) AddSeen(ctx context.Context, game string, players, questions []string) error {
+func (q *Seen) AddSeen(ctx context.Context, game string, players, questions []string) error {
 	ids := make([]any, len(questions))
 	for i, id := range questions {
 		ids[i] = id
 	}
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := q.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, player := range players {
 			key := seenKey(game, player)
 			pipe.RPush(ctx, key, ids...)
@@ -57,8 +61,8 @@ func (s *Store) AddSeen(ctx context.Context, game string, players, questions []s
 }
 
 // ForgetSeen deletes the list of questions that a player has seen.
-func (s *Store) ForgetSeen(ctx context.Context, game, player string) error {
-	if err := s.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
+func (q *Seen) ForgetSeen(ctx context.Context, game, player string) error {
+	if err := q.client.Del(ctx, seenKey(game, player)).Err(); err != nil {
 		return fmt.Errorf("redismatch: forget seen questions: %w", err)
 	}
 	return nil

@@ -13,9 +13,9 @@ import (
 // question closed. The phase then contains the same information.
 const closedFirstTTLMS = 60 * 1000
 
-// Step applies a step to a match, see match.Store. A step that abandons the match ignores the
+// Step applies a step to a match, see match.MatchStore. A step that abandons the match ignores the
 // store's version and moves it above the highest seen one.
-func (s *Store) Step(ctx context.Context, step match.Step) (match.StepResult, error) {
+func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, error) {
 	args, err := stepArgs(step)
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
@@ -26,7 +26,7 @@ func (s *Store) Step(ctx context.Context, step match.Step) (match.StepResult, er
 	if step.TTLMS > 0 {
 		keyNames = append(append(keyNames, k.rankingKeys()...), k.playKeys()...)
 	}
-	values, err := applyStepScript.Run(ctx, s.scripterForSize(step.Large), keyNames, args...).Slice()
+	values, err := applyStepScript.Run(ctx, m.scripterForSize(step.Large), keyNames, args...).Slice()
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}

@@ -11,11 +11,14 @@ import (
 )
 
 var (
-	_ match.Store      = (*Store)(nil)
-	_ match.Index      = (*Store)(nil)
-	_ match.RankReader = (*Store)(nil)
-	_ arena.Seats      = (*Store)(nil)
-	_ arena.Codes      = (*Store)(nil)
+	_ match.MatchStore  = (*Matches)(nil)
+	_ match.AnswerStore = (*Answers)(nil)
+	_ match.PlaceStore  = (*Places)(nil)
+	_ match.Index       = (*Index)(nil)
+	_ match.ResultStore = (*Results)(nil)
+	_ match.RankReader  = (*Matches)(nil)
+	_ arena.Seats       = (*Places)(nil)
+	_ arena.Codes       = (*Codes)(nil)
 )
 
 func TestCreateWritesMatchOnce(t *testing.T) {

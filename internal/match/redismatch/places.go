@@ -14,6 +14,9 @@ import (
 	"laststand/internal/redisx"
 )
 
+// Places stores who is in a match. It implements match.PlaceStore and arena.Seats.
+type Places struct{ connection }
+
 // placeKeys are the KEYS of all scripts about places, see add_seat.lua.
 func (k keys) placeKeys() []string {
 	return []string{
@@ -22,7 +25,7 @@ func (k keys) placeKeys() []string {
 }
 
 // AddSeat gives a player a seat in an arena, see arena.Seats.
-func (s *Store) AddSeat(ctx context.Context, request arena.SeatRequest) (arena.PlaceReply, error) {
+func (p *Places) AddSeat(ctx context.Context, request arena.SeatRequest) (arena.PlaceReply, error) {
 	team := request.Seat.Team
 	request.Seat.Team = "" // the script may choose the team, and stores it next to the seat
 	seat, err := json.Marshal(request.Seat)
@@ -33,26 +36,26 @@ func (s *Store) AddSeat(ctx context.Context, request arena.SeatRequest) (arena.P
 	for _, t := range request.Teams {
 		args = append(args, t)
 	}
-	return s.runPlaceScript(ctx, addSeatScript, newKeys(request.Match).placeKeys(), args...)
+	return p.runPlaceScript(ctx, addSeatScript, newKeys(request.Match).placeKeys(), args...)
 }
 
 // AddWatcher gives a person a place without a seat, see arena.Seats. A player with a
 // seat keeps it; the role of the reply is then player.
-func (s *Store) AddWatcher(ctx context.Context, id, player string, role match.Role) (arena.PlaceReply, error) {
-	return s.runPlaceScript(ctx, addWatcherScript, newKeys(id).placeKeys(), id, player, string(role))
+func (p *Places) AddWatcher(ctx context.Context, id, player string, role match.Role) (arena.PlaceReply, error) {
+	return p.runPlaceScript(ctx, addWatcherScript, newKeys(id).placeKeys(), id, player, string(role))
 }
 
 // RemovePlace ends a place in an arena, see arena.Seats. If maxBans is above 0, it
 // also bans the person, unless the arena has that many bans already.
-func (s *Store) RemovePlace(ctx context.Context, id, player string, maxBans int) (arena.PlaceReply, error) {
+func (p *Places) RemovePlace(ctx context.Context, id, player string, maxBans int) (arena.PlaceReply, error) {
 	k := newKeys(id)
-	return s.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, maxBans, closedFirstTTLMS)
+	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, maxBans, closedFirstTTLMS)
 }
 
 // runPlaceScript runs a script about a place in an arena. The first of its ARGV
 // is the match.
-func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {
-	values, err := script.Run(ctx, s.scripts, names, args...).Slice()
+func (p *Places) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {
+	values, err := script.Run(ctx, p.scripts, names, args...).Slice()
 	if err != nil {
 		return arena.PlaceReply{}, fmt.Errorf("redismatch: change place in %s: %w", args[0], err)
 	}
@@ -65,8 +68,8 @@ func (s *Store) runPlaceScript(ctx context.Context, script *redis.Script, names 
 
 // LockLobby ends the joining of players, see arena.Seats. It returns
 // match.ErrNotFound if there is no such match.
-func (s *Store) LockLobby(ctx context.Context, id string) error {
-	err := lockLobbyScript.Run(ctx, s.scripts, newKeys(id).placeKeys(), id).Err()
+func (p *Places) LockLobby(ctx context.Context, id string) error {
+	err := lockLobbyScript.Run(ctx, p.scripts, newKeys(id).placeKeys(), id).Err()
 	if errors.Is(err, redis.Nil) {
 		return match.ErrNotFound
 	}
@@ -76,13 +79,13 @@ func (s *Store) LockLobby(ctx context.Context, id string) error {
 	return nil
 }
 
-// Member returns a person's place in an arena, see match.Store. A player who left a running match has no place
+// Member returns a person's place in an arena, see match.PlaceStore. A player who left a running match has no place
 // in it.
-func (s *Store) Member(ctx context.Context, id, player string) (match.Member, error) {
+func (p *Places) Member(ctx context.Context, id, player string) (match.Member, error) {
 	k := newKeys(id)
 	var seat, role *redis.StringCmd
 	var hasLeft *redis.BoolCmd
-	_, err := s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		seat, role = pipe.HGet(ctx, k.seats(), player), pipe.HGet(ctx, k.roles(), player)
 		hasLeft = pipe.HExists(ctx, k.totals(), leftField(player))
 		return nil
@@ -104,11 +107,11 @@ func (s *Store) Member(ctx context.Context, id, player string) (match.Member, er
 }
 
 // PlayersWithoutPlace lists those of the given people who have no place in an
-// arena, see match.Store.
-func (s *Store) PlayersWithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
+// arena, see match.PlaceStore.
+func (p *Places) PlayersWithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
 	k := newKeys(id)
 	var seats, roles, haveLeft *redis.SliceCmd
-	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, err = p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		seats, roles = pipe.HMGet(ctx, k.seats(), players...), pipe.HMGet(ctx, k.roles(), players...)
 		haveLeft = pipe.HMGet(ctx, k.totals(), leftFields(players)...)
 		return nil
@@ -163,4 +166,23 @@ func decodeTeams(flat redisx.Reply) map[string]match.TeamTotals {
 		teams[team] = t
 	}
 	return teams
+}
+
+// Nodes lists the nodes that hold sessions of a match, see match.PlaceStore.
+func (p *Places) Nodes(ctx context.Context, id string) ([]string, error) {
+	nodes, err := p.client.SMembers(ctx, newKeys(id).nodes()).Result()
+	if err != nil {
+		return nil, fmt.Errorf("redismatch: nodes of %s: %w", id, err)
+	}
+	return nodes, nil
+}
+
+// PostponeHostDeadline moves the deadline of an arena that waits for its host to a
+// later time (cluster time, ms), see match.PlaceStore.
+func (p *Places) PostponeHostDeadline(ctx context.Context, id string, dueAt int64) error {
+	k := newKeys(id)
+	if err := postponeHostDeadlineScript.Run(ctx, p.scripts, []string{k.match(), k.due()}, id, dueAt).Err(); err != nil {
+		return fmt.Errorf("redismatch: postpone host deadline of %s: %w", id, err)
+	}
+	return nil
 }

@@ -1,0 +1,91 @@
+package match
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/timer"
+)
+
+// Config configures an Engine. Every field of the first group except Registry
+// is required.
+type Config struct {
+	Matches  MatchStore
+	Answers  AnswerStore
+	Places   PlaceStore
+	Index    Index
+	Results  ResultStore
+	Wheel    *timer.Wheel
+	Presence *Presence
+	Now      func() int64 // cluster time, epoch ms
+	OnResult func(*Result)
+	Logger   *slog.Logger
+	Registry prometheus.Registerer
+
+	// Node is the name of this node, unique in the cluster. Bus sends messages
+	// to the other nodes. Both may be empty if there is only one node.
+	Node string
+	Bus  Bus
+	// OnArenaEnd is called with the arena and the game when this node ends the
+	// arena's match. It may be nil.
+	OnArenaEnd func(*Arena, string)
+	// OnSettled is called when the result of a match of players at this node is in
+	// the ledger and on the leaderboards. It may be nil. After an error the engine
+	// calls it again.
+	OnSettled func(context.Context, Settlement) error
+	// OnLifecycle is called when a match starts or ends for players at this
+	// node. The engine calls it outside the steps of the match. It must not
+	// block and may be nil.
+	OnLifecycle func(LifecycleEvent)
+
+	// MaxUnsettled limits how many results may wait for the ledger before the
+	// engine refuses new matches. 0 means 100,000.
+	MaxUnsettled int64
+}
+
+const (
+	// callTimeout limits the store calls of one timer or one sweep.
+	callTimeout = 2 * time.Second
+	// recoveryInterval is the interval of the rounds of recovery.
+	recoveryInterval = time.Second
+)
+
+// engineBase is what all parts of an Engine share.
+type engineBase struct {
+	Config
+	metrics      *metrics
+	instanceID   string        // unique among all engines
+	attemptCount atomic.Uint64 // how many attempt ids this engine has created
+}
+
+func newEngineBase(config Config) *engineBase {
+	if config.MaxUnsettled == 0 {
+		config.MaxUnsettled = 100_000
+	}
+	if config.Bus == nil {
+		config.Bus = noBus{}
+	}
+	if config.OnArenaEnd == nil {
+		config.OnArenaEnd = func(*Arena, string) {}
+	}
+	if config.OnSettled == nil {
+		config.OnSettled = func(context.Context, Settlement) error { return nil }
+	}
+	if config.OnLifecycle == nil {
+		config.OnLifecycle = func(LifecycleEvent) {}
+	}
+	return &engineBase{Config: config, metrics: newMetrics(config.Registry), instanceID: newID()}
+}
+
+func newID() string { return ulid.Make().String() }
+
+// attemptID returns an id that is unique among all nodes.
+func (b *engineBase) attemptID() string {
+	return b.instanceID + "." + strconv.FormatUint(b.attemptCount.Add(1), 36)
+}

@@ -1,0 +1,102 @@
+package match
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"laststand/internal/protocol"
+)
+
+// places knows who has which place in a match.
+type places struct{ *advancer }
+
+// member returns a player's place in a match, or ErrNotFound. It uses what this
+// node looked up before.
+func (p *places) member(ctx context.Context, local *localMatch, player string) (Member, error) {
+	if member, ok := local.members.find(player); ok {
+		return member, nil
+	}
+	return p.lookUpMember(ctx, local, player)
+}
+
+// lookUpMember reads a player's place in a match from the store.
+func (p *places) lookUpMember(ctx context.Context, local *localMatch, player string) (Member, error) {
+	if local.plan.Arena == nil {
+		seat, ok := local.plan.FindSeat(player)
+		if !ok {
+			return Member{}, ErrNotFound
+		}
+		return Member{Seat: seat, Role: PlayerRole}, nil
+	}
+	member, err := p.Places.Member(ctx, local.plan.ID, player)
+	if err == nil {
+		local.members.store(member)
+	}
+	return member, err
+}
+
+// CheckSeat returns ErrNotFound unless the player has a seat in the match.
+func (p *places) CheckSeat(ctx context.Context, match, player string) error {
+	local, err := p.loadMatch(ctx, match)
+	if err != nil {
+		return err
+	}
+	member, err := p.member(ctx, local, player)
+	if err == nil && member.Role != PlayerRole {
+		return ErrNotFound
+	}
+	return err
+}
+
+// Expel removes a player's session from an arena on all nodes. It pushes the frame
+// to that session, unless the frame is nil.
+func (p *places) Expel(ctx context.Context, match, player string, frame []byte) {
+	var frames [][]byte
+	if frame != nil {
+		frames = append(frames, frame)
+	}
+	if local := p.findLocalMatch(match); local != nil {
+		p.expel(local, player, frames)
+	}
+	p.sendToOtherNodes(ctx, match, kindExpel, messageHeader{Match: match, Player: player}.encode(frames...))
+}
+
+func (p *places) expel(local *localMatch, player string, frames [][]byte) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	session := local.sessions[player]
+	delete(local.sessions, player)
+	local.members.forget(player)
+	p.removeAttachedMatch(local, player)
+	if session != nil && len(frames) > 0 {
+		session.Push("", frames...)
+	}
+}
+
+// placesChunkSize is how many places are looked up per call.
+const placesChunkSize = 500
+
+// checkPlaces removes sessions from an arena whose places have ended without a
+// message to this node. It checks only if places have ended since the last
+// clean check. It removes a session only when two checks in a row find no place,
+// because the message may be on its way or the player may be rejoining.
+func (p *places) checkPlaces(ctx context.Context, local *localMatch) error {
+	sessions, ended := local.sessionsToCheck()
+	withoutPlace := make(map[string]Subscriber)
+	for chunk := range slices.Chunk(slices.Collect(maps.Keys(sessions)), placesChunkSize) {
+		missing, err := p.Places.PlayersWithoutPlace(ctx, local.plan.ID, chunk)
+		if err != nil {
+			return err
+		}
+		for _, player := range missing {
+			withoutPlace[player] = sessions[player]
+		}
+	}
+	for _, player := range local.confirmWithoutPlace(withoutPlace, ended) {
+		p.expel(local, player, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
+			ArenaID: local.plan.Arena.ID, Reason: "kicked",
+		})})
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package redismatch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/oklog/ulid/v2"
+	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// Matches stores matches and their pushes. It implements match.MatchStore.
+type Matches struct {
+	connection
+	questions questionCache
+}
+
+// scripterForSize returns what a script runs on. A script of a large match runs on
+// the client, because many players wait for it. It does not wait behind the answers
+// of other matches.
+func (m *Matches) scripterForSize(large bool) redis.Scripter {
+	if large {
+		return m.client
+	}
+	return m.scripts
+}
+
+const (
+	// matchTTLMS is how long Redis stores a match that never ends. It covers half
+	// a day in the lobby and a match that its host prolongs.
+	matchTTLMS = 48 * 60 * 60 * 1000
+	// settledTTLMS is how long the match of an arena can be read after its result
+	// is settled.
+	settledTTLMS = 6 * 60 * 1000
+	// tombstoneTTLMS is how long the store remembers the id of a match that is over or
+	// tombstoned.
+	tombstoneTTLMS = 60 * 60 * 1000
+)
+
+// Create writes a new match, see match.MatchStore.
+func (m *Matches) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.NumberedPush) (bool, error) {
+	plan, err := json.Marshal(p)
+	if err != nil {
+		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
+	}
+	var frame []byte
+	if found != nil {
+		frame = found.Frame(1)
+	}
+	k := newKeys(p.ID)
+	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, matchTTLMS, frame}, createFields(p, first)...)
+	created, err := createMatchScript.Run(ctx, m.scripts,
+		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
+	if err != nil {
+		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
+	}
+	return created, nil
+}
+
+// Tombstone prevents a match from ever being created, see match.MatchStore.
+func (m *Matches) Tombstone(ctx context.Context, id string) (exists bool, err error) {
+	k := newKeys(id)
+	exists, err = tombstoneScript.Run(ctx, m.scripts, []string{k.match(), k.tombstone()}, tombstoneTTLMS).Bool()
+	if err != nil {
+		return false, fmt.Errorf("redismatch: tombstone %s: %w", id, err)
+	}
+	return exists, nil
+}
