@@ -2,45 +2,36 @@ package match
 
 import (
 	"context"
-	"encoding/json"
 
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
-// lockTTLSlackMS is added to the longest duration of a match. The sum is the time to
-// live of an answer's lock.
-const lockTTLSlackMS = 60 * 60 * 1000
-
-// Submission is a player's answer as it was received.
-type Submission struct {
-	Player    string
-	ArrivedAt int64 // cluster time at which its frame was read
-	Answer    protocol.Answer
+// judge judges answers. The submitter stores them, the replier tells the players.
+type judge struct {
+	*submitter
+	*replier
 }
-
-// answers judges answers and submits them to the store.
-type answers struct{ *places }
 
 // Answer judges an answer and submits it. It returns the reply to the player,
 // or a *protocol.Error if the answer is refused. It also returns a function
 // that pushes the effects of the answer. The caller must call it after it has
 // sent the reply. The function is never nil.
-func (a *answers) Answer(ctx context.Context, submission Submission) (protocol.Answered, func(), error) {
-	local, seat, err := a.findMatchAndSeat(ctx, submission)
+func (j *judge) Answer(ctx context.Context, submission Submission) (protocol.Answered, func(), error) {
+	local, seat, err := j.findMatchAndSeat(ctx, submission)
 	if err != nil {
-		return a.countRefusal(err)
+		return j.countRefusal(err)
 	}
 	answer := validAnswer{seat: seat, question: *submission.Answer.Question}
 	if answer.normal, err = local.plan.Questions[answer.question].Normalize(toQuizGiven(submission.Answer)); err != nil {
-		return a.countRefusal(a.refuseInvalid(ctx, local, submission, err))
+		return j.countRefusal(j.refuseInvalid(ctx, local, submission, err))
 	}
 	answer.given = submission.Answer.Encode()
-	outcome, err := a.commitAnswer(ctx, local, submission, answer)
+	outcome, err := j.commitAnswer(ctx, local, submission, answer)
 	if err != nil {
-		return a.countRefusal(err)
+		return j.countRefusal(err)
 	}
-	return a.replyToOutcome(local, outcome, answer)
+	return j.replyToOutcome(local, outcome, answer)
 }
 
 // toQuizGiven converts an answer to the form that questions accept.
@@ -48,21 +39,13 @@ func toQuizGiven(answer protocol.Answer) quiz.AnswerValue {
 	return quiz.AnswerValue{Choice: answer.Choice, Choices: answer.Choices, Value: answer.Value}
 }
 
-// validAnswer is an answer whose form is valid.
-type validAnswer struct {
-	seat     Seat
-	question int
-	normal   string
-	given    json.RawMessage
-}
-
 // findMatchAndSeat returns the match, the seat and the question of an answer.
-func (a *answers) findMatchAndSeat(ctx context.Context, submission Submission) (*localMatch, Seat, error) {
-	local, err := a.loadMatch(ctx, submission.Answer.Match)
+func (j *judge) findMatchAndSeat(ctx context.Context, submission Submission) (*localMatch, Seat, error) {
+	local, err := j.loadMatch(ctx, submission.Answer.Match)
 	if err != nil {
 		return nil, Seat{}, asNotInMatchError(err)
 	}
-	member, err := a.member(ctx, local, submission.Player)
+	member, err := j.member(ctx, local, submission.Player)
 	if err != nil {
 		return nil, Seat{}, asNotInMatchError(err)
 	}
@@ -82,8 +65,8 @@ func (a *answers) findMatchAndSeat(ctx context.Context, submission Submission) (
 // refuseInvalid returns the refusal of an answer with an invalid form. Two
 // refusals come first: the question is not open yet, and the player is
 // eliminated.
-func (a *answers) refuseInvalid(ctx context.Context, local *localMatch, submission Submission, cause error) error {
-	view, err := a.read(ctx, local, -1, submission.Player)
+func (j *judge) refuseInvalid(ctx context.Context, local *localMatch, submission Submission, cause error) error {
+	view, err := j.read(ctx, local, -1, submission.Player)
 	switch {
 	case err != nil:
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/timer"
 )
@@ -88,4 +89,19 @@ func newID() string { return ulid.Make().String() }
 // attemptID returns an id that is unique among all nodes.
 func (b *engineBase) attemptID() string {
 	return b.instanceID + "." + strconv.FormatUint(b.attemptCount.Add(1), 36)
+}
+
+// recoveryConcurrency is how many matches a recovery round handles at the same
+// time.
+const recoveryConcurrency = 32
+
+// forEach runs do for all items, several at the same time. An item that fails
+// does not stop the others. It returns the first error.
+func forEach[T any](all []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(recoveryConcurrency)
+	for _, item := range all {
+		group.Go(func() error { return do(item) })
+	}
+	return group.Wait()
 }

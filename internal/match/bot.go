@@ -64,7 +64,7 @@ func botAnswerContent(drawn quiz.DrawnQuestion, isRight bool, rng *rand.Rand) pr
 }
 
 // bots plays the bots of duels.
-type bots struct{ *answers }
+type bots struct{ *judge }
 
 // scheduleBots schedules the bots' answers to the open question, once per
 // question.

@@ -1,31 +1,33 @@
 package match
 
-import "maps"
+import "sync"
 
-// sessionsToCheck returns the local sessions whose places may have ended, and
-// how many places of the arena have ended. It returns no sessions if no place
-// has ended since the last clean check.
-func (l *localMatch) sessionsToCheck() (sessions map[string]Subscriber, ended int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.plan.Arena == nil || l.state.EndedPlaces == l.checkedEndedPlaces {
-		return nil, l.checkedEndedPlaces
-	}
-	return maps.Clone(l.sessions), l.state.EndedPlaces
+// placesCheck remembers which sessions of an arena seem to have lost their place.
+type placesCheck struct {
+	mu           sync.Mutex
+	checkedEnded int64                 // value of State.EndedPlaces at the last clean check
+	withoutPlace map[string]Subscriber // sessions without a place at the last check
 }
 
-// confirmWithoutPlace records which sessions have no place, and returns the
-// players who had none at the previous check either.
-func (l *localMatch) confirmWithoutPlace(withoutPlace map[string]Subscriber, ended int64) (confirmed []string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+// isNeeded reports whether places have ended since the last clean check.
+func (c *placesCheck) isNeeded(ended int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ended != c.checkedEnded
+}
+
+// confirm records which sessions have no place, and returns the players whose session
+// had none at the previous check either.
+func (c *placesCheck) confirm(withoutPlace map[string]Subscriber, ended int64) (confirmed []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for player, session := range withoutPlace {
-		if l.withoutPlace[player] == session && l.sessions[player] == session {
+		if c.withoutPlace[player] == session {
 			confirmed = append(confirmed, player)
 		}
 	}
-	if l.withoutPlace = withoutPlace; len(withoutPlace) == len(confirmed) {
-		l.withoutPlace, l.checkedEndedPlaces = nil, ended
+	if c.withoutPlace = withoutPlace; len(withoutPlace) == len(confirmed) {
+		c.withoutPlace, c.checkedEnded = nil, ended
 	}
 	return confirmed
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // duels starts duels and forfeits them.
-type duels struct{ *sessions }
+type duels struct{ *attacher }
 
 // StartDuel creates a duel unless it exists, and attaches the sessions that its
 // players have at this node. It returns ErrNotFound if Tombstone was called for
@@ -34,13 +34,6 @@ func (d *duels) StartDuel(ctx context.Context, plan *Plan) error {
 		errs = errors.Join(errs, d.AttachSession(ctx, plan.Game, plan.ID, seat.Player))
 	}
 	return errs
-}
-
-func (a *advancer) createMatch(ctx context.Context, plan *Plan, initial State, foundPush *protocol.NumberedPush) (created bool, err error) {
-	if created, err = a.Matches.Create(ctx, plan, initial, foundPush); created {
-		a.metrics.starts.WithLabelValues(string(plan.Mode)).Inc()
-	}
-	return created, err
 }
 
 // Tombstone prevents a match from ever being created. It reports whether the

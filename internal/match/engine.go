@@ -14,12 +14,14 @@ type Engine struct {
 	*inbox          // messages of other nodes
 	*arenas         // commands of hosts
 	*duels          // start and forfeit of duels
-	*sessions       // which session gets the pushes of which match
-	*answers        // judges answers
+	*judge          // judges answers
+	*attacher       // which session gets the pushes of which match
 	*settledNotices // tells players that a result is settled
 	*lobbyNotices   // tells players in a lobby who joined or left
 	*places         // who has which place in a match
-	*advancer       // applies steps and delivers their effects here
+	*advancer       // applies steps
+	*lossHandler    // ends matches that the store has lost
+	*localDelivery  // delivers pushes here and sets timers
 	*messenger      // messages to other nodes
 	*registry       // the matches that this node holds
 	*engineBase     // configuration and metrics
@@ -30,23 +32,24 @@ func New(config Config) *Engine {
 	e := &Engine{engineBase: newEngineBase(config)}
 	e.registry = newRegistry(e.engineBase)
 	e.messenger = &messenger{e.registry}
-	e.advancer = newAdvancer(e.messenger)
+	e.localDelivery = newLocalDelivery(e.messenger)
+	e.lossHandler = &lossHandler{e.localDelivery}
+	e.advancer = newAdvancer(e.lossHandler)
 	e.places = &places{e.advancer}
 	e.lobbyNotices = &lobbyNotices{e.advancer}
 	e.settledNotices = &settledNotices{e.messenger}
-	e.answers = &answers{e.places}
+	e.judge = &judge{&submitter{e.places}, &replier{e.advancer}}
 	hosts := &hosts{e.registry}
-	e.sessions = &sessions{e.places, hosts}
-	e.duels = &duels{e.sessions}
+	e.attacher = &attacher{e.places, hosts, &replays{e.registry}}
+	e.duels = &duels{e.attacher}
 	e.arenas = &arenas{e.places}
 	e.inbox = &inbox{e.places, e.lobbyNotices, e.settledNotices}
 	e.recovery = &recovery{places: e.places, hosts: hosts, settled: e.settledNotices}
-
 	e.onChange(
 		(&lifecycle{e.engineBase}).scheduleLifecycle,
 		func(local *localMatch) { e.scheduleLobbyNotice(local, false) },
 		(&personalResults{e.engineBase}).schedulePersonal,
-		(&bots{e.answers}).scheduleBots,
+		(&bots{e.judge}).scheduleBots,
 	)
 	return e
 }

@@ -1,6 +1,10 @@
 package match
 
-import "laststand/internal/protocol"
+import (
+	"maps"
+
+	"laststand/internal/protocol"
+)
 
 // numberedFrames are consecutive numbered pushes.
 type numberedFrames struct {
@@ -210,16 +214,19 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 	}
 }
 
-// playerSessions returns the sessions at this node whose players have a seat.
-func (l *localMatch) playerSessions() map[string]Subscriber {
+// allSessions returns the sessions at this node, by player.
+func (l *localMatch) allSessions() map[string]Subscriber {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	sessions := make(map[string]Subscriber, len(l.sessions))
-	for player, session := range l.sessions {
-		if l.plan.Arena == nil || l.members.hasRole(player, PlayerRole) {
-			sessions[player] = session
-		}
-	}
+	return maps.Clone(l.sessions)
+}
+
+// playerSessions returns the sessions at this node whose players have a seat.
+func (l *localMatch) playerSessions() map[string]Subscriber {
+	sessions := l.allSessions()
+	maps.DeleteFunc(sessions, func(player string, _ Subscriber) bool {
+		return l.plan.Arena != nil && !l.members.hasRole(player, PlayerRole)
+	})
 	return sessions
 }
 

@@ -1,8 +1,6 @@
 package match
 
-import (
-	"context"
-)
+import "context"
 
 // lobbyNotices tells the players in a lobby how many have joined.
 type lobbyNotices struct{ *advancer }

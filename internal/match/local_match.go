@@ -19,6 +19,7 @@ type localMatch struct {
 	members     memberCache
 	lobbyNotice lobbyNotifier
 	settled     settledCheck
+	placesCheck placesCheck
 	catchingUp  atomic.Bool // a read of missed pushes is scheduled
 
 	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
@@ -29,20 +30,18 @@ type localMatch struct {
 	attachingSessions    int      // number of sessions that are being attached
 	recentFrames         [][]byte // pushes delivered since the first of those began; the last has number state.Seq
 	timer                timer.Timer
-	lastBotsQuestion     int                   // last question that bots were scheduled for; -1 for none
-	lastPersonalQuestion int                   // last question whose personal results were sent; -1 for none
-	startReported        bool                  // the start was reported, or other nodes report it
-	endReported          bool                  // the end was reported, or other nodes report it
-	hostReportedAt       int64                 // when this node last reported the host as present, cluster time
-	checkedEndedPlaces   int64                 // value of State.EndedPlaces at the last clean check of places
-	withoutPlace         map[string]Subscriber // sessions without a place at the last check
+	lastBotsQuestion     int   // last question that bots were scheduled for; -1 for none
+	lastPersonalQuestion int   // last question whose personal results were sent; -1 for none
+	startReported        bool  // the start was reported, or other nodes report it
+	endReported          bool  // the end was reported, or other nodes report it
+	hostReportedAt       int64 // when this node last reported the host as present, cluster time
 }
 
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
 		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber),
 		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
-		lobbyNotice: lobbyNotifier{sentVersion: view.Version}, checkedEndedPlaces: view.EndedPlaces,
+		lobbyNotice: lobbyNotifier{sentVersion: view.Version}, placesCheck: placesCheck{checkedEnded: view.EndedPlaces},
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
 		local.lastPersonalQuestion--
@@ -88,12 +87,6 @@ func (l *localMatch) updateVersion(version int64) {
 	l.version = max(l.version, version)
 }
 
-// remoteStepGraceMS is how long after the deadline a step is left to the node
-// that applied the previous one. That node most likely handles it. Without this
-// delay every node with players of a match would read it for nothing. A
-// question that opens this late still counts as opened on time (maxLateOpeningMS).
-const remoteStepGraceMS = 50
-
 // noteRemoteStep records the version after a step of another node. The state is
 // nil if the message contained none.
 func (l *localMatch) noteRemoteStep(state *State) {
@@ -103,15 +96,6 @@ func (l *localMatch) noteRemoteStep(state *State) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.remoteStepVersion = max(l.remoteStepVersion, state.Version)
-}
-
-// nextStepAt is when this node should take the next step, cluster time. The
-// caller holds mu.
-func (l *localMatch) nextStepAt() int64 {
-	if l.state.Version == l.remoteStepVersion {
-		return l.state.DueAt + remoteStepGraceMS
-	}
-	return l.state.DueAt
 }
 
 // isBehind reports whether the match has progressed beyond the known state, or

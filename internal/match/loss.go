@@ -5,70 +5,66 @@ import (
 	"errors"
 )
 
+// lossHandler ends matches that the store has lost completely or partly.
+type lossHandler struct{ *localDelivery }
+
 // handleLoss ends a local match that the store has lost completely or partly,
 // and returns the error. It returns other errors unchanged.
-func (a *advancer) handleLoss(ctx context.Context, local *localMatch, err error) error {
+func (l *lossHandler) handleLoss(ctx context.Context, local *localMatch, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		a.handleMissing(local)
+		l.handleMissing(local)
 	case errors.Is(err, ErrAbandoned):
-		return a.abandon(ctx, local)
+		return l.abandon(ctx, local)
 	}
 	return err
 }
 
 // handleMissing releases a match that the store no longer has. If the match was
 // not over, it is abandoned.
-func (a *advancer) handleMissing(local *localMatch) {
+func (l *lossHandler) handleMissing(local *localMatch) {
 	local.mu.Lock()
 	running := !local.state.Phase.hasEnded()
 	local.endAsAbandoned()
 	local.mu.Unlock()
-	a.emitChange(local)
+	l.emitChange(local)
 	if running {
-		a.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
-		a.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
+		l.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
+		l.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
 	}
-	a.dropLocalMatch(local)
+	l.dropLocalMatch(local)
 }
 
 // abandon ends a match on all nodes after the store has lost acknowledged
 // steps. It returns ErrAbandoned when that is done.
-func (a *advancer) abandon(ctx context.Context, local *localMatch) error {
+func (l *lossHandler) abandon(ctx context.Context, local *localMatch) error {
 	for range maxStepAttempts {
-		view, err := a.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
+		view, err := l.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
 		if err != nil {
-			return a.handleLoss(ctx, local, err)
+			return l.handleLoss(ctx, local, err)
 		}
 		if view.Phase.hasEnded() { // another node may have ended it with incomplete data: keep that result and end it here, too
 			view.EndReason = ReasonAbandoned
-			a.adoptView(local, view)
+			l.adoptView(local, view)
 			return ErrAbandoned
 		}
 		step := abandonStep(local.plan, view)
-		steps := stepRun{advancer: a, match: local}
+		steps := stepRun{localDelivery: l.localDelivery, match: local}
 		applied, err := steps.tryStep(ctx, &step)
 		if applied {
 			_, err = steps.afterStep(ctx, &step, View{State: step.NewState})
-			a.armTimer(local)
+			l.armTimer(local)
+		}
+		if errors.Is(err, ErrNotFound) {
+			l.handleMissing(local)
 		}
 		if err != nil {
 			return err
 		}
 		if applied {
-			a.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
+			l.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
 			return ErrAbandoned
 		}
 	}
 	return errMatchChanging
-}
-
-// storeOutageMS returns how long this node could not reach the store during the
-// open question. It is 0 in normal operation.
-func (a *advancer) storeOutageMS(view View) int64 {
-	lostMS := a.Now() - max(a.storeReachedAt.Load(), view.OpensAt)
-	if lostMS < recoveryInterval.Milliseconds()+minOutageMS {
-		return 0
-	}
-	return lostMS
 }

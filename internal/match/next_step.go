@@ -1,25 +1,5 @@
 package match
 
-const (
-	// sealGraceMS is the delay between closes_at and the seal of a question.
-	// Answers that arrived in time may still be on their way to the store.
-	sealGraceMS = 150
-	// maxLateOpeningMS is the delay up to which a question is recorded as opened on time.
-	// After a longer delay it opens at the actual time.
-	maxLateOpeningMS = 100
-	// minOutageMS is the delay of a seal that counts as an outage. The lost time
-	// is then added to the question.
-	minOutageMS = 1000
-	// maxHostAbsenceMS is how long a host may be away before the arena continues
-	// without one.
-	maxHostAbsenceMS = 60_000
-	// minLargeRevealMS is the shortest reveal in a match of over FullListPlayers
-	// players. In this time each node reads and sends the personal results.
-	minLargeRevealMS = 200
-	// endedTTLMS is how long a match can be read after it is over.
-	endedTTLMS = 6 * 60 * 1000
-)
-
 // Reasons why a question closed.
 const (
 	closeReasonAllAnswered  = "all_answered"

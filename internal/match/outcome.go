@@ -108,18 +108,6 @@ func winnerID(plan *Plan, teams []TeamResult, standings []Standing) string {
 	return ""
 }
 
-// RankedPlayer is a player of an arena with the player's totals.
-type RankedPlayer struct {
-	Seat   Seat
-	Totals Totals
-}
-
-// RankReader reads the players of an arena by rank, best first.
-type RankReader interface {
-	Read(ctx context.Context, q ReadQuery) (View, error)
-	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
-}
-
 const rankedPageSize = 500
 
 // CompleteStandings reads the standings of a paged result into the result. It does

@@ -82,7 +82,11 @@ const placesChunkSize = 500
 // clean check. It removes a session only when two checks in a row find no place,
 // because the message may be on its way or the player may be rejoining.
 func (p *places) checkPlaces(ctx context.Context, local *localMatch) error {
-	sessions, ended := local.sessionsToCheck()
+	ended := local.knownState().EndedPlaces
+	if local.plan.Arena == nil || !local.placesCheck.isNeeded(ended) {
+		return nil
+	}
+	sessions := local.allSessions()
 	withoutPlace := make(map[string]Subscriber)
 	for chunk := range slices.Chunk(slices.Collect(maps.Keys(sessions)), placesChunkSize) {
 		missing, err := p.Places.PlayersWithoutPlace(ctx, local.plan.ID, chunk)
@@ -93,7 +97,11 @@ func (p *places) checkPlaces(ctx context.Context, local *localMatch) error {
 			withoutPlace[player] = sessions[player]
 		}
 	}
-	for _, player := range local.confirmWithoutPlace(withoutPlace, ended) {
+	current := local.allSessions()
+	for _, player := range local.placesCheck.confirm(withoutPlace, ended) {
+		if current[player] != withoutPlace[player] {
+			continue
+		}
 		p.expel(local, player, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
 			ArenaID: local.plan.Arena.ID, Reason: "kicked",
 		})})

@@ -84,12 +84,6 @@ func (p *Plan) duelPlayers() []string {
 	return ids
 }
 
-// maxDurationMS is the longest duration of a match without outages and host
-// pauses, in ms.
-func (p *Plan) maxDurationMS() int64 {
-	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
-}
-
 // listedSeats are the seats of a duel, or those that the view of an arena
 // lists.
 func (p *Plan) listedSeats(view View) []Seat {

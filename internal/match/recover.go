@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -64,21 +62,6 @@ func (r *recovery) runRound(ctx context.Context, name string, work func(context.
 		r.metrics.failedRounds.WithLabelValues(name).Inc()
 		r.Logger.Warn("recovery round failed; the next round retries", "round", name, "error", err)
 	}
-}
-
-// recoveryConcurrency is how many matches a recovery round handles at the same
-// time.
-const recoveryConcurrency = 32
-
-// forEach runs do for all items, several at the same time. An item that fails
-// does not stop the others. It returns the first error.
-func forEach[T any](all []T, do func(T) error) error {
-	var group errgroup.Group
-	group.SetLimit(recoveryConcurrency)
-	for _, item := range all {
-		group.Go(func() error { return do(item) })
-	}
-	return group.Wait()
 }
 
 // sweepOverdue advances overdue matches. It is the persistent counterpart of the

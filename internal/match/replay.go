@@ -5,10 +5,13 @@ import (
 	"slices"
 )
 
+// replays reads the logs of matches for sessions that have missed much.
+type replays struct{ *registry }
+
 // replayFrames returns the frames after a number up to the last one delivered
 // here, from the shared copy. It returns none if they are few or unavailable;
 // the caller's own read then returns them.
-func (s *sessions) replayFrames(ctx context.Context, local *localMatch, after int64) [][]byte {
+func (r *replays) replayFrames(ctx context.Context, local *localMatch, after int64) [][]byte {
 	local.mu.Lock()
 	newState, abandoned := local.state.Seq, local.isAbandoned()
 	local.mu.Unlock()
@@ -28,11 +31,11 @@ func (s *sessions) replayFrames(ctx context.Context, local *localMatch, after in
 	if ok {
 		return part
 	}
-	view, err := s.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: storedCount, SeenVersion: local.knownVersion()})
+	view, err := r.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: storedCount, SeenVersion: local.knownVersion()})
 	if err != nil || view.Seq-int64(len(view.Frames)) != storedCount || view.Seq < newState {
 		return nil
 	}
-	s.countReplayBytes(local.replay.appendFrames(storedCount, view.Frames))
+	r.countReplayBytes(local.replay.appendFrames(storedCount, view.Frames))
 	part, _, _ = local.replay.framesBetween(after, newState)
 	return part
 }

@@ -6,27 +6,6 @@ import (
 	"laststand/internal/rating"
 )
 
-// Mode identifies the rules of a match.
-type Mode string
-
-// The modes of the wire contract.
-const (
-	Duel     Mode = "duel"
-	Buzzer   Mode = "buzzer"
-	Survival Mode = "survival"
-)
-
-// Reason is why a match ended.
-type Reason string
-
-// The reasons of the wire contract.
-const (
-	ReasonFinished  Reason = "finished"
-	ReasonForfeit   Reason = "forfeit"
-	ReasonClosed    Reason = "closed"
-	ReasonAbandoned Reason = "abandoned"
-)
-
 // Result is the final, immutable outcome of a match. The last step writes it
 // and the ledger stores it. Standings and Teams are in rank order, Firsts in
 // the order of questions.
@@ -144,4 +123,16 @@ func (r *Result) Ratings() map[string]int {
 type RatingChange struct {
 	Before rating.Rating `json:"before"`
 	After  rating.Rating `json:"after"`
+}
+
+// First is the first right answer to a buzzer question: the player, and the time
+// and node that decided it.
+type First struct {
+	Question  int    `json:"question"`
+	Player    string `json:"player"`
+	Nickname  string `json:"nickname"`
+	Team      string `json:"team,omitempty"`
+	ArrivedAt int64  `json:"at"` // when its frame arrived, cluster time
+	ElapsedMS int64  `json:"elapsed_ms"`
+	Node      string `json:"node"` // the node that received it
 }

@@ -1,6 +1,9 @@
 package match
 
 import (
+	"encoding/json"
+
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/rating"
 )
@@ -84,4 +87,19 @@ func addProvisionalRatings(plan *Plan, result *Result) {
 		seat, _ := plan.FindSeat(s.Player)
 		return *seat.Rating
 	})
+}
+
+// Submission is a player's answer as it was received.
+type Submission struct {
+	Player    string
+	ArrivedAt int64 // cluster time at which its frame was read
+	Answer    protocol.Answer
+}
+
+// validAnswer is an answer whose form is valid.
+type validAnswer struct {
+	seat     Seat
+	question int
+	normal   string
+	given    json.RawMessage
 }

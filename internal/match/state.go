@@ -90,18 +90,6 @@ type Record struct {
 	First      bool            `json:"first,omitempty"`
 }
 
-// First is the first right answer to a buzzer question: the player, and the time
-// and node that decided it.
-type First struct {
-	Question  int    `json:"question"`
-	Player    string `json:"player"`
-	Nickname  string `json:"nickname"`
-	Team      string `json:"team,omitempty"`
-	ArrivedAt int64  `json:"at"` // when its frame arrived, cluster time
-	ElapsedMS int64  `json:"elapsed_ms"`
-	Node      string `json:"node"` // the node that received it
-}
-
 // Totals are the sums of a player's records. LastCorrect is 1 plus the index of
 // the last question answered right; LastAnswered is the same for the last
 // question answered. 0 means none.

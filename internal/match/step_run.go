@@ -1,10 +1,19 @@
 package match
 
-import "context"
+import (
+	"context"
+
+	"laststand/internal/protocol"
+)
+
+// maxStepAttempts limits the attempts of one call. A few steps at most can follow
+// each other without a wait. The limit is several times higher, because an
+// attempt fails when another node applies the step first.
+const maxStepAttempts = 16
 
 // stepRun is the sequence of steps that a single call applies.
 type stepRun struct {
-	advancer    *advancer
+	*localDelivery
 	match       *localMatch
 	hasStepped  bool     // true: at least one step was applied
 	undelivered delivery // the effect of steps that is not delivered yet
@@ -15,13 +24,13 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 	for range maxStepAttempts {
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
-			if view, err = r.advancer.read(ctx, r.match, r.match.knownState().Seq); err != nil {
-				return r.advancer.handleLoss(ctx, r.match, err)
+			if view, err = r.read(ctx, r.match, r.match.knownState().Seq); err != nil {
+				return err
 			}
 		}
-		step, requested, due := r.advancer.chooseStep(r.match.plan, view, requestedStep)
+		step, requested, due := r.chooseStep(view, requestedStep)
 		if !due {
-			r.advancer.adoptView(r.match, view)
+			r.adoptView(r.match, view)
 			return nil
 		}
 		applied, err := r.tryStep(ctx, &step)
@@ -46,22 +55,22 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 // tryStep asks the store to apply a step. If the store applies it, tryStep sends
 // its event to the other nodes and returns true.
 func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err error) {
-	step.ID, step.SeenVersion = r.advancer.attemptID(), r.match.knownVersion()
-	result, err := r.advancer.Matches.Step(ctx, *step)
+	step.ID, step.SeenVersion = r.attemptID(), r.match.knownVersion()
+	result, err := r.Matches.Step(ctx, *step)
 	if err != nil {
-		r.advancer.metrics.steps.WithLabelValues(string(step.NewState.Phase), "failed").Inc()
-		return false, r.advancer.handleLoss(ctx, r.match, err)
+		r.metrics.steps.WithLabelValues(string(step.NewState.Phase), "failed").Inc()
+		return false, err
 	}
 	if !result.Applied {
-		r.advancer.metrics.steps.WithLabelValues(string(step.NewState.Phase), "lost").Inc()
+		r.metrics.steps.WithLabelValues(string(step.NewState.Phase), "lost").Inc()
 		return false, nil
 	}
-	r.advancer.metrics.steps.WithLabelValues(string(step.NewState.Phase), "taken").Inc()
+	r.metrics.steps.WithLabelValues(string(step.NewState.Phase), "taken").Inc()
 	r.hasStepped = true
 	step.NewState.Version = result.Version
 	r.match.updateVersion(result.Version)
 	encoded := encodeFrames(step.Pushes, result.FirstSeq)
-	r.advancer.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
+	r.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
 	r.undelivered.addStep(encoded, step.NewState)
 	return true, nil
 }
@@ -69,12 +78,12 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err er
 // afterStep delivers the effect of the steps, unless the next step is due already
 // and needs no read. It reports whether no further step is due.
 func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
-	nextIsDue := view.isDue(r.advancer.Now())
+	nextIsDue := view.isDue(r.Now())
 	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) {
 		err = r.flush(ctx)
 	}
 	if last.NewState.Phase == PhaseOver {
-		r.advancer.reportEnd(ctx, r.match, last)
+		r.reportEnd(ctx, last)
 	}
 	return !nextIsDue, err
 }
@@ -87,7 +96,57 @@ func (r *stepRun) flush(ctx context.Context) error {
 		return nil
 	}
 	r.undelivered = delivery{}
-	err := r.advancer.deliverOrCatchUp(ctx, r.match, undelivered)
-	r.advancer.emitChange(r.match)
+	err := r.deliverOrCatchUp(ctx, r.match, undelivered)
+	r.emitChange(r.match)
 	return err
+}
+
+// stepFunc computes a requested step from a view of the match. It returns false if
+// the request needs no step, or another step must come first.
+type stepFunc func(p *Plan, v View, now int64) (Step, bool)
+
+// errMatchChanging reports that other nodes won every step first.
+var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the match is changing; retry in 100 ms")
+
+// chooseStep returns the requested step, or else the step that is due.
+func (r *stepRun) chooseStep(view View, requestedStep stepFunc) (step Step, requested, due bool) {
+	if requestedStep != nil {
+		if step, requested = requestedStep(r.match.plan, view, r.Now()); requested {
+			return step, true, true
+		}
+	}
+	step, due = nextStep(r.match.plan, view, r.Now(), r.storeOutageMS(view))
+	return step, false, due
+}
+
+// reportEnd passes the result of a match that this node has ended to OnResult, and
+// its arena to OnArenaEnd.
+func (r *stepRun) reportEnd(ctx context.Context, step *Step) {
+	plan := r.match.plan
+	reason := step.NewState.EndReason
+	if step.Result != nil {
+		reason = step.Result.Reason
+	}
+	r.metrics.ends.WithLabelValues(string(plan.Mode), string(reason)).Inc()
+	if plan.Arena != nil {
+		r.OnArenaEnd(plan.Arena, plan.Game)
+	}
+	if step.Result == nil {
+		return
+	}
+	if err := CompleteStandings(ctx, r.Matches, step.Result); err != nil {
+		r.Logger.Warn("standings read failed; settlement retries", "match", plan.ID, "error", err)
+		return
+	}
+	r.OnResult(step.Result)
+}
+
+// storeOutageMS returns how long this node could not reach the store during the
+// open question. It is 0 in normal operation.
+func (r *stepRun) storeOutageMS(view View) int64 {
+	lostMS := r.Now() - max(r.storeReachedAt.Load(), view.OpensAt)
+	if lostMS < recoveryInterval.Milliseconds()+minOutageMS {
+		return 0
+	}
+	return lostMS
 }

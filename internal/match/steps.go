@@ -2,6 +2,26 @@ package match
 
 import "laststand/internal/protocol"
 
+const (
+	// sealGraceMS is the delay between closes_at and the seal of a question.
+	// Answers that arrived in time may still be on their way to the store.
+	sealGraceMS = 150
+	// maxLateOpeningMS is the delay up to which a question is recorded as opened on time.
+	// After a longer delay it opens at the actual time.
+	maxLateOpeningMS = 100
+	// minOutageMS is the delay of a seal that counts as an outage. The lost time
+	// is then added to the question.
+	minOutageMS = 1000
+	// maxHostAbsenceMS is how long a host may be away before the arena continues
+	// without one.
+	maxHostAbsenceMS = 60_000
+	// minLargeRevealMS is the shortest reveal in a match of over FullListPlayers
+	// players. In this time each node reads and sends the personal results.
+	minLargeRevealMS = 200
+	// endedTTLMS is how long a match can be read after it is over.
+	endedTTLMS = 6 * 60 * 1000
+)
+
 func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 	newState := view.State
 	newState.Phase, newState.Question, newState.CloseReason, newState.Extended = PhaseOpen, question, "", false
@@ -118,4 +138,14 @@ func newVersionedStep(plan *Plan, view View, newState State) Step {
 
 func newPush(plan *Plan, kind string, data any) protocol.NumberedPush {
 	return protocol.EncodeNumberedPush(plan.ID, kind, data)
+}
+
+func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPush {
+	return newPush(plan, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
+}
+
+// maxDurationMS is the longest duration of a match without outages and host
+// pauses, in ms.
+func (p *Plan) maxDurationMS() int64 {
+	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
 }

@@ -114,3 +114,15 @@ type Member struct {
 	Seat Seat
 	Role Role
 }
+
+// RankedPlayer is a player of an arena with the player's totals.
+type RankedPlayer struct {
+	Seat   Seat
+	Totals Totals
+}
+
+// RankReader reads the players of an arena by rank, best first.
+type RankReader interface {
+	Read(ctx context.Context, q ReadQuery) (View, error)
+	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
+}

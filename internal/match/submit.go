@@ -2,32 +2,38 @@ package match
 
 import (
 	"context"
-	"errors"
 
 	"laststand/internal/protocol"
 )
 
+// lockTTLSlackMS is added to the longest duration of a match. The sum is the time to
+// live of an answer's lock.
+const lockTTLSlackMS = 60 * 60 * 1000
+
+// submitter submits judged answers to the store.
+type submitter struct{ *places }
+
 // commitAnswer submits a judged answer. If this node judged by an outdated opening
 // time, it reads the match and judges again.
-func (a *answers) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
-	attempt := a.newAttempt(local, answer)
+func (s *submitter) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
+	attempt := s.newAttempt(local, answer)
 	state := local.knownState()
 	for range 3 {
 		if state.Question == answer.question {
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
-			attempt.Record.Node = a.Node
-			outcome, err := a.submitAttempt(ctx, local, attempt)
+			attempt.Record.Node = s.Node
+			outcome, err := s.submitAttempt(ctx, local, attempt)
 			local.updateVersion(outcome.Version)
 			if err != nil || outcome.Verdict != VerdictStale {
-				return outcome, a.handleLoss(ctx, local, err)
+				return outcome, s.handleLoss(ctx, local, err)
 			}
 		}
-		view, err := a.read(ctx, local, -1, submission.Player)
+		view, err := s.read(ctx, local, -1, submission.Player)
 		if err != nil {
-			return Outcome{}, a.handleLoss(ctx, local, err)
+			return Outcome{}, s.handleLoss(ctx, local, err)
 		}
 		if answer.question != view.Question {
-			return a.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
+			return s.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
 		}
 		state = view.State
 	}
@@ -35,9 +41,9 @@ func (a *answers) commitAnswer(ctx context.Context, local *localMatch, submissio
 }
 
 // newAttempt returns an attempt without the record, which depends on the state.
-func (a *answers) newAttempt(local *localMatch, answer validAnswer) Attempt {
+func (s *submitter) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	attempt := Attempt{
-		Match: local.plan.ID, ID: a.attemptID(), Seat: answer.seat, Mode: local.plan.Mode, LimitMS: local.plan.LimitMS,
+		Match: local.plan.ID, ID: s.attemptID(), Seat: answer.seat, Mode: local.plan.Mode, LimitMS: local.plan.LimitMS,
 		TTLMS: local.plan.maxDurationMS() + lockTTLSlackMS,
 	}
 	if local.plan.Arena != nil {
@@ -50,32 +56,28 @@ func (a *answers) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	return attempt
 }
 
-func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPush {
-	return newPush(plan, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
-}
-
 // submitAttempt passes an attempt to the store. A right answer in a buzzer match
 // competes with those of all nodes for the question.
-func (a *answers) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+func (s *submitter) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
 	if attempt.Mode == Buzzer && attempt.Record.Correct {
-		return a.commitFirstAnswer(ctx, local, attempt)
+		return s.commitFirstAnswer(ctx, local, attempt)
 	}
-	return a.Answers.Commit(ctx, attempt)
+	return s.Answers.Commit(ctx, attempt)
 }
 
 // commitFirstAnswer lets one right answer at a time from this node try to be first. If the
 // question is known to be won, it only checks whether the answer repeats an
 // accepted one.
-func (a *answers) commitFirstAnswer(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
-	outcome, committed, err := a.tryCommitIfFirst(ctx, local, attempt)
+func (s *submitter) commitFirstAnswer(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+	outcome, committed, err := s.tryCommitIfFirst(ctx, local, attempt)
 	if err != nil || committed {
 		return outcome, err
 	}
-	a.metrics.droppedRaces.Inc()
-	return a.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
+	s.metrics.droppedRaces.Inc()
+	return s.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
 }
 
-func (a *answers) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
+func (s *submitter) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
 	question := attempt.Record.Question
 	if err := local.race.enter(ctx); err != nil {
 		return Outcome{}, false, err
@@ -85,7 +87,7 @@ func (a *answers) tryCommitIfFirst(ctx context.Context, local *localMatch, attem
 	if local.race.isWon(question) || state.Question > question || state.Question == question && state.Phase != PhaseOpen {
 		return Outcome{}, false, nil
 	}
-	outcome, err = a.Answers.CommitIfFirst(ctx, attempt)
+	outcome, err = s.Answers.CommitIfFirst(ctx, attempt)
 	// An answer that was late itself says nothing about earlier answers.
 	if err == nil && (outcome.Verdict == VerdictAccepted || outcome.Verdict == VerdictLate && attempt.Record.ArrivedAt <= local.knownState().ClosesAt) {
 		local.race.noteWon(question)
@@ -96,19 +98,19 @@ func (a *answers) tryCommitIfFirst(ctx context.Context, local *localMatch, attem
 // outcomeForOtherQuestion returns the outcome of an answer to a question that is not the
 // current one. The question has not opened yet, or it is closed and may have
 // been answered.
-func (a *answers) outcomeForOtherQuestion(ctx context.Context, local *localMatch, player string, question int, view View) (Outcome, error) {
+func (s *submitter) outcomeForOtherQuestion(ctx context.Context, local *localMatch, player string, question int, view View) (Outcome, error) {
 	switch {
 	case question > view.Question:
 		return Outcome{Verdict: VerdictEarly}, nil
 	case local.plan.Mode == Survival && view.isEliminated(view.Totals[player]):
 		return Outcome{Verdict: VerdictEliminated}, nil
 	}
-	return a.outcomeForClosedQuestion(ctx, local, player, question)
+	return s.outcomeForClosedQuestion(ctx, local, player, question)
 }
 
 // outcomeForClosedQuestion returns the outcome of an answer to a closed question.
-func (a *answers) outcomeForClosedQuestion(ctx context.Context, local *localMatch, player string, question int) (Outcome, error) {
-	record, ok, err := a.Answers.Record(ctx, local.plan.ID, player, question)
+func (s *submitter) outcomeForClosedQuestion(ctx context.Context, local *localMatch, player string, question int) (Outcome, error) {
+	record, ok, err := s.Answers.Record(ctx, local.plan.ID, player, question)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -116,13 +118,4 @@ func (a *answers) outcomeForClosedQuestion(ctx context.Context, local *localMatc
 		return Outcome{Verdict: VerdictDuplicate, Record: record}, nil
 	}
 	return Outcome{Verdict: VerdictLate}, nil
-}
-
-// asNotInMatchError turns ErrNotFound into the refusal for a match that the player
-// is not in.
-func asNotInMatchError(err error) error {
-	if errors.Is(err, ErrNotFound) {
-		return notInMatchError()
-	}
-	return err
 }

@@ -7,32 +7,35 @@ import (
 	"laststand/internal/protocol"
 )
 
+// replier replies to answers and pushes their effects.
+type replier struct{ *advancer }
+
 // replyToOutcome turns an outcome into the reply and the function that runs
 // after it.
-func (a *answers) replyToOutcome(local *localMatch, outcome Outcome, answer validAnswer) (protocol.Answered, func(), error) {
+func (r *replier) replyToOutcome(local *localMatch, outcome Outcome, answer validAnswer) (protocol.Answered, func(), error) {
 	record := outcome.Record
 	switch outcome.Verdict {
 	case VerdictAccepted:
-		a.metrics.answers.WithLabelValues(string(VerdictAccepted)).Inc()
-		return acceptedReply(local.plan, record), a.followUpFunc(local, outcome), nil
+		r.metrics.answers.WithLabelValues(string(VerdictAccepted)).Inc()
+		return acceptedReply(local.plan, record), r.followUpFunc(local, outcome), nil
 	case VerdictDuplicate:
 		if record.Normalized == answer.normal {
-			a.metrics.answers.WithLabelValues("repeated").Inc()
+			r.metrics.answers.WithLabelValues("repeated").Inc()
 			return acceptedReply(local.plan, record), doNothing, nil
 		}
 		err := protocol.Errorf(protocol.CodeDuplicateAnswer, "you have already answered question %d", answer.question)
 		err.Accepted = acceptedAnswerView(record)
-		return a.countRefusal(err)
+		return r.countRefusal(err)
 	case VerdictEarly:
-		return a.countRefusal(questionNotOpenError(answer.question))
+		return r.countRefusal(questionNotOpenError(answer.question))
 	case VerdictLate:
-		return a.countRefusal(protocol.Errorf(protocol.CodeQuestionClosed, "question %d is closed", answer.question))
+		return r.countRefusal(protocol.Errorf(protocol.CodeQuestionClosed, "question %d is closed", answer.question))
 	case VerdictEliminated:
-		return a.countRefusal(eliminatedError())
+		return r.countRefusal(eliminatedError())
 	case VerdictLockedOut:
-		return a.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, outcome.RetryMS, "your team has answered wrong and must wait"))
+		return r.countRefusal(protocol.RetryAfter(protocol.CodeQuestionNotOpen, outcome.RetryMS, "your team has answered wrong and must wait"))
 	}
-	return a.countRefusal(notInMatchError())
+	return r.countRefusal(notInMatchError())
 }
 
 // acceptedReply returns the reply to an accepted answer. In a buzzer match it
@@ -48,34 +51,34 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
-func (a *answers) followUpFunc(local *localMatch, outcome Outcome) func() {
+func (r *replier) followUpFunc(local *localMatch, outcome Outcome) func() {
 	pushUnknown := local.plan.Mode == Duel && outcome.Seq == 0
 	advances := pushUnknown || outcome.Sealed || outcome.Answered >= outcome.Alive
 	if outcome.Seq == 0 && !advances {
 		return doNothing
 	}
 	outcomeCopy := outcome // copy it only on this path
-	return func() { a.followUpAnswer(local, outcomeCopy, advances) }
+	return func() { r.followUpAnswer(local, outcomeCopy, advances) }
 }
 
 // followUpAnswer pushes that an answer was accepted, if the mode does so. If the
 // answer was the last one or the winning one, it closes the question. If the
 // push number is unknown, advancing pushes it from the log.
-func (a *answers) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
+func (r *replier) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
 	var err error
 	if outcome.Seq > 0 {
 		seenPush := answerSeenPush(local.plan, outcome.Record.Question, outcome.Record.Player)
 		encoded := encodeFrames([]protocol.NumberedPush{seenPush}, outcome.Seq)
-		a.publishStep(ctx, local, outcome.Nodes, stepEvent{frames: encoded, version: outcome.Version})
-		err = a.deliverOrCatchUp(ctx, local, delivery{frames: encoded})
+		r.publishStep(ctx, local, outcome.Nodes, stepEvent{frames: encoded, version: outcome.Version})
+		err = r.handleLoss(ctx, local, r.deliverOrCatchUp(ctx, local, delivery{frames: encoded}))
 	}
 	if err == nil && advances {
-		err = a.advance(ctx, local, viewAfterAnswer(local, outcome))
+		err = r.advance(ctx, local, viewAfterAnswer(local, outcome))
 	}
 	if err != nil { // the store has the answer; a sweep completes the follow-up
-		a.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
+		r.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
 	}
 }
 
@@ -93,24 +96,12 @@ func viewAfterAnswer(local *localMatch, outcome Outcome) View {
 func doNothing() {}
 
 // countRefusal counts a refusal by its reason.
-func (a *answers) countRefusal(err error) (protocol.Answered, func(), error) {
+func (r *replier) countRefusal(err error) (protocol.Answered, func(), error) {
 	reason := "failed"
 	var refused *protocol.Error
 	if errors.As(err, &refused) {
 		reason = string(refused.Code)
 	}
-	a.metrics.answers.WithLabelValues(reason).Inc()
+	r.metrics.answers.WithLabelValues(reason).Inc()
 	return protocol.Answered{}, doNothing, err
-}
-
-func notInMatchError() error {
-	return protocol.Errorf(protocol.CodeNotInMatch, "you have no seat in this match, or the match has expired")
-}
-
-func questionNotOpenError(question int) error {
-	return protocol.Errorf(protocol.CodeQuestionNotOpen, "question %d is not open yet", question)
-}
-
-func eliminatedError() error {
-	return protocol.Errorf(protocol.CodeEliminated, "you are eliminated; you may continue to watch")
 }
