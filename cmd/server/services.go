@@ -108,7 +108,7 @@ func (n *node) createMatches() {
 	})
 	n.handleMessages()
 	n.lobby = lobby.New(lobby.Config{
-		Games: n.config.DuelSettings(), Store: tickets, Matches: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
+		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.createArenas(matches)
@@ -133,7 +133,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 		}
 	}
 	n.arenas = arena.New(arena.Config{
-		Games: games, Matches: n.engine, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
+		Games: games, Matches: n.engine, Commands: n.engine, Audience: n.engine, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
 		Logger: n.log, Registry: n.registry,
 	})
 }

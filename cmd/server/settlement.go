@@ -18,7 +18,7 @@ import (
 // It implements settle.Pending.
 type pendingResults struct {
 	*redismatch.Results
-	tickets lobby.Store
+	tickets lobby.ActivityStore
 }
 
 // maxConcurrentReleases is the maximum number of concurrent requests that release players.

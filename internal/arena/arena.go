@@ -83,7 +83,8 @@ type Activities interface {
 	Free(ctx context.Context, game, player, id string) error
 }
 
-// Matches runs the matches of arenas; *match.Engine implements it.
+// Matches creates and reads the matches of arenas; *match.Engine implements it, as well
+// as Commands and Audience.
 type Matches interface {
 	CheckOverload() error
 	// CreateArena creates an arena's match in its lobby.
@@ -93,6 +94,10 @@ type Matches interface {
 	ReadArena(ctx context.Context, id string) (match.View, error)
 	// CheckSeat returns match.ErrNotFound unless the player has a seat.
 	CheckSeat(ctx context.Context, id, player string) error
+}
+
+// Commands executes the commands of hosts.
+type Commands interface {
 	// StartArena starts the countdown of an arena that is in its lobby. In
 	// another phase it does nothing.
 	StartArena(ctx context.Context, id string) error
@@ -102,6 +107,10 @@ type Matches interface {
 	Proceed(ctx context.Context, id string, after int) error
 	// CloseArena ends an arena. If it is over, it does nothing.
 	CloseArena(ctx context.Context, id string) error
+}
+
+// Audience is the sessions of the people in an arena.
+type Audience interface {
 	// AttachFrom attaches a player's session at this node to an arena. The
 	// session gets the pushes after the number after.
 	AttachFrom(ctx context.Context, id, player string, after int64) error

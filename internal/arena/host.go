@@ -30,7 +30,7 @@ func (s *Service) Start(ctx context.Context, game, host, arenaID string) error {
 	if view.Phase == match.PhaseLobby && view.Players == 0 {
 		return badRequestError("the arena has no players; start it after players have joined")
 	}
-	return s.Matches.StartArena(ctx, view.Plan.ID)
+	return s.Commands.StartArena(ctx, view.Plan.ID)
 }
 
 // Lock refuses further players on request of the host. Spectators may still join.
@@ -55,7 +55,7 @@ func (s *Service) Next(ctx context.Context, game, host string, n protocol.ArenaN
 	if n.After < -1 || n.After >= len(view.Plan.Questions) {
 		return badRequestError("after is out of range; use the number of the last question, 0 to %d, or -1 before the first", len(view.Plan.Questions)-1)
 	}
-	return s.Matches.Proceed(ctx, view.Plan.ID, n.After)
+	return s.Commands.Proceed(ctx, view.Plan.ID, n.After)
 }
 
 // Close ends an arena on request of the host. All sessions get a notice. If the
@@ -66,11 +66,11 @@ func (s *Service) Close(ctx context.Context, game, host, arenaID string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Matches.CloseArena(ctx, view.Plan.ID); err != nil {
+	if err := s.Commands.CloseArena(ctx, view.Plan.ID); err != nil {
 		return err
 	}
 	if publicState(view.Phase) == statePlaying {
-		s.Matches.Broadcast(ctx, view.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
+		s.Audience.Broadcast(ctx, view.Plan.ID, protocol.EncodePush(protocol.TypeArenaClosed, protocol.ArenaEnd{
 			ArenaID: arenaID, Reason: string(match.ReasonClosed),
 		}))
 	}

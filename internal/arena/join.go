@@ -52,10 +52,10 @@ func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 	if joined.State != stateLobby {
 		joined.Match = view.Plan.ID
 	}
-	if err := s.Matches.AttachFrom(ctx, view.Plan.ID, r.Player, view.Seq); err != nil {
+	if err := s.Audience.AttachFrom(ctx, view.Plan.ID, r.Player, view.Seq); err != nil {
 		return protocol.ArenaJoined{}, nil, err
 	}
-	return joined, func() { s.Matches.NotifyPlacesChanged(view.Plan.ID) }, nil
+	return joined, func() { s.Audience.NotifyPlacesChanged(view.Plan.ID) }, nil
 }
 
 // givePlace gives a person the requested place.

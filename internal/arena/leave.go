@@ -62,7 +62,7 @@ func (s *Service) Kick(ctx context.Context, game, host string, kick protocol.Are
 // arena, with a last frame unless frame is nil, and frees the player for other
 // matches. After an error it may be called again.
 func (s *Service) endPlace(ctx context.Context, plan *match.Plan, player string, frame []byte) error {
-	s.Matches.Expel(ctx, plan.ID, player, frame)
-	s.Matches.NotifyPlacesChanged(plan.ID)
+	s.Audience.Expel(ctx, plan.ID, player, frame)
+	s.Audience.NotifyPlacesChanged(plan.ID)
 	return s.Activities.Free(ctx, plan.Game, player, plan.ID)
 }

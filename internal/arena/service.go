@@ -60,6 +60,8 @@ type Config struct {
 	Codes      Codes
 	Activities Activities
 	Matches    Matches
+	Commands   Commands
+	Audience   Audience
 	Bank       Bank
 	Players    Players
 	Logger     *slog.Logger

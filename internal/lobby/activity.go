@@ -1,6 +1,7 @@
 package lobby
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -9,12 +10,15 @@ import (
 	"laststand/internal/protocol"
 )
 
+// activities reads and changes what each player is in.
+type activities struct{ Config }
+
 // Occupy records that a player is in a match that needs no ticket. If the player has
 // a ticket or is in another match than former, it does nothing and returns that id:
 // a ticket's if isTicket is true, else a match's. On success it returns "". It
 // implements arena.Activities.
-func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (otherID string, isTicket bool, err error) {
-	activity, err := l.Store.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, l.Now())
+func (a *activities) Occupy(ctx context.Context, game, player, id, former string) (otherID string, isTicket bool, err error) {
+	activity, err := a.Activities.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, a.Now())
 	if activity.Ticket != "" {
 		return activity.Ticket, true, err
 	}
@@ -23,26 +27,26 @@ func (l *Lobby) Occupy(ctx context.Context, game, player, id, former string) (ot
 
 // Free records that a player is no longer in a match. It implements
 // arena.Activities.
-func (l *Lobby) Free(ctx context.Context, game, player, id string) error {
-	return l.Store.Free(ctx, game, player, id)
+func (a *activities) Free(ctx context.Context, game, player, id string) error {
+	return a.Activities.Free(ctx, game, player, id)
 }
 
 // ReleaseErasedPlayer removes an erased player from the current match and from the last duel,
 // which may be another match. A duel that ended early has no result to settle, so
 // only this call removes the player from it.
-func (l *Lobby) ReleaseErasedPlayer(ctx context.Context, game, player string) error {
-	activity, err := l.Store.ReadActivity(ctx, game, player)
+func (a *activities) ReleaseErasedPlayer(ctx context.Context, game, player string) error {
+	activity, err := a.Activities.ReadActivity(ctx, game, player)
 	for _, id := range []string{activity.Match, activity.Duel} {
 		if err == nil && id != "" {
-			err = l.Store.Free(ctx, game, player, id)
+			err = a.Activities.Free(ctx, game, player, id)
 		}
 	}
 	return err
 }
 
 // RunningMatch returns the running match that a player is in, or nil.
-func (l *Lobby) RunningMatch(ctx context.Context, game, player string) (*protocol.Playing, error) {
-	playing, _, err := l.ReadOnConnect(ctx, game, player)
+func (a *activities) RunningMatch(ctx context.Context, game, player string) (*protocol.Playing, error) {
+	playing, _, err := a.ReadOnConnect(ctx, game, player)
 	return playing, err
 }
 
@@ -50,12 +54,12 @@ func (l *Lobby) RunningMatch(ctx context.Context, game, player string) (*protoco
 // connected, nil for none. It also returns the id of the player's newest match that
 // existed before, "" if unknown. The client knows that match or gets it by
 // match.sync, so the server must not announce it again.
-func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, newestKnown string, err error) {
-	activity, err := l.Store.ReadActivity(ctx, game, player)
+func (a *activities) ReadOnConnect(ctx context.Context, game, player string) (playing *protocol.Playing, newestKnown string, err error) {
+	activity, err := a.Activities.ReadActivity(ctx, game, player)
 	if err != nil || activity.Match == "" {
 		return nil, "", err
 	}
-	status, hasSeat, err := l.statusWithSeat(ctx, activity.Match, player)
+	status, hasSeat, err := a.statusWithSeat(ctx, activity.Match, player)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -71,12 +75,12 @@ func (l *Lobby) ReadOnConnect(ctx context.Context, game, player string) (playing
 // match is running and has a seat for the player. If a running match has no such
 // seat, a node died before it added the seat, or after it removed the seat and
 // before it freed the player.
-func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.Status, bool, error) {
-	status, err := l.Matches.Status(ctx, id)
+func (a *activities) statusWithSeat(ctx context.Context, id, player string) (match.Status, bool, error) {
+	status, err := a.Statuses.Status(ctx, id)
 	if err != nil || !status.Running {
 		return status, false, err
 	}
-	err = l.Matches.CheckSeat(ctx, id, player)
+	err = a.Statuses.CheckSeat(ctx, id, player)
 	if errors.Is(err, match.ErrNotFound) {
 		return status, false, nil
 	}
@@ -87,10 +91,10 @@ func (l *Lobby) statusWithSeat(ctx context.Context, id, player string) (match.St
 // ticket: a match that no longer has the player. Otherwise it returns an error. The
 // player's rating must be read after the last result is committed. So readFormerActivity
 // waits up to maxSettleWait for that.
-func (l *Lobby) readFormerActivity(ctx context.Context, r Request) (Activity, error) {
+func (a *activities) readFormerActivity(ctx context.Context, r Request) (Activity, error) {
 	deadline := time.Now().Add(maxSettleWait)
 	for {
-		activity, err := l.Store.ReadActivity(ctx, r.Game, r.Player)
+		activity, err := a.Activities.ReadActivity(ctx, r.Game, r.Player)
 		if err != nil || activity.Ticket != "" {
 			return Activity{}, err
 		}
@@ -98,11 +102,11 @@ func (l *Lobby) readFormerActivity(ctx context.Context, r Request) (Activity, er
 			return Activity{}, busyError(activity)
 		}
 		if activity.Match != "" {
-			if _, hasSeat, err := l.statusWithSeat(ctx, activity.Match, r.Player); err != nil || hasSeat {
-				return Activity{}, firstError(err, busyError(activity))
+			if _, hasSeat, err := a.statusWithSeat(ctx, activity.Match, r.Player); err != nil || hasSeat {
+				return Activity{}, cmp.Or(err, busyError(activity))
 			}
 		}
-		if isUnsettled, err := l.isUnsettled(ctx, activity); err != nil || !isUnsettled {
+		if isUnsettled, err := a.isUnsettled(ctx, activity); err != nil || !isUnsettled {
 			return Activity{Match: activity.Match}, err
 		}
 		if time.Now().After(deadline) {
@@ -118,26 +122,26 @@ func (l *Lobby) readFormerActivity(ctx context.Context, r Request) (Activity, er
 
 // isUnsettled reports whether the player's current match or last duel is over
 // and its result is not committed yet.
-func (l *Lobby) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
+func (a *activities) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
 	if activity.Match != "" {
-		if isUnsettled, err := l.Matches.IsUnsettled(ctx, activity.Match); err != nil || isUnsettled {
+		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, activity.Match); err != nil || isUnsettled {
 			return isUnsettled, err
 		}
 	}
 	if activity.Duel == "" || activity.Duel == activity.Match {
 		return false, nil
 	}
-	return l.Matches.IsUnsettled(ctx, activity.Duel)
+	return a.Statuses.IsUnsettled(ctx, activity.Duel)
 }
 
 // IsUnsettled reports whether a player's current match or last duel is over and its
 // result is not committed to the ledger yet.
-func (l *Lobby) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
-	activity, err := l.Store.ReadActivity(ctx, game, player)
+func (a *activities) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
+	activity, err := a.Activities.ReadActivity(ctx, game, player)
 	if err != nil {
 		return false, err
 	}
-	return l.isUnsettled(ctx, activity)
+	return a.isUnsettled(ctx, activity)
 }
 
 // busyError returns the refusal for a player who has a ticket or is in a match.
@@ -148,11 +152,4 @@ func busyError(activity Activity) error {
 	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; send match.leave to forfeit it, or arena.leave to leave an arena")
 	err.Match = activity.Match
 	return err
-}
-
-func firstError(err, fallback error) error {
-	if err != nil {
-		return err
-	}
-	return fallback
 }

@@ -18,5 +18,5 @@
 // at another node.
 //
 // This package must not know about Redis or websockets. Package redisstore
-// implements its interface Store.
+// implements its stores.
 package lobby

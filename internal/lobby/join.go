@@ -36,7 +36,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 	if t.Seat, err = l.Players.Seat(ctx, r.Game, r.Player); err != nil {
 		return l.refuse(err)
 	}
-	waiting, activity, err := l.Store.AddTicket(ctx, t, former, l.Now())
+	waiting, activity, err := l.Tickets.AddTicket(ctx, t, former, l.Now())
 	if err != nil {
 		return l.refuse(err)
 	}
@@ -50,7 +50,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 
 // Leave removes a player's ticket, if there is one.
 func (l *Lobby) Leave(ctx context.Context, game, player string) error {
-	id, err := l.Store.RemoveTicket(ctx, game, player)
+	id, err := l.Tickets.RemoveTicket(ctx, game, player)
 	if err == nil && id != "" {
 		l.dropTicket(id)
 	}

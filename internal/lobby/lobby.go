@@ -15,9 +15,11 @@ import (
 	"laststand/internal/timer"
 )
 
-// Store stores tickets and pairings, shared by all nodes. Every write is atomic
-// and idempotent. now is cluster time, epoch ms.
-type Store interface {
+// The stores below are shared by all nodes. Every write is atomic and idempotent. now
+// is cluster time, epoch ms.
+
+// TicketStore stores the tickets that wait.
+type TicketStore interface {
 	// AddTicket adds a ticket and returns how many tickets wait. If its player
 	// has another activity than former, it does nothing and returns that
 	// activity.
@@ -31,6 +33,16 @@ type Store interface {
 	// in a pairing. If t has expired and its player has no other ticket, it adds t
 	// again.
 	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, isWaiting bool, err error)
+	// RemoveTicket removes a player's ticket and returns its id, or "" if the
+	// player has none.
+	RemoveTicket(ctx context.Context, game, player string) (string, error)
+	// ReadTicket reads a waiting ticket. It returns false if there is none with
+	// that id.
+	ReadTicket(ctx context.Context, game, id string) (Ticket, bool, error)
+}
+
+// PairingStore stores the pairings whose matches may not exist yet.
+type PairingStore interface {
 	// Pair moves the tickets of a pairing from waiting to the pairing, and returns
 	// true. If one of them does not wait any more, it does nothing and returns
 	// false.
@@ -41,12 +53,12 @@ type Store interface {
 	// tickets wait again, except expired ones: their players become free. It
 	// reports whether the pairing existed.
 	RollBackPairing(ctx context.Context, p Pairing, now int64) (bool, error)
-	// RemoveTicket removes a player's ticket and returns its id, or "" if the
-	// player has none.
-	RemoveTicket(ctx context.Context, game, player string) (string, error)
-	// ReadTicket reads a waiting ticket. It returns false if there is none with
-	// that id.
-	ReadTicket(ctx context.Context, game, id string) (Ticket, bool, error)
+	// ListPairings lists the pairings of a game whose matches may not exist yet.
+	ListPairings(ctx context.Context, game string) ([]Pairing, error)
+}
+
+// ActivityStore stores what each player is in.
+type ActivityStore interface {
 	// ReadActivity returns a player's activity, the zero value for none.
 	ReadActivity(ctx context.Context, game, player string) (Activity, error)
 	// Occupy records that a player is in a match that needs no ticket. If the
@@ -55,8 +67,6 @@ type Store interface {
 	Occupy(ctx context.Context, o OccupyRequest, now int64) (with Activity, err error)
 	// Free records that a player is no longer in a match.
 	Free(ctx context.Context, game, player, match string) error
-	// ListPairings lists the pairings of a game whose matches may not exist yet.
-	ListPairings(ctx context.Context, game string) ([]Pairing, error)
 }
 
 // Activity is the ticket or the match that a player is in. Both are "" if the
@@ -67,7 +77,7 @@ type Activity struct {
 	Duel          string // the player's last duel until it is settled, also if the player is in another match since; "" for none
 }
 
-// OccupyRequest asks Store.Occupy to record that a player is in a match. Former is
+// OccupyRequest asks ActivityStore.Occupy to record that a player is in a match. Former is
 // a match that the player may be in before, "" for none.
 type OccupyRequest struct{ Game, Player, Match, Former string }
 
@@ -80,11 +90,15 @@ type Matches interface {
 	// already, it does nothing and returns true.
 	Tombstone(ctx context.Context, match string) (exists bool, err error)
 	CheckOverload() error
+	AttachSession(ctx context.Context, game, match, player string) error
+}
+
+// StatusReader reads how far matches are.
+type StatusReader interface {
 	Status(ctx context.Context, id string) (match.Status, error)
 	// CheckSeat returns match.ErrNotFound unless the player has a seat.
 	CheckSeat(ctx context.Context, match, player string) error
 	IsUnsettled(ctx context.Context, match string) (bool, error)
-	AttachSession(ctx context.Context, game, match, player string) error
 }
 
 // Bank draws questions. Count returns how many questions match a filter. Draw
@@ -128,8 +142,11 @@ type DuelSettings struct {
 // required.
 type Config struct {
 	Games       map[string]DuelSettings
-	Store       Store
+	Tickets     TicketStore
+	Pairings    PairingStore
+	Activities  ActivityStore
 	Matches     Matches
+	Statuses    StatusReader
 	Bank        Bank
 	SeenStore   SeenStore
 	Players     Players
@@ -142,10 +159,10 @@ type Config struct {
 	AddressKey []byte // key of the address hashes in tickets
 }
 
-// Lobby pairs the tickets of this node with the tickets of all nodes, and reads
-// and changes the activities of players. It is safe for concurrent use.
+// Lobby pairs the tickets of this node with the tickets of all nodes. It is safe for
+// concurrent use.
 type Lobby struct {
-	Config
+	*activities
 	metrics *metrics
 
 	mu        sync.Mutex
@@ -163,7 +180,7 @@ const (
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	return &Lobby{Config: c, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string)}
+	return &Lobby{activities: &activities{c}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string)}
 }
 
 func newRefusal(c protocol.Code, format string, args ...any) error {

@@ -68,8 +68,8 @@ func (c *cluster) startNode() *node {
 	}
 	wheel := timer.New(timer.Config{Workers: 4})
 	n.Lobby = New(Config{
-		Games: map[string]DuelSettings{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: c.pairLimitPerDay, CountSameAddress: !c.excludeSameAddress}},
-		Store: n.store, Matches: n.matches, Bank: fakeBank{}, SeenStore: c.seenStore, Players: c, DuelCounter: c, Wheel: wheel,
+		Games:   map[string]DuelSettings{"demo": {Questions: 10, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: c.pairLimitPerDay, CountSameAddress: !c.excludeSameAddress}},
+		Tickets: n.store, Pairings: n.store, Activities: n.store, Matches: n.matches, Statuses: n.matches, Bank: fakeBank{}, SeenStore: c.seenStore, Players: c, DuelCounter: c, Wheel: wheel,
 		Now: now, Logger: slog.New(slog.DiscardHandler), AddressKey: []byte("a key"),
 	})
 	ctx, cancel := context.WithCancel(c.Context())

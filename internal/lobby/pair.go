@@ -45,7 +45,7 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) 
 	} else if t.BotAt == 0 || now < t.BotAt {
 		return true, nil
 	}
-	isPaired, err := l.Store.Pair(ctx, p)
+	isPaired, err := l.Pairings.Pair(ctx, p)
 	if err != nil || !isPaired {
 		return true, err
 	}
@@ -66,7 +66,7 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) 
 func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (opponent *Ticket, isWaiting bool, err error) {
 	var candidates []Ticket
 	for _, s := range searchSlices {
-		listed, isWaiting, err := l.Store.ListNearest(ctx, t, s, l.Now())
+		listed, isWaiting, err := l.Tickets.ListNearest(ctx, t, s, l.Now())
 		if err != nil || !isWaiting {
 			return nil, isWaiting, err
 		}
@@ -95,7 +95,7 @@ func (l *Lobby) hasEnoughQuestions(game string, filter Filter) bool {
 // attachPaired attaches the session of a player, whose ticket another node has
 // paired, to the match. It returns true if the match does not exist yet.
 func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (isForming bool, err error) {
-	activity, err := l.Store.ReadActivity(ctx, t.Game, t.Seat.Player)
+	activity, err := l.Activities.ReadActivity(ctx, t.Game, t.Seat.Player)
 	if err != nil || activity.Match == "" || activity.Forming {
 		return activity.Forming, err
 	}
@@ -116,7 +116,7 @@ func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 	if err := l.Matches.StartDuel(ctx, plan); err != nil {
 		return err
 	}
-	return l.Store.CompletePairing(ctx, p)
+	return l.Pairings.CompletePairing(ctx, p)
 }
 
 // newPlan returns the plan of a pairing's match with its questions. It avoids

@@ -14,7 +14,7 @@ func TestSearchFindsBestOpponentAmongNearest(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		store := newMemoryStore()
-		lobby := New(Config{Games: map[string]DuelSettings{"demo": {Questions: 10}}, Store: store, Bank: fakeBank{}, Now: func() int64 { return 20_000 }})
+		lobby := New(Config{Games: map[string]DuelSettings{"demo": {Questions: 10}}, Tickets: store, Bank: fakeBank{}, Now: func() int64 { return 20_000 }})
 		var waiting []Ticket
 		addRandomTicket := func(name string) Ticket {
 			drawn := newTestTicket(name, float64(1400+rapid.IntRange(0, 12).Draw(t, "rating")*25), int64(len(waiting)+1)+rapid.SampledFrom([]int64{0, 18_000}).Draw(t, "joined"))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -15,27 +17,21 @@ const (
 // Run handles old pairings of all games that have no match yet, until ctx ends. It
 // creates their matches or rolls them back. It returns nil.
 func (l *Lobby) Run(ctx context.Context) error {
-	tick := time.NewTicker(sweepInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	loop.Every(ctx, sweepInterval, func(ctx context.Context) {
 		for game := range l.Games {
 			if err := l.sweep(ctx, game); err != nil && !errors.Is(err, context.Canceled) {
 				l.Logger.Warn("pairing sweep failed; the next round retries", "game", game, "error", err)
 			}
 		}
-	}
+	})
+	return nil
 }
 
 // sweep handles old pairings of a game that have no match yet.
 func (l *Lobby) sweep(ctx context.Context, game string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	pairings, err := l.Store.ListPairings(ctx, game)
+	pairings, err := l.Pairings.ListPairings(ctx, game)
 	if err != nil {
 		return err
 	}
@@ -61,9 +57,9 @@ func (l *Lobby) rollBack(ctx context.Context, p Pairing) error {
 		return err
 	}
 	if exists {
-		return l.Store.CompletePairing(ctx, p)
+		return l.Pairings.CompletePairing(ctx, p)
 	}
-	rolledBack, err := l.Store.RollBackPairing(ctx, p, l.Now())
+	rolledBack, err := l.Pairings.RollBackPairing(ctx, p, l.Now())
 	if rolledBack {
 		l.metrics.rolledBack.Inc()
 		l.Logger.Warn("match creation failed; its tickets wait again", "match", p.Match)

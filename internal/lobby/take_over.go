@@ -16,12 +16,12 @@ const takeOverTimeout = 2 * rollBackAfterMS * time.Millisecond
 // the running match. If the match is being created, TakeOver returns and attaches the
 // session later.
 func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
-	activity, err := l.Store.ReadActivity(ctx, game, player)
+	activity, err := l.Activities.ReadActivity(ctx, game, player)
 	if err != nil || activity == (Activity{}) {
 		return err
 	}
 	if activity.Ticket != "" {
-		t, isWaiting, err := l.Store.ReadTicket(ctx, game, activity.Ticket)
+		t, isWaiting, err := l.Tickets.ReadTicket(ctx, game, activity.Ticket)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,9 @@
 package lobby
 
 import (
+	"cmp"
+	"math"
+
 	"laststand/internal/match"
 )
 
@@ -21,14 +24,8 @@ func (f Filter) IsCompatible(other Filter) bool {
 // Merge returns the filter that selects only what both filters select. They must be
 // compatible.
 func (f Filter) Merge(other Filter) Filter {
-	firstSet := func(a, b string) string {
-		if a != "" {
-			return a
-		}
-		return b
-	}
 	return Filter{
-		Category: firstSet(f.Category, other.Category), Lang: firstSet(f.Lang, other.Lang), Difficulty: firstSet(f.Difficulty, other.Difficulty),
+		Category: cmp.Or(f.Category, other.Category), Lang: cmp.Or(f.Lang, other.Lang), Difficulty: cmp.Or(f.Difficulty, other.Difficulty),
 	}
 }
 
@@ -96,12 +93,7 @@ func pickOpponent(t Ticket, candidates []Ticket, now int64) (Ticket, bool) {
 }
 
 // ratingDistance returns the rating difference of two tickets, in rating points.
-func ratingDistance(a, b Ticket) float64 {
-	if d := a.Rating() - b.Rating(); d >= 0 {
-		return d
-	}
-	return b.Rating() - a.Rating()
-}
+func ratingDistance(a, b Ticket) float64 { return math.Abs(a.Rating() - b.Rating()) }
 
 // ratingWindow returns the largest accepted rating difference after a wait.
 func ratingWindow(waitedMS int64) float64 {

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -38,20 +40,14 @@ type recovery struct {
 //   - notifications that a result is settled
 //   - the count of results that wait for the ledger
 func (r *recovery) Run(ctx context.Context) error {
-	tick := time.NewTicker(recoveryInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	loop.Every(ctx, recoveryInterval, func(ctx context.Context) {
 		r.runRound(ctx, roundGaps, r.fillGaps)
 		r.runRound(ctx, roundSweep, r.sweepOverdue)
 		r.runRound(ctx, roundHosts, r.hosts.reportHosts)
 		r.runRound(ctx, roundSettled, r.settled.checkSettled)
 		r.runRound(ctx, roundUnsettled, r.countUnsettled)
-	}
+	})
+	return nil
 }
 
 // runRound runs one recovery round. After an error the next round is the retry.

@@ -1,7 +1,7 @@
 // Package redisstore stores the small states that all nodes share in Redis. Each main type
 // keeps one of them:
 //
-//   - [Lobby]: tickets and pairings. It implements lobby.Store.
+//   - [Lobby]: tickets and pairings. It implements the stores of package lobby.
 //   - [Limits]: the buckets of cluster-wide limits. It implements overload.Store.
 //   - [Names]: reservations of suggested nicknames. It implements identity.NameReservations.
 //   - [Sessions]: the numbers of sessions. It implements ws.SessionNumbers. A number is at

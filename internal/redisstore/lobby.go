@@ -20,13 +20,13 @@ const (
 	busyTTL = 48 * time.Hour
 )
 
-// Lobby implements lobby.Store. It is safe for concurrent use.
+// Lobby implements lobby.TicketStore, lobby.PairingStore and lobby.ActivityStore. It is safe for concurrent use.
 type Lobby struct{ client redis.UniversalClient }
 
 // NewLobby returns the lobby that uses client.
 func NewLobby(client redis.UniversalClient) *Lobby { return &Lobby{client: client} }
 
-// AddTicket implements lobby.Store.
+// AddTicket implements lobby.TicketStore.
 func (s *Lobby) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Activity, now int64) (int64, lobby.Activity, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Lobby) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Acti
 	return waiting, parseActivity(otherActivity), nil
 }
 
-// ListNearest implements lobby.Store.
+// ListNearest implements lobby.TicketStore.
 func (s *Lobby) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Lobby) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Sli
 	return tickets, true, nil
 }
 
-// ReadTicket implements lobby.Store.
+// ReadTicket implements lobby.TicketStore.
 func (s *Lobby) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket, isWaiting bool, err error) {
 	raw, err := s.client.HGet(ctx, lobbyKeys{game}.tickets(), id).Bytes()
 	if errors.Is(err, redis.Nil) {
@@ -82,7 +82,7 @@ func (s *Lobby) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket
 	return t, true, nil
 }
 
-// RemoveTicket implements lobby.Store.
+// RemoveTicket implements lobby.TicketStore.
 func (s *Lobby) RemoveTicket(ctx context.Context, game, player string) (string, error) {
 	k := lobbyKeys{game}
 	id, err := removeTicketScript.Run(ctx, s.client, []string{k.busy(player), k.tickets(), k.waiting(), k.alive()}).Text()

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/lobby"
 )
 
-// ReadActivity implements lobby.Store.
+// ReadActivity implements lobby.ActivityStore.
 func (s *Lobby) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
 	k := lobbyKeys{game}
 	reply, err := readActivityScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
@@ -23,7 +23,7 @@ func (s *Lobby) ReadActivity(ctx context.Context, game, player string) (lobby.Ac
 	return activity, nil
 }
 
-// Occupy implements lobby.Store.
+// Occupy implements lobby.ActivityStore.
 func (s *Lobby) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (lobby.Activity, error) {
 	k := lobbyKeys{o.Game}
 	otherActivity, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
@@ -34,7 +34,7 @@ func (s *Lobby) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (l
 	return parseActivity(otherActivity), nil
 }
 
-// Free implements lobby.Store.
+// Free implements lobby.ActivityStore.
 func (s *Lobby) Free(ctx context.Context, game, player, match string) error {
 	k := lobbyKeys{game}
 	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, encodeActivity(lobby.Activity{Match: match}), match).Err()

@@ -8,7 +8,7 @@ import (
 	"laststand/internal/lobby"
 )
 
-// Pair implements lobby.Store.
+// Pair implements lobby.PairingStore.
 func (s *Lobby) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 	pairing, err := json.Marshal(p)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Lobby) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 	return isPaired, nil
 }
 
-// CompletePairing implements lobby.Store.
+// CompletePairing implements lobby.PairingStore.
 func (s *Lobby) CompletePairing(ctx context.Context, p lobby.Pairing) error {
 	k := lobbyKeys{p.Tickets[0].Game}
 	args := []any{p.Match}
@@ -44,7 +44,7 @@ func (s *Lobby) CompletePairing(ctx context.Context, p lobby.Pairing) error {
 	return nil
 }
 
-// RollBackPairing implements lobby.Store.
+// RollBackPairing implements lobby.PairingStore.
 func (s *Lobby) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64) (bool, error) {
 	k := lobbyKeys{p.Tickets[0].Game}
 	redisKeys := []string{k.tickets(), k.waiting(), k.alive(), k.pairings()}
@@ -64,7 +64,7 @@ func (s *Lobby) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64)
 	return rolledBack, nil
 }
 
-// ListPairings implements lobby.Store.
+// ListPairings implements lobby.PairingStore.
 func (s *Lobby) ListPairings(ctx context.Context, game string) ([]lobby.Pairing, error) {
 	raw, err := s.client.HVals(ctx, lobbyKeys{game}.pairings()).Result()
 	if err != nil {

@@ -11,11 +11,18 @@ import (
 	"laststand/internal/protocol"
 )
 
-// delayedTickets is a lobby.Store that first fails, so that the node searches for its
-// ticket's opponent again. Later it delays one reply to ReadActivity until the test
+// lobbyStores are the stores of a lobby.
+type lobbyStores interface {
+	lobby.TicketStore
+	lobby.PairingStore
+	lobby.ActivityStore
+}
+
+// delayedTickets are lobbyStores that first fail, so that the node searches for its
+// ticket's opponent again. Later they delay one reply to ReadActivity until the test
 // closes proceed.
 type delayedTickets struct {
-	lobby.Store
+	lobbyStores
 	isUnreachable atomic.Bool
 	delayNext     atomic.Bool
 	replyReady    chan struct{} // closed when the delayed reply is there
@@ -28,11 +35,11 @@ func (d *delayedTickets) ListNearest(ctx context.Context, t lobby.Ticket, s lobb
 	if d.isUnreachable.Load() {
 		return nil, false, errTicketsUnreachable
 	}
-	return d.Store.ListNearest(ctx, t, s, now)
+	return d.lobbyStores.ListNearest(ctx, t, s, now)
 }
 
 func (d *delayedTickets) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
-	activity, err := d.Store.ReadActivity(ctx, game, player)
+	activity, err := d.lobbyStores.ReadActivity(ctx, game, player)
 	if d.delayNext.CompareAndSwap(true, false) {
 		close(d.replyReady)
 		<-d.proceed
@@ -59,7 +66,7 @@ func (n matchNotifier) AttachSession(ctx context.Context, game, id, player strin
 func TestSessionGetsNothingOfOldMatchPairedLate(t *testing.T) {
 	t.Parallel()
 	pairingNode := startNode(t, func(_ *Config, d *lobby.DuelSettings) { d.Questions = 1 })
-	tickets := &delayedTickets{Store: pairingNode.tickets, replyReady: make(chan struct{}), proceed: make(chan struct{})}
+	tickets := &delayedTickets{lobbyStores: pairingNode.tickets, replyReady: make(chan struct{}), proceed: make(chan struct{})}
 	attachedMatches := make(chan string, 100)
 	pairingNode.tickets = tickets
 	pairingNode.wrapEngine = func(e *match.Engine) lobby.Matches { return matchNotifier{e, attachedMatches} }

@@ -31,7 +31,7 @@ type cluster struct {
 	boards       *fakeBoards
 	redis        *redisx.Conn
 	matches      *redismatch.Store
-	tickets      lobby.Store
+	tickets      lobbyStores
 	wrapEngine   func(*match.Engine) lobby.Matches // wraps the engine for the lobby of the next node; nil uses the engine
 	options      []func(*Config, *lobby.DuelSettings)
 	dropReplaced atomic.Bool // nodes do not notify each other of newer sessions
@@ -94,7 +94,7 @@ func (c *cluster) addNode() *node {
 		matches = c.wrapEngine(config.Engine)
 	}
 	config.Lobby = lobby.New(lobby.Config{
-		Games: map[string]lobby.DuelSettings{"demo": rules}, Store: c.tickets, Matches: matches, Bank: fakeBank{}, SeenStore: emptySeenStore{},
+		Games: map[string]lobby.DuelSettings{"demo": rules}, Tickets: c.tickets, Pairings: c.tickets, Activities: c.tickets, Matches: matches, Statuses: config.Engine, Bank: fakeBank{}, SeenStore: emptySeenStore{},
 		Players: c.identity, Wheel: config.Wheel, Now: now, Logger: config.Logger,
 	})
 	n.Server = New(config)
