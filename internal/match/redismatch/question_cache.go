@@ -1,30 +1,19 @@
 package redismatch
 
 import (
+	"runtime"
 	"sync"
+	"weak"
 
 	"laststand/internal/quiz"
 )
 
-const (
-	// generationBytes is the size of a generation, enough for about 5,000
-	// questions.
-	generationBytes = 4 << 20
-	// questionBaseBytes is the memory of a question in addition to its texts
-	// and lists: its struct and target, and two map entries, of which half may
-	// be empty.
-	questionBaseBytes = 240 + 16 + 2*40
-)
-
-// questionCache lets matches share equal questions in memory. Each match has
-// its own order of choices. The cache has two generations: when the current one
-// is full, it replaces the previous one. A question that was not used during a
-// full generation is forgotten. The cache is safe for concurrent use; the zero
-// value is empty.
+// questionCache lets matches share equal questions in memory. Each match has its own
+// order of choices. The cache refers to questions weakly: it forgets a question when no
+// match has it any more. It is safe for concurrent use; the zero value is empty.
 type questionCache struct {
-	mu                sync.Mutex
-	current, previous map[questionKey]*quiz.Question
-	size              int // size of current in bytes
+	mu        sync.Mutex
+	questions map[questionKey]weak.Pointer[quiz.Question]
 }
 
 // questionKey identifies a question. Questions of two banks may have the same
@@ -36,48 +25,30 @@ type questionKey struct{ id, text string }
 func (c *questionCache) share(read []quiz.DrawnQuestion) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.questions == nil {
+		c.questions = make(map[questionKey]weak.Pointer[quiz.Question])
+	}
 	for i := range read {
 		q := &read[i]
 		key := questionKey{q.ID, q.Text}
-		known, inCurrent := c.current[key]
-		if !inCurrent {
-			known = c.previous[key]
-		}
-		switch {
-		case known == nil || !q.ShareQuestion(known):
-			c.add(clipLists(q.Question))
-		case !inCurrent:
-			c.add(known)
+		if known := c.questions[key].Value(); known == nil || !q.ShareQuestion(known) {
+			clipLists(q.Question)
+			c.questions[key] = weak.Make(q.Question)
+			runtime.AddCleanup(q.Question, c.forget, key)
 		}
 	}
 }
 
-func (c *questionCache) add(question *quiz.Question) {
-	if c.current == nil || c.size >= generationBytes {
-		c.current, c.previous, c.size = make(map[questionKey]*quiz.Question), c.current, 0
+// forget removes a question that no match has any more.
+func (c *questionCache) forget(key questionKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.questions[key].Value() == nil {
+		delete(c.questions, key)
 	}
-	key := questionKey{question.ID, question.Text}
-	if former := c.current[key]; former != nil { // the question was edited
-		c.size -= questionBytes(former)
-	}
-	c.current[key] = question
-	c.size += questionBytes(question)
 }
 
 // clipLists removes the unused capacity from the lists of a question.
-func clipLists(question *quiz.Question) *quiz.Question {
+func clipLists(question *quiz.Question) {
 	question.Choices, question.RightIndexes, question.Accepted = clipCapacity(question.Choices), clipCapacity(question.RightIndexes), clipCapacity(question.Accepted)
-	return question
-}
-
-// questionBytes is the memory of a question in bytes.
-func questionBytes(question *quiz.Question) int {
-	size := questionBaseBytes + 8*len(question.RightIndexes) + len(question.ID) + len(question.Kind) + len(question.Lang) + len(question.Category) + len(question.Difficulty) +
-		len(question.Text) + len(question.Explanation) + len(question.Media) + len(question.Source) + len(question.Licence)
-	for _, list := range [][]string{question.Choices, question.Accepted} {
-		for _, text := range list {
-			size += 16 + len(text)
-		}
-	}
-	return size
 }
