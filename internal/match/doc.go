@@ -2,7 +2,7 @@
 // buzzer, survival), the steps of a match, and the recovery of missed steps and
 // pushes.
 //
-// No node owns a match. Its state is in a Store that all nodes share. A step is
+// No node owns a match. Its state is in stores that all nodes share. A step is
 // a compare-and-set: one node wins it, and a repeated or late step changes
 // nothing.
 //
@@ -21,9 +21,11 @@
 //   - Version: raised by every write. A store whose version is lower than one
 //     that was seen has lost data; then the match is abandoned.
 //
-// The main type is Engine. Start reading in engine.go, then next_step.go for
-// the flow of a match and advance.go for how steps are applied.
+// The main type is Engine. engine.go lists its parts; each part calls only parts
+// below it, and tells others of changes by events. Start reading there, then
+// next_step.go for the flow of a match, step_run.go for how steps are applied and
+// answer.go for the way of an answer.
 //
 // This package must not know about Redis, SQL, HTTP or websockets. Those
-// implement Store, Index, Bus and Subscriber.
+// implement the stores of store.go, Bus and Subscriber.
 package match

@@ -1,6 +1,6 @@
-// Package redismatch stores matches in Redis. It implements match.Store,
-// match.Index, arena.Seats, arena.Codes and the list of pending results that
-// settlement reads.
+// Package redismatch stores matches in Redis. It implements the stores of package
+// match, arena.Seats, arena.Codes and the list of pending results that settlement
+// reads.
 //
 // Each match has a hash with its state, a log of its pushes and entries in the
 // index of its partition. All keys of a match share the partition's hash tag,
@@ -18,8 +18,8 @@
 //     all. Its suffix in Redis is ":tomb".
 //   - Batch: the answers to one match that share a script.
 //
-// The main type is Store. Start reading in store.go and keys.go. scripts.go
-// shows which Lua files form which script.
+// The main type is Store, a list of stores by what they hold. Start reading in
+// store.go and keys.go. scripts.go shows which Lua files form which script.
 //
 // This package must not know about nodes' sessions, timers or SQL.
 package redismatch
