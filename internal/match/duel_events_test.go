@@ -9,7 +9,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// checkDuelEvents checks which changes of a duel a session was told. Each must come
+// checkDuelEvents checks which changes of a duel a session was notified of. Each must come
 // before the push of the change.
 func (c *cluster) checkDuelEvents(session *frameRecorder, want ...bool) {
 	c.Helper()
@@ -20,17 +20,17 @@ func (c *cluster) checkDuelEvents(session *frameRecorder, want ...bool) {
 		if slices.ContainsFunc(before, func(f frame) bool {
 			return f.Type == protocol.TypeMatchOver || change.running && f.Type == protocol.TypeMatchFound
 		}) {
-			c.Errorf("the session was told of %+v after the push of the change", change)
+			c.Errorf("the session was notified of %+v after the push of the change", change)
 		}
 	}
 	if !slices.Equal(running, want) {
-		c.Errorf("the session was told %v, want %v", running, want)
+		c.Errorf("the session was notified of %v, want %v", running, want)
 	}
 }
 
-// Each session is told once when its duel begins and ends, also a session that is
+// Each session is notified once when its duel begins and ends, also a session that is
 // attached later.
-func TestSessionsAreToldWhenTheirDuelBeginsAndEnds(t *testing.T) {
+func TestSessionsAreNotifiedWhenTheirDuelBeginsAndEnds(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		nodeA, nodeB := c.startNode(), c.startNode()
 		first, second := nodeA.openSession(ada), nodeB.openSession(bob)
@@ -51,7 +51,7 @@ func TestSessionsAreToldWhenTheirDuelBeginsAndEnds(t *testing.T) {
 }
 
 // A duel that ends as abandoned ends for its sessions, too. An arena is no duel.
-func TestSessionsAreToldOfAnAbandonedDuelOnly(t *testing.T) {
+func TestSessionsAreNotifiedOfAnAbandonedDuelOnly(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
