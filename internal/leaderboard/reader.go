@@ -169,7 +169,7 @@ func (r *Reader) readPlayers(ctx context.Context, cfg Config, rankingID RankingI
 	if err != nil {
 		return Page{}, err
 	}
-	slices.SortFunc(result.Entries, func(a, b StandingEntry) int { return a.RankedEntry.compare(b.RankedEntry) })
+	slices.SortFunc(result.Entries, func(a, b StandingEntry) int { return a.compare(b.RankedEntry) })
 	page, err := r.newPage(cfg, query, result.BoardState)
 	if err != nil {
 		return Page{}, err
