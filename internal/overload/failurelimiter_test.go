@@ -222,6 +222,38 @@ func TestKnownSecretsCannotBeFoundByTrying(t *testing.T) {
 	})
 }
 
+// A player who is refused because of the address is then known as one who guesses: known
+// secrets need the player's own token too, after too many refusals of the address.
+func TestAttemptRefusedForTheAddressCountsAgainstThePlayer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		limiter := newCodeLimiter(NewLimiter(LimiterConfig{}), 1)
+		try := func(player, secret string, result func() error) error {
+			attempt := Attempt{Address: ada, Secret: secret}
+			if player != "" {
+				attempt.Player = ObjectKey("demo", player)
+			}
+			return limiter.Try(t.Context(), attempt, result)
+		}
+		if err := try("", "right", rightCode); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 40 { // more than the tokens of the address, its players and its refusals
+			_ = try("", fmt.Sprint("x", i), wrongCode)
+			_ = try(fmt.Sprint("p", i), fmt.Sprint("y", i), wrongCode)
+		}
+		if err := try("eve", "right", rightCode); err != nil {
+			t.Errorf("before the guess: %v", err)
+		}
+		if err := try("eve", "guess", wrongCode); retryTime(t, err) == 0 {
+			t.Error("the guess is allowed")
+		}
+		if err := try("eve", "right", rightCode); retryTime(t, err) == 0 {
+			t.Error("after the guess a known secret is allowed")
+		}
+	})
+}
+
 // In dry run all attempts are made, and those that would be refused are counted.
 func TestFailureLimiterInDryRunRefusesNothing(t *testing.T) {
 	t.Parallel()

@@ -81,7 +81,7 @@ func TestFullNodeEvictsOnlyLargerAddresses(t *testing.T) {
 	if places.open != 2 || places.evicting != 0 || places.pending.Len() != 2 || len(places.perAddress) != 2 {
 		t.Errorf("%d open, %d evicting, %d pending, %d addresses", places.open, places.evicting, places.pending.Len(), len(places.perAddress))
 	}
-	places.MarkEvicted(flood[0])
+	places.MarkEvicted(flood[2])
 	if places.evicting != 0 {
 		t.Error("a place that is not taken counts as evicted")
 	}

@@ -101,7 +101,7 @@ func (c *cluster) addNode() *node {
 	c.mu.Lock()
 	c.nodes[n.name] = n
 	c.mu.Unlock()
-	stop := n.runLoops(config.Engine.Run, config.Lobby.Run, n.Server.Run)
+	stop := n.runLoops(config.Engine.Run, config.Lobby.Run, n.Run)
 	site := httptest.NewUnstartedServer(n.Server)
 	n.url = "ws://" + site.Listener.Addr().String()
 	site.Config.ConnContext = smallBuffers

@@ -153,23 +153,6 @@ func (o *outbox) waitForWriterEnd() {
 	}
 }
 
-// waitForWriteEnd waits until no other goroutine writes frames. The caller has closed the
-// outbox. It does not wait for a writer that called hold, since that may be the caller.
-func (o *outbox) waitForWriteEnd() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for o.hasWriter && !o.holderIsWriter {
-		o.changed.Wait()
-	}
-}
-
-// isClosed returns true if the outbox is closed.
-func (o *outbox) isClosed() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.closed
-}
-
 // queueLocked queues frames, and returns true if the caller must start a writer. The
 // caller holds mu.
 func (o *outbox) queueLocked(frames ...[]byte) bool {

@@ -26,7 +26,7 @@ type Server struct {
 // at the end.
 func New(config Config) *Server {
 	server := &Server{sessions: make(map[*session]struct{})}
-	server.services.init(config)
+	server.init(config)
 	server.rejecting.SetLimit(maxRejecting)
 	server.upgrader = websocket.Upgrader{
 		HandshakeTimeout: helloTimeout,

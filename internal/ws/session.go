@@ -30,7 +30,7 @@ type session struct {
 func newSession(services *services, netConn net.Conn, address netip.Addr, onEnd func(*session)) *session {
 	se := &session{onEnd: onEnd}
 	se.address = address
-	se.connection.init(services, services.parker.NewConn(netConn, se.run))
+	se.init(services, services.parker.NewConn(netConn, se.run))
 	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(sinceStart(), services.MessagesPerSecond)}
 	se.admission = admission{
 		presence: &se.presence, requests: &se.requests,

@@ -69,6 +69,7 @@ var autobahnCases = map[string]struct {
 		frames(maskedFrame(textPart, "a"), maskedFrame(part, "b"), maskedFrame(pingByte, "1"), maskedFrame(part, "c"), maskedFrame(part, "d"), maskedFrame(pingByte, "2"), maskedFrame(lastPart, "e")),
 		[]string{"ping1", "ping2", "textabcde"},
 	},
+	"9.3 parts above the limit":      {frames(maskedFrame(textPart, fill(4000)), maskedFrame(lastPart, fill(4000))), []string{tooLarge}},
 	"6.2.3 a character in parts":     {frames(maskedFrame(textPart, "\xce"), maskedFrame(part, "\xba\xe1"), maskedFrame(lastPart, "\xbd\xb9")), []string{"text\xce\xba\xe1\xbd\xb9"}},
 	"7.1.1 text, then close":         {frames(maskedFrame(textByte, "a"), maskedFrame(closeByte, code(1000, ""))), []string{"texta", "1000"}},
 	"7.1.3 ping after close":         {frames(maskedFrame(closeByte, code(1000, "")), maskedFrame(pingByte, "")), []string{"1000"}},

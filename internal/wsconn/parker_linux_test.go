@@ -34,7 +34,7 @@ func newEcho(t *testing.T, parker *Parker) *echo {
 	socket, client := newTCPPair(t)
 	e := &echo{T: t, client: client, reader: bufio.NewReader(client)}
 	e.Conn = parker.NewConn(socket, e.run)
-	t.Cleanup(e.Conn.Close)
+	t.Cleanup(e.Close)
 	go e.run()
 	return e
 }
@@ -49,7 +49,7 @@ func (e *echo) run() {
 			if e.ended.Swap(true) {
 				e.Error("the connection ended twice")
 			}
-			e.Conn.Close()
+			e.Close()
 			return
 		case message.Kind == Text:
 			_ = e.WriteBatch([][]byte{[]byte(string(message.Payload))})
@@ -151,7 +151,7 @@ func TestParkedConnectionsCanEnd(t *testing.T) {
 	parker := newParker(t, parkImmediately)
 	for name, end := range map[string]func(*echo){
 		"closed with a frame": func(e *echo) { e.SendClose(1013, ""); e.expect("\x03\xf5"); _ = e.client.Close() },
-		"closed":              func(e *echo) { e.Conn.Close() },
+		"closed":              func(e *echo) { e.Close() },
 		"client gone":         func(e *echo) { _ = e.client.Close() },
 		"client's close":      func(e *echo) { e.send(maskedFrame(0x88, "\x03\xe8")); e.expect("\x03\xe8") },
 		"half closed":         func(e *echo) { _ = e.client.(*net.TCPConn).CloseWrite() },
@@ -314,7 +314,7 @@ func TestTLSConnectionIsNotParked(t *testing.T) {
 	site := httptest.NewTLSServer(nil)
 	defer site.Close()
 	socket, client := newTCPPair(t)
-	e := &echo{T: t, client: tls.Client(client, &tls.Config{InsecureSkipVerify: true})} //nolint:gosec // a test
+	e := &echo{T: t, client: tls.Client(client, &tls.Config{InsecureSkipVerify: true})}
 	e.reader = bufio.NewReader(e.client)
 	e.Conn = parker.NewConn(tls.Server(socket, &tls.Config{Certificates: site.TLS.Certificates, MinVersion: tls.VersionTLS12}), e.run)
 	go e.run()
@@ -345,10 +345,10 @@ func TestConcurrentParkingAndClosingLosesNoMessage(t *testing.T) {
 				for range messages {
 					e.callInChunks(rng)
 				}
-				for _, end := range []func(){func() { _ = e.client.Close() }, func() { e.SendClose(1013, "") }, e.Conn.Close}[rng.IntN(3):] {
+				for _, end := range []func(){func() { _ = e.client.Close() }, func() { e.SendClose(1013, "") }, e.Close}[rng.IntN(3):] {
 					go end()
 				}
-				go e.Conn.Close()
+				go e.Close()
 				eventually(t, "the connection has ended", e.ended.Load)
 			}
 		})
