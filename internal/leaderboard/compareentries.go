@@ -55,14 +55,14 @@ func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board,
 	for i, board := range boards {
 		if coverage.covers(board) { // else an eviction has begun or the board was deleted
 			c.result.Entries += int64(len(holders))
-			differences = append(differences, c.newestConfig.compareBoard(board, holders, expected[board], inspection.Boards[i])...)
+			differences = append(differences, c.compareBoard(board, holders, expected[board], inspection.Boards[i])...)
 		}
 	}
 	return c.reportAll(ctx, inspection.Watermark.Pos, differences)
 }
 
 // compareBoard compares the holders' entries on a board with the expected ones.
-func (c Config) compareBoard(board Board, holders []string, want map[string]BoardEntry, have InspectedBoard) (differences []Difference) {
+func (c *comparison) compareBoard(board Board, holders []string, want map[string]BoardEntry, have InspectedBoard) (differences []Difference) {
 	for _, id := range holders {
 		expected, isExpected := want[id]
 		i := slices.IndexFunc(have.Found, func(entry BoardEntry) bool { return entry.ID == id })
@@ -83,7 +83,7 @@ func formatEntry(entry BoardEntry) string {
 }
 
 // compareEntry compares an entry with the expected one.
-func (c Config) compareEntry(board Board, want, have BoardEntry, keys map[Order]float64) (differences []Difference) {
+func (c *comparison) compareEntry(board Board, want, have BoardEntry, keys map[Order]float64) (differences []Difference) {
 	compare := func(field, expected, actual string) {
 		if expected != actual {
 			differences = append(differences, Difference{Board: board, Holder: want.ID, Field: field, Want: expected, Have: actual})
@@ -93,10 +93,10 @@ func (c Config) compareEntry(board Board, want, have BoardEntry, keys map[Order]
 	for i, field := range wantFields {
 		compare(field.name, decimal(field.amount), decimal(haveFields[i].amount))
 	}
-	for _, order := range c.RankingOrders() {
+	for _, order := range c.newestConfig.RankingOrders() {
 		var expected, actual string
-		if Rankable(order, want.Aggregates, c.MinAnswers) {
-			expected = formatKey(Key(order, want.Aggregates, c.Weights))
+		if Rankable(order, want.Aggregates, c.newestConfig.MinAnswers) {
+			expected = formatKey(Key(order, want.Aggregates, c.newestConfig.Weights))
 		}
 		if key, ranked := keys[order]; ranked {
 			actual = formatKey(key)

@@ -180,7 +180,11 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		fixture.cfg = old
 		fixture.begin(t, "third")
 		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("all"), manyEntries(3)...)))
+		sweep(2001) // keeps the board set that is being built
 		fixture.publish(t)
+		if served := fixture.served(t); served.ID != "third" {
+			t.Fatalf("served %+v", served)
+		}
 		sweep(2001)
 		if got := fixture.allKeys(t); len(got) != len(keysBefore) {
 			t.Fatalf("after the sweep the keys are %v, want %v", got, keysBefore)
