@@ -70,3 +70,21 @@ func TestSessionsAreNotifiedOfAnAbandonedDuelOnly(t *testing.T) {
 		}
 	})
 }
+
+// A session is notified of the end of its duel, too, if its node learns of the end from
+// a read, because the message of the other node is lost.
+func TestSessionsAreNotifiedOfADuelEndThatIsRead(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		nodeA.openSession(ada)
+		session := nodeB.openSession(bob)
+		plan := nodeA.startDuel(c, 1)
+		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+		c.passUntil(plan, PhaseOpen, 0)
+		c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
+		c.requireNoError(nodeA.Leave(c.Context(), plan.ID, ada))
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		c.checkDuelEvents(session, true, false)
+	})
+}
