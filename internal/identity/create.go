@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 
 	"github.com/oklog/ulid/v2"
@@ -87,11 +86,6 @@ func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nicknam
 		r.views[newPlayer.Game].add(name)
 	}
 	return player, created, r.countOutdated(ctx, newPlayer.Game, err)
-}
-
-// newRand returns a random source for drawing nicknames. Only one goroutine may use it.
-func newRand() *rand.Rand {
-	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // a nickname is no secret
 }
 
 func newPlayerID() string { return "p_" + strings.ToLower(ulid.Make().String()) }

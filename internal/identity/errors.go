@@ -62,3 +62,28 @@ func (e *TakenError) Error() string { return ErrNicknameTaken.Error() }
 
 // Unwrap returns ErrNicknameTaken.
 func (e *TakenError) Unwrap() error { return ErrNicknameTaken }
+
+// refusal is a refused token: one of the reasons of this package, and a text that also names
+// the wrong value and the allowed ones.
+type refusal struct {
+	reason error
+	text   string
+}
+
+func (r *refusal) Error() string { return ErrToken.Error() + ": " + r.text }
+
+// Unwrap returns the reason.
+func (r *refusal) Unwrap() error { return r.reason }
+
+// refuse returns a refusal for a reason that wraps ErrToken.
+func refuse(reason error, format string, args ...any) error {
+	return &refusal{reason, fmt.Sprintf(format, args...)}
+}
+
+// refuseGame returns the refusal of a token for a game that does not exist here.
+func refuseGame(game string) error {
+	if len(game) > maxIDBytes { // the sender may not have a key: do not repeat long texts
+		game = game[:maxIDBytes] + "…"
+	}
+	return refuse(ErrTokenGame, "unknown game %q", game)
+}

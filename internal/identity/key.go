@@ -9,6 +9,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -22,6 +23,10 @@ const (
 // minSecretBytes is the length of the shortest secret of HS256. RFC 7518, section 3.2,
 // requires that a secret is at least as long as the hash.
 const minSecretBytes = 32
+
+// SigningDelay is how long a new stored key only verifies tokens. After the delay it also
+// signs them. By then every node has read the key.
+const SigningDelay = 10 * time.Second
 
 // Key signs and verifies tokens.
 type Key struct {

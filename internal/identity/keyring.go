@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
-	"time"
 )
 
 // Keys stores generated keys per game. The game "" stands for the server's own keys.
@@ -24,10 +23,6 @@ type Keys interface {
 
 // serverKeys is the game name under which the server's own keys are stored.
 const serverKeys = ""
-
-// SigningDelay is how long a new stored key only verifies tokens. After the delay it also
-// signs them. By then every node has read the key.
-const SigningDelay = 10 * time.Second
 
 // keyring has the keys of each game, in order of preference for signing. The first key
 // that can sign, and is past SigningDelay, signs. A keyring that is in use never changes.

@@ -3,8 +3,6 @@ package identity
 import (
 	"cmp"
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"laststand/internal/nickname"
@@ -44,8 +42,6 @@ func (r *nameReplicator) maintainViews(ctx context.Context) {
 		}
 	}
 }
-
-func (r *nameReplicator) games() []string { return slices.Sorted(maps.Keys(r.views)) }
 
 // requestLargerViews requests a rebuild of each view that is full.
 func (r *nameReplicator) requestLargerViews() {

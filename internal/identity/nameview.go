@@ -23,6 +23,33 @@ const (
 	fullJitterDivisor = 10
 )
 
+// lookupResult is what a view returned for a name, and whether that was right.
+type lookupResult int
+
+const (
+	lookupUnready        lookupResult  = iota // the view is not loaded yet
+	lookupAbsent                              // not in the view, and free
+	lookupLate                                // not in the view, but taken: claimed at another node a moment ago
+	lookupTaken                               // in the view, and taken
+	lookupFalsePositive                       // in the view, but free
+	lookupMaybe                               // in the view; the ledger has not confirmed it yet; never counted
+	countedLookupResults = lookupMaybe        // how many results are counted: those before lookupMaybe
+)
+
+func (r lookupResult) String() string {
+	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[r]
+}
+
+// rebuildCause is why the server rebuilds a view; "": no rebuild is requested.
+type rebuildCause string
+
+const (
+	causeStart        rebuildCause = "start" // the node has started and has no usable snapshot
+	causeFull         rebuildCause = "full"  // the filter has about as many names as it was sized for
+	causeStale        rebuildCause = "stale" // too many names in the filter belong to no player any more
+	causeClockSetBack rebuildCause = "clock" // the ledger's clock was set back
+)
+
 // nameView is this node's view of a game's nicknames. A name that is not in the view is
 // free, as far as this node knows. A name in the view may be taken.
 type nameView struct {
@@ -160,4 +187,14 @@ func filterCapacity(names int64, initial int) int {
 		capacity *= 2
 	}
 	return int(capacity)
+}
+
+// falsePositiveRatio returns the share of free names for which the view wrongly returned
+// that they may be taken. It is 0 before the first such name.
+func (v *nameView) falsePositiveRatio() float64 {
+	falsePositives := float64(v.lookups[lookupFalsePositive].Load())
+	if falsePositives == 0 {
+		return 0
+	}
+	return falsePositives / (falsePositives + float64(v.lookups[lookupAbsent].Load()))
 }

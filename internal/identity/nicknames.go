@@ -32,27 +32,6 @@ func (n *nicknames) parseName(game, raw string) (nickname.Name, error) {
 	return name, err
 }
 
-// checkClaimable parses a nickname that the requester may claim. It returns a
-// *TakenError if the nickname is reserved for another.
-func (n *nicknames) checkClaimable(ctx context.Context, game, raw string, requester Requester) (nickname.Name, error) {
-	name, err := n.parseName(game, raw)
-	if err == nil && n.isReservedForOthers(ctx, game, name, requester) {
-		err = n.takenError(ctx, game, name, requester, refusalReserved)
-	}
-	return name, err
-}
-
-// takenError returns the error for a nickname that is taken or reserved: a *TakenError
-// with suggestions, or the error of the search for suggestions.
-func (n *nicknames) takenError(ctx context.Context, game string, name nickname.Name, requester Requester, reason string) error {
-	n.metrics.refusals.WithLabelValues(game, reason).Inc()
-	suggested, err := n.suggest(ctx, game, name, requester)
-	if err != nil {
-		return err
-	}
-	return &TakenError{Suggestions: suggested}
-}
-
 // isFree returns true if no player has the nickname. It asks the ledger only if the
 // nickname may be in the view.
 func (n *nicknames) isFree(ctx context.Context, game string, name nickname.Name) (bool, error) {

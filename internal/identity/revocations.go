@@ -1,17 +1,12 @@
 package identity
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"laststand/internal/loop"
 )
 
 // RevocationsConfig configures Revocations. All fields except Registry are required.
@@ -51,140 +46,118 @@ type revocationKey struct {
 	id   string
 }
 
-const (
-	revocationsReadInterval = time.Second
-	revocationsCallTimeout  = 5 * time.Second // for each call of the store
-	revocationsPageSize     = 1000            // revocations per call of the store
-	removeEndedInterval     = time.Minute     // between two removals of ended revocations
-)
-
-// OpenRevocations reads all revocations from the store. Run keeps them up to date.
-func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocations, error) {
-	r := &Revocations{RevocationsConfig: config, wakeRequested: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: config.Now()}
-	r.metrics = newRevocationMetrics(config.Registry, config.Now)
-	r.replaceAll(nil)
-	if err := r.Refresh(ctx); err != nil {
-		return nil, fmt.Errorf("identity: read bans and revocations: %w", err)
-	}
-	return r, nil
-}
-
 // OnChange sets the function that Refresh calls after each read that found changes, one
 // call at a time. The function gets the changed revocations; none if only keys have
 // changed. Call OnChange before Run.
 func (r *Revocations) OnChange(onChange func([]Revocation)) { r.onChange = onChange }
 
-// Wake makes Run read changes immediately. It does not block.
-func (r *Revocations) Wake() { loop.Wake(r.wakeRequested) }
+// replaceAll replaces all known revocations by these.
+func (r *Revocations) replaceAll(all []Revocation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active = make(map[revocationKey]Revocation, len(all))
+	r.applyLocked(all)
+}
 
-// Run keeps the revocations up to date until ctx ends, and then returns nil.
-func (r *Revocations) Run(ctx context.Context) error {
-	loop.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, func(ctx context.Context) {
-		if err := r.Refresh(ctx); err != nil && ctx.Err() == nil {
-			r.metrics.failures.Inc()
+// apply adds changed revocations and removes ended ones.
+func (r *Revocations) apply(page []Revocation) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.applyLocked(page)
+}
+
+// applyLocked adds changed revocations and removes ended ones. The caller holds mu.
+func (r *Revocations) applyLocked(page []Revocation) {
+	now := r.Now()
+	for _, revocation := range page {
+		r.active[revocationKey{revocation.Game, revocation.Kind, revocation.ID}] = revocation
+	}
+	counts := map[RevocationKind]int{}
+	for key, revocation := range r.active {
+		if revocation.isInForce(now) {
+			counts[key.kind]++
+		} else {
+			delete(r.active, key)
 		}
-	})
+	}
+	r.metrics.setCounts(counts)
+}
+
+// removeEndedInterval is the time between two removals of ended revocations.
+const removeEndedInterval = time.Minute
+
+// removeEnded removes ended revocations, at most once per removeEndedInterval.
+func (r *Revocations) removeEnded() {
+	if now := r.Now(); now-r.removedEndedAt >= removeEndedInterval.Milliseconds() {
+		r.removedEndedAt = now
+		r.apply(nil)
+	}
+}
+
+// checkToken refuses a token that is revoked by its id (the claim jti) or its subject. It
+// also refuses a token whose subject is banned or erased as a player or host.
+func (r *Revocations) checkToken(claims Claims) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if _, isRevoked := r.findLocked(claims.Game, KindToken, claims.TokenID); isRevoked {
+		return ErrTokenRevoked
+	}
+	return r.checkSubjectLocked(claims, claims.Subject)
+}
+
+// checkPlayer refuses a token whose holder plays as the player id, if that player is
+// banned, erased or revoked. It also refuses the token if the link between its subject and
+// the player has changed since. For a linked account, id differs from the token's subject.
+func (r *Revocations) checkPlayer(claims Claims, id string) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if _, wasLinked := r.findLocked(claims.Game, KindLinked, id); wasLinked {
+		return ErrTokenRevoked
+	}
+	if claims.Subject != id {
+		if _, wasUnlinked := r.findLocked(claims.Game, KindUnlinked, claims.Subject); wasUnlinked {
+			return ErrTokenRevoked
+		}
+	}
+	return r.checkSubjectLocked(claims, id)
+}
+
+// checkSubjectLocked refuses a token of the player or host id. The caller holds mu.
+func (r *Revocations) checkSubjectLocked(claims Claims, id string) error {
+	if len(r.active) == 0 {
+		return nil
+	}
+	if revocation, isRevoked := r.findLocked(claims.Game, KindSubject, id); isRevoked && claims.IssuedAt < revocation.IssuedBefore {
+		return ErrTokenRevoked
+	}
+	if claims.Role != RolePlayer && claims.Role != RoleHost {
+		return nil
+	}
+	for _, erasedID := range []string{id, r.Store.ErasedID(claims.Game, id)} {
+		if _, isErased := r.findLocked(claims.Game, KindErased, erasedID); isErased {
+			return ErrErased
+		}
+	}
+	if revocation, isBanned := r.findLocked(claims.Game, KindBan, id); isBanned {
+		return &BannedError{Reason: revocation.Reason, EndsAt: revocation.EndsAt}
+	}
 	return nil
 }
 
-// Refresh reads the changes now. It logs the first error of an outage of the store, and the
-// recovery.
-func (r *Revocations) Refresh(ctx context.Context) error {
-	r.readMu.Lock()
-	defer r.readMu.Unlock()
-	changed, hasChanged, err := r.readChanges(ctx)
-	if hasChanged {
-		r.onChange(changed)
-	}
-	if isFailing := err != nil; isFailing != r.isFailing {
-		r.isFailing = isFailing
-		if isFailing {
-			r.Logger.WarnContext(ctx, "bans and revocations read failed; known ones stay in force, and new ones wait", "error", err)
-		} else {
-			r.Logger.InfoContext(ctx, "bans and revocations read recovered")
-		}
-	}
-	if err == nil {
-		r.metrics.readAt.Store(r.Now())
-	}
-	r.removeEnded()
-	return err
+// findLocked returns a revocation if it is in force. The caller holds mu.
+func (r *Revocations) findLocked(game string, kind RevocationKind, id string) (Revocation, bool) {
+	revocation, found := r.active[revocationKey{game, kind, id}]
+	return revocation, found && revocation.isInForce(r.Now())
 }
 
-// readChanges reads revocations and keys up to the store's revision. If one of the two fails, it
-// still reads the other. hasChanged is true if anything may have changed.
-func (r *Revocations) readChanges(ctx context.Context) (changed []Revocation, hasChanged bool, err error) {
-	var revision Revision
-	err = withTimeout(ctx, func(ctx context.Context) (err error) {
-		revision, err = r.Store.Revision(ctx)
-		return err
-	})
-	if err != nil {
-		return nil, false, err
+// earliestIssueTime returns the first time at which a valid token of a player can be issued, in
+// epoch ms. 0 means any time.
+func (r *Revocations) earliestIssueTime(game, player string) int64 {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	revocation, isInForce := r.findLocked(game, KindSubject, player)
+	if !isInForce {
+		return 0
 	}
-	changed, mayHaveMissed, err := r.readRevocations(ctx, revision.Revocations)
-	if revision.Keys == r.keysRevision {
-		return changed, mayHaveMissed || len(changed) > 0, err
-	}
-	keysErr := withTimeout(ctx, r.Tokens.reload)
-	if keysErr == nil {
-		r.keysRevision = revision.Keys
-	}
-	return changed, mayHaveMissed || len(changed) > 0 || keysErr == nil, errors.Join(err, keysErr)
-}
-
-// withTimeout makes one call of the store, with the time limit revocationsCallTimeout.
-func withTimeout(ctx context.Context, call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, revocationsCallTimeout)
-	defer cancel()
-	return call(ctx)
-}
-
-// readRevocations reads the revocations that changed since the last read. It reads all
-// revocations if the store's revision is lower than this node's, as after a restore. It
-// also reads all if the store may have deleted ended ones that this node has not seen.
-// Until it has read all, the known ones stay in force. mayHaveMissed means that this node
-// may never learn of some revocations.
-func (r *Revocations) readRevocations(ctx context.Context, revision int64) (changed []Revocation, mayHaveMissed bool, err error) {
-	now := r.Now()
-	if revision < r.revision || now-r.readAt > EndedRevocationTTL.Milliseconds()/2 {
-		if changed, err = r.readSince(ctx, 0, func([]Revocation) {}); err != nil {
-			return nil, false, err
-		}
-		r.replaceAll(prolongRevocations(changed, now))
-		if mayHaveMissed = now-r.readAt > EndedRevocationTTL.Milliseconds(); mayHaveMissed {
-			r.missedReads.Add(1)
-		}
-		r.revision = 0
-	} else if revision > r.revision {
-		changed, err = r.readSince(ctx, r.revision, func(page []Revocation) { r.apply(prolongRevocations(page, now)) })
-	}
-	if len(changed) > 0 {
-		r.revision = changed[len(changed)-1].Seq
-	}
-	if err == nil {
-		r.revision, r.readAt = max(r.revision, revision), now
-	}
-	return changed, mayHaveMissed, err
-}
-
-// readSince reads the revocations that changed after the change seq, in pages. It calls
-// onPage for each page. After an error it returns the pages that it has read.
-func (r *Revocations) readSince(ctx context.Context, seq int64, onPage func(page []Revocation)) (found []Revocation, err error) {
-	for {
-		var page []Revocation
-		err := withTimeout(ctx, func(ctx context.Context) (err error) {
-			page, err = r.Store.RevocationsSince(ctx, seq, revocationsPageSize)
-			return err
-		})
-		if err != nil {
-			return found, err
-		}
-		onPage(page)
-		found = append(found, page...)
-		if len(page) < revocationsPageSize {
-			return found, nil
-		}
-		seq = page[len(page)-1].Seq
-	}
+	return revocation.IssuedBefore
 }

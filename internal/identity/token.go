@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,18 +43,6 @@ type TokensConfig struct {
 	Rules    map[string]TokenRules // by game
 	Registry prometheus.Registerer // nil: no metrics
 }
-
-// TokenRules are a game's rules for tokens besides the signature.
-type TokenRules struct {
-	// Audience must be in aud. If Audience is "", aud must be absent, or name the game
-	// or ServerAudience.
-	Audience string
-	MaxTTL   time.Duration // maximum of exp minus iat; 0: no limit
-}
-
-// ServerAudience is accepted in aud for admins and for every game without its own
-// Audience.
-const ServerAudience = "laststand"
 
 // OpenTokens reads the keys of all games and the server's own. It generates and stores a
 // key for each game that has neither configured nor stored keys.
@@ -190,22 +177,6 @@ func (t *Tokens) parseAndVerify(token string) (Claims, error) {
 		return Claims{}, err
 	}
 	return claims, nil
-}
-
-// isForAudience returns true if the game accepts a token with this claim aud.
-func (r TokenRules) isForAudience(aud []string, game string) bool {
-	if r.Audience != "" {
-		return slices.Contains(aud, r.Audience)
-	}
-	return len(aud) == 0 || slices.Contains(aud, ServerAudience) || game != "" && slices.Contains(aud, game)
-}
-
-// audience returns the claim aud of a minted token; nil: none.
-func (r TokenRules) audience() jwt.ClaimStrings {
-	if r.Audience == "" {
-		return nil
-	}
-	return jwt.ClaimStrings{r.Audience}
 }
 
 // verificationKey returns the key to verify a token with: the key of the token's game with the id in

@@ -5,7 +5,15 @@ import (
 	"strings"
 )
 
-const generatedLength = 4 // characters of the random text in a generated name
+// randomChars are the characters of random texts. No two of them look alike in any common
+// typeface. There are no vowels, and no digits that look like vowels, so random texts spell
+// no word.
+const randomChars = "bdghjmnpqtwxz679"
+
+const (
+	nameSeparator   = "-"
+	generatedLength = 4 // characters of the random text in a generated name
+)
 
 // Generate returns a friendly name for a guest without a name: an adjective, an animal and
 // a random text. There are over 100 million such names. The words are Chinese if lang
@@ -51,4 +59,22 @@ var chinese = wordList{
 		水獭 熊猫 狐狸 海豚 猎豹 白鹤 山雀 松鼠 骆驼 斑马 老虎 企鹅 海豹 鲸鱼 兔子 羚羊
 		刺猬 大象 考拉 雪豹 燕子 孔雀 海龟 小鹿 天鹅 仓鼠 蜻蜓 金鱼 麋鹿 蜂鸟 河狸 浣熊
 		猫头鹰 啄木鸟 长颈鹿 金丝猴 梅花鹿 小熊猫 白海豚 北极狐`),
+}
+
+func randomString(rng *rand.Rand, length int) string {
+	text := make([]byte, length)
+	for i := range text {
+		text[i] = randomChars[rng.IntN(len(randomChars))]
+	}
+	return string(text)
+}
+
+// mustParse returns the Name of a text that this package has made up. It panics if the text
+// is not a valid name.
+func mustParse(text string) Name {
+	name, err := Parse(text)
+	if err != nil {
+		panic("nickname: made up an invalid name: " + err.Error())
+	}
+	return name
 }

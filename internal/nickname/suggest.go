@@ -8,13 +8,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// randomChars are the characters of random texts. No two of them look alike in any common
-// typeface. There are no vowels, and no digits that look like vowels, so random texts spell
-// no word.
-const randomChars = "bdghjmnpqtwxz679"
-
 const (
-	nameSeparator    = "-"
 	suffixLength     = 3 // length of the random text after a name
 	standaloneLength = 6 // length of a random text without a name
 )
@@ -65,22 +59,4 @@ func truncate(text string, length int) string {
 		end += len(cluster)
 	}
 	return strings.TrimRight(text[:end], " ")
-}
-
-func randomString(rng *rand.Rand, length int) string {
-	text := make([]byte, length)
-	for i := range text {
-		text[i] = randomChars[rng.IntN(len(randomChars))]
-	}
-	return string(text)
-}
-
-// mustParse returns the Name of a text that this package has made up. It panics if the text
-// is not a valid name.
-func mustParse(text string) Name {
-	name, err := Parse(text)
-	if err != nil {
-		panic("nickname: made up an invalid name: " + err.Error())
-	}
-	return name
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -198,10 +197,4 @@ func (w *Words) addAllowList(words []string) (errs []error) {
 	}
 	slices.SortFunc(w.allowed, func(x, y string) int { return cmp.Or(len(y)-len(x), strings.Compare(x, y)) })
 	return errs
-}
-
-// isUnspacedScript reports whether a letter belongs to a script that is written without
-// spaces between words.
-func isUnspacedScript(char rune) bool {
-	return unicode.In(char, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }

@@ -29,6 +29,10 @@ type ClockConfig struct {
 	recordStore recordStore // nil: none
 }
 
+// SecondClock returns the time of a second clock, the database's, in epoch ms. It is
+// called only while the reference differs from cluster time by more than maxStep.
+type SecondClock func(ctx context.Context) (int64, error)
+
 // Clock provides cluster time, on which all nodes agree. Cluster time is the process's
 // monotonic clock plus an offset. The offset is the difference to the clock of the
 // reference: the Redis master that owns the key `clock`. The value of this key is the newest
@@ -52,47 +56,6 @@ type Clock struct {
 	metrics      *clockMetrics
 	readings     readingFilter // only NewClock, and then Run, use it
 	isSilent     bool          // the last reading failed; only Run uses it
-}
-
-// estimate is what this node knows about the reference. An estimate never changes after
-// other goroutines can see it.
-type estimate struct {
-	slew
-	best       reading // the most certain reading; the slew ends at its offset
-	answeredAt int64   // local time of the last answer of the reference, ns
-}
-
-// NewClock reads the reference, so that Now is correct from the start. If no reading
-// succeeds within 5 s, it fails, and the error says what to do. The context limits only
-// NewClock. Run keeps the clock correct afterwards.
-func NewClock(ctx context.Context, conn *Conn, cfg ClockConfig) (*Clock, error) {
-	if conn.Kind == KindEmbedded {
-		return newClock(ctx, nil, cfg)
-	}
-	cfg.recordStore = newMasterRecordStore(conn.Client)
-	return newClock(ctx, newMasterReference(conn.Client), cfg)
-}
-
-func newClock(ctx context.Context, reference reference, cfg ClockConfig) (*Clock, error) {
-	clock := &Clock{start: time.Now(), reference: reference, recordStore: cfg.recordStore, maxAge: maxAge, log: cfg.Logger}
-	if clock.log == nil {
-		clock.log = slog.New(slog.DiscardHandler)
-	}
-	clock.metrics = newClockMetrics(clock)
-	if reference == nil {
-		clock.estimate.Store(&estimate{slew: slew{offset: clock.start.UnixNano()}})
-		return clock, nil
-	}
-	if err := clock.awaitFirstReading(ctx); err != nil {
-		return nil, fmt.Errorf("cluster time: ask redis for its time: %w; %s", err, remedy(err, address{}))
-	}
-	if cfg.Registry == nil {
-		return clock, nil
-	}
-	if err := cfg.Registry.Register(clock.metrics); err != nil {
-		return nil, fmt.Errorf("register the metrics of cluster time: %w", err)
-	}
-	return clock, nil
 }
 
 // Now returns cluster time in epoch ms. It never goes backwards, also across callers. If

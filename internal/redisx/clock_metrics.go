@@ -4,42 +4,46 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// clockMetrics is one collector, so that all metrics are registered together or not at
-// all.
 type clockMetrics struct {
 	steps        *prometheus.CounterVec
 	readFailures prometheus.Counter
-	collectors   []prometheus.Collector
 }
 
-func newClockMetrics(c *Clock) *clockMetrics {
-	gauge := func(name, help string, ns func(e *estimate, now int64) int64) prometheus.Collector {
-		read := func() float64 { return time.Duration(ns(c.estimate.Load(), c.localTime())).Seconds() }
-		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, read)
+// newClockMetrics registers the metrics. The function current returns the estimate and local time;
+// the estimate is nil before the first reading.
+func newClockMetrics(r prometheus.Registerer, current func() (*estimate, int64), ignoredStep func() int64) *clockMetrics {
+	factory := promauto.With(r)
+	gauge := func(name, help string, ns func(e *estimate, now int64) int64) {
+		read := func() float64 {
+			e, now := current()
+			if e == nil {
+				return 0
+			}
+			return time.Duration(ns(e, now)).Seconds()
+		}
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, read)
 	}
+	gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
+		func(e *estimate, now int64) int64 { return e.aheadAt(now) })
+	gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",
+		func(*estimate, int64) int64 { return ignoredStep() })
+	gauge("uncertainty_seconds", "Largest error of the estimate of the reference clock.",
+		func(e *estimate, now int64) int64 { return e.best.uncertainty(now) })
+	gauge("reference_age_seconds", "Time since the reference clock last answered.",
+		func(e *estimate, now int64) int64 { return now - e.answeredAt })
 	metrics := &clockMetrics{
-		steps: prometheus.NewCounterVec(prometheus.CounterOpts{
+		steps: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_clock_steps_total", Help: "Steps of the reference clock, by direction.",
 		}, []string{"direction"}),
-		readFailures: prometheus.NewCounter(prometheus.CounterOpts{
+		readFailures: factory.NewCounter(prometheus.CounterOpts{
 			Name: "laststand_clock_read_failures_total", Help: "Reads of the reference clock that failed or took over 1 s.",
 		}),
 	}
 	metrics.steps.WithLabelValues("ahead")
 	metrics.steps.WithLabelValues("behind")
-	metrics.collectors = []prometheus.Collector{
-		metrics.steps, metrics.readFailures,
-		gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
-			func(e *estimate, now int64) int64 { return e.aheadAt(now) }),
-		gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",
-			func(*estimate, int64) int64 { return c.ignoredStep.Load() }),
-		gauge("uncertainty_seconds", "Largest error of the estimate of the reference clock.",
-			func(e *estimate, now int64) int64 { return e.best.uncertainty(now) }),
-		gauge("reference_age_seconds", "Time since the reference clock last answered.",
-			func(e *estimate, now int64) int64 { return now - e.answeredAt }),
-	}
 	return metrics
 }
 
@@ -50,18 +54,4 @@ func (m *clockMetrics) recordStep(jump time.Duration) {
 		direction = "behind"
 	}
 	m.steps.WithLabelValues(direction).Inc()
-}
-
-// Describe implements prometheus.Collector.
-func (m *clockMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, collector := range m.collectors {
-		collector.Describe(out)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *clockMetrics) Collect(out chan<- prometheus.Metric) {
-	for _, collector := range m.collectors {
-		collector.Collect(out)
-	}
 }

@@ -1,7 +1,6 @@
 package redisx
 
 import (
-	"context"
 	"time"
 )
 
@@ -52,44 +51,4 @@ func (r record) clusterTimeAt(refTime int64) int64 {
 		elapsed -= elapsed / slewDivisor
 	}
 	return r.clusterTime + elapsed
-}
-
-// publishRecord publishes this node's cluster time at the moment of a reading. A node that
-// has no cluster time yet publishes nothing. It returns the former record.
-func (c *Clock) publishRecord(ctx context.Context, r reading) (previous record) {
-	if c.recordStore == nil {
-		return previous
-	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	ownTime := int64(0)
-	if known := c.estimate.Load(); known != nil {
-		ownTime = known.clusterTimeAt(r.sent + (r.received-r.sent)/2)
-	}
-	previous, err := c.recordStore(ctx, ownTime, r.refTime)
-	if err != nil { // the reading is valid without the record
-		c.metrics.readFailures.Inc()
-		c.log.DebugContext(ctx, "cluster time record failed", "error", err)
-	}
-	return previous
-}
-
-// startFromRecord sets the first estimate to the cluster time of the other nodes, if that
-// differs from the reference by more than maxUncertainty. Otherwise the cluster time of a
-// new node could differ from theirs by seconds.
-func (c *Clock) startFromRecord(r reading, previous record) {
-	if previous.refTime == 0 {
-		return
-	}
-	start := previous.clusterTimeAt(r.refTime)
-	difference := time.Duration(start - r.refTime)
-	if !previous.isFresh(r.refTime) && (difference < 0 || difference > maxRecordAhead) {
-		return // the nodes that wrote it have ended
-	}
-	if difference.Abs() <= maxUncertainty {
-		return
-	}
-	c.log.Warn("cluster time of other nodes differs from the redis clock; starting from cluster time", "difference", difference)
-	started := reading{sent: r.sent, received: r.received, refTime: start}
-	c.estimate.Store(&estimate{slew: slew{offset: started.offset(), start: r.received}, best: started, answeredAt: r.received})
 }

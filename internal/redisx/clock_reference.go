@@ -13,6 +13,9 @@ import (
 // clockKey is the key of the record. The master that owns this key is the reference.
 const clockKey = "clock"
 
+// readTimeout is the timeout of a reading. A slower one is too uncertain.
+const readTimeout = time.Second
+
 // scriptHeader is the first line of the scripts. It does not declare them as read-only. So
 // a replica answers READONLY instead of its own time, even if its client believes that it
 // is the master.

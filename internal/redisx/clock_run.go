@@ -7,7 +7,6 @@ import (
 )
 
 const (
-	readTimeout     = time.Second            // timeout of a reading; a slower one is too uncertain
 	readInterval    = time.Second            // plus or minus a quarter
 	initialInterval = 50 * time.Millisecond  // interval while there are few readings to choose from
 	retryInterval   = 200 * time.Millisecond // interval before the first reading
@@ -36,40 +35,6 @@ func (c *Clock) Run(ctx context.Context) error {
 	}
 }
 
-// awaitFirstReading reads the reference until a reading succeeds and can be used. It returns the
-// last error after openTimeout. A reading cannot be used while the record is old and a living
-// node may still replace it.
-func (c *Clock) awaitFirstReading(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	var cause error
-	var firstAt time.Time // time of the first reading
-	for {
-		latest, err := c.readReference(ctx)
-		if err == nil && firstAt.IsZero() {
-			firstAt = time.Now()
-		}
-		previous := record{}
-		if err == nil {
-			previous = c.publishRecord(ctx, latest)
-		}
-		isUsable := time.Since(firstAt) >= previous.waitForUpdate(latest.refTime)
-		switch {
-		case err == nil && isUsable:
-			c.startFromRecord(latest, previous)
-			c.applyReading(c.removeUnconfirmedStep(ctx, latest))
-			return nil
-		case err != nil && (cause == nil || ctx.Err() == nil):
-			cause = err
-		}
-		select {
-		case <-ctx.Done():
-			return cause
-		case <-time.After(retryInterval):
-		}
-	}
-}
-
 // readAndApply reads the reference once and applies the reading.
 func (c *Clock) readAndApply(ctx context.Context) error {
 	latest, err := c.readReference(ctx)
@@ -78,6 +43,26 @@ func (c *Clock) readAndApply(ctx context.Context) error {
 		c.publishRecord(ctx, latest)
 	}
 	return err
+}
+
+// publishRecord publishes this node's cluster time at the moment of a reading. A node that
+// has no cluster time yet publishes nothing. It returns the former record.
+func (c *Clock) publishRecord(ctx context.Context, r reading) (previous record) {
+	if c.recordStore == nil {
+		return previous
+	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	ownTime := int64(0)
+	if known := c.estimate.Load(); known != nil {
+		ownTime = known.clusterTimeAt(r.sent + (r.received-r.sent)/2)
+	}
+	previous, err := c.recordStore(ctx, ownTime, r.refTime)
+	if err != nil { // the reading is valid without the record
+		c.metrics.readFailures.Inc()
+		c.log.DebugContext(ctx, "cluster time record failed", "error", err)
+	}
+	return previous
 }
 
 func (c *Clock) readReference(ctx context.Context) (latest reading, err error) {

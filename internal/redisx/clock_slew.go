@@ -29,3 +29,11 @@ func (s slew) aheadAt(localTime int64) int64 {
 func (s slew) slewTo(offset, localTime int64) slew {
 	return slew{offset: offset, start: localTime, initialAhead: s.clusterTimeAt(localTime) - localTime - offset}
 }
+
+// estimate is what this node knows about the reference. An estimate never changes after
+// other goroutines can see it.
+type estimate struct {
+	slew
+	best       reading // the most certain reading; the slew ends at its offset
+	answeredAt int64   // local time of the last answer of the reference, ns
+}

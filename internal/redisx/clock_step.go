@@ -9,10 +9,6 @@ import (
 // confirmation. A larger step needs a second clock that confirms it.
 const maxStep = 5 * time.Second
 
-// SecondClock returns the time of a second clock, the database's, in epoch ms. It is
-// called only while the reference differs from cluster time by more than maxStep.
-type SecondClock func(ctx context.Context) (int64, error)
-
 // SetSecondClock sets the second clock. It must be called before Run. Without a second
 // clock, cluster time follows no step above maxStep.
 func (c *Clock) SetSecondClock(secondClock SecondClock) { c.secondClock = secondClock }

@@ -74,7 +74,7 @@ func NewInbox(conn *Conn, cfg InboxConfig) *Inbox {
 	if inbox.log == nil {
 		inbox.log = slog.New(slog.DiscardHandler)
 	}
-	inbox.metrics = newInboxMetrics(inbox, cfg.Registry)
+	inbox.metrics = newInboxMetrics(cfg.Registry, inbox.isSubscribed, func() int { return len(inbox.queue) })
 	return inbox
 }
 

@@ -22,19 +22,19 @@ type inboxMetrics struct {
 	subscriptionLosses prometheus.Counter
 }
 
-func newInboxMetrics(inbox *Inbox, r prometheus.Registerer) *inboxMetrics {
+func newInboxMetrics(r prometheus.Registerer, isSubscribed func() bool, queueLength func() int) *inboxMetrics {
 	factory := promauto.With(r)
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_subscription_active", Help: "1 while this node receives messages of other nodes, else 0.",
 	}, func() float64 {
-		if inbox.isSubscribed() {
+		if isSubscribed() {
 			return 1
 		}
 		return 0
 	})
 	factory.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_inbox_queue_length", Help: "Messages of other nodes that wait for their handler.",
-	}, func() float64 { return float64(len(inbox.queue)) })
+	}, func() float64 { return float64(queueLength()) })
 	metrics := &inboxMetrics{
 		sent: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_inbox_messages_sent_total", Help: "Messages to other nodes, by kind and outcome.",

@@ -7,25 +7,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 )
-
-// maxCSVChoices is the number of columns choice1, choice2 …
-const maxCSVChoices = 8
-
-var csvColumns = append([]string{
-	"id", "kind", "text", "right", "value", "tolerance", "accepted", "category", "difficulty", "lang",
-	"explanation", "source", "licence", "media",
-}, choiceColumns()...)
-
-func choiceColumns() []string {
-	var names []string
-	for n := 1; n <= maxCSVChoices; n++ {
-		names = append(names, "choice"+strconv.Itoa(n))
-	}
-	return names
-}
 
 // ReadCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without a
 // byte order mark. A header row names the columns, in any order. Only text and kind

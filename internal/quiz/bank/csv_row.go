@@ -9,6 +9,22 @@ import (
 	"laststand/internal/quiz"
 )
 
+// maxCSVChoices is the number of columns choice1, choice2 …
+const maxCSVChoices = 8
+
+var csvColumns = append([]string{
+	"id", "kind", "text", "right", "value", "tolerance", "accepted", "category", "difficulty", "lang",
+	"explanation", "source", "licence", "media",
+}, choiceColumns()...)
+
+func choiceColumns() []string {
+	var names []string
+	for n := 1; n <= maxCSVChoices; n++ {
+		names = append(names, "choice"+strconv.Itoa(n))
+	}
+	return names
+}
+
 // csvRow has the non-empty cells of a row, by the name of the column.
 type csvRow map[string]string
 

@@ -11,6 +11,15 @@ import (
 	"laststand/internal/quiz"
 )
 
+// giftBody parses the text between the braces: the kind of a question and its
+// answers.
+type giftBody struct {
+	answers  string     // the text between the braces
+	format   giftFormat // default format of the answers
+	lang     string
+	question quiz.Question // the result; has no text yet
+}
+
 // giftAnswer is one of the answers between braces, without its feedback.
 type giftAnswer struct {
 	marker byte    // '=', '~', or 0 for text before the first marker

@@ -67,15 +67,6 @@ func joinGIFTText(textBefore, textAfter string, kind quiz.Kind) string {
 	return textBefore + "_____" + textAfter
 }
 
-// giftBody parses the text between the braces: the kind of a question and its
-// answers.
-type giftBody struct {
-	answers  string     // the text between the braces
-	format   giftFormat // default format of the answers
-	lang     string
-	question quiz.Question // the result; has no text yet
-}
-
 // parse finds the kind of the question by the same rules as Moodle, in the same
 // order, and parses the answers.
 func (b *giftBody) parse() error {

@@ -77,14 +77,3 @@ func setDefault[T ~string](field *T, value T) {
 		*field = value
 	}
 }
-
-// excerpt returns the first 60 characters of a text on one line.
-func excerpt(text string) string {
-	const limit = 60
-	text = text[:min(len(text), 8*limit)]
-	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�"))
-	if len(runes) <= limit {
-		return string(runes)
-	}
-	return string(runes[:limit-1]) + "…"
-}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -41,4 +42,15 @@ func firstInvalidUTF8(data []byte) int {
 // lineNumber returns the number, from 1, of the line that contains the byte at offset.
 func lineNumber(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:offset], []byte("\n"))
+}
+
+// excerpt returns the first 60 characters of a text on one line.
+func excerpt(text string) string {
+	const limit = 60
+	text = text[:min(len(text), 8*limit)]
+	runes := []rune(strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "�"))
+	if len(runes) <= limit {
+		return string(runes)
+	}
+	return string(runes[:limit-1]) + "…"
 }

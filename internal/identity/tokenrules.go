@@ -2,33 +2,23 @@ package identity
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 )
 
-// refusal is a refused token: one of the reasons of this package, and a text that also names
-// the wrong value and the allowed ones.
-type refusal struct {
-	reason error
-	text   string
+// TokenRules are a game's rules for tokens besides the signature.
+type TokenRules struct {
+	// Audience must be in aud. If Audience is "", aud must be absent, or name the game
+	// or ServerAudience.
+	Audience string
+	MaxTTL   time.Duration // maximum of exp minus iat; 0: no limit
 }
 
-func (r *refusal) Error() string { return ErrToken.Error() + ": " + r.text }
-
-// Unwrap returns the reason.
-func (r *refusal) Unwrap() error { return r.reason }
-
-// refuse returns a refusal for a reason that wraps ErrToken.
-func refuse(reason error, format string, args ...any) error {
-	return &refusal{reason, fmt.Sprintf(format, args...)}
-}
-
-// refuseGame returns the refusal of a token for a game that does not exist here.
-func refuseGame(game string) error {
-	if len(game) > maxIDBytes { // the sender may not have a key: do not repeat long texts
-		game = game[:maxIDBytes] + "…"
-	}
-	return refuse(ErrTokenGame, "unknown game %q", game)
-}
+// ServerAudience is accepted in aud for admins and for every game without its own
+// Audience.
+const ServerAudience = "laststand"
 
 // checkAudience returns an error if the game does not accept a token with this claim aud.
 func (r TokenRules) checkAudience(aud []string, game string) error {
@@ -55,4 +45,20 @@ func (r TokenRules) checkLifetime(ttl time.Duration, game string) error {
 		return nil
 	}
 	return refuse(ErrTokenLifetime, "exp is %v after iat; games.%s.max_token_ttl allows %v", ttl, game, r.MaxTTL)
+}
+
+// isForAudience returns true if the game accepts a token with this claim aud.
+func (r TokenRules) isForAudience(aud []string, game string) bool {
+	if r.Audience != "" {
+		return slices.Contains(aud, r.Audience)
+	}
+	return len(aud) == 0 || slices.Contains(aud, ServerAudience) || game != "" && slices.Contains(aud, game)
+}
+
+// audience returns the claim aud of a minted token; nil: none.
+func (r TokenRules) audience() jwt.ClaimStrings {
+	if r.Audience == "" {
+		return nil
+	}
+	return jwt.ClaimStrings{r.Audience}
 }
