@@ -40,7 +40,7 @@ func (p *bufferedPipe) writePending() {
 			return
 		}
 		if _, err := p.Conn.Write(batch); err != nil {
-			_ = p.Conn.Close()
+			_ = p.Close()
 			return
 		}
 	}
