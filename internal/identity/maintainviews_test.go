@@ -101,6 +101,30 @@ func TestNamesRenamedDuringABuildAreInTheNewView(t *testing.T) {
 	})
 }
 
+// A build can take minutes. A name that is claimed at its start is in the new view, although
+// the reads after the build no longer go back that far.
+func TestNamesClaimedDuringALongBuildAreInTheNewView(t *testing.T) {
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		store.claimMany(t, 0, smallFilterNames/2)
+		registry, end := store.startRegistry(t, useSmallFilter)
+		defer end()
+		store.mu.Lock()
+		store.onSkeletonRead = func(i int) {
+			if i == 0 {
+				store.claim(t, "Meanwhile")
+				time.Sleep(3 * fullReadOverlap)
+			}
+		}
+		store.mu.Unlock()
+		registry.views[game].requestRebuild(causeFull)
+		advance(3*fullReadOverlap + time.Second)
+		if registry.rebuildCount(causeFull) != 1 {
+			t.Fatal("no view was built")
+		}
+		registry.expectKnown("Meanwhile", true)
+	})
+}
+
 // If a build fails, the active view stays, and the build is repeated.
 func TestAFailedBuildIsRetried(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, store *fakeStore) {
