@@ -125,8 +125,8 @@ func (a *adminClient) responseError(response *http.Response) error {
 }
 
 // callAndPrint calls the API without a result and prints a message.
-func (a *adminClient) callAndPrint(ctx context.Context, method, path string, content any, message string) error {
-	if err := a.call(ctx, method, path, content, nil); err != nil {
+func (a *adminClient) callAndPrint(ctx context.Context, method, path, message string) error {
+	if err := a.call(ctx, method, path, nil, nil); err != nil {
 		return err
 	}
 	return a.printf("%s\n", message)

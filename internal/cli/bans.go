@@ -44,7 +44,7 @@ type bansRemove struct{ banFlags }
 
 // Run removes a ban.
 func (b *bansRemove) Run(ctx context.Context, admin *adminClient) error {
-	return admin.callAndPrint(ctx, http.MethodDelete, b.path(), nil, "the ban of "+b.Player+" is removed")
+	return admin.callAndPrint(ctx, http.MethodDelete, b.path(), "the ban of "+b.Player+" is removed")
 }
 
 type bansList struct{ gameFlag }
@@ -124,7 +124,7 @@ type tokensRestore struct{ revocationFlags }
 
 // Run removes a revocation.
 func (c *tokensRestore) Run(ctx context.Context, admin *adminClient) error {
-	return admin.callAndPrint(ctx, http.MethodDelete, c.path(), nil, "the revocation of "+c.TokenID+c.Subject+" is removed")
+	return admin.callAndPrint(ctx, http.MethodDelete, c.path(), "the revocation of "+c.TokenID+c.Subject+" is removed")
 }
 
 type revokedList struct {

@@ -122,5 +122,5 @@ func (d *daysConfirm) Validate() error {
 // Run confirms a day.
 func (d *daysConfirm) Run(ctx context.Context, admin *adminClient) error {
 	message := fmt.Sprintf("%s: days up to %s may start", d.Game, d.Day)
-	return admin.callAndPrint(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), nil, message)
+	return admin.callAndPrint(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), message)
 }

@@ -53,7 +53,7 @@ type keysRetire struct {
 
 // Run retires a key.
 func (k *keysRetire) Run(ctx context.Context, admin *adminClient) error {
-	return admin.callAndPrint(ctx, http.MethodDelete, k.path("/"+url.PathEscape(k.ID)), nil, k.ID+" is retired")
+	return admin.callAndPrint(ctx, http.MethodDelete, k.path("/"+url.PathEscape(k.ID)), k.ID+" is retired")
 }
 
 type tokenCmd struct {

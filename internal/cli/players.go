@@ -39,7 +39,7 @@ func (p *playersErase) Run(ctx context.Context, admin *adminClient) error {
 		}
 		description = fmt.Sprintf("%s, called %s,", id, p.Nickname)
 	}
-	return admin.callAndPrint(ctx, http.MethodDelete, p.path("/players/"+url.PathEscape(id)), nil, description+" is erased")
+	return admin.callAndPrint(ctx, http.MethodDelete, p.path("/players/"+url.PathEscape(id)), description+" is erased")
 }
 
 // findByNickname returns the id of the player with exactly this nickname. The server also finds

@@ -213,11 +213,11 @@ func (c *Config) Sink(name string) Sink {
 }
 
 // Endpoints returns the webhooks of all games as the webhook registry expects them.
-func (c *Config) Endpoints() (Endpoints []webhook.Endpoint) {
+func (c *Config) Endpoints() (endpoints []webhook.Endpoint) {
 	for _, game := range c.GameNames() {
 		for _, settings := range c.Games[game].Webhooks {
-			Endpoints = append(Endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
+			endpoints = append(endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
 		}
 	}
-	return Endpoints
+	return endpoints
 }

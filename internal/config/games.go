@@ -98,6 +98,7 @@ type Weights struct {
 	Matches int64 `yaml:"matches" range:"0..1000000"`
 }
 
+// DefaultGame returns the configuration of a game that sets nothing.
 func DefaultGame() Game {
 	settings := Game{
 		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
