@@ -123,11 +123,9 @@ func (c *delayedConn) Write(b []byte) (int, error) {
 func (c *delayedConn) deliverAndClose(b []byte) {
 	defer c.Conn.Close()
 	_ = c.SetDeadline(time.Now().Add(10 * time.Second))
-	if _, err := c.Conn.Write(b); err != nil {
+	const quit = "*1\r\n$4\r\nQUIT\r\n" // the server closes the connection after it has executed b
+	if _, err := c.Conn.Write(append(bytes.Clone(b), quit...)); err != nil {
 		return
-	}
-	if halfCloser, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		_ = halfCloser.CloseWrite()
 	}
 	_, _ = io.Copy(io.Discard, c.Conn)
 }
