@@ -42,7 +42,7 @@ type accessControl struct {
 
 func (n *node) accessControl() accessControl {
 	forgetPlayer := func(ctx context.Context, game, player string) error {
-		return errors.Join(n.matches.Seen.ForgetSeen(ctx, game, player), redisstore.NewSessions(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
+		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redisstore.NewSessions(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
 	return accessControl{n.ledger.Revocations, n.ledger.Accounts, n.ledger.Players, n.identity, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
 		_, aliveNodes := n.reporting.Duty()

@@ -17,7 +17,7 @@ import (
 // Config configures an Engine. Every field of the first group except Registry
 // is required.
 type Config struct {
-	Matches  MatchStore
+	Matches  StateStore
 	Answers  AnswerStore
 	Places   PlaceStore
 	Index    Index

@@ -19,8 +19,8 @@ var ErrAbandoned = errors.New("match: abandoned, the store has forgotten acknowl
 // only until the next step; then it reports that it was not applied. Calls that carry
 // a seen version return ErrAbandoned if the store's version is lower.
 
-// MatchStore stores matches and their pushes.
-type MatchStore interface {
+// StateStore stores the states of matches and their pushes.
+type StateStore interface {
 	// Create writes a new match in its first state with its deadline and, if
 	// found is set, its first push. It does nothing if the id exists or existed
 	// before. It reports whether it created the match.
@@ -32,10 +32,9 @@ type MatchStore interface {
 	// ErrAbandoned if the store has lost steps.
 	Read(ctx context.Context, q ReadQuery) (View, error)
 	// Step applies a step if the match still has the phase and the question of
-	// the step. A step
-	// that abandons the match ignores the store's version and moves it above
-	// the highest seen one. The data that RankedPlayers and Read need for a
-	// paged result is kept until the result is settled.
+	// the step. A step that abandons the match ignores the store's version and
+	// moves it above the highest seen one. The data that RankedPlayers and Read
+	// need for a paged result is kept until the result is settled.
 	Step(ctx context.Context, s Step) (StepResult, error)
 	// RankedPlayers returns up to limit players of an arena by rank, best first,
 	// starting after the best from players.

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// Matches stores matches and their pushes. It implements match.MatchStore.
+// Matches stores matches and their pushes. It implements match.StateStore.
 type Matches struct {
 	connection
 	questions questionCache
@@ -40,7 +40,7 @@ const (
 	tombstoneTTLMS = 60 * 60 * 1000
 )
 
-// Create writes a new match, see match.MatchStore.
+// Create writes a new match, see match.StateStore.
 func (m *Matches) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.NumberedPush) (bool, error) {
 	plan, err := json.Marshal(p)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *Matches) Create(ctx context.Context, p *match.Plan, first match.State, 
 	return created, nil
 }
 
-// Tombstone prevents a match from ever being created, see match.MatchStore.
+// Tombstone prevents a match from ever being created, see match.StateStore.
 func (m *Matches) Tombstone(ctx context.Context, id string) (exists bool, err error) {
 	k := newKeys(id)
 	exists, err = tombstoneScript.Run(ctx, m.scripts, []string{k.match(), k.tombstone()}, tombstoneTTLMS).Bool()

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/redisx"
 )
 
-// RankedPlayers returns players of an arena by rank, see match.MatchStore. A page has at
+// RankedPlayers returns players of an arena by rank, see match.StateStore. A page has at
 // most 500 players, even if the limit is higher.
 func (m *Matches) RankedPlayers(ctx context.Context, id string, from, limit int) ([]match.RankedPlayer, error) {
 	limit = min(limit, maxPlayersPerRead)

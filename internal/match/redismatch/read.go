@@ -19,7 +19,7 @@ const maxPlayersPerRead = 500
 
 var errTooManyPlayers = fmt.Errorf("at most %d players are possible in one read", maxPlayersPerRead)
 
-// Read reads a match, see match.MatchStore. It returns an error for more than 500
+// Read reads a match, see match.StateStore. It returns an error for more than 500
 // players.
 func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, error) {
 	if len(query.Players) > maxPlayersPerRead {

@@ -13,7 +13,7 @@ import (
 // question closed. The phase then contains the same information.
 const closedFirstTTLMS = 60 * 1000
 
-// Step applies a step to a match, see match.MatchStore. A step that abandons the match ignores the
+// Step applies a step to a match, see match.StateStore. A step that abandons the match ignores the
 // store's version and moves it above the highest seen one.
 func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, error) {
 	args, err := stepArgs(step)

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	_ match.MatchStore  = (*Matches)(nil)
+	_ match.StateStore  = (*Matches)(nil)
 	_ match.AnswerStore = (*Answers)(nil)
 	_ match.PlaceStore  = (*Places)(nil)
 	_ match.Index       = (*Index)(nil)
