@@ -29,6 +29,7 @@ const (
 	controlBit   Kind = 8 // set in the kinds of control frames
 
 	maxControlPayload = 125 // bytes of a control frame's payload
+	maskKeySize       = 4
 	maxHeaderSize     = 14
 	noStatus          = 1005 // stands for a close frame without a code
 
@@ -128,13 +129,13 @@ func (r *frameReader) nextFrame() (firstByte byte, payload []byte, err error) {
 		return 0, nil, ErrInvalidFrame
 	case length > protocol.MaxFrame:
 		return 0, nil, ErrTooLarge
-	case uint64(len(unread)-header) < length:
+	case len(unread) < header || uint64(len(unread)-header) < length:
 		return 0, nil, nil
 	}
 	end := header + int(length)
 	r.start += end
 	payload = unread[header:end]
-	unmask(payload, binary.LittleEndian.Uint32(unread[header-4:]))
+	unmask(payload, binary.LittleEndian.Uint32(unread[header-maskKeySize:]))
 	return unread[0], payload, nil
 }
 
@@ -153,8 +154,8 @@ func (r *frameReader) isAllowedHeader(firstByte, secondByte byte) bool {
 	return isKindAllowed && firstByte&reservedBits == 0 && secondByte&maskBit != 0
 }
 
-// frameSize returns the length of a frame's header and of its payload. header is 0 if
-// the header is not complete.
+// frameSize returns the length of a frame's header and of its payload. header is 0 while
+// the length of the payload is unknown. The mask key, which ends the header, may be missing.
 func frameSize(unread []byte) (header int, length uint64) {
 	header, length = 6, uint64(unread[1]&^maskBit)
 	switch length {
@@ -164,7 +165,7 @@ func frameSize(unread []byte) (header int, length uint64) {
 		header = maxHeaderSize
 	}
 	switch {
-	case len(unread) < header:
+	case len(unread) < header-maskKeySize:
 		return 0, 0
 	case header == 8:
 		length = uint64(binary.BigEndian.Uint16(unread[2:]))
