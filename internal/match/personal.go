@@ -22,16 +22,36 @@ type personalResults struct{ *engineBase }
 // schedulePersonal sends the personal results of a revealed question in a large
 // match, once. They follow the reveal.
 func (p *personalResults) schedulePersonal(local *localMatch) {
-	local.mu.Lock()
-	defer local.mu.Unlock()
-	state := local.state
-	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.isAbandoned() || local.lastPersonalQuestion >= state.Question {
+	if question, ok := local.claimPersonal(); ok {
+		p.Wheel.After(0, func() {
+			p.sendPersonal(local, question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
+		})
+	}
+}
+
+// sendBeforeNextStep sends the personal results of a revealed question at once, if one
+// read covers the players of this node. Otherwise the next step would have to wait.
+func (p *personalResults) sendBeforeNextStep(local *localMatch) {
+	players := slices.Collect(maps.Keys(local.playerSessions()))
+	if len(players) > personalChunkSize {
 		return
 	}
-	local.lastPersonalQuestion = state.Question
-	p.Wheel.After(0, func() {
-		p.sendPersonal(local, state.Question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
-	})
+	if question, ok := local.claimPersonal(); ok {
+		p.sendPersonal(local, question, players, maxPersonalTries)
+	}
+}
+
+// claimPersonal returns the revealed question of a large match whose personal
+// results no caller has claimed to send.
+func (l *localMatch) claimPersonal() (question int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	state := l.state
+	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || l.isAbandoned() || l.lastPersonalQuestion >= state.Question {
+		return 0, false
+	}
+	l.lastPersonalQuestion = state.Question
+	return state.Question, true
 }
 
 // sendPersonal reads the personal results of players in chunks and pushes them.

@@ -35,29 +35,43 @@ func TestPersonalResultsAreRetried(t *testing.T) {
 	})
 }
 
-// Players of all nodes get their personal result, even if the next question opens at
-// once.
+// Players of the node that applies the steps get their personal result even if the next
+// question opens at once. Players of other nodes get it if the reveal lasts.
 func TestPersonalResultsArriveBeforeTheNextQuestion(t *testing.T) {
-	runInCluster(t, func(c *cluster) {
-		nodeA, nodeB, plan := c.startNode(), c.startNode(), newArena(Survival, 3)
-		plan.RevealMS = 0
-		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, nodeA, nodeB)
-		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
-		for question := range 2 {
-			c.passUntil(plan, PhaseOpen, question)
-			for i := range sessions {
-				if _, err := nodeA.answer(plan, plan.arenaSeat(i).Player, question, rightAnswer(&plan.Questions[question])); err != nil {
-					c.Fatal(err)
+	for name, testCase := range map[string]struct {
+		nodes    int
+		revealMS int64
+	}{
+		"one node, the next question at once":   {1, 0},
+		"two nodes, the next question in 50 ms": {2, 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				var nodes []*node
+				for range testCase.nodes {
+					nodes = append(nodes, c.startNode())
 				}
-			}
-		}
-		c.passUntil(plan, PhaseOpen, 2)
-		for i, session := range sessions {
-			if own := session.countType(c, protocol.TypeOwn); own != 2 {
-				c.Errorf("player %d got %d personal results of 2", i, own)
-			}
-		}
-	})
+				plan := newArena(Survival, 3)
+				plan.RevealMS = testCase.revealMS
+				sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, nodes...)
+				c.requireNoError(nodes[0].StartArena(c.Context(), plan.ID))
+				for question := range 2 {
+					c.passUntil(plan, PhaseOpen, question)
+					for i := range sessions {
+						if _, err := nodes[0].answer(plan, plan.arenaSeat(i).Player, question, rightAnswer(&plan.Questions[question])); err != nil {
+							c.Fatal(err)
+						}
+					}
+				}
+				c.passUntil(plan, PhaseOpen, 2)
+				for i, session := range sessions {
+					if own := session.countType(c, protocol.TypeOwn); own != 2 {
+						c.Errorf("player %d got %d personal results of 2", i, own)
+					}
+				}
+			})
+		})
+	}
 }
 
 // A node that wants to close a question finds that everyone has answered the

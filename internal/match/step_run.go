@@ -76,11 +76,13 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err er
 }
 
 // afterStep delivers the effect of the steps, unless the next step is due already
-// and needs no read. It reports whether no further step is due.
+// and needs no read. Personal results are sent before the next step, because they are
+// read from the state of the reveal. It reports whether no further step is due.
 func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
 	nextIsDue := view.isDue(r.Now())
-	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) {
-		err = r.flush(ctx)
+	hasPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers
+	if !nextIsDue || hasPersonal || !view.sufficesForNextStep(r.match.plan) {
+		err = r.flush(ctx, nextIsDue)
 	}
 	if last.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, last)
@@ -90,13 +92,16 @@ func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bo
 
 // flush delivers the effect of the steps. If that fails, the local state stays
 // behind and recovery pushes it later.
-func (r *stepRun) flush(ctx context.Context) error {
+func (r *stepRun) flush(ctx context.Context, nextIsDue bool) error {
 	undelivered := r.undelivered
 	if undelivered.state == nil {
 		return nil
 	}
 	r.undelivered = delivery{}
 	err := r.deliverOrCatchUp(ctx, r.match, undelivered)
+	if nextIsDue {
+		(&personalResults{r.engineBase}).sendBeforeNextStep(r.match)
+	}
 	r.emitChange(r.match)
 	return err
 }

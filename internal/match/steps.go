@@ -15,9 +15,6 @@ const (
 	// maxHostAbsenceMS is how long a host may be away before the arena continues
 	// without one.
 	maxHostAbsenceMS = 60_000
-	// minLargeRevealMS is the shortest reveal in a match of over FullListPlayers
-	// players. In this time each node reads and sends the personal results.
-	minLargeRevealMS = 200
 	// endedTTLMS is how long a match can be read after it is over.
 	endedTTLMS = 6 * 60 * 1000
 )
@@ -74,9 +71,6 @@ func revealStep(plan *Plan, view View, now int64) Step {
 		newState.DueAt = now
 	case view.HostPaced && !isLast:
 		newState.DueAt = now + maxHostAbsenceMS
-	}
-	if view.Players > FullListPlayers {
-		newState.DueAt = max(newState.DueAt, now+minLargeRevealMS)
 	}
 	step := newVersionedStep(plan, view, newState)
 	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeQuestionClosed, questionClosedView(plan, view))}
