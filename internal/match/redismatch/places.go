@@ -131,7 +131,12 @@ func (p *Places) PlayersWithoutPlace(ctx context.Context, id string, players []s
 // decodeSeat decodes a stored seat: its team, a newline, the rest as JSON.
 func decodeSeat(stored string) (seat match.Seat, err error) {
 	team, raw, _ := strings.Cut(stored, "\n")
-	err = json.Unmarshal([]byte(raw), &seat)
+	reader := recordReader{rest: raw}
+	seat.Player, seat.Nickname = reader.readText(`{"player":`), reader.readText(`,"nickname":`)
+	if reader.malformed || reader.rest != "}" { // it has more fields or escaped texts
+		seat = match.Seat{}
+		err = json.Unmarshal([]byte(raw), &seat)
+	}
 	seat.Team = team
 	return seat, err
 }

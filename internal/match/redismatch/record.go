@@ -2,17 +2,89 @@ package redismatch
 
 import (
 	"encoding/json"
+	"strconv"
+	"strings"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 )
 
-// encodeRecord encodes a record as JSON, which remove_place.lua reads too.
+// encodeRecord encodes a record.
 func encodeRecord(record match.Record) []byte {
-	raw, _ := json.Marshal(record) // texts, numbers and a given answer that was encoded before
-	return raw
+	b := make([]byte, 0, 256+len(record.Normalized)+len(record.Given))
+	b = protocol.AppendJSONText(append(b, `{"player":`...), record.Player)
+	b = strconv.AppendInt(append(b, `,"question":`...), int64(record.Question), 10)
+	b = protocol.AppendJSONText(append(b, `,"normal":`...), record.Normalized)
+	b = strconv.AppendBool(append(b, `,"correct":`...), record.Correct)
+	b = strconv.AppendInt(append(b, `,"at":`...), record.ArrivedAt, 10)
+	b = strconv.AppendInt(append(b, `,"elapsed_ms":`...), record.ElapsedMS, 10)
+	b = strconv.AppendInt(append(b, `,"points":`...), record.Points, 10)
+	b = strconv.AppendInt(append(b, `,"saved_ms":`...), record.SavedMS, 10)
+	b = protocol.AppendJSONText(append(b, `,"node":`...), record.Node)
+	b = strconv.AppendBool(append(b, `,"first":`...), record.First)
+	b = append(append(b, `,"given":`...), record.Given...)
+	if len(record.Given) == 0 {
+		b = append(b, "null"...)
+	}
+	return append(b, '}')
 }
 
+// decodeRecord decodes a record. It also accepts records of earlier versions.
 func decodeRecord(raw string) (record match.Record, err error) {
-	err = json.Unmarshal([]byte(raw), &record)
+	reader := recordReader{rest: raw}
+	record.Player = reader.readText(`{"player":`)
+	record.Question = int(reader.readNumber(`,"question":`))
+	record.Normalized = reader.readText(`,"normal":`)
+	record.Correct = reader.readBool(`,"correct":`)
+	record.ArrivedAt = reader.readNumber(`,"at":`)
+	record.ElapsedMS = reader.readNumber(`,"elapsed_ms":`)
+	record.Points = reader.readNumber(`,"points":`)
+	record.SavedMS = reader.readNumber(`,"saved_ms":`)
+	record.Node = reader.readText(`,"node":`)
+	record.First = reader.readBool(`,"first":`)
+	record.Given = json.RawMessage(strings.TrimSuffix(reader.skipName(`,"given":`), "}"))
+	if reader.malformed {
+		record = match.Record{}
+		err = json.Unmarshal([]byte(raw), &record)
+	}
 	return record, err
+}
+
+// recordReader reads the members of a record one after the other, in the order
+// of encodeRecord.
+type recordReader struct {
+	rest      string
+	malformed bool // true: the text has another form; decode it as general JSON
+}
+
+// skipName returns the text after a member's name.
+func (r *recordReader) skipName(name string) string {
+	rest, found := strings.CutPrefix(r.rest, name)
+	r.malformed = r.malformed || !found
+	return rest
+}
+
+func (r *recordReader) readText(name string) (s string) {
+	quoted, found := strings.CutPrefix(r.skipName(name), `"`)
+	s, r.rest, _ = strings.Cut(quoted, `"`)
+	r.malformed = r.malformed || !found || strings.IndexByte(s, '\\') >= 0
+	return s
+}
+
+func (r *recordReader) readNumber(name string) int64 {
+	rest := r.skipName(name)
+	end := strings.IndexByte(rest, ',')
+	n, err := strconv.ParseInt(rest[:max(end, 0)], 10, 64)
+	r.rest = rest[max(end, 0):]
+	r.malformed = r.malformed || err != nil
+	return n
+}
+
+func (r *recordReader) readBool(name string) (set bool) {
+	rest := r.skipName(name)
+	r.rest, set = strings.CutPrefix(rest, "true")
+	if !set {
+		r.rest = strings.TrimPrefix(rest, "false")
+	}
+	return set
 }

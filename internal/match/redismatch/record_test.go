@@ -11,8 +11,10 @@ import (
 	"laststand/internal/rating"
 )
 
-// A record is decoded as it was encoded.
-func TestRecordIsDecoded(t *testing.T) {
+// A record is decoded correctly whether this version or the standard encoder of
+// earlier versions wrote it. The standard decoder and scripts can read what
+// this version writes.
+func TestRecordCodecAgreesWithStandardJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9_.:-]{0,30}`), rapid.StringMatching(`["\\ ,{}:a-z<é猫\n]{0,20}`))
@@ -24,8 +26,19 @@ func TestRecordIsDecoded(t *testing.T) {
 			ElapsedMS: number.Draw(t, "elapsed"), Points: number.Draw(t, "points"), SavedMS: number.Draw(t, "saved"),
 			Node: text.Draw(t, "node"), First: rapid.Bool().Draw(t, "first"),
 		}
-		if got, err := decodeRecord(string(encodeRecord(record))); err != nil || !reflect.DeepEqual(got, record) {
-			t.Errorf("%s was read as %+v, %v", encodeRecord(record), got, err)
+		encoded := encodeRecord(record)
+		standard, err := json.Marshal(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, raw := range [][]byte{encoded, standard} {
+			if got, err := decodeRecord(string(raw)); err != nil || !reflect.DeepEqual(got, record) {
+				t.Errorf("%s was read as %+v, %v", raw, got, err)
+			}
+		}
+		var got match.Record
+		if err := json.Unmarshal(encoded, &got); err != nil || !reflect.DeepEqual(got, record) {
+			t.Errorf("the decoder reads %s as %+v, %v", encoded, got, err)
 		}
 	})
 	for _, malformed := range []string{``, `{`, `{}x`, `{"player":"p`, `{"player":"p","question":1`} {
