@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -19,10 +20,10 @@ func git(t *testing.T, folder string, args ...string) {
 	}
 }
 
-// subjects runs the check over a folder from the tag base on.
-func subjects(t *testing.T, folder string) (exitCode int, out string) {
+// checkCommits runs the check over a folder from the tag base on.
+func checkCommits(t *testing.T, folder string) (exitCode int, out string) {
 	t.Helper()
-	text, err := exec.CommandContext(t.Context(), "./subjects", folder, "base").CombinedOutput()
+	text, err := exec.CommandContext(t.Context(), "./commits", folder, "base").CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), string(text)
 	}
@@ -54,9 +55,37 @@ func TestSubjectsAreChecked(t *testing.T) {
 		if want != "" {
 			wantCode, wantLines = 1, 1
 		}
-		code, out := subjects(t, folder)
+		code, out := checkCommits(t, folder)
 		if code != wantCode || strings.Count(out, "\n") != wantLines || !strings.Contains(out, want) {
 			t.Errorf("%q: the check ended with %d and printed %q; want %d and %q", subject, code, out, wantCode, want)
+		}
+	}
+}
+
+// A file that a later commit deletes stays in the history, and so in every clone.
+func TestLargeFilesAreFound(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int]string{300_000: "", 300_001: "server/program: a commit adds 300001 bytes"} {
+		folder := t.TempDir()
+		git(t, folder, "init", "-q")
+		git(t, folder, "commit", "-q", "--allow-empty", "-m", "docs: add nothing")
+		git(t, folder, "tag", "base")
+		if err := os.Mkdir(filepath.Join(folder, "server"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, "server", "program"), make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		git(t, folder, "add", "-A")
+		git(t, folder, "commit", "-q", "-m", "server: add a program")
+		git(t, folder, "rm", "-q", "server/program")
+		git(t, folder, "commit", "-q", "-m", "server: delete the program")
+		wantCode := 0
+		if want != "" {
+			wantCode = 1
+		}
+		if code, out := checkCommits(t, folder); code != wantCode || !strings.Contains(out, want) {
+			t.Errorf("%d bytes: the check ended with %d and printed %q; want %d and %q", bytes, code, out, wantCode, want)
 		}
 	}
 }
@@ -64,12 +93,12 @@ func TestSubjectsAreChecked(t *testing.T) {
 func TestSubjectsNeedTheHistory(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	if code, out := subjects(t, folder); code != 3 {
+	if code, out := checkCommits(t, folder); code != 3 {
 		t.Errorf("outside a checkout the check ended with %d and printed %q, want 3", code, out)
 	}
 	git(t, folder, "init", "-q")
 	git(t, folder, "commit", "-q", "--allow-empty", "-m", "docs: add nothing")
-	if code, out := subjects(t, folder); code != 3 {
+	if code, out := checkCommits(t, folder); code != 3 {
 		t.Errorf("without the base the check ended with %d and printed %q, want 3", code, out)
 	}
 }
