@@ -42,7 +42,7 @@ func (a *advancer) advance(ctx context.Context, local *localMatch, view View) er
 // timer would apply the following steps a second time.
 func (a *advancer) runSteps(ctx context.Context, local *localMatch, view View, requestedStep stepFunc) error {
 	steps := stepRun{localDelivery: a.localDelivery, match: local}
-	err := a.handleLoss(ctx, local, cmp.Or(steps.run(ctx, view, requestedStep), steps.flush(ctx, false)))
+	err := a.handleLoss(ctx, local, cmp.Or(steps.run(ctx, view, requestedStep), steps.flush(ctx)))
 	if steps.hasStepped {
 		a.armTimer(local)
 	}

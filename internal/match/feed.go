@@ -2,6 +2,7 @@ package match
 
 import (
 	"maps"
+	"slices"
 
 	"laststand/internal/protocol"
 )
@@ -30,11 +31,12 @@ func encodeFrames(pushes []protocol.NumberedPush, first int64) numberedFrames {
 	return f
 }
 
-// delivery is what the sessions at this node get as one unit: frames, and the state
-// after the frames. The state is nil if it is unchanged.
+// delivery is what the sessions at this node get as one unit: frames, personal results
+// between them, and the state after the frames. The state is nil if it is unchanged.
 type delivery struct {
-	frames numberedFrames
-	state  *State
+	frames   numberedFrames
+	personal personalFrames
+	state    *State
 }
 
 // addStep adds the frames of a step after those of earlier steps.
@@ -60,7 +62,7 @@ func (l *localMatch) deliver(delivered delivery) bool {
 	if delivered.state != nil {
 		l.reportDuelEnd(*delivered.state)
 	}
-	l.pushFrames(delivered.frames)
+	l.pushFrames(delivered.frames, l.claimFrames(delivered.personal))
 	if delivered.state != nil {
 		l.adoptState(*delivered.state)
 	}
@@ -79,7 +81,7 @@ func (l *localMatch) catchUp(view View) {
 		return
 	}
 	l.reportDuelEnd(view.State)
-	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames})
+	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames}, personalFrames{})
 	l.adoptState(view.State)
 }
 
@@ -95,19 +97,26 @@ func (l *localMatch) reportDuelEnd(newState State) {
 }
 
 // pushFrames delivers frames to the sessions, in order and once each. It skips
-// frames that were delivered before. The order of the sessions is random (map
-// order). The caller holds mu.
-func (l *localMatch) pushFrames(added numberedFrames) {
-	frames := added.encoded[added.indexAfter(l.state.Seq):]
-	if len(frames) == 0 {
+// frames that were delivered before. It inserts the personal results. Each session gets
+// everything in one call, and so in one write to its socket. The order of the sessions
+// is random (map order). The caller holds mu.
+func (l *localMatch) pushFrames(added numberedFrames, personal personalFrames) {
+	from := added.indexAfter(l.state.Seq)
+	frames := added.encoded[from:]
+	if len(frames) == 0 && len(personal.byPlayer) == 0 {
 		return
 	}
+	position := max(personal.position-from, 0)
 	l.state.Seq += int64(len(frames))
 	if l.attachingSessions > 0 {
 		l.recentFrames = append(l.recentFrames, frames...)
 	}
-	for _, session := range l.sessions {
-		session.Push(l.plan.ID, frames...)
+	for player, session := range l.sessions {
+		if own, ok := personal.byPlayer[player]; ok {
+			session.Push(l.plan.ID, slices.Concat(frames[:position], [][]byte{own}, frames[position:])...)
+		} else if len(frames) > 0 {
+			session.Push(l.plan.ID, frames...)
+		}
 	}
 }
 
@@ -142,7 +151,7 @@ func (l *localMatch) endAsAbandoned() {
 		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonAbandoned))
 	} else {
 		seq := l.state.Seq + 1
-		l.pushFrames(numberedFrames{firstSeq: seq, encoded: [][]byte{abandonedPush(l.plan).Frame(seq)}})
+		l.pushFrames(numberedFrames{firstSeq: seq, encoded: [][]byte{abandonedPush(l.plan).Frame(seq)}}, personalFrames{})
 	}
 	l.state.Phase, l.state.EndReason = PhaseOver, ReasonAbandoned
 }

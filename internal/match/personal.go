@@ -19,39 +19,67 @@ const (
 // them.
 type personalResults struct{ *engineBase }
 
-// schedulePersonal sends the personal results of a revealed question in a large
-// match, once. They follow the reveal.
-func (p *personalResults) schedulePersonal(local *localMatch) {
-	if question, ok := local.claimPersonal(); ok {
-		p.Wheel.After(0, func() {
-			p.sendPersonal(local, question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
-		})
-	}
+// personalFrames are encoded personal results that are delivered together with the
+// reveal. byPlayer is empty if they are sent later.
+type personalFrames struct {
+	question int
+	position int // number of frames of the delivery before them
+	byPlayer map[string][]byte
 }
 
-// sendBeforeNextStep sends the personal results of a revealed question at once, if one
-// read covers the players of this node. Otherwise the next step would have to wait.
-func (p *personalResults) sendBeforeNextStep(local *localMatch) {
+// readFrames reads the personal results of the players of this node in a match that was
+// just revealed. They are delivered together with the reveal, because each separate push
+// costs every player another write. It returns none in a small match, after an error, or
+// if one read does not cover the players; then schedulePersonal sends them.
+func (p *personalResults) readFrames(local *localMatch, revealed *State, position int) personalFrames {
 	players := slices.Collect(maps.Keys(local.playerSessions()))
-	if len(players) > personalChunkSize {
+	if revealed.Players <= FullListPlayers || len(players) == 0 || len(players) > personalChunkSize {
+		return personalFrames{}
+	}
+	view, err := p.readPersonal(local, players)
+	if err != nil || view.Question != revealed.Question {
+		return personalFrames{}
+	}
+	frames := personalFrames{revealed.Question, position, make(map[string][]byte, len(players))}
+	for _, player := range players {
+		frames.byPlayer[player] = encodePersonal(local.plan, view, player)
+	}
+	return frames
+}
+
+func encodePersonal(plan *Plan, view View, player string) []byte {
+	return protocol.EncodePush(protocol.TypeOwn, personalView(plan, view, player))
+}
+
+// claimFrames returns the personal results if they were not sent yet. If they leave out a
+// player who has attached meanwhile, it returns none, and schedulePersonal sends all of
+// them. The caller holds mu.
+func (l *localMatch) claimFrames(frames personalFrames) personalFrames {
+	if len(frames.byPlayer) == 0 || l.lastPersonalQuestion >= frames.question {
+		return personalFrames{}
+	}
+	for player := range l.sessions {
+		if _, listed := frames.byPlayer[player]; !listed && l.members.hasRole(player, PlayerRole) {
+			return personalFrames{}
+		}
+	}
+	l.lastPersonalQuestion = frames.question
+	return frames
+}
+
+// schedulePersonal sends the personal results of a revealed question in a large
+// match, unless they were delivered with the reveal.
+func (p *personalResults) schedulePersonal(local *localMatch) {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	state := local.state
+	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.isAbandoned() || local.lastPersonalQuestion >= state.Question {
 		return
 	}
-	if question, ok := local.claimPersonal(); ok {
-		p.sendPersonal(local, question, players, maxPersonalTries)
-	}
-}
-
-// claimPersonal returns the revealed question of a large match whose personal
-// results no caller has claimed to send.
-func (l *localMatch) claimPersonal() (question int, ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	state := l.state
-	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || l.isAbandoned() || l.lastPersonalQuestion >= state.Question {
-		return 0, false
-	}
-	l.lastPersonalQuestion = state.Question
-	return state.Question, true
+	local.lastPersonalQuestion = state.Question
+	p.Wheel.After(0, func() {
+		p.sendPersonal(local, state.Question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
+	})
 }
 
 // sendPersonal reads the personal results of players in chunks and pushes them.
@@ -74,7 +102,7 @@ func (p *personalResults) sendPersonal(local *localMatch, question int, players 
 		sessions := local.playerSessions()
 		for _, player := range chunk {
 			if session, ok := sessions[player]; ok {
-				session.Push(local.plan.ID, protocol.EncodePush(protocol.TypeOwn, personalView(local.plan, view, player)))
+				session.Push(local.plan.ID, encodePersonal(local.plan, view, player))
 			}
 		}
 		players = players[len(chunk):]

@@ -1,11 +1,14 @@
 package match
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"laststand/internal/protocol"
 )
@@ -33,6 +36,61 @@ func TestPersonalResultsAreRetried(t *testing.T) {
 			c.Error("the personal results were never read")
 		}
 	})
+}
+
+// bundleRecorder records which types of frames a session gets in one push.
+type bundleRecorder struct {
+	frameRecorder
+	bundles []string
+}
+
+func (b *bundleRecorder) Push(match string, frames ...[]byte) {
+	b.frameRecorder.Push(match, frames...)
+	var types []string
+	for _, frame := range frames {
+		var decoded struct{ Type string }
+		_ = json.Unmarshal(frame, &decoded) // no type: the test fails
+		types = append(types, decoded.Type)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bundles = append(b.bundles, strings.Join(types, ", "))
+}
+
+// Players at the revealing node get their personal result with the reveal, and also the
+// next question if it opens at once. So each player costs one write.
+func TestPersonalResultsArriveWithReveal(t *testing.T) {
+	for name, testCase := range map[string]struct {
+		revealMS int64
+		want     string
+	}{
+		"the next question later":   {2500, "question.closed, own"},
+		"the next question at once": {0, "question.closed, own, question"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				n, plan := c.startNode(), newArena(Survival, 2)
+				plan.RevealMS = testCase.revealMS
+				sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
+				recorder, player := &bundleRecorder{}, plan.arenaSeat(0).Player
+				n.Presence.Enter("demo", player, recorder)
+				c.requireNoError(n.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: recorder}))
+				c.requireNoError(n.StartArena(c.Context(), plan.ID))
+				c.passUntil(plan, PhaseOpen, 0)
+				for i := range sessions {
+					if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, rightAnswer(&plan.Questions[0])); err != nil {
+						c.Fatal(err)
+					}
+				}
+				time.Sleep(10 * time.Millisecond)
+				recorder.mu.Lock()
+				defer recorder.mu.Unlock()
+				if !slices.Contains(recorder.bundles, testCase.want) {
+					c.Errorf("pushed %q, want one push of %q", recorder.bundles, testCase.want)
+				}
+			})
+		})
+	}
 }
 
 // Players of the node that applies the steps get their personal result even if the next

@@ -72,17 +72,19 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err er
 	encoded := encodeFrames(step.Pushes, result.FirstSeq)
 	r.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
 	r.undelivered.addStep(encoded, step.NewState)
+	if step.NewState.Phase == PhaseRevealed {
+		r.undelivered.personal = (&personalResults{r.engineBase}).readFrames(r.match, &step.NewState, len(r.undelivered.frames.encoded))
+	}
 	return true, nil
 }
 
 // afterStep delivers the effect of the steps, unless the next step is due already
-// and needs no read. Personal results are sent before the next step, because they are
-// read from the state of the reveal. It reports whether no further step is due.
+// and needs no read. It reports whether no further step is due.
 func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
 	nextIsDue := view.isDue(r.Now())
-	hasPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers
-	if !nextIsDue || hasPersonal || !view.sufficesForNextStep(r.match.plan) {
-		err = r.flush(ctx, nextIsDue)
+	lacksPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers && len(r.undelivered.personal.byPlayer) == 0
+	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || lacksPersonal {
+		err = r.flush(ctx)
 	}
 	if last.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, last)
@@ -92,16 +94,13 @@ func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bo
 
 // flush delivers the effect of the steps. If that fails, the local state stays
 // behind and recovery pushes it later.
-func (r *stepRun) flush(ctx context.Context, nextIsDue bool) error {
+func (r *stepRun) flush(ctx context.Context) error {
 	undelivered := r.undelivered
 	if undelivered.state == nil {
 		return nil
 	}
 	r.undelivered = delivery{}
 	err := r.deliverOrCatchUp(ctx, r.match, undelivered)
-	if nextIsDue {
-		(&personalResults{r.engineBase}).sendBeforeNextStep(r.match)
-	}
 	r.emitChange(r.match)
 	return err
 }
