@@ -50,7 +50,7 @@ func (l *lossHandler) abandon(ctx context.Context, local *localMatch) error {
 		}
 		step := abandonStep(local.plan, view)
 		steps := stepRun{localDelivery: l.localDelivery, match: local}
-		applied, err := steps.tryStep(ctx, &step)
+		applied, err := steps.tryStep(ctx, &step, view)
 		if applied {
 			_, err = steps.afterStep(ctx, &step, View{State: step.NewState})
 			l.armTimer(local)

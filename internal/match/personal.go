@@ -27,24 +27,29 @@ type personalFrames struct {
 	byPlayer map[string][]byte
 }
 
-// readFrames reads the personal results of the players of this node in a match that was
-// just revealed. They are delivered together with the reveal, because each separate push
-// costs every player another write. It returns none in a small match, after an error, or
-// if one read does not cover the players; then schedulePersonal sends them.
-func (p *personalResults) readFrames(local *localMatch, revealed *State, position int) personalFrames {
-	players := slices.Collect(maps.Keys(local.playerSessions()))
-	if revealed.Players <= FullListPlayers || len(players) == 0 || len(players) > personalChunkSize {
-		return personalFrames{}
+// recipients returns the local players whose personal results are delivered with the next
+// reveal. There are none in a small match, if the question is not open or sealed, or if
+// one read does not cover the players; then schedulePersonal sends the results.
+func (l *localMatch) recipients() []string {
+	state := l.knownState()
+	if state.Players <= FullListPlayers || state.Phase != PhaseOpen && state.Phase != PhaseSealed {
+		return nil
 	}
-	view, err := p.readPersonal(local, players)
-	if err != nil || view.Question != revealed.Question {
-		return personalFrames{}
+	if players := slices.Collect(maps.Keys(l.playerSessions())); len(players) <= personalChunkSize {
+		return players
 	}
-	frames := personalFrames{revealed.Question, position, make(map[string][]byte, len(players))}
+	return nil
+}
+
+// addPersonal adds the personal results of players to the reveal that was just added. A
+// separate push would cost each player another write. The view is that of the reveal
+// step, so no answer came after it.
+func (d *delivery) addPersonal(plan *Plan, view View, players []string) {
+	view.State = *d.state
+	d.personal = personalFrames{view.Question, len(d.frames.encoded), make(map[string][]byte, len(players))}
 	for _, player := range players {
-		frames.byPlayer[player] = encodePersonal(local.plan, view, player)
+		d.personal.byPlayer[player] = encodePersonal(plan, view, player)
 	}
-	return frames
 }
 
 func encodePersonal(plan *Plan, view View, player string) []byte {

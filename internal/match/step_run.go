@@ -15,6 +15,7 @@ const maxStepAttempts = 16
 type stepRun struct {
 	*localDelivery
 	match       *localMatch
+	recipients  []string // local players whose records and ranks the last read covers
 	hasStepped  bool     // true: at least one step was applied
 	undelivered delivery // the effect of steps that is not delivered yet
 }
@@ -24,7 +25,8 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 	for range maxStepAttempts {
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
-			if view, err = r.read(ctx, r.match, r.match.knownState().Seq); err != nil {
+			r.recipients = r.match.recipients()
+			if view, err = r.read(ctx, r.match, r.match.knownState().Seq, r.recipients...); err != nil {
 				return err
 			}
 		}
@@ -33,7 +35,7 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 			r.adoptView(r.match, view)
 			return nil
 		}
-		applied, err := r.tryStep(ctx, &step)
+		applied, err := r.tryStep(ctx, &step, view)
 		if err != nil {
 			return err
 		}
@@ -54,7 +56,7 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 
 // tryStep asks the store to apply a step. If the store applies it, tryStep sends
 // its event to the other nodes and returns true.
-func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err error) {
+func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied bool, err error) {
 	step.ID, step.SeenVersion = r.attemptID(), r.match.knownVersion()
 	result, err := r.Matches.Step(ctx, *step)
 	if err != nil {
@@ -73,7 +75,7 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err er
 	r.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
 	r.undelivered.addStep(encoded, step.NewState)
 	if step.NewState.Phase == PhaseRevealed {
-		r.undelivered.personal = (&personalResults{r.engineBase}).readFrames(r.match, &step.NewState, len(r.undelivered.frames.encoded))
+		r.undelivered.addPersonal(r.match.plan, view, r.recipients)
 	}
 	return true, nil
 }
@@ -82,8 +84,8 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step) (applied bool, err er
 // and needs no read. It reports whether no further step is due.
 func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
 	nextIsDue := view.isDue(r.Now())
-	lacksPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers && len(r.undelivered.personal.byPlayer) == 0
-	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || lacksPersonal {
+	needsPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers && len(r.undelivered.personal.byPlayer) == 0
+	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || needsPersonal {
 		err = r.flush(ctx)
 	}
 	if last.NewState.Phase == PhaseOver {
