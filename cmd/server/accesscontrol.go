@@ -150,7 +150,7 @@ func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (acco
 // PlayerNamed returns the player whose nickname looks like name. It implements ops.Players. It
 // also finds nicknames that the word lists now refuse.
 func (a accessControl) PlayerNamed(ctx context.Context, game, name string) (identity.Player, error) {
-	n, err := nickname.ParseExisting(name)
+	n, err := nickname.Parse(name)
 	if err != nil {
 		return identity.Player{}, err
 	}

@@ -53,9 +53,6 @@ func (n *node) createServices(ctx context.Context) error {
 		Epoch: n.ledger.Epoch(), Snapshots: newNameSnapshots(n.config.Data), Logger: n.log, Registry: n.registry,
 		Words: wordLists, Reservations: redisstore.NewNames(n.redis.Client),
 	})
-	if err := n.identity.MigrateSkeletons(ctx); err != nil {
-		return err
-	}
 	if n.banks, err = n.openBanks(ctx); err != nil {
 		return err
 	}

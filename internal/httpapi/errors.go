@@ -55,7 +55,6 @@ var errorTable = []struct {
 	{identity.ErrNoGame, protocol.CodeNotFound, "there is no such game"},
 	{identity.ErrNotFound, protocol.CodeNotFound, "there is no such player"},
 	{identity.ErrNicknameTaken, protocol.CodeNicknameTaken, "another player has this nickname, or one that looks like it"},
-	{identity.ErrOldRules, protocol.CodeUnavailable, "this node is too old for the current nickname rules; retry, and another one answers"},
 	{identity.ErrCannotSign, protocol.CodeForbidden, "this game has no guests: its tokens are signed elsewhere; get a token from the service of the game"},
 	{nickname.ErrInvalid, protocol.CodeNicknameInvalid, ""},
 	{leaderboard.ErrNoWindow, protocol.CodeNotFound, "there is no such leaderboard; GET …/leaderboards lists them"},

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"strings"
 	"testing"
 
 	"laststand/internal/identity"
@@ -30,23 +28,5 @@ func TestPutNicknameResolvesThePlayerOnce(t *testing.T) {
 	rec := serve(t, New(c), jsonCall(http.MethodPut, demoPath+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer account", "Accept-Language: zh-CN"))
 	if rec.Code != http.StatusOK || guests.ensureCalls != 1 || guests.requester.Lang != "zh-CN" || guests.requester.Address == "" {
 		t.Errorf("%d %s, Ensure was called %d times; the requester is %+v", rec.Code, rec.Body, guests.ensureCalls, guests.requester)
-	}
-}
-
-// A node that is too old for the current nickname rules refers clients to
-// another node.
-func TestAnOutdatedNodeRefusesNicknames(t *testing.T) {
-	t.Parallel()
-	backend := &fakeBackend{fail: fmt.Errorf("ledger: %w", identity.ErrOldRules)}
-	for _, c := range []call{
-		jsonCall(http.MethodPost, demoPath+"/guests", `{"device":"`+device+`"}`),
-		jsonCall(http.MethodPut, demoPath+"/players/me/nickname", `{"nickname":"Ada"}`, "Authorization: Bearer good"),
-		getCall(demoPath + "/nicknames/Ada"),
-	} {
-		rec := serve(t, New(newTestConfig(backend)), c)
-		if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" || !strings.Contains(rec.Body.String(), `"code":"unavailable"`) ||
-			!strings.Contains(rec.Body.String(), "another one answers") {
-			t.Errorf("%s %s: %d %s", c.method, c.target, rec.Code, rec.Body)
-		}
 	}
 }

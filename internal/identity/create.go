@@ -14,7 +14,7 @@ import (
 // Ensure returns the player of the claims. If the subject is an account that is linked to
 // a guest, it returns the guest. For a new subject of an operator's login service, it
 // creates a player with a generated nickname. Errors are ErrNotPlayer for another role,
-// ErrNoGame, ErrOldRules for a new player, and ErrErased, ErrTokenRevoked or ErrBanned.
+// ErrNoGame, ErrErased, ErrTokenRevoked or ErrBanned.
 func (r *Registry) Ensure(ctx context.Context, claims Claims) (Player, error) {
 	player, err := r.findOrCreate(ctx, claims)
 	if err == nil {
@@ -85,7 +85,7 @@ func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nicknam
 	if created {
 		r.views[newPlayer.Game].add(name)
 	}
-	return player, created, r.countOutdated(ctx, newPlayer.Game, err)
+	return player, created, err
 }
 
 func newPlayerID() string { return "p_" + strings.ToLower(ulid.Make().String()) }

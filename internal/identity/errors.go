@@ -31,12 +31,11 @@ var (
 )
 
 // Other refusals, besides nickname.ErrInvalid. Their texts are for clients. The stores
-// return ErrNotFound, ErrNicknameTaken, ErrOldRules, ErrErased, and the errors about
+// return ErrNotFound, ErrNicknameTaken, ErrErased, and the errors about
 // accounts, revocations and keys. Only Tokens returns ErrConfiguredKeys.
 var (
 	ErrNotFound          = errors.New("no such player")
 	ErrNicknameTaken     = errors.New("nickname taken")
-	ErrOldRules          = errors.New("the names of the ledger are spelt by newer rules than this program's")
 	ErrNoGame            = errors.New("no such game")
 	ErrBadDevice         = errors.New("device must be 22 to 64 random characters of A-Z a-z 0-9 _ -")
 	ErrWrongDevice       = errors.New("device is not the secret of this player")

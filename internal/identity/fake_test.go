@@ -277,13 +277,6 @@ func (s *fakeStore) NicknameTaken(_ context.Context, game, skeleton string) (boo
 	return taken, nil
 }
 
-func (s *fakeStore) MigrateSkeletons(context.Context) (map[string]int, error) {
-	if s.isDown {
-		return nil, errStore
-	}
-	return map[string]int{game: 3, "com.example.gone": 1}, nil
-}
-
 func (s *fakeStore) NamesBetween(_ context.Context, since, to int64, visit func(game, skeleton string, at int64)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

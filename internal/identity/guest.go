@@ -38,7 +38,7 @@ type Guest struct {
 
 // Guest returns the player of a device, or creates one. For a known device the nickname
 // in the request is ignored. Errors are ErrNoGame, ErrBadDevice, ErrCannotSign and
-// ErrBanned. For a new device they are also those of Admit, ErrOldRules,
+// ErrBanned. For a new device they are also those of Admit,
 // nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
 func (r *Registry) Guest(ctx context.Context, request GuestRequest) (Guest, error) {
 	if !r.keys.has(request.Game) {

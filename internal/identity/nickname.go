@@ -15,14 +15,10 @@ type Availability struct {
 }
 
 // Available returns whether a requester could claim a nickname, as far as this node
-// knows. A later claim may still fail. Errors are ErrNoGame, nickname.ErrInvalid, and
-// ErrOldRules if this program's rules are too old to decide.
+// knows. A later claim may still fail. Errors are ErrNoGame and nickname.ErrInvalid.
 func (r *Registry) Available(ctx context.Context, game, requested string, requester Requester) (Availability, error) {
 	if !r.keys.has(game) {
 		return Availability{}, ErrNoGame
-	}
-	if r.outdated.Load() {
-		return Availability{}, r.countOutdated(ctx, game, ErrOldRules)
 	}
 	name, err := r.parseName(game, requested)
 	if err != nil {
@@ -74,7 +70,7 @@ func (r *Registry) finishRename(ctx context.Context, game string, name nickname.
 		return "", r.takenError(ctx, game, name, requester, refusalTaken)
 	}
 	if err != nil {
-		return "", r.countOutdated(ctx, game, err)
+		return "", err
 	}
 	if view.addSkeleton(name.Skeleton) {
 		view.staleNames.Add(1) // the player's former name

@@ -9,8 +9,6 @@ import (
 type nicknameMetrics struct {
 	refusals          *prometheus.CounterVec // by game and reason
 	failedSuggestions *prometheus.CounterVec // failures, by game and reason
-	conflicts         *prometheus.CounterVec // nicknames that are no longer unique, by game
-	outdated          prometheus.Gauge       // 1 if the ledger's rules are newer than this program's, else 0
 }
 
 // The reasons of failed suggestions.
@@ -25,7 +23,6 @@ const (
 	refusalWord     = "word"    // it contains a refused word
 	refusalTaken    = "taken"   // another player has it
 	refusalReserved = "offered" // it is reserved for another requester
-	refusalOldRules = "rules"   // the rules of this program are too old
 )
 
 func newNicknameMetrics(r prometheus.Registerer) nicknameMetrics {
@@ -35,10 +32,7 @@ func newNicknameMetrics(r prometheus.Registerer) nicknameMetrics {
 	}
 	return nicknameMetrics{
 		refusals: counter("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
-			"offered (just suggested to another player), rules (see rules_outdated).", "reason"),
+			"offered (just suggested to another player).", "reason"),
 		failedSuggestions: counter("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "reason"),
-		conflicts:         counter("conflicts_total", "Nicknames that equal an older one since the rules changed; their players keep them, and the server no longer reserves them."),
-		outdated: factory.NewGauge(prometheus.GaugeOpts{Namespace: "laststand", Subsystem: "nickname", Name: "rules_outdated",
-			Help: "1 while the ledger holds nicknames of newer rules than this node's program knows: the node gives out no nicknames; else 0."}),
 	}
 }

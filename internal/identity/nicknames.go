@@ -3,7 +3,6 @@ package identity
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"laststand/internal/nickname"
 )
@@ -11,9 +10,8 @@ import (
 // nicknames checks and suggests nicknames.
 type nicknames struct {
 	Config
-	views    map[string]*nameView // by game
-	metrics  nicknameMetrics
-	outdated atomic.Bool // the ledger has nicknames of newer rules than this program
+	views   map[string]*nameView // by game
+	metrics nicknameMetrics
 }
 
 // parseName parses a requested nickname and checks it against the game's refused words.

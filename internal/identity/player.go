@@ -30,8 +30,7 @@ type NewPlayer struct {
 // Players stores players. CreateGuest looks for the player of the device, EnsurePlayer for
 // the player with the id. They return that player, or create one if there is none.
 // Concurrent calls create only one. Errors are ErrNicknameTaken if another player has the
-// skeleton, ErrOldRules if the ledger's rules are newer than this program's, and ErrErased
-// for the id of an erased player.
+// skeleton, and ErrErased for the id of an erased player.
 type Players interface {
 	// Known returns the player of a token's subject, which is the player's id or a
 	// linked account. Errors are ErrNotFound and ErrErased.
@@ -76,12 +75,8 @@ type Devices interface {
 // player has a nickname; views and reservations can be wrong.
 type Names interface {
 	// Rename claims a nickname for a player and frees the old one, in one transaction. Errors are
-	// ErrNicknameTaken, ErrNotFound and ErrOldRules.
+	// ErrNicknameTaken and ErrNotFound.
 	Rename(ctx context.Context, game, id, nickname, skeleton string) error
 	// NicknameTaken reports whether a player has the nickname with this skeleton.
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
-	// MigrateSkeletons recomputes all skeletons of older rules. It returns by game how
-	// many nicknames have lost their skeleton to an older nickname. It returns
-	// ErrOldRules if the ledger's rules are newer than this program's.
-	MigrateSkeletons(ctx context.Context) (map[string]int, error)
 }

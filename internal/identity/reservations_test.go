@@ -269,19 +269,3 @@ func TestEachGameHasItsOwnRefusedWords(t *testing.T) {
 		}
 	}
 }
-
-func TestMigrateSkeletonsCountsConflicts(t *testing.T) {
-	t.Parallel()
-	store := newStore()
-	registry := newTestRegistry(t, store)
-	if err := registry.MigrateSkeletons(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if n := testutil.ToFloat64(registry.metrics.conflicts.WithLabelValues(game)); n != 3 || testutil.CollectAndCount(registry.metrics.conflicts) != 1 {
-		t.Errorf("%v conflicts are counted", n)
-	}
-	store.setDown(true)
-	if err := registry.MigrateSkeletons(t.Context()); !errors.Is(err, errStore) {
-		t.Errorf("with the store down: %v", err)
-	}
-}

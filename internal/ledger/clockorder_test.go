@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -48,4 +49,15 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	if done[0].CommittedAt < before {
 		t.Errorf("entry time %d, but the lock was released after %d", done[0].CommittedAt, before)
 	}
+}
+
+// awaitLock returns when a transaction waits for a lock, or when over is closed.
+func (l *Ledger) awaitLock(ctx context.Context, over func() bool) error {
+	for waiting := 0; waiting == 0 && !over(); {
+		err := l.readPool.QueryRowContext(ctx, "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").Scan(&waiting)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

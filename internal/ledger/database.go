@@ -120,11 +120,6 @@ func (db *database) queryRow(ctx context.Context, text string, args ...any) *sql
 	return db.readPool.QueryRowContext(ctx, db.expandSQL(text), args...)
 }
 
-// bulk runs a statement for many rows, outside a transaction: see bulkWriter.
-func (db *database) bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
-	return db.runBulk(ctx, db.writePool, db.expandSQL(text), rows, scan)
-}
-
 // transaction is a transaction of a database.
 type transaction struct {
 	*sql.Tx
@@ -148,7 +143,17 @@ func (tx *transaction) queryRow(ctx context.Context, text string, args ...any) *
 	return tx.QueryRowContext(ctx, tx.db.expandSQL(text), args...)
 }
 
-// bulk runs a statement for many rows: see bulkWriter.
+// bulk runs one statement for many rows. On SQLite it runs a prepared statement once for
+// each row. On PostgreSQL one statement handles up to maxBulkRows rows, which is about six
+// times as fast there.
+//
+// The statement reads the rows from {rows}, a SELECT of their columns in order:
+//
+//	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
+//
+// A row consists of strings and int64s. A column has the same type in all rows. bulk
+// calls scan for each row that the statement returns; scan is nil if it returns none. No
+// two rows may change the same row of a table.
 func (tx *transaction) bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	return tx.db.runBulk(ctx, tx.Tx, tx.db.expandSQL(text), rows, scan)
 }
@@ -181,18 +186,16 @@ type dialect struct {
 	name                  goose.Dialect
 	clockSQL              string // SQL expression of the database's current time, epoch ms
 	txOptions             *sql.TxOptions
-	snapshotOptions       *sql.TxOptions                                                                                      // of inSnapshot
-	allowIdle             string                                                                                              // statement that allows a transaction to be idle; "": the database has no limit
-	byteOrder             string                                                                                              // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
-	lockNicknameRules     string                                                                                              // statement that blocks claims of names until the transaction ends
-	forUpdate, skipLocked string                                                                                              // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
-	forShare              string                                                                                              // {share}: end of a SELECT whose row must not change until the transaction ends
-	inSelectPrefix        string                                                                                              // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
-	fromIDs, inIDs        string                                                                                              // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
-	idList                func(ids []string) any                                                                              // converts ids to the parameter $2
-	runBulk               func(ctx context.Context, in executor, text string, rows [][]any, scan func(*sql.Rows) error) error // see bulkWriter
-	registrationWorkers   int                                                                                                 // concurrent registration transactions
-	replacerOnce          sync.Once                                                                                           // initializes replacer
+	snapshotOptions       *sql.TxOptions                                                                                     // of inSnapshot
+	allowIdle             string                                                                                             // statement that allows a transaction to be idle; "": the database has no limit
+	byteOrder             string                                                                                             // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
+	forUpdate, skipLocked string                                                                                             // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
+	inSelectPrefix        string                                                                                             // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
+	fromIDs, inIDs        string                                                                                             // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
+	idList                func(ids []string) any                                                                             // converts ids to the parameter $2
+	runBulk               func(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan func(*sql.Rows) error) error // see transaction.bulk
+	registrationWorkers   int                                                                                                // concurrent registration transactions
+	replacerOnce          sync.Once                                                                                          // initializes replacer
 	replacer              *strings.Replacer
 }
 
@@ -200,7 +203,7 @@ type dialect struct {
 // the dialect's fragments: see the fields.
 func (d *dialect) expandSQL(text string) string {
 	d.replacerOnce.Do(func() {
-		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{share}", d.forShare, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs, "{bytes}", d.byteOrder)
+		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs, "{bytes}", d.byteOrder)
 	})
 	return d.replacer.Replace(text)
 }

@@ -112,13 +112,11 @@ func newMoveEntry(e erasure, day string) *entry {
 const ErasureRetention = 10 * time.Minute
 
 // deleteErased are statements that delete the last rows with a subject's id. These are
-// the duels of the day, the revocations that ended its sessions, the progress of
-// MigrateSkeletons, and the erasure itself. The revocation of the erasure stays under
+// the duels of the day, the revocations that ended its sessions, and the erasure itself. The revocation of the erasure stays under
 // the subject's hash, for nodes that have not read it yet.
 var deleteErased = []string{
 	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
 	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
-	`UPDATE nickname_rules SET player = '' WHERE game = $1 AND player = $2`,
 	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
 }
 

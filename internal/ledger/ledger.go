@@ -89,7 +89,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 	history := &History{db, names}
 	l := &Ledger{
 		database: db, publicPool: publicPool, entries: entries,
-		Players: newPlayers(db, names, config.Registry), Accounts: &Accounts{db, entries}, Names: names, Erasures: &Erasures{db, entries},
+		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries}, Names: names, Erasures: &Erasures{db, entries},
 		Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
 		Results: &Results{db, entries, config.PairDuelLimits}, Corrections: &Corrections{db, entries, history}, History: history,
 		Days: &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Leaderboards: &Leaderboards{db}, Banks: &QuestionBanks{db},
@@ -100,7 +100,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 	public.readPool = publicPool
 	publicNames := newNames(&public)
 	l.Public = Public{
-		Players: &Players{&public, publicNames, l.Players.registrations}, Names: publicNames, History: &History{&public, publicNames}, Leaderboards: &Leaderboards{&public},
+		Players: &Players{&public, l.Players.registrations}, Names: publicNames, History: &History{&public, publicNames}, Leaderboards: &Leaderboards{&public},
 	}
 	return l
 }

@@ -11,51 +11,27 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-func newNames(db *database) *Names { return &Names{db, namePageSize, currentRules()} }
+func newNames(db *database) *Names { return &Names{db, namePageSize} }
 
 // MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
 const MaxNames = 200
 
-// existsRulesUpTo is the start of an SQL condition. The condition is true if the ledger's
-// skeletons are computed by rules of a version up to the claim's. The claim's version,
-// {share} and a closing bracket must follow. The lock of {share} keeps the condition true
-// until the claim is committed.
-const existsRulesUpTo = `EXISTS (SELECT 1 FROM nickname_rules WHERE id = 1 AND version <= `
-
-const renamePlayer = `
-UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2
-AND ` + existsRulesUpTo + `$5 {share})`
+const renamePlayer = `UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`
 
 // Rename claims a nickname by its skeleton and frees the old one, in one step. The error
-// is identity.ErrNicknameTaken if another player has the skeleton, identity.ErrNotFound
-// if there is no such player, or identity.ErrOldRules.
+// is identity.ErrNicknameTaken if another player has the skeleton, or identity.ErrNotFound
+// if there is no such player.
 func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
-	changed, err := s.exec(ctx, renamePlayer, game, id, nickname, skeleton, s.rules.version)
+	changed, err := s.exec(ctx, renamePlayer, game, id, nickname, skeleton)
 	switch {
 	case isUniqueViolation(err):
 		return identity.ErrNicknameTaken
 	case err != nil:
 		return fmt.Errorf("ledger: rename: %w", err)
 	case changed == 0:
-		return s.claimError(ctx, identity.ErrNotFound)
+		return identity.ErrNotFound
 	}
 	return nil
-}
-
-const selectRules = `SELECT version FROM nickname_rules WHERE id = 1`
-
-// claimError returns the error of a claim that has changed no row. It is
-// identity.ErrOldRules if the ledger has newer rules, else fallback.
-func (s *Names) claimError(ctx context.Context, fallback error) error {
-	var rules int64
-	err := s.queryRow(ctx, selectRules).Scan(&rules)
-	switch {
-	case err != nil:
-		return fmt.Errorf("ledger: read the version of the nickname rules: %w", err)
-	case rules > s.rules.version:
-		return identity.ErrOldRules
-	}
-	return fallback
 }
 
 const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
@@ -108,8 +84,6 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // two times, both included, in order of time. Times are epoch ms by the database's clock.
 //
 // Claims may be committed in another order. So a later call must repeat the last minute.
-// MigrateSkeletons does not change the time of a name when it applies newer rules for
-// the first time, because views by older rules are useless then.
 func (s *Names) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) (err error) {
 	defer describe(&err, "names by time")
 	at, game, skeleton := from, "", "" // before all names of that time, because no game has an empty name

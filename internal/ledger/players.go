@@ -11,22 +11,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func newPlayers(db *database, names *Names, r prometheus.Registerer) *Players {
-	p := &Players{db, names, nil}
-	p.registrations = newRegistrationBatcher(db.registrationWorkers, r, p.admit)
-	return p
+func newPlayers(db *database, r prometheus.Registerer) *Players {
+	return &Players{db, newRegistrationBatcher(db.registrationWorkers, r, func(ctx context.Context, batch []*registration) error {
+		return db.inTx(ctx, func(tx *transaction) error { return insertNewPlayers(ctx, tx, batch) })
+	})}
 }
 
 // CreateGuest creates the player of a device. If the device has a player already, it
 // returns that one unchanged, and created is false. Concurrent calls for one device
 // create only one player. The error is identity.ErrNicknameTaken if another player has
-// the skeleton. It is identity.ErrOldRules if the ledger has newer rules for nicknames.
-// CreateGuest locks and writes even if the device is known, so callers try Guest first.
+// the skeleton. CreateGuest locks and writes even if the device is known, so callers try Guest first.
 func (s *Players) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: create guest: the device hash is empty")
 	}
-	return s.findOrCreate(ctx, p, func() (identity.Player, error) { return s.Guest(ctx, p.Game, p.DeviceHash) })
+	return s.findOrCreate(ctx, p, s.register, func() (identity.Player, error) { return s.Guest(ctx, p.Game, p.DeviceHash) })
 }
 
 // Guest returns the player of a device, or identity.ErrNotFound.
@@ -39,7 +38,7 @@ func (s *Players) Guest(ctx context.Context, game, deviceHash string) (identity.
 // if the player exists, so callers try Known first.
 func (s *Players) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
-	return s.findOrCreate(ctx, p, func() (identity.Player, error) { return s.Known(ctx, p.Game, p.ID) })
+	return s.findOrCreate(ctx, p, s.registerSubject, func() (identity.Player, error) { return s.Known(ctx, p.Game, p.ID) })
 }
 
 // Player returns a player, or identity.ErrNotFound.
@@ -53,8 +52,10 @@ func (s *Players) PlayerBySkeleton(ctx context.Context, game, skeleton string) (
 }
 
 // findOrCreate creates the player. If the player exists already, it returns the result of find.
-func (s *Players) findOrCreate(ctx context.Context, p identity.NewPlayer, find func() (identity.Player, error)) (identity.Player, bool, error) {
-	created, err := s.register(ctx, p)
+func (s *Players) findOrCreate(
+	ctx context.Context, p identity.NewPlayer, create func(context.Context, identity.NewPlayer) (bool, error), find func() (identity.Player, error),
+) (identity.Player, bool, error) {
+	created, err := create(ctx, p)
 	switch {
 	case err != nil:
 		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
@@ -63,7 +64,7 @@ func (s *Players) findOrCreate(ctx context.Context, p identity.NewPlayer, find f
 	}
 	existing, err := find()
 	if errors.Is(err, identity.ErrNotFound) {
-		return identity.Player{}, false, s.names.claimError(ctx, identity.ErrNicknameTaken)
+		return identity.Player{}, false, identity.ErrNicknameTaken
 	}
 	return existing, false, err
 }

@@ -93,15 +93,11 @@ func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.
 		name:     goose.DialectPostgres,
 		clockSQL: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
 		// A statement that has waited for a lock must see later commits.
-		txOptions:       &sql.TxOptions{Isolation: sql.LevelReadCommitted},
-		snapshotOptions: &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
-		byteOrder:       ` COLLATE "C"`,
-		allowIdle:       "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
-		// It locks the table, because table locks are granted in the order of requests. An
-		// exclusive lock of the row could wait for ever while others share it.
-		lockNicknameRules:   "LOCK TABLE nickname_rules IN EXCLUSIVE MODE",
+		txOptions:           &sql.TxOptions{Isolation: sql.LevelReadCommitted},
+		snapshotOptions:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},
+		byteOrder:           ` COLLATE "C"`,
+		allowIdle:           "SET LOCAL idle_in_transaction_session_timeout = 0; SET LOCAL enable_seqscan = on",
 		forUpdate:           "FOR UPDATE",
-		forShare:            "FOR SHARE",
 		skipLocked:          "FOR UPDATE SKIP LOCKED",
 		inSelectPrefix:      "= ANY(ARRAY",
 		inIDs:               "= ANY(CAST($2 AS TEXT[]))",

@@ -12,35 +12,13 @@ import (
 	"strings"
 )
 
-// bulkWriter is a transaction or a database. bulk runs one statement for many rows. On
-// SQLite it runs a prepared statement once for each row. On PostgreSQL one statement
-// handles up to maxBulkRows rows, which is about six times as fast there.
-//
-// The statement reads the rows from {rows}, a SELECT of their columns in order:
-//
-//	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
-//
-// A row consists of strings and int64s. A column has the same type in all rows. bulk
-// calls scan for each row that the statement returns; scan is nil if it returns none. No
-// two rows may change the same row of a table.
-type bulkWriter interface {
-	bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error
-}
-
-// executor is a transaction, or a database in which each statement is a transaction.
-type executor interface {
-	ExecContext(ctx context.Context, text string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
-	PrepareContext(ctx context.Context, text string) (*sql.Stmt, error)
-}
-
 // runBulkSQLite runs a prepared statement once for each row.
-func runBulkSQLite(ctx context.Context, in executor, text string, rows [][]any, scan func(*sql.Rows) error) error {
+func runBulkSQLite(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(1, len(rows[0])))
-	stmt, err := in.PrepareContext(ctx, text)
+	stmt, err := tx.PrepareContext(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -62,15 +40,15 @@ func runBulkSQLite(ctx context.Context, in executor, text string, rows [][]any, 
 const maxBulkRows = 2000
 
 // runBulkPostgres passes each column of the rows to PostgreSQL as one array.
-func runBulkPostgres(ctx context.Context, in executor, text string, rows [][]any, scan func(*sql.Rows) error) error {
+func runBulkPostgres(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan func(*sql.Rows) error) error {
 	for chunk := range slices.Chunk(rows, maxBulkRows) {
 		types, columns := arrayColumns(chunk)
 		text := strings.ReplaceAll(text, "{rows}", unnestRows(types))
 		var err error
 		if scan == nil {
-			_, err = in.ExecContext(ctx, text, columns...)
+			_, err = tx.ExecContext(ctx, text, columns...)
 		} else {
-			err = scanAll(scan)(in.QueryContext(ctx, text, columns...))
+			err = scanAll(scan)(tx.QueryContext(ctx, text, columns...))
 		}
 		if err != nil {
 			return err

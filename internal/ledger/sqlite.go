@@ -56,7 +56,6 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 		name:                goose.DialectSQLite3,
 		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
-		lockNicknameRules:   "SELECT 1", // there is only one writer
 		inSelectPrefix:      "IN (",
 		fromIDs:             "json_each($2) AS ids CROSS JOIN", // for 50 ids this takes half the time of one parameter per id
 		inIDs:               "= ids.value",

@@ -14,7 +14,6 @@ import (
 // Players creates and finds players, and changes their devices.
 type Players struct {
 	*database
-	names         *Names
 	registrations *loop.Batcher[*registration]
 }
 
@@ -22,7 +21,6 @@ type Players struct {
 type Names struct {
 	*database
 	pageSize int // names per statement of NamesBetween and EachSkeleton
-	rules    skeletonRules
 }
 
 // Accounts links accounts of an operator's login service to guests, and starts erasures.

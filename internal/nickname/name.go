@@ -37,16 +37,6 @@ type Name struct {
 // characters, or characters that change the direction of text. The error wraps
 // ErrInvalid.
 func Parse(raw string) (Name, error) {
-	n, err := ParseExisting(raw)
-	if err == nil && hasTooManyMarks(n.Display) {
-		return Name{}, invalid(tooManyMarksReason)
-	}
-	return n, err
-}
-
-// ParseExisting checks a name that a player already has. It is Parse without the limit of
-// accents, because some names are older than this limit.
-func ParseExisting(raw string) (Name, error) {
 	if reason := reasonAgainstRaw(raw); reason != "" {
 		return Name{}, invalid(reason)
 	}
@@ -60,6 +50,9 @@ func ParseExisting(raw string) (Name, error) {
 	skeleton := computeSkeleton(display)
 	if len(skeleton) > MaxSkeleton {
 		return Name{}, invalid(tooLongReason)
+	}
+	if hasTooManyMarks(display) {
+		return Name{}, invalid(tooManyMarksReason)
 	}
 	return Name{Display: display, Skeleton: skeleton}, nil
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // RulesVersion must be raised with every change of the results of computeSkeleton. Then
-// skeletons in ledgers and filter snapshots with another version are computed again.
+// nodes read filter snapshots with another version no more. The same release must
+// compute the skeletons in ledgers again, in a migration.
 const RulesVersion = 2
 
 // MaxSkeleton is the largest length of a skeleton, in bytes.

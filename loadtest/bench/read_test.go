@@ -16,7 +16,6 @@ import (
 	_ "modernc.org/sqlite"
 
 	"laststand/internal/ledger"
-	"laststand/internal/nickname"
 
 	"laststand/internal/testenv"
 )
@@ -107,7 +106,6 @@ func fill(ctx context.Context, data string, players int) error {
 		`INSERT INTO players (game, id, nickname, skeleton, named_at, joined_at)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)
 SELECT 'demo', 'p_' || (1000000000000 + i), 'Player ' || i, 'player ' || i, 1 + i, 1 FROM n`,
-		fmt.Sprintf(`UPDATE nickname_rules SET version = %d, done = 1, named_at = 1 + $1`, nickname.RulesVersion), // else the server would compute all skeletons again at its start
 		`INSERT INTO entries (game, pos, id, kind, day, committed_at, match_id, holder, score, time_ms, limit_ms, matches, asked, answered, correct, holder_kind,
   target_day, corrected_pos, newest, newest_of_target_day)
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i+1 < $1)

@@ -39,19 +39,6 @@ CREATE UNIQUE INDEX players_skeleton ON players (game, skeleton);
 -- Nodes read the nicknames of all games in the order of their claims.
 CREATE INDEX players_named_at ON players (named_at, game, skeleton);
 
--- The version of the rules by which skeletons are computed. MigrateSkeletons has updated
--- the names up to this player, by the time of the claim. done is 1 once it has updated
--- all names. A claim is valid only if its rules are not older than version.
-CREATE TABLE nickname_rules (
-    id       BIGINT PRIMARY KEY CHECK (id = 1),
-    version  BIGINT NOT NULL,
-    done     BIGINT NOT NULL,
-    named_at BIGINT NOT NULL,
-    game     TEXT   NOT NULL,
-    player   TEXT   NOT NULL
-);
-INSERT INTO nickname_rules (id, version, done, named_at, game, player) VALUES (1, 0, 0, 0, '', '');
-
 -- The player of a subject of tokens: the subject itself, for a player of an operator's
 -- login service; the guest to which the account is linked; or '' if the player was
 -- erased. A guest without an account has no row. Rows are never deleted after an erasure.
