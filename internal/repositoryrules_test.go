@@ -68,7 +68,6 @@ var packageRules = map[string]packageRule{
 	"internal/eventq/filesink":        {layerAdapter, nil},
 	"internal/eventq/webhooksink":     {layerAdapter, nil},
 	"internal/eventq/nppa":            {layerAdapter, nil},
-	"internal/webhook/httpposter":     {layerAdapter, nil},
 	"internal/ledger":                 {layerAdapter, nil},
 	"internal/ws":                     {layerAdapter, nil},
 	"internal/wsconn":                 {layerTransport, nil},
@@ -76,7 +75,6 @@ var packageRules = map[string]packageRule{
 	"internal/ops":                    {layerAdapter, nil},
 	"internal/redisx":                 {layerAdapter, nil},
 	"internal/httpserver":             {layerAdapter, nil},
-	"internal/process":                {layerAdapter, nil},
 
 	"internal/config": {layerProgram, nil},
 	"internal/cli":    {layerProgram, nil},

@@ -11,7 +11,6 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/httpserver"
 	"laststand/internal/overload"
-	"laststand/internal/process"
 	"laststand/internal/ws"
 )
 
@@ -73,7 +72,7 @@ const (
 func (n *node) newShedder() *overload.Shedder {
 	limits := n.config.Limits
 	var signals []overload.Signal
-	if bytes := process.MemoryLimit(limits.MaxMemoryMiB); bytes > 0 {
+	if bytes := config.MemoryLimit(limits.MaxMemoryMiB); bytes > 0 {
 		signals = append(signals, overload.MemorySignal(bytes))
 	}
 	if limits.MaxSchedulerLagMS > 0 {
@@ -100,5 +99,5 @@ func (n *node) newDuelLimit() *overload.DuelLimit {
 	if maxLag > 0 {
 		maxLag = max(maxLag, minDuelLag)
 	}
-	return overload.NewDuelLimit(n.shedder, maxLag, process.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample)
+	return overload.NewDuelLimit(n.shedder, maxLag, config.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample)
 }

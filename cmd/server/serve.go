@@ -11,12 +11,11 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/config"
-	"laststand/internal/process"
 )
 
 // serveUntilSignal serves until SIGTERM or SIGINT, then shuts down gracefully.
 func serveUntilSignal(c config.Config, output cli.Output) error {
-	defer process.SetMemory(c.Limits.MaxMemoryMiB, c.Limits.GCHeadroomMiB)()
+	defer config.SetMemory(c.Limits.MaxMemoryMiB, c.Limits.GCHeadroomMiB)()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	context.AfterFunc(ctx, stop) // after this, a second signal ends the process immediately
@@ -40,7 +39,9 @@ func serve(ctx context.Context, c config.Config, output cli.Output) error {
 		return errors.Join(err, players.Close(), operators.Close())
 	}
 	warnOfExposedOperations(operators.Addr(), log)
-	logLowOpenFileLimit(log, process.AllowedFiles(), c.Limits.Connections)
+	var files syscall.Rlimit // when a program starts, Go raises the limit as far as possible without privileges
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files)
+	logLowOpenFileLimit(log, files.Cur, c.Limits.Connections)
 	return n.run(ctx, n.limitConnections(players), operators, func() {
 		fmt.Fprintf(output.Stdout, "listening on %s://%s\n", c.Scheme(), players.Addr())
 		fmt.Fprintf(output.Stdout, "operations on http://%s\n", operators.Addr())

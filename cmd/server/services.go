@@ -63,9 +63,7 @@ func (n *node) createServices(ctx context.Context) error {
 		return err
 	}
 	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
-	if err := n.createWebhooks(); err != nil {
-		return err
-	}
+	n.createWebhooks()
 	n.createLeaderboards()
 	n.connectTaskNotifier()
 	n.createMatches()

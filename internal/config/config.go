@@ -216,7 +216,9 @@ func (c *Config) Sink(name string) Sink {
 func (c *Config) Endpoints() (endpoints []webhook.Endpoint) {
 	for _, game := range c.GameNames() {
 		for _, settings := range c.Games[game].Webhooks {
-			endpoints = append(endpoints, webhook.Endpoint{Game: game, Name: settings.Name, Events: settings.Events, Ordered: settings.Ordered})
+			endpoints = append(endpoints, webhook.Endpoint{
+				Game: game, Name: settings.Name, URL: settings.URL, AllowPrivate: settings.AllowPrivate, Events: settings.Events, Ordered: settings.Ordered,
+			})
 		}
 	}
 	return endpoints

@@ -9,7 +9,8 @@
 // Config.Validate, which lists all problems together.
 //
 // Only the keys of games and receivers can change while the server runs: see [GameKeys] and
-// [ReceiverKeys]. All other settings need a restart.
+// [ReceiverKeys]. All other settings need a restart. [SetMemory], [MemoryLimit] and [CPUUsage]
+// set and measure what the operating system lets the process use.
 //
 // The package must not start services. Methods of Config translate settings into the
 // configurations of other packages.

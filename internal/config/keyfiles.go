@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
-	"laststand/internal/nickname"
 )
 
 // ReadKeys reads the configured keys of a game from their files. Its error lists every problem.
@@ -66,20 +64,3 @@ func (c *Config) OpenTokens(ctx context.Context, store identity.Keys, games []st
 // WallClock returns the time of the machine in epoch ms. The lifetime of tokens is checked
 // against it.
 func WallClock() int64 { return time.Now().UnixMilli() }
-
-// ReadWordLists reads the word lists of a game. Its error lists every problem.
-func (c *Config) ReadWordLists(game string) (*nickname.Words, error) {
-	g := c.Games[game].Names
-	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
-	var errs []error
-	for _, file := range g.BlocklistFiles {
-		text, err := readWordFile(c.resolvePath(file))
-		if err != nil {
-			errs = append(errs, fmt.Errorf("blocklist_files: %s: %w", file, err))
-			continue
-		}
-		lists.Custom = append(lists.Custom, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
-	}
-	words, err := nickname.NewWords(lists)
-	return words, errors.Join(append(errs, err)...)
-}

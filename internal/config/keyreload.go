@@ -1,12 +1,11 @@
 package config
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
+	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,6 @@ const keyReloadInterval = 5 * time.Second
 type reloadedKeys[K any] struct {
 	setting string
 	read    func() ([]K, error)
-	isSame  func(a, b K) bool
 	apply   func(ctx context.Context, keys []K) error
 
 	applied, lastRead []K
@@ -33,34 +31,25 @@ type reloadedKeys[K any] struct {
 // reload reads the keys and applies changed ones. It returns true if it has applied keys.
 // After an error it keeps the earlier keys, and logs the error unless it logged the same
 // error last time.
-func (k *reloadedKeys[K]) reload(ctx context.Context, log *slog.Logger) bool {
-	isApplied, err := k.applyChanged(ctx)
+func (k *reloadedKeys[K]) reload(ctx context.Context, log *slog.Logger) (isApplied bool) {
+	keys, err := k.read()
+	isConfirmed := reflect.DeepEqual(keys, k.lastRead)
+	k.lastRead = keys
+	if err == nil && isConfirmed && !reflect.DeepEqual(keys, k.applied) {
+		if err = k.apply(ctx, keys); err == nil {
+			k.applied, isApplied = keys, true
+			log.InfoContext(ctx, "keys reloaded", "setting", k.setting, "keys", len(keys))
+		}
+	}
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	switch {
-	case isApplied:
-		log.InfoContext(ctx, "keys reloaded", "setting", k.setting, "keys", len(k.applied))
-	case text != "" && text != k.lastError:
+	if text != "" && text != k.lastError {
 		log.ErrorContext(ctx, "key reload failed; keeping the earlier keys", "setting", k.setting, "error", err)
 	}
 	k.lastError = text
 	return isApplied
-}
-
-func (k *reloadedKeys[K]) applyChanged(ctx context.Context) (bool, error) {
-	keys, err := k.read()
-	isConfirmed := slices.EqualFunc(keys, k.lastRead, k.isSame)
-	k.lastRead = keys
-	if err != nil || !isConfirmed || slices.EqualFunc(keys, k.applied, k.isSame) {
-		return false, err
-	}
-	if err := k.apply(ctx, keys); err != nil {
-		return false, err
-	}
-	k.applied = keys
-	return true, nil
 }
 
 // GameKeys reloads the signing keys of games while the server runs: the lists of keys in the
@@ -68,7 +57,7 @@ func (k *reloadedKeys[K]) applyChanged(ctx context.Context) (bool, error) {
 type GameKeys struct {
 	path      string // of the configuration file; "": none, so there is nothing to reload
 	log       *slog.Logger
-	onApplied func() // Run calls it after it has applied keys
+	onApplied func() // called after keys were applied
 	games     []*reloadedKeys[identity.Key]
 
 	file    Config // as of the last reading
@@ -84,16 +73,12 @@ func NewGameKeys(c *Config, tokens *identity.Tokens, log *slog.Logger, onApplied
 			return nil, fmt.Errorf("games.%s.keys: %w", game, err)
 		}
 		k.games = append(k.games, &reloadedKeys[identity.Key]{
-			setting: "games." + game + ".keys", applied: keys, isSame: isSameKey,
+			setting: "games." + game + ".keys", applied: keys,
 			read:  func() ([]identity.Key, error) { return k.readGame(game, len(keys) > 0) },
 			apply: func(ctx context.Context, keys []identity.Key) error { return tokens.Configure(ctx, game, keys) },
 		})
 	}
 	return k, nil
-}
-
-func isSameKey(a, b identity.Key) bool {
-	return a.ID == b.ID && a.Alg == b.Alg && bytes.Equal(a.Secret, b.Secret)
 }
 
 // Run reloads the keys until ctx ends.
@@ -155,7 +140,7 @@ func OpenReceiverKeys(ctx context.Context, c *Config, store identity.Keys, log *
 			continue // generated keys do not change
 		}
 		k.receivers = append(k.receivers, &reloadedKeys[string]{
-			setting: source.Setting, read: source.read, applied: keys, isSame: func(a, b string) bool { return a == b },
+			setting: source.Setting, read: source.read, applied: keys,
 			apply: func(_ context.Context, keys []string) error {
 				current.Store(&keys)
 				return nil

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,4 +38,21 @@ func readWordFile(path string) (string, error) {
 		return "", fmt.Errorf("the file is larger than %d MiB", maxWordFileBytes>>20)
 	}
 	return string(text), nil
+}
+
+// ReadWordLists reads the word lists of a game. Its error lists every problem.
+func (c *Config) ReadWordLists(game string) (*nickname.Words, error) {
+	g := c.Games[game].Names
+	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
+	var errs []error
+	for _, file := range g.BlocklistFiles {
+		text, err := readWordFile(c.resolvePath(file))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("blocklist_files: %s: %w", file, err))
+			continue
+		}
+		lists.Custom = append(lists.Custom, nickname.WordList{Name: "blocklist_files: " + file, Text: text})
+	}
+	words, err := nickname.NewWords(lists)
+	return words, errors.Join(append(errs, err)...)
 }

@@ -1,7 +1,8 @@
 // Package httpserver makes the HTTP listeners of the server safe for untrusted clients. It
 // limits the time and the size of requests, limits connections, finds the address of a
 // client behind proxies, decides which web pages may call the server, and serves TLS with
-// a certificate that it reloads.
+// a certificate that it reloads. It also has the HTTP client for addresses that operators of
+// games configure, which reaches only the public internet, and posts webhooks with it.
 //
 // Words:
 //
@@ -13,10 +14,13 @@
 //     names the address of its client.
 //   - Origin: the scheme, host and port of a web page (RFC 6454), such as
 //     https://play.example.com.
+//   - Public address: one that the registries of IANA list as globally reachable, and that
+//     has no other address embedded in it.
 //
 // Start reading at [New], which returns the server of a listener. [Listener] limits
 // connections, [TrustedProxies] finds client addresses, [Origins] checks pages, and
-// [Certificate] serves TLS. Each stands alone; cmd/server connects them.
+// [Certificate] serves TLS. [NewClient] and [Poster] send requests. Each stands alone;
+// cmd/server connects them.
 //
 // The package must not know routes, players or rate limits.
 package httpserver

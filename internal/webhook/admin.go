@@ -32,7 +32,6 @@ func (d *Dispatcher) List(ctx context.Context) ([]Status, error) {
 // status returns the status of an endpoint, as this node knows it.
 func (d *Dispatcher) status(ctx context.Context, endpoint *endpointState) (status Status, err error) {
 	status = endpoint.status()
-	status.URL = d.Poster.Host(endpoint.Endpoint)
 	if status.Waiting, status.Dead, err = d.TaskCounter.CountTasks(ctx, endpoint.Topic(), maxTaskCount); err != nil {
 		return status, fmt.Errorf("deliveries of %s: %w", endpoint.Topic(), err)
 	}

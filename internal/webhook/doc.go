@@ -19,6 +19,6 @@
 // a change of keys there are two, and a message has one signature for each. No error and
 // no format verb may show a key.
 //
-// The package must not know HTTP clients or SQL: see httpposter and the interfaces in
-// webhook.go.
+// The package must not know HTTP clients or SQL: see httpserver.Poster and the interfaces
+// in webhook.go.
 package webhook

@@ -73,7 +73,7 @@ func (endpoint *endpointState) status() Status {
 	endpoint.mu.Lock()
 	defer endpoint.mu.Unlock()
 	return Status{
-		State: endpoint.state, Events: endpoint.Events, Ordered: endpoint.Ordered,
+		State: endpoint.state, URL: endpoint.host(), Events: endpoint.Events, Ordered: endpoint.Ordered,
 		Error: endpoint.lastError, ErrorAt: endpoint.lastErrorAt, AcceptedAt: endpoint.lastAcceptedAt,
 	}
 }

@@ -41,6 +41,9 @@ type fixture struct {
 
 func newFixture(t *testing.T, endpoints ...Endpoint) *fixture {
 	t.Helper()
+	for i := range endpoints {
+		endpoints[i].URL = "https://user:secret@" + endpoints[i].Name + ".test/secret?secret#secret"
+	}
 	f := &fixture{
 		queue: &queue{failed: map[string][]taskqueue.FailedAttempt{}}, disabled: map[string]State{},
 		inProgress: map[string]int{}, maxInProgress: map[string]int{},
@@ -102,8 +105,6 @@ func (f *fixture) Post(ctx context.Context, e Endpoint, m Message) Reply {
 	f.mu.Unlock()
 	return reply
 }
-
-func (f *fixture) Host(e Endpoint) string { return "https://" + e.Name + ".test" }
 
 // setReplies sets the reply to all messages from now on.
 func (f *fixture) setReplies(r Reply) {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
-	"laststand/internal/webhook/httpposter"
 )
 
 var _ ledger.Events = (*webhook.Registry)(nil)
@@ -134,7 +134,7 @@ type node struct {
 
 func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 	t.Helper()
-	registry, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone"}, {Game: game, Name: "good"}}, nil)
+	registry, err := webhook.NewRegistry([]webhook.Endpoint{{Game: game, Name: "gone", URL: s.url + "/gone"}, {Game: game, Name: "good", URL: s.url + "/good"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,14 +144,10 @@ func (s *receivingServer) openNode(t *testing.T, db testenv.SQL) *node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = n.ledger.Close() })
-	keys := func() ([]webhook.Key, error) { return webhook.ParseKeys(s.key) }
-	client := httpposter.NewClient(httpposter.ClientOptions{AllowPrivate: true})
+	client := httpserver.NewClient(httpserver.ClientOptions{AllowPrivate: true})
 	t.Cleanup(client.CloseIdleConnections)
-	poster, err := httpposter.New([]httpposter.Target{
-		{Game: game, Name: "gone", URL: s.url + "/gone", Keys: keys, Client: client}, {Game: game, Name: "good", URL: s.url + "/good", Keys: keys, Client: client},
-	})
-	if err != nil {
-		t.Fatal(err)
+	poster := &httpserver.Poster{
+		Keys: func(webhook.Endpoint) ([]webhook.Key, error) { return webhook.ParseKeys(s.key) }, Clients: map[bool]*http.Client{false: client},
 	}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
 		Registry: registry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, TopLists: noTopLists{}, Poster: poster, Logger: slog.New(slog.DiscardHandler),

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"net/url"
 	"time"
 
 	"laststand/internal/leaderboard"
@@ -32,9 +33,20 @@ const (
 
 // Endpoint is a receiver of a game's events, as the operator has configured it.
 type Endpoint struct {
-	Game, Name string
-	Events     []string // types of events that it gets; none means all
-	Ordered    bool     // deliver one event at a time, in order: a failed delivery delays the deliveries after it
+	Game, Name   string
+	URL          string   // may contain secrets
+	AllowPrivate bool     // the URL may lead to an address in a private network
+	Events       []string // types of events that it gets; none means all
+	Ordered      bool     // deliver one event at a time, in order: a failed delivery delays the deliveries after it
+}
+
+// host returns the scheme and host of the URL, without parts that may be secret.
+func (e *Endpoint) host() string {
+	parsed, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return parsed.Scheme + "://" + parsed.Host
 }
 
 // Topic returns the topic of the endpoint's deliveries.
@@ -53,13 +65,10 @@ type Reply struct {
 	Err        error         // why the endpoint did not accept the message, for operators; nil: it accepted it
 }
 
-// Poster sends messages; *httpposter.Poster implements it. It limits the time of each
+// Poster sends messages; *httpserver.Poster implements it. It limits the time of each
 // attempt, and is safe for concurrent use.
 type Poster interface {
 	Post(ctx context.Context, endpoint Endpoint, message Message) Reply
-	// Host returns the scheme and host of the URL, without parts that may be
-	// secret.
-	Host(endpoint Endpoint) string
 }
 
 // State is the stored state of an endpoint, which all nodes share.
@@ -97,7 +106,7 @@ type TaskCounter interface {
 type Status struct {
 	State
 
-	URL     string   `json:"url"` // see Poster.Host
+	URL     string   `json:"url"` // scheme and host, without parts that may be secret
 	Events  []string `json:"events"`
 	Ordered bool     `json:"ordered,omitempty"`
 	Waiting int64    `json:"waiting"`            // deliveries that have not ended, counted up to 100,000

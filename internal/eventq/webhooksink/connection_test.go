@@ -10,21 +10,21 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/testenv"
-	"laststand/internal/webhook/httpposter"
 )
 
 func TestTryWithoutAnswer(t *testing.T) {
 	t.Parallel()
-	own := httpposter.ClientOptions{AllowPrivate: true}
+	own := httpserver.ClientOptions{AllowPrivate: true}
 	tests := map[string]struct {
 		url     string
-		options httpposter.ClientOptions
+		options httpserver.ClientOptions
 		want    eventq.Outcome
 	}{
-		"a private address":      {testenv.Serve(t, testenv.NeverRespond), httpposter.ClientOptions{}, eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked"}},
+		"a private address":      {testenv.Serve(t, testenv.NeverRespond), httpserver.ClientOptions{}, eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked"}},
 		"nobody there":           {testenv.RefusingURL(t), own, eventq.Outcome{Code: "dial"}},
-		"an unknown name":        {"http://receiver.invalid.", httpposter.ClientOptions{Resolver: testenv.FailingResolver}, eventq.Outcome{Code: "dns"}},
+		"an unknown name":        {"http://receiver.invalid.", httpserver.ClientOptions{Resolver: testenv.FailingResolver}, eventq.Outcome{Code: "dns"}},
 		"a slow receiver":        {testenv.Serve(t, testenv.NeverRespond), own, eventq.Outcome{Code: "timeout"}},
 		"a connection cut off":   {testenv.Serve(t, testenv.CloseConnection), own, eventq.Outcome{Code: "transport"}},
 		"what is no HTTP":        {testenv.Serve(t, testenv.RespondInvalid), own, eventq.Outcome{Code: "transport"}},
@@ -59,7 +59,7 @@ func TestSendIsCanceled(t *testing.T) {
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.NeverRespond(w, r) }), Keys: keysOf(oldKey),
-		Client: guarded(t, httpposter.ClientOptions{AllowPrivate: true})})
+		Client: guarded(t, httpserver.ClientOptions{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 		if calls.Add(1) == 2 {
 			testenv.CloseConnection(w, r)
 		}
-	}), Keys: keysOf(oldKey), Client: guarded(t, httpposter.ClientOptions{AllowPrivate: true})})
+	}), Keys: keysOf(oldKey), Client: guarded(t, httpserver.ClientOptions{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
 	}

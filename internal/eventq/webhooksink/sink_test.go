@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
-	"laststand/internal/webhook/httpposter"
 )
 
 const (
@@ -203,7 +203,7 @@ func (at receiver) onlyPost(t *testing.T) testenv.ReceivedRequest {
 // none.
 func (at receiver) sink(t *testing.T, o Options) *Sink {
 	t.Helper()
-	o.URL, o.Client = at.URL, guarded(t, httpposter.ClientOptions{AllowPrivate: true})
+	o.URL, o.Client = at.URL, guarded(t, httpserver.ClientOptions{AllowPrivate: true})
 	if o.Keys == nil {
 		o.Keys = keysOf(oldKey)
 	}
@@ -215,9 +215,9 @@ func (at receiver) sink(t *testing.T, o Options) *Sink {
 	return sink
 }
 
-func guarded(t *testing.T, o httpposter.ClientOptions) *http.Client {
+func guarded(t *testing.T, o httpserver.ClientOptions) *http.Client {
 	t.Helper()
-	client := httpposter.NewClient(o)
+	client := httpserver.NewClient(o)
 	t.Cleanup(client.CloseIdleConnections)
 	return client
 }

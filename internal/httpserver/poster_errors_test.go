@@ -1,4 +1,4 @@
-package httpposter
+package httpserver
 
 import (
 	"context"
@@ -42,8 +42,8 @@ func TestAnAttemptWithoutAReplyIsDescribed(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), wait)
 			defer cancel()
-			poster := newPoster(t, Target{URL: test.url + "/secret?secret=secret", Keys: fixedKeys(oldKey)}, test.options)
-			reply := poster.Post(ctx, endpoint, message)
+			poster := newPoster(t, test.url+"/secret?secret=secret", fixedKeys(oldKey), test.options)
+			reply := poster.Post(ctx, message)
 			if reply.Status != 0 || reply.Err == nil || !strings.Contains(reply.Err.Error(), test.want) {
 				t.Errorf("reply %+v, want %q", reply, test.want)
 			}
@@ -58,13 +58,13 @@ func TestACanceledPostReturnsItsContextError(t *testing.T) {
 	t.Parallel()
 	started := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	poster := newPoster(t, Target{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(started); testenv.NeverRespond(w, r) }), Keys: fixedKeys(oldKey)},
-		ClientOptions{AllowPrivate: true})
+	poster := newPoster(t, testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(started); testenv.NeverRespond(w, r) }),
+		fixedKeys(oldKey), ClientOptions{AllowPrivate: true})
 	go func() { // ends before Post does
 		<-started
 		cancel()
 	}()
-	if reply := poster.Post(ctx, endpoint, message); !errors.Is(reply.Err, context.Canceled) {
+	if reply := poster.Post(ctx, message); !errors.Is(reply.Err, context.Canceled) {
 		t.Errorf("reply %+v", reply)
 	}
 }
@@ -74,13 +74,13 @@ func TestACanceledPostReturnsItsContextError(t *testing.T) {
 func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
-	poster := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	poster := newPoster(t, testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if calls.Add(1) == 2 {
 			testenv.CloseConnection(w, r)
 		}
-	})}, ClientOptions{AllowPrivate: true})
+	}), fixedKeys(oldKey), ClientOptions{AllowPrivate: true})
 	for range 2 {
-		if reply := poster.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
+		if reply := poster.Post(t.Context(), message); reply != (webhook.Reply{Status: 200}) {
 			t.Errorf("reply %+v", reply)
 		}
 	}
@@ -92,14 +92,14 @@ func TestAClosedIdleConnectionIsReplaced(t *testing.T) {
 // The poster reads only the status and a limited part of an endless response.
 func TestOnlyAPartOfAnEndlessResponseIsRead(t *testing.T) {
 	t.Parallel()
-	poster := newPoster(t, Target{Keys: fixedKeys(oldKey), URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	poster := newPoster(t, testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		for r.Context().Err() == nil {
 			if _, err := io.WriteString(w, strings.Repeat("x", 1<<12)); err != nil {
 				return
 			}
 		}
-	})}, ClientOptions{AllowPrivate: true})
-	if reply := poster.Post(t.Context(), endpoint, message); reply != (webhook.Reply{Status: 200}) {
+	}), fixedKeys(oldKey), ClientOptions{AllowPrivate: true})
+	if reply := poster.Post(t.Context(), message); reply != (webhook.Reply{Status: 200}) {
 		t.Errorf("reply %+v", reply)
 	}
 }

@@ -1,4 +1,4 @@
-package httpposter
+package httpserver
 
 import (
 	"context"

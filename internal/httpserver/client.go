@@ -1,4 +1,4 @@
-package httpposter
+package httpserver
 
 import (
 	"cmp"
@@ -23,18 +23,8 @@ type ClientOptions struct {
 }
 
 const (
-	maxConnsPerHost  = 64       // maximum of connections per host; further requests wait for one until their context ends
-	maxResponseBytes = 1 << 20  // maximum size of a response body, in bytes
-	maxHeaderBytes   = 64 << 10 // maximum size of a response's headers, in bytes
-
-	dialTimeout   = 5 * time.Second
-	tlsTimeout    = 5 * time.Second
-	headerTimeout = 20 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
-	totalTimeout  = 30 * time.Second
-
-	// idleTimeout is less than the usual idle timeout of proxies and load balancers.
-	// So this side closes idle connections first, and loses no request.
-	idleTimeout = 90 * time.Second
+	maxConnsPerHost  = 64      // maximum of connections per host; further requests wait for one until their context ends
+	maxResponseBytes = 1 << 20 // maximum size of a response body, in bytes
 )
 
 // NewClient returns a client for untrusted addresses. It returns redirects instead of
@@ -45,38 +35,34 @@ const (
 func NewClient(options ClientOptions) *http.Client {
 	return &http.Client{
 		Transport:     &limitedTransport{base: newTransport(options), maxBytes: cmp.Or(options.maxResponseBytes, maxResponseBytes)},
-		Timeout:       totalTimeout,
+		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
 func newTransport(options ClientOptions) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, Resolver: options.Resolver}
+	dialer := &net.Dialer{Timeout: 5 * time.Second, Resolver: options.Resolver}
 	if !options.AllowPrivate {
 		dialer.ControlContext = refusePrivate
 	}
 	connections := cmp.Or(options.maxConnsPerHost, maxConnsPerHost)
+	// With HTTP/2 all attempts to a host would share one connection. If that connection
+	// failed, all would time out until the client notices.
+	onlyHTTP1 := new(http.Protocols)
+	onlyHTTP1.SetHTTP1(true)
 	return &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    tlsTimeout,
-		ResponseHeaderTimeout:  headerTimeout,
-		IdleConnTimeout:        idleTimeout,
+		TLSHandshakeTimeout:    5 * time.Second,
+		ResponseHeaderTimeout:  20 * time.Second, // Standard Webhooks gives a receiver 15 to 30 s
+		IdleConnTimeout:        90 * time.Second, // less than usual for proxies: this side closes idle connections first, and loses no request
 		MaxConnsPerHost:        connections,
 		MaxIdleConnsPerHost:    connections,
 		MaxIdleConns:           1024,
-		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxResponseHeaderBytes: 64 << 10,
 		DisableCompression:     true,
-		Protocols:              onlyHTTP1(),
+		Protocols:              onlyHTTP1,
 	}
-}
-
-// onlyHTTP1 excludes HTTP/2. With HTTP/2 all attempts to a host would share one
-// connection. If that connection failed, all would time out until the client notices.
-func onlyHTTP1() *http.Protocols {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return protocols
 }
 
 // limitedTransport limits the size of response bodies.
@@ -95,7 +81,6 @@ func (t *limitedTransport) RoundTrip(request *http.Request) (*http.Response, err
 	return response, nil
 }
 
-// CloseIdleConnections lets http.Client close idle connections.
 func (t *limitedTransport) CloseIdleConnections() { t.base.CloseIdleConnections() }
 
 // BlockedError means that the client refused to connect to an address, because the

@@ -1,4 +1,4 @@
-package httpposter
+package httpserver
 
 import (
 	"bytes"
@@ -18,63 +18,31 @@ import (
 
 var _ webhook.Poster = (*Poster)(nil)
 
-// Target is how to reach an endpoint: its URL, keys and HTTP client.
-type Target struct {
-	Game, Name string // of the endpoint
-	URL        string
-	// Keys returns the signing keys. It is called before each attempt, so the keys may
-	// change at any time.
-	Keys   func() ([]webhook.Key, error)
-	Client *http.Client // by NewClient
-}
-
 // Poster posts messages to endpoints over HTTP. Its errors contain only the host of a
-// URL, and never a key or the body of a reply. It is safe for concurrent use.
+// URL, and never a key or the body of a reply, because operators see them. It is safe for
+// concurrent use.
 type Poster struct {
-	targets map[endpointKey]Target
-	hosts   map[endpointKey]string
+	// Keys returns the signing keys of an endpoint. It is called before each attempt, so the
+	// keys may change at any time.
+	Keys func(endpoint webhook.Endpoint) ([]webhook.Key, error)
+	// Clients are made by NewClient. Endpoints with AllowPrivate use Clients[true].
+	Clients map[bool]*http.Client
 }
-
-type endpointKey struct{ game, name string }
 
 const (
 	attemptTimeout = 15 * time.Second // Standard Webhooks gives a receiver 15 to 30 s
 	maxReplyBytes  = 64 << 10         // bytes of a reply that are read, so that the connection can be reused
 )
 
-// New returns a poster, or an error if the URL of a target is invalid. It does not
-// connect.
-func New(targets []Target) (*Poster, error) {
-	poster := &Poster{targets: map[endpointKey]Target{}, hosts: map[endpointKey]string{}}
-	for _, target := range targets {
-		parsed, err := url.Parse(target.URL)
-		if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-			return nil, fmt.Errorf("webhook %q of game %q: its URL is not of the form http://host/path or https://host/path", target.Name, target.Game) // without the URL, which may contain a secret
-		}
-		key := endpointKey{target.Game, target.Name}
-		poster.targets[key], poster.hosts[key] = target, parsed.Scheme+"://"+parsed.Host
-	}
-	return poster, nil
-}
-
-// Host returns the scheme and host of an endpoint's URL.
-func (p *Poster) Host(endpoint webhook.Endpoint) string {
-	return p.hosts[endpointKey{endpoint.Game, endpoint.Name}]
-}
-
 // Post makes one attempt to send a message, of at most attemptTimeout.
 func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message webhook.Message) webhook.Reply {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
-	target, ok := p.targets[endpointKey{endpoint.Game, endpoint.Name}]
-	if !ok {
-		return webhook.Reply{Err: errors.New("no URL is known for the endpoint")}
-	}
-	request, err := target.newRequest(ctx, message)
+	request, err := p.newRequest(ctx, endpoint, message)
 	if err != nil {
 		return webhook.Reply{Err: err}
 	}
-	response, err := target.Client.Do(request)
+	response, err := p.Clients[endpoint.AllowPrivate].Do(request)
 	if err != nil {
 		return webhook.Reply{Err: describeError(err)}
 	}
@@ -84,8 +52,8 @@ func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message we
 }
 
 // newRequest returns the signed HTTP request for a message.
-func (t *Target) newRequest(ctx context.Context, message webhook.Message) (*http.Request, error) {
-	keys, err := t.Keys()
+func (p *Poster) newRequest(ctx context.Context, endpoint webhook.Endpoint, message webhook.Message) (*http.Request, error) {
+	keys, err := p.Keys(endpoint)
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
@@ -93,9 +61,9 @@ func (t *Target) newRequest(ctx context.Context, message webhook.Message) (*http
 	if err != nil {
 		return nil, fmt.Errorf("sign the message: %w", err)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.URL, bytes.NewReader(message.Body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint.URL, bytes.NewReader(message.Body))
 	if err != nil {
-		return nil, errors.New("the endpoint's URL makes no request")
+		return nil, errors.New("the endpoint's URL makes no request") // without the URL, which may contain a secret
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"},
