@@ -38,8 +38,7 @@ func (s *TaskStore) inQueueTx(ctx context.Context, f func(*transaction) (topicsT
 }
 
 // notifyTopics notifies topics that had no ready task before and have one now. The topic
-// "" means that maintenance has work: a lease or a wait has started, or a done cursor may
-// move.
+// "" means that maintenance has work: a lease or a wait has started.
 func (s *TaskStore) notifyTopics(topics []string) {
 	if s.notifyTopic == nil {
 		return

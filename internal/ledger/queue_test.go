@@ -109,9 +109,6 @@ func (q *queueFixture) change(id string, f func(*taskqueue.Task) error) taskqueu
 func (q *queueFixture) maintain() {
 	q.t.Helper()
 	must(q.Maintenance.ReturnDue(q.t.Context(), 1000))(q.t)
-	if _, _, _, err := q.Maintenance.MoveDone(q.t.Context(), taskqueue.QueueID{}, 1000); err != nil {
-		q.t.Fatal(err)
-	}
 	must(q.Maintenance.ForgetTasks(q.t.Context(), 1000))(q.t)
 }
 

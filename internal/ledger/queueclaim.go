@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.done, q.head, q.redeliver, q.virtual_time`
+	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.head, q.redeliver, q.virtual_time`
 
 	selectReady = `
-SELECT ` + queueColumns + ` FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT $2 {free}`
+SELECT ` + queueColumns + `, 0 FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT $2 {free}`
 	selectNextReady = `SELECT q.topic, q.priority FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT 1`
 	lockReady       = `
-SELECT ` + queueColumns + ` FROM queues q WHERE q.topic = $1 AND q.priority = $2 AND q.ready = 1 {lock}`
+SELECT ` + queueColumns + `, 0 FROM queues q WHERE q.topic = $1 AND q.priority = $2 AND q.ready = 1 {lock}`
 
 	// claimTasks looks up positions by a subquery instead of a join. With a join, the
 	// planner might read all tasks with a position first, if it expects few of them.
@@ -103,11 +103,12 @@ func (c *TaskClaims) claimAllocations(ctx context.Context, tx *transaction, allo
 	return sortTasks(tasks), c.moveScanCursors(ctx, tx, allocations, tasks)
 }
 
+// scanQueues scans rows with queueColumns and Queue.Done, which is 0 in claims.
 func scanQueues(rows *sql.Rows, err error) (queues []taskqueue.Queue, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		var queue taskqueue.Queue
 		var again int64
-		err := rows.Scan(&queue.Topic, &queue.Priority, &queue.Ordering, &queue.Pos, &queue.Scan, &queue.Done, &queue.Head, &again, &queue.VirtualTime)
+		err := rows.Scan(&queue.Topic, &queue.Priority, &queue.Ordering, &queue.Pos, &queue.Scan, &queue.Head, &again, &queue.VirtualTime, &queue.Done)
 		queue.Redeliver = again == 1
 		queues = append(queues, queue)
 		return err

@@ -94,7 +94,7 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) (_ 
 			return nil, err
 		}
 		err = c.tasks.applyMoves(ctx, tx, moves)
-		return append(moves.topicsToNotify, ""), err
+		return moves.topicsToNotify, err
 	})
 	if err != nil {
 		return nil, err

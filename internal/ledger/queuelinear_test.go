@@ -318,8 +318,6 @@ func (c *queueClients) maintain(l *Ledger, d time.Duration) {
 	if _, err := l.Maintenance.ReturnDue(c.t.Context(), 1000); c.reported(err) {
 		c.recordAll(begun, didMaintain{at})
 	}
-	_, _, _, err := l.Maintenance.MoveDone(c.t.Context(), taskqueue.QueueID{}, 1000)
-	c.reported(err)
 	begun = c.start()
 	if _, err := l.Maintenance.ForgetTasks(c.t.Context(), 1000); c.reported(err) && c.skippedTTL {
 		c.recordAll(begun, didForget{at})

@@ -20,25 +20,12 @@ const (
 SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.due_at <= (SELECT {now}) ORDER BY tasks.due_at LIMIT $1 {free}`
 	selectNextDue = `SELECT tasks.due_at, {now} FROM tasks WHERE tasks.due_at IS NOT NULL ORDER BY tasks.due_at LIMIT 1`
 
-	// computeDone computes how far each done cursor can move, at one moment. Between done
-	// and scan, a position without a task is free for ever: its task has ended or left
-	// the queue. So done moves up to the first position that still has a task.
-	computeDone = `
-SELECT q.topic, q.priority, COALESCE((
-    SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos > q.done AND tasks.pos <= q.scan
-    ORDER BY tasks.pos LIMIT 1), q.scan), q.done
-FROM queues q WHERE q.done < q.scan AND (q.topic, q.priority) > ($1, $2) ORDER BY q.topic, q.priority LIMIT $3`
-	moveDone = `
-WITH v (topic, priority, done) AS ({rows}), h AS (
-    SELECT q.topic, q.priority, v.done FROM v JOIN queues q ON q.topic = v.topic AND q.priority = v.priority AND q.done < v.done {free})
-UPDATE queues SET done = h.done FROM h WHERE queues.topic = h.topic AND queues.priority = h.priority AND queues.done < h.done`
-
 	lockExpired  = `SELECT tasks.id, tasks.topic, tasks.priority FROM tasks WHERE tasks.ended_at < (SELECT {now}) - $1 ORDER BY tasks.ended_at LIMIT $2 {free}`
 	deleteTasks  = `WITH v (id) AS ({rows}) DELETE FROM tasks WHERE id IN (SELECT v.id FROM v)`
 	deleteQueues = `
 WITH v (topic, priority, age) AS ({rows}), h AS (
     SELECT q.topic, q.priority FROM v JOIN queues q ON q.topic = v.topic AND q.priority = v.priority
-    WHERE q.done = q.pos AND q.head = '' AND q.moved_at < {now} - v.age {free})
+    WHERE q.scan = q.pos AND q.head = '' AND q.moved_at < {now} - v.age AND NOT EXISTS (` + selectOneInQueue + `) {free})
 DELETE FROM queues WHERE (queues.topic, queues.priority) IN (SELECT h.topic, h.priority FROM h)`
 )
 
@@ -85,30 +72,9 @@ func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok b
 	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, ok, err
 }
 
-// MoveDone checks the done cursors of up to n queues, in order after the queue after. It
-// moves those that are behind. It returns the last checked queue, the number of checked
-// queues, and the number of moved cursors. If it checked fewer than n, there are no more.
-func (m *TaskMaintenance) MoveDone(ctx context.Context, after taskqueue.QueueID, n int) (last taskqueue.QueueID, checked, moved int, err error) {
-	defer describe(&err, "move done cursors")
-	var rows [][]any
-	err = scanAll(func(r *sql.Rows) error {
-		var done, former int64
-		err := r.Scan(&last.Topic, &last.Priority, &done, &former)
-		if checked++; done > former {
-			rows = append(rows, []any{last.Topic, last.Priority, done})
-		}
-		return err
-	})(m.query(ctx, computeDone, after.Topic, after.Priority, n))
-	if err == nil && len(rows) > 0 {
-		err = m.inTx(ctx, func(tx *transaction) error { return tx.bulk(ctx, moveDone, rows, nil) })
-	}
-	return last, checked, len(rows), err
-}
-
 // ForgetTasks deletes up to n tasks, with their keys, that ended more than 7 days ago
-// (keyTTL), and returns the number. The done cursors have passed them before. It also
-// deletes the queues of these tasks if they are idle. It skips tasks and queues that
-// another transaction has locked.
+// (keyTTL), and returns the number. It also deletes the queues of these tasks if they are
+// idle. It skips tasks and queues that another transaction has locked.
 func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (_ int, err error) {
 	defer describe(&err, "delete old tasks")
 	var taskRows, queueRows [][]any

@@ -69,8 +69,8 @@ WITH v (topic, priority, kind, ordering, many, head, redeliver) AS ({rows}), k (
         (SELECT q.virtual_time FROM queues q WHERE q.kind = g.kind AND q.ready = 1 ORDER BY q.virtual_time LIMIT 1),
         (SELECT q.virtual_time FROM queues q WHERE q.kind = g.kind AND q.ready = 0 ORDER BY q.virtual_time DESC LIMIT 1), 0)
     FROM (SELECT DISTINCT kind FROM v) AS g)
-INSERT INTO queues (topic, priority, kind, ordering, pos, scan, done, head, redeliver, virtual_time, moved_at)
-SELECT topic, priority, kind, ordering, many, 0, 0, head, redeliver, (SELECT k.virtual_time FROM k WHERE k.kind = v.kind), {now}
+INSERT INTO queues (topic, priority, kind, ordering, pos, scan, head, redeliver, virtual_time, moved_at)
+SELECT topic, priority, kind, ordering, many, 0, head, redeliver, (SELECT k.virtual_time FROM k WHERE k.kind = v.kind), {now}
 FROM v WHERE true
 ON CONFLICT (topic, priority) DO UPDATE SET
     pos = queues.pos + excluded.pos,

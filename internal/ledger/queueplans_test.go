@@ -50,12 +50,10 @@ func plannedStatements() map[string]plannedStatement {
 		"lock claimed":        {lockClaimed, []any{"t", one}, "tasks_pkey"},
 		"due":                 {lockDue, []any{10}, "tasks_due"},
 		"next due":            {selectNextDue, nil, "tasks_due"},
-		"queues behind":       {computeDone, []any{"t", 1, 10}, "queues_behind tasks_place"},
-		"move done":           {moveDone, []any{"t", one, one}, "queues_pkey"},
 		"lock forgotten":      {lockExpired, []any{1, 10}, "tasks_ended"},
 		"forget":              {deleteTasks, []any{"t"}, "tasks_pkey"},
-		"forget queues":       {deleteQueues, []any{"t", one, one}, "queues_pkey"},
-		"queues":              {strings.Replace(selectQueues, "{chosen}", "", 1), []any{"t", 1, 10}, "queues_pkey"},
+		"forget queues":       {deleteQueues, []any{"t", one, one}, "queues_pkey tasks_place"},
+		"queues":              {strings.Replace(selectQueues, "{chosen}", "", 1), []any{"t", 1, 10}, "queues_pkey tasks_place"},
 		"how many of a state": {strings.ReplaceAll(selectDepth, "{ended}", notEndedSQL), []any{"waiting", 10}, "tasks_state"},
 	}
 }
@@ -93,7 +91,7 @@ func TestQueueStatementsUseTheirIndexes(t *testing.T) {
 		p.exec("ANALYZE tasks, queues")
 		p.check("many tasks, analysed")
 		p.exec("UPDATE tasks SET state = 'done', pos = NULL, due_at = NULL, ended_at = 1")
-		p.exec("UPDATE queues SET scan = pos, done = pos")
+		p.exec("UPDATE queues SET scan = pos")
 		p.exec("ANALYZE tasks, queues")
 		p.check("all done")
 	})
@@ -104,8 +102,8 @@ func (l *Ledger) fillQueue(t *testing.T, from, to int) {
 	t.Helper()
 	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", from, to)
 	for _, text := range []string{
-		`INSERT INTO queues (topic, priority, kind, ordering, pos, scan, done, head, redeliver, virtual_time)
-SELECT 'k/' || i, 0, 'k', '', 10, 3, 1, '', 0, i FROM n`,
+		`INSERT INTO queues (topic, priority, kind, ordering, pos, scan, head, redeliver, virtual_time)
+SELECT 'k/' || i, 0, 'k', '', 10, 3, '', 0, i FROM n`,
 		`INSERT INTO tasks (id, game, topic, key, priority, ordering, payload, state, pos, fence, due_at, tries, max_tries, errors,
     created_at, changed_at, ended_at)
 SELECT 'task' || i, 'g', 'k/' || i, 'key' || i, 0, '', '{}', CASE i % 10 WHEN 0 THEN 'done' WHEN 1 THEN 'claimed' WHEN 2 THEN 'later' ELSE 'waiting' END,

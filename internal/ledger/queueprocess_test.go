@@ -168,10 +168,6 @@ func (h *queueProcess) maintain(over func() bool) {
 			_, err := h.ledger.Maintenance.ReturnDue(h.t.Context(), 100)
 			return err
 		})
-		h.retryUntilDone(func() error {
-			_, _, _, err := h.ledger.Maintenance.MoveDone(h.t.Context(), taskqueue.QueueID{}, 100)
-			return err
-		})
 		time.Sleep(20 * time.Millisecond) // the database has more to do
 	}
 }

@@ -160,10 +160,6 @@ func (r *concurrentQueue) runMaintenance(l *Ledger) {
 			_, err := l.Maintenance.ReturnDue(r.t.Context(), 100)
 			return err
 		})
-		r.try(func() error {
-			_, _, _, err := l.Maintenance.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100)
-			return err
-		})
 		time.Sleep(time.Millisecond) // so that the database can do other work
 	}
 }
@@ -194,9 +190,6 @@ func (r *concurrentQueue) checkEnd() {
 		if many, _, err := l.Maintenance.Depth(r.t.Context(), state, 100_000); err != nil || many != want {
 			r.t.Errorf("%d tasks are %s, %v, want %d", many, state, err, want)
 		}
-	}
-	if _, _, _, err := l.Maintenance.MoveDone(r.t.Context(), taskqueue.QueueID{}, 100); err != nil {
-		r.t.Error(err)
 	}
 	for _, queue := range listQueuesOf(r.t, l, taskqueue.QueueFilter{}) {
 		if n++; queue.Done != queue.Pos {

@@ -10,9 +10,16 @@ import (
 )
 
 const (
+	// selectQueues computes Queue.Done. Up to scan, a position without a task is free for
+	// ever: its task has ended or left the queue.
 	selectQueues = `
-SELECT ` + queueColumns + ` FROM queues q WHERE (q.topic, q.priority) > ($1, $2){chosen} ORDER BY q.topic, q.priority LIMIT $3`
-	busyQueue = "(q.ready = 1 OR q.done < q.scan)"
+SELECT ` + queueColumns + `, COALESCE((
+    SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos <= q.scan
+    ORDER BY tasks.pos LIMIT 1), q.scan)
+FROM queues q WHERE (q.topic, q.priority) > ($1, $2){chosen} ORDER BY q.topic, q.priority LIMIT $3`
+	busyQueue = "(q.ready = 1 OR EXISTS (" + selectOneInQueue + "))"
+
+	selectOneInQueue = `SELECT 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos IS NOT NULL`
 
 	// selectBacklogs reads the next kind by the index each time, because most queues may
 	// have the same kind. held has the tasks of queues that wait for their heads.
@@ -22,8 +29,8 @@ WITH RECURSIVE kinds (kind) AS (
     SELECT (SELECT q.kind FROM queues q WHERE q.kind > kinds.kind ORDER BY q.kind LIMIT 1) FROM kinds WHERE kinds.kind IS NOT NULL),
 held (kind, many) AS (
     SELECT h.kind, SUM(h.many) FROM (
-        SELECT q.kind, q.ready, q.pos - q.scan AS many FROM queues q WHERE q.done < q.scan AND q.topic > '' LIMIT $2) AS h
-    WHERE h.ready = 0 GROUP BY h.kind)
+        SELECT q.kind, q.pos - q.scan AS many FROM queues q WHERE q.head <> '' AND q.redeliver = 0 AND q.topic > '' LIMIT $2) AS h
+    GROUP BY h.kind)
 SELECT kinds.kind,
     (SELECT COUNT(*) FROM (SELECT 1 FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h),
     CAST(COALESCE((SELECT SUM(h.many) FROM (SELECT q.pos - q.scan AS many FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h), 0)

@@ -128,8 +128,8 @@ func TestBacklogsOfAnEmptyLedger(t *testing.T) {
 	})
 }
 
-// Maintenance is notified when a wait or a lease starts, or a cursor may move.
-func TestMaintenanceIsNotifiedOfWaitsAndCursors(t *testing.T) {
+// Maintenance is notified when a wait or a lease starts.
+func TestMaintenanceIsNotifiedOfWaitsAndLeases(t *testing.T) {
 	t.Parallel()
 	eachQueue(t, func(t *testing.T, q *queueFixture) {
 		rang := func(cause string, want bool) {
@@ -152,7 +152,7 @@ func TestMaintenanceIsNotifiedOfWaitsAndCursors(t *testing.T) {
 		q.claimNone("there is no more")
 		rang("claim of nothing", false)
 		q.complete(tasks[0])
-		rang("complete", true)
+		rang("complete", false)
 		q.fail(tasks[1], time.Minute, false)
 		rang("fail", true)
 		q.hasLease(q.Claims.Return(t.Context(), taskLeases(tasks[2:])))

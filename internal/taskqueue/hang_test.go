@@ -30,13 +30,6 @@ func (s *hangingStore) ReturnDue(ctx context.Context, n int) (DueCounts, error) 
 	return s.memoryQueue.ReturnDue(ctx, n)
 }
 
-func (s *hangingStore) MoveDone(ctx context.Context, after QueueID, n int) (QueueID, int, int, error) {
-	if err := s.hangOnce(ctx, "done"); err != nil {
-		return after, 0, 0, err
-	}
-	return s.memoryQueue.MoveDone(ctx, after, n)
-}
-
 func (s *hangingStore) Depth(ctx context.Context, state State, n int) (int64, time.Duration, error) {
 	if err := s.hangOnce(ctx, "depth"); err != nil {
 		return 0, 0, err
@@ -54,7 +47,7 @@ func (s *hangingStore) NextDue(ctx context.Context) (time.Duration, bool, error)
 // A hanging call of the store does not stop the maintainer.
 func TestMaintainerContinuesAfterAHangingCall(t *testing.T) {
 	t.Parallel()
-	for _, call := range []string{"due", "done", "depth", "next"} {
+	for _, call := range []string{"due", "depth", "next"} {
 		synctest.Test(t, func(t *testing.T) {
 			store := &hangingStore{newMemoryQueue(1), call}
 			store.notifier = &Notifier{}

@@ -21,10 +21,6 @@ type MaintenanceStore interface {
 	// NextDue returns the time until a task is due. ok is false if no task
 	// has a DueAt.
 	NextDue(ctx context.Context) (wait time.Duration, ok bool, err error)
-	// MoveDone moves the cursor Done forward in up to n queues that follow the
-	// queue after. It returns the last queue it read, how many it read and how
-	// many it moved.
-	MoveDone(ctx context.Context, after QueueID, n int) (last QueueID, seen, moved int, err error)
 	// ForgetTasks deletes tasks that ended more than 7 days ago.
 	ForgetTasks(ctx context.Context, n int) (count int, err error)
 	// Depth counts the tasks of a state, up to a limit, and returns the age of
@@ -57,8 +53,7 @@ type MaintainerConfig struct {
 	Registry     prometheus.Registerer // nil: not measured
 }
 
-// Maintainer returns due tasks to their queues, moves the cursors Done and
-// deletes ended tasks. Each node runs one. Several may work at the same time.
+// Maintainer returns due tasks to their queues and deletes ended tasks. Each node runs one. Several may work at the same time.
 type Maintainer struct {
 	MaintainerConfig
 
@@ -134,10 +129,6 @@ func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err erro
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
 	}
-	moved, err := m.moveDone(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("taskqueue: move done cursors: %w", err)
-	}
 	deleted, err := m.repeatStep(ctx, m.Store.ForgetTasks)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: delete ended tasks: %w", err)
@@ -146,7 +137,7 @@ func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err erro
 	if err := m.updateGauges(ctx); err != nil {
 		return 0, fmt.Errorf("taskqueue: count tasks: %w", err)
 	}
-	if handledDue+moved+deleted > 0 {
+	if handledDue+deleted > 0 {
 		return busyInterval, nil
 	}
 	return max(time.Until(due), minRoundInterval), nil
@@ -188,20 +179,6 @@ func (m *Maintainer) returnDue(ctx context.Context, n int) (int, error) {
 		m.Logger.Error("tasks are dead because the leases of their last attempts ended; see `server tasks list`", "tasks", counts.Dead)
 	}
 	return counts.Requeued + counts.Dead, err
-}
-
-// moveDone moves the cursors Done of all queues. It returns how many it moved.
-func (m *Maintainer) moveDone(ctx context.Context) (total int, err error) {
-	var after QueueID
-	for {
-		callCtx, cancel := context.WithTimeout(ctx, callTimeout)
-		last, seen, moved, err := m.Store.MoveDone(callCtx, after, rowsPerStep)
-		cancel()
-		if total += moved; err != nil || seen < rowsPerStep {
-			return total, err
-		}
-		after = last
-	}
 }
 
 // updateGauges updates the gauges, at most once per countInterval.

@@ -7,8 +7,8 @@ type QueueID struct {
 }
 
 // Queue is the state of one queue: the tasks of one topic and priority. Each
-// task has a position, from 1, in the order of the commits. The two cursors
-// Scan and Done only move forward.
+// task has a position, from 1, in the order of the commits. Scan and Done
+// only grow.
 type Queue struct {
 	QueueID
 

@@ -131,12 +131,6 @@ func (s *memoryQueue) NextDue(context.Context) (wait time.Duration, ok bool, err
 	return time.Until(time.UnixMilli(next)), next > 0, err
 }
 
-func (s *memoryQueue) MoveDone(_ context.Context, after QueueID, _ int) (last QueueID, seen, moved int, err error) {
-	unlock, err := s.lockForCall("done")
-	defer unlock()
-	return after, 0, 0, err
-}
-
 func (s *memoryQueue) ForgetTasks(context.Context, int) (int, error) {
 	unlock, err := s.lockForCall("forget")
 	defer unlock()

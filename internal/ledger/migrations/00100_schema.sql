@@ -259,8 +259,7 @@ CREATE TABLE questions (
 );
 
 -- The queues of tasks, one for each topic and priority. pos is the last assigned position,
--- in commit order. Tasks up to scan have been delivered, and tasks up to done have ended
--- or left. head is the task for which an ordered queue waits, '' for none. redeliver is 1
+-- in commit order. Tasks up to scan have been delivered. head is the task for which an ordered queue waits, '' for none. redeliver is 1
 -- if the head must be delivered again. kind is the topic up to its first '/'. The ready
 -- queue of a kind with the smallest virtual time is next. moved_at is when a task last got
 -- a position, or the head left.
@@ -271,7 +270,6 @@ CREATE TABLE queues (
     ordering     TEXT   NOT NULL,
     pos          BIGINT NOT NULL,
     scan         BIGINT NOT NULL,
-    done         BIGINT NOT NULL,
     head         TEXT   NOT NULL,
     redeliver    BIGINT NOT NULL,
     virtual_time BIGINT NOT NULL,
@@ -280,7 +278,7 @@ CREATE TABLE queues (
     PRIMARY KEY (topic, priority)
 );
 CREATE INDEX queues_ready ON queues (kind, ready, virtual_time);
-CREATE INDEX queues_behind ON queues (topic, priority) WHERE done < scan;
+CREATE INDEX queues_held ON queues (topic, priority) WHERE head <> '';
 
 -- In a topic and game each key exists once, until the task is deleted. pos is set while
 -- the task has a position in its queue. due_at is set while a lease or a wait must end.
