@@ -51,7 +51,6 @@ var packageRules = map[string]packageRule{
 	"internal/arena":               {layerGame, nil},
 	"internal/lobby":               {layerGame, nil},
 	"internal/leaderboard":         {layerGame, nil},
-	"internal/leaderboard/display": {layerGame, nil},
 	"internal/settle":              {layerGame, nil},
 	"internal/taskqueue":           {layerGame, nil},
 	"internal/eventq":              {layerGame, nil},

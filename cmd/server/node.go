@@ -21,7 +21,6 @@ import (
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/loop"
@@ -68,7 +67,7 @@ type node struct {
 	arenas            *arena.Service
 	leaderboards      *leaderboard.Applier
 	leaderboardReader *leaderboard.Reader
-	display           *display.Display
+	display           *leaderboard.Display
 	settler           *settle.Service
 	maintainer        *taskqueue.Maintainer
 	taskNotifier      *taskqueue.CrossNodeNotifier

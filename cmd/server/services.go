@@ -11,7 +11,6 @@ import (
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
 	"laststand/internal/leaderboard/redisboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
@@ -81,7 +80,7 @@ func (n *node) createLeaderboards() {
 	n.leaderboardReader = leaderboard.NewReader(leaderboard.ReaderOptions{
 		Games: games, Source: store, Archive: leaderboard.NewArchive(n.ledger.Public.Leaderboards), Now: n.now,
 	})
-	n.display = display.New(display.Config{Reader: n.leaderboardReader, Names: n.ledger.Public.Names, Now: n.now, Registry: n.registry})
+	n.display = leaderboard.NewDisplay(leaderboard.DisplayOptions{Reader: n.leaderboardReader, Names: n.ledger.Public.Names, Now: n.now, Registry: n.registry})
 }
 
 func (n *node) createMatches() {

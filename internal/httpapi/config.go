@@ -14,7 +14,6 @@ import (
 	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
@@ -97,12 +96,12 @@ type Tasks interface {
 	Task(ctx context.Context, game, id string) (taskqueue.Task, error)
 }
 
-// Boards reads leaderboards. *display.Display implements it. ForgetName removes
+// Boards reads leaderboards. *leaderboard.Display implements it. ForgetName removes
 // a player's nickname from its cache, after the nickname has changed.
 type Boards interface {
-	Listing(ctx context.Context, game string) (display.Answer, error)
-	Page(ctx context.Context, game string, query leaderboard.Query) (display.Answer, error)
-	Standing(ctx context.Context, game string, query leaderboard.StandingQuery) (display.Answer, error)
+	Listing(ctx context.Context, game string) (leaderboard.Answer, error)
+	Page(ctx context.Context, game string, query leaderboard.Query) (leaderboard.Answer, error)
+	Standing(ctx context.Context, game string, query leaderboard.StandingQuery) (leaderboard.Answer, error)
 	ForgetName(game, player string)
 }
 

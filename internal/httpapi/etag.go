@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"strings"
 
-	"laststand/internal/leaderboard/display"
+	"laststand/internal/leaderboard"
 )
 
 // The values of Cache-Control. Leaderboards may be cached for a second. A
@@ -17,7 +17,7 @@ const (
 
 // writeCacheable writes a leaderboard or a match. If the client already has this
 // version (If-None-Match), it writes status 304 without a body.
-func writeCacheable(w http.ResponseWriter, r *request, body display.Answer) error {
+func writeCacheable(w http.ResponseWriter, r *request, body leaderboard.Answer) error {
 	header := w.Header()
 	header.Set("Cache-Control", cacheOneSecond)
 	if body.IsFinal {

@@ -19,7 +19,6 @@ import (
 	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/display"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/rating"
@@ -274,11 +273,6 @@ var entry = leaderboard.Entry{
 	Asked: 410, Answered: 405, Correct: 371, Accuracy: 0.9049,
 }
 
-func (b *fakeBackend) Top(ctx context.Context, game string, q leaderboard.Query) (leaderboard.TopPage, error) {
-	p, err := b.Page(ctx, game, q)
-	return leaderboard.TopPage{Page: p}, err
-}
-
 func (b *fakeBackend) Page(_ context.Context, game string, q leaderboard.Query) (leaderboard.Page, error) {
 	b.query = q
 	if q.Kind != "" && !slices.Contains(leaderboard.Kinds(), q.Kind) { // like the real reader
@@ -308,10 +302,10 @@ func (b *fakeBackend) Standing(_ context.Context, _ string, q leaderboard.Standi
 
 // newDisplay returns the display of a backend, at 12 h after start.
 func newDisplay(source interface {
-	display.Reader
+	leaderboard.BoardReader
 	leaderboard.NameSource
-}) *display.Display {
-	return display.New(display.Config{
+}) *leaderboard.Display {
+	return leaderboard.NewDisplay(leaderboard.DisplayOptions{
 		Reader: source, Names: source, Now: func() int64 { return startTime + 12*time.Hour.Milliseconds() }, Registry: prometheus.NewRegistry(),
 	})
 }

@@ -3,7 +3,7 @@ package httpapi
 import (
 	"net/http"
 
-	"laststand/internal/leaderboard/display"
+	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -66,7 +66,7 @@ func (h boardRoutes) getMatch(w http.ResponseWriter, r *request) error {
 	if view.Standings, err = h.History.Standings(r.Context(), summary, from, to); err != nil {
 		return err
 	}
-	body := display.EncodeAnswer(view)
+	body := leaderboard.EncodeAnswer(view)
 	body.IsFinal = true
 	return writeCacheable(w, r, body)
 }

@@ -31,7 +31,7 @@ type Archive struct {
 	fetchLock *semaphore.Weighted // one fetch at a time, to limit the memory
 
 	mu   sync.Mutex
-	days RecentCache[dayKey, *pastDay]
+	days recentCache[dayKey, *pastDay]
 }
 
 // dayKey identifies the entries of one kind on one day at one version.
@@ -45,7 +45,7 @@ type dayKey struct {
 func NewArchive(sums DaySumSource) *Archive { return newArchive(sums, maxArchiveEntries) }
 
 func newArchive(sums DaySumSource, maxEntries int) *Archive {
-	return &Archive{sums: sums, fetchLock: semaphore.NewWeighted(1), days: NewRecentCache[dayKey, *pastDay](maxEntries / 2)}
+	return &Archive{sums: sums, fetchLock: semaphore.NewWeighted(1), days: newRecentCache[dayKey, *pastDay](maxEntries / 2)}
 }
 
 // readRanking returns a past day in the requested order. The span must be a date.
@@ -81,7 +81,7 @@ func (a *Archive) readDay(ctx context.Context, key dayKey) (day *pastDay, err er
 		if key.version == version {
 			a.mu.Lock()
 			defer a.mu.Unlock()
-			a.days.Put(key, fetched, 1+len(fetched.entries))
+			a.days.put(key, fetched, 1+len(fetched.entries))
 			return fetched, nil
 		}
 	}
@@ -95,6 +95,6 @@ func (a *Archive) findDay(ctx context.Context, key dayKey) (day *pastDay, versio
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	day, _ = a.days.Get(key)
+	day, _ = a.days.get(key)
 	return day, key.version, nil
 }

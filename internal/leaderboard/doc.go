@@ -23,11 +23,17 @@
 //
 // [Applier] keeps the boards up to date with the [Ledger]. [Reader] answers queries.
 // [Archive] ranks past days whose boards were deleted. Boards are stored behind
-// [Store]; package redisboard implements it. Package display shows boards to clients.
+// [Store]; package redisboard implements it. [Display] encodes boards for clients.
 //
 // Each game of an Applier has a gameBoards with a rowApplier, a dayMaintainer, a builder
 // and a verifier. Start reading with gameboards.go, then applyrows.go and plan.go (rows
 // become transactions), evict.go (days leave rolling windows) and build.go (new board sets).
+//
+// Words of [Display]:
+//
+//   - answer: the encoded JSON of a page, a standing or a listing, with nicknames.
+//   - watcher: a session that gets pushes of a board. A watched board is read once a second
+//     for all its watchers.
 //
 // The package must not know Redis, SQL, HTTP or sessions.
 package leaderboard

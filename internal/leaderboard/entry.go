@@ -30,6 +30,9 @@ type Page struct {
 	Entries    []Entry `json:"entries"`
 	NextCursor string  `json:"next_cursor,omitempty"`
 	PrevCursor string  `json:"prev_cursor,omitempty"`
+
+	rankingID RankingID     `json:"-"` // the ranking that was read
+	rows      []RankedEntry `json:"-"` // Entries as they were read; empty if the query named players
 }
 
 // Standing is one entry with its place among all entries. Percentile is the percentage of

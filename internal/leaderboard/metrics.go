@@ -40,3 +40,25 @@ func newMetrics(registry prometheus.Registerer, game string) *metrics {
 		lastVerification: gauge("last_verification_timestamp_seconds", "Unix time when this node last finished a verification of all leaderboards."),
 	}
 }
+
+// displayMetrics holds the metrics of a Display.
+type displayMetrics struct {
+	storeReads, cacheHits, pushes prometheus.Counter
+	watchers                      prometheus.Gauge
+}
+
+func newDisplayMetrics(registry prometheus.Registerer) *displayMetrics {
+	factory := promauto.With(registry)
+	pages := factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "laststand_leaderboards_pages_total", Help: "Leaderboard pages served, by source: read from the store, or shared with a request just before.",
+	}, []string{"from"})
+	return &displayMetrics{
+		storeReads: pages.WithLabelValues("read"), cacheHits: pages.WithLabelValues("shared"),
+		watchers: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "laststand_leaderboards_watches", Help: "Leaderboards that sessions at this node watch, counted per session.",
+		}),
+		pushes: factory.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_leaderboards_pushes_total", Help: "Leaderboard pushes to sessions.",
+		}),
+	}
+}

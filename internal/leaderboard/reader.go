@@ -61,60 +61,31 @@ func (r *Reader) readListing(ctx context.Context, cfg Config) (Listing, error) {
 // Page returns the entries that a query asks for.
 func (r *Reader) Page(ctx context.Context, game string, query Query) (page Page, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		top, err := r.queryPage(ctx, cfg, query)
-		page = top.Page
+		page, err = r.queryPage(ctx, cfg, query)
 		return err
 	})
 	return page, err
 }
 
-func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (TopPage, error) {
+func (r *Reader) queryPage(ctx context.Context, cfg Config, query Query) (Page, error) {
 	rankingID, err := cfg.rankingID(query.Window, query.Kind, query.Order)
 	if err != nil {
-		return TopPage{}, err
+		return Page{}, err
 	}
 	if err := query.normalize(); err != nil {
-		return TopPage{}, err
+		return Page{}, err
 	}
 	if query.Date != "" {
 		rankingID.Board.Span = query.Date
 	}
 	if query.Players != nil {
-		page, err := r.readPlayers(ctx, cfg, rankingID, query)
-		return TopPage{Page: page}, err
+		return r.readPlayers(ctx, cfg, rankingID, query)
 	}
 	return r.readPage(ctx, cfg, rankingID, query)
 }
 
-// TopPage is a page from the top of a leaderboard. Truncate returns shorter pages.
-type TopPage struct {
-	Page
-	CursorAfter func(n int) string // returns the NextCursor for a page with the first n entries
-}
-
-// Truncate returns the page that a query with a smaller limit would return. It shares its
-// entries with t. limit must be at most the limit with which t was read.
-func (t TopPage) Truncate(limit int) Page {
-	page := t.Page
-	if limit < len(page.Entries) {
-		page.Entries, page.NextCursor = page.Entries[:limit:limit], t.CursorAfter(limit)
-	}
-	return page
-}
-
-// Top returns the first page of a leaderboard. It ignores all fields of the query except
-// Window, Order, Kind and Limit.
-func (r *Reader) Top(ctx context.Context, game string, query Query) (top TopPage, err error) {
-	query = Query{Window: query.Window, Order: query.Order, Kind: query.Kind, Limit: query.Limit}
-	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		top, err = r.queryPage(ctx, cfg, query)
-		return err
-	})
-	return top, err
-}
-
 // readPage reads a page of adjacent entries. The query must be normalized.
-func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, query Query) (TopPage, error) {
+func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, query Query) (Page, error) {
 	request := SliceRequest{Anchor: Top, Limit: query.Limit}
 	switch {
 	case query.Around != "":
@@ -122,17 +93,17 @@ func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, 
 	case query.Cursor != "":
 		parsed, err := parseCursor(query.Cursor, rankingID)
 		if err != nil {
-			return TopPage{}, err
+			return Page{}, err
 		}
 		rankingID, request.Anchor, request.Edge = parsed.rankingID, parsed.anchor, parsed.edge
 	}
 	slice, err := r.readSlice(ctx, cfg, rankingID, request)
 	if err != nil {
-		return TopPage{}, err
+		return Page{}, err
 	}
 	page, err := r.newPage(cfg, query, slice.BoardState)
 	if err != nil {
-		return TopPage{}, err
+		return Page{}, err
 	}
 	for i, row := range slice.Entries {
 		page.Entries = append(page.Entries, cfg.newEntry(row.BoardEntry, slice.rankAt(i, page.Entries)))
@@ -141,12 +112,18 @@ func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, 
 		rankingID.Board.Span = slice.Span
 	}
 	page.PrevCursor, page.NextCursor = cursors(rankingID, request, slice)
-	return TopPage{Page: page, CursorAfter: func(n int) string {
-		truncated := slice
-		truncated.Entries = slice.Entries[:n]
-		_, nextCursor := cursors(rankingID, request, truncated)
-		return nextCursor
-	}}, nil
+	page.rankingID, page.rows = rankingID, slice.Entries
+	return page, nil
+}
+
+// truncate returns the page from the top of a board that a query with a smaller limit would
+// return. It shares its entries with p.
+func (p Page) truncate(limit int) Page {
+	if limit < len(p.Entries) {
+		p.Entries, p.rows = p.Entries[:limit:limit], p.rows[:limit:limit]
+		p.NextCursor = cursor{p.rankingID, After, p.rows[limit-1].edge()}.String()
+	}
+	return p
 }
 
 // rankAt returns the rank of entry i: one more than the number of entries with better

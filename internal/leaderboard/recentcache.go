@@ -1,9 +1,9 @@
 package leaderboard
 
-// RecentCache stores the keys that were put or read most recently. Each key has a size. It
+// recentCache stores the keys that were put or read most recently. Each key has a size. It
 // holds at least the last keys whose sizes add up to its capacity, and at most twice as
 // much, or one larger key. It is not safe for concurrent use.
-type RecentCache[K comparable, V any] struct {
+type recentCache[K comparable, V any] struct {
 	capacity          int
 	size              int                  // sum of the sizes of current
 	current, previous map[K]cachedEntry[V] // when current is full, it replaces previous
@@ -14,25 +14,25 @@ type cachedEntry[V any] struct {
 	size  int
 }
 
-// NewRecentCache returns an empty cache.
-func NewRecentCache[K comparable, V any](capacity int) RecentCache[K, V] {
-	return RecentCache[K, V]{capacity: capacity, current: map[K]cachedEntry[V]{}}
+// newRecentCache returns an empty cache.
+func newRecentCache[K comparable, V any](capacity int) recentCache[K, V] {
+	return recentCache[K, V]{capacity: capacity, current: map[K]cachedEntry[V]{}}
 }
 
-// Get returns the value of a key.
-func (r *RecentCache[K, V]) Get(key K) (V, bool) {
+// get returns the value of a key.
+func (r *recentCache[K, V]) get(key K) (V, bool) {
 	entry, found := r.current[key]
 	if found {
 		return entry.value, true
 	}
 	if entry, found = r.previous[key]; found {
-		r.Put(key, entry.value, entry.size)
+		r.put(key, entry.value, entry.size)
 	}
 	return entry.value, found
 }
 
-// Put stores the value of a key. The size of a key must not change.
-func (r *RecentCache[K, V]) Put(key K, value V, size int) {
+// put stores the value of a key. The size of a key must not change.
+func (r *recentCache[K, V]) put(key K, value V, size int) {
 	if _, isThere := r.current[key]; !isThere {
 		if r.size > 0 && r.size+size > r.capacity {
 			r.current, r.previous, r.size = map[K]cachedEntry[V]{}, r.current, 0
@@ -42,8 +42,8 @@ func (r *RecentCache[K, V]) Put(key K, value V, size int) {
 	r.current[key] = cachedEntry[V]{value, size}
 }
 
-// Remove removes a key.
-func (r *RecentCache[K, V]) Remove(key K) {
+// remove removes a key.
+func (r *recentCache[K, V]) remove(key K) {
 	r.size -= r.current[key].size
 	delete(r.current, key)
 	delete(r.previous, key)

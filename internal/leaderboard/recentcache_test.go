@@ -4,24 +4,24 @@ import "testing"
 
 func TestRecentlyReadKeysStayInTheCache(t *testing.T) {
 	t.Parallel()
-	cache := NewRecentCache[int, int](10)
+	cache := newRecentCache[int, int](10)
 	for key := range 1000 {
-		cache.Put(key, -key, 1)
-		if value, ok := cache.Get(0); !ok || value != 0 {
+		cache.put(key, -key, 1)
+		if value, ok := cache.get(0); !ok || value != 0 {
 			t.Fatalf("after %d others: %d, %v", key, value, ok)
 		}
-		if value, ok := cache.Get(key - 4); key >= 4 && (!ok || value != 4-key) {
+		if value, ok := cache.get(key - 4); key >= 4 && (!ok || value != 4-key) {
 			t.Fatalf("a key of the last 5 before %d: %d, %v", key, value, ok)
 		}
 		if n := len(cache.current) + len(cache.previous); n > 20 {
 			t.Fatalf("%d keys are cached", n)
 		}
 	}
-	if _, ok := cache.Get(500); ok {
+	if _, ok := cache.get(500); ok {
 		t.Error("key 500 is still cached")
 	}
-	cache.Remove(0)
-	if _, ok := cache.Get(0); ok {
+	cache.remove(0)
+	if _, ok := cache.get(0); ok {
 		t.Error("a removed key is still cached")
 	}
 }

@@ -54,7 +54,7 @@ type Arenas interface {
 	Kick(ctx context.Context, game, caller string, kick protocol.ArenaKick) error
 }
 
-// Boards pushes leaderboards to the sessions that watch them; *display.Display
+// Boards pushes leaderboards to the sessions that watch them; *leaderboard.Display
 // implements it. Watch calls push with an encoded frame now and after each change, until
 // the caller calls leave.
 type Boards interface {

@@ -1,4 +1,4 @@
-package display
+package leaderboard
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"laststand/internal/leaderboard"
 )
 
 // pushRecorder records the pushes of one watcher and their times.
@@ -55,7 +53,7 @@ func startDisplay(t *testing.T, reader *fakeReader) *Display {
 
 // startWatching adds a watcher. It returns the recorder of its pushes, and the function that
 // removes the watcher.
-func startWatching(t *testing.T, display *Display, query leaderboard.Query) (*pushRecorder, func()) {
+func startWatching(t *testing.T, display *Display, query Query) (*pushRecorder, func()) {
 	t.Helper()
 	recorder := new(pushRecorder)
 	stop, err := display.Watch(t.Context(), "demo", query, recorder.push)
@@ -74,7 +72,7 @@ func TestAThousandWatchersCauseOneReadPerSecond(t *testing.T) {
 		display := startDisplay(t, reader)
 		recorders := make([]*pushRecorder, 1000)
 		for i := range recorders {
-			recorders[i], _ = startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+			recorders[i], _ = startWatching(t, display, Query{Window: All})
 			time.Sleep(pushInterval / 2500)
 		}
 		time.Sleep(2 * pushInterval)
@@ -116,7 +114,7 @@ func TestAWatcherIsPushedAtMostOnceASecond(t *testing.T) {
 		for i := range 200 {
 			reader.update(func() { reader.total++ })
 			if i%10 == 0 {
-				recorder, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+				recorder, _ := startWatching(t, display, Query{Window: All})
 				recorders = append(recorders, recorder)
 			}
 			time.Sleep(70 * time.Millisecond)
@@ -137,8 +135,8 @@ func TestARemovedWatcherGetsNoPush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := newFakeReader()
 		display := startDisplay(t, reader)
-		remaining, stopRemaining := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
-		removed, stopRemoved := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+		remaining, stopRemaining := startWatching(t, display, Query{Window: All})
+		removed, stopRemoved := startWatching(t, display, Query{Window: All})
 		stopRemoved()
 		stopRemoved()
 		reader.update(func() { reader.total++ })
@@ -149,8 +147,8 @@ func TestARemovedWatcherGetsNoPush(t *testing.T) {
 		stopRemaining()
 		reader.readCount()
 		time.Sleep(3 * pushInterval)
-		if n := reader.readCount(); n != 0 || len(display.feeds.byKey) != 0 {
-			t.Errorf("without watchers: %d reads, %d feeds", n, len(display.feeds.byKey))
+		if n := reader.readCount(); n != 0 || len(display.watches.byBoard) != 0 {
+			t.Errorf("without watchers: %d reads, %d watched boards", n, len(display.watches.byBoard))
 		}
 	})
 }
@@ -160,8 +158,8 @@ func TestABoardThatIsNotReadyIsPushedWhenItIsReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := newFakeReader()
 		display := startDisplay(t, reader)
-		reader.update(func() { reader.err = fmt.Errorf("%w: being built", leaderboard.ErrNotReady) })
-		recorder, _ := startWatching(t, display, leaderboard.Query{Window: leaderboard.All})
+		reader.update(func() { reader.err = fmt.Errorf("%w: being built", ErrNotReady) })
+		recorder, _ := startWatching(t, display, Query{Window: All})
 		time.Sleep(3 * pushInterval)
 		if got := recorder.takeAll(); len(got) != 0 {
 			t.Errorf("pushed %q", got)
@@ -185,14 +183,14 @@ func TestWatchRefusesBadQueries(t *testing.T) {
 	t.Parallel()
 	reader := newFakeReader()
 	display := reader.newDisplay()
-	for _, want := range []error{leaderboard.ErrNoWindow, leaderboard.ErrBadQuery, errStore} {
+	for _, want := range []error{ErrNoWindow, ErrBadQuery, errStore} {
 		reader.update(func() { reader.err = want })
-		if _, err := display.Watch(t.Context(), "demo", leaderboard.Query{Window: "9d"}, nil); !errors.Is(err, want) {
+		if _, err := display.Watch(t.Context(), "demo", Query{Window: "9d"}, nil); !errors.Is(err, want) {
 			t.Errorf("Watch returned %v instead of %v", err, want)
 		}
 	}
 	reader.update(func() { reader.err = nil })
-	if len(display.feeds.byKey) != 0 {
-		t.Errorf("%d feeds are left", len(display.feeds.byKey))
+	if len(display.watches.byBoard) != 0 {
+		t.Errorf("%d boards are watched", len(display.watches.byBoard))
 	}
 }

@@ -1,4 +1,4 @@
-package display
+package leaderboard
 
 import (
 	"cmp"
@@ -6,16 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"laststand/internal/leaderboard"
-	"laststand/internal/testenv"
 )
-
-func TestMain(m *testing.M) { testenv.Main(m) }
 
 var errStore = errors.New("the store is unavailable")
 
@@ -38,7 +32,7 @@ func newFakeReader() *fakeReader {
 }
 
 func (f *fakeReader) newDisplay() *Display {
-	return New(Config{Reader: f, Names: f, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
+	return NewDisplay(DisplayOptions{Reader: f, Names: f, Now: func() int64 { return time.Now().UnixMilli() }, Registry: prometheus.NewRegistry()})
 }
 
 // update calls change under the lock of the fake.
@@ -71,48 +65,33 @@ func (f *fakeReader) read(ctx context.Context) (int64, error) {
 	return f.total, f.err
 }
 
-func (f *fakeReader) Listing(ctx context.Context, _ string) (leaderboard.Listing, error) {
+func (f *fakeReader) Listing(ctx context.Context, _ string) (Listing, error) {
 	_, err := f.read(ctx)
-	return leaderboard.Listing{Day: "2026-11-20"}, err
+	return Listing{Day: "2026-11-20"}, err
 }
 
-func (f *fakeReader) Page(ctx context.Context, game string, query leaderboard.Query) (leaderboard.Page, error) {
+func (f *fakeReader) Page(ctx context.Context, game string, query Query) (Page, error) {
 	total, err := f.read(ctx)
-	limit := cmp.Or(query.Limit, leaderboard.DefaultLimit)
-	page := leaderboard.Page{
-		Game: game, Window: query.Window, Order: cmp.Or(query.Order, leaderboard.ByValue), Total: total,
-		Entries: []leaderboard.Entry{}, NextCursor: f.cursorAfter(limit),
-	}
+	limit := cmp.Or(query.Limit, DefaultLimit)
+	page := Page{Game: game, Window: query.Window, Order: cmp.Or(query.Order, ByValue), Total: total, Entries: []Entry{}}
 	f.update(func() {
 		for i := range min(limit, f.entryCount) {
-			page.Entries = append(page.Entries, leaderboard.Entry{Rank: 1, ID: fmt.Sprint("p_", i+1), Accuracy: 0.5})
+			page.Entries = append(page.Entries, Entry{Rank: 1, ID: fmt.Sprint("p_", i+1), Accuracy: 0.5})
+			page.rows = append(page.rows, RankedEntry{BoardEntry: BoardEntry{ID: page.Entries[i].ID, Newest: int64(i)}})
 			if i == f.entryCount-1 {
 				page.Entries[i].Value = f.lastValue
 			}
+		}
+		if limit < f.entryCount {
+			page.NextCursor = cursor{page.rankingID, After, page.rows[limit-1].edge()}.String()
 		}
 	})
 	return page, err
 }
 
-func (f *fakeReader) Top(ctx context.Context, game string, query leaderboard.Query) (leaderboard.TopPage, error) {
-	page, err := f.Page(ctx, game, query)
-	return leaderboard.TopPage{Page: page, CursorAfter: f.cursorAfter}, err
-}
-
-// cursorAfter returns the next cursor of a page with the first n entries; "" if there are no
-// more.
-func (f *fakeReader) cursorAfter(n int) (cursor string) {
-	f.update(func() {
-		if n < f.entryCount {
-			cursor = fmt.Sprint("after-", n)
-		}
-	})
-	return cursor
-}
-
-func (f *fakeReader) Standing(ctx context.Context, _ string, query leaderboard.StandingQuery) (leaderboard.Standing, error) {
+func (f *fakeReader) Standing(ctx context.Context, _ string, query StandingQuery) (Standing, error) {
 	total, err := f.read(ctx)
-	return leaderboard.Standing{Entry: leaderboard.Entry{Rank: 1, ID: query.Player}, Total: total}, err
+	return Standing{Entry: Entry{Rank: 1, ID: query.Player}, Total: total}, err
 }
 
 func (f *fakeReader) Nicknames(_ context.Context, _ string, ids []string) (map[string]string, error) {

@@ -1,4 +1,4 @@
-package display
+package leaderboard
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"laststand/internal/leaderboard"
 )
 
 func TestAPageIsReadOncePerTTL(t *testing.T) {
@@ -21,9 +19,9 @@ func TestAPageIsReadOncePerTTL(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 100 {
 			group.Go(func() {
-				query := leaderboard.Query{Window: leaderboard.All}
+				query := Query{Window: All}
 				if i%2 == 0 { // the same query with explicit defaults
-					query.Order, query.Kind, query.Limit = leaderboard.ByValue, leaderboard.Players, leaderboard.DefaultLimit
+					query.Order, query.Kind, query.Limit = ByValue, Players, DefaultLimit
 				}
 				for range 10 {
 					if _, err := display.Page(t.Context(), "demo", query); err != nil {
@@ -38,7 +36,7 @@ func TestAPageIsReadOncePerTTL(t *testing.T) {
 			t.Errorf("%d reads, want 1", n)
 		}
 		time.Sleep(pageTTL)
-		_, _ = display.Page(t.Context(), "demo", leaderboard.Query{Window: leaderboard.All})
+		_, _ = display.Page(t.Context(), "demo", Query{Window: All})
 		if n := reader.readCount(); n != 1 {
 			t.Errorf("after %v: %d reads, want 1", pageTTL, n)
 		}
@@ -49,10 +47,10 @@ func TestDifferentQueriesAreDifferentPages(t *testing.T) {
 	t.Parallel()
 	reader := newFakeReader()
 	display := reader.newDisplay()
-	queries := []leaderboard.Query{
-		{Window: leaderboard.All}, {Window: leaderboard.Day}, {Window: leaderboard.All, Order: leaderboard.ByTime},
-		{Window: leaderboard.All, Kind: leaderboard.Teams}, {Window: leaderboard.All, Limit: 7}, {Window: leaderboard.All, Cursor: "c"},
-		{Window: leaderboard.Day, Date: "2026-11-19"},
+	queries := []Query{
+		{Window: All}, {Window: Day}, {Window: All, Order: ByTime},
+		{Window: All, Kind: Teams}, {Window: All, Limit: 7}, {Window: All, Cursor: "c"},
+		{Window: Day, Date: "2026-11-19"},
 		// The following queries are not cached: each request reads them.
 		{Around: "p_1"}, {Around: "p_1"}, {Players: []string{"p_1"}}, {Players: []string{"p_1"}},
 	}
@@ -73,11 +71,11 @@ func TestErrorsAreNotCached(t *testing.T) {
 	reader := newFakeReader()
 	display := reader.newDisplay()
 	reader.update(func() { reader.err = errStore })
-	if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); !errors.Is(err, errStore) {
+	if _, err := display.Page(t.Context(), "demo", Query{}); !errors.Is(err, errStore) {
 		t.Errorf("the error of the reader became %v", err)
 	}
 	reader.update(func() { reader.err = nil })
-	if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); err != nil {
+	if _, err := display.Page(t.Context(), "demo", Query{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -95,7 +93,7 @@ func TestACallerThatGivesUpDoesNotCancelTheRead(t *testing.T) {
 				time.Sleep(time.Duration(i)) // the first caller starts the read
 				ctx, cancel := context.WithTimeout(t.Context(), timeout)
 				defer cancel()
-				_, err := display.Page(ctx, "demo", leaderboard.Query{})
+				_, err := display.Page(ctx, "demo", Query{})
 				if want := map[int]error{2: context.DeadlineExceeded}[i]; !errors.Is(err, want) {
 					t.Errorf("%d: %v, want %v", i, err, want)
 				}

@@ -1,4 +1,4 @@
-package display
+package leaderboard
 
 import (
 	"context"
@@ -8,12 +8,10 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"laststand/internal/leaderboard"
 )
 
 // nickname returns the nickname in the JSON of a standing.
-func (f *fakeReader) nickname(t *testing.T, display *Display, query leaderboard.StandingQuery) string {
+func (f *fakeReader) nickname(t *testing.T, display *Display, query StandingQuery) string {
 	t.Helper()
 	shown, err := display.Standing(t.Context(), "demo", query)
 	if err != nil {
@@ -29,13 +27,13 @@ func TestNamesAreLookedUpOncePerTTL(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := newFakeReader()
 		display := reader.newDisplay()
-		queryFor := func(id string) leaderboard.StandingQuery { return leaderboard.StandingQuery{Player: id} }
+		queryFor := func(id string) StandingQuery { return StandingQuery{Player: id} }
 		for range 3 {
 			if got := reader.nickname(t, display, queryFor("p_1")) + "," + reader.nickname(t, display, queryFor("p_9")); got != "Ada," {
 				t.Errorf("the names are %q", got)
 			}
 		}
-		if _, err := display.Page(t.Context(), "demo", leaderboard.Query{}); err != nil {
+		if _, err := display.Page(t.Context(), "demo", Query{}); err != nil {
 			t.Fatal(err)
 		}
 		if want := [][]string{{"p_1"}, {"p_9"}, {"p_2"}}; !slices.EqualFunc(reader.nameRequests, want, slices.Equal) {
@@ -57,8 +55,8 @@ func TestTeamsAndPlayersHaveSeparateNames(t *testing.T) {
 	t.Parallel()
 	reader := newFakeReader()
 	display := reader.newDisplay()
-	for kind, want := range map[leaderboard.Kind]string{leaderboard.Teams: "Team p_1", leaderboard.Players: "Ada", "": "Ada"} {
-		if got := reader.nickname(t, display, leaderboard.StandingQuery{Kind: kind, Player: "p_1"}); got != want {
+	for kind, want := range map[Kind]string{Teams: "Team p_1", Players: "Ada", "": "Ada"} {
+		if got := reader.nickname(t, display, StandingQuery{Kind: kind, Player: "p_1"}); got != want {
 			t.Errorf("kind %q: %q, want %q", kind, got, want)
 		}
 	}
@@ -69,7 +67,7 @@ func TestForgetNameShowsTheNewNameImmediately(t *testing.T) {
 	reader := newFakeReader()
 	display := reader.newDisplay()
 	page := func() string {
-		shown, err := display.Page(t.Context(), "demo", leaderboard.Query{})
+		shown, err := display.Page(t.Context(), "demo", Query{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,8 +106,8 @@ func TestANameReadBeforeARenameIsNotCached(t *testing.T) {
 		cache.remove("demo", "p_1")
 	}
 	for _, want := range []string{"Ada", "Eve"} {
-		entries := []leaderboard.Entry{{ID: "p_1"}}
-		if err := cache.setNames(t.Context(), "demo", leaderboard.Players, entries); err != nil || entries[0].Nickname != want {
+		entries := []Entry{{ID: "p_1"}}
+		if err := cache.setNames(t.Context(), "demo", Players, entries); err != nil || entries[0].Nickname != want {
 			t.Errorf("%q, %v; want %q", entries[0].Nickname, err, want)
 		}
 	}
@@ -121,7 +119,7 @@ func TestALookupErrorIsReturnedForUnknownNames(t *testing.T) {
 	reader.err = errStore
 	cache := newNameCache(reader)
 	for range 2 {
-		if err := cache.setNames(t.Context(), "demo", leaderboard.Players, []leaderboard.Entry{{ID: "p_1"}}); !errors.Is(err, errStore) {
+		if err := cache.setNames(t.Context(), "demo", Players, []Entry{{ID: "p_1"}}); !errors.Is(err, errStore) {
 			t.Error(err)
 		}
 	}
@@ -134,11 +132,11 @@ func TestKnownNamesAreShownDuringAnOutage(t *testing.T) {
 		reader := newFakeReader()
 		cache := newNameCache(reader)
 		setNames := func(ids ...string) (named []string, err error) {
-			entries := make([]leaderboard.Entry, len(ids))
+			entries := make([]Entry, len(ids))
 			for i, id := range ids {
 				entries[i].ID = id
 			}
-			err = cache.setNames(t.Context(), "demo", leaderboard.Players, entries)
+			err = cache.setNames(t.Context(), "demo", Players, entries)
 			for _, entry := range entries {
 				named = append(named, entry.Nickname)
 			}

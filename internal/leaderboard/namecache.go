@@ -1,12 +1,10 @@
-package display
+package leaderboard
 
 import (
 	"cmp"
 	"context"
 	"sync"
 	"time"
-
-	"laststand/internal/leaderboard"
 )
 
 const (
@@ -20,16 +18,16 @@ const (
 // nameCache caches the names of players and teams. It also caches that an id has no name.
 // Safe for concurrent use.
 type nameCache struct {
-	source leaderboard.NameSource
+	source NameSource
 
 	mu       sync.Mutex
-	cache    leaderboard.RecentCache[holderKey, name]
+	cache    recentCache[holderKey, name]
 	removals int64 // number of calls of remove; the result of a lookup is stored only if there was no call meanwhile
 }
 
 // holderKey identifies a player or team.
 type holderKey struct {
-	kind     leaderboard.Kind
+	kind     Kind
 	game, id string
 }
 
@@ -39,20 +37,20 @@ type name struct {
 	expiresAt time.Time
 }
 
-func newNameCache(source leaderboard.NameSource) *nameCache {
-	return &nameCache{source: source, cache: leaderboard.NewRecentCache[holderKey, name](minCachedNames)}
+func newNameCache(source NameSource) *nameCache {
+	return &nameCache{source: source, cache: newRecentCache[holderKey, name](minCachedNames)}
 }
 
 // setNames fills in the names of entries. If the lookup fails and every missing name has an
 // expired cache entry, it uses these and returns nil.
-func (n *nameCache) setNames(ctx context.Context, game string, kind leaderboard.Kind, entries []leaderboard.Entry) error {
-	key := holderKey{kind: cmp.Or(kind, leaderboard.Players), game: game}
+func (n *nameCache) setNames(ctx context.Context, game string, kind Kind, entries []Entry) error {
+	key := holderKey{kind: cmp.Or(kind, Players), game: game}
 	missing, expired, removals := n.setCachedNames(key, entries)
 	if len(missing) == 0 {
 		return nil
 	}
 	lookUp := n.source.Nicknames
-	if key.kind == leaderboard.Teams {
+	if key.kind == Teams {
 		lookUp = n.source.TeamNames
 	}
 	ids := make([]string, len(missing))
@@ -75,13 +73,13 @@ func (n *nameCache) setNames(ctx context.Context, game string, kind leaderboard.
 
 // setCachedNames fills in cached names, also expired ones. It returns the entries that need
 // a lookup, how many of these have an expired name, and the removals to pass to store.
-func (n *nameCache) setCachedNames(key holderKey, entries []leaderboard.Entry) (missing []*leaderboard.Entry, expired int, removals int64) {
+func (n *nameCache) setCachedNames(key holderKey, entries []Entry) (missing []*Entry, expired int, removals int64) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for i := range entries {
 		key.id = entries[i].ID
-		cached, ok := n.cache.Get(key)
+		cached, ok := n.cache.get(key)
 		entries[i].Nickname = cached.text
 		if ok && !now.After(cached.expiresAt) {
 			continue
@@ -95,7 +93,7 @@ func (n *nameCache) setCachedNames(key holderKey, entries []leaderboard.Entry) (
 }
 
 // store caches names for nameTTL, unless a name was removed since removals was read.
-func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, removals int64) {
+func (n *nameCache) store(key holderKey, entries []*Entry, removals int64) {
 	expiresAt := time.Now().Add(nameTTL)
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,7 +102,7 @@ func (n *nameCache) store(key holderKey, entries []*leaderboard.Entry, removals 
 	}
 	for _, entry := range entries {
 		key.id = entry.ID
-		n.cache.Put(key, name{entry.Nickname, expiresAt}, 1)
+		n.cache.put(key, name{entry.Nickname, expiresAt}, 1)
 	}
 }
 
@@ -113,5 +111,5 @@ func (n *nameCache) remove(game, player string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.removals++
-	n.cache.Remove(holderKey{leaderboard.Players, game, player})
+	n.cache.remove(holderKey{Players, game, player})
 }

@@ -1,12 +1,10 @@
-package display
+package leaderboard
 
 import (
 	"cmp"
 	"context"
 	"sync"
 	"time"
-
-	"laststand/internal/leaderboard"
 )
 
 const (
@@ -21,18 +19,18 @@ const (
 // pageCache caches pages for pageTTL. Concurrent callers for the same page cause one read.
 // Safe for concurrent use.
 type pageCache struct {
-	metrics *metrics
+	metrics *displayMetrics
 
 	mu    sync.Mutex
-	cache leaderboard.RecentCache[pageKey, *pageRead]
+	cache recentCache[pageKey, *pageRead]
 }
 
-// pageKey identifies a page. For a feed, limit is 0.
+// pageKey identifies a page. For a watched board, limit is 0.
 type pageKey struct {
 	game   string
-	window leaderboard.Window
-	order  leaderboard.Order
-	kind   leaderboard.Kind
+	window Window
+	order  Order
+	kind   Kind
 	limit  int
 	cursor string
 	date   string
@@ -40,10 +38,10 @@ type pageKey struct {
 
 // newPageKey returns the key of a query without Around and Players. Queries with the same
 // meaning have the same key.
-func newPageKey(game string, query leaderboard.Query) pageKey {
+func newPageKey(game string, query Query) pageKey {
 	return pageKey{
-		game: game, window: query.Window, order: cmp.Or(query.Order, leaderboard.ByValue), kind: cmp.Or(query.Kind, leaderboard.Players),
-		limit: cmp.Or(query.Limit, leaderboard.DefaultLimit), cursor: query.Cursor, date: query.Date,
+		game: game, window: query.Window, order: cmp.Or(query.Order, ByValue), kind: cmp.Or(query.Kind, Players),
+		limit: cmp.Or(query.Limit, DefaultLimit), cursor: query.Cursor, date: query.Date,
 	}
 }
 
@@ -56,8 +54,8 @@ type pageRead struct {
 	err       error
 }
 
-func newPageCache(metrics *metrics) *pageCache {
-	return &pageCache{metrics: metrics, cache: leaderboard.NewRecentCache[pageKey, *pageRead](minCachedPages)}
+func newPageCache(metrics *displayMetrics) *pageCache {
+	return &pageCache{metrics: metrics, cache: newRecentCache[pageKey, *pageRead](minCachedPages)}
 }
 
 // get returns a page that this call reads, or that another call has read recently or is
@@ -83,11 +81,11 @@ func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Cont
 func (p *pageCache) startOrJoin(key pageKey) (shared *pageRead, mustRun bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if shared, ok := p.cache.Get(key); ok && shared.isUsable() {
+	if shared, ok := p.cache.get(key); ok && shared.isUsable() {
 		return shared, false
 	}
 	shared = &pageRead{startedAt: time.Now(), done: make(chan struct{})}
-	p.cache.Put(key, shared, 1)
+	p.cache.put(key, shared, 1)
 	return shared, true
 }
 
@@ -115,5 +113,5 @@ func (p *pageRead) runRead(ctx context.Context, read func(context.Context) (Answ
 func (p *pageCache) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cache = leaderboard.NewRecentCache[pageKey, *pageRead](minCachedPages)
+	p.cache = newRecentCache[pageKey, *pageRead](minCachedPages)
 }

@@ -1,0 +1,141 @@
+package leaderboard
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// BoardReader is what a Display needs of a *Reader.
+type BoardReader interface {
+	Listing(ctx context.Context, game string) (Listing, error)
+	Page(ctx context.Context, game string, q Query) (Page, error)
+	Standing(ctx context.Context, game string, q StandingQuery) (Standing, error)
+}
+
+// DisplayOptions must be complete. Now returns cluster time in epoch ms. It decides which
+// days are past.
+type DisplayOptions struct {
+	Reader   BoardReader
+	Names    NameSource
+	Now      func() int64
+	Registry prometheus.Registerer
+}
+
+// Answer is an encoded answer for clients: a page, a standing or a listing.
+type Answer struct {
+	JSON    []byte // shared; must not be changed
+	ETag    string // hash of the bytes, the same on every node
+	IsFinal bool   // true: about a past day, so only corrections and renames can change it
+}
+
+// Display encodes leaderboards for clients, over HTTP and the websocket. Concurrent callers
+// share reads. Safe for concurrent use. Its errors come from the Reader and the Names of its
+// options.
+type Display struct {
+	reader  BoardReader
+	now     func() int64
+	names   *nameCache
+	pages   *pageCache
+	watches *watchRegistry
+	metrics *displayMetrics
+}
+
+// NewDisplay returns a Display. The caller must call Run, which sends the pushes after a
+// watcher's first one.
+func NewDisplay(options DisplayOptions) *Display {
+	metrics := newDisplayMetrics(options.Registry)
+	return &Display{
+		reader: options.Reader, now: options.Now, names: newNameCache(options.Names), pages: newPageCache(metrics),
+		watches: &watchRegistry{byBoard: map[pageKey]map[*watcher]struct{}{}}, metrics: metrics,
+	}
+}
+
+// Listing returns the encoded list of a game's leaderboards.
+func (d *Display) Listing(ctx context.Context, game string) (Answer, error) {
+	listing, err := d.reader.Listing(ctx, game)
+	if err != nil {
+		return Answer{}, err
+	}
+	return EncodeAnswer(listing), nil
+}
+
+// Page returns the encoded page for a query. It may be up to 250 ms old, except for queries
+// that name players or an entry to read around.
+func (d *Display) Page(ctx context.Context, game string, query Query) (Answer, error) {
+	if query.Around != "" || query.Players != nil {
+		return d.readAnswer(ctx, game, query)
+	}
+	return d.pages.get(ctx, newPageKey(game, query), func(ctx context.Context) (Answer, error) { return d.readAnswer(ctx, game, query) })
+}
+
+// readAnswer reads and encodes the page for a query.
+func (d *Display) readAnswer(ctx context.Context, game string, query Query) (Answer, error) {
+	page, err := d.readPage(ctx, game, query)
+	if err != nil {
+		return Answer{}, err
+	}
+	answer := EncodeAnswer(page)
+	answer.IsFinal = isPastDay(query.Date, d.now())
+	return answer, nil
+}
+
+// readPage reads the page for a query, with the names of its entries.
+func (d *Display) readPage(ctx context.Context, game string, query Query) (Page, error) {
+	page, err := d.reader.Page(ctx, game, query)
+	if err == nil {
+		err = d.names.setNames(ctx, game, query.Kind, page.Entries)
+	}
+	page.Kind = cmp.Or(query.Kind, Players)
+	return page, err
+}
+
+// Standing returns the encoded standing of one entry. It does not use the page cache.
+func (d *Display) Standing(ctx context.Context, game string, query StandingQuery) (Answer, error) {
+	standing, err := d.reader.Standing(ctx, game, query)
+	if err != nil {
+		return Answer{}, err
+	}
+	entry := []Entry{standing.Entry}
+	if err := d.names.setNames(ctx, game, query.Kind, entry); err != nil {
+		return Answer{}, err
+	}
+	standing.Entry = entry[0]
+	return EncodeAnswer(standing), nil
+}
+
+// ForgetName makes this node look up a player's name again for all later answers. Call it
+// after a rename.
+func (d *Display) ForgetName(game, player string) {
+	d.names.remove(game, player)
+	d.pages.clear()
+}
+
+// EncodeAnswer encodes an answer as JSON. It panics if JSON cannot represent the answer.
+func EncodeAnswer(answer any) Answer {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(answer); err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256(buffer.Bytes())
+	return Answer{JSON: buffer.Bytes(), ETag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+}
+
+// dayEndMargin is added to the end of a day in UTC. After that time, the day has ended in
+// all time zones, and in the ledger.
+const dayEndMargin = 13 * time.Hour
+
+// isPastDay reports whether a civil date (YYYY-MM-DD) is past in all time zones. now is in
+// epoch ms. It returns false for an empty or invalid date.
+func isPastDay(date string, now int64) bool {
+	day, err := time.Parse(time.DateOnly, date)
+	return err == nil && day.AddDate(0, 0, 1).Add(dayEndMargin).UnixMilli() <= now
+}
