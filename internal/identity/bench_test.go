@@ -125,7 +125,7 @@ func waitUntil(t testing.TB, condition string, isTrue func() bool) {
 // awaitView waits until the node has loaded its view of the names.
 func (n *runningNode) awaitView(t testing.TB) {
 	t.Helper()
-	waitUntil(t, "the view is loaded", func() bool { return n.metricValue(t, "names") >= 0 })
+	waitUntil(t, "the view is loaded", func() bool { return n.metricValue(t, "capacity") > 0 })
 }
 
 // BenchmarkClaims claims b.N free names, each with its own device, and fails if

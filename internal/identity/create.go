@@ -83,7 +83,7 @@ func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nicknam
 	newPlayer.Nickname, newPlayer.Skeleton = name.Display, name.Skeleton
 	player, created, err := create(ctx, newPlayer)
 	if created {
-		r.views[newPlayer.Game].add(name)
+		r.views[newPlayer.Game].add(name.Skeleton)
 	}
 	return player, created, err
 }

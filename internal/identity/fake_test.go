@@ -406,7 +406,9 @@ func readNames(t testing.TB, registry *Registry) {
 	if err := replicator.read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	replicator.buildRequestedViews(t.Context(), map[string]time.Time{})
+	if err := replicator.buildViews(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func secondsToMS(n int64) int64 { return n * time.Second.Milliseconds() }

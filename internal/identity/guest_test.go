@@ -256,7 +256,7 @@ func TestAFalsePositiveDoesNotRefuseAFreeNickname(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	registry.views[game].add(name) // the filter now contains a name that the store does not have
+	registry.views[game].add(name.Skeleton) // the filter now contains a name that the store does not have
 	if availability, err := registry.Available(t.Context(), game, "Ada", Requester{}); err != nil || !availability.Available {
 		t.Errorf("available: %+v, %v", availability, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/nickname"
 )
 
@@ -30,6 +29,13 @@ func (r *startedRegistry) expectNames(from, to int) {
 	}
 }
 
+// fill makes the view count as full.
+func (v *nameView) fill() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.fullAbove = -1
+}
+
 func TestALargerViewIsBuiltWhileTheFormerOneIsUsed(t *testing.T) {
 	withFakeTime(t, func(t *testing.T, store *fakeStore) {
 		store.claimMany(t, 0, smallFilterNames/2)
@@ -51,11 +57,11 @@ func TestALargerViewIsBuiltWhileTheFormerOneIsUsed(t *testing.T) {
 			}
 			name := fmt.Sprint("Meanwhile", i)
 			store.claim(t, name)
-			registry.views[game].add(must(nickname.Parse(name))(t))
+			registry.views[game].add(must(nickname.Parse(name))(t).Skeleton)
 			arrived++
 		}
 		store.mu.Unlock()
-		advance(time.Second)
+		advance(buildInterval)
 		store.mu.Lock()
 		store.onSkeletonRead = nil
 		store.mu.Unlock()
@@ -85,15 +91,14 @@ func TestNamesRenamedDuringABuildAreInTheNewView(t *testing.T) {
 		store.uncommitted["moved"] = true // until the build has read its page
 		store.onSkeletonRead = func(i int) {
 			if i == 0 {
-				loop.Wake(registry.replicator.readDone)
 				store.mu.Lock()
 				defer store.mu.Unlock()
 				delete(store.uncommitted, "moved")
 			}
 		}
 		store.mu.Unlock()
-		registry.views[game].requestRebuild(causeFull)
-		advance(time.Second)
+		registry.views[game].fill()
+		advance(buildInterval)
 		if registry.rebuildCount(causeFull) != 1 {
 			t.Fatal("no view was built")
 		}
@@ -116,8 +121,8 @@ func TestNamesClaimedDuringALongBuildAreInTheNewView(t *testing.T) {
 			}
 		}
 		store.mu.Unlock()
-		registry.views[game].requestRebuild(causeFull)
-		advance(3*fullReadOverlap + time.Second)
+		registry.views[game].fill()
+		advance(3*fullReadOverlap + buildInterval)
 		if registry.rebuildCount(causeFull) != 1 {
 			t.Fatal("no view was built")
 		}
@@ -136,8 +141,8 @@ func TestAFailedBuildIsRetried(t *testing.T) {
 		store.failSkeletons = true
 		builds := store.skeletonReads
 		store.mu.Unlock()
-		registry.views[game].requestRebuild(causeFull)
-		advance(3 * buildRetryDelay)
+		registry.views[game].fill()
+		advance(3 * buildInterval)
 		if tries := store.countSkeletonReads() - builds; tries < 3 || tries > 4 {
 			t.Errorf("%d tries", tries)
 		}
@@ -147,7 +152,7 @@ func TestAFailedBuildIsRetried(t *testing.T) {
 		store.mu.Lock()
 		store.failSkeletons = false
 		store.mu.Unlock()
-		advance(buildRetryDelay + readInterval)
+		advance(buildInterval + readInterval)
 		if registry.rebuildCount(causeFull) != 1 || registry.views[game].active.Load() == former {
 			t.Error("no new view was built after names could be read again")
 		}
@@ -160,39 +165,6 @@ func (s *fakeStore) countSkeletonReads() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.skeletonReads
-}
-
-func TestTooManyStaleNamesCauseARebuild(t *testing.T) {
-	t.Parallel()
-	const names = 3 * minStaleNames
-	store := newStore()
-	store.claimMany(t, 0, names)
-	registry := newTestRegistry(t, store)
-	view := registry.views[game]
-	freeNamesAndCount := func(from, upTo int) {
-		t.Helper()
-		for i := from; i < upTo; i++ {
-			store.freeName(t, fmt.Sprint("Name", i))
-		}
-		registry.replicator.countStaleNames(t.Context())
-		registry.replicator.buildRequestedViews(t.Context(), map[string]time.Time{})
-	}
-	freeNamesAndCount(0, minStaleNames-1)
-	if got := view.staleNames.Load(); got > minStaleNames-1 || got < minStaleNames-10 || store.countSkeletonReads() != 1 {
-		t.Errorf("%d stale, read all names %d times", got, store.countSkeletonReads())
-	}
-	freeNamesAndCount(minStaleNames-1, minStaleNames+10)
-	if got := view.staleNames.Load(); got != 0 || store.countSkeletonReads() != 2 {
-		t.Errorf("%d stale, read all names %d times", got, store.countSkeletonReads())
-	}
-	if got := view.active.Load().Len(); got > names-minStaleNames-10 {
-		t.Errorf("%d names in the view", got)
-	}
-	for i := minStaleNames + 10; i < names; i++ {
-		if !view.mayExist(must(nickname.Parse(fmt.Sprint("Name", i)))(t)) {
-			t.Errorf("the view does not know name %d", i)
-		}
-	}
 }
 
 func TestFilterCapacityLeavesAFifthFree(t *testing.T) {
@@ -217,7 +189,7 @@ func TestLookupsAreCountedByResult(t *testing.T) {
 		if _, err := registry.Guest(t.Context(), guestRequest("Late")); err == nil { // and three suggestions, absent
 			t.Error("a guest got a taken name")
 		}
-		view.add(must(nickname.Parse("Wrong"))(t))
+		view.add(must(nickname.Parse("Wrong"))(t).Skeleton)
 		must(registry.Available(t.Context(), game, "Wrong", Requester{}))(t) // false positive
 		store.claim(t, "Taken")
 		advance(time.Second)

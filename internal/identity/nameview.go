@@ -40,31 +40,27 @@ func (r lookupResult) String() string {
 	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[r]
 }
 
-// rebuildCause is why the server rebuilds a view; "": no rebuild is requested.
-type rebuildCause string
-
+// The reasons for building a view.
 const (
-	causeStart        rebuildCause = "start" // the node has started and has no usable snapshot
-	causeFull         rebuildCause = "full"  // the filter has about as many names as it was sized for
-	causeStale        rebuildCause = "stale" // too many names in the filter belong to no player any more
-	causeClockSetBack rebuildCause = "clock" // the ledger's clock was set back
+	causeStart        = "start" // the node has started and has no usable snapshot
+	causeFull         = "full"  // the filter has about as many names as it was sized for
+	causeClockSetBack = "clock" // the ledger's clock was set back
 )
 
 // nameView is this node's view of a game's nicknames. A name that is not in the view is
-// free, as far as this node knows. A name in the view may be taken.
+// free, as far as this node knows. A name in the view may be taken. Names that no player
+// has any more leave the view when it is rebuilt.
 type nameView struct {
 	game       string
 	active     atomic.Pointer[nickname.Filter]    // nil until it is loaded; lookups then ask the ledger
 	lookups    [countedLookupResults]atomic.Int64 // how many lookups had each result
-	staleNames atomic.Int64                       // names in the active filter that no player has any more, at the last count
+	savedNames int                                // names in the last snapshot, -1: none; only saveSnapshots uses it after the start
 
-	mu             sync.Mutex
-	building       *nickname.Filter // the filter that is being built; nil: none
-	fullAbove      int              // the active filter counts as full above this many names
-	requestedCause rebuildCause     // why to rebuild the view; "": no rebuild is requested
+	mu        sync.Mutex
+	building  *nickname.Filter // the filter that is being built; nil: none
+	fullAbove int              // the active filter counts as full above this many names
+	isSetBack bool             // the ledger's clock was set back since the active filter was built
 }
-
-func newNameView(game string) *nameView { return &nameView{game: game} }
 
 // mayExist returns true if the name may be taken, so that the caller must ask the ledger.
 func (v *nameView) mayExist(name nickname.Name) bool { return v.lookUp(name) != lookupAbsent }
@@ -95,88 +91,60 @@ func (v *nameView) countLookup(result lookupResult, isTaken bool) {
 	v.lookups[result].Add(1)
 }
 
-func (v *nameView) add(name nickname.Name) { v.addSkeleton(name.Skeleton) }
-
-// addSkeleton adds a name that the ledger has committed, also to the filter being
-// built. It returns true if the active filter did not have it.
-func (v *nameView) addSkeleton(skeleton string) (isNew bool) {
+// add adds the skeleton of a name that the ledger has committed, also to the filter being
+// built.
+func (v *nameView) add(skeleton string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if filter := v.active.Load(); filter != nil {
-		isNew = filter.Add(skeleton)
+		filter.Add(skeleton)
 	}
 	if v.building != nil {
 		v.building.Add(skeleton)
 	}
-	return isNew
 }
 
-// startBuilding adds all new names also to this filter from now on, until activateBuilt or
-// discardBuilding.
-func (v *nameView) startBuilding(filter *nickname.Filter) {
+// setBuilding adds all new names also to this filter from now on. nil: to none.
+func (v *nameView) setBuilding(filter *nickname.Filter) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.building = filter
 }
 
-// activateLoaded activates the filter of a snapshot. It does nothing if there is none, or
-// if a rebuild is requested.
-func (v *nameView) activateLoaded() {
+// activate replaces the active filter by the one that was being built, if there is one. It
+// must have all names that were committed before setBuilding.
+func (v *nameView) activate() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.building != nil && v.requestedCause == "" {
-		v.activateLocked()
+	if v.building == nil {
+		return
 	}
-}
-
-// activateBuilt replaces the active filter by the one that was being built, and removes the
-// request for it. The caller must have added all names that were committed before
-// startBuilding.
-func (v *nameView) activateBuilt() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.activateLocked()
-	v.requestedCause = ""
-}
-
-func (v *nameView) activateLocked() {
-	size := v.building.Cap()
-	v.fullAbove = size - rand.IntN(size/fullJitterDivisor+1) //nolint:gosec // no secret
+	capacity := v.building.Cap()
+	v.fullAbove = capacity - rand.IntN(capacity/fullJitterDivisor+1) //nolint:gosec // no secret
 	v.active.Store(v.building)
-	v.building = nil
+	v.building, v.isSetBack = nil, false
 }
 
-// discardBuilding discards the filter that is being built.
-func (v *nameView) discardBuilding() {
+// markSetBack says that the ledger's clock was set back.
+func (v *nameView) markSetBack() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.building = nil
+	v.isSetBack = true
 }
 
-// requestRebuild requests a rebuild of the view. If a rebuild is already requested, its
-// cause stays.
-func (v *nameView) requestRebuild(cause rebuildCause) {
+// buildCause returns why the view must be built, or "" if that is not necessary.
+func (v *nameView) buildCause() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.requestedCause == "" {
-		v.requestedCause = cause
+	switch filter := v.active.Load(); {
+	case filter == nil:
+		return causeStart
+	case v.isSetBack:
+		return causeClockSetBack
+	case filter.Len() > v.fullAbove && filter.Cap() < nickname.MaxFilterCapacity:
+		return causeFull
 	}
-}
-
-// requestedRebuild returns the cause of the requested rebuild, or "" if none is requested.
-func (v *nameView) requestedRebuild() rebuildCause {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.requestedCause
-}
-
-// isFull returns true if the active filter has about as many names as it was sized for,
-// and a larger filter is possible.
-func (v *nameView) isFull() bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	filter := v.active.Load()
-	return filter != nil && filter.Len() > v.fullAbove && filter.Cap() < nickname.MaxFilterCapacity
+	return ""
 }
 
 // filterCapacity returns how many names to size a filter for that gets these names. It doubles

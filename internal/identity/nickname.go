@@ -64,16 +64,15 @@ func (r *Registry) Rename(ctx context.Context, claims Claims, requested string, 
 // finishRename updates the view after a claim and returns the result of Rename. err is the
 // error of the claim.
 func (r *Registry) finishRename(ctx context.Context, game string, name nickname.Name, requester Requester, err error) (string, error) {
-	view := r.views[game]
-	if errors.Is(err, ErrNicknameTaken) {
-		view.add(name)
-		return "", r.takenError(ctx, game, name, requester, refusalTaken)
+	isTaken := errors.Is(err, ErrNicknameTaken)
+	if err == nil || isTaken {
+		r.views[game].add(name.Skeleton)
+	}
+	if isTaken {
+		err = r.takenError(ctx, game, name, requester, refusalTaken)
 	}
 	if err != nil {
 		return "", err
-	}
-	if view.addSkeleton(name.Skeleton) {
-		view.staleNames.Add(1) // the player's former name
 	}
 	return name.Display, nil
 }

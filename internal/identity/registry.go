@@ -19,7 +19,7 @@ func Open(config Config) *Registry {
 	}
 	views := map[string]*nameView{}
 	for _, game := range config.Tokens.keys.games() {
-		views[game] = newNameView(game)
+		views[game] = &nameView{game: game, savedNames: -1}
 	}
 	return &Registry{
 		Tokens:     config.Tokens,

@@ -1,95 +1,179 @@
 package identity
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"laststand/internal/loop"
+	"laststand/internal/nickname"
 )
+
+// NameSource reads the claimed nicknames from the ledger. Times are epoch ms by the
+// ledger's clock; the nodes' clocks do not matter.
+type NameSource interface {
+	// NamesBetween calls f for every nickname of any game that was claimed between two
+	// times, both included, in the order of these times. It reads only committed
+	// claims. Claims may commit in another order than their times.
+	NamesBetween(ctx context.Context, from, to int64, f func(game, skeleton string, at int64)) error
+	// EachSkeleton calls f for every nickname of a game that was claimed before the
+	// call, except those renamed during the call.
+	EachSkeleton(ctx context.Context, game string, f func(skeleton string)) error
+	// CountNames returns how many nicknames a game has.
+	CountNames(ctx context.Context, game string) (int64, error)
+	// Now returns the ledger's clock.
+	Now(ctx context.Context) (int64, error)
+}
+
+const (
+	// readInterval is the time between two reads of new claims. Every node must know a
+	// claimed name within a second.
+	readInterval = 400 * time.Millisecond
+	// Names may commit in another order than their times. So each read starts
+	// readOverlap before the start of the last one. A name that took longer to commit,
+	// up to a minute, is found by a full read. There is one every fullReadInterval.
+	readOverlap      = time.Second
+	fullReadInterval = 20 * time.Second
+	fullReadOverlap  = time.Minute + fullReadInterval
+	// readTimeout is the time limit of one read. The first read after the start has no
+	// limit, because it may have more to read.
+	readTimeout = 30 * time.Second
+
+	buildInterval = 5 * time.Second // between two checks whether a view must be built
+	saveInterval  = 10 * time.Minute
+)
+
+// nameReplicator keeps the views of all games up to date with the ledger.
+type nameReplicator struct {
+	Config
+	views   map[string]*nameView
+	metrics *nameMetrics
+
+	reads      int          // successful reads; only the read loop uses it
+	readClock  atomic.Int64 // when the last read started, by the ledger's clock, epoch ms; the views have all names up to then
+	lastReadAt atomic.Int64 // when the last read ended, in epoch ns
+}
+
+func newNameReplicator(config Config, views map[string]*nameView) *nameReplicator {
+	r := &nameReplicator{Config: config, views: views}
+	r.lastReadAt.Store(time.Now().UnixNano())
+	r.metrics = newNameMetrics(config.Registry, views, r.timeSinceRead)
+	return r
+}
+
+// timeSinceRead returns the time since the last successful read of the ledger.
+func (r *nameReplicator) timeSinceRead() time.Duration {
+	return time.Since(time.Unix(0, r.lastReadAt.Load()))
+}
+
+func (r *nameReplicator) games() []string { return slices.Sorted(maps.Keys(r.views)) }
 
 // run keeps the views up to date until ctx ends, and then saves snapshots.
 func (r *nameReplicator) run(ctx context.Context) {
-	read := loop.LogFailures(r.Logger, "nickname read", r.read)
-	read(ctx)
+	read, build := r.logFailures("nickname read", r.read), r.logFailures("nickname view build", r.buildViews)
+	for read(ctx); r.reads == 0 && loop.Sleep(ctx, readInterval); {
+		read(ctx)
+	}
 	var maintenance sync.WaitGroup
-	maintenance.Go(func() { r.maintainViews(ctx) })
+	maintenance.Go(func() {
+		build(ctx)
+		loop.Every(ctx, buildInterval, build)
+	})
+	maintenance.Go(func() { loop.Every(ctx, saveInterval, r.saveSnapshots) })
 	loop.Every(ctx, readInterval, read)
 	maintenance.Wait()
-	r.saveSnapshots()
+	r.saveSnapshots(ctx)
 }
 
-// read adds the names that were claimed since the last read to the views. Before the first
-// read it loads the snapshots.
-func (r *nameReplicator) read(ctx context.Context) error {
-	err := r.loadSnapshots(ctx)
-	if err == nil {
-		err = r.readNew(ctx)
-	}
-	if err != nil {
-		if ctx.Err() == nil {
+// logFailures returns a function that calls work, and logs and counts its failures.
+func (r *nameReplicator) logFailures(operation string, work func(context.Context) error) func(context.Context) {
+	return loop.LogFailures(r.Logger, operation, func(ctx context.Context) error {
+		err := work(ctx)
+		if err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()
 		}
 		return err
-	}
-	r.lastReadAfter.Store(int64(time.Since(r.startedAt)))
-	r.requestLargerViews()
-	loop.Wake(r.readDone)
-	return nil
+	})
 }
 
-// readNew adds the names that were claimed since the last read to the views.
-func (r *nameReplicator) readNew(ctx context.Context) error {
-	if r.fullReadAt.IsZero() {
-		return r.readFull(ctx)
+// read adds the names that were claimed since the last read to the views. The first read
+// completes the loaded snapshots. If the ledger's clock was set back by more than
+// fullReadOverlap, names may have times that no read covers, so all views are built again.
+func (r *nameReplicator) read(ctx context.Context) error {
+	overlap := readOverlap
+	if r.reads%int(fullReadInterval/readInterval) == 0 {
+		overlap = fullReadOverlap
 	}
-	if time.Since(r.fullReadAt) >= fullReadInterval {
-		ctx, cancel := context.WithTimeout(ctx, fullReadTimeout)
+	if r.reads > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, readTimeout)
 		defer cancel()
-		return r.readFull(ctx)
 	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	return r.readSince(ctx, r.readClock, readOverlap)
-}
-
-// readFull reads all names that were claimed since a minute before the last full read, so
-// also names that were committed late. The first full read completes the loaded snapshots.
-func (r *nameReplicator) readFull(ctx context.Context) error {
-	startedAt := time.Now()
-	if err := r.readSince(ctx, r.fullReadClock.Load(), fullReadOverlap); err != nil {
-		return err
-	}
-	r.fullReadAt = startedAt
-	r.fullReadClock.Store(r.readClock)
-	for _, view := range r.views {
-		view.activateLoaded()
-	}
-	return nil
-}
-
-// readSince reads all names from a time on, and those up to overlap before it. It also
-// checks whether the ledger's clock was set back by more than a minute. Names may then have
-// times that no read covers, so readSince requests a rebuild of all views.
-func (r *nameReplicator) readSince(ctx context.Context, since int64, overlap time.Duration) error {
 	ledgerNow, err := r.NameSource.Now(ctx)
 	if err != nil {
 		return err
 	}
+	if r.readClock.Load() == 0 {
+		r.readClock.Store(r.loadSnapshots(ledgerNow))
+	}
+	since := r.readClock.Load()
 	from, to := min(since, ledgerNow)-overlap.Milliseconds(), ledgerNow+overlap.Milliseconds()
 	err = r.NameSource.NamesBetween(ctx, from, to, func(game, skeleton string, _ int64) {
 		if view := r.views[game]; view != nil {
-			view.addSkeleton(skeleton)
+			view.add(skeleton)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	if ledgerNow < r.readClock-fullReadOverlap.Milliseconds() {
-		for _, view := range r.views {
-			view.requestRebuild(causeClockSetBack)
+	for _, view := range r.views {
+		switch {
+		case r.reads == 0:
+			view.activate()
+		case ledgerNow < since-fullReadOverlap.Milliseconds():
+			view.markSetBack()
 		}
 	}
-	r.readClock = ledgerNow
+	r.reads++
+	r.readClock.Store(ledgerNow)
+	r.lastReadAt.Store(time.Now().UnixNano())
+	return nil
+}
+
+// buildViews builds each view that needs it, one at a time, while the former ones stay in
+// use.
+func (r *nameReplicator) buildViews(ctx context.Context) error {
+	var errs []error
+	for _, game := range r.games() {
+		if cause := r.views[game].buildCause(); cause != "" {
+			errs = append(errs, r.buildView(ctx, r.views[game], cause))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// buildView reads all names of a game into a new filter of the right size. The former filter
+// stays active until then, and new names are added to both.
+func (r *nameReplicator) buildView(ctx context.Context, view *nameView, cause string) error {
+	startedAt := time.Now()
+	names, err := r.NameSource.CountNames(ctx, view.game)
+	if err != nil {
+		return err
+	}
+	filter := nickname.NewFilter(filterCapacity(names, cmp.Or(r.initialFilterCapacity, defaultFilterCapacity)), maxFalsePositiveRate)
+	view.setBuilding(filter)
+	if err := r.NameSource.EachSkeleton(ctx, view.game, func(skeleton string) { filter.Add(skeleton) }); err != nil {
+		view.setBuilding(nil)
+		return err
+	}
+	view.activate()
+	r.metrics.builds.WithLabelValues(view.game, cause).Inc()
+	r.Logger.InfoContext(ctx, "nickname view built", "game", view.game, "reason", cause,
+		"names", filter.Len(), "capacity", filter.Cap(), "bytes", filter.Bytes(), "took", time.Since(startedAt).Round(time.Millisecond))
 	return nil
 }

@@ -156,7 +156,7 @@ func TestNamesCommittedOutOfOrderAreRead(t *testing.T) {
 		advance(readInterval)
 		registry.expectKnown("Later", true)
 		store.claimLate(t, "Soon", readOverlap-readInterval)
-		store.claimLate(t, "Slow", fullReadOverlap-time.Second)
+		store.claimLate(t, "Slow", time.Minute-time.Second)
 		advance(readInterval)
 		registry.expectKnown("Soon", true)
 		registry.expectKnown("Slow", false)
@@ -185,7 +185,7 @@ func TestNamesCommittedAMinuteLateAreRead(t *testing.T) {
 		for i := range 50 {
 			store.claim(t, fmt.Sprint("Later", i))
 			advance(1300 * time.Millisecond)
-			store.claimLate(t, fmt.Sprint("Slow", i), fullReadOverlap)
+			store.claimLate(t, fmt.Sprint("Slow", i), time.Minute)
 		}
 		advance(fullReadInterval + readInterval)
 		for i := range 50 {
@@ -264,8 +264,8 @@ func TestNamesAreReadAfterTheLedgersClockIsSetForward(t *testing.T) {
 }
 
 // rebuildCount returns how often the view of the game was built for a reason.
-func (r *startedRegistry) rebuildCount(cause rebuildCause) float64 {
-	return testutil.ToFloat64(r.replicator.metrics.rebuilds.WithLabelValues(game, string(cause)))
+func (r *startedRegistry) rebuildCount(cause string) float64 {
+	return testutil.ToFloat64(r.replicator.metrics.builds.WithLabelValues(game, cause))
 }
 
 // A rename at another node also adds a name. The former name is free, because the
@@ -284,9 +284,6 @@ func TestRenamesAtAnotherNodeAreRead(t *testing.T) {
 		nodeB.expectKnown("Grace", true)
 		if got := must(nodeB.Available(t.Context(), game, "Ada", Requester{}))(t); !got.Available {
 			t.Error("the former name is not free")
-		}
-		if got := nodeA.views[game].staleNames.Load(); got != 2 { // Ada, and the generated name before it
-			t.Errorf("%d stale names at the node of the renames", got)
 		}
 	})
 }

@@ -3,110 +3,99 @@ package identity
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"laststand/internal/nickname"
 )
 
-// loadSnapshots loads a filter from each usable snapshot, and requests a rebuild of the
-// views without one. The first full read activates the loaded filters. Once loadSnapshots
-// has succeeded, it does nothing.
-func (r *nameReplicator) loadSnapshots(ctx context.Context) error {
-	if r.isLoaded {
-		return nil
-	}
-	ledgerNow, err := r.NameSource.Now(ctx)
-	if err != nil {
-		return err
-	}
-	oldest := ledgerNow
-	for _, game := range r.games() {
-		view := r.views[game]
-		filter, watermark := r.loadSnapshot(game, ledgerNow)
-		if filter == nil {
-			view.requestRebuild(causeStart)
-			continue
-		}
-		view.startBuilding(filter)
-		oldest = min(oldest, watermark)
-	}
-	r.fullReadClock.Store(oldest)
-	r.isLoaded = true
-	return nil
+// Snapshots stores the views for the next start of the node. A snapshot may be old, lost
+// or of another ledger.
+type Snapshots interface {
+	// Load returns the snapshot of a game, fs.ErrNotExist if there is none.
+	Load(game string) ([]byte, error)
+	// Save replaces the snapshot of a game.
+	Save(game string, snapshot []byte) error
 }
 
-// loadSnapshot returns the filter in the snapshot of a game and its watermark. The filter is nil if
-// there is no usable snapshot. The watermark is the time up to which the filter has all
-// names, by the ledger's clock, in epoch ms.
-func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.Filter, int64) {
+// The outcomes of loading and saving snapshots.
+const (
+	snapshotSaved      = "saved"
+	snapshotSaveFailed = "failed"
+	snapshotLoaded     = "loaded"
+	snapshotMissing    = "none"
+	snapshotIgnored    = "ignored" // damaged, or not of this ledger, game, format or rules
+)
+
+// loadSnapshots starts each view with a usable snapshot; the next read activates them. It
+// returns the time up to which they have all names, by the ledger's clock.
+func (r *nameReplicator) loadSnapshots(ledgerNow int64) (watermark int64) {
+	watermark = ledgerNow
 	if r.Snapshots == nil {
-		return nil, 0
+		return watermark
 	}
-	var filter *nickname.Filter
-	var info nickname.SnapshotInfo
-	snapshot, err := r.Snapshots.Load(game)
-	if err == nil {
-		filter, info, err = nickname.ParseSnapshot(snapshot)
+	for _, game := range r.games() {
+		outcome := snapshotLoaded
+		filter, info, err := r.loadSnapshot(game, ledgerNow)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			outcome = snapshotMissing
+		case err != nil:
+			outcome = snapshotIgnored
+			r.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "error", err)
+		default:
+			r.views[game].setBuilding(filter)
+			r.views[game].savedNames = filter.Len()
+			watermark = min(watermark, info.Watermark)
+		}
+		r.metrics.snapshots.WithLabelValues(outcome).Inc()
 	}
-	outcome := r.classifySnapshot(game, ledgerNow, filter, info, err)
-	r.metrics.snapshots.WithLabelValues(outcome).Inc()
-	switch outcome {
-	case snapshotLoaded:
-		r.savedSizes[game] = filter.Len()
-		return filter, info.Watermark
-	case snapshotMissing:
-	default:
-		r.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "outcome", outcome, "error", err)
-	}
-	return nil, 0
+	return watermark
 }
 
-// classifySnapshot returns the outcome of reading a snapshot. It is snapshotLoaded if the snapshot
-// belongs to this ledger, is not ahead of it, and has this program's format and rules.
-func (r *nameReplicator) classifySnapshot(game string, ledgerNow int64, filter *nickname.Filter, info nickname.SnapshotInfo, err error) string {
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return snapshotMissing
-	case errors.Is(err, nickname.ErrSnapshotVersion):
-		return snapshotNewerFormat
-	case err != nil:
-		return snapshotBroken
-	case info.Game != game || info.Epoch != r.Epoch || info.Rules != nickname.RulesVersion || filter.FalsePositiveRate() != maxFalsePositiveRate:
-		return snapshotForeign
-	case info.Watermark > ledgerNow+fullReadOverlap.Milliseconds():
-		return snapshotAhead
+// loadSnapshot reads the snapshot of a game. It must belong to this ledger, must not be
+// ahead of it, and must have this program's format and rules.
+func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.Filter, nickname.SnapshotInfo, error) {
+	snapshot, err := r.Snapshots.Load(game)
+	if err != nil {
+		return nil, nickname.SnapshotInfo{}, err
 	}
-	return snapshotLoaded
+	filter, info, err := nickname.ParseSnapshot(snapshot)
+	if err != nil {
+		return nil, info, err
+	}
+	if info != r.snapshotInfo(game, info.Watermark) || filter.FalsePositiveRate() != maxFalsePositiveRate || info.Watermark > ledgerNow+fullReadOverlap.Milliseconds() {
+		return nil, info, fmt.Errorf("it is of another game, ledger, rate or version of the rules, or later than the ledger: %+v", info)
+	}
+	return filter, info, nil
+}
+
+func (r *nameReplicator) snapshotInfo(game string, watermark int64) nickname.SnapshotInfo {
+	return nickname.SnapshotInfo{Game: game, Epoch: r.Epoch, Rules: nickname.RulesVersion, Watermark: watermark}
 }
 
 // saveSnapshots saves a snapshot of each view that has new names.
-func (r *nameReplicator) saveSnapshots() {
+func (r *nameReplicator) saveSnapshots(context.Context) {
 	if r.Snapshots == nil {
 		return
 	}
 	for _, game := range r.games() {
-		filter := r.views[game].active.Load()
-		if filter == nil {
+		view, watermark := r.views[game], r.readClock.Load() // before active, which may be replaced
+		filter := view.active.Load()
+		if filter == nil || filter.Len() == view.savedNames {
 			continue
 		}
-		size := filter.Len()
-		if savedSize, isKnown := r.savedSizes[game]; isKnown && savedSize == size {
-			continue
+		names := filter.Len()
+		snapshot, err := filter.Snapshot(r.snapshotInfo(game, watermark))
+		if err == nil {
+			err = r.Snapshots.Save(game, snapshot)
 		}
-		if err := r.saveSnapshot(game, filter); err != nil {
+		if err != nil {
 			r.metrics.snapshots.WithLabelValues(snapshotSaveFailed).Inc()
 			r.Logger.Warn("nickname snapshot save failed; the next start reads more from the ledger", "game", game, "error", err)
 			continue
 		}
-		r.savedSizes[game] = size
+		view.savedNames = names
 		r.metrics.snapshots.WithLabelValues(snapshotSaved).Inc()
 	}
-}
-
-func (r *nameReplicator) saveSnapshot(game string, filter *nickname.Filter) error {
-	snapshot, err := filter.Snapshot(nickname.SnapshotInfo{Game: game, Epoch: r.Epoch, Rules: nickname.RulesVersion, Watermark: r.fullReadClock.Load()})
-	if err != nil {
-		return err
-	}
-	return r.Snapshots.Save(game, snapshot)
 }

@@ -12,11 +12,8 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 )
 
-// Errors of ParseSnapshot.
-var (
-	ErrCorruptSnapshot = errors.New("the snapshot is corrupt")
-	ErrSnapshotVersion = errors.New("the snapshot has another format version")
-)
+// ErrCorruptSnapshot means that ParseSnapshot cannot read a snapshot.
+var ErrCorruptSnapshot = errors.New("the snapshot is corrupt")
 
 // SnapshotInfo says from which ledger and with which rules a snapshot was made.
 type SnapshotInfo struct {
@@ -26,15 +23,9 @@ type SnapshotInfo struct {
 	Watermark int64  `json:"watermark"` // time by the ledger's clock, epoch ms; the filter contains all names registered up to then
 }
 
-// A snapshot has these parts: a line of text with the version, a line with the header in
-// JSON, the bits of the filter as little-endian words, and the SHA-256 of all parts before
-// it.
-const (
-	snapshotFirstLine = "laststand names, version %d"
-	snapshotVersion   = 2
-)
-
-// snapshotHeader describes the filter of a snapshot. Size is the filter's Len.
+// snapshotHeader describes the filter of a snapshot. Size is the filter's Len. A snapshot
+// is a line with the header in JSON, the bits of the filter as little-endian words, and
+// the SHA-256 of both.
 type snapshotHeader struct {
 	SnapshotInfo
 	Capacity int     `json:"capacity"`
@@ -52,53 +43,30 @@ func (f *Filter) Snapshot(info SnapshotInfo) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("nickname: snapshot: %w", err)
 	}
-	snapshot := fmt.Appendf(nil, snapshotFirstLine+"\n%s\n", snapshotVersion, header)
-	if snapshot, err = binary.Append(snapshot, binary.LittleEndian, words); err != nil {
+	snapshot, err := binary.Append(append(header, '\n'), binary.LittleEndian, words)
+	if err != nil {
 		return nil, fmt.Errorf("nickname: snapshot: %w", err)
 	}
 	checksum := sha256.Sum256(snapshot)
 	return append(snapshot, checksum[:]...), nil
 }
 
-// ParseSnapshot reads a snapshot. The error wraps ErrCorruptSnapshot or
-// ErrSnapshotVersion.
+// ParseSnapshot reads a snapshot. The error wraps ErrCorruptSnapshot.
 func ParseSnapshot(snapshot []byte) (*Filter, SnapshotInfo, error) {
 	content := snapshot[:max(0, len(snapshot)-sha256.Size)]
-	firstLine, rest, _ := bytes.Cut(content, []byte("\n"))
-	version := 0
-	if _, err := fmt.Sscanf(string(firstLine), snapshotFirstLine, &version); err != nil {
-		return nil, SnapshotInfo{}, corruptError("it does not begin like a snapshot")
-	}
-	if version != snapshotVersion {
-		return nil, SnapshotInfo{}, fmt.Errorf("%w: version %d; this program reads version %d", ErrSnapshotVersion, version, snapshotVersion)
-	}
 	if checksum := sha256.Sum256(content); !bytes.Equal(checksum[:], snapshot[len(content):]) {
-		return nil, SnapshotInfo{}, corruptError("its checksum does not match")
+		return nil, SnapshotInfo{}, fmt.Errorf("%w: its checksum does not match", ErrCorruptSnapshot)
 	}
-	text, words, _ := bytes.Cut(rest, []byte("\n"))
+	text, words, _ := bytes.Cut(content, []byte("\n"))
 	var header snapshotHeader
-	if json.Unmarshal(text, &header) != nil {
-		return nil, SnapshotInfo{}, corruptError("its header cannot be read")
-	}
-	filter, err := header.newFilter(words)
-	if err != nil {
-		return nil, SnapshotInfo{}, err
-	}
-	return filter, header.SnapshotInfo, nil
-}
-
-// newFilter returns the filter that the header describes, with the bits in words.
-func (header *snapshotHeader) newFilter(words []byte) (*Filter, error) {
-	if header.Capacity < 1 || header.Capacity > MaxFilterCapacity || !(header.Rate > 0.0001 && header.Rate < 1) {
-		return nil, corruptError("the size of its filter is out of range")
+	if json.Unmarshal(text, &header) != nil || header.Capacity < 1 || header.Capacity > MaxFilterCapacity || !(header.Rate > 0.0001 && header.Rate < 1) {
+		return nil, SnapshotInfo{}, fmt.Errorf("%w: its header cannot be read or is out of range", ErrCorruptSnapshot)
 	}
 	if bitCount, _ := bloom.EstimateParameters(uint(header.Capacity), header.Rate); len(words) != int(bitCount+63)/64*8 {
-		return nil, corruptError("the size of its filter does not match its capacity")
+		return nil, SnapshotInfo{}, fmt.Errorf("%w: the size of its filter does not match its capacity", ErrCorruptSnapshot)
 	}
 	filter := NewFilter(header.Capacity, header.Rate)
 	filter.addedCount = header.Size
 	_, err := binary.Decode(words, binary.LittleEndian, filter.bits.BitSet().Words())
-	return filter, err
+	return filter, header.SnapshotInfo, err
 }
-
-func corruptError(problem string) error { return fmt.Errorf("%w: %s", ErrCorruptSnapshot, problem) }

@@ -82,17 +82,9 @@ func TestSnapshotsWithAFlippedBitAreRefused(t *testing.T) {
 		flipped := bytes.Clone(whole)
 		flipped[bit/8] ^= 1 << (bit % 8)
 		filter, _, err := nickname.ParseSnapshot(flipped)
-		if filter != nil || !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
+		if filter != nil || !errors.Is(err, nickname.ErrCorruptSnapshot) {
 			t.Errorf("bit %d: %v", bit, err)
 		}
-	}
-}
-
-func TestSnapshotsOfAnotherVersionAreRefused(t *testing.T) {
-	t.Parallel()
-	text := bytes.Replace(newSnapshot(t, "ada"), []byte("version 2\n"), []byte("version 3\n"), 1)
-	if _, _, err := nickname.ParseSnapshot(text); !errors.Is(err, nickname.ErrSnapshotVersion) {
-		t.Errorf("a newer version: %v", err)
 	}
 }
 
@@ -104,7 +96,7 @@ func TestSnapshotsWithAnImpossibleFilterSizeAreRefused(t *testing.T) {
 		`{"capacity":134217729,"rate":0.01}`, `{"capacity":0,"rate":0.01}`, `{"capacity":-1,"rate":0.01}`, `{"capacity":134217728,"rate":0.01}`,
 		`{"capacity":40,"rate":0.01}`, `{"capacity":20,"rate":0}`, `{"capacity":20,"rate":1e-300}`, `{"capacity":20,"rate":1}`, `{}`, `[]`, ``,
 	} {
-		text := fmt.Appendf(nil, "laststand names, version 2\n%s\n", header)
+		text := fmt.Appendf(nil, "%s\n", header)
 		text = append(text, make([]byte, 32)...)
 		sum := sha256.Sum256(text)
 		if _, _, err := nickname.ParseSnapshot(append(text, sum[:]...)); !errors.Is(err, nickname.ErrCorruptSnapshot) {
@@ -117,7 +109,6 @@ func FuzzParseSnapshot(f *testing.F) {
 	whole := newSnapshot(f, "ada", "grace")
 	f.Add(whole)
 	f.Add(whole[:len(whole)/2])
-	f.Add(bytes.Replace(whole, []byte("version 2"), []byte("version 9"), 1))
 	f.Add(whole[:len(whole)-sha256.Size])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		checkSnapshot(t, data)
@@ -132,7 +123,7 @@ func checkSnapshot(t *testing.T, data []byte) {
 	t.Helper()
 	filter, info, err := nickname.ParseSnapshot(data)
 	if err != nil {
-		if !errors.Is(err, nickname.ErrCorruptSnapshot) && !errors.Is(err, nickname.ErrSnapshotVersion) {
+		if !errors.Is(err, nickname.ErrCorruptSnapshot) {
 			t.Fatal(err)
 		}
 		return
