@@ -85,3 +85,42 @@ func TestForfeitStepDoesNothingInArena(t *testing.T) {
 		}
 	}
 }
+
+// An arena ends at exactly the version that was read. Otherwise a player who leaves
+// between the read and the end would keep a rank.
+func TestArenaEndRequiresReadVersion(t *testing.T) {
+	t.Parallel()
+	plan, store := newArena(Survival, 1), newMemoryStore()
+	state := State{Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS}
+	if created, err := store.Create(t.Context(), plan, state, nil); !created || err != nil {
+		t.Fatal(created, err)
+	}
+	for i := range 2 {
+		store.addSeat(plan.ID, plan.arenaSeat(i))
+	}
+	read := func() View {
+		view, err := store.Read(t.Context(), ReadQuery{Match: plan.ID, WantListed: true, AfterSeq: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return view
+	}
+	end := func(id string, view View) bool {
+		view.Phase, view.EndReason = PhaseRevealed, ReasonClosed
+		step, due := nextStep(plan, view, 9000, 0)
+		step.FromPhase, step.ID = PhaseLobby, id
+		result, err := store.Step(t.Context(), step)
+		if !due || err != nil {
+			t.Fatal(due, err)
+		}
+		return result.Applied
+	}
+	before := read()
+	store.removePlace(plan.ID, plan.arenaSeat(1).Player)
+	if end("before", before) {
+		t.Error("the arena ended without the player's leaving")
+	}
+	if !end("after", read()) {
+		t.Error("the arena did not end")
+	}
+}

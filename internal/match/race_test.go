@@ -87,6 +87,33 @@ func TestLateAnswerDoesNotCloseQuestion(t *testing.T) {
 	})
 }
 
+// While many players answer the previous question, their answers must not slow down the
+// next one: the node knows that the question is closed and does not read the match.
+func TestAnswerToPreviousQuestionReadsNoMatch(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		plan := newArena(Buzzer, 2)
+		c.createArenaWithPlayers(plan, 2, n)
+		c.requireNoError(n.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		winner, latePlayer, right := plan.arenaSeat(0).Player, plan.arenaSeat(1).Player, rightAnswer(&plan.Questions[0])
+		if _, err := n.answer(plan, winner, 0, right); err != nil {
+			c.Fatal(err)
+		}
+		c.passUntil(plan, PhaseOpen, 1)
+		n.store.recordReads()
+		if _, err := n.answer(plan, latePlayer, 0, right); errorCode(err) != "question_closed" {
+			c.Errorf("%v", err)
+		}
+		if reply, err := n.answer(plan, winner, 0, right); err != nil || !*reply.First {
+			c.Errorf("again: %+v, %v", reply, err)
+		}
+		if reads := n.store.recordReads(); len(reads) > 0 {
+			c.Errorf("the match was read: %+v", reads)
+		}
+	})
+}
+
 // A wrong answer locks its player out, and the team for a while.
 func TestWrongBuzzerAnswerLocksOutTeam(t *testing.T) {
 	runInCluster(t, func(c *cluster) {

@@ -83,7 +83,7 @@ func revealStep(plan *Plan, view View, now int64) Step {
 func endStep(plan *Plan, view View, now int64) Step {
 	newState := view.State
 	newState.Phase, newState.DueAt = PhaseOver, 0
-	step := newStep(plan, view, newState)
+	step := newVersionedStep(plan, view, newState) // whoever left before the end is last
 	result := newResult(plan, view, now)
 	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeMatchOver, matchOverView(plan, view, result))}
 	if plan.leavesResult(view.State) {

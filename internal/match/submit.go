@@ -14,7 +14,8 @@ const lockTTLSlackMS = 60 * 60 * 1000
 type submitter struct{ *places }
 
 // commitAnswer submits a judged answer. If this node judged by an outdated opening
-// time, it reads the match and judges again.
+// time, it reads the match and judges again. Many answers to a buzzer question come after
+// the next question has opened; they need no read of the match.
 func (s *submitter) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
 	attempt := s.newAttempt(local, answer)
 	state := local.knownState()
@@ -27,6 +28,9 @@ func (s *submitter) commitAnswer(ctx context.Context, local *localMatch, submiss
 			if err != nil || outcome.Verdict != VerdictStale {
 				return outcome, s.handleLoss(ctx, local, err)
 			}
+		}
+		if answer.question < state.Question && local.plan.Mode != Survival {
+			return s.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
 		}
 		view, err := s.read(ctx, local, -1, submission.Player)
 		if err != nil {
@@ -79,12 +83,14 @@ func (s *submitter) commitFirstAnswer(ctx context.Context, local *localMatch, at
 
 func (s *submitter) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
 	question := attempt.Record.Question
+	if local.isQuestionClosed(question) {
+		return Outcome{}, false, nil
+	}
 	if err := local.race.enter(ctx); err != nil {
 		return Outcome{}, false, err
 	}
 	defer local.race.leave()
-	state := local.knownState()
-	if local.race.isWon(question) || state.Question > question || state.Question == question && state.Phase != PhaseOpen {
+	if local.race.isWon(question) || local.isQuestionClosed(question) {
 		return Outcome{}, false, nil
 	}
 	outcome, err = s.Answers.CommitIfFirst(ctx, attempt)
@@ -93,6 +99,12 @@ func (s *submitter) tryCommitIfFirst(ctx context.Context, local *localMatch, att
 		local.race.noteWon(question)
 	}
 	return outcome, true, err
+}
+
+// isQuestionClosed reports whether this node knows that a question is not open any more.
+func (l *localMatch) isQuestionClosed(question int) bool {
+	state := l.knownState()
+	return state.Question > question || state.Question == question && state.Phase != PhaseOpen
 }
 
 // outcomeForOtherQuestion returns the outcome of an answer to a question that is not the
