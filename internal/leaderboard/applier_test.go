@@ -137,7 +137,7 @@ func TestTransactionsHaveALimitedSizeAndExpectThePreviousVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, steps, err := plan(fixture.cfg, 1, state, rows, workingEntries{})
+	_, steps, err := plan(fixture.cfg, 1, state, rows, map[entryKey]BoardEntry{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 		fixture.apply(t)
 		fixture.ledger.addResult(Players, "p", 1)
 		state := fixture.state(t)
-		_, steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], workingEntries{})
+		_, steps, err := plan(fixture.cfg, 1, state, fixture.ledger.rows[1:], map[entryKey]BoardEntry{})
 		if err != nil || len(steps) != 1 {
 			t.Fatalf("%d transactions, %v", len(steps), err)
 		}

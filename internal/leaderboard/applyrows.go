@@ -88,7 +88,7 @@ func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetS
 	if err != nil {
 		return state, err
 	}
-	stateAfter, txs, planErr := plan(cfg, a.now(), state, rows, newWorkingEntries(requests, results))
+	stateAfter, txs, planErr := plan(cfg, a.now(), state, rows, foundEntries(requests, results))
 	if errors.Is(planErr, errCorrupt) {
 		planErr = corruptError{state, planErr}
 	}

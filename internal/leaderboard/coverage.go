@@ -2,63 +2,50 @@ package leaderboard
 
 import (
 	"iter"
-	"maps"
 	"slices"
 )
 
-// coverage says which days each board of a board set holds. A board with an unfinished
-// eviction holds only part of its first day, so coverage leaves it out.
-type coverage struct {
-	oldestDay, openDay string            // first and last day with a board of its own; both empty: no day has one
-	multiDaySpans      map[string]string // span of each other board → first day that it holds
-}
+// coverage lists the spans of the boards of a board set that hold only whole days. A board
+// with an unfinished eviction holds only part of its first day, so it is not covered.
+type coverage []coveredSpan
+
+// coveredSpan is the span of a board, with the first and the last day that it holds.
+type coveredSpan struct{ span, firstDay, lastDay string }
 
 func (c Config) coverage(progress Progress) coverage {
-	covered := coverage{multiDaySpans: map[string]string{}}
-	if c.hasDayBoards() {
-		covered.oldestDay, covered.openDay = progress.OldestDay, progress.Watermark.Day
-	}
+	var covered coverage
+	openDay := progress.Watermark.Day
 	if c.hasWindow(All) {
-		covered.multiDaySpans[string(All)] = progress.FirstDay
+		covered = append(covered, coveredSpan{string(All), progress.FirstDay, openDay})
 	}
-	for window, boards := range progress.Rolling {
+	for _, window := range c.rollingWindows() {
+		boards, isStarted := progress.Rolling[window]
 		for i, firstDay := range boards.FirstDays {
-			if boards.Cursor[i] == 0 {
-				covered.multiDaySpans[RollingSpan(window, i)] = firstDay
+			if isStarted && boards.Cursor[i] == 0 {
+				covered = append(covered, coveredSpan{RollingSpan(window, i), firstDay, openDay})
 			}
+		}
+	}
+	if c.hasDayBoards() && openDay != "" {
+		for day := progress.OldestDay; day <= openDay; day = addDays(day, 1) {
+			covered = append(covered, coveredSpan{day, day, day})
 		}
 	}
 	return covered
 }
 
-// boards returns the boards of a kind that hold only whole days.
+// boards returns the covered boards of a kind.
 func (c coverage) boards(kind Kind) []Board {
-	var boards []Board
-	for _, span := range slices.Sorted(maps.Keys(c.multiDaySpans)) {
-		boards = append(boards, Board{kind, span})
-	}
-	for _, day := range c.singleDays() {
-		boards = append(boards, Board{kind, day})
+	boards := make([]Board, len(c))
+	for i, covered := range c {
+		boards[i] = Board{kind, covered.span}
 	}
 	return boards
 }
 
-func (c coverage) singleDays() []string {
-	var days []string
-	for day := c.oldestDay; day != "" && day <= c.openDay; day = addDays(day, 1) {
-		days = append(days, day)
-	}
-	return days
-}
-
-// covers reports whether the board set has a board and the board holds only whole days.
+// covers reports whether a board is covered.
 func (c coverage) covers(board Board) bool {
-	_, isMultiDay := c.multiDaySpans[board.Span]
-	return isMultiDay || c.coversDay(board.Span)
-}
-
-func (c coverage) coversDay(day string) bool {
-	return datePattern.MatchString(day) && c.oldestDay <= day && day <= c.openDay
+	return slices.ContainsFunc(c, func(covered coveredSpan) bool { return covered.span == board.Span })
 }
 
 // datedEntry is an entry of one board, and the commit time of its newest result.
@@ -71,33 +58,20 @@ type datedEntry struct {
 // entriesFrom computes one holder's entries on all covered boards from the holder's sums.
 func (c coverage) entriesFrom(sums []DaySum) []datedEntry {
 	var entries []datedEntry
-	for span, firstDay := range c.multiDaySpans {
-		if entry, found := totalSince(sums, firstDay); found {
-			entry.board.Span = span
-			entries = append(entries, entry)
+	for _, covered := range c {
+		total := datedEntry{}
+		for _, sum := range sums {
+			if covered.firstDay <= sum.Day && sum.Day <= covered.lastDay {
+				total.board, total.entry.ID = Board{sum.HolderKind, covered.span}, sum.Holder
+				total.entry.Aggregates = total.entry.Aggregates.Add(sum.Aggregates)
+				total.entry.Newest, total.committedAt = max(total.entry.Newest, sum.Newest), max(total.committedAt, sum.CommittedAt)
+			}
 		}
-	}
-	for _, sum := range sums {
-		if c.coversDay(sum.Day) {
-			boardEntry := BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates}
-			entries = append(entries, datedEntry{Board{sum.HolderKind, sum.Day}, boardEntry, sum.CommittedAt})
+		if total.entry.ID != "" {
+			entries = append(entries, total)
 		}
 	}
 	return entries
-}
-
-// totalSince adds up a holder's sums of a day and later days. found is false if there are
-// no such sums. The span of the returned board is empty.
-func totalSince(sums []DaySum, firstDay string) (sum datedEntry, found bool) {
-	for _, daySum := range sums {
-		if daySum.Day < firstDay {
-			continue
-		}
-		sum.board.Kind, sum.entry.ID = daySum.HolderKind, daySum.Holder
-		sum.entry.Aggregates = sum.entry.Aggregates.Add(daySum.Aggregates)
-		sum.entry.Newest, sum.committedAt = max(sum.entry.Newest, daySum.Newest), max(sum.committedAt, daySum.CommittedAt)
-	}
-	return sum, sum.entry.ID != ""
 }
 
 // groupByHolder groups sums that are ordered by holder. It ends at the first error.

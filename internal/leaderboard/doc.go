@@ -18,7 +18,6 @@
 //   - version: a random text of a board set. Each transaction replaces it, and applies
 //     only to the version that it was computed from.
 //   - watermark: the ledger position up to which a board set has applied the rows.
-//   - day sizes: the numbers of entries on a past day's boards. Evictions check them.
 //   - maintenance: the evictions and deletions of days.
 //
 // [Applier] keeps the boards up to date with the [Ledger]. [Reader] answers queries.

@@ -7,8 +7,6 @@ import (
 	"maps"
 )
 
-const maxSkippedDays = 400 // maximum number of empty days that one transaction skips
-
 // dayMaintainer evicts and deletes days of one game's served boards. The caller holds the
 // apply lease.
 type dayMaintainer struct{ *resources }
@@ -116,112 +114,80 @@ func (d *dayMaintainer) evictSlice(ctx context.Context, cfg Config, state BoardS
 // per transaction.
 func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state BoardSetState, window Window) (Transaction, error) {
 	boards := state.Rolling[window]
-	if boardsAfter, hasSkipped := boards.skipEmptyDays(state.Progress, window.Days()); hasSkipped {
-		return state.rollingTransaction(d.now(), window, boardsAfter), nil
-	}
-	evictedDay := boards.FirstDays[boards.unservedIndex()]
-	sizes, found, err := d.store.ReadDaySizes(ctx, state.BoardSet, evictedDay)
+	unserved := boards.unservedIndex()
+	slice, err := d.readDaySlice(ctx, cfg, state, boards.FirstDays[unserved], boards.Cursor[unserved])
 	if err != nil {
 		return Transaction{}, err
 	}
-	if !found {
-		return Transaction{}, fmt.Errorf("%w: game %s has no stored sizes of the day %s", errCorrupt, cfg.Game, evictedDay)
-	}
-	evictedRange := cfg.dayRangeAt(sizes, boards.Cursor[boards.unservedIndex()])
-	if evictedRange.limit == 0 {
-		return state.rollingTransaction(d.now(), window, boards.withDayEvicted(state.Watermark.Day, window.Days())), nil
-	}
-	rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{evictedRange.kind, evictedDay}, Order: cfg.RankingOrder(ByValue)}
-	members, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, evictedRange.start, evictedRange.limit)
+	eviction, err := d.planSubtraction(ctx, cfg, state, Board{slice.kind, RollingSpan(window, unserved)}, slice.members)
 	if err != nil {
 		return Transaction{}, err
 	}
-	if len(members) != evictedRange.limit {
-		return Transaction{}, fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, evictedDay, len(members), evictedRange.limit, evictedRange.start)
+	boards.Cursor[unserved] += int64(len(slice.members))
+	if slice.isLast {
+		boards = boards.withDayEvicted(state.Watermark.Day, window.Days())
 	}
-	return d.planSubtraction(ctx, cfg, state, evictionSlice{window, evictedRange, members})
+	eviction.state.Rolling = maps.Clone(state.Rolling)
+	eviction.state.Rolling[window] = boards
+	eviction.closeTransaction()
+	return eviction.txs[0], nil
 }
 
-// skipEmptyDays returns the state after the evictions of days before the ledger's first
-// day, which are empty. hasSkipped is false if there is no such day to evict.
-func (r RollingBoards) skipEmptyDays(progress Progress, windowDays int) (after RollingBoards, hasSkipped bool) {
-	for range maxSkippedDays {
-		if !r.mustEvict(progress.Watermark.Day, windowDays) || r.FirstDays[r.unservedIndex()] >= progress.FirstDay {
-			break
-		}
-		r, hasSkipped = r.withDayEvicted(progress.Watermark.Day, windowDays), true
-	}
-	return r, hasSkipped
-}
-
-// dayRange is a range of a past day's entries of one kind: limit entries from index start
-// of a ranking that ranks every entry. isLast means that the day has no entry after it.
-type dayRange struct {
-	kind   Kind
-	start  int64
-	limit  int
-	isLast bool
-}
-
-// dayRangeAt returns the range of entries to evict next. The cursor is the number of
-// entries evicted before, of all kinds, players first. limit is 0 at the day's end.
-func (c Config) dayRangeAt(sizes DaySizes, cursor int64) dayRange {
-	remaining := -cursor
-	for _, kind := range Kinds() {
-		remaining += sizes.Sizes[kind]
-	}
-	for _, kind := range Kinds() {
-		if size := sizes.Sizes[kind]; cursor < size {
-			limit := min(size-cursor, int64(maxEvictionWrites/c.writesPerEntry()))
-			return dayRange{kind, cursor, int(limit), limit == remaining}
-		}
-		cursor -= sizes.Sizes[kind]
-	}
-	return dayRange{}
-}
-
-// evictionSlice holds the entries of a day to subtract from a window's unserved board.
-type evictionSlice struct {
-	window Window
-	dayRange
+// daySlice holds the entries of a day that are evicted next. They are of one kind. isLast
+// means that the day has no entry after them.
+type daySlice struct {
+	kind    Kind
 	members []BoardEntry
+	isLast  bool
 }
 
-// planSubtraction plans the transaction that subtracts a slice's entries from the board.
-func (d *dayMaintainer) planSubtraction(ctx context.Context, cfg Config, state BoardSetState, slice evictionSlice) (Transaction, error) {
-	boards := state.Rolling[slice.window]
-	board := Board{slice.kind, RollingSpan(slice.window, boards.unservedIndex())}
-	requests := []EntryRequest{{Board: board}}
-	for _, entry := range slice.members {
-		requests[0].IDs = append(requests[0].IDs, entry.ID)
+// readDaySlice reads the entries of a day to evict next. The cursor is the number of entries
+// evicted before, of all kinds, players first. An empty day has an empty last slice. Boards
+// of the day whose size differs from that of their ranking are corrupt.
+func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state BoardSetState, day string, cursor int64) (daySlice, error) {
+	sizes, err := d.store.ReadEntries(ctx, state.BoardSet, []EntryRequest{{Board: Board{Players, day}}, {Board: Board{Teams, day}}})
+	if err != nil {
+		return daySlice{}, err
 	}
+	remaining := sizes[0].BoardSize + sizes[1].BoardSize - cursor
+	for i, kind := range Kinds() {
+		size := sizes[i].BoardSize
+		if cursor >= size {
+			cursor -= size
+			continue
+		}
+		limit := min(size-cursor, int64(maxEvictionWrites/(1+2*len(cfg.RankingOrders()))))
+		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{kind, day}, Order: cfg.RankingOrder(ByValue)}
+		members, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, cursor, int(limit))
+		if err == nil && int64(len(members)) != limit {
+			err = fmt.Errorf("%w: game %s: the ranking of %s has %d of %d entries from index %d", errCorrupt, cfg.Game, day, len(members), limit, cursor)
+		}
+		return daySlice{kind, members, limit == remaining}, err
+	}
+	return daySlice{isLast: true}, nil
+}
+
+// planSubtraction returns a planner with an open transaction that subtracts entries from a
+// board.
+func (d *dayMaintainer) planSubtraction(ctx context.Context, cfg Config, state BoardSetState, board Board, members []BoardEntry) (*planner, error) {
+	request := EntryRequest{Board: board}
+	for _, entry := range members {
+		request.IDs = append(request.IDs, entry.ID)
+	}
+	requests := []EntryRequest{request}
 	results, err := d.store.ReadEntries(ctx, state.BoardSet, requests)
 	if err != nil {
-		return Transaction{}, err
+		return nil, err
 	}
-	entries, batch := newWorkingEntries(requests, results), newWriteBatch()
-	for _, entry := range slice.members {
-		before := entries.entry(board, entry.ID)
-		after := BoardEntry{ID: entry.ID, Newest: before.Newest, Aggregates: before.Aggregates.Sub(entry.Aggregates)}
+	eviction := newPlanner(cfg, d.now(), state, foundEntries(requests, results))
+	eviction.reserveWrites(0)
+	for _, entry := range members {
+		after := eviction.entries[entryKey{board, entry.ID}]
+		after.ID, after.Aggregates = entry.ID, after.Aggregates.Sub(entry.Aggregates)
 		if !after.Aggregates.isPossible() {
-			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, entry.ID, board.Span)
+			return nil, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, entry.ID, board.Span)
 		}
-		batch.recordBefore(board, entry.ID, before)
-		entries.set(board, after)
+		eviction.setEntry(board, after)
 	}
-	boards.Cursor[boards.unservedIndex()] += int64(len(slice.members))
-	if slice.isLast {
-		boards = boards.withDayEvicted(state.Watermark.Day, slice.window.Days())
-	}
-	tx := state.rollingTransaction(d.now(), slice.window, boards)
-	tx.Changes = batch.changes(cfg, entries)
-	return tx, nil
-}
-
-// rollingTransaction returns a transaction that changes the state of one rolling window.
-// The caller adds the changes of entries.
-func (s BoardSetState) rollingTransaction(now int64, window Window, boards RollingBoards) Transaction {
-	s.Rolling = maps.Clone(s.Rolling)
-	s.Rolling[window] = boards
-	return s.nextTransaction(now)
+	return eviction, nil
 }

@@ -114,13 +114,8 @@ func (g *testGame) checkBoards(t *testing.T) {
 	}
 	coverage := g.cfg.coverage(progress)
 	for _, kind := range Kinds() {
-		for _, board := range coverage.boards(kind) {
-			firstDay, isMultiDay := coverage.multiDaySpans[board.Span]
-			lastDay := progress.Watermark.Day
-			if !isMultiDay {
-				firstDay, lastDay = board.Span, board.Span
-			}
-			g.checkBoard(t, board, g.ledger.expectedBoard(progress.Watermark.Pos, kind, firstDay, lastDay))
+		for _, covered := range coverage {
+			g.checkBoard(t, Board{kind, covered.span}, g.ledger.expectedBoard(progress.Watermark.Pos, kind, covered.firstDay, covered.lastDay))
 		}
 	}
 }

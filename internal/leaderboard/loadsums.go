@@ -15,8 +15,10 @@ func (b *builder) loadSums(ctx context.Context, emptyState BoardSetState) (Board
 	if err != nil {
 		return emptyState, err
 	}
-	sumLoader := &loader{resources: b.resources, state: emptyState, writesPerEntry: 1 + len(b.newestConfig.RankingOrders()), isThrottled: len(servedConfigs) > 0, sizes: map[Board]int64{}, asOf: map[Board]int64{}}
-	sumLoader.openTransaction()
+	sumLoader := &loader{
+		resources: b.resources, planner: newPlanner(b.newestConfig, b.now(), emptyState, map[entryKey]BoardEntry{}),
+		isThrottled: len(servedConfigs) > 0, newest: map[Board]int64{},
+	}
 	err = b.ledger.Snapshot(ctx, b.newestConfig.Game, func(snapshot Snapshot) error {
 		sumLoader.state.Progress = b.newestConfig.initialProgress(snapshot)
 		sumLoader.coverage = b.newestConfig.coverage(sumLoader.state.Progress)
@@ -34,7 +36,9 @@ func (b *builder) loadSums(ctx context.Context, emptyState BoardSetState) (Board
 		return emptyState, err
 	}
 	sumLoader.state.Loading = false
-	err = sumLoader.commit(ctx, sumLoader.pastDaySizes())
+	sumLoader.reserveWrites(0)
+	sumLoader.closeTransaction()
+	err = sumLoader.commit(ctx)
 	return sumLoader.state, err
 }
 
@@ -54,53 +58,43 @@ func (c Config) initialProgress(snapshot Snapshot) Progress {
 	return progress
 }
 
-// loader plans and commits the transactions that fill an empty board set with sums.
+// loader fills an empty board set with sums.
 type loader struct {
 	*resources
-	state          BoardSetState
-	coverage       coverage
-	isThrottled    bool            // pauses after each transaction, because other boards are served
-	writesPerEntry int             // an added entry is one write, and one per ranking
-	renewedAt      time.Time       // when the lease was renewed last
-	sizes          map[Board]int64 // entries per board so far
-	asOf           map[Board]int64 // commit time of the newest result per board, epoch ms
-	batch          *writeBatch     // the open transaction
-	entries        workingEntries  // of the open transaction
+	*planner
+	coverage    coverage
+	isThrottled bool            // pauses after each transaction, because other boards are served
+	renewedAt   time.Time       // when the lease was renewed last
+	newest      map[Board]int64 // commit time of the newest result per board so far, epoch ms
 }
 
-func (l *loader) openTransaction() { l.batch, l.entries = newWriteBatch(), workingEntries{} }
-
-// addHolder adds one holder's entries to the boards. It commits the open transaction first
-// if that is full.
+// addHolder adds one holder's entries to the boards. It commits full transactions.
 func (l *loader) addHolder(ctx context.Context, sums []DaySum) error {
 	for _, sum := range l.coverage.entriesFrom(sums) {
-		if l.batch.writeCount+l.writesPerEntry > maxTransactionWrites {
-			if err := l.commit(ctx, nil); err != nil {
-				return err
-			}
+		l.reserveWrites(1 + len(l.orders)) // the entry, and a member per ranking
+		if err := l.commit(ctx); err != nil {
+			return err
 		}
-		l.batch.writeCount += l.writesPerEntry
-		l.batch.recordBefore(sum.board, sum.entry.ID, BoardEntry{})
-		l.entries.set(sum.board, sum.entry)
-		l.sizes[sum.board]++
-		l.asOf[sum.board] = max(l.asOf[sum.board], sum.committedAt)
-		l.batch.asOf[sum.board] = l.asOf[sum.board]
+		l.setEntry(sum.board, sum.entry)
+		l.newest[sum.board] = max(l.newest[sum.board], sum.committedAt)
+		l.asOf[sum.board] = l.newest[sum.board]
 	}
 	return nil
 }
 
-// commit commits the open transaction and opens another. It renews the build lease if
+// commit commits the closed transaction, if there is one. It renews the build lease if
 // buildRenewInterval has passed since the last renewal, because each renewal costs a round
 // trip.
-func (l *loader) commit(ctx context.Context, daySizes []DaySizes) error {
+func (l *loader) commit(ctx context.Context) error {
+	if len(l.txs) == 0 {
+		return nil
+	}
 	began := time.Now()
-	tx := l.state.nextTransaction(l.now())
-	tx.Changes, tx.PastDaySizes = l.batch.changes(l.newestConfig, l.entries), daySizes
-	l.openTransaction()
-	if err := l.store.Commit(ctx, l.state.BoardSet, []Transaction{tx}); err != nil {
+	if err := l.store.Commit(ctx, l.state.BoardSet, l.txs); err != nil {
 		return err
 	}
-	l.state.Version = tx.Version
+	l.txs, l.plannedAt = nil, l.now()
+	clear(l.entries)
 	if l.isThrottled {
 		loop.Sleep(ctx, time.Since(began))
 	}
@@ -109,20 +103,4 @@ func (l *loader) commit(ctx context.Context, daySizes []DaySizes) error {
 	}
 	l.renewedAt = time.Now()
 	return l.renewLease(ctx, buildLeaseID(l.newestConfig), buildLeaseTTL)
-}
-
-// pastDaySizes returns the sizes of the past days' boards.
-func (l *loader) pastDaySizes() []DaySizes {
-	var sizes []DaySizes
-	for _, day := range l.coverage.singleDays() {
-		if day == l.coverage.openDay {
-			break
-		}
-		dayCounts := DaySizes{Day: day, Sizes: map[Kind]int64{}}
-		for _, kind := range Kinds() {
-			dayCounts.Sizes[kind] = l.sizes[Board{kind, day}]
-		}
-		sizes = append(sizes, dayCounts)
-	}
-	return sizes
 }

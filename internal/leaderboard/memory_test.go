@@ -43,7 +43,6 @@ type memoryBoardSet struct {
 	boards   map[Board]map[string]BoardEntry
 	rankings map[Board]map[Order]map[string]float64
 	asOf     map[Board]int64
-	daySizes map[string]map[Kind]int64
 }
 
 func newMemoryStore() *memoryStore {
@@ -107,7 +106,7 @@ func (m *memoryStore) Begin(_ context.Context, cfg Config, newState BoardSetStat
 	m.building[configHash] = newState.ID
 	m.boardSets[newState.ID] = &memoryBoardSet{
 		state: newState, boards: map[Board]map[string]BoardEntry{}, rankings: map[Board]map[Order]map[string]float64{},
-		asOf: map[Board]int64{}, daySizes: map[string]map[Kind]int64{},
+		asOf: map[Board]int64{},
 	}
 	m.configs = append(slices.DeleteFunc(m.configs, func(stored Config) bool { return stored.Hash() == configHash }), cfg)
 	return m.afterWrite("Begin")
@@ -233,19 +232,6 @@ func (m *memoryStore) ReadMembers(_ context.Context, boardSet BoardSet, rankingI
 	return entries, nil
 }
 
-func (m *memoryStore) ReadDaySizes(_ context.Context, boardSet BoardSet, day string) (DaySizes, bool, error) {
-	err := m.lock("ReadDaySizes")
-	defer m.mu.Unlock()
-	if err != nil {
-		return DaySizes{}, false, err
-	}
-	stored := m.boardSets[boardSet.ID]
-	if stored == nil || stored.daySizes[day] == nil {
-		return DaySizes{}, false, nil
-	}
-	return DaySizes{Day: day, Sizes: maps.Clone(stored.daySizes[day])}, true, nil
-}
-
 func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Order, requests []EntryRequest) (Inspection, error) {
 	err := m.lock("Inspect")
 	defer m.mu.Unlock()
@@ -303,7 +289,7 @@ func (m *memoryStore) Commit(_ context.Context, boardSet BoardSet, txs []Transac
 
 // countWrites returns the number of writes of a transaction.
 func countWrites(tx Transaction) int {
-	n := len(tx.PastDaySizes) + len(tx.DeletedDays)
+	n := len(tx.DeletedDays)
 	for _, change := range tx.Changes {
 		n += len(change.PutEntries) + len(change.RemovedIDs)
 		for _, members := range change.RemovedMembers {
@@ -322,16 +308,12 @@ func (s *memoryBoardSet) applyTransaction(tx Transaction) (contradictions []stri
 	for _, change := range tx.Changes {
 		contradictions = append(contradictions, s.change(change)...)
 	}
-	for _, day := range tx.PastDaySizes {
-		s.daySizes[day.Day] = maps.Clone(day.Sizes)
-	}
 	for _, day := range tx.DeletedDays {
 		for _, kind := range Kinds() {
 			delete(s.boards, Board{kind, day})
 			delete(s.rankings, Board{kind, day})
 			delete(s.asOf, Board{kind, day})
 		}
-		delete(s.daySizes, day)
 	}
 	// The real store writes progress as JSON. So the fake encodes and decodes it too.
 	raw, err := json.Marshal(tx.Progress)

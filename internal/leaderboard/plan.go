@@ -1,18 +1,8 @@
 package leaderboard
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
-)
-
-// Maximum numbers of writes per transaction. Each changed entry, added member and removed
-// member is one write. Evictions have a lower maximum because they run for minutes. With
-// these limits each script takes less than 5 ms on boards of ten million entries.
-const (
-	maxTransactionWrites = 250
-	maxEvictionWrites    = 125
 )
 
 var (
@@ -43,25 +33,13 @@ type evictionPendingError struct{ day string }
 
 func (e evictionPendingError) Error() string { return e.day + " is being evicted from a board" }
 
-// planner turns rows into transactions. Its state and entries are those after the rows
-// planned so far.
-type planner struct {
-	cfg            Config
-	writesPerEntry int // writes that a change of one entry needs
-	plannedAt      int64
-	state          BoardSetState
-	entries        workingEntries
-	batch          *writeBatch // the open transaction; nil: none
-	txs            []Transaction
-}
-
 // plan returns the transactions that apply rows, in order, to a board set with the given
 // state, and the state after them. entries must have all entries that the rows change.
 // Each transaction ends with a whole row, so its watermark says exactly which rows the
 // boards hold. If the error is an evictionPendingError, the transactions apply the rows
 // before the one that has to wait.
-func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries workingEntries) (BoardSetState, []Transaction, error) {
-	rowPlanner := &planner{cfg: cfg, writesPerEntry: cfg.writesPerEntry(), plannedAt: now, state: state, entries: entries}
+func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[entryKey]BoardEntry) (BoardSetState, []Transaction, error) {
+	rowPlanner := newPlanner(cfg, now, state, entries)
 	for _, row := range rows {
 		if row.Pos != rowPlanner.state.Watermark.Pos+1 {
 			return state, nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, cfg.Game, row.Pos, rowPlanner.state.Watermark.Pos)
@@ -98,7 +76,7 @@ func (p *planner) applyRow(row Row) error {
 		}
 	case DayStartRow:
 		p.reserveWrites(1)
-		p.endOpenDay(row)
+		p.state.Rolling = startDayInAllWindows(p.state.Rolling, row.Day)
 	default:
 		return fmt.Errorf("%w: game %s: the row at position %d has the unknown kind %q", ErrInvalidRows, p.cfg.Game, row.Pos, row.Kind)
 	}
@@ -106,27 +84,11 @@ func (p *planner) applyRow(row Row) error {
 	return nil
 }
 
-// reserveWrites makes sure that the open transaction has room for a number of writes. If
-// the open transaction is too full, it closes that one and opens another.
-func (p *planner) reserveWrites(writes int) {
-	if p.batch != nil && p.batch.writeCount+writes > maxTransactionWrites {
-		p.closeTransaction()
-	}
-	if p.batch == nil {
-		p.batch = newWriteBatch()
-	}
-	p.batch.writeCount += writes
-}
-
-// writesPerEntry returns the maximum number of writes for a change of one entry: one for
-// the entry, and two per ranking, for a removed and an added member.
-func (c Config) writesPerEntry() int { return 1 + 2*len(c.RankingOrders()) }
-
 // addResult adds a result to its holder's entry on a board.
 func (p *planner) addResult(board Board, row Row) {
-	before := p.entries.entry(board, row.Holder)
+	before := p.entries[entryKey{board, row.Holder}]
 	p.setEntry(board, BoardEntry{ID: row.Holder, Newest: row.Pos, Aggregates: before.Aggregates.Add(row.Aggregates)})
-	p.batch.asOf[board] = row.CommittedAt
+	p.asOf[board] = row.CommittedAt
 }
 
 // applyCorrection subtracts a result. A day with an unfinished eviction must not change,
@@ -137,9 +99,9 @@ func (p *planner) applyCorrection(boards []Board, row Row) error {
 			return evictionPendingError{row.TargetDay}
 		}
 	}
-	p.reserveWrites(len(boards)*p.writesPerEntry + 1)
+	p.reserveWrites(len(boards) * p.writesPerEntry)
 	for _, board := range boards {
-		after := BoardEntry{ID: row.Holder, Newest: row.Newest, Aggregates: p.entries.entry(board, row.Holder).Aggregates.Add(row.Aggregates)}
+		after := BoardEntry{ID: row.Holder, Newest: row.Newest, Aggregates: p.entries[entryKey{board, row.Holder}].Aggregates.Add(row.Aggregates)}
 		if board.Span == row.TargetDay {
 			after.Newest = row.NewestOfTargetDay
 		}
@@ -147,29 +109,35 @@ func (p *planner) applyCorrection(boards []Board, row Row) error {
 			return fmt.Errorf("%w: game %s: the correction at position %d subtracts more from the entry %s on %s than it has", errCorrupt, p.cfg.Game, row.Pos, row.Holder, board.Span)
 		}
 		p.setEntry(board, after)
-		if board.Span == row.TargetDay && row.TargetDay < p.state.Watermark.Day {
-			p.batch.resizedDays[row.TargetDay] = true
-		}
 	}
 	return nil
 }
 
-// endOpenDay ends the open day: it records the sizes of the day's boards, and rolling
-// windows may switch to their other board.
-func (p *planner) endOpenDay(row Row) {
-	if p.state.Watermark.Day == "" {
-		return
+// applyMove moves the entries of an erased player to the player's new id. The new id may
+// have entries already, from later results. If an eviction is unfinished, the row must
+// wait. The ledger wipes the former id after some time. Boards that have not applied the
+// move by then must be rebuilt.
+func (p *planner) applyMove(boards []Board, row Row) error {
+	for _, boards := range p.state.Rolling {
+		for i, firstDay := range boards.FirstDays {
+			if boards.Cursor[i] > 0 {
+				return evictionPendingError{firstDay}
+			}
+		}
 	}
-	if p.cfg.hasDayBoards() {
-		p.batch.resizedDays[p.state.Watermark.Day] = true
+	if row.FormerHolder == "" {
+		return fmt.Errorf("%w: game %s: the ledger has wiped the former id of the move at position %d", errCorrupt, p.cfg.Game, row.Pos)
 	}
-	p.state.Rolling = startDayInAllWindows(p.state.Rolling, row.Day)
-}
-
-// setEntry stores an entry as it is after a row, or removes it if it has no match.
-func (p *planner) setEntry(board Board, after BoardEntry) {
-	p.batch.recordBefore(board, after.ID, p.entries.entry(board, after.ID))
-	p.entries.set(board, after)
+	p.reserveWrites(2 * len(boards) * p.writesPerEntry)
+	for _, board := range boards {
+		former, current := p.entries[entryKey{board, row.FormerHolder}], p.entries[entryKey{board, row.Holder}]
+		if former.Newest == 0 {
+			continue
+		}
+		p.setEntry(board, BoardEntry{ID: row.FormerHolder})
+		p.setEntry(board, BoardEntry{ID: row.Holder, Newest: max(former.Newest, current.Newest), Aggregates: former.Aggregates.Add(current.Aggregates)})
+	}
+	return nil
 }
 
 // advanceWatermark moves the watermark to a row.
@@ -178,25 +146,4 @@ func (p *planner) advanceWatermark(row Row) {
 	if p.state.FirstDay == "" {
 		p.state.FirstDay, p.state.OldestDay, p.state.Rolling = row.Day, row.Day, p.cfg.newRollingWindows(row.Day)
 	}
-}
-
-// closeTransaction turns the open batch into a transaction. It does nothing without an
-// open batch.
-func (p *planner) closeTransaction() {
-	if p.batch == nil {
-		return
-	}
-	tx := p.state.nextTransaction(p.plannedAt)
-	tx.Changes, tx.PastDaySizes = p.batch.changes(p.cfg, p.entries), p.batch.daySizes(p.entries)
-	p.state.Version = tx.Version
-	p.txs = append(p.txs, tx)
-	p.batch = nil
-}
-
-// nextTransaction returns a transaction without changes. It expects the version of s and
-// stores the progress of s.
-func (s BoardSetState) nextTransaction(now int64) Transaction {
-	tx := Transaction{ExpectedVersion: s.Version, Version: rand.Text(), Loading: s.Loading, PlannedAt: now, Progress: s.Progress}
-	tx.Rolling = maps.Clone(s.Rolling)
-	return tx
 }

@@ -148,17 +148,6 @@ func TestBoardsAreRebuiltWhenAnEvictedDayLacksAMember(t *testing.T) {
 	fixture.checkThatRebuildRepairs(t, errCorrupt)
 }
 
-func TestBoardsAreRebuiltWhenDaySizesAreMissing(t *testing.T) {
-	t.Parallel()
-	fixture := newApplierFixture()
-	fixture.playDays(t, 9, 60)
-	fixture.ledger.startDays(1)
-	fixture.apply(t)
-	boardSet := fixture.store.boardSets[fixture.state(t).ID]
-	delete(boardSet.daySizes, boardSet.state.Rolling["2d"].FirstDays[boardSet.state.Rolling["2d"].unservedIndex()])
-	fixture.checkThatRebuildRepairs(t, errCorrupt)
-}
-
 func TestBoardsAreRebuiltWhenARollingBoardLacksAnEntry(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()
@@ -252,7 +241,7 @@ func TestACorrectionOfADayBeingEvictedWaits(t *testing.T) {
 	}
 }
 
-func TestACorrectionThatRemovesAnEntryUpdatesTheDaySizes(t *testing.T) {
+func TestADayIsEvictedAfterACorrectionRemovedAnEntry(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()
 	fixture.addPlayers(5)
@@ -262,10 +251,6 @@ func TestACorrectionThatRemovesAnEntryUpdatesTheDaySizes(t *testing.T) {
 	day := fixture.state(t).FirstDay
 	fixture.ledger.correct(fixture.ledger.newestResult(Players, "p2", day))
 	fixture.apply(t)
-	sizes, isStored, err := fixture.store.ReadDaySizes(t.Context(), fixture.state(t).BoardSet, day)
-	if err != nil || !isStored || sizes.Sizes[Players] != 4 || sizes.Sizes[Teams] != 1 {
-		t.Errorf("the stored sizes of the day are %v (stored: %t): %v", sizes.Sizes, isStored, err)
-	}
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
 	fixture.maintainAll(t)

@@ -51,23 +51,15 @@ type RollingBoards struct {
 }
 
 // Transaction is one atomic write to a board set: changes of entries, and the progress
-// after them. The order is Changes, PastDaySizes, DeletedDays.
+// after them. Changes come before DeletedDays.
 type Transaction struct {
 	ExpectedVersion string // version that the board set must have
 	Version         string // version after the transaction
 	Loading         bool   // true: more sums must be loaded
 	PlannedAt       int64  // epoch ms; time of planning; Sweep finds abandoned board sets by it
 	Progress
-	Changes      []Change
-	PastDaySizes []DaySizes // sizes of the past days that the transaction ends or corrects
-	DeletedDays  []string   // days whose own boards are deleted
-}
-
-// DaySizes are the numbers of entries on a past day's boards, by kind. Only corrections and
-// moves change them.
-type DaySizes struct {
-	Day   string
-	Sizes map[Kind]int64
+	Changes     []Change
+	DeletedDays []string // days whose own boards are deleted
 }
 
 // Change is what a transaction changes on one board. RemovedMembers are removed from the
@@ -137,8 +129,6 @@ type EntryStore interface {
 	// ReadMembers returns up to limit adjacent entries of a ranking, starting at the index
 	// from, which counts from 0. Callers pass an order that ranks every entry.
 	ReadMembers(ctx context.Context, boardSet BoardSet, rankingID RankingID, from int64, limit int) ([]BoardEntry, error)
-	// ReadDaySizes returns the stored sizes of a past day; ok is false if none are stored.
-	ReadDaySizes(ctx context.Context, boardSet BoardSet, day string) (s DaySizes, ok bool, err error)
 	// Inspect reads, at one moment, the progress, the requested entries, and each
 	// entry's key in every ranking that has it. ErrStale means that the board set is
 	// lost, corrupt or being loaded.

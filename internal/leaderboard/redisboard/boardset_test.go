@@ -158,7 +158,6 @@ func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
 		fixture.begin(t, "abandoned-1") // it is replaced while it is loading, so its progress does not list its boards
 		tx := fixture.transaction(12, fixture.addEntries(players("2026-10-01"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
 		tx.Loading, tx.Progress = true, lb.Progress{}
-		tx.PastDaySizes = []lb.DaySizes{{Day: "2026-10-01", Sizes: map[lb.Kind]int64{lb.Players: 3}}}
 		fixture.commit(t, tx)
 		fixture.begin(t, "abandoned-2")
 		fixture.cfg.MinAnswers++

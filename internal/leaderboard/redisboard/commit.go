@@ -49,11 +49,6 @@ func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) 
 		writes.addWrite("SADD", boardsKey(boardSet), boardName(change.Board))
 		writes.addChange(keysFor(boardSet, change.Board), change)
 	}
-	for _, sizes := range tx.PastDaySizes {
-		for kind, entries := range sizes.Sizes {
-			writes.addWrite("HSET", daySizesKey(boardSet), daySizeField(kind, sizes.Day), entries)
-		}
-	}
 	for _, day := range tx.DeletedDays {
 		writes.addDayDeletion(boardSet, day)
 	}
@@ -120,6 +115,5 @@ func (w *writeList) addDayDeletion(boardSet leaderboard.BoardSet, day string) {
 			w.addWrite("UNLINK", key)
 		}
 		w.addWrite("SREM", boardsKey(boardSet), boardName(board))
-		w.addWrite("HDEL", daySizesKey(boardSet), daySizeField(kind, day))
 	}
 }

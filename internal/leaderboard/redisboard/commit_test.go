@@ -107,43 +107,12 @@ func TestATransactionMayHaveManyEntries(t *testing.T) {
 	})
 }
 
-func TestDaySizesAreStoredAndDeletedWithTheDay(t *testing.T) {
+func TestTheBoardsOfADayAreDeleted(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		boardSet := fixture.begin(t, "a")
+		fixture.begin(t, "a")
 		keysBefore := len(fixture.allKeys(t))
-		readDaySizes := func(day string) (lb.DaySizes, bool) {
-			t.Helper()
-			got, found, err := fixture.ReadDaySizes(t.Context(), boardSet, day)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return got, found
-		}
-		if got, found := readDaySizes("2026-11-20"); found {
-			t.Fatalf("the open day has the stored sizes %+v", got)
-		}
-		want := lb.DaySizes{Day: "2026-11-20", Sizes: map[lb.Kind]int64{lb.Players: 3, lb.Teams: 2}}
-		tx := fixture.transaction(10, fixture.addEntries(players("2026-11-20"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "2026-11-20"}, manyEntries(2)...))
-		tx.PastDaySizes = []lb.DaySizes{{Day: "2026-11-19", Sizes: map[lb.Kind]int64{lb.Players: 0, lb.Teams: 0}}, want}
-		fixture.commit(t, tx)
-		if got, found := readDaySizes("2026-11-20"); !found || !reflect.DeepEqual(got, want) {
-			t.Fatalf("stored sizes %+v, want %+v", got, want)
-		}
-		if got, found := readDaySizes("2026-11-19"); !found || got.Sizes[lb.Players] != 0 {
-			t.Fatalf("stored sizes %+v, want 0", got)
-		}
-		want.Sizes[lb.Players] = 2 // the next transaction stores the size of players only
-		tx = fixture.transaction(11, fixture.removeEntries(players("2026-11-20"), manyEntries(1)...))
-		tx.PastDaySizes = []lb.DaySizes{{Day: "2026-11-20", Sizes: map[lb.Kind]int64{lb.Players: 2}}}
-		tx.DeletedDays = []string{"2026-11-19"}
-		fixture.commit(t, tx)
-		if got, found := readDaySizes("2026-11-20"); !found || !reflect.DeepEqual(got, want) {
-			t.Fatalf("stored sizes %+v, want %+v", got, want)
-		}
-		if got, found := readDaySizes("2026-11-19"); found {
-			t.Fatalf("a deleted day has the stored sizes %+v", got)
-		}
-		tx = fixture.transaction(12)
+		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("2026-11-20"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "2026-11-20"}, manyEntries(2)...)))
+		tx := fixture.transaction(11)
 		tx.DeletedDays = []string{"2026-11-20"}
 		fixture.commit(t, tx)
 		if keys := fixture.allKeys(t); len(keys) != keysBefore {

@@ -3,7 +3,6 @@ package redisboard
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -57,26 +56,4 @@ func (s *Store) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, 
 		return nil, reply.err()
 	}
 	return unpackEntries(ids, packed)
-}
-
-// ReadDaySizes implements leaderboard.EntryStore. ok is true only if the sizes of all kinds
-// are stored.
-func (s *Store) ReadDaySizes(ctx context.Context, boardSet leaderboard.BoardSet, day string) (sizes leaderboard.DaySizes, ok bool, err error) {
-	var fields []string
-	for _, kind := range leaderboard.Kinds() {
-		fields = append(fields, daySizeField(kind, day))
-	}
-	values, err := s.rdb.HMGet(ctx, daySizesKey(boardSet), fields...).Result()
-	if err != nil {
-		return leaderboard.DaySizes{}, false, fmt.Errorf("read leaderboard sizes of the day %s: %w", day, err)
-	}
-	if slices.Contains(values, nil) {
-		return leaderboard.DaySizes{}, false, nil
-	}
-	reply := newReply(values)
-	sizes = leaderboard.DaySizes{Day: day, Sizes: map[leaderboard.Kind]int64{}}
-	for _, kind := range leaderboard.Kinds() {
-		sizes.Sizes[kind] = reply.number()
-	}
-	return sizes, true, reply.err()
 }

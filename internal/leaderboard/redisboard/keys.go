@@ -12,7 +12,6 @@ import "laststand/internal/leaderboard"
 //	{b:GAME}:lease:CONFIG:WORK             text: holder of the lease; it expires.
 //	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and progressFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
-//	{b:GAME}:GEN:sealed                    hash: KIND:DAY of a past day → number of entries.
 //	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packed.go).
 //	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of.
 //	{b:GAME}:GEN:KIND:SPAN:by:ORDER        sorted set (ranking): member by key.
@@ -34,9 +33,6 @@ func stateKey(boardSet leaderboard.BoardSet) string {
 func boardsKey(boardSet leaderboard.BoardSet) string {
 	return keyPrefix(boardSet.Game) + boardSet.ID + ":boards"
 }
-func daySizesKey(boardSet leaderboard.BoardSet) string {
-	return keyPrefix(boardSet.Game) + boardSet.ID + ":sealed"
-}
 
 // boardKeyPrefix is the prefix of one board's Redis keys. Its methods return the keys.
 type boardKeyPrefix string
@@ -47,10 +43,6 @@ func keysFor(boardSet leaderboard.BoardSet, board leaderboard.Board) boardKeyPre
 
 // boardName returns a board's name in the Redis set of boards. Example: "player:7d.1".
 func boardName(board leaderboard.Board) string { return string(board.Kind) + ":" + board.Span }
-
-func daySizeField(kind leaderboard.Kind, day string) string {
-	return boardName(leaderboard.Board{Kind: kind, Span: day})
-}
 
 func keysForName(boardSet leaderboard.BoardSet, name string) boardKeyPrefix {
 	return boardKeyPrefix(keyPrefix(boardSet.Game) + boardSet.ID + ":" + name)

@@ -81,7 +81,7 @@ func (s *Store) removeBoardSet(ctx context.Context, boardSet leaderboard.BoardSe
 	if err != nil {
 		return err
 	}
-	if err := s.rdb.Unlink(ctx, boardsKey(boardSet), daySizesKey(boardSet), stateKey(boardSet)).Err(); err != nil {
+	if err := s.rdb.Unlink(ctx, boardsKey(boardSet), stateKey(boardSet)).Err(); err != nil {
 		return err
 	}
 	return s.rdb.SRem(ctx, boardSetsKey(boardSet.Game), boardSet.ID).Err()

@@ -1,0 +1,141 @@
+package leaderboard
+
+import (
+	"crypto/rand"
+	"maps"
+)
+
+// Maximum numbers of writes per transaction. Each changed entry, added member and removed
+// member is one write. Evictions have a lower maximum because they run for minutes. With
+// these limits each script takes less than 5 ms on boards of ten million entries.
+const (
+	maxTransactionWrites = 250
+	maxEvictionWrites    = 125
+)
+
+// entryKey identifies one entry of one board.
+type entryKey struct {
+	board Board
+	id    string
+}
+
+// planner turns changes of entries into transactions. Its state and entries are those after
+// the changes so far.
+type planner struct {
+	cfg            Config
+	orders         []Order // that have a ranking
+	writesPerEntry int     // maximum for a change of one entry: the entry, and a removed and an added member per ranking
+	plannedAt      int64
+	state          BoardSetState
+	entries        map[entryKey]BoardEntry // those that the changes need; entries of no holder are missing
+	txs            []Transaction
+
+	// The open transaction. Before it, the changed entries were as in entriesBefore.
+	isOpen        bool
+	entriesBefore map[entryKey]BoardEntry
+	changedKeys   []entryKey      // keys of entriesBefore, in the order of their first change
+	asOf          map[Board]int64 // commit time of the newest result, epoch ms
+	writeCount    int             // reserved writes, at most maxTransactionWrites
+}
+
+func newPlanner(cfg Config, now int64, state BoardSetState, entries map[entryKey]BoardEntry) *planner {
+	orders := cfg.RankingOrders()
+	return &planner{cfg: cfg, orders: orders, writesPerEntry: 1 + 2*len(orders), plannedAt: now, state: state, entries: entries}
+}
+
+// foundEntries combines requests and their results, which have the same order.
+func foundEntries(requests []EntryRequest, results []EntryResult) map[entryKey]BoardEntry {
+	entries := map[entryKey]BoardEntry{}
+	for i, request := range requests {
+		for _, entry := range results[i].Found {
+			entries[entryKey{request.Board, entry.ID}] = entry
+		}
+	}
+	return entries
+}
+
+// reserveWrites makes sure that the open transaction has room for a number of writes. If
+// the open transaction is too full, it closes that one and opens another.
+func (p *planner) reserveWrites(writes int) {
+	if p.writeCount+writes > maxTransactionWrites {
+		p.closeTransaction()
+	}
+	if !p.isOpen {
+		p.isOpen, p.writeCount = true, 0
+		p.entriesBefore, p.changedKeys, p.asOf = map[entryKey]BoardEntry{}, nil, map[Board]int64{}
+	}
+	p.writeCount += writes
+}
+
+// setEntry stores an entry as it is after a change, or removes it if it has no match.
+func (p *planner) setEntry(board Board, after BoardEntry) {
+	key := entryKey{board, after.ID}
+	if _, isChanged := p.entriesBefore[key]; !isChanged {
+		p.entriesBefore[key] = p.entries[key]
+		p.changedKeys = append(p.changedKeys, key)
+	}
+	if after.Aggregates.Matches > 0 {
+		p.entries[key] = after
+	} else {
+		delete(p.entries, key)
+	}
+}
+
+// closeTransaction adds the open transaction to txs. It does nothing if none is open.
+func (p *planner) closeTransaction() {
+	if !p.isOpen {
+		return
+	}
+	tx := p.state.nextTransaction(p.plannedAt)
+	tx.Changes = p.changes()
+	p.state.Version = tx.Version
+	p.txs = append(p.txs, tx)
+	p.isOpen = false
+}
+
+// nextTransaction returns a transaction without changes. It expects the version of s and
+// stores the progress of s.
+func (s BoardSetState) nextTransaction(now int64) Transaction {
+	tx := Transaction{ExpectedVersion: s.Version, Version: rand.Text(), Loading: s.Loading, PlannedAt: now, Progress: s.Progress}
+	tx.Rolling = maps.Clone(s.Rolling)
+	return tx
+}
+
+// changes groups the changed entries by board. The boards are in the order of their first
+// change.
+func (p *planner) changes() []Change {
+	var changes []Change
+	indexes := map[Board]int{}
+	for _, key := range p.changedKeys {
+		i, known := indexes[key.board]
+		if !known {
+			i = len(changes)
+			indexes[key.board] = i
+			changes = append(changes, Change{
+				Board: key.board, AsOf: p.asOf[key.board],
+				RemovedMembers: map[Order][]string{}, AddedMembers: map[Order][]RankedMember{},
+			})
+		}
+		p.addEntryChange(&changes[i], p.entriesBefore[key], p.entries[key])
+	}
+	return changes
+}
+
+// addEntryChange adds the change of one entry from before to after. Each is the zero
+// BoardEntry if the board does not have the entry at that time.
+func (p *planner) addEntryChange(change *Change, before, after BoardEntry) {
+	switch {
+	case after.Newest > 0:
+		change.PutEntries = append(change.PutEntries, after)
+	case before.Newest > 0:
+		change.RemovedIDs = append(change.RemovedIDs, before.ID)
+	}
+	for _, order := range p.orders {
+		if before.Newest > 0 && Rankable(order, before.Aggregates, p.cfg.MinAnswers) {
+			change.RemovedMembers[order] = append(change.RemovedMembers[order], before.Member())
+		}
+		if after.Newest > 0 && Rankable(order, after.Aggregates, p.cfg.MinAnswers) {
+			change.AddedMembers[order] = append(change.AddedMembers[order], RankedMember{Key: Key(order, after.Aggregates, p.cfg.Weights), Member: after.Member()})
+		}
+	}
+}
