@@ -5,10 +5,9 @@ import "context"
 // dayLedger is a fakeLedger that also implements DaySumSource.
 type dayLedger struct {
 	*fakeLedger
-	versions       map[string]int64
-	reads          int    // number of calls of ReadDaySums
-	beforeSnapshot func() // called before a Snapshot; may be nil
-	beforeEachSum  func() // called before each sum of a Snapshot; may be nil
+	versions      map[string]int64
+	reads         int    // number of calls of ReadDaySums
+	beforeEachSum func() // called before each sum of a Snapshot; may be nil
 }
 
 func newDayLedger() *dayLedger {
@@ -26,9 +25,6 @@ func (l *dayLedger) correct(pos int64) bool {
 }
 
 func (l *dayLedger) Snapshot(ctx context.Context, game string, work func(Snapshot) error) error {
-	if l.beforeSnapshot != nil {
-		l.beforeSnapshot()
-	}
 	return l.fakeLedger.Snapshot(ctx, game, func(snapshot Snapshot) error {
 		sums := snapshot.Sums
 		snapshot.Sums = func(yield func(DaySum, error) bool) {

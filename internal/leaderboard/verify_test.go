@@ -53,17 +53,17 @@ func TestVerifyFindsNoDifferenceOnCorrectBoards(t *testing.T) {
 	}
 }
 
-// corruptions change the entry or a ranking of x on a board, by the field that Verify must
-// name.
+// corruptions change the entry or a ranking of x on a board. The key begins with the field
+// that Verify must name.
 var corruptions = map[string]func(c *memoryBoardSet, b Board){
-	"score":             func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Score++ }) },
-	"time_ms":           func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.TimeMS-- }) },
-	"limit_ms":          func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.LimitMS++ }) },
-	"matches":           func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Matches++ }) },
-	"asked":             func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Asked++ }) },
-	"answered":          func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Answered-- }) },
-	"correct":           func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Correct++ }) },
-	"newest":            func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Newest-- }) },
+	"entry: score":      func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Score++ }) },
+	"entry: time_ms":    func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.TimeMS-- }) },
+	"entry: limit_ms":   func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.LimitMS++ }) },
+	"entry: matches":    func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Matches++ }) },
+	"entry: asked":      func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Asked++ }) },
+	"entry: answered":   func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Answered-- }) },
+	"entry: correct":    func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Aggregates.Correct++ }) },
+	"entry: newest":     func(c *memoryBoardSet, b Board) { corruptEntry(c, b, func(h *BoardEntry) { h.Newest-- }) },
 	"entry":             func(c *memoryBoardSet, b Board) { delete(c.boards[b], "x") },
 	"entries":           func(c *memoryBoardSet, b Board) { c.boards[b]["nobody"] = c.boards[b]["x"] },
 	"key by value":      func(c *memoryBoardSet, b Board) { c.rankings[b][ByValue][c.boards[b]["x"].Member()]++ },
@@ -85,7 +85,8 @@ func TestVerifyFindsEveryCorruptionOnEveryBoard(t *testing.T) {
 	spans := []string{string(All), progress.Watermark.Day, RollingSpan("2d", 0), RollingSpan("2d", 1), RollingSpan("5d", 0), RollingSpan("5d", 1)}
 	for _, kind := range Kinds() {
 		for _, span := range spans {
-			for field, corrupt := range corruptions {
+			for name, corrupt := range corruptions {
+				field, _, _ := strings.Cut(name, ": ")
 				game.rebuild(t)
 				board := Board{kind, span}
 				corrupt(game.servedBoardSet(), board)
@@ -94,11 +95,11 @@ func TestVerifyFindsEveryCorruptionOnEveryBoard(t *testing.T) {
 					return difference.Board == board && difference.Field == field && difference.Want != difference.Have
 				}
 				if !slices.ContainsFunc(found, isExpected) {
-					t.Errorf("%s of %v: found %v", field, board, found)
+					t.Errorf("%s of %v: found %v", name, board, found)
 				}
 				for _, difference := range found {
 					if difference.Board != board {
-						t.Errorf("%s of %v: also found %v", field, board, difference)
+						t.Errorf("%s of %v: also found %v", name, board, difference)
 					}
 				}
 			}
@@ -172,7 +173,14 @@ func TestRowsCommittedDuringVerifyAreNoDifference(t *testing.T) {
 	t.Parallel()
 	game := newPlayedGame(t)
 	size := game.ledger.rowCount()
-	game.ledger.beforeSnapshot = func() {
+	inspections := 0
+	game.store.beforeCall = func(method string) error {
+		if method != "Inspect" {
+			return nil
+		}
+		if inspections++; inspections != 2 {
+			return nil
+		}
 		game.ledger.addResult(Players, "new", 1)
 		game.ledger.startDays(1)
 		game.ledger.addResult(Teams, "x", 1)
@@ -181,6 +189,7 @@ func TestRowsCommittedDuringVerifyAreNoDifference(t *testing.T) {
 				game.ledger.correct(pos + 1)
 			}
 		}
+		return nil
 	}
 	if result, found := game.verify(t); len(found) > 0 || result.Pos != size {
 		t.Errorf("at %d of %d found %v", result.Pos, size, found)

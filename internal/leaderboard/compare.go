@@ -1,0 +1,240 @@
+package leaderboard
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+)
+
+const (
+	verifyPageHolders = 100 // maximum number of holders per page
+	verifyReadEntries = 300 // entries per call of Inspect, which takes about 2 ms of Redis time
+)
+
+// comparison is one comparison of a board set with the ledger.
+type comparison struct {
+	*resources
+	boardSet BoardSet
+	progress Progress // at the last inspection
+	report   func(Difference)
+	result   VerifyResult
+}
+
+// sizeComparison compares the sizes of all boards at one ledger position. So it also finds
+// entries whose holders are not in the ledger.
+type sizeComparison struct {
+	pos      int64
+	coverage coverage
+	want     map[sizeKey]int64 // counted from the ledger
+	have     map[sizeKey]int64
+}
+
+// sizeKey identifies the number of a board's entries, or of the members of one of its
+// rankings. Order is empty for the entries.
+type sizeKey struct {
+	board Board
+	order Order
+}
+
+// compareAll reads the sizes of all boards. Then it compares the entries of all holders, page
+// by page, and counts them. At last it compares the sizes with the counts.
+func (c *comparison) compareAll(ctx context.Context, beforePage func() error) error {
+	covered := c.newestConfig.coverage(c.progress)
+	boards := slices.Concat(covered.boards(Players), covered.boards(Teams))
+	inspection, err := c.inspect(ctx, boards, nil)
+	if err != nil {
+		return err
+	}
+	sizes := &sizeComparison{
+		pos: inspection.Watermark.Pos, coverage: c.newestConfig.coverage(inspection.Progress),
+		want: map[sizeKey]int64{}, have: map[sizeKey]int64{},
+	}
+	for i, board := range boards {
+		sizes.have[sizeKey{board, ""}] = inspection.Boards[i].BoardSize
+		for order, members := range inspection.Boards[i].RankedCounts {
+			sizes.have[sizeKey{board, order}] = members
+		}
+	}
+	for _, kind := range Kinds() {
+		if err := c.compareKind(ctx, kind, sizes, beforePage); err != nil {
+			return err
+		}
+	}
+	return c.compareSizes(ctx, boards, sizes)
+}
+
+// compareKind compares the entries of all holders of a kind, page by page.
+func (c *comparison) compareKind(ctx context.Context, kind Kind, sizes *sizeComparison, beforePage func() error) error {
+	for after := ""; ; {
+		if err := beforePage(); err != nil {
+			return err
+		}
+		holders, err := c.ledger.ReadHolders(ctx, c.newestConfig.Game, kind, after, verifyPageHolders)
+		if err != nil || len(holders) == 0 {
+			return err
+		}
+		if err := c.countEntries(ctx, kind, holders, sizes); err != nil {
+			return err
+		}
+		boards := c.newestConfig.coverage(c.progress).boards(kind)
+		for chunk := range slices.Chunk(boards, max(1, verifyReadEntries/len(holders))) {
+			if err := c.comparePage(ctx, kind, chunk, holders); err != nil {
+				return err
+			}
+		}
+		after = holders[len(holders)-1]
+	}
+}
+
+// countEntries adds the entries of a page of holders to the expected sizes.
+func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []string, sizes *sizeComparison) error {
+	entries, err := c.readEntries(ctx, sizes.pos, kind, holders, sizes.coverage)
+	for key, entry := range entries {
+		sizes.want[sizeKey{key.board, ""}]++
+		for _, order := range c.newestConfig.RankingOrders() {
+			if Rankable(order, entry.Aggregates, c.newestConfig.MinAnswers) {
+				sizes.want[sizeKey{key.board, order}]++
+			}
+		}
+	}
+	return err
+}
+
+// comparePage compares the entries of a page of holders on some boards of a kind.
+func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board, holders []string) error {
+	inspection, err := c.inspect(ctx, boards, holders)
+	if err != nil {
+		return err
+	}
+	coverage := c.newestConfig.coverage(inspection.Progress)
+	expected, err := c.readEntries(ctx, inspection.Watermark.Pos, kind, holders, coverage)
+	if err != nil {
+		return err
+	}
+	var differences []Difference
+	for i, board := range boards {
+		if !coverage.covers(board) { // an eviction has begun or the board was deleted
+			continue
+		}
+		c.result.Entries += int64(len(holders))
+		have, keys := map[string]BoardEntry{}, map[string]map[Order]float64{}
+		for n, entry := range inspection.Boards[i].Found {
+			have[entry.ID], keys[entry.ID] = entry, inspection.Boards[i].Keys[n]
+		}
+		for _, id := range holders {
+			differences = append(differences, c.compareEntry(board, id, expected[entryKey{board, id}], have[id], keys[id])...)
+		}
+	}
+	return c.reportAll(ctx, inspection.Watermark.Pos, differences)
+}
+
+// inspect reads the boards. It requests the entries of ids on each board.
+func (c *comparison) inspect(ctx context.Context, boards []Board, ids []string) (Inspection, error) {
+	requests := make([]EntryRequest, len(boards))
+	for i, board := range boards {
+		requests[i] = EntryRequest{Board: board, IDs: ids}
+	}
+	inspection, err := c.store.Inspect(ctx, c.boardSet, c.newestConfig.RankingOrders(), requests)
+	if err == nil {
+		c.progress, c.result.Pos = inspection.Progress, inspection.Watermark.Pos
+	}
+	return inspection, err
+}
+
+// readEntries computes the entries of holders on all covered boards at a ledger position.
+func (c *comparison) readEntries(ctx context.Context, pos int64, kind Kind, holders []string, covered coverage) (map[entryKey]BoardEntry, error) {
+	sums, err := c.ledger.ReadSums(ctx, c.newestConfig.Game, pos, kind, holders)
+	if err != nil {
+		return nil, err
+	}
+	byHolder := map[string][]DaySum{}
+	for _, sum := range sums {
+		byHolder[sum.Holder] = append(byHolder[sum.Holder], sum)
+	}
+	entries := map[entryKey]BoardEntry{}
+	for id, holderSums := range byHolder {
+		for _, entry := range covered.entriesFrom(holderSums) {
+			entries[entryKey{entry.board, id}] = entry.entry
+		}
+	}
+	return entries, nil
+}
+
+// compareEntry compares an entry and its keys with the expected ones. The zero BoardEntry
+// means that there is no entry.
+func (c *comparison) compareEntry(board Board, id string, want, have BoardEntry, keys map[Order]float64) (differences []Difference) {
+	compare := func(field, expected, actual string) {
+		if expected != actual {
+			differences = append(differences, Difference{Board: board, Holder: id, Field: field, Want: expected, Have: actual})
+		}
+	}
+	compare("entry", formatEntry(want), formatEntry(have))
+	if want.ID == "" || have.ID == "" {
+		return differences
+	}
+	for _, order := range c.newestConfig.RankingOrders() {
+		var expected, actual string
+		if Rankable(order, want.Aggregates, c.newestConfig.MinAnswers) {
+			expected = formatKey(Key(order, want.Aggregates, c.newestConfig.Weights))
+		}
+		if key, isRanked := keys[order]; isRanked {
+			actual = formatKey(key)
+		}
+		compare("key by "+string(order), expected, actual)
+	}
+	return differences
+}
+
+func formatEntry(entry BoardEntry) string {
+	if entry.ID == "" {
+		return ""
+	}
+	return fmt.Sprintf("newest %d, %+v", entry.Newest, entry.Aggregates)
+}
+
+// formatKey formats a key so that different keys have different texts.
+func formatKey(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }
+
+// compareSizes compares the sizes of boards, after all holders were counted.
+func (c *comparison) compareSizes(ctx context.Context, boards []Board, sizes *sizeComparison) error {
+	var differences []Difference
+	for _, board := range boards {
+		if !sizes.coverage.covers(board) {
+			continue
+		}
+		c.result.Boards++
+		for _, order := range append([]Order{""}, c.newestConfig.RankingOrders()...) {
+			field, key := "entries", sizeKey{board, order}
+			if order != "" {
+				field = "ranked by " + string(order)
+			}
+			if want, have := sizes.want[key], sizes.have[key]; want != have {
+				differences = append(differences, Difference{Board: board, Field: field, Want: strconv.FormatInt(want, 10), Have: strconv.FormatInt(have, 10)})
+			}
+		}
+	}
+	return c.reportAll(ctx, sizes.pos, differences)
+}
+
+// reportAll reports differences at a ledger position, after the ledger was read. It leaves
+// out those that an erasure explains: the ledger has other ids than the boards until the
+// boards have applied its moves.
+func (c *comparison) reportAll(ctx context.Context, pos int64, differences []Difference) error {
+	if len(differences) == 0 {
+		return nil
+	}
+	moving, err := c.ledger.ReadMovingPlayers(ctx, c.newestConfig.Game, pos)
+	if err != nil {
+		return err
+	}
+	for _, difference := range differences {
+		isWholeBoard := difference.Holder == ""
+		if difference.Board.Kind == Players && (isWholeBoard && len(moving) > 0 || slices.Contains(moving, difference.Holder)) {
+			continue
+		}
+		c.result.Differences++
+		c.report(difference)
+	}
+	return nil
+}
