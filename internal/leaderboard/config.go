@@ -126,7 +126,7 @@ func (c Config) Hash() string {
 	}
 	windows := slices.Clone(c.Windows)
 	slices.Sort(windows)
-	sum := sha256.Sum256(fmt.Appendf(nil, "2 %v %v %v %d", windows, c.RankingOrders(), c.Weights, c.MinAnswers))
+	sum := sha256.Sum256(fmt.Appendf(nil, "3 %v %v %v %d", windows, c.RankingOrders(), c.Weights, c.MinAnswers))
 	return hex.EncodeToString(sum[:6])
 }
 

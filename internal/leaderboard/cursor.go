@@ -14,7 +14,7 @@ import (
 // neither repeat nor skip an entry that has not changed.
 type cursor struct {
 	rankingID RankingID   // for the open day, the span is a date, so that the cursor stays on its day
-	anchor    SliceAnchor // After, Since, Before or Until
+	anchor    SliceAnchor // After or Before
 	edge      RankedMember
 }
 
@@ -25,18 +25,18 @@ var (
 	datePattern   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
 )
 
-// oppositeAnchor maps the anchor of an empty page to the anchor of the page in the other
-// direction: the entries that the empty page's cursor left out.
-var oppositeAnchor = map[SliceAnchor]SliceAnchor{After: Until, Since: Before, Before: Since, Until: After}
-
 // cursors returns the cursors of the pages before and after a slice. A cursor is empty if
-// the ranking has no entry in that direction.
+// the ranking has no entry in that direction. The page beside an empty one includes the
+// entry at the edge, which the empty page's cursor left out.
 func cursors(rankingID RankingID, request SliceRequest, slice RankingSlice) (prev, next string) {
 	before, after := cursor{rankingID, Before, request.Edge}, cursor{rankingID, After, request.Edge}
-	if n := len(slice.Entries); n > 0 {
+	switch n := len(slice.Entries); {
+	case n > 0:
 		before.edge, after.edge = slice.Entries[0].edge(), slice.Entries[n-1].edge()
-	} else if anchor, hasCursor := oppositeAnchor[request.Anchor]; hasCursor {
-		before.anchor, after.anchor = anchor, anchor
+	case request.Anchor == After:
+		before.edge = request.Edge.withPositionAdded(1)
+	case request.Anchor == Before:
+		after.edge = request.Edge.withPositionAdded(-1)
 	}
 	if slice.StartIndex > 0 {
 		prev = before.String()
@@ -45,6 +45,15 @@ func cursors(rankingID RankingID, request SliceRequest, slice RankingSlice) (pre
 		next = after.String()
 	}
 	return prev, next
+}
+
+// withPositionAdded returns the place that the member has in the ranking with another
+// position.
+func (m RankedMember) withPositionAdded(n int64) RankedMember {
+	position, id, _ := strings.Cut(m.Member, ":")
+	newest, _ := strconv.ParseInt(position, 10, 64) // valid, see memberPattern
+	m.Member = BoardEntry{ID: id, Newest: newest + n}.Member()
+	return m
 }
 
 // String encodes the cursor as an opaque text of letters, digits, - and _.
@@ -77,7 +86,7 @@ func parseCursor(text string, requested RankingID) (cursor, error) {
 	if requested.Board.Span == OpenDay && datePattern.MatchString(fields[4]) {
 		parsed.rankingID.Board.Span = fields[4]
 	}
-	if parsed.rankingID.identity() != strings.Join(fields[1:6], "|") || oppositeAnchor[parsed.anchor] == "" {
+	if parsed.rankingID.identity() != strings.Join(fields[1:6], "|") || parsed.anchor != After && parsed.anchor != Before {
 		return cursor{}, ErrBadCursor
 	}
 	parsed.edge, err = parseEdge(fields[7], fields[8])

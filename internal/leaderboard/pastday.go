@@ -90,6 +90,57 @@ func (r ranking) findIndex(id string) (index int, ok bool) {
 	return r.countBefore(RankedMember{Key: Key(r.rules.order, entry.Aggregates, r.rules.weights), Member: entry.Member()}), true
 }
 
+// slice returns the requested entries. ErrNotRanked means that the request is for the
+// entries around an entry that is not ranked.
+func (r ranking) slice(request SliceRequest) (RankingSlice, error) {
+	start := 0
+	switch request.Anchor {
+	case Around:
+		index, isRanked := r.findIndex(request.ID)
+		if !isRanked {
+			return RankingSlice{}, ErrNotRanked
+		}
+		start = index - request.Limit/2
+	case After:
+		start = r.countBefore(request.Edge)
+		if start < len(r.entries) && r.entryAt(start).edge() == request.Edge {
+			start++
+		}
+	case Before:
+		start = r.countBefore(request.Edge) - request.Limit
+	}
+	end := min(start+request.Limit, len(r.entries))
+	start = max(start, 0)
+	slice := RankingSlice{StartIndex: int64(start)}
+	for i := start; i < end; i++ {
+		slice.Entries = append(slice.Entries, r.entryAt(i))
+	}
+	if len(slice.Entries) > 0 {
+		slice.BetterCount = int64(r.countBetter(slice.Entries[0].Key))
+	}
+	return slice, nil
+}
+
+// standings returns the standings of the ranked entries among ids, in the order of ids.
+func (r ranking) standings(ids []string) []StandingEntry {
+	var standings []StandingEntry
+	for _, id := range ids {
+		index, ok := r.findIndex(id)
+		if !ok {
+			continue
+		}
+		row := r.entryAt(index)
+		standings = append(standings, StandingEntry{RankedEntry: row, BetterCount: int64(r.countBetter(row.Key))})
+	}
+	return standings
+}
+
+// boardState returns the state of the deleted boards with the data of the day filled in.
+func (r ranking) boardState(boards BoardState, day string) BoardState {
+	boards.Span, boards.AsOf, boards.Total = day, r.day.asOf, int64(len(r.entries))
+	return boards
+}
+
 // compare returns -1 if r comes before other in a ranking, 1 if it comes after, else 0.
 func (r RankedMember) compare(other RankedMember) int {
 	return cmp.Or(cmp.Compare(r.Key, other.Key), cmp.Compare(r.Member, other.Member))

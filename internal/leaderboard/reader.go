@@ -51,7 +51,7 @@ func (r *Reader) readListing(ctx context.Context, cfg Config) (Listing, error) {
 	if err != nil {
 		return Listing{}, err
 	}
-	listing := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.Watermark)}
+	listing := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.BoardState)}
 	for _, window := range cfg.Windows {
 		listing.Windows = append(listing.Windows, ListedWindow{ID: window, Orders: cfg.Orders})
 	}
@@ -160,7 +160,7 @@ func (r *Reader) readPlayers(ctx context.Context, cfg Config, rankingID RankingI
 // newPage returns a page without entries, filled in from the state of a board. It refuses
 // days after today.
 func (r *Reader) newPage(cfg Config, query Query, state BoardState) (Page, error) {
-	today := r.today(cfg, state.Watermark)
+	today := r.today(cfg, state)
 	page := Page{
 		Game: cfg.Game, Window: query.Window, Order: cmp.Or(query.Order, ByValue),
 		From: cmp.Or(state.FirstDay, today), To: today,
@@ -181,8 +181,8 @@ func (r *Reader) newPage(cfg Config, query Query, state BoardState) (Page, error
 
 // today returns the ledger's open day. Before the ledger's first row it returns the day
 // of the clock.
-func (r *Reader) today(cfg Config, mark Watermark) string {
-	return cmp.Or(mark.Day, r.clockDay(cfg))
+func (r *Reader) today(cfg Config, state BoardState) string {
+	return cmp.Or(state.LedgerDay, r.clockDay(cfg))
 }
 
 // clockDay returns the civil date of now in the game's time zone.

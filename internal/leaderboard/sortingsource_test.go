@@ -17,7 +17,7 @@ func (s sortingSource) readAll(rankingID RankingID) (BoardState, []RankedEntry, 
 		return BoardState{}, nil, ErrNotReady
 	}
 	progress := stored.state.Progress
-	state := BoardState{Watermark: progress.Watermark, FirstDay: progress.FirstDay, OldestDay: progress.OldestDay, Span: rankingID.Board.Span}
+	state := BoardState{LedgerPos: progress.Watermark.Pos, LedgerDay: progress.Watermark.Day, FirstDay: progress.FirstDay, OldestDay: progress.OldestDay, Span: rankingID.Board.Span}
 	if rankingID.Board.Span == OpenDay {
 		state.Span = progress.Watermark.Day
 	}
@@ -64,12 +64,8 @@ func (s sortingSource) ReadSlice(_ context.Context, rankingID RankingID, cut Sli
 		start, end = index-cut.Limit/2, index-cut.Limit/2+cut.Limit
 	case After:
 		start, end = throughEdge, throughEdge+cut.Limit
-	case Since:
-		start, end = beforeEdge, beforeEdge+cut.Limit
 	case Before:
 		start, end = beforeEdge-cut.Limit, beforeEdge
-	case Until:
-		start, end = throughEdge-cut.Limit, throughEdge
 	}
 	start, end = max(start, 0), min(end, len(rows))
 	slice := RankingSlice{BoardState: state, StartIndex: int64(start), Entries: rows[start:max(start, end)]}

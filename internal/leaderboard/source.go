@@ -24,14 +24,12 @@ type SliceAnchor string
 const (
 	Top    SliceAnchor = "top"    // starts at the first entry
 	After  SliceAnchor = "after"  // starts right after Edge, which need not be in the ranking
-	Since  SliceAnchor = "since"  // starts at Edge
-	Before SliceAnchor = "before" // ends right before Edge
-	Until  SliceAnchor = "until"  // ends at Edge
+	Before SliceAnchor = "before" // ends right before Edge, which need not be in the ranking
 	Around SliceAnchor = "around" // starts ⌊Limit/2⌋ entries before ID
 )
 
 // SliceRequest selects up to Limit adjacent entries of a ranking, in ranking order. Edge is
-// for After, Since, Before and Until; ID is for Around.
+// for After and Before; ID is for Around.
 type SliceRequest struct {
 	Anchor SliceAnchor
 	Limit  int
@@ -41,7 +39,8 @@ type SliceRequest struct {
 
 // BoardState describes a board at the moment of a read.
 type BoardState struct {
-	Watermark      Watermark
+	LedgerPos      int64  // ledger position up to which the board has applied the rows
+	LedgerDay      string // the ledger's open day; empty before the ledger's first row
 	FirstDay       string // first ledger day; empty before the ledger's first row
 	OldestDay      string // oldest day with boards; earlier days are read from the ledger
 	WindowFirstDay string // first day of the served board of a rolling window; empty for other boards

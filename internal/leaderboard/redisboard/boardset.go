@@ -32,8 +32,7 @@ func (s *Store) ServedState(ctx context.Context, game, configHash string) (leade
 	if state.ID == "" {
 		return state, nil
 	}
-	fields := append([]string{"version", "loading"}, progressFields...)
-	values, err := s.rdb.HMGet(ctx, stateKey(state.BoardSet), fields...).Result()
+	values, err := s.rdb.HMGet(ctx, stateKey(state.BoardSet), "version", "loading", "progress").Result()
 	if err != nil {
 		return state, fmt.Errorf("read the state of leaderboards: %w", err)
 	}

@@ -157,27 +157,27 @@ func (c *testCluster) checkOneRead(t *testing.T, node int) {
 	for _, span := range []string{lb.OpenDay, "2d"} {
 		rankingID := lb.RankingID{Game: c.cfg.Game, ConfigHash: c.cfg.Hash(), Board: players(span), Order: lb.ByTime}
 		slice, err := c.nodes[node].store.ReadSlice(t.Context(), rankingID, lb.SliceRequest{Anchor: lb.Top, Limit: lb.MaxLimit})
-		if errors.Is(err, lb.ErrNotReady) || err == nil && slice.Watermark.Pos == 0 {
+		if errors.Is(err, lb.ErrNotReady) || err == nil && slice.LedgerPos == 0 {
 			continue
 		}
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		days := daySpan{slice.WindowFirstDay, slice.Watermark.Day}
+		days := daySpan{slice.WindowFirstDay, slice.LedgerDay}
 		if span == lb.OpenDay {
 			days.from = slice.Span
 		}
-		reference := newOracle(t, c.cfg, c.ledger.rowsUpTo(slice.Watermark.Pos))
+		reference := newOracle(t, c.cfg, c.ledger.rowsUpTo(slice.LedgerPos))
 		want := reference.board(t, lb.Players, lb.ByTime, days)
 		reference.close(t)
 		if len(slice.Entries) != len(want.ranking) || slice.Total != int64(len(want.ranking)) {
-			t.Errorf("%s at %d: %d entries, want %d", span, slice.Watermark.Pos, len(slice.Entries), len(want.ranking))
+			t.Errorf("%s at %d: %d entries, want %d", span, slice.LedgerPos, len(slice.Entries), len(want.ranking))
 			return
 		}
 		for i, row := range slice.Entries {
 			if row.BoardEntry != want.entries[want.ranking[i].ID] {
-				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, slice.Watermark.Pos, i, row.BoardEntry, want.ranking[i])
+				t.Errorf("%s at %d: entry %d is %+v, want %+v", span, slice.LedgerPos, i, row.BoardEntry, want.ranking[i])
 			}
 		}
 	}

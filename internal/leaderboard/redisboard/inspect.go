@@ -35,7 +35,7 @@ func (s *Store) Inspect(
 		return leaderboard.Inspection{}, fmt.Errorf("inspect leaderboards: %w", err)
 	}
 	reply := newReply(values)
-	inspection := leaderboard.Inspection{Progress: reply.subReply().progress()}
+	inspection := leaderboard.Inspection{Progress: reply.progress()}
 	for _, request := range requests {
 		inspection.Boards = append(inspection.Boards, reply.subReply().board(orders, request.IDs))
 	}

@@ -1,16 +1,15 @@
 -- Reads entries of several boards with their keys in every ranking, at one moment.
 -- KEYS  1 state (hash). Then for each board: entries (hash), its rankings (sorted sets).
 -- ARGV  1 number of rankings per board. Then for each board: count n of ids (at most 1000), n ids.
--- Returns the values of the progress in the state, and one list per board.
+-- Returns the progress in the state, and one list per board.
 --         A list has the board's size and the packed entries of the ids (nil: no entry).
 --         Then for each ranking: its size and the keys of the ids (nil: not ranked).
 --         The error is STALE if the board set is lost, corrupt or being loaded.
-local state = redis.call('HMGET', KEYS[1], 'version', 'loading',
-  'epoch', 'pos', 'row', 'day', 'first', 'oldest', 'rolls')
+local state = redis.call('HMGET', KEYS[1], 'version', 'loading', 'progress')
 if not state[1] or state[1] == 'torn' or state[2] ~= '0' then
   return redis.error_reply('STALE the board set is lost, corrupt or being loaded')
 end
-local reply = { { unpack(state, 3, 9) } }
+local reply = { state[3] }
 local rankings = tonumber(ARGV[1])
 local key, arg = 2, 2
 while arg <= #ARGV do

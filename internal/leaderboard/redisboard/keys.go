@@ -10,7 +10,7 @@ import "laststand/internal/leaderboard"
 //	{b:GAME}:sets                          set: ids of all board sets.
 //	{b:GAME}:publications                  number of published board sets so far.
 //	{b:GAME}:lease:CONFIG:WORK             text: holder of the lease; it expires.
-//	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and progressFields.
+//	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and stateFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
 //	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packed.go).
 //	{b:GAME}:GEN:KIND:SPAN:meta            hash: as_of.

@@ -2,8 +2,9 @@ package redisboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/leaderboard"
 )
@@ -18,51 +19,50 @@ var (
 // node last saw it.
 const maxReadTries = 4
 
-// errServedChanged means that another board set or board is served than expected, or that a
-// new day is open. The caller must read again.
-var errServedChanged = errors.New("another board set, day or board is served")
-
 // ReadSlice implements leaderboard.RankingSource.
 func (s *Store) ReadSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (slice leaderboard.RankingSlice, err error) {
-	err = s.retryWhileChanged(func() error {
-		served, err := s.lookUpServed(ctx, rankingID)
-		if err != nil {
-			return err
-		}
-		values, err := readSliceScript.Run(ctx, s.rdb, served.keys(rankingID), sliceArgs(rankingID, served, request)...).Slice()
-		if err != nil {
-			return s.convertReadError(rankingID, err)
-		}
-		state, err := s.checkServed(rankingID, served, values[0])
-		if err != nil {
-			return err
-		}
-		slice = leaderboard.RankingSlice{}
-		if len(values) == 1 {
-			err = leaderboard.ErrNotRanked
-		} else {
-			slice, err = parseSlice(values[1:])
-		}
-		slice.BoardState = state
+	err = s.retryWhileStale(rankingID, func() error {
+		slice, err = s.readSlice(ctx, rankingID, request)
 		return err
 	})
 	return slice, err
 }
 
-func sliceArgs(rankingID leaderboard.RankingID, served servedState, request leaderboard.SliceRequest) []any {
-	args := []any{rankingID.ConfigHash, served.boardSetID, request.Limit, string(request.Anchor)}
-	switch request.Anchor {
-	case leaderboard.Top:
-		return args
-	case leaderboard.Around:
-		return append(args, request.ID)
+func (s *Store) readSlice(ctx context.Context, rankingID leaderboard.RankingID, request leaderboard.SliceRequest) (leaderboard.RankingSlice, error) {
+	served, err := s.lookUpServed(ctx, rankingID)
+	if err != nil {
+		return leaderboard.RankingSlice{}, err
 	}
-	return append(args, formatKey(request.Edge.Key), request.Edge.Member)
+	call := served.call(rankingID)
+	args := append(call.args, request.Limit, string(request.Anchor))
+	switch request.Anchor {
+	case leaderboard.Around:
+		args = append(args, request.ID)
+	case leaderboard.After, leaderboard.Before:
+		args = append(args, formatKey(request.Edge.Key), request.Edge.Member)
+	}
+	values, err := readSliceScript.Run(ctx, s.rdb, call.keys, args...).Slice()
+	if err != nil {
+		return leaderboard.RankingSlice{}, err
+	}
+	state, err := served.boardState(rankingID.Board.Span, values[0])
+	if err != nil {
+		return leaderboard.RankingSlice{}, err
+	}
+	if len(values) == 1 {
+		return leaderboard.RankingSlice{BoardState: state}, leaderboard.ErrNotRanked
+	}
+	slice, err := parseSlice(values[1:])
+	slice.BoardState = state
+	return slice, err
 }
 
-// ReadStandings implements leaderboard.RankingSource.
+// ReadStandings implements leaderboard.RankingSource. All requests are for one configuration.
 func (s *Store) ReadStandings(ctx context.Context, requests []leaderboard.StandingsRequest) (results []leaderboard.StandingsResult, err error) {
-	err = s.retryWhileChanged(func() error {
+	if len(requests) == 0 {
+		return nil, nil
+	}
+	err = s.retryWhileStale(requests[0].RankingID, func() error {
 		results, err = s.readStandings(ctx, requests)
 		return err
 	})
@@ -70,26 +70,26 @@ func (s *Store) ReadStandings(ctx context.Context, requests []leaderboard.Standi
 }
 
 func (s *Store) readStandings(ctx context.Context, requests []leaderboard.StandingsRequest) ([]leaderboard.StandingsResult, error) {
-	served := make([]servedState, len(requests))
+	served, err := s.lookUpServed(ctx, requests[0].RankingID)
+	if err != nil {
+		return nil, err
+	}
 	calls := make([]scriptCall, len(requests))
 	for i, request := range requests {
-		known, err := s.lookUpServed(ctx, request.RankingID)
-		if err != nil {
-			return nil, err
-		}
-		served[i], calls[i] = known, scriptCall{keys: known.keys(request.RankingID), args: standingsArgs(known, request)}
+		calls[i] = served.call(request.RankingID)
+		calls[i].args = appendTexts(append(calls[i].args, request.WithNextKey, request.WithTie), request.IDs)
 	}
 	replies, err := s.runCalls(ctx, standingsScript, calls)
 	if err != nil {
-		return nil, fmt.Errorf("read leaderboard: %w", err)
+		return nil, err
 	}
 	results := make([]leaderboard.StandingsResult, len(requests))
 	for i, request := range requests {
 		values, err := replies[i].Slice()
 		if err != nil {
-			return nil, s.convertReadError(request.RankingID, err)
+			return nil, err
 		}
-		if results[i].BoardState, err = s.checkServed(request.RankingID, served[i], values[0]); err != nil {
+		if results[i].BoardState, err = served.boardState(request.RankingID.Board.Span, values[0]); err != nil {
 			return nil, err
 		}
 		if results[i].Entries, err = parseStandings(values[1:]); err != nil {
@@ -99,17 +99,18 @@ func (s *Store) readStandings(ctx context.Context, requests []leaderboard.Standi
 	return results, nil
 }
 
-func standingsArgs(served servedState, request leaderboard.StandingsRequest) []any {
-	return appendTexts([]any{request.RankingID.ConfigHash, served.boardSetID, request.WithNextKey, request.WithTie}, request.IDs)
-}
-
-// retryWhileChanged repeats a read while it returns errServedChanged, at most maxReadTries
-// times. Then it returns ErrNotReady.
-func (s *Store) retryWhileChanged(read func() error) error {
+// retryWhileStale repeats a read whose script finds that another board is served, at most
+// maxReadTries times. Then it returns ErrNotReady.
+func (s *Store) retryWhileStale(rankingID leaderboard.RankingID, read func() error) error {
 	for range maxReadTries {
-		if err := read(); !errors.Is(err, errServedChanged) {
-			return err
+		err := read()
+		if !redis.HasErrorPrefix(err, "STALE") {
+			if err != nil {
+				return fmt.Errorf("read leaderboard: %w", err)
+			}
+			return nil
 		}
+		s.served.Delete(configKey{rankingID.Game, rankingID.ConfigHash})
 	}
 	return leaderboard.ErrNotReady
 }

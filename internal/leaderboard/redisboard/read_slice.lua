@@ -1,16 +1,17 @@
 -- Reads neighbouring entries of a ranking, at one moment. It runs after board_state.lua.
 -- KEYS  1 served (hash), 2 state (hash), 3 ranking (sorted set), 4 entries (hash), 5 meta (hash).
--- ARGV  1 config hash, 2 id of the board set, 3 limit, 0 to 200, 4 anchor: top: the first entries; around: the entries around an entry, from half the limit
---       before it; after, since: the entries behind an edge; before, until: those before it; since and until include the
---       entry at the edge. 5 id of the entry (around) or key of the edge, 6 member of the edge.
+-- ARGV  1 config hash, 2 id of the board set, 3 requested span, 4 expected board, 5 limit, 0 to 200.
+--       6 anchor: top: the first entries; around: the entries around an entry, from half the limit before it;
+--       after: the entries behind an edge; before: those before it.
+--       7 id of the entry (around) or key of the edge, 8 member of the edge.
 -- Returns the board state, then start (index from 0), better (number of entries with a better key than the first), a
 --         list of members and keys, alternately, and a list of the packed entries. Only the board state: the entry of
---         around is not ranked. The error is NOTREADY if the board set is not served or is corrupt.
+--         around is not ranked. The error is STALE if another board is served, or the board set is corrupt.
 local ranking, entries_key = KEYS[3], KEYS[4]
-local limit, anchor, edge_key, edge_member = tonumber(ARGV[3]), ARGV[4], ARGV[5], ARGV[6]
-local board_state, not_ready = read_board_state(KEYS, ARGV[1], ARGV[2])
+local limit, anchor, edge_key, edge_member = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
+local board_state, stale = read_board_state(KEYS, ARGV)
 if not board_state then
-  return not_ready
+  return stale
 end
 
 -- index_around returns the index of the first entry of an even selection around an entry; nil: it is not ranked.
@@ -51,10 +52,9 @@ if anchor == 'around' then
   start, stop = math.max(0, first), first + limit - 1
 elseif anchor ~= 'top' then
   local before, through = count_at_edge(edge_key, edge_member)
-  local boundary = (anchor == 'since' or anchor == 'before') and before or through
-  start, stop = boundary, boundary + limit - 1
-  if anchor == 'before' or anchor == 'until' then
-    start, stop = math.max(0, boundary - limit), boundary - 1
+  start, stop = through, through + limit - 1
+  if anchor == 'before' then
+    start, stop = math.max(0, before - limit), before - 1
   end
 end
 

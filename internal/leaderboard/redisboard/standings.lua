@@ -1,24 +1,24 @@
 -- Reads the standings of a few entries, at one moment. It runs after board_state.lua.
 -- KEYS  1 served (hash), 2 state (hash), 3 ranking (sorted set), 4 entries (hash), 5 meta (hash).
--- ARGV  1 config hash, 2 id of the board set, 3 with_next: 1 also reads the key of the next better rank;
---       4 with_tie: 1 also reads the place among equal entries, 5.. ids, at most 200.
+-- ARGV  1 config hash, 2 id of the board set, 3 requested span, 4 expected board, 5 with_next: 1 also reads the key of
+--       the next better rank, 6 with_tie: 1 also reads the place among equal entries, 7.. ids, at most 200.
 -- Returns the board state, then one list per ranked entry, in the order of ARGV.
 --         A list has id, key, packed entry, better (number of entries with better keys), index (in the ranking, from 0),
 --         equal (number of entries with the same key) and the key of the next better rank (empty: none).
 --         The last three are 0, 0 and empty unless requested.
---         The error is NOTREADY if the board set is not served or is corrupt.
+--         The error is STALE if another board is served, or the board set is corrupt.
 local ranking, entries_key = KEYS[3], KEYS[4]
-local with_next, with_tie = ARGV[3] == '1', ARGV[4] == '1'
-local board_state, not_ready = read_board_state(KEYS, ARGV[1], ARGV[2])
+local with_next, with_tie = ARGV[5] == '1', ARGV[6] == '1'
+local board_state, stale = read_board_state(KEYS, ARGV)
 if not board_state then
-  return not_ready
+  return stale
 end
 local reply = { board_state }
 local entries, members, keys = {}, {}, {}
-if #ARGV > 4 then
-  entries = redis.call('HMGET', entries_key, unpack(ARGV, 5))
+if #ARGV > 6 then
+  entries = redis.call('HMGET', entries_key, unpack(ARGV, 7))
   for i, packed in ipairs(entries) do
-    members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 4]
+    members[i] = (packed and string.sub(packed, 1, 16) or '') .. ':' .. ARGV[i + 6]
   end
   keys = redis.call('ZMSCORE', ranking, unpack(members))
 end
@@ -33,7 +33,7 @@ for i, key in ipairs(keys) do
     if with_next and better > 0 then
       next_key = redis.call('ZRANGE', ranking, better - 1, better - 1, 'WITHSCORES')[2]
     end
-    reply[#reply + 1] = { ARGV[i + 4], key, entries[i], better, index, equal, next_key }
+    reply[#reply + 1] = { ARGV[i + 6], key, entries[i], better, index, equal, next_key }
   end
 end
 return reply

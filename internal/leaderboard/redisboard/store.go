@@ -14,7 +14,7 @@ import (
 // leaderboard.Source. Safe for concurrent use.
 type Store struct {
 	rdb    redis.UniversalClient
-	served sync.Map // configKey → servedState
+	served sync.Map // configKey → servedBoards
 }
 
 // configKey identifies the boards of one configuration of a game.
