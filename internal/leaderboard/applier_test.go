@@ -59,11 +59,11 @@ func (f *applierFixture) state(t *testing.T) BoardSetState {
 func (f *applierFixture) maintainAll(t *testing.T) (n int) {
 	t.Helper()
 	for ; ; n++ {
-		rolling, err := f.boards.maintainDaysOnce(t.Context(), f.cfg, nil)
+		isDone, err := f.boards.maintainDaysOnce(t.Context(), f.cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rolling == nil {
+		if !isDone {
 			return n
 		}
 	}
@@ -263,7 +263,7 @@ func TestApplyContinuesWhenTheLeaseOfADeadNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newApplierFixture()
 		fixture.apply(t)
-		leaseID := applyLeaseID(fixture.cfg)
+		leaseID := fixture.boards.applyLease.id(fixture.cfg)
 		if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "dead", applyLeaseTTL); !hasLease || err != nil {
 			t.Fatal(hasLease, err)
 		}

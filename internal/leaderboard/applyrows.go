@@ -32,13 +32,13 @@ type rowApplier struct {
 // caller holds the apply lease.
 func (a *rowApplier) applyAll(ctx context.Context, cfg Config) error {
 	for tries := 0; tries < maxFailedTries; tries++ {
-		more, err := a.applyPage(ctx, cfg)
+		more, err := a.applyToServed(ctx, cfg)
 		switch {
 		case err == nil && !more:
 			return nil
 		case err == nil:
 			tries = 0
-			if err := a.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
+			if err := a.renewLease(ctx, a.applyLease, cfg); err != nil {
 				return err
 			}
 		case !errors.Is(err, ErrStale):
@@ -48,9 +48,10 @@ func (a *rowApplier) applyAll(ctx context.Context, cfg Config) error {
 	return ErrContended
 }
 
-// applyPage applies the next page of rows to the served board set. It reports whether
-// there may be more rows.
-func (a *rowApplier) applyPage(ctx context.Context, cfg Config) (more bool, err error) {
+// applyToServed applies the next page of rows to the served board set. If a row must wait
+// for an eviction, it does one transaction of maintenance. It reports whether there may be
+// more rows.
+func (a *rowApplier) applyToServed(ctx context.Context, cfg Config) (more bool, err error) {
 	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil {
 		return false, err
@@ -58,27 +59,34 @@ func (a *rowApplier) applyPage(ctx context.Context, cfg Config) (more bool, err 
 	if state.Version == "" || state.Watermark.Epoch != a.ledger.Epoch() {
 		return false, fmt.Errorf("%w: the boards are missing, corrupt, or of another ledger", errNoBoards)
 	}
+	_, more, err = a.applyPage(ctx, cfg, state)
+	if errors.Is(err, errEvictionPending) {
+		_, err = a.days.maintainOnce(ctx, cfg)
+		return true, err
+	}
+	return more, err
+}
+
+// applyPage applies the next page of rows to a board set, and returns its state after them.
+// It reports whether there may be more rows.
+func (a *rowApplier) applyPage(ctx context.Context, cfg Config, state BoardSetState) (stateAfter BoardSetState, more bool, err error) {
 	rows, hasMarkRow, err := a.rowsAfter(ctx, state.Watermark, rowsPerRead)
 	if err != nil {
-		return false, err
+		return state, false, err
 	}
 	if !hasMarkRow {
-		return false, fmt.Errorf("%w: the ledger was rolled back behind position %d", errNoBoards, state.Watermark.Pos)
+		return state, false, fmt.Errorf("%w: the ledger was rolled back behind position %d", errNoBoards, state.Watermark.Pos)
 	}
 	a.metrics.rowsBehind.Set(float64(len(rows)))
-	_, err = a.commitRows(ctx, cfg, state, rows)
-	if eviction := (evictionPendingError{}); errors.As(err, &eviction) {
-		return true, a.days.finishEviction(ctx, cfg, eviction.day)
-	}
+	stateAfter, err = a.commitRows(ctx, cfg, state, rows)
 	if err == nil && len(rows) < rowsPerRead {
 		a.metrics.rowsBehind.Set(0)
 	}
-	return err == nil && len(rows) == rowsPerRead, err
+	return stateAfter, err == nil && len(rows) == rowsPerRead, err
 }
 
 // commitRows commits rows to a board set, and returns its state after them. If a row must
-// wait for an eviction, the error is an evictionPendingError, and the rows before it are
-// applied.
+// wait for an eviction, the error is errEvictionPending, and the rows before it are applied.
 func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetState, rows []Row) (BoardSetState, error) {
 	if len(rows) == 0 {
 		return state, nil

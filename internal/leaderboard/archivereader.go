@@ -1,21 +1,12 @@
 package leaderboard
 
-import (
-	"context"
-	"errors"
-)
+import "context"
 
 // readSlice reads entries from a board, or from the archive if the day's boards were
 // deleted.
 func (r *Reader) readSlice(ctx context.Context, cfg Config, rankingID RankingID, request SliceRequest) (RankingSlice, error) {
 	slice, err := r.source.ReadSlice(ctx, rankingID, request)
-	if errors.Is(err, ErrNotRanked) && datePattern.MatchString(rankingID.Board.Span) {
-		// Deleted boards rank no entry, so check whether these were deleted.
-		if slice, err = r.source.ReadSlice(ctx, rankingID, SliceRequest{Anchor: Top}); err == nil && !slice.areBoardsDeleted(rankingID) {
-			return RankingSlice{}, ErrNotRanked
-		}
-	}
-	if err != nil || !slice.areBoardsDeleted(rankingID) {
+	if !slice.areBoardsDeleted(rankingID) {
 		return slice, err
 	}
 	ranking, err := r.archive.readRanking(ctx, cfg, rankingID)

@@ -36,7 +36,6 @@ const (
 type builder struct {
 	*resources
 	rows         *rowApplier
-	calls        sharedCall
 	wakeups      chan struct{} // at most one signal: a build may be pending
 	failingSince atomic.Int64  // Unix time in ns, start of the current series of failed builds; 0: none
 }
@@ -62,18 +61,16 @@ func (b *builder) request(ctx context.Context, reason string) error {
 // build returns once usable boards are served and no build is pending. It records success
 // or failure for failingTime and the metrics.
 func (b *builder) build(ctx context.Context) error {
-	return b.calls.do(ctx, func() error {
-		err := b.buildWithLease(ctx)
-		switch {
-		case err == nil:
-			b.failingSince.Store(0)
-			b.metrics.buildFailing.Set(0)
-		case ctx.Err() == nil: // else the caller cancelled the call; the build did not fail
-			b.failingSince.CompareAndSwap(0, time.Now().UnixNano())
-			b.metrics.buildFailing.Set(1)
-		}
-		return err
-	})
+	err := b.buildUntilServed(ctx)
+	switch {
+	case err == nil:
+		b.failingSince.Store(0)
+		b.metrics.buildFailing.Set(0)
+	case ctx.Err() == nil: // else the caller cancelled the call; the build did not fail
+		b.failingSince.CompareAndSwap(0, time.Now().UnixNano())
+		b.metrics.buildFailing.Set(1)
+	}
+	return err
 }
 
 // failingTime returns how long all builds have failed.
@@ -85,23 +82,14 @@ func (b *builder) failingTime() time.Duration {
 	return time.Since(time.Unix(0, since))
 }
 
-func (b *builder) buildWithLease(ctx context.Context) error {
-	leaseID := buildLeaseID(b.newestConfig)
+func (b *builder) buildUntilServed(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if reason, err := b.buildReason(ctx); err != nil || reason == "" {
 			return err
 		}
-		hasLease, err := b.store.AcquireLease(ctx, leaseID, b.holderID, buildLeaseTTL)
-		if err != nil {
-			return err
-		}
-		if !hasLease {
-			loop.Sleep(ctx, buildPollInterval)
-			continue
-		}
-		err = b.buildOnce(ctx)
-		err = errors.Join(err, b.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, b.holderID))
-		if err != nil && !errors.Is(err, ErrStale) && !errors.Is(err, errCorrupt) { // another board set may succeed
+		err := b.withLease(ctx, b.buildLease, b.newestConfig, func() error { return b.buildOnce(ctx) })
+		canRetry := errors.Is(err, ErrStale) || errors.Is(err, errCorrupt) || errors.Is(err, errNoBoards) // another board set may succeed
+		if err != nil && !canRetry {
 			return err
 		}
 	}
@@ -135,7 +123,8 @@ func (b *builder) buildReason(ctx context.Context) (reason string, err error) {
 }
 
 // buildOnce builds and publishes a board set, unless another node has done so. The caller
-// holds the build lease. After ErrStale or errCorrupt the caller must try again.
+// holds the build lease. After ErrStale, errCorrupt or
+// errNoBoards the caller must try again.
 func (b *builder) buildOnce(ctx context.Context) error {
 	reason, err := b.buildReason(ctx)
 	if err != nil || reason == "" {
@@ -163,32 +152,18 @@ func (b *builder) buildOnce(ctx context.Context) error {
 }
 
 // applyNewRows applies the rows committed since the load, and returns the state after them.
+// No day is evicted from a board set being built, so no row has to wait.
 func (b *builder) applyNewRows(ctx context.Context, state BoardSetState) (BoardSetState, error) {
 	for more := true; more; {
-		err := b.renewLease(ctx, buildLeaseID(b.newestConfig), buildLeaseTTL)
+		err := b.renewLease(ctx, b.buildLease, b.newestConfig)
 		if err == nil {
-			state, more, err = b.applyPage(ctx, state)
+			state, more, err = b.rows.applyPage(ctx, b.newestConfig, state)
 		}
 		if err != nil {
 			return state, err
 		}
 	}
 	return state, nil
-}
-
-// applyPage applies the next page of rows, and returns the state after them. It reports
-// whether there may be more rows. No day is evicted from a board set being built, so no row
-// has to wait.
-func (b *builder) applyPage(ctx context.Context, state BoardSetState) (stateAfter BoardSetState, more bool, err error) {
-	rows, hasMarkRow, err := b.rowsAfter(ctx, state.Watermark, rowsPerRead)
-	if err == nil && !hasMarkRow {
-		err = ErrStale // the ledger was rolled back
-	}
-	if err != nil {
-		return state, false, err
-	}
-	stateAfter, err = b.rows.commitRows(ctx, b.newestConfig, state, rows)
-	return stateAfter, len(rows) == rowsPerRead, err
 }
 
 // publish applies the last rows to the built board set and makes it the served one, unless
@@ -199,17 +174,13 @@ func (b *builder) publish(ctx context.Context, state BoardSetState) (stateAfter 
 	if err != nil {
 		return state, false, err
 	}
-	err = b.withApplyLease(ctx, served, func() (err error) {
+	err = b.withLease(ctx, b.applyLease, served, func() (err error) {
 		var more bool
-		if stateAfter, more, err = b.applyPage(ctx, state); err != nil || more {
+		if stateAfter, more, err = b.rows.applyPage(ctx, b.newestConfig, state); err != nil || more {
 			return err
 		}
 		isPublished = true
 		return b.store.Publish(ctx, state.BoardSet)
 	})
 	return stateAfter, isPublished, err
-}
-
-func buildLeaseID(cfg Config) LeaseID {
-	return LeaseID{Game: cfg.Game, ConfigHash: cfg.Hash(), Work: "build"}
 }

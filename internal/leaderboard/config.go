@@ -42,52 +42,37 @@ func (c Config) Validate() error {
 	if c.MinAnswers < 0 {
 		addError("min_answers %d is out of range; use 0 or more", c.MinAnswers)
 	}
-	for _, err := range slices.Concat(c.windowErrors(), c.orderErrors(), c.weightErrors()) {
-		addError("%w", err)
-	}
-	return errors.Join(errs...)
-}
-
-func (c Config) windowErrors() (errs []error) {
 	if len(c.Windows) == 0 {
-		errs = append(errs, fmt.Errorf("no windows are configured; name at least %q", All))
+		addError("no windows are configured; name at least %q", All)
 	}
-	for i, window := range c.Windows {
-		if _, err := ParseWindow(string(window)); err != nil {
-			errs = append(errs, err)
-		}
-		if slices.Contains(c.Windows[:i], window) {
-			errs = append(errs, fmt.Errorf("window %q is listed twice", window))
-		}
-	}
-	return errs
-}
-
-func (c Config) orderErrors() (errs []error) {
 	if !slices.Contains(c.Orders, ByValue) {
-		errs = append(errs, fmt.Errorf("orders must contain %q, the default of queries", ByValue))
+		addError("orders must contain %q, the default of queries", ByValue)
 	}
-	for i, order := range c.Orders {
-		if _, err := ParseOrder(string(order)); err != nil {
-			errs = append(errs, err)
-		}
-		if slices.Contains(c.Orders[:i], order) {
-			errs = append(errs, fmt.Errorf("order %q is listed twice", order))
-		}
-	}
-	return errs
-}
-
-func (c Config) weightErrors() (errs []error) {
 	if c.Weights == (Weights{}) {
-		errs = append(errs, errors.New("all weights are 0; set at least one"))
+		addError("all weights are 0; set at least one")
 	}
 	for _, term := range Explain(Aggregates{}, c.Weights) {
 		if term.Weight < 0 || term.Weight > MaxWeight {
-			errs = append(errs, fmt.Errorf("weight %s %d is out of range; use 0 to %d", term.Name, term.Weight, MaxWeight))
+			addError("weight %s %d is out of range; use 0 to %d", term.Name, term.Weight, MaxWeight)
 		}
 	}
-	return errs
+	for i, window := range c.Windows {
+		if n := window.Days(); window != All && window != Day && (n < 2 || n > MaxWindowDays) {
+			addError("unknown window %q; write %q, %q, or 2d to %dd", window, All, Day, MaxWindowDays)
+		}
+		if slices.Contains(c.Windows[:i], window) {
+			addError("window %q is listed twice", window)
+		}
+	}
+	for i, order := range c.Orders {
+		if !slices.Contains(Orders(), order) {
+			addError("unknown order %q; use one of %v", order, Orders())
+		}
+		if slices.Contains(c.Orders[:i], order) {
+			addError("order %q is listed twice", order)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // rollingWindows returns the windows of the last N days.

@@ -28,7 +28,7 @@ func TestValidateReturnsEveryError(t *testing.T) {
 		t.Fatal("Validate returned nil for an invalid configuration")
 	}
 	for _, want := range []string{
-		"name of a game", "time zone", "min_answers -1", `write "day"`, `"401d"`, `"07d"`, `window "day" is listed twice`,
+		"name of a game", "time zone", "min_answers -1", `unknown window "1d"`, `"401d"`, `"07d"`, `window "day" is listed twice`,
 		`contain "value"`, `"luck"`, `order "time" is listed twice`, "weight score -1", "weight matches 1000001",
 	} {
 		if !strings.Contains(err.Error(), want) {

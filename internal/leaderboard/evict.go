@@ -5,37 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 )
 
 // dayMaintainer evicts and deletes days of one game's served boards. The caller holds the
 // apply lease.
 type dayMaintainer struct{ *resources }
 
-// maintainOnce evicts one slice of a day or deletes one day's boards. It returns the
-// windows' state after that. nil means that nothing is left to do, or that another node
-// has evicted entries since the state rollingBefore, which may be nil. Boards that are
-// corrupt or too far behind are a corruptError.
-func (d *dayMaintainer) maintainOnce(ctx context.Context, cfg Config, rollingBefore map[Window]RollingBoards) (map[Window]RollingBoards, error) {
+// maintainOnce evicts one slice of a day or deletes one day's boards. It finishes an eviction
+// before it begins another. It reports whether it did something. Boards that are corrupt or
+// too far behind are a corruptError.
+func (d *dayMaintainer) maintainOnce(ctx context.Context, cfg Config) (isDone bool, err error) {
 	state, err := d.store.ServedState(ctx, cfg.Game, cfg.Hash())
 	if err != nil || state.Version == "" || state.Watermark.Day == "" { // Apply handles board sets that are missing, corrupt or empty
-		return nil, err
+		return false, err
 	}
-	if rollingBefore != nil && hasEvictionBetween(rollingBefore, state.Rolling) {
-		return nil, nil
-	}
+	var windows []Window // to evict from
+	today := state.Watermark.Day
 	for _, window := range cfg.rollingWindows() {
-		boards, today := state.Rolling[window], state.Watermark.Day
-		if boards.isTooFarBehind(today, window.Days()) {
-			return nil, corruptError{state, fmt.Errorf("%w: %s", errWindowBehind, window)}
-		}
-		if boards.mustEvict(today, window.Days()) {
-			return d.evictSlice(ctx, cfg, state, window)
+		boards := state.Rolling[window]
+		switch {
+		case boards.isTooFarBehind(today, window.Days()):
+			return false, corruptError{state, fmt.Errorf("%w: %s", errWindowBehind, window)}
+		case boards.Cursor != [2]int64{}:
+			windows = slices.Insert(windows, 0, window)
+		case boards.mustEvict(today, window.Days()):
+			windows = append(windows, window)
 		}
 	}
-	if isDeleted, err := d.deleteOldestDay(ctx, cfg, state); err != nil || !isDeleted {
-		return nil, err
+	if len(windows) == 0 {
+		return d.deleteOldestDay(ctx, cfg, state)
 	}
-	return state.Rolling, nil
+	return true, d.evictSlice(ctx, cfg, state, windows[0])
 }
 
 // deleteOldestDay deletes the boards of the oldest day that has boards, and reports
@@ -59,53 +60,20 @@ func (d *dayMaintainer) deleteOldestDay(ctx context.Context, cfg Config, state B
 	return true, d.store.Commit(ctx, state.BoardSet, []Transaction{tx})
 }
 
-// finishEviction finishes the evictions of a day, in all windows where they have begun. It
-// renews the apply lease after each slice.
-func (d *dayMaintainer) finishEviction(ctx context.Context, cfg Config, day string) error {
-	for {
-		state, err := d.store.ServedState(ctx, cfg.Game, cfg.Hash())
-		if err != nil {
-			return err
-		}
-		window, found := cfg.evictingWindow(state.Rolling, day)
-		if !found {
-			return nil
-		}
-		if _, err := d.evictSlice(ctx, cfg, state, window); err != nil {
-			return err
-		}
-		if err := d.renewLease(ctx, applyLeaseID(cfg), applyLeaseTTL); err != nil {
-			return err
-		}
-	}
-}
-
-// evictingWindow returns a window in which the eviction of a day has begun but is not
-// finished.
-func (c Config) evictingWindow(rolling map[Window]RollingBoards, day string) (window Window, found bool) {
-	for _, window := range c.rollingWindows() {
-		if rolling[window].isEvicting(day) {
-			return window, true
-		}
-	}
-	return "", false
-}
-
-// evictSlice commits the next slice of a window's eviction, and returns the windows' state
-// after it. Corrupt boards are a corruptError.
-func (d *dayMaintainer) evictSlice(ctx context.Context, cfg Config, state BoardSetState, window Window) (map[Window]RollingBoards, error) {
+// evictSlice commits the next slice of a window's eviction. Corrupt boards are a
+// corruptError.
+func (d *dayMaintainer) evictSlice(ctx context.Context, cfg Config, state BoardSetState, window Window) error {
 	tx, err := d.planEviction(ctx, cfg, state, window)
 	if errors.Is(err, errCorrupt) {
-		return nil, corruptError{state, err}
+		return corruptError{state, err}
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = d.store.Commit(ctx, state.BoardSet, []Transaction{tx})
 	}
-	if err := d.store.Commit(ctx, state.BoardSet, []Transaction{tx}); err != nil {
-		return nil, err
+	if err == nil {
+		d.metrics.evictedSlices.Inc()
 	}
-	d.metrics.evictedSlices.Inc()
-	return tx.Rolling, nil
+	return err
 }
 
 // planEviction plans the transaction that subtracts the next entries of the evicted day

@@ -39,12 +39,8 @@ func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Co
 // fallbackConfig returns the configuration that was published last, with the game and the
 // time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
 // are served.
-func fallbackConfig(ctx context.Context, source ServedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
-	configs, err := source.ServedConfigs(ctx, newestConfig.Game)
-	if err != nil || len(configs) == 0 {
-		return Config{}, false, err
-	}
-	fallback = configs[0]
+func fallbackConfig(ctx context.Context, source PublishedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
+	fallback, found, err = source.LastPublished(ctx, newestConfig.Game)
 	fallback.Game, fallback.Location = newestConfig.Game, newestConfig.Location
-	return fallback, true, nil
+	return fallback, found, err
 }

@@ -82,7 +82,7 @@ func TestReadersGetNotReadyWithoutAnyBoards(t *testing.T) {
 	}
 	storeErr := errors.New("no store")
 	game.store.beforeCall = func(method string) error {
-		if method == "ServedConfigs" {
+		if method == "LastPublished" {
 			return storeErr
 		}
 		return nil

@@ -78,7 +78,7 @@ func (g *gameBoards) applyToServed(ctx context.Context) (isApplied bool, err err
 	if err != nil {
 		return false, err
 	}
-	err = g.withApplyLease(ctx, cfg, func() error { return g.rows.applyAll(ctx, cfg) })
+	err = g.withLease(ctx, g.applyLease, cfg, func() error { return g.rows.applyAll(ctx, cfg) })
 	if err != nil || cfg.Hash() == g.newestConfig.Hash() {
 		return err == nil, g.requestRepair(ctx, cfg, err)
 	}
@@ -89,29 +89,32 @@ func (g *gameBoards) applyToServed(ctx context.Context) (isApplied bool, err err
 // maintainDays evicts and deletes days of the served boards until none is left to evict or
 // delete. It releases the apply lease after each transaction, so that rows can be applied
 // in between. It then pauses for as long as the transaction took, to leave time for other
-// users of Redis. It stops if another node does the same work.
+// users of Redis. It does nothing while another node does the same work.
 func (g *gameBoards) maintainDays(ctx context.Context) error {
 	cfg, err := g.servedConfig(ctx)
 	if err != nil {
 		return err
 	}
-	var rollingAfter map[Window]RollingBoards // state after the last transaction; nil: none yet
+	defer func() { _ = g.releaseLease(ctx, g.maintainLease, cfg) }() // if the release fails, the lease expires
 	for ctx.Err() == nil {
+		if err := g.renewLease(ctx, g.maintainLease, cfg); errors.Is(err, ErrStale) {
+			return nil
+		} else if err != nil {
+			return err
+		}
 		var duration time.Duration
-		err := g.withApplyLease(ctx, cfg, func() (err error) {
+		isDone := true
+		err := g.withLease(ctx, g.applyLease, cfg, func() (err error) {
 			began := time.Now()
-			rollingAfter, err = g.maintainDaysOnce(ctx, cfg, rollingAfter)
+			isDone, err = g.maintainDaysOnce(ctx, cfg)
 			duration = time.Since(began)
 			return err
 		})
 		if errors.Is(err, errNoBoards) {
 			return nil // requestRepair has logged the error and requested a build
 		}
-		if err != nil && !errors.Is(err, ErrStale) {
+		if err != nil && !errors.Is(err, ErrStale) || err == nil && !isDone {
 			return err
-		}
-		if err == nil && rollingAfter == nil {
-			return nil
 		}
 		loop.Sleep(ctx, max(duration, minMaintenancePause))
 	}
@@ -119,9 +122,9 @@ func (g *gameBoards) maintainDays(ctx context.Context) error {
 }
 
 // maintainDaysOnce does one transaction of maintenance. See dayMaintainer.maintainOnce.
-func (g *gameBoards) maintainDaysOnce(ctx context.Context, cfg Config, rollingBefore map[Window]RollingBoards) (map[Window]RollingBoards, error) {
-	rolling, err := g.rows.days.maintainOnce(ctx, cfg, rollingBefore)
-	return rolling, g.requestRepair(ctx, cfg, err)
+func (g *gameBoards) maintainDaysOnce(ctx context.Context, cfg Config) (isDone bool, err error) {
+	isDone, err = g.rows.days.maintainOnce(ctx, cfg)
+	return isDone, g.requestRepair(ctx, cfg, err)
 }
 
 // requestRepair requests a build if err is a corruptError, and then returns errNoBoards.
@@ -154,7 +157,11 @@ func (g *gameBoards) checkReady(ctx context.Context) (isReady bool, err error) {
 	if g.isReady.Load() {
 		return true, nil
 	}
-	isReady, err = g.hasCompleteBoards(ctx)
+	cfg, err := g.servedConfig(ctx)
+	if err == nil {
+		served, stateErr := g.store.ServedState(ctx, cfg.Game, cfg.Hash())
+		isReady, err = served.Version != "" && served.Watermark.Epoch == g.ledger.Epoch(), stateErr
+	}
 	if !isReady && g.builder.failingTime() >= maxFailingTime {
 		g.log.ErrorContext(ctx, "leaderboard build keeps failing; node starts without these boards")
 		isReady, err = true, nil
@@ -163,15 +170,4 @@ func (g *gameBoards) checkReady(ctx context.Context) (isReady bool, err error) {
 		g.isReady.Store(true)
 	}
 	return isReady, err
-}
-
-// hasCompleteBoards reports whether boards of the game are served that are complete and
-// belong to this ledger.
-func (g *gameBoards) hasCompleteBoards(ctx context.Context) (bool, error) {
-	cfg, err := g.servedConfig(ctx)
-	if err != nil {
-		return false, err
-	}
-	served, err := g.store.ServedState(ctx, cfg.Game, cfg.Hash())
-	return err == nil && served.Version != "" && served.Watermark.Epoch == g.ledger.Epoch(), err
 }

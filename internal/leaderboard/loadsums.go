@@ -11,13 +11,13 @@ import (
 // state after that. While other boards are served, it pauses after each transaction for as
 // long as the transaction took.
 func (b *builder) loadSums(ctx context.Context, emptyState BoardSetState) (BoardSetState, error) {
-	servedConfigs, err := b.store.ServedConfigs(ctx, b.newestConfig.Game)
+	_, hasServedBoards, err := b.store.LastPublished(ctx, b.newestConfig.Game)
 	if err != nil {
 		return emptyState, err
 	}
 	sumLoader := &loader{
 		resources: b.resources, planner: newPlanner(b.newestConfig, b.now(), emptyState, map[entryKey]BoardEntry{}),
-		isThrottled: len(servedConfigs) > 0, newest: map[Board]int64{},
+		isThrottled: hasServedBoards, newest: map[Board]int64{},
 	}
 	err = b.ledger.Snapshot(ctx, b.newestConfig.Game, func(snapshot Snapshot) error {
 		sumLoader.state.Progress = b.newestConfig.initialProgress(snapshot)
@@ -102,5 +102,5 @@ func (l *loader) commit(ctx context.Context) error {
 		return nil
 	}
 	l.renewedAt = time.Now()
-	return l.renewLease(ctx, buildLeaseID(l.newestConfig), buildLeaseTTL)
+	return l.renewLease(ctx, l.buildLease, l.newestConfig)
 }

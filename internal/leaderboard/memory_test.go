@@ -138,14 +138,15 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-func (m *memoryStore) ServedConfigs(_ context.Context, game string) ([]Config, error) {
-	err := m.lock("ServedConfigs")
+func (m *memoryStore) LastPublished(_ context.Context, game string) (Config, bool, error) {
+	err := m.lock("LastPublished")
 	defer m.mu.Unlock()
-	if err != nil {
-		return nil, err
+	for _, stored := range m.configs {
+		if err == nil && stored.Game == game && m.served[stored.Hash()] != "" {
+			return stored, true, nil
+		}
 	}
-	isUnserved := func(stored Config) bool { return stored.Game != game || m.served[stored.Hash()] == "" }
-	return slices.DeleteFunc(slices.Clone(m.configs), isUnserved), nil
+	return Config{}, false, err
 }
 
 func (m *memoryStore) Sweep(_ context.Context, _, _ string, before int64) error {

@@ -120,8 +120,8 @@ func (m *ledgerModel) applyOrMaintain(ctx context.Context, applier *gameBoards, 
 	if mustApply {
 		return applier.apply(ctx)
 	}
-	err := applier.withApplyLease(ctx, m.cfg, func() error {
-		_, err := applier.maintainDaysOnce(ctx, m.cfg, nil)
+	err := applier.withLease(ctx, applier.applyLease, m.cfg, func() error {
+		_, err := applier.maintainDaysOnce(ctx, m.cfg)
 		return err
 	})
 	if errors.Is(err, errCorrupt) && !errors.Is(err, errWindowBehind) {
@@ -218,11 +218,11 @@ func (m *ledgerModel) applyAll(t *rapid.T) {
 	if err := applier.apply(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for rolling := (map[Window]RollingBoards{}); rolling != nil; {
+	for isDone := true; isDone; {
 		var err error
-		rolling, err = applier.maintainDaysOnce(t.Context(), m.cfg, nil)
+		isDone, err = applier.maintainDaysOnce(t.Context(), m.cfg)
 		if errors.Is(err, errWindowBehind) {
-			rolling, err = map[Window]RollingBoards{}, applier.builder.build(t.Context())
+			isDone, err = true, applier.builder.build(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -49,25 +49,36 @@ func (n *nameCache) setNames(ctx context.Context, game string, kind Kind, entrie
 	if len(missing) == 0 {
 		return nil
 	}
-	lookUp := n.source.Nicknames
-	if key.kind == Teams {
-		lookUp = n.source.TeamNames
+	if err := setNames(ctx, n.source, game, key.kind, missing); err != nil {
+		if expired == len(missing) {
+			return nil
+		}
+		return err
 	}
-	ids := make([]string, len(missing))
-	for i, entry := range missing {
+	n.store(key, missing, removals)
+	return nil
+}
+
+// setNames looks up the names of entries and fills them in.
+func setNames(ctx context.Context, source NameSource, game string, kind Kind, entries []*Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	lookUp := source.Nicknames
+	if kind == Teams {
+		lookUp = source.TeamNames
+	}
+	ids := make([]string, len(entries))
+	for i, entry := range entries {
 		ids[i] = entry.ID
 	}
 	found, err := lookUp(ctx, game, ids)
-	switch {
-	case err != nil && expired == len(missing):
-		return nil
-	case err != nil:
+	if err != nil {
 		return err
 	}
-	for _, entry := range missing {
+	for _, entry := range entries {
 		entry.Nickname = found[entry.ID]
 	}
-	n.store(key, missing, removals)
 	return nil
 }
 

@@ -1,10 +1,5 @@
 package leaderboard
 
-import (
-	"fmt"
-	"slices"
-)
-
 // Order is a sort key of a leaderboard.
 type Order string
 
@@ -20,14 +15,6 @@ const (
 // Orders returns all orders.
 func Orders() []Order {
 	return []Order{ByValue, ByScore, ByAccuracy, ByTime, ByMatches}
-}
-
-// ParseOrder returns the order of that name. The error lists all orders.
-func ParseOrder(name string) (Order, error) {
-	if order := Order(name); slices.Contains(Orders(), order) {
-		return order, nil
-	}
-	return "", fmt.Errorf("unknown order %q; use one of %v", name, Orders())
 }
 
 // Rankable reports whether an order ranks an entry. Accuracy and time rank an entry only

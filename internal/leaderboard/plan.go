@@ -16,6 +16,9 @@ var (
 	// errWindowBehind is an errCorrupt: the served board of a rolling window is behind by
 	// the window's length.
 	errWindowBehind = fmt.Errorf("%w: a rolling window is behind by its length", errCorrupt)
+
+	// errEvictionPending means that a row has to wait until the eviction of a day is finished.
+	errEvictionPending = errors.New("a day is being evicted from a board")
 )
 
 // corruptError is an errCorrupt of the board set with the given state.
@@ -27,17 +30,11 @@ type corruptError struct {
 func (e corruptError) Error() string { return e.cause.Error() }
 func (e corruptError) Unwrap() error { return e.cause }
 
-// evictionPendingError means that a row has to wait until the eviction of a day is
-// finished.
-type evictionPendingError struct{ day string }
-
-func (e evictionPendingError) Error() string { return e.day + " is being evicted from a board" }
-
 // plan returns the transactions that apply rows, in order, to a board set with the given
 // state, and the state after them. entries must have all entries that the rows change.
 // Each transaction ends with a whole row, so its watermark says exactly which rows the
-// boards hold. If the error is an evictionPendingError, the transactions apply the rows
-// before the one that has to wait.
+// boards hold. If the error is errEvictionPending, the transactions apply the rows before
+// the one that has to wait.
 func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[entryKey]BoardEntry) (BoardSetState, []Transaction, error) {
 	rowPlanner := newPlanner(cfg, now, state, entries)
 	for _, row := range rows {
@@ -45,7 +42,7 @@ func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[en
 			return state, nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, cfg.Game, row.Pos, rowPlanner.state.Watermark.Pos)
 		}
 		err := rowPlanner.applyRow(row)
-		if errors.As(err, new(evictionPendingError)) {
+		if errors.Is(err, errEvictionPending) {
 			rowPlanner.closeTransaction()
 			return rowPlanner.state, rowPlanner.txs, err
 		}
@@ -96,7 +93,7 @@ func (p *planner) addResult(board Board, row Row) {
 func (p *planner) applyCorrection(boards []Board, row Row) error {
 	for _, boards := range p.state.Rolling {
 		if boards.isEvicting(row.TargetDay) {
-			return evictionPendingError{row.TargetDay}
+			return errEvictionPending
 		}
 	}
 	p.reserveWrites(len(boards) * p.writesPerEntry)
@@ -119,10 +116,8 @@ func (p *planner) applyCorrection(boards []Board, row Row) error {
 // move by then must be rebuilt.
 func (p *planner) applyMove(boards []Board, row Row) error {
 	for _, boards := range p.state.Rolling {
-		for i, firstDay := range boards.FirstDays {
-			if boards.Cursor[i] > 0 {
-				return evictionPendingError{firstDay}
-			}
+		if boards.Cursor != [2]int64{} {
+			return errEvictionPending
 		}
 	}
 	if row.FormerHolder == "" {

@@ -51,7 +51,9 @@ type unusedSource struct {
 	RankingSource
 }
 
-func (unusedSource) ServedConfigs(context.Context, string) ([]Config, error) { return nil, nil }
+func (unusedSource) LastPublished(context.Context, string) (Config, bool, error) {
+	return Config{}, false, nil
+}
 
 func TestABadQueryReadsNothing(t *testing.T) {
 	t.Parallel()

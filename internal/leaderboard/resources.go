@@ -3,6 +3,7 @@ package leaderboard
 import (
 	"context"
 	crand "crypto/rand"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -15,6 +16,7 @@ import (
 const (
 	applyLeaseTTL     = 5 * time.Second      // how long the apply lease of a dead node blocks other nodes
 	leasePollInterval = 4 * time.Millisecond // mean time between two tries to acquire the apply lease
+	maintainLeaseTTL  = 5 * time.Second      // renewed before every transaction of maintenance
 )
 
 // resources are what all the work on one game's boards needs.
@@ -25,15 +27,33 @@ type resources struct {
 	now          func() int64
 	log          *slog.Logger
 	metrics      *metrics
-	holderID     string              // random id of this node as a holder of the game's leases
-	applyLock    *semaphore.Weighted // for goroutines of this node; leases are for other nodes
+	holderID     string // random id of this node as a holder of the game's leases
+
+	applyLease, buildLease, maintainLease, verifyLease *lease
+}
+
+// lease is the right to do one kind of work on boards, which one node at a time has.
+type lease struct {
+	work              string
+	ttl, pollInterval time.Duration
+	local             *semaphore.Weighted // for goroutines of this node, because they have the same holderID
+}
+
+func newLease(work string, ttl, pollInterval time.Duration) *lease {
+	return &lease{work, ttl, pollInterval, semaphore.NewWeighted(1)}
+}
+
+func (l *lease) id(cfg Config) LeaseID {
+	return LeaseID{Game: cfg.Game, ConfigHash: cfg.Hash(), Work: l.work}
 }
 
 func newResources(cfg Config, options ApplierOptions) *resources {
 	return &resources{
 		newestConfig: cfg.withHash(), ledger: options.Ledger, store: options.Store, now: options.Now,
 		log: options.Log.With("game", cfg.Game), metrics: newMetrics(options.Registry, cfg.Game),
-		holderID: crand.Text(), applyLock: semaphore.NewWeighted(1),
+		holderID: crand.Text(), applyLease: newLease("apply", applyLeaseTTL, leasePollInterval),
+		buildLease: newLease("build", buildLeaseTTL, buildPollInterval), maintainLease: newLease("maintain", maintainLeaseTTL, 0),
+		verifyLease: newLease("verify", verifyLeaseTTL, 0),
 	}
 }
 
@@ -56,40 +76,42 @@ func (r *resources) servedConfig(ctx context.Context) (Config, error) {
 	return fallback.withHash(), nil
 }
 
-// withApplyLease calls work while it holds the apply lease, so that no other goroutine or
-// node changes the served boards of cfg.
-func (r *resources) withApplyLease(ctx context.Context, cfg Config, work func() error) error {
-	if err := r.applyLock.Acquire(ctx, 1); err != nil {
+// withLease calls work while it holds a lease. For the apply lease this means that no other
+// goroutine or node changes the served boards of cfg.
+func (r *resources) withLease(ctx context.Context, lease *lease, cfg Config, work func() error) error {
+	if err := lease.local.Acquire(ctx, 1); err != nil {
 		return err
 	}
-	defer r.applyLock.Release(1)
-	leaseID := applyLeaseID(cfg)
+	defer lease.local.Release(1)
 	for {
-		hasLease, err := r.store.AcquireLease(ctx, leaseID, r.holderID, applyLeaseTTL)
-		if err != nil {
-			return err
-		}
-		if hasLease {
+		err := r.renewLease(ctx, lease, cfg)
+		if err == nil {
 			break
 		}
+		if !errors.Is(err, ErrStale) {
+			return err
+		}
 		r.metrics.leaseWaits.Inc()
-		if !loop.Sleep(ctx, leasePollInterval/2+rand.N(leasePollInterval)) { //nolint:gosec // a wait is no secret
+		if !loop.Sleep(ctx, lease.pollInterval/2+rand.N(lease.pollInterval)) { //nolint:gosec // a wait is no secret
 			return ctx.Err()
 		}
 	}
-	// Release the lease even if ctx has ended. If the release fails, the lease expires.
-	defer func() { _ = r.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, r.holderID) }()
+	defer func() { _ = r.releaseLease(ctx, lease, cfg) }() // if the release fails, the lease expires
 	return work()
 }
 
-// renewLease extends a lease to ttl from now. It returns ErrStale if the lease has expired
-// and another node holds it.
-func (r *resources) renewLease(ctx context.Context, leaseID LeaseID, ttl time.Duration) error {
-	hasLease, err := r.store.AcquireLease(ctx, leaseID, r.holderID, ttl)
+// renewLease acquires a lease or extends it. It returns ErrStale if another node holds it.
+func (r *resources) renewLease(ctx context.Context, lease *lease, cfg Config) error {
+	hasLease, err := r.store.AcquireLease(ctx, lease.id(cfg), r.holderID, lease.ttl)
 	if err == nil && !hasLease {
 		err = ErrStale
 	}
 	return err
+}
+
+// releaseLease releases a lease if this node holds it, even if ctx has ended.
+func (r *resources) releaseLease(ctx context.Context, lease *lease, cfg Config) error {
+	return r.store.ReleaseLease(context.WithoutCancel(ctx), lease.id(cfg), r.holderID)
 }
 
 // rowsAfter returns the next rows after a watermark, and whether the ledger still has the
@@ -110,8 +132,4 @@ func (r *resources) logError(ctx context.Context, task string, err error) {
 	if err != nil && ctx.Err() == nil {
 		r.log.ErrorContext(ctx, "leaderboard maintenance failed", "task", task, "error", err)
 	}
-}
-
-func applyLeaseID(cfg Config) LeaseID {
-	return LeaseID{Game: cfg.Game, ConfigHash: cfg.Hash(), Work: "apply"}
 }

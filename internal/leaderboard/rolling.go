@@ -78,12 +78,6 @@ func startDayInAllWindows(rolling map[Window]RollingBoards, day string) map[Wind
 	return started
 }
 
-// hasEvictionBetween reports whether entries were evicted between two states. It ignores
-// changes of the served board, which the start of a day causes.
-func hasEvictionBetween(before, after map[Window]RollingBoards) bool {
-	return !maps.EqualFunc(before, after, func(x, y RollingBoards) bool { return x.FirstDays == y.FirstDays && x.Cursor == y.Cursor })
-}
-
 // earliestDay returns the first day that any rolling board holds, or "" if there are no
 // rolling boards.
 func earliestDay(rolling map[Window]RollingBoards) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,8 +116,8 @@ func (f *applierFixture) checkThatRebuildRepairs(t *testing.T, want error) {
 // maintainUntilError runs maintenance until it fails or has nothing to do.
 func (f *applierFixture) maintainUntilError(t *testing.T) error {
 	for {
-		rolling, err := f.boards.maintainDaysOnce(t.Context(), f.cfg, nil)
-		if err != nil || rolling == nil {
+		isDone, err := f.boards.maintainDaysOnce(t.Context(), f.cfg)
+		if err != nil || !isDone {
 			return err
 		}
 	}
@@ -168,7 +169,7 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 			return other.apply(t.Context())
 		},
 		"the same eviction": func(f *applierFixture, other *gameBoards, _ string) error {
-			_, err := other.maintainDaysOnce(t.Context(), f.cfg, nil)
+			_, err := other.maintainDaysOnce(t.Context(), f.cfg)
 			return err
 		},
 	} {
@@ -186,7 +187,7 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 			fixture.store.beforeCall = fixture.store.afterWrite
 			return change(fixture, otherBoards, evictedDay)
 		}
-		if _, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, nil); !errors.Is(err, ErrStale) {
+		if _, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: maintenance of boards that changed returned %v", name, err)
 		}
 		if pending := fixture.state(t).PendingBuild; pending != "" {
@@ -210,7 +211,7 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 		if boards.Cursor[boards.unservedIndex()] > 0 {
 			return boards.FirstDays[boards.unservedIndex()]
 		}
-		if rolling, err := f.boards.maintainDaysOnce(t.Context(), f.cfg, nil); err != nil || rolling == nil {
+		if isDone, err := f.boards.maintainDaysOnce(t.Context(), f.cfg); err != nil || !isDone {
 			t.Fatal("no eviction has begun", err)
 		}
 	}
@@ -292,7 +293,7 @@ func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 		fixture.ledger.addResult(Players, "p", 1)
 		otherBoards, began := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game], time.Now()
 		applied := make(chan error, 1)
-		err := otherBoards.withApplyLease(t.Context(), fixture.cfg, func() error {
+		err := otherBoards.withLease(t.Context(), otherBoards.applyLease, fixture.cfg, func() error {
 			go func() { applied <- fixture.Apply(t.Context(), fixture.cfg.Game) }()
 			time.Sleep(10 * leasePollInterval)
 			select {
@@ -312,30 +313,26 @@ func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 }
 
 // Two nodes that evict from one board at the same time would keep Redis busy without pauses.
-// So a node stops maintenance when another node has continued from its state.
 func TestOneNodeAtATimeMaintains(t *testing.T) {
 	t.Parallel()
 	fixture := newApplierFixture()
 	fixture.playDays(t, 4, 150)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
-	otherBoards := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game]
-	rolling, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, nil)
-	if err != nil || rolling == nil {
-		t.Fatal("there is nothing to do", err)
+	rolling, leaseID := fixture.state(t).Rolling, fixture.boards.maintainLease.id(fixture.cfg)
+	if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "another", maintainLeaseTTL); !hasLease || err != nil {
+		t.Fatal(hasLease, err)
 	}
-	otherRolling, err := otherBoards.maintainDaysOnce(t.Context(), fixture.cfg, nil)
-	if err != nil || otherRolling == nil {
-		t.Fatal("there is nothing left to do", err)
+	if err := fixture.boards.maintainDays(t.Context()); err != nil || !maps.Equal(fixture.state(t).Rolling, rolling) {
+		t.Errorf("a node evicts while another one has the lease: %v", err)
 	}
-	if again, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg, rolling); err != nil || again != nil {
-		t.Errorf("the first node continues after the second has evicted: %v", err)
+	fixture.store.expireLeases()
+	if err := fixture.boards.maintainDays(t.Context()); err != nil {
+		t.Error(err)
 	}
-	fixture.addPlayers(3)
-	fixture.ledger.startDays(1)
-	fixture.apply(t)
-	if again, err := otherBoards.maintainDaysOnce(t.Context(), fixture.cfg, otherRolling); err != nil || again == nil {
-		t.Errorf("new rows and a new day stopped the second node: %v", err)
+	fixture.checkWindows(t)
+	if len(fixture.store.leases) > 0 {
+		t.Errorf("the leases %v are left", fixture.store.leases)
 	}
 }
 

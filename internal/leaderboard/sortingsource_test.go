@@ -59,7 +59,7 @@ func (s sortingSource) ReadSlice(_ context.Context, rankingID RankingID, cut Sli
 	case Around:
 		index := slices.IndexFunc(rows, func(row RankedEntry) bool { return row.ID == cut.ID })
 		if index < 0 {
-			return RankingSlice{}, ErrNotRanked
+			return RankingSlice{BoardState: state}, ErrNotRanked
 		}
 		start, end = index-cut.Limit/2, index-cut.Limit/2+cut.Limit
 	case After:

@@ -101,16 +101,17 @@ type StandingEntry struct {
 // shows the boards at one moment. Safe for concurrent use. The error is ErrNotReady if no
 // boards of the configuration are served.
 type RankingSource interface {
-	// ReadSlice returns ErrNotRanked for a request around an entry that is not ranked.
+	// ReadSlice returns ErrNotRanked and the BoardState for a request around an entry that is
+	// not ranked.
 	ReadSlice(ctx context.Context, rankingID RankingID, request SliceRequest) (RankingSlice, error)
 	// ReadStandings answers requests, in their order, in one round trip.
 	ReadStandings(ctx context.Context, requests []StandingsRequest) ([]StandingsResult, error)
-	ServedConfigSource
+	PublishedConfigSource
 }
 
-// ServedConfigSource lists the configurations whose boards are served.
-type ServedConfigSource interface {
-	// ServedConfigs returns the configurations of a game whose boards are served, the
-	// last published first. They have no time zone.
-	ServedConfigs(ctx context.Context, game string) ([]Config, error)
+// PublishedConfigSource knows the configurations whose boards are served.
+type PublishedConfigSource interface {
+	// LastPublished returns the configuration that was published last among those of a game
+	// whose boards are served. found is false if there is none. It has no time zone.
+	LastPublished(ctx context.Context, game string) (cfg Config, found bool, err error)
 }

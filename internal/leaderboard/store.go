@@ -75,7 +75,7 @@ type Change struct {
 
 // BoardSetStore manages the board sets of each game.
 type BoardSetStore interface {
-	ServedConfigSource
+	PublishedConfigSource
 	// ServedState returns the state of the board set that readers see. If none is served,
 	// ID is empty. If it is lost or corrupt, Version is empty.
 	ServedState(ctx context.Context, game, configHash string) (BoardSetState, error)
@@ -96,7 +96,7 @@ type BoardSetStore interface {
 // LeaseID identifies the lease for one kind of work on the boards of one configuration. Only
 // the holder of the lease does the work.
 type LeaseID struct {
-	Game, ConfigHash, Work string // Work: "apply", "build" or "verify"
+	Game, ConfigHash, Work string // Work: "apply", "build", "maintain" or "verify"
 }
 
 // LeaseStore stores which node has a lease. Leases only save work: transactions are safe

@@ -49,12 +49,11 @@ func (v *verifier) run(ctx context.Context) {
 // any, it requests a build. It returns nil if another node is verifying, or if other boards
 // are served by the end.
 func (v *verifier) verifyInBackground(ctx context.Context) error {
-	leaseID := LeaseID{Game: v.newestConfig.Game, ConfigHash: v.newestConfig.Hash(), Work: "verify"}
 	err := v.verifyAndRepair(ctx, func() error {
 		loop.Sleep(ctx, verifyPageInterval)
-		return errors.Join(ctx.Err(), v.renewLease(ctx, leaseID, verifyLeaseTTL))
+		return errors.Join(ctx.Err(), v.renewLease(ctx, v.verifyLease, v.newestConfig))
 	})
-	err = errors.Join(err, v.store.ReleaseLease(context.WithoutCancel(ctx), leaseID, v.holderID))
+	err = errors.Join(err, v.releaseLease(ctx, v.verifyLease, v.newestConfig))
 	if errors.Is(err, ErrNotReady) {
 		return nil
 	}

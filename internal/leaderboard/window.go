@@ -1,7 +1,7 @@
 package leaderboard
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -17,36 +17,16 @@ const (
 // MaxWindowDays is the length of the longest rolling window.
 const MaxWindowDays = 400
 
-// ParseWindow returns the window with that name. Rolling windows have 2 to MaxWindowDays
-// days. A single day is Day, not "1d".
-func ParseWindow(name string) (Window, error) {
-	window := Window(name)
-	switch n := window.Days(); {
-	case window == All, window == Day, n >= 2 && n <= MaxWindowDays:
-		return window, nil
-	case n == 1:
-		return "", fmt.Errorf("window %q: write %q", name, Day)
-	}
-	return "", fmt.Errorf("unknown window %q; use %q, %q, or 2d to %dd", name, All, Day, MaxWindowDays)
-}
-
 // IsRolling reports whether the window is the last N days.
 func (w Window) IsRolling() bool { return w.Days() > 0 }
 
 // Days returns the length N of the rolling window "Nd", or 0 for other windows. N has at
-// most three digits. It parses without allocations, because appliers call it for each row
-// of the ledger.
+// most three digits.
 func (w Window) Days() int {
-	digits, ok := strings.CutSuffix(string(w), "d")
-	if !ok || digits == "" || len(digits) > 3 || digits[0] == '0' {
+	digits, isRolling := strings.CutSuffix(string(w), "d")
+	if !isRolling || digits == "" || len(digits) > 3 || digits[0] < '1' || digits[0] > '9' {
 		return 0
 	}
-	n := 0
-	for _, digit := range []byte(digits) {
-		if digit < '0' || digit > '9' {
-			return 0
-		}
-		n = 10*n + int(digit-'0')
-	}
+	n, _ := strconv.Atoi(digits) // 0 if there is another character
 	return n
 }

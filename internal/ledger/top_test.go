@@ -44,7 +44,7 @@ func (c clockLedger) wantTop(t *testing.T, kind leaderboard.Kind, total int64, w
 	}
 	var got []string
 	for _, e := range top {
-		got = append(got, fmt.Sprint(e.Rank, " ", e.Holder, " ", e.Name, " ", e.Value))
+		got = append(got, fmt.Sprint(e.Rank, " ", e.ID, " ", e.Nickname, " ", e.Value))
 	}
 	if ranked != total || !slices.Equal(got, want) {
 		t.Errorf("%q of %d, want %q of %d", got, ranked, want, total)

@@ -59,7 +59,7 @@ func (d *Dispatcher) enqueueSealedDay(ctx context.Context, task taskqueue.Task) 
 		if err != nil {
 			return fmt.Errorf("top list of %s: %w", kind, err)
 		}
-		day.Boards = append(day.Boards, dayLeaderboard{kind, leaderboard.ByValue, total, newEntries(top)})
+		day.Boards = append(day.Boards, dayLeaderboard{kind, leaderboard.ByValue, total, top})
 	}
 	tasks := d.Registry.deliveries(event{eventType: DaySealed, game: task.Game, subject: task.Key, occurredAt: payload.At, data: day.truncated})
 	if len(tasks) == 0 {
@@ -78,16 +78,4 @@ func (day dayData) truncated(limit int) any {
 	}
 	day.Boards = boards
 	return day
-}
-
-func newEntries(top []leaderboard.TopEntry) []leaderboard.Entry {
-	entries := make([]leaderboard.Entry, len(top))
-	for i, ranked := range top {
-		totals := ranked.Aggregates
-		entries[i] = leaderboard.Entry{
-			Rank: ranked.Rank, ID: ranked.Holder, Nickname: ranked.Name, Value: ranked.Value, Score: totals.Score, TimeMS: totals.TimeMS, Matches: totals.Matches,
-			Asked: totals.Asked, Answered: totals.Answered, Correct: totals.Correct, Accuracy: totals.Accuracy(),
-		}
-	}
-	return entries
 }

@@ -198,13 +198,14 @@ func (f *fixture) CountTasks(_ context.Context, topic string, upTo int) (waiting
 	return int64(len(topic)), int64(upTo), nil
 }
 
-func (f *fixture) Top(_ context.Context, _, date string, kind leaderboard.Kind, limit int) ([]leaderboard.TopEntry, int64, error) {
+func (f *fixture) Top(_ context.Context, _, date string, kind leaderboard.Kind, limit int) ([]leaderboard.Entry, int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.unavailable {
 		return nil, 0, errUnavailable
 	}
-	aggregates := leaderboard.Aggregates{Score: 7, TimeMS: 6, LimitMS: 50, Matches: 1, Asked: 3, Answered: 2, Correct: 1}
-	entry := leaderboard.TopEntry{Rank: 1, Holder: string(kind) + date, Name: "Ada", Value: int64(limit), Aggregates: aggregates}
-	return []leaderboard.TopEntry{entry}, 5, nil
+	return []leaderboard.Entry{{
+		Rank: 1, ID: string(kind) + date, Nickname: "Ada", Value: int64(limit),
+		Score: 7, TimeMS: 6, Matches: 1, Asked: 3, Answered: 2, Correct: 1, Accuracy: 0.3333,
+	}}, 5, nil
 }

@@ -179,6 +179,6 @@ func (n *node) enqueue(t *testing.T, tasks []taskqueue.NewTask) {
 // noTopLists are the top lists of a day without results.
 type noTopLists struct{}
 
-func (noTopLists) Top(context.Context, string, string, leaderboard.Kind, int) ([]leaderboard.TopEntry, int64, error) {
+func (noTopLists) Top(context.Context, string, string, leaderboard.Kind, int) ([]leaderboard.Entry, int64, error) {
 	return nil, 0, nil
 }

@@ -92,7 +92,7 @@ type EndpointStates interface {
 type TopLists interface {
 	// Top returns the first entries by value, at most limit, and how many entries are
 	// ranked.
-	Top(ctx context.Context, game, date string, kind leaderboard.Kind, limit int) (entries []leaderboard.TopEntry, total int64, err error)
+	Top(ctx context.Context, game, date string, kind leaderboard.Kind, limit int) (entries []leaderboard.Entry, total int64, err error)
 }
 
 // TaskCounter counts tasks in the queue; *ledger.TaskStore implements it.

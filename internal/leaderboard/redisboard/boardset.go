@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -45,34 +43,29 @@ func (s *Store) ServedState(ctx context.Context, game, configHash string) (leade
 	return state, reply.err()
 }
 
-// ServedConfigs implements leaderboard.BoardSetStore.
-func (s *Store) ServedConfigs(ctx context.Context, game string) ([]leaderboard.Config, error) {
-	idsByHash, err := s.rdb.HGetAll(ctx, servedKey(game)).Result()
+// LastPublished implements leaderboard.BoardSetStore.
+func (s *Store) LastPublished(ctx context.Context, game string) (last leaderboard.Config, found bool, err error) {
+	served, err := s.rdb.HVals(ctx, servedKey(game)).Result()
 	if err != nil {
-		return nil, fmt.Errorf("read leaderboard configurations: %w", err)
+		return last, false, fmt.Errorf("read leaderboard configurations: %w", err)
 	}
-	configs := map[int64]leaderboard.Config{} // by the order of publishing
-	for configHash, id := range idsByHash {
+	lastPublication := int64(0)
+	for _, id := range served {
 		values, err := s.rdb.HMGet(ctx, stateKey(leaderboard.BoardSet{Game: game, ID: id}), "config", "published").Result()
 		if err != nil {
-			return nil, fmt.Errorf("read leaderboard configurations: %w", err)
+			return last, false, fmt.Errorf("read leaderboard configurations: %w", err)
 		}
 		reply := newReply(values)
-		packed, published := reply.text(), reply.number()
-		if packed == "" {
-			continue // Redis lost the state
+		packed, publication := reply.text(), reply.number()
+		if packed == "" || publication < lastPublication { // without config, Redis lost the state
+			continue
 		}
-		cfg := leaderboard.Config{Game: game}
-		if err := errors.Join(json.Unmarshal([]byte(packed), &cfg), reply.err()); err != nil {
-			return nil, fmt.Errorf("leaderboard configuration %s: %w", configHash, err)
+		last, found, lastPublication = leaderboard.Config{Game: game}, true, publication
+		if err := errors.Join(json.Unmarshal([]byte(packed), &last), reply.err()); err != nil {
+			return last, false, fmt.Errorf("leaderboard configuration of board set %s: %w", id, err)
 		}
-		configs[published] = cfg
 	}
-	var newestFirst []leaderboard.Config
-	for _, published := range slices.Backward(slices.Sorted(maps.Keys(configs))) {
-		newestFirst = append(newestFirst, configs[published])
-	}
-	return newestFirst, nil
+	return last, found, nil
 }
 
 // RequestBuild implements leaderboard.BoardSetStore.

@@ -105,47 +105,39 @@ func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
 	})
 }
 
-func (s *storeFixture) servedConfigs(t *testing.T) []lb.Config {
+func (s *storeFixture) checkLastPublished(t *testing.T, want lb.Config) {
 	t.Helper()
-	configs, err := s.ServedConfigs(t.Context(), s.cfg.Game)
-	if err != nil {
-		t.Fatal(err)
+	last, found, err := s.LastPublished(t.Context(), s.cfg.Game)
+	if err != nil || found != (want.Game != "") || !reflect.DeepEqual(last, want) {
+		t.Fatalf("LastPublished returned %+v, %t, %v, want %+v", last, found, err, want)
 	}
-	return configs
 }
 
-func TestServedConfigsListsTheNewestFirst(t *testing.T) {
+func TestLastPublishedReturnsTheNewestServedConfig(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
 		fixture.cfg.Location = nil // it is not stored
 		old := fixture.cfg
 		changed := fixture.cfg
 		changed.Weights.Accuracy++
-		if configs := fixture.servedConfigs(t); configs != nil {
-			t.Fatalf("configs %+v without boards", configs)
-		}
+		fixture.checkLastPublished(t, lb.Config{})
 		fixture.publishWith(t, players("all"), manyEntries(3)...)
 		fixture.cfg = changed
 		fixture.begin(t, "changed")
-		if configs := fixture.servedConfigs(t); !reflect.DeepEqual(configs, []lb.Config{old}) {
-			t.Fatalf("configs %+v, want %+v", configs, old)
-		}
+		fixture.checkLastPublished(t, old)
 		fixture.commit(t, fixture.transaction(10))
 		fixture.publish(t)
-		if configs := fixture.servedConfigs(t); !reflect.DeepEqual(configs, []lb.Config{changed, old}) {
-			t.Fatalf("configs %+v, want %+v and %+v", configs, changed, old)
-		}
+		fixture.checkLastPublished(t, changed)
 		fixture.cfg = old
 		fixture.begin(t, "again")
 		fixture.commit(t, fixture.transaction(10))
 		fixture.publish(t)
-		if configs := fixture.servedConfigs(t); !reflect.DeepEqual(configs, []lb.Config{old, changed}) {
-			t.Fatalf("configs %+v, want %+v and %+v", configs, old, changed)
-		}
+		fixture.checkLastPublished(t, old)
 		if err := fixture.Sweep(t.Context(), old.Game, old.Hash(), 2001); err != nil {
 			t.Fatal(err)
 		}
-		if configs := fixture.servedConfigs(t); !reflect.DeepEqual(configs, []lb.Config{old}) {
-			t.Fatalf("configs %+v after the sweep, want %+v", configs, old)
+		fixture.checkLastPublished(t, old)
+		if state, err := fixture.ServedState(t.Context(), changed.Game, changed.Hash()); err != nil || state.ID != "" {
+			t.Fatalf("state %+v, %v after the sweep", state, err)
 		}
 	})
 }

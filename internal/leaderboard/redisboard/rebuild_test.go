@@ -92,8 +92,10 @@ func TestBoardsOfTwoConfigsExistUntilOneIsAbandoned(t *testing.T) {
 			if err := cluster.nodes[1].store.Sweep(t.Context(), changed.Game, changed.Hash(), fixedNow()); err != nil {
 				t.Fatal(err)
 			}
-			if configs, err := cluster.nodes[1].store.ServedConfigs(t.Context(), changed.Game); err != nil || len(configs) != 2 {
-				t.Fatalf("configs %+v, %v: Sweep removed boards that were just written", configs, err)
+			for _, cfg := range []lb.Config{old, changed} {
+				if state, err := cluster.nodes[1].store.ServedState(t.Context(), cfg.Game, cfg.Hash()); err != nil || state.Version == "" {
+					t.Fatalf("state %+v, %v: Sweep removed boards that were just written", state, err)
+				}
 			}
 		}
 		cluster.apply(t, 1)
