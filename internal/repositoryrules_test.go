@@ -362,7 +362,7 @@ func TestRepositoryRulesAllowValidFiles(t *testing.T) {
 		"internal/ws/a.go":                 {"laststand/internal/wsconn"},
 		"internal/wsconn/a.go":             {"net", "syscall", "laststand/internal/protocol"},
 		"docs/docs.go":                     {"embed"},
-		"loadtest/swarm/a.go":              {"laststand/internal/protocol", "laststand/internal/testenv", "laststand/loadtest/client", "github.com/gorilla/websocket"},
+		"loadtest/swarm/a.go":              {"laststand/internal/protocol", "laststand/internal/testenv", "laststand/loadtest/players", "github.com/gorilla/websocket"},
 		".cache/util.go":                   {"laststand/internal/testenv"},
 		"internal/quiz/bank/testdata/a.go": {"laststand/internal/testenv"},
 	}

@@ -7,7 +7,7 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // duelConfigsByPhase are the duel settings of three games. A duel stays for a minute in the phase
@@ -84,7 +84,7 @@ func duelsInEveryPhase(t *testing.T, first, second string) map[string]duelPair {
 // waitForAbandoned waits until the match ends as abandoned, with the next push number.
 func (c *matchClient) waitForAbandoned(t *testing.T) {
 	t.Helper()
-	c.readUntil(t, "the end", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
+	c.readUntil(t, "the end", func(f checker.Frame) bool { return f.Type == protocol.TypeMatchOver })
 	if c.over.Reason != "abandoned" || len(c.over.Standings) != 0 || c.over.Winner != "" {
 		t.Errorf("%s got the end %+v, want it abandoned and without standings", c.id, c.over)
 	}

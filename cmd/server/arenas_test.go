@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // fastArenasConfig is a configuration for arenas without long pauses.

@@ -6,7 +6,7 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // Many connections watch as many leaderboards as they may, with different limits. A player who

@@ -15,7 +15,7 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // wallClockOffset is how far the wall clocks of two nodes differ from the cluster's.

@@ -17,7 +17,7 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/ledger"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // commandPaths lists the words of a command and of the commands below it.

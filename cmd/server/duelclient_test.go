@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
+	player "laststand/loadtest/players"
 )
 
 // newDuelClient connects a new guest of a game.
@@ -69,7 +70,7 @@ func (c *matchClient) withoutMatch() *matchClient {
 }
 
 // readUntil handles frames until the expected frame arrives.
-func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(player.Frame) bool) player.Frame {
+func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(checker.Frame) bool) checker.Frame {
 	t.Helper()
 	for {
 		f, err := c.Read(30 * time.Second)
@@ -86,13 +87,13 @@ func (c *matchClient) readUntil(t *testing.T, description string, isWanted func(
 }
 
 // readUntilPush handles frames until a push of a kind arrives.
-func (c *matchClient) readUntilPush(t *testing.T, kind string) player.Frame {
+func (c *matchClient) readUntilPush(t *testing.T, kind string) checker.Frame {
 	t.Helper()
-	return c.readUntil(t, kind, func(f player.Frame) bool { return f.Type == kind })
+	return c.readUntil(t, kind, func(f checker.Frame) bool { return f.Type == kind })
 }
 
 // request sends a request and handles frames until its reply arrives.
-func (c *matchClient) request(t *testing.T, kind string, data any) player.Frame {
+func (c *matchClient) request(t *testing.T, kind string, data any) checker.Frame {
 	t.Helper()
 	id, err := c.Send(kind, data)
 	if err != nil {
@@ -101,9 +102,9 @@ func (c *matchClient) request(t *testing.T, kind string, data any) player.Frame 
 	return c.readReplyTo(t, id)
 }
 
-func (c *matchClient) readReplyTo(t *testing.T, id int64) player.Frame {
+func (c *matchClient) readReplyTo(t *testing.T, id int64) checker.Frame {
 	t.Helper()
-	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil && *f.Re == id })
+	return c.readUntil(t, "a reply", func(f checker.Frame) bool { return f.Re != nil && *f.Re == id })
 }
 
 // submit sends an answer to the latest question, and returns the request's id.

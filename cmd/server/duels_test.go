@@ -14,7 +14,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 const (
@@ -120,7 +120,7 @@ func (d *duelTranscript) play(p *player.Player) error {
 	return nil
 }
 
-func (d *duelTranscript) handleFrame(p *player.Player, f player.Frame) error {
+func (d *duelTranscript) handleFrame(p *player.Player, f checker.Frame) error {
 	if err := d.view.Push(f, 0); err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func revealsAnswer(frame []byte) bool {
 	return false
 }
 
-func (d *duelTranscript) answer(p *player.Player, f player.Frame) error {
+func (d *duelTranscript) answer(p *player.Player, f checker.Frame) error {
 	var q protocol.Question
 	if err := json.Unmarshal(f.Data, &q); err != nil {
 		return err

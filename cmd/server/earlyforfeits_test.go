@@ -7,7 +7,7 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/protocol"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // Duels that a player leaves before a question is closed are not stored. After ten of them in
@@ -55,7 +55,7 @@ func TestMatchesPerDayAreLimited(t *testing.T) {
 	c := newMatchClient(t, node.url, newGuests(t, []string{node.url}, 1)[0])
 	for range 2 {
 		request(t, c.Player, protocol.TypeDuelJoin, joinWithBot())
-		closed := readUntil(t, c.Player, "the end of a question", func(f player.Frame) bool { return f.Type == protocol.TypeQuestionClosed })
+		closed := readUntil(t, c.Player, "the end of a question", func(f checker.Frame) bool { return f.Type == protocol.TypeQuestionClosed })
 		c.leaveMatch(t, closed.Match)
 	}
 	c.checkJoinRefused(t)
@@ -81,7 +81,7 @@ func (c *matchClient) joinAndLeave(t *testing.T) (match string) {
 	if f := request(t, c.Player, protocol.TypeDuelJoin, joinWithBot()); f.Type != protocol.TypeDuelQueued {
 		t.Fatalf("joining was answered with %s", f.Raw)
 	}
-	found := readUntil(t, c.Player, "a duel", func(f player.Frame) bool { return f.Type == protocol.TypeMatchFound })
+	found := readUntil(t, c.Player, "a duel", func(f checker.Frame) bool { return f.Type == protocol.TypeMatchFound })
 	c.leaveMatch(t, found.Match)
 	return found.Match
 }
@@ -92,7 +92,7 @@ func (c *matchClient) leaveMatch(t *testing.T, match string) {
 	if _, err := c.Send(protocol.TypeMatchLeave, protocol.MatchLeave{Match: match}); err != nil {
 		t.Fatal(err)
 	}
-	frame := readUntil(t, c.Player, "the end of the match", func(f player.Frame) bool { return f.Type == protocol.TypeMatchOver })
+	frame := readUntil(t, c.Player, "the end of the match", func(f checker.Frame) bool { return f.Type == protocol.TypeMatchOver })
 	var over protocol.MatchOver
 	if readData(t, frame, &over); over.Reason != "forfeit" || len(over.Standings) != 2 {
 		t.Errorf("leaving was answered with %s", frame.Raw)

@@ -16,7 +16,7 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // personalData are the values that identify the players who are erased in a test. No store may

@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // Redis denies each node to publish to other inboxes than its own, which the nodes do not
@@ -28,7 +28,7 @@ func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 			other := duel[1-i]
 			c.submitAndRead(t, true)
 			sentAt := time.Now()
-			seen := other.readUntil(t, "the other's answer", func(f player.Frame) bool { return isAnswerSeen(f, c.id) })
+			seen := other.readUntil(t, "the other's answer", func(f checker.Frame) bool { return isAnswerSeen(f, c.id) })
 			t.Logf("seen at the other node after %s", seen.ReceivedAt.Sub(sentAt))
 			if delay := seen.ReceivedAt.Sub(sentAt); delay > maxLatenessOnBusyMachine {
 				t.Errorf("an answer was seen at the other node after %s", delay)
@@ -55,7 +55,7 @@ func TestPlayersGetEveryPushWithoutNodeInboxes(t *testing.T) {
 	}
 }
 
-func isAnswerSeen(f player.Frame, id string) bool {
+func isAnswerSeen(f checker.Frame, id string) bool {
 	var seen protocol.AnswerSeen
 	return f.Type == protocol.TypeAnswerSeen && json.Unmarshal(f.Data, &seen) == nil && seen.Player == id
 }

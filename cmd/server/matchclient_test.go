@@ -16,7 +16,7 @@ import (
 	"laststand/internal/quiz"
 	"laststand/internal/quiz/bank"
 	"laststand/loadtest/checker"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // answerKey knows the right answers of the built-in bank.
@@ -123,7 +123,7 @@ func follow(rules *checker.Checker, players []*matchClient, spectators ...*match
 }
 
 // checkFrame compares a frame with the rules.
-func (c *matchClient) checkFrame(f player.Frame) error {
+func (c *matchClient) checkFrame(f checker.Frame) error {
 	if c.view == nil {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (c *matchClient) play() error {
 	return nil
 }
 
-func (c *matchClient) handleFrame(f player.Frame) error {
+func (c *matchClient) handleFrame(f checker.Frame) error {
 	if err := c.checkFrame(f); err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (c *matchClient) handleFrame(f player.Frame) error {
 	return nil
 }
 
-func (c *matchClient) answer(f player.Frame) error {
+func (c *matchClient) answer(f checker.Frame) error {
 	var q protocol.Question
 	if err := json.Unmarshal(f.Data, &q); err != nil {
 		return err

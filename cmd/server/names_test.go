@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 
 	"laststand/internal/cli"
 )

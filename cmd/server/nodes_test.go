@@ -7,7 +7,7 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // slowDuels is a configuration of duels whose questions wait for both players.

@@ -9,7 +9,7 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // The last node of an older release leaves a running match in a form that this release cannot

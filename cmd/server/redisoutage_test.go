@@ -8,7 +8,6 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	player "laststand/loadtest/client"
 )
 
 // outageDuels has questions that are shorter than the outage of Redis.
@@ -69,7 +68,7 @@ func stallRedis(t *testing.T, server *testenv.Server, duel duelPair) {
 // question that opens late has at least its whole time.
 func (c *matchClient) waitForTimeToAnswer(t *testing.T, phase string) {
 	t.Helper()
-	f := c.readUntil(t, "time to answer", func(f player.Frame) bool {
+	f := c.readUntil(t, "time to answer", func(f checker.Frame) bool {
 		if f.Type == protocol.TypeQuestion && phase == "reveal" {
 			return c.asked[len(c.asked)-1].ClosesAt > f.ReceivedAt.UnixMilli()
 		}

@@ -7,7 +7,8 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
+	player "laststand/loadtest/players"
 )
 
 // A spectator requests a long match many times and gets all of it once. After that the same
@@ -84,7 +85,7 @@ func requestReplay(t *testing.T, p *player.Player, match string, from, last int6
 		t.Fatalf("match.sync from %d was answered with %.200s", from, f.Raw)
 	}
 	for seq := from; seq < last; {
-		f := readUntil(t, p, "a push", func(f player.Frame) bool { return f.Seq > 0 })
+		f := readUntil(t, p, "a push", func(f checker.Frame) bool { return f.Seq > 0 })
 		if seq++; f.Seq != seq {
 			t.Fatalf("push %d arrived, want push %d", f.Seq, seq)
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // The queues of an embedded Redis end with the server. Before that, the server sends the queued

@@ -11,7 +11,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // A node is killed just before it reports batches. Those batches count as lost with the node

@@ -10,8 +10,8 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/eventq"
 	"laststand/internal/protocol"
-	player "laststand/loadtest/client"
 	"laststand/loadtest/nppa"
+	player "laststand/loadtest/players"
 )
 
 // Players of two nodes connect, play a match and disconnect. A game reports the configured

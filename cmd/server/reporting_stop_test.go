@@ -7,7 +7,7 @@ import (
 
 	"laststand/internal/eventq"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // A node gets SIGTERM while behaviours are posted to it, players are connected, and batches

@@ -6,7 +6,8 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
+	player "laststand/loadtest/players"
 )
 
 // newPlayer connects a new guest until the test ends.
@@ -30,24 +31,24 @@ func connect(t *testing.T, url string, g player.Guest) *player.Player {
 }
 
 // joinDuel requests a duel in a language, and returns the reply.
-func joinDuel(t *testing.T, p *player.Player, lang string) player.Frame {
+func joinDuel(t *testing.T, p *player.Player, lang string) checker.Frame {
 	t.Helper()
 	noBot := int64(0)
 	return request(t, p, protocol.TypeDuelJoin, protocol.DuelJoin{Lang: lang, BotAfterMS: &noBot})
 }
 
 // request sends a request and returns its reply. It ignores pushes before the reply.
-func request(t *testing.T, p *player.Player, kind string, data any) player.Frame {
+func request(t *testing.T, p *player.Player, kind string, data any) checker.Frame {
 	t.Helper()
 	id, err := p.Send(kind, data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return readUntil(t, p, "the reply to "+kind, func(f player.Frame) bool { return f.Re != nil && *f.Re == id })
+	return readUntil(t, p, "the reply to "+kind, func(f checker.Frame) bool { return f.Re != nil && *f.Re == id })
 }
 
 // readUntil reads until the expected frame arrives.
-func readUntil(t *testing.T, p *player.Player, description string, isWanted func(player.Frame) bool) player.Frame {
+func readUntil(t *testing.T, p *player.Player, description string, isWanted func(checker.Frame) bool) checker.Frame {
 	t.Helper()
 	for {
 		f, err := p.Read(30 * time.Second)
@@ -63,19 +64,19 @@ func readUntil(t *testing.T, p *player.Player, description string, isWanted func
 // readPush waits for a push of a kind and reads its data.
 func readPush[T any](t *testing.T, p *player.Player, kind string) (data T) {
 	t.Helper()
-	readData(t, readUntil(t, p, kind, func(f player.Frame) bool { return f.Type == kind }), &data)
+	readData(t, readUntil(t, p, kind, func(f checker.Frame) bool { return f.Type == kind }), &data)
 	return data
 }
 
 // readData reads the data of a frame.
-func readData(t *testing.T, f player.Frame, into any) {
+func readData(t *testing.T, f checker.Frame, into any) {
 	t.Helper()
 	if err := json.Unmarshal(f.Data, into); err != nil {
 		t.Fatalf("%v: %s", err, f.Raw)
 	}
 }
 
-func decodeAnswered(t *testing.T, f player.Frame) (a protocol.Answered) {
+func decodeAnswered(t *testing.T, f checker.Frame) (a protocol.Answered) {
 	t.Helper()
 	if f.Type != protocol.TypeAnswered {
 		t.Fatalf("an answer was answered with %s", f.Raw)
@@ -84,7 +85,7 @@ func decodeAnswered(t *testing.T, f player.Frame) (a protocol.Answered) {
 	return a
 }
 
-func decodeError(t *testing.T, f player.Frame) (e protocol.Error) {
+func decodeError(t *testing.T, f checker.Frame) (e protocol.Error) {
 	t.Helper()
 	if f.Type != protocol.TypeError {
 		t.Fatalf("want an error, got %s", f.Raw)

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // device is the device secret of a guest whom a test requests again.

@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/leaderboard"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // sameAddressConfig configures a game that does not count duels between players of one address,

@@ -17,7 +17,7 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // schoolSize returns how many players TestASchoolBehindOneAddress has: LASTSTAND_SCHOOL, or

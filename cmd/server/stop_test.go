@@ -11,7 +11,8 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
+	player "laststand/loadtest/players"
 )
 
 // slowDuelsConfig is a configuration of duels whose questions wait until both players have
@@ -34,7 +35,7 @@ func newPlayerPair(t *testing.T, url string) (players playerPair, match string) 
 		request(t, players[i], protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"})
 	}
 	for _, p := range players {
-		match = readUntil(t, p, "match.found", func(f player.Frame) bool { return f.Type == protocol.TypeMatchFound }).Match
+		match = readUntil(t, p, "match.found", func(f checker.Frame) bool { return f.Type == protocol.TypeMatchFound }).Match
 	}
 	return players, match
 }
@@ -57,7 +58,7 @@ func (players playerPair) finishMatch(t *testing.T, match string, from, question
 	return readPush[protocol.MatchOver](t, players[0], protocol.TypeMatchOver)
 }
 
-func answer(t *testing.T, p *player.Player, match string, asked protocol.Question) player.Frame {
+func answer(t *testing.T, p *player.Player, match string, asked protocol.Question) checker.Frame {
 	t.Helper()
 	return request(t, p, protocol.TypeAnswer, protocol.Answer{Match: match, Question: &asked.Question, Given: player.ArbitraryAnswer(asked)})
 }
@@ -184,7 +185,7 @@ func TestAKillLosesNothingSettled(t *testing.T) {
 			players[i] = connect(t, p.url, disconnected.Guest)
 			request(t, players[i], protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en"})
 		}
-		match := readUntil(t, players[0], "match.found", func(f player.Frame) bool { return f.Type == protocol.TypeMatchFound }).Match
+		match := readUntil(t, players[0], "match.found", func(f checker.Frame) bool { return f.Type == protocol.TypeMatchFound }).Match
 		over := players.finishMatch(t, match, 0, duelQuestions)
 		readPush[protocol.Settled](t, players[0], protocol.TypeSettled)
 		checkProfiles(t, p.url, over)

@@ -7,7 +7,8 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/quiz/bank"
-	player "laststand/loadtest/client"
+	"laststand/loadtest/checker"
+	player "laststand/loadtest/players"
 )
 
 // defaultLockoutConfig has the default rules of arenas, with shorter pauses.
@@ -53,7 +54,7 @@ func TestATeamCannotSubmitAllChoices(t *testing.T) {
 // how many answers were accepted.
 func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted int) {
 	t.Helper()
-	asked := make([]player.Frame, len(team))
+	asked := make([]checker.Frame, len(team))
 	for i, c := range team {
 		asked[i] = c.readUntilPush(t, protocol.TypeQuestion)
 	}
@@ -82,9 +83,9 @@ func answerAllChoices(t *testing.T, team []*matchClient, question int) (accepted
 }
 
 // readReply waits for the next reply. It checks the pushes before it like any others.
-func (c *matchClient) readReply(t *testing.T) player.Frame {
+func (c *matchClient) readReply(t *testing.T) checker.Frame {
 	t.Helper()
-	return c.readUntil(t, "a reply", func(f player.Frame) bool { return f.Re != nil })
+	return c.readUntil(t, "a reply", func(f checker.Frame) bool { return f.Re != nil })
 }
 
 // singleChoiceIDs returns ids of built-in questions with exactly one right choice.

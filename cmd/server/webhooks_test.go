@@ -13,7 +13,7 @@ import (
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/internal/webhook"
-	player "laststand/loadtest/client"
+	player "laststand/loadtest/players"
 )
 
 // webhookConfigText returns the configuration of a game. webhooks is the content of a YAML list.

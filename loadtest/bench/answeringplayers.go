@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
 
@@ -29,10 +29,10 @@ const playTimeout = time.Hour
 // answeringPlayers are players who answer every question of their arenas or duels.
 type answeringPlayers struct {
 	playOptions
-	all       []*client.AnsweringPlayer
-	hosts     []*client.Player
+	all       []*players.AnsweringPlayer
+	hosts     []*players.Player
 	arenaIDs  []string
-	maxDelay  atomic.Int64  // see client.AnsweringPlayer
+	maxDelay  atomic.Int64  // see players.AnsweringPlayer
 	answering chan struct{} // closed at the first reply
 	firstOver chan struct{} // closed when the first player has ended an arena
 	allOver   chan struct{} // closed when all players have ended their arenas
@@ -52,7 +52,7 @@ const answered = "answered"
 // seatPlayers connects players, spread over all nodes, and seats them in arenas.
 func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlayers, error) {
 	p := &answeringPlayers{
-		playOptions: o, latencies: report.NewRecorder(playTimeout), all: make([]*client.AnsweringPlayer, o.players),
+		playOptions: o, latencies: report.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
 		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
 	}
 	p.maxDelay.Store(int64(o.maxDelay))
@@ -72,8 +72,8 @@ func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 	group.SetLimit(8)
 	for i := range p.all {
 		group.Go(func() error {
-			player, err := connectPlayer(ctx, client.Dialer{}, urls[i%len(urls)], i)
-			p.all[i] = &client.AnsweringPlayer{
+			player, err := connectPlayer(ctx, players.Dialer{}, urls[i%len(urls)], i)
+			p.all[i] = &players.AnsweringPlayer{
 				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, IsBuzzer: p.mode == "buzzer", PlaysDuels: p.mode == "duel",
 			}
 			return err
@@ -83,7 +83,7 @@ func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 }
 
 // openArena makes an arena and seats players in it.
-func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*client.AnsweringPlayer) error {
+func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*players.AnsweringPlayer) error {
 	host, made, err := makeArena(ctx, url, protocol.NewArena{
 		Mode: p.mode, Name: "bench", Pace: "auto", Questions: protocol.ArenaQuestions{Count: p.questions, Bank: "load"},
 	})
@@ -129,7 +129,7 @@ func (p *answeringPlayers) addError(err error) bool {
 }
 
 // record counts a reply to an answer.
-func (p *answeringPlayers) record(r client.Reply) {
+func (p *answeringPlayers) record(r players.Reply) {
 	p.replies.Add(1)
 	if r.IsFirst {
 		p.firsts.Add(1)

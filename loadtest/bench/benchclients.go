@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
@@ -28,7 +27,7 @@ func newBenchClients(ctx context.Context, c *cluster, perSecond float64, habits 
 	k := &benchClients{stats: report.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
 	k.Group = players.NewGroup(ctx, players.Config{
 		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: k.found, Stats: k.stats, Habits: habits,
-		Dialer:       func(n int) *net.Dialer { return client.FromAddress(n / client.PerAddress) },
+		Dialer:       func(n int) *net.Dialer { return players.FromAddress(n / players.PerAddress) },
 		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
 	})
 	return k

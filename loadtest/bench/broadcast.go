@@ -9,7 +9,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
 
@@ -77,7 +77,7 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 		return 0, err
 	}
 	defer host.Close()
-	player, err := connectPlayer(ctx, client.Dialer{}, c.urls[0], 0)
+	player, err := connectPlayer(ctx, players.Dialer{}, c.urls[0], 0)
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +115,7 @@ func (o broadcastOptions) measureFloor(ctx context.Context, t *report.Table, siz
 	defer func() { err = errors.Join(err, c.stop()) }()
 	_, err = o.measure(ctx, t, c, "floor", "", o.pushes, func() error {
 		for range o.pushes {
-			if err := client.GetJSON(ctx, fmt.Sprintf("%s/push?size=%d", c.urls[0], size), new(any)); err != nil {
+			if err := players.GetJSON(ctx, fmt.Sprintf("%s/push?size=%d", c.urls[0], size), new(any)); err != nil {
 				return err
 			}
 			time.Sleep(pushPause)

@@ -17,7 +17,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 )
 
 // FloorProcess is the name of the subprocess that Floor runs.
@@ -140,8 +140,8 @@ type floorPlayer struct {
 
 // handle handles a frame. During the measurement of answers only answers come.
 func (p *floorPlayer) handle(frame []byte) error {
-	if id, ok := client.ParseNumber(client.TextAfter(frame, `{"id":`)); ok && bytes.HasPrefix(client.TextAfter(frame, `,`), []byte(`"type":"answer"`)) {
-		question, _ := client.ParseNumber(client.TextAfter(frame, `"question":`))
+	if id, ok := players.ParseNumber(players.TextAfter(frame, `{"id":`)); ok && bytes.HasPrefix(players.TextAfter(frame, `,`), []byte(`"type":"answer"`)) {
+		question, _ := players.ParseNumber(players.TextAfter(frame, `"question":`))
 		return p.handleAnswer(id, question)
 	}
 	var request struct {

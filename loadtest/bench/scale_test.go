@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
 
@@ -105,8 +105,8 @@ func TestWaitReportsAFault(t *testing.T) {
 func TestRepliesAreCounted(t *testing.T) {
 	t.Parallel()
 	p := &answeringPlayers{latencies: report.NewRecorder(time.Hour), answering: make(chan struct{})}
-	p.record(client.Reply{Latency: time.Millisecond})
-	p.record(client.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
+	p.record(players.Reply{Latency: time.Millisecond})
+	p.record(players.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
 	<-p.answering
 	latencies := p.latencies.Take().Quantiles(answered)
 	if latencies.N != 2 || p.replies.Load() != 2 || p.firsts.Load() != 1 || latencies.Max < 2.9 {

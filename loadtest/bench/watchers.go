@@ -13,12 +13,12 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 )
 
 // watchers are connections that receive the pushes of an arena.
 type watchers struct {
-	all     []*client.Player
+	all     []*players.Player
 	reading sync.WaitGroup
 
 	mu     sync.Mutex
@@ -34,7 +34,7 @@ type watchedPush struct {
 
 // connectWatchers connects spectators of an arena.
 func connectWatchers(ctx context.Context, url, code string, count int) (*watchers, error) {
-	w := &watchers{all: make([]*client.Player, count), pushes: make(map[int64]*watchedPush)}
+	w := &watchers{all: make([]*players.Player, count), pushes: make(map[int64]*watchedPush)}
 	connecting, ctx := errgroup.WithContext(ctx)
 	connecting.SetLimit(64)
 	for i := range w.all {
@@ -44,8 +44,8 @@ func connectWatchers(ctx context.Context, url, code string, count int) (*watcher
 			if err != nil {
 				return err
 			}
-			d := client.Dialer{LocalDialer: client.FromAddress(i / client.PerAddress), Buffer: 1024}
-			if w.all[i], err = d.Connect(ctx, url, client.Guest{ID: id, Token: token}, nil); err != nil {
+			d := players.Dialer{LocalDialer: players.FromAddress(i / players.PerAddress), Buffer: 1024}
+			if w.all[i], err = d.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil); err != nil {
 				return err
 			}
 			return w.all[i].Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code, As: "spectator"})
@@ -62,14 +62,14 @@ func connectWatchers(ctx context.Context, url, code string, count int) (*watcher
 }
 
 // read records the questions that a watcher receives, until its connection is closed.
-func (w *watchers) read(one *client.Player) {
+func (w *watchers) read(one *players.Player) {
 	for {
 		frame, err := one.ReadRaw(playTimeout)
 		if err != nil {
 			return
 		}
 		receivedAt := time.Now()
-		openedAt, ok := client.ParseNumber(client.TextAfter(frame, `"opens_at":`))
+		openedAt, ok := players.ParseNumber(players.TextAfter(frame, `"opens_at":`))
 		if !ok || !bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)) {
 			continue
 		}

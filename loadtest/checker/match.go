@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
 )
 
 // match is one match as all its clients see it. Clients use its methods concurrently.
@@ -31,7 +30,7 @@ var hashSeed = maphash.MakeSeed()
 
 // push records a numbered push, or compares it with the push that another client
 // received under the same number.
-func (m *match) push(f client.Frame) error {
+func (m *match) push(f Frame) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, hash := int(f.Seq)-1, maphash.Bytes(hashSeed, f.Raw)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
 )
 
 const (
@@ -135,7 +134,7 @@ func (p *played) push(t *testing.T, v *View, raw []byte) {
 	if raw == nil {
 		return
 	}
-	f := client.Frame{Raw: raw}
+	f := Frame{Raw: raw}
 	if err := json.Unmarshal(raw, &f); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +256,7 @@ func TestAMatchWithoutBreachesPasses(t *testing.T) {
 func state(held *protocol.AcceptedAnswer) func(*played, *View, protocol.Answer) error {
 	return func(_ *played, v *View, _ protocol.Answer) error {
 		raw, _ := json.Marshal(protocol.MatchState{Question: &protocol.Question{}, YourAnswer: held})
-		return v.Push(client.Frame{Type: protocol.TypeMatchState, Data: raw}, 0)
+		return v.Push(Frame{Type: protocol.TypeMatchState, Data: raw}, 0)
 	}
 }
 
@@ -387,7 +386,7 @@ func numbered(t *testing.T, seq *int64, kind string, data any, views ...*View) {
 	*seq++
 	raw := protocol.EncodeNumberedPush("m_1", kind, data).Frame(*seq)
 	for _, v := range views {
-		f := client.Frame{Raw: raw}
+		f := Frame{Raw: raw}
 		if err := json.Unmarshal(raw, &f); err != nil {
 			t.Fatal(err)
 		}

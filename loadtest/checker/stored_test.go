@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
 )
 
 // storedAnswers returns the stored data of the match that newPlayed plays, by path. A test
@@ -130,7 +129,7 @@ func TestSettledHasTheRatingOfARatedMatch(t *testing.T) {
 		p.over.Standings[0].Rating = test.inMatchOver
 		p.play(t)
 		raw, _ := json.Marshal(protocol.Settled{Match: "m_1", Rating: test.inSettled})
-		if err := p.ada.Push(client.Frame{Type: protocol.TypeSettled, Data: raw}, 0); (err != nil) != test.isBreach {
+		if err := p.ada.Push(Frame{Type: protocol.TypeSettled, Data: raw}, 0); (err != nil) != test.isBreach {
 			t.Errorf("%+v: %v", test, err)
 		}
 	}

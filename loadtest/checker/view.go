@@ -4,11 +4,10 @@ import (
 	"encoding/json"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
 )
 
 // View is what one client sees of its matches, one match after another. It is not safe
-// for concurrent use. Its methods return an error that wraps client.ErrContract if the
+// for concurrent use. Its methods return an error that wraps ErrContract if the
 // server broke the contract.
 type View struct {
 	checker *Checker
@@ -72,7 +71,7 @@ func (v *View) Newest() []byte {
 
 // Push takes a push or a match.state. The parameter at is the cluster time (ms) at which
 // it came, at the latest; 0: unknown.
-func (v *View) Push(f client.Frame, at int64) error {
+func (v *View) Push(f Frame, at int64) error {
 	switch {
 	case f.Seq > 0:
 		return v.numbered(f, at)
@@ -87,7 +86,7 @@ func (v *View) Push(f client.Frame, at int64) error {
 }
 
 // numbered takes a numbered push of a match.
-func (v *View) numbered(f client.Frame, at int64) error {
+func (v *View) numbered(f Frame, at int64) error {
 	if f.Seq == 1 && !v.IsPlaying() {
 		v.start(f.Match)
 	}
@@ -140,7 +139,7 @@ func (v *View) noteElimination() {
 	}
 }
 
-func (v *View) takeOver(f client.Frame) error {
+func (v *View) takeOver(f Frame) error {
 	v.isOver = true
 	var over protocol.MatchOver
 	if err := json.Unmarshal(f.Data, &over); err != nil {
@@ -161,7 +160,7 @@ func (v *View) Finish() {
 }
 
 // takeOwn takes the result that only this player receives.
-func (v *View) takeOwn(f client.Frame) error {
+func (v *View) takeOwn(f Frame) error {
 	var o protocol.Own
 	if err := json.Unmarshal(f.Data, &o); err != nil {
 		return violation("%v: %s", err, f.Raw)
@@ -178,7 +177,7 @@ func (v *View) takeOwn(f client.Frame) error {
 }
 
 // takeSettled checks that the final rating comes exactly if the match is rated.
-func (v *View) takeSettled(f client.Frame) error {
+func (v *View) takeSettled(f Frame) error {
 	var s protocol.Settled
 	if err := json.Unmarshal(f.Data, &s); err != nil {
 		return violation("%v: %s", err, f.Raw)

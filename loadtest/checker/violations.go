@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"laststand/loadtest/client"
 )
 
 // maxListed is how many violations are listed; all are counted.
@@ -36,7 +34,7 @@ func (v *Violations) All() (listed []string, count int) {
 	return slices.Clone(v.listed), v.count
 }
 
-// violation returns an error that wraps client.ErrContract.
+// violation returns an error that wraps ErrContract.
 func violation(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{client.ErrContract}, args...)...)
+	return fmt.Errorf("%w: "+format, append([]any{ErrContract}, args...)...)
 }

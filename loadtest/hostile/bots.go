@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 )
 
 // cheat runs bots that play duels of the arcade against each other, and try everything
@@ -128,7 +128,7 @@ func (b *bot) receive(ctx context.Context, f frame) bool {
 }
 
 // blindAnswer is the answer to a question that the bot has not received.
-var blindAnswer = client.ArbitraryAnswer(protocol.Question{Kind: "single"})
+var blindAnswer = players.ArbitraryAnswer(protocol.Question{Kind: "single"})
 
 // tryElsewhere answers questions that the bot has not received: of its own match, of no
 // match, and of a match of honest players.
@@ -148,13 +148,13 @@ func (b *bot) tryElsewhere() {
 func (b *bot) answer(ctx context.Context) {
 	q, _ := b.view.Question()
 	match := b.view.Match()
-	given := client.ArbitraryAnswer(q)
+	given := players.ArbitraryAnswer(q)
 	b.try(match, q.Question, given, true)
 	b.try(match, q.Question, given, true)
 	if q.Question%3 == 1 {
 		b.changeConnection(ctx)
 	}
-	b.try(match, q.Question, client.OtherAnswer(q, given), true)
+	b.try(match, q.Question, players.OtherAnswer(q, given), true)
 	b.try(match, q.Question+1, blindAnswer, false)
 }
 

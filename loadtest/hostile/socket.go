@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // These are opcodes of RFC 6455, section 5.2, and the bits beside them.
@@ -130,7 +130,7 @@ func (s *socket) sendText(text string) error { return s.send(textFrame(text)) }
 
 // frame is a frame from the server: a message, or the code of its close.
 type frame struct {
-	client.Frame
+	checker.Frame
 	closeCode int // 0: a message
 }
 

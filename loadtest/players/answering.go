@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // planAnswer chooses an answer to the newest question, and the time to send it.
-func (r *matchRun) planAnswer(h client.Received) {
+func (r *matchRun) planAnswer(h Received) {
 	q, _ := r.view.Question()
 	if late := h.ReceivedAt.UnixMilli() - q.OpensAt; h.ReceivedAt.UnixMilli() <= q.ClosesAt {
 		r.group.Stats.Add(Question, time.Duration(late)*time.Millisecond)
@@ -45,10 +45,10 @@ func (r *matchRun) sendAnswer(now time.Time) {
 
 // answered handles the reply to an answer. It sends some answers again, and a different
 // answer after others. The server must not accept the latter.
-func (r *matchRun) answered(h client.Received) error {
+func (r *matchRun) answered(h Received) error {
 	a, ok := h.Request.Data.(attempt)
 	if !ok {
-		return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
+		return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.Request.Kind, h.Raw)
 	}
 	known, err := r.view.Accepted(a.Answer, h.Data)
 	switch {
@@ -67,7 +67,7 @@ func (r *matchRun) answered(h client.Received) error {
 	case r.chance(r.group.Habits.RepeatShare):
 		r.Ask(protocol.TypeAnswer, a)
 	case closed == nil && q.Question == *a.Question && r.chance(r.group.Habits.SecondShare):
-		a.Given, a.isSecond = client.OtherAnswer(q, a.Given), true
+		a.Given, a.isSecond = OtherAnswer(q, a.Given), true
 		r.answer, r.answerAt = &a, time.Now()
 	}
 	return nil
@@ -75,16 +75,16 @@ func (r *matchRun) answered(h client.Received) error {
 
 // answerRefused handles the refusal of an answer. The player sends it again if the
 // server asks for it and the question is still open.
-func (r *matchRun) answerRefused(h client.Received, e protocol.Error, after time.Duration) error {
+func (r *matchRun) answerRefused(h Received, e protocol.Error, after time.Duration) error {
 	a, ok := h.Request.Data.(attempt)
 	if !ok || r.group.Strict && (e.Code != protocol.CodeQuestionClosed || r.view.Mode() == "duel") {
-		return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
+		return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.Request.Kind, h.Raw)
 	}
 	if err := r.view.Refused(a.Answer, e, h.Request.Attempts); err != nil {
 		return err
 	}
 	q, closed := r.view.Question()
-	if (isForNow(e) || client.IsLockedOut(e)) && !a.isSecond && r.view.IsPlaying() && closed == nil && *a.Question == q.Question {
+	if (isForNow(e) || IsLockedOut(e)) && !a.isSecond && r.view.IsPlaying() && closed == nil && *a.Question == q.Question {
 		r.answer, r.answerAt = &a, time.Now().Add(after)
 	}
 	return nil

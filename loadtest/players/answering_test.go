@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // asked returns a run whose player has just received a question.
@@ -22,7 +22,7 @@ func asked(t *testing.T, mode string, c Config) *matchRun {
 		{protocol.TypeMatchFound, protocol.MatchFound{Mode: mode, Questions: 1, Players: 2}},
 		{protocol.TypeQuestion, protocol.Question{Of: 1, Kind: "single", Choices: []string{"a", "b"}, OpensAt: 1000, ClosesAt: 11000}},
 	} {
-		h := client.Received{Frame: client.Frame{Type: push.kind, Match: "m_1", Seq: int64(i + 1), ReceivedAt: time.Now()}}
+		h := Received{Frame: checker.Frame{Type: push.kind, Match: "m_1", Seq: int64(i + 1), ReceivedAt: time.Now()}}
 		h.Data, _ = json.Marshal(push.data)
 		h.Raw = h.Data
 		if err := r.receive(h); err != nil {
@@ -33,7 +33,7 @@ func asked(t *testing.T, mode string, c Config) *matchRun {
 }
 
 // sent lets the player send its answer, and returns the request.
-func sent(t *testing.T, r *matchRun) *client.Request {
+func sent(t *testing.T, r *matchRun) *Request {
 	t.Helper()
 	if r.answer == nil {
 		t.Fatal("no answer is planned")
@@ -43,7 +43,7 @@ func sent(t *testing.T, r *matchRun) *client.Request {
 	if !r.IsAwaitingReply(protocol.TypeAnswer) {
 		t.Fatal("no answer was sent")
 	}
-	return &client.Request{Kind: protocol.TypeAnswer, Data: a, Attempts: 1}
+	return &Request{Kind: protocol.TypeAnswer, Data: a, Attempts: 1}
 }
 
 // The player sends an answer again after a temporary refusal, and after its team was locked
@@ -64,7 +64,7 @@ func TestAnAnswerIsSentAgain(t *testing.T) {
 		h := refusal(protocol.TypeAnswer, nil, test.refusal)
 		h.Request = sent(t, r)
 		err := r.refused(h)
-		if again := r.answer != nil && time.Until(r.answerAt) > 50*time.Second; again != test.again || errors.Is(err, client.ErrContract) == test.again {
+		if again := r.answer != nil && time.Until(r.answerAt) > 50*time.Second; again != test.again || errors.Is(err, checker.ErrContract) == test.again {
 			t.Errorf("%s: sent again: %t, %v", name, again, err)
 		}
 	}
@@ -76,9 +76,9 @@ func TestAnAcceptedAnswerIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	for name, habits := range map[string]Habits{"neither": {}, "the same": {RepeatShare: 1}, "a second": {SecondShare: 1}} {
 		r := asked(t, "duel", Config{Habits: habits})
-		h := client.Received{Frame: client.Frame{Type: protocol.TypeAnswered, Data: json.RawMessage(`{"question":0,"at":1500,"elapsed_ms":500}`)}}
+		h := Received{Frame: checker.Frame{Type: protocol.TypeAnswered, Data: json.RawMessage(`{"question":0,"at":1500,"elapsed_ms":500}`)}}
 		h.Request = sent(t, r)
-		r.ReconnectingPlayer = new(client.ReconnectingPlayer) // without the answered request
+		r.ReconnectingPlayer = new(ReconnectingPlayer) // without the answered request
 		if err := r.answered(h); err != nil {
 			t.Fatal(err)
 		}
@@ -96,14 +96,14 @@ func TestASecondAnswerDiffers(t *testing.T) {
 		{Kind: "single", Choices: []string{"a", "b"}}, {Kind: "boolean", Choices: []string{"a", "b"}}, {Kind: "multiple", Choices: []string{"a", "b"}},
 		{Kind: "number"}, {Kind: "text"},
 	} {
-		one := client.ArbitraryAnswer(q)
-		other := client.OtherAnswer(q, one)
+		one := ArbitraryAnswer(q)
+		other := OtherAnswer(q, one)
 		if reflect.DeepEqual(one, other) || (one.Choice == nil) != (other.Choice == nil) || (one.Choices == nil) != (other.Choices == nil) || (one.Value == nil) != (other.Value == nil) {
 			t.Errorf("%s: %+v, then %+v", q.Kind, one, other)
 		}
 	}
 	both := protocol.Given{Choices: []int{0, 1}}
-	if other := client.OtherAnswer(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
+	if other := OtherAnswer(protocol.Question{Choices: []string{"a", "b"}}, both); len(other.Choices) != 1 {
 		t.Errorf("%+v", other)
 	}
 }

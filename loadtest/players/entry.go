@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // reenter requests the entry again if the ticket may have ended with the old connection.
 // A seat survives a reconnect.
-func (r *matchRun) reenter(h client.Received) error {
+func (r *matchRun) reenter(h Received) error {
 	var w protocol.Welcome
 	if err := json.Unmarshal(h.Data, &w); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *matchRun) left() {
 }
 
 // refused handles an error reply.
-func (r *matchRun) refused(h client.Received) error {
+func (r *matchRun) refused(h Received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(h.Data, &e); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (r *matchRun) refused(h client.Received) error {
 	case h.Request.Kind == r.kind:
 		return r.entryRefused(h, e, after)
 	}
-	return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
+	return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.Request.Kind, h.Raw)
 }
 
 // freeTimeout bounds how long after a match the server may still count its players as
@@ -84,7 +84,7 @@ func (r *matchRun) refused(h client.Received) error {
 const freeTimeout = 30 * time.Second
 
 // entryRefused handles the refusal of a request to enter.
-func (r *matchRun) entryRefused(h client.Received, e protocol.Error, after time.Duration) error {
+func (r *matchRun) entryRefused(h Received, e protocol.Error, after time.Duration) error {
 	switch e.Code {
 	case protocol.CodeAlreadyQueued: // by a ticket of the previous connection
 		r.Ask(protocol.TypeDuelLeave, protocol.Empty{})
@@ -108,5 +108,5 @@ func (r *matchRun) entryRefused(h client.Received, e protocol.Error, after time.
 		r.isRefused = true
 		return nil
 	}
-	return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, h.Request.Kind, h.Raw)
+	return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.Request.Kind, h.Raw)
 }

@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 	"laststand/loadtest/report"
 )
 
@@ -18,7 +17,7 @@ func newRun(t *testing.T, c Config) *matchRun {
 	t.Helper()
 	c.Checker, c.Stats = new(checker.Checker), report.NewRecorder(time.Hour)
 	g := NewGroup(t.Context(), c)
-	p := &player{ReconnectingPlayer: new(client.ReconnectingPlayer), group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
+	p := &player{ReconnectingPlayer: new(ReconnectingPlayer), group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
 	return &matchRun{player: p, leave: t.Context(), kind: protocol.TypeDuelJoin, data: newDuelJoin()}
 }
 
@@ -31,8 +30,8 @@ func ended(t *testing.T) context.Context {
 }
 
 // refusal returns an error reply to a request.
-func refusal(kind string, data any, e protocol.Error) client.Received {
-	h := client.Received{Request: &client.Request{Kind: kind, Data: data, Attempts: 1}}
+func refusal(kind string, data any, e protocol.Error) Received {
+	h := Received{Request: &Request{Kind: kind, Data: data, Attempts: 1}}
 	h.Data, _ = json.Marshal(e)
 	return h
 }
@@ -91,7 +90,7 @@ func TestAPlayerThatLeavesTakesItsTicketBack(t *testing.T) {
 			r := newRun(t, Config{LateMatchWait: time.Hour})
 			r.leave, r.hasEntered = ended(t), entered
 			if !entered {
-				r.repeat(&client.Request{Kind: protocol.TypeDuelJoin}, time.Hour)
+				r.repeat(&Request{Kind: protocol.TypeDuelJoin}, time.Hour)
 			}
 			r.sendDue(time.Now())
 			if !r.IsAwaitingReply(protocol.TypeDuelLeave) || r.retry != nil || r.readContext().Err() != nil {
@@ -146,13 +145,13 @@ func TestAStrictPlayerReportsRefusals(t *testing.T) {
 		{protocol.TypeDuelJoin, protocol.CodeAlreadyPlaying, true}, {protocol.TypeArenaJoin, protocol.CodeUnavailable, true},
 	} {
 		r := newRun(t, Config{Strict: true})
-		if err := r.refused(refusal(test.kind, nil, protocol.Error{Code: test.code})); errors.Is(err, client.ErrContract) != test.isBreach {
+		if err := r.refused(refusal(test.kind, nil, protocol.Error{Code: test.code})); errors.Is(err, checker.ErrContract) != test.isBreach {
 			t.Errorf("%s of %s: %v", test.code, test.kind, err)
 		}
 	}
 	r := newRun(t, Config{Strict: true})
 	r.Reconnects.Lost = 1
-	if err := r.checkConnection(); !errors.Is(err, client.ErrContract) {
+	if err := r.checkConnection(); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("a lost connection: %v", err)
 	}
 }
@@ -166,7 +165,7 @@ func TestThePlayerIsFreeSoonAfterAMatch(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	r.playingSince = time.Now().Add(-2 * freeTimeout)
-	if err := r.refused(h); !errors.Is(err, client.ErrContract) {
+	if err := r.refused(h); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("%v", err)
 	}
 }
@@ -180,12 +179,12 @@ func TestSilenceIsReported(t *testing.T) {
 		t.Error(err)
 	}
 	r.since = time.Now().Add(-2 * startTimeout)
-	if err := r.checkSilence(); !errors.Is(err, client.ErrContract) {
+	if err := r.checkSilence(); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("an arena that does not start: %v", err)
 	}
 	r = asked(t, "duel", Config{SilenceTimeout: time.Minute})
 	r.since = time.Now().Add(-2 * time.Minute)
-	if err := r.checkSilence(); !errors.Is(err, client.ErrContract) {
+	if err := r.checkSilence(); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("a match that does not continue: %v", err)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // receive handles a frame.
-func (r *matchRun) receive(h client.Received) error {
+func (r *matchRun) receive(h Received) error {
 	if err := r.view.Push(h.Frame, h.ClusterMS); err != nil {
 		return err
 	}
@@ -38,13 +38,13 @@ func (r *matchRun) receive(h client.Received) error {
 	case protocol.TypeSettled:
 		r.settled(h)
 	default:
-		return fmt.Errorf("%w: nobody asked for %s", client.ErrContract, h.Raw)
+		return fmt.Errorf("%w: nobody asked for %s", checker.ErrContract, h.Raw)
 	}
 	return nil
 }
 
 // push handles a numbered push of the match.
-func (r *matchRun) push(h client.Received) {
+func (r *matchRun) push(h Received) {
 	switch h.Type {
 	case protocol.TypeMatchFound:
 		if r.seat == nil {
@@ -65,7 +65,7 @@ func (r *matchRun) push(h client.Received) {
 }
 
 // settled records how long the server took to settle the last match.
-func (r *matchRun) settled(h client.Received) {
+func (r *matchRun) settled(h Received) {
 	var s protocol.Settled
 	if json.Unmarshal(h.Data, &s) == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
 		r.group.Stats.Add(Settled, h.ReceivedAt.Sub(r.overAt))

@@ -1,8 +1,3 @@
-// Package players simulates honest clients: players of duels and arenas, hosts, idle
-// sessions, watchers and readers of leaderboards, new guests, and services that post
-// behaviours. They pass on everything that they receive to a checker.
-//
-// Start reading at Group. A matchRun is the way of one player through one match.
 package players
 
 import (
@@ -17,7 +12,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 	"laststand/loadtest/report"
 )
 
@@ -61,17 +55,17 @@ type Habits struct {
 
 // Kinds of durations that a group records.
 const (
-	Connect   = "connect"   // from dialling to welcome
-	Served    = "served"    // from the first attempt of an idle session or a watcher to its welcome
-	Resumed   = "resumed"   // from the loss of a connection until the player has its match again
-	Answer    = "answer"    // from an answer to answered
-	Found     = "found"     // from duel.join to match.found
-	Question  = "question"  // from opens_at until a player has the question
-	Settled   = "settled"   // from match.over to settled: in the ledger and on the leaderboards
-	Board     = "board"     // a request for a leaderboard over HTTP
-	Pong      = "pong"      // from a ping to its pong
-	NewGuest  = "new guest" // until a new guest is made, connected and welcome
-	Behaviour = "behaviour" // a request that posts behaviours
+	Connecting = "connect"   // from dialling to welcome
+	Served     = "served"    // from the first attempt of an idle session or a watcher to its welcome
+	Resumed    = "resumed"   // from the loss of a connection until the player has its match again
+	Answer     = "answer"    // from an answer to answered
+	Found      = "found"     // from duel.join to match.found
+	Question   = "question"  // from opens_at until a player has the question
+	Settled    = "settled"   // from match.over to settled: in the ledger and on the leaderboards
+	Board      = "board"     // a request for a leaderboard over HTTP
+	Pong       = "pong"      // from a ping to its pong
+	NewGuest   = "new guest" // until a new guest is made, connected and welcome
+	Behaviour  = "behaviour" // a request that posts behaviours
 )
 
 // Group is a set of running clients. It is safe for concurrent use.
@@ -96,7 +90,7 @@ type Group struct {
 	clients    int // made so far
 	duellists  []*player
 	quits      []context.CancelFunc // one per duellist
-	reconnects client.Reconnects
+	reconnects Reconnects
 	rejoinMu   sync.Mutex // held by the player that joins the queue again
 }
 
@@ -137,7 +131,7 @@ func (g *Group) Disconnect() {
 }
 
 // Reconnects returns the reconnects of all players that have disconnected.
-func (g *Group) Reconnects() client.Reconnects {
+func (g *Group) Reconnects() Reconnects {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.reconnects

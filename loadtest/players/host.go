@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // host is the host of an arena. It also checks the pushes of its match.
@@ -55,14 +55,14 @@ func (h *host) makeArena(mode string, size int) error {
 	for until := time.Now().Add(h.group.ConnectTimeout); ; {
 		server = h.group.server(h.dice, server)
 		ctx, cancel := context.WithTimeout(h.group.closing, h.group.ReplyTimeout)
-		made, err := client.CreateArena(ctx, server, "demo", h.Token, body)
+		made, err := CreateArena(ctx, server, "demo", h.Token, body)
 		cancel()
 		switch {
 		case err == nil:
 			h.arena = &arena{mode: mode, made: made, size: size}
 			return nil
 		case !isTemporary(err), h.group.Strict, time.Now().After(until):
-			return fmt.Errorf("%w: an arena was refused: %w", client.ErrContract, err)
+			return fmt.Errorf("%w: an arena was refused: %w", checker.ErrContract, err)
 		}
 		h.group.Stats.Count("arena "+outcome(err), 1)
 		if !h.group.pause(2 * checkInterval) {
@@ -115,7 +115,7 @@ func (h *host) start() {
 }
 
 // receive handles a frame.
-func (h *host) receive(f client.Received) error {
+func (h *host) receive(f Received) error {
 	if err := h.view.Push(f.Frame, f.ClusterMS); err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (h *host) receive(f client.Received) error {
 
 // refused handles an error reply. A server refuses a start that it has already carried
 // out.
-func (h *host) refused(f client.Received) error {
+func (h *host) refused(f Received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(f.Data, &e); err != nil {
 		return err
@@ -148,14 +148,14 @@ func (h *host) refused(f client.Received) error {
 	case e.Code == protocol.CodeArenaStarted && f.Request.Attempts > 1:
 		return nil
 	}
-	return fmt.Errorf("%w: %s was answered with %s", client.ErrContract, f.Request.Kind, f.Raw)
+	return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, f.Request.Kind, f.Raw)
 }
 
 // checkSilence reports an arena that no player joins, or that does not continue.
 func (h *host) checkSilence() error {
 	silence := time.Since(h.since)
 	if h.isStarted && silence > h.group.SilenceTimeout || !h.isStarted && silence > max(startTimeout, h.group.SilenceTimeout) {
-		return fmt.Errorf("%w: arena %s has not continued for %v: %d of %d seats are taken, started: %t", client.ErrContract,
+		return fmt.Errorf("%w: arena %s has not continued for %v: %d of %d seats are taken, started: %t", checker.ErrContract,
 			h.arena.made.Code, silence, h.arena.taken.Load(), h.arena.size, h.isStarted)
 	}
 	return h.checkConnection()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // matchRun is the way of one player through one match, from the request to enter to the
@@ -28,7 +28,7 @@ type matchRun struct {
 	playingSince time.Time // when the server first said that the player is already playing
 	playingTries int
 
-	retry    *client.Request // the request to repeat at retryAt; nil: none
+	retry    *Request // the request to repeat at retryAt; nil: none
 	retryAt  time.Time
 	answer   *attempt // the answer to send at answerAt; nil: none
 	answerAt time.Time
@@ -125,14 +125,14 @@ func (r *matchRun) checkSilence() error {
 	silence := time.Since(r.since)
 	switch {
 	case r.hasMatch && r.view.IsPlaying() && silence > r.group.SilenceTimeout:
-		return fmt.Errorf("%w: %s has not continued for %v after %s", client.ErrContract, r.view.Match(), silence, r.view.Newest())
+		return fmt.Errorf("%w: %s has not continued for %v after %s", checker.ErrContract, r.view.Match(), silence, r.view.Newest())
 	case !r.hasMatch && r.seat != nil && silence > max(startTimeout, r.group.SilenceTimeout):
-		return fmt.Errorf("%w: arena %s has not started for its player after %v", client.ErrContract, r.seat.arena.made.Code, silence)
+		return fmt.Errorf("%w: arena %s has not started for its player after %v", checker.ErrContract, r.seat.arena.made.Code, silence)
 	}
 	return r.checkConnection()
 }
 
 // repeat sends a request again after a delay.
-func (r *matchRun) repeat(q *client.Request, after time.Duration) {
+func (r *matchRun) repeat(q *Request, after time.Duration) {
 	r.retry, r.retryAt = q, time.Now().Add(after)
 }

@@ -12,12 +12,11 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 )
 
 // player is a player or a host, over all connections.
 type player struct {
-	*client.ReconnectingPlayer
+	*ReconnectingPlayer
 	group       *Group
 	view        *checker.View
 	dice        *rand.Rand
@@ -32,8 +31,8 @@ type player struct {
 func (g *Group) newPlayer(ctx context.Context, role string) (*player, error) {
 	n := g.number()
 	p := &player{group: g, dice: g.newDice(n), view: g.Checker.Spectator()}
-	p.ReconnectingPlayer = &client.ReconnectingPlayer{
-		ReplyTimeout: g.ReplyTimeout, ConnectTimeout: g.ConnectTimeout, Dialer: client.Dialer{LocalDialer: g.dialer(n), Buffer: 2048},
+	p.ReconnectingPlayer = &ReconnectingPlayer{
+		ReplyTimeout: g.ReplyTimeout, ConnectTimeout: g.ConnectTimeout, Dialer: Dialer{LocalDialer: g.dialer(n), Buffer: 2048},
 		NextServer:       func(last string) string { return g.server(p.dice, last) },
 		OnConnectAttempt: p.countConnect,
 	}
@@ -48,7 +47,7 @@ func (g *Group) newPlayer(ctx context.Context, role string) (*player, error) {
 // guest returns a player with a token that this program mints, or with one from the
 // server. It tries again while the server refuses for now. An error says that the
 // refusal is final or that ctx has ended.
-func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (guest client.Guest, err error) {
+func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (guest Guest, err error) {
 	if g.Token != nil {
 		guest.ID = id
 		if guest.Token, err = g.Token(role, id); guest.Token != "" || err != nil {
@@ -56,7 +55,7 @@ func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (gu
 		}
 	}
 	for ctx.Err() == nil {
-		if guest, err = client.CreateGuest(ctx, g.server(dice, ""), "demo", ""); err == nil {
+		if guest, err = CreateGuest(ctx, g.server(dice, ""), "demo", ""); err == nil {
 			return guest, nil
 		}
 		g.Stats.Count("guest "+outcome(err), 1)
@@ -70,7 +69,7 @@ func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (gu
 
 // isTemporary reports whether an HTTP request may succeed later.
 func isTemporary(err error) bool {
-	refused, ok := errors.AsType[*client.StatusError](err)
+	refused, ok := errors.AsType[*StatusError](err)
 	return !ok || refused.Status == http.StatusTooManyRequests || refused.Status >= 500
 }
 
@@ -89,13 +88,13 @@ func (g *Group) countConnect(took time.Duration, err error) {
 		g.Stats.Count("connect "+outcome(err), 1)
 		return
 	}
-	g.Stats.Add(Connect, took)
+	g.Stats.Add(Connecting, took)
 }
 
 // outcome describes the result of a call in a few words.
 func outcome(err error) string {
 	closeErr, closed := errors.AsType[*websocket.CloseError](err)
-	status, refused := errors.AsType[*client.StatusError](err)
+	status, refused := errors.AsType[*StatusError](err)
 	timeout, ok := errors.AsType[net.Error](err)
 	switch {
 	case err == nil:
@@ -135,16 +134,16 @@ func (p *player) disconnect() {
 	p.group.mu.Lock()
 	defer p.group.mu.Unlock()
 	p.group.reconnects.Add(p.Reconnects)
-	p.Reconnects = client.Reconnects{}
+	p.Reconnects = Reconnects{}
 }
 
 // checkConnection returns an error if a strict player has lost a connection.
 func (p *player) checkConnection() error {
 	if p.group.Strict && p.refusal != nil {
-		return fmt.Errorf("%w: connect: %w", client.ErrContract, p.refusal)
+		return fmt.Errorf("%w: connect: %w", checker.ErrContract, p.refusal)
 	}
 	if r := p.Reconnects; p.group.Strict && r.Lost+r.Silent+r.Drained > 0 {
-		return fmt.Errorf("%w: the connection was closed, or a reply was missing for %v: %+v", client.ErrContract, p.group.ReplyTimeout, r)
+		return fmt.Errorf("%w: the connection was closed, or a reply was missing for %v: %+v", checker.ErrContract, p.group.ReplyTimeout, r)
 	}
 	return nil
 }

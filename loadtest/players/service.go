@@ -13,7 +13,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 )
 
 // service is a client that uses only HTTP.
@@ -62,7 +61,7 @@ func (s *service) readBoards() {
 		askedAt := time.Now()
 		r, err := http.NewRequestWithContext(s.closing, http.MethodGet, url, nil)
 		if err == nil {
-			err = client.DoJSON(s.http, r, http.StatusOK, &page)
+			err = DoJSON(s.http, r, http.StatusOK, &page)
 		}
 		if err != nil {
 			s.noteRefusal("board", err)
@@ -90,7 +89,7 @@ func (s *service) noteRefusal(what string, err error) {
 		return
 	}
 	s.Stats.Count(what+" "+outcome(err), 1)
-	refused, _ := errors.AsType[*client.StatusError](err)
+	refused, _ := errors.AsType[*StatusError](err)
 	closed, _ := errors.AsType[*websocket.CloseError](err)
 	isShed := refused != nil && refused.Status == http.StatusServiceUnavailable || closed != nil && closed.Code == protocol.CloseOverloaded
 	if s.Strict && !isShed {
@@ -120,11 +119,11 @@ func (s *service) arrive() error {
 	ctx, cancel := context.WithTimeout(s.life, s.ReplyTimeout)
 	defer cancel()
 	server := s.server(s.dice, "")
-	guest, err := client.CreateGuest(ctx, server, "demo", "")
+	guest, err := CreateGuest(ctx, server, "demo", "")
 	if err != nil {
 		return err
 	}
-	p, err := client.Dialer{LocalDialer: s.dialer(s.number())}.Connect(ctx, server, guest, nil)
+	p, err := Dialer{LocalDialer: s.dialer(s.number())}.Connect(ctx, server, guest, nil)
 	if err != nil {
 		return err
 	}
@@ -177,8 +176,8 @@ func (s *service) postBehaviours(token string, first, n int) error {
 		Accepted int64            `json:"accepted"`
 		Dropped  map[string]int64 `json:"dropped"`
 	}
-	if err := client.DoJSON(s.http, r, http.StatusAccepted, &answer); err != nil {
-		if _, refused := errors.AsType[*client.StatusError](err); !refused && s.life.Err() == nil {
+	if err := DoJSON(s.http, r, http.StatusAccepted, &answer); err != nil {
+		if _, refused := errors.AsType[*StatusError](err); !refused && s.life.Err() == nil {
 			s.Checker.Violations.Add("it is unknown whether %d behaviours were accepted: %v", n, err)
 		}
 		return err

@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/client"
+	"laststand/loadtest/checker"
 )
 
 // session is an idle session or a watcher. To save memory, it consists of little more than
 // the connection.
 type session struct {
 	*Group
-	guest     client.Guest
-	dialer    client.Dialer
+	guest     Guest
+	dialer    Dialer
 	server    string // of the newest connection
 	isWatcher bool
 	startedAt time.Time // of the first attempt to connect; zero after it has once connected
@@ -43,7 +43,7 @@ func addSessions(g *Group, n int, areWatchers bool) {
 func (s *session) keep() {
 	n := s.number()
 	dice := s.newDice(n)
-	s.dialer = client.Dialer{LocalDialer: s.Group.dialer(n), Buffer: 512}
+	s.dialer = Dialer{LocalDialer: s.Group.dialer(n), Buffer: 512}
 	var err error
 	if s.guest, err = s.Group.guest(s.closing, "player", fmt.Sprintf("session_%d", n), dice); err != nil {
 		if s.closing.Err() == nil {
@@ -59,7 +59,7 @@ func (s *session) keep() {
 		if time.Since(connectedAt) > time.Minute { // the connection had lasted
 			failures = 0
 		}
-		after, ok := client.ReconnectAfter(err)
+		after, ok := ReconnectAfter(err)
 		if s.closing.Err() != nil {
 			return
 		}
@@ -109,20 +109,20 @@ func (s *session) connectAndRead() error {
 }
 
 // read reads a frame, and counts the pushes of leaderboards.
-func (s *session) read(p *client.Player, timeout time.Duration) (raw []byte, err error) {
+func (s *session) read(p *Player, timeout time.Duration) (raw []byte, err error) {
 	raw, err = p.ReadRaw(timeout)
 	switch {
 	case err != nil:
 	case bytes.HasPrefix(raw, []byte(`{"type":"`+protocol.TypeBoard+`"`)):
 		s.Stats.Count("boards pushed", 1)
 	case bytes.Contains(raw, []byte(`"type":"`+protocol.TypeError+`"`)) && s.Strict:
-		err = fmt.Errorf("%w: refused: %s", client.ErrContract, raw)
+		err = fmt.Errorf("%w: refused: %s", checker.ErrContract, raw)
 	}
 	return raw, err
 }
 
 // ping sends a ping and waits for its pong.
-func (s *session) ping(p *client.Player) error {
+func (s *session) ping(p *Player) error {
 	sentAt := time.Now()
 	if _, err := p.Send(protocol.TypePing, protocol.Ping{At: json.RawMessage("1")}); err != nil {
 		return err

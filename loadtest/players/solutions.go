@@ -8,7 +8,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 )
 
 // solutions are the right answers that players have learnt from closed questions, so
@@ -50,7 +49,7 @@ func (b *solutions) answer(dice *rand.Rand, q protocol.Question) protocol.Given 
 	s, known := b.byText[q.Text]
 	b.mu.Unlock()
 	if !known || dice.IntN(4) == 0 {
-		return client.ArbitraryAnswer(q)
+		return ArbitraryAnswer(q)
 	}
 	var right []int
 	for i, text := range q.Choices {

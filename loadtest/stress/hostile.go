@@ -11,7 +11,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 	"laststand/loadtest/hostile"
 	"laststand/loadtest/players"
 )
@@ -142,7 +141,7 @@ func Hostile(ctx context.Context, c HostileConfig) (*Report, []Phase, error) {
 func (a *attacked) startControl() {
 	a.group = players.NewGroup(a.playing, players.Config{
 		Servers: a.cluster.urls, Token: testenv.Token, Checker: a.checker, Stats: a.stats,
-		Dialer: func(n int) *net.Dialer { return client.FromAddress(62500 + n/10) }, // 127.1.0.1 and up: no attacker uses these
+		Dialer: func(n int) *net.Dialer { return players.FromAddress(62500 + n/10) }, // 127.1.0.1 and up: no attacker uses these
 		Habits: players.Habits{Think: 200 * time.Millisecond}, Strict: true, Questions: 10,
 		ReplyTimeout: 10 * time.Second, ConnectTimeout: 10 * time.Second, SilenceTimeout: 15 * time.Second, LateMatchWait: time.Second,
 		ReadInterval: 300 * time.Millisecond, PingInterval: 400 * time.Millisecond, NewGuestPeriod: 1500 * time.Millisecond,

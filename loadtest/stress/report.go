@@ -53,7 +53,7 @@ func (out *Report) finish(found *checker.Violations) *Report {
 func (out *Report) addPlay(r *run, from, to int) {
 	load, whole := r.stats.Between(from, to), r.stats.All()
 	times := load.All()
-	for _, kind := range []string{players.Connect, players.Found, players.Settled} { // many of these occur before or after the load
+	for _, kind := range []string{players.Connecting, players.Found, players.Settled} { // many of these occur before or after the load
 		if q := whole.Quantiles(kind); q.N > 0 {
 			times[kind] = q
 		}

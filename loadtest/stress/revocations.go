@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
-	"laststand/loadtest/client"
+	"laststand/loadtest/players"
 )
 
 // revocation is a ban or a revocation that an operator makes during the run.
@@ -54,7 +54,7 @@ func (a *attacked) revokeTokens(ctx context.Context) (map[string]string, error) 
 // revoke makes one revocation while its player is connected.
 func (a *attacked) revoke(ctx context.Context, v revocation, token string) error {
 	n := a.cluster.nodes[0]
-	live, err := client.Connect(ctx, n.URL, client.Guest{ID: v.id, Token: token}, nil)
+	live, err := players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil)
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func (a *attacked) revoke(ctx context.Context, v revocation, token string) error
 	request.Header.Set("Authorization", "Bearer "+admin)
 	request.Header.Set("Content-Type", "application/json")
 	var ignored any
-	if err := client.DoJSON(http.DefaultClient, request, http.StatusOK, &ignored); err != nil {
+	if err := players.DoJSON(http.DefaultClient, request, http.StatusOK, &ignored); err != nil {
 		return err
 	}
 	until := time.Now().Add(closeTimeout)
 	for err == nil {
 		_, err = live.Read(time.Until(until))
 	}
-	if client.CloseCode(err) != v.closeCode {
+	if players.CloseCode(err) != v.closeCode {
 		a.checker.Violations.Add("a live connection, revoked by %s, ended with %v; it had to end with %d within %s",
 			v.path, errors.Unwrap(err), v.closeCode, closeTimeout)
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"laststand/loadtest/checker"
-	"laststand/loadtest/client"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
@@ -63,7 +62,7 @@ func (r *run) dialer(n int) *net.Dialer {
 			return nil
 		}
 	}
-	return client.FromAddress(n / client.PerAddress)
+	return players.FromAddress(n / players.PerAddress)
 }
 
 // finish lets the players finish their matches, and checks everything that is stored.
@@ -97,5 +96,5 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 func (r *run) get(ctx context.Context, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return client.GetJSON(ctx, r.cluster.next()+"/v1/games/demo/"+path, v)
+	return players.GetJSON(ctx, r.cluster.next()+"/v1/games/demo/"+path, v)
 }

@@ -1,10 +1,4 @@
-// Package client is a player for load programs and tests. It shares only the wire contract
-// with the server.
-//
-// A Player is one websocket connection. An AnsweringPlayer answers every question, with
-// little work of its own. A ReconnectingPlayer continues its match while servers stop and
-// start. CreateGuest gets the token with which a player connects.
-package client
+package players
 
 import (
 	"cmp"
@@ -22,19 +16,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
-
-// Frame is a reply (Re is set) or a push of the server, and the time when it came.
-type Frame struct {
-	Re    *int64          `json:"re"`
-	Type  string          `json:"type"`
-	Match string          `json:"match"`
-	Seq   int64           `json:"seq"`
-	Data  json.RawMessage `json:"data"`
-
-	ReceivedAt time.Time `json:"-"`
-	Raw        []byte    `json:"-"`
-}
 
 // Player is a connected player. It is not safe for concurrent use.
 type Player struct {
@@ -76,7 +59,7 @@ func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *pro
 	}
 	conn, answer, err := dialer.DialContext(ctx, "ws"+strings.TrimPrefix(server, "http")+"/v1/ws", nil)
 	if err != nil {
-		return nil, fmt.Errorf("client: connect: %w", err)
+		return nil, fmt.Errorf("players: connect: %w", err)
 	}
 	_ = answer.Body.Close()
 	p := &Player{Guest: g, conn: conn}
@@ -101,7 +84,7 @@ func (p *Player) hello(ctx context.Context, resume *protocol.Resume) error {
 		return err
 	}
 	if f.Type != protocol.TypeWelcome {
-		return fmt.Errorf("client: hello was answered with %s", f.Raw)
+		return fmt.Errorf("players: hello was answered with %s", f.Raw)
 	}
 	err = json.Unmarshal(f.Data, &p.Welcome)
 	p.ClockLeadMS = p.Welcome.ServerAt - sentAt.UnixMilli()
@@ -149,12 +132,12 @@ func (p *Player) Ask(kind string, data any) error {
 }
 
 // Read waits for the next frame.
-func (p *Player) Read(timeout time.Duration) (Frame, error) {
+func (p *Player) Read(timeout time.Duration) (checker.Frame, error) {
 	raw, err := p.ReadRaw(timeout)
 	if err != nil {
-		return Frame{}, err
+		return checker.Frame{}, err
 	}
-	f := Frame{ReceivedAt: time.Now(), Raw: raw}
+	f := checker.Frame{ReceivedAt: time.Now(), Raw: raw}
 	return f, json.Unmarshal(raw, &f)
 }
 
@@ -165,7 +148,7 @@ func (p *Player) ReadRaw(timeout time.Duration) ([]byte, error) {
 	}
 	_, raw, err := p.conn.ReadMessage()
 	if err != nil {
-		return nil, fmt.Errorf("client: read: %w", err)
+		return nil, fmt.Errorf("players: read: %w", err)
 	}
 	return raw, nil
 }
@@ -175,7 +158,7 @@ func (p *Player) ReadRaw(timeout time.Duration) ([]byte, error) {
 func (p *Player) readReused() ([]byte, error) {
 	_, frame, err := p.conn.NextReader()
 	if err != nil {
-		return nil, fmt.Errorf("client: read: %w", err)
+		return nil, fmt.Errorf("players: read: %w", err)
 	}
 	p.received = p.received[:0]
 	for {
@@ -186,7 +169,7 @@ func (p *Player) readReused() ([]byte, error) {
 			return p.received, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("client: read: %w", err)
+			return nil, fmt.Errorf("players: read: %w", err)
 		}
 	}
 }

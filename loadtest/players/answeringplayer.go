@@ -1,4 +1,4 @@
-package client
+package players
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
 
 // AnsweringPlayer is a player who answers every question in the same way. It shares the
@@ -78,7 +79,7 @@ func (p *AnsweringPlayer) handle(frame []byte) (isOver bool, err error) {
 	envelope, _, _ := bytes.Cut(frame, []byte(`,"data":`))
 	if seq, ok := ParseNumber(TextAfter(envelope, `"seq":`)); ok {
 		if p.lastSeq++; seq != p.lastSeq {
-			return false, fmt.Errorf("%w: push %d came where %d was due: %s", ErrContract, seq, p.lastSeq, frame)
+			return false, fmt.Errorf("%w: push %d came where %d was due: %s", checker.ErrContract, seq, p.lastSeq, frame)
 		}
 	}
 	switch {

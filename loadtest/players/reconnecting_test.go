@@ -1,4 +1,4 @@
-package client
+package players
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
 
 // The client follows the contract after each end of a connection.
@@ -47,7 +48,7 @@ func TestReconnectAfter(t *testing.T) {
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	hear := func(r *ReconnectingPlayer, match string, seq int64) error {
-		return r.handlePush(Received{Frame: Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
+		return r.handlePush(Received{Frame: checker.Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
 	}
 	for _, order := range []string{"12", "1", "123"} {
 		r := new(ReconnectingPlayer)
@@ -61,11 +62,11 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("%s: %d came out", order, len(r.received))
 		}
 		for _, wrong := range []int64{int64(len(order)), int64(len(order)) + 2} {
-			if err := hear(r, "m_1", wrong); !errors.Is(err, ErrContract) {
+			if err := hear(r, "m_1", wrong); !errors.Is(err, checker.ErrContract) {
 				t.Errorf("%d after %s: %v", wrong, order, err)
 			}
 		}
-		if err := hear(r, "m_2", 1); !errors.Is(err, ErrContract) {
+		if err := hear(r, "m_2", 1); !errors.Is(err, checker.ErrContract) {
 			t.Errorf("another match after %s: %v", order, err)
 		}
 	}

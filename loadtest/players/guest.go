@@ -1,4 +1,4 @@
-package client
+package players
 
 import (
 	"bytes"
@@ -87,7 +87,7 @@ func DoJSON(client *http.Client, r *http.Request, status int, v any) (err error)
 		return err
 	}
 	if answer.StatusCode != status {
-		return fmt.Errorf("client: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
+		return fmt.Errorf("players: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
 	}
 	return json.Unmarshal(raw, v)
 }

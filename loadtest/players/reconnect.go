@@ -1,4 +1,4 @@
-package client
+package players
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
 
 // Reconnects counts the reconnects of a ReconnectingPlayer.
@@ -44,7 +45,7 @@ func (r *ReconnectingPlayer) connect(ctx context.Context) error {
 		r.server = r.NextServer(r.server)
 		p, err := r.dial(ctx)
 		if err == nil {
-			r.connection = newConnection(p)
+			r.connection = newFrameReader(p)
 			r.startConnection(p.Welcome)
 			return nil
 		}
@@ -52,7 +53,7 @@ func (r *ReconnectingPlayer) connect(ctx context.Context) error {
 			return err
 		}
 		if time.Now().After(giveUp) {
-			return fmt.Errorf("client: no server for %s: %w", r.ConnectTimeout, err)
+			return fmt.Errorf("players: no server for %s: %w", r.ConnectTimeout, err)
 		}
 	}
 	return nil
@@ -128,7 +129,7 @@ func (r *ReconnectingPlayer) startConnection(w protocol.Welcome) {
 		r.send(q)
 	}
 	data, _ := json.Marshal(w) // it came from JSON
-	r.received = append(r.received, Received{Frame: Frame{Type: protocol.TypeWelcome, Data: data, ReceivedAt: r.lastFrameAt}, ClusterMS: w.ServerAt})
+	r.received = append(r.received, Received{Frame: checker.Frame{Type: protocol.TypeWelcome, Data: data, ReceivedAt: r.lastFrameAt}, ClusterMS: w.ServerAt})
 }
 
 // requestState requests a match from its first number on.

@@ -1,15 +1,15 @@
-package client
+package players
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
 )
 
 // ReconnectingPlayer is a player who continues when a server fails. It detects a connection
@@ -27,7 +27,7 @@ type ReconnectingPlayer struct {
 	Dialer           Dialer                              // opens the connections
 	OnConnectAttempt func(took time.Duration, err error) // is called after each attempt to connect; nil: no call
 
-	connection  *connection
+	connection  *frameReader
 	server      string    // of the newest connection
 	lastFrameAt time.Time // when the last frame came
 	unanswered  []*Request
@@ -53,14 +53,10 @@ type Request struct {
 
 // Received is a frame that Next returns.
 type Received struct {
-	Frame
+	checker.Frame
 	Request   *Request // that the frame answers; nil: it is a push
 	ClusterMS int64    // latest possible cluster time of its arrival, epoch ms
 }
-
-// ErrContract is wrapped by the errors of Next that mean that a server broke the
-// contract. Other errors mean that no server could be reached.
-var ErrContract = errors.New("against the contract")
 
 // Ask sends a request. Next returns its reply.
 func (r *ReconnectingPlayer) Ask(kind string, data any) {
@@ -85,7 +81,7 @@ func (r *ReconnectingPlayer) Disconnect() {
 // Next waits for the next frame, and returns an empty one at the time until. It also
 // returns the welcome of every new connection, but no pongs. Numbered pushes come once
 // each and in order, over any number of connections. A push out of order is an error
-// that wraps ErrContract.
+// that wraps checker.ErrContract.
 func (r *ReconnectingPlayer) Next(ctx context.Context, until time.Time) (Received, error) {
 	for {
 		if err := r.connect(ctx); err != nil {
@@ -146,7 +142,7 @@ func (r *ReconnectingPlayer) checkSilence(now time.Time) bool {
 }
 
 // sortFrame queues a frame for Next, or handles it in the player.
-func (r *ReconnectingPlayer) sortFrame(f Frame) error {
+func (r *ReconnectingPlayer) sortFrame(f checker.Frame) error {
 	h := Received{Frame: f, ClusterMS: f.ReceivedAt.UnixMilli() + r.connection.ClockLeadMS}
 	r.noteEvent("%s %d", f.Type, f.Seq)
 	switch {
@@ -175,9 +171,9 @@ func (r *ReconnectingPlayer) noteEvent(format string, args ...any) {
 
 const maxRecentEvents = 20
 
-// violation returns an error that wraps ErrContract and ends with the recent events.
+// violation returns an error that wraps checker.ErrContract and ends with the recent events.
 func (r *ReconnectingPlayer) violation(format string, args ...any) error {
-	return fmt.Errorf("%w: %s (before: %s)", ErrContract, fmt.Sprintf(format, args...), strings.Join(r.recentEvents, ", "))
+	return fmt.Errorf("%w: %s (before: %s)", checker.ErrContract, fmt.Sprintf(format, args...), strings.Join(r.recentEvents, ", "))
 }
 
 // handlePush handles a push of a match. While the player waits for the state, it drops

@@ -1,9 +1,0 @@
-package client
-
-import (
-	"testing"
-
-	"laststand/internal/testenv"
-)
-
-func TestMain(m *testing.M) { testenv.Main(m) }
