@@ -50,7 +50,7 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
 //	go run ./loadtest k6 -game '{duel: {reveal_ms: 200}}' duel VUS=50
 //
 // It fails if the server broke a rule, or was slower than the script allows. The script
-// short also demands that k6 checked every rule. Then it runs again through a proxy that
+// short also demands that k6 checked every rule. Then it runs again, and what k6 receives
 // breaks each rule: k6 must find every breach.
 func k6Command(flags *flag.FlagSet) func(context.Context) error {
 	var o k6Options

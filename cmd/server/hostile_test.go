@@ -18,7 +18,7 @@ const tightLimits = "{guests_per_minute_per_address: 20, nickname_lookups_per_mi
 // `loadtest stress hostile` is the long version.
 func TestHostileClientsDoNotDisturbPlayers(t *testing.T) {
 	t.Parallel()
-	report, _, err := stress.Hostile(t.Context(), stress.HostileConfig{
+	report, err := stress.Hostile(t.Context(), stress.HostileConfig{
 		ClusterConfig: stress.ClusterConfig{Log: t.Logf, NodeOptions: testenv.NodeOptions{
 			Binary: os.Args[0], Env: []string{actAsVariable + "=server"}, Redis: redisWithDocumentedKeys(t),
 		}},

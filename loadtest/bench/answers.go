@@ -14,7 +14,6 @@ import (
 type answersOptions struct {
 	options
 	arenas, players, questions, rate int
-	kinds                            string
 }
 
 // Answers measures answers and first right answers in arenas.
@@ -37,25 +36,24 @@ type answersOptions struct {
 // everything else takes no time, so the measured rate is lower.
 func Answers(flags *flag.FlagSet) func(context.Context) error {
 	var o answersOptions
-	o.register(flags, 3)
+	o.register(flags, 3, "kinds")
 	flags.IntVar(&o.arenas, "arenas", 8, "arenas that play at the same time, of answers and floor")
 	flags.IntVar(&o.players, "players", 100, "players of each arena")
 	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
-	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by commas; \"\": all")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.title, o.arenas, o.players, o.questions, o.runs)
-		return o.runCases(ctx, func() ([]playCase, error) { return chooseCases(o.cases(), o.kinds, ",") })
+		return o.runCases(ctx, o.cases)
 	}
 }
 
 // cases returns all kinds.
-func (o answersOptions) cases() []playCase {
+func (o *answersOptions) cases() []playCase {
 	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{
 		Redis: "redis", Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
 	}}
 	onRedis := testenv.NodeOptions{Redis: "redis"}
-	floor := clusterOptions{node: onRedis, floor: []string{"-lean", "-players", strconv.Itoa(o.players)}}
+	floor := clusterOptions{node: onRedis, floor: []string{"-players", strconv.Itoa(o.players)}}
 	survival := playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`}
 	if o.rate > 0 {
 		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.rate)

@@ -24,7 +24,7 @@ import "flag"
 // floors. The first (redis-) is a Redis command, or a script that finds no more
 // than needed, called by plain go-redis. The second (bare-) is a plain HTTP server
 // that answers with as many bytes. Read prints the processor time of each process.
-// The flag -profile writes profiles of the server; -server names another binary,
+// The flag -server names another binary,
 // to compare two.
 //
 // Nakama answers the same requests on a leaderboard of the same size, if -nakama
@@ -38,7 +38,6 @@ var (
 	clients = flag.String("clients", "4", "that read at once; several numbers, with commas between them, are measured in turn")
 	rounds  = flag.Int("rounds", 1, "in which each kind of read is measured, on the same boards")
 	server  = flag.String("server", "", "path of the server that is read, to compare two; none: it is built")
-	profile = flag.String("profile", "", "folder for profiles of the server, of each kind of read; none: none are taken")
 )
 
 const game = "bench"

@@ -27,7 +27,6 @@ const pushPause = 500 * time.Millisecond
 //
 //	go run ./loadtest bench broadcast                 # 10,000 watchers, 3 runs of each
 //	go run ./loadtest bench broadcast -watchers 2000 -pushes 10 -runs 1
-//	go run ./loadtest bench broadcast -runs 1 -profile /tmp/broadcast    # then go tool pprof /tmp/broadcast.profile
 //
 // The time of a push starts when the node opens the question, or before the first write of
 // the floor. It ends when the last watcher has read the push. The processor time is that of
@@ -35,7 +34,7 @@ const pushPause = 500 * time.Millisecond
 // closed.
 func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 	var o broadcastOptions
-	o.register(flags, 3)
+	o.register(flags, 3, "")
 	flags.IntVar(&o.watchers, "watchers", 10_000, "sockets that receive each push")
 	flags.IntVar(&o.pushes, "pushes", 20, "pushes of each run")
 	return func(ctx context.Context) error {
@@ -85,9 +84,7 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 	if err := player.Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: made.Code}); err != nil {
 		return 0, err
 	}
-	profiled := func() error { return nil }
 	lead := func() error {
-		profiled = o.startProfile(ctx, c, int(time.Duration(2*o.pushes)*pushPause/time.Second)+1)
 		if err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}); err != nil {
 			return err
 		}
@@ -102,20 +99,19 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 		}
 		return nil
 	}
-	size, err = o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, lead)
-	return size, errors.Join(err, profiled())
+	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, lead)
 }
 
 // measureFloor measures pushes of the given size.
 func (o broadcastOptions) measureFloor(ctx context.Context, t *report.Table, size int) (err error) {
-	c, err := startCluster(ctx, clusterOptions{floor: []string{"-lean"}})
+	c, err := startCluster(ctx, clusterOptions{floor: []string{}})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.stop()) }()
 	_, err = o.measure(ctx, t, c, "floor", "", o.pushes, func() error {
 		for range o.pushes {
-			if err := players.GetJSON(ctx, fmt.Sprintf("%s/push?size=%d", c.urls[0], size), new(any)); err != nil {
+			if err := (players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.urls[0], size)}).Do(ctx, new(any)); err != nil {
 				return err
 			}
 			time.Sleep(pushPause)

@@ -29,37 +29,33 @@ type playRate struct {
 	maxDelay time.Duration
 }
 
-// chooseCases returns the cases whose names are wanted; see choose.
-func chooseCases(all []playCase, wanted, separator string) ([]playCase, error) {
-	return choose(all, func(k playCase) string { return k.name }, wanted, separator)
-}
-
-// runCases measures all cases in turn, as often as runs are wanted. It calls cases when the
-// server has been built.
-func (o *options) runCases(ctx context.Context, cases func() ([]playCase, error)) error {
+// runCases measures the cases that the flags name in turn, as often as runs are wanted. It
+// calls cases when the server has been built.
+func (o *options) runCases(ctx context.Context, cases func() []playCase) error {
 	return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-		all, err := cases()
-		if err != nil {
-			return err
-		}
+		chosen, err := oneOf(*o, cases(), func(k playCase) string { return k.name })
 		tables := newAnswerTables(r)
 		for range o.runs {
-			for _, k := range all {
-				if err := o.measureCase(ctx, tables, k); err != nil {
-					return fmt.Errorf("%s: %w", k.name, err)
+			for _, k := range chosen {
+				if err == nil {
+					err = measureCase(ctx, tables, k)
 				}
 			}
 		}
-		return nil
+		return err
 	})
 }
 
-func (o *options) measureCase(ctx context.Context, t answerTables, k playCase) (err error) {
+func measureCase(ctx context.Context, t answerTables, k playCase) (err error) {
 	c, err := startCluster(ctx, k.cluster)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", k.name, err)
 	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+	defer func() {
+		if err = errors.Join(err, c.stop()); err != nil {
+			err = fmt.Errorf("%s: %w", k.name, err)
+		}
+	}()
 	if k.decide != nil {
 		m, err := decideAnswers(ctx, c, k.play, k.decide)
 		if err != nil {
@@ -73,26 +69,22 @@ func (o *options) measureCase(ctx context.Context, t answerTables, k playCase) (
 		return err
 	}
 	if k.rest > 0 {
-		t.add(k.name+", at rest", empty)
+		t.add(k.name+" at rest", empty)
 	}
-	return o.measurePlayers(ctx, t, k, c, empty.to)
+	return measurePlayers(ctx, t, k, c, empty.to)
 }
-
-// profileSeconds is less than a run takes.
-const profileSeconds = 4
 
 // measurePlayers measures players at each rate. The memory of Redis counts from the given
 // usage.
-func (o *options) measurePlayers(ctx context.Context, t answerTables, k playCase, c *cluster, empty usage) error {
+func measurePlayers(ctx context.Context, t answerTables, k playCase, c *cluster, empty usage) error {
 	p, err := seatPlayers(ctx, c, k.play)
 	if err != nil {
 		return err
 	}
 	defer p.close()
-	profiled := o.startProfile(ctx, c, profileSeconds)
 	if k.duration == 0 {
 		m, err := c.measureAll(ctx, p)
-		if err := errors.Join(err, profiled()); err != nil {
+		if err != nil {
 			return err
 		}
 		t.add(k.name, m)
@@ -108,5 +100,5 @@ func (o *options) measurePlayers(ctx context.Context, t answerTables, k playCase
 		}
 		t.add(k.name+rate.row, m)
 	}
-	return profiled()
+	return nil
 }

@@ -15,7 +15,6 @@ type connectionsOptions struct {
 	options
 	idle, storm, playing int
 	fill, stormTime      time.Duration
-	parts                string
 }
 
 // Connections measures the memory of a websocket at rest and during a match. It also
@@ -24,7 +23,7 @@ type connectionsOptions struct {
 //
 //	go run ./loadtest bench connections                   # everything, about 2 minutes
 //	go run ./loadtest bench connections -idle 15000 -storm 10000 -storm-time 3s
-//	go run ./loadtest bench connections -parts play,kill -playing 4000 -json figures.json
+//	go run ./loadtest bench connections -parts play,kill -playing 4000
 //
 // The parts are idle, play and kill. The part idle reports for each kind of server a row
 // for the connections at rest, and then a row for the storm. A process can open about 20,000
@@ -35,15 +34,14 @@ type connectionsOptions struct {
 // The program fails if a connection was lost or a player did not come back.
 func Connections(flags *flag.FlagSet) func(context.Context) error {
 	var o connectionsOptions
-	o.register(flags, 1)
+	o.register(flags, 1, "parts")
 	flags.IntVar(&o.idle, "idle", 15_000, "connections at rest")
 	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
 	flags.DurationVar(&o.stormTime, "storm-time", 3*time.Second, "time in which the connections of a storm start")
 	flags.DurationVar(&o.fill, "fill", 20*time.Second, "time in which the connections at rest start; the ledger must first register their players")
 	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
-	flags.StringVar(&o.parts, "parts", "", "`parts` to measure: idle,play,kill; \"\": all")
 	return func(ctx context.Context) error {
-		parts, err := choose(connectionsParts, func(p connectionsPart) string { return p.name }, o.parts, ",")
+		parts, err := oneOf(o.options, connectionsParts, func(p connectionsPart) string { return p.name })
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ type duelsOptions struct {
 	options
 	pairs    int
 	duration time.Duration
-	kinds    string
 }
 
 // Duels measures answers of duels, without pauses and at a pace, on an embedded server and
@@ -25,19 +24,18 @@ type duelsOptions struct {
 //	go run ./loadtest bench duels -pairs 100 -for 10s -runs 1
 func Duels(flags *flag.FlagSet) func(context.Context) error {
 	var o duelsOptions
-	o.register(flags, 3)
+	o.register(flags, 3, "kinds")
 	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
-	flags.StringVar(&o.kinds, "kinds", "", "`kinds` to measure, separated by semicolons; \"\": all")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
-		return o.runCases(ctx, func() ([]playCase, error) {
-			return chooseCases([]playCase{
-				o.newCase("embedded, no pause", "", 0, 0),
-				o.newCase("embedded, paced", "", 700*time.Millisecond, 300*time.Millisecond),
-				o.newCase("redis, no pause", "redis", 0, 0),
-				o.newCase("redis, paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
-			}, o.kinds, ";")
+		return o.runCases(ctx, func() []playCase {
+			return []playCase{
+				o.newCase("embedded", "", 0, 0),
+				o.newCase("embedded paced", "", 700*time.Millisecond, 300*time.Millisecond),
+				o.newCase("redis", "redis", 0, 0),
+				o.newCase("redis paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
+			}
 		})
 	}
 }

@@ -15,7 +15,7 @@ type answerTables struct{ speed, work *report.Table }
 // newAnswerTables adds both tables to a report.
 func newAnswerTables(r *report.Report) answerTables {
 	speed := []report.Column{{Name: "answers/s"}, {Name: "p50 ms", Decimals: 2}, {Name: "p99 ms", Decimals: 2}}
-	work := []report.Column{{Name: "busiest master", Decimals: 2}, {Name: "Redis B a match"}, {Name: "Redis B an answer"}}
+	work := []report.Column{{Name: "Redis B an answer"}}
 	return answerTables{r.Table("speed", append(speed, speedColumns...)...), r.Table("work for each", append(work, workColumns...)...)}
 }
 
@@ -32,7 +32,7 @@ func (t answerTables) add(row string, m measurement) {
 	count, seconds := float64(m.answers.N), m.to.at.Sub(m.from.at).Seconds()
 	divisor := cmp.Or(count, seconds)
 	speed := []float64{count / seconds, m.answers.P50, m.answers.P99}
-	work := []float64{busiestMasterRatio(m.from, m.to), m.memory / max(m.to.matches, 1), m.memory / float64(max(m.replies, 1))}
+	work := []float64{m.memory / float64(max(m.replies, 1))}
 	for _, c := range speedColumns {
 		speed = append(speed, (m.to.work[c.Name]-m.from.work[c.Name])/divisor)
 	}

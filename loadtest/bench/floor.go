@@ -25,12 +25,11 @@ const FloorProcess = "bench-floor"
 
 // floor is a server without a game: the floor of Answers and Broadcast, and the peer of
 // Connections. It sends the frames of a node to the same clients, and accepts each answer by a
-// minimal script. So it costs only what sockets and Redis cost.
+// minimal script, with as little memory as the library permits. So it costs only what sockets and Redis cost.
 type floor struct {
 	scripts  redis.Scripter
 	upgrader websocket.Upgrader
-	isLean   bool // uses as little memory as the library permits, and otherwise default settings
-	players  int  // of each arena
+	players  int // of each arena
 
 	mu      sync.Mutex
 	arenas  []*floorArena
@@ -40,13 +39,10 @@ type floor struct {
 // Floor serves a floor in a subprocess.
 func Floor(flags *flag.FlagSet) func(context.Context) error {
 	f := new(floor)
-	flags.BoolVar(&f.isLean, "lean", false, "use as little memory as the library permits")
 	flags.IntVar(&f.players, "players", 100, "players of each arena")
 	address := flags.String("redis", "", "`address` of a Redis, for answers")
 	return func(ctx context.Context) (err error) {
-		if f.isLean {
-			f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
-		}
+		f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
 		if *address != "" {
 			if f.scripts, err = redis.NewClient(&redis.Options{Addr: *address}).AutoPipeline(); err != nil {
 				return err
@@ -110,11 +106,7 @@ func (f *floor) serveSocket(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.sockets = append(f.sockets, conn)
 	f.mu.Unlock()
-	if f.isLean { // the handler returns, so that its memory is freed
-		go f.serve(conn) // until its client disconnects
-		return
-	}
-	f.serve(conn)
+	go f.serve(conn) // until its client disconnects; the handler returns, so that its memory is freed
 }
 
 func (f *floor) serve(conn *websocket.Conn) {

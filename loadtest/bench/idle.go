@@ -12,15 +12,11 @@ import (
 // measureIdle measures the memory of connections at rest on each kind of server. Then it
 // closes them and measures a storm of connections.
 func measureIdle(ctx context.Context, o connectionsOptions, r connectionTables) error {
-	peer := func(flags ...string) func() (*cluster, error) {
-		return func() (*cluster, error) { return startCluster(ctx, clusterOptions{floor: flags}) }
-	}
 	kinds := []struct {
 		name  string
 		start func() (*cluster, error)
 	}{
-		{"gorilla, default", peer("-lean=false")},
-		{"gorilla, leanest", peer("-lean")},
+		{"gorilla, leanest", func() (*cluster, error) { return startCluster(ctx, clusterOptions{floor: []string{}}) }},
 		{"laststand", func() (*cluster, error) { return o.startNodes(ctx, 1) }},
 	}
 	for _, k := range kinds {

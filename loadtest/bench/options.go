@@ -2,9 +2,12 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/report"
@@ -12,20 +15,39 @@ import (
 
 // options are the flags that all programs of this package have.
 type options struct {
-	title   string // its name and flags, for the report
-	runs    int
-	server  string // path of the binary
-	json    string // file for the figures
-	profile string // file names of profiles begin with this; "": none
+	title  string // its name and flags, for the report
+	runs   int
+	server string // path of the binary
+	kinds  string
 }
 
-// register registers the flags; runs is the default of -runs.
-func (o *options) register(flags *flag.FlagSet, runs int) {
+// register registers the flags. runs is the default of -runs, and kinds is the name of the
+// flag that chooses what to measure; "": none.
+func (o *options) register(flags *flag.FlagSet, runs int, kinds string) {
 	flags.IntVar(&o.runs, "runs", runs, "runs of each `kind`; the report shows medians")
 	flags.StringVar(&o.server, "server", "", "measure this `binary` instead of this tree")
-	flags.StringVar(&o.json, "json", "", "`file` for the figures")
-	flags.StringVar(&o.profile, "profile", "", "write profiles of the last node to `FILE`.profile (processor time) and FILE.allocs")
+	if kinds != "" {
+		flags.StringVar(&o.kinds, kinds, "", "measure only what has these `names`, separated by commas")
+	}
 	o.title = flags.Name()
+}
+
+// oneOf returns the elements that the flags name, in the order of all. Without names it
+// returns all. An unknown name is an error.
+func oneOf[T any](o options, all []T, name func(T) string) (chosen []T, err error) {
+	if o.kinds == "" {
+		return all, nil
+	}
+	missing := strings.Split(o.kinds, ",")
+	for _, one := range all {
+		if i := slices.Index(missing, name(one)); i >= 0 {
+			chosen, missing = append(chosen, one), slices.Delete(missing, i, i+1)
+		}
+	}
+	if len(missing) > 0 {
+		err = fmt.Errorf("there is no %q", missing)
+	}
+	return chosen, err
 }
 
 // collectRarely is the garbage collector's setting for clients, which must leave the
@@ -42,16 +64,6 @@ func (o *options) run(ctx context.Context, measure func(context.Context, *report
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
 	r := report.New(o.title)
-	return r.Publish(o.json, measure(ctx, r))
-}
-
-// startProfile profiles the first node for some seconds, if the flags ask for it. The function that
-// it returns waits for the profiles.
-func (o *options) startProfile(ctx context.Context, c *cluster, seconds int) (wait func() error) {
-	if o.profile == "" || c.isFloor || len(c.nodes) == 0 {
-		return func() error { return nil }
-	}
-	done := make(chan error, 1)
-	go func() { done <- c.nodes[0].Profile(ctx, o.profile, seconds) }()
-	return func() error { return <-done }
+	err = measure(ctx, r)
+	return errors.Join(err, r.Publish())
 }

@@ -34,9 +34,6 @@ func BenchmarkRead(b *testing.B) {
 		{name: "top100", read: reading(func() string { return base + "?limit=100" })},
 		{name: "around", read: reading(func() string { return base + "?limit=10&around=" + anyone() })},
 	}
-	for i := range ours {
-		ours[i].profile = profiler(s)
-	}
 	reads(b, ours, servers(s))
 	readFloors(b, s, map[string]int{
 		"rank":   length(b, base+"/"+anyone()),
@@ -149,13 +146,6 @@ func hammer(b *testing.B, clients int, k kind) int {
 	var group sync.WaitGroup
 	ctx, cancel := context.WithTimeout(b.Context(), readFor)
 	defer cancel()
-	if k.profile != nil {
-		group.Go(func() {
-			if err := k.profile(b.Context(), fmt.Sprint(k.name, ".", clients)); err != nil {
-				b.Error(err)
-			}
-		})
-	}
 	for range clients {
 		group.Go(func() {
 			client := &http.Client{Transport: &http.Transport{}}

@@ -14,9 +14,8 @@ import (
 
 // kind is a kind of read.
 type kind struct {
-	name    string
-	read    func(ctx context.Context, client *http.Client) error
-	profile func(ctx context.Context, name string) error // runs during the reads; nil: none
+	name string
+	read func(ctx context.Context, client *http.Client) error
 }
 
 // reads measures several kinds of reads in rounds, with each number of clients. The

@@ -17,18 +17,15 @@ import (
 var (
 	speedColumns = []report.Column{{Name: "nodes µs", Decimals: 1}, {Name: "Redis µs", Decimals: 1}, {Name: "PostgreSQL µs", Decimals: 1}, {Name: "clients µs", Decimals: 1}}
 	workColumns  = []report.Column{
-		{Name: "Redis reads", Decimals: 2}, {Name: "commands", Decimals: 1}, {Name: "bytes in"}, {Name: "bytes out"}, {Name: "rows", Decimals: 2},
-		{Name: "messages", Decimals: 3}, {Name: "steps", Decimals: 3}, {Name: "lost steps", Decimals: 3}, {Name: "push gaps", Decimals: 3},
+		{Name: "commands", Decimals: 1}, {Name: "bytes in"}, {Name: "bytes out"}, {Name: "rows", Decimals: 2}, {Name: "messages", Decimals: 3},
 	}
 )
 
 // usage is the work of all processes so far.
 type usage struct {
-	at       time.Time
-	work     map[string]float64 // by column
-	commands []float64          // of each master of Redis, including those in scripts
-	memory   float64            // bytes of Redis, without the buffers of its clients
-	matches  float64            // started
+	at     time.Time
+	work   map[string]float64 // by column
+	memory float64            // bytes of Redis, without the buffers of its clients
 }
 
 // addCPU adds the processor time of a process, as cpuTime reads it, to a column.
@@ -57,11 +54,7 @@ func (c *cluster) readUsage(ctx context.Context) (usage, error) {
 		if err != nil {
 			return u, err
 		}
-		u.matches += m.Sum("laststand_match_starts_total")
 		u.work["messages"] += m.Sum("laststand_inbox_messages_sent_total")
-		u.work["steps"] += m.Sum("laststand_match_steps_total", `outcome="taken"`)
-		u.work["lost steps"] += m.Sum("laststand_match_steps_total", `outcome="lost"`) // another node did them first
-		u.work["push gaps"] += m.Sum("laststand_match_push_gaps_total")                // pushes that a node missed and read from Redis
 	}
 	return u, nil
 }
@@ -102,22 +95,10 @@ func (u *usage) addRedisInfo(info string) (err error) {
 		}
 		return n
 	}
-	commands := number("total_commands_processed")
-	u.commands = append(u.commands, commands)
-	u.work["commands"] += commands
+	u.work["commands"] += number("total_commands_processed")
 	u.work["Redis µs"] += 1e6 * (number("used_cpu_user") + number("used_cpu_sys"))
-	u.work["Redis reads"] += number("total_reads_processed")
 	u.work["bytes in"] += number("total_net_input_bytes")
 	u.work["bytes out"] += number("total_net_output_bytes")
 	u.memory += number("used_memory") - number("mem_clients_normal")
 	return err
-}
-
-// busiestMasterRatio returns the commands of the busiest master, divided by the mean of all.
-func busiestMasterRatio(from, to usage) float64 {
-	busiest, all := 0.0, 0.0
-	for i, commands := range to.commands {
-		busiest, all = max(busiest, commands-from.commands[i]), all+commands-from.commands[i]
-	}
-	return busiest * float64(len(to.commands)) / max(all, 1)
 }

@@ -1,22 +1,27 @@
 package players
 
 import (
-	"fmt"
 	"time"
 
 	"laststand/internal/protocol"
-	"laststand/loadtest/checker"
 )
 
+// attempt is an answer that the player sends.
+type attempt struct {
+	protocol.Answer
+	isSecond bool // it differs from the accepted answer
+	sentAt   time.Time
+}
+
 // planAnswer chooses an answer to the newest question, and the time to send it.
-func (r *matchRun) planAnswer(h Received) {
+func (r *matchRun) planAnswer(h received) {
 	q, _ := r.view.Question()
 	if late := h.ReceivedAt.UnixMilli() - q.OpensAt; h.ReceivedAt.UnixMilli() <= q.ClosesAt {
 		r.group.Stats.Add(Question, time.Duration(late)*time.Millisecond)
 	}
 	habits := r.group.Habits
 	if r.chance(habits.MoveShare) { // a network fails now and then
-		r.Disconnect()
+		r.dropConnection()
 	}
 	if r.view.IsOut() && !r.chance(habits.OutShare) || r.chance(habits.SkipShare) {
 		return
@@ -40,15 +45,15 @@ func (r *matchRun) sendAnswer(now time.Time) {
 	a := *r.answer
 	a.sentAt, r.answer, r.answerAt = now, nil, time.Time{}
 	r.view.Sent(a.Answer)
-	r.Ask(protocol.TypeAnswer, a)
+	r.ask(protocol.TypeAnswer, a)
 }
 
-// answered handles the reply to an answer. It sends some answers again, and a different
-// answer after others. The server must not accept the latter.
-func (r *matchRun) answered(h Received) error {
-	a, ok := h.Request.Data.(attempt)
+// handleAnswered handles the reply to an answer. It sends some answers again, and a
+// different answer after others. The server must not accept the latter.
+func (r *matchRun) handleAnswered(h received) error {
+	a, ok := h.request.data.(attempt)
 	if !ok {
-		return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.Request.Kind, h.Raw)
+		return unexpected(h)
 	}
 	known, err := r.view.Accepted(a.Answer, h.Data)
 	switch {
@@ -59,13 +64,13 @@ func (r *matchRun) answered(h Received) error {
 		return nil
 	}
 	r.group.Stats.Count("answer accepted", 1)
-	if h.Request.Attempts == 1 {
+	if h.request.attempts == 1 {
 		r.group.Stats.Add(Answer, h.ReceivedAt.Sub(a.sentAt))
 	}
 	q, closed := r.view.Question()
 	switch {
 	case r.chance(r.group.Habits.RepeatShare):
-		r.Ask(protocol.TypeAnswer, a)
+		r.ask(protocol.TypeAnswer, a)
 	case closed == nil && q.Question == *a.Question && r.chance(r.group.Habits.SecondShare):
 		a.Given, a.isSecond = OtherAnswer(q, a.Given), true
 		r.answer, r.answerAt = &a, time.Now()
@@ -73,14 +78,14 @@ func (r *matchRun) answered(h Received) error {
 	return nil
 }
 
-// answerRefused handles the refusal of an answer. The player sends it again if the
+// handleAnswerRefusal handles the refusal of an answer. The player sends it again if the
 // server asks for it and the question is still open.
-func (r *matchRun) answerRefused(h Received, e protocol.Error, after time.Duration) error {
-	a, ok := h.Request.Data.(attempt)
+func (r *matchRun) handleAnswerRefusal(h received, e protocol.Error, after time.Duration) error {
+	a, ok := h.request.data.(attempt)
 	if !ok || r.group.Strict && (e.Code != protocol.CodeQuestionClosed || r.view.Mode() == "duel") {
-		return fmt.Errorf("%w: %s was answered with %s", checker.ErrContract, h.Request.Kind, h.Raw)
+		return unexpected(h)
 	}
-	if err := r.view.Refused(a.Answer, e, h.Request.Attempts); err != nil {
+	if err := r.view.Refused(a.Answer, e, h.request.attempts); err != nil {
 		return err
 	}
 	q, closed := r.view.Question()

@@ -22,7 +22,7 @@ func asked(t *testing.T, mode string, c Config) *matchRun {
 		{protocol.TypeMatchFound, protocol.MatchFound{Mode: mode, Questions: 1, Players: 2}},
 		{protocol.TypeQuestion, protocol.Question{Of: 1, Kind: "single", Choices: []string{"a", "b"}, OpensAt: 1000, ClosesAt: 11000}},
 	} {
-		h := Received{Frame: checker.Frame{Type: push.kind, Match: "m_1", Seq: int64(i + 1), ReceivedAt: time.Now()}}
+		h := received{Frame: checker.Frame{Type: push.kind, Match: "m_1", Seq: int64(i + 1), ReceivedAt: time.Now()}}
 		h.Data, _ = json.Marshal(push.data)
 		h.Raw = h.Data
 		if err := r.receive(h); err != nil {
@@ -33,17 +33,17 @@ func asked(t *testing.T, mode string, c Config) *matchRun {
 }
 
 // sent lets the player send its answer, and returns the request.
-func sent(t *testing.T, r *matchRun) *Request {
+func sent(t *testing.T, r *matchRun) *request {
 	t.Helper()
 	if r.answer == nil {
 		t.Fatal("no answer is planned")
 	}
 	a := *r.answer
 	r.sendAnswer(r.answerAt)
-	if !r.IsAwaitingReply(protocol.TypeAnswer) {
+	if !r.isAwaitingReply(protocol.TypeAnswer) {
 		t.Fatal("no answer was sent")
 	}
-	return &Request{Kind: protocol.TypeAnswer, Data: a, Attempts: 1}
+	return &request{kind: protocol.TypeAnswer, data: a, attempts: 1}
 }
 
 // The player sends an answer again after a temporary refusal, and after its team was locked
@@ -62,8 +62,8 @@ func TestAnAnswerIsSentAgain(t *testing.T) {
 	} {
 		r := asked(t, test.mode, Config{})
 		h := refusal(protocol.TypeAnswer, nil, test.refusal)
-		h.Request = sent(t, r)
-		err := r.refused(h)
+		h.request = sent(t, r)
+		err := r.handleRefusal(h)
 		if again := r.answer != nil && time.Until(r.answerAt) > 50*time.Second; again != test.again || errors.Is(err, checker.ErrContract) == test.again {
 			t.Errorf("%s: sent again: %t, %v", name, again, err)
 		}
@@ -76,13 +76,13 @@ func TestAnAcceptedAnswerIsFollowedByAnother(t *testing.T) {
 	t.Parallel()
 	for name, habits := range map[string]Habits{"neither": {}, "the same": {RepeatShare: 1}, "a second": {SecondShare: 1}} {
 		r := asked(t, "duel", Config{Habits: habits})
-		h := Received{Frame: checker.Frame{Type: protocol.TypeAnswered, Data: json.RawMessage(`{"question":0,"at":1500,"elapsed_ms":500}`)}}
-		h.Request = sent(t, r)
-		r.ReconnectingPlayer = new(ReconnectingPlayer) // without the answered request
-		if err := r.answered(h); err != nil {
+		h := received{Frame: checker.Frame{Type: protocol.TypeAnswered, Data: json.RawMessage(`{"question":0,"at":1500,"elapsed_ms":500}`)}}
+		h.request = sent(t, r)
+		r.unanswered = nil // without the answered request
+		if err := r.handleAnswered(h); err != nil {
 			t.Fatal(err)
 		}
-		repeats, seconds := r.IsAwaitingReply(protocol.TypeAnswer), r.answer != nil && r.answer.isSecond
+		repeats, seconds := r.isAwaitingReply(protocol.TypeAnswer), r.answer != nil && r.answer.isSecond
 		if repeats != (name == "the same") || seconds != (name == "a second") {
 			t.Errorf("%s: the same %t, a second %t", name, repeats, seconds)
 		}

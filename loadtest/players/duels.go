@@ -1,9 +1,6 @@
 package players
 
-import (
-	"context"
-	"sync"
-)
+import "context"
 
 // SetDuellists changes the number of duel players. It starts new ones, or the newest
 // leave when their match is over.
@@ -31,7 +28,7 @@ func (g *Group) addDuellist() {
 	g.mu.Unlock()
 	g.tasks.Go(func() {
 		defer quit()
-		p, err := g.newPlayer(leave, "player")
+		p, err := g.newMember(leave, "player")
 		if err == nil {
 			err = p.playDuels(leave)
 		}
@@ -46,17 +43,31 @@ func (g *Group) addDuellist() {
 	})
 }
 
-// playDuels plays duels, and takes the seats in arenas that it is offered.
-func (p *player) playDuels(leave context.Context) error {
+// playDuels plays duels, and between them the arenas that offer a seat.
+func (p *member) playDuels(leave context.Context) error {
 	for leave.Err() == nil {
 		if p.chance(p.group.Habits.MoveFirstShare) {
-			p.Disconnect()
+			p.dropConnection()
 		}
-		if err := p.play(&matchRun{leave: leave, seat: p.takeSeat()}); err != nil {
+		if err := p.play(&matchRun{leave: leave, seat: p.group.nextSeat()}); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nextSeat returns a seat that an arena offers to players of duels, nil for none.
+func (g *Group) nextSeat() *seat {
+	for {
+		select {
+		case s := <-g.offers:
+			if !s.arena.isStarted.Load() {
+				return s
+			}
+		default:
+			return nil
+		}
+	}
 }
 
 // Rejoin lets all duel players enter the queue once more, after Wait, and leave it. A
@@ -64,13 +75,8 @@ func (p *player) playDuels(leave context.Context) error {
 // another, so that no two of them meet.
 func (g *Group) Rejoin() {
 	for _, p := range g.duellists {
-		g.tasks.Go(func() {
-			if p.isLost {
-				return
-			}
-			g.rejoinMu.Lock()
-			p.reportEnd(p.play(&matchRun{leave: g.closing, decided: sync.OnceFunc(g.rejoinMu.Unlock)}))
-		})
+		if !p.isLost {
+			p.reportEnd(p.play(&matchRun{leave: g.closing, isAlone: true}))
+		}
 	}
-	g.tasks.Wait()
 }

@@ -17,8 +17,8 @@ func newRun(t *testing.T, c Config) *matchRun {
 	t.Helper()
 	c.Checker, c.Stats = new(checker.Checker), report.NewRecorder(time.Hour)
 	g := NewGroup(t.Context(), c)
-	p := &player{ReconnectingPlayer: new(ReconnectingPlayer), group: g, dice: g.newDice(0), view: c.Checker.Player("ada")}
-	return &matchRun{player: p, leave: t.Context(), kind: protocol.TypeDuelJoin, data: newDuelJoin()}
+	p := &member{reconnecting: &reconnecting{group: g, dice: g.newDice(0)}, view: c.Checker.Player("ada")}
+	return &matchRun{member: p, leave: t.Context(), kind: protocol.TypeDuelJoin}
 }
 
 // ended returns a context that has ended.
@@ -30,8 +30,8 @@ func ended(t *testing.T) context.Context {
 }
 
 // refusal returns an error reply to a request.
-func refusal(kind string, data any, e protocol.Error) Received {
-	h := Received{Request: &Request{Kind: kind, Data: data, Attempts: 1}}
+func refusal(kind string, data any, e protocol.Error) received {
+	h := received{request: &request{kind: kind, data: data, attempts: 1}}
 	h.Data, _ = json.Marshal(e)
 	return h
 }
@@ -43,7 +43,7 @@ func TestARefusedClientWaitsLonger(t *testing.T) {
 	r := newRun(t, Config{})
 	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeOverloaded, RetryAfterMS: 100_000})
 	for _, seconds := range []int{100, 200, 300, 400, 500, 600, 700, 800, 800} {
-		if err := r.refused(h); err != nil || r.retry != h.Request {
+		if err := r.handleRefusal(h); err != nil || r.retry != h.request {
 			t.Fatalf("%v: %+v", err, r.retry)
 		}
 		want := time.Duration(seconds) * time.Second
@@ -60,7 +60,7 @@ func TestAClientKeepsAskingForItsSeat(t *testing.T) {
 	r := newRun(t, Config{})
 	r.kind, r.seat, r.leave = protocol.TypeArenaJoin, &seat{arena: new(arena)}, ended(t)
 	h := refusal(protocol.TypeArenaJoin, nil, protocol.Error{Code: protocol.CodeUnavailable, RetryAfterMS: 100_000})
-	if err := r.refused(h); err != nil || r.retry != h.Request || r.isRefused || r.isDone() {
+	if err := r.handleRefusal(h); err != nil || r.retry != h.request || r.isRefused || r.isDone() {
 		t.Errorf("%v: retry %v, refused %t", err, r.retry, r.isRefused)
 	}
 }
@@ -72,7 +72,7 @@ func TestAClientThatLeavesWaitsForALateMatch(t *testing.T) {
 	r := newRun(t, Config{LateMatchWait: time.Hour})
 	r.leave = ended(t)
 	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeUnavailable})
-	if err := r.refused(h); err != nil || r.retry != nil || !r.isRefused || time.Until(r.retryAt) < time.Minute || time.Since(r.since) > time.Minute {
+	if err := r.handleRefusal(h); err != nil || r.retry != nil || !r.isRefused || time.Until(r.retryAt) < time.Minute || time.Since(r.since) > time.Minute {
 		t.Errorf("%v: retry %v, refused %t until %v", err, r.retry, r.isRefused, r.retryAt)
 	}
 	if r.readContext().Err() != nil {
@@ -90,13 +90,13 @@ func TestAPlayerThatLeavesTakesItsTicketBack(t *testing.T) {
 			r := newRun(t, Config{LateMatchWait: time.Hour})
 			r.leave, r.hasEntered = ended(t), entered
 			if !entered {
-				r.repeat(&Request{Kind: protocol.TypeDuelJoin}, time.Hour)
+				r.retry, r.retryAt = &request{kind: protocol.TypeDuelJoin}, time.Now().Add(time.Hour)
 			}
 			r.sendDue(time.Now())
-			if !r.IsAwaitingReply(protocol.TypeDuelLeave) || r.retry != nil || r.readContext().Err() != nil {
+			if !r.isAwaitingReply(protocol.TypeDuelLeave) || r.retry != nil || r.readContext().Err() != nil {
 				t.Error("the ticket is not taken back")
 			}
-			r.left()
+			r.handleLeft()
 			if !r.isRefused || time.Until(r.retryAt) < 50*time.Minute {
 				t.Errorf("refused %t until %v", r.isRefused, r.retryAt)
 			}
@@ -104,32 +104,39 @@ func TestAPlayerThatLeavesTakesItsTicketBack(t *testing.T) {
 	}
 }
 
-// A player of duels leaves the queue for a seat in an arena, and keeps a seat that it could
-// not take.
-func TestAPlayerLeavesTheQueueForASeat(t *testing.T) {
+// A player of duels takes a seat in an arena that has not started.
+func TestAPlayerTakesAnOpenSeat(t *testing.T) {
 	t.Parallel()
-	r := newRun(t, Config{})
+	g := NewGroup(t.Context(), Config{})
 	started, open := &seat{arena: new(arena)}, &seat{arena: new(arena)}
 	started.arena.isStarted.Store(true)
-	r.group.offers <- started
-	r.group.offers <- open
-	r.hasEntered = true
-	r.sendDue(time.Now())
-	if !r.IsAwaitingReply(protocol.TypeDuelLeave) {
-		t.Error("it stays in the queue")
-	}
-	if s := r.takeSeat(); s != open || r.takeSeat() != nil {
+	g.offers <- started
+	g.offers <- open
+	if s := g.nextSeat(); s != open || g.nextSeat() != nil {
 		t.Error("it takes the seat of an arena that has started")
 	}
-	r.seat, r.hasEntered, r.hasMatch = open, false, true
-	r.end()
-	if r.offer != open || open.arena.declined.Load() != 0 {
-		t.Error("it has lost the seat")
-	}
-	r.seat, r.hasMatch = open, false
-	r.end()
-	if open.arena.declined.Load() != 1 {
-		t.Error("it has not declined the seat")
+}
+
+// A host starts its arena when all seats are taken or declined, and not without players.
+func TestAHostWaitsForItsPlayers(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		taken, declined             int64
+		waits, isStarted, isRefused bool
+	}{
+		{1, 1, false, false, false}, {2, 1, false, true, false}, {0, 3, false, false, true}, {1, 0, true, false, false}, {2, 0, true, true, false},
+	} {
+		r := newRun(t, Config{})
+		r.hosts, r.since = &arena{size: 3}, time.Now()
+		r.hosts.taken.Store(test.taken)
+		r.hosts.declined.Store(test.declined)
+		if test.waits {
+			r.since = time.Now().Add(-2 * gatherTimeout)
+		}
+		r.sendDue(time.Now())
+		if r.hosts.isStarted.Load() != test.isStarted || r.isRefused != test.isRefused || r.isAwaitingReply(protocol.TypeArenaStart) != test.isStarted {
+			t.Errorf("%+v: started %t, refused %t", test, r.hosts.isStarted.Load(), r.isRefused)
+		}
 	}
 }
 
@@ -145,12 +152,12 @@ func TestAStrictPlayerReportsRefusals(t *testing.T) {
 		{protocol.TypeDuelJoin, protocol.CodeAlreadyPlaying, true}, {protocol.TypeArenaJoin, protocol.CodeUnavailable, true},
 	} {
 		r := newRun(t, Config{Strict: true})
-		if err := r.refused(refusal(test.kind, nil, protocol.Error{Code: test.code})); errors.Is(err, checker.ErrContract) != test.isBreach {
+		if err := r.handleRefusal(refusal(test.kind, nil, protocol.Error{Code: test.code})); errors.Is(err, checker.ErrContract) != test.isBreach {
 			t.Errorf("%s of %s: %v", test.code, test.kind, err)
 		}
 	}
 	r := newRun(t, Config{Strict: true})
-	r.Reconnects.Lost = 1
+	r.hasLost = true
 	if err := r.checkConnection(); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("a lost connection: %v", err)
 	}
@@ -161,11 +168,11 @@ func TestThePlayerIsFreeSoonAfterAMatch(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, Config{})
 	h := refusal(protocol.TypeDuelJoin, nil, protocol.Error{Code: protocol.CodeAlreadyPlaying})
-	if err := r.refused(h); err != nil || r.retry == nil {
+	if err := r.handleRefusal(h); err != nil || r.retry == nil {
 		t.Errorf("%v", err)
 	}
 	r.playingSince = time.Now().Add(-2 * freeTimeout)
-	if err := r.refused(h); !errors.Is(err, checker.ErrContract) {
+	if err := r.handleRefusal(h); !errors.Is(err, checker.ErrContract) {
 		t.Errorf("%v", err)
 	}
 }
@@ -174,7 +181,7 @@ func TestThePlayerIsFreeSoonAfterAMatch(t *testing.T) {
 func TestSilenceIsReported(t *testing.T) {
 	t.Parallel()
 	r := newRun(t, Config{SilenceTimeout: time.Minute})
-	r.seat, r.since = &seat{arena: new(arena)}, time.Now().Add(-time.Minute)
+	r.kind, r.since = protocol.TypeArenaJoin, time.Now().Add(-time.Minute)
 	if err := r.checkSilence(); err != nil {
 		t.Error(err)
 	}

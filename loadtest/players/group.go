@@ -10,7 +10,6 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/report"
 )
@@ -86,12 +85,10 @@ type Group struct {
 	tasks   sync.WaitGroup
 	hosting sync.WaitGroup // of the arenas
 
-	mu         sync.Mutex
-	clients    int // made so far
-	duellists  []*player
-	quits      []context.CancelFunc // one per duellist
-	reconnects Reconnects
-	rejoinMu   sync.Mutex // held by the player that joins the queue again
+	mu        sync.Mutex
+	clients   int // made so far
+	duellists []*member
+	quits     []context.CancelFunc // one per duellist
 }
 
 // NewGroup makes a group without clients. When ctx ends, all its clients stop.
@@ -103,9 +100,6 @@ func NewGroup(ctx context.Context, c Config) *Group {
 	g.closing, g.close = context.WithCancel(ctx)
 	return g
 }
-
-// AwaitArenas waits until all hosts have held their arenas.
-func (g *Group) AwaitArenas() { g.hosting.Wait() }
 
 // ArenaMatch returns the newest match of an arena, "" before the first.
 func (g *Group) ArenaMatch() string {
@@ -128,13 +122,6 @@ func (g *Group) Disconnect() {
 	for _, p := range g.duellists {
 		p.disconnect()
 	}
-}
-
-// Reconnects returns the reconnects of all players that have disconnected.
-func (g *Group) Reconnects() Reconnects {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.reconnects
 }
 
 // awaitConnect waits until the next client may connect. It returns false if the group is
@@ -163,15 +150,6 @@ func (g *Group) server(dice *rand.Rand, last string) string {
 	return urls[n]
 }
 
-// isForNow reports whether the server asks the client to try again later.
-func isForNow(e protocol.Error) bool {
-	return e.Code == protocol.CodeUnavailable || e.Code == protocol.CodeOverloaded || e.Code == protocol.CodeRateLimited
-}
-
-// maxBackoff bounds the wait between tries, as a multiple of the wait that the node asks
-// for. Without longer waits, all clients would return at the same time, again and again.
-const maxBackoff = 8
-
 // number returns the number of the next client.
 func (g *Group) number() int {
 	g.mu.Lock()
@@ -189,4 +167,13 @@ func (g *Group) dialer(n int) *net.Dialer {
 		return nil
 	}
 	return g.Dialer(n)
+}
+
+// countConnect records an attempt to connect.
+func (g *Group) countConnect(took time.Duration, err error) {
+	if err != nil {
+		g.Stats.Count("connect "+outcome(err), 1)
+		return
+	}
+	g.Stats.Add(Connecting, took)
 }

@@ -2,6 +2,7 @@ package players
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -27,43 +28,26 @@ func CreateGuest(ctx context.Context, server, game, nickname string) (g Guest, e
 	if nickname != "" {
 		body["nickname"] = nickname
 	}
-	err = postJSON(ctx, server+"/v1/games/"+game+"/guests", "", body, &g)
+	err = Call{Method: http.MethodPost, URL: server + "/v1/games/" + game + "/guests", Body: body}.Do(ctx, &g)
 	return g, err
 }
 
 // CreateArena makes an arena; its host is the owner of the token.
 func CreateArena(ctx context.Context, server, game, token string, a protocol.NewArena) (made protocol.ArenaMade, err error) {
-	err = postJSON(ctx, server+"/v1/games/"+game+"/arenas", token, a, &made)
+	err = Call{Method: http.MethodPost, URL: server + "/v1/games/" + game + "/arenas", Token: token, Body: a}.Do(ctx, &made)
 	return made, err
 }
 
-// postJSON makes a POST request and decodes the answer into made.
-func postJSON(ctx context.Context, url, token string, body, made any) error {
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(encoded))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	return do(r, http.StatusCreated, made)
+// Call is an HTTP request. Only the URL is needed.
+type Call struct {
+	Client *http.Client // nil: the default client
+	Method string       // "": GET
+	URL    string
+	Token  string
+	Body   any // sent as JSON; nil: none
 }
 
-// GetJSON decodes a server's answer with status 200 into v.
-func GetJSON(ctx context.Context, url string, v any) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	return do(r, http.StatusOK, v)
-}
-
-// StatusError is an answer with an unexpected status.
+// StatusError is an answer with a status that is no success.
 type StatusError struct {
 	Status int
 	Body   string
@@ -72,12 +56,26 @@ type StatusError struct {
 // Error implements error.
 func (r *StatusError) Error() string { return fmt.Sprintf("status %d: %s", r.Status, r.Body) }
 
-func do(r *http.Request, status int, v any) error { return DoJSON(http.DefaultClient, r, status, v) }
-
-// DoJSON makes a request and decodes its JSON answer into v. A status other than the given
-// one is a *StatusError.
-func DoJSON(client *http.Client, r *http.Request, status int, v any) (err error) {
-	answer, err := client.Do(r)
+// Do makes the request and decodes its JSON answer into v. A status that is no success is a
+// *StatusError.
+func (c Call) Do(ctx context.Context, v any) (err error) {
+	var body io.Reader
+	if c.Body != nil {
+		encoded, err := json.Marshal(c.Body)
+		if err != nil {
+			return err
+		}
+		body = bytes.NewReader(encoded)
+	}
+	r, err := http.NewRequestWithContext(ctx, c.Method, c.URL, body)
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	if c.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	answer, err := cmp.Or(c.Client, http.DefaultClient).Do(r)
 	if err != nil {
 		return err
 	}
@@ -86,7 +84,7 @@ func DoJSON(client *http.Client, r *http.Request, status int, v any) (err error)
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode != status {
+	if answer.StatusCode/100 != 2 {
 		return fmt.Errorf("players: %s %s: %w", r.Method, r.URL, &StatusError{answer.StatusCode, string(raw)})
 	}
 	return json.Unmarshal(raw, v)

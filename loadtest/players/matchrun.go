@@ -2,6 +2,7 @@ package players
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -9,13 +10,14 @@ import (
 	"laststand/loadtest/checker"
 )
 
-// matchRun is the way of one player through one match, from the request to enter to the
+// matchRun is the way of one member through one match, from the request to enter to the
 // end of the match.
 type matchRun struct {
-	*player
+	*member
 	leave   context.Context // when it ends, the player stops waiting for a duel
+	hosts   *arena          // the arena to host; nil: play
 	seat    *seat           // the seat to take in an arena; nil: play a duel
-	decided func()          // is called when the player has a match or will get none; nil: no call
+	isAlone bool            // no other player is in the queue, so that no late match can come
 	kind    string          // of the request to enter
 	data    any
 
@@ -28,17 +30,10 @@ type matchRun struct {
 	playingSince time.Time // when the server first said that the player is already playing
 	playingTries int
 
-	retry    *Request // the request to repeat at retryAt; nil: none
+	retry    *request // the request to repeat at retryAt; nil: none
 	retryAt  time.Time
 	answer   *attempt // the answer to send at answerAt; nil: none
 	answerAt time.Time
-}
-
-// attempt is an answer that the player sends.
-type attempt struct {
-	protocol.Answer
-	isSecond bool // it differs from the accepted answer
-	sentAt   time.Time
 }
 
 const (
@@ -48,62 +43,68 @@ const (
 	checkInterval = 100 * time.Millisecond
 )
 
-func newDuelJoin() protocol.DuelJoin {
+// play enters a match and plays it to its end.
+func (p *member) play(r *matchRun) error {
+	r.member, r.since = p, time.Now()
 	never := int64(0)
-	return protocol.DuelJoin{Lang: "en", BotAfterMS: &never}
-}
-
-func (r *matchRun) mode() string {
-	if r.seat == nil || !r.hasEntered {
-		return "duel"
+	r.kind, r.data = protocol.TypeDuelJoin, protocol.DuelJoin{Lang: "en", BotAfterMS: &never}
+	if r.hosts != nil {
+		r.kind, r.data = protocol.TypeArenaJoin, protocol.ArenaJoin{Code: r.hosts.made.Code, As: "host"}
 	}
-	return r.seat.arena.mode
-}
-
-// end ends the way. A seat that was not taken stays
-// offered to the player, or is declined.
-func (r *matchRun) end() {
-	r.decide()
-	switch {
-	case r.seat == nil || r.hasEntered:
-	case r.hasMatch: // the server had already started a duel
-		r.offer = r.seat
-	default:
-		r.seat.decline()
+	if r.seat != nil {
+		r.kind, r.data = protocol.TypeArenaJoin, protocol.ArenaJoin{Code: r.seat.arena.made.Code, Team: r.seat.team}
+		defer func() {
+			if !r.hasEntered {
+				r.seat.arena.declined.Add(1)
+			}
+		}()
 	}
-}
-
-func (r *matchRun) decide() {
-	if r.decided != nil {
-		r.decided()
-		r.decided = nil
+	r.ask(r.kind, r.data)
+	for !r.isDone() {
+		r.sendDue(time.Now())
+		h, err := r.next(r.readContext(), r.nextDue())
+		if err == nil {
+			err = r.receive(h)
+		}
+		if err == nil {
+			err = r.checkSilence()
+		}
+		if err != nil {
+			return err
+		}
 	}
-}
-
-// mustLeave reports whether the player must take its ticket back: it must end, or an
-// arena has a seat for it. A seat cannot be given back.
-func (r *matchRun) mustLeave() bool {
-	return r.seat == nil && (r.leave.Err() != nil || r.hasOffer())
-}
-
-// readContext returns the context of the next read. A player that waits for nothing
-// stops reading when it must leave.
-func (r *matchRun) readContext() context.Context {
-	if r.hasMatch || r.hasEntered || r.isLeaving || r.isRefused || r.retry != nil || r.seat != nil || r.IsAwaitingReply(r.kind) {
-		return r.group.life
+	if r.hasMatch && r.hosts == nil {
+		r.view.Finish()
+		mode := "duel"
+		if r.seat != nil && r.hasEntered {
+			mode = r.seat.arena.mode
+		}
+		p.group.Stats.Count("matches "+mode, 1)
 	}
-	return r.leave
+	return nil
 }
 
 // isDone reports whether the match is over, or none will come.
 func (r *matchRun) isDone() bool {
-	if r.IsAwaitingReply(protocol.TypeAnswer, protocol.TypeDuelLeave, r.kind) {
+	if r.isAwaitingReply(protocol.TypeAnswer, protocol.TypeDuelLeave, r.kind) {
 		return false
 	}
 	if r.hasMatch {
 		return !r.view.IsPlaying()
 	}
 	return r.isRefused && time.Now().After(r.retryAt)
+}
+
+// mustLeave reports whether a player of duels must take its ticket back.
+func (r *matchRun) mustLeave() bool { return r.seat == nil && r.hosts == nil && r.leave.Err() != nil }
+
+// readContext returns the context of the next read. A player that waits for nothing
+// stops reading when it must leave.
+func (r *matchRun) readContext() context.Context {
+	if r.hasMatch || r.hasEntered || r.isLeaving || r.isRefused || r.retry != nil || r.seat != nil || r.hosts != nil || r.isAwaitingReply(r.kind) {
+		return r.group.life
+	}
+	return r.leave
 }
 
 // nextDue returns the time of the next action that needs no frame.
@@ -120,19 +121,106 @@ func (r *matchRun) nextDue() time.Time {
 	return at
 }
 
+// sendDue sends the requests that are due.
+func (r *matchRun) sendDue(now time.Time) {
+	r.sendAnswer(now)
+	if r.hasMatch {
+		return
+	}
+	if r.retry != nil && now.After(r.retryAt) {
+		q := r.retry
+		r.retry, r.retryAt = nil, time.Time{}
+		r.ask(q.kind, q.data)
+	}
+	switch {
+	case r.hosts != nil:
+		r.startWhenReady()
+	case !r.mustLeave() || r.isLeaving || r.isRefused:
+	case r.hasEntered, r.retry != nil: // a refused player may have a ticket nevertheless
+		r.isLeaving, r.retry, r.retryAt = true, nil, time.Time{}
+		r.ask(protocol.TypeDuelLeave, protocol.Empty{})
+	case !r.isAwaitingReply(r.kind):
+		r.isRefused = true
+	}
+}
+
+// receive handles a frame.
+func (r *matchRun) receive(h received) error {
+	if err := r.view.Push(h.Frame, h.clusterMS); err != nil {
+		return err
+	}
+	if h.Seq > 0 {
+		r.handlePush(h)
+		return nil
+	}
+	switch h.Type {
+	case protocol.TypeMatchState:
+		if !r.lostAt.IsZero() {
+			r.group.Stats.Add(Resumed, h.ReceivedAt.Sub(r.lostAt))
+			r.lostAt = time.Time{}
+		}
+	case "", protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeDraining, protocol.TypeOwn:
+	case protocol.TypeWelcome:
+		return r.enterAgain(h)
+	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
+		r.handleEntered()
+	case protocol.TypeDuelLeft:
+		r.handleLeft()
+	case protocol.TypeError:
+		return r.handleRefusal(h)
+	case protocol.TypeAnswered:
+		return r.handleAnswered(h)
+	case protocol.TypeSettled:
+		r.recordSettled(h)
+	default:
+		return fmt.Errorf("%w: nobody asked for %s", checker.ErrContract, h.Raw)
+	}
+	return nil
+}
+
+// handlePush handles a numbered push of the match.
+func (r *matchRun) handlePush(h received) {
+	switch h.Type {
+	case protocol.TypeMatchFound:
+		if r.kind == protocol.TypeDuelJoin {
+			r.group.Stats.Add(Found, h.ReceivedAt.Sub(r.since))
+		}
+		if r.hosts != nil {
+			r.group.arenaMatch.Store(h.Match)
+		}
+		r.hasMatch = true
+	case protocol.TypeQuestion:
+		if r.hosts == nil {
+			r.planAnswer(h)
+		}
+	case protocol.TypeQuestionClosed:
+		r.answer, r.answerAt = nil, time.Time{}
+		if q, closed := r.view.Question(); closed != nil {
+			r.group.solutions.learn(q, *closed)
+		}
+	case protocol.TypeMatchOver:
+		r.answer, r.overAt = nil, h.ReceivedAt
+	}
+	r.since = h.ReceivedAt
+}
+
+// recordSettled records how long the server took to settle the last match.
+func (r *matchRun) recordSettled(h received) {
+	var s protocol.Settled
+	if json.Unmarshal(h.Data, &s) == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
+		r.group.Stats.Add(Settled, h.ReceivedAt.Sub(r.overAt))
+		r.overAt = time.Time{}
+	}
+}
+
 // checkSilence reports a match that does not start or does not continue.
 func (r *matchRun) checkSilence() error {
 	silence := time.Since(r.since)
 	switch {
 	case r.hasMatch && r.view.IsPlaying() && silence > r.group.SilenceTimeout:
 		return fmt.Errorf("%w: %s has not continued for %v after %s", checker.ErrContract, r.view.Match(), silence, r.view.Newest())
-	case !r.hasMatch && r.seat != nil && silence > max(startTimeout, r.group.SilenceTimeout):
-		return fmt.Errorf("%w: arena %s has not started for its player after %v", checker.ErrContract, r.seat.arena.made.Code, silence)
+	case !r.hasMatch && r.kind == protocol.TypeArenaJoin && silence > max(startTimeout, r.group.SilenceTimeout):
+		return fmt.Errorf("%w: an arena has not started for %v: %+v", checker.ErrContract, silence, r.data)
 	}
 	return r.checkConnection()
-}
-
-// repeat sends a request again after a delay.
-func (r *matchRun) repeat(q *Request, after time.Duration) {
-	r.retry, r.retryAt = q, time.Now().Add(after)
 }

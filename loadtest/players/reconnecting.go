@@ -4,110 +4,184 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
 )
 
-// ReconnectingPlayer is a player who continues when a server fails. It detects a connection
-// that breaks or falls silent, and connects to another server. It resumes its match after the
-// last push that it has received, and sends unanswered requests again. Callers set the
-// exported fields before the first call. It is not safe for concurrent use.
-type ReconnectingPlayer struct {
+// reconnecting is a client of a group that continues when a server fails. It detects a
+// connection that breaks or falls silent, and connects to another server. It resumes its
+// match after the last push that it has received, and sends unanswered requests again. It is
+// not safe for concurrent use.
+type reconnecting struct {
 	Guest
-	NextServer     func(last string) string // returns the server for the next connection
-	ReplyTimeout   time.Duration            // for a reply; after the same time of silence the player sends a ping
-	ConnectTimeout time.Duration            // time without a connection after which Next fails
-	Reconnects     Reconnects
-	LostAt         time.Time // when a connection last ended by itself
+	group  *Group
+	dice   *rand.Rand
+	dialer Dialer
 
-	Dialer           Dialer                              // opens the connections
-	OnConnectAttempt func(took time.Duration, err error) // is called after each attempt to connect; nil: no call
+	isConnected bool      // has connected, and has not disconnected for good
+	refusal     error     // of the last attempt to connect; nil: it succeeded
+	hasLost     bool      // has lost a connection, or left one without a reply or that drains
+	lostAt      time.Time // when a connection last ended by itself; zero: the match is resumed
 
-	connection  *frameReader
-	server      string    // of the newest connection
-	lastFrameAt time.Time // when the last frame came
-	unanswered  []*Request
-	received    []Received // not yet returned by Next
+	connection  *frameReader // nil: none
+	server      string       // of the newest connection
+	lastFrameAt time.Time    // when the last frame came
+	unanswered  []*request
+	waiting     []received // not yet returned by next
 	leaveAt     time.Time  // when to leave a server that drains or cannot give the state; zero: never
-
-	recentEvents []string // the last events, for errors
 
 	match        string // that the player is in; "": none
 	lastSeq      int64  // of the last push of the match; 0: none yet
 	stateRequest int64  // id of the request whose reply match.state is missing; 0: none
 }
 
-// Request is a request of a ReconnectingPlayer.
-type Request struct {
-	Kind     string
-	Data     any
-	Attempts int // how often it was sent
+// request is a request of a client.
+type request struct {
+	kind     string
+	data     any
+	attempts int // how often it was sent
 
 	id     int64
 	sentAt time.Time
 }
 
-// Received is a frame that Next returns.
-type Received struct {
+// received is a frame that next returns.
+type received struct {
 	checker.Frame
-	Request   *Request // that the frame answers; nil: it is a push
-	ClusterMS int64    // latest possible cluster time of its arrival, epoch ms
+	request   *request // that the frame answers; nil: it is a push
+	clusterMS int64    // latest possible cluster time of its arrival, epoch ms
 }
 
-// Ask sends a request. Next returns its reply.
-func (r *ReconnectingPlayer) Ask(kind string, data any) {
-	q := &Request{Kind: kind, Data: data}
+// next waits for the next frame, and returns an empty one at the time until. It also
+// returns the welcome of every new connection, but no pongs. Numbered pushes come once
+// each and in order, over any number of connections. An error that wraps
+// checker.ErrContract means that a server broke the contract; others mean that no server
+// could be reached.
+func (r *reconnecting) next(ctx context.Context, until time.Time) (received, error) {
+	for {
+		if err := r.connect(ctx); err != nil {
+			return received{}, err
+		}
+		if len(r.waiting) > 0 {
+			first := r.waiting[0]
+			r.waiting = r.waiting[1:]
+			return first, nil
+		}
+		now := time.Now()
+		if !now.Before(until) {
+			return received{}, nil
+		}
+		if r.leaveSilentServer(now) {
+			continue
+		}
+		if err := r.readFrame(ctx, until); err != nil {
+			return received{}, err
+		}
+	}
+}
+
+// ask sends a request. next returns its reply.
+func (r *reconnecting) ask(kind string, data any) {
+	q := &request{kind: kind, data: data}
 	r.unanswered = append(r.unanswered, q)
 	r.send(q)
 }
 
-// IsAwaitingReply says whether a request of one of the kinds has no reply yet.
-func (r *ReconnectingPlayer) IsAwaitingReply(kinds ...string) bool {
-	return slices.ContainsFunc(r.unanswered, func(q *Request) bool { return slices.Contains(kinds, q.Kind) })
+// isAwaitingReply reports whether a request of one of the kinds has no reply yet.
+func (r *reconnecting) isAwaitingReply(kinds ...string) bool {
+	return slices.ContainsFunc(r.unanswered, func(q *request) bool { return slices.Contains(kinds, q.kind) })
 }
 
-// Disconnect closes the connection. The next one may be to another server.
-func (r *ReconnectingPlayer) Disconnect() {
-	if r.connection != nil {
-		r.connection.close()
-		r.connection = nil
+// connect connects if there is no connection.
+func (r *reconnecting) connect(ctx context.Context) error {
+	giveUpAt := time.Now().Add(r.group.ConnectTimeout)
+	for r.connection == nil {
+		r.server = r.group.server(r.dice, r.server)
+		p, err := r.dial(ctx)
+		if err == nil {
+			r.startConnection(p)
+			return nil
+		}
+		if err := r.waitToReconnect(ctx, err); err != nil {
+			return err
+		}
+		if time.Now().After(giveUpAt) {
+			return fmt.Errorf("players: no server for %s: %w", r.group.ConnectTimeout, err)
+		}
+	}
+	return nil
+}
+
+func (r *reconnecting) dial(ctx context.Context) (*Player, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.group.ReplyTimeout)
+	defer cancel()
+	var resume *protocol.Resume
+	if r.lastSeq > 0 {
+		resume = &protocol.Resume{Match: r.match, Seq: r.lastSeq}
+	}
+	dialledAt := time.Now()
+	p, err := r.dialer.Connect(ctx, r.server, r.Guest, resume)
+	r.group.countConnect(time.Since(dialledAt), err)
+	r.refusal = err
+	if err == nil && !r.isConnected {
+		r.isConnected = true
+		r.group.Connected.Add(1)
+	}
+	return p, err
+}
+
+// waitToReconnect waits as long as the contract requires after the loss of a connection. It
+// returns an error if the client must not reconnect.
+func (r *reconnecting) waitToReconnect(ctx context.Context, lost error) error {
+	after, ok := ReconnectAfter(lost)
+	if !ok {
+		return fmt.Errorf("%w: the connection was closed for good: %w", checker.ErrContract, lost)
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(after):
+		return nil
 	}
 }
 
-// Next waits for the next frame, and returns an empty one at the time until. It also
-// returns the welcome of every new connection, but no pongs. Numbered pushes come once
-// each and in order, over any number of connections. A push out of order is an error
-// that wraps checker.ErrContract.
-func (r *ReconnectingPlayer) Next(ctx context.Context, until time.Time) (Received, error) {
-	for {
-		if err := r.connect(ctx); err != nil {
-			return Received{}, err
-		}
-		if len(r.received) > 0 {
-			h := r.received[0]
-			r.received = r.received[1:]
-			return h, nil
-		}
-		now := time.Now()
-		if !now.Before(until) {
-			return Received{}, nil
-		}
-		if r.checkSilence(now) {
-			continue
-		}
-		if err := r.readFrame(ctx, until); err != nil {
-			return Received{}, err
-		}
+// helloID is the id of the request that Connect makes.
+const helloID = 1
+
+// startConnection continues over a new connection. It continues the resumed match, or the match
+// that the welcome names. It sends all unanswered requests again.
+func (r *reconnecting) startConnection(p *Player) {
+	r.connection = newFrameReader(p)
+	r.lastFrameAt, r.leaveAt, r.stateRequest = time.Now(), time.Time{}, 0
+	r.unanswered = slices.DeleteFunc(r.unanswered, func(q *request) bool {
+		return q.kind == protocol.TypePing || q.kind == protocol.TypeMatchSync
+	})
+	again := r.unanswered
+	switch playing := p.Welcome.Playing; {
+	case r.lastSeq > 0:
+		r.stateRequest = helloID
+		r.unanswered = append(r.unanswered, &request{kind: protocol.TypeMatchSync, id: helloID, sentAt: time.Now(), attempts: 1})
+	case playing != nil && playing.Seq > 0:
+		r.requestState(playing.Match)
 	}
+	for _, q := range again {
+		if q.attempts > 0 {
+			r.group.Stats.Count("request sent again", 1)
+		}
+		r.send(q)
+	}
+	data, _ := json.Marshal(p.Welcome) // it came from JSON
+	welcome := checker.Frame{Type: protocol.TypeWelcome, Data: data, ReceivedAt: r.lastFrameAt}
+	r.waiting = append(r.waiting, received{Frame: welcome, clusterMS: p.Welcome.ServerAt})
 }
 
 // readFrame waits for a frame until the given time, or for a short time.
-func (r *ReconnectingPlayer) readFrame(ctx context.Context, until time.Time) error {
-	wait := time.NewTimer(min(time.Until(until), r.ReplyTimeout/4))
+func (r *reconnecting) readFrame(ctx context.Context, until time.Time) error {
+	wait := time.NewTimer(min(time.Until(until), r.group.ReplyTimeout/4))
 	defer wait.Stop()
 	select {
 	case <-ctx.Done():
@@ -115,83 +189,60 @@ func (r *ReconnectingPlayer) readFrame(ctx context.Context, until time.Time) err
 	case <-wait.C:
 		return nil
 	case f, open := <-r.connection.frames:
-		if !open {
-			return r.handleLostConnection(ctx)
+		if open {
+			r.lastFrameAt = f.ReceivedAt
+			return r.sortFrame(f)
 		}
-		r.lastFrameAt = f.ReceivedAt
-		return r.sortFrame(f)
+		lost := r.connection.err
+		r.countLoss("connection lost")
+		r.lostAt = time.Now()
+		r.dropConnection()
+		return r.waitToReconnect(ctx, lost)
 	}
 }
 
-// checkSilence sends a ping after a time of silence. It closes a connection that does
+func (r *reconnecting) countLoss(name string) {
+	r.hasLost = true
+	r.group.Stats.Count(name, 1)
+}
+
+// leaveSilentServer sends a ping after a time of silence. It closes a connection that does
 // not answer, or whose server is leaving, and returns whether it did so.
-func (r *ReconnectingPlayer) checkSilence(now time.Time) bool {
+func (r *reconnecting) leaveSilentServer(now time.Time) bool {
+	timeout := r.group.ReplyTimeout
 	switch {
 	case !r.leaveAt.IsZero() && now.After(r.leaveAt):
-		r.Reconnects.Drained++
-	case slices.ContainsFunc(r.unanswered, func(q *Request) bool { return now.Sub(q.sentAt) > r.ReplyTimeout }):
-		r.Reconnects.Silent++
+		r.countLoss("connection to a draining node left")
+	case slices.ContainsFunc(r.unanswered, func(q *request) bool { return now.Sub(q.sentAt) > timeout }):
+		r.countLoss("connection silent")
 	default:
-		if now.Sub(r.lastFrameAt) > r.ReplyTimeout && !r.IsAwaitingReply(protocol.TypePing) {
-			r.Ask(protocol.TypePing, protocol.Ping{At: json.RawMessage("0")})
+		if now.Sub(r.lastFrameAt) > timeout && !r.isAwaitingReply(protocol.TypePing) {
+			r.ask(protocol.TypePing, protocol.Ping{At: json.RawMessage("0")})
 		}
 		return false
 	}
-	r.Disconnect()
+	r.dropConnection()
 	return true
 }
 
-// sortFrame queues a frame for Next, or handles it in the player.
-func (r *ReconnectingPlayer) sortFrame(f checker.Frame) error {
-	h := Received{Frame: f, ClusterMS: f.ReceivedAt.UnixMilli() + r.connection.ClockLeadMS}
-	r.noteEvent("%s %d", f.Type, f.Seq)
-	switch {
-	case f.Re != nil:
-		return r.handleReply(h)
-	case f.Seq != 0:
-		return r.handlePush(h)
-	case f.Type == protocol.TypeDraining:
-		var d protocol.Draining
-		if err := json.Unmarshal(f.Data, &d); err != nil {
-			return err
-		}
-		r.leaveAt = f.ReceivedAt.Add(time.Duration(d.ReconnectAfterMS) * time.Millisecond)
+// send writes a request. If that fails, the connection is about to end, and the next one
+// sends the request again.
+func (r *reconnecting) send(q *request) {
+	if r.connection == nil {
+		return
 	}
-	r.received = append(r.received, h)
-	return nil
+	id, err := r.connection.Send(q.kind, q.data)
+	if err != nil {
+		_ = r.connection.Close()
+	}
+	q.id, q.sentAt = id, time.Now()
+	q.attempts++
 }
 
-// noteEvent adds an event to recentEvents, which holds only the last few.
-func (r *ReconnectingPlayer) noteEvent(format string, args ...any) {
-	if len(r.recentEvents) == maxRecentEvents {
-		r.recentEvents = r.recentEvents[1:]
+// dropConnection closes the connection. The next one may be to another server.
+func (r *reconnecting) dropConnection() {
+	if r.connection != nil {
+		r.connection.close()
+		r.connection = nil
 	}
-	r.recentEvents = append(r.recentEvents, fmt.Sprintf(format, args...))
-}
-
-const maxRecentEvents = 20
-
-// violation returns an error that wraps checker.ErrContract and ends with the recent events.
-func (r *ReconnectingPlayer) violation(format string, args ...any) error {
-	return fmt.Errorf("%w: %s (before: %s)", checker.ErrContract, fmt.Sprintf(format, args...), strings.Join(r.recentEvents, ", "))
-}
-
-// handlePush handles a push of a match. While the player waits for the state, it drops
-// live pushes. The server sends them again after the state.
-func (r *ReconnectingPlayer) handlePush(h Received) error {
-	if r.stateRequest != 0 && h.Match == r.match {
-		return nil
-	}
-	if r.lastSeq == 0 {
-		r.match = h.Match
-	}
-	if h.Match != r.match || h.Seq != r.lastSeq+1 {
-		return r.violation("push %d of %s came where %d of %s was due: %s", h.Seq, h.Match, r.lastSeq+1, r.match, h.Raw)
-	}
-	r.lastSeq++
-	if h.Type == protocol.TypeMatchOver {
-		r.match, r.lastSeq = "", 0
-	}
-	r.received = append(r.received, h)
-	return nil
 }

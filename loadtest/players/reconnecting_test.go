@@ -47,19 +47,19 @@ func TestReconnectAfter(t *testing.T) {
 // Numbered pushes come once and in order. Pushes before a resumed state are dropped.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	hear := func(r *ReconnectingPlayer, match string, seq int64) error {
-		return r.handlePush(Received{Frame: checker.Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
+	hear := func(r *reconnecting, match string, seq int64) error {
+		return r.sortPush(received{Frame: checker.Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
 	}
 	for _, order := range []string{"12", "1", "123"} {
-		r := new(ReconnectingPlayer)
+		r := new(reconnecting)
 		for _, n := range order {
 			seq, _ := strconv.ParseInt(string(n), 10, 64)
 			if err := hear(r, "m_1", seq); err != nil {
 				t.Errorf("%s: %v", order, err)
 			}
 		}
-		if len(r.received) != len(order) {
-			t.Errorf("%s: %d came out", order, len(r.received))
+		if len(r.waiting) != len(order) {
+			t.Errorf("%s: %d came out", order, len(r.waiting))
 		}
 		for _, wrong := range []int64{int64(len(order)), int64(len(order)) + 2} {
 			if err := hear(r, "m_1", wrong); !errors.Is(err, checker.ErrContract) {
@@ -70,8 +70,8 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("another match after %s: %v", order, err)
 		}
 	}
-	r := &ReconnectingPlayer{match: "m_1", lastSeq: 4, stateRequest: 1}
-	if err := hear(r, "m_1", 9); err != nil || len(r.received) != 0 {
-		t.Errorf("a live push before the state: %v, %d came out", err, len(r.received))
+	r := &reconnecting{match: "m_1", lastSeq: 4, stateRequest: 1}
+	if err := hear(r, "m_1", 9); err != nil || len(r.waiting) != 0 {
+		t.Errorf("a live push before the state: %v, %d came out", err, len(r.waiting))
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -59,10 +58,7 @@ func (s *service) readBoards() {
 		}
 		url := s.server(s.dice, "") + "/v1/games/demo/leaderboards" + pages[n%len(pages)]
 		askedAt := time.Now()
-		r, err := http.NewRequestWithContext(s.closing, http.MethodGet, url, nil)
-		if err == nil {
-			err = DoJSON(s.http, r, http.StatusOK, &page)
-		}
+		err := Call{Client: s.http, URL: url}.Do(s.closing, &page)
 		if err != nil {
 			s.noteRefusal("board", err)
 			continue
@@ -161,22 +157,18 @@ func (g *Group) AddBehaviours(perSecond float64) {
 // accepted, or dropped at intake.
 func (s *service) postBehaviours(token string, first, n int) error {
 	sentAt := time.Now()
-	items := make([]string, n)
+	items := make([]map[string]any, n)
 	for i := range items {
-		items[i] = fmt.Sprintf(`{"id":"load_%d","type":"login","at":%d,"account":"guest","data":{"level":%d}}`, first+i, sentAt.UnixMilli(), i)
+		items[i] = map[string]any{"id": fmt.Sprintf("load_%d", first+i), "type": "login", "at": sentAt.UnixMilli(), "account": "guest", "data": map[string]int{"level": i}}
 	}
-	body := strings.NewReader(`{"behaviours":[` + strings.Join(items, ",") + `]}`)
-	r, err := http.NewRequestWithContext(s.life, http.MethodPost, s.Servers()[0]+"/v1/games/demo/behaviours", body)
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Authorization", "Bearer "+token)
 	var answer struct {
 		Accepted int64            `json:"accepted"`
 		Dropped  map[string]int64 `json:"dropped"`
 	}
-	if err := DoJSON(s.http, r, http.StatusAccepted, &answer); err != nil {
+	post := Call{
+		Client: s.http, Method: http.MethodPost, URL: s.Servers()[0] + "/v1/games/demo/behaviours", Token: token, Body: map[string]any{"behaviours": items},
+	}
+	if err := post.Do(s.life, &answer); err != nil {
 		if _, refused := errors.AsType[*StatusError](err); !refused && s.life.Err() == nil {
 			s.Checker.Violations.Add("it is unknown whether %d behaviours were accepted: %v", n, err)
 		}

@@ -1,5 +1,4 @@
-// Package report records what a load program measures, and writes it as text for people and
-// as JSON.
+// Package report records what a load program measures, and writes it as text.
 //
 // A Recorder collects durations and counts while the program runs. A Report names the machine
 // and has tables, lines of text and the reasons why the run failed. A row of a Table holds the
@@ -7,29 +6,25 @@
 package report
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"strings"
-	"time"
 )
 
 // Report is the result of a load program.
 type Report struct {
-	Program  string    `json:"program"` // with its settings
-	Machine  string    `json:"machine"`
-	At       time.Time `json:"at"`
-	Tables   []*Table  `json:"tables"`
-	Lines    []string  `json:"lines,omitempty"`    // results that fit no table
-	Failures []string  `json:"failures,omitempty"` // why the run failed; none: it passed
+	Failures []string // why the run failed; none: it passed
+
+	program string // with its settings
+	machine string
+	tables  []*Table
+	lines   []string // results that fit no table
 }
 
 // New starts a report of a program with some settings.
-func New(program string) *Report {
-	return &Report{Program: program, Machine: machine(), At: time.Now()}
-}
+func New(program string) *Report { return &Report{program: program, machine: machine()} }
 
 // machine describes this machine and the load on it.
 func machine() string {
@@ -42,14 +37,14 @@ func machine() string {
 
 // Table adds a table whose rows have the given columns.
 func (r *Report) Table(name string, columns ...Column) *Table {
-	t := &Table{Name: name, Columns: columns}
-	r.Tables = append(r.Tables, t)
+	t := &Table{name: name, columns: columns}
+	r.tables = append(r.tables, t)
 	return t
 }
 
 // Line adds a line of text.
 func (r *Report) Line(format string, args ...any) {
-	r.Lines = append(r.Lines, fmt.Sprintf(format, args...))
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
 // Fail adds a reason why the run failed.
@@ -60,12 +55,12 @@ func (r *Report) Fail(format string, args ...any) {
 // String formats the report for people.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\nmachine: %s\n", r.Program, r.Machine)
-	for _, t := range r.Tables {
+	fmt.Fprintf(&b, "%s\nmachine: %s\n", r.program, r.machine)
+	for _, t := range r.tables {
 		fmt.Fprintf(&b, "\n%s", t)
 	}
-	if len(r.Lines) > 0 {
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.Lines, "\n"))
+	if len(r.lines) > 0 {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.lines, "\n"))
 	}
 	for _, reason := range r.Failures {
 		fmt.Fprintf(&b, "FAILED: %s\n", reason)
@@ -73,19 +68,11 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// Publish prints the report, and writes it as JSON if a file is named. It returns the error of
-// the run, which may be nil, and an error if the report has failures.
-func (r *Report) Publish(file string, failed error) error {
+// Publish prints the report. It returns an error if the report has failures.
+func (r *Report) Publish() error {
 	fmt.Print(r)
 	if len(r.Failures) > 0 {
-		failed = errors.Join(failed, errors.New("the run failed"))
+		return errors.New("the run failed")
 	}
-	if file == "" {
-		return failed
-	}
-	raw, err := json.MarshalIndent(r, "", "\t")
-	if err != nil {
-		return errors.Join(failed, err)
-	}
-	return errors.Join(failed, os.WriteFile(file, append(raw, '\n'), 0o600))
+	return nil
 }

@@ -1,9 +1,6 @@
 package report_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,34 +29,5 @@ func TestTextShowsMedians(t *testing.T) {
 		"laststand        200     2.0\n"
 	if !strings.HasSuffix(text, want) || !strings.Contains(text, "machine: ") {
 		t.Errorf("%s\nwant %s", text, want)
-	}
-}
-
-// The JSON has the medians and the figures of each run.
-func TestJSONHoldsMediansAndRuns(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "report.json")
-	if err := threeRuns().Publish(file, nil); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got struct {
-		Tables []struct {
-			Rows []struct {
-				Name    string
-				Medians map[string]float64
-				Runs    []map[string]float64
-			}
-		}
-	}
-	if err := json.Unmarshal(raw, &got); err != nil {
-		t.Fatal(err)
-	}
-	row := got.Tables[0].Rows[1]
-	if row.Name != "laststand" || row.Medians["answers/s"] != 200 || len(row.Runs) != 3 || row.Runs[0]["answers/s"] != 300 {
-		t.Errorf("%+v", row)
 	}
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,8 +15,8 @@ type Column struct {
 
 // Table holds rows of figures with the same columns.
 type Table struct {
-	Name    string
-	Columns []Column
+	name    string
+	columns []Column
 	rows    []row
 }
 
@@ -29,8 +28,8 @@ type row struct {
 
 // Add adds the figures of one run, one for each column, to the row with a name.
 func (t *Table) Add(name string, figures ...float64) {
-	if len(figures) != len(t.Columns) {
-		panic(fmt.Sprintf("report: %s: %d figures for %d columns", name, len(figures), len(t.Columns)))
+	if len(figures) != len(t.columns) {
+		panic(fmt.Sprintf("report: %s: %d figures for %d columns", name, len(figures), len(t.columns)))
 	}
 	i := slices.IndexFunc(t.rows, func(r row) bool { return r.name == name })
 	if i < 0 {
@@ -38,15 +37,6 @@ func (t *Table) Add(name string, figures ...float64) {
 		t.rows = append(t.rows, row{name: name})
 	}
 	t.rows[i].runs = append(t.rows[i].runs, figures)
-}
-
-// medians returns the median of each column over all runs.
-func (r row) medians() []float64 {
-	medians := make([]float64, len(r.runs[0]))
-	for i := range medians {
-		medians[i] = Median(r.runs, func(run []float64) float64 { return run[i] })
-	}
-	return medians
 }
 
 // Median returns the median of a figure over all runs, the higher one of two.
@@ -61,14 +51,14 @@ func Median[T any](runs []T, figure func(T) float64) float64 {
 
 // String formats the medians of all rows as a table.
 func (t *Table) String() string {
-	lines := [][]string{{t.Name}}
-	for _, c := range t.Columns {
+	lines := [][]string{{t.name}}
+	for _, c := range t.columns {
 		lines[0] = append(lines[0], c.Name)
 	}
 	for _, r := range t.rows {
 		line := []string{r.name}
-		for i, m := range r.medians() {
-			line = append(line, fmt.Sprintf("%.*f", t.Columns[i].Decimals, m))
+		for i, c := range t.columns {
+			line = append(line, fmt.Sprintf("%.*f", c.Decimals, Median(r.runs, func(run []float64) float64 { return run[i] })))
 		}
 		lines = append(lines, line)
 	}
@@ -88,29 +78,4 @@ func (t *Table) String() string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// MarshalJSON writes the medians of each row and the figures of each run, by column.
-func (t *Table) MarshalJSON() ([]byte, error) {
-	byColumn := func(figures []float64) map[string]float64 {
-		named := make(map[string]float64)
-		for i, c := range t.Columns {
-			named[c.Name] = figures[i]
-		}
-		return named
-	}
-	type jsonRow struct {
-		Name    string               `json:"name"`
-		Medians map[string]float64   `json:"medians"`
-		Runs    []map[string]float64 `json:"runs"`
-	}
-	rows := []jsonRow{}
-	for _, r := range t.rows {
-		one := jsonRow{Name: r.name, Medians: byColumn(r.medians())}
-		for _, run := range r.runs {
-			one.Runs = append(one.Runs, byColumn(run))
-		}
-		rows = append(rows, one)
-	}
-	return json.Marshal(map[string]any{"name": t.Name, "rows": rows})
 }

@@ -17,7 +17,7 @@ import (
 // ChaosConfig configures a run with faults. All fields but Log are needed.
 type ChaosConfig struct {
 	ClusterConfig
-	Players int
+	Players int // at least 10, so that every arena finds some
 	Arenas  int // in addition to the duels; buzzer and survival take turns
 
 	Kills, Stalls, Drains int
@@ -53,8 +53,8 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "seed of the faults and the players") //nolint:gosec // no secret
 	slack := flags.Duration("slack", 3*time.Second, "added to the 3 s of the contract, because one machine does all of this")
 	return func(ctx context.Context) error {
-		if c.Nodes < 2 || c.Players < 2 {
-			return fmt.Errorf("-nodes is %d and -players is %d; use at least 2 each", c.Nodes, c.Players)
+		if c.Nodes < 2 || c.Players < 10 {
+			return fmt.Errorf("-nodes is %d and -players is %d; use at least 2 and 10", c.Nodes, c.Players)
 		}
 		out, err := Chaos(ctx, c)
 		if err != nil {
@@ -63,7 +63,7 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 		if late := out.LaterThan(MaxLateMS + slack.Milliseconds()); late > 0 {
 			out.Fail("%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+*slack)
 		}
-		return out.publish("")
+		return out.publish()
 	}
 }
 

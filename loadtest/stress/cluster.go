@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"laststand/internal/testenv"
@@ -37,12 +36,10 @@ type cluster struct {
 	checker  *checker.Checker
 	life     context.Context
 	nodes    []*testenv.Node // started by this program; after a fault a new process takes the place of a node
-	turn     atomic.Int64
 	stopOnce sync.Once
 
 	mu        sync.Mutex
 	addresses []string // of the nodes; a node that is down has its last one
-	healthy   []int    // nodes without a fault now, the one that has run longest first
 }
 
 // startCluster starts the stores and the nodes, or uses the nodes that already run. Several
@@ -66,8 +63,8 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 	if a.nodes, err = testenv.StartNodes(ctx, a.Nodes, a.NodeOptions); err != nil {
 		return nil, err
 	}
-	for i, n := range a.nodes {
-		a.addresses, a.healthy = append(a.addresses, n.URL), append(a.healthy, i)
+	for _, n := range a.nodes {
+		a.addresses = append(a.addresses, n.URL)
 	}
 	return a, nil
 }
@@ -118,30 +115,6 @@ func (a *cluster) urls() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.addresses)
-}
-
-// next returns the addresses of the nodes in turn.
-func (a *cluster) next() string {
-	urls := a.urls()
-	return urls[int(a.turn.Add(1))%len(urls)]
-}
-
-// takeHealthy returns the node that has run longest, for the next fault. It returns false if
-// no other node would be left.
-func (a *cluster) takeHealthy() (i int, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.healthy) < 2 {
-		return 0, false
-	}
-	i, a.healthy = a.healthy[0], a.healthy[1:]
-	return i, true
-}
-
-func (a *cluster) heal(i int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.healthy = append(a.healthy, i)
 }
 
 // restart starts a node again, at a new address.

@@ -9,16 +9,6 @@ import (
 	"time"
 )
 
-// A rate sets the pace at which all players together reach it.
-func TestARateSetsThePace(t *testing.T) {
-	t.Parallel()
-	c := SwarmConfig{Duellists: 20_000, Rate: 1000}
-	c.setPace()
-	if c.Think != 10*time.Second || c.Reveal != 10*time.Second {
-		t.Errorf("think %v, reveal %v", c.Think, c.Reveal)
-	}
-}
-
 // Each arena has a host, which needs a connection too.
 func TestHostsNeedConnections(t *testing.T) {
 	t.Parallel()
@@ -38,13 +28,13 @@ func TestValidateReportsEveryError(t *testing.T) {
 	bad := SwarmConfig{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Behaviours: 1, Buzzer: -1, Survival: 3}
 	bad.Attach = []string{"localhost"}
 	paceless := good
-	paceless.Idle, paceless.Ramp, paceless.Rate, paceless.Behaviours, paceless.Nodes = 2_000_000, 1e10, math.NaN(), math.Inf(1), -1
+	paceless.Idle, paceless.Ramp, paceless.Behaviours, paceless.Nodes = 2_000_000, math.NaN(), math.Inf(1), -1
 	err := errors.Join(bad.Validate(), paceless.Validate())
 	if err == nil {
 		t.Fatal("nothing was wrong")
 	}
 	for _, want := range []string{
-		"-ramp is 1e+10", "-rate is NaN", "-behaviours is +Inf", "-nodes is -1", "2000000 connections need more", "clients is below 0",
+		"-ramp is NaN", "-behaviours is +Inf", "-nodes is -1", "2000000 connections need more", "clients is below 0",
 		"-duels is 3", "-seats is 1", "-questions is 0", "-for is 1h", "-ramp is 0", "omit -buzzer", `"localhost" is no URL`, "-behaviours needs a token",
 	} {
 		if !strings.Contains(err.Error(), want) {
@@ -88,19 +78,5 @@ func TestASeedRepeatsTheFaults(t *testing.T) {
 	}
 	if count["kill"] != 3 || count["stall"] != 2 || count["drain"] != 1 {
 		t.Errorf("%v", count)
-	}
-}
-
-// A fault takes the node that has run longest, and leaves at least one other.
-func TestAFaultLeavesANode(t *testing.T) {
-	t.Parallel()
-	a := &cluster{healthy: []int{0, 1}}
-	first, ok := a.takeHealthy()
-	if _, both := a.takeHealthy(); first != 0 || !ok || both {
-		t.Error("no node is left")
-	}
-	a.heal(0)
-	if second, ok := a.takeHealthy(); second != 1 || !ok {
-		t.Error("the node that has run longest is spared")
 	}
 }

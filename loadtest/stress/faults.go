@@ -43,25 +43,24 @@ func (a *cluster) faults(c ChaosConfig) (all []fault) {
 	return all
 }
 
-// injectFaults injects all faults, each into the node that has run longest. It returns
-// when all nodes run again.
+// injectFaults injects all faults, each into the node that has run longest. One node has
+// no fault at any time. It returns when all nodes run again.
 func (r *run) injectFaults(ctx context.Context, c ChaosConfig) error {
+	healthy := make(chan int, c.Nodes) // the node that has run longest first
+	for i := range c.Nodes {
+		healthy <- i
+	}
 	group, injecting := errgroup.WithContext(ctx)
+	group.SetLimit(c.Nodes - 1)
 	startAt := time.Now()
-	for _, f := range r.cluster.faults(c) {
+	for _, f := range r.cluster.faults(c) { // Go waits while all other nodes have a fault
 		if pause(injecting, time.Until(startAt.Add(f.at))) != nil {
 			break
 		}
-		n, ok := r.cluster.takeHealthy()
-		for !ok && pause(injecting, 100*time.Millisecond) == nil {
-			n, ok = r.cluster.takeHealthy()
-		}
-		if !ok {
-			break
-		}
-		r.log("%s of %s for %v", f.name, nodeName(n), f.lasts.Round(time.Millisecond))
 		group.Go(func() error {
-			defer r.cluster.heal(n)
+			n := <-healthy
+			defer func() { healthy <- n }()
+			r.log("%s of %s for %v", f.name, nodeName(n), f.lasts.Round(time.Millisecond))
 			r.cluster.checkRunning(n)
 			return f.inject(injecting, n, f.lasts)
 		})

@@ -33,6 +33,8 @@ type HostileConfig struct {
 	Sockets          int            // connections of a kind
 	Addresses        int            // that attackers come from
 	Limits           hostile.Limits // what the server grants an address
+
+	FloorMS, MostMB float64 // see phase.faults; FloorMS 0: not checked
 }
 
 // HostileCommand registers the flags of the program and returns the function that runs it.
@@ -42,7 +44,7 @@ type HostileConfig struct {
 //
 //	go run ./loadtest stress hostile                          # redis-server and SQLite, default limits
 //	go run ./loadtest stress hostile -database postgres       # a PostgreSQL
-//	go run ./loadtest stress hostile -kinds tokens,bots -each 20s -json report.json
+//	go run ./loadtest stress hostile -kinds tokens,bots -each 20s
 //
 // The program starts the server, a redis-server, and the attackers as separate
 // processes. All use loopback and end with the program. The attackers share the
@@ -59,26 +61,21 @@ type HostileConfig struct {
 //   - The server panicked, grew beyond -most-mb, did not recover, or did not count a
 //     refusal.
 func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
-	c := HostileConfig{Limits: hostile.DefaultLimits, Attack: runAttackers, NodeLimits: "{gc_headroom_mib: 64}"}
+	c := HostileConfig{
+		Limits: hostile.DefaultLimits, Attack: runAttackers, NodeLimits: "{gc_headroom_mib: 64}",
+		Duellists: 40, Seats: 20, Readers: 10, Watchers: 10, RecoveryTimeout: 30 * time.Second, MoreMB: 64, Addresses: 4,
+	}
 	c.addFlags(flags, "redis", "")
 	kinds := flags.String("kinds", strings.Join(hostile.Kinds(), ","), "kinds of attackers, separated by commas")
-	json := flags.String("json", "", "file for the report as JSON")
-	flags.IntVar(&c.Duellists, "duelists", 40, "honest players of duels, an even number")
-	flags.IntVar(&c.Seats, "seats", 20, "honest players in an arena")
-	flags.IntVar(&c.Readers, "readers", 10, "honest readers of leaderboards")
-	flags.IntVar(&c.Watchers, "watchers", 10, "honest watchers of leaderboards")
 	flags.DurationVar(&c.Quiet, "idle", 15*time.Second, "time measured without attackers, before and after")
 	flags.DurationVar(&c.Each, "each", 8*time.Second, "time of each kind")
 	flags.DurationVar(&c.All, "all", 20*time.Second, "time of all kinds together")
 	flags.DurationVar(&c.Slow, "slow", 20*time.Second, "time of kinds whose effect shows after seconds")
 	flags.DurationVar(&c.SlowTimeout, "slow-timeout", 40*time.Second, "extra time for slow clients")
-	flags.DurationVar(&c.RecoveryTimeout, "return", 30*time.Second, "time until the server must be back to normal")
-	flags.Float64Var(&c.MoreMB, "more-mb", 64, "memory that it may then use beyond the first phase")
 	flags.Float64Var(&c.PerSecond, "rate", 400, "actions a second of the attackers; twice that of all kinds together")
 	flags.IntVar(&c.Sockets, "sockets", 200, "connections of each kind")
-	flags.IntVar(&c.Addresses, "sources", 4, "addresses that attackers come from")
-	floorMS := flags.Float64("floor", 15, "p99 in ms that is accepted in any case, because machines are noisy")
-	mostMB := flags.Float64("most-mb", 512, "memory that the server may have in use")
+	flags.Float64Var(&c.FloorMS, "floor", 15, "p99 in ms that is accepted in any case, because machines are noisy")
+	flags.Float64Var(&c.MostMB, "most-mb", 512, "memory that the server may have in use")
 	return func(ctx context.Context) error {
 		c.Kinds = strings.Split(*kinds, ",")
 		for _, kind := range c.Kinds {
@@ -86,14 +83,11 @@ func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
 				return fmt.Errorf("there is no kind %q of attackers; use some of %v", kind, hostile.Kinds())
 			}
 		}
-		out, phases, err := Hostile(ctx, c)
+		out, err := Hostile(ctx, c)
 		if err != nil {
 			return err
 		}
-		for _, line := range slowPhases(phases, *floorMS, *mostMB) {
-			out.Fail("slow: %s", line)
-		}
-		return out.publish(*json)
+		return out.publish()
 	}
 }
 
@@ -103,37 +97,42 @@ type attacked struct {
 	*run
 	before  testenv.Metrics   // of the server, before the attacks
 	revoked map[string]string // tokens, by the reason why they are not valid any more
-	phases  []Phase           // without attackers, of the attacks, and without attackers again
+	phases  []phase           // without attackers, of the attacks, and without attackers again
 }
 
 // Hostile runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
-func Hostile(ctx context.Context, c HostileConfig) (*Report, []Phase, error) {
+func Hostile(ctx context.Context, c HostileConfig) (*Report, error) {
 	c.Nodes, c.Settings, c.Files = 1, hostile.Settings(c.NodeLimits), hostile.Files()
 	r, err := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostile.LimitMS}, time.Hour)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer r.end()
 	a := &attacked{HostileConfig: c, run: r}
 	a.startControl()
 	recoveredS, err := a.attackAll(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	compared, err := r.finish(ctx, 1)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := a.checkServer(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	r.cluster.stop()
 	out := r.newReport(fmt.Sprintf("hostile: %d duels of honest players; attackers run by %s", r.checker.Summary().Matches["duel"], strings.Join(idlePriority, " ")))
 	out.Compared = compared
 	out.addPhases(a.phases)
 	out.Line("the server was as small as before within %.1f s", recoveredS)
-	return out.finish(&r.checker.Violations), a.phases, nil
+	for _, p := range a.phases[1:] {
+		for _, fault := range p.faults(a.phases[0], c.FloorMS, c.MostMB) {
+			out.Fail("slow: %s: %s", p.name, fault)
+		}
+	}
+	return out.finish(&r.checker.Violations), nil
 }
 
 // startControl starts the honest players, the control group. They tolerate nothing: a closed

@@ -13,13 +13,13 @@ import (
 // A server that is larger than before is reported.
 func TestALargerServerIsReported(t *testing.T) {
 	t.Parallel()
-	before := Size{MB: 100, Goroutines: 50, Sockets: 10, Files: 40}
-	for want, now := range map[string]Size{
-		"":               {MB: 164, Goroutines: 110, Sockets: 30, Files: 190},
-		"MB of memory":   {MB: 165},
-		"111 goroutines": {Goroutines: 111},
-		"31 connections": {Sockets: 31},
-		"191 open files": {Files: 191},
+	before := size{"MB of memory": 100, "goroutines": 50, "connections": 10, "open files": 40}
+	for want, now := range map[string]size{
+		"":               {"MB of memory": 164, "goroutines": 110, "connections": 30, "open files": 190},
+		"MB of memory":   {"MB of memory": 165},
+		"111 goroutines": {"goroutines": 111},
+		"31 connections": {"connections": 31},
+		"191 open files": {"open files": 191},
 	} {
 		if got := strings.Join(now.excess(before, 64), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%+v: %q", now, got)
@@ -33,13 +33,13 @@ func TestSlowPhasesAreReported(t *testing.T) {
 	answers := func(ms float64) map[string]report.Quantiles {
 		return map[string]report.Quantiles{players.Answer: {P99: ms}}
 	}
-	for want, p := range map[string]Phase{
-		"":                  {Control: answers(20)},
-		"p99 of answer 21.": {Control: answers(21)},
-		"3 honest reads":    {Shed: 3},
-		"513 MB in use":     {Most: Size{MB: 513}},
+	for want, p := range map[string]phase{
+		"":                  {control: answers(20)},
+		"p99 of answer 21.": {control: answers(21)},
+		"3 honest reads":    {shed: 3},
+		"513 MB in use":     {most: size{"MB of memory": 513}},
 	} {
-		if got := strings.Join(slowPhases([]Phase{{Control: answers(10)}, p}, 15, 512), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+		if got := strings.Join(p.faults(phase{control: answers(10)}, 15, 512), "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%+v: %q", p, got)
 		}
 	}

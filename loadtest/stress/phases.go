@@ -16,14 +16,14 @@ import (
 	"laststand/loadtest/report"
 )
 
-// Phase is a span of time in a run with attackers.
-type Phase struct {
-	Name    string
-	Seconds float64
-	Control map[string]report.Quantiles // durations of the honest players, the control group
-	Shed    int64                       // honest reads and new guests that an overloaded server refused
-	Most    Size                        // of the server
-	Attacks []hostile.Counts
+// phase is a span of time in a run with attackers.
+type phase struct {
+	name    string
+	seconds float64
+	control map[string]report.Quantiles // durations of the honest players, the control group
+	shed    int64                       // honest reads and new guests that an overloaded server refused
+	most    size                        // of the server
+	attacks []hostile.Counts
 }
 
 // maxWarmUp is the longest time for which the honest players play before the
@@ -41,31 +41,31 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error
 	if a.revoked, err = a.revokeTokens(ctx); err != nil {
 		return 0, err
 	}
-	if err := a.phase(ctx, "none, before"); err != nil {
+	if err := a.runPhase(ctx, "none, before"); err != nil {
 		return 0, err
 	}
 	for _, kind := range a.Kinds {
 		if a.Each == 0 {
 			break
 		}
-		if err := a.phase(ctx, kind, kind); err != nil {
+		if err := a.runPhase(ctx, kind, kind); err != nil {
 			return 0, err
 		}
 	}
 	if len(a.Kinds) > 1 || a.Each == 0 {
-		if err := a.phase(ctx, "all together", a.Kinds...); err != nil {
+		if err := a.runPhase(ctx, "all together", a.Kinds...); err != nil {
 			return 0, err
 		}
 	}
 	if recoveredS, err = a.awaitRecovery(ctx); err != nil {
 		return 0, err
 	}
-	return recoveredS, a.phase(ctx, "none, after")
+	return recoveredS, a.runPhase(ctx, "none, after")
 }
 
-// phase runs the given kinds of attackers together; without a kind it is quiet. It notes how
+// runPhase runs the given kinds of attackers together; without a kind it is quiet. It notes how
 // well the server served the honest players during that time, and how large the server grew.
-func (a *attacked) phase(ctx context.Context, name string, kinds ...string) error {
+func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) error {
 	a.stats.Take() // earlier measurements belong to no phase
 	startedAt, stopWatching := time.Now(), watchSize(ctx, a.cluster.nodes[0])
 	counts := make([]hostile.Counts, len(kinds))
@@ -84,7 +84,7 @@ func (a *attacked) phase(ctx context.Context, name string, kinds ...string) erro
 	if err := errors.Join(err, failed); err != nil {
 		return err
 	}
-	p := Phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, counts}
+	p := phase{name, time.Since(startedAt).Seconds(), control.All(), control.Counts[players.Shed], most, counts}
 	a.phases = append(a.phases, p)
 	a.log("%s", p)
 	return nil
@@ -123,7 +123,7 @@ func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err erro
 		if err != nil {
 			return 0, err
 		}
-		excess := now.excess(a.phases[0].Most, a.MoreMB)
+		excess := now.excess(a.phases[0].most, a.MoreMB)
 		if len(excess) == 0 || time.Since(startedAt) > a.RecoveryTimeout {
 			for _, line := range excess {
 				a.checker.Violations.Add("%s", line)
@@ -136,50 +136,50 @@ func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err erro
 	}
 }
 
-// slowPhases lists the phases in which the server was slow for honest players. In such a
-// phase their 99th percentile is above floorMS and above twice that of the first phase. It
-// also lists phases in which the server refused honest requests, or used more than mostMB.
-func slowPhases(phases []Phase, floorMS, mostMB float64) (all []string) {
-	for _, p := range phases[1:] {
-		for _, kind := range []string{players.Answer, players.Board, players.Pong} {
-			now, before := p.Control[kind].P99, phases[0].Control[kind].P99
-			if now > max(2*before, floorMS) {
-				all = append(all, fmt.Sprintf("%s: p99 of %s %.1f ms, %.1f before the attacks", p.Name, kind, now, before))
-			}
+// faults lists why the server was too slow for honest players in a phase, or too large. It
+// was slow if their 99th percentile is above floorMS and above twice that of the first phase,
+// or if it refused honest requests. A floorMS of 0 means that nothing is checked.
+func (p phase) faults(first phase, floorMS, mostMB float64) (all []string) {
+	if floorMS == 0 {
+		return nil
+	}
+	for _, kind := range []string{players.Answer, players.Board, players.Pong} {
+		if now, before := p.control[kind].P99, first.control[kind].P99; now > max(2*before, floorMS) {
+			all = append(all, fmt.Sprintf("p99 of %s %.1f ms, %.1f before the attacks", kind, now, before))
 		}
-		if p.Shed > 0 {
-			all = append(all, fmt.Sprintf("%s: %d honest reads and new guests were refused", p.Name, p.Shed))
-		}
-		if p.Most.MB > mostMB {
-			all = append(all, fmt.Sprintf("%s: %.0f MB in use; the limit is %.0f", p.Name, p.Most.MB, mostMB))
-		}
+	}
+	if p.shed > 0 {
+		all = append(all, fmt.Sprintf("%d honest reads and new guests were refused", p.shed))
+	}
+	if mb := p.most["MB of memory"]; mb > mostMB {
+		all = append(all, fmt.Sprintf("%.0f MB in use; the limit is %.0f", mb, mostMB))
 	}
 	return all
 }
 
 // String formats the phase as a line.
-func (p Phase) String() string {
-	refused := refusals([]Phase{p})
+func (p phase) String() string {
+	refused := refusals([]phase{p})
 	names := slices.SortedFunc(maps.Keys(refused), func(a, b string) int { return int(refused[b] - refused[a]) })
 	for i, refusal := range names {
 		names[i] = fmt.Sprintf("%s×%d", refusal, refused[refusal])
 	}
-	return fmt.Sprintf("%-16s %3.0f s, answers p99 %.1f ms, %s", p.Name, p.Seconds, p.Control[players.Answer].P99, strings.Join(names, ", "))
+	return fmt.Sprintf("%-16s %3.0f s, answers p99 %.1f ms, %s", p.name, p.seconds, p.control[players.Answer].P99, strings.Join(names, ", "))
 }
 
 // addPhases adds a table of the phases.
-func (out *Report) addPhases(phases []Phase) {
+func (out *Report) addPhases(phases []phase) {
 	table := out.Table("attack", report.Column{Name: "s"}, report.Column{Name: "sent/s"}, report.Column{Name: "answers"},
 		report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "p99 ms", Decimals: 1},
 		report.Column{Name: "reads p50 ms", Decimals: 1}, report.Column{Name: "reads p99 ms", Decimals: 1},
 		report.Column{Name: "MB"}, report.Column{Name: "goroutines"}, report.Column{Name: "sockets"}, report.Column{Name: "files"})
 	for _, p := range phases {
 		sent := int64(0)
-		for _, t := range p.Attacks {
+		for _, t := range p.attacks {
 			sent += t.Sent
 		}
-		answers, reads := p.Control[players.Answer], p.Control[players.Board]
-		table.Add(p.Name, p.Seconds, float64(sent)/max(p.Seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
-			p.Most.MB, p.Most.Goroutines, p.Most.Sockets, p.Most.Files)
+		answers, reads := p.control[players.Answer], p.control[players.Board]
+		table.Add(p.name, p.seconds, float64(sent)/max(p.seconds, 1), float64(answers.N), answers.P50, answers.P99, reads.P50, reads.P99,
+			p.most["MB of memory"], p.most["goroutines"], p.most["connections"], p.most["open files"])
 	}
 }

@@ -12,9 +12,9 @@ import (
 // that they saw with the metrics of the server.
 func (a *attacked) checkServer(ctx context.Context) error {
 	for _, p := range a.phases {
-		for _, t := range p.Attacks {
+		for _, t := range p.attacks {
 			for _, line := range slices.Sorted(maps.Keys(t.Violations)) {
-				a.checker.Violations.Add("%s (%d times, %s)", line, t.Violations[line], p.Name)
+				a.checker.Violations.Add("%s (%d times, %s)", line, t.Violations[line], p.name)
 			}
 			if t.Omitted > 0 {
 				a.checker.Violations.Add("%s: and %d more", t.Kind, t.Omitted)
@@ -45,10 +45,10 @@ func (a *attacked) checkServer(ctx context.Context) error {
 }
 
 // refusals sums up the refusals of the attackers in some phases, by kind of refusal.
-func refusals(phases []Phase) map[string]int64 {
+func refusals(phases []phase) map[string]int64 {
 	all := map[string]int64{}
 	for _, p := range phases {
-		for _, t := range p.Attacks {
+		for _, t := range p.attacks {
 			for refusal, n := range t.Refused {
 				all[refusal] += n
 			}

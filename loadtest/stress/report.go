@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
@@ -24,16 +25,12 @@ type Report struct {
 	Violations     []string         // the first ones
 	ViolationCount int
 
-	logs map[string]string // of the nodes
+	nodes []*testenv.Node
 }
 
 // newReport starts the report of a run whose nodes have ended.
 func (r *run) newReport(program string) *Report {
-	out := &Report{Report: report.New("stress " + program), Summary: r.checker.Summary(), logs: make(map[string]string)}
-	for i, n := range r.cluster.nodes {
-		out.logs[nodeName(i)] = n.Log()
-	}
-	return out
+	return &Report{Report: report.New("stress " + program), Summary: r.checker.Summary(), nodes: r.cluster.nodes}
 }
 
 // finish adds the violations.
@@ -70,13 +67,10 @@ func (out *Report) addPlay(r *run, from, to int) {
 		counts.Add(name, float64(out.Counts[name]))
 	}
 	length := r.stats.Length().Seconds()
-	m, t := out.Summary.Matches, r.group.Reconnects()
 	out.Line("load      %.1f answers/s for %.0f s on %d nodes",
 		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()))
 	out.Line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
-		m["duel"], m["buzzer"], m["survival"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
-	out.Line("players   %d connections; %d lost, %d silent, %d to draining nodes, %d replaced; %d matches resumed with %d missed pushes; %d requests sent again",
-		t.Connections, t.Lost, t.Silent, t.Drained, t.Replaced, t.Resumed, t.MissedPushes, t.ResentRequests)
+		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
 	if late := out.lateMS(); len(late) > 0 {
 		n := len(late)
 		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
@@ -105,20 +99,21 @@ func (out *Report) KeepLogs() (dir string, err error) {
 	if dir, err = os.MkdirTemp("", "stress-"); err != nil {
 		return "", err
 	}
-	for name, text := range out.logs {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".log"), []byte(text), 0o600))
+	for i, n := range out.nodes {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, nodeName(i)+".log"), []byte(n.Log()), 0o600))
 	}
 	return dir, err
 }
 
 // publish publishes the report with the verdict. If the run has failed, it keeps the logs of
 // the nodes, and says where.
-func (out *Report) publish(file string) error {
+func (out *Report) publish() (err error) {
 	if len(out.Failures) == 0 {
 		out.Line("PASSED    the server kept the contract")
-		return out.Publish(file, nil)
+	} else {
+		var dir string
+		dir, err = out.KeepLogs()
+		out.Line("the logs of the nodes are in %s", dir)
 	}
-	dir, err := out.KeepLogs()
-	out.Line("the logs of the nodes are in %s", dir)
-	return errors.Join(err, out.Publish(file, nil))
+	return errors.Join(err, out.Publish())
 }

@@ -3,9 +3,7 @@ package stress
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"laststand/internal/protocol"
@@ -15,14 +13,18 @@ import (
 
 // revocation is a ban or a revocation that an operator makes during the run.
 type revocation struct {
-	path, id, body string // of the admin API, below the game
-	tokenID        string // claim jti; "": none
-	closeCode      int    // with which the server closes the live connection
+	path, id  string // of the admin API, below the game
+	body      object
+	tokenID   string // claim jti; "": none
+	closeCode int    // with which the server closes the live connection
 }
 
 // closeTimeout bounds the time until the server closes a live connection. A node reads
 // new revocations once a second.
 const closeTimeout = 10 * time.Second
+
+// object is a JSON object.
+type object = map[string]any
 
 // revokeTokens connects players. It then bans one, revokes the tokens of the others, and
 // checks that the server closes all of them. It returns their tokens by reason. The
@@ -31,9 +33,9 @@ func (a *attacked) revokeTokens(ctx context.Context) (map[string]string, error) 
 	issuedBefore := time.Now().Add(10 * time.Second).UnixMilli()
 	tokens := map[string]string{}
 	for _, v := range []revocation{
-		{"bans", "bad_banned", `{"reason":"bots"}`, "", protocol.CloseBanned},
-		{"revocations/token", "bad_one", `{"reason":"lost"}`, "bad_one", protocol.CloseUnauthorized},
-		{"revocations/subject", "bad_all", fmt.Sprintf(`{"reason":"lost","issued_before":%d}`, issuedBefore), "", protocol.CloseUnauthorized},
+		{"bans", "bad_banned", object{"reason": "bots"}, "", protocol.CloseBanned},
+		{"revocations/token", "bad_one", object{"reason": "lost"}, "bad_one", protocol.CloseUnauthorized},
+		{"revocations/subject", "bad_all", object{"reason": "lost", "issued_before": issuedBefore}, "", protocol.CloseUnauthorized},
 	} {
 		claims := testenv.Claims("demo", "player", v.id)
 		if v.tokenID != "" {
@@ -63,14 +65,8 @@ func (a *attacked) revoke(ctx context.Context, v revocation, token string) error
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, n.OpsURL+"/admin/v1/games/demo/"+v.path+"/"+v.id, strings.NewReader(v.body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+admin)
-	request.Header.Set("Content-Type", "application/json")
-	var ignored any
-	if err := players.DoJSON(http.DefaultClient, request, http.StatusOK, &ignored); err != nil {
+	put := players.Call{Method: http.MethodPut, URL: n.OpsURL + "/admin/v1/games/demo/" + v.path + "/" + v.id, Token: admin, Body: v.body}
+	if err := put.Do(ctx, new(any)); err != nil {
 		return err
 	}
 	until := time.Now().Add(closeTimeout)

@@ -8,6 +8,7 @@ package stress
 
 import (
 	"context"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"time"
@@ -92,9 +93,11 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 	return compared, err
 }
 
-// get reads from the nodes in turn.
+// get reads from a random node.
 func (r *run) get(ctx context.Context, path string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	return players.GetJSON(ctx, r.cluster.next()+"/v1/games/demo/"+path, v)
+	urls := r.cluster.urls()
+	url := urls[rand.IntN(len(urls))] //nolint:gosec // no secret
+	return players.Call{URL: url + "/v1/games/demo/" + path}.Do(ctx, v)
 }

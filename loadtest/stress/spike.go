@@ -49,17 +49,15 @@ func (s *swarm) runSpike(ctx context.Context) (k *spike, err error) {
 		return nil, err
 	}
 	// Events that occur every few seconds, such as the nodes' garbage collections, must be
-	// in both measurements. So both take equally long. The clients' collections are in
-	// neither.
+	// in both measurements. So both take equally long.
 	if err := s.setDuellists(ctx, k.players, 2*recoveryTimeout); err != nil { // players in excess must leave first
 		return nil, err
 	}
-	collectNow()
 	if k.before, err = s.measure(ctx, k.players, max(s.Step, s.For)); err != nil {
 		return nil, err
 	}
 	if k.before.P99 >= float64(s.Bound.Milliseconds()) {
-		return nil, fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine, or use a lower -rate", k.players, k.before.P99, s.For)
+		return nil, fmt.Errorf("%d players had a p99 of %.0f ms over %v, which is not sustainable: free the machine, or use a longer -step", k.players, k.before.P99, s.For)
 	}
 	s.log("the spike: %d players want to play where %d do, for %v", 3*k.players, k.players, s.For)
 	from := s.stats.Span() + 1
@@ -78,11 +76,10 @@ func (s *swarm) runSpike(ctx context.Context) (k *spike, err error) {
 	return k, nil
 }
 
-// findSustainable returns the highest number of players with a sustainable load. If a
-// rate is configured, it returns the number of players that reach it.
+// findSustainable returns the highest number of players with a sustainable load.
 func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error) {
 	var best measurement
-	for n := max(s.Duellists, firstPlayers); ; n = even(float64(n) * stepFactor) {
+	for n := max(s.Duellists, firstPlayers); ; n = int(float64(n)*stepFactor) / 2 * 2 {
 		if err := s.setDuellists(ctx, n, leadSpans*s.stats.Length()+time.Duration(float64(n)/s.Ramp*float64(time.Second))); err != nil {
 			return 0, err
 		}
@@ -93,8 +90,6 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error
 		switch {
 		case err != nil:
 			return 0, err
-		case s.Rate > 0 && m.rate > 0: // the answers/s of a player depend on the game
-			return even(float64(n) * s.Rate / m.rate), nil
 		case m.N > 0 && m.P99 < float64(s.Bound.Milliseconds()) && !m.hasManyRefusals() && m.rate > best.rate:
 			best, sustainable = m, n
 		case sustainable > 0:
@@ -104,8 +99,6 @@ func (s *swarm) findSustainable(ctx context.Context) (sustainable int, err error
 		}
 	}
 }
-
-func even(n float64) int { return max(int(n)/2*2, 2) }
 
 // setDuellists changes the number of duel players, and waits. The run continues while
 // players still start.

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -25,7 +23,6 @@ type swarm struct {
 // Swarm runs the load, and ends everything that it started. An error says that the run
 // could not start. The report lists violations, slow answers and why a run was aborted.
 func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
-	c.setPace()
 	isAttached := len(c.Attach) > 0
 	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached}
 	if !isAttached {
@@ -133,20 +130,4 @@ func (s *swarm) connect(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// While this process collects garbage, it reads nothing for a tenth of a second. Answers
-// then seem late. The limits are memory of the process in bytes. A process with as many
-// connections as it may have files takes half a GiB.
-const (
-	memoryLimit          = 1 << 30
-	measuringMemoryLimit = 3 << 30
-)
-
-// collectNow runs the garbage collector now. It runs again when the memory reaches
-// measuringMemoryLimit, which takes longer than a measurement of a minute or two.
-func collectNow() {
-	debug.SetGCPercent(-1)
-	debug.SetMemoryLimit(measuringMemoryLimit)
-	runtime.GC()
 }

@@ -23,7 +23,6 @@ type SwarmConfig struct {
 	Behaviours float64       // posted per second
 	Think      time.Duration // the time to answer within
 	Reveal     time.Duration // the pause after a question
-	Rate       float64       // answers/s of all players, which sets Think and Reveal; 0: they are given. A spike offers three times this
 	Ramp       float64       // connections started per second
 	For        time.Duration // duration of the load, after all have connected
 
@@ -38,7 +37,7 @@ type SwarmConfig struct {
 // The program plays on many nodes with many players, in any mix.
 //
 //	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
-//	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -rate 300 -questions 3 -ramp 300 -for 1m
+//	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -think 11s -reveal 39s -questions 3 -ramp 300 -for 1m
 //	go run ./loadtest stress swarm -spike                          # three times the sustainable load
 //	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
 //
@@ -57,21 +56,25 @@ func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
 		if err := o.complete(); err != nil {
 			return err
 		}
-		debug.SetGCPercent(4000) // while this process collects garbage, answers seem late
+		debug.SetGCPercent(-1) // while this process collects garbage, answers seem late
 		debug.SetMemoryLimit(memoryLimit)
 		out, err := Swarm(ctx, o.SwarmConfig)
 		if err != nil {
 			return err
 		}
-		return out.publish(o.json)
+		return out.publish()
 	}
 }
 
 type swarmOptions struct {
 	SwarmConfig
-	set          *flag.FlagSet
-	attach, json string
+	set    *flag.FlagSet
+	attach string
 }
+
+// memoryLimit is the memory of this process from which on it collects garbage. As many
+// connections as it may have files take half a GiB.
+const memoryLimit = 2 << 30
 
 func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	o := &swarmOptions{set: flags}
@@ -88,7 +91,6 @@ func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	flags.Float64Var(&o.Behaviours, "behaviours", 500, "behaviours posted per second")
 	flags.DurationVar(&o.Think, "think", 2*time.Second, "time in which players answer")
 	flags.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
-	flags.Float64Var(&o.Rate, "rate", 0, "answers/s of all players, instead of -think and -reveal; in a spike, a third of what it offers, found if 0")
 	flags.Float64Var(&o.Ramp, "ramp", 500, "connections started per second")
 	flags.DurationVar(&o.For, "for", 30*time.Second, "duration of the load, once all are connected; of a spike, the spike alone")
 	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
@@ -96,7 +98,6 @@ func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	flags.DurationVar(&o.Step, "step", 8*time.Second, "how long each load is tried before a spike")
 	flags.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is accepted in any case, because machines are noisy")
 	flags.StringVar(&o.attach, "attach", "", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
-	flags.StringVar(&o.json, "json", "", "file for the report as JSON")
 	return o
 }
 
@@ -137,7 +138,7 @@ func (c SwarmConfig) Validate() error {
 	add(c.Seats < 2 || c.Seats > 10000, "-seats is %d; use 2 to 10000", c.Seats)
 	add(c.Questions < 1 || c.Questions > 50, "-questions is %d; use 1 to 50", c.Questions)
 	add(c.For <= 0 || c.For > 50*time.Minute, "-for is %v; use up to 50m, because tokens are valid for an hour", c.For)
-	for name, perSecond := range map[string]float64{"ramp": c.Ramp, "rate": c.Rate, "behaviours": c.Behaviours} {
+	for name, perSecond := range map[string]float64{"ramp": c.Ramp, "behaviours": c.Behaviours} {
 		isRate := perSecond >= 0.01 && perSecond <= maxPerSecond || perSecond == 0 && name != "ramp"
 		add(!isRate, "-%s is %v; use 0.01 to %.0f a second", name, perSecond, maxPerSecond)
 	}
@@ -171,18 +172,6 @@ func (c SwarmConfig) connections() int {
 }
 
 func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival }
-
-// setPace sets Think and Reveal so that all players together reach Rate. A question lasts
-// for the longer of two thinking times plus the pause. In a full arena it lasts for nearly
-// the whole thinking time plus the pause.
-func (c *SwarmConfig) setPace() {
-	if c.Rate == 0 || c.Spike || c.players() == 0 {
-		return
-	}
-	period := time.Duration(float64(c.players()) / c.Rate * float64(time.Second))
-	c.Think = min(period/2, swarmLimit*3/4)
-	c.Reveal = min(max(period-c.Think, 0), time.Minute)
-}
 
 const swarmLimit = 15 * time.Second // for an answer
 

@@ -5,6 +5,7 @@ import crypto from 'k6/crypto';
 import encoding from 'k6/encoding';
 import { game, games, key, keyID } from './env.js';
 import { holds, refused } from './checks.js';
+import * as faults from './faults.js';
 
 const json = { 'Content-Type': 'application/json' };
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -17,16 +18,17 @@ export function random(length) {
 
 // read returns the object of the response, or null if the server refused.
 function read(response, name) {
-  if (response.status >= 200 && response.status < 300) return response.json();
-  let code = `${response.status}`;
+  const status = faults.status(name, response.status);
+  if (status >= 200 && status < 300) return JSON.parse(faults.body(name, response.body));
+  let code = `${status}`;
   try {
     code = response.json('code') || code;
   } catch (_) {
     // no problem document: use the status
   }
   refused.add(1, { code });
-  if (response.status === 429 || response.status === 503) {
-    holds('refusal', /^\d+$/.test(response.headers['Retry-After'] || ''), () => `${name}: ${response.status} without Retry-After`);
+  if (status === 429 || status === 503) {
+    holds('refusal', /^\d+$/.test(response.headers['Retry-After'] || ''), () => `${name}: ${status} without Retry-After`);
   }
   return null;
 }

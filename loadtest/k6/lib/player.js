@@ -2,6 +2,7 @@
 
 import { WebSocket } from 'k6/websockets';
 import { socket } from './env.js';
+import { frames } from './faults.js';
 import { guest, random } from './http.js';
 import { holds, lost, refused } from './checks.js';
 
@@ -32,7 +33,7 @@ export class Player {
         this.request('hello', resume ? { token: this.token, resume } : { token: this.token }).then(resolve);
       };
       ws.onmessage = (event) => {
-        if (this.ws === ws) this.take(event.data);
+        if (this.ws === ws) for (const raw of frames(event.data)) this.take(raw);
       };
       ws.onclose = (event) => {
         if (this.ws !== ws) return;

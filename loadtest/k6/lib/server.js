@@ -5,10 +5,12 @@ import http from 'k6/http';
 import { sleep } from 'k6';
 import { game, ops } from './env.js';
 import { holds } from './checks.js';
+import { body } from './faults.js';
 
 // metrics reads all metrics. It returns a function that sums those with a name and labels.
 export function metrics() {
-  const text = http.get(`${ops}/metrics`, { tags: { name: 'GET metrics' } }).body;
+  const page = 'GET metrics';
+  const text = body(page, http.get(`${ops}/metrics`, { tags: { name: page } }).body);
   return (name, label = '') => {
     let sum = 0;
     for (const line of text.split('\n')) {

@@ -1,0 +1,162 @@
+package players
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
+)
+
+// Arenas describes arenas that take place one after another, each with a new host.
+type Arenas struct {
+	Mode       string // buzzer or survival
+	MinPlayers int
+	MaxPlayers int
+	Count      int  // how many arenas; 0: until the group stops
+	OwnPlayers bool // MaxPlayers players play only these arenas; else the seats are offered to players of duels
+}
+
+// arena is one arena of a host.
+type arena struct {
+	mode string
+	made protocol.ArenaMade
+	size int
+
+	taken     atomic.Int64 // seats that players have
+	declined  atomic.Int64 // seats that their players will not take
+	isStarted atomic.Bool  // the host has asked to start the match: no more seats
+}
+
+// seat is a seat in an arena that is offered to a player.
+type seat struct {
+	arena *arena
+	team  string
+}
+
+// teams are the teams of buzzer arenas. Their players take them in turn.
+var teams = []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "green", Name: "Green"}, {ID: "blue", Name: "Blue"}}
+
+// AddArenas starts a host for one arena after another, and the players of its arenas if
+// they have some of their own.
+func (g *Group) AddArenas(a Arenas) {
+	offers := g.offers
+	var playing sync.WaitGroup
+	if a.OwnPlayers {
+		offers = make(chan *seat, a.MaxPlayers)
+		for range a.MaxPlayers {
+			playing.Go(func() { g.playArenas(offers) })
+		}
+	}
+	g.hosting.Add(1)
+	g.tasks.Go(func() {
+		defer g.hosting.Done()
+		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
+			if !g.holdArena(a, offers) {
+				break
+			}
+		}
+		if a.OwnPlayers {
+			close(offers)
+		}
+		playing.Wait()
+	})
+}
+
+// AwaitArenas waits until all hosts have held their arenas.
+func (g *Group) AwaitArenas() { g.hosting.Wait() }
+
+// playArenas takes one seat after another, until no more are offered.
+func (g *Group) playArenas(offers <-chan *seat) {
+	p, err := g.newMember(g.closing, "player")
+	defer p.disconnect()
+	for s := range offers {
+		if err != nil || p.isLost || !p.isConnected && !g.awaitConnect() {
+			s.arena.declined.Add(1)
+			continue
+		}
+		err = p.play(&matchRun{leave: g.closing, seat: s})
+		p.reportEnd(err)
+	}
+}
+
+// holdArena makes an arena with a new host, offers its seats, and plays it to the end. The
+// host also checks the pushes of the match. It returns false if no further arena makes sense.
+func (g *Group) holdArena(a Arenas, offers chan<- *seat) bool {
+	host, err := g.newMember(g.closing, "host")
+	defer host.disconnect()
+	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1)}
+	if err == nil {
+		made.made, err = host.makeArena(a.Mode)
+	}
+	if err == nil {
+		made.offerSeats(offers)
+		err = host.play(&matchRun{leave: g.closing, hosts: made})
+	}
+	host.reportEnd(err)
+	return err == nil && made.taken.Load() > 0
+}
+
+// makeArena asks one node after another to make an arena, until one does.
+func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
+	body := protocol.NewArena{
+		Mode: mode, Name: "Load test", Pace: "auto", Ranked: p.group.Ranked,
+		Questions: protocol.ArenaQuestions{Count: p.group.Questions, Lang: "en"},
+	}
+	if mode == "buzzer" {
+		body.Teams = teams
+	}
+	server := ""
+	for until := time.Now().Add(p.group.ConnectTimeout); ; {
+		server = p.group.server(p.dice, server)
+		ctx, cancel := context.WithTimeout(p.group.closing, p.group.ReplyTimeout)
+		made, err = CreateArena(ctx, server, "demo", p.Token, body)
+		cancel()
+		switch {
+		case err == nil:
+			return made, nil
+		case !isTemporary(err), p.group.Strict, time.Now().After(until):
+			return made, fmt.Errorf("%w: an arena was refused: %w", checker.ErrContract, err)
+		}
+		p.group.Stats.Count("arena "+outcome(err), 1)
+		if !p.group.pause(2 * checkInterval) {
+			return made, context.Cause(p.group.closing)
+		}
+	}
+}
+
+func (a *arena) offerSeats(offers chan<- *seat) {
+	for i := range a.size {
+		s := &seat{arena: a}
+		if a.mode == "buzzer" {
+			s.team = teams[i%len(teams)].ID
+		}
+		select {
+		case offers <- s:
+		default: // there are more seats than players
+			a.declined.Add(1)
+		}
+	}
+}
+
+// gatherTimeout bounds how long an arena waits for its last players.
+const gatherTimeout = 10 * time.Second
+
+// startWhenReady lets the host start its arena when all seats are taken or declined, or when
+// the wait for the last players is over. If no player came, the host leaves.
+func (r *matchRun) startWhenReady() {
+	taken, declined := int(r.hosts.taken.Load()), int(r.hosts.declined.Load())
+	isReady := taken+declined >= r.hosts.size || taken > 1 && time.Since(r.since) > gatherTimeout
+	switch {
+	case !isReady, r.hosts.isStarted.Load():
+	case taken == 0:
+		r.isRefused = true
+	default:
+		r.hosts.isStarted.Store(true)
+		r.since = time.Now()
+		r.ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: r.hosts.made.ArenaID})
+	}
+}
