@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/hostile"
 	"laststand/loadtest/stress"
 )
 
@@ -22,10 +21,10 @@ func TestHostileClientsDoNotDisturbPlayers(t *testing.T) {
 		ClusterConfig: stress.ClusterConfig{Log: t.Logf, NodeOptions: testenv.NodeOptions{
 			Binary: os.Args[0], Env: []string{actAsVariable + "=server"}, Redis: redisWithDocumentedKeys(t),
 		}},
-		NodeLimits: tightLimits, Kinds: hostile.Kinds(), Attack: hostile.Run,
+		NodeLimits: tightLimits, Kinds: stress.AttackKinds(), InProcess: true,
 		Duellists: 6, Seats: 4, Readers: 2, Watchers: 2,
 		Quiet: time.Second / 2, All: time.Second, SlowTimeout: 13 * time.Second, RecoveryTimeout: 30 * time.Second, MoreMB: 1 << 10,
-		PerSecond: 440, Sockets: 24, Addresses: 3, Limits: hostile.Limits{Guests: 20, Lookups: 20, Codes: 15},
+		PerSecond: 440, Sockets: 24, Addresses: 3, Limits: stress.Limits{Guests: 20, Lookups: 20, Codes: 15},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -2,12 +2,10 @@ package testenv
 
 import (
 	"context"
-	"fmt"
 	"net"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -28,17 +26,8 @@ func Cluster(t testing.TB) string {
 }
 
 var sharedCluster = sync.OnceValues(func() (string, error) {
-	dir, err := sharedDir()
-	if err != nil {
-		return "", err
-	}
-	nodes, err := startNodes(dir, 2, func(s *Server) {
-		onExit(func() error { return s.child.stop(syscall.SIGKILL) })
-	})
-	if err != nil {
-		return "", err
-	}
-	return clusterURL(nodes), formCluster(nodes)
+	nodes, err := startCluster(2, 0, (*Server).stopAtExit)
+	return nodes.URL, err
 })
 
 // ClusterNodes are the servers of a cluster.
@@ -55,13 +44,9 @@ type ClusterNodes struct {
 func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	t.Helper()
 	requireRedis(t)
-	servers, err := startNodes(t.TempDir(), masters+replicas, func(server *Server) { server.stopWithTest(t) },
+	nodes, err := startCluster(masters, replicas, func(server *Server) { server.stopWithTest(t) },
 		"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0")
 	if err != nil {
-		t.Fatal(err)
-	}
-	nodes := ClusterNodes{URL: clusterURL(servers[:masters]), Masters: servers[:masters], Replicas: servers[masters:]}
-	if err := formCluster(nodes.Masters, nodes.Replicas...); err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
 	return nodes
@@ -75,57 +60,44 @@ func clusterURL(masters []*Server) string {
 	return "redis://" + strings.Join(addrs, ",")
 }
 
-// startNodes starts n servers that do not know each other yet. It calls onStart for each.
-func startNodes(dir string, n int, onStart func(*Server), extraArgs ...string) ([]*Server, error) {
-	var nodes []*Server
-	for range n {
-		node, err := startOnFreePort(func(port int) (*Server, error) {
-			clusterPort, err := FreePort()
-			if err != nil {
-				return nil, err
-			}
-			server, err := startRedis(dir, port, append([]string{
-				"--cluster-enabled", "yes",
-				"--cluster-port", strconv.Itoa(clusterPort),
-				"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", port)}, extraArgs...)...)
-			server.clusterPort = clusterPort
-			return server, err
-		})
+// startCluster starts the servers of a cluster, and waits until the cluster is complete. It
+// calls onStart for each server that it has started.
+func startCluster(masters, replicas int, onStart func(*Server), extraArgs ...string) (nodes ClusterNodes, err error) {
+	var servers []*Server
+	for range masters + replicas {
+		server, err := startRedis(append([]string{clusterEnabled, "yes"}, extraArgs...)...)
 		if err != nil {
-			return nil, err
+			return nodes, err
 		}
-		onStart(node)
-		nodes = append(nodes, node)
+		onStart(server)
+		servers = append(servers, server)
+	}
+	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: servers[:masters], Replicas: servers[masters:]}
+	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
+	defer cancel()
+	if err := assignSlotsAndMeet(ctx, nodes); err != nil {
+		return nodes, err
+	}
+	for i, server := range nodes.Replicas {
+		if err := makeReplica(ctx, server, nodes.Masters[i%masters]); err != nil {
+			return nodes, err
+		}
 	}
 	return nodes, nil
 }
 
-// formCluster makes one cluster of the servers and waits until it is complete.
-func formCluster(masters []*Server, replicas ...*Server) error {
-	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
-	defer cancel()
-	if err := assignSlotsAndMeet(ctx, masters, replicas); err != nil {
-		return err
-	}
-	for i, server := range replicas {
-		if err := makeReplica(ctx, server, masters[i%len(masters)]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // assignSlotsAndMeet assigns the slots, introduces the nodes and waits until each node knows the owner of
 // every slot.
-func assignSlotsAndMeet(ctx context.Context, masters, replicas []*Server) error {
+func assignSlotsAndMeet(ctx context.Context, all ClusterNodes) error {
 	const slots = 16384
-	firstClient := redis.NewClient(&redis.Options{Addr: masters[0].Addr})
+	firstClient := redis.NewClient(&redis.Options{Addr: all.Masters[0].Addr})
 	defer firstClient.Close()
-	nodes := append(append([]*Server(nil), masters...), replicas...)
+	nodes := slices.Concat(all.Masters, all.Replicas)
+	masters := len(all.Masters)
 	for i, server := range nodes {
 		var slot [2]int
-		if i < len(masters) {
-			slot = [2]int{i * slots / len(masters), (i+1)*slots/len(masters) - 1}
+		if i < masters {
+			slot = [2]int{i * slots / masters, (i+1)*slots/masters - 1}
 		}
 		if err := introduceNode(ctx, firstClient, server, i+1, slot); err != nil {
 			return err

@@ -26,15 +26,12 @@ func Postgres(t testing.TB) *Server {
 	if !isInstalled(t, "postgresql", initdbPath()) {
 		t.Skip("postgresql is not installed")
 	}
-	dir, err := sharedDir()
+	server, err := startPostgres("-c", "fsync=on")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := startPostgres(dir, "-c", "fsync=on")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return server.stopWithTest(t)
+	server.stopWithTest(t)
+	return server
 }
 
 // newDatabase creates an empty database on the shared server and returns its URL. It drops the
@@ -61,16 +58,11 @@ func newDatabase(t testing.TB) string {
 var databaseCount atomic.Int64
 
 var sharedPostgres = sync.OnceValues(func() (*Server, error) {
-	dir, err := sharedDir()
-	if err != nil {
-		return nil, err
+	server, err := startPostgres("-c", "fsync=off", "-c", "full_page_writes=off")
+	if err == nil {
+		server.stopAtExit()
 	}
-	s, err := startPostgres(dir, "-c", "fsync=off", "-c", "full_page_writes=off")
-	if err != nil {
-		return nil, err
-	}
-	onExit(func() error { return s.child.stop(syscall.SIGINT) })
-	return s, nil
+	return server, err
 })
 
 // initdbPath returns the path of the newest installed initdb, or "". Debian installs one for
@@ -87,14 +79,17 @@ func initdbPath() string {
 	return newest
 }
 
-// startPostgres makes a data directory under dir and starts a server with it.
-func startPostgres(dir string, settings ...string) (*Server, error) {
+// startPostgres makes a data directory and starts a server with it.
+func startPostgres(settings ...string) (*Server, error) {
+	data, err := newServerDir("postgresql", initdbPath())
+	if err != nil {
+		return nil, err
+	}
 	owner, err := unprivilegedUser()
 	if err != nil {
 		return nil, err
 	}
-	data, err := makeDataDir(dir, owner)
-	if err != nil {
+	if err := initDataDir(data, owner); err != nil {
 		return nil, err
 	}
 	bin, err := filepath.EvalSymlinks(initdbPath())
@@ -138,16 +133,12 @@ func unprivilegedUser() (*syscall.Credential, error) {
 	return nil, fmt.Errorf("PostgreSQL refuses to run as root, and the system has no unprivileged user for it; run the tests as another user")
 }
 
-// makeDataDir makes a data directory. If an owner is given, the directory belongs to the
-// owner.
-func makeDataDir(dir string, owner *syscall.Credential) (string, error) {
-	data, err := os.MkdirTemp(dir, "postgres-")
-	if err != nil {
-		return "", err
-	}
+// initDataDir makes a folder the data directory of a server. If an owner is given, it belongs
+// to the owner.
+func initDataDir(data string, owner *syscall.Credential) error {
 	if owner != nil {
 		if err := os.Chown(data, int(owner.Uid), int(owner.Gid)); err != nil {
-			return "", err
+			return err
 		}
 	}
 	cmd := exec.Command(initdbPath(), "-D", data, "-U", "postgres", "-A", "trust",
@@ -155,9 +146,9 @@ func makeDataDir(dir string, owner *syscall.Credential) (string, error) {
 	cmd.Dir = data
 	cmd.SysProcAttr = killWithParent(owner)
 	if out, err := launchAndWait(cmd); err != nil {
-		return "", fmt.Errorf("%s: %w: %s", initdbPath(), err, out)
+		return fmt.Errorf("%s: %w: %s", initdbPath(), err, out)
 	}
-	return data, nil
+	return nil
 }
 
 // postgresReady returns nil if the server answers and has this data directory. If another

@@ -6,27 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 )
-
-// Profile profiles the node for the given number of seconds, and then returns. It writes
-// FILE.profile (processor time) and FILE.allocs (allocations) for go tool pprof.
-func (n *Node) Profile(ctx context.Context, file string, seconds int) error {
-	kinds := []string{"profile", "allocs"}
-	done := make(chan error, len(kinds))
-	for _, kind := range kinds {
-		go func() { done <- n.writeProfile(ctx, fmt.Sprintf("%s?seconds=%d", kind, seconds), file+"."+kind) }()
-	}
-	return errors.Join(<-done, <-done)
-}
-
-func (n *Node) writeProfile(ctx context.Context, kind, file string) error {
-	profile, err := n.pprof(ctx, kind)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, profile, 0o600)
-}
 
 // CollectGarbage runs the garbage collector of the node.
 func (n *Node) CollectGarbage(ctx context.Context) error {

@@ -2,8 +2,6 @@ package testenv
 
 import (
 	"context"
-	"errors"
-	"os"
 	"syscall"
 )
 
@@ -14,9 +12,15 @@ import (
 func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err error) {
 	switch o.Redis {
 	case "redis":
-		redis, err = startProgramRedis()
+		var server *Server
+		if server, err = startRedis(); err == nil {
+			server.stopAtExit()
+			redis = []*Server{server}
+		}
 	case "cluster":
-		redis, err = startProgramCluster(3)
+		var nodes ClusterNodes
+		nodes, err = startCluster(3, 0, (*Server).stopAtExit, "--cluster-node-timeout", "2000")
+		redis = nodes.Masters
 	}
 	if err != nil {
 		return redis, nil, err
@@ -25,9 +29,10 @@ func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err erro
 		o.Redis = clusterURL(redis)
 	}
 	if o.Database == "postgres" {
-		if postgres, err = startProgramPostgres(); err != nil {
+		if postgres, err = startPostgres("-c", "shared_buffers=128MB", "-c", "max_connections=400"); err != nil {
 			return redis, nil, err
 		}
+		postgres.stopAtExit()
 		o.Database = postgres.URL
 	}
 	return redis, postgres, nil
@@ -45,60 +50,6 @@ func StartNodes(ctx context.Context, count int, o NodeOptions) (nodes []*Node, e
 		nodes, o.Bank = append(nodes, n), nil
 	}
 	return nodes, nil
-}
-
-func startProgramRedis() ([]*Server, error) {
-	dir, err := storeFolder(redisServerPath(), "redis-server")
-	if err != nil {
-		return nil, err
-	}
-	s, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port) })
-	if err != nil {
-		return nil, err
-	}
-	onExit(s.End)
-	return []*Server{s}, nil
-}
-
-func startProgramCluster(masters int) ([]*Server, error) {
-	dir, err := storeFolder(redisServerPath(), "redis-server")
-	if err != nil {
-		return nil, err
-	}
-	servers, err := startNodes(dir, masters, func(s *Server) { onExit(s.End) }, "--cluster-node-timeout", "2000")
-	if err != nil {
-		return servers, err
-	}
-	return servers, formCluster(servers)
-}
-
-func startProgramPostgres() (*Server, error) {
-	dir, err := storeFolder(initdbPath(), "postgresql")
-	if err != nil {
-		return nil, err
-	}
-	server, err := startPostgres(dir, "-c", "shared_buffers=128MB", "-c", "max_connections=400")
-	if err != nil {
-		return nil, err
-	}
-	onExit(server.End)
-	return server, nil
-}
-
-// storeFolder creates a folder for a store, whose program must be installed.
-func storeFolder(path, name string) (string, error) {
-	if path == "" {
-		return "", errors.New(name + " is not installed; on Debian: apt-get install " + name)
-	}
-	shared, err := sharedDir()
-	if err != nil {
-		return "", err
-	}
-	dir, err := os.MkdirTemp(shared, "store-")
-	if err != nil {
-		return "", err
-	}
-	return dir, os.Chmod(dir, 0o755) // PostgreSQL runs as another user
 }
 
 // storePriority is the nice value of stores after RaisePriority.

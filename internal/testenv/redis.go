@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,17 +39,17 @@ func EachRedis(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 func Redis(t testing.TB) *Server {
 	t.Helper()
 	requireRedis(t)
-	return startOwnRedis(t)
+	return startRedisForTest(t)
 }
 
-func startOwnRedis(t testing.TB, extraArgs ...string) *Server {
+func startRedisForTest(t testing.TB, extraArgs ...string) *Server {
 	t.Helper()
-	dir := t.TempDir()
-	server, err := startOnFreePort(func(port int) (*Server, error) { return startRedis(dir, port, extraArgs...) })
+	server, err := startRedis(extraArgs...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return server.stopWithTest(t)
+	server.stopWithTest(t)
+	return server
 }
 
 // requireRedis skips the test if redis-server is not installed and not required.
@@ -76,19 +77,36 @@ func openClient(t testing.TB, url string) redis.UniversalClient {
 	return conn.Client
 }
 
-func startRedis(dir string, port int, extraArgs ...string) (*Server, error) {
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	server := &Server{URL: "redis://" + addr, Addr: addr}
-	args := append([]string{
-		"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
-		"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
-	}, extraArgs...)
-	server.child = child{
-		path: redisServerPath(), args: args,
-		log:   filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)),
-		ready: func(ctx context.Context, pid int) error { return redisReady(ctx, addr, pid) },
+// clusterEnabled is the argument of a redis-server that makes it a node of a cluster.
+const clusterEnabled = "--cluster-enabled"
+
+// startRedis starts an empty server without persistence.
+func startRedis(extraArgs ...string) (*Server, error) {
+	dir, err := newServerDir("redis-server", redisServerPath())
+	if err != nil {
+		return nil, err
 	}
-	return server, server.child.start()
+	return startOnFreePort(func(port int) (*Server, error) {
+		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		server := &Server{URL: "redis://" + addr, Addr: addr}
+		args := append([]string{
+			"--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
+			"--save", "", "--appendonly", "no", "--repl-diskless-sync-delay", "0",
+		}, extraArgs...)
+		if slices.Contains(extraArgs, clusterEnabled) {
+			var err error
+			if server.clusterPort, err = FreePort(); err != nil {
+				return nil, err
+			}
+			args = append(args, "--cluster-port", strconv.Itoa(server.clusterPort))
+		}
+		server.child = child{
+			path: redisServerPath(), args: args,
+			log:   filepath.Join(dir, fmt.Sprintf("redis-%d.log", port)),
+			ready: func(ctx context.Context, pid int) error { return redisReady(ctx, addr, pid) },
+		}
+		return server, server.child.start()
+	})
 }
 
 // redisReady returns nil if the process pid answers at the address. If another process has

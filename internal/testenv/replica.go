@@ -16,7 +16,7 @@ import (
 func Replica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	host, port, _ := strings.Cut(master.Addr, ":")
-	server := startOwnRedis(t, "--replicaof", host, port)
+	server := startRedisForTest(t, "--replicaof", host, port)
 	ctx, cancel := context.WithTimeout(t.Context(), processTimeout)
 	defer cancel()
 	server.failTestOn(awaitReplication(ctx, server, master))

@@ -57,15 +57,17 @@ func (s *Server) failTestOn(err error) {
 }
 
 // stopWithTest makes t the owner of the server: the server is killed when t ends.
-func (s *Server) stopWithTest(t testing.TB) *Server {
+func (s *Server) stopWithTest(t testing.TB) {
 	s.t = t
 	t.Cleanup(func() {
 		if err := s.child.stop(syscall.SIGKILL); err != nil {
 			t.Error(err)
 		}
 	})
-	return s
 }
+
+// stopAtExit makes this process the owner of the server.
+func (s *Server) stopAtExit() { onExit(s.End) }
 
 // errProcessEnded means that a server process ended before it was ready.
 var errProcessEnded = errors.New("it ended")

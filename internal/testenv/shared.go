@@ -48,6 +48,18 @@ func sharedDir() (string, error) {
 	return dir, nil
 }
 
+// newServerDir makes a folder for a server, whose program must be installed.
+func newServerDir(program, path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("%s is not installed; on Debian: apt-get install %[1]s", program)
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(dir, program+"-")
+}
+
 // onExit registers a function that Main calls after the tests. Main calls the last
 // registered function first.
 func onExit(stop func() error) {

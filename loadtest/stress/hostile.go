@@ -11,7 +11,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/hostile"
 	"laststand/loadtest/players"
 )
 
@@ -20,19 +19,19 @@ type HostileConfig struct {
 	ClusterConfig
 	NodeLimits string   // section limits of the node's configuration, as YAML in braces
 	Kinds      []string // of attackers: each alone, then all together
-	Attack     func(context.Context, hostile.Order) (hostile.Counts, error)
+	InProcess  bool     // attackers run in this process, instead of a process of low priority
 
 	Duellists, Seats, Readers, Watchers int // honest players; the seats are those of an arena
 
-	Quiet, Each, All time.Duration  // of the phases without attackers, of each kind (0: no kind runs alone), of all kinds together
-	Slow             time.Duration  // of kinds whose effect shows after seconds
-	SlowTimeout      time.Duration  // how much longer slow clients may continue
-	RecoveryTimeout  time.Duration  // the time that the server has to recover
-	MoreMB           float64        // memory that it may then use beyond the first phase
-	PerSecond        float64        // actions a second of the attackers
-	Sockets          int            // connections of a kind
-	Addresses        int            // that attackers come from
-	Limits           hostile.Limits // what the server grants an address
+	Quiet, Each, All time.Duration // of the phases without attackers, of each kind (0: no kind runs alone), of all kinds together
+	Slow             time.Duration // of kinds whose effect shows after seconds
+	SlowTimeout      time.Duration // how much longer slow clients may continue
+	RecoveryTimeout  time.Duration // the time that the server has to recover
+	MoreMB           float64       // memory that it may then use beyond the first phase
+	PerSecond        float64       // actions a second of the attackers
+	Sockets          int           // connections of a kind
+	Addresses        int           // that attackers come from
+	Limits           Limits        // what the server grants an address
 
 	FloorMS, MostMB float64 // see phase.faults; FloorMS 0: not checked
 }
@@ -62,11 +61,11 @@ type HostileConfig struct {
 //     refusal.
 func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
 	c := HostileConfig{
-		Limits: hostile.DefaultLimits, Attack: runAttackers, NodeLimits: "{gc_headroom_mib: 64}",
+		Limits: defaultLimits, NodeLimits: "{gc_headroom_mib: 64}",
 		Duellists: 40, Seats: 20, Readers: 10, Watchers: 10, RecoveryTimeout: 30 * time.Second, MoreMB: 64, Addresses: 4,
 	}
 	c.addFlags(flags, "redis", "")
-	kinds := flags.String("kinds", strings.Join(hostile.Kinds(), ","), "kinds of attackers, separated by commas")
+	kinds := flags.String("kinds", strings.Join(AttackKinds(), ","), "kinds of attackers, separated by commas")
 	flags.DurationVar(&c.Quiet, "idle", 15*time.Second, "time measured without attackers, before and after")
 	flags.DurationVar(&c.Each, "each", 8*time.Second, "time of each kind")
 	flags.DurationVar(&c.All, "all", 20*time.Second, "time of all kinds together")
@@ -78,10 +77,8 @@ func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
 	flags.Float64Var(&c.MostMB, "most-mb", 512, "memory that the server may have in use")
 	return func(ctx context.Context) error {
 		c.Kinds = strings.Split(*kinds, ",")
-		for _, kind := range c.Kinds {
-			if !slices.Contains(hostile.Kinds(), kind) {
-				return fmt.Errorf("there is no kind %q of attackers; use some of %v", kind, hostile.Kinds())
-			}
+		if i := slices.IndexFunc(c.Kinds, func(kind string) bool { return !slices.Contains(AttackKinds(), kind) }); i >= 0 {
+			return fmt.Errorf("there is no kind %q of attackers; use some of %v", c.Kinds[i], AttackKinds())
 		}
 		out, err := Hostile(ctx, c)
 		if err != nil {
@@ -103,8 +100,8 @@ type attacked struct {
 // Hostile runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
 func Hostile(ctx context.Context, c HostileConfig) (*Report, error) {
-	c.Nodes, c.Settings, c.Files = 1, hostile.Settings(c.NodeLimits), hostile.Files()
-	r, err := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostile.LimitMS}, time.Hour)
+	c.Nodes, c.Settings, c.Files = 1, hostileSettings(c.NodeLimits), hostileFiles()
+	r, err := newRun(ctx, c.ClusterConfig, &checker.Checker{LimitMS: hostileLimitMS}, time.Hour)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/hostile"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
@@ -70,7 +69,7 @@ func TestOrdersShareTheRate(t *testing.T) {
 	if o := r.order("frames", 1); o.PerSecond != 400 || o.For != 8 || len(o.Addresses) != 300 || o.Addresses[299] != "127.2.1.50" {
 		t.Errorf("%+v", o)
 	}
-	if o := r.order("half-open", len(hostile.Kinds())); o.PerSecond != 800./15 || o.For != 20 {
+	if o := r.order("half-open", len(AttackKinds())); o.PerSecond != 800./15 || o.For != 20 {
 		t.Errorf("%+v", o)
 	}
 	if o := r.order("slow-readers", 1); o.For != 15 {

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"laststand/loadtest/hostile"
 	"laststand/loadtest/players"
 	"laststand/loadtest/report"
 )
@@ -23,7 +22,7 @@ type phase struct {
 	control map[string]report.Quantiles // durations of the honest players, the control group
 	shed    int64                       // honest reads and new guests that an overloaded server refused
 	most    size                        // of the server
-	attacks []hostile.Counts
+	attacks []attackCounts
 }
 
 // maxWarmUp is the longest time for which the honest players play before the
@@ -68,11 +67,15 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error
 func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) error {
 	a.stats.Take() // earlier measurements belong to no phase
 	startedAt, stopWatching := time.Now(), watchSize(ctx, a.cluster.nodes[0])
-	counts := make([]hostile.Counts, len(kinds))
+	counts := make([]attackCounts, len(kinds))
 	var attacks errgroup.Group
 	for i, kind := range kinds {
 		attacks.Go(func() (err error) {
-			counts[i], err = a.Attack(ctx, a.order(kind, len(kinds)))
+			attack := runAttackers
+			if a.InProcess {
+				attack = runAttack
+			}
+			counts[i], err = attack(ctx, a.order(kind, len(kinds)))
 			return err
 		})
 	}
@@ -92,16 +95,16 @@ func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) e
 
 // order returns the order for one kind when the given number of kinds runs together. All
 // kinds together get a bounded rate, however many run.
-func (a *attacked) order(kind string, together int) hostile.Order {
+func (a *attacked) order(kind string, together int) attackOrder {
 	n := a.cluster.nodes[0]
-	o := hostile.Order{
+	o := attackOrder{
 		Kind: kind, URL: n.URL, Ops: n.OpsURL, For: a.Each, PerSecond: a.PerSecond, Sockets: a.Sockets,
 		Match: a.group.ArenaMatch(), Limits: a.Limits, Revoked: a.revoked, SlowTimeout: a.SlowTimeout,
 	}
 	for i := range a.Addresses {
 		o.Addresses = append(o.Addresses, fmt.Sprintf("127.2.%d.%d", i/250, 1+i%250))
 	}
-	if hostile.IsSlow(kind) {
+	if slices.ContainsFunc(attackKinds, func(k attackKind) bool { return k.name == kind && k.isSlow }) {
 		o.For = max(a.Each, a.Slow)
 	}
 	if together > 1 {

@@ -23,9 +23,6 @@ type revocation struct {
 // new revocations once a second.
 const closeTimeout = 10 * time.Second
 
-// object is a JSON object.
-type object = map[string]any
-
 // revokeTokens connects players. It then bans one, revokes the tokens of the others, and
 // checks that the server closes all of them. It returns their tokens by reason. The
 // server must refuse them from then on.

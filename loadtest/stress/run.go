@@ -1,9 +1,10 @@
 // Package stress plays on servers with many honest players and checks everything that
 // they receive, and everything that is stored at the end, against the wire contract; see
 // package checker. Swarm loads the servers. Chaos kills, stalls and drains them. Hostile
-// attacks one of them.
+// attacks one of them. Its attackers note how the server refused them, and every violation
+// of the contract.
 //
-// Start reading at run.
+// Start reading at run; for the attackers, at attack.go.
 package stress
 
 import (

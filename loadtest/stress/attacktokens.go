@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"crypto/ed25519"
@@ -33,12 +33,12 @@ func edPublic() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
 }
 
-// LimitMS is the time limit of honest players for an answer.
-const LimitMS = 5000
+// hostileLimitMS is the time limit of honest players for an answer.
+const hostileLimitMS = 5000
 
-// Settings returns a configuration of the attacked server. Its matches are quick. limits
+// hostileSettings returns a configuration of the attacked server. Its matches are quick. limits
 // are YAML in braces; a limit that they do not name keeps its default.
-func Settings(limits string) string {
+func hostileSettings(limits string) string {
 	return fmt.Sprintf(`games:
   demo:
     %s, {id: ed, alg: EdDSA, secret_file: ed.pem}]
@@ -48,11 +48,11 @@ func Settings(limits string) string {
     keys: [{id: arcade, alg: HS256, secret_file: arcade.key}]
     duel: {questions: 4, countdown_ms: 700, reveal_ms: 400, time_limit_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
 limits: %s
-`, strings.TrimSuffix(testenv.KeysYAML, "]"), LimitMS, LimitMS, arcade, arcadeLimitMS, limits)
+`, strings.TrimSuffix(testenv.KeysYAML, "]"), hostileLimitMS, hostileLimitMS, arcade, arcadeLimitMS, limits)
 }
 
-// Files returns the files that Settings names, without those of package testenv.
-func Files() map[string][]byte {
+// hostileFiles returns the files that hostileSettings names, without those of package testenv.
+func hostileFiles() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }
 

@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func (a *attacker) dial(ctx context.Context, worker int) (net.Conn, error) {
 
 // errUpgrade says that the server refused the websocket; the attacker has noted the
 // reason.
-var errUpgrade = errors.New("hostile: no websocket")
+var errUpgrade = errors.New("stress: no websocket")
 
 // open opens a websocket. The origin is that of a page; "": none.
 func (a *attacker) open(ctx context.Context, worker int, origin string) (*socket, error) {

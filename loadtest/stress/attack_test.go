@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"context"
@@ -18,10 +18,10 @@ import (
 // attackerOf returns an attacker of a server, and a function that joins its violations.
 func attackerOf(url string) (a *attacker, violations func() string) {
 	a = &attacker{
-		Order:   Order{Kind: "test", URL: url, Addresses: []string{"127.0.0.1"}, For: time.Minute, Sockets: 1, PerSecond: 1000},
-		until:   time.Now().Add(time.Minute),
-		clients: newClients([]string{"127.0.0.1"}),
-		counts:  Counts{Refused: map[string]int64{}, Violations: map[string]int64{}},
+		attackOrder: attackOrder{Kind: "test", URL: url, Addresses: []string{"127.0.0.1"}, For: time.Minute, Sockets: 1, PerSecond: 1000},
+		until:       time.Now().Add(time.Minute),
+		clients:     newClients([]string{"127.0.0.1"}),
+		counts:      attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}},
 	}
 	return a, func() string {
 		var all []string
@@ -172,7 +172,7 @@ func TestNamesAreUnique(t *testing.T) {
 		}
 		seen[kind+name] = true
 	}
-	for _, name := range Kinds() {
+	for _, name := range AttackKinds() {
 		note("attack", name)
 	}
 	for _, f := range forgeries() {
@@ -184,7 +184,7 @@ func TestNamesAreUnique(t *testing.T) {
 	for _, c := range crookedRequests() {
 		note("request", c.name)
 	}
-	if _, err := Run(t.Context(), Order{Kind: "nothing"}); err == nil {
+	if _, err := runAttack(t.Context(), attackOrder{Kind: "nothing"}); err == nil {
 		t.Error("an unknown attack runs")
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"time"
-
-	"laststand/loadtest/hostile"
 )
 
 // AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
@@ -26,7 +24,7 @@ var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
 const processGrace = 30 * time.Second
 
 // runAttackers carries out an order in a separate process.
-func runAttackers(ctx context.Context, o hostile.Order) (counts hostile.Counts, err error) {
+func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
 	defer cancel()
 	self, err := os.Executable()
@@ -49,11 +47,11 @@ func runAttackers(ctx context.Context, o hostile.Order) (counts hostile.Counts, 
 // Attackers runs a subprocess of attackers.
 func Attackers(*flag.FlagSet) func(context.Context) error {
 	return func(ctx context.Context) error {
-		var o hostile.Order
+		var o attackOrder
 		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
 			return err
 		}
-		counts, err := hostile.Run(ctx, o)
+		counts, err := runAttack(ctx, o)
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,4 @@
-// Package hostile simulates hostile clients of a server. Each kind attacks as hard and as
-// long as its order allows. The clients note how the server refused them, and every
-// violation of the contract. Start reading at Run.
-package hostile
+package stress
 
 import (
 	"context"
@@ -15,9 +12,9 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Order says what one kind of attackers does. All fields but Match and Revoked are
+// attackOrder says what one kind of attackers does. All fields but Match and Revoked are
 // needed.
-type Order struct {
+type attackOrder struct {
 	Kind      string
 	URL, Ops  string        // the server's two addresses, as http://…
 	Addresses []string      // loopback addresses to connect from
@@ -37,11 +34,11 @@ type Limits struct {
 	Codes           int // wrong codes an hour, including those of players with a token
 }
 
-// DefaultLimits are the server's defaults.
-var DefaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
+// defaultLimits are the server's defaults.
+var defaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
 
-// Counts are the results of an order.
-type Counts struct {
+// attackCounts are the results of an order.
+type attackCounts struct {
 	Kind       string           `json:"kind"`
 	Sent       int64            `json:"sent"`                 // actions
 	Served     int64            `json:"served"`               // of them, those that the server grants to all
@@ -52,13 +49,13 @@ type Counts struct {
 
 // attacker runs the attackers of one order.
 type attacker struct {
-	Order
+	attackOrder
 	pace    *rate.Limiter
 	until   time.Time // no new action starts after it
 	clients clients
 
 	mu     sync.Mutex
-	counts Counts
+	counts attackCounts
 }
 
 // repeat runs workers that call act again and again, at the pace of the order. It ends

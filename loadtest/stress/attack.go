@@ -1,4 +1,4 @@
-package hostile
+package stress
 
 import (
 	"context"
@@ -9,12 +9,15 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// kinds are all attacks by name.
-var kinds = []struct {
+// attackKind is a kind of attack.
+type attackKind struct {
 	name   string
 	isSlow bool // its effect shows after seconds
 	run    func(context.Context, *attacker)
-}{
+}
+
+// attackKinds are all kinds of attacks.
+var attackKinds = []attackKind{
 	{"frames", false, floodFrames},
 	{"connects", false, floodConnects},
 	{"hellos", false, floodHellos},
@@ -32,38 +35,28 @@ var kinds = []struct {
 	{"admin", false, askForAdmin},
 }
 
-// Kinds returns the names of all attacks.
-func Kinds() (names []string) {
-	for _, k := range kinds {
+// AttackKinds returns the names of all attacks.
+func AttackKinds() (names []string) {
+	for _, k := range attackKinds {
 		names = append(names, k.name)
 	}
 	return names
 }
 
-// IsSlow reports whether a kind needs time: its effect shows after seconds.
-func IsSlow(kind string) bool {
-	for _, k := range kinds {
-		if k.name == kind {
-			return k.isSlow
-		}
-	}
-	return false
-}
-
-// Run carries out an order. It returns after For and SlowTimeout, or when ctx ends. By
+// runAttack carries out an order. It returns after For and SlowTimeout, or when ctx ends. By
 // then it has closed everything that it opened.
-func Run(ctx context.Context, o Order) (Counts, error) {
-	i := slices.Index(Kinds(), o.Kind)
+func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
+	i := slices.Index(AttackKinds(), o.Kind)
 	if i < 0 {
-		return Counts{}, fmt.Errorf("there is no attack %q; use one of %v", o.Kind, Kinds())
+		return attackCounts{}, fmt.Errorf("there is no attack %q; use some of %v", o.Kind, AttackKinds())
 	}
 	a := &attacker{
-		Order: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For),
-		clients: newClients(o.Addresses), counts: Counts{Kind: o.Kind, Refused: map[string]int64{}, Violations: map[string]int64{}},
+		attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For),
+		clients: newClients(o.Addresses), counts: attackCounts{Kind: o.Kind, Refused: map[string]int64{}, Violations: map[string]int64{}},
 	}
 	defer a.clients.close()
 	bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
 	defer cancel()
-	kinds[i].run(bounded, a)
+	attackKinds[i].run(bounded, a)
 	return a.counts, ctx.Err()
 }

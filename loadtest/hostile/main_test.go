@@ -1,9 +1,0 @@
-package hostile
-
-import (
-	"testing"
-
-	"laststand/internal/testenv"
-)
-
-func TestMain(m *testing.M) { testenv.Main(m) }
