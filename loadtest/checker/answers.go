@@ -7,11 +7,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-func encodeGiven(a protocol.Answer) json.RawMessage {
-	given, _ := json.Marshal(a.Given) // plain fields always encode
-	return given
-}
-
 // Sent notes an answer that the client sends to a question of its match.
 func (v *View) Sent(a protocol.Answer) {
 	if v.part == nil || v.part.hasEnded {
@@ -109,31 +104,6 @@ func (v *View) checkDuplicate(sent *answer, a protocol.Answer, named *protocol.A
 		return nil
 	case sent.accepted == nil || named == nil || !sent.matches(*named):
 		return violation("question %d of %s: the answer %s got %s, and a second one is refused for %+v", *a.Question, a.Match, sent.accepted, sent.replyData, named)
-	}
-	return nil
-}
-
-// matches reports whether the server names the answer as it accepted it.
-func (a *answer) matches(named protocol.AcceptedAnswer) bool {
-	return named.At == a.reply.At && named.ElapsedMS == a.reply.ElapsedMS && bytes.Equal(named.Given, a.accepted)
-}
-
-// takeState compares the player's answer in a match.state with the reply to it. The state
-// may hold an answer whose reply has not come yet.
-func (v *View) takeState(data json.RawMessage) error {
-	var s protocol.MatchState
-	if err := json.Unmarshal(data, &s); err != nil {
-		return violation("%v: %s", err, data)
-	}
-	if v.part == nil || s.Question == nil || v.isOver {
-		return nil
-	}
-	sent := v.part.answers[s.Question.Question]
-	switch {
-	case sent == nil && s.YourAnswer != nil:
-		return violation("question %d of %s was not answered, and the state has %s", s.Question.Question, v.match.id, s.YourAnswer.Given)
-	case sent != nil && sent.accepted != nil && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)):
-		return violation("question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
 	}
 	return nil
 }

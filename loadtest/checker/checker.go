@@ -24,17 +24,11 @@ type Checker struct {
 
 // Summary describes all judged matches.
 type Summary struct {
-	Matches  map[string]int // by mode
-	Pushes   int            // numbered pushes; each counts once per match
-	Unsure   int            // matches with an answer whose verdict is unknown
-	Openings []Opening      // of all questions
+	Matches map[string]int // by mode
+	Pushes  int            // numbered pushes; each counts once per match
+	Unsure  int            // matches with an answer whose verdict is unknown
+	LateMS  []int64        // of all questions: by how many ms each opened too late
 }
-
-// Opening says when a question had to open, and when it opened, in cluster time (ms).
-type Opening struct{ DueAt, OpenedAt int64 }
-
-// LateMS returns by how many ms the question opened too late.
-func (o Opening) LateMS() int64 { return o.OpenedAt - o.DueAt }
 
 // match returns the match with an id.
 func (c *Checker) match(id string) *match {
@@ -56,7 +50,7 @@ func (c *Checker) Summary() Summary {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.summary
-	s.Matches, s.Openings = maps.Clone(s.Matches), slices.Clone(s.Openings)
+	s.Matches, s.LateMS = maps.Clone(s.Matches), slices.Clone(s.LateMS)
 	return s
 }
 

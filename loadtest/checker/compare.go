@@ -9,22 +9,26 @@ import (
 	"laststand/internal/protocol"
 )
 
-// compareMatch compares a stored match with the played one.
-func (s *Stored) compareMatch(ctx context.Context, m *match) (difference string, err error) {
+// reader reads a path below the game's URL.
+type reader func(ctx context.Context, path string, v any) error
+
+// compareMatch compares a stored match with the played one. It may have strangers: players
+// who are no clients of this run.
+func (get reader) compareMatch(ctx context.Context, m *match, hasStrangers bool) (difference string, err error) {
 	var all []protocol.OverStanding
-	err = s.pages("matches/"+m.id, func(path string) (string, error) {
+	err = get.pages("matches/"+m.id, func(path string) (string, error) {
 		var page struct {
 			Standings []protocol.OverStanding `json:"standings"`
 			Next      string                  `json:"next_cursor"`
 		}
-		err := s.Get(ctx, path, &page)
+		err := get(ctx, path, &page)
 		all = append(all, page.Standings...)
 		return page.Next, err
 	})
 	if err != nil {
 		return "", err
 	}
-	return m.compareStored(all, s.Strangers), nil
+	return m.compareStored(all, hasStrangers), nil
 }
 
 // compareStored describes how stored standings differ from the played ones.
@@ -43,9 +47,9 @@ func (m *match) compareStored(all []protocol.OverStanding, hasStrangers bool) st
 
 // compareHistory compares a player's stored matches with the played ones. Each match that
 // counts must appear exactly once, and no match twice.
-func (s *Stored) compareHistory(ctx context.Context, player string) (difference string, err error) {
-	r, times := s.players[player], make(map[string]int)
-	err = s.pages("players/"+player+"/matches", func(path string) (string, error) {
+func (get reader) compareHistory(ctx context.Context, player string, r *record) (difference string, err error) {
+	times := make(map[string]int)
+	err = get.pages("players/"+player+"/matches", func(path string) (string, error) {
 		var page struct {
 			Matches []struct {
 				Match   string `json:"match"`
@@ -55,7 +59,7 @@ func (s *Stored) compareHistory(ctx context.Context, player string) (difference 
 			} `json:"matches"`
 			Next string `json:"next_cursor"`
 		}
-		err := s.Get(ctx, path, &page)
+		err := get(ctx, path, &page)
 		for _, m := range page.Matches {
 			times[m.Match]++
 			t := r.matches[m.Match]
@@ -74,12 +78,12 @@ func (s *Stored) compareHistory(ctx context.Context, player string) (difference 
 }
 
 // compareProfile compares a player's profile with the sums of the matches that count.
-func (s *Stored) compareProfile(ctx context.Context, player string) (difference string, err error) {
+func (get reader) compareProfile(ctx context.Context, player string, r *record) (difference string, err error) {
 	var got Sums
-	if err := s.Get(ctx, "players/"+player, &got); err != nil {
+	if err := get(ctx, "players/"+player, &got); err != nil {
 		return "", err
 	}
-	if r := s.players[player]; r.isSure && got != r.Sums {
+	if r.isSure && got != r.Sums {
 		return fmt.Sprintf("the profile of %s has %+v, and the matches add up to %+v", player, got, r.Sums), nil
 	}
 	return "", nil
@@ -92,23 +96,23 @@ type entry struct {
 }
 
 // compareBoard compares the leaderboard of all days with the sums of some players.
-func (s *Stored) compareBoard(ctx context.Context, players []string) (difference string, err error) {
+func (get reader) compareBoard(ctx context.Context, players []string, records map[string]*record) (difference string, err error) {
 	var page struct {
 		Entries []entry `json:"entries"`
 	}
-	err = s.Get(ctx, "leaderboards/all?limit=200&players="+url.QueryEscape(strings.Join(players, ",")), &page)
+	err = get(ctx, "leaderboards/all?limit=200&players="+url.QueryEscape(strings.Join(players, ",")), &page)
 	if err != nil {
 		return "", err
 	}
-	return s.compareEntries(players, page.Entries), nil
+	return compareEntries(players, records, page.Entries), nil
 }
 
 // compareEntries describes how the entries of some players differ from their sums. A
 // player without a match that counts must have no entry.
-func (s *Stored) compareEntries(players []string, entries []entry) string {
+func compareEntries(players []string, records map[string]*record, entries []entry) string {
 	listed := make(map[string]bool)
 	for _, e := range entries {
-		r := s.players[e.ID]
+		r := records[e.ID]
 		switch {
 		case listed[e.ID]:
 			return fmt.Sprintf("the leaderboard has %s twice", e.ID)
@@ -118,9 +122,26 @@ func (s *Stored) compareEntries(players []string, entries []entry) string {
 		listed[e.ID] = true
 	}
 	for _, id := range players {
-		if r := s.players[id]; r.isSure && r.Matches > 0 && !listed[id] {
+		if r := records[id]; r.isSure && r.Matches > 0 && !listed[id] {
 			return fmt.Sprintf("the leaderboard lacks %s, who has %+v", id, r.Sums)
 		}
+	}
+	return ""
+}
+
+// Behaviours are a server's counts of behaviours.
+type Behaviours struct {
+	Offered, Sent, Dropped, Queued, InFlight int64
+}
+
+// CheckBehaviours compares the counts with the posted behaviours that the server
+// answered for, accepted or dropped at intake. It returns the difference, or "".
+func CheckBehaviours(posted int64, b Behaviours) string {
+	switch {
+	case b.Offered != b.Sent+b.Dropped+b.Queued+b.InFlight:
+		return fmt.Sprintf("behaviours do not add up: %+v", b)
+	case b.Offered != posted:
+		return fmt.Sprintf("%d behaviours were answered for, and %d count as offered", posted, b.Offered)
 	}
 	return ""
 }
@@ -136,15 +157,6 @@ func CheckRanks(ranks []int) string {
 	return ""
 }
 
-// Stored compares the data that a server has stored with the judged matches.
-type Stored struct {
-	*Checker
-	Get   func(ctx context.Context, path string, v any) error // reads a path below the game's URL
-	Share int                                                 // one match and one player in so many is read by itself; leaderboards are read for all players
-
-	players map[string]*record
-}
-
 // record is what the server must have stored of a player.
 type record struct {
 	Sums                       // of the matches that count
@@ -154,7 +166,7 @@ type record struct {
 }
 
 // pages reads a list to its end; read reads one page and returns its next cursor.
-func (s *Stored) pages(path string, read func(path string) (next string, err error)) error {
+func (get reader) pages(path string, read func(path string) (next string, err error)) error {
 	for cursor := ""; ; {
 		next, err := read(path + "?limit=200" + cursor)
 		if err != nil || next == "" {

@@ -17,9 +17,9 @@ type CorrectAnswer struct {
 	Accepted  []string        `json:"accepted"`
 }
 
-// DecodeCorrectAnswer decodes an answer.
-func DecodeCorrectAnswer(answer any) (r CorrectAnswer) {
-	raw, _ := json.Marshal(answer) // it came from JSON
+// DecodeCorrectAnswer decodes a correct answer.
+func DecodeCorrectAnswer(correct any) (r CorrectAnswer) {
+	raw, _ := json.Marshal(correct) // it came from JSON
 	_ = json.Unmarshal(raw, &r)    // a missing field counts as wrong
 	return r
 }

@@ -23,7 +23,7 @@ func (c *Checker) judge(m *match) {
 	}
 	c.summary.Matches[m.log.found.Mode]++
 	c.summary.Pushes += len(m.hashes)
-	c.summary.Openings = append(c.summary.Openings, j.openings...)
+	c.summary.LateMS = append(c.summary.LateMS, j.lateMS...)
 	if j.isUnsure() {
 		c.summary.Unsure++
 	}
@@ -90,7 +90,7 @@ func (j *judgement) checkOpening(r *round, dueAt int64, after string) {
 	if j.checker.RevealMS == 0 {
 		return
 	}
-	j.openings = append(j.openings, Opening{dueAt, r.asked.OpensAt})
+	j.lateMS = append(j.lateMS, r.asked.OpensAt-dueAt)
 	if r.asked.OpensAt < dueAt-maxClockSkewMS {
 		j.violation("question %d had to open at %d, after %s, and opened at %d", r.asked.Question, dueAt, after, r.asked.OpensAt)
 	}

@@ -11,8 +11,8 @@ type judgement struct {
 	*match
 	checker   *Checker
 	firsts    map[string]int64 // by team: questions that a player of the team answered first
-	openings  []Opening
-	isPartial bool // some players are unknown
+	lateMS    []int64          // see Summary
+	isPartial bool             // some players are unknown
 }
 
 func (j *judgement) violation(format string, args ...any) {

@@ -204,3 +204,13 @@ type answer struct {
 func (a *answer) has(given json.RawMessage) bool {
 	return slices.ContainsFunc(a.sent, func(sent json.RawMessage) bool { return bytes.Equal(sent, given) })
 }
+
+// matches reports whether the server names the answer as it accepted it.
+func (a *answer) matches(named protocol.AcceptedAnswer) bool {
+	return named.At == a.reply.At && named.ElapsedMS == a.reply.ElapsedMS && bytes.Equal(named.Given, a.accepted)
+}
+
+func encodeGiven(a protocol.Answer) json.RawMessage {
+	given, _ := json.Marshal(a.Given) // plain fields always encode
+	return given
+}

@@ -50,7 +50,7 @@ func (j *judgement) checkVoid(r *round, verdicts map[string]verdict) {
 func (j *judgement) score(r *round, t *totals, v verdict) {
 	points := int64(0)
 	if !r.closed.Void {
-		points = t.count(j.log.found.Mode, r.limitMS(), v)
+		points = v.addTo(t, j.log.found.Mode, r.limitMS())
 		t.isOut = j.log.found.Mode == "survival" && !v.isCorrect && !v.isUnsure
 	}
 	if v.isCorrect {
@@ -65,7 +65,7 @@ func (j *judgement) score(r *round, t *totals, v verdict) {
 	}
 	for _, shown := range j.published(r, j.parts[t.player]) {
 		if !isSame(shown, want) {
-			j.violation("question %d: the server says %s, and it is %s", r.asked.Question, format(shown), format(want))
+			j.violation("question %d: the server says %s, and it is %s", r.asked.Question, describeResult(shown), describeResult(want))
 		}
 	}
 }
@@ -77,11 +77,33 @@ func isSame(a, b protocol.QuestionResult) bool {
 	return a.Correct == b.Correct && a.Points == b.Points && a.Score == b.Score && a.Out == b.Out
 }
 
-func format(r protocol.QuestionResult) string {
+func describeResult(r protocol.QuestionResult) string {
 	elapsed := "none"
 	if r.ElapsedMS != nil {
 		elapsed = fmt.Sprint(*r.ElapsedMS, " ms")
 	}
 	return fmt.Sprintf("%s: given %s in %s, correct %t, points %d, score %d, out %t",
 		r.Player, r.Given, elapsed, r.Correct, r.Points, r.Score, r.Out)
+}
+
+// addTo adds a question to the totals of its player, and returns its points.
+func (v verdict) addTo(t *totals, mode string, limitMS int64) (points int64) {
+	t.isUnsure = t.isUnsure || v.isUnsure
+	t.Asked++
+	if v.isAccepted {
+		t.Answered++
+	}
+	if !v.isCorrect {
+		t.TimeMS += limitMS
+		return 0
+	}
+	elapsed := min(v.elapsedMS, limitMS)
+	points = 100 + 100*(limitMS-elapsed)/limitMS
+	if mode == "buzzer" {
+		points = 100
+	}
+	t.Correct++
+	t.Score += points
+	t.TimeMS += elapsed
+	return points
 }

@@ -9,6 +9,15 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// Stored compares the data that a server has stored with the judged matches.
+type Stored struct {
+	*Checker
+	Get   reader
+	Share int // one match and one player in so many is read by itself; leaderboards are read for all players
+
+	players map[string]*record
+}
+
 // settleTimeout bounds how long the stored data may take to agree, after the last match.
 const settleTimeout = time.Minute
 
@@ -19,24 +28,28 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	s.players = make(map[string]*record)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
+	check := func(compare func() (difference string, err error)) {
+		group.Go(func() error { return s.agree(ctx, compare) })
+	}
 	for i, m := range s.sorted() {
 		s.collect(m)
 		if len(m.final) > 0 && i%s.Share == 0 {
-			group.Go(func() error { return s.agree(ctx, func() (string, error) { return s.compareMatch(ctx, m) }) })
+			check(func() (string, error) { return s.Get.compareMatch(ctx, m, s.Strangers) })
 		}
 	}
 	ids := slices.Sorted(maps.Keys(s.players))
 	for i, id := range ids {
-		if s.players[id].isSure {
+		r := s.players[id]
+		if r.isSure {
 			compared++
 		}
 		if i%s.Share == 0 {
-			group.Go(func() error { return s.agree(ctx, func() (string, error) { return s.compareHistory(ctx, id) }) })
-			group.Go(func() error { return s.agree(ctx, func() (string, error) { return s.compareProfile(ctx, id) }) })
+			check(func() (string, error) { return s.Get.compareHistory(ctx, id, r) })
+			check(func() (string, error) { return s.Get.compareProfile(ctx, id, r) })
 		}
 	}
 	for some := range slices.Chunk(ids, 100) {
-		group.Go(func() error { return s.agree(ctx, func() (string, error) { return s.compareBoard(ctx, some) }) })
+		check(func() (string, error) { return s.Get.compareBoard(ctx, some, s.players) })
 	}
 	return compared, group.Wait()
 }

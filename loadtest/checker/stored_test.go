@@ -87,13 +87,13 @@ func (s *Stored) differences(t *testing.T, answers map[string]string) string {
 	}
 	for _, m := range s.sorted() {
 		s.collect(m)
-		note(s.compareMatch(t.Context(), m))
+		note(s.Get.compareMatch(t.Context(), m, false))
 	}
-	for id := range s.players {
-		note(s.compareHistory(t.Context(), id))
-		note(s.compareProfile(t.Context(), id))
+	for id, r := range s.players {
+		note(s.Get.compareHistory(t.Context(), id, r))
+		note(s.Get.compareProfile(t.Context(), id, r))
 	}
-	note(s.compareBoard(t.Context(), []string{"ada", "bob"}))
+	note(s.Get.compareBoard(t.Context(), []string{"ada", "bob"}, s.players))
 	return strings.Join(all, "\n")
 }
 
@@ -109,10 +109,10 @@ func TestAMatchThatDoesNotCountHasNoEntry(t *testing.T) {
 	for _, m := range s.sorted() {
 		s.collect(m)
 	}
-	if got := s.compareEntries([]string{"ada"}, nil); got != "" {
+	if got := compareEntries([]string{"ada"}, s.players, nil); got != "" {
 		t.Error(got)
 	}
-	if got := s.compareEntries([]string{"ada"}, []entry{{ID: "ada", Sums: Sums{Matches: 1}}}); got == "" {
+	if got := compareEntries([]string{"ada"}, s.players, []entry{{ID: "ada", Sums: Sums{Matches: 1}}}); got == "" {
 		t.Error("the match against a bot may be on the leaderboard")
 	}
 }

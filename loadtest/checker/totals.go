@@ -37,28 +37,6 @@ type totals struct {
 	rank      int  // at the end
 }
 
-// count adds a question to the totals, and returns its points.
-func (t *totals) count(mode string, limitMS int64, v verdict) (points int64) {
-	t.isUnsure = t.isUnsure || v.isUnsure
-	t.Asked++
-	if v.isAccepted {
-		t.Answered++
-	}
-	if !v.isCorrect {
-		t.TimeMS += limitMS
-		return 0
-	}
-	elapsed := min(v.elapsedMS, limitMS)
-	points = 100 + 100*(limitMS-elapsed)/limitMS
-	if mode == "buzzer" {
-		points = 100
-	}
-	t.Correct++
-	t.Score += points
-	t.TimeMS += elapsed
-	return points
-}
-
 // standing returns the standing that the server must show. Values that the totals do not
 // contain, such as ratings, are copied from shown.
 func (t *totals) standing(shown protocol.OverStanding) protocol.OverStanding {

@@ -187,3 +187,23 @@ func (v *View) takeSettled(f Frame) error {
 	}
 	return nil
 }
+
+// takeState compares the player's answer in a match.state with the reply to it. The state
+// may hold an answer whose reply has not come yet.
+func (v *View) takeState(data json.RawMessage) error {
+	var s protocol.MatchState
+	if err := json.Unmarshal(data, &s); err != nil {
+		return violation("%v: %s", err, data)
+	}
+	if v.part == nil || s.Question == nil || v.isOver {
+		return nil
+	}
+	sent := v.part.answers[s.Question.Question]
+	switch {
+	case sent == nil && s.YourAnswer != nil:
+		return violation("question %d of %s was not answered, and the state has %s", s.Question.Question, v.match.id, s.YourAnswer.Given)
+	case sent != nil && sent.accepted != nil && (s.YourAnswer == nil || !sent.matches(*s.YourAnswer)):
+		return violation("question %d of %s: the answer %s got %s, and the state has %+v", s.Question.Question, v.match.id, sent.accepted, sent.replyData, s.YourAnswer)
+	}
+	return nil
+}

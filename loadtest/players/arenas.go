@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"laststand/internal/protocol"
@@ -19,26 +18,6 @@ type Arenas struct {
 	Count      int  // how many arenas; 0: until the group stops
 	OwnPlayers bool // MaxPlayers players play only these arenas; else the seats are offered to players of duels
 }
-
-// arena is one arena of a host.
-type arena struct {
-	mode string
-	made protocol.ArenaMade
-	size int
-
-	taken     atomic.Int64 // seats that players have
-	declined  atomic.Int64 // seats that their players will not take
-	isStarted atomic.Bool  // the host has asked to start the match: no more seats
-}
-
-// seat is a seat in an arena that is offered to a player.
-type seat struct {
-	arena *arena
-	team  string
-}
-
-// teams are the teams of buzzer arenas. Their players take them in turn.
-var teams = []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "green", Name: "Green"}, {ID: "blue", Name: "Blue"}}
 
 // AddArenas starts a host for one arena after another, and the players of its arenas if
 // they have some of their own.
@@ -125,38 +104,5 @@ func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
 		if !p.group.pause(2 * checkInterval) {
 			return made, context.Cause(p.group.closing)
 		}
-	}
-}
-
-func (a *arena) offerSeats(offers chan<- *seat) {
-	for i := range a.size {
-		s := &seat{arena: a}
-		if a.mode == "buzzer" {
-			s.team = teams[i%len(teams)].ID
-		}
-		select {
-		case offers <- s:
-		default: // there are more seats than players
-			a.declined.Add(1)
-		}
-	}
-}
-
-// gatherTimeout bounds how long an arena waits for its last players.
-const gatherTimeout = 10 * time.Second
-
-// startWhenReady lets the host start its arena when all seats are taken or declined, or when
-// the wait for the last players is over. If no player came, the host leaves.
-func (r *matchRun) startWhenReady() {
-	taken, declined := int(r.hosts.taken.Load()), int(r.hosts.declined.Load())
-	isReady := taken+declined >= r.hosts.size || taken > 1 && time.Since(r.since) > gatherTimeout
-	switch {
-	case !isReady, r.hosts.isStarted.Load():
-	case taken == 0:
-		r.isRefused = true
-	default:
-		r.hosts.isStarted.Store(true)
-		r.since = time.Now()
-		r.ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: r.hosts.made.ArenaID})
 	}
 }

@@ -103,10 +103,3 @@ func (r *reconnecting) handleState(h received) error {
 	r.waiting = append(r.waiting, h)
 	return nil
 }
-
-// requestState requests a match from its first number on.
-func (r *reconnecting) requestState(match string) {
-	r.match = match
-	r.ask(protocol.TypeMatchSync, protocol.Resume{Match: match})
-	r.stateRequest = r.unanswered[len(r.unanswered)-1].id
-}

@@ -134,13 +134,27 @@ func (r *matchRun) sendDue(now time.Time) {
 	}
 	switch {
 	case r.hosts != nil:
-		r.startWhenReady()
+		r.startArena()
 	case !r.mustLeave() || r.isLeaving || r.isRefused:
 	case r.hasEntered, r.retry != nil: // a refused player may have a ticket nevertheless
 		r.isLeaving, r.retry, r.retryAt = true, nil, time.Time{}
 		r.ask(protocol.TypeDuelLeave, protocol.Empty{})
 	case !r.isAwaitingReply(r.kind):
 		r.isRefused = true
+	}
+}
+
+// startArena lets a host start its arena when that is ready. Without players the host leaves.
+func (r *matchRun) startArena() {
+	isReady, hasPlayers := r.hosts.isReady(time.Since(r.since))
+	switch {
+	case !isReady, r.hosts.isStarted.Load():
+	case !hasPlayers:
+		r.isRefused = true
+	default:
+		r.hosts.isStarted.Store(true)
+		r.since = time.Now()
+		r.ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: r.hosts.made.ArenaID})
 	}
 }
 

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
-	"net/http"
 	"time"
-
-	"github.com/gorilla/websocket"
 
 	"laststand/loadtest/checker"
 )
@@ -57,32 +53,6 @@ func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (gu
 		g.pause(time.Second)
 	}
 	return guest, ctx.Err()
-}
-
-// isTemporary reports whether an HTTP request may succeed later.
-func isTemporary(err error) bool {
-	refused, ok := errors.AsType[*StatusError](err)
-	return !ok || refused.Status == http.StatusTooManyRequests || refused.Status >= 500
-}
-
-// outcome describes the result of a call in a few words.
-func outcome(err error) string {
-	closeErr, closed := errors.AsType[*websocket.CloseError](err)
-	status, refused := errors.AsType[*StatusError](err)
-	timeout, ok := errors.AsType[net.Error](err)
-	switch {
-	case err == nil:
-		return "ok"
-	case closed:
-		return fmt.Sprintf("closed %d", closeErr.Code)
-	case refused:
-		return fmt.Sprintf("status %d", status.Status)
-	case errors.Is(err, context.Canceled):
-		return "given up"
-	case ok && timeout.Timeout():
-		return "timeout"
-	}
-	return "failed"
 }
 
 // chance returns true with the given probability.

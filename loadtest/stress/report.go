@@ -71,27 +71,21 @@ func (out *Report) addPlay(r *run, from, to int) {
 		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()))
 	out.Line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
 		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
-	if late := out.lateMS(); len(late) > 0 {
+	if late := slices.Sorted(slices.Values(out.Summary.LateMS)); len(late) > 0 {
 		n := len(late)
 		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",
 			n, late[n/2], late[n*99/100], late[n-1], MaxLateMS/1000, out.LaterThan(MaxLateMS))
 	}
 }
 
-// lateMS returns by how many ms each question opened late, sorted.
-func (out *Report) lateMS() (late []int64) {
-	for _, o := range out.Summary.Openings {
-		late = append(late, o.LateMS())
-	}
-	slices.Sort(late)
-	return late
-}
-
 // LaterThan returns how many questions opened more than ms late.
-func (out *Report) LaterThan(ms int64) int {
-	late := out.lateMS()
-	i, _ := slices.BinarySearch(late, ms+1)
-	return len(late) - i
+func (out *Report) LaterThan(ms int64) (count int) {
+	for _, late := range out.Summary.LateMS {
+		if late > ms {
+			count++
+		}
+	}
+	return count
 }
 
 // KeepLogs copies the logs of the nodes to a new folder, which stays.

@@ -113,9 +113,7 @@ func TestTheReportEndsWithTheVerdict(t *testing.T) {
 			r.stats.Add(players.Answer, 12*time.Millisecond)
 		}
 		out := r.newReport("test")
-		for _, ms := range []int64{2, 1, 9000, 2999, 3000, 3001} {
-			out.Summary.Openings = append(out.Summary.Openings, checker.Opening{DueAt: 5, OpenedAt: 5 + ms})
-		}
+		out.Summary.LateMS = []int64{2, 1, 9000, 2999, 3000, 3001}
 		out.addPlay(r, 0, 2)
 		words := strings.Join(strings.Fields(out.finish(&r.checker.Violations).String()), " ")
 		for _, want := range []string{"10.0 answers/s for 2 s", "most 9000 ms; over 3 s: 2"} {

@@ -1,9 +1,13 @@
 package players
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
+	"net"
+	"net/http"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -52,4 +56,30 @@ func retryAfter(reason string) time.Duration {
 // shortPause returns a random pause, so that clients do not all reconnect at once.
 func shortPause() time.Duration {
 	return 20*time.Millisecond + rand.N(180*time.Millisecond) //nolint:gosec // a pause is no secret
+}
+
+// isTemporary reports whether an HTTP request may succeed later.
+func isTemporary(err error) bool {
+	refused, ok := errors.AsType[*StatusError](err)
+	return !ok || refused.Status == http.StatusTooManyRequests || refused.Status >= 500
+}
+
+// outcome describes the result of a call in a few words.
+func outcome(err error) string {
+	closeErr, closed := errors.AsType[*websocket.CloseError](err)
+	status, refused := errors.AsType[*StatusError](err)
+	timeout, ok := errors.AsType[net.Error](err)
+	switch {
+	case err == nil:
+		return "ok"
+	case closed:
+		return fmt.Sprintf("closed %d", closeErr.Code)
+	case refused:
+		return fmt.Sprintf("status %d", status.Status)
+	case errors.Is(err, context.Canceled):
+		return "given up"
+	case ok && timeout.Timeout():
+		return "timeout"
+	}
+	return "failed"
 }
