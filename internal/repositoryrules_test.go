@@ -23,7 +23,7 @@ const (
 	layerGame        layer = "game"         // like base, and also base packages, game packages and gameLibraries
 	layerAdapter     layer = "adapter"      // base and game packages and any library, never another adapter
 	layerRedis       layer = "redis"        // like adapter, and also internal/redisx
-	layerTransport   layer = "transport"    // base packages and I/O; adapters may import it
+	layerTransport   layer = "transport"    // base packages, game packages and I/O; adapters may import it
 	layerProgram     layer = "program"      // everything
 	layerWeb         layer = "web"          // no package under internal
 	layerLoadtest    layer = "loadtest"     // of the packages under internal only protocol and testenv
@@ -73,7 +73,7 @@ var packageRules = map[string]packageRule{
 	"internal/httpapi":                {layerAdapter, nil},
 	"internal/ops":                    {layerAdapter, nil},
 	"internal/redisx":                 {layerAdapter, nil},
-	"internal/httpserver":             {layerAdapter, nil},
+	"internal/httpserver":             {layerTransport, nil},
 
 	"internal/config": {layerProgram, nil},
 	"internal/cli":    {layerProgram, nil},
@@ -273,8 +273,8 @@ func forbiddenPackageReason(rule packageRule, imported string) string {
 		return "base packages may import only the standard library"
 	case rule.layer == layerRedis && imported == "internal/redisx", rule.layer == layerAdapter && other.layer == layerTransport:
 		return ""
-	case rule.layer == layerTransport && other.layer != layerBase, other.layer == layerTransport && rule.layer != layerTestSupport:
-		return "a transport may import only base packages, and only adapters may import it"
+	case rule.layer == layerTransport && other.layer != layerBase && other.layer != layerGame, other.layer == layerTransport && rule.layer != layerTestSupport:
+		return "a transport may import only base and game packages, and only adapters may import it"
 	case (other.layer == layerAdapter || other.layer == layerRedis) && rule.layer != layerTestSupport:
 		return "only cmd/server may import adapters"
 	case other.layer == layerWeb || other.layer == layerLoadtest:

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/httpapi"
+	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 )
 
@@ -23,7 +23,7 @@ func errorsReference(t *testing.T) string {
 		"The field `code` of an HTTP answer of the type `application/problem+json`, and of the data of a websocket message of the type `error`. " +
 		"A code with the status - occurs on websockets only.\n\n")
 	b.WriteString(tableRow("code", "status", "when", "the client should") + tableRow("---", "---", "---", "---"))
-	statuses := httpapi.Statuses()
+	statuses := httpserver.Statuses()
 	for _, c := range errorCodes(t, "Code") {
 		status := "-"
 		if n, ok := statuses[protocol.Code(c.value)]; ok {

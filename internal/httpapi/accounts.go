@@ -1,25 +1,17 @@
 package httpapi
 
-import (
-	"net/http"
-
-	"laststand/internal/identity"
-)
+import "laststand/internal/identity"
 
 // deleteMe erases the player that the bearer token names.
-func (h playerRoutes) deleteMe(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) deleteMe(r *request) (any, error) {
 	claims, err := h.authenticateChange(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := h.Limits.Erasures.Take(r.Context(), h.addressKey(r), 1); err != nil {
-		return err
+		return nil, err
 	}
-	if err := h.Accounts.Erase(r.Context(), r.game, claims.Subject); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return nil, h.Accounts.Erase(r.Context(), r.game, claims.Subject)
 }
 
 type accountBody struct {
@@ -33,20 +25,20 @@ type accountResponse struct {
 
 // putAccount links the guest of the bearer token to the account of the token in
 // the body.
-func (h playerRoutes) putAccount(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) putAccount(r *request) (any, error) {
 	claims, err := h.authenticateChange(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var body accountBody
-	if err := readBody(w, r.Request, &body); err != nil {
-		return err
+	if err := r.readBody(&body); err != nil {
+		return nil, err
 	}
 	account, err := h.Accounts.LinkAccount(r.Context(), identity.LinkRequest{Guest: claims, Token: body.Token})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, accountResponse{claims.Subject, account})
+	return accountResponse{claims.Subject, account}, nil
 }
 
 type deviceBody struct {
@@ -55,18 +47,18 @@ type deviceBody struct {
 }
 
 // putDevice replaces the device secret of a guest.
-func (h playerRoutes) putDevice(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) putDevice(r *request) (any, error) {
 	claims, err := h.authenticateChange(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var body deviceBody
-	if err := readBodyLimited(maxGuestBody, w, r.Request, &body); err != nil {
-		return err
+	if err := r.readBodyLimited(maxGuestBody, &body); err != nil {
+		return nil, err
 	}
 	change := identity.DeviceChange{Game: r.game, Player: claims.Subject, OldSecret: body.Device, NewSecret: body.NewDevice}
 	if err := h.Accounts.RotateDevice(r.Context(), change); err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, map[string]string{"player_id": claims.Subject})
+	return map[string]string{"player_id": claims.Subject}, nil
 }

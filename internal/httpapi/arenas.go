@@ -6,18 +6,19 @@ import (
 	"regexp"
 
 	"laststand/internal/arena"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/protocol"
 )
 
 // postArena creates an arena. The host is the subject of the token.
-func (h arenaRoutes) postArena(w http.ResponseWriter, r *request) error {
+func (h arenaRoutes) postArena(r *request) (any, error) {
 	if h.IsDraining() {
-		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
+		return nil, errDraining
 	}
 	claims, err := h.authenticate(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch claims.Role {
 	case identity.RolePlayer:
@@ -25,29 +26,29 @@ func (h arenaRoutes) postArena(w http.ResponseWriter, r *request) error {
 	case identity.RoleHost:
 		err = h.Guests.CheckHost(r.Context(), claims)
 	default:
-		err = clientErrorf(protocol.CodeForbidden, "only hosts and players create arenas; use a token of role host or player")
+		err = protocol.Errorf(protocol.CodeForbidden, "only hosts and players create arenas; use a token of role host or player")
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	pageURL, err := h.pageURL(r.Request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	create := arena.CreateRequest{Game: r.game, Creator: claims.Subject, Role: claims.Role}
-	if err := readBody(w, r.Request, &create.NewArena); err != nil {
-		return err
+	if err := r.readBody(&create.NewArena); err != nil {
+		return nil, err
 	}
 	if err := h.checkNewArenaLimits(r, claims); err != nil {
-		return err
+		return nil, err
 	}
 	created, err := h.Arenas.Create(r.Context(), create)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h.Limits.ArenaCodes.AddSecret(r.Context(), h.newCodeAttempt(r, created.Code)) // players often share the address of their host
 	created.JoinURL = pageURL.JoinPath("g", r.game, "join", created.Code).String()
-	return writeJSON(w, http.StatusCreated, created)
+	return httpserver.Response{Status: http.StatusCreated, Body: created}, nil
 }
 
 // hostHeaderPattern matches the Host headers that can be part of a link: a name
@@ -71,10 +72,10 @@ var arenaCodePattern = regexp.MustCompile(`^[0-9]{6}$`)
 
 // getArena shows an arena to a client that knows its join code. It refuses a
 // malformed code without a lookup; such a code does not count as a wrong code.
-func (h arenaRoutes) getArena(w http.ResponseWriter, r *request) error {
+func (h arenaRoutes) getArena(r *request) (any, error) {
 	code := r.PathValue("code")
 	if !arenaCodePattern.MatchString(code) {
-		return clientErrorf(protocol.CodeNotFound, "there is no such arena; a code has 6 digits")
+		return nil, protocol.Errorf(protocol.CodeNotFound, "there is no such arena; a code has 6 digits")
 	}
 	var view protocol.ArenaLook
 	err := h.tryArenaCode(r, code, func() (err error) {
@@ -82,8 +83,8 @@ func (h arenaRoutes) getArena(w http.ResponseWriter, r *request) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	view.Teams = nonNil(view.Teams)
-	return writeJSON(w, http.StatusOK, view)
+	return view, nil
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
@@ -28,43 +29,46 @@ type behavioursBody struct {
 
 // postBehaviours queues the behaviours that a game service reports. It responds
 // after they are in the queue.
-func (h serviceRoutes) postBehaviours(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postBehaviours(r *request) (any, error) {
 	claims, err := h.authenticateService(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if h.IsDraining() {
-		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
+		return nil, errDraining
 	}
-	bodies, err := readBehaviours(w, r.Request)
+	bodies, err := r.readBehaviours()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := h.Limits.Behaviours.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
-		return err
+		return nil, err
 	}
 	posted, err := h.Behaviours.Post(r.Context(), r.game, bodies)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if posted.Dropped == nil {
 		posted.Dropped = map[eventq.Reason]int{}
 	}
-	return writeJSON(w, http.StatusAccepted, posted)
+	return httpserver.Response{Status: http.StatusAccepted, Body: posted}, nil
 }
 
 // readBehaviours splits a body into behaviours. It does not validate them.
-func readBehaviours(w http.ResponseWriter, r *http.Request) ([]json.RawMessage, error) {
+func (r *request) readBehaviours() ([]json.RawMessage, error) {
 	var splitBody func([]byte) ([]json.RawMessage, error)
-	switch contentType(r) {
-	case jsonType:
+	switch httpserver.ContentType(r.Request) {
+	case "application/json":
 		splitBody = splitJSON
 	case ndjsonType:
 		splitBody = splitLines
 	default:
-		return nil, unsupportedType("send JSON or NDJSON with Content-Type: application/json or application/x-ndjson")
+		return nil, &httpserver.StatusError{
+			Status:  http.StatusUnsupportedMediaType,
+			Refusal: protocol.Errorf(protocol.CodeBadRequest, "send JSON or NDJSON with Content-Type: application/json or application/x-ndjson"),
+		}
 	}
-	body, err := readUTF8(w, r, maxBehavioursBody)
+	body, err := httpserver.ReadBody(r.w, r.Request, maxBehavioursBody)
 	if err != nil {
 		return nil, err
 	}

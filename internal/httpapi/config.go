@@ -105,8 +105,7 @@ type Boards interface {
 	ForgetName(game, player string)
 }
 
-// Config configures the handler. All fields of the first group are required.
-// The comments of the second group say what the zero value means.
+// Config configures the handler. All fields are required.
 type Config struct {
 	Games      []string
 	Tokens     Tokens
@@ -121,16 +120,16 @@ type Config struct {
 	Logger     *slog.Logger
 	Registry   prometheus.Registerer
 
-	Websocket       http.Handler                           // serves /v1/ws, without the wrappers of the other routes; nil: 404
-	Page            http.Handler                           // serves every path outside the API; nil: 404
-	IsOriginAllowed func(*http.Request) bool               // whether the page that sent the request may read the response; nil: no page of another origin may
+	Websocket       http.Handler                           // serves /v1/ws, without the wrappers of the other routes
+	Page            http.Handler                           // serves every path outside the API
+	IsOriginAllowed func(*http.Request) bool               // whether the page that sent the request may read the response
 	ReadinessChecks map[string]func(context.Context) error // for /readyz, by name: the response has the name, the log has the error
-	IsDraining      func() bool                            // whether the node refuses new players; nil: never
-	IsStoreDown     func(error) bool                       // whether an error means that a store is down, so a retry may succeed; nil: never
-	Limits          Limits                                 // zero value: no limits
-	ClientAddress   func(*http.Request) netip.Addr         // the client's address for the rate limits; nil: the address of the connection
-	LoadShedder     LoadShedder                            // nil: the node sheds no load
-	IsTLS           func(*http.Request) bool               // whether the client uses TLS, to this node or to a trusted proxy; nil: whether the request's connection does
-	RevocableCalls  *RevocableCalls                        // ends long polls whose token was revoked; nil: they do not end early
-	Version         string                                 // version of the server, for /healthz; "": /healthz omits it
+	IsDraining      func() bool                            // whether the node refuses new players
+	IsStoreDown     func(error) bool                       // whether an error means that a store is down, so a retry may succeed
+	Limits          Limits
+	ClientAddress   func(*http.Request) netip.Addr // the client's address for the rate limits
+	LoadShedder     LoadShedder
+	IsTLS           func(*http.Request) bool // whether the client uses TLS, to this node or to a trusted proxy
+	RevocableCalls  *RevocableCalls          // ends long polls whose token was revoked
+	Version         string                   // version of the server, for /healthz
 }

@@ -5,13 +5,10 @@
 // Words:
 //
 //   - Route: one operation of the contract. routes.go lists all of them.
-//   - Problem: the body of an error response (RFC 9457). errorTable in errors.go
-//     maps the errors of the game to problems.
-//   - Client error: an error that this package decides by itself, with the code
-//     and the text for the client.
+//   - Problem: the body of an error response (RFC 9457). errorTable maps the
+//     errors of the game to problems.
 //   - Slot: a place in the limit of concurrent requests. A request needs one
 //     while the node works for it.
-//   - Gate: the authentication of clients and their limits.
 //   - Revocable call: a long poll that ends early when its token is revoked.
 //
 // New returns the handler. Start reading in serve.go, which shows the steps of

@@ -17,9 +17,11 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/rating"
 	"laststand/internal/testenv"
@@ -316,10 +318,16 @@ func newTestConfig(w *fakeBackend) Config {
 	return Config{
 		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Boards: newDisplay(w), Arenas: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
-		Websocket:   http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
-		Page:        http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
-		IsStoreDown: func(err error) bool { return errors.Is(err, errStore) },
-		Version:     "0.1.0",
+		Websocket:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
+		Page:            http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
+		IsStoreDown:     func(err error) bool { return errors.Is(err, errStore) },
+		IsDraining:      func() bool { return false },
+		IsOriginAllowed: func(*http.Request) bool { return false },
+		IsTLS:           new(httpserver.TrustedProxies).IsTLS,
+		ClientAddress:   new(httpserver.TrustedProxies).ClientAddress,
+		LoadShedder:     overload.NewShedder(overload.ShedderConfig{}),
+		RevocableCalls:  NewRevocableCalls(func(identity.Claims) error { return nil }),
+		Version:         "0.1.0",
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 
 	"golang.org/x/text/language"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
-	"laststand/internal/protocol"
 )
 
 // guestBody is the body of a registration. Arena is "" or the join code of the
@@ -29,26 +29,26 @@ type guestResponse struct {
 	ExpiresAt int64  `json:"expires_at"`
 }
 
-func (h playerRoutes) postGuest(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) postGuest(r *request) (any, error) {
 	if h.IsDraining() {
-		return clientErrorf(protocol.CodeUnavailable, "this node is stopping; retry, and another node answers")
+		return nil, errDraining
 	}
 	var body guestBody
-	if err := readBodyLimited(maxGuestBody, w, r.Request, &body); err != nil {
-		return err
+	if err := r.readBodyLimited(maxGuestBody, &body); err != nil {
+		return nil, err
 	}
 	guest, err := h.Guests.Guest(r.Context(), identity.GuestRequest{
 		Game: r.game, Device: body.Device, Nickname: body.Nickname, Lang: nicknameLanguage(r.Request), Address: h.addressKey(r).String(),
 		Admit: func(context.Context) error { return h.checkNewGuestLimits(r, body.Arena) },
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	status := http.StatusOK
 	if guest.New {
 		status = http.StatusCreated
 	}
-	return writeJSON(w, status, guestResponse{guest.Player.ID, guest.Player.Nickname, guest.Token, guest.ExpiresAt})
+	return httpserver.Response{Status: status, Body: guestResponse{guest.Player.ID, guest.Player.Nickname, guest.Token, guest.ExpiresAt}}, nil
 }
 
 // languages are the languages of generated nicknames.
@@ -84,38 +84,38 @@ type nicknameResponse struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-func (h playerRoutes) getNickname(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) getNickname(r *request) (any, error) {
 	availability, err := h.Guests.Available(r.Context(), r.game, r.PathValue("name"), h.nicknameRequester(r))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, nicknameResponse{availability.Nickname, availability.Available, nonNil(availability.Suggestions)})
+	return nicknameResponse{availability.Nickname, availability.Available, nonNil(availability.Suggestions)}, nil
 }
 
 type nicknameBody struct {
 	Nickname *string `json:"nickname"`
 }
 
-func (h playerRoutes) putNickname(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) putNickname(r *request) (any, error) {
 	claims, err := h.authenticateChange(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var body nicknameBody
-	if err := readBody(w, r.Request, &body); err != nil {
-		return err
+	if err := r.readBody(&body); err != nil {
+		return nil, err
 	}
 	if body.Nickname == nil {
-		return badRequest("the body has no field %q; add it", "nickname")
+		return nil, badRequest("the body has no field %q; add it", "nickname")
 	}
 	requester := h.anonymousRequester(r)
 	requester.Player = claims.Subject
 	name, err := h.Guests.Rename(r.Context(), claims, *body.Nickname, requester)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	h.Boards.ForgetName(r.game, claims.Subject)
-	return writeJSON(w, http.StatusOK, map[string]string{"nickname": name})
+	return map[string]string{"nickname": name}, nil
 }
 
 // nonNil replaces a nil slice by an empty one, which JSON shows as [] instead

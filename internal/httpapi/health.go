@@ -3,11 +3,12 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"laststand/internal/httpserver"
 )
 
 // readinessTimeout is the time limit of each readiness check.
@@ -25,14 +26,14 @@ type health struct {
 	Version string            `json:"version,omitempty"` // of the server; only /healthz shows it
 }
 
-func (h *statusRoutes) getHealth(w http.ResponseWriter, _ *request) error {
-	return writeJSON(w, http.StatusOK, health{Status: "ok", Checks: map[string]string{}, Version: h.Version})
+func (h *statusRoutes) getHealth(_ *request) (any, error) {
+	return health{Status: "ok", Checks: map[string]string{}, Version: h.Version}, nil
 }
 
 // getReadiness runs all readiness checks in parallel. Requests that arrive during
 // a run share its result, so that many requests cannot flood the stores. The
 // errors are logged, but the response does not contain them.
-func (h *statusRoutes) getReadiness(w http.ResponseWriter, r *request) error {
+func (h *statusRoutes) getReadiness(r *request) (any, error) {
 	outcomes, _, _ := h.readiness.Do("", func() (any, error) {
 		return h.runReadinessChecks(context.WithoutCancel(r.Context())), nil
 	})
@@ -46,10 +47,10 @@ func (h *statusRoutes) getReadiness(w http.ResponseWriter, r *request) error {
 		state.Status = "draining"
 	}
 	if state.Status == "ready" {
-		return writeJSON(w, http.StatusOK, state)
+		return state, nil
 	}
-	w.Header().Set("Retry-After", strconv.Itoa(defaultRetryAfterS))
-	return writeJSON(w, http.StatusServiceUnavailable, state)
+	r.w.Header().Set("Retry-After", "2")
+	return httpserver.Response{Status: http.StatusServiceUnavailable, Body: state}, nil
 }
 
 // runReadinessChecks returns "ok" or "failed" for each check, by name.

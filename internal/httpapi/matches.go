@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"net/http"
-
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -43,18 +41,18 @@ func publicFirsts(stored []match.First) []matchFirst {
 	return firsts
 }
 
-func (h boardRoutes) getMatch(w http.ResponseWriter, r *request) error {
+func (h boardRoutes) getMatch(r *request) (any, error) {
 	page, err := readPaging(r.query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	summary, err := h.History.Match(r.Context(), r.game, r.PathValue("match"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	from, to, next, err := page.indexRange(summary.Players)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	view := finishedMatch{
 		Match: summary.Match, Mode: summary.Mode, StartedAt: summary.StartedAt, OverAt: summary.OverAt, Reason: summary.Reason,
@@ -64,9 +62,9 @@ func (h boardRoutes) getMatch(w http.ResponseWriter, r *request) error {
 		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: team.Rank, ID: team.ID, Score: team.Score})
 	}
 	if view.Standings, err = h.History.Standings(r.Context(), summary, from, to); err != nil {
-		return err
+		return nil, err
 	}
 	body := leaderboard.EncodeAnswer(view)
 	body.IsFinal = true
-	return writeCacheable(w, r, body)
+	return r.cacheable(body, nil)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 )
 
@@ -22,20 +23,14 @@ func (a *api) newMux() http.Handler {
 		}
 		paths[apiRoute.path][apiRoute.method] = a.newHandler(apiRoute)
 	}
-	if a.Websocket != nil {
-		paths[websocketPath] = methodHandlers{"GET": a.Websocket}
-	}
+	paths[websocketPath] = methodHandlers{"GET": a.Websocket}
 	for path, handlers := range paths {
 		mux.Handle(path, handlers.withFallback(a.newHandler(route{path: path, handle: a.newMethodRefusal(handlers)})))
 	}
 	notFoundHandler := a.newHandler(route{path: noRoute, handle: notFound})
 	mux.Handle("/v1", notFoundHandler)
 	mux.Handle("/v1/", notFoundHandler)
-	if a.Page != nil {
-		mux.Handle("/", a.Page)
-	} else {
-		mux.Handle("/", notFoundHandler)
-	}
+	mux.Handle("/", a.Page)
 	return mux
 }
 
@@ -61,24 +56,23 @@ func (m methodHandlers) withFallback(fallback http.Handler) http.Handler {
 // noRoute is the route label in the metrics if no route matched.
 const noRoute = "none"
 
-func notFound(http.ResponseWriter, *request) error {
-	return clientErrorf(protocol.CodeNotFound, "there is nothing at this path; /openapi.yaml lists all paths")
+func notFound(*request) (any, error) {
+	return nil, protocol.Errorf(protocol.CodeNotFound, "there is nothing at this path; /openapi.yaml lists all paths")
 }
 
 // newMethodRefusal returns the handler for methods that a path does not support.
 // It answers CORS preflights and refuses all others with status 405.
-func (a *api) newMethodRefusal(handlers methodHandlers) func(http.ResponseWriter, *request) error {
+func (a *api) newMethodRefusal(handlers methodHandlers) handler {
 	allowed := slices.Sorted(maps.Keys(handlers))
 	if handlers["GET"] != nil {
 		allowed = append(allowed, "HEAD")
 	}
 	allowList := strings.Join(allowed, ", ")
-	return func(w http.ResponseWriter, r *request) error {
+	return func(r *request) (any, error) {
 		if isPreflight(r.Request) {
-			return a.answerPreflight(w, r.Request, allowList)
+			return nil, a.answerPreflight(r, allowList)
 		}
-		w.Header().Set("Allow", allowList)
-		return &clientError{code: protocol.CodeBadRequest, status: http.StatusMethodNotAllowed,
-			detail: "this path takes " + allowList}
+		r.w.Header().Set("Allow", allowList)
+		return nil, &httpserver.StatusError{Status: http.StatusMethodNotAllowed, Refusal: protocol.Errorf(protocol.CodeBadRequest, "this path takes %s", allowList)}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
@@ -16,7 +17,7 @@ import (
 func TestEveryRouteIsInTheContractAndViceVersa(t *testing.T) {
 	t.Parallel()
 	served := map[string][]string{"GET " + websocketPath: nil}
-	for _, r := range (&api{gate: new(gate)}).routes() {
+	for _, r := range new(api).routes() {
 		served[r.method+" "+r.path] = slices.Sorted(slices.Values(r.query))
 	}
 	inContract := map[string][]string{}
@@ -76,7 +77,7 @@ func TestEveryCodeIsInTheContractAndViceVersa(t *testing.T) {
 		inContract = append(inContract, code.(string))
 	}
 	var inCode []string
-	for code := range statuses {
+	for code := range httpserver.Statuses() {
 		inCode = append(inCode, string(code))
 	}
 	if slices.Sort(inContract); !slices.Equal(inContract, slices.Sorted(slices.Values(inCode))) {
@@ -114,7 +115,7 @@ func TestResponsesHaveTheFieldsOfTheContract(t *testing.T) {
 	for schema, answer := range map[string]any{
 		"Guest": guestResponse{}, "NicknameCheck": nicknameResponse{}, "Profile": profile{}, "History": historyPage{},
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
-		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": problem{},
+		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": httpserver.Problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
 		"Enqueued": enqueueResponse{}, "Claimed": claimResponse{}, "Lost": leasesResponse{}, "Task": taskView{},

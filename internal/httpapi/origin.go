@@ -7,8 +7,7 @@ import (
 )
 
 // allowOrigin sets the CORS headers that let pages of the allowed origins read the
-// response. The header Vary tells caches that
-// the response depends on the origin.
+// response. The header Vary tells caches that the response depends on the origin.
 func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" && a.IsOriginAllowed(r) {
@@ -22,16 +21,15 @@ func isPreflight(r *http.Request) bool {
 		r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// answerPreflight answers the CORS preflight, which a browser sends before the
-// real request. methods is the list of allowed methods.
-func (a *api) answerPreflight(w http.ResponseWriter, r *http.Request, methods string) error {
-	if !a.IsOriginAllowed(r) {
-		return clientErrorf(protocol.CodeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
+// answerPreflight sets the headers of the answer to the CORS preflight, which a
+// browser sends before the real request. methods is the list of allowed methods.
+func (a *api) answerPreflight(r *request, methods string) error {
+	if !a.IsOriginAllowed(r.Request) {
+		return protocol.Errorf(protocol.CodeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
 	}
-	header := w.Header()
+	header := r.w.Header()
 	header.Set("Access-Control-Allow-Methods", methods)
 	header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
 	header.Set("Access-Control-Max-Age", "600")
-	w.WriteHeader(http.StatusNoContent)
 	return nil
 }

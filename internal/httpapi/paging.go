@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 )
@@ -19,15 +20,8 @@ type paging struct {
 // readPaging reads the query parameters limit and cursor. Default and maximum of
 // the limit are the same as for leaderboards.
 func readPaging(query url.Values) (paging, error) {
-	page := paging{limit: leaderboard.DefaultLimit, cursor: query.Get("cursor")}
-	if text := query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > leaderboard.MaxLimit || strconv.Itoa(n) != text {
-			return paging{}, badRequest("limit=%q is not valid; use a whole number from 1 to %d", text, leaderboard.MaxLimit)
-		}
-		page.limit = n
-	}
-	return page, nil
+	limit, err := httpserver.ReadLimit(query, leaderboard.DefaultLimit, leaderboard.MaxLimit)
+	return paging{limit, query.Get("cursor")}, err
 }
 
 // offsetPrefix marks a cursor that is an offset into a list that never changes.

@@ -69,7 +69,7 @@ func checkPaging(t *testing.T, query url.Values) {
 	t.Helper()
 	p, err := readPaging(query)
 	if err != nil {
-		if _, isClientError := errors.AsType[*clientError](err); !isClientError {
+		if _, isClientError := errors.AsType[*protocol.Error](err); !isClientError {
 			t.Fatalf("%v: %v", query, err)
 		}
 		return

@@ -1,10 +1,6 @@
 package httpapi
 
-import (
-	"net/http"
-
-	"laststand/internal/match"
-)
+import "laststand/internal/match"
 
 type profile struct {
 	PlayerID string  `json:"player_id"`
@@ -20,18 +16,18 @@ type profile struct {
 	JoinedAt int64   `json:"joined_at"`
 }
 
-func (h playerRoutes) getPlayer(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) getPlayer(r *request) (any, error) {
 	player, err := h.Players.Player(r.Context(), r.game, r.PathValue("player"))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	totals := player.Totals
-	return writeJSON(w, http.StatusOK, profile{
+	return profile{
 		PlayerID: player.ID, Nickname: player.Nickname, Rating: player.Rating.Rounded(),
 		Score: totals.Score, TimeMS: totals.TimeMS, Matches: totals.Matches,
 		Asked: totals.Asked, Answered: totals.Answered, Correct: totals.Correct, Accuracy: totals.Accuracy(),
 		JoinedAt: player.JoinedAt,
-	})
+	}, nil
 }
 
 type historyPage struct {
@@ -39,18 +35,18 @@ type historyPage struct {
 	NextCursor string               `json:"next_cursor,omitempty"`
 }
 
-func (h playerRoutes) getHistory(w http.ResponseWriter, r *request) error {
+func (h playerRoutes) getHistory(r *request) (any, error) {
 	page, err := readPaging(r.query)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	player := r.PathValue("player")
 	if _, err := h.Players.Player(r.Context(), r.game, player); err != nil {
-		return err // unknown or erased: the matches stay, but the list of matches is gone
+		return nil, err // unknown or erased: the matches stay, but the list of matches is gone
 	}
 	matches, next, err := h.History.Matches(r.Context(), r.game, player, page.cursor, page.limit)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, historyPage{nonNil(matches), next})
+	return historyPage{nonNil(matches), next}, nil
 }

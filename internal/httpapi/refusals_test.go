@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
@@ -122,9 +123,9 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 	}
 }
 
-func decodeProblem(t *testing.T, body []byte) problem {
+func decodeProblem(t *testing.T, body []byte) httpserver.Problem {
 	t.Helper()
-	var p problem
+	var p httpserver.Problem
 	if err := json.Unmarshal(body, &p); err != nil {
 		t.Fatalf("%s: %v", body, err)
 	}
@@ -256,20 +257,6 @@ func TestAClosedRequestIsCountedAs499(t *testing.T) {
 	New(c).ServeHTTP(rec, getCall(demoPath+"/leaderboards").request(t).WithContext(ctx))
 	if rec.Code != statusClientClosed || rec.Body.Len() > 0 {
 		t.Errorf("%d %s", rec.Code, rec.Body)
-	}
-}
-
-func TestMissingPageAndWebsocketAreNotFound(t *testing.T) {
-	t.Parallel()
-	c := newTestConfig(&fakeBackend{})
-	c.Page, c.Websocket = nil, nil
-	handler := New(c)
-	for _, target := range []string{"/", "/app.js", "/v1/ws"} {
-		rec := newRecorder()
-		handler.ServeHTTP(rec, getCall(target).request(t))
-		if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != http.StatusNotFound || p.Code != protocol.CodeNotFound {
-			t.Errorf("%s: %d %s", target, rec.Code, rec.Body)
-		}
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 )
 
 // RevocableCalls cancels long polls when their token is revoked or the signing
-// key of the token is retired. It is safe for concurrent use. A nil
-// RevocableCalls cancels nothing.
+// key of the token is retired. It is safe for concurrent use.
 type RevocableCalls struct {
 	checkClaims func(identity.Claims) error
 
@@ -47,9 +46,6 @@ func (s *RevocableCalls) CancelRevoked() {
 // ends. If the token is revoked, the returned ctx ends, and its cause is the error
 // of checkClaims.
 func (s *RevocableCalls) track(r *http.Request, claims identity.Claims) (ctx context.Context, untrack func()) {
-	if s == nil {
-		return r.Context(), func() {}
-	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	call := &revocableCall{claims, cancel}
 	s.mu.Lock()

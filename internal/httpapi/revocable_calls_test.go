@@ -75,8 +75,4 @@ func TestPollsThatEndByThemselvesAreNotRevoked(t *testing.T) {
 		t.Errorf("%v, %v", err, tracked.Err())
 	}
 	untrack()
-	if tracked, untrack = (*RevocableCalls)(nil).track(getCall("/").request(t), identity.Claims{}); tracked.Err() != nil || revocationError(tracked) != nil {
-		t.Error("a call without RevocableCalls has ended")
-	}
-	untrack()
 }

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
+	"laststand/internal/httpserver"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -14,59 +17,88 @@ import (
 // of stores.
 const requestTimeout = 5 * time.Second
 
+// api answers the requests of all routes. It authenticates their clients and
+// applies the limits to them.
+type api struct {
+	Config
+	metrics *metrics
+}
+
+// New returns the handler of the public listener. It is safe for concurrent use
+// and starts no goroutine. A request may take requestTimeout, including its body,
+// and the extraTime of its route. Websocket and Page have no such limit.
+func New(config Config) http.Handler {
+	return (&api{config, newMetrics(config.Registry)}).newMux()
+}
+
 // newHandler returns the handler of a route. The handler counts requests,
 // recovers from panics, and writes errors as problems.
 func (a *api) newHandler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		startedAt := time.Now()
-		sw := &statusWriter{ResponseWriter: w}
-		defer func() { a.metrics.observe(route.path, r.Method, sw.status, time.Since(startedAt)) }()
+		sw := &httpserver.StatusWriter{ResponseWriter: w}
+		defer func() { a.metrics.observe(route.path, r.Method, sw.Status, time.Since(startedAt)) }()
 		defer a.recoverPanic(sw, r, route)
 		sw.Header().Set("Cache-Control", "no-store")
 		a.allowOrigin(sw, r)
-		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+extraTimeByPath[route.path])
+		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+route.admission.extraTime)
 		defer cancel()
-		if err := a.handleRequest(sw, r.WithContext(ctx), route); err != nil {
+		response, err := a.handleRequest(sw, r.WithContext(ctx), route)
+		if err != nil {
 			a.writeError(sw, r, route, err)
+			return
 		}
+		httpserver.Respond(sw, response)
 	})
 }
 
 // handleRequest checks a request against all limits and runs the handler of its
 // route.
-func (a *api) handleRequest(w *statusWriter, r *http.Request, route route) error {
-	game := r.PathValue("game")
-	if game != "" && !a.games[game] {
-		return clientErrorf(protocol.CodeNotFound, "there is no such game")
+func (a *api) handleRequest(w http.ResponseWriter, r *http.Request, route route) (response any, err error) {
+	req := &request{Request: r, w: w, game: r.PathValue("game")}
+	if req.game != "" && !slices.Contains(a.Games, req.game) {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "there is no such game")
 	}
 	if route.method == "" { // the fallback of a path: any query is allowed
-		return route.handle(w, &request{Request: r, game: game})
+		return route.handle(req)
 	}
-	query, err := protocol.ReadQuery(r.URL, route.query)
-	if err != nil {
-		return err
+	if req.query, err = protocol.ReadQuery(r.URL, route.query); err != nil {
+		return nil, err
 	}
-	req := &request{Request: r, game: game, query: query}
-	if route.needsSlot() {
-		w.slot = &concurrencySlot{shedder: a.LoadShedder}
-		if err := w.slot.acquire(); err != nil {
-			return err
+	if route.admission.needsSlot() {
+		slot := &concurrencySlot{shedder: a.LoadShedder}
+		if err := slot.acquire(); err != nil {
+			return nil, err
 		}
-		defer w.slot.release()
-		r.Body = slotReleasingBody{r.Body, w.slot}
+		defer slot.release() // before the response is written, which waits for the client
+		r.Body = slotReleasingBody{r.Body, slot}
 	}
-	if err := a.checkLoad(req, route); err != nil {
-		return err
+	if err := a.checkLoad(req, route.admission.shedKind); err != nil {
+		return nil, err
 	}
-	if err := a.checkAddressLimits(req, route); err != nil {
-		return err
+	if err := route.admission.rule.Take(r.Context(), a.addressKey(req), 1); err != nil {
+		return nil, err
 	}
-	return route.handle(w, req)
+	return route.handle(req)
+}
+
+// checkLoad refuses a request if the node sheds its kind of work. It allows reads
+// with a valid token of the game, because such a client probably plays.
+func (a *api) checkLoad(r *request, kind overload.Kind) error {
+	if kind == "" || !a.LoadShedder.ShouldShed(kind) {
+		return nil
+	}
+	if kind == overload.Reading {
+		if _, err := a.authenticate(r); err == nil {
+			return nil
+		}
+	}
+	return a.LoadShedder.Check(kind)
 }
 
 // recoverPanic recovers from a panic of a handler. It logs the panic and writes
 // status 500 without the panic's text.
-func (a *api) recoverPanic(w *statusWriter, r *http.Request, route route) {
+func (a *api) recoverPanic(w *httpserver.StatusWriter, r *http.Request, route route) {
 	cause := recover()
 	if cause == nil {
 		return
@@ -76,35 +108,7 @@ func (a *api) recoverPanic(w *statusWriter, r *http.Request, route route) {
 	}
 	a.Logger.ErrorContext(r.Context(), "request panicked",
 		"method", r.Method, "route", route.path, "panic", cause, "stack", string(debug.Stack()))
-	if w.status == 0 {
-		writeProblem(w, newProblem(errInternal))
+	if w.Status == 0 {
+		httpserver.WriteProblem(w, httpserver.NewProblem(errInternal))
 	}
 }
-
-// statusWriter records the status of the response and releases the slot when the
-// response starts. status 0 means that nothing was written yet.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-	slot   *concurrencySlot // nil if the request has none
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	w.recordStatus(status)
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(body []byte) (int, error) {
-	w.recordStatus(http.StatusOK)
-	return w.ResponseWriter.Write(body)
-}
-
-func (w *statusWriter) recordStatus(status int) {
-	if w.status == 0 {
-		w.status = status
-		w.slot.release()
-	}
-}
-
-// Unwrap lets http.ResponseController find the wrapped writer.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

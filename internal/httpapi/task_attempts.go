@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"net/http"
 	"time"
 
 	"laststand/internal/taskqueue"
@@ -43,14 +42,14 @@ type claimedTask struct {
 
 // postClaim claims due tasks. If none is due, it waits up to wait_ms. The wait
 // ends early if the token of the service is revoked.
-func (h serviceRoutes) postClaim(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postClaim(r *request) (any, error) {
 	service, err := h.authenticateTaskCall(r)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var body claimBody
-	if err := readBody(w, r.Request, &body); err != nil {
-		return err
+	if err := r.readBody(&body); err != nil {
+		return nil, err
 	}
 	poll := taskqueue.Poll{Kind: body.Kind, Max: defaultClaimMax, Lease: leaseDuration(body.LeaseMS), Wait: clampedMilliseconds(body.WaitMS)}
 	if body.Max != nil {
@@ -60,10 +59,10 @@ func (h serviceRoutes) postClaim(w http.ResponseWriter, r *request) error {
 	defer untrack()
 	tasks, err := h.Tasks.Claim(ctx, r.game, poll)
 	if revoked := revocationError(ctx); revoked != nil {
-		return revoked // tasks that were just claimed become due again when their leases end
+		return nil, revoked // tasks that were just claimed become due again when their leases end
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	response := claimResponse{make([]claimedTask, len(tasks))}
 	for i, task := range tasks {
@@ -72,7 +71,7 @@ func (h serviceRoutes) postClaim(w http.ResponseWriter, r *request) error {
 			Tries: task.Tries, LeaseUntil: task.DueAt, Payload: task.Payload,
 		}
 	}
-	return writeJSON(w, http.StatusOK, response)
+	return response, nil
 }
 
 func leaseDuration(ms *int64) time.Duration {
@@ -133,23 +132,23 @@ type leasesResponse struct {
 	Lost []taskqueue.Lease `json:"lost"`
 }
 
-func (h serviceRoutes) postRenew(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postRenew(r *request) (any, error) {
 	var body renewBody
-	return h.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return h.changeLeases(r, &body, func() ([]taskqueue.Lease, error) {
 		return h.Tasks.Renew(r.Context(), r.game, body.leases(), leaseDuration(body.LeaseMS))
 	})
 }
 
-func (h serviceRoutes) postComplete(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postComplete(r *request) (any, error) {
 	var body leasesBody
-	return h.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return h.changeLeases(r, &body, func() ([]taskqueue.Lease, error) {
 		return h.Tasks.Complete(r.Context(), r.game, body.leases())
 	})
 }
 
-func (h serviceRoutes) postFail(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postFail(r *request) (any, error) {
 	var body failBody
-	return h.changeLeases(w, r, &body, func() ([]taskqueue.Lease, error) {
+	return h.changeLeases(r, &body, func() ([]taskqueue.Lease, error) {
 		failed := make([]taskqueue.FailedAttempt, len(body.Tasks))
 		for i, task := range body.Tasks {
 			failed[i] = taskqueue.FailedAttempt{
@@ -162,16 +161,16 @@ func (h serviceRoutes) postFail(w http.ResponseWriter, r *request) error {
 }
 
 // changeLeases reads the body, calls change, and answers with the lost leases.
-func (h serviceRoutes) changeLeases(w http.ResponseWriter, r *request, body any, change func() ([]taskqueue.Lease, error)) error {
+func (h serviceRoutes) changeLeases(r *request, body any, change func() ([]taskqueue.Lease, error)) (any, error) {
 	if _, err := h.authenticateTaskCall(r); err != nil {
-		return err
+		return nil, err
 	}
-	if err := readBody(w, r.Request, body); err != nil {
-		return err
+	if err := r.readBody(body); err != nil {
+		return nil, err
 	}
 	lost, err := change()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, leasesResponse{nonNil(lost)})
+	return leasesResponse{nonNil(lost)}, nil
 }

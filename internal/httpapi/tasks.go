@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
 )
@@ -37,24 +38,24 @@ type enqueueResponse struct {
 
 // postTasks enqueues tasks of a game service. It responds after the tasks are on
 // disk.
-func (h serviceRoutes) postTasks(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) postTasks(r *request) (any, error) {
 	if _, err := h.authenticateTaskCall(r); err != nil {
-		return err
+		return nil, err
 	}
-	tasks, err := readTasks(w, r.Request)
+	tasks, err := r.readTasks()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	accepted, err := h.Tasks.Enqueue(r.Context(), r.game, tasks)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusAccepted, enqueueResponse{accepted})
+	return httpserver.Response{Status: http.StatusAccepted, Body: enqueueResponse{accepted}}, nil
 }
 
-func readTasks(w http.ResponseWriter, r *http.Request) ([]taskqueue.NewTask, error) {
+func (r *request) readTasks() ([]taskqueue.NewTask, error) {
 	var body tasksBody
-	if err := readBodyLimited(maxTasksBody, w, r, &body); err != nil {
+	if err := r.readBodyLimited(maxTasksBody, &body); err != nil {
 		return nil, err
 	}
 	var tasks []taskqueue.NewTask
@@ -91,16 +92,16 @@ type taskView struct {
 	Payload   json.RawMessage          `json:"payload"`
 }
 
-func (h serviceRoutes) getTask(w http.ResponseWriter, r *request) error {
+func (h serviceRoutes) getTask(r *request) (any, error) {
 	if _, err := h.authenticateTaskCall(r); err != nil {
-		return err
+		return nil, err
 	}
 	task, err := h.Tasks.Task(r.Context(), r.game, r.PathValue("task"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, taskView{
+	return taskView{
 		ID: task.ID, Topic: task.Topic, Key: task.Key, Priority: task.Priority, Ordering: task.Ordering, State: task.State, DueAt: task.DueAt,
 		Tries: task.Tries, MaxTries: task.MaxTries, Errors: nonNil(task.Errors), CreatedAt: task.CreatedAt, ChangedAt: task.ChangedAt, Payload: task.Payload,
-	})
+	}, nil
 }

@@ -2,7 +2,9 @@
 // limits the time and the size of requests, limits connections, finds the address of a
 // client behind proxies, decides which web pages may call the server, and serves TLS with
 // a certificate that it reloads. It also has the HTTP client for addresses that operators of
-// games configure, which reaches only the public internet, and posts webhooks with it.
+// games configure, which reaches only the public internet, and posts webhooks with it. The
+// HTTP API and the admin API read bodies and write responses with ReadJSON, [Respond] and
+// [Problem].
 //
 // Words:
 //

@@ -7,6 +7,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"laststand/internal/protocol"
 )
 
 // The time limits of each part of a request and its response. They do not apply to a
@@ -87,9 +89,9 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case len(r.RequestURI) > maxURLBytes:
-		g.refuse(w, "url", http.StatusRequestURITooLong)
+		g.refuse(w, "url", http.StatusRequestURITooLong, "the URL is longer than %d bytes; ask for less at once", maxURLBytes)
 	case countHeaders(r.Header) > maxHeaders:
-		g.refuse(w, "headers", http.StatusRequestHeaderFieldsTooLarge)
+		g.refuse(w, "headers", http.StatusRequestHeaderFieldsTooLarge, "the request has more than %d headers; send fewer", maxHeaders)
 	default:
 		g.next.ServeHTTP(w, r)
 	}
@@ -102,20 +104,10 @@ func countHeaders(header http.Header) (n int) {
 	return n
 }
 
-// refusalBodies are the problem documents of refusals (RFC 9457), by status.
-var refusalBodies = map[int]string{
-	http.StatusRequestURITooLong: `{"type":"about:blank","title":"Request URI Too Long","status":414,` +
-		`"detail":"the URL is longer than 14336 bytes; ask for less at once","code":"bad_request"}` + "\n",
-	http.StatusRequestHeaderFieldsTooLarge: `{"type":"about:blank","title":"Request Header Fields Too Large","status":431,` +
-		`"detail":"the request has more than 64 headers; send fewer","code":"bad_request"}` + "\n",
-}
-
 // refuse writes a refusal instead of calling the next handler, and closes the
 // connection.
-func (g *guard) refuse(w http.ResponseWriter, reason string, status int) {
+func (g *guard) refuse(w http.ResponseWriter, reason string, status int, format string, limit int) {
 	g.refused.WithLabelValues(reason).Inc()
-	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("Connection", "close")
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(refusalBodies[status])) // a client that does not read it is gone
+	WriteProblem(w, newProblem(protocol.Errorf(protocol.CodeBadRequest, format, limit), status))
 }

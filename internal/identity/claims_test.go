@@ -16,9 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/httpapi"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
+	"laststand/internal/overload"
 	"laststand/internal/redisstore"
 	"laststand/internal/redisx"
 	"laststand/internal/testenv"
@@ -51,7 +53,9 @@ func newHTTPNode(t *testing.T, db testenv.SQL, cache *testenv.Server) httpNode {
 	node.Reservations = redisstore.NewNames(conn.Client)
 	node.Handler = httpapi.New(httpapi.Config{
 		Games: []string{demo}, Tokens: node.Registry, Guests: node.Registry, Boards: noBoards{}, IsStoreDown: ledger.IsUnavailable,
-		Logger: slog.New(slog.DiscardHandler), Registry: node.metrics,
+		Logger: slog.New(slog.DiscardHandler), Registry: node.metrics, LoadShedder: overload.NewShedder(overload.ShedderConfig{}),
+		Websocket: http.NotFoundHandler(), Page: http.NotFoundHandler(), ClientAddress: new(httpserver.TrustedProxies).ClientAddress,
+		IsOriginAllowed: func(*http.Request) bool { return false }, IsDraining: func() bool { return false },
 	})
 	return node
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 )
 
@@ -50,12 +51,7 @@ type Keys interface {
 }
 
 // accessRoutes changes who has access: players, keys, bans and revocations.
-type accessRoutes struct {
-	revocations Revocations
-	players     Players
-	keys        Keys
-	now         func() int64
-}
+type accessRoutes struct{ *api }
 
 func (h accessRoutes) routes() []route {
 	return []route{
@@ -84,35 +80,35 @@ func (h accessRoutes) routes() []route {
 // findPlayer finds the player with a nickname. The response has the stored nickname,
 // which may differ from the one in the query.
 func (h accessRoutes) findPlayer(r *request) (any, error) {
-	player, err := h.players.PlayerNamed(r.ctx, r.game, r.query.Get("nickname"))
+	player, err := h.Players.PlayerNamed(r.ctx, r.game, r.query.Get("nickname"))
 	return Player{player.ID, player.Nickname}, err
 }
 
 func (h accessRoutes) erasePlayer(r *request) (any, error) {
-	return nil, h.players.Erase(r.ctx, r.game, r.PathValue("player"))
+	return nil, h.Players.Erase(r.ctx, r.game, r.PathValue("player"))
 }
 
 // resetDevice replaces the device secret of a guest.
 func (h accessRoutes) resetDevice(r *request) (any, error) {
-	player, device, err := h.players.ResetDevice(r.ctx, r.game, r.PathValue("player"))
-	return withStatus{http.StatusCreated, NewDevice{player, device}}, err
+	player, device, err := h.Players.ResetDevice(r.ctx, r.game, r.PathValue("player"))
+	return httpserver.Response{Status: http.StatusCreated, Body: NewDevice{player, device}}, err
 }
 
 // unlinkAccount removes the link between a guest and its account.
 func (h accessRoutes) unlinkAccount(r *request) (any, error) {
-	account, err := h.players.UnlinkAccount(r.ctx, r.game, r.PathValue("player"))
+	account, err := h.Players.UnlinkAccount(r.ctx, r.game, r.PathValue("player"))
 	return UnlinkedAccount{account}, err
 }
 
 func (h accessRoutes) listKeys(r *request) (any, error) {
-	return page[identity.KeyInfo]{key: "keys", items: h.keys.ListKeys(r.game)}, nil
+	return page[identity.KeyInfo]{key: "keys", items: h.Keys.ListKeys(r.game)}, nil
 }
 
 func (h accessRoutes) rotateKey(r *request) (any, error) {
-	created, err := h.keys.RotateKey(r.ctx, r.game)
-	return withStatus{http.StatusCreated, created}, err
+	created, err := h.Keys.RotateKey(r.ctx, r.game)
+	return httpserver.Response{Status: http.StatusCreated, Body: created}, err
 }
 
 func (h accessRoutes) retireKey(r *request) (any, error) {
-	return nil, h.keys.RetireKey(r.ctx, r.game, r.PathValue("key"))
+	return nil, h.Keys.RetireKey(r.ctx, r.game, r.PathValue("key"))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/taskqueue"
 )
@@ -293,7 +294,7 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		backend := newFakeBackend()
 		backend.fail = tt.fail
 		status, header, body := adminRequest(t, backend.handler(), tt.method, tt.path, tt.body)
-		var p Problem
+		var p httpserver.Problem
 		if err := json.Unmarshal([]byte(body), &p); err != nil || header.Get("Content-Type") != "application/problem+json" {
 			t.Errorf("%s: %v: %s", name, err, body)
 		}

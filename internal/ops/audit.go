@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/protocol"
 )
@@ -56,50 +57,42 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	return audits
 }
 
-// auditor keeps the audit log.
-type auditor struct {
-	log    Audit
-	audits *prometheus.CounterVec // audited requests, by outcome
-	logger *slog.Logger
-	errors errorWriter
-}
-
 // handleAudited writes an entry to the audit log, calls the route's handler, and
 // completes the entry. If it cannot write the entry, it refuses a change. It still
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
-func (a *auditor) handleAudited(route route, r *request) (body any, err error) {
+func (a *api) handleAudited(route route, r *request) (body any, err error) {
 	entry := identity.AuditEntry{
 		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
 	}
 	r.w.Header().Set("X-Request-Id", entry.ID)
-	log := a.logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
-	if err := a.log.BeginAudit(r.ctx, entry); err != nil {
+	log := a.Logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
+	if err := a.Audit.BeginAudit(r.ctx, entry); err != nil {
 		a.audits.WithLabelValues(auditWriteFailed).Inc()
 		if route.isRead() {
 			log.ErrorContext(r.ctx, "audit log write failed; answering the read", "error", err)
 			return route.handle(r)
 		}
 		log.ErrorContext(r.ctx, "audit log write failed; refusing the change", "error", err)
-		return nil, newAPIError(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
+		return nil, protocol.Errorf(protocol.CodeUnavailable, "the audit log cannot be written, so nothing was changed; retry in a few seconds")
 	}
 	status := http.StatusInternalServerError // if the handler panics
 	defer func() { a.completeAudit(r, log, entry.ID, status) }()
 	if body, err = route.handle(r); err != nil {
-		status = newProblem(a.errors.toAPIError(err)).Status
+		status = a.problemFor(err).Status
 		return nil, err
 	}
-	status = statusOf(body)
+	status = httpserver.StatusOf(body)
 	return body, nil
 }
 
 // completeAudit completes an entry with the status of the response, even if the client
 // has disconnected. The node's log gets the same line.
-func (a *auditor) completeAudit(r *request, log *slog.Logger, id string, status int) {
+func (a *api) completeAudit(r *request, log *slog.Logger, id string, status int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), completeAuditTimeout)
 	defer cancel()
 	log.InfoContext(ctx, "admin request handled", "status", status)
-	if err := a.log.EndAudit(ctx, id, status); err != nil {
+	if err := a.Audit.EndAudit(ctx, id, status); err != nil {
 		a.audits.WithLabelValues(auditIncomplete).Inc()
 		log.ErrorContext(ctx, "audit log entry stays incomplete", "status", status, "error", err)
 	}
@@ -196,7 +189,7 @@ func sanitizeText(s string) string {
 }
 
 // auditRoutes lists the audit log.
-type auditRoutes struct{ log Audit }
+type auditRoutes struct{ *api }
 
 func (h auditRoutes) routes() []route {
 	return []route{
@@ -210,6 +203,6 @@ func (h auditRoutes) list(r *request) (any, error) {
 		return nil, err
 	}
 	filter := identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}
-	entries, next, err := h.log.AuditEntries(r.ctx, filter, r.query.Get("cursor"), limit)
+	entries, next, err := h.Audit.AuditEntries(r.ctx, filter, r.query.Get("cursor"), limit)
 	return page[identity.AuditEntry]{"entries", entries, next}, err
 }

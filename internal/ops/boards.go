@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 )
 
@@ -60,8 +61,8 @@ type Days interface {
 // line either the totals or the error that ended the verification.
 type VerifyLine struct {
 	*Difference
-	Verified *VerifyTotals `json:"verified,omitempty"`
-	Error    *Problem      `json:"error,omitempty"`
+	Verified *VerifyTotals       `json:"verified,omitempty"`
+	Error    *httpserver.Problem `json:"error,omitempty"`
 }
 
 // Difference is one field in which a leaderboard differs from the ledger.
@@ -93,12 +94,7 @@ type Corrected struct {
 }
 
 // boardRoutes verifies, rebuilds and corrects leaderboards, and confirms their days.
-type boardRoutes struct {
-	leaderboards Leaderboards
-	corrections  Corrections
-	days         Days
-	toAPIError   func(error) *apiError
-}
+type boardRoutes struct{ *api }
 
 func (h boardRoutes) routes() []route {
 	return []route{
@@ -115,19 +111,19 @@ func (h boardRoutes) routes() []route {
 func (h boardRoutes) verify(r *request) (any, error) {
 	lines := &lineWriter{w: r.w, control: http.NewResponseController(r.w)}
 	lines.removeDeadlines()
-	totals, err := h.leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
+	totals, err := h.Leaderboards.Verify(r.Context(), r.game, func(diff leaderboard.Difference) {
 		lines.write(VerifyLine{Difference: &Difference{diff.Board.Kind, diff.Board.Span, diff.Holder, diff.Field, diff.Want, diff.Have}})
 	})
 	switch {
 	case err != nil && !lines.started:
 		return nil, err
 	case err != nil:
-		problem := newProblem(h.toAPIError(err))
+		problem := h.problemFor(err)
 		lines.write(VerifyLine{Error: &problem})
 	default:
 		lines.write(VerifyLine{Verified: &VerifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})
 	}
-	return isWritten{http.StatusOK}, nil
+	return httpserver.Written(http.StatusOK), nil
 }
 
 // lineWriter sends a response line by line. The response has no time limit, but each line
@@ -161,11 +157,11 @@ func (l *lineWriter) write(line VerifyLine) {
 }
 
 func (h boardRoutes) rebuild(r *request) (any, error) {
-	return withStatus{http.StatusAccepted, Rebuild{true}}, h.leaderboards.Rebuild(r.ctx, r.game)
+	return httpserver.Response{Status: http.StatusAccepted, Body: Rebuild{true}}, h.Leaderboards.Rebuild(r.ctx, r.game)
 }
 
 func (h boardRoutes) getRebuild(r *request) (any, error) {
-	inProgress, err := h.leaderboards.IsBuilding(r.ctx, r.game)
+	inProgress, err := h.Leaderboards.IsBuilding(r.ctx, r.game)
 	return Rebuild{inProgress}, err
 }
 
@@ -177,7 +173,7 @@ func (h boardRoutes) correct(r *request) (any, error) {
 	if body.Match == "" || body.Reason == "" || len(body.Reason) > maxReason {
 		return nil, badRequest("give a match and a reason of 1 to %d bytes", maxReason)
 	}
-	rows, err := h.corrections.Correct(r.ctx, Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor})
+	rows, err := h.Corrections.Correct(r.ctx, Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor})
 	return Corrected{rows}, err
 }
 
@@ -186,5 +182,5 @@ func (h boardRoutes) confirmDay(r *request) (any, error) {
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
 		return nil, badRequest("day %q is not a date; use YYYY-MM-DD", day)
 	}
-	return nil, h.days.ConfirmDay(r.ctx, r.game, day)
+	return nil, h.Days.ConfirmDay(r.ctx, r.game, day)
 }

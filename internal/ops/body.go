@@ -3,37 +3,16 @@ package ops
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"net/http"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 )
 
 // maxBody is the maximum size of a request body, in bytes. The result of the largest
 // arena has about 3 MB.
 const maxBody = 16 << 20
-
-// readBody reads a JSON body.
-func (r *request) readBody() ([]byte, error) {
-	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || kind != "application/json" {
-		return nil, &apiError{protocol.CodeBadRequest, http.StatusUnsupportedMediaType, "the body must be JSON; set Content-Type: application/json"}
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(r.w, r.Body, maxBody))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, newAPIError(protocol.CodePayloadTooLarge, "the body is longer than %d bytes", maxBody)
-	}
-	if err != nil || !utf8.Valid(body) {
-		return nil, badRequest("the body is incomplete or is not UTF-8")
-	}
-	return body, nil
-}
 
 // badCursor returns the error for a cursor that is not from a page of the list.
 func badCursor(cursor string) error {
@@ -43,7 +22,7 @@ func badCursor(cursor string) error {
 // readObject decodes a JSON object into target, a pointer to a struct. It refuses
 // unknown fields, and NUL characters (\u0000), which PostgreSQL cannot store as text.
 func (r *request) readObject(target any) error {
-	body, err := r.readBody()
+	body, err := httpserver.ReadJSON(r.w, r.Request, maxBody)
 	if err != nil {
 		return err
 	}
@@ -71,14 +50,11 @@ func hasNUL(body []byte) bool {
 // maxReason is the maximum length of a reason, in bytes.
 const maxReason = 500
 
-// reasonBody is the body of a request that pauses a queue or disables a webhook.
-type reasonBody struct {
-	Reason string `json:"reason" need:"true"`
-}
-
 // readReason reads the reason of a change, which other operators can see.
 func (r *request) readReason() (string, error) {
-	var body reasonBody
+	var body struct {
+		Reason string `json:"reason" need:"true"`
+	}
 	if err := r.readObject(&body); err != nil {
 		return "", err
 	}
@@ -88,23 +64,8 @@ func (r *request) readReason() (string, error) {
 	return body.Reason, nil
 }
 
-const (
-	defaultLimit = 50
-	maxLimit     = 200
-)
-
 // limit returns the query parameter limit: the maximum number of items of a page.
-func (r *request) limit() (int, error) {
-	text := r.query.Get("limit")
-	if text == "" {
-		return defaultLimit, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 || n > maxLimit {
-		return 0, badRequest("limit=%q is out of range; use 1 to %d", text, maxLimit)
-	}
-	return n, nil
-}
+func (r *request) limit() (int, error) { return httpserver.ReadLimit(r.query, 50, 200) }
 
 // page is one page of a list. Its JSON has the items under key, and the cursor of the next
 // page, which the last page does not have.

@@ -5,7 +5,7 @@
 // Words: an operator is the person with an admin token, the actor in the audit log. An
 // operation, or route, is one method and path of the admin API. For each change the
 // server writes an entry of the audit log before the change and completes it afterwards.
-// A problem is the JSON body of an error (problem.go).
+// A problem is the JSON body of an error (httpserver.Problem).
 //
 // The entry point is [New], which returns an http.Handler. Start reading at
 // routes.go, then audit.go. Each subject of the API has a type, such as taskRoutes, with

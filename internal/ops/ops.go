@@ -39,15 +39,13 @@ type Config struct {
 	Logger      *slog.Logger
 }
 
+// api has the routes of the operators' listener.
 type api struct {
 	Config
-	*auditor
+	audits *prometheus.CounterVec // audited requests, by outcome
 }
 
-func newAPI(config Config) *api {
-	errors := errorWriter{config.IsStoreDown, config.Logger}
-	return &api{config, &auditor{config.Audit, newAuditCounter(config.Registry), config.Logger, errors}}
-}
+func newAPI(config Config) *api { return &api{config, newAuditCounter(config.Registry)} }
 
 // New returns the handler of the operators' listener. /metrics needs no token;
 // /debug/pprof/ and /admin/v1/ need an admin token.

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"net/http/pprof"
 	runtime "runtime/pprof"
+
+	"laststand/internal/httpserver"
 )
 
 // extraProfiles are the profiles that runtime/pprof does not know by name. The command
@@ -17,11 +19,11 @@ func getProfiles(r *request) (any, error) {
 		return notFound(r)
 	}
 	pprof.Index(r.w, r.Request)
-	return isWritten{http.StatusOK}, nil
+	return httpserver.Written(http.StatusOK), nil
 }
 
 // getProfile writes a profile. The audit log gets an entry of the request.
-func (a *auditor) getProfile(r *request) (any, error) {
+func (a *api) getProfile(r *request) (any, error) {
 	name := r.PathValue("profile")
 	handle := extraProfiles[name]
 	if handle == nil && runtime.Lookup(name) != nil {
@@ -31,24 +33,9 @@ func (a *auditor) getProfile(r *request) (any, error) {
 		return notFound(r)
 	}
 	route := route{method: r.Method, path: "/debug/pprof/{profile}", sensitive: true, handle: func(r *request) (any, error) {
-		recorder := &statusRecorder{ResponseWriter: r.w}
+		recorder := &httpserver.StatusWriter{ResponseWriter: r.w}
 		handle(recorder, r.Request)
-		return isWritten{cmp.Or(recorder.status, http.StatusOK)}, nil
+		return httpserver.Written(cmp.Or(recorder.Status, http.StatusOK)), nil
 	}}
 	return a.handleAudited(route, r)
 }
-
-// statusRecorder records the status of the response. status is 0 before the handler has
-// written one.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (s *statusRecorder) WriteHeader(status int) {
-	s.status = cmp.Or(s.status, status)
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap lets http.ResponseController find the wrapped writer.
-func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

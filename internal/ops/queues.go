@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 )
 
@@ -49,12 +50,7 @@ const (
 )
 
 // queueRoutes lists and changes the behaviour queues.
-type queueRoutes struct {
-	queues     eventq.Admin
-	sendQueued func(ctx context.Context, game string) error
-	games      []string // sorted
-	now        func() int64
-}
+type queueRoutes struct{ *api }
 
 func (h queueRoutes) routes() []route {
 	return []route{
@@ -75,7 +71,7 @@ func (h queueRoutes) list(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	games, next := h.games, ""
+	games, next := h.Games, ""
 	if cursor := r.query.Get("cursor"); cursor != "" {
 		position, found := slices.BinarySearch(games, cursor)
 		if !found {
@@ -91,8 +87,8 @@ func (h queueRoutes) list(r *request) (any, error) {
 }
 
 func (h queueRoutes) states(ctx context.Context, games ...string) ([]Queue, error) {
-	now := h.now()
-	statuses, err := h.queues.Status(ctx, games, now)
+	now := h.Now()
+	statuses, err := h.Queues.Status(ctx, games, now)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +127,7 @@ func (h queueRoutes) peek(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, err := h.queues.Peek(r.ctx, r.game, limit)
+	stored, err := h.Queues.Peek(r.ctx, r.game, limit)
 	items := make([]queueItem, len(stored))
 	for i, item := range stored {
 		items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
@@ -142,13 +138,13 @@ func (h queueRoutes) peek(r *request) (any, error) {
 func (h queueRoutes) pause(r *request) (any, error) {
 	reason, err := r.readReason()
 	if err == nil {
-		err = h.queues.Pause(r.ctx, r.game, reason)
+		err = h.Queues.Pause(r.ctx, r.game, reason)
 	}
 	return h.stateAfter(r, err)
 }
 
 func (h queueRoutes) resume(r *request) (any, error) {
-	return h.stateAfter(r, h.queues.Resume(r.ctx, r.game, h.now()))
+	return h.stateAfter(r, h.Queues.Resume(r.ctx, r.game, h.Now()))
 }
 
 func (h queueRoutes) setMaxLen(r *request) (any, error) {
@@ -159,7 +155,7 @@ func (h queueRoutes) setMaxLen(r *request) (any, error) {
 	if body.MaxLen < 0 || body.MaxLen > eventq.MaxQueueLen {
 		return nil, badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MaxQueueLen)
 	}
-	return h.stateAfter(r, h.queues.SetMaxLen(r.ctx, r.game, body.MaxLen))
+	return h.stateAfter(r, h.Queues.SetMaxLen(r.ctx, r.game, body.MaxLen))
 }
 
 func (h queueRoutes) drain(r *request) (any, error) {
@@ -190,7 +186,7 @@ func (h queueRoutes) drain(r *request) (any, error) {
 // items arrive.
 func (h queueRoutes) discard(ctx context.Context, before Queue) (discarded int64, err error) {
 	for discarded < before.Counts.Queued {
-		n, err := h.queues.Discard(ctx, before.Game, int(min(discardBatch, before.Counts.Queued-discarded)), eventq.Shutdown)
+		n, err := h.Queues.Discard(ctx, before.Game, int(min(discardBatch, before.Counts.Queued-discarded)), eventq.Shutdown)
 		if err != nil || n == 0 {
 			return discarded, err
 		}
@@ -203,11 +199,14 @@ func (h queueRoutes) discard(ctx context.Context, before Queue) (discarded int64
 // drainWait.
 func (h queueRoutes) send(ctx context.Context, before Queue) error {
 	if before.Paused != "" {
-		return &apiError{protocol.CodeBadRequest, http.StatusConflict, "the queue is paused (" + before.Paused + "); resume it first, or discard its items"}
+		return &httpserver.StatusError{
+			Status:  http.StatusConflict,
+			Refusal: protocol.Errorf(protocol.CodeBadRequest, "the queue is paused (%s); resume it first, or discard its items", before.Paused),
+		}
 	}
 	drainCtx, cancel := context.WithTimeout(ctx, drainWait)
 	defer cancel()
-	err := h.sendQueued(drainCtx, before.Game)
+	err := h.SendQueued(drainCtx, before.Game)
 	if drainCtx.Err() != nil || errors.Is(err, eventq.ErrPaused) {
 		return nil
 	}

@@ -149,7 +149,7 @@ func listRevocations[T any](h accessRoutes, r *request, key string, kind identit
 			return nil, badCursor(cursor)
 		}
 	}
-	stored, err := h.revocations.ListRevocations(r.ctx, r.game, kind, before, limit+1)
+	stored, err := h.Revocations.ListRevocations(r.ctx, r.game, kind, before, limit+1)
 	list := page[T]{key: key}
 	for i, revocation := range stored {
 		if i == limit {
@@ -162,16 +162,16 @@ func listRevocations[T any](h accessRoutes, r *request, key string, kind identit
 }
 
 func (h accessRoutes) set(r *request, revocation identity.Revocation) (identity.Revocation, error) {
-	if err := revocation.Validate(h.now()); err != nil {
+	if err := revocation.Validate(h.Now()); err != nil {
 		return identity.Revocation{}, err
 	}
-	return h.revocations.SetRevocation(r.ctx, revocation)
+	return h.Revocations.SetRevocation(r.ctx, revocation)
 }
 
 func (h accessRoutes) lift(r *request, revocation identity.Revocation) error {
 	revocation.Reason = "lifted"
-	if err := revocation.Validate(h.now()); err != nil {
+	if err := revocation.Validate(h.Now()); err != nil {
 		return err
 	}
-	return h.revocations.LiftRevocation(r.ctx, revocation)
+	return h.Revocations.LiftRevocation(r.ctx, revocation)
 }

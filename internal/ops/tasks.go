@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"laststand/internal/httpserver"
 	"laststand/internal/taskqueue"
 )
 
@@ -42,10 +43,7 @@ type deadTasksBody struct {
 const deadTasksPerCall = 20
 
 // taskRoutes lists and changes tasks, and lists task queues.
-type taskRoutes struct {
-	tasks   Tasks
-	actions taskqueue.TaskActions
-}
+type taskRoutes struct{ *api }
 
 func (h taskRoutes) routes() []route {
 	return []route{
@@ -69,7 +67,7 @@ func (h taskRoutes) listTasks(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	tasks, next, err := h.tasks.Tasks(r.ctx, filter, r.query.Get("cursor"), limit)
+	tasks, next, err := h.Tasks.Tasks(r.ctx, filter, r.query.Get("cursor"), limit)
 	return page[taskqueue.Task]{"tasks", tasks, next}, err
 }
 
@@ -83,27 +81,31 @@ func readFilter(r *request) (taskqueue.Filter, error) {
 	return filter, nil
 }
 
-func (h taskRoutes) get(r *request) (any, error) { return h.tasks.Task(r.ctx, r.PathValue("task")) }
+func (h taskRoutes) get(r *request) (any, error) { return h.Tasks.Task(r.ctx, r.PathValue("task")) }
 
 func (h taskRoutes) requeue(r *request) (any, error) {
-	return h.actions.Requeue(r.ctx, r.PathValue("task"))
+	return h.TaskActions.Requeue(r.ctx, r.PathValue("task"))
 }
 
 func (h taskRoutes) discard(r *request) (any, error) {
-	return h.actions.Discard(r.ctx, r.PathValue("task"))
+	return h.TaskActions.Discard(r.ctx, r.PathValue("task"))
 }
 
 func (h taskRoutes) edit(r *request) (any, error) {
-	payload, err := r.readBody()
+	payload, err := httpserver.ReadJSON(r.w, r.Request, maxBody)
 	if err != nil {
 		return nil, err
 	}
-	return h.actions.Edit(r.ctx, r.PathValue("task"), payload)
+	return h.TaskActions.Edit(r.ctx, r.PathValue("task"), payload)
 }
 
-func (h taskRoutes) requeueDead(r *request) (any, error) { return h.changeDead(r, h.actions.Requeue) }
+func (h taskRoutes) requeueDead(r *request) (any, error) {
+	return h.changeDead(r, h.TaskActions.Requeue)
+}
 
-func (h taskRoutes) discardDead(r *request) (any, error) { return h.changeDead(r, h.actions.Discard) }
+func (h taskRoutes) discardDead(r *request) (any, error) {
+	return h.changeDead(r, h.TaskActions.Discard)
+}
 
 // changeDead calls change for each task of a page of dead tasks, and returns the
 // changed tasks. It changes the oldest task first, so that requeued tasks keep their order.
@@ -114,7 +116,7 @@ func (h taskRoutes) changeDead(r *request, change func(context.Context, string) 
 		return nil, err
 	}
 	filter := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.StateDead, OldestFirst: true}
-	tasks, next, err := h.tasks.Tasks(r.ctx, filter, body.Cursor, deadTasksPerCall)
+	tasks, next, err := h.Tasks.Tasks(r.ctx, filter, body.Cursor, deadTasksPerCall)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +148,7 @@ func (h taskRoutes) listQueues(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, next, err := h.tasks.Queues(r.ctx, filter, r.query.Get("cursor"), limit)
+	stored, next, err := h.Tasks.Queues(r.ctx, filter, r.query.Get("cursor"), limit)
 	var queues []TaskQueue
 	for _, queue := range stored {
 		queues = append(queues, TaskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})

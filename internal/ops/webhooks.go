@@ -16,7 +16,7 @@ type Webhooks interface {
 }
 
 // webhookRoutes lists and changes webhooks.
-type webhookRoutes struct{ webhooks Webhooks }
+type webhookRoutes struct{ *api }
 
 func (h webhookRoutes) routes() []route {
 	return []route{
@@ -29,17 +29,17 @@ func (h webhookRoutes) routes() []route {
 
 // list lists the webhooks of all games. It has no pages, because a game has few webhooks.
 func (h webhookRoutes) list(r *request) (any, error) {
-	statuses, err := h.webhooks.List(r.ctx)
+	statuses, err := h.Webhooks.List(r.ctx)
 	return page[webhook.Status]{key: "webhooks", items: statuses}, err
 }
 
 // ping sends a test event to a webhook and returns the result.
 func (h webhookRoutes) ping(r *request) (any, error) {
-	return h.webhooks.Ping(r.ctx, r.game, r.PathValue("webhook"))
+	return h.Webhooks.Ping(r.ctx, r.game, r.PathValue("webhook"))
 }
 
 func (h webhookRoutes) enable(r *request) (any, error) {
-	return h.webhooks.Enable(r.ctx, r.game, r.PathValue("webhook"))
+	return h.Webhooks.Enable(r.ctx, r.game, r.PathValue("webhook"))
 }
 
 func (h webhookRoutes) disable(r *request) (any, error) {
@@ -47,5 +47,5 @@ func (h webhookRoutes) disable(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.webhooks.Disable(r.ctx, r.game, r.PathValue("webhook"), reason)
+	return h.Webhooks.Disable(r.ctx, r.game, r.PathValue("webhook"), reason)
 }

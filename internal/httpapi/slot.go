@@ -3,14 +3,24 @@ package httpapi
 import (
 	"errors"
 	"io"
+
+	"laststand/internal/overload"
 )
 
+// LoadShedder refuses work while the node is overloaded. *overload.Shedder
+// implements it. ShouldShed returns true if the node refuses work of a kind now.
+// Check returns the refusal, or nil. AcquireRequest counts a request, or refuses
+// it if too many run. ReleaseRequest stops counting it.
+type LoadShedder interface {
+	ShouldShed(kind overload.Kind) bool
+	Check(kind overload.Kind) error
+	AcquireRequest() error
+	ReleaseRequest()
+}
+
 // concurrencySlot is one request's place in the limit of concurrent requests. The
-// request has the slot only while the node works for it. It releases the slot
-// while it waits for the body, and when the response starts. Otherwise slow
-// clients could occupy all slots.
-//
-// A nil slot does nothing. Only the goroutine of the request may use it.
+// request has the slot only while the node works for it, not while it waits for the
+// body or writes the response. Otherwise slow clients could occupy all slots. Only the goroutine of the request may use it.
 type concurrencySlot struct {
 	shedder LoadShedder
 	isHeld  bool
@@ -25,7 +35,7 @@ func (s *concurrencySlot) acquire() error {
 
 // release returns the slot. It does nothing if the slot is not held.
 func (s *concurrencySlot) release() {
-	if s != nil && s.isHeld {
+	if s.isHeld {
 		s.isHeld = false
 		s.shedder.ReleaseRequest()
 	}

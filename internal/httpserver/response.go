@@ -1,0 +1,78 @@
+package httpserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+)
+
+// The results of a handler. Any other value is encoded as JSON with status 200, and nil means
+// status 204.
+type (
+	// Response is a response with another status. Body is encoded as JSON unless it is a Raw;
+	// nil means no body.
+	Response struct {
+		Status int
+		Body   any
+	}
+	// Raw is a body that is encoded already.
+	Raw struct {
+		ContentType string
+		Content     []byte
+	}
+	// Written means that the handler has written the response itself, with this status.
+	Written int
+)
+
+// StatusOf returns the HTTP status of a handler's result.
+func StatusOf(result any) int {
+	switch result := result.(type) {
+	case nil:
+		return http.StatusNoContent
+	case Response:
+		return result.Status
+	case Written:
+		return int(result)
+	}
+	return http.StatusOK
+}
+
+// Respond writes a handler's result as the response.
+func Respond(w http.ResponseWriter, result any) {
+	if _, isWritten := result.(Written); isWritten {
+		return
+	}
+	status := StatusOf(result)
+	if response, ok := result.(Response); ok {
+		result = response.Body
+	}
+	switch body := result.(type) {
+	case nil:
+		w.WriteHeader(status)
+	case Raw:
+		write(w, status, body)
+	default:
+		write(w, status, Raw{jsonType, encodeJSON(body)})
+	}
+}
+
+// write writes a complete response. It ignores the error if the client has disconnected.
+func write(w http.ResponseWriter, status int, body Raw) {
+	w.Header().Set("Content-Type", body.ContentType)
+	w.Header().Set("Content-Length", strconv.Itoa(len(body.Content)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body.Content)
+}
+
+// encodeJSON encodes a body as JSON. It panics on an error, which would be a defect: all
+// bodies are types that can be encoded.
+func encodeJSON(body any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(body); err != nil {
+		panic(err)
+	}
+	return buffer.Bytes()
+}
