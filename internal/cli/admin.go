@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net"
 	"net/http"
 	"net/url"
@@ -137,32 +136,27 @@ func (a *adminClient) printf(format string, args ...any) error {
 	return err
 }
 
-// listItems returns the items of a list, and fetches its pages as needed. key is the JSON key of
-// the items. An error ends the list.
-func listItems[T any](ctx context.Context, a *adminClient, path, key string, query url.Values) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for {
-			var page map[string]json.RawMessage
-			err := a.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page)
-			var items []T
-			if err == nil {
-				err = json.Unmarshal(page[key], &items)
-			}
-			if err != nil {
-				yield(*new(T), err)
-				return
-			}
-			for _, item := range items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			var cursor string
-			if json.Unmarshal(page["next_cursor"], &cursor) != nil || cursor == "" {
-				return
-			}
-			query.Set("cursor", cursor)
+// fetchList returns the items of a list, page by page, at most limit; 0 means all. key is the
+// JSON key of the items. hasMore reports whether the list has more items.
+func fetchList[T any](ctx context.Context, a *adminClient, path, key string, query url.Values, limit int) (items []T, hasMore bool, err error) {
+	for {
+		var page map[string]json.RawMessage
+		if err := a.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
+			return nil, false, err
 		}
+		var pageItems []T
+		if err := json.Unmarshal(page[key], &pageItems); err != nil {
+			return nil, false, err
+		}
+		items = append(items, pageItems...)
+		if limit > 0 && len(items) > limit {
+			return items[:limit], true, nil
+		}
+		var cursor string
+		if json.Unmarshal(page["next_cursor"], &cursor) != nil || cursor == "" {
+			return items, false, nil
+		}
+		query.Set("cursor", cursor)
 	}
 }
 
@@ -178,24 +172,38 @@ func listQuery(pairs ...string) url.Values {
 	return query
 }
 
-// printTable prints a table with a row for each item. header has the titles of the columns,
-// separated by tabs.
-func printTable[T any](a *adminClient, header string, items iter.Seq2[T, error], row func(T) []any) error {
-	table := tabwriter.NewWriter(a.output.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, header)
-	for item, err := range items {
-		if err != nil {
-			return err
-		}
-		cells := row(item)
-		fmt.Fprintf(table, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
-	}
-	return table.Flush()
+// table prints items, a row for each. header has the titles of the columns, separated by tabs.
+type table[T any] struct {
+	header string
+	row    func(T) []any
 }
 
-// only returns a list of one item.
-func only[T any](item T) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) { yield(item, nil) }
+func (t table[T]) print(a *adminClient, items ...T) error {
+	writer := tabwriter.NewWriter(a.output.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(writer, t.header)
+	for _, item := range items {
+		cells := t.row(item)
+		fmt.Fprintf(writer, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
+	}
+	return writer.Flush()
+}
+
+// printList prints a list; see fetchList.
+func (t table[T]) printList(ctx context.Context, a *adminClient, path, key string, query url.Values, limit int) error {
+	items, _, err := fetchList[T](ctx, a, path, key, query, limit)
+	if err != nil {
+		return err
+	}
+	return t.print(a, items...)
+}
+
+// callAndPrint sends a request and prints the item in the response.
+func (t table[T]) callAndPrint(ctx context.Context, a *adminClient, method, path string, body any) error {
+	var item T
+	if err := a.call(ctx, method, path, body, &item); err != nil {
+		return err
+	}
+	return t.print(a, item)
 }
 
 // gamePath returns the path of a game's resource. For game "" it returns the path of the same
@@ -246,16 +254,4 @@ func checkLimit(limit int) error {
 		return fmt.Errorf("--limit %d is out of range; use 1 or more", limit)
 	}
 	return nil
-}
-
-// firstItems returns the first items of a list, at most limit.
-func firstItems[T any](items iter.Seq2[T, error], limit int) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		n := 0
-		for item, err := range items {
-			if n++; !yield(item, err) || n == limit {
-				return
-			}
-		}
-	}
 }

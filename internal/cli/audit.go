@@ -17,21 +17,17 @@ type auditList struct {
 	Limit int    `default:"50" placeholder:"N" help:"List at most N entries (default 50)."`
 }
 
-// Run prints a table of audit entries.
 func (c *auditList) Run(ctx context.Context, admin *adminClient) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err
 	}
-	entries := listItems[identity.AuditEntry](ctx, admin, "/audit-log", "entries", listQuery("game", c.Game, "actor", c.Actor))
-	return printTable(admin, "TIME (UTC)\tACTOR\tACTION\tGAME\tTARGET\tSTATUS\tID", firstItems(entries, c.Limit), func(e identity.AuditEntry) []any {
-		return []any{formatTime(e.StartedAt), e.Actor, e.Action, e.Game, e.Target, statusText(e), e.ID}
-	})
+	return auditTable.printList(ctx, admin, "/audit-log", "entries", listQuery("game", c.Game, "actor", c.Actor), c.Limit)
 }
 
-// statusText returns the HTTP status of an entry, or "?" if the entry is not complete.
-func statusText(e identity.AuditEntry) string {
-	if e.Status == 0 {
-		return "?"
+var auditTable = table[identity.AuditEntry]{"TIME (UTC)\tACTOR\tACTION\tGAME\tTARGET\tSTATUS\tID", func(e identity.AuditEntry) []any {
+	status := "?" // the entry is not complete
+	if e.Status != 0 {
+		status = fmt.Sprint(e.Status)
 	}
-	return fmt.Sprint(e.Status)
-}
+	return []any{formatTime(e.StartedAt), e.Actor, e.Action, e.Game, e.Target, status, e.ID}
+}}

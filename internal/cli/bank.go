@@ -156,7 +156,6 @@ type bankExport struct {
 	Out  string `placeholder:"FILE" help:"The file to write (default: standard output)."`
 }
 
-// Run writes a bank as JSON that `server bank import` can read.
 func (b *bankExport) Run(ctx context.Context, flags *Flags, output Output) error {
 	return flags.withLedger(func(_ *config.Config, l *ledger.Ledger) (err error) {
 		exported, err := bank.Load(ctx, l.Banks, b.Name)

@@ -30,7 +30,6 @@ type bansAdd struct {
 	For    time.Duration `placeholder:"TIME" help:"How long the ban lasts, such as 72h (default: forever)."`
 }
 
-// Run bans a player.
 func (b *bansAdd) Run(ctx context.Context, admin *adminClient) error {
 	var ban ops.Ban
 	body := map[string]any{"reason": b.Reason, "expires_at": expiryAfter(b.For)}
@@ -42,20 +41,19 @@ func (b *bansAdd) Run(ctx context.Context, admin *adminClient) error {
 
 type bansRemove struct{ banFlags }
 
-// Run removes a ban.
 func (b *bansRemove) Run(ctx context.Context, admin *adminClient) error {
 	return admin.callAndPrint(ctx, http.MethodDelete, b.path(), "the ban of "+b.Player+" is removed")
 }
 
 type bansList struct{ gameFlag }
 
-// Run prints a table of bans.
 func (l *bansList) Run(ctx context.Context, admin *adminClient) error {
-	bans := listItems[ops.Ban](ctx, admin, l.path("/bans"), "bans", listQuery())
-	return printTable(admin, "PLAYER\tSINCE (UTC)\tUNTIL (UTC)\tCREATED BY\tREASON", bans, func(b ops.Ban) []any {
-		return []any{b.Player, formatTime(b.CreatedAt), formatTime(b.ExpiresAt), b.CreatedBy, b.Reason}
-	})
+	return banTable.printList(ctx, admin, l.path("/bans"), "bans", listQuery(), 0)
 }
+
+var banTable = table[ops.Ban]{"PLAYER\tSINCE (UTC)\tUNTIL (UTC)\tCREATED BY\tREASON", func(b ops.Ban) []any {
+	return []any{b.Player, formatTime(b.CreatedAt), formatTime(b.ExpiresAt), b.CreatedBy, b.Reason}
+}}
 
 type tokensCmd struct {
 	Revoke      tokensRevoke  `cmd:"" help:"Revoke a token, or all tokens of a subject."`
@@ -69,7 +67,6 @@ type tokenOwnerFlags struct {
 	Admins bool   `help:"Admin tokens, which belong to no game."`
 }
 
-// Validate implements kong's validation.
 func (o tokenOwnerFlags) Validate() error {
 	if (o.Game != "") == o.Admins {
 		return errors.New("give either --game or --admins")
@@ -85,7 +82,6 @@ type revocationFlags struct {
 	Subject string `placeholder:"ID" help:"The sub of the tokens."`
 }
 
-// Validate implements kong's validation.
 func (r revocationFlags) Validate() error {
 	if (r.TokenID == "") == (r.Subject == "") {
 		return errors.New("give either --token-id or --subject")
@@ -107,7 +103,6 @@ type tokensRevoke struct {
 	For    time.Duration `placeholder:"TIME" help:"How long the revocation lasts; the lifetime of the tokens is enough (default: forever)."`
 }
 
-// Run revokes tokens.
 func (c *tokensRevoke) Run(ctx context.Context, admin *adminClient) error {
 	body := map[string]any{"reason": c.Reason, "expires_at": expiryAfter(c.For)}
 	if c.Subject != "" && !c.Before.IsZero() {
@@ -122,7 +117,6 @@ func (c *tokensRevoke) Run(ctx context.Context, admin *adminClient) error {
 
 type tokensRestore struct{ revocationFlags }
 
-// Run removes a revocation.
 func (c *tokensRestore) Run(ctx context.Context, admin *adminClient) error {
 	return admin.callAndPrint(ctx, http.MethodDelete, c.path(), "the revocation of "+c.TokenID+c.Subject+" is removed")
 }
@@ -132,14 +126,14 @@ type revokedList struct {
 	Kind string `enum:"token,subject,erased,linked,unlinked,all" default:"all" placeholder:"all" help:"List only one kind: token, subject, erased, linked or unlinked (default: all)."`
 }
 
-// Run prints a table of revocations.
 func (c *revokedList) Run(ctx context.Context, admin *adminClient) error {
 	query := listQuery("kind", c.Kind)
 	if c.Kind == "all" {
 		query.Del("kind")
 	}
-	revocations := listItems[ops.Revocation](ctx, admin, gamePath(c.Game, "/revocations"), "revocations", query)
-	return printTable(admin, "KIND\tID\tSINCE (UTC)\tUNTIL (UTC)\tISSUED BEFORE (UTC)\tCREATED BY\tREASON", revocations, func(r ops.Revocation) []any {
-		return []any{r.Kind, r.ID, formatTime(r.CreatedAt), formatTime(r.ExpiresAt), formatTime(r.IssuedBefore), r.CreatedBy, r.Reason}
-	})
+	return revocationTable.printList(ctx, admin, gamePath(c.Game, "/revocations"), "revocations", query, 0)
 }
+
+var revocationTable = table[ops.Revocation]{"KIND\tID\tSINCE (UTC)\tUNTIL (UTC)\tISSUED BEFORE (UTC)\tCREATED BY\tREASON", func(r ops.Revocation) []any {
+	return []any{r.Kind, r.ID, formatTime(r.CreatedAt), formatTime(r.ExpiresAt), formatTime(r.IssuedBefore), r.CreatedBy, r.Reason}
+}}

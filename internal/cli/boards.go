@@ -65,7 +65,6 @@ type boardsRebuild struct {
 // rebuildPoll is the interval at which --wait asks the server whether the rebuild has ended.
 const rebuildPoll = 200 * time.Millisecond
 
-// Run starts a rebuild of the leaderboards of a game.
 func (b *boardsRebuild) Run(ctx context.Context, admin *adminClient) error {
 	var rebuild ops.Rebuild
 	if err := admin.call(ctx, http.MethodPost, b.path("/leaderboards/rebuild"), nil, &rebuild); err != nil {
@@ -92,7 +91,6 @@ type boardsDisqualify struct {
 	Reason string `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
 }
 
-// Run disqualifies the results of a match, or of one player in it.
 func (b *boardsDisqualify) Run(ctx context.Context, admin *adminClient) error {
 	var corrected ops.Corrected
 	body := map[string]string{"match": b.Match, "player": b.Player, "reason": b.Reason}
@@ -111,7 +109,6 @@ type daysConfirm struct {
 	Day string `required:"" placeholder:"YYYY-MM-DD" help:"The last day that may start."`
 }
 
-// Validate implements kong's validation.
 func (d *daysConfirm) Validate() error {
 	if _, err := time.Parse(time.DateOnly, d.Day); err != nil {
 		return fmt.Errorf("--day %q is not a date; use YYYY-MM-DD", d.Day)
@@ -119,7 +116,6 @@ func (d *daysConfirm) Validate() error {
 	return nil
 }
 
-// Run confirms a day.
 func (d *daysConfirm) Run(ctx context.Context, admin *adminClient) error {
 	message := fmt.Sprintf("%s: days up to %s may start", d.Game, d.Day)
 	return admin.callAndPrint(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), message)

@@ -27,17 +27,16 @@ func (k keyOwnerFlag) path(suffix string) string { return gamePath(k.Game, "/key
 
 type keysList struct{ keyOwnerFlag }
 
-// Run lists keys.
 func (k *keysList) Run(ctx context.Context, admin *adminClient) error {
-	keys := listItems[identity.KeyInfo](ctx, admin, k.path(""), "keys", url.Values{})
-	return printTable(admin, "ID\tALG\tSIGNS\tSINCE", keys, func(key identity.KeyInfo) []any {
-		return []any{key.ID, key.Alg, key.Signs, formatTime(key.CreatedAt)}
-	})
+	return keyTable.printList(ctx, admin, k.path(""), "keys", url.Values{}, 0)
 }
+
+var keyTable = table[identity.KeyInfo]{"ID\tALG\tSIGNS\tSINCE", func(key identity.KeyInfo) []any {
+	return []any{key.ID, key.Alg, key.Signs, formatTime(key.CreatedAt)}
+}}
 
 type keysRotate struct{ keyOwnerFlag }
 
-// Run creates a key.
 func (k *keysRotate) Run(ctx context.Context, admin *adminClient) error {
 	var created identity.KeyInfo
 	if err := admin.call(ctx, http.MethodPost, k.path("/rotate"), nil, &created); err != nil {
@@ -51,7 +50,6 @@ type keysRetire struct {
 	ID string `arg:"" help:"The id of the key."`
 }
 
-// Run retires a key.
 func (k *keysRetire) Run(ctx context.Context, admin *adminClient) error {
 	return admin.callAndPrint(ctx, http.MethodDelete, k.path("/"+url.PathEscape(k.ID)), k.ID+" is retired")
 }

@@ -21,7 +21,6 @@ type playersErase struct {
 	Nickname string `placeholder:"NAME" help:"The nickname of the player, exactly as leaderboards show it."`
 }
 
-// Validate implements kong's validation.
 func (p *playersErase) Validate() error {
 	if (p.Player == "") == (p.Nickname == "") {
 		return fmt.Errorf("give either --player or --nickname")
@@ -29,7 +28,6 @@ func (p *playersErase) Validate() error {
 	return nil
 }
 
-// Run erases a player.
 func (p *playersErase) Run(ctx context.Context, admin *adminClient) error {
 	id, description := p.Player, p.Player
 	if id == "" {
@@ -68,7 +66,6 @@ func (p playerFlags) path(suffix string) string {
 
 type playersResetDevice struct{ playerFlags }
 
-// Run resets the device secret of a guest.
 func (d *playersResetDevice) Run(ctx context.Context, admin *adminClient) error {
 	var created ops.NewDevice
 	if err := admin.call(ctx, http.MethodPost, d.path("/device"), nil, &created); err != nil {
@@ -79,7 +76,6 @@ func (d *playersResetDevice) Run(ctx context.Context, admin *adminClient) error 
 
 type playersUnlinkAccount struct{ playerFlags }
 
-// Run unlinks a guest from its account.
 func (u *playersUnlinkAccount) Run(ctx context.Context, admin *adminClient) error {
 	var unlinked ops.UnlinkedAccount
 	if err := admin.call(ctx, http.MethodDelete, u.path("/account"), nil, &unlinked); err != nil {

@@ -42,7 +42,6 @@ type commandLine struct {
 
 type serveCmd struct{}
 
-// Run serves until the process is stopped.
 func (serveCmd) Run(program Program, flags *Flags, output Output) error {
 	c, err := flags.Load()
 	if err != nil {
@@ -64,7 +63,6 @@ func (configCmd) Run(flags *Flags, output Output) error {
 
 type versionCmd struct{}
 
-// Run prints the build on one line.
 func (versionCmd) Run(program Program, output Output) error {
 	_, err := fmt.Fprintln(output.Stdout, program.Build)
 	return err

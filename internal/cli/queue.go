@@ -31,12 +31,11 @@ type queueList struct {
 	Game string `placeholder:"NAME" help:"List only the queue of this game."`
 }
 
-// Run lists queues.
 func (l *queueList) Run(ctx context.Context, admin *adminClient) error {
 	if l.Game != "" {
-		return callAndPrintQueue(ctx, admin, http.MethodGet, gamePath(l.Game, "/queue"), nil)
+		return queueTable.callAndPrint(ctx, admin, http.MethodGet, gamePath(l.Game, "/queue"), nil)
 	}
-	return printTable(admin, queueHeader, listItems[ops.Queue](ctx, admin, "/queues", "queues", listQuery()), queueRow)
+	return queueTable.printList(ctx, admin, "/queues", "queues", listQuery(), 0)
 }
 
 type queuePeek struct {
@@ -44,7 +43,6 @@ type queuePeek struct {
 	Limit int `default:"50" placeholder:"N" help:"Print at most N behaviours, up to 200 (default 50)."`
 }
 
-// Run prints behaviours.
 func (p *queuePeek) Run(ctx context.Context, admin *adminClient) error {
 	var peeked struct{ Items []json.RawMessage }
 	query := url.Values{"limit": {strconv.Itoa(p.Limit)}}
@@ -64,7 +62,6 @@ type queueDrain struct {
 	Discard bool `help:"Discard the queued behaviours instead; they count as dropped with reason shutdown."`
 }
 
-// Run sends or discards the queued behaviours.
 func (d *queueDrain) Run(ctx context.Context, admin *adminClient) error {
 	var drained ops.DrainedQueue
 	if err := admin.call(ctx, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard}, &drained); err != nil {
@@ -84,16 +81,14 @@ type queuePause struct {
 	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of queues shows."`
 }
 
-// Run pauses a queue.
 func (p *queuePause) Run(ctx context.Context, admin *adminClient) error {
-	return callAndPrintQueue(ctx, admin, http.MethodPost, p.path("/queue/pause"), map[string]string{"reason": p.Reason})
+	return queueTable.callAndPrint(ctx, admin, http.MethodPost, p.path("/queue/pause"), map[string]string{"reason": p.Reason})
 }
 
 type queueResume struct{ gameFlag }
 
-// Run resumes a queue.
 func (r *queueResume) Run(ctx context.Context, admin *adminClient) error {
-	return callAndPrintQueue(ctx, admin, http.MethodPost, r.path("/queue/resume"), nil)
+	return queueTable.callAndPrint(ctx, admin, http.MethodPost, r.path("/queue/resume"), nil)
 }
 
 type queueSetMaxLen struct {
@@ -101,23 +96,12 @@ type queueSetMaxLen struct {
 	MaxLen int `arg:"" help:"The maximum number of behaviours; 0 restores the configured length."`
 }
 
-// Run sets the maximum length of a queue.
 func (b *queueSetMaxLen) Run(ctx context.Context, admin *adminClient) error {
-	return callAndPrintQueue(ctx, admin, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
-}
-
-// callAndPrintQueue sends a request about a queue, and prints the queue from the response.
-func callAndPrintQueue(ctx context.Context, admin *adminClient, method, path string, body any) error {
-	var queue ops.Queue
-	if err := admin.call(ctx, method, path, body, &queue); err != nil {
-		return err
-	}
-	return printTable(admin, queueHeader, only(queue), queueRow)
+	return queueTable.callAndPrint(ctx, admin, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
 }
 
 type queueShowKey struct{ gameFlag }
 
-// Run prints the keys that the server generated for the sink of a game, one per line.
 func (k *queueShowKey) Run(ctx context.Context, flags *Flags, output Output) error {
 	return flags.withLedger(func(c *config.Config, l *ledger.Ledger) error {
 		if err := c.CheckGame(k.Game); err != nil {
@@ -130,7 +114,7 @@ func (k *queueShowKey) Run(ctx context.Context, flags *Flags, output Output) err
 	})
 }
 
-const queueHeader = "GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR"
+var queueTable = table[ops.Queue]{"GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR", queueRow}
 
 func queueRow(q ops.Queue) []any {
 	length, oldest, lastError := fmt.Sprint(q.Counts.Queued), emptyCell, emptyCell

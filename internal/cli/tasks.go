@@ -34,26 +34,27 @@ type tasksList struct {
 	State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" help:"List only tasks in this state: waiting, claimed, later, dead, done, discarded or all (default dead)."`
 }
 
-// Run prints a table of tasks with the last error of each.
 func (l *tasksList) Run(ctx context.Context, admin *adminClient) error {
 	query := listQuery("game", l.Game, "topic", l.Topic, "state", l.State)
 	if l.State == "all" {
 		query.Del("state")
 	}
-	tasks := listItems[taskqueue.Task](ctx, admin, "/tasks", "tasks", query)
-	for _, err := range tasks {
-		if err != nil {
-			return err
-		}
-		return printTable(admin, "ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tCREATED (UTC)\tLAST ERROR", tasks, func(t taskqueue.Task) []any {
-			return []any{t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, formatTime(t.CreatedAt), lastTaskError(t)}
-		})
+	tasks, _, err := fetchList[taskqueue.Task](ctx, admin, "/tasks", "tasks", query, 0)
+	if err != nil {
+		return err
+	}
+	if len(tasks) > 0 {
+		return taskTable.print(admin, tasks...)
 	}
 	if l.State == "all" {
 		return admin.printf("no tasks in any state\n")
 	}
 	return admin.printf("no tasks in state %s; to list other states, use --state, such as --state all\n", l.State)
 }
+
+var taskTable = table[taskqueue.Task]{"ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tCREATED (UTC)\tLAST ERROR", func(t taskqueue.Task) []any {
+	return []any{t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, formatTime(t.CreatedAt), lastTaskError(t)}
+}}
 
 // lastTaskError returns the error of the last failed try of a task, or "".
 func lastTaskError(t taskqueue.Task) string {
@@ -69,7 +70,6 @@ type tasksShow struct {
 	ID string `arg:"" help:"The id of the task."`
 }
 
-// Run prints a task as JSON.
 func (s *tasksShow) Run(ctx context.Context, admin *adminClient) error {
 	var t taskqueue.Task
 	if err := admin.call(ctx, http.MethodGet, taskPath(s.ID, ""), nil, &t); err != nil {
@@ -85,7 +85,6 @@ type tasksEdit struct {
 	File string `arg:"" help:"The file with the payload as JSON; - means standard input."`
 }
 
-// Run replaces the payload of a task.
 func (e *tasksEdit) Run(ctx context.Context, admin *adminClient) error {
 	payload, err := readPayload(e.File)
 	if err != nil {
@@ -107,14 +106,14 @@ func readPayload(path string) ([]byte, error) {
 
 type tasksRequeue struct{ taskSelection }
 
-// Run requeues tasks.
 func (r *tasksRequeue) Run(ctx context.Context, admin *adminClient) error {
+	changed, err := r.requestAction(ctx, admin, "requeue")
 	dead := 0
-	err := r.requestAction(ctx, admin, "requeue", func(t taskqueue.Task) {
+	for _, t := range changed {
 		if t.State == taskqueue.StateDead {
 			dead++
 		}
-	})
+	}
 	if dead > 0 {
 		err = errors.Join(err, fmt.Errorf("tasks still dead: %d; see `server tasks show ID` for the payload and the errors", dead))
 	}
@@ -123,9 +122,9 @@ func (r *tasksRequeue) Run(ctx context.Context, admin *adminClient) error {
 
 type tasksDiscard struct{ taskSelection }
 
-// Run discards tasks.
 func (d *tasksDiscard) Run(ctx context.Context, admin *adminClient) error {
-	return d.requestAction(ctx, admin, "discard", func(taskqueue.Task) {})
+	_, err := d.requestAction(ctx, admin, "discard")
+	return err
 }
 
 // taskSelection is the arguments that select tasks: by their ids, or all dead tasks with --all.
@@ -135,25 +134,15 @@ type taskSelection struct {
 	All bool     `help:"Select all dead tasks, or those of --game and --topic."`
 }
 
-// requestAction requests an action for each selected task. It prints the state of each changed
-// task and calls onChanged with it.
-func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, action string, onChanged func(taskqueue.Task)) error {
+// requestAction requests an action for each selected task. It prints and returns the changed
+// tasks. It continues if the server refuses one of the ids; its error lists all refused tasks.
+func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
 	if s.All == (len(s.IDs) > 0) {
-		return fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
-	}
-	printAndReport := func(t taskqueue.Task) {
-		printState(t, admin.output)
-		onChanged(t)
+		return nil, fmt.Errorf("give either the ids of the tasks to %s, or --all", action)
 	}
 	if s.All {
-		return s.requestForAll(ctx, admin, action, printAndReport)
+		return s.requestForAll(ctx, admin, action)
 	}
-	return s.requestForEach(ctx, admin, action, printAndReport)
-}
-
-// requestForEach requests the action for each id. It continues if the server refuses a task. Its
-// error lists all refused tasks.
-func (s *taskSelection) requestForEach(ctx context.Context, admin *adminClient, action string, onChanged func(taskqueue.Task)) error {
 	var errs []error
 	for _, id := range s.IDs {
 		var t taskqueue.Task
@@ -161,13 +150,14 @@ func (s *taskSelection) requestForEach(ctx context.Context, admin *adminClient, 
 			errs = append(errs, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
-		onChanged(t)
+		printState(t, admin.output)
+		changed = append(changed, t)
 	}
-	return errors.Join(errs...)
+	return changed, errors.Join(errs...)
 }
 
 // requestForAll requests the action for all dead tasks that the filter selects, page by page.
-func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, action string, onChanged func(taskqueue.Task)) error {
+func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
 	body := map[string]string{"game": s.Game, "topic": s.Topic}
 	for {
 		var page struct {
@@ -175,13 +165,14 @@ func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, a
 			NextCursor string `json:"next_cursor"`
 		}
 		if err := admin.call(ctx, http.MethodPost, "/tasks/"+action, body, &page); err != nil {
-			return err
+			return changed, err
 		}
 		for _, t := range page.Tasks {
-			onChanged(t)
+			printState(t, admin.output)
 		}
+		changed = append(changed, page.Tasks...)
 		if body["cursor"] = page.NextCursor; page.NextCursor == "" {
-			return nil
+			return changed, nil
 		}
 	}
 }
@@ -206,7 +197,6 @@ type taskQueuesList struct {
 	Limit int    `default:"1000" placeholder:"N" help:"List at most N queues (default 1000)."`
 }
 
-// Run prints a table of task queues.
 func (l *taskQueuesList) Run(ctx context.Context, admin *adminClient) error {
 	if err := checkLimit(l.Limit); err != nil {
 		return err
@@ -215,23 +205,19 @@ func (l *taskQueuesList) Run(ctx context.Context, admin *adminClient) error {
 	if l.Busy {
 		query.Set("busy", "true")
 	}
-	printed, hasMore := 0, false
-	queues := func(yield func(ops.TaskQueue, error) bool) {
-		for queue, err := range listItems[ops.TaskQueue](ctx, admin, "/task-queues", "task_queues", query) {
-			if hasMore = err == nil && printed == l.Limit; hasMore || !yield(queue, err) {
-				return
-			}
-			printed++
-		}
+	queues, hasMore, err := fetchList[ops.TaskQueue](ctx, admin, "/task-queues", "task_queues", query, l.Limit)
+	if err != nil {
+		return err
 	}
-	err := printTable(admin, "TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY", queues, func(q ops.TaskQueue) []any {
-		return []any{
-			q.Topic, q.Priority, cmp.Or(string(q.Ordering), emptyCell), q.LastPosition, q.ClaimedPosition, q.FinishedPosition,
-			q.LastPosition - q.ClaimedPosition, q.ClaimedPosition - q.FinishedPosition, cmp.Or(q.BlockedBy, emptyCell),
-		}
-	})
-	if err == nil && hasMore {
+	if hasMore {
 		fmt.Fprintf(admin.output.Stderr, "there are more than %d queues; select some with --kind, --topic or --busy, or raise --limit\n", l.Limit)
 	}
-	return err
+	return taskQueueTable.print(admin, queues...)
 }
+
+var taskQueueTable = table[ops.TaskQueue]{"TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY", func(q ops.TaskQueue) []any {
+	return []any{
+		q.Topic, q.Priority, cmp.Or(string(q.Ordering), emptyCell), q.LastPosition, q.ClaimedPosition, q.FinishedPosition,
+		q.LastPosition - q.ClaimedPosition, q.ClaimedPosition - q.FinishedPosition, cmp.Or(q.BlockedBy, emptyCell),
+	}
+}}

@@ -32,19 +32,16 @@ func (w webhookFlags) path(suffix string) string {
 
 type webhooksList struct{}
 
-// Run lists webhooks.
 func (*webhooksList) Run(ctx context.Context, admin *adminClient) error {
-	return printTable(admin, webhookHeader, listItems[webhook.Status](ctx, admin, "/webhooks", "webhooks", url.Values{}), webhookRow)
+	return webhookTable.printList(ctx, admin, "/webhooks", "webhooks", url.Values{}, 0)
 }
 
-const webhookHeader = "GAME\tNAME\tURL\tEVENTS\tPENDING\tDEAD\tDISABLED\tLAST ACCEPTED (THIS NODE)\tLAST ERROR (THIS NODE)"
-
-func webhookRow(h webhook.Status) []any {
+var webhookTable = table[webhook.Status]{"GAME\tNAME\tURL\tEVENTS\tPENDING\tDEAD\tDISABLED\tLAST ACCEPTED (THIS NODE)\tLAST ERROR (THIS NODE)", func(h webhook.Status) []any {
 	return []any{
 		h.Game, h.Name, h.URL, strings.Join(h.Events, ","), h.Waiting, h.Dead,
 		timeAndText(h.Since, h.Disabled), formatTime(h.AcceptedAt), timeAndText(h.ErrorAt, h.Error),
 	}
-}
+}}
 
 // timeAndText returns a text and its time (epoch ms), for a table. It returns "-" for no text.
 func timeAndText(ms int64, text string) string {
@@ -56,7 +53,6 @@ func timeAndText(ms int64, text string) string {
 
 type webhooksPing struct{ webhookFlags }
 
-// Run pings a webhook.
 func (p *webhooksPing) Run(ctx context.Context, admin *adminClient) error {
 	var pinged webhook.PingResult
 	if err := admin.call(ctx, http.MethodPost, p.path("/ping"), nil, &pinged); err != nil {
@@ -70,9 +66,8 @@ func (p *webhooksPing) Run(ctx context.Context, admin *adminClient) error {
 
 type webhooksEnable struct{ webhookFlags }
 
-// Run enables a webhook.
 func (e *webhooksEnable) Run(ctx context.Context, admin *adminClient) error {
-	return callAndPrintWebhook(ctx, admin, e.path("/enable"), nil)
+	return webhookTable.callAndPrint(ctx, admin, http.MethodPost, e.path("/enable"), nil)
 }
 
 type webhooksDisable struct {
@@ -80,24 +75,12 @@ type webhooksDisable struct {
 	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of webhooks shows."`
 }
 
-// Run disables a webhook.
 func (d *webhooksDisable) Run(ctx context.Context, admin *adminClient) error {
-	return callAndPrintWebhook(ctx, admin, d.path("/disable"), map[string]string{"reason": d.Reason})
-}
-
-// callAndPrintWebhook sends a request that changes a webhook, and prints the changed webhook from
-// the response.
-func callAndPrintWebhook(ctx context.Context, admin *adminClient, path string, body any) error {
-	var status webhook.Status
-	if err := admin.call(ctx, http.MethodPost, path, body, &status); err != nil {
-		return err
-	}
-	return printTable(admin, webhookHeader, only(status), webhookRow)
+	return webhookTable.callAndPrint(ctx, admin, http.MethodPost, d.path("/disable"), map[string]string{"reason": d.Reason})
 }
 
 type webhooksShowKey struct{ webhookFlags }
 
-// Run prints the keys that the server generated for a webhook, one per line.
 func (k *webhooksShowKey) Run(ctx context.Context, flags *Flags, output Output) error {
 	return flags.withLedger(func(c *config.Config, l *ledger.Ledger) error {
 		for _, h := range c.Games[k.Game].Webhooks {
