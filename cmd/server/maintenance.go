@@ -11,7 +11,7 @@ import (
 )
 
 // maintenanceInterval is how often the server looks for new days, for past days to summarize
-// and for pending erasures. A new day of an idle game starts at most this late.
+// and for old erasures. A new day of an idle game starts at most this late.
 const maintenanceInterval = 5 * time.Second
 
 // nowAndEvery returns a task that does work now and once per interval.
@@ -62,47 +62,17 @@ func dayTasks(games []string, days *ledger.Days, leaderboards *leaderboard.Appli
 	}
 }
 
-// erasureWorker runs the steps of erasures. The settled results of an erased player get an
-// opaque id, first in the ledger and then on the leaderboards. Every node runs steps; a node
-// continues an erasure that another node started.
-type erasureWorker struct {
-	ledger       *ledger.Erasures
-	leaderboards *leaderboard.Applier
-	retention    time.Duration // how long after the end of an erasure the ledger keeps its last data
-}
-
-// runPendingSteps runs all pending steps. After each step it waits for as long as the step took,
-// so that settlement can use the database half of the time.
-func (e erasureWorker) runPendingSteps(ctx context.Context) error {
-	for {
-		startedAt := time.Now()
-		hasMore, err := e.runStep(ctx)
-		if err != nil || !hasMore {
-			return err
+// forgetErased returns a function that deletes what the ledger keeps about erased players for
+// ledger.ErasureRetention.
+func forgetErased(accounts *ledger.Accounts, log *slog.Logger) func(context.Context) {
+	return loop.LogFailures(log, "cleanup after erasures", func(ctx context.Context) error {
+		for {
+			found, err := accounts.ForgetErased(ctx, ledger.ErasureRetention)
+			if err != nil || !found {
+				return err
+			}
 		}
-		if !loop.Sleep(ctx, time.Since(startedAt)) {
-			return ctx.Err()
-		}
-	}
-}
-
-// runStep runs one step, if one is pending. hasMore reports whether to call it again.
-func (e erasureWorker) runStep(ctx context.Context) (hasMore bool, err error) {
-	pending, err := e.ledger.HasErasures(ctx)
-	if err != nil || !pending {
-		return false, err
-	}
-	game, moved, err := e.ledger.EraseNext(ctx)
-	if err != nil {
-		return false, err
-	}
-	if game == "" {
-		return e.ledger.ForgetErased(ctx, e.retention)
-	}
-	if moved {
-		return true, e.leaderboards.Apply(ctx, game)
-	}
-	return true, nil
+	})
 }
 
 const (

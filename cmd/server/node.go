@@ -23,7 +23,6 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
-	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
 	"laststand/internal/overload"
@@ -178,10 +177,9 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
 	matchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run)...)
-	erasures := erasureWorker{n.ledger.Erasures, n.leaderboards, ledger.ErasureRetention}
 	maintenanceTasks := startTasks(n.log, n.certificate.Run,
 		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
-		nowAndEvery(maintenanceInterval, loop.LogFailures(n.log, "erasure step", erasures.runPendingSteps)))
+		nowAndEvery(maintenanceInterval, forgetErased(n.ledger.Accounts, n.log)))
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine
 	n.awaitLeaderboards(ctx)

@@ -49,9 +49,6 @@ func (c corrections) Correct(ctx context.Context, correction ops.Correction) (in
 	if errors.Is(err, ledger.ErrNotFound) {
 		return 0, ops.ErrNoResult
 	}
-	if errors.Is(err, ledger.ErrErasing) {
-		return 0, ops.ErrErasing
-	}
 	if err != nil {
 		return 0, err
 	}

@@ -33,8 +33,6 @@ type DisqualifyResult struct {
 // before do not change. The match's record, history and ratings stay.
 //
 // ErrNotFound means that the game has no such match, or the match no such player.
-// ErrErasing means that a player of the match is being erased; the same call succeeds
-// some seconds later.
 func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (_ DisqualifyResult, err error) {
 	defer describe(&err, "disqualify in match %s of %s", d.Match, d.Game)
 	var result DisqualifyResult
@@ -65,8 +63,8 @@ WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 
 
 // countedEntries returns the result entries of the match: those of all players and teams,
 // or of d.Player. It returns none if the match did not count. It finds them near the
-// entry of one player. The caller holds the lock on the game's head, so no erasure can
-// end at the same time.
+// entry of one player. The caller holds the lock on the game's head, so no erasure
+// renames them at the same time.
 func (c *Corrections) countedEntries(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (entries []*entry, err error) {
 	player, limit := "", 0
 	if d.Player == "" {
@@ -80,9 +78,6 @@ func (c *Corrections) countedEntries(ctx context.Context, tx *transaction, d Dis
 		if entries, err = c.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
 			return nil, err
 		}
-	}
-	if err := c.checkNotErasing(ctx, tx, d.Game, entries, d.Player, player); err != nil {
-		return nil, err
 	}
 	switch {
 	case !hasSeat && d.Player != "":

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/match"
 	"laststand/internal/testenv"
 )
 
@@ -15,52 +14,64 @@ func (l *Ledger) taking(t *testing.T, id, player string) error {
 	return err
 }
 
-// While an operator's player is being erased, corrections of its matches must wait:
-// before the first step, in the middle, and before the last. After that they have the
-// opaque id, behind the moves. Corrections of other players in the match do not wait.
-func TestCorrectionsWaitForErasures(t *testing.T) {
+// Corrections of an erased player's results have the opaque id, behind the moves. The
+// former id is in no match.
+func TestCorrectionsFollowAnErasure(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
 		addPlayer(t, l, erasedSubjectID)
-		buzzer := duel("m2", 2, "other", erasedSubjectID)
-		buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID}}
-		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), buzzer)))(t)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"), duel("m2", 2, "other", erasedSubjectID))))(t)
+		disqualify(t, l, "m2", erasedSubjectID)
 		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
 		}
-		var e erasure
-		if err := l.readPool.QueryRowContext(t.Context(), `SELECT game, subject, opaque_id FROM erasures`).Scan(&e.game, &e.subject, &e.opaque); err != nil {
-			t.Fatal(err)
+		opaque := standingsOf(t, l, "m1")[0].Player
+		if err := l.taking(t, "m1", erasedSubjectID); !errors.Is(err, ErrNotFound) {
+			t.Errorf("of the former id: %v", err)
 		}
-		for _, step := range []func(tx *transaction) error{
-			func(*transaction) error { return nil },
-			func(tx *transaction) error {
-				_, err := tx.ExecContext(t.Context(), renameEntries, e.game, e.subject, e.opaque, erasePageSize)
-				return err
-			},
-			func(tx *transaction) error { _, err := l.Erasures.renamePage(t.Context(), tx, e); return err },
-		} {
-			if err := l.inTx(t.Context(), step); err != nil {
-				t.Fatal(err)
-			}
-			for _, player := range []string{erasedSubjectID, e.opaque, ""} {
-				if err := l.taking(t, "m1", player); !errors.Is(err, ErrErasing) {
-					t.Errorf("of %q: %v", player, err)
-				}
-			}
-		}
-		if done := disqualify(t, l, "m2", "other"); done.EntryCount != 1 {
-			t.Errorf("of another player: %+v", done)
-		}
-		eraseAll(t, l)
 		done := disqualify(t, l, "m1", "")
 		rows := must(l.Leaderboards.ReadRows(t.Context(), game, done.FirstPos-2, 10))(t)
-		if done.EntryCount != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != e.opaque || rows[2].Holder != "other" {
+		if done.EntryCount != 2 || rows[0].Kind != leaderboard.MoveRow || rows[1].Holder != opaque || rows[2].Holder != "other" {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}
 		checkSums(t, l)
+	})
+}
+
+// Corrections and an erasure run at the same time. No correction is lost or has the former
+// id, and each result is corrected once.
+func TestCorrectionsDuringAnErasure(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		l := openLedger(t, db)
+		addPlayer(t, l, erasedSubjectID)
+		ids := names("m", 12)
+		for i, id := range ids {
+			must(l.Results.Commit(t.Context(), results(duel(id, int64(i), erasedSubjectID, "other"))))(t)
+		}
+		runConcurrently(len(ids)+1, func(i int) {
+			if i == len(ids)/2 {
+				if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err := l.taking(t, ids[i%len(ids)], ""); err != nil {
+				t.Error(err)
+			}
+		})
+		checkSums(t, l)
+		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
+		}
+		if found := rowsWith(t, l, erasedSubjectID); len(found) > 0 {
+			t.Errorf("rows %q", found)
+		}
+		if got := totalMatches(t, l); got != 2 {
+			t.Errorf("%d results count, want those of one match", got)
+		}
 	})
 }
 

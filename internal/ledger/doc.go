@@ -10,7 +10,7 @@
 //
 // # Entries
 //
-// Each game has a ledger of entries. Only Commit, StartNewDays, Disqualify and EraseNext
+// Each game has a ledger of entries. Only Commit, StartNewDays, Disqualify and Erase
 // add entries, under the lock on the game's head. So positions count from 1 without gaps,
 // in commit order. A reader that has read up to a position has read every entry up to it.
 // A committed entry is on disk. Its values never change; only an erasure replaces the id

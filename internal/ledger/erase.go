@@ -7,9 +7,15 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"fmt"
+	mathrand "math/rand/v2"
 	"strings"
+	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
 )
 
 // isGuestID reports whether an id has the form of this server's ids for guests, which
@@ -18,6 +24,9 @@ func isGuestID(id string) bool { return strings.HasPrefix(id, "p_") && len(id) =
 
 func newOpaqueID() string { return "p_" + strings.ToLower(rand.Text()) }
 
+// eraseTimeout limits the transaction of Erase. Half a million results take about a minute.
+const eraseTimeout = 5 * time.Minute
+
 const (
 	insertErased = `
 INSERT INTO accounts (game, subject, player, changed_at, opaque_id) VALUES ($1, $2, '', {now}, $3) ON CONFLICT (game, subject) DO NOTHING`
@@ -25,78 +34,181 @@ INSERT INTO accounts (game, subject, player, changed_at, opaque_id) VALUES ($1, 
 	deleteSubject = `DELETE FROM accounts WHERE game = $1 AND subject = $2`
 
 	insertErasure = `
-INSERT INTO erasures (game, subject, opaque_id, next_step_at, ended_at) VALUES ($1, $2, $3, {now}, CASE WHEN $3 = '' THEN {now} ELSE 0 END)
+INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at) VALUES ($1, $2, $3, $4, {now})
 ON CONFLICT (game, subject) DO NOTHING`
 )
 
 // Erase deletes a player with its devices and account, or returns identity.ErrNotFound.
-// The nickname becomes free and the profile is deleted immediately. Results stay in the
-// ledger. A guest's results keep the guest's id, which is anonymous. Results of a player
-// of an operator's login service get a random id; EraseNext renames them in steps.
+// The nickname becomes free. Results stay in the ledger. A guest's results keep the
+// guest's id, which is anonymous. Results of a player of an operator's login service get a
+// random id. The leaderboards follow when they apply the entries that Erase adds. All
+// this is one transaction, which does not stop when ctx ends.
 func (a *Accounts) Erase(ctx context.Context, game, player string) (err error) {
 	defer describe(&err, "erase")
-	err = inAccessChange(ctx, a.database, func(c *accessChange) error { return a.erase(ctx, c, game, player) })
-	return err
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eraseTimeout)
+	defer cancel()
+	return inAccessChange(ctx, a.database, func(c *accessChange) error { return a.erase(ctx, c, game, player) })
 }
 
 func (a *Accounts) erase(ctx context.Context, c *accessChange, game, player string) error {
-	wasPlayer, err := a.deletePlayer(ctx, c, game, player)
-	if err != nil {
+	var isOwnAccount bool // results may have the id
+	found, err := scanOptional(c.queryRow(ctx, selectIsOwnAccount, game, player), &isOwnAccount)
+	if err != nil || !found {
+		return cmp.Or(err, identity.ErrNotFound)
+	}
+	opaque, lastMove := "", int64(0)
+	if isOwnAccount {
+		opaque = newOpaqueID()
+		if lastMove, err = a.renameResults(ctx, c.transaction, game, player, opaque); err != nil {
+			return err
+		}
+	}
+	if _, err := c.exec(ctx, deletePlayer, game, player); err != nil {
 		return err
 	}
 	account, err := c.linkedAccount(ctx, game, player)
 	if err != nil {
 		return err
 	}
-	if err := c.eraseSubject(ctx, game, player, wasPlayer); err != nil || account == "" {
+	if err := c.eraseSubject(ctx, game, player, opaque, lastMove); err != nil || account == "" {
 		return err
 	}
 	if err := c.nextRevision(ctx); err != nil {
 		return err
 	}
-	return c.eraseSubject(ctx, game, account, false)
+	return c.eraseSubject(ctx, game, account, "", 0)
 }
 
-// deletePlayer deletes a player, and reports whether its id was also its account. Then
-// the player's results must be renamed, so deletePlayer first locks the game's head, as
-// commits do. It waits for running corrections, and later ones notice the erasure.
-func (a *Accounts) deletePlayer(ctx context.Context, c *accessChange, game, player string) (wasPlayer bool, err error) {
-	found, err := scanOptional(c.queryRow(ctx, selectIsOwnAccount, game, player), &wasPlayer)
-	if err != nil || !found {
-		return false, cmp.Or(err, identity.ErrNotFound)
-	}
-	if wasPlayer {
-		if _, err := a.entries.lockHeadRow(ctx, c.transaction, game); err != nil {
-			return false, err
-		}
-	}
-	_, err = c.exec(ctx, deletePlayer, game, player)
-	return wasPlayer, err
-}
-
-// eraseSubject replaces a subject by its hash, ends its sessions, and schedules the rest
-// for EraseNext. wasPlayer means that it was also a player's own id, which may be in
-// results. An id that this server made for a guest stays in results, because it is
-// anonymous.
-func (c *accessChange) eraseSubject(ctx context.Context, game, subject string, wasPlayer bool) error {
-	opaque := ""
-	if wasPlayer {
-		opaque = newOpaqueID()
-	}
+// eraseSubject replaces a subject by its hash, and ends its sessions. In results, opaque
+// has replaced the subject; it is "" if results keep the id or have none. An id that this
+// server made for a guest stays in results, because it is anonymous.
+func (c *accessChange) eraseSubject(ctx context.Context, game, subject, opaque string, lastMove int64) error {
 	if _, err := c.exec(ctx, insertErased, game, c.db.hashKey.hashSubject(game, subject), opaque); err != nil {
 		return err
 	}
 	if _, err := c.exec(ctx, deleteSubject, game, subject); err != nil {
 		return err
 	}
-	if wasPlayer || !isGuestID(subject) {
-		if _, err := c.exec(ctx, insertErasure, game, subject, opaque); err != nil {
+	if opaque != "" || !isGuestID(subject) {
+		if _, err := c.exec(ctx, insertErasure, game, subject, opaque, lastMove); err != nil {
 			return err
 		}
 	}
 	return c.save(ctx, identity.Revocation{
 		Game: game, Kind: identity.KindErased, ID: subject, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(), Reason: "erased",
 	})
+}
+
+const (
+	renameEntries = `UPDATE entries SET holder = $3 WHERE game = $1 AND holder_kind = 'player' AND holder = $2`
+	renameSums    = `UPDATE day_sums SET holder = $3 WHERE game = $1 AND holder_kind = 'player' AND holder = $2`
+	renameSeats   = `UPDATE seats SET player = $3 WHERE game = $1 AND player = $2`
+
+	// renameFirsts renames a player in the JSON of match records. Those of buzzer matches
+	// have players: match.First. An id needs no escapes in JSON.
+	renameFirsts = `
+UPDATE matches SET summary = replace(summary, '"player":"' || $2 || '"', '"player":"' || $3 || '"')
+WHERE game = $1 AND id IN (SELECT s.match_id FROM seats s WHERE s.game = $1 AND s.player = $2 AND s.mode = 'buzzer')`
+
+	// selectPlayerDays selects the days on which a player may have entries: the summed days
+	// with a sum of the player, and all days that are not summed yet.
+	selectPlayerDays = `
+SELECT day FROM day_sums WHERE game = $1 AND holder_kind = 'player' AND holder = $2
+UNION SELECT day FROM days WHERE game = $1 AND summed = 0 ORDER BY 1`
+
+	// updateDayVersionsFrom locks the days: see updateSummedTo.
+	updateDayVersionsFrom = `UPDATE days SET version = $3 WHERE game = $1 AND day >= $2`
+)
+
+// renameResults replaces a subject by its opaque id in all results, under the lock on the
+// game's head. So a running commit has written its results before, and later commits find
+// the player erased. It also adds the entries that rename the subject on leaderboards,
+// and returns the position of the last one, 0 if there are none.
+func (a *Accounts) renameResults(ctx context.Context, tx *transaction, game, subject, opaque string) (lastMove int64, err error) {
+	h, err := a.entries.lockHeadRow(ctx, tx, game)
+	if err != nil {
+		return 0, fmt.Errorf("head: %w", err)
+	}
+	days, err := collect(func(day *string) []any { return []any{day} })(tx.query(ctx, selectPlayerDays, game, subject))
+	if err != nil {
+		return 0, fmt.Errorf("days: %w", err)
+	}
+	for _, text := range []string{renameFirsts, renameSeats, renameSums} {
+		if _, err := tx.exec(ctx, text, game, subject, opaque); err != nil {
+			return 0, fmt.Errorf("results: %w", err)
+		}
+	}
+	renamed, err := tx.exec(ctx, renameEntries, game, subject, opaque)
+	if err != nil || renamed == 0 {
+		return 0, err
+	}
+	if _, err := tx.exec(ctx, updateDayVersionsFrom, game, days[0], mathrand.Int64()); err != nil { //nolint:gosec // a version is no secret
+		return 0, fmt.Errorf("day versions: %w", err)
+	}
+	addMoves(h, opaque, days)
+	return h.pos, a.entries.saveHead(ctx, tx, h)
+}
+
+// addMoves adds the entries that rename a player on leaderboards: one for leaderboards over
+// several days, and one for the daily leaderboards of up to ten days.
+func addMoves(h *head, opaque string, days []string) {
+	addMove := func(day string) {
+		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.MoveRow, HolderKind: leaderboard.Players, Holder: opaque, TargetDay: day}})
+	}
+	addMove("")
+	last := ""
+	for _, day := range days {
+		if day > last {
+			addMove(day)
+			last = leaderboard.LastMovedDay(day)
+		}
+	}
+}
+
+// ErasureRetention is how long the ledger stores the former ids of moved entries. A copy
+// of the leaderboards that is further behind is rebuilt.
+const ErasureRetention = 10 * time.Minute
+
+// deleteErased are statements that delete the last rows with a subject's id. These are
+// the duels of the day, the revocations that ended its sessions, and the erasure itself.
+// The revocation of the erasure stays under the subject's hash, for nodes that have not
+// read it yet.
+var deleteErased = []string{
+	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
+	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
+	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
+}
+
+const (
+	selectOldErasure     = `SELECT game, subject FROM erasures WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1`
+	hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
+)
+
+// ForgetErased deletes the last data of one erasure that is at least minAge old, and
+// reports whether there was one. On SQLite it also empties the write-ahead log, so that
+// the log has no copy of the data.
+func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
+	defer describe(&err, "delete the data of an erasure")
+	var game, subject string
+	found, err = scanOptional(a.queryRow(ctx, selectOldErasure, minAge.Milliseconds()), &game, &subject)
+	if err != nil || !found {
+		return false, err
+	}
+	err = a.inTx(ctx, func(tx *transaction) error {
+		if _, err := tx.exec(ctx, hashErasedRevocation, game, subject, a.hashKey.hashSubject(game, subject)); err != nil {
+			return err
+		}
+		for _, statement := range deleteErased {
+			if _, err := tx.exec(ctx, statement, game, subject); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && a.name == goose.DialectSQLite3 {
+		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return err == nil, err
 }
 
 // hashKey is the key of the hashes by which the ledger remembers erased subjects.

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,23 +20,6 @@ import (
 )
 
 const erasedSubjectID = "jane.doe.1984"
-
-// eraseAll does all steps of all erasures, and returns how many had moves.
-func eraseAll(t *testing.T, l *Ledger) (moved int) {
-	t.Helper()
-	for {
-		at, found, err := l.Erasures.EraseNext(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found {
-			moved++
-		}
-		if at == "" {
-			return moved
-		}
-	}
-}
 
 // rowsWith returns the rows of all tables that contain a text.
 func rowsWith(t *testing.T, l *Ledger, text string) (found []string) {
@@ -109,7 +91,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			buzzer.Mode, buzzer.Firsts = match.Buzzer, []match.First{{Player: erasedSubjectID, Nickname: "Nick " + erasedSubjectID}, {Question: 1, Player: "other"}}
 			must(l.Results.Commit(t.Context(), append(all, buzzer)))(t)
 		}
-		many := names("many", erasePageSize)
+		many := names("many", 500)
 		for some := range slices.Chunk(many, 100) {
 			var batch []match.Result
 			for _, id := range some {
@@ -131,10 +113,6 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 				t.Errorf("up to %d the moving players are %q, want %q", upTo, moving, want)
 			}
 		}
-		checkMoving(math.MaxInt64, erasedSubjectID, opaque)
-		if moved := eraseAll(t, l.Ledger); moved != 1 {
-			t.Errorf("erasures with moves: %d", moved)
-		}
 		checkSums(t, l.Ledger)
 		var moves []leaderboard.Row
 		for _, r := range must(l.Leaderboards.ReadRows(t.Context(), game, 0, 10_000))(t) {
@@ -152,7 +130,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		if got := totalOf(t, l.Ledger, opaque); got != sum {
 			t.Errorf("sums %+v, want %+v", got, sum)
 		}
-		if !must(l.Erasures.ForgetErased(t.Context(), 0))(t) || must(l.Erasures.ForgetErased(t.Context(), 0))(t) || must(l.Erasures.HasErasures(t.Context()))(t) {
+		if !must(l.Accounts.ForgetErased(t.Context(), 0))(t) || must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 			t.Error("ForgetErased did not delete the erasure exactly once")
 		}
 		if revocations := must(l.Revocations.RevocationsSince(t.Context(), 0, 10))(t); len(revocations) != 1 || revocations[0].Kind != identity.KindErased || revocations[0].ID != l.Revocations.ErasedID(game, erasedSubjectID) {
@@ -177,7 +155,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 			t.Errorf("firsts %+v", m.Firsts)
 		}
 		page, _, err := l.History.Matches(t.Context(), game, opaque, "", 1000)
-		if err != nil || len(page) != 50+erasePageSize+3 {
+		if err != nil || len(page) != 50+500+3 {
 			t.Errorf("%d matches of the opaque id, %v", len(page), err)
 		}
 		if _, _, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: erasedSubjectID, Nickname: "J", Skeleton: "j", JoinedAt: 1}); !errors.Is(err, identity.ErrErased) {
@@ -202,7 +180,7 @@ func totalOf(t *testing.T, l *Ledger, player string) (total leaderboard.Aggregat
 	return total
 }
 
-// Several nodes run erasure steps, commits, corrections and SumDays at the same time. No
+// Several nodes erase players and commit results at the same time. No
 // result is lost, and no row has the former id.
 func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -226,13 +204,9 @@ func TestErasureDuringCommitsLosesNothing(t *testing.T) {
 						t.Error(err)
 					}
 				}
-				if _, _, err := l.Erasures.EraseNext(t.Context()); err != nil {
-					t.Error(err)
-				}
 			}
 		})
-		eraseAll(t, l)
-		for must(l.Erasures.ForgetErased(t.Context(), 0))(t) {
+		for must(l.Accounts.ForgetErased(t.Context(), 0))(t) {
 		}
 		checkSums(t, l)
 		if got := totalMatches(t, l); got != 160 {

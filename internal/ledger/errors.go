@@ -21,8 +21,6 @@ var (
 	ErrNotFound = errors.New("ledger: not found")
 	// ErrBadResult means that Commit can never commit a result.
 	ErrBadResult = errors.New("ledger: result refused")
-	// ErrErasing is temporary: EraseNext ends the erasure in some seconds.
-	ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
 )
 
 // errKeyDeleted means that a key existed at the insert and was deleted before it was

@@ -21,7 +21,6 @@ type Ledger struct {
 	Players      *Players
 	Accounts     *Accounts
 	Names        *Names
-	Erasures     *Erasures
 	Revocations  *Revocations
 	TokenKeys    *TokenKeys
 	Results      *Results
@@ -89,7 +88,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 	history := &History{db, names}
 	l := &Ledger{
 		database: db, publicPool: publicPool, entries: entries,
-		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries}, Names: names, Erasures: &Erasures{db, entries},
+		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries}, Names: names,
 		Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
 		Results: &Results{db, entries, config.PairDuelLimits}, Corrections: &Corrections{db, entries, history}, History: history,
 		Days: &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Leaderboards: &Leaderboards{db}, Banks: &QuestionBanks{db},

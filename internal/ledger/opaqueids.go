@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"slices"
 
-	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 )
 
@@ -79,37 +78,4 @@ func withOpaqueIDs(r *match.Result, opaqueByID map[string]string) (renamed *matc
 		copied.Winner = id
 	}
 	return &copied, changed
-}
-
-const selectErasing = `
-WITH v (game, id) AS ({rows})
-SELECT v.id FROM v JOIN erasures e ON e.game = v.game AND e.ended_at = 0 AND (e.subject = v.id OR e.opaque_id = v.id)`
-
-// checkNotErasing returns ErrErasing if a holder of an entry or one of the players is being
-// erased. Then some of the player's rows may be renamed already, and leaderboards still
-// have the old id. The caller holds the lock on the game's head, so no erasure can end at
-// the same time.
-func (c *Corrections) checkNotErasing(ctx context.Context, tx *transaction, game string, entries []*entry, players ...string) error {
-	for _, e := range entries {
-		if e.HolderKind == leaderboard.Players {
-			players = append(players, e.Holder)
-		}
-	}
-	slices.Sort(players)
-	var rows [][]any
-	for _, id := range slices.Compact(players) {
-		if id != "" {
-			rows = append(rows, []any{game, id})
-		}
-	}
-	isErasing := false
-	err := tx.bulk(ctx, selectErasing, rows, func(r *sql.Rows) error {
-		isErasing = true
-		var id string
-		return r.Scan(&id)
-	})
-	if err == nil && isErasing {
-		err = ErrErasing
-	}
-	return err
 }

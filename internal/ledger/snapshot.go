@@ -142,10 +142,10 @@ func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, ki
 	return all, err
 }
 
-const selectMoving = `SELECT subject, opaque_id FROM erasures WHERE game = $1 AND (ended_at = 0 OR last_move_pos > $2)`
+const selectMoving = `SELECT subject, opaque_id FROM erasures WHERE game = $1 AND last_move_pos > $2`
 
-// ReadMovingPlayers returns the subjects and opaque ids of the erasures that have not
-// ended, or whose moves are after a position.
+// ReadMovingPlayers returns the subjects and opaque ids of the erasures whose moves are
+// after a position.
 func (b *Leaderboards) ReadMovingPlayers(ctx context.Context, game string, upTo int64) (ids []string, err error) {
 	defer describe(&err, "erasures of %s", game)
 	err = scanAll(func(rows *sql.Rows) error {

@@ -23,14 +23,8 @@ type Names struct {
 	pageSize int // names per statement of NamesBetween and EachSkeleton
 }
 
-// Accounts links accounts of an operator's login service to guests, and starts erasures.
+// Accounts links accounts of an operator's login service to guests, and erases players.
 type Accounts struct {
-	*database
-	entries *entryWriter
-}
-
-// Erasures runs the erasures that Accounts has started.
-type Erasures struct {
 	*database
 	entries *entryWriter
 }

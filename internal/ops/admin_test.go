@@ -247,7 +247,6 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		"bad task":               {"PUT", tasks + "/t1/payload", "{}", taskqueue.ErrBadTask, 400, "bad_request"},
 		"no such game":           {"POST", "/admin/v1/games/other/leaderboards/rebuild", "", nil, 404, "not_found"},
 		"no such match":          {"POST", game + "/corrections", `{"match":"m9","reason":"x"}`, ErrNoResult, 404, "not_found"},
-		"player being erased":    {"POST", game + "/corrections", `{"match":"m1","reason":"x"}`, ErrErasing, 503, "unavailable"},
 		"unknown parameter":      {"GET", tasks + "?states=dead", "", nil, 400, "bad_request"},
 		"empty parameter":        {"GET", tasks + "?game=", "", nil, 400, "bad_request"},
 		"unknown state":          {"GET", tasks + "?state=alive", "", nil, 400, "bad_request"},

@@ -24,10 +24,6 @@ type Leaderboards interface {
 // ErrNoResult means that the ledger has no result of the match or player to correct.
 var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
 
-// ErrErasing means that the correction must wait, because a player of the match is being
-// erased.
-var ErrErasing = errors.New("a player of this match is being erased; retry in a few seconds")
-
 // Correction cancels the result of one player of a match, or of all.
 type Correction struct {
 	Game, Match string
@@ -44,8 +40,7 @@ type correctionBody struct {
 }
 
 // Corrections cancels results. Correct returns the number of ledger rows that it has
-// cancelled, 0 if an earlier call has cancelled them. It can return ErrNoResult and
-// ErrErasing.
+// cancelled, 0 if an earlier call has cancelled them. It can return ErrNoResult.
 type Corrections interface {
 	Correct(ctx context.Context, correction Correction) (rows int, err error)
 }

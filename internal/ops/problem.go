@@ -32,7 +32,6 @@ var errorTable = httpserver.ErrorTable{
 	{settle.ErrStopping, protocol.CodeUnavailable, 0, ""},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0, ""},
 	{ErrNoResult, protocol.CodeNotFound, 0, ""},
-	{ErrErasing, protocol.CodeUnavailable, 0, ""},
 	{identity.ErrInvalidRevocation, protocol.CodeBadRequest, 0, ""},
 	{identity.ErrNotRevoked, protocol.CodeNotFound, 0, ""},
 	{identity.ErrNotFound, protocol.CodeNotFound, 0, ""},

@@ -53,21 +53,18 @@ CREATE TABLE accounts (
 );
 CREATE UNIQUE INDEX accounts_player ON accounts (game, player) WHERE player <> '';
 
--- Running erasures. opaque_id replaces subject in results; '' if results keep the id.
--- next_step_at is when the next step may start. first_move_pos and last_move_pos are the
--- positions of the entries that rename the subject on leaderboards. ended_at is the time
--- of the last step; before, all three are 0.
+-- The erasures of the last minutes. opaque_id has replaced subject in results; '' if
+-- results keep the id. last_move_pos is the position of the last entry that renames the
+-- subject on leaderboards, 0 if there is none.
 CREATE TABLE erasures (
-    game           TEXT   NOT NULL,
-    subject        TEXT   NOT NULL,
-    opaque_id      TEXT   NOT NULL,
-    next_step_at   BIGINT NOT NULL,
-    first_move_pos BIGINT NOT NULL DEFAULT 0,
-    last_move_pos  BIGINT NOT NULL DEFAULT 0,
-    ended_at       BIGINT NOT NULL DEFAULT 0,
+    game          TEXT   NOT NULL,
+    subject       TEXT   NOT NULL,
+    opaque_id     TEXT   NOT NULL,
+    last_move_pos BIGINT NOT NULL,
+    erased_at     BIGINT NOT NULL,
     PRIMARY KEY (game, subject)
 );
-CREATE INDEX erasures_next_step ON erasures (ended_at, next_step_at);
+CREATE INDEX erasures_erased_at ON erasures (erased_at);
 
 -- The last change of revocations and the last one of token keys. A transaction that
 -- changes either holds the lock on this row.
