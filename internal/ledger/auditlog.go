@@ -37,7 +37,7 @@ func (a *AuditLog) EndAudit(ctx context.Context, id string, status int) (err err
 // the next page, "" after the last. The error is identity.ErrBadAuditCursor for a cursor that
 // AuditEntries has not returned.
 func (a *AuditLog) AuditEntries(ctx context.Context, f identity.AuditFilter, cursor string, limit int) (page []identity.AuditEntry, next string, err error) {
-	at, id, ok := parseCursor(cursor)
+	at, id, ok := parseTimeCursor(cursor)
 	if !ok {
 		return nil, "", identity.ErrBadAuditCursor
 	}

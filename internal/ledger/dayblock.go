@@ -87,12 +87,6 @@ func (d *dayClocks) setBlocked(game, today, reason string) (changed bool) {
 	return formerDay != today
 }
 
-func (d *dayClocks) isBlocked(game string) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.blockedDays[game] != ""
-}
-
 const (
 	selectConfirmed = `SELECT day FROM confirmed_days WHERE game = $1`
 	confirmDay      = `
@@ -113,7 +107,7 @@ func (s *Days) ConfirmDay(ctx context.Context, game, day string) (err error) {
 // always allowed. It also records whether the next day is blocked.
 func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head, days []string) ([]string, error) {
 	if len(days) == 0 {
-		w.unblockDay(h, h.currentDay)
+		w.recordDayBlock(h, h.currentDay, "")
 	}
 	if len(days) == 0 || h.currentDay == "" {
 		return days, nil
@@ -121,8 +115,8 @@ func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head,
 	today := days[len(days)-1]
 	reason := w.dayClocks.blockReason(len(days), today, h.now, w.timeZone(h.game))
 	if reason != "" {
-		confirmed, err := w.confirmedDay(ctx, tx, h.game)
-		if err != nil {
+		confirmed := "" // the last day that an operator has confirmed
+		if _, err := scanOptional(tx.queryRow(ctx, selectConfirmed, h.game), &confirmed); err != nil {
 			return nil, err
 		}
 		for len(days) > 0 && days[len(days)-1] > confirmed {
@@ -134,20 +128,6 @@ func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head,
 	}
 	w.recordDayBlock(h, today, reason)
 	return days, nil
-}
-
-// confirmedDay returns the last day that an operator has confirmed, or "".
-func (w *entryWriter) confirmedDay(ctx context.Context, tx *transaction, game string) (day string, err error) {
-	_, err = scanOptional(tx.queryRow(ctx, selectConfirmed, game), &day)
-	return day, err
-}
-
-// unblockDay ends the block of a game's next day after the clock was corrected, when no
-// day must start.
-func (w *entryWriter) unblockDay(h *head, today string) {
-	if w.dayClocks.isBlocked(h.game) {
-		w.recordDayBlock(h, today, "")
-	}
 }
 
 // recordDayBlock records the reason of a block, "" for none, and logs it if it is new.

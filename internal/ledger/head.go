@@ -23,7 +23,7 @@ func (s *Days) StartNewDays(ctx context.Context, game string) (_ bool, err error
 		return false, err
 	}
 	if day >= today {
-		s.entries.unblockDay(&head{game: game, currentDay: day}, today)
+		s.entries.recordDayBlock(&head{game: game, currentDay: day}, today, "")
 		return false, nil
 	}
 	hasNewDays := false

@@ -155,7 +155,7 @@ ORDER BY over_at DESC, match_id DESC LIMIT $5`
 // page. So matches that are settled between two calls neither repeat nor hide one. The
 // error is match.ErrBadCursor for a cursor that Matches has not returned.
 func (h *History) Matches(ctx context.Context, game, player, cursor string, limit int) (page []match.HistoryEntry, next string, err error) {
-	overAt, id, ok := parseCursor(cursor)
+	overAt, id, ok := parseTimeCursor(cursor)
 	if !ok {
 		return nil, "", match.ErrBadCursor
 	}

@@ -86,11 +86,11 @@ func FuzzCursor(f *testing.F) {
 	f.Add(newCursor(1, "m1"))
 	f.Add("")
 	f.Fuzz(func(t *testing.T, cursor string) {
-		at, id, ok := parseCursor(cursor)
+		at, id, ok := parseTimeCursor(cursor)
 		if !ok {
 			return
 		}
-		again, same, ok := parseCursor(newCursor(at, id))
+		again, same, ok := parseTimeCursor(newCursor(at, id))
 		if cursor != "" && (!ok || again != at || same != id) {
 			t.Errorf("%q: %d %q, again %d %q, %t", cursor, at, id, again, same, ok)
 		}

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"context"
-	"encoding/base64"
-	"strconv"
 	"strings"
 
 	"laststand/internal/taskqueue"
@@ -42,9 +40,12 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 // topic and priority. next is the cursor of the next page, "" after the last. The error
 // is taskqueue.ErrBadCursor for a cursor that Queues has not returned.
 func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
-	after, ok := parseQueueCursor(cursor)
-	if !ok {
-		return nil, "", taskqueue.ErrBadCursor
+	var after taskqueue.QueueID // "" is before all topics
+	if cursor != "" {
+		ok := false
+		if after.Priority, after.Topic, ok = parseCursor(cursor); !ok {
+			return nil, "", taskqueue.ErrBadCursor
+		}
 	}
 	defer describe(&err, "queues")
 	condition, args := andEqual([]any{after.Topic, after.Priority, limit + 1}, columnValue{"q.kind", f.Kind}, columnValue{"q.topic", f.Topic})
@@ -52,30 +53,8 @@ func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor 
 		condition += " AND " + busyQueue
 	}
 	page, err = scanQueues(s.query(ctx, strings.Replace(selectQueues, "{chosen}", condition, 1), args...))
-	page, next = cutPage(page, limit, func(last *taskqueue.Queue) string { return queueCursor(last.QueueID) })
+	page, next = cutPage(page, limit, func(last *taskqueue.Queue) string { return newCursor(last.Priority, last.Topic) })
 	return page, next, err
-}
-
-// queueCursor returns the cursor of the page after the queue last.
-func queueCursor(last taskqueue.QueueID) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(last.Priority, 10) + ":" + last.Topic))
-}
-
-// parseQueueCursor returns the queue before the page. For the cursor "" it returns the
-// zero QueueID, which is before all queues. ok is false for a cursor that queueCursor has
-// not returned.
-func parseQueueCursor(cursor string) (after taskqueue.QueueID, ok bool) {
-	if cursor == "" {
-		return taskqueue.QueueID{}, true
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return after, false
-	}
-	priority, topic, ok := strings.Cut(string(text), ":")
-	after.Topic = topic
-	after.Priority, err = strconv.ParseInt(priority, 10, 64)
-	return after, ok && err == nil && queueCursor(after) == cursor
 }
 
 // Backlogs returns the numbers of ready queues and waiting tasks for each kind, in the

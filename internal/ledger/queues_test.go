@@ -77,7 +77,7 @@ func TestQueuesAreListedInPages(t *testing.T) {
 		if want := []string{"other 0", "work/idle 0", "work/out 0", "work/waits 0", "work/waits 7"}; !slices.Equal(slices.DeleteFunc(got, func(s string) bool { return s == "work/a 0" }), want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		for _, bad := range []string{"x", "eA", queueCursor(taskqueue.QueueID{Topic: "t"}) + "="} {
+		for _, bad := range []string{"x", "eA", newCursor(0, "t") + "="} {
 			if _, _, err := q.Tasks.Queues(t.Context(), taskqueue.QueueFilter{}, bad, 2); !errors.Is(err, taskqueue.ErrBadCursor) {
 				t.Errorf("cursor %q: %v", bad, err)
 			}

@@ -127,28 +127,32 @@ func collect[T any](columns func(*T) []any) func(*sql.Rows, error) ([]T, error) 
 	}
 }
 
-// newCursor returns the cursor of a page in which rows are ordered by time and id, newest
-// first. at (epoch ms) and id are those of the last row of the former page.
-func newCursor(at int64, id string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at, 10) + ":" + id))
+// newCursor returns the cursor of the page after a row, which is named by a number and a
+// text.
+func newCursor(number int64, text string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(number, 10) + ":" + text))
 }
 
-// parseCursor returns the time and id before which the page starts. The cursor "" starts
-// with the newest row. ok is false if newCursor has not returned the cursor.
-func parseCursor(cursor string) (at int64, id string, ok bool) {
-	if cursor == "" {
-		return math.MaxInt64, "", true
-	}
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
+// parseCursor returns the row before the page. ok is false if newCursor has not returned
+// the cursor.
+func parseCursor(cursor string) (number int64, text string, ok bool) {
+	decoded, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil {
 		return 0, "", false
 	}
-	instant, id, ok := strings.Cut(string(text), ":")
-	at, err = strconv.ParseInt(instant, 10, 64)
-	if !ok || err != nil || isInvalidID(id) {
-		return 0, "", false
+	digits, text, _ := strings.Cut(string(decoded), ":")
+	number, err = strconv.ParseInt(digits, 10, 64)
+	return number, text, err == nil && newCursor(number, text) == cursor
+}
+
+// parseTimeCursor returns the time and the id before which a page starts, whose rows are
+// ordered by time and id, newest first. The cursor "" starts with the newest row.
+func parseTimeCursor(cursor string) (at int64, id string, ok bool) {
+	if cursor == "" {
+		return math.MaxInt64, "", true
 	}
-	return at, id, true
+	at, id, ok = parseCursor(cursor)
+	return at, id, ok && !isInvalidID(id)
 }
 
 // columnValue is a column of a table and the value that a filter wants, "" for any.

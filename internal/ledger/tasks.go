@@ -73,40 +73,22 @@ const newestID = "8"
 // taskCondition returns the SQL condition and ORDER BY of a filter, and args with its
 // arguments appended. args must start with the cursor and the limit.
 func taskCondition(f taskqueue.Filter, args []any) (string, []any) {
-	listOrder := taskOrder{"<", ">=", "DESC"}
+	operator, stateOperator, direction := "<", ">=", "DESC"
 	if f.OldestFirst {
-		listOrder = taskOrder{">", "<=", "ASC"}
+		operator, stateOperator, direction = ">", "<=", "ASC"
 	}
-	condition, order := listOrder.allTasks()
+	condition, order := "tasks.id "+operator+" $1", "tasks.id "+direction
 	if f.State != "" {
 		args = append(args, string(f.State))
-		condition, order = listOrder.tasksInState(f.State)
+		if endedConditionFor(f.State) == endedSQL {
+			condition += " AND tasks.state = $3"
+		} else { // the index of states needs a range of states
+			condition = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", operator, stateOperator, notEndedSQL)
+			order = fmt.Sprintf("tasks.state %s, tasks.id %[1]s", direction)
+		}
 	}
 	equal, args := andEqual(args, columnValue{"tasks.game", f.Game}, columnValue{"tasks.topic", f.Topic}, columnValue{"tasks.key", f.Key})
 	return condition + equal + " ORDER BY " + order, args
-}
-
-// taskOrder is an order of tasks by id. $1 is the cursor.
-type taskOrder struct {
-	idOperator    string // compares ids with the cursor
-	stateOperator string // compares states with the filter's state: the index needs a range
-	direction     string // ASC or DESC
-}
-
-// allTasks returns the condition and the order of all tasks after the cursor.
-func (o taskOrder) allTasks() (condition, order string) {
-	return "tasks.id " + o.idOperator + " $1", "tasks.id " + o.direction
-}
-
-// tasksInState returns the condition and the order of the tasks after the cursor whose state
-// is $3.
-func (o taskOrder) tasksInState(state taskqueue.State) (condition, order string) {
-	if endedConditionFor(state) == endedSQL {
-		condition, order = o.allTasks()
-		return condition + " AND tasks.state = $3", order
-	}
-	condition = fmt.Sprintf("(tasks.state, tasks.id) %s ($3, $1) AND tasks.state %s $3 AND %s", o.idOperator, o.stateOperator, notEndedSQL)
-	return condition, fmt.Sprintf("tasks.state %s, tasks.id %[1]s", o.direction)
 }
 
 // The index of states contains only tasks that have not ended. A query of their states

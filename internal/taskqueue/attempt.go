@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -146,7 +144,10 @@ func (p *pool) count(a *attempt) {
 	}
 	if reason == reasonPermanent || a.task.Tries+1 >= a.task.MaxTries {
 		metrics.dead.WithLabelValues(p.Kind).Inc()
-		p.deadLog.log(&a.task, a.err)
+		p.deadLog.Do(func() { // one cause often makes all tasks of a kind dead
+			p.workers.Logger.Error("task is dead; further dead tasks of its kind are not logged for a minute; see `server tasks list`",
+				"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.err)
+		})
 	}
 }
 
@@ -171,27 +172,4 @@ func (a *attempt) failureReason() string {
 		return reasonPostponed
 	}
 	return reasonError
-}
-
-// deadLog logs dead tasks, at most one per topic and minute, because one cause
-// often makes all tasks of a topic dead. Only one goroutine may use it.
-type deadLog struct {
-	logger     *slog.Logger
-	lastLogged map[string]time.Time // when a dead task was last logged, by topic
-}
-
-const (
-	deadLogInterval      = time.Minute
-	maxTopicsPerInterval = 100 // dead tasks of further topics are not logged
-)
-
-func (d *deadLog) log(t *Task, cause error) {
-	now := time.Now()
-	maps.DeleteFunc(d.lastLogged, func(_ string, loggedAt time.Time) bool { return now.Sub(loggedAt) >= deadLogInterval })
-	if _, ok := d.lastLogged[t.Topic]; ok || len(d.lastLogged) == maxTopicsPerInterval {
-		return
-	}
-	d.lastLogged[t.Topic] = now
-	d.logger.Error("task is dead; further dead tasks of its topic are not logged for a minute; see `server tasks list`",
-		"id", t.ID, "topic", t.Topic, "key", t.Key, "error", cause)
 }

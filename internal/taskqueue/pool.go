@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"laststand/internal/loop"
 )
 
@@ -22,7 +24,7 @@ type pool struct {
 
 	mu      sync.Mutex
 	running map[Lease]*attempt // claimed tasks, until the store knows how their attempts ended
-	deadLog deadLog
+	deadLog rate.Sometimes     // limits the log of dead tasks
 }
 
 // storeRetryDelay is the pause before the next call after the store failed.
@@ -31,7 +33,7 @@ const storeRetryDelay = time.Second
 func newPool(w *Workers, kindConfig KindConfig) *pool {
 	p := &pool{
 		KindConfig: kindConfig, workers: w, notified: w.Notifier.Subscribe(kindConfig.Kind), freed: make(chan struct{}, 1),
-		running: map[Lease]*attempt{}, deadLog: deadLog{w.Logger, map[string]time.Time{}},
+		running: map[Lease]*attempt{}, deadLog: rate.Sometimes{Interval: time.Minute},
 	}
 	p.reports = loop.Batcher[*attempt]{Run: p.report, MaxBatch: MaxBatch, Workers: 1, Timeout: callTimeout}
 	return p

@@ -1,7 +1,6 @@
 package taskqueue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,11 +41,10 @@ type TenantStore interface {
 
 // TenantConfig configures a TenantQueue.
 type TenantConfig struct {
-	Store        TenantStore
-	Claims       ClaimStore // of the same tasks
-	Notifier     *Notifier
-	PollInterval time.Duration         // waiting polls also claim this often without a notification; 0: 10 s
-	Registry     prometheus.Registerer // nil: not measured
+	Store    TenantStore
+	Claims   ClaimStore // of the same tasks
+	Notifier *Notifier
+	Registry prometheus.Registerer // nil: not measured
 }
 
 // TenantQueue is the task queue for games: their programs enqueue tasks and
@@ -69,7 +67,7 @@ func NewTenantQueue(c TenantConfig) *TenantQueue {
 	metrics := newTenantMetrics(c.Registry)
 	return &TenantQueue{
 		store: c.Store, claims: c.Claims, batcher: NewBatcher(c.Store), metrics: metrics,
-		polls:   newPolls(c.Notifier, cmp.Or(c.PollInterval, 10*time.Second), metrics.waiting),
+		polls:   newPolls(c.Notifier, metrics.waiting),
 		backoff: Backoff{First: time.Second, Max: 10 * time.Minute},
 		closed:  make(chan struct{}),
 	}

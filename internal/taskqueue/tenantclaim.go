@@ -69,7 +69,7 @@ func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]T
 		case <-poll.notified:
 		}
 		if tasks, err = q.claimOnce(ctx, game, request); len(tasks) > 0 || err != nil {
-			poll.wakeNext()
+			loop.Wake(poll.notified)
 		}
 	}
 	return tasks, err
@@ -127,10 +127,10 @@ const (
 
 // polls are the waiting polls of a node. The polls of a kind share one channel,
 // so that a notification wakes only one of them. That poll claims. If it found
-// tasks or could not claim, it wakes the next one.
+// tasks or could not claim, it wakes the next one. A lost notification delays a task until
+// the next poll of its kind.
 type polls struct {
 	notifier *Notifier
-	interval time.Duration
 	gauge    prometheus.Gauge
 
 	mu      sync.Mutex
@@ -139,12 +139,10 @@ type polls struct {
 	byKind  map[string]*kindPolls // by stored kind
 }
 
-// kindPolls are the waiting polls of a kind. The mutex of polls guards waiting
-// and timer.
+// kindPolls are the waiting polls of a kind.
 type kindPolls struct {
 	notified chan struct{} // a value wakes one poll
-	waiting  int           // how many polls wait
-	timer    *time.Timer   // calls wakeOnTimer
+	waiting  int           // how many polls wait; the mutex of polls guards it
 }
 
 // waitingPoll is one poll that waits.
@@ -154,8 +152,8 @@ type waitingPoll struct {
 	game, kind string // kind as stored
 }
 
-func newPolls(notifier *Notifier, interval time.Duration, gauge prometheus.Gauge) *polls {
-	return &polls{notifier: notifier, interval: interval, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
+func newPolls(notifier *Notifier, gauge prometheus.Gauge) *polls {
+	return &polls{notifier: notifier, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
 }
 
 // register registers a poll that will wait. If a limit is reached, it registers
@@ -173,7 +171,6 @@ func (p *polls) register(game, kind string) (poll waitingPoll, limit string) {
 	group := p.byKind[kind]
 	if group == nil {
 		group = &kindPolls{notified: make(chan struct{}, 1)}
-		group.timer = time.AfterFunc(withJitter(p.interval), func() { p.wakeOnTimer(group) })
 		p.byKind[kind] = group
 		p.notifier.addSubscriber(kind, group.notified)
 	}
@@ -193,22 +190,7 @@ func (p *polls) unregister(poll waitingPoll) {
 		delete(p.perGame, poll.game)
 	}
 	if poll.waiting--; poll.waiting == 0 {
-		poll.timer.Stop()
 		delete(p.byKind, poll.kind)
 		p.notifier.removeSubscriber(poll.kind, poll.notified)
 	}
 }
-
-// wakeOnTimer wakes a poll of the kind to claim without a notification, and
-// restarts the timer.
-func (p *polls) wakeOnTimer(group *kindPolls) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if group.waiting > 0 {
-		group.wakeNext()
-		group.timer.Reset(withJitter(p.interval))
-	}
-}
-
-// wakeNext wakes one waiting poll, if there is one.
-func (k *kindPolls) wakeNext() { loop.Wake(k.notified) }

@@ -57,27 +57,6 @@ func TestPollsWaitForATask(t *testing.T) {
 	})
 }
 
-// A waiting poll also reads the store at intervals. So it finds a task for which this node got no
-// notification.
-func TestPollsFindTasksWithoutANotification(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		queue := newTestTenantQueue(t)
-		queue.polls.interval = time.Second
-		time.AfterFunc(5*time.Second, func() {
-			queue.store.mu.Lock()
-			defer queue.store.mu.Unlock()
-			queue.store.tasks = append(queue.store.tasks, &Task{ID: "1", Game: "demo", Topic: storedTopic("demo", "mail"), Key: "silent", State: StateWaiting})
-		})
-		if keys, elapsed := queue.claimKeys("demo", pollFor("mail", MaxPollWait)); keys != "mail=silent" || elapsed > 6250*time.Millisecond {
-			t.Errorf("got %q after %s", keys, elapsed)
-		}
-		if n := queue.store.takeCallCount(); n < 5 || n > 9 {
-			t.Errorf("%d claims in 6 s", n)
-		}
-	})
-}
-
 // A notification wakes one waiting poll, which passes it on if it found a task. So
 // a few tasks cost a few claims, however many polls wait.
 func TestANotificationWakesOnePoll(t *testing.T) {
