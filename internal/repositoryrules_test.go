@@ -43,7 +43,6 @@ var packageRules = map[string]packageRule{
 	"internal/quiz":     {layerBase, []string{"golang.org/x/text"}},
 	"internal/protocol": {layerBase, nil},
 	"internal/timer":    {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
-	"internal/rating":   {layerBase, nil},
 	"internal/loop":     {layerBase, nil},
 	"internal/nickname": {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
@@ -304,7 +303,7 @@ func TestRepositoryRulesFindViolations(t *testing.T) {
 	tests := map[string]struct{ file, text, want string }{
 		"a library in a base package":            {"internal/quiz/a.go", imports("github.com/google/uuid"), "only the libraries"},
 		"a library of another package":           {"internal/protocol/a.go", imports("golang.org/x/text/cases"), "only the libraries"},
-		"a game package in a base one":           {"internal/rating/a.go", imports("laststand/internal/match"), "only the standard library"},
+		"a game package in a base one":           {"internal/timer/a.go", imports("laststand/internal/match"), "only the standard library"},
 		"a base package in another":              {"internal/nickname/a.go", imports("laststand/internal/quiz"), "only the standard library"},
 		"a file read by a game package":          {"internal/match/a.go", imports("os"), "only adapters do I/O"},
 		"a library in a game package":            {"internal/lobby/a.go", imports("github.com/redis/go-redis/v9"), "only the libraries"},

@@ -5,7 +5,6 @@ import (
 
 	"laststand/internal/ledger"
 	"laststand/internal/match"
-	"laststand/internal/rating"
 )
 
 // seatSource returns the seat that a player gets in a match, with the nickname and rating in the
@@ -19,7 +18,7 @@ func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, 
 	}
 	playerRating := p.Rating
 	if p.RatedMatches == 0 {
-		playerRating = rating.Default()
+		playerRating = match.DefaultRating()
 	}
 	return match.Seat{Player: p.ID, Nickname: p.Nickname, Rating: &playerRating}, nil
 }

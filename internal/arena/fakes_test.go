@@ -9,7 +9,6 @@ import (
 
 	"laststand/internal/match"
 	"laststand/internal/quiz"
-	"laststand/internal/rating"
 )
 
 var errDown = errors.New("the store is down")
@@ -243,7 +242,7 @@ func (fakeBank) Pick(_, bank string, ids []string, _ bool) ([]quiz.DrawnQuestion
 func (f *fakeBackend) Seat(_ context.Context, _, player string) (match.Seat, error) {
 	unlock, err := f.call("Seat")
 	defer unlock()
-	return match.Seat{Player: player, Nickname: "Nick " + player, Rating: &rating.Rating{R: 1500}}, err
+	return match.Seat{Player: player, Nickname: "Nick " + player, Rating: &match.Rating{R: 1500}}, err
 }
 
 // toJSON returns a value as JSON, for comparisons and messages.

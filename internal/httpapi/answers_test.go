@@ -10,7 +10,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
-	"laststand/internal/rating"
+	"laststand/internal/match"
 )
 
 const bearerGood = "Authorization: Bearer good"
@@ -148,7 +148,7 @@ func TestStandingsOfAMatchArePaged(t *testing.T) {
 
 func TestRatingsAreRounded(t *testing.T) {
 	t.Parallel()
-	for want, r := range map[int]rating.Rating{1500: {}, 1499: {R: 1499.4, RD: 90, Sigma: 0.06}, 1602: {R: 1601.5, RD: 90, Sigma: 0.06}} {
+	for want, r := range map[int]match.Rating{1500: {}, 1499: {R: 1499.4, RD: 90, Sigma: 0.06}, 1602: {R: 1601.5, RD: 90, Sigma: 0.06}} {
 		if got := r.Rounded(); got != want {
 			t.Errorf("%+v is shown as %d", r, got)
 		}

@@ -23,7 +23,6 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
-	"laststand/internal/rating"
 	"laststand/internal/testenv"
 )
 
@@ -138,7 +137,7 @@ func (b *fakeBackend) Player(_ context.Context, game, id string) (identity.Playe
 	}
 	p := identity.Player{Game: game, ID: id, Nickname: "Ada", JoinedAt: startTime}
 	if id == "p_1" {
-		p.Rating, p.Totals = rating.Rating{R: 1516.5, RD: 90, Sigma: 0.06}, totals
+		p.Rating, p.Totals = match.Rating{R: 1516.5, RD: 90, Sigma: 0.06}, totals
 	}
 	return p, b.fail
 }

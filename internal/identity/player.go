@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"laststand/internal/leaderboard"
-	"laststand/internal/rating"
+	"laststand/internal/match"
 )
 
 // Player is a person in a game. Totals are the sums of the player's settled
@@ -12,9 +12,9 @@ import (
 type Player struct {
 	Game, ID     string
 	Nickname     string
-	JoinedAt     int64         // epoch ms
-	Rating       rating.Rating // the zero value before the first rated match
-	RatedMatches int64         // how many rated matches the player has finished
+	JoinedAt     int64        // epoch ms
+	Rating       match.Rating // the zero value before the first rated match
+	RatedMatches int64        // how many rated matches the player has finished
 	Totals       leaderboard.Aggregates
 }
 

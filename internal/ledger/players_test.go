@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/identity"
-	"laststand/internal/rating"
+	"laststand/internal/match"
 	"laststand/internal/testenv"
 )
 
@@ -92,7 +92,7 @@ func TestEnsurePlayer(t *testing.T) {
 		}
 		for i, wantNew := range []bool{true, false} {
 			p, created, err := l.Players.EnsurePlayer(t.Context(), identity.NewPlayer{Game: game, ID: "sub1", Nickname: "Ada", Skeleton: fmt.Sprint("ada", i), JoinedAt: 1})
-			if err != nil || created != wantNew || p.Nickname != "Ada" || p.Rating != (rating.Rating{}) {
+			if err != nil || created != wantNew || p.Nickname != "Ada" || p.Rating != (match.Rating{}) {
 				t.Errorf("call %d: %+v, created %v, %v", i, p, created, err)
 			}
 		}

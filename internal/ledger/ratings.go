@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"laststand/internal/match"
-	"laststand/internal/rating"
 )
 
 const (
@@ -26,7 +25,7 @@ SELECT s.game, s.match_id, s.player, s.rating, s.rating_delta FROM v JOIN seats 
 // game's head, so these do not change. The ratings in a result are provisional. rate uses
 // them only for players who do not exist any more.
 func rateResults(items []*resultItem, storedRatings map[string]string) error {
-	ratings := make(map[string]rating.Rating, len(storedRatings))
+	ratings := make(map[string]match.Rating, len(storedRatings))
 	for _, item := range items {
 		if !item.result.IsRated() {
 			continue
@@ -42,7 +41,7 @@ func rateResults(items []*resultItem, storedRatings map[string]string) error {
 			ratings[s.Player] = before
 		}
 		r := *item.result
-		r.Rate(func(s match.Standing) rating.Rating { return ratings[s.Player] })
+		r.Rate(func(s match.Standing) match.Rating { return ratings[s.Player] })
 		for _, s := range r.Standings {
 			ratings[s.Player] = s.Rating.After
 		}
@@ -53,12 +52,12 @@ func rateResults(items []*resultItem, storedRatings map[string]string) error {
 
 // ratingBefore returns the stored rating of a player: the default for a player without
 // rated matches, and the provisional one of the standing if the player does not exist.
-func ratingBefore(s match.Standing, storedRatings map[string]string) (rating.Rating, error) {
+func ratingBefore(s match.Standing, storedRatings map[string]string) (match.Rating, error) {
 	text, exists := storedRatings[s.Player]
 	if !exists {
 		return s.Rating.Before, nil
 	}
-	r := rating.Default()
+	r := match.DefaultRating()
 	if text == "" {
 		return r, nil
 	}
@@ -129,7 +128,7 @@ func (s *Results) setKnownRatings(ctx context.Context, tx *transaction, batch *r
 		standings := batch.byKey[key].outcome.Standings
 		for i := range standings {
 			if standings[i].Player == player {
-				standings[i].Rating = &match.RatingChange{Before: rating.Rating{R: after - delta}, After: rating.Rating{R: after}}
+				standings[i].Rating = &match.RatingChange{Before: match.Rating{R: after - delta}, After: match.Rating{R: after}}
 			}
 		}
 		return nil

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"laststand/internal/match"
-	"laststand/internal/rating"
 	"laststand/internal/testenv"
 )
 
@@ -17,21 +16,21 @@ import (
 // much from those that the ledger will compute.
 func ratedDuel(id string, overAt int64, players ...string) match.Result {
 	r := duel(id, overAt, players...)
-	r.Rate(func(match.Standing) rating.Rating { return rating.Rating{R: 900, RD: 33, Sigma: 0.06} })
+	r.Rate(func(match.Standing) match.Rating { return match.Rating{R: 900, RD: 33, Sigma: 0.06} })
 	return r
 }
 
 // ratingsAfterDuel returns the ratings of a winner and a loser after their duel.
-func ratingsAfterDuel(winner, loser rating.Rating) (won, lost rating.Rating) {
-	return rating.Update(winner, []rating.Game{{Opponent: loser, Score: 1}}),
-		rating.Update(loser, []rating.Game{{Opponent: winner, Score: 0}})
+func ratingsAfterDuel(winner, loser match.Rating) (won, lost match.Rating) {
+	return match.UpdateRating(winner, []match.RatedGame{{Opponent: loser, Score: 1}}),
+		match.UpdateRating(loser, []match.RatedGame{{Opponent: winner, Score: 0}})
 }
 
-func sameRating(a, b rating.Rating) bool {
+func sameRating(a, b match.Rating) bool {
 	return math.Abs(a.R-b.R) < 1e-9 && math.Abs(a.RD-b.RD) < 1e-9 && math.Abs(a.Sigma-b.Sigma) < 1e-9
 }
 
-func wantRating(t *testing.T, l *Ledger, player string, want rating.Rating, rated int64) {
+func wantRating(t *testing.T, l *Ledger, player string, want match.Rating, rated int64) {
 	t.Helper()
 	p := must(l.Players.Player(t.Context(), game, player))(t)
 	if !sameRating(p.Rating, want) || p.RatedMatches != rated {
@@ -53,9 +52,9 @@ func TestRatingsAreComputedInTheCommit(t *testing.T) {
 		uncounted := ratedDuel("m2", 2, "p3", "p1")
 		uncounted.CountsForLeaderboards = false
 		batch := results(ratedDuel("m1", 1, "p1", "p2"), uncounted, duel("m3", 3, "p1", "p2"), ratedDuel("m4", 4, "p1", "p2"))
-		p1, p2 := ratingsAfterDuel(rating.Default(), rating.Default())
+		p1, p2 := ratingsAfterDuel(match.DefaultRating(), match.DefaultRating())
 		first := p1
-		p3, p1 := ratingsAfterDuel(rating.Default(), p1)
+		p3, p1 := ratingsAfterDuel(match.DefaultRating(), p1)
 		beforeLast := p1
 		p1, p2 = ratingsAfterDuel(p1, p2)
 		for attempt := range 2 { // the second time changes nothing
@@ -92,13 +91,13 @@ func TestALateResultChangesTheNewestRating(t *testing.T) {
 		l := openLedger(t, db)
 		addPlayer(t, l, "p1")
 		addPlayer(t, l, "p2")
-		p1, p2 := rating.Default(), rating.Default()
+		p1, p2 := match.DefaultRating(), match.DefaultRating()
 		for i := range 4 {
 			must(l.Results.Commit(t.Context(), results(ratedDuel(fmt.Sprint("m", i+2), int64(i+2), "p1", "p2"))))(t)
 			p1, p2 = ratingsAfterDuel(p1, p2)
 		}
 		lost := duel("m1", 1, "p2", "p1")
-		lost.Rate(func(match.Standing) rating.Rating { return rating.Default() }) // as it was on the day
+		lost.Rate(func(match.Standing) match.Rating { return match.DefaultRating() }) // as it was on the day
 		must(l.Results.Commit(t.Context(), results(lost)))(t)
 		p2, p1 = ratingsAfterDuel(p2, p1)
 		wantRating(t, l, "p1", p1, 5)
@@ -115,7 +114,7 @@ func TestAnErasedOpponentCountsWithTheProvisionalRating(t *testing.T) {
 		addPlayer(t, l, "p1")
 		r := ratedDuel("m1", 1, "gone", "p1")
 		must(l.Results.Commit(t.Context(), results(r)))(t)
-		_, want := ratingsAfterDuel(r.Standings[0].Rating.Before, rating.Default())
+		_, want := ratingsAfterDuel(r.Standings[0].Rating.Before, match.DefaultRating())
 		wantRating(t, l, "p1", want, 1)
 	})
 }
@@ -156,7 +155,7 @@ func TestRatingsAreInCommitOrder(t *testing.T) {
 				resultsByPos[c.FirstPos] = batch[j]
 			}
 		})
-		ratings, rated := map[string]rating.Rating{}, map[string]int64{}
+		ratings, rated := map[string]match.Rating{}, map[string]int64{}
 		for _, pos := range slices.Sorted(maps.Keys(resultsByPos)) {
 			winner, loser := resultsByPos[pos].Standings[0].Player, resultsByPos[pos].Standings[1].Player
 			ratings[winner], ratings[loser] = ratingsAfterDuel(ratings[winner], ratings[loser])

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"laststand/internal/match"
-	"laststand/internal/rating"
 	"laststand/internal/timer"
 )
 
@@ -41,7 +40,7 @@ func runInCluster(t *testing.T, f func(test *cluster)) {
 
 // Seat implements Players.
 func (c *cluster) Seat(_ context.Context, _, player string) (match.Seat, error) {
-	playerRating := rating.Rating{R: 1500, RD: 80, Sigma: 0.06}
+	playerRating := match.Rating{R: 1500, RD: 80, Sigma: 0.06}
 	if points, ok := c.ratings[player]; ok {
 		playerRating.R = points
 	}

@@ -8,13 +8,12 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/match"
-	"laststand/internal/rating"
 )
 
 func newTestTicket(player string, ratingPoints float64, joinedAt int64) Ticket {
 	return Ticket{
 		ID: "t_" + player, Game: "demo", JoinedAt: joinedAt,
-		Seat: match.Seat{Player: player, Nickname: player, Rating: &rating.Rating{R: ratingPoints, RD: 80, Sigma: 0.06}},
+		Seat: match.Seat{Player: player, Nickname: player, Rating: &match.Rating{R: ratingPoints, RD: 80, Sigma: 0.06}},
 	}
 }
 

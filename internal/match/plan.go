@@ -2,7 +2,6 @@ package match
 
 import (
 	"laststand/internal/quiz"
-	"laststand/internal/rating"
 )
 
 // CurrentForm is the version of the stored plan and state that this program
@@ -50,11 +49,11 @@ type Team struct {
 // Seat is a player's place in a match. It survives a reconnect. Rating is the
 // player's rating before the match, or nil.
 type Seat struct {
-	Player   string         `json:"player"`
-	Nickname string         `json:"nickname"`
-	Team     string         `json:"team,omitempty"`
-	Bot      bool           `json:"bot,omitempty"`
-	Rating   *rating.Rating `json:"rating,omitempty"`
+	Player   string  `json:"player"`
+	Nickname string  `json:"nickname"`
+	Team     string  `json:"team,omitempty"`
+	Bot      bool    `json:"bot,omitempty"`
+	Rating   *Rating `json:"rating,omitempty"`
 }
 
 // FullListPlayers is the largest match in which every player is listed. In a larger

@@ -2,8 +2,6 @@ package match
 
 import (
 	"slices"
-
-	"laststand/internal/rating"
 )
 
 // Result is the final, immutable outcome of a match. The last step writes it
@@ -78,9 +76,9 @@ func (r *Result) IsRated() bool {
 // Rate computes the ratings of both players of a duel after the match, from the
 // winner and the ratings before. It is a Glicko-2 rating period of one game.
 // Copies of the result keep their ratings.
-func (r *Result) Rate(ratingBefore func(Standing) rating.Rating) {
+func (r *Result) Rate(ratingBefore func(Standing) Rating) {
 	r.Standings = slices.Clone(r.Standings)
-	old := [2]rating.Rating{ratingBefore(r.Standings[0]), ratingBefore(r.Standings[1])}
+	old := [2]Rating{ratingBefore(r.Standings[0]), ratingBefore(r.Standings[1])}
 	for i := range r.Standings {
 		self, other := &r.Standings[i], r.Standings[1-i]
 		score := 0.5
@@ -90,7 +88,7 @@ func (r *Result) Rate(ratingBefore func(Standing) rating.Rating) {
 		case self.Rank > other.Rank:
 			score = 0
 		}
-		after := rating.Update(old[i], []rating.Game{{Opponent: old[1-i], Score: score}})
+		after := UpdateRating(old[i], []RatedGame{{Opponent: old[1-i], Score: score}})
 		self.Rating = &RatingChange{Before: old[i], After: after}
 	}
 }
@@ -121,8 +119,8 @@ func (r *Result) Ratings() map[string]int {
 
 // RatingChange is a rated player's rating before and after the match.
 type RatingChange struct {
-	Before rating.Rating `json:"before"`
-	After  rating.Rating `json:"after"`
+	Before Rating `json:"before"`
+	After  Rating `json:"after"`
 }
 
 // First is the first right answer to a buzzer question: the player, and the time

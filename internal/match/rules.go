@@ -5,7 +5,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
-	"laststand/internal/rating"
 )
 
 // judgeAnswer returns the record of an answer: whether it is right, and its
@@ -83,7 +82,7 @@ func addProvisionalRatings(plan *Plan, result *Result) {
 	if len(plan.Seats) != 2 || plan.Seats[0].Rating == nil || plan.Seats[1].Rating == nil {
 		return
 	}
-	result.Rate(func(s Standing) rating.Rating {
+	result.Rate(func(s Standing) Rating {
 		seat, _ := plan.FindSeat(s.Player)
 		return *seat.Rating
 	})

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"laststand/internal/quiz"
-	"laststand/internal/rating"
 )
 
 func TestJudgeAnswer(t *testing.T) {
@@ -141,8 +140,8 @@ func TestRatingsFollowTheResult(t *testing.T) {
 		return math.NaN()
 	}
 	plan := newPlan("m_1", 0, 5)
-	plan.Seats[0].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
-	plan.Seats[1].Rating = &rating.Rating{R: 1500, RD: 100, Sigma: 0.06}
+	plan.Seats[0].Rating = &Rating{R: 1500, RD: 100, Sigma: 0.06}
+	plan.Seats[1].Rating = &Rating{R: 1500, RD: 100, Sigma: 0.06}
 	won := duelResult(plan, State{}, map[string]Totals{ada: {Score: 1}}, 9)
 	if up, down := ratingChange(won, ada), ratingChange(won, bob); up <= 0 || math.Abs(up+down) > 1e-9 {
 		t.Errorf("equal ratings: %+.3f and %+.3f are no transfer to the winner", up, down)

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"laststand/internal/rating"
 )
 
 // settledCounter counts how often the players of a node were notified of a
@@ -81,7 +79,7 @@ func TestLostSettledNotificationIsRecovered(t *testing.T) {
 
 // ratedResult is the result of a rated duel, after which bob has 1533 points.
 func ratedResult(plan *Plan) Result {
-	change := &RatingChange{After: rating.Rating{R: 1533}}
+	change := &RatingChange{After: Rating{R: 1533}}
 	return Result{Match: plan.ID, Game: plan.Game, Mode: Duel, Standings: []Standing{{Player: ada, Rating: change}, {Player: bob, Rating: change}}}
 }
 

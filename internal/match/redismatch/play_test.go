@@ -15,7 +15,6 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
-	"laststand/internal/rating"
 	"laststand/internal/testenv"
 )
 
@@ -101,7 +100,7 @@ func newPlan() *match.Plan {
 		Form: match.CurrentForm, ID: "m_" + ulid.Make().String(), Game: "demo", Mode: match.Duel, StartsAt: epoch,
 		LimitMS: 10_000, CountdownMS: 3000, RevealMS: 2500, Rated: true, CountsForLeaderboards: true,
 		Seats: []match.Seat{
-			{Player: "p_ada", Nickname: "Ada \"Ä\" 猫", Rating: &rating.Rating{R: 1512.34567890123, RD: 200, Sigma: 0.06}},
+			{Player: "p_ada", Nickname: "Ada \"Ä\" 猫", Rating: &match.Rating{R: 1512.34567890123, RD: 200, Sigma: 0.06}},
 			{Player: "p_bob", Nickname: "Bob"},
 		},
 	}

@@ -8,7 +8,6 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/match"
-	"laststand/internal/rating"
 )
 
 // A record is decoded correctly whether this version or the standard encoder of
@@ -55,7 +54,7 @@ func TestSeatIsDecoded(t *testing.T) {
 		text := rapid.OneOf(rapid.StringMatching(`[a-zA-Z0-9 ]{0,30}`), rapid.StringMatching(`["\\ ,{}:a-z<é猫\n]{0,20}`))
 		seat := match.Seat{Player: text.Draw(t, "player"), Nickname: text.Draw(t, "nickname"), Bot: rapid.Bool().Draw(t, "bot")}
 		if rapid.Bool().Draw(t, "rated") {
-			seat.Rating = &rating.Rating{R: 1500}
+			seat.Rating = &match.Rating{R: 1500}
 		}
 		raw, err := json.Marshal(seat)
 		if err != nil {
