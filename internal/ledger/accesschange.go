@@ -58,7 +58,6 @@ func (c *accessChange) nextRevision(ctx context.Context) error {
 	return err
 }
 
-// save saves a revocation with the time and the revision of the change.
 func (c *accessChange) save(ctx context.Context, b identity.Revocation) error {
 	_, err := c.exec(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
 	return err

@@ -11,9 +11,7 @@ import (
 
 var _ identity.Accounts = (*Accounts)(nil)
 
-// Known returns the player of a token's subject. The subject is the player's id, or an
-// account that is linked to the player. The error is identity.ErrNotFound if the subject
-// has no player yet, and identity.ErrErased if the player was erased.
+// Known implements identity.Players.
 func (s *Players) Known(ctx context.Context, game, subject string) (identity.Player, error) {
 	id := subject
 	for range maxSubjectChanges {
@@ -60,10 +58,7 @@ type accountLink struct {
 	game, guest, account string
 }
 
-// LinkAccount links an account of an operator's login service to a guest, and may be
-// repeated. A player that the account had without results is deleted. Errors are
-// identity.ErrAccountTaken, ErrBadAccount with ErrErased, ErrNotGuest and ErrNotFound.
-// identity.Accounts describes them.
+// LinkAccount implements identity.Accounts.
 func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) (err error) {
 	defer describe(&err, "link account")
 	err = inAccessChange(ctx, a.database, func(c *accessChange) error {

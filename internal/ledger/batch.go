@@ -97,7 +97,6 @@ func compareItems(a, b *resultItem) int {
 	return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 }
 
-// scanNew scans a row that insertMatch returns, and marks the match as new.
 func (b *resultBatch) scanNew(rows *sql.Rows) error {
 	var key matchKey
 	if err := rows.Scan(&key.game, &key.id); err != nil {

@@ -16,20 +16,18 @@ import (
 
 var _ settle.Ledger = (*Results)(nil)
 
-// Commit adds results to the ledger in one transaction. A match is added only once, even
-// if Commit gets its result again. Commit stores the record of the match and the history
-// of its human seats. A result that counts also adds an entry for each player, adds to
-// the player's totals, and adds an entry for each team with players. Entries are in the
-// order of results; in a result, players come first.
+// Commit implements settle.Ledger. It stores the record of each match and the history of its
+// human seats. A result that counts also adds an entry for each player, adds to the
+// player's totals, and adds an entry for each team with players. Entries are in the order
+// of results; in a result, players come first.
 //
 // A rated duel changes the ratings that its players have at that time. A duel above its
-// game's limit per pair and day does not count and changes no rating; its record says
-// so. Commit also enqueues the tasks that report new results and ended days. When
-// everything is on disk, Commit returns one outcome for each result, in their order.
+// game's limit per pair and day does not count and changes no rating; its record says so.
+// Commit also enqueues the tasks that report new results and ended days.
 //
-// After an error nothing has changed. If the connection was lost during the commit, the
-// outcome is unknown, and the caller can commit the same results again. If
-// IsResultRefused is true for the error, a result can never be committed.
+// If the connection was lost during the commit, the outcome is unknown, and the caller can
+// commit the same results again. If IsResultRefused is true for the error, a result can
+// never be committed.
 func (s *Results) Commit(ctx context.Context, results []match.Result) (_ []settle.Committed, err error) {
 	defer describe(&err, "commit %d results", len(results))
 	batch, err := newResultBatch(results)

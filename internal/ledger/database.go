@@ -24,7 +24,6 @@ type database struct {
 	log       *slog.Logger
 }
 
-// prepare migrates the tables and reads the ledger's identity.
 func (db *database) prepare(ctx context.Context) error {
 	if err := db.migrate(ctx); err != nil {
 		return err
@@ -110,7 +109,6 @@ func (db *database) exec(ctx context.Context, text string, args ...any) (int64, 
 	return result.RowsAffected()
 }
 
-// query runs one reading statement.
 func (db *database) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
 	return db.readPool.QueryContext(ctx, db.expandSQL(text), args...)
 }

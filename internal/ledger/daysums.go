@@ -43,7 +43,7 @@ func scanDay(row *sql.Row) (d ledgerDay, found bool, err error) {
 	return d, found, err
 }
 
-// HasDaySums reports whether the ledger stores the sums of a past day.
+// HasDaySums implements leaderboard.Ledger.
 func (b *Leaderboards) HasDaySums(ctx context.Context, game, day string) (_ bool, err error) {
 	defer describe(&err, "day %s of %s", day, game)
 	d, _, err := scanDay(b.queryRow(ctx, selectDay, game, day))

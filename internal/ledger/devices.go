@@ -15,9 +15,7 @@ const (
 	deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND subject = $2 AND player = $3`
 )
 
-// RotateDevice replaces the hash of a player's device secret. It may be repeated. It
-// returns identity.ErrWrongDevice if the player has neither hash, and
-// identity.ErrBadDevice if the new one belongs to another player.
+// RotateDevice implements identity.Devices.
 func (s *Players) RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error {
 	n, err := s.exec(ctx, rotateDevice, game, player, oldHash, newHash)
 	switch {
@@ -40,9 +38,7 @@ func (s *Players) RotateDevice(ctx context.Context, game, player, oldHash, newHa
 
 var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate another", identity.ErrBadDevice)
 
-// ResetDevice sets the hash of a guest's device secret and returns the guest's id. id is
-// the guest's id or the linked account. Errors are identity.ErrNotFound and
-// identity.ErrNotGuest.
+// ResetDevice implements identity.Devices.
 func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
 	defer describe(&err, "reset a device")
 	err = inAccessChange(ctx, s.database, func(c *accessChange) error {
@@ -68,9 +64,7 @@ func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (playe
 	return player, nil
 }
 
-// UnlinkAccount unlinks the account of a guest, ends the sessions of the account's
-// tokens, and returns the account. id is the guest's id or the account. The error is
-// identity.ErrNoAccount if they are not linked.
+// UnlinkAccount implements identity.Accounts. It also ends the sessions of the account's tokens.
 func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
 	defer describe(&err, "unlink account")
 	err = inAccessChange(ctx, a.database, func(c *accessChange) error {

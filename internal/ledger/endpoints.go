@@ -44,8 +44,7 @@ func (e *Endpoints) EnableEndpoint(ctx context.Context, game, name string) (err 
 	return err
 }
 
-// CountTasks returns how many tasks of a topic wait or are claimed, and how many are
-// dead. It counts each only up to maxCount.
+// CountTasks implements webhook.TaskCounter.
 func (s *TaskStore) CountTasks(ctx context.Context, topic string, maxCount int) (waiting, dead int64, err error) {
 	defer describe(&err, "count tasks of %s", topic)
 	err = s.queryRow(ctx, selectCounts, topic, maxCount).Scan(&waiting, &dead)

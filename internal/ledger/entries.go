@@ -15,7 +15,6 @@ type entry struct {
 	correctedPos int64  // position of the entry that a correction corrects; else 0
 }
 
-// playerEntries returns the entries of the players of a counting result.
 func playerEntries(r *match.Result) []*entry {
 	var all []*entry
 	for s := range humanStandings(r) {
@@ -64,7 +63,6 @@ const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
 INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WHERE true`
 
-// insertRow returns the entry as a row for insertEntry.
 func (e *entry) insertRow(game string) []any {
 	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.matchID, string(e.HolderKind), e.Holder,
 		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
@@ -77,8 +75,7 @@ SELECT pos, id, kind, day, committed_at, holder_kind, holder, target_day, newest
     SELECT e.subject FROM erasures e WHERE e.game = $1 AND e.opaque_id = entries.holder LIMIT 1), '') ELSE '' END, ` + aggregateColumns + `
 FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
 
-// ReadRows returns up to limit rows of a game's ledger after a position, in order and
-// without gaps.
+// ReadRows implements leaderboard.Ledger.
 func (b *Leaderboards) ReadRows(ctx context.Context, game string, after int64, limit int) (_ []leaderboard.Row, err error) {
 	defer describe(&err, "rows of %s", game)
 	all, err := collect(func(r *leaderboard.Row) []any {
@@ -106,7 +103,6 @@ func aggregateValues(p leaderboard.Aggregates) []any {
 	return []any{p.Score, p.TimeMS, p.LimitMS, p.Matches, p.Asked, p.Answered, p.Correct}
 }
 
-// aggregatePointers returns the destinations for Scan.
 func aggregatePointers(p *leaderboard.Aggregates) []any {
 	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
 }

@@ -93,7 +93,6 @@ func isSQLiteUnavailable(code int) bool {
 	return false
 }
 
-// isUniqueViolation reports whether a unique index has refused a write.
 func isUniqueViolation(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23505"

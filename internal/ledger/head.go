@@ -124,7 +124,6 @@ func (h *head) add(entries ...*entry) {
 	h.entries = append(h.entries, entries...)
 }
 
-// saveHead writes the entries and the new head.
 func (w *entryWriter) saveHead(ctx context.Context, tx *transaction, h *head) error {
 	if len(h.entries) == 0 {
 		return nil
@@ -145,7 +144,6 @@ func (w *entryWriter) saveHead(ctx context.Context, tx *transaction, h *head) er
 	return nil
 }
 
-// timeZone returns the time zone of a game's days.
 func (w *entryWriter) timeZone(game string) *time.Location {
 	if zone := w.timeZones[game]; zone != nil {
 		return zone

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"laststand/internal/match"
@@ -48,25 +47,11 @@ func (h *History) setFirstNicknames(ctx context.Context, game string, firsts []m
 	for i := range firsts {
 		ids[i] = firsts[i].Player
 	}
-	names, err := h.names.allNicknames(ctx, game, ids)
+	names, err := h.names.Nicknames(ctx, game, ids) // a match has fewer questions than MaxNames
 	for i := range firsts {
 		firsts[i].Nickname = names[firsts[i].Player]
 	}
 	return err
-}
-
-// allNicknames does the same as Nicknames for any number of players. It sorts ids.
-func (s *Names) allNicknames(ctx context.Context, game string, ids []string) (map[string]string, error) {
-	all := make(map[string]string, len(ids))
-	slices.Sort(ids)
-	for chunk := range slices.Chunk(slices.Compact(ids), MaxNames) {
-		names, err := s.Nicknames(ctx, game, chunk)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(all, names)
-	}
-	return all, nil
 }
 
 const (
@@ -82,7 +67,6 @@ FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
 WHERE s.game = $1 AND s.match_id = $2 AND s.standing_index >= $3 AND s.standing_index < $4 ORDER BY s.standing_index`
 )
 
-// seatRows returns the rows of insertSeat.
 func seatRows(game string, items []*resultItem) [][]any {
 	var rows [][]any
 	for _, item := range items {

@@ -21,12 +21,8 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// firstVersion is the version of the tables of release 0.1.0. Unreleased programs have
-// used the smaller ones.
-const firstVersion = 100
-
 // migrate migrates the tables. If several processes start together, one migrates and the
-// others wait. It refuses a ledger of a newer program, and one of an unreleased program.
+// others wait. It refuses a ledger of a newer program.
 func (db *database) migrate(ctx context.Context) error {
 	provider, err := db.migrationProvider()
 	if err != nil {
@@ -38,8 +34,6 @@ func (db *database) migrate(ctx context.Context) error {
 		return fmt.Errorf("read the version of the tables: %w", err)
 	case current > target:
 		return fmt.Errorf("a newer program has migrated the database (tables have version %d, this program supports up to %d); start the newer program", current, target)
-	case current > 0 && current < firstVersion:
-		return fmt.Errorf("a program from before release 0.1.0 has made the tables (version %d), and they cannot be migrated; name an empty database in --database, or another folder with --data", current)
 	}
 	if err := db.runMigrations(ctx, provider); err != nil {
 		return fmt.Errorf("migrate the tables: %w", err)

@@ -12,18 +12,6 @@ import (
 	"laststand/internal/testenv"
 )
 
-// A program from before the first release has made the tables. The ledger refuses them
-// and says what to do.
-func TestTablesOfAnUnreleasedProgramAreRefused(t *testing.T) {
-	t.Parallel()
-	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
-		t.Parallel()
-		l := openLedger(t, db)
-		must(l.exec(t.Context(), "UPDATE migrations SET version_id = 26 WHERE version_id > 0"))(t)
-		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "before release 0.1.0", "version 26", "--database", "--data")
-	})
-}
-
 // Holders are ordered by their bytes in a database of any locale.
 func TestHoldersAreOrderedByBytesInAnyLocale(t *testing.T) {
 	t.Parallel()

@@ -18,9 +18,7 @@ const MaxNames = 200
 
 const renamePlayer = `UPDATE players SET nickname = $3, skeleton = $4, named_at = {now} WHERE game = $1 AND id = $2`
 
-// Rename claims a nickname by its skeleton and frees the old one, in one step. The error
-// is identity.ErrNicknameTaken if another player has the skeleton, or identity.ErrNotFound
-// if there is no such player.
+// Rename implements identity.Names.
 func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string) error {
 	changed, err := s.exec(ctx, renamePlayer, game, id, nickname, skeleton)
 	switch {
@@ -36,7 +34,7 @@ func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string)
 
 const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
 
-// NicknameTaken reports whether a player of the game holds the skeleton.
+// NicknameTaken implements identity.Names.
 func (s *Names) NicknameTaken(ctx context.Context, game, skeleton string) (_ bool, err error) {
 	defer describe(&err, "is the nickname taken")
 	var taken bool

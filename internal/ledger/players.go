@@ -17,10 +17,8 @@ func newPlayers(db *database, r prometheus.Registerer) *Players {
 	})}
 }
 
-// CreateGuest creates the player of a device. If the device has a player already, it
-// returns that one unchanged, and created is false. Concurrent calls for one device
-// create only one player. The error is identity.ErrNicknameTaken if another player has
-// the skeleton. CreateGuest locks and writes even if the device is known, so callers try Guest first.
+// CreateGuest implements identity.Players. It locks and writes even if the device is known,
+// so callers try Guest first.
 func (s *Players) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: create guest: the device hash is empty")
@@ -28,20 +26,19 @@ func (s *Players) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ iden
 	return s.findOrCreate(ctx, p, s.register, func() (identity.Player, error) { return s.Guest(ctx, p.Game, p.DeviceHash) })
 }
 
-// Guest returns the player of a device, or identity.ErrNotFound.
+// Guest implements identity.Devices.
 func (s *Players) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
 	return s.queryPlayer(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
-// EnsurePlayer returns the player of a subject of an operator's login service, or creates
-// one. Errors are those of CreateGuest, and identity.ErrErased. It locks and writes even
-// if the player exists, so callers try Known first.
+// EnsurePlayer implements identity.Players. It locks and writes even if the player exists,
+// so callers try Known first.
 func (s *Players) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
 	return s.findOrCreate(ctx, p, s.registerSubject, func() (identity.Player, error) { return s.Known(ctx, p.Game, p.ID) })
 }
 
-// Player returns a player, or identity.ErrNotFound.
+// Player implements identity.Players.
 func (s *Players) Player(ctx context.Context, game, id string) (identity.Player, error) {
 	return s.queryPlayer(ctx, selectPlayerByID, game, id)
 }

@@ -48,12 +48,9 @@ func (s *TaskStore) notifyTopics(topics []string) {
 	}
 }
 
-// Enqueue adds tasks to their queues in one transaction. When everything is on disk, it
-// returns one outcome for each task, in their order. If a task's topic, game and key
-// exist already, the outcome is the task that was added first. If one task is invalid,
-// Enqueue adds none and returns taskqueue.ErrBadTask. After an error of the commit itself
-// it is unknown whether the tasks were added, and the caller can enqueue the same tasks
-// again.
+// Enqueue implements taskqueue.Enqueuer. If one task is invalid, it adds none and returns
+// taskqueue.ErrBadTask. After an error of the commit itself it is unknown whether the tasks
+// were added, and the caller can enqueue the same tasks again.
 func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) (_ []taskqueue.Accepted, err error) {
 	defer describe(&err, "enqueue %d tasks", len(tasks))
 	var accepted []taskqueue.Accepted

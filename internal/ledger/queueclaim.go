@@ -35,9 +35,7 @@ UPDATE queues SET scan = v.scan, head = v.head, redeliver = 0, virtual_time = v.
 FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority AND queues.scan = v.was`
 )
 
-// Claim claims up to n tasks of a kind for a worker, with a lease. It prefers queues with
-// the least service. Inside a queue it claims in the order of positions. It returns none
-// if no task is ready.
+// Claim implements taskqueue.ClaimStore. It prefers queues with the least service.
 func (c *TaskClaims) Claim(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, err error) {
 	for retry := true; retry && len(tasks) == 0; { // a queue may have positions without tasks
 		tasks, retry, err = c.claimFromQueues(ctx, n, lease, selectReady, kind, n)

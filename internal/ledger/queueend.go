@@ -71,8 +71,7 @@ func (s leaseSet) lostLeases(leases []taskqueue.Lease) (lostLeases []taskqueue.L
 	return lostLeases
 }
 
-// Complete ends tasks as done, and returns the leases that were lost. A repeated call for
-// a task that is done with the same lease succeeds.
+// Complete implements taskqueue.ClaimStore.
 func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) (_ []taskqueue.Lease, err error) {
 	defer describe(&err, "complete %d tasks", len(leases))
 	held := newLeaseSet(leases)
@@ -102,14 +101,12 @@ func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) (_ 
 	return held.lostLeases(leases), nil
 }
 
-// markHeld scans the lease of a row and marks it as held.
 func (s leaseSet) markHeld(rows *sql.Rows) error {
 	_, err := s.scanLease(rows)
 	return err
 }
 
-// Renew extends leases: they end at the database's time plus lease. It returns the leases
-// that were lost.
+// Renew implements taskqueue.ClaimStore.
 func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) (_ []taskqueue.Lease, err error) {
 	defer describe(&err, "renew %d leases", len(leases))
 	held := newLeaseSet(leases)
@@ -122,8 +119,7 @@ func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease 
 	return held.lostLeases(leases), nil
 }
 
-// Fail records failed attempts: a task waits for its next attempt, or is dead after the
-// last one. It returns the leases that were lost.
+// Fail implements taskqueue.ClaimStore.
 func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) (_ []taskqueue.Lease, err error) {
 	defer describe(&err, "fail %d tasks", len(failed))
 	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
@@ -138,8 +134,7 @@ func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt)
 	return lost, err
 }
 
-// Return returns tasks to their queues as if they had not been claimed. It returns the
-// leases that were lost.
+// Return implements taskqueue.ClaimStore.
 func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) (_ []taskqueue.Lease, err error) {
 	defer describe(&err, "return %d tasks", len(leases))
 	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {

@@ -37,10 +37,8 @@ const (
 	idleQueueTTL = keyTTL - time.Hour
 )
 
-// ReturnDue finds up to n tasks whose wait or lease has ended, and returns them to their
-// queues. An ended lease counts as a failed attempt; after the last attempt the task is
-// dead. It returns the counts of these tasks. While another process runs ReturnDue, it
-// does nothing and returns zeros.
+// ReturnDue implements taskqueue.MaintenanceStore. While another process runs ReturnDue,
+// it does nothing and returns zeros.
 func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
 	defer describe(&err, "return due tasks")
 	err = m.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
@@ -63,8 +61,7 @@ func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqu
 	return returned, nil
 }
 
-// NextDue returns the time until the wait or lease of a task ends. ok is false if no task
-// waits for a time or has a lease.
+// NextDue implements taskqueue.MaintenanceStore.
 func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
 	defer describe(&err, "next due task")
 	var dueAt, now int64
@@ -72,9 +69,8 @@ func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok b
 	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, ok, err
 }
 
-// ForgetTasks deletes up to n tasks, with their keys, that ended more than 7 days ago
-// (keyTTL), and returns the number. It also deletes the queues of these tasks if they are
-// idle. It skips tasks and queues that another transaction has locked.
+// ForgetTasks implements taskqueue.MaintenanceStore. It also deletes the queues of these
+// tasks if they are idle. It skips tasks and queues that another transaction has locked.
 func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (_ int, err error) {
 	defer describe(&err, "delete old tasks")
 	var taskRows, queueRows [][]any
@@ -105,8 +101,7 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
         SELECT tasks.state, tasks.created_at FROM tasks WHERE (tasks.state, tasks.id) > ($1, '') AND {ended}
         ORDER BY tasks.state, tasks.id LIMIT 1) AS h WHERE h.state = $1), 0)`
 
-// Depth returns how many tasks have a state, counted only up to maxCount. It also returns
-// the age of the oldest of them, 0 if there is none.
+// Depth implements taskqueue.MaintenanceStore.
 func (m *TaskMaintenance) Depth(ctx context.Context, state taskqueue.State, maxCount int) (count int64, oldest time.Duration, err error) {
 	defer describe(&err, "count tasks with state %s", state)
 	var age int64

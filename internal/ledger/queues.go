@@ -57,9 +57,7 @@ func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor 
 	return page, next, err
 }
 
-// Backlogs returns the numbers of ready queues and waiting tasks for each kind, in the
-// order of names. It returns up to maxKinds kinds, and counts in up to maxQueues queues
-// of each.
+// Backlogs implements taskqueue.MaintenanceStore.
 func (m *TaskMaintenance) Backlogs(ctx context.Context, maxKinds, maxQueues int) (all []taskqueue.Backlog, err error) {
 	defer describe(&err, "backlogs")
 	all, err = collect(func(b *taskqueue.Backlog) []any { return []any{&b.Kind, &b.Ready, &b.Tasks} })(m.query(ctx, selectBacklogs, maxKinds, maxQueues))

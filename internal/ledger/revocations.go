@@ -11,8 +11,7 @@ var _ identity.RevocationStore = (*Revocations)(nil)
 
 const selectRevision = `SELECT revision, keys_revision FROM access_revision WHERE id = 1`
 
-// Revision returns the numbers of the last change of revocations and of the last change
-// of keys. A node reads them again when its number is older.
+// Revision implements identity.RevocationStore.
 func (s *Revocations) Revision(ctx context.Context) (_ identity.Revision, err error) {
 	defer describe(&err, "revision")
 	var r identity.Revision
@@ -27,8 +26,7 @@ const (
 	selectRevocationsOfGame = selectRevocationWhere + `game = $1 AND revision < $2 AND (kind = $3 OR $3 = '' AND kind <> 'ban') AND (ends_at = 0 OR ends_at > {now}) ORDER BY revision DESC LIMIT $4`
 )
 
-// RevocationsSince returns up to limit revocations that changed after a revision, oldest
-// change first. Ended ones are included for identity.EndedRevocationTTL after their end.
+// RevocationsSince implements identity.RevocationStore.
 func (s *Revocations) RevocationsSince(ctx context.Context, revision int64, limit int) ([]identity.Revocation, error) {
 	return s.list(ctx, selectRevocationsSince, revision, limit)
 }
@@ -43,8 +41,7 @@ func (s *Revocations) ListRevocations(ctx context.Context, game string, kind ide
 	return s.list(ctx, selectRevocationsOfGame, game, before, string(kind), limit)
 }
 
-// ErasedID returns the keyed hash under which the ledger stores an erased subject. It is
-// no valid id.
+// ErasedID implements identity.RevocationStore.
 func (s *Revocations) ErasedID(game, subject string) string {
 	return s.hashKey.hashSubject(game, subject)
 }

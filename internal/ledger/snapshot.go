@@ -26,7 +26,6 @@ SELECT g.holder_kind, g.holder, g.day, g.newest, n.committed_at, ` + eachAggrega
     FROM {from} GROUP BY e.game, e.holder_kind, e.holder, e.day
 ) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
 
-// sumsFrom returns the SELECT that sums the entries e of a FROM clause.
 func sumsFrom(from string) string { return strings.ReplaceAll(sumsTemplate, "{from}", from) }
 
 const (
@@ -107,8 +106,7 @@ WITH RECURSIVE h (holder) AS (
     SELECT (SELECT MIN(e.holder) FROM entries e WHERE e.game = $1 AND e.holder_kind = $2 AND e.holder > h.holder) FROM h WHERE h.holder IS NOT NULL
 ) SELECT holder FROM h WHERE holder IS NOT NULL LIMIT $4`
 
-// ReadHolders returns up to limit ids of holders of a kind, in ascending byte order.
-// These are the first ids after the id after, among those with entries.
+// ReadHolders implements leaderboard.Ledger.
 func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leaderboard.Kind, after string, limit int) (_ []string, err error) {
 	defer describe(&err, "holders of %s", game)
 	all, err := collect(func(id *string) []any { return []any{id} })(b.query(ctx, selectHolders, game, string(kind), after, limit))
@@ -123,8 +121,7 @@ WITH v (game, holder_kind, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entrie
     WHERE e.kind = 'result' AND NOT EXISTS (
         SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = e.pos AND c.corrected_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
 
-// ReadSums returns the sums of holders up to a position, in ascending byte order of
-// holder and day. It computes them only from entries, without table sums.
+// ReadSums implements leaderboard.Ledger.
 func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) (_ []leaderboard.DaySum, err error) {
 	defer describe(&err, "sums of %d holders of %s", len(holders), game)
 	var all []leaderboard.DaySum
@@ -144,8 +141,7 @@ func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, ki
 
 const selectMoving = `SELECT subject, opaque_id FROM erasures WHERE game = $1 AND last_move_pos > $2`
 
-// ReadMovingPlayers returns the subjects and opaque ids of the erasures whose moves are
-// after a position.
+// ReadMovingPlayers implements leaderboard.Ledger.
 func (b *Leaderboards) ReadMovingPlayers(ctx context.Context, game string, upTo int64) (ids []string, err error) {
 	defer describe(&err, "erasures of %s", game)
 	err = scanAll(func(rows *sql.Rows) error {

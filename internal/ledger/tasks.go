@@ -34,7 +34,7 @@ func (s *TaskStore) Task(ctx context.Context, id string) (_ taskqueue.Task, err 
 }
 
 // GameTasks returns the tasks with these ids that belong to the game, without payloads. It
-// accepts 1 to MaxNames ids. Unknown ids are missing in the result.
+// accepts 1 to MaxNames ids.
 func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) (_ []taskqueue.Task, err error) {
 	defer describe(&err, "tasks of %d ids", len(ids))
 	if len(ids) == 0 || len(ids) > MaxNames {
@@ -150,7 +150,6 @@ func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.
 	return t, err
 }
 
-// scanTasks scans all rows of a query with scanTask. err is the error of the query.
 func scanTasks(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
 	err = scanAll(func(rows *sql.Rows) error {
 		t, err := scanTask(rows)

@@ -24,7 +24,6 @@ func (b *batch) add(result match.Result) {
 	b.results, b.standings = append(b.results, result), b.standings+len(result.Standings)
 }
 
-// isFull reports whether a batch accepts no more results.
 func (s *Service) isFull(b batch) bool {
 	return len(b.results) >= s.BatchSize || b.standings >= fullBatchStandings
 }

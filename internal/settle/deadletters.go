@@ -100,7 +100,6 @@ func (s *Service) Discard(ctx context.Context, id string) (taskqueue.Task, error
 	return s.DeadLetters.ChangeTask(ctx, id, (*taskqueue.Task).Discard)
 }
 
-// decodeResult reads the payload of a task.
 func decodeResult(t taskqueue.Task, payload json.RawMessage) (result match.Result, err error) {
 	if err := json.Unmarshal(payload, &result); err != nil {
 		return result, fmt.Errorf("%w: %w", ErrBadPayload, err)

@@ -38,17 +38,17 @@ func NewAdmin(store ChangeStore, byTopic map[string]TaskActions) *Admin {
 	return &Admin{store, byTopic}
 }
 
-// Requeue puts a task into its queue now; see TaskActions.
+// Requeue implements TaskActions.
 func (a *Admin) Requeue(ctx context.Context, id string) (Task, error) {
 	return a.dispatch(ctx, id, func(actions TaskActions) (Task, error) { return actions.Requeue(ctx, id) })
 }
 
-// Edit replaces the payload of a task; see TaskActions.
+// Edit implements TaskActions.
 func (a *Admin) Edit(ctx context.Context, id string, payload json.RawMessage) (Task, error) {
 	return a.dispatch(ctx, id, func(actions TaskActions) (Task, error) { return actions.Edit(ctx, id, payload) })
 }
 
-// Discard ends a task without success; see TaskActions.
+// Discard implements TaskActions.
 func (a *Admin) Discard(ctx context.Context, id string) (Task, error) {
 	return a.dispatch(ctx, id, func(actions TaskActions) (Task, error) { return actions.Discard(ctx, id) })
 }

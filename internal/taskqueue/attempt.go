@@ -26,7 +26,6 @@ type panicError struct{ value any }
 
 func (e panicError) Error() string { return fmt.Sprintf("the handler panicked: %v", e.value) }
 
-// addAttempt adds an attempt at a claimed task to those that run.
 func (p *pool) addAttempt(attemptsCtx context.Context, task Task) *attempt {
 	a := &attempt{task: task}
 	a.ctx, a.cancel = context.WithCancel(attemptsCtx)

@@ -127,7 +127,6 @@ const (
 	notificationFailed   = "failed"   // not sent, because the call failed
 )
 
-// newNotificationCounter registers the counter of notifications between nodes.
 func newNotificationCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
 		Name: metricPrefix + "notifications_total",

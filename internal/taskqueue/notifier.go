@@ -32,7 +32,6 @@ func (n *Notifier) notifyKinds(kinds ...string) {
 	}
 }
 
-// notifyAll wakes every subscriber.
 func (n *Notifier) notifyAll() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -87,7 +87,6 @@ func (p *pool) claimTasks(ctx context.Context, start func(Task)) {
 	}
 }
 
-// freeSlots returns how many tasks can start now.
 func (p *pool) freeSlots() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -87,7 +87,6 @@ func isBadTopic(topic string) bool {
 	return isBadName(topic, false) || len(topic) > MaxTopicBytes || Kind(topic) == ""
 }
 
-// checkCount refuses a call with no task or too many tasks.
 func checkCount(n int) error {
 	if n < 1 || n > MaxPerCall {
 		return fmt.Errorf("%w: %d tasks in a call: want 1 to %d", ErrBadRequest, n, MaxPerCall)

@@ -86,7 +86,6 @@ func (q *TenantQueue) claimWithoutWait(ctx context.Context, game string, request
 	return nil, ErrTooManyPolls
 }
 
-// claimOnce claims tasks without waiting.
 func (q *TenantQueue) claimOnce(ctx context.Context, game string, request Poll) ([]Task, error) {
 	tasks, err := q.claims.Claim(ctx, storedTopic(game, request.Kind), request.Max, request.Lease)
 	if len(tasks) == 0 {
