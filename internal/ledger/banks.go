@@ -100,23 +100,6 @@ func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Quest
 	return questions, err
 }
 
-// DeleteBank deletes a bank with its questions. The error is ErrNotFound if there is
-// none.
-func (b *QuestionBanks) DeleteBank(ctx context.Context, name string) (err error) {
-	defer describe(&err, "delete bank %s", name)
-	err = b.inTx(ctx, func(tx *transaction) error {
-		if _, err := tx.exec(ctx, incrementBankRevision); err != nil {
-			return err
-		}
-		deleted, err := tx.exec(ctx, "DELETE FROM banks WHERE name = $1", name)
-		if err == nil && deleted == 0 {
-			err = ErrNotFound
-		}
-		return err
-	})
-	return err
-}
-
 // BankRevision grows with every change of any bank.
 func (b *QuestionBanks) BankRevision(ctx context.Context) (_ int64, err error) {
 	defer describe(&err, "bank revision")

@@ -87,14 +87,12 @@ func (b *resultBatch) completeOutcomes(completeOutcomes []match.Result) []settle
 // match ids.
 func (b *resultBatch) matchRows() [][]any {
 	var rows [][]any
-	for _, item := range slices.SortedFunc(slices.Values(b.items), compareItems) {
+	for _, item := range slices.SortedFunc(slices.Values(b.items), func(a, b *resultItem) int {
+		return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
+	}) {
 		rows = append(rows, []any{item.result.Game, item.result.Match, item.recordJSON})
 	}
 	return rows
-}
-
-func compareItems(a, b *resultItem) int {
-	return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 }
 
 func (b *resultBatch) scanNew(rows *sql.Rows) error {
@@ -164,16 +162,20 @@ func playerRows(game string, items []*resultItem) ([][]any, error) {
 	for _, item := range items {
 		for _, e := range item.entries {
 			if e.HolderKind == leaderboard.Players {
-				changeOf(e.Holder).add(e.Aggregates)
+				c := changeOf(e.Holder)
+				c.aggregates = c.aggregates.Add(e.Aggregates)
 			}
 		}
 		for s := range humanStandings(item.result) {
 			if s.Rating == nil {
 				continue
 			}
-			if err := changeOf(s.Player).setRating(s.Rating); err != nil {
+			text, err := json.Marshal(s.Rating.After)
+			if err != nil {
 				return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, item.result.Match, err)
 			}
+			c := changeOf(s.Player)
+			c.ratingJSON, c.ratedMatches = string(text), c.ratedMatches+1
 		}
 	}
 	var rows [][]any
@@ -188,17 +190,6 @@ type playerChange struct {
 	aggregates   leaderboard.Aggregates
 	ratingJSON   string // new rating; "": unchanged
 	ratedMatches int64  // number of rated matches to add
-}
-
-func (p *playerChange) add(aggregates leaderboard.Aggregates) {
-	p.aggregates = p.aggregates.Add(aggregates)
-}
-
-func (p *playerChange) setRating(change *match.RatingChange) error {
-	text, err := json.Marshal(change.After)
-	p.ratingJSON = string(text)
-	p.ratedMatches++
-	return err
 }
 
 func (p *playerChange) row(game, player string) []any {

@@ -24,13 +24,6 @@ type database struct {
 	log       *slog.Logger
 }
 
-func (db *database) prepare(ctx context.Context) error {
-	if err := db.migrate(ctx); err != nil {
-		return err
-	}
-	return db.loadInfo(ctx)
-}
-
 // close closes the connections, after running statements have ended.
 func (db *database) close() error {
 	err := db.readPool.Close()

@@ -69,7 +69,11 @@ func Open(ctx context.Context, config Config) (*Ledger, error) {
 	if config.clockSQL != "" {
 		db.clockSQL = config.clockSQL
 	}
-	if err := db.prepare(ctx); err != nil {
+	err = db.migrate(ctx)
+	if err == nil {
+		err = db.loadInfo(ctx)
+	}
+	if err != nil {
 		db.close()
 		publicPool.Close()
 		return nil, fmt.Errorf("ledger: %w", withAdvice(err, config))

@@ -163,7 +163,15 @@ func (s *TaskStore) insertTasks(ctx context.Context, tx *transaction, batch *enq
 	if err != nil {
 		return err
 	}
-	if err := tx.bulk(ctx, insertTask, rows, batch.scanInserted); err != nil {
+	err = tx.bulk(ctx, insertTask, rows, func(rows *sql.Rows) error {
+		var key taskKey
+		if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {
+			return err
+		}
+		batch.byKey[key].isNew = true
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("tasks: %w", err)
 	}
 	batch.topicsToNotify = moves.topicsToNotify
@@ -177,13 +185,6 @@ func (s *TaskStore) insertTasks(ctx context.Context, tx *transaction, batch *enq
 		return fmt.Errorf("%w: %d keys", errKeyDeleted, len(unresolved))
 	}
 	return nil
-}
-
-// sortedByKey returns the items in the order in which all transactions lock keys.
-func (e *enqueueBatch) sortedByKey() []*enqueueItem {
-	return slices.SortedFunc(slices.Values(e.items), func(a, b *enqueueItem) int {
-		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
-	})
 }
 
 // unresolvedKeys returns the rows of selectTasksByKey: the keys of items that were neither
@@ -209,9 +210,13 @@ func (e *enqueueBatch) scanKnown(rows *sql.Rows) error {
 	return nil
 }
 
-// insertRows returns the rows of insertTask: the items whose keys are not known to exist.
+// insertRows returns the rows of insertTask: the items whose keys are not known to exist,
+// in the order in which all transactions lock keys.
 func (e *enqueueBatch) insertRows() (insertRows [][]any, err error) {
-	for _, item := range e.sortedByKey() {
+	sorted := slices.SortedFunc(slices.Values(e.items), func(a, b *enqueueItem) int {
+		return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Game, b.Game), cmp.Compare(a.Key, b.Key))
+	})
+	for _, item := range sorted {
 		if item.isKnown {
 			continue
 		}
@@ -225,16 +230,6 @@ func (e *enqueueBatch) insertRows() (insertRows [][]any, err error) {
 		})
 	}
 	return insertRows, nil
-}
-
-// scanInserted scans a row that insertTask returns, and marks its item as new.
-func (e *enqueueBatch) scanInserted(rows *sql.Rows) error {
-	var key taskKey
-	if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {
-		return err
-	}
-	e.byKey[key].isNew = true
-	return nil
 }
 
 const (

@@ -193,7 +193,8 @@ func (m *Maintainer) updateGauges(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.metrics.setDepth(state, count, oldest)
+		m.metrics.tasks.WithLabelValues(string(state)).Set(float64(count))
+		m.metrics.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
 	}
 	backlogs, err := m.Store.Backlogs(ctx, maxCountedKinds, maxCountedQueues)
 	if err != nil {

@@ -1,8 +1,6 @@
 package taskqueue
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -85,11 +83,6 @@ func newMaintenanceMetrics(r prometheus.Registerer) *maintenanceMetrics {
 		forgotten:    counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
 		failures:     counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
 	}
-}
-
-func (m *maintenanceMetrics) setDepth(state State, count int64, oldest time.Duration) {
-	m.tasks.WithLabelValues(string(state)).Set(float64(count))
-	m.oldest.WithLabelValues(string(state)).Set(oldest.Seconds())
 }
 
 // setBacklogs sets the gauges of the kinds and removes those of kinds without a

@@ -84,7 +84,11 @@ func (s *memoryQueue) Complete(_ context.Context, leases []Lease) ([]Lease, erro
 }
 
 func (s *memoryQueue) Fail(_ context.Context, failed []FailedAttempt) ([]Lease, error) {
-	return s.changeLeased("fail", attemptLeases(failed), func(i int, task *Task) {
+	var leases []Lease
+	for _, attempt := range failed {
+		leases = append(leases, attempt.Lease)
+	}
+	return s.changeLeased("fail", leases, func(i int, task *Task) {
 		_ = task.RecordFailure(time.Now().UnixMilli(), &failed[i])
 	})
 }

@@ -43,12 +43,14 @@ func (q *TenantQueue) Complete(ctx context.Context, game string, leases []Lease)
 // do not belong to the game count as lost. If Wait is 0, the task waits a random
 // time: up to 1 s after the first attempt, doubled each time, up to 10 min.
 func (q *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAttempt) ([]Lease, error) {
+	var leases []Lease
 	for i := range failed {
 		if err := failed[i].check(); err != nil {
 			return nil, fmt.Errorf("tasks[%d]: %w", i, err)
 		}
+		leases = append(leases, failed[i].Lease)
 	}
-	return q.callForGameLeases(ctx, game, attemptLeases(failed), func(gameLeases []Lease, byID map[string]Task) ([]Lease, error) {
+	return q.callForGameLeases(ctx, game, leases, func(gameLeases []Lease, byID map[string]Task) ([]Lease, error) {
 		attempts := make([]FailedAttempt, len(gameLeases))
 		for i, lease := range gameLeases {
 			attempt := failed[slices.IndexFunc(failed, func(attempt FailedAttempt) bool { return attempt.Lease == lease })] // the first report of a lease counts
@@ -65,13 +67,6 @@ func (q *TenantQueue) Fail(ctx context.Context, game string, failed []FailedAtte
 		}
 		return lost, err
 	})
-}
-
-func attemptLeases(failed []FailedAttempt) (leases []Lease) {
-	for _, attempt := range failed {
-		leases = append(leases, attempt.Lease)
-	}
-	return leases
 }
 
 // check returns ErrBadRequest for a report that a game's worker must not make.
