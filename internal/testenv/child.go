@@ -118,7 +118,6 @@ func (c *child) signal(sig syscall.Signal) error {
 	return c.cmd.Process.Signal(sig)
 }
 
-// pid returns the id of the running process.
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
 func (c *child) logTail() string {

@@ -110,7 +110,6 @@ limits: {messages_per_second: 10000, guests_per_minute_per_address: 0, nickname_
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `
 
-// writeFiles writes the configuration and the files that it names.
 func (n *Node) writeFiles() error {
 	settings := n.options.Settings
 	if settings == "" {

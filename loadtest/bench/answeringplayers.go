@@ -99,7 +99,6 @@ func (p *answeringPlayers) openArena(ctx context.Context, url string, seated []*
 	return nil
 }
 
-// start lets the players play.
 func (p *answeringPlayers) start() {
 	for _, one := range p.all {
 		p.playing.Go(func() {
@@ -128,7 +127,6 @@ func (p *answeringPlayers) addError(err error) bool {
 	return err == nil
 }
 
-// record counts a reply to an answer.
 func (p *answeringPlayers) record(r players.Reply) {
 	p.replies.Add(1)
 	if r.IsFirst {
@@ -156,7 +154,6 @@ func (p *answeringPlayers) wait(ctx context.Context, event <-chan struct{}, time
 	}
 }
 
-// close closes all connections and waits for the players.
 func (p *answeringPlayers) close() {
 	p.isEnding.Store(true)
 	for _, one := range p.all {

@@ -10,7 +10,6 @@ import (
 	"laststand/internal/testenv"
 )
 
-// answersOptions are the flags of Answers.
 type answersOptions struct {
 	options
 	arenas, players, questions, rate int
@@ -47,7 +46,6 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	}
 }
 
-// cases returns all kinds.
 func (o *answersOptions) cases() []playCase {
 	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{
 		Redis: "redis", Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",

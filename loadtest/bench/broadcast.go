@@ -13,7 +13,6 @@ import (
 	"laststand/loadtest/report"
 )
 
-// broadcastOptions are the flags of Broadcast.
 type broadcastOptions struct {
 	options
 	watchers, pushes int

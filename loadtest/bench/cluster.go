@@ -75,7 +75,6 @@ func (c *cluster) startStores(ctx context.Context, o *clusterOptions) (err error
 	return err
 }
 
-// stop ends the nodes, and then the stores.
 func (c *cluster) stop() error {
 	var errs []error
 	for _, n := range c.nodes {

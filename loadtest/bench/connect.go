@@ -10,7 +10,6 @@ import (
 	"laststand/loadtest/players"
 )
 
-// connectPlayer connects the player with a number.
 func connectPlayer(ctx context.Context, d players.Dialer, url string, number int) (*players.Player, error) {
 	guest, err := newGuest(number)
 	if err != nil {
@@ -27,7 +26,6 @@ func newGuest(number int) (players.Guest, error) {
 	return players.Guest{ID: id, Token: token}, err
 }
 
-// makeArena makes an arena, and connects its host.
 func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *players.Player, made protocol.ArenaMade, err error) {
 	id := "host_" + rand.Text()
 	token, err := testenv.Token("host", id)

@@ -10,7 +10,6 @@ import (
 	"laststand/loadtest/report"
 )
 
-// connectionsOptions are the flags of Connections.
 type connectionsOptions struct {
 	options
 	idle, storm, playing int

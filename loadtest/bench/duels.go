@@ -9,7 +9,6 @@ import (
 	"laststand/internal/testenv"
 )
 
-// duelsOptions are the flags of Duels.
 type duelsOptions struct {
 	options
 	pairs    int

@@ -12,7 +12,6 @@ import (
 // answerTables are the figures of answers: their speed, and the work for each of them.
 type answerTables struct{ speed, work *report.Table }
 
-// newAnswerTables adds both tables to a report.
 func newAnswerTables(r *report.Report) answerTables {
 	speed := []report.Column{{Name: "answers/s"}, {Name: "p50 ms", Decimals: 2}, {Name: "p99 ms", Decimals: 2}}
 	work := []report.Column{{Name: "Redis B an answer"}}
@@ -43,7 +42,6 @@ func (t answerTables) add(row string, m measurement) {
 	t.work.Add(row, work...)
 }
 
-// measureRest measures nodes without players for a time.
 func (c *cluster) measureRest(ctx context.Context, duration time.Duration) (m measurement, err error) {
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err

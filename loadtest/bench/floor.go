@@ -123,7 +123,6 @@ func (f *floor) serve(conn *websocket.Conn) {
 	}
 }
 
-// floorPlayer is a connected client of the floor.
 type floorPlayer struct {
 	floor *floor
 	conn  *websocket.Conn

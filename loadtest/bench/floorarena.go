@@ -72,7 +72,6 @@ func (a *floorArena) join(socket net.Conn) {
 	a.sockets = append(a.sockets, socket)
 }
 
-// countAnswer counts an answer after its reply.
 func (a *floorArena) countAnswer() {
 	if a.answered.Add(1)%a.players == 0 {
 		a.broadcast()

@@ -12,7 +12,6 @@ import (
 // collection.
 type memory struct{ resident, heap, stacks, goroutines float64 }
 
-// connectionTables is the tables of Connections.
 type connectionTables struct{ memory, serveTimes *report.Table }
 
 func newConnectionTables(r *report.Report) connectionTables {

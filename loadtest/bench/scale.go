@@ -9,7 +9,6 @@ import (
 	"laststand/internal/testenv"
 )
 
-// scaleOptions are the flags of Scale.
 type scaleOptions struct {
 	options
 	players, rate int

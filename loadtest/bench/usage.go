@@ -37,7 +37,6 @@ func (u *usage) addCPU(column string, cpuTime func(pid int) (time.Duration, erro
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// readUsage reads all counters.
 func (c *cluster) readUsage(ctx context.Context) (usage, error) {
 	u := usage{at: time.Now(), work: make(map[string]float64)}
 	if err := u.addCPU("clients µs", testenv.CPUTime, os.Getpid()); err != nil {
@@ -81,7 +80,6 @@ func (c *cluster) readStores(ctx context.Context, u *usage) error {
 	return err
 }
 
-// addRedisInfo adds the result of INFO of one master.
 func (u *usage) addRedisInfo(info string) (err error) {
 	fields := make(map[string]string)
 	for line := range strings.Lines(info) {

@@ -32,7 +32,6 @@ type watchedPush struct {
 	size  int       // bytes
 }
 
-// connectWatchers connects spectators of an arena.
 func connectWatchers(ctx context.Context, url, code string, count int) (*watchers, error) {
 	w := &watchers{all: make([]*players.Player, count), pushes: make(map[int64]*watchedPush)}
 	connecting, ctx := errgroup.WithContext(ctx)

@@ -30,7 +30,6 @@ type Summary struct {
 	LateMS  []int64        // of all questions: by how many ms each opened too late
 }
 
-// match returns the match with an id.
 func (c *Checker) match(id string) *match {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +53,6 @@ func (c *Checker) Summary() Summary {
 	return s
 }
 
-// sorted returns all matches, sorted by id.
 func (c *Checker) sorted() (all []*match) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,7 +89,6 @@ func (get reader) compareProfile(ctx context.Context, player string, r *record) 
 	return "", nil
 }
 
-// entry is a player's entry on a leaderboard.
 type entry struct {
 	ID string `json:"id"`
 	Sums

@@ -20,7 +20,7 @@ type CorrectAnswer struct {
 // DecodeCorrectAnswer decodes a correct answer.
 func DecodeCorrectAnswer(correct any) (r CorrectAnswer) {
 	raw, _ := json.Marshal(correct) // it came from JSON
-	_ = json.Unmarshal(raw, &r)    // a missing field counts as wrong
+	_ = json.Unmarshal(raw, &r)     // a missing field counts as wrong
 	return r
 }
 

@@ -5,7 +5,6 @@ import "slices"
 // maxNamed is how many players of a larger match the pushes to every player name.
 const maxNamed = 10
 
-// end checks match.over.
 func (j *judgement) end() {
 	over := j.log.over
 	rank(j.log.found.Mode, j.final)

@@ -32,7 +32,6 @@ func (c *Checker) judge(m *match) {
 	m.log, m.parts, m.newest = matchLog{}, nil, nil
 }
 
-// run judges the match.
 func (j *judgement) run() {
 	j.final = make(map[string]*totals)
 	switch {
@@ -136,7 +135,6 @@ func (j *judgement) verdicts(r *round) map[string]verdict {
 	return all
 }
 
-// checkCounts checks the counts in the close of a question.
 func (j *judgement) checkCounts(r *round, t verdictCounts) {
 	if r.closed.Answered != t.accepted || r.closed.Right != t.right {
 		j.violation("question %d: %d answers were accepted and %d right, and its close says %d and %d",

@@ -61,7 +61,6 @@ func (m *match) round(index int) *round {
 	return m.log.rounds[index]
 }
 
-// part returns the part of a player in the match.
 func (m *match) part(player string) *part {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -104,7 +103,6 @@ type round struct {
 	right    CorrectAnswer
 }
 
-// limitMS returns the time limit of the question.
 func (r *round) limitMS() int64 { return r.asked.ClosesAt - r.asked.OpensAt }
 
 func (r *round) isExtended() bool { return r.closesAt > r.asked.ClosesAt }
@@ -200,7 +198,6 @@ type answer struct {
 	isUnsure  bool // refused for now; it may count nevertheless
 }
 
-// has reports whether the player sent this answer.
 func (a *answer) has(given json.RawMessage) bool {
 	return slices.ContainsFunc(a.sent, func(sent json.RawMessage) bool { return bytes.Equal(sent, given) })
 }

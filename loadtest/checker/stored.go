@@ -54,7 +54,6 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	return compared, group.Wait()
 }
 
-// collect adds a match to the records of its players.
 func (s *Stored) collect(m *match) {
 	for player, t := range m.final {
 		r := s.players[player]

@@ -17,7 +17,6 @@ type Sums struct {
 	Correct  int   `json:"correct"`
 }
 
-// add adds the sums of another match.
 func (s *Sums) add(o Sums) {
 	s.Score += o.Score
 	s.TimeMS += o.TimeMS

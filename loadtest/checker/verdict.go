@@ -41,7 +41,6 @@ func (j *judgement) verdict(r *round, p *part) verdict {
 	return verdict{isUnsure: len(published) == 0}
 }
 
-// accept returns the verdict on an accepted answer.
 func (r *round) accept(given json.RawMessage, elapsedMS int64) verdict {
 	return verdict{isAccepted: true, isCorrect: r.right.IsCorrect(given), given: given, elapsedMS: elapsedMS}
 }

@@ -85,7 +85,6 @@ func (v *View) Push(f Frame, at int64) error {
 	return nil
 }
 
-// numbered takes a numbered push of a match.
 func (v *View) numbered(f Frame, at int64) error {
 	if f.Seq == 1 && !v.IsPlaying() {
 		v.start(f.Match)

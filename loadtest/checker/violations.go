@@ -34,7 +34,6 @@ func (v *Violations) All() (listed []string, count int) {
 	return slices.Clone(v.listed), v.count
 }
 
-// violation returns an error that wraps ErrContract.
 func violation(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrContract}, args...)...)
 }

@@ -6,7 +6,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-// attempt is an answer that the player sends.
 type attempt struct {
 	protocol.Answer
 	isSecond bool // it differs from the accepted answer
@@ -37,7 +36,6 @@ func (r *matchRun) planAnswer(h received) {
 	r.answerAt = h.ReceivedAt.Add(wait)
 }
 
-// sendAnswer sends the planned answer if it is due.
 func (r *matchRun) sendAnswer(now time.Time) {
 	if r.answer == nil || now.Before(r.answerAt) {
 		return

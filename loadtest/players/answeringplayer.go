@@ -24,16 +24,13 @@ type AnsweringPlayer struct {
 	PlaysDuels bool          // join a duel at the start, and the next one after each match
 	OnReply    func(Reply)   // is called with each reply to an answer
 
-	data      []byte              // reused: of the newest answer
-	sentAt    map[int64]time.Time // when each answer without a reply was first sent, by request id
-	newestID  int64               // of the newest answer
-	isDelayed bool                // the newest answer was refused for a while
-	lastSeq   int64               // of the last push of the match
+	data    []byte              // reused: of the newest answer
+	sentAt  map[int64]time.Time // when each answer without a reply was sent, by request id
+	lastSeq int64               // of the last push of the match
 }
 
 // Reply is a reply to an answer.
 type Reply struct {
-	SentAt  time.Time
 	Latency time.Duration // from the answer to its reply
 	IsFirst bool          // this answer was the first right one
 }
@@ -103,18 +100,14 @@ func (p *AnsweringPlayer) answer(frame []byte) error {
 	if delay := p.MaxDelay.Load(); delay > 0 {
 		time.Sleep(time.Duration(rand.Int64N(delay))) //nolint:gosec // load is no secret
 	}
-	p.isDelayed = false
-	return p.sendAnswer(time.Now())
-}
-
-// sendAnswer sends the newest answer, which the player first sent at the given time.
-func (p *AnsweringPlayer) sendAnswer(firstSentAt time.Time) error {
+	sentAt := time.Now()
 	id, err := p.SendJSON(protocol.TypeAnswer, p.data)
-	p.sentAt[id], p.newestID = firstSentAt, id
+	p.sentAt[id] = sentAt
 	return err
 }
 
-// handleReply handles the reply to an answer or to a request to join.
+// handleReply handles the reply to an answer or to a request to join. It joins again after a
+// temporary refusal; any other refusal is an error, unless another player was first.
 func (p *AnsweringPlayer) handleReply(frame []byte) error {
 	receivedAt := time.Now()
 	id, ok := ParseNumber(TextAfter(frame, `{"re":`))
@@ -124,45 +117,26 @@ func (p *AnsweringPlayer) handleReply(frame []byte) error {
 	sentAt, isAnswer := p.sentAt[id]
 	delete(p.sentAt, id)
 	if bytes.Contains(frame, []byte(`,"type":"`+protocol.TypeError+`",`)) {
-		isReply, err := p.handleRefusal(frame, id, sentAt, isAnswer)
-		if err != nil || !isReply {
+		var f struct{ Data protocol.Error }
+		err := json.Unmarshal(frame, &f)
+		switch {
+		case err != nil:
 			return err
+		case !isAnswer && (f.Data.Code == protocol.CodeUnavailable || f.Data.Code == protocol.CodeOverloaded):
+			time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, minRetryDelay))
+			return p.joinDuel()
+		case !isAnswer || !p.IsBuzzer || f.Data.Code != protocol.CodeQuestionClosed:
+			return fmt.Errorf("refused: %s", frame)
 		}
 	}
 	if isAnswer {
-		p.OnReply(Reply{sentAt, receivedAt.Sub(sentAt), bytes.Contains(frame, []byte(`"first":true`))})
+		p.OnReply(Reply{receivedAt.Sub(sentAt), bytes.Contains(frame, []byte(`"first":true`))})
 	}
 	return nil
 }
 
 // minRetryDelay is the shortest pause after a temporary refusal.
 const minRetryDelay = 20 * time.Millisecond
-
-// handleRefusal repeats a request after a temporary refusal, when the server allows it. If
-// the next question has come by then, it drops the answer. A repeated answer may come after
-// the question has closed. It returns whether the refusal counts as the reply to an answer.
-func (p *AnsweringPlayer) handleRefusal(frame []byte, id int64, sentAt time.Time, isAnswer bool) (isReply bool, err error) {
-	var f struct{ Data protocol.Error }
-	if err := json.Unmarshal(frame, &f); err != nil {
-		return false, err
-	}
-	isTemporary := f.Data.Code == protocol.CodeUnavailable || f.Data.Code == protocol.CodeOverloaded
-	if isTemporary {
-		time.Sleep(max(time.Duration(f.Data.RetryAfterMS)*time.Millisecond, minRetryDelay))
-	}
-	switch {
-	case isTemporary && !isAnswer:
-		return false, p.joinDuel()
-	case isTemporary && id == p.newestID:
-		p.isDelayed = true
-		return false, p.sendAnswer(sentAt)
-	case isTemporary, isAnswer && p.isDelayed && f.Data.Code == protocol.CodeQuestionClosed:
-		return false, nil
-	case isAnswer && p.IsBuzzer && f.Data.Code == protocol.CodeQuestionClosed:
-		return true, nil
-	}
-	return false, fmt.Errorf("refused: %s", frame)
-}
 
 // IsLockedOut says whether an answer was refused because the player's buzzer team has just
 // answered wrong. The player may send it again after RetryAfterMS.

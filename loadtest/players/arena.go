@@ -7,7 +7,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-// arena is one arena of a host.
 type arena struct {
 	mode string
 	made protocol.ArenaMade
@@ -27,7 +26,6 @@ type seat struct {
 // teams are the teams of buzzer arenas. Their players take them in turn.
 var teams = []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "green", Name: "Green"}, {ID: "blue", Name: "Blue"}}
 
-// offerSeats offers all seats of the arena.
 func (a *arena) offerSeats(offers chan<- *seat) {
 	for i := range a.size {
 		s := &seat{arena: a}

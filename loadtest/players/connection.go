@@ -69,7 +69,6 @@ func (d Dialer) Connect(ctx context.Context, server string, g Guest, resume *pro
 	return p, nil
 }
 
-// hello says hello and waits for the welcome.
 func (p *Player) hello(ctx context.Context, resume *protocol.Resume) error {
 	sentAt := time.Now()
 	if _, err := p.Send(protocol.TypeHello, protocol.Hello{Token: p.Token, Resume: resume}); err != nil {

@@ -50,7 +50,6 @@ func (r *matchRun) handleLeft() {
 	}
 }
 
-// handleRefusal handles an error reply.
 func (r *matchRun) handleRefusal(h received) error {
 	var e protocol.Error
 	if err := json.Unmarshal(h.Data, &e); err != nil {
@@ -99,7 +98,6 @@ const maxBackoff = 8
 // playing.
 const freeTimeout = 30 * time.Second
 
-// handleEntryRefusal handles the refusal of a request to enter.
 func (r *matchRun) handleEntryRefusal(h received, e protocol.Error, after time.Duration) error {
 	switch e.Code {
 	case protocol.CodeAlreadyQueued: // by a ticket of the previous connection

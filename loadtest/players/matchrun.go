@@ -158,7 +158,6 @@ func (r *matchRun) startArena() {
 	}
 }
 
-// receive handles a frame.
 func (r *matchRun) receive(h received) error {
 	if err := r.view.Push(h.Frame, h.clusterMS); err != nil {
 		return err

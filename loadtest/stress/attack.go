@@ -9,14 +9,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// attackKind is a kind of attack.
 type attackKind struct {
 	name   string
 	isSlow bool // its effect shows after seconds
 	run    func(context.Context, *attacker)
 }
 
-// attackKinds are all kinds of attacks.
 var attackKinds = []attackKind{
 	{"frames", false, floodFrames},
 	{"connects", false, floodConnects},

@@ -34,7 +34,6 @@ type Limits struct {
 	Codes           int // wrong codes an hour, including those of players with a token
 }
 
-// defaultLimits are the server's defaults.
 var defaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
 
 // attackCounts are the results of an order.

@@ -42,7 +42,6 @@ func (c clients) close() {
 	}
 }
 
-// call is a request.
 type call struct {
 	method, path, body string
 	header             http.Header
@@ -59,7 +58,6 @@ type answer struct {
 // maxBody bounds how much of an answer is read, in bytes.
 const maxBody = 1 << 20
 
-// ask makes a request and notes the answer.
 func (a *attacker) ask(ctx context.Context, worker int, c call) answer {
 	url, listener := a.URL, "http "
 	if c.isOps {
@@ -124,7 +122,6 @@ func (a *attacker) noteAnswer(request, listener string, response *http.Response,
 	}
 }
 
-// newGuest returns the call that makes a guest.
 func newGuest(header http.Header) call {
 	body := fmt.Sprintf(`{"device":%q}`, rand.Text()+rand.Text()[:6])
 	return call{method: "POST", path: "/v1/games/demo/guests", body: body, header: header}

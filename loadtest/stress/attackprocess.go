@@ -23,7 +23,6 @@ var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
 // processGrace is how long a process may take beyond the time of its order.
 const processGrace = 30 * time.Second
 
-// runAttackers carries out an order in a separate process.
 func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
 	defer cancel()

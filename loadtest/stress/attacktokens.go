@@ -56,7 +56,6 @@ func hostileFiles() map[string][]byte {
 	return map[string][]byte{"ed.pem": edPublic(), "arcade.key": []byte(arcadeSecret)}
 }
 
-// object is a JSON object.
 type object = map[string]any
 
 // with returns a copy of o with some fields set. A nil field is removed.
@@ -92,13 +91,11 @@ func signedByEd(header, claims object) string {
 	return text
 }
 
-// playerClaims returns valid claims.
 func playerClaims(game, sub string) object {
 	now := time.Now()
 	return object{"sub": sub, "game": game, "role": "player", "iat": now.Unix() - 1, "exp": now.Add(time.Hour).Unix()}
 }
 
-// headerOf returns a valid header.
 func headerOf(alg, kid string) object { return object{"alg": alg, "typ": "JWT", "kid": kid} }
 
 // arcadeToken returns a good token of the arcade.
@@ -106,5 +103,4 @@ func arcadeToken(sub string) string {
 	return signed(headerOf("HS256", "arcade"), playerClaims(arcade, sub), []byte(arcadeSecret))
 }
 
-// pad returns a text of n letters.
 func pad(n int) string { return strings.Repeat("a", n) }

@@ -77,7 +77,6 @@ func (b *bot) join() {
 	b.request(protocol.TypeDuelJoin, protocol.DuelJoin{})
 }
 
-// request sends a request and returns its id.
 func (b *bot) request(kind string, data any) (id int64) {
 	b.last++
 	raw, _ := json.Marshal(data) // our own messages always encode

@@ -74,7 +74,6 @@ const (
 	chaosQuestions = 4
 )
 
-// chaosSettings is the configuration of the nodes.
 var chaosSettings = fmt.Sprintf(`games:
   demo:
     %s

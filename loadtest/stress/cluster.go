@@ -22,7 +22,6 @@ type ClusterConfig struct {
 	Log    func(format string, args ...any)
 }
 
-// addFlags registers the flags of the nodes.
 func (c *ClusterConfig) addFlags(flags *flag.FlagSet, redis, database string) {
 	flags.StringVar(&c.Binary, "server", "", "the server's `binary`; none: it is built from this tree")
 	flags.StringVar(&c.Redis, "redis", redis, "`URL`; redis: a redis-server is started; cluster: one of three masters")
@@ -69,7 +68,6 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 	return a, nil
 }
 
-// stop ends all nodes, once.
 func (a *cluster) stop() {
 	a.stopOnce.Do(func() {
 		var ending sync.WaitGroup

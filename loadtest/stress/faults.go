@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// fault is a fault of a node.
 type fault struct {
 	name   string
 	at     time.Duration // after the start
@@ -68,7 +67,6 @@ func (r *run) injectFaults(ctx context.Context, c ChaosConfig) error {
 	return errors.Join(group.Wait(), ctx.Err())
 }
 
-// kill ends a node as a crash does. The node restarts after a while.
 func (a *cluster) kill(ctx context.Context, node int, lasts time.Duration) error {
 	if err := a.nodes[node].Kill(); err != nil {
 		return err

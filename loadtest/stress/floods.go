@@ -106,7 +106,6 @@ func floodCalls(ctx context.Context, a *attacker, name string, granted, limit in
 	a.checkGranted(name, count.Load(), limit, period)
 }
 
-// floodGuests makes guests.
 func floodGuests(ctx context.Context, a *attacker) {
 	floodCalls(ctx, a, "guests", http.StatusCreated, a.Limits.Guests, time.Minute, func(int) call { return newGuest(nil) })
 }
@@ -122,7 +121,6 @@ func spoofAddresses(ctx context.Context, a *attacker) {
 	})
 }
 
-// floodLookups looks up nicknames.
 func floodLookups(ctx context.Context, a *attacker) {
 	floodCalls(ctx, a, "nicknames", http.StatusOK, a.Limits.Lookups, time.Minute, func(int) call {
 		return call{method: "GET", path: "/v1/games/demo/nicknames/" + rand.Text()[:12]}

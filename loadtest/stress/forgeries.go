@@ -16,7 +16,6 @@ import (
 // forgery is a token that no player owns.
 type forgery struct{ name, token string }
 
-// forgeries returns all forgeries that we know.
 func forgeries() []forgery {
 	good := playerClaims("demo", "bad_forger")
 	hs, ed := headerOf("HS256", testenv.KeyID), headerOf("EdDSA", "ed")

@@ -88,7 +88,6 @@ func HostileCommand(flags *flag.FlagSet) func(context.Context) error {
 	}
 }
 
-// attacked is a run with attackers.
 type attacked struct {
 	HostileConfig
 	*run

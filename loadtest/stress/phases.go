@@ -170,7 +170,6 @@ func (p phase) String() string {
 	return fmt.Sprintf("%-16s %3.0f s, answers p99 %.1f ms, %s", p.name, p.seconds, p.control[players.Answer].P99, strings.Join(names, ", "))
 }
 
-// addPhases adds a table of the phases.
 func (out *Report) addPhases(phases []phase) {
 	table := out.Table("attack", report.Column{Name: "s"}, report.Column{Name: "sent/s"}, report.Column{Name: "answers"},
 		report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "p99 ms", Decimals: 1},

@@ -33,7 +33,6 @@ func (r *run) newReport(program string) *Report {
 	return &Report{Report: report.New("stress " + program), Summary: r.checker.Summary(), nodes: r.cluster.nodes}
 }
 
-// finish adds the violations.
 func (out *Report) finish(found *checker.Violations) *Report {
 	out.Violations, out.ViolationCount = found.All()
 	for _, line := range out.Violations {

@@ -29,7 +29,7 @@ func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 		k := spike{before: measured(40), during: measured(79), recoveredS: 10}
 		change(&k)
 		out := &Report{Report: report.New("spike")}
-		out.addSpike(&k, 25)
+		out.addSpike(&k)
 		if want == "" && len(out.Failures) > 0 || want != "" && (len(out.Failures) != 1 || !strings.Contains(out.Failures[0], want)) {
 			t.Errorf("%q: %q", want, out.Failures)
 		}
@@ -42,7 +42,7 @@ func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &swarm{run: &run{stats: report.NewRecorder(time.Second)}, SwarmConfig: SwarmConfig{Slack: time.Millisecond}}
+		s := &swarm{run: &run{stats: report.NewRecorder(time.Second)}}
 		for n, ms := range []int64{500, 70, 500, 70, 70, 70, 70} {
 			s.stats.Add(players.Answer, time.Duration(ms)*time.Millisecond)
 			s.stats.Count("answer question_closed", 7)
@@ -83,7 +83,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	out := &Report{Report: report.New("spike")}
-	out.addSpike(&k, 25)
+	out.addSpike(&k)
 	if text := out.String(); !strings.Contains(text, "refused: connect closed 1013") {
 		t.Errorf("%s", text)
 	}

@@ -19,7 +19,6 @@ import (
 	"laststand/loadtest/report"
 )
 
-// run is one run of players on a cluster.
 type run struct {
 	cluster *cluster
 	checker *checker.Checker

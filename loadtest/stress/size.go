@@ -37,7 +37,6 @@ func (z size) excess(before size, moreMB float64) (all []string) {
 	return all
 }
 
-// sizeOf reads the current size of a server.
 func sizeOf(ctx context.Context, n *testenv.Node) (size, error) {
 	resident, err := testenv.ResidentBytes(n.PID())
 	if err != nil {

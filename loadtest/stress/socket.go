@@ -116,10 +116,8 @@ func encode(first byte, payload []byte, claimed int64) []byte {
 	return append(append(out, 0, 0, 0, 0), payload...)
 }
 
-// textFrame encodes a text message as one frame.
 func textFrame(text string) []byte { return encode(bitFinal|opText, []byte(text), -1) }
 
-// send writes bytes unchanged.
 func (s *socket) send(raw []byte) error {
 	_ = s.SetWriteDeadline(time.Now().Add(callTimeout)) // this cannot fail on an open connection
 	_, err := s.Write(raw)
@@ -134,7 +132,6 @@ type frame struct {
 	closeCode int // 0: a message
 }
 
-// next waits for the next message or close frame.
 func (s *socket) next(timeout time.Duration) (f frame, err error) {
 	_ = s.SetReadDeadline(time.Now().Add(timeout)) // this cannot fail on an open connection
 	_, f.Raw, err = s.ReadMessage()

@@ -13,7 +13,6 @@ import (
 	"laststand/loadtest/players"
 )
 
-// swarm is a run with much load.
 type swarm struct {
 	SwarmConfig
 	*run
@@ -40,7 +39,6 @@ func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
 	return s.play(ctx), nil
 }
 
-// startClients starts all clients.
 func (s *swarm) startClients(isAttached bool) {
 	c := players.Config{
 		Servers: s.cluster.urls, Dialer: s.dialer, Checker: s.checker, Stats: s.stats, Seed: uint64(time.Now().UnixNano()),
@@ -102,7 +100,7 @@ func (s *swarm) play(ctx context.Context) *Report {
 	}
 	out.addPlay(s.run, from, to)
 	if k != nil {
-		out.addSpike(k, float64(s.Slack.Milliseconds()))
+		out.addSpike(k)
 	}
 	return out.finish(&s.checker.Violations)
 }
@@ -110,7 +108,6 @@ func (s *swarm) play(ctx context.Context) *Report {
 // connectStallTimeout bounds the time without a new connection while some are missing.
 const connectStallTimeout = time.Minute
 
-// connect waits until all clients are connected.
 func (s *swarm) connect(ctx context.Context) error {
 	want := int64(s.connections())
 	for highest, since := int64(-1), time.Now(); ; {

@@ -27,9 +27,6 @@ type SwarmConfig struct {
 	For        time.Duration // duration of the load, after all have connected
 
 	Spike         bool
-	Bound         time.Duration // highest p99 of answers at a sustainable rate
-	Step          time.Duration // how long to try each rate
-	Slack         time.Duration // any p99 up to this is accepted, because machines are noisy
 	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
 }
 
@@ -48,7 +45,7 @@ type SwarmConfig struct {
 //
 //   - The checker found a violation of the contract; see package checker.
 //   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
-//     admitted players was over twice the earlier p99 and over -slack, or that lasted for
+//     admitted players was over twice the earlier p99 and over 25 ms, or that lasted for
 //     over 10 s.
 func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
 	o := newSwarmOptions(flags)
@@ -94,9 +91,6 @@ func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	flags.Float64Var(&o.Ramp, "ramp", 500, "connections started per second")
 	flags.DurationVar(&o.For, "for", 30*time.Second, "duration of the load, once all are connected; of a spike, the spike alone")
 	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
-	flags.DurationVar(&o.Bound, "bound", 100*time.Millisecond, "p99 of answers up to which a load is sustainable")
-	flags.DurationVar(&o.Step, "step", 8*time.Second, "how long each load is tried before a spike")
-	flags.DurationVar(&o.Slack, "slack", 25*time.Millisecond, "p99 that is accepted in any case, because machines are noisy")
 	flags.StringVar(&o.attach, "attach", "", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
 	return o
 }
@@ -175,7 +169,6 @@ func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival 
 
 const swarmLimit = 15 * time.Second // for an answer
 
-// nodeSettings returns the configuration of the nodes.
 func (c SwarmConfig) nodeSettings() string {
 	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: 1000, reveal_ms: %d", swarmLimit.Milliseconds(), c.Reveal.Milliseconds())
 	limits := ""
