@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -126,15 +125,4 @@ func (c *child) logTail() string {
 		return err.Error()
 	}
 	return string(text[max(0, len(text)-1000):])
-}
-
-// launchAndWait runs a program that ends by itself and returns its output.
-func launchAndWait(cmd *exec.Cmd) ([]byte, error) {
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := launch(cmd); err != nil {
-		return nil, err
-	}
-	err := cmd.Wait()
-	return out.Bytes(), err
 }

@@ -144,8 +144,8 @@ func initDataDir(data string, owner *syscall.Credential) error {
 	cmd := exec.Command(initdbPath(), "-D", data, "-U", "postgres", "-A", "trust",
 		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	cmd.Dir = data
-	cmd.SysProcAttr = killWithParent(owner)
-	if out, err := launchAndWait(cmd); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", initdbPath(), err, out)
 	}
 	return nil

@@ -28,28 +28,20 @@ func StorageRows(section string) []string {
 	return names
 }
 
-// idPlaceholder matches a word in capitals, which means an id in a listed key.
-var idPlaceholder = regexp.MustCompile(`[A-Z]+`)
+var (
+	idPlaceholder = regexp.MustCompile(`[A-Z]+`)          // a word in capitals means an id in a listed key
+	idInBraces    = regexp.MustCompile(`\\\{[^}]*[A-Z]+`) // in a quoted key
+)
 
 // listedKeys match the keys that docs/STORAGE.md lists. An id in braces may contain any
 // character except a brace. Another id must not contain a colon either. Otherwise the row
 // of a match would match every key that starts with the match id.
-var listedKeys = func() []*regexp.Regexp {
-	var keys []*regexp.Regexp
+var listedKeys = func() (keys []*regexp.Regexp) {
 	for _, name := range StorageRows("Keys in Redis") {
-		var key strings.Builder
-		rest := 0
-		for _, id := range idPlaceholder.FindAllStringIndex(name, -1) {
-			before := name[rest:id[0]]
-			key.WriteString(regexp.QuoteMeta(before))
-			if strings.LastIndex(name[:id[0]], "{") > strings.LastIndex(name[:id[0]], "}") {
-				key.WriteString("[^{}]+")
-			} else {
-				key.WriteString("[^:{}]+")
-			}
-			rest = id[1]
-		}
-		keys = append(keys, regexp.MustCompile("^"+key.String()+regexp.QuoteMeta(name[rest:])+"$"))
+		key := idInBraces.ReplaceAllStringFunc(regexp.QuoteMeta(name), func(tag string) string {
+			return idPlaceholder.ReplaceAllString(tag, "[^{}]+")
+		})
+		keys = append(keys, regexp.MustCompile("^"+idPlaceholder.ReplaceAllString(key, "[^:{}]+")+"$"))
 	}
 	return keys
 }()

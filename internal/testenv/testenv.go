@@ -2,11 +2,95 @@ package testenv
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
+	"sync"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 )
+
+// shared is the state that all tests of a binary, or all parts of a program, share. The
+// first one that needs a server starts it, and StopShared stops it.
+var shared struct {
+	mu      sync.Mutex
+	dir     string         // folder of the shared servers; "": not created yet
+	sweeper io.Closer      // standard input of the shell that removes dir
+	swept   func() error   // waits for the end of that shell
+	stops   []func() error // functions that onExit registered
+}
+
+// sharedDir returns the folder of the binary's shared servers. A shell removes the folder
+// when its standard input closes, even if the binary is killed. Other users may enter the
+// folder, because PostgreSQL runs as another user.
+func sharedDir() (string, error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.dir != "" {
+		return shared.dir, nil
+	}
+	dir, err := os.MkdirTemp("", "laststand-testenv-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return "", err
+	}
+	sweep := exec.Command("/bin/sh", "-c", `cat; for try in 1 2 3 4 5; do rm -rf "$0" && break; sleep 1; done`, dir)
+	sweep.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that an interrupt reaches only the test binary
+	pipe, err := sweep.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := sweep.Start(); err != nil {
+		return "", fmt.Errorf("start the sweeper of %s: %w", dir, err)
+	}
+	shared.dir, shared.sweeper, shared.swept = dir, pipe, sweep.Wait
+	return dir, nil
+}
+
+// newServerDir makes a folder for a server, whose program must be installed.
+func newServerDir(program, path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("%s is not installed; on Debian: apt-get install %[1]s", program)
+	}
+	dir, err := sharedDir()
+	if err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(dir, program+"-")
+}
+
+// onExit registers a function that Main calls after the tests. Main calls the last
+// registered function first.
+func onExit(stop func() error) {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	shared.stops = append(shared.stops, stop)
+}
+
+// StopShared ends all nodes and servers that this process shares, and removes their folder.
+// A program calls it last. Main calls it for tests.
+func StopShared() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	for i := len(shared.stops) - 1; i >= 0; i-- {
+		if err := shared.stops[i](); err != nil {
+			fmt.Fprintln(os.Stderr, "stop what this process shares:", err)
+		}
+	}
+	shared.stops = nil
+	if shared.dir == "" {
+		return
+	}
+	_ = shared.sweeper.Close()
+	if err := shared.swept(); err != nil {
+		fmt.Fprintf(os.Stderr, "remove %s: %v\n", shared.dir, err)
+	}
+	shared.dir = ""
+}
 
 // Main runs the tests of a package, stops the shared servers and exits the process.
 // The run fails if a goroutine is still running at the end. Use it like this:

@@ -1,9 +1,12 @@
 package checker
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // maxListed is how many violations are listed; all are counted.
@@ -37,3 +40,18 @@ func (v *Violations) All() (listed []string, count int) {
 func violation(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrContract}, args...)...)
 }
+
+// Frame is a reply (Re is set) or a push of the server, and the time when it came.
+type Frame struct {
+	Re    *int64          `json:"re"`
+	Type  string          `json:"type"`
+	Match string          `json:"match"`
+	Seq   int64           `json:"seq"`
+	Data  json.RawMessage `json:"data"`
+
+	ReceivedAt time.Time `json:"-"`
+	Raw        []byte    `json:"-"`
+}
+
+// ErrContract is wrapped by errors that mean that a server broke the contract.
+var ErrContract = errors.New("against the contract")
