@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"embed"
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,15 +12,12 @@ import (
 	"laststand/internal/testenv"
 )
 
-//go:embed k6/*.js k6/lib/*.js
-var scripts embed.FS
-
 // k6Options are the flags and the arguments of k6Command.
 type k6Options struct {
-	k6, server, game string
-	timeout          time.Duration
-	script           string
-	environment      []string // NAME=VALUE for the script
+	k6, server  string
+	timeout     time.Duration
+	script      string
+	environment []string // NAME=VALUE for the script
 }
 
 // defaultGame configures the game of all scripts except short and spike.
@@ -41,13 +36,12 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
   matches_per_day_per_player: 0, matches_per_day_per_address: 0}
 `
 
-// k6Command runs a k6 script of the folder k6 against a server that it starts. README.md in
-// that folder lists the scripts and their settings.
+// k6Command runs a k6 script against a server that it starts, in the root of the repository.
+// loadtest/k6/README.md lists the scripts and their settings.
 //
 //	go install go.k6.io/k6@v1.8.1                        # once
 //	go run ./loadtest k6 short                           # as CI does
 //	go run ./loadtest k6 soak VUS=20 DURATION=20m
-//	go run ./loadtest k6 -game '{duel: {reveal_ms: 200}}' duel VUS=50
 //
 // It fails if the server broke a rule, or was slower than the script allows. The script
 // short also demands that k6 checked every rule. Then it runs again, and what k6 receives
@@ -56,7 +50,6 @@ func k6Command(flags *flag.FlagSet) func(context.Context) error {
 	var o k6Options
 	flags.StringVar(&o.k6, "k6", "k6", "`path` of k6")
 	flags.StringVar(&o.server, "server", "", "start this `binary` instead of this tree")
-	flags.StringVar(&o.game, "game", defaultGame, "`settings` of the game demo, as YAML in braces")
 	flags.DurationVar(&o.timeout, "within", 24*time.Hour, "end the run after this time; it has then failed")
 	return func(ctx context.Context) error {
 		if flags.NArg() == 0 {
@@ -71,29 +64,25 @@ func k6Command(flags *flag.FlagSet) func(context.Context) error {
 }
 
 func (o k6Options) run(ctx context.Context) (err error) {
-	dir, err := os.MkdirTemp("", "laststand-k6-")
+	binary, err := testenv.BuildServer(ctx, o.server)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := os.CopyFS(dir, scripts); err != nil {
-		return err
-	}
-	isShort := o.script == "short"
-	if isShort {
-		o.game = shortGame
+	options, isShort := testenv.NodeOptions{Binary: binary, Game: defaultGame}, o.script == "short"
+	switch o.script {
+	case "short":
+		options.Game = shortGame
 		o.environment = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.environment...)
+	case "spike": // matches start and end before, during and after the spike
+		options.Settings = fmt.Sprintf(spikeSettings, strings.TrimSuffix(shortGame, "}"), testenv.KeysYAML)
 	}
-	if o.script == "spike" && o.game == defaultGame { // matches start and end before, during and after the spike
-		o.game = shortGame
-	}
-	node, err := o.startNode(ctx)
+	node, err := testenv.StartNode(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer func() { _, stopped := node.Stop(); err = errors.Join(err, stopped) }()
 	k := script{
-		k6: o.k6, path: filepath.Join(dir, "k6", o.script+".js"),
+		k6: o.k6, path: filepath.Join("loadtest", "k6", o.script+".js"), export: filepath.Join(node.Dir, "summary.json"),
 		environment: append(o.environment, "KEY_FILE="+node.KeyFile(), "KEY_ID="+testenv.KeyID),
 	}
 	err = k.runUnmodified(ctx, node.URL, node.OpsURL, isShort)
@@ -104,16 +93,4 @@ func (o k6Options) run(ctx context.Context) (err error) {
 		err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", log))
 	}
 	return err
-}
-
-func (o k6Options) startNode(ctx context.Context) (*testenv.Node, error) {
-	binary, err := testenv.BuildServer(ctx, o.server)
-	if err != nil {
-		return nil, err
-	}
-	node := testenv.NodeOptions{Binary: binary, Game: o.game}
-	if o.script == "spike" {
-		node.Settings = fmt.Sprintf(spikeSettings, strings.TrimSuffix(strings.TrimSpace(o.game), "}"), testenv.KeysYAML)
-	}
-	return testenv.StartNode(ctx, node)
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -19,6 +18,7 @@ const thresholdExitCode = 99
 // script is a k6 script, and how to run it.
 type script struct {
 	k6, path    string
+	export      string // file for the summary
 	environment []string
 }
 
@@ -81,8 +81,7 @@ func brokenRules(rules map[string]checkCount) (found, missed []string) {
 
 // run returns the exit code of k6, the counts of its rules and its output.
 func (s script) run(ctx context.Context, url, ops string) (exitCode int, rules map[string]checkCount, output string, err error) {
-	export := filepath.Join(filepath.Dir(s.path), "summary.json")
-	cmd := exec.CommandContext(ctx, s.k6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", export, s.path)
+	cmd := exec.CommandContext(ctx, s.k6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", s.export, s.path)
 	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+url, "OPS="+ops), s.environment...)
 	out, err := cmd.CombinedOutput()
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() == thresholdExitCode {
@@ -90,7 +89,7 @@ func (s script) run(ctx context.Context, url, ops string) (exitCode int, rules m
 	} else if err != nil {
 		return 0, nil, "", fmt.Errorf("%s: %w\n%s", s.k6, err, out)
 	}
-	summary, err := os.ReadFile(export)
+	summary, err := os.ReadFile(s.export)
 	if err != nil {
 		return exitCode, nil, "", err
 	}

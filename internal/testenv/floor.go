@@ -21,11 +21,7 @@ func StartFloor(arguments ...string) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	shared, err := sharedDir()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(shared, "floor-")
+	dir, err := newServerDir("floor", self)
 	if err != nil {
 		return nil, err
 	}

@@ -68,11 +68,7 @@ func BuildServer(ctx context.Context, given string) (binary string, err error) {
 
 // StartNode starts a node on free loopback ports and waits until it listens.
 func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
-	shared, err := sharedDir()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(shared, "node-")
+	dir, err := newServerDir("node", o.Binary)
 	if err != nil {
 		return nil, err
 	}

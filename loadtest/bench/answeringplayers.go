@@ -72,7 +72,7 @@ func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 	group.SetLimit(8)
 	for i := range p.all {
 		group.Go(func() error {
-			player, err := connectPlayer(ctx, players.Dialer{}, urls[i%len(urls)], i)
+			player, err := connectPlayer(ctx, urls[i%len(urls)], i)
 			p.all[i] = &players.AnsweringPlayer{
 				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, IsBuzzer: p.mode == "buzzer", PlaysDuels: p.mode == "duel",
 			}

@@ -87,20 +87,15 @@ func (k *benchClients) close() error {
 	return err
 }
 
-func connectPlayer(ctx context.Context, d players.Dialer, url string, number int) (*players.Player, error) {
-	guest, err := newGuest(number)
+// connectPlayer connects the player with a number. The node registers the player at the first
+// connection.
+func connectPlayer(ctx context.Context, url string, number int) (*players.Player, error) {
+	id := fmt.Sprintf("player_%d", number)
+	token, err := testenv.Token("player", id)
 	if err != nil {
 		return nil, err
 	}
-	return d.Connect(ctx, url, guest, nil)
-}
-
-// newGuest returns the player with a number. The node registers the player at the first
-// connection.
-func newGuest(number int) (players.Guest, error) {
-	id := fmt.Sprintf("player_%d", number)
-	token, err := testenv.Token("player", id)
-	return players.Guest{ID: id, Token: token}, err
+	return players.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil)
 }
 
 func makeArena(ctx context.Context, url string, a protocol.NewArena) (host *players.Player, made protocol.ArenaMade, err error) {

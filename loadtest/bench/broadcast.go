@@ -75,7 +75,7 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 		return 0, err
 	}
 	defer host.Close()
-	player, err := connectPlayer(ctx, players.Dialer{}, c.urls[0], 0)
+	player, err := connectPlayer(ctx, c.urls[0], 0)
 	if err != nil {
 		return 0, err
 	}

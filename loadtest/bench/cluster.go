@@ -23,7 +23,6 @@ type clusterOptions struct {
 type cluster struct {
 	urls     []string        // of the nodes, for players
 	nodes    []*testenv.Node // or a floor
-	isFloor  bool
 	stores   []*testenv.Server
 	masters  []*redis.Client // to each master of Redis; none if it is embedded
 	postgres *testenv.Server // nil: SQLite
@@ -32,11 +31,11 @@ type cluster struct {
 
 // startCluster starts the stores and then the nodes, or a floor in place of the nodes.
 func startCluster(ctx context.Context, o clusterOptions) (*cluster, error) {
-	c := &cluster{isFloor: o.floor != nil}
+	c := new(cluster)
 	err := c.startStores(ctx, &o)
 	switch {
 	case err != nil:
-	case c.isFloor:
+	case o.floor != nil:
 		arguments := append([]string{FloorProcess}, o.floor...)
 		if len(c.masters) > 0 {
 			arguments = append(arguments, "-redis", c.masters[0].Options().Addr)

@@ -13,7 +13,6 @@ import (
 type connectionsOptions struct {
 	options
 	idle, storm, playing int
-	fill, stormTime      time.Duration
 }
 
 // Connections measures the memory of a websocket at rest and during a match. It also
@@ -21,7 +20,7 @@ type connectionsOptions struct {
 // back. It measures the same of minimal servers on the same websocket library, for comparison.
 //
 //	go run ./loadtest bench connections                   # everything, about 2 minutes
-//	go run ./loadtest bench connections -idle 15000 -storm 10000 -storm-time 3s
+//	go run ./loadtest bench connections -idle 15000 -storm 10000
 //	go run ./loadtest bench connections -parts play,kill -playing 4000
 //
 // The parts are idle, play and kill. The part idle reports for each kind of server a row
@@ -36,8 +35,6 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 	o.register(flags, 1, "parts")
 	flags.IntVar(&o.idle, "idle", 15_000, "connections at rest")
 	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
-	flags.DurationVar(&o.stormTime, "storm-time", 3*time.Second, "time in which the connections of a storm start")
-	flags.DurationVar(&o.fill, "fill", 20*time.Second, "time in which the connections at rest start; the ledger must first register their players")
 	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
 	return func(ctx context.Context) error {
 		parts, err := oneOf(o.options, connectionsParts, func(p connectionsPart) string { return p.name })
@@ -58,6 +55,11 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 		})
 	}
 }
+
+const (
+	fillTime  = 20 * time.Second // in which the connections at rest start; the ledger must first register their players
+	stormTime = 3 * time.Second  // in which the connections of a storm start
+)
 
 // connectionsPart is one of the measurements.
 type connectionsPart struct {

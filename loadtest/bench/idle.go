@@ -36,7 +36,7 @@ func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionT
 	if err != nil {
 		return err
 	}
-	atRest, err := connectIdle(ctx, c, o.idle, o.fill)
+	atRest, err := connectIdle(ctx, c, o.idle, fillTime)
 	if err != nil {
 		return errors.Join(err, atRest.close())
 	}
@@ -49,7 +49,7 @@ func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionT
 		return err
 	}
 	start := time.Now()
-	storm, err := connectIdle(ctx, c, o.storm, o.stormTime)
+	storm, err := connectIdle(ctx, c, o.storm, stormTime)
 	took := time.Since(start)
 	refusals := storm.sumCounts("connect ")
 	if err := errors.Join(err, storm.close()); err != nil {

@@ -27,14 +27,14 @@ func (g *Group) AddArenas(a Arenas) {
 	if a.OwnPlayers {
 		offers = make(chan *seat, a.MaxPlayers)
 		for range a.MaxPlayers {
-			playing.Go(func() { g.playArenas(offers) })
+			playing.Go(func() { playArenas(g, offers) })
 		}
 	}
 	g.hosting.Add(1)
 	g.tasks.Go(func() {
 		defer g.hosting.Done()
 		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
-			if !g.holdArena(a, offers) {
+			if !holdArena(g, a, offers) {
 				break
 			}
 		}
@@ -49,7 +49,7 @@ func (g *Group) AddArenas(a Arenas) {
 func (g *Group) AwaitArenas() { g.hosting.Wait() }
 
 // playArenas takes one seat after another, until no more are offered.
-func (g *Group) playArenas(offers <-chan *seat) {
+func playArenas(g *Group, offers <-chan *seat) {
 	p, err := g.newMember(g.closing, "player")
 	defer p.disconnect()
 	for s := range offers {
@@ -64,7 +64,7 @@ func (g *Group) playArenas(offers <-chan *seat) {
 
 // holdArena makes an arena with a new host, offers its seats, and plays it to the end. The
 // host also checks the pushes of the match. It returns false if no further arena makes sense.
-func (g *Group) holdArena(a Arenas, offers chan<- *seat) bool {
+func holdArena(g *Group, a Arenas, offers chan<- *seat) bool {
 	host, err := g.newMember(g.closing, "host")
 	defer host.disconnect()
 	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1)}

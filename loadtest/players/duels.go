@@ -49,7 +49,7 @@ func (p *member) playDuels(leave context.Context) error {
 		if p.chance(p.group.Habits.MoveFirstShare) {
 			p.dropConnection()
 		}
-		if err := p.play(&matchRun{leave: leave, seat: p.group.nextSeat()}); err != nil {
+		if err := p.play(&matchRun{leave: leave, seat: nextSeat(p.group.offers)}); err != nil {
 			return err
 		}
 	}
@@ -57,10 +57,10 @@ func (p *member) playDuels(leave context.Context) error {
 }
 
 // nextSeat returns a seat that an arena offers to players of duels, nil for none.
-func (g *Group) nextSeat() *seat {
+func nextSeat(offers <-chan *seat) *seat {
 	for {
 		select {
-		case s := <-g.offers:
+		case s := <-offers:
 			if !s.arena.isStarted.Load() {
 				return s
 			}

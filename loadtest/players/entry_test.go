@@ -112,7 +112,7 @@ func TestAPlayerTakesAnOpenSeat(t *testing.T) {
 	started.arena.isStarted.Store(true)
 	g.offers <- started
 	g.offers <- open
-	if s := g.nextSeat(); s != open || g.nextSeat() != nil {
+	if s := nextSeat(g.offers); s != open || nextSeat(g.offers) != nil {
 		t.Error("it takes the seat of an arena that has started")
 	}
 }

@@ -74,22 +74,15 @@ const (
 	chaosQuestions = 4
 )
 
-var chaosSettings = fmt.Sprintf(`games:
-  demo:
-    %s
-    duel: {questions: %d, time_limit_ms: %d, countdown_ms: 600, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}
-    arena: {time_limit_ms: %d, countdown_ms: 600, reveal_ms: %d}
-limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, reads_per_second_per_address: 0,
-  arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0,
-  connections_per_address: 0, hellos_per_minute: 0, hellos_per_minute_per_address: 0, max_concurrent_requests: 0, max_scheduler_lag_ms: 0,
-  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
-`, testenv.KeysYAML, chaosQuestions, chaosLimitMS, chaosRevealMS, chaosLimitMS, chaosRevealMS)
+var chaosGame = fmt.Sprintf(
+	"{duel: {questions: %d, time_limit_ms: %d, countdown_ms: 600, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: %[2]d, countdown_ms: 600, reveal_ms: %[3]d}}",
+	chaosQuestions, chaosLimitMS, chaosRevealMS)
 
 // Chaos runs players and faults, and ends everything that it started. An error says that
 // the run could not be made. The report lists the violations.
 func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
-	c.Settings, c.Drain = chaosSettings, 8*time.Second
+	c.Game, c.Drain = chaosGame, 8*time.Second
 	r, err := newRun(ctx, c.ClusterConfig, rules, time.Second)
 	if err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func TestValidateReportsEveryError(t *testing.T) {
 	if err := good.Validate(); err != nil {
 		t.Error(err)
 	}
-	bad := SwarmConfig{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Behaviours: 1, Buzzer: -1, Survival: 3}
+	bad := SwarmConfig{Duellists: 3, Seats: 1, For: time.Hour, Spike: true, Buzzer: -1, Survival: 3}
 	bad.Attach = []string{"localhost"}
 	paceless := good
 	paceless.Idle, paceless.Ramp, paceless.Behaviours, paceless.Nodes = 2_000_000, math.NaN(), math.Inf(1), -1
@@ -35,7 +35,7 @@ func TestValidateReportsEveryError(t *testing.T) {
 	}
 	for _, want := range []string{
 		"-ramp is NaN", "-behaviours is +Inf", "-nodes is -1", "2000000 connections need more", "clients is below 0",
-		"-duels is 3", "-seats is 1", "-questions is 0", "-for is 1h", "-ramp is 0", "omit -buzzer", `"localhost" is no URL`, "-behaviours needs a token",
+		"-duels is 3", "-seats is 1", "-questions is 0", "-for is 1h", "-ramp is 0", "omit -buzzer", `"localhost" is no URL`,
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is missing: %v", want, err)

@@ -58,7 +58,7 @@ func (s *swarm) startClients(isAttached bool) {
 	}
 	s.starting.Go(func() { s.group.SetDuellists(s.Duellists) })
 	s.group.AddReaders(s.Readers)
-	if s.Behaviours > 0 {
+	if s.Behaviours > 0 && !isAttached {
 		s.group.AddBehaviours(s.Behaviours)
 	}
 	s.group.AddWatchers(s.Watchers)

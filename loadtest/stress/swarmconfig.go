@@ -20,7 +20,7 @@ type SwarmConfig struct {
 
 	Seats      int           // per arena, at most
 	Questions  int           // per duel and arena
-	Behaviours float64       // posted per second
+	Behaviours float64       // posted per second to nodes that the run starts; others accept no token of this program
 	Think      time.Duration // the time to answer within
 	Reveal     time.Duration // the pause after a question
 	Ramp       float64       // connections started per second
@@ -65,8 +65,7 @@ func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
 
 type swarmOptions struct {
 	SwarmConfig
-	set    *flag.FlagSet
-	attach string
+	set *flag.FlagSet
 }
 
 // memoryLimit is the memory of this process from which on it collects garbage. As many
@@ -91,28 +90,22 @@ func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	flags.Float64Var(&o.Ramp, "ramp", 500, "connections started per second")
 	flags.DurationVar(&o.For, "for", 30*time.Second, "duration of the load, once all are connected; of a spike, the spike alone")
 	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
-	flags.StringVar(&o.attach, "attach", "", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests")
+	flags.Func("attach", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests", func(urls string) error {
+		o.Attach = strings.Split(urls, ",")
+		return nil
+	})
 	return o
 }
 
-// complete sets the options that follow from others.
+// complete sets the options that follow from others. A spike plays short matches, and
+// nothing else that was not asked for.
 func (o *swarmOptions) complete() error {
-	if o.attach != "" {
-		o.Attach = strings.Split(o.attach, ",")
-	}
-	given := map[string]bool{}
-	o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	defaults := map[string]string{}
-	if o.Spike { // omit everything that was not asked for, and play short matches
-		defaults = map[string]string{"buzzer": "0", "survival": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"}
-	}
-	if o.attach != "" {
-		defaults["behaviours"] = "0"
-	}
-	for name, value := range defaults {
-		if !given[name] {
-			if err := o.set.Set(name, value); err != nil {
-				return err
+	if o.Spike {
+		given := map[string]bool{}
+		o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		for name, value := range map[string]string{"buzzer": "0", "survival": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"} {
+			if !given[name] {
+				_ = o.set.Set(name, value) // the value is valid
 			}
 		}
 	}
@@ -132,14 +125,11 @@ func (c SwarmConfig) Validate() error {
 	add(c.Seats < 2 || c.Seats > 10000, "-seats is %d; use 2 to 10000", c.Seats)
 	add(c.Questions < 1 || c.Questions > 50, "-questions is %d; use 1 to 50", c.Questions)
 	add(c.For <= 0 || c.For > 50*time.Minute, "-for is %v; use up to 50m, because tokens are valid for an hour", c.For)
-	for name, perSecond := range map[string]float64{"ramp": c.Ramp, "behaviours": c.Behaviours} {
-		isRate := perSecond >= 0.01 && perSecond <= maxPerSecond || perSecond == 0 && name != "ramp"
-		add(!isRate, "-%s is %v; use 0.01 to %.0f a second", name, perSecond, maxPerSecond)
-	}
+	add(!(c.Ramp >= 0.01 && c.Ramp <= maxPerSecond), "-ramp is %v; use 0.01 to %.0f a second", c.Ramp, maxPerSecond)
+	add(!(c.Behaviours >= 0 && c.Behaviours <= maxPerSecond), "-behaviours is %v; use 0 to %.0f a second", c.Behaviours, maxPerSecond)
 	add(len(c.Attach) == 0 && (c.Nodes < 1 || c.Nodes > 100), "-nodes is %d; use 1 to 100", c.Nodes)
 	add(c.connections() > openFiles(), "%d connections need more than the %d open files of a process; raise ulimit -n, or start further swarms with -attach", c.connections(), openFiles())
 	add(c.Spike && c.Buzzer+c.Survival > 0, "a spike has only duels; omit -buzzer and -survival")
-	add(c.Behaviours > 0 && len(c.Attach) > 0, "-behaviours needs a token of the role service, which this program mints only for nodes that it starts; omit it with -attach")
 	for _, url := range c.Attach {
 		add(!strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"), "%q is no URL; use one such as http://127.0.0.1:8080", url)
 	}
