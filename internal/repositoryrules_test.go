@@ -56,7 +56,7 @@ var packageRules = map[string]packageRule{
 	"internal/eventq/playerevents": {layerGame, nil},
 	"internal/webhook":             {layerGame, nil},
 	"internal/identity":            {layerGame, []string{"github.com/golang-jwt/jwt/v5"}},
-	"internal/overload":            {layerGame, nil},
+	"internal/overload":            {layerGame, []string{"github.com/hashicorp/golang-lru/v2"}},
 
 	"internal/quiz/bank":              {layerAdapter, nil},
 	"internal/match/redismatch":       {layerRedis, nil},

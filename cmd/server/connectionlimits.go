@@ -53,6 +53,9 @@ func (l *limits) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits 
 			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: limits.HellosPerMinute, Per: time.Minute,
 			Burst: (limits.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
 		}),
+		ReplaysPerPlayer: l.NewRule(overload.RuleConfig{
+			Name: config.RuleLongReplaysPerPlayer, Subject: "long replays of matches, send the seq of the last push seen", Limit: 1, Per: 5 * time.Second,
+		}),
 		Replays: l.NewRule(overload.RuleConfig{
 			Name: config.RuleLongReplay, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
 		}),
@@ -60,7 +63,7 @@ func (l *limits) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits 
 	}
 }
 
-// The rule of long replays has no configuration key. If all players of a class resume a match at
+// The rules of long replays have no configuration key. If all players of a class resume a match at
 // the same time, they get their replays within seconds.
 const (
 	replayKiBPerSecond = 4096
@@ -99,5 +102,5 @@ func (n *node) newDuelLimit() *overload.DuelLimit {
 	if maxLag > 0 {
 		maxLag = max(maxLag, minDuelLag)
 	}
-	return overload.NewDuelLimit(n.shedder, maxLag, config.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample)
+	return overload.NewDuelLimit(n.shedder, maxLag, config.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample, func() int64 { return n.sessions.DuelPlayers() })
 }

@@ -97,6 +97,7 @@ const (
 	RuleCodeAttemptsPerPlayer = "code_attempts_per_hour_per_player"
 	RuleCodeAttemptsRefused   = "code_attempts_refused_per_hour_per_address"
 	RuleLongReplay            = "long_replay_kib_per_second_per_address"
+	RuleLongReplaysPerPlayer  = "long_replays_per_player"
 	RuleLoadShedding          = "load_shedding" // all refusals of an overloaded node
 )
 
@@ -104,7 +105,7 @@ const (
 // RequestLimits and MatchLimits is also the name of its rule.
 func DryRunRules() []string {
 	names := []string{
-		RuleCodeAttemptsByPlayers, RuleCodeAttemptsPerPlayer, RuleCodeAttemptsRefused, RuleLongReplay, RuleLoadShedding,
+		RuleCodeAttemptsByPlayers, RuleCodeAttemptsPerPlayer, RuleCodeAttemptsRefused, RuleLongReplay, RuleLongReplaysPerPlayer, RuleLoadShedding,
 		"websockets", "websockets_per_address", "unauthenticated_websockets", "idle_websockets",
 		"messages_per_second", "hellos_per_minute", "hellos_per_minute_per_address",
 		httpserver.RuleTotal, httpserver.RulePerAddress, // the other two rules of connections ignore dry_run

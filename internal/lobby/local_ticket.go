@@ -53,3 +53,10 @@ func (l *Lobby) HasTicket(game, player string) bool {
 	_, waiting := l.ticketIDs[playerKey{game, player}]
 	return waiting
 }
+
+// LocalTickets returns how many tickets this node handles.
+func (l *Lobby) LocalTickets() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return int64(len(l.tickets))
+}

@@ -1,13 +1,10 @@
 package overload
 
 import (
-	"context"
 	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"laststand/internal/loop"
 )
 
 // admissionQueue admits new hellos one after the other while the scheduler lag is high.
@@ -33,45 +30,31 @@ type admissionQueue struct {
 const (
 	rateDecreaseFactor = 0.5
 	rateIncreaseFactor = 1.25
-	maxPerSecond       = 10_000 // a higher perSecond becomes +Inf
+	maxPerSecond       = 10_000 // a higher rate becomes +Inf
 	maxAdmissionWait   = 4 * time.Second
 	maxExclusiveRetry  = 20 * time.Second // up to this delay each client gets a different retry time; longer delays are random, up to twice this
-
-	highBusy = 0.95 // from this share of processor use on, half of the maximum lag is enough to queue hellos
 
 	minHellosPerProcessor = 50 // admitted per second at any lag
 )
 
 // reserve returns how long a new hello must wait for its admission. If ok is false, the
-// hello is refused, and the client must retry after the wait.
+// hello is refused, and the client must retry after the wait. That time reserves no
+// admission: another hello may be admitted then.
 func (q *admissionQueue) reserve(now time.Time) (wait time.Duration, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if math.IsInf(q.perSecond, 1) {
-		q.admitted++
-		return 0, true
-	}
 	interval := time.Duration(float64(time.Second) / q.perSecond)
-	wait = max(q.nextFreeAt.Sub(now), 0)
-	if wait > maxAdmissionWait {
-		return q.nextRetry(now, interval), false
+	if wait = max(q.nextFreeAt.Sub(now), 0); wait <= maxAdmissionWait {
+		q.nextFreeAt = now.Add(wait + interval)
+		q.admitted++
+		return wait, true
 	}
-	q.nextFreeAt = now.Add(wait + interval)
-	q.admitted++
-	return wait, true
-}
-
-// nextRetry returns the delay until a refused client should retry: one interval after the
-// retry time of the last refused client. If that is more than maxExclusiveRetry from now,
-// it returns a random longer delay. The retry time reserves no admission: another hello
-// may be admitted at that time.
-func (q *admissionQueue) nextRetry(now time.Time, interval time.Duration) time.Duration {
-	wait := max(q.lastRetryAt.Sub(now), maxAdmissionWait) + interval
+	wait = max(q.lastRetryAt.Sub(now), maxAdmissionWait) + interval
 	if wait > maxExclusiveRetry {
-		return maxExclusiveRetry + rand.N(maxExclusiveRetry) //nolint:gosec // a delay is no secret
+		return maxExclusiveRetry + rand.N(maxExclusiveRetry), false //nolint:gosec // a delay is no secret
 	}
 	q.lastRetryAt = now.Add(wait)
-	return wait
+	return wait, false
 }
 
 // adaptRate changes perSecond after each update interval: down if the node is overloaded,
@@ -84,20 +67,6 @@ func (q *admissionQueue) adaptRate(overloaded bool) {
 	if overloaded {
 		q.perSecond = max(rateDecreaseFactor*min(q.perSecond, admittedPerSecond), q.minPerSecond)
 	} else if q.perSecond *= rateIncreaseFactor; q.perSecond > maxPerSecond {
-		q.perSecond, q.lastRetryAt = math.Inf(1), time.Time{}
+		q.perSecond, q.nextFreeAt, q.lastRetryAt = math.Inf(1), time.Time{}, time.Time{}
 	}
-}
-
-// AwaitHello waits until a new hello is admitted. If the wait would be too long, it
-// returns a refusal with a retry time, as Shedder.Check does. It returns ctx.Err if ctx
-// ends first.
-func (d *DuelLimit) AwaitHello(ctx context.Context) error {
-	wait, ok := d.admissions.reserve(time.Now())
-	switch {
-	case !ok:
-		return d.shedder.refuseFor(NewSessions, wait.Milliseconds())
-	case wait > 0 && !d.shedder.DryRun && !loop.Sleep(ctx, wait):
-		return ctx.Err()
-	}
-	return nil
 }

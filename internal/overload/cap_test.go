@@ -15,7 +15,7 @@ func TestCapCountsRefusals(t *testing.T) {
 	if !strict.Refuse() || dryRun.Refuse() || dryRun.Refuse() || !(*Cap)(nil).Refuse() {
 		t.Error("the caps refused the wrong calls")
 	}
-	if refused, wouldRefuse := testutil.ToFloat64(strict.counters.refused), testutil.ToFloat64(dryRun.counters.wouldRefuse); refused != 1 || wouldRefuse != 2 {
+	if refused, wouldRefuse := testutil.ToFloat64(strict.refused), testutil.ToFloat64(dryRun.wouldRefuse); refused != 1 || wouldRefuse != 2 {
 		t.Errorf("%v refused, %v would have been", refused, wouldRefuse)
 	}
 }

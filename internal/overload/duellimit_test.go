@@ -19,14 +19,19 @@ type fakeMachine struct {
 	capacity      float64
 	otherLoad     float64 // share of the machine that others use
 	duels         *DuelLimit
+	players       int64
 	playerHistory []int64 // players at each update
 }
 
 func newFakeMachine(capacity float64, config ShedderConfig) *fakeMachine {
 	m := &fakeMachine{capacity: capacity}
-	m.duels = newDuelLimit(newTestShedder(config), DuelLimitConfig{ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, MaxLag: .015, MinPlayers: 20})
+	m.duels = newDuelLimit(newTestShedder(config), DuelLimitConfig{
+		ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, CountPlayers: func() int64 { return m.players }, MaxLag: .015, MinPlayers: 20,
+	})
 	return m
 }
+
+func noPlayers() int64 { return 0 }
 
 // load returns the load of the players and of other programs, as a share of the
 // capacity.
@@ -49,17 +54,18 @@ func (m *fakeMachine) lag() float64 {
 // at each of some updates. At each update a thirtieth of the players leave and come back.
 func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64, refused int) {
 	for range updates {
-		for range m.duels.players.Load() / 30 {
-			m.duels.Release()
-		}
-		for m.duels.players.Load() < players {
-			if m.duels.Acquire() != nil {
+		m.players -= m.players / 30
+		for m.players < players {
+			release, err := m.duels.Acquire()
+			if err != nil {
 				refused++
 				break
 			}
+			m.players++
+			release()
 		}
-		m.playerHistory = append(m.playerHistory, m.duels.players.Load())
-		maxPlayers = max(maxPlayers, m.duels.players.Load())
+		m.playerHistory = append(m.playerHistory, m.players)
+		maxPlayers = max(maxPlayers, m.players)
 		m.duels.update()
 	}
 	return maxPlayers, refused
@@ -76,17 +82,15 @@ func TestDuelLimitAcceptsTheCapacityInASpike(t *testing.T) {
 	if maxPlayers, refused := m.offerPlayers(2550, 80); maxPlayers > 1080 || refused == 0 {
 		t.Errorf("up to %d players in the spike, %d refused", maxPlayers, refused)
 	}
-	if n := m.duels.players.Load(); n < 850 {
+	if n := m.players; n < 850 {
 		t.Errorf("only %d players in the end", n)
 	}
-	for m.duels.players.Load() > 700 {
-		m.duels.Release()
-	}
+	m.players = min(m.players, 700)
 	if _, refused := m.offerPlayers(700, 8); refused > 0 {
 		t.Errorf("%d refused after the spike", refused)
 	}
-	if m.offerPlayers(850, 20); m.duels.players.Load() != 850 {
-		t.Errorf("%d players again", m.duels.players.Load())
+	if m.offerPlayers(850, 20); m.players != 850 {
+		t.Errorf("%d players again", m.players)
 	}
 }
 
@@ -126,8 +130,8 @@ func TestIdleNodeDoesNotAcceptVeryManyPlayersTogether(t *testing.T) {
 	if n, _ := m.offerPlayers(4000, 60); n > 2400 { // includes the players accepted before they cause load
 		t.Errorf("%d accepted", n)
 	}
-	if m.offerPlayers(4000, floorPeriodUpdates); m.duels.players.Load() < 700 || m.duels.players.Load() > 1000 { // the floor keeps a half for a while
-		t.Errorf("%d players in the end", m.duels.players.Load())
+	if m.offerPlayers(4000, floorPeriodUpdates); m.players < 700 || m.players > 1000 { // the floor keeps a half for a while
+		t.Errorf("%d players in the end", m.players)
 	}
 }
 
@@ -158,8 +162,8 @@ func TestModerateOtherLoadKeepsHalfOfPlayers(t *testing.T) {
 	m.offerPlayers(600, 50)
 	m.duels.ReadBusy = func() float64 { return 1 }
 	m.duels.ReadLag = func() float64 { return .01 }
-	if m.offerPlayers(600, 10*floorPeriodUpdates); m.duels.players.Load() < 300 {
-		t.Errorf("%d players left", m.duels.players.Load())
+	if m.offerPlayers(600, 10*floorPeriodUpdates); m.players < 300 {
+		t.Errorf("%d players left", m.players)
 	}
 }
 
@@ -171,9 +175,7 @@ func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 	m.otherLoad = 2
 	m.offerPlayers(900, 20)
 	m.otherLoad = 0
-	for m.duels.players.Load() > 200 {
-		m.duels.Release()
-	}
+	m.players = min(m.players, 200)
 	m.offerPlayers(200, 20)
 	m.otherLoad = 2
 	if m.offerPlayers(200, 20); m.duels.controller.limit > 200 {
@@ -184,12 +186,7 @@ func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 // Load that uses all processors without lag refuses no player.
 func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
-	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
-	for range 500 {
-		if duels.Acquire() != nil {
-			t.Fatal("a player is refused")
-		}
-	}
+	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, CountPlayers: func() int64 { return 500 }, MaxLag: .015})
 	for range floorPeriodUpdates {
 		duels.update()
 	}
@@ -205,15 +202,15 @@ func TestHalfOfPlayersStayForAMinuteUnderOtherLoad(t *testing.T) {
 	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(800, 50)
 	m.otherLoad = 2
-	if m.offerPlayers(800, floorPeriodUpdates-10); m.duels.players.Load() < 380 {
-		t.Errorf("%d players left within a minute", m.duels.players.Load())
+	if m.offerPlayers(800, floorPeriodUpdates-10); m.players < 380 {
+		t.Errorf("%d players left within a minute", m.players)
 	}
-	if m.offerPlayers(800, 10*floorPeriodUpdates); m.duels.players.Load() >= 30 { // below 30 players nobody leaves in this test
-		t.Errorf("%d players left in the end", m.duels.players.Load())
+	if m.offerPlayers(800, 10*floorPeriodUpdates); m.players >= 30 { // below 30 players nobody leaves in this test
+		t.Errorf("%d players left in the end", m.players)
 	}
 	m.otherLoad = 0
-	if m.offerPlayers(800, 30); m.duels.players.Load() != 800 {
-		t.Errorf("%d players again", m.duels.players.Load())
+	if m.offerPlayers(800, 30); m.players != 800 {
+		t.Errorf("%d players again", m.players)
 	}
 }
 
@@ -228,8 +225,8 @@ func TestFloorIsHalfOfPlayersWhenLoadStarts(t *testing.T) {
 	m.otherLoad = 0
 	m.offerPlayers(800, 50)
 	m.otherLoad = 2
-	if m.offerPlayers(800, 100); m.duels.players.Load() < 380 {
-		t.Errorf("%d players left", m.duels.players.Load())
+	if m.offerPlayers(800, 100); m.players < 380 {
+		t.Errorf("%d players left", m.players)
 	}
 }
 
@@ -237,12 +234,7 @@ func TestFloorIsHalfOfPlayersWhenLoadStarts(t *testing.T) {
 func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 	t.Parallel()
 	lag := 0.0
-	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
-	for range 9 {
-		if duels.Acquire() != nil {
-			t.Fatal("a player is refused")
-		}
-	}
+	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, CountPlayers: func() int64 { return 9 }, MaxLag: .015})
 	for _, value := range []float64{.1, .01, .1, .01} {
 		lag = value
 		duels.update()
@@ -252,28 +244,30 @@ func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 	}
 }
 
-// A refused player gets a retry time, and is counted; in dry run only counted. Add
-// always counts a player.
+// A refused player gets a retry time, and is counted; in dry run only counted. A player who
+// is joining counts.
 func TestDuelLimitRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	for _, dryRun := range []bool{false, true} {
 		shedder := newTestShedder(ShedderConfig{DryRun: dryRun})
-		duels := newDuelLimit(shedder, DuelLimitConfig{})
-		duels.limit.Store(1)
-		if err := duels.Acquire(); err != nil {
+		duels := newDuelLimit(shedder, DuelLimitConfig{CountPlayers: func() int64 { return 1 }})
+		duels.limit.Store(2)
+		release, err := duels.Acquire()
+		if err != nil {
 			t.Fatal(err)
 		}
-		err := duels.Acquire()
+		_, err = duels.Acquire()
 		var refusal *protocol.Error
 		switch {
-		case dryRun && (err != nil || testutil.ToFloat64(shedder.metrics.wouldRefuse[Duels]) != 1 || duels.players.Load() != 2):
-			t.Errorf("dry run: %v, %d players", err, duels.players.Load())
-		case !dryRun && (!errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS < 4000 || testutil.ToFloat64(shedder.metrics.refused[Duels]) != 1 || duels.players.Load() != 1):
-			t.Errorf("%v, %d players", err, duels.players.Load())
+		case dryRun && (err != nil || testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(Duels))) != 1):
+			t.Errorf("dry run: %v", err)
+		case !dryRun && (!errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS < 4000 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(Duels))) != 1):
+			t.Errorf("%v", err)
 		}
-		before := duels.players.Load()
-		if duels.Add(); duels.players.Load() != before+1 {
-			t.Error("Add did not count the player")
+		if release(); !dryRun {
+			if _, err := duels.Acquire(); err != nil {
+				t.Errorf("after the other player's join has failed: %v", err)
+			}
 		}
 	}
 }
@@ -285,8 +279,8 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lag := 1.0
 		shedder := newTestShedder(ShedderConfig{})
-		duels := newDuelLimit(shedder, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, MaxLag: .015})
-		duels.admissions.minPerSecond = 4
+		duels := newDuelLimit(shedder, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, CountPlayers: noPlayers, MaxLag: .015})
+		duels.hellos.minPerSecond = 4
 		startedAt := time.Now()
 		awaitHellos := func(n int) (waited time.Duration) {
 			for range n {
@@ -317,7 +311,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 				refused++
 			}
 		}
-		if refused < 2 || refused > 4 || testutil.ToFloat64(shedder.metrics.refused[NewSessions]) != float64(refused) {
+		if refused < 2 || refused > 4 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(NewSessions))) != float64(refused) {
 			t.Errorf("%d of 20 refused, at 4 per second", refused)
 		}
 		lag = 0
@@ -401,8 +395,8 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 // A hello waits for its admission no longer than its context allows.
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{})
-	duels.admissions.perSecond = 1
+	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{CountPlayers: noPlayers})
+	duels.hellos.perSecond = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = duels.AwaitHello(ctx) // the first hello is admitted immediately
@@ -416,7 +410,7 @@ func TestRunUpdatesTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		updates := 0
-		config := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, MaxLag: 1}
+		config := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, CountPlayers: noPlayers, MaxLag: 1}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
 		defer cancel()
 		if err := newDuelLimit(newTestShedder(ShedderConfig{}), config).Run(ctx); err != nil || updates != 4 {

@@ -51,7 +51,7 @@ func (l *FailureLimiter) Try(ctx context.Context, attempt Attempt, try func() er
 		return err
 	}
 	isWrong := true // also after a panic
-	defer func() { end(context.WithoutCancel(ctx), isWrong) }()
+	defer func() { end(isWrong) }()
 	err = try()
 	refusal, ok := errors.AsType[*protocol.Error](err)
 	isWrong = ok && refusal.Code == protocol.CodeNotFound
@@ -68,83 +68,86 @@ func (l *FailureLimiter) AddSecret(ctx context.Context, attempt Attempt) {
 	}
 }
 
-// endAttempt ends an attempt that has begun, and counts it if its secret was wrong.
-type endAttempt func(ctx context.Context, isWrong bool)
+// maxAttemptWait is how long an attempt waits for the address's other attempts to end.
+const maxAttemptWait = time.Second
 
-func doNotCount(context.Context, bool) {}
+func doNotCount(bool) {}
 
-// begin begins an attempt, or returns the refusal. A known secret begins without tokens.
-func (l *FailureLimiter) begin(ctx context.Context, attempt Attempt) (endAttempt, error) {
-	isKnown := func() bool { return l.PerAddress.knowsSecret(attempt) && l.mayUseKnownSecret(ctx, attempt) }
-	if isKnown() {
+// begin begins an attempt, or returns the refusal. It first waits until the address's other
+// attempts at this node have ended. The caller calls end after the attempt. A known secret
+// begins without tokens.
+func (l *FailureLimiter) begin(ctx context.Context, attempt Attempt) (end func(isWrong bool), err error) {
+	if l.mayUseKnownSecret(ctx, attempt) && l.PerAddress.knowsSecret(attempt) {
 		return doNotCount, nil
 	}
-	end, wait := l.PerAddress.beginAttempt(ctx, attempt.Address, isKnown)
-	if wait <= 0 || l.mayUseKnownSecret(ctx, attempt) && l.PerAddress.fetchSecret(ctx, attempt) {
-		return end, nil
+	slot := l.PerAddress.bucket(time.Now(), attempt.Address).attemptSlot()
+	select {
+	case slot <- struct{}{}:
+	case <-ctx.Done():
+		return doNotCount, l.PerAddress.refuse(maxAttemptWait)
+	case <-time.After(maxAttemptWait):
+		return doNotCount, l.PerAddress.refuse(maxAttemptWait)
 	}
-	l.RefusalsPerAddress.TakeIfAvailable(ctx, attempt.Address)
-	if attempt.Player != (Key{}) && l.PlayersPerAddress != nil && l.PerPlayer != nil {
-		endAsPlayer, playerWait := l.beginAsPlayer(ctx, attempt, isKnown)
-		if playerWait <= 0 {
-			return endAsPlayer, nil
+	charges, wait := l.findTokens(ctx, attempt)
+	if len(charges) == 0 {
+		<-slot
+		return doNotCount, l.PerAddress.refuse(wait)
+	}
+	return func(isWrong bool) {
+		if isWrong {
+			for rule, key := range charges {
+				rule.Charge(context.WithoutCancel(ctx), key, 1)
+			}
 		}
-		wait = min(wait, playerWait)
+		<-slot
+	}, nil
+}
+
+// findTokens returns the rules and keys whose tokens a wrong secret takes, none for a known
+// secret. If tokens are missing, it returns how long to wait. If only PlayersPerAddress
+// refuses, the attempt counts against the player.
+func (l *FailureLimiter) findTokens(ctx context.Context, attempt Attempt) (charges map[*Rule]Key, wait time.Duration) {
+	mayUseKnown := l.mayUseKnownSecret(ctx, attempt)
+	if mayUseKnown && l.PerAddress.knowsSecret(attempt) {
+		return nil, 0
 	}
-	return nil, l.PerAddress.refuse(wait)
+	if wait = l.PerAddress.tokenWait(ctx, attempt.Address); wait == 0 {
+		return map[*Rule]Key{l.PerAddress: attempt.Address}, 0
+	}
+	if mayUseKnown && l.PerAddress.fetchSecret(ctx, attempt) {
+		return nil, 0
+	}
+	_ = l.RefusalsPerAddress.Take(ctx, attempt.Address, 1) // counts this refusal
+	if attempt.Player == (Key{}) || l.PlayersPerAddress == nil || l.PerPlayer == nil {
+		return nil, wait
+	}
+	if playerWait := l.PerPlayer.tokenWait(ctx, attempt.Player); playerWait > 0 {
+		return nil, min(wait, playerWait)
+	}
+	if playersWait := l.PlayersPerAddress.tokenWait(ctx, attempt.Address); playersWait > 0 {
+		l.PerPlayer.Charge(ctx, attempt.Player, 1)
+		return nil, min(wait, playersWait)
+	}
+	return map[*Rule]Key{l.PerPlayer: attempt.Player, l.PlayersPerAddress: attempt.Address}, 0
 }
 
 // mayUseKnownSecret returns true if the client has not been refused too often to use a
 // known secret without a token.
 func (l *FailureLimiter) mayUseKnownSecret(ctx context.Context, attempt Attempt) bool {
-	return l.RefusalsPerAddress.hasToken(ctx, attempt.Address) || attempt.Player != (Key{}) && l.PerPlayer.hasToken(ctx, attempt.Player)
+	return l.RefusalsPerAddress.tokenWait(ctx, attempt.Address) == 0 ||
+		attempt.Player != (Key{}) && l.PerPlayer.tokenWait(ctx, attempt.Player) == 0
 }
 
-// beginAsPlayer begins an attempt with PerPlayer and PlayersPerAddress, or returns how long
-// to wait. If only the second refuses, the attempt counts against the player.
-func (l *FailureLimiter) beginAsPlayer(ctx context.Context, attempt Attempt, isKnown func() bool) (endAttempt, time.Duration) {
-	endPlayer, wait := l.PerPlayer.beginAttempt(ctx, attempt.Player, isKnown)
-	if wait > 0 {
-		return nil, wait
+// tokenWait returns how long until a key has a token, 0 if it has one. In dry run it
+// returns 0 and counts that the rule would refuse.
+func (r *Rule) tokenWait(ctx context.Context, key Key) time.Duration {
+	if r == nil {
+		return 0
 	}
-	endAddress, wait := l.PlayersPerAddress.beginAttempt(ctx, attempt.Address, isKnown)
-	if wait > 0 {
-		endPlayer(context.WithoutCancel(ctx), true)
-		return nil, wait
+	wait := r.waitTime(ctx, key, 1, Check)
+	if wait > 0 && r.dryRun {
+		r.wouldRefuse.Inc()
+		return 0
 	}
-	l.PlayersPerAddress.counters.allowed.Inc()
-	return func(ctx context.Context, isWrong bool) {
-		endAddress(ctx, isWrong)
-		endPlayer(ctx, isWrong)
-	}, 0
-}
-
-// beginAttempt begins an attempt of a key, or returns how long until it may begin. It first
-// waits until the key's other attempts at this node have ended, at most a second.
-func (r *Rule) beginAttempt(ctx context.Context, key Key, isKnown func() bool) (endAttempt, time.Duration) {
-	slot := r.bucket(time.Now(), key).attemptSlot()
-	wait := time.Second
-	select {
-	case slot <- struct{}{}:
-		if isKnown() {
-			<-slot
-			return doNotCount, 0
-		}
-		if wait = r.waitTime(ctx, key, 1, Check); wait <= 0 {
-			return func(ctx context.Context, isWrong bool) {
-				if isWrong {
-					r.Charge(ctx, key, 1)
-				}
-				<-slot
-			}, 0
-		}
-		<-slot
-	case <-ctx.Done():
-	case <-time.After(wait):
-	}
-	if r.dryRun {
-		r.counters.wouldRefuse.Inc()
-		return doNotCount, 0
-	}
-	return doNotCount, wait
+	return wait
 }

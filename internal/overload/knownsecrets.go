@@ -2,56 +2,34 @@ package overload
 
 import (
 	"context"
-	"slices"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// maxKnownSecrets is how many known secrets of a key a node stores: the newest ones.
-const maxKnownSecrets = 64
+// knownSecretTTL is how long a node remembers a known secret.
+const knownSecretTTL = 24 * time.Hour
 
-// attemptState is the part of a key's bucket that a FailureLimiter uses.
-type attemptState struct {
-	slot         chan struct{} // has an element while an attempt runs
-	knownSecrets []string      // secrets that were right for this key, the newest last
+// knownSecret is a secret that was right for an address.
+type knownSecret struct {
+	rule    string
+	address Key
+	secret  string
 }
 
-// attemptSlot returns the channel in which a running attempt has an element.
-func (b *bucket) attemptSlot() chan struct{} {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.attemptState().slot
-}
+// knownSecrets holds the known secrets of all rules at this node, with the times when they
+// expire. It forgets the least recently used ones if there are too many.
+type knownSecrets = lru.Cache[knownSecret, time.Time]
 
-// attemptState returns the bucket's state of attempts. The caller holds mu.
-func (b *bucket) attemptState() *attemptState {
-	if b.attempts == nil {
-		b.attempts = &attemptState{slot: make(chan struct{}, 1)}
-	}
-	return b.attempts
+func (r *Rule) newKnownSecret(attempt Attempt) knownSecret {
+	return knownSecret{r.config.Name, attempt.Address, attempt.Secret}
 }
 
 // knowsSecret returns true if this node knows that an attempt's secret is right for its
 // address.
 func (r *Rule) knowsSecret(attempt Attempt) bool {
-	b := r.bucket(time.Now(), attempt.Address)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.attempts != nil && slices.Contains(b.attempts.knownSecrets, attempt.Secret)
-}
-
-// learnSecret stores at this node that an attempt's secret is right for its address.
-func (r *Rule) learnSecret(attempt Attempt) {
-	b := r.bucket(time.Now(), attempt.Address)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	state := b.attemptState()
-	if slices.Contains(state.knownSecrets, attempt.Secret) {
-		return
-	}
-	if len(state.knownSecrets) == maxKnownSecrets {
-		state.knownSecrets = slices.Delete(state.knownSecrets, 0, 1)
-	}
-	state.knownSecrets = append(state.knownSecrets, attempt.Secret)
+	expiresAt, ok := r.secrets.Get(r.newKnownSecret(attempt))
+	return ok && time.Now().Before(expiresAt)
 }
 
 // addSecret stores that an attempt's secret is right for its address, in the shared store
@@ -65,11 +43,11 @@ func (r *Rule) addSecret(ctx context.Context, attempt Attempt) {
 		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		if r.store.AddSecret(ctx, r.config.Name, attempt.Address.String(), attempt.Secret) != nil {
-			r.counters.storeErrors.Inc()
+			r.storeErrors.Inc()
 			return
 		}
 	}
-	r.learnSecret(attempt)
+	r.secrets.Add(r.newKnownSecret(attempt), time.Now().Add(knownSecretTTL))
 }
 
 // fetchSecret returns true if the shared store has an attempt's secret for its address.
@@ -81,10 +59,10 @@ func (r *Rule) fetchSecret(ctx context.Context, attempt Attempt) bool {
 	defer cancel()
 	found, err := r.store.HasSecret(ctx, r.config.Name, attempt.Address.String(), attempt.Secret)
 	if err != nil {
-		r.counters.storeErrors.Inc()
+		r.storeErrors.Inc()
 	}
 	if found {
-		r.learnSecret(attempt)
+		r.secrets.Add(r.newKnownSecret(attempt), time.Now().Add(knownSecretTTL))
 	}
 	return found
 }

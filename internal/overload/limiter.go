@@ -1,11 +1,14 @@
 package overload
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // RuleConfig configures a rule: it allows Limit actions per Per. After a pause it allows
@@ -59,11 +62,10 @@ type LimiterConfig struct {
 	Registry prometheus.Registerer  // nil: no metrics
 }
 
-// Limiter creates rules and caps, which share their metrics. It is not safe for concurrent
-// use; the rules are.
+// Limiter creates rules and caps. It is not safe for concurrent use; the rules are.
 type Limiter struct {
 	config  LimiterConfig
-	metrics *limitMetrics
+	secrets *knownSecrets
 }
 
 const (
@@ -77,10 +79,12 @@ func NewLimiter(config LimiterConfig) *Limiter {
 	if config.IsDryRun == nil {
 		config.IsDryRun = func(string) bool { return false }
 	}
-	if config.MaxKeys == 0 {
-		config.MaxKeys = defaultMaxKeys
+	config.MaxKeys = cmp.Or(config.MaxKeys, defaultMaxKeys)
+	secrets, err := lru.New[knownSecret, time.Time](config.MaxKeys)
+	if err != nil {
+		panic(err) // MaxKeys is negative: a fault of the caller
 	}
-	return &Limiter{config: config, metrics: newLimitMetrics(config.Registry)}
+	return &Limiter{config, secrets}
 }
 
 // NewRule returns a rule. If the config has no limit it returns nil, which allows all. It
@@ -89,16 +93,34 @@ func (l *Limiter) NewRule(config RuleConfig) *Rule {
 	if config.Limit <= 0 {
 		return nil
 	}
-	if config.Burst == 0 {
-		config.Burst = config.Limit
+	config.Burst = cmp.Or(config.Burst, config.Limit)
+	rule := &Rule{
+		Cap: l.NewCap(config.Name), config: config, secrets: l.secrets,
+		allowed:     l.newCounter(config.Name, "passes_total", "Requests that a limit let through."),
+		storeErrors: l.newCounter(config.Name, "store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
 	}
-	rule := &Rule{config: config, dryRun: l.config.IsDryRun(config.Name), counters: l.metrics.ruleCounters(config.Name)}
+	evicted := l.newCounter(config.Name, "evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys.")
+	rule.buckets = newBucketTable(l.config.MaxKeys, config.refillTime(), evicted.Inc)
+	promauto.With(l.config.Registry).NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
+		ConstLabels: prometheus.Labels{"rule": config.Name},
+	}, func() float64 { return float64(rule.buckets.len()) })
 	if config.ClusterWide {
 		rule.store = l.config.Store
 	}
-	rule.buckets = newBucketTable(l.config.MaxKeys, rule.refillTime(), rule.counters.evicted.Add)
-	l.metrics.addKeyGauge(config.Name, rule.buckets)
 	return rule
+}
+
+// refillTime returns the time after which any unused bucket is full, even one with the
+// largest debt.
+func (c RuleConfig) refillTime() time.Duration {
+	refill := float64(c.Burst) / float64(c.Limit) * float64(c.Per)
+	return 2 * max(time.Duration(refill), c.Per)
+}
+
+// tokenInterval returns the time in which a bucket gets one token, in whole microseconds.
+func (c RuleConfig) tokenInterval() time.Duration {
+	return max((c.Per / time.Duration(c.Limit)).Truncate(time.Microsecond), time.Microsecond)
 }
 
 // rateText returns the rate as people read it, such as "60 a minute".

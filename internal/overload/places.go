@@ -17,8 +17,6 @@ const (
 	minShareDivisor = 20
 	// maxCandidates is how many connections without a hello are compared for an eviction.
 	maxCandidates = 64
-	// maxEvicting is the maximum of connections that count as evicted while they close.
-	maxEvicting = 512
 
 	placesRetryMS = 2000 // refused clients retry after this time
 )
@@ -45,7 +43,6 @@ type Places struct {
 
 	mu           sync.Mutex
 	open         int64 // taken places
-	evicting     int64 // places whose connection is evicted and still closing; they count as free
 	perAddress   map[Key]int64
 	pending      list.List // places without a hello, oldest first
 	pendingCount map[Key]int64
@@ -54,12 +51,11 @@ type Places struct {
 // Place is a connection's place. Places guards all fields except Address and Evict.
 type Place struct {
 	Address Key
-	Evict   func(abort bool) // closes the connection; if abort is true, without a close frame
+	Evict   func() // closes the connection, which has lost its place
 
 	taken      bool
 	reserved   bool // one of the last places: only for players in a match
 	aboveShare bool // above the share of its address: only for players in a match
-	evicted    bool
 	pendingPos *list.Element // in Places.pending; nil after the hello
 }
 
@@ -77,11 +73,10 @@ func (p *Places) Take(place *Place) (taken, isSingleAddress bool) {
 		defer p.mu.Unlock()
 		return false, len(p.perAddress) == 1
 	}
-	victim, abort := (*Place)(nil), p.evicting >= maxEvicting
-	candidate := p.evictionCandidate()
-	isFull := p.open-min(p.evicting, maxEvicting) >= p.Max
+	var victim *Place
+	candidate, isFull := p.evictionCandidate(), p.open >= p.Max
 	switch {
-	case isFull && !abort && candidate != nil && p.pendingCount[candidate.Address] > p.pendingCount[place.Address]+1 && p.PendingCap.Refuse():
+	case isFull && candidate != nil && p.pendingCount[candidate.Address] > p.pendingCount[place.Address]+1 && p.PendingCap.Refuse():
 		victim = candidate
 	case isFull && p.TotalCap.Refuse():
 		p.mu.Unlock()
@@ -90,13 +85,12 @@ func (p *Places) Take(place *Place) (taken, isSingleAddress bool) {
 		victim = candidate
 	}
 	if victim != nil {
-		p.removePending(victim)
-		p.markEvicted(victim)
+		p.release(victim)
 	}
 	p.add(place)
 	p.mu.Unlock()
 	if victim != nil {
-		victim.Evict(abort)
+		victim.Evict()
 	}
 	return true, false
 }
@@ -158,17 +152,23 @@ func (p *Places) HelloReceived(place *Place) {
 	p.removePending(place)
 }
 
-// Release frees the place of a connection that has ended.
+// Release frees the place of a connection that has ended or is being closed. A second call
+// does nothing.
 func (p *Places) Release(place *Place) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.release(place)
+}
+
+// release is Release; the caller holds mu.
+func (p *Places) release(place *Place) {
+	if !place.taken {
+		return
+	}
+	place.taken = false
 	p.removePending(place)
 	decrement(p.perAddress, place.Address)
 	p.open--
-	place.taken = false
-	if place.evicted {
-		p.evicting--
-	}
 }
 
 func decrement(counts map[Key]int64, key Key) {
@@ -177,27 +177,12 @@ func decrement(counts map[Key]int64, key Key) {
 	}
 }
 
-// MarkEvicted counts a place as free whose connection is being evicted.
-func (p *Places) MarkEvicted(place *Place) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.markEvicted(place)
-}
-
-// markEvicted is MarkEvicted; the caller holds mu.
-func (p *Places) markEvicted(place *Place) {
-	if place.taken && !place.evicted {
-		place.evicted = true
-		p.evicting++
-	}
-}
-
 // Excess returns how many connections are open above the number at which places are low,
 // 0 or less if places are not low.
 func (p *Places) Excess() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.open - p.evicting - (p.Max - p.Max/lowPlacesDivisor) + 1
+	return p.open - (p.Max - p.Max/lowPlacesDivisor) + 1
 }
 
 // IsForAnyone returns true if players in no match may have the place.

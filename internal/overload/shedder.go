@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/loop"
 	"laststand/internal/protocol"
@@ -52,12 +53,17 @@ type Shedder struct {
 	level    atomic.Int32
 	requests atomic.Int64
 	signals  []signalState
-	metrics  *shedMetrics
+
+	levelGauge           prometheus.Gauge
+	ratioGauges          *prometheus.GaugeVec // by resource: memory, requests
+	lagGauge             prometheus.Gauge
+	refused, wouldRefuse *prometheus.CounterVec // by Kind
 }
 
 // NewShedder returns a shedder. It refuses nothing before Run has computed a level.
 func NewShedder(config ShedderConfig) *Shedder {
-	shedder := &Shedder{ShedderConfig: config, metrics: newShedMetrics(config.Registry)}
+	shedder := &Shedder{ShedderConfig: config}
+	shedder.registerMetrics()
 	if config.MaxRequests > 0 {
 		config.Signals = append(config.Signals, Signal{
 			Name: "requests", Thresholds: [MaxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, RiseAfter: 2,
@@ -70,8 +76,28 @@ func NewShedder(config ShedderConfig) *Shedder {
 	return shedder
 }
 
-// Level returns the load level, 0 to MaxLevel. Level 0 refuses nothing.
-func (s *Shedder) Level() int { return int(s.level.Load()) }
+func (s *Shedder) registerMetrics() {
+	factory := promauto.With(s.Registry)
+	s.levelGauge = factory.NewGauge(prometheus.GaugeOpts{
+		Name: "laststand_load_shed_level", Help: "Load shedding level of the node: 0 (nothing is refused) to 5.",
+	})
+	s.ratioGauges = factory.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "laststand_load_shed_utilization_ratio", Help: "Share of a limit of the node that is in use, by resource.",
+	}, []string{"resource"})
+	s.lagGauge = factory.NewGauge(prometheus.GaugeOpts{
+		Name: "laststand_load_shed_scheduler_lag_seconds", Help: "Time that goroutines wait for a processor, 99th percentile.",
+	})
+	s.refused = factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "laststand_load_shed_refusals_total", Help: "Requests that an overloaded node refused, by what; idling counts the sessions that it closed.",
+	}, []string{"what"})
+	s.wouldRefuse = factory.NewCounterVec(prometheus.CounterOpts{
+		Name: "laststand_load_shed_dry_run_refusals_total", Help: "Requests that an overloaded node would have refused without the dry run (limits.dry_run), by what; idling counts the rounds in which it would have closed sessions.",
+	}, []string{"what"})
+	for kind := range shedLevels { // so that all counters are visible at 0
+		s.refused.WithLabelValues(string(kind))
+		s.wouldRefuse.WithLabelValues(string(kind))
+	}
+}
 
 // ShouldShed returns true if a kind is refused at the current level.
 func (s *Shedder) ShouldShed(kind Kind) bool { return s.level.Load() >= shedLevels[kind] }
@@ -82,7 +108,7 @@ func (s *Shedder) Check(kind Kind) error {
 	if !s.ShouldShed(kind) {
 		return nil
 	}
-	return s.refuse(kind)
+	return s.refuse(kind, randomRetryMS())
 }
 
 // AcquireRequest counts an HTTP request until the caller calls ReleaseRequest. If
@@ -92,7 +118,7 @@ func (s *Shedder) AcquireRequest() error {
 	if s.requests.Add(1) <= s.MaxRequests || s.MaxRequests == 0 {
 		return nil
 	}
-	err := s.refuse(Requests)
+	err := s.refuse(Requests, randomRetryMS())
 	if err != nil {
 		s.ReleaseRequest()
 	}
@@ -102,16 +128,13 @@ func (s *Shedder) AcquireRequest() error {
 // ReleaseRequest stops counting an HTTP request.
 func (s *Shedder) ReleaseRequest() { s.requests.Add(-1) }
 
-// refuse counts and returns a refusal with a random retry time. In dry run it returns nil.
-func (s *Shedder) refuse(kind Kind) error { return s.refuseFor(kind, randomRetryMS()) }
-
-// refuseFor is refuse with a given retry time in ms.
-func (s *Shedder) refuseFor(kind Kind, retryMS int64) error {
+// refuse counts and returns a refusal with a retry time. In dry run it returns nil.
+func (s *Shedder) refuse(kind Kind, retryMS int64) error {
 	if s.DryRun {
-		s.metrics.wouldRefuse[kind].Inc()
+		s.wouldRefuse.WithLabelValues(string(kind)).Inc()
 		return nil
 	}
-	s.metrics.refused[kind].Inc()
+	s.refused.WithLabelValues(string(kind)).Inc()
 	return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "server is overloaded; try again in some seconds")
 }
 
@@ -133,16 +156,19 @@ func (s *Shedder) update() {
 		signal := &s.signals[i]
 		signal.update()
 		level = max(level, signal.level)
-		s.metrics.setSignal(signal.Signal, signal.value)
+		if signal.Name == lagName {
+			s.lagGauge.Set(signal.value)
+		} else {
+			s.ratioGauges.WithLabelValues(signal.Name).Set(signal.value)
+		}
 	}
 	s.level.Store(int32(level))
-	s.metrics.level.Set(float64(level))
-	if int32(level) < shedLevels[ClosingIdle] || s.CloseIdle == nil {
-		return
+	s.levelGauge.Set(float64(level))
+	switch {
+	case !s.ShouldShed(ClosingIdle) || s.CloseIdle == nil:
+	case s.DryRun:
+		s.wouldRefuse.WithLabelValues(string(ClosingIdle)).Inc()
+	default:
+		s.refused.WithLabelValues(string(ClosingIdle)).Add(float64(s.CloseIdle()))
 	}
-	if s.DryRun {
-		s.metrics.wouldRefuse[ClosingIdle].Inc()
-		return
-	}
-	s.metrics.refused[ClosingIdle].Add(float64(s.CloseIdle()))
 }

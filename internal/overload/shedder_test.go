@@ -55,14 +55,14 @@ func TestEachLevelRefusesMoreKinds(t *testing.T) {
 				refused = append(refused, kind)
 			}
 		}
-		if !slices.Equal(refused, want) || shedder.Level() != level {
-			t.Errorf("level %d: %v refused, want %v", shedder.Level(), refused, want)
+		if !slices.Equal(refused, want) || shedder.level.Load() != int32(level) {
+			t.Errorf("level %d: %v refused, want %v", shedder.level.Load(), refused, want)
 		}
 	}
-	if n := testutil.ToFloat64(shedder.metrics.refused[Reading]); n != 5 {
+	if n := testutil.ToFloat64(shedder.refused.WithLabelValues(string(Reading))); n != 5 {
 		t.Errorf("%v refusals of reading counted", n)
 	}
-	if n := testutil.ToFloat64(shedder.metrics.level); n != 5 {
+	if n := testutil.ToFloat64(shedder.levelGauge); n != 5 {
 		t.Errorf("level %v shown", n)
 	}
 }
@@ -77,7 +77,7 @@ func TestDryRunRefusesNothing(t *testing.T) {
 	if err := shedder.Check(Reading); err != nil {
 		t.Error(err)
 	}
-	if testutil.ToFloat64(shedder.metrics.wouldRefuse[Reading]) != 1 || testutil.ToFloat64(shedder.metrics.wouldRefuse[ClosingIdle]) != 1 || testutil.ToFloat64(shedder.metrics.refused[Reading]) != 0 {
+	if testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(Reading))) != 1 || testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(ClosingIdle))) != 1 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(Reading))) != 0 {
 		t.Error("the refusals are counted wrong")
 	}
 }
@@ -131,14 +131,14 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 		signalB.set(1)
 		time.Sleep(levelUpdateInterval + time.Millisecond)
 		synctest.Wait()
-		if shedder.Level() != 4 || testutil.ToFloat64(shedder.metrics.refused[ClosingIdle]) != 0 {
-			t.Errorf("level %d, %v closed", shedder.Level(), testutil.ToFloat64(shedder.metrics.refused[ClosingIdle]))
+		if shedder.level.Load() != 4 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))) != 0 {
+			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))))
 		}
 		signalB.set(5)
 		time.Sleep(2 * levelUpdateInterval)
 		synctest.Wait()
-		if shedder.Level() != 5 || testutil.ToFloat64(shedder.metrics.refused[ClosingIdle]) != 6 {
-			t.Errorf("level %d, %v closed", shedder.Level(), testutil.ToFloat64(shedder.metrics.refused[ClosingIdle]))
+		if shedder.level.Load() != 5 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))) != 6 {
+			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))))
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -202,13 +202,13 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 		}
 	}
 	var refusal *protocol.Error
-	if err := shedder.AcquireRequest(); !errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || testutil.ToFloat64(shedder.metrics.refused[Requests]) != 1 {
+	if err := shedder.AcquireRequest(); !errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || testutil.ToFloat64(shedder.refused.WithLabelValues(string(Requests))) != 1 {
 		t.Errorf("the eleventh request: %v", err)
 	}
 	shedder.update()
 	shedder.update()
-	if shedder.Level() != 4 {
-		t.Errorf("level %d", shedder.Level())
+	if shedder.level.Load() != 4 {
+		t.Errorf("level %d", shedder.level.Load())
 	}
 	shedder.ReleaseRequest()
 	if err := shedder.AcquireRequest(); err != nil {

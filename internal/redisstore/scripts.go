@@ -23,6 +23,7 @@ var (
 	readActivityScript    = newScript("read_activity")
 
 	takeTokensScript    = newScript("take_tokens")
+	reserveNamesScript  = newScript("reserve_names")
 	assignSessionScript = newScript("assign_session")
 )
 

@@ -20,13 +20,9 @@ type admission struct {
 }
 
 // awaitAdmission waits until DuelLimit admits a new player, or returns the refusal. It
-// never refuses a player in a match. The wait ends early when ctx ends, or when a drain
-// has closed all sessions.
+// never refuses a player in a match.
 func (a *admission) awaitAdmission(ctx context.Context, claims identity.Claims) error {
-	waitCtx, stop := context.WithCancel(ctx)
-	defer context.AfterFunc(a.services.helloWaits, stop)()
-	defer stop()
-	refusal := a.services.DuelLimit.AwaitHello(waitCtx)
+	refusal := a.services.DuelLimit.AwaitHello(ctx)
 	if refusal == nil {
 		return nil
 	}

@@ -30,6 +30,12 @@ func addressFromHeader(c *Config, _ *lobby.DuelSettings) {
 	}
 }
 
+// remoteAddress returns the peer's address of a request's connection.
+func remoteAddress(r *http.Request) netip.Addr {
+	addrPort, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return addrPort.Addr()
+}
+
 // dialFrom connects from an address and sends nothing.
 func (n *node) dialFrom(address string) *client {
 	n.Helper()
@@ -242,10 +248,11 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 	} {
 		c := n.connectPlayer("costs " + kind)
 		se := n.session("costs " + kind)
+		se.requests.limiter.tokens.SetLimit(0) // no refill
 		c.sendRequest(kind, map[string]any{"at": "x"})
 		c.readUntilReply()
 		n.eventually("the read loop waits", func() bool { return !se.outbox.isBusy() })
-		if cost := 6 - se.requests.limiter.tokens; cost != want {
+		if cost := 6 - se.requests.limiter.tokens.Tokens(); cost != want {
 			t.Errorf("%s costs %v tokens, want %v", kind, cost, want)
 		}
 	}

@@ -103,14 +103,17 @@ func (c *connection) closeForDrain() {
 	c.closeAfterQueued(protocol.CloseDraining, "draining; reconnect")
 }
 
-// evict closes the session so that another gets its place. If abort is true, it sends no
-// close frame.
-func (c *connection) evict(abort bool) {
-	if abort {
+// evict closes the session so that another gets its place. If maxRejecting connections are
+// being rejected already, it sends no close frame.
+func (c *connection) evict() {
+	isRejecting := c.services.rejecting.TryGo(func() error {
+		c.close(protocol.CloseOverloaded, retryReason)
+		<-c.closing.Load().sent
+		return nil
+	})
+	if !isRejecting {
 		c.abort()
-		return
 	}
-	c.close(protocol.CloseOverloaded, retryReason)
 }
 
 // startClose marks the session as closing and counts it. It returns nil if the session was

@@ -41,7 +41,7 @@ func (s *Server) Drain(ctx context.Context) {
 				se.closeForDrain()
 			}
 		}
-		s.cancelHelloWaits() // only now: every hello that still waits belongs to a session that was closed
+		s.cancelHellos() // only now: every hello that still waits belongs to a session that was closed
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
@@ -50,7 +50,7 @@ func (s *Server) Drain(ctx context.Context) {
 	for _, se := range s.openSessions() {
 		se.closeForDrain()
 	}
-	s.cancelHelloWaits()
+	s.cancelHellos()
 	s.runningSessions.Wait()
 	_ = s.rejecting.Wait() // both groups return no error
 	_ = s.lookups.Wait()

@@ -30,8 +30,6 @@ func (a *admission) onHello(ctx context.Context, req request, err error) {
 		return
 	}
 	player, err := a.identify(ctx, hello)
-	ctx, cancel := a.requests.newContext() // identify may have waited for admission
-	defer cancel()
 	switch {
 	case err == nil:
 		err = a.checkAdmission(ctx, player, hello.Resume != nil)
@@ -69,9 +67,6 @@ func (a *admission) identify(ctx context.Context, hello protocol.Hello) (identit
 			if err := a.awaitAdmission(ctx, claims); err != nil {
 				return identity.Player{}, err
 			}
-			var cancel context.CancelFunc
-			ctx, cancel = a.requests.newContext()
-			defer cancel()
 		}
 		return a.services.Identity.Ensure(ctx, claims)
 	case identity.RoleHost: // the token alone identifies a host
@@ -97,9 +92,6 @@ func (a *admission) welcome(ctx context.Context, req request, hello protocol.Hel
 		return
 	}
 	a.startVisit()
-	if playing != nil && playing.ArenaID == "" || a.services.Lobby.HasTicket(player.Game, player.ID) {
-		a.addDuelPlace()
-	}
 	a.reply(req, protocol.TypeWelcome, protocol.Welcome{
 		Version: protocol.Version, PlayerID: player.ID, Nickname: player.Nickname, Game: player.Game, Session: "s_" + ulid.Make().String(),
 		ServerAt: a.services.Now(), PingMS: a.services.PingInterval.Milliseconds(), Playing: playing,

@@ -3,6 +3,7 @@ package ws
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,20 +11,19 @@ import (
 )
 
 const (
-	idleAfter          = time.Minute     // a session is idle this long after its last request
-	idleAfterIfWaiting = 5 * time.Minute // for evictIdle: the same for a session that waits for something
-	idleBatchDivisor   = 20              // CloseIdle closes one in 20 idle sessions per call
+	idleAfter        = time.Minute     // a session is idle this long after its last request
+	waitingBonus     = 4 * time.Minute // and so much later if it waits for something
+	idleBatchDivisor = 20              // CloseIdle closes one in 20 idle sessions per call
 
 	evictInterval   = time.Second
 	maxEvictPerCall = 1024 // sessions evicted per evictInterval
 )
 
-// CloseIdle closes a twentieth of the sessions that have sent no request for a minute and
-// are in no match. It chooses sessions that wait for nothing before those that wait, and
-// among equal ones the longest idle first. It returns how many sessions it closes, and
-// does not wait until they have ended. The node calls it while it is overloaded.
+// CloseIdle closes a twentieth of the idle sessions, the longest idle first. It returns how
+// many it closes, and does not wait until they have ended. The node calls it while it is
+// overloaded.
 func (s *Server) CloseIdle() int {
-	idle := s.idleSessions(idleAfter)
+	idle := s.idleSessions()
 	idle = idle[:(len(idle)+idleBatchDivisor-1)/idleBatchDivisor]
 	for i, se := range idle {
 		se.closeWithRetry(i)
@@ -43,52 +43,31 @@ func (s *Server) evictIdle() {
 	if excess <= 0 || s.draining.Load() {
 		return
 	}
-	idle := s.idleSessions(idleAfterIfWaiting)
+	idle := s.idleSessions()
 	for i, se := range idle[:min(len(idle), int(excess), maxEvictPerCall)] {
 		if s.Limits.IdleCap.Refuse() {
-			s.places.MarkEvicted(&se.admission.place)
+			s.places.Release(&se.admission.place)
 			se.closeWithRetry(i)
 		}
 	}
 }
 
-// idleSession is a session that has sent no request for idleAfter.
-type idleSession struct {
-	*session
-	waiting       bool // the result of isWaiting
-	lastRequestAt int64
-}
-
-// compareIdle orders sessions that wait for nothing before those that wait, then the
-// longest idle first.
-func compareIdle(a, b idleSession) int {
-	switch {
-	case a.waiting == b.waiting:
-		return cmp.Compare(a.lastRequestAt, b.lastRequestAt)
-	case b.waiting:
-		return -1
-	}
-	return 1
-}
-
-// idleSessions returns the idle sessions that are in no match, sorted with compareIdle. A
-// session that waits for something is idle only after waitingIdleAfter.
-func (s *Server) idleSessions(waitingIdleAfter time.Duration) []*session {
-	var idle []idleSession
-	now := s.Now()
+// idleSessions returns the sessions that are idle and in no match, the longest idle first.
+// A session that waits for something counts as idle for a shorter time.
+func (s *Server) idleSessions() []*session {
+	idleSince := make(map[*session]int64)
+	idleBefore := s.Now() - idleAfter.Milliseconds()
 	for _, se := range s.openSessions() {
-		lastRequestAt := se.lastRequest.Load()
-		if now-lastRequestAt < idleAfter.Milliseconds() || !se.greeted.Load() || se.isClosing() || se.inMatch() {
+		since := se.lastRequest.Load()
+		if since > idleBefore || !se.greeted.Load() || se.isClosing() || se.inMatch() {
 			continue
 		}
-		if idleOne := (idleSession{se, se.isWaiting(), lastRequestAt}); !idleOne.waiting || now-lastRequestAt >= waitingIdleAfter.Milliseconds() {
-			idle = append(idle, idleOne)
+		if se.isWaiting() {
+			since += waitingBonus.Milliseconds()
+		}
+		if since <= idleBefore {
+			idleSince[se] = since
 		}
 	}
-	slices.SortFunc(idle, compareIdle)
-	sorted := make([]*session, len(idle))
-	for i, idleOne := range idle {
-		sorted[i] = idleOne.session
-	}
-	return sorted
+	return slices.SortedFunc(maps.Keys(idleSince), func(a, b *session) int { return cmp.Compare(idleSince[a], idleSince[b]) })
 }

@@ -87,9 +87,9 @@ func TestIdleSessionsAreEvictedWhenPlacesAreLow(t *testing.T) {
 	if closed := n.closedCount("1013"); closed != 2 {
 		t.Fatalf("%v closed, although no other session is idle enough", closed)
 	}
-	n.ageRequests(idleAfterIfWaiting+2*time.Minute, "seated") // first, since the timer also evicts
-	n.ageRequests(idleAfterIfWaiting+time.Minute, "watches")
-	n.ageRequests(idleAfterIfWaiting, "queued", "d.a", "d.b")
+	n.ageRequests(waitingBonus+3*time.Minute, "seated") // first, since the timer also evicts
+	n.ageRequests(waitingBonus+2*time.Minute, "watches")
+	n.ageRequests(waitingBonus+time.Minute, "queued", "d.a", "d.b")
 	n.evictIdle()
 	watching.expectClose(protocol.CloseOverloaded)
 	seated.expectClose(protocol.CloseOverloaded)

@@ -17,12 +17,14 @@ type Limits struct {
 	AddressCap      *overload.Cap // of PerAddress, and of maxNotPlayingPerAddress
 	PendingHelloCap *overload.Cap // of sessions without a hello: at the limit a new session evicts an older one
 	IdleCap         *overload.Cap // of idle sessions while the node is nearly full: they are evicted
-	MessageCap      *overload.Cap // of messages per session and second, and of long replays
+	MessageCap      *overload.Cap // of messages per session and second
 
 	CodeAttempts  *overload.FailureLimiter // of arenas' join codes; nil for no limit
 	Hellos        *overload.Rule           // per address; nil for no limit
 	HellosPerNode *overload.Rule           // of all clients of this node; nil for no limit
-	Replays       *overload.Rule           // KiB of long replays per address, counted by this node alone; nil for no limit
+
+	ReplaysPerPlayer *overload.Rule // long replays; this node alone counts them; nil for no limit
+	Replays          *overload.Rule // KiB of long replays per address, likewise
 
 	EarlyForfeits *overload.ActionLimit // duels that a player leaves before the first question closes; nil for no limit
 	Matches       *overload.ActionLimit // duels and arenas that a player has joined; nil for no limit
@@ -72,5 +74,5 @@ func (l *Limits) checkResume(ctx context.Context, isPlaying bool) error {
 // bucket of new hellos, if one is available. It never makes the bucket negative, so that
 // a flood of such resumes does not lengthen the wait of new hellos.
 func (l *Limits) chargeInvalidResume(ctx context.Context) {
-	l.HellosPerNode.TakeIfAvailable(ctx, newHelloKey)
+	_ = l.HellosPerNode.Take(ctx, newHelloKey, 1) // the hello is refused in any case
 }

@@ -41,18 +41,18 @@ func (r *requests) onDuelJoin(ctx context.Context, req request) (func(), error) 
 	if err := r.services.LoadShedder.Check(overload.Joining); err != nil {
 		return doNothing, err
 	}
-	acquired, err := r.acquireDuelPlace()
-	if err != nil {
-		return doNothing, err
+	if !r.inDuel.Load() && !r.services.Lobby.HasTicket(r.game, r.player) { // else Join refuses it
+		release, err := r.services.DuelLimit.Acquire()
+		if err != nil {
+			return doNothing, err
+		}
+		defer release()
 	}
 	queued, afterReply, err := r.services.Lobby.Join(ctx, lobby.Request{
 		Game: r.game, Player: r.player, BotAfterMS: join.BotAfterMS, Address: r.address,
 		Filter: lobby.Filter{Category: join.Category, Lang: join.Lang, Difficulty: join.Difficulty},
 	})
 	if err != nil {
-		if acquired && !r.services.Lobby.HasTicket(r.game, r.player) {
-			r.releaseDuelPlace()
-		}
 		return afterReply, err
 	}
 	r.reply(req, protocol.TypeDuelQueued, queued)
@@ -65,9 +65,6 @@ func (r *requests) onDuelLeave(ctx context.Context, req request) (func(), error)
 	}
 	if err := r.services.Lobby.Leave(ctx, r.game, r.player); err != nil {
 		return doNothing, err
-	}
-	if !r.inMatch() {
-		r.releaseDuelPlace()
 	}
 	r.reply(req, protocol.TypeDuelLeft, protocol.Empty{})
 	return doNothing, nil
@@ -124,27 +121,29 @@ func (r *requests) syncMatch(ctx context.Context, req request, resume protocol.R
 	})
 }
 
+const (
+	longReplayBytes     = 64 << 10 // a replay of a match's pushes that is larger is long
+	bytesPerKiB         = 1 << 10
+	replayBytesPerToken = 4 << 10 // bytes of a replay that cost one token of the session's bucket
+)
+
 // checkReplay refuses a long replay too soon after another of the same player, or if the
 // client's address has used its limit of replays. bytes is the size of the replay. An
 // allowed replay charges the session's bucket by its size. A new connection does not
-// reset the times. Otherwise a client that reconnects and resumes would get a whole match
+// reset the limits. Otherwise a client that reconnects and resumes would get a whole match
 // log each time.
 func (r *requests) checkReplay(bytes int64) error {
-	now := sinceStart()
-	if bytes > longReplayBytes && r.services.Limits.MessageCap.Refuse() {
-		interval := max(longReplayInterval, time.Duration(bytes)*time.Second/longReplayBytesPerSecond)
-		player := r.playerKey()
-		if wait := r.services.longReplays.reserve(player, now, interval); wait > 0 {
-			return protocol.RetryAfter(protocol.CodeRateLimited, max(wait.Milliseconds(), 1),
-				"a long replay of a match is possible every %v; send the seq of the last push that you have seen", longReplayInterval)
-		}
-		err := r.services.Limits.Replays.Take(context.Background(), r.addressKey(), int(bytes/bytesPerKiB))
-		if err != nil {
-			r.services.longReplays.cancel(player)
+	limits, ctx := &r.services.Limits, context.Background() // these rules use no store
+	if bytes > longReplayBytes {
+		if err := limits.ReplaysPerPlayer.Check(ctx, r.playerKey()); err != nil {
 			return err
 		}
+		if err := limits.Replays.Take(ctx, r.addressKey(), int(bytes/bytesPerKiB)); err != nil {
+			return err
+		}
+		limits.ReplaysPerPlayer.Charge(ctx, r.playerKey(), 1)
 	}
-	r.limiter.charge(now, r.services.MessagesPerSecond, float64(bytes)/replayBytesPerToken)
+	r.limiter.charge(time.Now(), bytes/replayBytesPerToken)
 	return nil
 }
 

@@ -1,57 +1,37 @@
 package ws
 
 import (
-	"math"
 	"time"
+
+	"golang.org/x/time/rate"
 )
-
-// processStart is the time 0 of this package's monotonic times. The package stores them
-// as durations since processStart, since a time.Time has 24 bytes instead of 8.
-var processStart = time.Now()
-
-// sinceStart returns the time since processStart.
-func sinceStart() time.Duration { return time.Since(processStart) }
 
 // messageLimiter limits how many messages a session may send. It is a token bucket that
 // starts full. Its size is a whole number of tokens, at least one. It is not safe for
-// concurrent use. Times are durations since processStart.
+// concurrent use.
 type messageLimiter struct {
-	tokens    float64
-	updatedAt time.Duration    // when tokens was computed
-	refusedAt [2]time.Duration // times of the last two refusals, older one first
+	tokens    *rate.Limiter
+	refusedAt [2]time.Time // times of the last two refusals, older one first
 }
 
-func newMessageLimiter(now time.Duration, perSecond float64) messageLimiter {
-	longAgo := now - refusalWindow
-	return messageLimiter{tokens: bucketSize(perSecond), updatedAt: now, refusedAt: [2]time.Duration{longAgo, longAgo}}
-}
-
-// bucketSize returns how many tokens a full bucket has.
-func bucketSize(perSecond float64) float64 { return max(math.Trunc(perSecond), 1) }
-
-// tryTake takes cost tokens, or returns false if the bucket has fewer.
-func (l *messageLimiter) tryTake(now time.Duration, perSecond float64, cost int) bool {
-	available := min(l.tokens+perSecond*(now-l.updatedAt).Seconds(), bucketSize(perSecond))
-	if available < float64(cost) {
-		return false
-	}
-	l.tokens, l.updatedAt = available-float64(cost), now
-	return true
+func newMessageLimiter(perSecond float64) messageLimiter {
+	return messageLimiter{tokens: rate.NewLimiter(rate.Limit(perSecond), max(int(perSecond), 1))}
 }
 
 // charge takes a cost that is known only after the message was allowed. It leaves at
 // least a quarter of the bucket, or what was available if that is less, so that the next
 // few messages are allowed.
-func (l *messageLimiter) charge(now time.Duration, perSecond, cost float64) {
-	capacity := bucketSize(perSecond)
-	available := min(l.tokens+perSecond*(now-l.updatedAt).Seconds(), capacity)
-	l.tokens, l.updatedAt = max(available-cost, min(available, capacity/4)), now
+func (l *messageLimiter) charge(now time.Time, cost int64) {
+	spare := l.tokens.TokensAt(now) - float64(l.tokens.Burst())/4
+	if cost = min(cost, int64(spare)); cost > 0 {
+		l.tokens.ReserveN(now, int(cost))
+	}
 }
 
 // recordRefusal notes a refused message. It returns true for the third refusal within
 // refusalWindow.
-func (l *messageLimiter) recordRefusal(now time.Duration) (third bool) {
-	third = now-l.refusedAt[0] < refusalWindow
+func (l *messageLimiter) recordRefusal(now time.Time) (third bool) {
+	third = now.Sub(l.refusedAt[0]) < refusalWindow
 	l.refusedAt[0], l.refusedAt[1] = l.refusedAt[1], now
 	return third
 }

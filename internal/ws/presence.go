@@ -25,7 +25,7 @@ type presence struct {
 	claims       identity.Claims // of its token; the role is player or host
 	number       int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
 	greeted      atomic.Bool     // the hello is accepted
-	hasDuelPlace atomic.Bool     // the player counts in Server.DuelLimit
+	inDuel       atomic.Bool     // see DuelChanged
 	endVisit     func()          // nil if no visit is reported; the read loop owns it
 	lastRequest  atomic.Int64    // when the last request other than a ping arrived, or the connection itself; cluster time in ms
 	watchCount   atomic.Int32    // boards that the session watches
@@ -59,45 +59,16 @@ func (p *presence) CanAttach(match string) bool {
 	return previous != nil && *previous != match
 }
 
-// DuelChanged counts the player in DuelLimit from the start of a duel to its end. Requests
-// do not tell, since another session may have joined, or the lobby may pair a ticket while
-// the player withdraws it.
+// DuelChanged counts the player in services.duelPlayers from the start of a duel to its
+// end.
 func (p *presence) DuelChanged(_ string, running bool) {
-	if running {
-		p.addDuelPlace()
+	if p.inDuel.Swap(running) == running {
 		return
 	}
-	p.releaseDuelPlace()
-}
-
-// acquireDuelPlace counts the player in DuelLimit, or returns the refusal. acquired is
-// false if the player was counted before.
-func (p *presence) acquireDuelPlace() (acquired bool, err error) {
-	if p.hasDuelPlace.Load() {
-		return false, nil
-	}
-	if err := p.services.DuelLimit.Acquire(); err != nil {
-		return false, err
-	}
-	if p.hasDuelPlace.Swap(true) { // a duel has started in the meantime, see DuelChanged
-		p.services.DuelLimit.Release()
-		return false, nil
-	}
-	return true, nil
-}
-
-// addDuelPlace counts a player in DuelLimit who is in a duel already. A player who is
-// counted stays counted once.
-func (p *presence) addDuelPlace() {
-	if !p.hasDuelPlace.Swap(true) {
-		p.services.DuelLimit.Add()
-	}
-}
-
-// releaseDuelPlace stops counting the player in DuelLimit, if the player was counted.
-func (p *presence) releaseDuelPlace() {
-	if p.hasDuelPlace.Swap(false) {
-		p.services.DuelLimit.Release()
+	if running {
+		p.services.duelPlayers.Add(1)
+	} else {
+		p.services.duelPlayers.Add(-1)
 	}
 }
 

@@ -51,8 +51,12 @@ func (r *requests) run(req request, handle func(context.Context) func()) {
 	r.lastSlow = r.storeFailed && time.Since(startedAt) > timeout/3
 }
 
-// newContext returns a context that ends with the time limit of a request.
+// newContext returns a context that ends with the time limit of a request. The context of
+// a hello also ends when a drain has closed all sessions.
 func (r *requests) newContext() (context.Context, context.CancelFunc) {
+	if !r.greeted.Load() {
+		return context.WithTimeout(r.services.hellos, admissionWait+r.timeout())
+	}
 	return context.WithTimeout(context.Background(), r.timeout())
 }
 
@@ -92,8 +96,8 @@ func (r *requests) replyInternalError(req request, greeted bool) {
 // takeTokens takes tokens from the session's bucket, and returns false if the bucket has
 // too few. At the third refusal within refusalWindow it also closes the session.
 func (r *requests) takeTokens(cost int) bool {
-	now := sinceStart()
-	if r.limiter.tryTake(now, r.services.MessagesPerSecond, cost) || !r.services.Limits.MessageCap.Refuse() {
+	now := time.Now()
+	if r.limiter.tokens.AllowN(now, cost) || !r.services.Limits.MessageCap.Refuse() {
 		return true
 	}
 	if r.limiter.recordRefusal(now) {
@@ -106,7 +110,7 @@ func (r *requests) takeTokens(cost int) bool {
 // error to reply. A request costs at least one token, and at most a full bucket:
 // otherwise the bucket would never have enough tokens for it.
 func (r *requests) limit(cost int) error {
-	cost = min(max(cost, 1), int(bucketSize(r.services.MessagesPerSecond)))
+	cost = min(max(cost, 1), r.limiter.tokens.Burst())
 	if r.takeTokens(cost) {
 		return nil
 	}

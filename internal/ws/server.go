@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/gorilla/websocket"
-	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
 	"laststand/internal/wsconn"
@@ -14,8 +13,7 @@ import (
 // Server accepts websockets. It is safe for concurrent use.
 type Server struct {
 	services
-	upgrader  websocket.Upgrader
-	rejecting errgroup.Group // Drain waits for it
+	upgrader websocket.Upgrader
 
 	mu              sync.Mutex
 	sessions        map[*session]struct{}
@@ -27,7 +25,6 @@ type Server struct {
 func New(config Config) *Server {
 	server := &Server{sessions: make(map[*session]struct{})}
 	server.init(config)
-	server.rejecting.SetLimit(maxRejecting)
 	server.upgrader = websocket.Upgrader{
 		HandshakeTimeout: helloTimeout,
 		Subprotocols:     []string{protocol.Subprotocol},
@@ -115,6 +112,9 @@ func (s *Server) openSessions() []*session {
 	}
 	return sessions
 }
+
+// DuelPlayers returns how many players at this node play a duel or wait for one.
+func (s *Server) DuelPlayers() int64 { return s.duelPlayers.Load() + s.Lobby.LocalTickets() }
 
 // CloseReplaced closes a player's session at this node if its own number is lower than
 // number, the number of a newer session at another node. It does not block.

@@ -99,9 +99,9 @@ type Config struct {
 	PingInterval      time.Duration // time between two pings to a client
 
 	Limits          Limits
-	LoadShedder     LoadShedder                      // nil: the node is never overloaded
-	DuelLimit       DuelLimit                        // nil: any number of duels
-	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits; nil: the connection's
+	LoadShedder     LoadShedder
+	DuelLimit       DuelLimit
+	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits
 	OnSingleAddress func(from netip.Addr)            // called if an address has PerAddress sessions and no other address is connected; nil: not called
 	IsOriginAllowed func(r *http.Request) bool       // whether the page that sent the request may connect; nil: pages of the same host and other programs may
 }
@@ -111,6 +111,7 @@ const (
 	writeTimeout    = 10 * time.Second // for a client to accept frames
 	closeTimeout    = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
 	callTimeout     = 5 * time.Second  // for handling one request
+	admissionWait   = 4 * time.Second  // for DuelLimit.AwaitHello, in addition
 	messageTimeout  = 10 * time.Second // from the first byte of a message to its last
 	quietAfter      = 2 * time.Second  // a connection parks after this time without a message
 	slowCallDivisor = 5                // divides callTimeout for a request that follows a slow failure
@@ -131,41 +132,30 @@ type LoadShedder interface {
 }
 
 // DuelLimit limits the players at this node who play a duel or wait for one;
-// *overload.DuelLimit implements it. The caller calls Release once for each successful
-// Acquire and each Add. AwaitHello makes a new hello wait until the node has capacity, or
-// returns the refusal.
+// *overload.DuelLimit implements it. AwaitHello makes a new hello wait until the node has
+// capacity, or returns the refusal. Acquire lets a player join a duel, or returns the
+// refusal. The caller calls release when Server.DuelPlayers counts the player, or when the
+// join has failed.
 type DuelLimit interface {
 	AwaitHello(ctx context.Context) error
-	Acquire() error
-	Add() // like Acquire, but always succeeds: for a player who is already in a duel
-	Release()
+	Acquire() (release func(), err error)
 }
-
-// unlimitedLoad is the LoadShedder and the DuelLimit if the Config has none: it refuses
-// nothing.
-type unlimitedLoad struct{}
-
-func (unlimitedLoad) ShouldShed(overload.Kind) bool    { return false }
-func (unlimitedLoad) Check(overload.Kind) error        { return nil }
-func (unlimitedLoad) AwaitHello(context.Context) error { return nil }
-func (unlimitedLoad) Acquire() error                   { return nil }
-func (unlimitedLoad) Add()                             {}
-func (unlimitedLoad) Release()                         {}
 
 // services are what all sessions of a server use.
 type services struct {
 	Config
-	metrics          *metrics
-	draining         atomic.Bool
-	helloWaits       context.Context //nolint:containedctx // parent of the waits for admission; ends when a drain has closed all sessions
-	cancelHelloWaits func()          // ends the context
+	metrics      *metrics
+	draining     atomic.Bool
+	hellos       context.Context //nolint:containedctx // parent of the contexts of hellos; ends when a drain has closed all sessions
+	cancelHellos func()          // ends the context
+	duelPlayers  atomic.Int64    // players whose duels run
 
 	helloTimeout, callTimeout time.Duration
 
-	parker      *wsconn.Parker
-	places      *overload.Places
-	longReplays longReplayTimes
-	lookups     errgroup.Group // Drain waits for it
+	parker    *wsconn.Parker
+	places    *overload.Places
+	lookups   errgroup.Group // Drain waits for it
+	rejecting errgroup.Group // sends close frames to clients that get no place; Drain waits for it
 
 	bindMu sync.Mutex // held while a session is bound to its player
 }
@@ -174,8 +164,9 @@ type services struct {
 func (s *services) init(config Config) {
 	s.Config, s.metrics = config, newMetrics(config.Registry)
 	s.helloTimeout, s.callTimeout = helloTimeout, callTimeout
-	s.helloWaits, s.cancelHelloWaits = context.WithCancel(context.Background())
+	s.hellos, s.cancelHellos = context.WithCancel(context.Background())
 	s.lookups.SetLimit(maxLookups)
+	s.rejecting.SetLimit(maxRejecting)
 	s.parker = wsconn.NewParker(wsconn.Config{
 		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter, CheckInterval: time.Second,
 		Parked: s.metrics.parked, Wakeups: s.metrics.wakeups,
@@ -184,19 +175,4 @@ func (s *services) init(config Config) {
 		Max: config.MaxConnections, PerAddress: config.Limits.PerAddress,
 		TotalCap: config.Limits.TotalCap, AddressCap: config.Limits.AddressCap, PendingCap: config.Limits.PendingHelloCap,
 	})
-	if s.LoadShedder == nil {
-		s.LoadShedder = unlimitedLoad{}
-	}
-	if s.DuelLimit == nil {
-		s.DuelLimit = unlimitedLoad{}
-	}
-	if s.ClientAddress == nil {
-		s.ClientAddress = remoteAddress
-	}
-}
-
-// remoteAddress returns the peer's address of a request's connection.
-func remoteAddress(r *http.Request) netip.Addr {
-	addrPort, _ := netip.ParseAddrPort(r.RemoteAddr) // invalid without an IP address, as on a Unix socket
-	return addrPort.Addr()
 }

@@ -31,7 +31,7 @@ func newSession(services *services, netConn net.Conn, address netip.Addr, onEnd 
 	se := &session{onEnd: onEnd}
 	se.address = address
 	se.init(services, services.parker.NewConn(netConn, se.run))
-	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(sinceStart(), services.MessagesPerSecond)}
+	se.requests = requests{presence: &se.presence, limiter: newMessageLimiter(services.MessagesPerSecond)}
 	se.admission = admission{
 		presence: &se.presence, requests: &se.requests,
 		place: overload.Place{Address: se.addressKey(), Evict: se.evict},
@@ -144,7 +144,7 @@ func (se *session) end() {
 	if se.greeted.Load() {
 		se.unbind()
 	}
-	se.releaseDuelPlace()
+	se.DuelChanged("", false)
 	se.onEnd(se)
 }
 

@@ -15,7 +15,7 @@ type Format string
 
 // The formats.
 const (
-	FormatJSON       Format = "json" // our own, see readJSON
+	FormatJSON       Format = "json" // our own, see ReadJSON
 	FormatOpenTrivia Format = "opentdb"
 	FormatGIFT       Format = "gift"
 	FormatCSV        Format = "csv"
@@ -39,23 +39,17 @@ func Read(r io.Reader, name string, format Format, options Options) (Import, err
 			return Import{}, err
 		}
 	}
-	imp := &importer{options: options, lineByID: make(map[string]int)}
-	switch format {
+	switch reader := bytes.NewReader(data); format {
 	case FormatJSON:
-		err = imp.readJSON(data)
+		return ReadJSON(reader, options)
 	case FormatOpenTrivia:
-		err = imp.readOpenTrivia(data)
+		return ReadOpenTrivia(reader, options)
 	case FormatGIFT:
-		err = imp.readGIFT(data)
+		return ReadGIFT(reader, options)
 	case FormatCSV:
-		err = imp.readCSV(data)
-	default:
-		err = fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, Formats())
+		return ReadCSV(reader, options)
 	}
-	if err != nil {
-		return Import{}, err
-	}
-	return imp.Import, nil
+	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, Formats())
 }
 
 // DetectFormat returns the format of an input. It uses the extensions .csv and .gift
