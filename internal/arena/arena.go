@@ -74,11 +74,9 @@ type Codes interface {
 // Activities stores the match or ticket that each player is in, at most one;
 // *lobby.Lobby implements it.
 type Activities interface {
-	// Occupy records that a player is in the match id. It does nothing if the
-	// player is in another match or has a ticket, except in the match former.
-	// On success with is "". Otherwise with is the id of the other match, or of
-	// the ticket if ticket is true.
-	Occupy(ctx context.Context, game, player, id, former string) (with string, ticket bool, err error)
+	// Occupy records that a player is in the match id. It refuses a player who has
+	// a ticket or is in another match.
+	Occupy(ctx context.Context, game, player, id string) error
 	// Free records that a player is no longer in the match id.
 	Free(ctx context.Context, game, player, id string) error
 }
@@ -92,8 +90,6 @@ type Matches interface {
 	// ReadArena returns the plan, state, listed seats and teams of an arena, or
 	// match.ErrNotFound.
 	ReadArena(ctx context.Context, id string) (match.View, error)
-	// CheckSeat returns match.ErrNotFound unless the player has a seat.
-	CheckSeat(ctx context.Context, id, player string) error
 }
 
 // Commands executes the commands of hosts.

@@ -103,19 +103,10 @@ func checkQuestions(questions protocol.ArenaQuestions) (protocol.ArenaQuestions,
 func checkTitle(field, raw string, settings GameSettings) (string, error) {
 	line, err := nickname.ParseTitle(raw, maxNameRunes)
 	if err != nil {
-		return "", &titleError{outcomeBadName, badRequestError("%s is not one line of 1 to %d characters: %v", field, maxNameRunes, err)}
+		return "", badRequestError("%s is not one line of 1 to %d characters: %v", field, maxNameRunes, err)
 	}
 	if err := settings.Words.RefuseTitle(line); err != nil {
-		return "", &titleError{outcomeBadWord, badRequestError("%s is refused, because all players see it: %v", field, err)}
+		return "", badRequestError("%s is refused, because all players see it: %v", field, err)
 	}
 	return line, nil
 }
-
-// titleError is a refusal of a name, with its outcome in the metrics.
-type titleError struct {
-	outcome string
-	refusal error
-}
-
-func (e *titleError) Error() string { return e.refusal.Error() }
-func (e *titleError) Unwrap() error { return e.refusal }

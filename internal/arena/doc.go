@@ -11,7 +11,6 @@
 //     after its arena is over.
 //   - Activity: the ticket or match that a player is in, at most one (see package
 //     lobby).
-//   - Stale: a recorded activity whose match is over or no longer has the player.
 //
 // The main type is Service. Start reading in service.go, then create.go and
 // join.go; arena.go lists what the service needs from others.

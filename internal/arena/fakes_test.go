@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
@@ -23,7 +24,6 @@ type fakeBackend struct {
 	claimsToRefuse  int               // number of claims to refuse first
 	matchByPlayer   map[string]string // match that occupies a player, by game/player
 	ticketByPlayer  map[string]string // ticket by game/player
-	forming         map[string]bool   // matches that do not exist yet
 	isOverloaded    bool              // CheckOverload fails
 	failingMethods  map[string]bool   // failing calls by method
 	attached        []string          // attached sessions as match/player
@@ -46,7 +46,7 @@ type fakeArena struct {
 func newFakeBackend() *fakeBackend {
 	return &fakeBackend{
 		matches: map[string]*fakeArena{}, matchByCode: map[string]string{}, matchByPlayer: map[string]string{},
-		ticketByPlayer: map[string]string{}, forming: map[string]bool{}, failingMethods: map[string]bool{},
+		ticketByPlayer: map[string]string{}, failingMethods: map[string]bool{},
 	}
 }
 
@@ -84,20 +84,22 @@ func (f *fakeBackend) RetireCode(_ context.Context, game, code string) error {
 	return err
 }
 
-func (f *fakeBackend) Occupy(_ context.Context, game, player, id, former string) (string, bool, error) {
+// Occupy refuses a player who has a ticket, or a seat in another match that is not over.
+func (f *fakeBackend) Occupy(_ context.Context, game, player, id string) error {
 	unlock, err := f.call("Occupy")
 	defer unlock()
+	if err != nil {
+		return err
+	}
 	key := game + "/" + player
-	switch busyWith := f.matchByPlayer[key]; {
-	case err != nil:
-		return "", false, err
-	case f.ticketByPlayer[key] != "":
-		return f.ticketByPlayer[key], true, nil
-	case busyWith != "" && busyWith != id && (busyWith != former || f.forming[busyWith]):
-		return busyWith, false, nil
+	if f.ticketByPlayer[key] != "" {
+		return protocol.Errorf(protocol.CodeAlreadyQueued, "the player has a ticket")
+	}
+	if other := f.matches[f.matchByPlayer[key]]; other != nil && f.matchByPlayer[key] != id && other.seatIndex(player) >= 0 && publicState(other.phase) != stateOver {
+		return protocol.Errorf(protocol.CodeAlreadyPlaying, "the player is in %s", f.matchByPlayer[key])
 	}
 	f.matchByPlayer[key] = id
-	return "", false, nil
+	return nil
 }
 
 func (f *fakeBackend) Free(_ context.Context, game, player, id string) error {
@@ -145,15 +147,6 @@ func (f *fakeBackend) ReadArena(_ context.Context, id string) (match.View, error
 		}
 	}
 	return view, nil
-}
-
-func (f *fakeBackend) CheckSeat(_ context.Context, id, player string) error {
-	unlock, err := f.call("CheckSeat")
-	defer unlock()
-	if arena := f.matches[id]; err == nil && (arena == nil || arena.seatIndex(player) < 0) {
-		return match.ErrNotFound
-	}
-	return err
 }
 
 func (f *fakeBackend) StartArena(_ context.Context, id string) error {

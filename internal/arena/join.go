@@ -93,7 +93,7 @@ func (s *Service) giveSeat(ctx context.Context, r JoinRequest, plan *match.Plan)
 		return PlaceReply{}, err
 	}
 	seat.Team, seat.Rating = r.Team, nil // arenas are not rated
-	if err := s.occupy(ctx, r, plan.ID); err != nil {
+	if err := s.Activities.Occupy(ctx, r.Game, r.Player, plan.ID); err != nil {
 		return PlaceReply{}, err
 	}
 	reply, err := s.Seats.AddSeat(ctx, SeatRequest{Match: plan.ID, Seat: seat, Teams: teams, MaxSeats: plan.Arena.MaxPlayers})

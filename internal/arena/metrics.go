@@ -10,7 +10,7 @@ import (
 )
 
 type metrics struct {
-	creations *prometheus.CounterVec // by outcome: created, a code, bad_name, bad_word, failed
+	creations *prometheus.CounterVec // by outcome: created, a code, failed
 	joins     *prometheus.CounterVec // by outcome: a role, a code, failed
 }
 
@@ -26,22 +26,13 @@ func newMetrics(r prometheus.Registerer) *metrics {
 	}
 }
 
-// Outcomes of refused names of arenas and teams. They replace the refusal code.
-const (
-	outcomeBadName = "bad_name"
-	outcomeBadWord = "bad_word"
-)
-
 // outcomeLabel returns the metric label of a request: success, a refusal code, or
 // failed.
 func outcomeLabel(err error, success string) string {
 	var refusal *protocol.Error
-	var title *titleError
 	switch {
 	case err == nil:
 		return success
-	case errors.As(err, &title):
-		return title.outcome
 	case errors.As(err, &refusal):
 		return string(refusal.Code)
 	}

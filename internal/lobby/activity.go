@@ -13,16 +13,24 @@ import (
 // activities reads and changes what each player is in.
 type activities struct{ Config }
 
-// Occupy records that a player is in a match that needs no ticket. If the player has
-// a ticket or is in another match than former, it does nothing and returns that id:
-// a ticket's if isTicket is true, else a match's. On success it returns "". It
-// implements arena.Activities.
-func (a *activities) Occupy(ctx context.Context, game, player, id, former string) (otherID string, isTicket bool, err error) {
-	activity, err := a.Activities.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, a.Now())
-	if activity.Ticket != "" {
-		return activity.Ticket, true, err
+// Occupy records that a player is in a match that needs no ticket. It refuses a player
+// who has a ticket or is in another match. A recorded match that is over or no longer has
+// the player does not count: the second call of the store replaces it. A match that does
+// not exist yet counts, so the store reports it again. It implements arena.Activities.
+func (a *activities) Occupy(ctx context.Context, game, player, id string) error {
+	for former := ""; ; {
+		activity, err := a.Activities.Occupy(ctx, OccupyRequest{Game: game, Player: player, Match: id, Former: former}, a.Now())
+		if err != nil || activity.Ticket == "" && activity.Match == "" {
+			return err
+		}
+		if activity.Ticket != "" || activity.Match == former {
+			return busyError(activity)
+		}
+		if _, hasSeat, err := a.statusWithSeat(ctx, activity.Match, player); err != nil || hasSeat {
+			return cmp.Or(err, busyError(activity))
+		}
+		former = activity.Match
 	}
-	return activity.Match, false, err
 }
 
 // Free records that a player is no longer in a match. It implements

@@ -26,13 +26,19 @@ func (c *cluster) addArena(id string, players ...string) {
 	c.records.plans[plan.ID] = plan
 }
 
-// checkOccupy checks which activity prevents a player from joining an arena, ""
-// for none.
-func (c *cluster) checkOccupy(n *node, id, former, want string, wantTicket bool) {
+// checkOccupy checks with which code, "" for none, and because of which match a player
+// is refused in an arena.
+func (c *cluster) checkOccupy(n *node, id string, wantCode protocol.Code, wantMatch string) {
 	c.Helper()
-	otherID, isTicket, err := n.Occupy(c.Context(), "demo", "ada", id, former)
-	if err != nil || otherID != want || isTicket != wantTicket {
-		c.Errorf("%s: occupied by %q (a ticket: %v), %v, want %q", id, otherID, isTicket, err, want)
+	var refused protocol.Error
+	err := n.Occupy(c.Context(), "demo", "ada", id)
+	if refusal := (*protocol.Error)(nil); errors.As(err, &refusal) {
+		refused = *refusal
+	} else if err != nil {
+		c.Fatal(err)
+	}
+	if refused.Code != wantCode || refused.Match != wantMatch {
+		c.Errorf("%s: refused with %v, want %q because of %q", id, err, wantCode, wantMatch)
 	}
 }
 
@@ -55,7 +61,7 @@ func TestRunningMatchReturnsOnlyRunningMatches(t *testing.T) {
 		test.records.addTo(test.records.over, id)
 		checkRunning("over", nil)
 		test.addArena("x", "ada")
-		test.checkOccupy(n, "m_x", id, "", false)
+		test.checkOccupy(n, "m_x", "", "")
 		checkRunning("in an arena", &protocol.Playing{Match: "m_x", Seq: 7, ArenaID: "a_x"})
 		test.records.addTo(test.records.withoutSeat, "ada")
 		checkRunning("kicked from the arena", nil)
@@ -105,9 +111,9 @@ func TestPlayerHasOneTicketOrOneMatch(t *testing.T) {
 		n := test.startNode()
 		test.addArena("x", "ada")
 		test.addArena("y", "ada")
-		test.checkOccupy(n, "m_x", "", "", false)
-		test.checkOccupy(n, "m_x", "", "", false)
-		test.checkOccupy(n, "m_y", "", "m_x", false)
+		test.checkOccupy(n, "m_x", "", "")
+		test.checkOccupy(n, "m_x", "", "")
+		test.checkOccupy(n, "m_y", protocol.CodeAlreadyPlaying, "m_x")
 		if err := n.joinAndPair("ada"); errorCode(err) != "already_playing" {
 			test.Errorf("%v", err)
 		}
@@ -115,10 +121,10 @@ func TestPlayerHasOneTicketOrOneMatch(t *testing.T) {
 			test.Fatal(err)
 		}
 		test.mustJoin(n, "ada", botAfter(0))
-		test.checkOccupy(n, "m_y", "", test.store.copyTables().activities["ada"].Ticket, true)
+		test.checkOccupy(n, "m_y", protocol.CodeAlreadyQueued, "")
 		n.kill() // no node renews her ticket any more
 		advanceTime((ticketAliveMS + 1) * time.Millisecond)
-		test.checkOccupy(n, "m_y", "", "", false)
+		test.checkOccupy(n, "m_y", "", "")
 		if remaining := test.store.copyTables().tickets; len(remaining) != 0 {
 			test.Errorf("tickets are still stored: %v", remaining)
 		}
@@ -126,12 +132,15 @@ func TestPlayerHasOneTicketOrOneMatch(t *testing.T) {
 }
 
 // A node died between recording a player and adding the seat. The stale record
-// does not stop the player.
-func TestStaleArenaDoesNotPreventTicket(t *testing.T) {
+// does not stop the player here or elsewhere.
+func TestStaleArenaDoesNotPreventAnotherActivity(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		test.addArena("x")
-		test.checkOccupy(n, "m_x", "", "", false)
+		test.checkOccupy(n, "m_x", "", "")
+		test.addArena("y", "ada")
+		test.checkOccupy(n, "m_y", "", "")
+		test.records.addTo(test.records.over, "m_y")
 		test.mustJoin(n, "ada")
 		test.mustJoin(n, "bob")
 		test.attachedPlan(n, "ada")
@@ -147,7 +156,7 @@ func TestFormingMatchPreventsArena(t *testing.T) {
 		test.mustJoin(n, "bob")
 		forming := test.store.copyTables().activities["ada"].Match
 		test.addArena("x", "ada")
-		test.checkOccupy(n, "m_x", forming, forming, false)
+		test.checkOccupy(n, "m_x", protocol.CodeAlreadyPlaying, forming)
 	})
 }
 
@@ -161,7 +170,7 @@ func TestReleaseErasedPlayerAlsoRemovesTheLastDuel(t *testing.T) {
 		duel := test.attachedPlan(n, "ada").ID
 		test.records.addTo(test.records.over, duel)
 		test.addArena("x", "ada")
-		test.checkOccupy(n, "m_x", duel, "", false)
+		test.checkOccupy(n, "m_x", "", "")
 		test.records.addTo(test.records.over, "m_x")
 		if err := n.ReleaseErasedPlayer(test.Context(), "demo", "ada"); err != nil {
 			test.Error(err)

@@ -140,8 +140,8 @@ func TestJoinWaitsForTheLastDuel(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		id := test.playLastMatch(n, true)
-		if busyWith, _, err := n.Occupy(test.Context(), "demo", "ada", "m_arena", id); err != nil || busyWith != "" {
-			test.Fatal(busyWith, err)
+		if err := n.Occupy(test.Context(), "demo", "ada", "m_arena"); err != nil {
+			test.Fatal(err)
 		}
 		if err := n.Free(test.Context(), "demo", "ada", "m_arena"); err != nil {
 			test.Fatal(err)

@@ -37,8 +37,7 @@ func (n *node) openArena(host string) testArena {
 // addSeat gives a player a seat.
 func (a testArena) addSeat(player string) {
 	a.Helper()
-	_, _, err := a.Lobby.Occupy(a.Context(), "demo", player, a.matchID, "")
-	a.requireNoError(err)
+	a.requireNoError(a.Lobby.Occupy(a.Context(), "demo", player, a.matchID))
 	reply, err := a.matches.AddSeat(a.Context(), arena.SeatRequest{Match: a.matchID, Seat: match.Seat{Player: player, Nickname: player}, MaxSeats: 10})
 	if a.requireNoError(err); reply.Verdict != arena.VerdictIn {
 		a.Fatalf("%s: %s", player, reply.Verdict)
