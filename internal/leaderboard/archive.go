@@ -18,83 +18,89 @@ type DaySumSource interface {
 }
 
 const (
-	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 120 bytes each
+	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 150 bytes each
 	maxFetchTries     = 4       // tries to read a day that corrections change during the read
 )
 
-// Archive ranks past days whose boards were deleted, from the sums in the ledger. It
-// caches the days that were read last: at most maxArchiveEntries entries, or one larger
-// day. Each read checks the day's version, so a cached day is never stale. Safe for
-// concurrent use.
+// Archive ranks past days whose boards were deleted, from the sums in the ledger. It caches
+// rankings: at most maxArchiveEntries entries, or one larger ranking. Each read checks the
+// day's version, so a cached ranking is never stale. Safe for concurrent use.
 type Archive struct {
-	sums      DaySumSource
-	fetchLock *semaphore.Weighted // one fetch at a time, to limit the memory
+	sums       DaySumSource
+	fetchLock  *semaphore.Weighted // one fetch at a time, to limit the memory
+	maxEntries int
 
-	mu   sync.Mutex
-	days recentCache[dayKey, *pastDay]
+	mu       sync.Mutex
+	rankings map[archiveKey]*pastRanking
+	entries  int // number of all entries in rankings
 }
 
-// dayKey identifies the entries of one kind on one day at one version.
-type dayKey struct {
-	game, day string
-	kind      Kind
-	version   int64
+// archiveKey identifies a ranking of a day at one version of the day.
+type archiveKey struct {
+	RankingID
+	version int64
 }
 
 // NewArchive returns an archive with an empty cache.
-func NewArchive(sums DaySumSource) *Archive { return newArchive(sums, maxArchiveEntries) }
-
-func newArchive(sums DaySumSource, maxEntries int) *Archive {
-	return &Archive{sums: sums, fetchLock: semaphore.NewWeighted(1), days: newRecentCache[dayKey, *pastDay](maxEntries / 2)}
+func NewArchive(sums DaySumSource) *Archive {
+	return &Archive{sums: sums, fetchLock: semaphore.NewWeighted(1), maxEntries: maxArchiveEntries, rankings: map[archiveKey]*pastRanking{}}
 }
 
-// readRanking returns a past day in the requested order. The span must be a date.
-func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (ranking, error) {
-	day, err := a.readDay(ctx, dayKey{game: rankingID.Game, day: rankingID.Board.Span, kind: rankingID.Board.Kind})
-	if err != nil {
-		return ranking{}, fmt.Errorf("read the leaderboard of %s: %w", rankingID.Board.Span, err)
-	}
-	return day.rankingFor(cfg, rankingID.Order), nil
-}
-
-// readDay returns a day from the cache, or else from the ledger. It reads again if the
-// version changes during the read, at most maxFetchTries times.
-func (a *Archive) readDay(ctx context.Context, key dayKey) (day *pastDay, err error) {
-	if day, key.version, err = a.findDay(ctx, key); day != nil || err != nil {
-		return day, err
+// readRanking returns a ranking of a past day from the cache, or else from the ledger. The
+// span must be a date. It reads again if the version changes during the read, at most
+// maxFetchTries times.
+func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (*pastRanking, error) {
+	key := archiveKey{RankingID: rankingID}
+	ranking, err := a.findRanking(ctx, &key)
+	if ranking != nil || err != nil {
+		return ranking, err
 	}
 	if err := a.fetchLock.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
 	defer a.fetchLock.Release(1)
-	if day, key.version, err = a.findDay(ctx, key); day != nil || err != nil { // another caller has fetched it
-		return day, err
+	if ranking, err = a.findRanking(ctx, &key); ranking != nil || err != nil { // another caller has fetched it
+		return ranking, err
 	}
 	for range maxFetchTries {
-		fetched, version := &pastDay{rankings: map[rankingRules][]uint32{}}, key.version
-		if err := a.sums.ReadDaySums(ctx, key.game, key.day, key.kind, fetched.add); err != nil {
-			return nil, err
+		version := key.version
+		fetched, err := fetchRanking(ctx, a.sums, cfg, rankingID)
+		if err == nil {
+			_, err = a.findRanking(ctx, &key)
 		}
-		if _, key.version, err = a.findDay(ctx, key); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		if key.version == version {
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.days.put(key, fetched, 1+len(fetched.entries))
+			a.store(key, fetched)
 			return fetched, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the day was corrected during every read", ErrNotReady)
+	return nil, fmt.Errorf("%w: the day %s was corrected during every read", ErrNotReady, rankingID.Board.Span)
 }
 
-// findDay reads the current version of a day, and looks it up in the cache.
-func (a *Archive) findDay(ctx context.Context, key dayKey) (day *pastDay, version int64, err error) {
-	if key.version, err = a.sums.DayVersion(ctx, key.game, key.day); err != nil {
-		return nil, 0, err
+// findRanking reads the current version of a day into the key, and looks the key up in the
+// cache.
+func (a *Archive) findRanking(ctx context.Context, key *archiveKey) (*pastRanking, error) {
+	version, err := a.sums.DayVersion(ctx, key.Game, key.Board.Span)
+	if err != nil {
+		return nil, fmt.Errorf("read the leaderboard of %s: %w", key.Board.Span, err)
 	}
+	key.version = version
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	day, _ = a.days.get(key)
-	return day, key.version, nil
+	return a.rankings[*key], nil
+}
+
+// store caches a ranking. It clears the cache first if that is too full.
+func (a *Archive) store(key archiveKey, ranking *pastRanking) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	size := 1 + len(ranking.entries)
+	if a.entries+size > a.maxEntries {
+		clear(a.rankings)
+		a.entries = 0
+	}
+	a.rankings[key] = ranking
+	a.entries += size
 }

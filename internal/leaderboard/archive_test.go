@@ -152,7 +152,7 @@ func TestDaysWithoutResultsAndOutsideTheLedgerAreEmpty(t *testing.T) {
 	}
 }
 
-func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
+func TestTheArchiveCachesAFewDays(t *testing.T) {
 	t.Parallel()
 	ledger := newDayLedger()
 	var days []string
@@ -163,7 +163,8 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 		days = append(days, ledger.day())
 		ledger.startDays(1)
 	}
-	archive := newArchive(ledger, 2*10) // two days
+	archive := NewArchive(ledger)
+	archive.maxEntries = 2 * 10 // two days
 	read := func(day string, wantFetches int) {
 		t.Helper()
 		readsBefore := ledger.reads
@@ -174,17 +175,17 @@ func TestTheArchiveCachesTheDaysReadLast(t *testing.T) {
 		if ledger.reads-readsBefore != wantFetches {
 			t.Errorf("%s was fetched %d times, want %d", day, ledger.reads-readsBefore, wantFetches)
 		}
-		if n := len(archive.days.current) + len(archive.days.previous); n > 2 {
+		if n := len(archive.rankings); n > 2 {
 			t.Errorf("%d days are cached", n)
 		}
 	}
 	read(days[0], 1)
 	read(days[1], 1)
 	read(days[0], 0)
-	read(days[2], 1) // removes days[1], which was read least recently
-	read(days[0], 0)
-	read(days[1], 1)
-	archive = newArchive(ledger, 5) // fewer entries than a day has
+	read(days[2], 1) // clears the cache
+	read(days[2], 0)
+	read(days[0], 1)
+	archive.maxEntries = 5 // fewer entries than a day has
 	read(days[3], 1)
 	read(days[3], 0)
 }

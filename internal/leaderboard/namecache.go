@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// minCachedNames is the capacity of the name cache. It holds at most twice as many names,
-	// about 50 MB in all.
-	minCachedNames = 1 << 17
+	// maxCachedNames is the capacity of the name cache, about 50 MB. A full cache is cleared.
+	maxCachedNames = 1 << 18
 	// nameTTL is how long a node may show an old name after a rename at another node.
 	nameTTL = 5 * time.Second
 )
@@ -21,7 +20,7 @@ type nameCache struct {
 	source NameSource
 
 	mu       sync.Mutex
-	cache    recentCache[holderKey, name]
+	names    map[holderKey]name
 	removals int64 // number of calls of remove; the result of a lookup is stored only if there was no call meanwhile
 }
 
@@ -38,7 +37,7 @@ type name struct {
 }
 
 func newNameCache(source NameSource) *nameCache {
-	return &nameCache{source: source, cache: newRecentCache[holderKey, name](minCachedNames)}
+	return &nameCache{source: source, names: map[holderKey]name{}}
 }
 
 // setNames fills in the names of entries. If the lookup fails and every missing name has an
@@ -90,7 +89,7 @@ func (n *nameCache) setCachedNames(key holderKey, entries []Entry) (missing []*E
 	defer n.mu.Unlock()
 	for i := range entries {
 		key.id = entries[i].ID
-		cached, ok := n.cache.get(key)
+		cached, ok := n.names[key]
 		entries[i].Nickname = cached.text
 		if ok && !now.After(cached.expiresAt) {
 			continue
@@ -111,9 +110,12 @@ func (n *nameCache) store(key holderKey, entries []*Entry, removals int64) {
 	if n.removals != removals {
 		return
 	}
+	if len(n.names)+len(entries) > maxCachedNames {
+		clear(n.names)
+	}
 	for _, entry := range entries {
 		key.id = entry.ID
-		n.cache.put(key, name{entry.Nickname, expiresAt}, 1)
+		n.names[key] = name{entry.Nickname, expiresAt}
 	}
 }
 
@@ -122,5 +124,5 @@ func (n *nameCache) remove(game, player string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.removals++
-	n.cache.remove(holderKey{Players, game, player})
+	delete(n.names, holderKey{Players, game, player})
 }

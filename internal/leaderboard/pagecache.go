@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// minCachedPages is the capacity of the page cache. It holds at most twice as many pages.
-	minCachedPages = 256
+	// maxCachedPages is the capacity of the page cache. A full cache is cleared.
+	maxCachedPages = 512
 	// pageTTL is how long a page is valid, counted from the start of its read.
 	pageTTL = 250 * time.Millisecond
 	// readTimeout is the maximum duration of a read for which several callers may wait.
@@ -22,7 +22,7 @@ type pageCache struct {
 	metrics *displayMetrics
 
 	mu    sync.Mutex
-	cache recentCache[pageKey, *pageRead]
+	pages map[pageKey]*pageRead
 }
 
 // pageKey identifies a page. For a watched board, limit is 0.
@@ -55,7 +55,7 @@ type pageRead struct {
 }
 
 func newPageCache(metrics *displayMetrics) *pageCache {
-	return &pageCache{metrics: metrics, cache: newRecentCache[pageKey, *pageRead](minCachedPages)}
+	return &pageCache{metrics: metrics, pages: map[pageKey]*pageRead{}}
 }
 
 // get returns a page that this call reads, or that another call has read recently or is
@@ -81,11 +81,14 @@ func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Cont
 func (p *pageCache) startOrJoin(key pageKey) (shared *pageRead, mustRun bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if shared, ok := p.cache.get(key); ok && shared.isUsable() {
+	if shared, ok := p.pages[key]; ok && shared.isUsable() {
 		return shared, false
 	}
 	shared = &pageRead{startedAt: time.Now(), done: make(chan struct{})}
-	p.cache.put(key, shared, 1)
+	if len(p.pages) >= maxCachedPages {
+		clear(p.pages)
+	}
+	p.pages[key] = shared
 	return shared, true
 }
 
@@ -113,5 +116,5 @@ func (p *pageRead) runRead(ctx context.Context, read func(context.Context) (Answ
 func (p *pageCache) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.cache = newRecentCache[pageKey, *pageRead](minCachedPages)
+	clear(p.pages)
 }

@@ -67,8 +67,7 @@ func (l *topList) add(sum DaySum) error {
 		return nil
 	}
 	l.total++
-	entry := BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates}
-	row := RankedEntry{BoardEntry: entry, Key: Key(l.order, sum.Aggregates, l.cfg.Weights)}
+	row := l.cfg.rankedEntry(sum, l.order)
 	if i, _ := slices.BinarySearchFunc(l.rows, row, RankedEntry.compare); i < l.limit {
 		l.rows = slices.Insert(l.rows[:min(len(l.rows), l.limit-1)], i, row)
 	}
