@@ -83,17 +83,13 @@ func (b *builder) failingTime() time.Duration {
 }
 
 func (b *builder) buildUntilServed(ctx context.Context) error {
-	for ctx.Err() == nil {
-		if reason, err := b.buildReason(ctx); err != nil || reason == "" {
-			return err
-		}
+	for {
 		err := b.withLease(ctx, b.buildLease, b.newestConfig, func() error { return b.buildOnce(ctx) })
 		canRetry := errors.Is(err, ErrStale) || errors.Is(err, errCorrupt) || errors.Is(err, errNoBoards) // another board set may succeed
-		if err != nil && !canRetry {
+		if !canRetry || ctx.Err() != nil {
 			return err
 		}
 	}
-	return ctx.Err()
 }
 
 // buildReason returns why a board set must be built, or "" if that is not needed. It reads
@@ -123,8 +119,8 @@ func (b *builder) buildReason(ctx context.Context) (reason string, err error) {
 }
 
 // buildOnce builds and publishes a board set, unless another node has done so. The caller
-// holds the build lease. After ErrStale, errCorrupt or
-// errNoBoards the caller must try again.
+// holds the build lease. After ErrStale, errCorrupt or errNoBoards the caller must try
+// again.
 func (b *builder) buildOnce(ctx context.Context) error {
 	reason, err := b.buildReason(ctx)
 	if err != nil || reason == "" {
@@ -144,32 +140,18 @@ func (b *builder) buildOnce(ctx context.Context) error {
 		return err
 	}
 	for isPublished := false; !isPublished && err == nil; {
-		if state, err = b.applyNewRows(ctx, state); err == nil {
-			state, isPublished, err = b.publish(ctx, state)
+		if err = b.renewLease(ctx, b.buildLease, b.newestConfig); err == nil {
+			state, isPublished, err = b.applyAndPublish(ctx, state)
 		}
 	}
 	return err
 }
 
-// applyNewRows applies the rows committed since the load, and returns the state after them.
-// No day is evicted from a board set being built, so no row has to wait.
-func (b *builder) applyNewRows(ctx context.Context, state BoardSetState) (BoardSetState, error) {
-	for more := true; more; {
-		err := b.renewLease(ctx, b.buildLease, b.newestConfig)
-		if err == nil {
-			state, more, err = b.rows.applyPage(ctx, b.newestConfig, state)
-		}
-		if err != nil {
-			return state, err
-		}
-	}
-	return state, nil
-}
-
-// publish applies the last rows to the built board set and makes it the served one, unless
-// the board set lacks more than a page of rows. It holds the apply lease, so the new board
-// set lacks no row of the one that it replaces.
-func (b *builder) publish(ctx context.Context, state BoardSetState) (stateAfter BoardSetState, isPublished bool, err error) {
+// applyAndPublish applies a page of the rows committed since the load. If these were the last
+// ones, it makes the built board set the served one. It holds the apply lease, so the new
+// board set lacks no row of the one that it replaces. No day is evicted from a board set being
+// built, so no row has to wait.
+func (b *builder) applyAndPublish(ctx context.Context, state BoardSetState) (stateAfter BoardSetState, isPublished bool, err error) {
 	served, err := b.servedConfig(ctx)
 	if err != nil {
 		return state, false, err

@@ -34,33 +34,21 @@ type Query struct {
 // ParseQuery parses the query string of a leaderboard request. The window comes from the
 // path. Errors wrap ErrBadQuery.
 func ParseQuery(window string, values url.Values) (Query, error) {
-	query := Query{Window: Window(window)}
-	err := eachValue(values, func(name, value string) error {
-		switch name {
-		case "order":
-			query.Order = Order(value)
-		case "kind":
-			query.Kind = Kind(value)
-		case "limit":
-			n, err := strconv.Atoi(value)
-			if err != nil || n < 1 || n > MaxLimit || strconv.Itoa(n) != value {
-				return queryError("limit=%q is invalid; use a whole number from 1 to %d", value, MaxLimit)
-			}
-			query.Limit = n
-		case "cursor":
-			query.Cursor = value
-		case "around":
-			query.Around = value
-		case "players":
-			query.Players = strings.Split(value, ",")
-		case "date":
-			query.Date = value
-		default:
-			return queryError("unknown parameter %q", name)
+	query := Query{
+		Window: Window(window), Order: Order(values.Get("order")), Kind: Kind(values.Get("kind")),
+		Cursor: values.Get("cursor"), Around: values.Get("around"), Date: values.Get("date"),
+	}
+	if values.Has("players") {
+		query.Players = strings.Split(values.Get("players"), ",")
+	}
+	if limit := values.Get("limit"); limit != "" {
+		n, err := strconv.Atoi(limit)
+		if err != nil || n < 1 || n > MaxLimit || strconv.Itoa(n) != limit {
+			return Query{}, queryError("limit=%q is invalid; use a whole number from 1 to %d", limit, MaxLimit)
 		}
-		return nil
-	})
-	return query, err
+		query.Limit = n
+	}
+	return query, checkParameters(values, "order", "kind", "limit", "cursor", "around", "players", "date")
 }
 
 // StandingQuery asks for the standing of one player or team.
@@ -75,34 +63,22 @@ type StandingQuery struct {
 // ParseStandingQuery parses the query string of a request for one standing. The window
 // and the player come from the path. Errors wrap ErrBadQuery.
 func ParseStandingQuery(window, player string, values url.Values) (StandingQuery, error) {
-	query := StandingQuery{Window: Window(window), Player: player}
-	err := eachValue(values, func(name, value string) error {
-		switch name {
-		case "order":
-			query.Order = Order(value)
-		case "kind":
-			query.Kind = Kind(value)
-		case "explain":
-			if value != "0" && value != "1" {
-				return queryError("explain=%q is invalid; use 0 or 1", value)
-			}
-			query.Explain = value == "1"
-		default:
-			return queryError("unknown parameter %q", name)
-		}
-		return nil
-	})
-	return query, err
+	query := StandingQuery{Window: Window(window), Order: Order(values.Get("order")), Kind: Kind(values.Get("kind")), Player: player}
+	if explain := values.Get("explain"); explain != "" && explain != "0" && explain != "1" {
+		return StandingQuery{}, queryError("explain=%q is invalid; use 0 or 1", explain)
+	}
+	query.Explain = values.Get("explain") == "1"
+	return query, checkParameters(values, "order", "kind", "explain")
 }
 
-// eachValue calls handle for each parameter. It refuses empty and repeated parameters.
-func eachValue(values url.Values, handle func(name, value string) error) error {
+// checkParameters refuses unknown, empty and repeated parameters.
+func checkParameters(values url.Values, known ...string) error {
 	for name, occurrences := range values {
+		if !slices.Contains(known, name) {
+			return queryError("unknown parameter %q", name)
+		}
 		if len(occurrences) != 1 || occurrences[0] == "" {
 			return queryError("parameter %q must be given once, with a value", name)
-		}
-		if err := handle(name, occurrences[0]); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -39,23 +39,15 @@ func NewReader(options ReaderOptions) *Reader {
 // Listing returns the windows, orders and kinds of the game's leaderboards.
 func (r *Reader) Listing(ctx context.Context, game string) (listing Listing, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
-		listing, err = r.readListing(ctx, cfg)
+		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Order: cfg.RankingOrder(ByValue)}
+		slice, err := r.source.ReadSlice(ctx, rankingID, SliceRequest{Anchor: Top})
+		listing = Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.BoardState)}
+		for _, window := range cfg.Windows {
+			listing.Windows = append(listing.Windows, ListedWindow{ID: window, Orders: cfg.Orders})
+		}
 		return err
 	})
 	return listing, err
-}
-
-func (r *Reader) readListing(ctx context.Context, cfg Config) (Listing, error) {
-	rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{Players, OpenDay}, Order: cfg.RankingOrder(ByValue)}
-	slice, err := r.source.ReadSlice(ctx, rankingID, SliceRequest{Anchor: Top})
-	if err != nil {
-		return Listing{}, err
-	}
-	listing := Listing{Kinds: Kinds(), TimeZone: cfg.Location.String(), Day: r.today(cfg, slice.BoardState)}
-	for _, window := range cfg.Windows {
-		listing.Windows = append(listing.Windows, ListedWindow{ID: window, Orders: cfg.Orders})
-	}
-	return listing, nil
 }
 
 // Page returns the entries that a query asks for.
