@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -173,6 +174,46 @@ func TestWritesOfARowDoNotDependOnTheWindow(t *testing.T) {
 	if len(slices.Compact(costs)) != 1 {
 		t.Errorf("a row costs %v writes in windows of 2, 30 and 400 days", costs)
 	}
+}
+
+// Concurrent callers share the work, and each sees the rows that it waits for.
+func TestManyCallersOfApplyShareTwoPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fixture := newApplierFixture()
+		fixture.apply(t)
+		passes := 0
+		fixture.store.beforeCall = func(method string) error {
+			if method == "ServedState" {
+				time.Sleep(time.Second)
+			}
+			if method == "ReleaseLease" {
+				passes++
+			}
+			return nil
+		}
+		var callers sync.WaitGroup
+		for range 20 {
+			row := fixture.ledger.addResult(Players, "p", 1)
+			callers.Go(func() {
+				if err := fixture.Apply(t.Context(), fixture.cfg.Game); err != nil {
+					t.Error(err)
+				}
+				if state := fixture.store.stateAt(fixture.store.served, fixture.cfg.Game, fixture.cfg.Hash()); state.Watermark.Pos < row.Pos {
+					t.Errorf("Apply returned at %d, before %d", state.Watermark.Pos, row.Pos)
+				}
+			})
+			synctest.Wait() // the first pass has begun before the other calls
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := fixture.Apply(ctx, fixture.cfg.Game); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled caller got %v", err)
+		}
+		callers.Wait()
+		if passes != 2 {
+			t.Errorf("%d passes for 20 callers", passes)
+		}
+	})
 }
 
 func TestApplyRefusesUnknownOrMissingRows(t *testing.T) {

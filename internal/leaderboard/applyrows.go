@@ -10,7 +10,7 @@ import (
 
 const (
 	rowsPerRead    = 500 // maximum number of ledger rows per read
-	maxFailedTries = 100 // passes in a row without progress before Apply gives up
+	maxFailedTries = 100 // tries before Apply gives up
 )
 
 // ErrContended means that other appliers changed the boards at every try. They apply the
@@ -31,21 +31,15 @@ type rowApplier struct {
 // applyAll applies pages of rows to the served board set until no rows are left. The
 // caller holds the apply lease.
 func (a *rowApplier) applyAll(ctx context.Context, cfg Config) error {
-	for tries := 0; tries < maxFailedTries; tries++ {
+	for {
 		more, err := a.applyToServed(ctx, cfg)
-		switch {
-		case err == nil && !more:
-			return nil
-		case err == nil:
-			tries = 0
-			if err := a.renewLease(ctx, a.applyLease, cfg); err != nil {
-				return err
-			}
-		case !errors.Is(err, ErrStale):
+		if err == nil && more {
+			err = a.renewLease(ctx, a.applyLease, cfg)
+		}
+		if err != nil || !more {
 			return err
 		}
 	}
-	return ErrContended
 }
 
 // applyToServed applies the next page of rows to the served board set. If a row must wait

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,8 +44,10 @@ type Display struct {
 	now     func() int64
 	names   *nameCache
 	pages   *pageCache
-	watches *watchRegistry
 	metrics *displayMetrics
+
+	mu      sync.Mutex
+	watched watchedBoards // each with at least one watcher
 }
 
 // NewDisplay returns a Display. The caller must call Run, which sends the pushes after a
@@ -53,7 +56,7 @@ func NewDisplay(options DisplayOptions) *Display {
 	metrics := newDisplayMetrics(options.Registry)
 	return &Display{
 		reader: options.Reader, now: options.Now, names: newNameCache(options.Names), pages: newPageCache(metrics),
-		watches: &watchRegistry{byBoard: map[pageKey]map[*watcher]struct{}{}}, metrics: metrics,
+		watched: watchedBoards{}, metrics: metrics,
 	}
 }
 

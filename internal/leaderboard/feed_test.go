@@ -21,7 +21,7 @@ func TestPushesEqualPages(t *testing.T) {
 		board.limit = 0
 		for limit := 1; limit <= MaxLimit; limit++ {
 			recorder := new(pushRecorder)
-			display.watches.add(board, &watcher{push: recorder.push, limit: limit})
+			display.watched[board] = map[*watcher]struct{}{{push: recorder.push, limit: limit}: {}}
 			for _, readLimit := range []int{limit, MaxLimit} { // the second page equals the first, so it is not pushed
 				display.poll(t.Context(), board, readLimit)
 			}
@@ -51,8 +51,8 @@ func TestWatchersWithDifferentLimitsShareReads(t *testing.T) {
 		}
 		defaultWatcher, _ := startWatching(t, display, Query{Window: All})
 		watchers = append(watchers, defaultWatcher)
-		if len(display.watches.byBoard) != 1 {
-			t.Errorf("%d boards are watched", len(display.watches.byBoard))
+		if len(display.watched) != 1 {
+			t.Errorf("%d boards are watched", len(display.watched))
 		}
 		time.Sleep(2 * pushInterval)
 		reader.readCount()

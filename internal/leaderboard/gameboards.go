@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"laststand/internal/loop"
 )
 
@@ -20,18 +22,22 @@ const (
 // gameBoards maintains the boards of one game.
 type gameBoards struct {
 	*resources
-	rows       *rowApplier
-	builder    *builder
-	verifier   *verifier
-	applyCalls sharedCall
-	isReady    atomic.Bool
+	rows     *rowApplier
+	builder  *builder
+	verifier *verifier
+	isReady  atomic.Bool
+
+	applySlot                     *semaphore.Weighted // one call of apply works at a time
+	lastBegunApply, lastDoneApply atomic.Int64        // numbers of the calls that began last and that succeeded last
 }
 
 func newGameBoards(shared *resources) *gameBoards {
 	rows := &rowApplier{resources: shared, days: &dayMaintainer{shared}, dayEnded: make(chan struct{}, 1)}
-	boards := &gameBoards{resources: shared, rows: rows, builder: &builder{resources: shared, rows: rows, wakeups: make(chan struct{}, 1)}}
-	boards.verifier = &verifier{resources: shared, builder: boards.builder}
-	return boards
+	builder := &builder{resources: shared, rows: rows, wakeups: make(chan struct{}, 1)}
+	return &gameBoards{
+		resources: shared, rows: rows, builder: builder, verifier: &verifier{resources: shared, builder: builder},
+		applySlot: semaphore.NewWeighted(1),
+	}
 }
 
 // run does the work of Applier.Run for the game. It returns when ctx has ended and all its
@@ -50,25 +56,33 @@ func (g *gameBoards) run(ctx context.Context) {
 }
 
 // apply applies rows to the served boards, and builds boards if none are served. It
-// retries until the boards hold all rows.
+// retries until the boards hold all rows. Calls that wait for another one share the success
+// of the next one, so many concurrent calls cause little work.
 func (g *gameBoards) apply(ctx context.Context) error {
-	return g.applyCalls.do(ctx, func() error {
-		began := time.Now()
-		for range maxFailedTries {
-			isApplied, err := g.applyToServed(ctx)
-			if isApplied {
-				g.metrics.applyDuration.Observe(time.Since(began).Seconds())
-				return nil
-			}
-			if errors.Is(err, errNoBoards) {
-				err = g.builder.build(ctx)
-			}
-			if err != nil && !errors.Is(err, ErrStale) {
-				return err
-			}
+	begunBefore := g.lastBegunApply.Load()
+	if err := g.applySlot.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer g.applySlot.Release(1)
+	if g.lastDoneApply.Load() > begunBefore { // a call that began later has applied all rows
+		return nil
+	}
+	call, began := g.lastBegunApply.Add(1), time.Now()
+	for range maxFailedTries {
+		isApplied, err := g.applyToServed(ctx)
+		if isApplied {
+			g.metrics.applyDuration.Observe(time.Since(began).Seconds())
+			g.lastDoneApply.Store(call)
+			return nil
 		}
-		return ErrContended
-	})
+		if errors.Is(err, errNoBoards) {
+			err = g.builder.build(ctx)
+		}
+		if err != nil && !errors.Is(err, ErrStale) {
+			return err
+		}
+	}
+	return ErrContended
 }
 
 // applyToServed applies rows to the served boards. It returns false if boards of another

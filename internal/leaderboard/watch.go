@@ -21,14 +21,11 @@ const (
 	maxConcurrentReads = 16
 )
 
-// watchRegistry holds the boards that sessions of this node watch, with their watchers. The
+// watchedBoards are the boards that sessions of this node watch, with their watchers. The
 // limit of each key is 0: watchers with any limit share the reads of a board.
-type watchRegistry struct {
-	mu      sync.Mutex
-	byBoard map[pageKey]map[*watcher]struct{} // boards with at least one watcher
-}
+type watchedBoards map[pageKey]map[*watcher]struct{}
 
-// watcher is one session that watches a board. The registry's mu guards its fields.
+// watcher is one session that watches a board. Display.mu guards its fields.
 type watcher struct {
 	push            func(frame []byte) // must not block
 	limit           int
@@ -53,37 +50,31 @@ func (d *Display) Watch(ctx context.Context, game string, query Query, push func
 		return nil, err
 	}
 	d.metrics.watchers.Inc()
-	d.watches.add(board, added)
-	return sync.OnceFunc(func() {
-		d.metrics.watchers.Dec()
-		d.watches.remove(board, added)
-	}), nil
-}
-
-func (r *watchRegistry) add(board pageKey, added *watcher) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.byBoard[board] == nil {
-		r.byBoard[board] = map[*watcher]struct{}{}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.watched[board] == nil {
+		d.watched[board] = map[*watcher]struct{}{}
 	}
-	r.byBoard[board][added] = struct{}{}
+	d.watched[board][added] = struct{}{}
+	return sync.OnceFunc(func() { d.unwatch(board, added) }), nil
 }
 
-func (r *watchRegistry) remove(board pageKey, removed *watcher) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.byBoard[board], removed)
-	if len(r.byBoard[board]) == 0 {
-		delete(r.byBoard, board)
+func (d *Display) unwatch(board pageKey, removed *watcher) {
+	d.metrics.watchers.Dec()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.watched[board], removed)
+	if len(d.watched[board]) == 0 {
+		delete(d.watched, board)
 	}
 }
 
 // largestLimits returns the watched boards, each with the largest limit of its watchers.
-func (r *watchRegistry) largestLimits() map[pageKey]int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (d *Display) largestLimits() map[pageKey]int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	limits := map[pageKey]int{}
-	for board, watchers := range r.byBoard {
+	for board, watchers := range d.watched {
 		for watcher := range watchers {
 			limits[board] = max(limits[board], watcher.limit)
 		}
@@ -98,7 +89,7 @@ func (d *Display) Run(ctx context.Context) error {
 		defer cancel()
 		var group errgroup.Group
 		group.SetLimit(maxConcurrentReads)
-		for board, limit := range d.watches.largestLimits() {
+		for board, limit := range d.largestLimits() {
 			group.Go(func() error {
 				d.poll(ctx, board, limit)
 				return nil
@@ -119,9 +110,9 @@ func (d *Display) poll(ctx context.Context, board pageKey, limit int) {
 		return
 	}
 	byLimit := map[int]pushedPage{} // each is encoded once
-	d.watches.mu.Lock()
-	defer d.watches.mu.Unlock()
-	for watcher := range d.watches.byBoard[board] {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for watcher := range d.watched[board] {
 		if watcher.pushedSincePoll || watcher.limit > limit {
 			watcher.pushedSincePoll = false
 			continue
@@ -148,8 +139,8 @@ func newPushedPage(page Answer) pushedPage {
 	return pushedPage{page.ETag, protocol.EncodePush(protocol.TypeBoard, json.RawMessage(page.JSON))}
 }
 
-// push pushes a page to a watcher. The caller holds the registry's mu, or has not added the
-// watcher yet.
+// push pushes a page to a watcher. The caller holds mu, or has not added the watcher
+// yet.
 func (d *Display) push(watcher *watcher, page pushedPage) {
 	watcher.lastTag, watcher.pushedSincePoll = page.tag, true
 	watcher.push(page.frame)

@@ -147,8 +147,8 @@ func TestARemovedWatcherGetsNoPush(t *testing.T) {
 		stopRemaining()
 		reader.readCount()
 		time.Sleep(3 * pushInterval)
-		if n := reader.readCount(); n != 0 || len(display.watches.byBoard) != 0 {
-			t.Errorf("without watchers: %d reads, %d watched boards", n, len(display.watches.byBoard))
+		if n := reader.readCount(); n != 0 || len(display.watched) != 0 {
+			t.Errorf("without watchers: %d reads, %d watched boards", n, len(display.watched))
 		}
 	})
 }
@@ -190,7 +190,7 @@ func TestWatchRefusesBadQueries(t *testing.T) {
 		}
 	}
 	reader.update(func() { reader.err = nil })
-	if len(display.watches.byBoard) != 0 {
-		t.Errorf("%d boards are watched", len(display.watches.byBoard))
+	if len(display.watched) != 0 {
+		t.Errorf("%d boards are watched", len(display.watched))
 	}
 }

@@ -12,33 +12,23 @@ var commitScript = newScript("commit")
 
 // Commit implements leaderboard.EntryStore. A transaction blocks Redis for a few
 // microseconds per entry and member.
-func (s *Store) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs []leaderboard.Transaction) error {
-	if err := s.commit(ctx, boardSet, txs); err != nil {
-		return fmt.Errorf("commit leaderboards: %w", err)
-	}
-	return nil
-}
-
-func (s *Store) commit(ctx context.Context, boardSet leaderboard.BoardSet, txs []leaderboard.Transaction) error {
+func (s *Store) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs []leaderboard.Transaction) (err error) {
 	calls := make([]scriptCall, len(txs))
 	for i, tx := range txs {
-		var err error
 		if calls[i], err = transactionCall(boardSet, tx); err != nil {
-			return err
+			return fmt.Errorf("commit leaderboards: %w", err)
 		}
 	}
 	replies, err := s.runCalls(ctx, commitScript, calls)
-	if err != nil {
-		return err
+	isApplied := true
+	for i := 0; i < len(replies) && err == nil && isApplied; i++ {
+		isApplied, err = replies[i].Bool()
 	}
-	for _, reply := range replies {
-		isApplied, err := reply.Bool()
-		if err != nil {
-			return err
-		}
-		if !isApplied {
-			return leaderboard.ErrStale
-		}
+	switch {
+	case err != nil:
+		return fmt.Errorf("commit leaderboards: %w", err)
+	case !isApplied:
+		return leaderboard.ErrStale
 	}
 	return nil
 }

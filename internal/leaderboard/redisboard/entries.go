@@ -50,10 +50,11 @@ func (s *Store) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, 
 		return nil, fmt.Errorf("read leaderboard entries: %w", err)
 	}
 	reply := newReply(values)
-	ids := reply.texts()
-	packed := reply.listWithLength(len(ids))
-	if reply.err() != nil {
-		return nil, reply.err()
+	var entries []leaderboard.BoardEntry
+	for len(reply.values) > 0 && reply.err() == nil {
+		if id, packed := reply.text(), reply.text(); packed != "" {
+			entries = append(entries, reply.entry(id, packed))
+		}
 	}
-	return unpackEntries(ids, packed)
+	return entries, reply.err()
 }

@@ -38,11 +38,13 @@ func (r *reply) setError(problem string) {
 	}
 }
 
-// text returns the next value, which must be a text or nil. It returns "" for nil.
+// text returns the next value, which must be a text, an integer or nil. It returns "" for nil.
 func (r *reply) text() string {
 	switch value := r.nextValue().(type) {
 	case string:
 		return value
+	case int64:
+		return strconv.FormatInt(value, 10)
 	case nil:
 		return ""
 	default:
@@ -71,24 +73,8 @@ func (r *reply) listWithLength(n int) []any {
 	return list
 }
 
-func (r *reply) texts() []string {
-	list := r.subReply()
-	texts := make([]string, len(list.values))
-	for i := range texts {
-		texts[i] = list.text()
-	}
-	return texts
-}
-
-// number returns the next value as an integer. The value may be a text. An empty text or
-// nil is 0.
+// number returns the next value as an integer. An empty text or nil is 0.
 func (r *reply) number() int64 {
-	if len(r.values) > 0 {
-		if n, ok := r.values[0].(int64); ok {
-			r.values = r.values[1:]
-			return n
-		}
-	}
 	text := r.text()
 	if text == "" {
 		return 0
@@ -101,15 +87,12 @@ func (r *reply) number() int64 {
 }
 
 // key returns the next value as a key of a ranking. An empty text or nil is 0.
-func (r *reply) key() float64 {
-	text := r.text()
+func (r *reply) key() float64 { return r.parseKey(r.text()) }
+
+func (r *reply) parseKey(text string) float64 {
 	if text == "" {
 		return 0
 	}
-	return r.parseKey(text)
-}
-
-func (r *reply) parseKey(text string) float64 {
 	k, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		r.setError(err.Error())

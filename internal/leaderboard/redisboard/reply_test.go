@@ -9,8 +9,8 @@ import (
 
 // Every reply of Redis is either refused or read as it was written.
 func FuzzReplies(f *testing.F) {
-	f.Add("7", "-0.5", "0000000000000003 1 2 3 4 5 6 7", `{"7d":{"Lo":["2026-11-14","2026-11-15"],"Cursor":[0,9],"Served":0}}`)
-	f.Fuzz(func(t *testing.T, number, key, packed, rolling string) {
+	f.Add("7", "-0.5", "0000000000000003 1 2 3 4 5 6 7", `{"Watermark":{"Epoch":"e","Pos":7},"Rolling":{"7d":{"Lo":["2026-11-14","2026-11-15"],"Cursor":[0,9],"Served":0}}}`)
+	f.Fuzz(func(t *testing.T, number, key, packed, packedProgress string) {
 		slice, err := parseSlice([]any{number, int64(0), []any{"0000000000000003:p", key}, []any{packed}})
 		if err == nil && packEntry(slice.Entries[0].BoardEntry) != packEntry(mustUnpack(t, packed)) {
 			t.Fatalf("%q became %+v", packed, slice.Entries[0])
@@ -23,7 +23,7 @@ func FuzzReplies(f *testing.F) {
 		if reply.err() == nil && (len(board.Found) != 1 || len(board.Keys) != 1) {
 			t.Fatalf("%q became %+v", packed, board)
 		}
-		reply = newReply([]any{"e", number, "r", "2026-11-20", "2026-11-20", nil, rolling})
+		reply = newReply([]any{packedProgress})
 		progress := reply.progress()
 		if reply.err() == nil {
 			checkProgress(t, progress)
