@@ -1,7 +1,6 @@
 package match
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -13,12 +12,13 @@ import (
 // store.
 const storeRetryDelay = 500 * time.Millisecond
 
-// advancer applies the steps of matches.
-type advancer struct{ *lossHandler }
+// advancer applies the steps of matches. It ends matches that the store has lost.
+type advancer struct{ *localDelivery }
 
-func newAdvancer(losses *lossHandler) *advancer {
-	a := &advancer{losses}
-	a.onDue(a.advanceDue)
+func newAdvancer(local *localDelivery) *advancer {
+	a := &advancer{local}
+	a.onDue, a.onBehind = a.advanceDue, a.catchUp
+	a.onChange = append(a.onChange, a.scheduleLobbyNotice)
 	return a
 }
 
@@ -42,7 +42,9 @@ func (a *advancer) advance(ctx context.Context, local *localMatch, view View) er
 // timer would apply the following steps a second time.
 func (a *advancer) runSteps(ctx context.Context, local *localMatch, view View, requestedStep stepFunc) error {
 	steps := stepRun{localDelivery: a.localDelivery, match: local}
-	err := a.handleLoss(ctx, local, cmp.Or(steps.run(ctx, view, requestedStep), steps.flush(ctx)))
+	err := steps.run(ctx, view, requestedStep)
+	steps.flush()
+	err = a.handleLoss(ctx, local, err)
 	if steps.hasStepped {
 		a.armTimer(local)
 	}
@@ -62,6 +64,33 @@ func (a *advancer) advanceDue(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	a.Wheel.Set(&local.timer, storeRetryDelay, func() { a.advanceDue(local) })
+}
+
+// catchUp reads what this node has missed of a match. If that fails, the next search for
+// missed pushes schedules it again.
+func (a *advancer) catchUp(local *localMatch) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	view, err := a.read(ctx, local, local.knownState().Seq)
+	if err = a.handleLoss(ctx, local, err); err != nil {
+		a.Logger.Debug("read of missed pushes failed; the next search retries", "match", local.plan.ID, "error", err)
+		return
+	}
+	if len(view.Frames) > 0 {
+		a.metrics.filledGaps.Inc()
+	}
+	a.adoptView(local, view)
+}
+
+// scheduleLobbyNotice schedules a notice to the players in a lobby who have not got one
+// about its newest version.
+func (a *advancer) scheduleLobbyNotice(local *localMatch) {
+	local.mu.Lock()
+	isOutdated := local.state.Phase == PhaseLobby && local.state.Version > local.lobbyVersion
+	local.mu.Unlock()
+	if isOutdated {
+		a.scheduleCatchUp(local)
+	}
 }
 
 func (a *advancer) createMatch(ctx context.Context, plan *Plan, initial State, foundPush *protocol.NumberedPush) (created bool, err error) {

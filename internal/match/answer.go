@@ -7,11 +7,8 @@ import (
 	"laststand/internal/quiz"
 )
 
-// judge judges answers. The submitter stores them, the replier tells the players.
-type judge struct {
-	*submitter
-	*replier
-}
+// judge judges answers, stores them and tells the players.
+type judge struct{ *places }
 
 // Answer judges an answer and submits it. It returns the reply to the player,
 // or a *protocol.Error if the answer is refused. It also returns a function

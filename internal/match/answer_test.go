@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -154,12 +155,13 @@ func TestNodeThatIsBehindReadsBeforeItJudgesAnswer(t *testing.T) {
 		}
 		nodeB.store.setFault(failsStepsAndSearches)
 		c.bus.removeNode(nodeB.Node)
-		nodeB.Wheel.Close()
 		for i := range plan.Questions {
 			c.passUntil(plan, PhaseOpen, i)
 			if _, err := nodeB.answer(plan, bob, i, rightAnswer(&plan.Questions[i])); err != nil {
 				c.Errorf("question %d: %v", i, err)
 			}
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
 			c.checkReceivedLog(plan, session, 0)
 		}
 	})

@@ -9,47 +9,44 @@ import (
 // maxLobbyMS is how long an arena may stay in its lobby.
 const maxLobbyMS = 12 * 60 * 60 * 1000
 
-// arenas executes the commands of hosts.
-type arenas struct{ *places }
-
 // CreateArena creates the match of an arena in its lobby.
-func (a *arenas) CreateArena(ctx context.Context, plan *Plan) error {
-	_, err := a.createMatch(ctx, plan, State{
-		Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: a.Now() + maxLobbyMS, HostPaced: plan.Arena.HostPaced,
+func (e *Engine) CreateArena(ctx context.Context, plan *Plan) error {
+	_, err := e.createMatch(ctx, plan, State{
+		Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: e.Now() + maxLobbyMS, HostPaced: plan.Arena.HostPaced,
 	}, nil)
 	return err
 }
 
 // ReadArena returns the plan, state, listed seats and teams of an arena, or
 // ErrNotFound.
-func (a *arenas) ReadArena(ctx context.Context, match string) (View, error) {
-	local, err := a.loadMatch(ctx, match)
+func (e *Engine) ReadArena(ctx context.Context, match string) (View, error) {
+	local, err := e.loadMatch(ctx, match)
 	if err != nil {
 		return View{}, err
 	}
-	view, err := a.read(ctx, local, -1)
+	view, err := e.read(ctx, local, -1)
 	view.Plan = local.plan
 	return view, err
 }
 
 // StartArena starts the countdown of an arena. It does nothing unless the arena is
 // in its lobby.
-func (a *arenas) StartArena(ctx context.Context, match string) error {
-	return a.requestStep(ctx, match, startArenaStep)
+func (e *Engine) StartArena(ctx context.Context, match string) error {
+	return e.requestStep(ctx, match, startArenaStep)
 }
 
 // CloseArena ends an arena. It does nothing if the arena is over.
-func (a *arenas) CloseArena(ctx context.Context, match string) error {
-	return a.requestStep(ctx, match, closeArenaStep)
+func (e *Engine) CloseArena(ctx context.Context, match string) error {
+	return e.requestStep(ctx, match, closeArenaStep)
 }
 
 // Proceed ends a question for the host; -1 means the countdown before question 0. It
 // closes the question if it is open, else opens the next one. It does nothing if
 // the match has another current question. Before the countdown is over it returns a
 // refusal with the remaining time.
-func (a *arenas) Proceed(ctx context.Context, match string, after int) error {
+func (e *Engine) Proceed(ctx context.Context, match string, after int) error {
 	seenPhase, remainingMS := Phase(""), int64(0)
-	err := a.requestStep(ctx, match, func(plan *Plan, view View, now int64) (Step, bool) {
+	err := e.requestStep(ctx, match, func(plan *Plan, view View, now int64) (Step, bool) {
 		if seenPhase != "" && seenPhase != view.Phase { // the phase that the host saw has ended by itself
 			return Step{}, false
 		}
@@ -67,9 +64,25 @@ func (a *arenas) Proceed(ctx context.Context, match string, after int) error {
 
 // Broadcast pushes a frame without a number to all sessions of a match on all
 // nodes.
-func (a *arenas) Broadcast(ctx context.Context, match string, frame []byte) {
-	if local := a.findLocalMatch(match); local != nil {
+func (e *Engine) Broadcast(ctx context.Context, match string, frame []byte) {
+	if local := e.findLocalMatch(match); local != nil {
 		local.broadcast(frame)
 	}
-	a.sendToOtherNodes(ctx, match, kindBroadcast, messageHeader{Match: match}.encode(frame))
+	e.sendToOtherNodes(ctx, match, kindBroadcast, messageHeader{Match: match}.encode(frame))
+}
+
+// NotifyPlacesChanged tells the engine that players joined or left an arena. The players
+// in its lobby at this node get a notice soon. Other nodes find the change within a second.
+// It does not block.
+func (e *Engine) NotifyPlacesChanged(match string) {
+	local := e.findLocalMatch(match)
+	if local == nil {
+		return
+	}
+	switch local.knownState().Phase {
+	case PhaseLobby:
+		e.scheduleCatchUp(local)
+	case PhaseOpen: // the player who left may have been the last one without an answer
+		e.Wheel.After(0, func() { e.advanceDue(local) })
+	}
 }

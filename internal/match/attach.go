@@ -28,8 +28,7 @@ type AttachRequest struct {
 // attacher attaches sessions to matches.
 type attacher struct {
 	*places
-	hosts   *hosts
-	replays *replays
+	logs *logCopies
 }
 
 // Attach attaches a session to a match in which its player has a place. It
@@ -44,7 +43,11 @@ func (a *attacher) Attach(ctx context.Context, request AttachRequest) error {
 	if err != nil {
 		return err
 	}
-	return a.attachAndSchedule(ctx, local, request, member)
+	if err := a.attach(ctx, local, request, member); err != nil {
+		return err
+	}
+	a.noteChange(local)
+	return nil
 }
 
 // AttachFrom attaches a player's session at this node to an arena, from a push
@@ -61,24 +64,34 @@ func (a *attacher) AttachFrom(ctx context.Context, match, player string, after i
 	return a.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session, AfterSeq: after})
 }
 
-// attachAndSchedule attaches a session and schedules what the read state
-// requires.
-func (a *attacher) attachAndSchedule(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
-	if err := a.attach(ctx, local, request, member); err != nil {
-		return err
+// attach reads the match and adds the session. It repeats that if this node has delivered
+// newer pushes since the read.
+func (a *attacher) attach(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
+	for attempt := range maxStepAttempts {
+		view, err := a.readForSession(ctx, local, request, member)
+		switch {
+		case err != nil:
+			return err
+		case request.OnState != nil && (view.Phase == PhaseLobby || view.Phase == PhaseStarting):
+			return ErrNotFound
+		}
+		if request.CheckReplay != nil && attempt == 0 {
+			if err := request.CheckReplay(view.bytesAfter(request.AfterSeq)); err != nil {
+				return err
+			}
+		}
+		if a.addIfPresent(local, request, view) {
+			return nil
+		}
 	}
-	a.armTimer(local)
-	a.emitChange(local)
-	if local.plan.Arena != nil && request.Player == local.plan.Arena.Host {
-		a.hosts.reportHost(ctx, local)
-	}
-	return nil
+	return errMatchChanging
 }
 
-func (a *attacher) attach(ctx context.Context, local *localMatch, request AttachRequest, member Member) error {
-	from := local.startAttaching(request.AfterSeq)
-	defer local.endAttaching()
-	replayed := a.replays.replayFrames(ctx, local, from)
+// readForSession reads what a session needs, with the frames that the session or those
+// already here have not got.
+func (a *attacher) readForSession(ctx context.Context, local *localMatch, request AttachRequest, member Member) (View, error) {
+	from := min(request.AfterSeq, local.knownState().Seq)
+	replayed := a.logs.framesAfter(ctx, local, from)
 	query := ReadQuery{Match: local.plan.ID, AfterSeq: from + int64(len(replayed)), Node: a.Node, SeenVersion: local.knownVersion(), WantListed: request.OnState != nil}
 	switch {
 	case local.plan.Arena == nil:
@@ -91,38 +104,41 @@ func (a *attacher) attach(ctx context.Context, local *localMatch, request Attach
 		query.SeenVersion, query.AfterSeq, replayed = 0, from, nil
 		view, err = a.Matches.Read(ctx, query)
 	}
-	switch {
-	case err != nil:
-		return err
-	case request.OnState != nil && (view.Phase == PhaseLobby || view.Phase == PhaseStarting):
-		return ErrNotFound
-	}
 	local.updateVersion(view.Version)
-	view.prependFrames(replayed, query.AfterSeq)
-	if request.CheckReplay != nil {
-		if err := request.CheckReplay(view.bytesAfter(request.AfterSeq)); err != nil {
-			return err
-		}
+	if len(replayed) > 0 && view.Seq-int64(len(view.Frames)) == query.AfterSeq { // else the log has expired or was set back
+		view.Frames = slices.Concat(replayed, view.Frames)
 	}
-	a.addIfPresent(local, request, view)
-	return nil
+	return view, err
 }
 
-// addIfPresent adds a session to a match that was just read. It registers the
-// session before it checks that the session is still present. A concurrent
-// Detach therefore finds it.
-func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view View) {
+// bytesAfter returns the size of a view's frames after a number.
+func (v *View) bytesAfter(after int64) (size int64) {
+	skip := after - (v.Seq - int64(len(v.Frames)))
+	for _, frame := range v.Frames[min(max(skip, 0), int64(len(v.Frames))):] {
+		size += int64(len(frame))
+	}
+	return size
+}
+
+// addIfPresent adds a session to a match that was just read, unless the session has
+// left. It returns false if newer pushes were delivered here since the read. It registers
+// the session before it checks that the session is still present. A concurrent Detach
+// therefore finds it.
+func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view View) bool {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	if request.OnState == nil && local.sessions[request.Player] == request.Session {
-		return
+		return true
+	}
+	if view.Seq < local.state.Seq && !view.Phase.hasEnded() && !local.isAbandoned() {
+		return false
 	}
 	a.addAttachedMatch(local, request.Player)
 	if session, ok := a.Presence.Find(local.plan.Game, request.Player); !ok || session != request.Session {
 		if local.sessions[request.Player] == nil {
 			a.removeAttachedMatch(local, request.Player)
 		}
-		return
+		return true
 	}
 	local.catchUp(view)
 	if request.OnState != nil {
@@ -130,13 +146,16 @@ func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view V
 		request.OnState(stateView(local.plan, view, request.Player))
 	}
 	local.addSession(request, view)
+	return true
 }
 
 // IsInMatch reports whether a player or host at this node is in a match that
 // has begun and is not over.
 func (a *attacher) IsInMatch(game, player string) bool {
 	for _, local := range a.attachedMatches(game, player) {
-		if state := local.knownState(); !state.Phase.hasEnded() && state.Phase != PhaseLobby && state.Phase != PhaseStarting && !local.members.hasRole(player, SpectatorRole) {
+		state := local.knownState()
+		member, _ := local.findMember(player)
+		if !state.Phase.hasEnded() && state.Phase != PhaseLobby && state.Phase != PhaseStarting && member.Role != SpectatorRole {
 			return true
 		}
 	}
@@ -164,7 +183,7 @@ func (a *attacher) detach(local *localMatch, player string, session Subscriber) 
 	defer local.mu.Unlock()
 	if local.sessions[player] == session {
 		delete(local.sessions, player)
-		local.members.forget(player)
+		delete(local.members, player)
 		a.removeAttachedMatch(local, player)
 	}
 }

@@ -11,18 +11,12 @@ import (
 // It consists of parts. Each part knows only the parts below it.
 type Engine struct {
 	*recovery       // finds what was missed: overdue matches, pushes, notifications
-	*inbox          // messages of other nodes
-	*arenas         // commands of hosts
-	*duels          // start and forfeit of duels
 	*judge          // judges answers
 	*attacher       // which session gets the pushes of which match
 	*settledNotices // tells players that a result is settled
-	*lobbyNotices   // tells players in a lobby who joined or left
 	*places         // who has which place in a match
 	*advancer       // applies steps
-	*lossHandler    // ends matches that the store has lost
 	*localDelivery  // delivers pushes here and sets timers
-	*messenger      // messages to other nodes
 	*registry       // the matches that this node holds
 	*engineBase     // configuration and metrics
 }
@@ -31,23 +25,15 @@ type Engine struct {
 func New(config Config) *Engine {
 	e := &Engine{engineBase: newEngineBase(config)}
 	e.registry = newRegistry(e.engineBase)
-	e.messenger = &messenger{e.registry}
-	e.localDelivery = newLocalDelivery(e.messenger)
-	e.lossHandler = &lossHandler{e.localDelivery}
-	e.advancer = newAdvancer(e.lossHandler)
+	e.localDelivery = newLocalDelivery(e.registry)
+	e.advancer = newAdvancer(e.localDelivery)
 	e.places = &places{e.advancer}
-	e.lobbyNotices = &lobbyNotices{e.advancer}
-	e.settledNotices = &settledNotices{e.messenger}
-	e.judge = &judge{&submitter{e.places}, &replier{e.advancer}}
-	hosts := &hosts{e.registry}
-	e.attacher = &attacher{e.places, hosts, &replays{e.registry}}
-	e.duels = &duels{e.attacher}
-	e.arenas = &arenas{e.places}
-	e.inbox = &inbox{e.places, e.lobbyNotices, e.settledNotices}
-	e.recovery = &recovery{places: e.places, hosts: hosts, settled: e.settledNotices}
-	e.onChange(
+	e.settledNotices = &settledNotices{e.registry}
+	e.judge = &judge{e.places}
+	e.attacher = &attacher{e.places, &logCopies{registry: e.registry}}
+	e.recovery = newRecovery(e.places, e.settledNotices)
+	e.onChange = append(e.onChange,
 		(&lifecycle{e.engineBase}).scheduleLifecycle,
-		func(local *localMatch) { e.scheduleLobbyNotice(local, false) },
 		(&personalResults{e.engineBase}).schedulePersonal,
 		(&bots{e.judge}).scheduleBots,
 	)

@@ -120,8 +120,8 @@ func (store *faultyStore) Step(ctx context.Context, step Step) (StepResult, erro
 	return callStore(store, "Step", step.Match, func() (StepResult, error) { return store.memoryStore.Step(ctx, step) })
 }
 
-func (store *faultyStore) Member(ctx context.Context, match, player string) (Member, error) {
-	return callStore(store, "Member", match, func() (Member, error) { return store.memoryStore.Member(ctx, match, player) })
+func (store *faultyStore) Members(ctx context.Context, match string, people ...string) (map[string]Member, error) {
+	return callStore(store, "Members", match, func() (map[string]Member, error) { return store.memoryStore.Members(ctx, match, people...) })
 }
 
 func (store *faultyStore) RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error) {
@@ -177,14 +177,13 @@ func (r *retryingStore) Commit(ctx context.Context, attempt Attempt) (Outcome, e
 // fakeBus is the bus between nodes. It delivers every message once, immediately. If
 // route is set, route returns how often and after which delay.
 type fakeBus struct {
-	mu         sync.Mutex
-	handlers   map[string]map[string]func([]byte)
-	route      func(kind string) (times int, after time.Duration)
-	sentByKind map[string]int // by kind
+	mu       sync.Mutex
+	handlers map[string]map[string]func([]byte)
+	route    func(kind string) (times int, after time.Duration)
 }
 
 func newFakeBus() *fakeBus {
-	return &fakeBus{handlers: map[string]map[string]func([]byte){}, sentByKind: map[string]int{}}
+	return &fakeBus{handlers: map[string]map[string]func([]byte){}}
 }
 
 func (bus *fakeBus) setRoute(route func(kind string) (times int, after time.Duration)) {
@@ -215,7 +214,6 @@ func (bus *fakeBus) handler(node, kind string) func([]byte) {
 func (bus *fakeBus) routeMessage(kind string) (times int, after time.Duration) {
 	bus.mu.Lock()
 	defer bus.mu.Unlock()
-	bus.sentByKind[kind]++
 	if bus.route == nil {
 		return 1, 0
 	}

@@ -1,7 +1,6 @@
 package match
 
 import (
-	"maps"
 	"slices"
 
 	"laststand/internal/protocol"
@@ -108,9 +107,6 @@ func (l *localMatch) pushFrames(added numberedFrames, personal personalFrames) {
 	}
 	position := max(personal.position-from, 0)
 	l.state.Seq += int64(len(frames))
-	if l.attachingSessions > 0 {
-		l.recentFrames = append(l.recentFrames, frames...)
-	}
 	for player, session := range l.sessions {
 		if own, ok := personal.byPlayer[player]; ok {
 			session.Push(l.plan.ID, slices.Concat(frames[:position], [][]byte{own}, frames[position:])...)
@@ -173,34 +169,8 @@ func (l *localMatch) broadcast(frames ...[]byte) {
 	}
 }
 
-// startAttaching starts to keep the delivered frames for a session that has all
-// frames up to a number. endAttaching stops that. It returns the number after
-// which the log must be read, for this session and for those already here.
-func (l *localMatch) startAttaching(after int64) int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.attachingSessions++
-	return min(after, l.state.Seq)
-}
-
-func (l *localMatch) endAttaching() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.attachingSessions--; l.attachingSessions == 0 {
-		l.recentFrames = nil
-	}
-}
-
-// framesSince returns the frames after a number that were delivered since
-// startAttaching. The caller holds mu.
-func (l *localMatch) framesSince(seq int64) [][]byte {
-	all := int64(len(l.recentFrames))
-	return l.recentFrames[all-min(max(l.state.Seq-seq, 0), all):]
-}
-
-// addSession adds a session. It first pushes the frames that the session has
-// not seen: those of the view, then those delivered since the view was read.
-// The caller holds mu and has called startAttaching before the read.
+// addSession adds a session. It first pushes the frames of the view that the session has
+// not seen. The caller holds mu, and no newer frame was delivered here.
 func (l *localMatch) addSession(request AttachRequest, view View) {
 	l.sessions[request.Player] = request.Session
 	if running := !l.state.Phase.hasEnded(); l.plan.Mode == Duel && (running || request.AfterSeq < view.Seq) {
@@ -216,53 +186,21 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 		if view.Seq > 0 && (view.EndReason == ReasonAbandoned || !view.Phase.hasEnded()) {
 			request.Session.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(request.AfterSeq, view.Seq)+1))
 		}
+	}
+}
+
+// lobbyNoticeIntervalMS is the shortest interval between two notices to the players in an
+// arena's lobby.
+const lobbyNoticeIntervalMS = 500
+
+// pushLobbyNotice pushes the player counts of a lobby to every session, if they may have
+// changed since the last notice and it is time for another one. The caller holds mu.
+func (l *localMatch) pushLobbyNotice(view View, now int64) {
+	if l.state.Phase != PhaseLobby || view.Phase != PhaseLobby || view.Version <= l.lobbyVersion || now < l.lobbyNoticeAt+lobbyNoticeIntervalMS {
 		return
 	}
-	for _, frame := range l.framesSince(view.Seq) {
-		request.Session.Push(l.plan.ID, frame)
-	}
-}
-
-// allSessions returns the sessions at this node, by player.
-func (l *localMatch) allSessions() map[string]Subscriber {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return maps.Clone(l.sessions)
-}
-
-// playerSessions returns the sessions at this node whose players have a seat.
-func (l *localMatch) playerSessions() map[string]Subscriber {
-	sessions := l.allSessions()
-	maps.DeleteFunc(sessions, func(player string, _ Subscriber) bool {
-		return l.plan.Arena != nil && !l.members.hasRole(player, PlayerRole)
-	})
-	return sessions
-}
-
-// hasHost reports whether the host of an arena has a session at this node, in
-// any role.
-func (l *localMatch) hasHost() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.sessions[l.plan.Arena.Host] != nil
-}
-
-// pushLobbyNotice pushes the player counts of a lobby to every session, unless the
-// match has begun.
-func (l *localMatch) pushLobbyNotice(view View) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.state.Phase == PhaseLobby {
-		l.broadcastLocked(protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
-			ArenaID: l.plan.Arena.ID, Teams: view.TeamCounts(l.plan.Arena), Players: view.Players,
-		}))
-	}
-}
-
-// isSettledExpected reports whether sessions here wait for the notification that the
-// result is settled.
-func (l *localMatch) isSettledExpected() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.plan.CountsForLeaderboards && l.state.hasClosedQuestion() && l.state.Phase.hasEnded() && !l.isAbandoned() && len(l.sessions) > 0
+	l.lobbyVersion, l.lobbyNoticeAt = view.Version, now
+	l.broadcastLocked(protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
+		ArenaID: l.plan.Arena.ID, Teams: view.TeamCounts(l.plan.Arena), Players: view.Players,
+	}))
 }

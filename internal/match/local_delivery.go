@@ -2,6 +2,7 @@ package match
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -9,31 +10,20 @@ import (
 )
 
 // localDelivery keeps the copies of matches at this node up to date, delivers pushes to
-// the sessions here, and sets the timers of deadlines. It tells listeners when a copy has
-// changed and when a deadline has passed.
+// the sessions here, and sets the timers of deadlines. It emits events for the parts above.
+// Only constructors set them.
 type localDelivery struct {
-	*messenger
-	changeListeners []func(*localMatch)
-	dueListeners    []func(*localMatch)
-	storeReachedAt  atomic.Int64 // cluster time of the last successful round trip to the store
+	*registry
+	onChange       []func(*localMatch) // the local state of a match may have changed; must not block
+	onDue          func(*localMatch)   // the deadline of a match has passed
+	onBehind       func(*localMatch)   // the match must be read, because this node has missed something
+	storeReachedAt atomic.Int64        // cluster time of the last successful round trip to the store
 }
 
-func newLocalDelivery(messenger *messenger) *localDelivery {
-	d := &localDelivery{messenger: messenger}
-	d.storeReachedAt.Store(messenger.Now())
+func newLocalDelivery(matches *registry) *localDelivery {
+	d := &localDelivery{registry: matches}
+	d.storeReachedAt.Store(d.Now())
 	return d
-}
-
-// onChange adds listeners for changes of the local state of matches. A listener must
-// not block. Only constructors call onChange and onDue.
-func (d *localDelivery) onChange(listeners ...func(*localMatch)) {
-	d.changeListeners = append(d.changeListeners, listeners...)
-}
-
-// onDue adds a listener for matches whose deadline has passed. It runs on a worker of
-// the timing wheel.
-func (d *localDelivery) onDue(listener func(*localMatch)) {
-	d.dueListeners = append(d.dueListeners, listener)
 }
 
 // loadMatch returns a match that this node holds, or loads it. Clients send any
@@ -48,12 +38,14 @@ func (d *localDelivery) loadMatch(ctx context.Context, match string) (*localMatc
 	}
 	view, err := d.Matches.Read(ctx, ReadQuery{Match: match, WantPlan: true, AfterSeq: -1})
 	if err != nil {
-		d.countUnreadable(match, err)
+		var unreadable *UnreadableError
+		if errors.As(err, &unreadable) {
+			d.metrics.unreadable.WithLabelValues(unreadable.Reason).Inc()
+		}
 		return nil, err
 	}
 	local := d.storeLocalMatch(newLocalMatch(view))
-	d.armTimer(local)
-	d.emitChange(local)
+	d.noteChange(local)
 	return local, nil
 }
 
@@ -65,41 +57,56 @@ func (d *localDelivery) read(ctx context.Context, local *localMatch, after int64
 }
 
 // deliverOrCatchUp pushes the effect of steps to the sessions at this node. If this node
-// has missed earlier pushes, it reads them from the log first.
-func (d *localDelivery) deliverOrCatchUp(ctx context.Context, local *localMatch, delivered delivery) error {
-	if local.deliver(delivered) {
-		return nil
+// has missed earlier pushes, it returns false and schedules a read of the log, which has
+// all of them.
+func (d *localDelivery) deliverOrCatchUp(local *localMatch, delivered delivery) bool {
+	delivers := local.deliver(delivered)
+	if !delivers {
+		d.scheduleCatchUp(local)
 	}
-	d.metrics.filledGaps.Inc()
-	view, err := d.read(ctx, local, local.knownState().Seq)
-	if err != nil {
-		return err
-	}
+	return delivers
+}
+
+// scheduleCatchUp schedules a read of what this node has missed of a match. In a lobby the
+// read waits until the next notice to the players is possible.
+func (d *localDelivery) scheduleCatchUp(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
-	local.catchUp(view)
-	return nil
+	if local.isCatchUpScheduled {
+		return
+	}
+	local.isCatchUpScheduled = true
+	wait := int64(0)
+	if local.state.Phase == PhaseLobby {
+		wait = max(local.lobbyNoticeAt+lobbyNoticeIntervalMS-d.Now(), 1)
+	}
+	d.Wheel.After(time.Duration(wait)*time.Millisecond, func() {
+		local.mu.Lock()
+		local.isCatchUpScheduled = false
+		local.mu.Unlock()
+		d.onBehind(local)
+	})
 }
 
 // adoptView delivers what other nodes have done to a match, stores the new state,
-// and sets the timer for the next deadline.
+// and sets the timer for the next deadline. The view is that of a call of read.
 func (d *localDelivery) adoptView(local *localMatch, view View) {
 	local.mu.Lock()
 	local.catchUp(view)
+	local.pushLobbyNotice(view, d.Now())
 	local.mu.Unlock()
+	d.noteChange(local)
+}
+
+// noteChange sets the timer and emits an event, because the local state of a match may have
+// changed.
+func (d *localDelivery) noteChange(local *localMatch) {
 	d.armTimer(local)
 	d.emitChange(local)
 }
 
-// emitChange tells the listeners that the local state of a match may have changed.
 func (d *localDelivery) emitChange(local *localMatch) {
-	for _, listener := range d.changeListeners {
-		listener(local)
-	}
-}
-
-func (d *localDelivery) emitDue(local *localMatch) {
-	for _, listener := range d.dueListeners {
+	for _, listener := range d.onChange {
 		listener(local)
 	}
 }
@@ -128,5 +135,5 @@ func (d *localDelivery) armTimer(local *localMatch) {
 		dueAt += remoteStepGraceMS
 	}
 	wait := time.Duration(max(dueAt-d.Now(), 0)) * time.Millisecond
-	d.Wheel.Set(&local.timer, wait, func() { d.emitDue(local) })
+	d.Wheel.Set(&local.timer, wait, func() { d.onDue(local) })
 }

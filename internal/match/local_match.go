@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"laststand/internal/timer"
 )
@@ -13,42 +12,44 @@ import (
 // state, its timer, and the sessions of its players that get the numbered
 // pushes.
 type localMatch struct {
-	plan        *Plan
-	replay      logCopy
-	race        raceSlot // buzzer only
-	members     memberCache
-	lobbyNotice lobbyNotifier
-	settled     settledCheck
-	placesCheck placesCheck
-	catchingUp  atomic.Bool // a read of missed pushes is scheduled
+	plan     *Plan
+	raceSlot chan struct{} // buzzer only: full while a right answer of this node tries to be first
+	lastWon  int           // last question known to be won; -1 for none; only the holder of raceSlot uses it
 
 	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
 	state                State      // newest known state; its Seq is the last push delivered here
 	version              int64      // highest known version
 	remoteStepVersion    int64      // version of the newest step of another node; -1 for none
 	sessions             map[string]Subscriber
-	attachingSessions    int      // number of sessions that are being attached
-	recentFrames         [][]byte // pushes delivered since the first of those began; the last has number state.Seq
+	members              map[string]Member // of an arena: those that this node has looked up
 	timer                timer.Timer
+	isCatchUpScheduled   bool
 	lastBotsQuestion     int   // last question that bots were scheduled for; -1 for none
 	lastPersonalQuestion int   // last question whose personal results were sent; -1 for none
 	startReported        bool  // the start was reported, or other nodes report it
 	endReported          bool  // the end was reported, or other nodes report it
-	hostReportedAt       int64 // when this node last reported the host as present, cluster time
+	lobbyVersion         int64 // version of the last notice in the lobby
+	lobbyNoticeAt        int64 // when it was sent, cluster time
+
+	checkedEndedPlaces int64                 // State.EndedPlaces when no session was without a place
+	withoutPlace       map[string]Subscriber // sessions without a place at the last check
+
+	settledNotified     bool  // the sessions here were notified that the result is settled
+	settledCheckAt      int64 // when to check whether it is settled, cluster time; 0 before the end was seen
+	settledCheckDelayMS int64 // delay before that check
 }
 
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
-		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber),
+		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber), lastWon: -1,
 		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
-		lobbyNotice: lobbyNotifier{sentVersion: view.Version}, placesCheck: placesCheck{checkedEnded: view.EndedPlaces},
+		lobbyVersion: view.Version, checkedEndedPlaces: view.EndedPlaces,
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
 		local.lastPersonalQuestion--
 	}
-	local.replay.loading = make(chan struct{}, 1)
 	if local.plan.Mode == Buzzer {
-		local.race = newRaceSlot()
+		local.raceSlot = make(chan struct{}, 1)
 	}
 	return local
 }
@@ -87,15 +88,15 @@ func (l *localMatch) updateVersion(version int64) {
 	l.version = max(l.version, version)
 }
 
-// noteRemoteStep records the version after a step of another node. The state is
-// nil if the message contained none.
-func (l *localMatch) noteRemoteStep(state *State) {
-	if state == nil {
-		return
-	}
+// noteRemoteStep records the version after a write of another node, and whether it was a
+// step.
+func (l *localMatch) noteRemoteStep(version int64, isStep bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.remoteStepVersion = max(l.remoteStepVersion, state.Version)
+	l.version = max(l.version, version)
+	if isStep {
+		l.remoteStepVersion = max(l.remoteStepVersion, version)
+	}
 }
 
 // isBehind reports whether the match has progressed beyond the known state, or
@@ -113,11 +114,50 @@ func (l *localMatch) isAbandoned() bool {
 	return l.state.Phase.hasEnded() && l.state.EndReason == ReasonAbandoned
 }
 
-// stopAndListPlayers stops the timers and returns the players with a session.
+// findMember returns a member of an arena that this node has looked up.
+func (l *localMatch) findMember(player string) (Member, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	member, ok := l.members[player]
+	return member, ok
+}
+
+func (l *localMatch) storeMember(member Member) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.members == nil {
+		l.members = make(map[string]Member)
+	}
+	l.members[member.Seat.Player] = member
+}
+
+// hasSeat reports whether a player with a session here is known to have a seat. The caller
+// holds mu.
+func (l *localMatch) hasSeat(player string) bool {
+	return l.plan.Arena == nil || l.members[player].Role == PlayerRole
+}
+
+// playerSessions returns the sessions at this node whose players have a seat.
+func (l *localMatch) playerSessions() map[string]Subscriber {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sessions := maps.Clone(l.sessions)
+	maps.DeleteFunc(sessions, func(player string, _ Subscriber) bool { return !l.hasSeat(player) })
+	return sessions
+}
+
+// waitsForPresentHost reports whether an arena waits for its host to open a question, and
+// the host has a session at this node, in any role.
+func (l *localMatch) waitsForPresentHost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.HostPaced && (l.state.Phase == PhaseCountdown || l.state.Phase == PhaseRevealed) && l.sessions[l.plan.Arena.Host] != nil
+}
+
+// stopAndListPlayers stops the timer and returns the players with a session.
 func (l *localMatch) stopAndListPlayers() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.timer.Stop()
-	l.lobbyNotice.timer.Stop()
 	return slices.Collect(maps.Keys(l.sessions))
 }

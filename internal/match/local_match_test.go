@@ -34,12 +34,12 @@ func TestNodeKeepsNewestState(t *testing.T) {
 func TestDuelAllocatesNothingForArenas(t *testing.T) {
 	t.Parallel()
 	duel := newLocalMatch(View{Plan: newPlan("m_1", 0, 2)})
-	if duel.race.slot != nil || duel.members.byPlayer != nil {
-		t.Errorf("%v, %v", duel.race.slot, duel.members.byPlayer)
+	if duel.raceSlot != nil || duel.members != nil {
+		t.Errorf("%v, %v", duel.raceSlot, duel.members)
 	}
 	arena := newLocalMatch(View{Plan: newArena(Buzzer, 2)})
-	arena.members.store(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
-	if cap(arena.race.slot) != 1 || !arena.members.hasRole(ada, SpectatorRole) {
-		t.Errorf("%d, %+v", cap(arena.race.slot), arena.members.byPlayer)
+	arena.storeMember(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
+	if cap(arena.raceSlot) != 1 || arena.hasSeat(ada) || !duel.hasSeat(ada) {
+		t.Errorf("%d, %+v", cap(arena.raceSlot), arena.members)
 	}
 }

@@ -5,64 +5,61 @@ import (
 	"errors"
 )
 
-// lossHandler ends matches that the store has lost completely or partly.
-type lossHandler struct{ *localDelivery }
-
 // handleLoss ends a local match that the store has lost completely or partly,
 // and returns the error. It returns other errors unchanged.
-func (l *lossHandler) handleLoss(ctx context.Context, local *localMatch, err error) error {
+func (a *advancer) handleLoss(ctx context.Context, local *localMatch, err error) error {
 	switch {
 	case errors.Is(err, ErrNotFound):
-		l.handleMissing(local)
+		a.handleMissing(local)
 	case errors.Is(err, ErrAbandoned):
-		return l.abandon(ctx, local)
+		return a.abandon(ctx, local)
 	}
 	return err
 }
 
 // handleMissing releases a match that the store no longer has. If the match was
 // not over, it is abandoned.
-func (l *lossHandler) handleMissing(local *localMatch) {
+func (a *advancer) handleMissing(local *localMatch) {
 	local.mu.Lock()
 	running := !local.state.Phase.hasEnded()
 	local.endAsAbandoned()
 	local.mu.Unlock()
-	l.emitChange(local)
+	a.emitChange(local)
 	if running {
-		l.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
-		l.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
+		a.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
+		a.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
 	}
-	l.dropLocalMatch(local)
+	a.dropLocalMatch(local)
 }
 
 // abandon ends a match on all nodes after the store has lost acknowledged
 // steps. It returns ErrAbandoned when that is done.
-func (l *lossHandler) abandon(ctx context.Context, local *localMatch) error {
+func (a *advancer) abandon(ctx context.Context, local *localMatch) error {
 	for range maxStepAttempts {
-		view, err := l.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
+		view, err := a.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
 		if err != nil {
-			return l.handleLoss(ctx, local, err)
+			return a.handleLoss(ctx, local, err)
 		}
 		if view.Phase.hasEnded() { // another node may have ended it with incomplete data: keep that result and end it here, too
 			view.EndReason = ReasonAbandoned
-			l.adoptView(local, view)
+			a.adoptView(local, view)
 			return ErrAbandoned
 		}
 		step := abandonStep(local.plan, view)
-		steps := stepRun{localDelivery: l.localDelivery, match: local}
+		steps := stepRun{localDelivery: a.localDelivery, match: local}
 		applied, err := steps.tryStep(ctx, &step, view)
 		if applied {
-			_, err = steps.afterStep(ctx, &step, View{State: step.NewState})
-			l.armTimer(local)
+			steps.afterStep(ctx, &step, View{State: step.NewState})
+			a.armTimer(local)
 		}
 		if errors.Is(err, ErrNotFound) {
-			l.handleMissing(local)
+			a.handleMissing(local)
 		}
 		if err != nil {
 			return err
 		}
 		if applied {
-			l.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
+			a.Logger.Warn("store lost steps of a match; abandoned it", "match", local.plan.ID)
 			return ErrAbandoned
 		}
 	}

@@ -96,30 +96,23 @@ func (stored *storedMatch) retractAnswer(player string) Totals {
 	return t
 }
 
-func (m *memoryStore) Member(_ context.Context, id, player string) (Member, error) {
+func (m *memoryStore) Members(_ context.Context, id string, people ...string) (map[string]Member, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	stored, err := m.find(id, 0)
 	if err != nil {
-		return Member{}, err
+		return nil, nil
 	}
-	if role, ok := stored.roles[player]; ok {
-		return Member{Seat: Seat{Player: player}, Role: role}, nil
-	}
-	seat, ok := stored.seats[player]
-	if !ok || stored.totals[player].HasLeft {
-		return Member{}, ErrNotFound
-	}
-	return Member{Seat: seat, Role: PlayerRole}, nil
-}
-
-func (m *memoryStore) PlayersWithoutPlace(ctx context.Context, id string, people []string) (absent []string, err error) {
+	members := make(map[string]Member)
 	for _, player := range people {
-		if _, err := m.Member(ctx, id, player); err != nil {
-			absent = append(absent, player)
+		seat, hasSeat := stored.seats[player]
+		if role, ok := stored.roles[player]; ok {
+			members[player] = Member{Seat: Seat{Player: player}, Role: role}
+		} else if hasSeat && !stored.totals[player].HasLeft {
+			members[player] = Member{Seat: seat, Role: PlayerRole}
 		}
 	}
-	return absent, nil
+	return members, nil
 }
 
 func (m *memoryStore) RankedPlayers(_ context.Context, id string, from, limit int) ([]RankedPlayer, error) {

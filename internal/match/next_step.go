@@ -10,7 +10,7 @@ const (
 
 // nextStep returns the step that is due. It returns false if none is due. It is a pure
 // function of the view and contains the complete flow of a match. lostMS is how
-// long the calling node could not advance anything until now.
+// long the calling node could not reach the store until now.
 //
 // Example: a duel whose question 0 opened at 1000 with a limit of 10,000 is
 // sealed at 11,150 (closes_at 11,000 plus sealGraceMS). It is revealed immediately,
@@ -72,11 +72,15 @@ func closeQuestionStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
 	case view.hasAllAnswers():
 		return sealStep(plan, view, closeReasonAllAnswered, now), true
 	}
-	if !view.isDue(now) {
-		return Step{}, false
+	extensionMS, isDue := min(lostMS, now-view.OpensAt), view.isDue(now)
+	if isDue {
+		extensionMS = max(extensionMS, now-view.DueAt)
 	}
-	if extensionMS := max(now-view.DueAt, lostMS); extensionMS >= minOutageMS && view.canExtend() {
+	switch {
+	case extensionMS >= minOutageMS && view.canExtend():
 		return extendStep(plan, view, extensionMS, now), true
+	case !isDue:
+		return Step{}, false
 	}
 	step := sealStep(plan, view, closeReasonTimeout, now)
 	step.Version = view.Version // fails if another node has extended the question

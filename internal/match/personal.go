@@ -64,7 +64,7 @@ func (l *localMatch) claimFrames(frames personalFrames) personalFrames {
 		return personalFrames{}
 	}
 	for player := range l.sessions {
-		if _, listed := frames.byPlayer[player]; !listed && l.members.hasRole(player, PlayerRole) {
+		if _, listed := frames.byPlayer[player]; !listed && l.hasSeat(player) {
 			return personalFrames{}
 		}
 	}

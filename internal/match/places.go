@@ -14,7 +14,7 @@ type places struct{ *advancer }
 // member returns a player's place in a match, or ErrNotFound. It uses what this
 // node looked up before.
 func (p *places) member(ctx context.Context, local *localMatch, player string) (Member, error) {
-	if member, ok := local.members.find(player); ok {
+	if member, ok := local.findMember(player); ok {
 		return member, nil
 	}
 	return p.lookUpMember(ctx, local, player)
@@ -29,11 +29,16 @@ func (p *places) lookUpMember(ctx context.Context, local *localMatch, player str
 		}
 		return Member{Seat: seat, Role: PlayerRole}, nil
 	}
-	member, err := p.Places.Member(ctx, local.plan.ID, player)
-	if err == nil {
-		local.members.store(member)
+	members, err := p.Places.Members(ctx, local.plan.ID, player)
+	if err != nil {
+		return Member{}, err
 	}
-	return member, err
+	member, ok := members[player]
+	if !ok {
+		return Member{}, ErrNotFound
+	}
+	local.storeMember(member)
+	return member, nil
 }
 
 // CheckSeat returns ErrNotFound unless the player has a seat in the match.
@@ -57,17 +62,22 @@ func (p *places) Expel(ctx context.Context, match, player string, frame []byte) 
 		frames = append(frames, frame)
 	}
 	if local := p.findLocalMatch(match); local != nil {
-		p.expel(local, player, frames)
+		p.expel(local, player, nil, frames)
 	}
 	p.sendToOtherNodes(ctx, match, kindExpel, messageHeader{Match: match, Player: player}.encode(frames...))
 }
 
-func (p *places) expel(local *localMatch, player string, frames [][]byte) {
+// expel removes a player's session from an arena and pushes frames to it. If only is not
+// nil, it removes no other session.
+func (p *places) expel(local *localMatch, player string, only Subscriber, frames [][]byte) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	session := local.sessions[player]
+	if only != nil && session != only {
+		return
+	}
 	delete(local.sessions, player)
-	local.members.forget(player)
+	delete(local.members, player)
 	p.removeAttachedMatch(local, player)
 	if session != nil && len(frames) > 0 {
 		session.Push("", frames...)
@@ -82,29 +92,36 @@ const placesChunkSize = 500
 // clean check. It removes a session only when two checks in a row find no place,
 // because the message may be on its way or the player may be rejoining.
 func (p *places) checkPlaces(ctx context.Context, local *localMatch) error {
-	ended := local.knownState().EndedPlaces
-	if local.plan.Arena == nil || !local.placesCheck.isNeeded(ended) {
+	local.mu.Lock()
+	ended, isChecked := local.state.EndedPlaces, local.state.EndedPlaces == local.checkedEndedPlaces
+	sessions, suspects, withoutPlace := maps.Clone(local.sessions), local.withoutPlace, make(map[string]Subscriber)
+	local.mu.Unlock()
+	if local.plan.Arena == nil || isChecked {
 		return nil
 	}
-	sessions := local.allSessions()
-	withoutPlace := make(map[string]Subscriber)
 	for chunk := range slices.Chunk(slices.Collect(maps.Keys(sessions)), placesChunkSize) {
-		missing, err := p.Places.PlayersWithoutPlace(ctx, local.plan.ID, chunk)
+		members, err := p.Places.Members(ctx, local.plan.ID, chunk...)
 		if err != nil {
 			return err
 		}
-		for _, player := range missing {
-			withoutPlace[player] = sessions[player]
+		for _, player := range chunk {
+			session := sessions[player]
+			if _, hasPlace := members[player]; hasPlace {
+				continue
+			}
+			if suspects[player] != session {
+				withoutPlace[player] = session
+				continue
+			}
+			p.expel(local, player, session, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
+				ArenaID: local.plan.Arena.ID, Reason: "kicked",
+			})})
 		}
 	}
-	current := local.allSessions()
-	for _, player := range local.placesCheck.confirm(withoutPlace, ended) {
-		if current[player] != withoutPlace[player] {
-			continue
-		}
-		p.expel(local, player, [][]byte{protocol.EncodePush(protocol.TypeArenaKicked, protocol.ArenaEnd{
-			ArenaID: local.plan.Arena.ID, Reason: "kicked",
-		})})
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	if local.withoutPlace = withoutPlace; len(withoutPlace) == 0 {
+		local.checkedEndedPlaces = ended
 	}
 	return nil
 }

@@ -28,9 +28,15 @@ const (
 // recovery finds what this node or other nodes have missed.
 type recovery struct {
 	*places
-	hosts      *hosts
-	settled    *settledNotices
-	overloaded atomic.Bool
+	settled        *settledNotices
+	reachableSince atomic.Int64 // since when this node has reached the store without a break, cluster time
+	overloaded     atomic.Bool
+}
+
+func newRecovery(places *places, settled *settledNotices) *recovery {
+	r := &recovery{places: places, settled: settled}
+	r.reachableSince.Store(r.Now())
+	return r
 }
 
 // Run recovers what was missed, until ctx ends:
@@ -39,11 +45,13 @@ type recovery struct {
 //   - pushes that this node has not delivered
 //   - notifications that a result is settled
 //   - the count of results that wait for the ledger
+//
+// It also tells the store which hosts are present.
 func (r *recovery) Run(ctx context.Context) error {
 	loop.Every(ctx, recoveryInterval, func(ctx context.Context) {
 		r.runRound(ctx, roundGaps, r.fillGaps)
 		r.runRound(ctx, roundSweep, r.sweepOverdue)
-		r.runRound(ctx, roundHosts, r.hosts.reportHosts)
+		r.runRound(ctx, roundHosts, r.reportHosts)
 		r.runRound(ctx, roundSettled, r.settled.checkSettled)
 		r.runRound(ctx, roundUnsettled, r.countUnsettled)
 	})
@@ -68,7 +76,6 @@ func (r *recovery) sweepOverdue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.unreadable.retain(ids)
 	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] }) //nolint:gosec // any order will do
 	return forEach(ids, func(id string) error { return r.sweepMatch(ctx, id) })
 }
@@ -76,9 +83,6 @@ func (r *recovery) sweepOverdue(ctx context.Context) error {
 // sweepMatch advances an overdue match. A match that no longer exists is
 // removed from the index.
 func (r *recovery) sweepMatch(ctx context.Context, id string) error {
-	if sweeps := r.unreadable.countOverdue(id); sweeps > 0 {
-		return r.removeOrphan(ctx, id, sweeps)
-	}
 	local, err := r.loadMatch(ctx, id)
 	if err == nil {
 		r.metrics.sweptMatches.Inc()
@@ -86,7 +90,7 @@ func (r *recovery) sweepMatch(ctx context.Context, id string) error {
 	}
 	switch {
 	case errors.Is(err, ErrUnreadable): // other nodes may be able to read it
-		return nil
+		return r.removeOrphan(ctx, id, err)
 	case errors.Is(err, ErrNotFound):
 		return r.Index.RemoveIndexEntries(ctx, id)
 	case errors.Is(err, ErrAbandoned):
@@ -95,8 +99,8 @@ func (r *recovery) sweepMatch(ctx context.Context, id string) error {
 	return err
 }
 
-// fillGaps reads what this node has missed of its matches. A successful read of
-// their progress shows that the store is reachable.
+// fillGaps schedules reads of what this node has missed of its matches. A successful read
+// of their progress shows that the store is reachable.
 func (r *recovery) fillGaps(ctx context.Context) error {
 	running := r.runningMatches()
 	ids := make([]string, len(running))
@@ -110,28 +114,17 @@ func (r *recovery) fillGaps(ctx context.Context) error {
 	r.noteStoreReached(ctx)
 	return forEach(running, func(local *localMatch) error {
 		if local.isBehind(progress[local.plan.ID]) { // a match without progress is behind
-			if err := r.fillGap(ctx, local); err != nil {
-				return err
-			}
+			r.scheduleCatchUp(local)
 		}
 		return r.checkPlaces(ctx, local)
 	})
 }
 
-func (r *recovery) fillGap(ctx context.Context, local *localMatch) error {
-	view, err := r.read(ctx, local, local.knownState().Seq)
-	err = r.handleLoss(ctx, local, err)
-	switch {
-	case errors.Is(err, ErrNotFound), errors.Is(err, ErrAbandoned):
-		return nil
-	case err != nil:
-		return err
-	}
-	if len(view.Frames) > 0 {
-		r.metrics.filledGaps.Inc()
-	}
-	r.adoptView(local, view)
-	return nil
+// reportHosts reports the hosts at this node whose arenas wait for them.
+func (r *recovery) reportHosts(ctx context.Context) error {
+	return forEach(r.filterLocalMatches((*localMatch).waitsForPresentHost), func(local *localMatch) error {
+		return r.Places.PostponeHostDeadline(ctx, local.plan.ID, r.Now()+maxHostAbsenceMS)
+	})
 }
 
 func (r *recovery) countUnsettled(ctx context.Context) error {
@@ -162,48 +155,37 @@ func (r *recovery) CheckOverload() error {
 	return nil
 }
 
-// noteStoreReached records that the store was reached. After an outage it adds the
-// lost time to the open questions of this node.
+// noteStoreReached records that the store was reached. After an outage it advances the
+// open questions of this node, so that they get the lost time back.
 func (r *recovery) noteStoreReached(ctx context.Context) {
-	now := r.Now()
-	since := r.storeReachedAt.Swap(now)
-	if now-since < recoveryInterval.Milliseconds()+minOutageMS {
-		return
-	}
-	r.Logger.Warn("store was unreachable; extending the open questions", "outage_ms", now-since)
-	err := forEach(r.runningMatches(), func(local *localMatch) error {
-		if local.knownState().Phase != PhaseOpen {
-			return nil
+	if outageMS := r.storeOutageMS(); outageMS > 0 {
+		r.reachableSince.Store(r.Now())
+		r.Logger.Warn("store was unreachable; extending the open questions", "outage_ms", outageMS)
+		isOpen := func(local *localMatch) bool { return local.knownState().Phase == PhaseOpen }
+		err := forEach(r.filterLocalMatches(isOpen), func(local *localMatch) error { return r.advance(ctx, local, View{}) })
+		if err != nil {
+			r.Logger.Warn("question extension after an outage failed for some matches", "error", err)
 		}
-		return r.runSteps(ctx, local, View{}, func(plan *Plan, view View, now int64) (Step, bool) {
-			lostMS := now - max(since, view.OpensAt)
-			if !view.canExtend() || lostMS < minOutageMS {
-				return Step{}, false
-			}
-			return extendStep(plan, view, lostMS, now), true
-		})
-	})
-	if err != nil {
-		r.Logger.Warn("question extension after an outage failed for some matches", "error", err)
 	}
+	r.storeReachedAt.Store(r.Now())
 }
 
-// removeOrphan removes an unreadable match after orphanSweeps overdue sweeps. By
-// then no live node can read it.
-func (r *recovery) removeOrphan(ctx context.Context, match string, sweeps int) error {
-	if sweeps < orphanSweeps {
+// orphanAgeMS is how long an unreadable match must be overdue, and this node must have
+// reached the store, before the match is removed. A live node that can read the match
+// advances it within seconds.
+const orphanAgeMS = 60_000
+
+// removeOrphan removes an overdue match that no live node can read.
+func (r *recovery) removeOrphan(ctx context.Context, match string, cause error) error {
+	now := r.Now()
+	if now-r.reachableSince.Load() < orphanAgeMS {
 		return nil
 	}
-	removed, err := r.Index.RemoveOrphan(ctx, match, r.Now()-orphanSweeps*recoveryInterval.Milliseconds())
+	removed, err := r.Index.RemoveOrphan(ctx, match, now-orphanAgeMS)
 	if err != nil || !removed {
 		return err
 	}
 	r.metrics.removedOrphans.Inc()
-	r.Logger.Warn("removed a match that no live node can read; it does not count", "match", match)
+	r.Logger.Warn("removed a match that no live node can read; it does not count", "match", match, "error", cause)
 	return nil
 }
-
-// orphanSweeps is how many sweeps in a row, one per second, must find an
-// unreadable match overdue before it is removed. A live node that can read the
-// match advances it within seconds.
-const orphanSweeps = 60

@@ -2,54 +2,69 @@ package match
 
 import (
 	"context"
-	"slices"
+	"sync"
+
+	"golang.org/x/sync/singleflight"
 )
 
-// replays reads the logs of matches for sessions that have missed much.
-type replays struct{ *registry }
+const (
+	// maxDirectReadFrames is the longest gap that a session's own read fills. Longer
+	// gaps are filled from the copy of the log that all local sessions share.
+	maxDirectReadFrames = 8
+	// maxLogCopies limits the copies of a node. Above it all copies are dropped; they
+	// are read again when needed. The largest possible log has about 1 MB.
+	maxLogCopies = 64
+)
 
-// replayFrames returns the frames after a number up to the last one delivered
-// here, from the shared copy. It returns none if they are few or unavailable;
-// the caller's own read then returns them.
-func (r *replays) replayFrames(ctx context.Context, local *localMatch, after int64) [][]byte {
+// logCopies are this node's copies of the logs of matches. A client may request a complete
+// match again and again, and the store returns the log only once.
+type logCopies struct {
+	*registry
+	reads singleflight.Group
+
+	mu   sync.Mutex
+	logs map[string][][]byte // by match: all pushes from number 1 on
+}
+
+func (c *logCopies) find(match string) [][]byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.logs[match]
+}
+
+// framesAfter returns the frames after a number up to the last one delivered here. It
+// returns none if they are few or unavailable; the caller's own read then returns them.
+func (c *logCopies) framesAfter(ctx context.Context, local *localMatch, after int64) [][]byte {
 	local.mu.Lock()
-	newState, abandoned := local.state.Seq, local.isAbandoned()
+	lastSeq, abandoned := local.state.Seq, local.isAbandoned()
 	local.mu.Unlock()
-	if abandoned || after < 0 || newState-after <= maxDirectReadFrames {
+	if abandoned || after < 0 || lastSeq-after <= maxDirectReadFrames {
 		return nil
 	}
-	if part, _, ok := local.replay.framesBetween(after, newState); ok {
-		return part
+	log := c.find(local.plan.ID)
+	if int64(len(log)) < lastSeq {
+		extended, _, _ := c.reads.Do(local.plan.ID, func() (any, error) { return c.extend(ctx, local), nil })
+		if log = extended.([][]byte); int64(len(log)) < lastSeq {
+			return nil
+		}
 	}
-	select {
-	case local.replay.loading <- struct{}{}:
-	case <-ctx.Done():
-		return nil
-	}
-	defer func() { <-local.replay.loading }()
-	part, storedCount, ok := local.replay.framesBetween(after, newState)
-	if ok {
-		return part
-	}
-	view, err := r.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: storedCount, SeenVersion: local.knownVersion()})
-	if err != nil || view.Seq-int64(len(view.Frames)) != storedCount || view.Seq < newState {
-		return nil
-	}
-	r.countReplayBytes(local.replay.appendFrames(storedCount, view.Frames))
-	part, _, _ = local.replay.framesBetween(after, newState)
-	return part
+	return log[after:lastSeq:lastSeq]
 }
 
-// prependFrames puts frames of the shared copy before those of a view that was
-// read after them. If the log has expired or was set back, it changes nothing.
-func (v *View) prependFrames(earlier [][]byte, after int64) {
-	if len(earlier) > 0 && v.Seq-int64(len(v.Frames)) == after {
-		v.Frames = slices.Concat(earlier, v.Frames)
+// extend adds to a copy the frames that it lacks. It returns nil if the store does not have
+// them.
+func (c *logCopies) extend(ctx context.Context, local *localMatch) [][]byte {
+	log := c.find(local.plan.ID)
+	view, err := c.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: int64(len(log)), SeenVersion: local.knownVersion()})
+	if err != nil || view.Seq-int64(len(view.Frames)) != int64(len(log)) {
+		return nil
 	}
-}
-
-// bytesAfter returns the size of a view's frames after a number.
-func (v *View) bytesAfter(after int64) int64 {
-	skip := after - (v.Seq - int64(len(v.Frames)))
-	return totalBytes(v.Frames[min(max(skip, 0), int64(len(v.Frames))):])
+	log = append(log, view.Frames...)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.logs) >= maxLogCopies || c.logs == nil {
+		c.logs = make(map[string][][]byte)
+	}
+	c.logs[local.plan.ID] = log
+	return log
 }

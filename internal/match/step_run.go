@@ -47,8 +47,8 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 		if requested {
 			requestedStep = nil
 		}
-		if idle, err := r.afterStep(ctx, &step, view); err != nil || idle && requestedStep == nil {
-			return err
+		if idle := r.afterStep(ctx, &step, view); idle && requestedStep == nil {
+			return nil
 		}
 	}
 	return errMatchChanging
@@ -72,7 +72,7 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied b
 	step.NewState.Version = result.Version
 	r.match.updateVersion(result.Version)
 	encoded := encodeFrames(step.Pushes, result.FirstSeq)
-	r.publishStep(ctx, r.match, result.Nodes, stepEvent{frames: encoded, state: &step.NewState, version: result.Version})
+	r.publish(ctx, result.Nodes, messageHeader{Match: step.Match, Version: result.Version, State: &step.NewState}, encoded)
 	r.undelivered.addStep(encoded, step.NewState)
 	if step.NewState.Phase == PhaseRevealed {
 		r.undelivered.addPersonal(r.match.plan, view, r.recipients)
@@ -82,29 +82,25 @@ func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied b
 
 // afterStep delivers the effect of the steps, unless the next step is due already
 // and needs no read. It reports whether no further step is due.
-func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool, err error) {
+func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool) {
 	nextIsDue := view.isDue(r.Now())
 	needsPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers && len(r.undelivered.personal.byPlayer) == 0
 	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || needsPersonal {
-		err = r.flush(ctx)
+		r.flush()
 	}
 	if last.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, last)
 	}
-	return !nextIsDue, err
+	return !nextIsDue
 }
 
-// flush delivers the effect of the steps. If that fails, the local state stays
-// behind and recovery pushes it later.
-func (r *stepRun) flush(ctx context.Context) error {
-	undelivered := r.undelivered
-	if undelivered.state == nil {
-		return nil
+// flush delivers the effect of the steps.
+func (r *stepRun) flush() {
+	if r.undelivered.state != nil {
+		r.deliverOrCatchUp(r.match, r.undelivered)
+		r.undelivered = delivery{}
+		r.emitChange(r.match)
 	}
-	r.undelivered = delivery{}
-	err := r.deliverOrCatchUp(ctx, r.match, undelivered)
-	r.emitChange(r.match)
-	return err
 }
 
 // stepFunc computes a requested step from a view of the match. It returns false if
@@ -121,7 +117,7 @@ func (r *stepRun) chooseStep(view View, requestedStep stepFunc) (step Step, requ
 			return step, true, true
 		}
 	}
-	step, due = nextStep(r.match.plan, view, r.Now(), r.storeOutageMS(view))
+	step, due = nextStep(r.match.plan, view, r.Now(), r.storeOutageMS())
 	return step, false, due
 }
 
@@ -147,12 +143,12 @@ func (r *stepRun) reportEnd(ctx context.Context, step *Step) {
 	r.OnResult(step.Result)
 }
 
-// storeOutageMS returns how long this node could not reach the store during the
-// open question. It is 0 in normal operation.
-func (r *stepRun) storeOutageMS(view View) int64 {
-	lostMS := r.Now() - max(r.storeReachedAt.Load(), view.OpensAt)
-	if lostMS < recoveryInterval.Milliseconds()+minOutageMS {
+// storeOutageMS returns how long this node could not reach the store. It is 0 in normal
+// operation.
+func (d *localDelivery) storeOutageMS() int64 {
+	outageMS := d.Now() - d.storeReachedAt.Load()
+	if outageMS < recoveryInterval.Milliseconds()+minOutageMS {
 		return 0
 	}
-	return lostMS
+	return outageMS
 }

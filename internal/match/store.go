@@ -55,11 +55,9 @@ type AnswerStore interface {
 
 // PlaceStore stores who is in a match: people, hosts and the nodes of their sessions.
 type PlaceStore interface {
-	// Member returns a player's place in an arena, or ErrNotFound.
-	Member(ctx context.Context, match, player string) (Member, error)
-	// PlayersWithoutPlace lists the players who have no place in an arena. It accepts
-	// at most 500.
-	PlayersWithoutPlace(ctx context.Context, match string, people []string) ([]string, error)
+	// Members returns the places of people in an arena. It leaves out those who have
+	// none. It accepts at most 500 people.
+	Members(ctx context.Context, match string, people ...string) (map[string]Member, error)
 	// PostponeHostDeadline moves the deadline of an arena that waits for its
 	// host to open a question. It does nothing in other phases or matches.
 	PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error

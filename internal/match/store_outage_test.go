@@ -124,6 +124,8 @@ func TestRepeatedCommitKeepsPushNumbers(t *testing.T) {
 				if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
 					c.Fatal(err)
 				}
+				time.Sleep(time.Millisecond)
+				synctest.Wait()
 				c.checkReceivedLog(plan, sessionA, 0)
 				c.checkReceivedLog(plan, sessionB, 0)
 				if closed := c.store.state(plan.ID).Phase == PhaseRevealed; closed != otherCommits {
@@ -161,7 +163,9 @@ func TestEndIsPushedAfterFailedDelivery(t *testing.T) {
 			}
 			return noFault
 		})
-		if err := n.Leave(c.Context(), plan.ID, bob); err == nil {
+		c.requireNoError(n.Leave(c.Context(), plan.ID, bob))
+		time.Sleep(time.Millisecond)
+		if synctest.Wait(); session.countType(c, protocol.TypeMatchOver) > 0 {
 			c.Error("the gap before the end was filled without a read")
 		}
 		n.store.setFault(nil)

@@ -10,34 +10,31 @@ import (
 // live of an answer's lock.
 const lockTTLSlackMS = 60 * 60 * 1000
 
-// submitter submits judged answers to the store.
-type submitter struct{ *places }
-
 // commitAnswer submits a judged answer. If this node judged by an outdated opening
 // time, it reads the match and judges again. Many answers to a buzzer question come after
 // the next question has opened; they need no read of the match.
-func (s *submitter) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
-	attempt := s.newAttempt(local, answer)
+func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
+	attempt := j.newAttempt(local, answer)
 	state := local.knownState()
 	for range 3 {
 		if state.Question == answer.question {
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
-			attempt.Record.Node = s.Node
-			outcome, err := s.submitAttempt(ctx, local, attempt)
+			attempt.Record.Node = j.Node
+			outcome, err := j.submitAttempt(ctx, local, attempt)
 			local.updateVersion(outcome.Version)
 			if err != nil || outcome.Verdict != VerdictStale {
-				return outcome, s.handleLoss(ctx, local, err)
+				return outcome, j.handleLoss(ctx, local, err)
 			}
 		}
 		if answer.question < state.Question && local.plan.Mode != Survival {
-			return s.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
+			return j.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
 		}
-		view, err := s.read(ctx, local, -1, submission.Player)
+		view, err := j.read(ctx, local, -1, submission.Player)
 		if err != nil {
-			return Outcome{}, s.handleLoss(ctx, local, err)
+			return Outcome{}, j.handleLoss(ctx, local, err)
 		}
 		if answer.question != view.Question {
-			return s.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
+			return j.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
 		}
 		state = view.State
 	}
@@ -45,9 +42,9 @@ func (s *submitter) commitAnswer(ctx context.Context, local *localMatch, submiss
 }
 
 // newAttempt returns an attempt without the record, which depends on the state.
-func (s *submitter) newAttempt(local *localMatch, answer validAnswer) Attempt {
+func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	attempt := Attempt{
-		Match: local.plan.ID, ID: s.attemptID(), Seat: answer.seat, Mode: local.plan.Mode, LimitMS: local.plan.LimitMS,
+		Match: local.plan.ID, ID: j.attemptID(), Seat: answer.seat, Mode: local.plan.Mode, LimitMS: local.plan.LimitMS,
 		TTLMS: local.plan.maxDurationMS() + lockTTLSlackMS,
 	}
 	if local.plan.Arena != nil {
@@ -62,41 +59,43 @@ func (s *submitter) newAttempt(local *localMatch, answer validAnswer) Attempt {
 
 // submitAttempt passes an attempt to the store. A right answer in a buzzer match
 // competes with those of all nodes for the question.
-func (s *submitter) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
 	if attempt.Mode == Buzzer && attempt.Record.Correct {
-		return s.commitFirstAnswer(ctx, local, attempt)
+		return j.commitFirstAnswer(ctx, local, attempt)
 	}
-	return s.Answers.Commit(ctx, attempt)
+	return j.Answers.Commit(ctx, attempt)
 }
 
 // commitFirstAnswer lets one right answer at a time from this node try to be first. If the
 // question is known to be won, it only checks whether the answer repeats an
 // accepted one.
-func (s *submitter) commitFirstAnswer(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
-	outcome, committed, err := s.tryCommitIfFirst(ctx, local, attempt)
+func (j *judge) commitFirstAnswer(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
+	outcome, committed, err := j.tryCommitIfFirst(ctx, local, attempt)
 	if err != nil || committed {
 		return outcome, err
 	}
-	s.metrics.droppedRaces.Inc()
-	return s.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
+	j.metrics.droppedRaces.Inc()
+	return j.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
 }
 
-func (s *submitter) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
+func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
 	question := attempt.Record.Question
 	if local.isQuestionClosed(question) {
 		return Outcome{}, false, nil
 	}
-	if err := local.race.enter(ctx); err != nil {
-		return Outcome{}, false, err
+	select {
+	case local.raceSlot <- struct{}{}:
+		defer func() { <-local.raceSlot }()
+	case <-ctx.Done():
+		return Outcome{}, false, ctx.Err()
 	}
-	defer local.race.leave()
-	if local.race.isWon(question) || local.isQuestionClosed(question) {
+	if local.lastWon >= question || local.isQuestionClosed(question) {
 		return Outcome{}, false, nil
 	}
-	outcome, err = s.Answers.CommitIfFirst(ctx, attempt)
+	outcome, err = j.Answers.CommitIfFirst(ctx, attempt)
 	// An answer that was late itself says nothing about earlier answers.
 	if err == nil && (outcome.Verdict == VerdictAccepted || outcome.Verdict == VerdictLate && attempt.Record.ArrivedAt <= local.knownState().ClosesAt) {
-		local.race.noteWon(question)
+		local.lastWon = max(local.lastWon, question)
 	}
 	return outcome, true, err
 }
@@ -110,19 +109,19 @@ func (l *localMatch) isQuestionClosed(question int) bool {
 // outcomeForOtherQuestion returns the outcome of an answer to a question that is not the
 // current one. The question has not opened yet, or it is closed and may have
 // been answered.
-func (s *submitter) outcomeForOtherQuestion(ctx context.Context, local *localMatch, player string, question int, view View) (Outcome, error) {
+func (j *judge) outcomeForOtherQuestion(ctx context.Context, local *localMatch, player string, question int, view View) (Outcome, error) {
 	switch {
 	case question > view.Question:
 		return Outcome{Verdict: VerdictEarly}, nil
 	case local.plan.Mode == Survival && view.isEliminated(view.Totals[player]):
 		return Outcome{Verdict: VerdictEliminated}, nil
 	}
-	return s.outcomeForClosedQuestion(ctx, local, player, question)
+	return j.outcomeForClosedQuestion(ctx, local, player, question)
 }
 
 // outcomeForClosedQuestion returns the outcome of an answer to a closed question.
-func (s *submitter) outcomeForClosedQuestion(ctx context.Context, local *localMatch, player string, question int) (Outcome, error) {
-	record, ok, err := s.Answers.Record(ctx, local.plan.ID, player, question)
+func (j *judge) outcomeForClosedQuestion(ctx context.Context, local *localMatch, player string, question int) (Outcome, error) {
+	record, ok, err := j.Answers.Record(ctx, local.plan.ID, player, question)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -79,53 +79,33 @@ func (p *Places) LockLobby(ctx context.Context, id string) error {
 	return nil
 }
 
-// Member returns a person's place in an arena, see match.PlaceStore. A player who left a running match has no place
-// in it.
-func (p *Places) Member(ctx context.Context, id, player string) (match.Member, error) {
+// Members returns the places of people in an arena. A player who left a running match has
+// no place in it.
+func (p *Places) Members(ctx context.Context, id string, people ...string) (map[string]match.Member, error) {
 	k := newKeys(id)
-	var seat, role *redis.StringCmd
-	var hasLeft *redis.BoolCmd
+	var seatsReply, rolesReply, leftReply *redis.SliceCmd
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		seat, role = pipe.HGet(ctx, k.seats(), player), pipe.HGet(ctx, k.roles(), player)
-		hasLeft = pipe.HExists(ctx, k.totals(), leftField(player))
-		return nil
-	})
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, err)
-	}
-	switch {
-	case role.Val() != "":
-		return match.Member{Seat: match.Seat{Player: player}, Role: match.Role(role.Val())}, nil
-	case seat.Val() == "" || hasLeft.Val():
-		return match.Member{}, match.ErrNotFound
-	}
-	found, err := decodeSeat(seat.Val())
-	if err != nil {
-		return match.Member{}, fmt.Errorf("redismatch: member of %s: %w", id, asUnreadable(err))
-	}
-	return match.Member{Seat: found, Role: match.PlayerRole}, nil
-}
-
-// PlayersWithoutPlace lists those of the given people who have no place in an
-// arena, see match.PlaceStore.
-func (p *Places) PlayersWithoutPlace(ctx context.Context, id string, players []string) (withoutPlace []string, err error) {
-	k := newKeys(id)
-	var seats, roles, haveLeft *redis.SliceCmd
-	_, err = p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		seats, roles = pipe.HMGet(ctx, k.seats(), players...), pipe.HMGet(ctx, k.roles(), players...)
-		haveLeft = pipe.HMGet(ctx, k.totals(), leftFields(players)...)
+		seatsReply, rolesReply = pipe.HMGet(ctx, k.seats(), people...), pipe.HMGet(ctx, k.roles(), people...)
+		leftReply = pipe.HMGet(ctx, k.totals(), leftFields(people)...)
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: places in %s: %w", id, err)
+		return nil, fmt.Errorf("redismatch: members of %s: %w", id, err)
 	}
-	for i, player := range players {
-		hasSeat := seats.Val()[i] != nil && haveLeft.Val()[i] == nil
-		if !hasSeat && roles.Val()[i] == nil {
-			withoutPlace = append(withoutPlace, player)
+	seats, roles, left := redisx.Reply(seatsReply.Val()), redisx.Reply(rolesReply.Val()), redisx.Reply(leftReply.Val())
+	members := make(map[string]match.Member, len(people))
+	for i, player := range people {
+		if role := roles.Text(i); role != "" {
+			members[player] = match.Member{Seat: match.Seat{Player: player}, Role: match.Role(role)}
+		} else if seats.Text(i) != "" && left.Text(i) == "" {
+			seat, err := decodeSeat(seats.Text(i))
+			if err != nil {
+				return nil, fmt.Errorf("redismatch: members of %s: %w", id, asUnreadable(err))
+			}
+			members[player] = match.Member{Seat: seat, Role: match.PlayerRole}
 		}
 	}
-	return withoutPlace, nil
+	return members, nil
 }
 
 // decodeSeat decodes a stored seat: its team, a newline, the rest as JSON.

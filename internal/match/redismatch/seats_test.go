@@ -2,6 +2,7 @@ package redismatch
 
 import (
 	"errors"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -206,7 +207,7 @@ func TestWatcherMayBecomePlayer(t *testing.T) {
 	})
 }
 
-func TestPlayersWithoutPlaceAreFound(t *testing.T) {
+func TestMembersAreThosePeopleWithAPlace(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob", "p_cyd")
 		m.addWatcher("p_host", match.HostRole, arena.VerdictIn)
@@ -215,17 +216,15 @@ func TestPlayersWithoutPlaceAreFound(t *testing.T) {
 		m.startArena()
 		m.removePlace("p_bob", arena.VerdictLeft)
 		m.removePlace("p_dan", arena.VerdictOut)
-		absent, err := m.PlayersWithoutPlace(m.Context(), m.plan.ID, []string{"p_ada", "p_bob", "p_cyd", "p_dan", "p_host", "p_none"})
-		if want := []string{"p_bob", "p_cyd", "p_dan", "p_none"}; err != nil || !slices.Equal(absent, want) {
-			m.Errorf("%q, %v", absent, err)
+		members, err := m.Members(m.Context(), m.plan.ID, "p_ada", "p_bob", "p_cyd", "p_dan", "p_host", "p_none")
+		if want := []string{"p_ada", "p_host"}; err != nil || !slices.Equal(slices.Sorted(maps.Keys(members)), want) {
+			m.Errorf("%+v, %v", members, err)
 		}
 		if view := m.read(); view.EndedPlaces != 3 {
 			m.Errorf("%+v", view.State)
 		}
 		m.addWatcher("p_bob", match.SpectatorRole, arena.VerdictIn)
-		if absent, _ := m.PlayersWithoutPlace(m.Context(), m.plan.ID, []string{"p_bob"}); len(absent) != 0 {
-			m.Errorf("%q", absent)
-		}
+		m.expectRole("p_bob", match.SpectatorRole)
 		m.checkLog()
 	})
 }
@@ -233,8 +232,9 @@ func TestPlayersWithoutPlaceAreFound(t *testing.T) {
 // expectRole expects a person to have a role in an arena, "" for none.
 func (m *testMatch) expectRole(player string, role match.Role) match.Member {
 	m.Helper()
-	member, err := m.Member(m.Context(), m.plan.ID, player)
-	if role == "" && !errors.Is(err, match.ErrNotFound) || role != "" && (err != nil || member.Role != role || member.Seat.Player != player) {
+	members, err := m.Members(m.Context(), m.plan.ID, player)
+	member, hasPlace := members[player]
+	if err != nil || hasPlace != (role != "") || hasPlace && (member.Role != role || member.Seat.Player != player) {
 		m.Fatalf("%s: %+v, %v, want %q", player, member, err, role)
 	}
 	return member
