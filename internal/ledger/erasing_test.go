@@ -102,8 +102,12 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		disqualify(t, l.Ledger, "d3", erasedSubjectID)
 		must(l.Days.SumDays(t.Context(), game))(t)
 		total := must(l.Players.Player(t.Context(), game, erasedSubjectID))(t).Totals
+		version := must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t)
 		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
 			t.Fatal(err)
+		}
+		if must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
+			t.Error("the erasure did not change the version of a day")
 		}
 		must(l.Results.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
 		opaque := standingsOf(t, l.Ledger, "late")[0].Player

@@ -48,3 +48,17 @@ func (q *queueFixture) claimTopic(topic string) taskqueue.Task {
 	}
 	return tasks[0]
 }
+
+// A queue whose positions are all delivered stays while one of its tasks is claimed.
+func TestAQueueWithAClaimedTaskIsNotDeleted(t *testing.T) {
+	t.Parallel()
+	eachQueue(t, func(t *testing.T, q *queueFixture) {
+		q.enqueue(newTask("a", "1"), newTask("a", "2"))
+		tasks := must(q.Claims.Claim(t.Context(), kind, 10, 2*keyTTL))(t)
+		q.complete(tasks[0])
+		q.advanceClock(keyTTL + time.Millisecond)
+		q.wantQueue("a", 2, 2, 1)
+		q.enqueue(newTask("a", "3"))
+		q.wantQueue("a", 3, 2, 1)
+	})
+}
