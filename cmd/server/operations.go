@@ -14,7 +14,7 @@ import (
 // operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
 	access := n.accessControl()
-	taskActions := taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TaskActions{taskqueue.SettleTopic: n.settler}) // the settler handles tasks of its own topic
+	taskActions := taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TopicActions{taskqueue.SettleTopic: n.settler}) // the settler handles tasks of its own topic
 	return ops.Config{
 		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: verifyAdmin(n.identity), Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: taskActions, Leaderboards: n.leaderboards,
 		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: access, Players: access, Keys: access,

@@ -42,7 +42,7 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	var after taskqueue.QueueID // "" is before all topics
 	if cursor != "" {
-		ok := false
+		var ok bool
 		if after.Priority, after.Topic, ok = parseCursor(cursor); !ok {
 			return nil, "", taskqueue.ErrBadCursor
 		}

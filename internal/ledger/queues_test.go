@@ -61,7 +61,7 @@ func TestQueuesAreFiltered(t *testing.T) {
 // A task that leaves its queue before it was delivered does not count as done.
 func TestDoneDoesNotPassScan(t *testing.T) {
 	t.Parallel()
-	eachQueue(t, func(t *testing.T, q *queueFixture) {
+	eachQueue(t, func(_ *testing.T, q *queueFixture) {
 		accepted := q.enqueue(newTask("a", "1"), newTask("a", "2"))
 		q.change(accepted[0].ID, (*taskqueue.Task).Discard)
 		q.wantQueue("a", 2, 0, 0)

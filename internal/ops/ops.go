@@ -9,7 +9,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"laststand/internal/eventq"
-	"laststand/internal/taskqueue"
 )
 
 // Config configures the handler; all fields are required.
@@ -21,7 +20,7 @@ type Config struct {
 	VerifyAdmin  func(ctx context.Context, token string) (subject string, err error)
 	Games        []string // sorted
 	Tasks        Tasks
-	TaskActions  taskqueue.TaskActions
+	TaskActions  TaskActions
 	Leaderboards Leaderboards
 	Corrections  Corrections
 	Days         Days

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 
@@ -15,6 +16,14 @@ type Tasks interface {
 	Task(ctx context.Context, id string) (taskqueue.Task, error)
 	Tasks(ctx context.Context, filter taskqueue.Filter, cursor string, limit int) (page []taskqueue.Task, next string, err error)
 	Queues(ctx context.Context, filter taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error)
+}
+
+// TaskActions change a task; *taskqueue.Admin implements it. Each returns the task after the
+// change.
+type TaskActions interface {
+	Requeue(ctx context.Context, id string) (taskqueue.Task, error)
+	Edit(ctx context.Context, id string, payload json.RawMessage) (taskqueue.Task, error)
+	Discard(ctx context.Context, id string) (taskqueue.Task, error)
 }
 
 // TaskQueue is the state of a task queue, which contains the tasks of one topic and

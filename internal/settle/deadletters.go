@@ -80,24 +80,14 @@ func (s *Service) isTransient(err error) bool {
 	return errors.Is(err, ErrStopping) || errors.Is(err, errUnreadable) || s.isUnavailable(err)
 }
 
-// Edit replaces the payload of a dead letter. The payload must be a whole result
-// of the same match; otherwise Edit returns ErrBadPayload.
-func (s *Service) Edit(ctx context.Context, id string, payload json.RawMessage) (taskqueue.Task, error) {
-	return s.DeadLetters.ChangeTask(ctx, id, func(t *taskqueue.Task) error {
-		result, err := decodeResult(*t, payload)
-		if err != nil {
-			return err
-		}
-		if !result.IsComplete() {
-			return fmt.Errorf("%w: its standings are missing", ErrBadPayload)
-		}
-		return t.Edit(payload)
-	})
-}
-
-// Discard discards a dead letter for good.
-func (s *Service) Discard(ctx context.Context, id string) (taskqueue.Task, error) {
-	return s.DeadLetters.ChangeTask(ctx, id, (*taskqueue.Task).Discard)
+// CheckPayload returns ErrBadPayload, unless the payload is a whole result of the same
+// match.
+func (s *Service) CheckPayload(t *taskqueue.Task, payload json.RawMessage) error {
+	result, err := decodeResult(*t, payload)
+	if err == nil && !result.IsComplete() {
+		err = fmt.Errorf("%w: its standings are missing", ErrBadPayload)
+	}
+	return err
 }
 
 func decodeResult(t taskqueue.Task, payload json.RawMessage) (result match.Result, err error) {

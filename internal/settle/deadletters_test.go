@@ -183,16 +183,18 @@ func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := newTestEnv()
 		service, stop := startWithDeadLetter(t, env)
+		letter := *env.deadLetters["m0"]
+		admin := taskqueue.NewAdmin(env, map[string]taskqueue.TopicActions{letter.Topic: service})
 		for _, payload := range []string{`{`, `{"match":"m1","game":"demo"}`, `{"match":"m0","game":"other"}`, `{"match":"m0","game":"demo","paged":true}`} {
-			if _, err := service.Edit(t.Context(), "m0", []byte(payload)); !errors.Is(err, ErrBadPayload) {
+			if _, err := admin.Edit(t.Context(), "m0", []byte(payload)); !errors.Is(err, ErrBadPayload) {
 				t.Errorf("%s: %v", payload, err)
 			}
 		}
 		edit := []byte(`{"match":"m0","game":"demo","counts":true,"winner":"mended"}`)
-		if editErr, err := service.Edit(t.Context(), "m0", edit); err != nil || !slices.Equal(editErr.Payload, edit) || editErr.State != taskqueue.StateDead {
+		if editErr, err := admin.Edit(t.Context(), "m0", edit); err != nil || !slices.Equal(editErr.Payload, edit) || editErr.State != taskqueue.StateDead {
 			t.Errorf("%+v, %v", editErr, err)
 		}
-		if discardedTask, err := service.Discard(t.Context(), "m0"); err != nil || discardedTask.State != taskqueue.StateDiscarded {
+		if discardedTask, err := admin.Discard(t.Context(), "m0"); err != nil || discardedTask.State != taskqueue.StateDiscarded {
 			t.Errorf("%+v, %v", discardedTask, err)
 		}
 		env.withLock(func() {
@@ -203,11 +205,11 @@ func TestDeadLetterCanBeEditedAndDiscarded(t *testing.T) {
 				return nil
 			}
 		})
-		if requeued, err := service.Requeue(t.Context(), "m0"); err != nil || requeued.State != taskqueue.StateDone {
+		if requeued, err := admin.Requeue(t.Context(), "m0"); err != nil || requeued.State != taskqueue.StateDone {
 			t.Errorf("%+v, %v", requeued, err)
 		}
-		_, editErr := service.Edit(t.Context(), "m0", edit)
-		_, discardErr := service.Discard(t.Context(), "m0")
+		_, editErr := admin.Edit(t.Context(), "m0", edit)
+		_, discardErr := admin.Discard(t.Context(), "m0")
 		if !errors.Is(editErr, taskqueue.ErrDone) || !errors.Is(discardErr, taskqueue.ErrDone) {
 			t.Errorf("after the task is done: %v, %v", editErr, discardErr)
 		}
