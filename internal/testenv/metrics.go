@@ -1,7 +1,6 @@
 package testenv
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -17,27 +16,22 @@ type Metrics map[string]float64
 
 // Metrics reads the metrics of the node.
 func (n *Node) Metrics(ctx context.Context) (Metrics, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+"/metrics", nil)
+	text, err := n.getOperations(ctx, "/metrics", "")
 	if err != nil {
 		return nil, err
 	}
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
 	all := Metrics{}
-	lines := bufio.NewScanner(answer.Body)
-	for lines.Scan() {
-		space := strings.LastIndexByte(lines.Text(), ' ') // a label may contain one too
-		if space < 0 || strings.HasPrefix(lines.Text(), "#") {
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSpace(line)
+		space := strings.LastIndexByte(line, ' ') // a label may contain one too
+		if space < 0 || strings.HasPrefix(line, "#") {
 			continue
 		}
-		if all[lines.Text()[:space]], err = strconv.ParseFloat(lines.Text()[space+1:], 64); err != nil {
-			return nil, fmt.Errorf("metrics: %s: %w", lines.Text(), err)
+		if all[line[:space]], err = strconv.ParseFloat(line[space+1:], 64); err != nil {
+			return nil, fmt.Errorf("metrics: %s: %w", line, err)
 		}
 	}
-	return all, lines.Err()
+	return all, nil
 }
 
 // Sum adds up the series of a metric that have all the labels. A label looks like
@@ -54,28 +48,29 @@ func (m Metrics) Sum(name string, labels ...string) (sum float64) {
 
 // CollectGarbage runs the garbage collector of the node.
 func (n *Node) CollectGarbage(ctx context.Context) error {
-	_, err := n.pprof(ctx, "heap?gc=1&debug=1")
+	token, err := n.AdminToken(ctx)
+	if err == nil {
+		_, err = n.getOperations(ctx, "/debug/pprof/heap?gc=1&debug=1", token)
+	}
 	return err
 }
 
-// pprof requests a profile by its name and parameters.
-func (n *Node) pprof(ctx context.Context, kind string) ([]byte, error) {
-	token, err := n.AdminToken(ctx)
+// getOperations reads a path of the operations listener. An empty token sends none.
+func (n *Node) getOperations(ctx context.Context, path, token string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+path, nil)
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.OpsURL+"/debug/pprof/"+kind, nil)
-	if err != nil {
-		return nil, err
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
 	}
 	if answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("a profile was answered with %s", answer.Status)
+		err = fmt.Errorf("%s was answered with %s", path, answer.Status)
 	}
-	profile, cut := io.ReadAll(answer.Body)
-	return profile, errors.Join(err, cut, answer.Body.Close())
+	text, cut := io.ReadAll(answer.Body)
+	return text, errors.Join(err, cut, answer.Body.Close())
 }

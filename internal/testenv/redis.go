@@ -11,28 +11,7 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
-
-	"laststand/internal/redisx"
 )
-
-// EachRedis runs f as the subtests "embedded", "single" and "cluster". Each gets a client
-// of that kind, which EachRedis closes afterwards. The embedded and the single server are
-// empty, and only f uses them. All tests of the binary share the cluster, which has two
-// masters. So each test must use its own ids and must not flush the cluster. The test fails
-// if f leaves a key in the single server that docs/STORAGE.md does not list.
-func EachRedis(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
-	t.Helper()
-	t.Run("embedded", func(t *testing.T) { test(t, openClient(t, "")) })
-	if !isInstalled(t, "redis-server", redisServerPath()) {
-		return
-	}
-	t.Run("single", func(t *testing.T) {
-		client := openClient(t, Redis(t).URL)
-		test(t, client)
-		CheckListedKeys(t, client)
-	})
-	t.Run("cluster", func(t *testing.T) { test(t, openClient(t, Cluster(t))) })
-}
 
 // Redis starts an empty redis-server without persistence for this test alone. It skips the
 // test if redis-server is not installed and not required.
@@ -61,21 +40,6 @@ func requireRedis(t testing.TB) {
 }
 
 func redisServerPath() string { return findExecutable("redis-server") }
-
-// openClient opens a client with the settings of the product.
-func openClient(t testing.TB, url string) redis.UniversalClient {
-	t.Helper()
-	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Errorf("close redis: %v", err)
-		}
-	})
-	return conn.Client
-}
 
 // clusterEnabled is the argument of a redis-server that makes it a node of a cluster.
 const clusterEnabled = "--cluster-enabled"

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/report"
 )
 
 type answersOptions struct {
@@ -42,7 +43,7 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.title, o.arenas, o.players, o.questions, o.runs)
-		return o.runCases(ctx, o.cases)
+		return o.run(ctx, func(r *report.Report) []part { return caseParts(r, o.cases()) })
 	}
 }
 

@@ -41,19 +41,14 @@ func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 			return fmt.Errorf("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
 		}
 		o.title = fmt.Sprintf("%s, %d watchers, %d pushes a run, medians of %d runs", o.title, o.watchers, o.pushes, o.runs)
-		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
+		return o.run(ctx, func(r *report.Report) []part {
 			t := r.Table("push to the last watcher", report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "max ms", Decimals: 1},
 				report.Column{Name: "bytes"}, report.Column{Name: "server µs", Decimals: 2})
-			for range o.runs {
-				size, err := o.measureArena(ctx, t)
-				if err != nil {
-					return fmt.Errorf("arena: %w", err)
-				}
-				if err := o.measureFloor(ctx, t, size); err != nil {
-					return fmt.Errorf("floor: %w", err)
-				}
+			size := 0
+			return []part{
+				{"arena", func(ctx context.Context) (err error) { size, err = o.measureArena(ctx, t); return err }},
+				{"floor", func(ctx context.Context) error { return o.measureFloor(ctx, t, size) }},
 			}
-			return nil
 		})
 	}
 }

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"laststand/loadtest/report"
@@ -29,33 +28,21 @@ type playRate struct {
 	maxDelay time.Duration
 }
 
-// runCases measures the cases that the flags name in turn, as often as runs are wanted. It
-// calls cases when the server has been built.
-func (o *options) runCases(ctx context.Context, cases func() []playCase) error {
-	return o.run(ctx, func(ctx context.Context, r *report.Report) error {
-		chosen, err := oneOf(*o, cases(), func(k playCase) string { return k.name })
-		tables := newAnswerTables(r)
-		for range o.runs {
-			for _, k := range chosen {
-				if err == nil {
-					err = measureCase(ctx, tables, k)
-				}
-			}
-		}
-		return err
-	})
+// caseParts returns the measurements of all cases.
+func caseParts(r *report.Report, cases []playCase) (parts []part) {
+	tables := newAnswerTables(r)
+	for _, k := range cases {
+		parts = append(parts, part{k.name, func(ctx context.Context) error { return measureCase(ctx, tables, k) }})
+	}
+	return parts
 }
 
 func measureCase(ctx context.Context, t answerTables, k playCase) (err error) {
 	c, err := startCluster(ctx, k.cluster)
 	if err != nil {
-		return fmt.Errorf("%s: %w", k.name, err)
+		return err
 	}
-	defer func() {
-		if err = errors.Join(err, c.stop()); err != nil {
-			err = fmt.Errorf("%s: %w", k.name, err)
-		}
-	}()
+	defer func() { err = errors.Join(err, c.stop()) }()
 	if k.decide != nil {
 		m, err := decideAnswers(ctx, c, k.play, k.decide)
 		if err != nil {

@@ -37,21 +37,14 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
 	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
 	return func(ctx context.Context) error {
-		parts, err := oneOf(o.options, connectionsParts, func(p connectionsPart) string { return p.name })
-		if err != nil {
-			return err
-		}
 		o.title = fmt.Sprintf("%s, medians of %d runs", o.title, o.runs)
-		return o.run(ctx, func(ctx context.Context, r *report.Report) error {
+		return o.run(ctx, func(r *report.Report) []part {
 			tables := newConnectionTables(r)
-			for range o.runs {
-				for _, part := range parts {
-					if err := part.run(ctx, o, tables); err != nil {
-						return fmt.Errorf("%s: %w", part.name, err)
-					}
-				}
+			return []part{
+				{"idle", func(ctx context.Context) error { return measureIdle(ctx, o, tables) }},
+				{"play", func(ctx context.Context) error { return measurePlaying(ctx, o, tables) }},
+				{"kill", func(ctx context.Context) error { return measureKill(ctx, o, tables) }},
 			}
-			return nil
 		})
 	}
 }
@@ -60,14 +53,6 @@ const (
 	fillTime  = 20 * time.Second // in which the connections at rest start; the ledger must first register their players
 	stormTime = 3 * time.Second  // in which the connections of a storm start
 )
-
-// connectionsPart is one of the measurements.
-type connectionsPart struct {
-	name string
-	run  func(context.Context, connectionsOptions, connectionTables) error
-}
-
-var connectionsParts = []connectionsPart{{"idle", measureIdle}, {"play", measurePlaying}, {"kill", measureKill}}
 
 // longQuestions is a game whose questions stay open for the longest permitted time.
 const longQuestions = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
+	"laststand/loadtest/report"
 )
 
 type duelsOptions struct {
@@ -28,13 +29,13 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
-		return o.runCases(ctx, func() []playCase {
-			return []playCase{
+		return o.run(ctx, func(r *report.Report) []part {
+			return caseParts(r, []playCase{
 				o.newCase("embedded", "", 0, 0),
 				o.newCase("embedded paced", "", 700*time.Millisecond, 300*time.Millisecond),
 				o.newCase("redis", "redis", 0, 0),
 				o.newCase("redis paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
-			}
+			})
 		})
 	}
 }

@@ -32,30 +32,19 @@ func (o *options) register(flags *flag.FlagSet, runs int, kinds string) {
 	o.title = flags.Name()
 }
 
-// oneOf returns the elements that the flags name, in the order of all. Without names it
-// returns all. An unknown name is an error.
-func oneOf[T any](o options, all []T, name func(T) string) (chosen []T, err error) {
-	if o.kinds == "" {
-		return all, nil
-	}
-	missing := strings.Split(o.kinds, ",")
-	for _, one := range all {
-		if i := slices.Index(missing, name(one)); i >= 0 {
-			chosen, missing = append(chosen, one), slices.Delete(missing, i, i+1)
-		}
-	}
-	if len(missing) > 0 {
-		err = fmt.Errorf("there is no %q", missing)
-	}
-	return chosen, err
+// part is one of the measurements of a program.
+type part struct {
+	name    string
+	measure func(context.Context) error
 }
 
 // collectRarely is the garbage collector's setting for clients, which must leave the
 // processors to the server.
 const collectRarely = 400
 
-// run builds the server, measures into a new report, and publishes the report.
-func (o *options) run(ctx context.Context, measure func(context.Context, *report.Report) error) (err error) {
+// run builds the server, measures as often as runs are wanted, and publishes the report. parts
+// adds tables to the report, and returns what to measure.
+func (o *options) run(ctx context.Context, parts func(*report.Report) []part) (err error) {
 	if o.runs < 1 {
 		return fmt.Errorf("-runs is %d; use at least 1", o.runs)
 	}
@@ -64,6 +53,29 @@ func (o *options) run(ctx context.Context, measure func(context.Context, *report
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
 	r := report.New(o.title)
-	err = measure(ctx, r)
+	chosen, err := o.choose(parts(r))
+	for range o.runs {
+		for _, p := range chosen {
+			if failed := p.measure(ctx); failed != nil {
+				return errors.Join(fmt.Errorf("%s: %w", p.name, failed), r.Publish())
+			}
+		}
+	}
 	return errors.Join(err, r.Publish())
+}
+
+// choose returns the parts that the flags name; without names, all. An unknown name is an
+// error.
+func (o *options) choose(all []part) (chosen []part, err error) {
+	if o.kinds == "" {
+		return all, nil
+	}
+	for _, name := range strings.Split(o.kinds, ",") {
+		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no %q to measure", name)
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
 }

@@ -55,14 +55,17 @@ func TestRedisInfoIsAdded(t *testing.T) {
 func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	t.Parallel()
 	o := scaleOptions{players: 800, rate: 2000}
+	cases := o.cases()
+	if k := cases[len(cases)-1]; k.name != "duels/cluster/4" || k.cluster.nodes != 4 || k.cluster.node.Redis != "cluster" || k.play.mode != "duel" {
+		t.Errorf("%+v", k)
+	}
+	parts := caseParts(report.New("test"), cases)
 	o.kinds = "duels/redis/4,arenas/cluster/1"
-	name := func(k playCase) string { return k.name }
-	chosen, err := oneOf(o.options, o.cases(), name)
-	if err != nil || len(chosen) != 2 || chosen[0].cluster.nodes != 4 || chosen[0].cluster.node.Redis != "redis" || chosen[0].play.mode != "duel" {
-		t.Errorf("%+v, %v", chosen, err)
+	if chosen, err := o.choose(parts); err != nil || len(chosen) != 2 || chosen[0].name != "duels/redis/4" || chosen[1].name != "arenas/cluster/1" {
+		t.Errorf("%d parts, %v", len(chosen), err)
 	}
 	o.kinds = "duels/redis/4,chess"
-	if _, err := oneOf(o.options, o.cases(), name); err == nil || !strings.Contains(err.Error(), "chess") {
+	if _, err := o.choose(parts); err == nil || !strings.Contains(err.Error(), "chess") {
 		t.Errorf("an unknown name: %v", err)
 	}
 	if duels, arenas := o.maxDelay("duels"), o.maxDelay("arenas"); duels != 600*time.Millisecond || arenas != 400*time.Millisecond {
