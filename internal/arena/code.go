@@ -24,10 +24,7 @@ const (
 // claimCode claims a random code for the match of an arena.
 func (s *Service) claimCode(ctx context.Context, plan *match.Plan) (string, error) {
 	for range maxCodeTries {
-		code, err := newCode()
-		if err != nil {
-			return "", err
-		}
+		code := newCode()
 		free, err := s.Codes.ClaimCode(ctx, plan.Game, code, plan.ID)
 		if err != nil || free {
 			return code, err
@@ -47,12 +44,9 @@ func (s *Service) ReleaseCode(game, code string) {
 }
 
 // newCode returns a code of random digits.
-func newCode() (string, error) {
-	n, err := rand.Int(rand.Reader, big.NewInt(1_000_000))
-	if err != nil {
-		return "", fmt.Errorf("arena: code: %w", err)
-	}
-	return fmt.Sprintf("%0*d", codeDigits, n), nil
+func newCode() string {
+	n, _ := rand.Int(rand.Reader, big.NewInt(1_000_000)) // crypto/rand never fails
+	return fmt.Sprintf("%0*d", codeDigits, n)
 }
 
 // CodeKey returns a key that identifies a code among the codes of all games.

@@ -23,7 +23,7 @@ type CreateRequest struct {
 // only the caller knows the public address.
 func (s *Service) Create(ctx context.Context, request CreateRequest) (protocol.ArenaMade, error) {
 	created, err := s.create(ctx, request)
-	s.metrics.creations.WithLabelValues(outcomeLabel(err, "created")).Inc()
+	s.metrics.creations.WithLabelValues(protocol.Outcome(err, "created")).Inc()
 	return created, err
 }
 
@@ -61,9 +61,9 @@ func checkAllowed(request CreateRequest, settings GameSettings) error {
 	case request.Role == identity.RoleHost:
 		return nil
 	case request.Role != identity.RolePlayer || !settings.PlayersMayHost:
-		return newRefusal(protocol.CodeForbidden, "this game requires a token with role host to create an arena")
+		return protocol.Errorf(protocol.CodeForbidden, "this game requires a token with role host to create an arena")
 	case request.Ranked:
-		return newRefusal(protocol.CodeForbidden, "ranked requires a token with role host; leave out ranked")
+		return protocol.Errorf(protocol.CodeForbidden, "ranked requires a token with role host; leave out ranked")
 	}
 	return nil
 }

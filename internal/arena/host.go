@@ -17,7 +17,7 @@ func (s *Service) readAsHost(ctx context.Context, game, host, arenaID string) (m
 }
 
 func notHostError() error {
-	return newRefusal(protocol.CodeForbidden, "only the creator of the arena is its host")
+	return protocol.Errorf(protocol.CodeForbidden, "only the creator of the arena is its host")
 }
 
 // Start starts the match of an arena on request of the host. It does nothing if

@@ -25,7 +25,7 @@ type JoinRequest struct {
 // call the function after it has sent the reply. The function is never nil.
 func (s *Service) Join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined, func(), error) {
 	joined, notifyOthers, err := s.join(ctx, r)
-	s.metrics.joins.WithLabelValues(outcomeLabel(err, joined.As)).Inc()
+	s.metrics.joins.WithLabelValues(protocol.Outcome(err, joined.As)).Inc()
 	if err != nil {
 		return protocol.ArenaJoined{}, func() {}, err
 	}
@@ -79,7 +79,7 @@ func (s *Service) givePlace(ctx context.Context, r JoinRequest, plan *match.Plan
 // between these two steps, the record is stale and does not count.
 func (s *Service) giveSeat(ctx context.Context, r JoinRequest, plan *match.Plan) (PlaceReply, error) {
 	if r.Role != identity.RolePlayer {
-		return PlaceReply{}, newRefusal(protocol.CodeForbidden, "a seat requires a token with role player; join as host or spectator")
+		return PlaceReply{}, protocol.Errorf(protocol.CodeForbidden, "a seat requires a token with role player; join as host or spectator")
 	}
 	teams := make([]string, len(plan.Arena.Teams))
 	for i, t := range plan.Arena.Teams {
@@ -115,13 +115,13 @@ func checkPlace(reply PlaceReply, err error) (PlaceReply, error) {
 	case VerdictIn:
 		return reply, nil
 	case VerdictFull:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaFull, "the arena is full; you may watch as a spectator")
+		return PlaceReply{}, protocol.Errorf(protocol.CodeArenaFull, "the arena is full; you may watch as a spectator")
 	case VerdictStarted, VerdictLeft:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaStarted, "the match has started; you may watch as a spectator")
+		return PlaceReply{}, protocol.Errorf(protocol.CodeArenaStarted, "the match has started; you may watch as a spectator")
 	case VerdictLocked:
-		return PlaceReply{}, newRefusal(protocol.CodeArenaLocked, "the host has locked the arena; you may watch as a spectator")
+		return PlaceReply{}, protocol.Errorf(protocol.CodeArenaLocked, "the host has locked the arena; you may watch as a spectator")
 	case VerdictBanned:
-		return PlaceReply{}, newRefusal(protocol.CodeKicked, "the host has banned you from this arena")
+		return PlaceReply{}, protocol.Errorf(protocol.CodeKicked, "the host has banned you from this arena")
 	}
 	return PlaceReply{}, notFoundError()
 }

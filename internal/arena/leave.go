@@ -19,7 +19,7 @@ func (s *Service) Leave(ctx context.Context, game, player, arenaID string) error
 		return err
 	}
 	if (reply.Verdict == VerdictOut || reply.Verdict == VerdictBanned) && reply.Role == "" {
-		return newRefusal(protocol.CodeNotInMatch, "you have no place in this arena")
+		return protocol.Errorf(protocol.CodeNotInMatch, "you have no place in this arena")
 	}
 	return s.endPlace(ctx, view.Plan, player, nil)
 }
@@ -47,7 +47,7 @@ func (s *Service) Kick(ctx context.Context, game, host string, kick protocol.Are
 	case err != nil:
 		return err
 	case kick.Ban && reply.Verdict == VerdictOut && reply.Role == "":
-		return newRefusal(protocol.CodeNotFound, "player is not in this arena; only players and watchers can be banned")
+		return protocol.Errorf(protocol.CodeNotFound, "player is not in this arena; only players and watchers can be banned")
 	case kick.Ban && reply.Verdict == VerdictFull:
 		return badRequestError("this arena has its maximum of %d bans; kick without ban, or lock the arena", bans)
 	}

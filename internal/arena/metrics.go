@@ -1,12 +1,8 @@
 package arena
 
 import (
-	"errors"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-
-	"laststand/internal/protocol"
 )
 
 type metrics struct {
@@ -24,17 +20,4 @@ func newMetrics(r prometheus.Registerer) *metrics {
 			Name: "laststand_arena_joins_total", Help: "Requests to join an arena, by outcome.",
 		}, []string{"outcome"}),
 	}
-}
-
-// outcomeLabel returns the metric label of a request: success, a refusal code, or
-// failed.
-func outcomeLabel(err error, success string) string {
-	var refusal *protocol.Error
-	switch {
-	case err == nil:
-		return success
-	case errors.As(err, &refusal):
-		return string(refusal.Code)
-	}
-	return "failed"
 }

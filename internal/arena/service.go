@@ -133,14 +133,10 @@ func publicState(p match.Phase) string {
 	return statePlaying
 }
 
-func newRefusal(c protocol.Code, format string, args ...any) error {
-	return protocol.Errorf(c, format, args...)
-}
-
 func badRequestError(format string, args ...any) error {
-	return newRefusal(protocol.CodeBadRequest, format, args...)
+	return protocol.Errorf(protocol.CodeBadRequest, format, args...)
 }
 
 func notFoundError() error {
-	return newRefusal(protocol.CodeNotFound, "the arena does not exist or is over; check the code")
+	return protocol.Errorf(protocol.CodeNotFound, "the arena does not exist or is over; check the code")
 }

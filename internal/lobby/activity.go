@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
+	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -120,10 +122,8 @@ func (a *activities) readFormerActivity(ctx context.Context, r Request) (Activit
 		if time.Now().After(deadline) {
 			return Activity{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is not settled yet; retry in 1 s")
 		}
-		select {
-		case <-ctx.Done():
+		if !loop.Sleep(ctx, settlePollInterval) {
 			return Activity{}, ctx.Err()
-		case <-time.After(settlePollInterval):
 		}
 	}
 }
@@ -131,15 +131,15 @@ func (a *activities) readFormerActivity(ctx context.Context, r Request) (Activit
 // isUnsettled reports whether the player's current match or last duel is over
 // and its result is not committed yet.
 func (a *activities) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
-	if activity.Match != "" {
-		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, activity.Match); err != nil || isUnsettled {
+	for _, id := range slices.Compact([]string{activity.Match, activity.Duel}) {
+		if id == "" {
+			continue
+		}
+		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, id); err != nil || isUnsettled {
 			return isUnsettled, err
 		}
 	}
-	if activity.Duel == "" || activity.Duel == activity.Match {
-		return false, nil
-	}
-	return a.Statuses.IsUnsettled(ctx, activity.Duel)
+	return false, nil
 }
 
 // IsUnsettled reports whether a player's current match or last duel is over and its
@@ -155,7 +155,7 @@ func (a *activities) IsUnsettled(ctx context.Context, game, player string) (bool
 // busyError returns the refusal for a player who has a ticket or is in a match.
 func busyError(activity Activity) error {
 	if activity.Ticket != "" {
-		return newRefusal(protocol.CodeAlreadyQueued, "you already wait for an opponent; send duel.leave to stop waiting")
+		return protocol.Errorf(protocol.CodeAlreadyQueued, "you already wait for an opponent; send duel.leave to stop waiting")
 	}
 	err := protocol.Errorf(protocol.CodeAlreadyPlaying, "you are in a match; send match.leave to forfeit it, or arena.leave to leave an arena")
 	err.Match = activity.Match

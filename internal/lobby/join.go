@@ -2,9 +2,12 @@ package lobby
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"net/netip"
 
-	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -64,7 +67,7 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 		return Ticket{}, protocol.RetryAfter(protocol.CodeOverloaded, 5000, "too many results wait to be settled; retry in 5 s")
 	}
 	if available := l.Bank.Count(r.Game, r.Filter); available < duel.Questions {
-		return Ticket{}, newRefusal(protocol.CodeBadRequest,
+		return Ticket{}, protocol.Errorf(protocol.CodeBadRequest,
 			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, available)
 	}
 	botAfter := duel.BotAfterMS
@@ -72,7 +75,7 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 		botAfter = *r.BotAfterMS
 	}
 	if botAfter < 0 || botAfter > maxBotAfterMS {
-		return Ticket{}, newRefusal(protocol.CodeBadRequest, "bot_after_ms is out of range; use 0 (never) to %d", maxBotAfterMS)
+		return Ticket{}, protocol.Errorf(protocol.CodeBadRequest, "bot_after_ms is out of range; use 0 (never) to %d", maxBotAfterMS)
 	}
 	t := Ticket{ID: "t_" + newID(), Game: r.Game, Filter: r.Filter, JoinedAt: l.Now(), Address: l.addressHash(r.Game, r.Address)}
 	if botAfter > 0 {
@@ -83,18 +86,18 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 
 // refuse counts a failed or refused request, and returns the results of Join for it.
 func (l *Lobby) refuse(err error) (protocol.DuelQueued, func(), error) {
-	l.metrics.joins.WithLabelValues(outcomeLabel(err)).Inc()
+	l.metrics.joins.WithLabelValues(protocol.Outcome(err, "queued")).Inc()
 	return protocol.DuelQueued{}, func() {}, err
 }
 
-// seats returns the seats of a pairing. A bot plays against a single ticket.
-func (p Pairing) seats() []match.Seat {
-	seats := make([]match.Seat, 0, 2)
-	for _, t := range p.Tickets {
-		seats = append(seats, t.Seat)
+// addressHash returns a keyed hash of a player's IP address for the ticket. For IPv6
+// it is the hash of the /64 network. It returns "" if the game counts duels between
+// players with the same address, or if the address is unknown.
+func (l *Lobby) addressHash(game string, address netip.Addr) string {
+	if l.Games[game].CountSameAddress || !address.IsValid() {
+		return ""
 	}
-	if len(seats) == 1 {
-		seats = append(seats, match.NewBot())
-	}
-	return seats
+	mac := hmac.New(sha256.New, l.AddressKey)
+	mac.Write([]byte(game + "\x00" + overload.AddressKey(address).String()))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16])
 }

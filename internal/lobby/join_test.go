@@ -15,7 +15,7 @@ func errorCode(err error) string {
 	if err == nil {
 		return ""
 	}
-	return outcomeLabel(err)
+	return protocol.Outcome(err, "queued")
 }
 
 func TestJoinStoresTicketAndCountsWaiting(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/match"
-	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 	"laststand/internal/timer"
 )
@@ -181,10 +180,6 @@ const (
 // runs.
 func New(c Config) *Lobby {
 	return &Lobby{activities: &activities{c}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string)}
-}
-
-func newRefusal(c protocol.Code, format string, args ...any) error {
-	return protocol.Errorf(c, format, args...)
 }
 
 func newID() string { return ulid.Make().String() }

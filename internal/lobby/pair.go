@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"laststand/internal/match"
-	"laststand/internal/protocol"
 )
 
 // tryPairing tries to pair a ticket of this node. If the ticket still waits after
@@ -49,7 +48,11 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) 
 	if err != nil || !isPaired {
 		return true, err
 	}
-	l.metrics.pairings.WithLabelValues(opponentKind(p)).Inc()
+	if opponent == nil {
+		l.metrics.pairings.WithLabelValues("bot").Inc()
+	} else {
+		l.metrics.pairings.WithLabelValues("player").Inc()
+	}
 	l.metrics.waitSeconds.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
 	if err := l.startMatch(ctx, p); err != nil {
 		return true, err // this node must extend the life of the tickets until the match exists
@@ -124,10 +127,14 @@ func (l *Lobby) startMatch(ctx context.Context, p Pairing) error {
 // drawn ones as seen.
 func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	game, filter := p.Tickets[0].Game, p.Tickets[0].Filter
-	players := make([]string, len(p.Tickets))
-	for i, t := range p.Tickets {
-		players[i] = t.Seat.Player
+	var players []string
+	var seats []match.Seat
+	for _, t := range p.Tickets {
+		players, seats = append(players, t.Seat.Player), append(seats, t.Seat)
 		filter = filter.Merge(t.Filter)
+	}
+	if len(seats) == 1 {
+		seats = append(seats, match.NewBot())
 	}
 	seen, err := l.SeenStore.SeenQuestions(ctx, game, players)
 	if err != nil {
@@ -150,7 +157,7 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 		return nil, err
 	}
 	return &match.Plan{
-		Form: match.CurrentForm, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: p.seats(),
+		Form: match.CurrentForm, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: seats,
 		StartsAt: l.Now() + duel.CountdownMS, LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
 		Rated: duel.Rated && counts, CountsForLeaderboards: counts,
 	}, nil
@@ -160,7 +167,7 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 // not count: duels against a bot, duels of a pair that has reached its daily limit,
 // and duels between players with the same address unless the game counts them.
 func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (bool, error) {
-	if len(players) < 2 || p.hasSameAddress() {
+	if len(players) < 2 || p.Tickets[0].Address != "" && p.Tickets[0].Address == p.Tickets[1].Address {
 		return false, nil
 	}
 	game := p.Tickets[0].Game
@@ -179,21 +186,4 @@ func (l *Lobby) nextTryDelay(t Ticket) time.Duration {
 		return max(untilBot, time.Millisecond)
 	}
 	return tryInterval
-}
-
-func opponentKind(p Pairing) string {
-	if len(p.Tickets) == 1 {
-		return "bot"
-	}
-	return "player"
-}
-
-// outcomeLabel returns the metric label of a refused or failed request: the refusal's code,
-// or failed.
-func outcomeLabel(err error) string {
-	var refusal *protocol.Error
-	if errors.As(err, &refusal) {
-		return string(refusal.Code)
-	}
-	return "failed"
 }

@@ -1,6 +1,9 @@
 package protocol
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Code is the machine-readable reason of a refusal. It is the same over HTTP and over the
 // websocket.
@@ -112,6 +115,19 @@ func RetryAfter(code Code, ms int64, format string, args ...any) *Error {
 	refusal := Errorf(code, format, args...)
 	refusal.RetryAfterMS = ms
 	return refusal
+}
+
+// Outcome returns the metric label of a request: success if err is nil, the code of a
+// refusal, or failed.
+func Outcome(err error, success string) string {
+	var refusal *Error
+	switch {
+	case err == nil:
+		return success
+	case errors.As(err, &refusal):
+		return string(refusal.Code)
+	}
+	return "failed"
 }
 
 // The close codes of the websocket, section 2 of the contract. After 4000 to 4499 a client
