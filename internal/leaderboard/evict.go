@@ -87,9 +87,24 @@ func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state Boar
 	if err != nil {
 		return Transaction{}, err
 	}
-	eviction, err := d.planSubtraction(ctx, cfg, state, Board{slice.kind, RollingSpan(window, unserved)}, slice.members)
+	board := Board{slice.kind, RollingSpan(window, unserved)}
+	requests := []EntryRequest{{Board: board}}
+	for _, entry := range slice.members {
+		requests[0].IDs = append(requests[0].IDs, entry.ID)
+	}
+	results, err := d.store.ReadEntries(ctx, state.BoardSet, requests)
 	if err != nil {
 		return Transaction{}, err
+	}
+	eviction := newPlanner(cfg, d.now(), state, foundEntries(requests, results))
+	eviction.reserveWrites(0)
+	for _, entry := range slice.members {
+		after := eviction.entries[entryKey{board, entry.ID}]
+		after.ID, after.Aggregates = entry.ID, after.Aggregates.Sub(entry.Aggregates)
+		if !after.Aggregates.isPossible() {
+			return Transaction{}, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, entry.ID, board.Span)
+		}
+		eviction.setEntry(board, after)
 	}
 	boards.Cursor[unserved] += int64(len(slice.members))
 	if slice.isLast {
@@ -133,29 +148,4 @@ func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state Boar
 		return daySlice{kind, members, limit == remaining}, err
 	}
 	return daySlice{isLast: true}, nil
-}
-
-// planSubtraction returns a planner with an open transaction that subtracts entries from a
-// board.
-func (d *dayMaintainer) planSubtraction(ctx context.Context, cfg Config, state BoardSetState, board Board, members []BoardEntry) (*planner, error) {
-	request := EntryRequest{Board: board}
-	for _, entry := range members {
-		request.IDs = append(request.IDs, entry.ID)
-	}
-	requests := []EntryRequest{request}
-	results, err := d.store.ReadEntries(ctx, state.BoardSet, requests)
-	if err != nil {
-		return nil, err
-	}
-	eviction := newPlanner(cfg, d.now(), state, foundEntries(requests, results))
-	eviction.reserveWrites(0)
-	for _, entry := range members {
-		after := eviction.entries[entryKey{board, entry.ID}]
-		after.ID, after.Aggregates = entry.ID, after.Aggregates.Sub(entry.Aggregates)
-		if !after.Aggregates.isPossible() {
-			return nil, fmt.Errorf("%w: game %s: the entry %s has less on %s than on the evicted day", errCorrupt, cfg.Game, entry.ID, board.Span)
-		}
-		eviction.setEntry(board, after)
-	}
-	return eviction, nil
 }

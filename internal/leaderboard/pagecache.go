@@ -59,12 +59,16 @@ func newPageCache(metrics *displayMetrics) *pageCache {
 }
 
 // get returns a page that this call reads, or that another call has read recently or is
-// reading.
+// reading. A read continues if its caller's context ends, because others may wait for it.
 func (p *pageCache) get(ctx context.Context, key pageKey, read func(context.Context) (Answer, error)) (Answer, error) {
 	shared, mustRun := p.startOrJoin(key)
 	if mustRun {
-		shared.runRead(ctx, read)
 		p.metrics.storeReads.Inc()
+		defer close(shared.done)
+		shared.err = context.Canceled // the result for others if read panics
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
+		defer cancel()
+		shared.answer, shared.err = read(ctx)
 		return shared.answer, shared.err
 	}
 	p.metrics.cacheHits.Inc()
@@ -100,16 +104,6 @@ func (p *pageRead) isUsable() bool {
 	default:
 		return true
 	}
-}
-
-// runRead reads the page. It continues if the caller's context ends, because other callers
-// may wait for the page.
-func (p *pageRead) runRead(ctx context.Context, read func(context.Context) (Answer, error)) {
-	defer close(p.done)
-	p.err = context.Canceled // the result if read panics
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
-	defer cancel()
-	p.answer, p.err = read(ctx)
 }
 
 // clear removes all pages from the cache, including those being read.

@@ -88,3 +88,26 @@ func TestATruncatedPageEqualsASmallerPage(t *testing.T) {
 		}
 	}
 }
+
+// A page can be empty because the entries behind its cursor have moved. The page beside it
+// begins or ends with the entry of the cursor.
+func TestThePageBesideAnEmptyOneHasTheEntryAtItsEdge(t *testing.T) {
+	t.Parallel()
+	game := newPlayedGame(t)
+	all := game.page(t, Query{Window: All})
+	first, last := all.rows[0], all.rows[len(all.rows)-1]
+	empty := game.page(t, Query{Window: All, Limit: 2, Cursor: cursor{all.rankingID, After, last.edge()}.String()})
+	if len(empty.Entries) != 0 || empty.NextCursor != "" {
+		t.Errorf("after the last entry: %+v", empty)
+	}
+	if ids, want := entryIDs(game.page(t, Query{Window: All, Limit: 2, Cursor: empty.PrevCursor})), entryIDs(all)[len(all.rows)-2:]; !slices.Equal(ids, want) {
+		t.Errorf("before the empty page: %v, want %v", ids, want)
+	}
+	empty = game.page(t, Query{Window: All, Limit: 2, Cursor: cursor{all.rankingID, Before, first.edge()}.String()})
+	if len(empty.Entries) != 0 || empty.PrevCursor != "" {
+		t.Errorf("before the first entry: %+v", empty)
+	}
+	if ids, want := entryIDs(game.page(t, Query{Window: All, Limit: 2, Cursor: empty.NextCursor})), entryIDs(all)[:2]; !slices.Equal(ids, want) {
+		t.Errorf("after the empty page: %v, want %v", ids, want)
+	}
+}

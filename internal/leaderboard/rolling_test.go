@@ -284,6 +284,20 @@ func TestWithoutRollingWindowsTheLastTwoDaysHaveBoards(t *testing.T) {
 	fixture.checkBoards(t)
 }
 
+func TestACorrectionOfADeletedDayNeedsNoBuild(t *testing.T) {
+	t.Parallel()
+	fixture := newApplierFixture(All, Day)
+	fixture.playDays(t, 5, 3)
+	if !fixture.ledger.correct(fixture.ledger.newestResult(Players, "p1", fixture.state(t).FirstDay)) {
+		t.Fatal("nothing was corrected")
+	}
+	fixture.apply(t)
+	if n := fixture.buildCount(reasonCorrupt); n != 0 {
+		t.Errorf("%v builds were requested", n)
+	}
+	fixture.checkBoards(t)
+}
+
 // A node that waits for another node's lease continues when the lease is released, long
 // before it expires.
 func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {

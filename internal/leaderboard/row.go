@@ -24,30 +24,27 @@ type Aggregates struct {
 	Correct  int64 `json:"correct"`
 }
 
+// Fields returns pointers to the fields, in the order in which they are stored.
+func (a *Aggregates) Fields() [7]*int64 {
+	return [...]*int64{&a.Score, &a.TimeMS, &a.LimitMS, &a.Matches, &a.Asked, &a.Answered, &a.Correct}
+}
+
 // Add returns the sums of a and other, field by field.
-func (a Aggregates) Add(aggregates Aggregates) Aggregates {
-	return Aggregates{
-		Score:    a.Score + aggregates.Score,
-		TimeMS:   a.TimeMS + aggregates.TimeMS,
-		LimitMS:  a.LimitMS + aggregates.LimitMS,
-		Matches:  a.Matches + aggregates.Matches,
-		Asked:    a.Asked + aggregates.Asked,
-		Answered: a.Answered + aggregates.Answered,
-		Correct:  a.Correct + aggregates.Correct,
+func (a Aggregates) Add(other Aggregates) Aggregates {
+	others := other.Fields()
+	for i, field := range a.Fields() {
+		*field += *others[i]
 	}
+	return a
 }
 
 // Sub returns a minus other, field by field.
-func (a Aggregates) Sub(aggregates Aggregates) Aggregates {
-	return Aggregates{
-		Score:    a.Score - aggregates.Score,
-		TimeMS:   a.TimeMS - aggregates.TimeMS,
-		LimitMS:  a.LimitMS - aggregates.LimitMS,
-		Matches:  a.Matches - aggregates.Matches,
-		Asked:    a.Asked - aggregates.Asked,
-		Answered: a.Answered - aggregates.Answered,
-		Correct:  a.Correct - aggregates.Correct,
+func (a Aggregates) Sub(other Aggregates) Aggregates {
+	others := other.Fields()
+	for i, field := range a.Fields() {
+		*field -= *others[i]
 	}
+	return a
 }
 
 // isPossible reports whether results can add up to a: no field is below 0, and without a

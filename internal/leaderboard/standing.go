@@ -71,36 +71,33 @@ func (r *Reader) WindowStandings(ctx context.Context, game string, players []str
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {
 		standings = map[string]map[Window]WindowStanding{}
 		for chunk := range slices.Chunk(players, MaxLimit) {
-			if err := r.addWindowStandings(ctx, cfg, chunk, standings); err != nil {
+			var requests []StandingsRequest
+			for _, window := range cfg.Windows {
+				rankingID, err := cfg.rankingID(window, Players, ByValue)
+				if err != nil {
+					return err
+				}
+				requests = append(requests, StandingsRequest{RankingID: rankingID, IDs: chunk})
+			}
+			results, err := r.source.ReadStandings(ctx, requests)
+			if err != nil {
 				return err
 			}
+			cfg.addWindowStandings(standings, results)
 		}
 		return nil
 	})
 	return standings, err
 }
 
-// addWindowStandings adds the standings of at most MaxLimit players to standings.
-func (r *Reader) addWindowStandings(ctx context.Context, cfg Config, players []string, standings map[string]map[Window]WindowStanding) error {
-	var requests []StandingsRequest
-	for _, window := range cfg.Windows {
-		rankingID, err := cfg.rankingID(window, Players, ByValue)
-		if err != nil {
-			return err
-		}
-		requests = append(requests, StandingsRequest{RankingID: rankingID, IDs: players})
-	}
-	results, err := r.source.ReadStandings(ctx, requests)
-	if err != nil {
-		return err
-	}
-	for i, answer := range results {
-		for _, row := range answer.Entries {
+// addWindowStandings adds results, one per window, to standings.
+func (c Config) addWindowStandings(standings map[string]map[Window]WindowStanding, results []StandingsResult) {
+	for i, result := range results {
+		for _, row := range result.Entries {
 			if standings[row.ID] == nil {
 				standings[row.ID] = map[Window]WindowStanding{}
 			}
-			standings[row.ID][cfg.Windows[i]] = WindowStanding{Rank: row.BetterCount + 1, Value: Value(row.Aggregates, cfg.Weights)}
+			standings[row.ID][c.Windows[i]] = WindowStanding{Rank: row.BetterCount + 1, Value: Value(row.Aggregates, c.Weights)}
 		}
 	}
-	return nil
 }

@@ -107,9 +107,4 @@ func aggregatePointers(p *leaderboard.Aggregates) []any {
 	return []any{&p.Score, &p.TimeMS, &p.LimitMS, &p.Matches, &p.Asked, &p.Answered, &p.Correct}
 }
 
-func negate(p leaderboard.Aggregates) leaderboard.Aggregates {
-	return leaderboard.Aggregates{
-		Score: -p.Score, TimeMS: -p.TimeMS, LimitMS: -p.LimitMS, Matches: -p.Matches,
-		Asked: -p.Asked, Answered: -p.Answered, Correct: -p.Correct,
-	}
-}
+func negate(p leaderboard.Aggregates) leaderboard.Aggregates { return leaderboard.Aggregates{}.Sub(p) }

@@ -13,10 +13,9 @@ import (
 // digits, and the aggregates. Scripts build the member from the first 16 characters and
 // the id. Example: "0000000000000042 900 3100 8000 1 5 5 4".
 func packEntry(entry leaderboard.BoardEntry) string {
-	aggregates := entry.Aggregates
 	text := leaderboard.AppendPosition(make([]byte, 0, packedCapacity), entry.Newest)
-	for _, n := range [...]int64{aggregates.Score, aggregates.TimeMS, aggregates.LimitMS, aggregates.Matches, aggregates.Asked, aggregates.Answered, aggregates.Correct} {
-		text = strconv.AppendInt(append(text, ' '), n, 10)
+	for _, field := range entry.Aggregates.Fields() {
+		text = strconv.AppendInt(append(text, ' '), *field, 10)
 	}
 	return string(text)
 }
@@ -27,10 +26,10 @@ const packedCapacity = 80
 
 func unpackEntry(id, text string) (leaderboard.BoardEntry, error) {
 	entry := leaderboard.BoardEntry{ID: id}
-	aggregates := &entry.Aggregates
-	targets := [...]*int64{&entry.Newest, &aggregates.Score, &aggregates.TimeMS, &aggregates.LimitMS, &aggregates.Matches, &aggregates.Asked, &aggregates.Answered, &aggregates.Correct}
-	if fields := 1 + strings.Count(text, " "); fields != len(targets) {
-		return entry, fmt.Errorf("leaderboard entry of %s has %d fields instead of %d", id, fields, len(targets))
+	fields := entry.Aggregates.Fields()
+	targets := append([]*int64{&entry.Newest}, fields[:]...)
+	if count := 1 + strings.Count(text, " "); count != len(targets) {
+		return entry, fmt.Errorf("leaderboard entry of %s has %d fields instead of %d", id, count, len(targets))
 	}
 	for _, target := range targets {
 		field, rest, _ := strings.Cut(text, " ")
