@@ -19,15 +19,12 @@ type comparison struct {
 	progress Progress // at the last inspection
 	report   func(Difference)
 	result   VerifyResult
-}
 
-// sizeComparison compares the sizes of all boards at one ledger position. So it also finds
-// entries whose holders are not in the ledger.
-type sizeComparison struct {
-	pos      int64
-	coverage coverage
-	want     map[sizeKey]int64 // counted from the ledger
-	have     map[sizeKey]int64
+	// The sizes of all boards are compared at one ledger position. So entries whose holders are
+	// not in the ledger are found too.
+	sizesPos             int64
+	sizesCoverage        coverage
+	wantSizes, haveSizes map[sizeKey]int64 // wantSizes are counted from the ledger
 }
 
 // sizeKey identifies the number of a board's entries, or of the members of one of its
@@ -46,26 +43,24 @@ func (c *comparison) compareAll(ctx context.Context, beforePage func() error) er
 	if err != nil {
 		return err
 	}
-	sizes := &sizeComparison{
-		pos: inspection.Watermark.Pos, coverage: c.newestConfig.coverage(inspection.Progress),
-		want: map[sizeKey]int64{}, have: map[sizeKey]int64{},
-	}
+	c.sizesPos, c.sizesCoverage = inspection.Watermark.Pos, c.newestConfig.coverage(inspection.Progress)
+	c.wantSizes, c.haveSizes = map[sizeKey]int64{}, map[sizeKey]int64{}
 	for i, board := range boards {
-		sizes.have[sizeKey{board, ""}] = inspection.Boards[i].BoardSize
+		c.haveSizes[sizeKey{board, ""}] = inspection.Boards[i].BoardSize
 		for order, members := range inspection.Boards[i].RankedCounts {
-			sizes.have[sizeKey{board, order}] = members
+			c.haveSizes[sizeKey{board, order}] = members
 		}
 	}
 	for _, kind := range Kinds() {
-		if err := c.compareKind(ctx, kind, sizes, beforePage); err != nil {
+		if err := c.compareKind(ctx, kind, beforePage); err != nil {
 			return err
 		}
 	}
-	return c.compareSizes(ctx, boards, sizes)
+	return c.compareSizes(ctx, boards)
 }
 
 // compareKind compares the entries of all holders of a kind, page by page.
-func (c *comparison) compareKind(ctx context.Context, kind Kind, sizes *sizeComparison, beforePage func() error) error {
+func (c *comparison) compareKind(ctx context.Context, kind Kind, beforePage func() error) error {
 	for after := ""; ; {
 		if err := beforePage(); err != nil {
 			return err
@@ -74,7 +69,7 @@ func (c *comparison) compareKind(ctx context.Context, kind Kind, sizes *sizeComp
 		if err != nil || len(holders) == 0 {
 			return err
 		}
-		if err := c.countEntries(ctx, kind, holders, sizes); err != nil {
+		if err := c.countEntries(ctx, kind, holders); err != nil {
 			return err
 		}
 		boards := c.newestConfig.coverage(c.progress).boards(kind)
@@ -88,13 +83,13 @@ func (c *comparison) compareKind(ctx context.Context, kind Kind, sizes *sizeComp
 }
 
 // countEntries adds the entries of a page of holders to the expected sizes.
-func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []string, sizes *sizeComparison) error {
-	entries, err := c.readEntries(ctx, sizes.pos, kind, holders, sizes.coverage)
+func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []string) error {
+	entries, err := c.readEntries(ctx, c.sizesPos, kind, holders, c.sizesCoverage)
 	for key, entry := range entries {
-		sizes.want[sizeKey{key.board, ""}]++
+		c.wantSizes[sizeKey{key.board, ""}]++
 		for _, order := range c.newestConfig.RankingOrders() {
 			if Rankable(order, entry.Aggregates, c.newestConfig.MinAnswers) {
-				sizes.want[sizeKey{key.board, order}]++
+				c.wantSizes[sizeKey{key.board, order}]++
 			}
 		}
 	}
@@ -197,10 +192,10 @@ func formatEntry(entry BoardEntry) string {
 func formatKey(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }
 
 // compareSizes compares the sizes of boards, after all holders were counted.
-func (c *comparison) compareSizes(ctx context.Context, boards []Board, sizes *sizeComparison) error {
+func (c *comparison) compareSizes(ctx context.Context, boards []Board) error {
 	var differences []Difference
 	for _, board := range boards {
-		if !sizes.coverage.covers(board) {
+		if !c.sizesCoverage.covers(board) {
 			continue
 		}
 		c.result.Boards++
@@ -209,12 +204,12 @@ func (c *comparison) compareSizes(ctx context.Context, boards []Board, sizes *si
 			if order != "" {
 				field = "ranked by " + string(order)
 			}
-			if want, have := sizes.want[key], sizes.have[key]; want != have {
+			if want, have := c.wantSizes[key], c.haveSizes[key]; want != have {
 				differences = append(differences, Difference{Board: board, Field: field, Want: strconv.FormatInt(want, 10), Have: strconv.FormatInt(have, 10)})
 			}
 		}
 	}
-	return c.reportAll(ctx, sizes.pos, differences)
+	return c.reportAll(ctx, c.sizesPos, differences)
 }
 
 // reportAll reports differences at a ledger position, after the ledger was read. It leaves
