@@ -48,13 +48,8 @@ func (c Config) Validate() error {
 	if !slices.Contains(c.Orders, ByValue) {
 		addError("orders must contain %q, the default of queries", ByValue)
 	}
-	if c.Weights == (Weights{}) {
-		addError("all weights are 0; set at least one")
-	}
-	for _, term := range Explain(Aggregates{}, c.Weights) {
-		if term.Weight < 0 || term.Weight > MaxWeight {
-			addError("weight %s %d is out of range; use 0 to %d", term.Name, term.Weight, MaxWeight)
-		}
+	for _, err := range c.Weights.errors() {
+		addError("%w", err)
 	}
 	for i, window := range c.Windows {
 		if n := window.Days(); window != All && window != Day && (n < 2 || n > MaxWindowDays) {

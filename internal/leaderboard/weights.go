@@ -1,5 +1,10 @@
 package leaderboard
 
+import (
+	"errors"
+	"fmt"
+)
+
 // Weights are the factors from which Value computes the value of an entry. Each is 0 to
 // MaxWeight.
 type Weights struct {
@@ -15,6 +20,19 @@ const MaxWeight = 1_000_000
 
 // DefaultWeights make the value the score.
 var DefaultWeights = Weights{Score: 1}
+
+// errors returns the errors of the weights.
+func (w Weights) errors() (errs []error) {
+	if w == (Weights{}) {
+		errs = append(errs, errors.New("all weights are 0; set at least one"))
+	}
+	for _, term := range Explain(Aggregates{}, w) {
+		if term.Weight < 0 || term.Weight > MaxWeight {
+			errs = append(errs, fmt.Errorf("weight %s %d is out of range; use 0 to %d", term.Name, term.Weight, MaxWeight))
+		}
+	}
+	return errs
+}
 
 // Term is one summand of a value: Value = Weight · Amount.
 type Term struct {

@@ -34,14 +34,14 @@ func (s *Store) readSlice(ctx context.Context, rankingID leaderboard.RankingID, 
 		return leaderboard.RankingSlice{}, err
 	}
 	call := served.call(rankingID)
-	args := append(call.args, request.Limit, string(request.Anchor))
+	call.args = append(call.args, request.Limit, string(request.Anchor))
 	switch request.Anchor {
 	case leaderboard.Around:
-		args = append(args, request.ID)
+		call.args = append(call.args, request.ID)
 	case leaderboard.After, leaderboard.Before:
-		args = append(args, formatKey(request.Edge.Key), request.Edge.Member)
+		call.args = append(call.args, formatKey(request.Edge.Key), request.Edge.Member)
 	}
-	values, err := readSliceScript.Run(ctx, s.rdb, call.keys, args...).Slice()
+	values, err := readSliceScript.Run(ctx, s.rdb, call.keys, call.args...).Slice()
 	if err != nil {
 		return leaderboard.RankingSlice{}, err
 	}

@@ -2,6 +2,7 @@ package redisboard
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -24,7 +25,7 @@ func (s *Store) lookUpServed(ctx context.Context, rankingID leaderboard.RankingI
 		return known.(servedBoards), nil
 	}
 	id, err := s.rdb.HGet(ctx, servedKey(rankingID.Game), rankingID.ConfigHash).Result()
-	if err == redis.Nil {
+	if errors.Is(err, redis.Nil) {
 		return servedBoards{}, leaderboard.ErrNotReady
 	}
 	if err != nil {
