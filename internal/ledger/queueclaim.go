@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.head, q.redeliver, q.virtual_time`
+	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.head, q.virtual_time`
 
 	selectReady = `
 SELECT ` + queueColumns + `, 0 FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT $2 {free}`
@@ -31,7 +31,7 @@ RETURNING ` + taskColumns + `, tasks.payload`
 
 	moveScan = `
 WITH v (topic, priority, was, scan, head, virtual_time) AS ({rows})
-UPDATE queues SET scan = v.scan, head = v.head, redeliver = 0, virtual_time = v.virtual_time
+UPDATE queues SET scan = v.scan, head = v.head, virtual_time = v.virtual_time
 FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority AND queues.scan = v.was`
 )
 
@@ -102,16 +102,10 @@ func (c *TaskClaims) claimAllocations(ctx context.Context, tx *transaction, allo
 }
 
 // scanQueues scans rows with queueColumns and Queue.Done, which is 0 in claims.
-func scanQueues(rows *sql.Rows, err error) (queues []taskqueue.Queue, _ error) {
-	err = scanAll(func(rows *sql.Rows) error {
-		var queue taskqueue.Queue
-		var again int64
-		err := rows.Scan(&queue.Topic, &queue.Priority, &queue.Ordering, &queue.Pos, &queue.Scan, &queue.Head, &again, &queue.VirtualTime, &queue.Done)
-		queue.Redeliver = again == 1
-		queues = append(queues, queue)
-		return err
+func scanQueues(rows *sql.Rows, err error) ([]taskqueue.Queue, error) {
+	return collect(func(q *taskqueue.Queue) []any {
+		return []any{&q.Topic, &q.Priority, &q.Ordering, &q.Pos, &q.Scan, &q.Head, &q.VirtualTime, &q.Done}
 	})(rows, err)
-	return queues, err
 }
 
 func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {

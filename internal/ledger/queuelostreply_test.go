@@ -164,7 +164,10 @@ var cutCalls = map[string]cutCall{
 			if err != nil {
 				return 0, err
 			}
-			return int(boolToInt(accepted[0].New)), nil
+			if accepted[0].New {
+				return 1, nil
+			}
+			return 0, nil
 		},
 	},
 	"claim": {

@@ -54,7 +54,9 @@ func (m *queueModel) changeTask(id string, change func(*taskqueue.Task)) {
 	}
 	head := m.heads[t.QueueID()] == id
 	switch {
-	case head && (t.State == taskqueue.StateLater || t.State == taskqueue.StateDead && t.Ordering == taskqueue.OrderedPausing || t.State == taskqueue.StateWaiting):
+	case head && t.State == taskqueue.StateWaiting:
+		delete(m.heads, t.QueueID())
+	case head && (t.State == taskqueue.StateLater || t.State == taskqueue.StateDead && t.Ordering == taskqueue.OrderedPausing):
 	case t.State == taskqueue.StateWaiting:
 		m.enqueue(t)
 	case t.State != taskqueue.StateClaimed:
@@ -84,8 +86,6 @@ func (m *queueModel) waiting(queue taskqueue.QueueID) (ids []string) {
 	slices.SortFunc(ids, func(a, b string) int { return int(m.tasks[a].place - m.tasks[b].place) })
 	head := m.heads[queue]
 	switch {
-	case head != "" && m.tasks[head].State == taskqueue.StateWaiting:
-		return []string{head}
 	case head != "":
 		return nil
 	case m.order[queue] != taskqueue.Unordered:
@@ -321,7 +321,7 @@ func (h *queueHistory) check(rt *rapid.T) map[taskqueue.QueueID]taskqueue.Queue 
 	queues := map[taskqueue.QueueID]taskqueue.Queue{}
 	for _, l := range h.q.listQueues(taskqueue.QueueFilter{}) {
 		was := h.m.lines[l.QueueID]
-		if l.Pos < was.Pos || l.Scan < was.Scan || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.QueueID] {
+		if l.Pos < was.Pos || l.Scan < was.Scan-1 || l.Done < was.Done || l.Done > l.Scan || l.Scan > l.Pos || l.Head != h.m.heads[l.QueueID] {
 			rt.Fatalf("queue %+v after %+v, head %q", l, was, h.m.heads[l.QueueID])
 		}
 		queues[l.QueueID] = l

@@ -26,8 +26,8 @@ type queueMove struct {
 	ordering     taskqueue.Ordering
 	setsOrdering bool              // true: ordering replaces the queue's ordering; false: it applies to a new queue only
 	appended     []*taskqueue.Task // tasks that get the next positions, in this order
-	head         string            // id of the queue's head, if its part changes; "": no change
-	redeliver    bool              // true: the head is delivered again; false: it has left the queue
+	head         string            // id of the head that the queue stops waiting for; "": no change
+	back         int64             // 1 if the head is delivered again: scan moves back to the position before it
 }
 
 func newQueueMoves() *queueMoves { return &queueMoves{queues: map[taskqueue.QueueID]*queueMove{}} }
@@ -53,29 +53,32 @@ func (m *queueMoves) appendAgain(t *taskqueue.Task) {
 	move.appended = append(move.appended, t)
 }
 
-// releaseHead records that a queue stops waiting for its head, or, if redeliver is true,
-// that it delivers the head again.
+// releaseHead records that a queue stops waiting for its head, and delivers it again if
+// redeliver is true.
 func (m *queueMoves) releaseHead(t *taskqueue.Task, redeliver bool) {
 	move := m.moveFor(t)
-	move.head, move.redeliver = t.ID, redeliver
+	move.head = t.ID
+	if redeliver {
+		move.back = 1
+	}
 }
 
 // updateQueues locks or creates each queue, in the order of its rows. The database
 // computes the column ready from the others. A queue that becomes ready gets at least the
 // least service (vtime) among the ready queues of its kind.
 const updateQueues = `
-WITH v (topic, priority, kind, ordering, many, head, redeliver) AS ({rows}), k (kind, virtual_time) AS MATERIALIZED (
+WITH v (topic, priority, kind, ordering, many, head, back) AS ({rows}), k (kind, virtual_time) AS MATERIALIZED (
     SELECT g.kind, COALESCE(
         (SELECT q.virtual_time FROM queues q WHERE q.kind = g.kind AND q.ready = 1 ORDER BY q.virtual_time LIMIT 1),
         (SELECT q.virtual_time FROM queues q WHERE q.kind = g.kind AND q.ready = 0 ORDER BY q.virtual_time DESC LIMIT 1), 0)
     FROM (SELECT DISTINCT kind FROM v) AS g)
-INSERT INTO queues (topic, priority, kind, ordering, pos, scan, head, redeliver, virtual_time, moved_at)
-SELECT topic, priority, kind, ordering, many, 0, head, redeliver, (SELECT k.virtual_time FROM k WHERE k.kind = v.kind), {now}
+INSERT INTO queues (topic, priority, kind, ordering, pos, scan, head, virtual_time, moved_at)
+SELECT topic, priority, kind, ordering, many, -back, head, (SELECT k.virtual_time FROM k WHERE k.kind = v.kind), {now}
 FROM v WHERE true
 ON CONFLICT (topic, priority) DO UPDATE SET
     pos = queues.pos + excluded.pos,
-    head = CASE WHEN queues.head = excluded.head AND excluded.redeliver = 0 THEN '' ELSE queues.head END,
-    redeliver = CASE WHEN queues.head = excluded.head THEN excluded.redeliver ELSE queues.redeliver END,
+    scan = CASE WHEN queues.head = excluded.head THEN queues.scan + excluded.scan ELSE queues.scan END,
+    head = CASE WHEN queues.head = excluded.head THEN '' ELSE queues.head END,
     virtual_time = CASE WHEN queues.ready = 0 AND queues.virtual_time < excluded.virtual_time THEN excluded.virtual_time ELSE queues.virtual_time END,
     moved_at = excluded.moved_at
 RETURNING topic, priority, ordering, pos, scan, ready`
@@ -92,7 +95,7 @@ func (s *TaskStore) applyMoves(ctx context.Context, tx *transaction, m *queueMov
 	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
 		move := m.queues[key]
 		rows = append(rows, []any{
-			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(move.ordering), int64(len(move.appended)), move.head, boolToInt(move.redeliver),
+			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(move.ordering), int64(len(move.appended)), move.head, move.back,
 		})
 	}
 	if err := tx.bulk(ctx, updateQueues, rows, m.scanPositions); err != nil {
@@ -122,12 +125,4 @@ func (m *queueMoves) scanPositions(rows *sql.Rows) error {
 		m.topicsToNotify = append(m.topicsToNotify, key.Topic)
 	}
 	return nil
-}
-
-// boolToInt returns 1 for true and 0 for false, as the tables store booleans.
-func boolToInt(value bool) int64 {
-	if value {
-		return 1
-	}
-	return 0
 }

@@ -102,8 +102,8 @@ func (l *Ledger) fillQueue(t *testing.T, from, to int) {
 	t.Helper()
 	numbers := fmt.Sprintf("WITH RECURSIVE n (i) AS (SELECT %d UNION ALL SELECT i + 1 FROM n WHERE i < %d) ", from, to)
 	for _, text := range []string{
-		`INSERT INTO queues (topic, priority, kind, ordering, pos, scan, head, redeliver, virtual_time)
-SELECT 'k/' || i, 0, 'k', '', 10, 3, '', 0, i FROM n`,
+		`INSERT INTO queues (topic, priority, kind, ordering, pos, scan, head, virtual_time)
+SELECT 'k/' || i, 0, 'k', '', 10, 3, '', i FROM n`,
 		`INSERT INTO tasks (id, game, topic, key, priority, ordering, payload, state, pos, fence, due_at, tries, max_tries, errors,
     created_at, changed_at, ended_at)
 SELECT 'task' || i, 'g', 'k/' || i, 'key' || i, 0, '', '{}', CASE i % 10 WHEN 0 THEN 'done' WHEN 1 THEN 'claimed' WHEN 2 THEN 'later' ELSE 'waiting' END,

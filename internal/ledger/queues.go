@@ -27,7 +27,7 @@ WITH RECURSIVE kinds (kind) AS (
     SELECT (SELECT q.kind FROM queues q WHERE q.kind > kinds.kind ORDER BY q.kind LIMIT 1) FROM kinds WHERE kinds.kind IS NOT NULL),
 held (kind, many) AS (
     SELECT h.kind, SUM(h.many) FROM (
-        SELECT q.kind, q.pos - q.scan AS many FROM queues q WHERE q.head <> '' AND q.redeliver = 0 AND q.topic > '' LIMIT $2) AS h
+        SELECT q.kind, q.pos - q.scan AS many FROM queues q WHERE q.head <> '' AND q.topic > '' LIMIT $2) AS h
     GROUP BY h.kind)
 SELECT kinds.kind,
     (SELECT COUNT(*) FROM (SELECT 1 FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h),

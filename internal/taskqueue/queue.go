@@ -7,8 +7,8 @@ type QueueID struct {
 }
 
 // Queue is the state of one queue: the tasks of one topic and priority. Each
-// task has a position, from 1, in the order of the commits. Scan and Done
-// only grow.
+// task has a position, from 1, in the order of the commits. An ordered queue hands
+// out its head again by moving Scan back to the position before it.
 type Queue struct {
 	QueueID
 
@@ -17,7 +17,6 @@ type Queue struct {
 	Scan        int64    `json:"scan"`           // tasks up to this position have been handed out
 	Done        int64    `json:"done"`           // tasks up to this position have ended or left the queue
 	Head        string   `json:"head,omitempty"` // id of the task that an ordered queue waits for; "": none
-	Redeliver   bool     `json:"-"`              // whether to hand out the task Head again
 	VirtualTime int64    `json:"-"`              // virtual time of stride scheduling: sum of the strides of the tasks handed out
 }
 
@@ -43,8 +42,6 @@ func stride(priority int64) int64 { return 1 << (MaxPriority - priority) }
 // can be handed out from there.
 func (q *Queue) availablePositions() (pos, count int64) {
 	switch {
-	case q.Redeliver: // Scan is the position of Head
-		return q.Scan, 1
 	case q.Head != "":
 		return 0, 0
 	case q.Ordering != Unordered:
@@ -91,7 +88,7 @@ func Allocate(queues []Queue, n int) []Allocation {
 // is that of the last of them.
 func (a *Allocation) AdvanceQueue(tasks int64, id string) {
 	queue := a.Queue
-	queue.Scan, queue.Redeliver = max(queue.Scan, a.Last), false
+	queue.Scan = max(queue.Scan, a.Last)
 	queue.VirtualTime += tasks * stride(queue.Priority)
 	switch {
 	case tasks == 0: // Head no longer exists, so the queue need not wait for it

@@ -256,10 +256,10 @@ CREATE TABLE questions (
 );
 
 -- The queues of tasks, one for each topic and priority. pos is the last assigned position,
--- in commit order. Tasks up to scan have been delivered. head is the task for which an ordered queue waits, '' for none. redeliver is 1
--- if the head must be delivered again. kind is the topic up to its first '/'. The ready
--- queue of a kind with the smallest virtual time is next. moved_at is when a task last got
--- a position, or the head left.
+-- in commit order. Tasks up to scan have been delivered. head is the task for which an
+-- ordered queue waits, '' for none; its position is scan. kind is the topic up to its first
+-- '/'. The ready queue of a kind with the smallest virtual time is next. moved_at is when a
+-- task last got a position, or the head left.
 CREATE TABLE queues (
     topic        TEXT   NOT NULL,
     priority     BIGINT NOT NULL,
@@ -268,10 +268,9 @@ CREATE TABLE queues (
     pos          BIGINT NOT NULL,
     scan         BIGINT NOT NULL,
     head         TEXT   NOT NULL,
-    redeliver    BIGINT NOT NULL,
     virtual_time BIGINT NOT NULL,
     moved_at     BIGINT NOT NULL DEFAULT 0,
-    ready        BIGINT NOT NULL GENERATED ALWAYS AS (CASE WHEN redeliver = 1 OR head = '' AND scan < pos THEN 1 ELSE 0 END) STORED,
+    ready        BIGINT NOT NULL GENERATED ALWAYS AS (CASE WHEN head = '' AND scan < pos THEN 1 ELSE 0 END) STORED,
     PRIMARY KEY (topic, priority)
 );
 CREATE INDEX queues_ready ON queues (kind, ready, virtual_time);
