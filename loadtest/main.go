@@ -20,7 +20,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/bench"
-	"laststand/loadtest/nppa"
 	"laststand/loadtest/stress"
 )
 
@@ -40,7 +39,6 @@ var programs = []program{
 	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", stress.SwarmCommand},
 	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", stress.ChaosCommand},
 	{"stress hostile", "Attack a server while honest players play.", stress.HostileCommand},
-	{"nppa", "Run a fake of the interface that collects logins in China.", nppa.Command},
 	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6Command},
 
 	{bench.FloorProcess, "", bench.Floor},

@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"laststand/internal/eventq"
-	interfaces "laststand/loadtest/nppa"
 )
 
 func TestSendWithoutReadingKeys(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) {
+	s := newTestSystem(t, func(_ *fakeOptions, near *Options) {
 		near.Keys = func() ([]string, error) { return nil, errors.New("no such file") }
 	})
 	if o := s.send(t, guest()); o.Code != "keys" || o.Delivery != eventq.TryAgain {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	interfaces "laststand/loadtest/nppa"
 )
 
 func TestSend(t *testing.T) {
@@ -25,7 +24,7 @@ func TestSend(t *testing.T) {
 	if o := s.send(t, verified(), guest()); o.Code != "0" || o.Delivery != eventq.Delivered || o.Items != nil {
 		t.Fatalf("%+v", o)
 	}
-	want := []interfaces.Record{
+	want := []fakeRecord{
 		{No: 1, SI: session("s1"), BT: 1, OT: 1584949893, CT: 0, PI: pi},
 		{No: 2, SI: session("s2"), BT: 0, OT: 1584949893, CT: 2, DI: fitID("d")},
 	}
@@ -36,11 +35,11 @@ func TestSend(t *testing.T) {
 
 func TestSendToTheTestSystem(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) { near.URL, near.TestCode = interfaces.TestPath, testCode })
+	s := newTestSystem(t, func(_ *fakeOptions, near *Options) { near.URL, near.TestCode = TestPath, testCode })
 	if o := s.send(t, guest()); o.Code != "0" || len(s.collected()) != 1 {
 		t.Errorf("%+v", o)
 	}
-	s = newTestSystem(t, func(_ *interfaces.Options, near *Options) { near.URL, near.TestCode = interfaces.TestPath, "over" })
+	s = newTestSystem(t, func(_ *fakeOptions, near *Options) { near.URL, near.TestCode = TestPath, "over" })
 	if o := s.send(t, guest()); o.Code != "4002" || o.Delivery != eventq.Forbidden {
 		t.Errorf("a test that is over: %+v", o)
 	}
@@ -69,18 +68,18 @@ func TestNew(t *testing.T) {
 func TestSendWithAWrongConfiguration(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		change func(far *interfaces.Options, near *Options)
+		change func(far *fakeOptions, near *Options)
 		code   string
 	}{
-		"address": {func(_ *interfaces.Options, near *Options) { near.URL = "/behavior/loginout" }, "1002"},
-		"not allowed": {func(far *interfaces.Options, _ *Options) {
+		"address": {func(_ *fakeOptions, near *Options) { near.URL = "/behavior/loginout" }, "1002"},
+		"not allowed": {func(far *fakeOptions, _ *Options) {
 			far.Allow = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}, "1005"},
-		"company": {func(_ *interfaces.Options, near *Options) { near.AppID = "other" }, "1008"},
-		"game":    {func(_ *interfaces.Options, near *Options) { near.BizID = "other" }, "1009"},
-		"key":     {func(far *interfaces.Options, _ *Options) { far.Keys = []string{nextKey} }, "1011"},
-		"no key":  {func(_ *interfaces.Options, near *Options) { near.Keys = func() ([]string, error) { return nil, nil } }, "keys"},
-		"no such key": {func(_ *interfaces.Options, near *Options) {
+		"company": {func(_ *fakeOptions, near *Options) { near.AppID = "other" }, "1008"},
+		"game":    {func(_ *fakeOptions, near *Options) { near.BizID = "other" }, "1009"},
+		"key":     {func(far *fakeOptions, _ *Options) { far.Keys = []string{nextKey} }, "1011"},
+		"no key":  {func(_ *fakeOptions, near *Options) { near.Keys = func() ([]string, error) { return nil, nil } }, "keys"},
+		"no such key": {func(_ *fakeOptions, near *Options) {
 			near.Keys = func() ([]string, error) { return []string{"secret"}, nil }
 		}, "keys"},
 	}
@@ -97,7 +96,7 @@ func TestSendWithAWrongConfiguration(t *testing.T) {
 func TestSendInPart(t *testing.T) {
 	t.Parallel()
 	for _, all := range []bool{false, true} {
-		s := newTestSystem(t, func(far *interfaces.Options, _ *Options) { far.ListAll = all })
+		s := newTestSystem(t, func(far *fakeOptions, _ *Options) { far.ListAll = all })
 		wrong := verified()
 		wrong.PI = "zzzzzz" + pi[6:] // of no day
 		o := s.send(t, guest(), wrong, verified())
@@ -180,7 +179,7 @@ func TestSendGivesUp(t *testing.T) {
 // The tenth request within a second passes; the next one causes a ban of the game.
 func TestSendIsBanned(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(far *interfaces.Options, _ *Options) { far.PerSecond = 10 })
+	s := newTestSystem(t, func(far *fakeOptions, _ *Options) { far.PerSecond = 10 })
 	for range 10 {
 		if o := s.send(t, guest()); o.Code != "0" {
 			t.Fatalf("%+v", o)
@@ -288,8 +287,8 @@ func TestConcurrentSends(t *testing.T) {
 // Errors contain no personal data and no key.
 func TestErrorsAreDiscreet(t *testing.T) {
 	t.Parallel()
-	s := newTestSystem(t, func(_ *interfaces.Options, near *Options) {
-		near.URL, near.TestCode = interfaces.TestPath, "secret-code"
+	s := newTestSystem(t, func(_ *fakeOptions, near *Options) {
+		near.URL, near.TestCode = TestPath, "secret-code"
 	})
 	s.sink.http = &http.Client{Transport: brokenTransport{}}
 	b, wrong := verified(), verified()

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	interfaces "laststand/loadtest/nppa"
 )
 
 const (
@@ -21,7 +20,7 @@ const (
 
 // testSystem is a sink and a fake of the interface, with one clock.
 type testSystem struct {
-	fake *interfaces.Fake
+	fake *fakeNPPA
 	sink *Sink
 	keys atomic.Pointer[[]string] // of the sink
 	now  atomic.Int64
@@ -61,12 +60,12 @@ func cut(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 // never is a fault: no answer comes.
 func never(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-func newTestSystem(t *testing.T, change func(far *interfaces.Options, near *Options)) *testSystem {
+func newTestSystem(t *testing.T, change func(far *fakeOptions, near *Options)) *testSystem {
 	t.Helper()
 	s := &testSystem{faults: make(chan http.HandlerFunc, 2)}
 	s.now.Store(vectorNow)
 	s.keys.Store(&[]string{vectorKey})
-	far := interfaces.Options{
+	far := fakeOptions{
 		AppID: "test-appId", BizIDs: []string{"test-bizId"}, Keys: []string{vectorKey}, TestCode: testCode,
 		Now: func() time.Time { return time.UnixMilli(s.now.Load()) },
 	}
@@ -74,12 +73,12 @@ func newTestSystem(t *testing.T, change func(far *interfaces.Options, near *Opti
 	if change != nil {
 		change(&far, &near)
 	}
-	s.fake = interfaces.New(far)
+	s.fake = newFake(far)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	near.HTTP = server.Client()
 	if near.URL == "" {
-		near.URL = interfaces.ProductionPath
+		near.URL = ProductionPath
 	}
 	near.URL = server.URL + near.URL
 	var err error
@@ -110,7 +109,7 @@ func (s *testSystem) send(t *testing.T, behaviours ...eventq.Behaviour) eventq.O
 }
 
 // collected returns the accepted records.
-func (s *testSystem) collected() (records []interfaces.Record) {
+func (s *testSystem) collected() (records []fakeRecord) {
 	for _, report := range s.fake.TakeReports() {
 		records = append(records, report.Items...)
 	}

@@ -19,9 +19,9 @@ type checkedRequest struct {
 }
 
 // checkRequest makes all checks in their order, and accepts the valid items.
-func (f *Fake) checkRequest(r *http.Request, body []byte) (code int, results []result) {
+func (f *fakeNPPA) checkRequest(r *http.Request, body []byte) (code int, results []result) {
 	c, code := f.checkHeaders(r)
-	if code != ok {
+	if code != codeOK {
 		return code, nil
 	}
 	key, signed := f.signingKey(r, body)
@@ -50,7 +50,7 @@ func (f *Fake) checkRequest(r *http.Request, body []byte) (code int, results []r
 }
 
 // checkHeaders makes the checks that do not need the key.
-func (f *Fake) checkHeaders(r *http.Request) (c checkedRequest, code int) {
+func (f *fakeNPPA) checkHeaders(r *http.Request) (c checkedRequest, code int) {
 	c.bizID = r.Header.Get("bizId")
 	at, err := strconv.ParseInt(r.Header.Get("timestamps"), 10, 64)
 	c.sentAtMS = at
@@ -70,21 +70,21 @@ func (f *Fake) checkHeaders(r *http.Request) (c checkedRequest, code int) {
 	case f.options.Now().Sub(time.UnixMilli(at)).Abs() > messageTimeout:
 		return c, sysExpire
 	}
-	return c, ok
+	return c, codeOK
 }
 
 // batchResult returns the answer to a batch: full or partial success.
-func (f *Fake) batchResult(results []result) (code int, listed []result) {
+func (f *fakeNPPA) batchResult(results []result) (code int, listed []result) {
 	for _, r := range results {
-		if r.Code != ok {
+		if r.Code != codeOK {
 			code = collPartial
 		}
-		if r.Code != ok || f.options.ListAll {
+		if r.Code != codeOK || f.options.ListAll {
 			listed = append(listed, r)
 		}
 	}
-	if code == ok {
-		return ok, nil
+	if code == codeOK {
+		return codeOK, nil
 	}
 	return code, listed
 }
@@ -100,11 +100,11 @@ func hasAllHeaders(h http.Header) bool {
 
 func isTestSystem(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, TestPath+"/") }
 
-func (f *Fake) isTestCase(r *http.Request) bool {
+func (f *fakeNPPA) isTestCase(r *http.Request) bool {
 	return f.options.TestCode != "" && r.URL.Path == TestPath+"/"+f.options.TestCode
 }
 
-func (f *Fake) isAllowed(address string) bool {
+func (f *fakeNPPA) isAllowed(address string) bool {
 	if len(f.options.Allow) == 0 {
 		return true
 	}
@@ -121,7 +121,7 @@ type rateGate struct {
 }
 
 // admit admits a request of a game, or shuts the game out.
-func (f *Fake) admit(biz string) bool {
+func (f *fakeNPPA) admit(biz string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gates[biz] == nil {
@@ -142,3 +142,31 @@ func (g *rateGate) admit(now time.Time, perSecond int) bool {
 	g.admittedAt = append(g.admittedAt, now)
 	return true
 }
+
+// The codes of the specification that this interface returns.
+const (
+	codeOK = 0
+
+	sysNotExist        = 1002
+	sysMethod          = 1003
+	sysHeaderMiss      = 1004
+	sysIP              = 1005
+	sysBusy            = 1006
+	sysExpire          = 1007
+	sysPartner         = 1008
+	sysPartnerDisabled = 1009
+	sysPartnerAuth     = 1011
+	sysParamCheck      = 1012
+
+	collPartial       = 3001
+	collNull          = 3002
+	collOverLimit     = 3003
+	collNoInvalid     = 3004
+	collTime          = 3005
+	collPlayerMode    = 3006
+	collBehaviorMode  = 3007
+	collPlayerIDMiss  = 3008
+	collDeviceIDMiss  = 3009
+	collPlayerIDWrong = 3010
+	testTaskNotExist  = 4002
+)

@@ -14,8 +14,8 @@ const (
 	base26Digits = "0123456789abcdefghijklmnop"
 )
 
-// Record is an item with the field names of the interface. A missing number is -1.
-type Record struct {
+// fakeRecord is an item with the field names of the interface. A missing number is -1.
+type fakeRecord struct {
 	No int    `json:"no"`
 	SI string `json:"si"`
 	BT int    `json:"bt"` // 0 offline, 1 online
@@ -26,20 +26,20 @@ type Record struct {
 }
 
 // UnmarshalJSON distinguishes a missing number from 0.
-func (r *Record) UnmarshalJSON(text []byte) error {
-	type plain Record
+func (r *fakeRecord) UnmarshalJSON(text []byte) error {
+	type plain fakeRecord
 	p := plain{No: -1, BT: -1, OT: -1, CT: -1}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
 		return err
 	}
-	*r = Record(p)
+	*r = fakeRecord(p)
 	return nil
 }
 
 // checkItems returns a result for each item.
-func checkItems(items []Record, at int64) []result {
+func checkItems(items []fakeRecord, at int64) []result {
 	seen := make(map[int]bool)
 	results := make([]result, len(items))
 	for i, item := range items {
@@ -53,7 +53,7 @@ func checkItems(items []Record, at int64) []result {
 	return results
 }
 
-func itemCode(r Record, at int64) int {
+func itemCode(r fakeRecord, at int64) int {
 	age := time.Duration(at-r.OT*1000) * time.Millisecond
 	switch {
 	case age <= 0 || age >= maxAge:
@@ -69,7 +69,7 @@ func itemCode(r Record, at int64) int {
 	case r.CT == 0 && !isValidPI(r.PI):
 		return collPlayerIDWrong
 	}
-	return ok
+	return codeOK
 }
 
 // isValidPI reports whether a player id is valid: 38 characters, of which the first 6 are a

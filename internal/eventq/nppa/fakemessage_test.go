@@ -16,7 +16,7 @@ import (
 var errInvalidMessage = errors.New("the message is not in order")
 
 // signingKey returns the valid key that a request is signed with.
-func (f *Fake) signingKey(r *http.Request, body []byte) (key string, signed bool) {
+func (f *fakeNPPA) signingKey(r *http.Request, body []byte) (key string, signed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, key := range f.keys {
@@ -48,7 +48,7 @@ func signature(key string, r *http.Request, body []byte) string {
 }
 
 // openMessage implements section 4: {"data": Base64 of nonce, ciphertext and tag}.
-func openMessage(key string, body []byte) ([]Record, error) {
+func openMessage(key string, body []byte) ([]fakeRecord, error) {
 	var envelope struct {
 		Data string `json:"data"`
 	}
@@ -60,7 +60,7 @@ func openMessage(key string, body []byte) ([]Record, error) {
 		return nil, err
 	}
 	var message struct {
-		Collections []Record `json:"collections"`
+		Collections []fakeRecord `json:"collections"`
 	}
 	if err := decodeStrict(plain, &message); err != nil {
 		return nil, err

@@ -22,15 +22,15 @@ const (
 	testNow = 1584949895758
 )
 
-func options() Options {
-	return Options{
+func exampleOptions() fakeOptions {
+	return fakeOptions{
 		AppID: "test-appId", BizIDs: []string{"test-bizId"}, Keys: []string{testKey}, TestCode: "code",
 		Now: func() time.Time { return time.UnixMilli(testNow) },
 	}
 }
 
 // request returns a request that is signed with the key of the example.
-func request(path, body string) *http.Request {
+func exampleRequest(path, body string) *http.Request {
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json; charset=utf-8")
 	r.Header.Set("appId", "test-appId")
@@ -47,7 +47,7 @@ type reply struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-func answerTo(t *testing.T, f *Fake, r *http.Request) (got reply) {
+func answerTo(t *testing.T, f *fakeNPPA, r *http.Request) (got reply) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	f.ServeHTTP(w, r)
@@ -77,12 +77,12 @@ func TestVector(t *testing.T) {
 	t.Parallel()
 	const body = `{"data":"AAECAwQFBgcICQoLg9p0V+gbH+xWE2mRrIY2XFES972KU11Q1vFXTjmLy9G/P72qK0+G09gWOJ/WJhXEwfFloTERAQeIr5tqpebUW+xKMcx3iRIGl08U11BPIg5YX8vl1nGAiWqViejjEX8yUtEpT2Pc5QrLAb0lGagcH3gfQLfBN1dMfcp5tH4EiXk5lowqSgAzSGjlxl5yiBPaFOaR9OgU/Z3XSTVI4PJ/97LX8V8cS0TJvj8F69duTQs/bDX3d+EqYjQyWs8BklyelyGsJ1p45aAnaUbI6CNufxZGSdl/upFb55ozdNwTKUibLVv0BinWtZ/U5kpml3n/9fN8A0S7zIfxle10UgTIRGGN9QeY/R48faVZ8jhbIeKjD4LQJw=="}`
 	for _, path := range []string{ProductionPath, TestPath + "/code"} {
-		f := New(options())
-		r := request(path, body)
+		f := newFake(exampleOptions())
+		r := exampleRequest(path, body)
 		if sign := r.Header.Get("sign"); sign != "2c19547b6a54120f41668a681039f5b582fa1d85088a7a5ed78b7346a6ef99fe" {
 			t.Errorf("%s: signature %s", path, sign)
 		}
-		if got := answerTo(t, f, r); got.Code != ok || string(got.Data) != `""` {
+		if got := answerTo(t, f, r); got.Code != codeOK || string(got.Data) != `""` {
 			t.Errorf("%s: %+v", path, got)
 		}
 		reports := f.TakeReports()
@@ -97,7 +97,7 @@ func TestVector(t *testing.T) {
 
 func TestSignatureOfAQuery(t *testing.T) {
 	t.Parallel()
-	r := request("/?id=test-id&name=test-name", "")
+	r := exampleRequest("/?id=test-id&name=test-name", "")
 	const body = `{"data":"CqT/33f3jyoiYqT8MtxEFk3x2rlfhmgzhxpHqWosSj4d3hq2EbrtVyx2aLj565ZQNTcPrcDipnvpq/D/vQDaLKW70O83Q42zvR0//OfnYLcIjTPMnqa+SOhsjQrSdu66ySSORCAo"}`
 	if got := signature(testKey, r, []byte(body)); got != "386c03b776a28c06b8032a958fbd89337424ef45c62d0422706cca633d8ad5fd" {
 		t.Errorf("signature %s", got)
@@ -108,9 +108,9 @@ func TestSignatureOfAQuery(t *testing.T) {
 // next check answers.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	o := options()
+	o := exampleOptions()
 	o.Allow, o.PerSecond, o.TestCode = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, 1, "another"
-	f := New(o)
+	f := newFake(o)
 	f.gates["test-bizId"] = &rateGate{bannedUntil: o.Now().Add(time.Second)}
 	body := `{"data":"AAAA"}`
 	path, method, from, content, app, biz, at, sign := "/", http.MethodGet, "198.51.100.1:1", "text/plain", "x", "x", "x", "x"
@@ -130,9 +130,9 @@ func TestOrderOfChecks(t *testing.T) {
 		{sysParamCheck, func() { body = sealed(t, "") }},
 		{sysBusy, func() { f.gates["test-bizId"].bannedUntil = time.Time{} }},
 		{testTaskNotExist, func() { f.options.TestCode = "code"; f.options.PerSecond = 0 }},
-		{collNull, func() { body = sealed(t, strings.Repeat(record(nil)+",", 128)+record(nil)) }},
-		{collOverLimit, func() { body = sealed(t, record(nil)) }},
-		{ok, nil},
+		{collNull, func() { body = sealed(t, strings.Repeat(recordText(nil)+",", 128)+recordText(nil)) }},
+		{collOverLimit, func() { body = sealed(t, recordText(nil)) }},
+		{codeOK, nil},
 	}
 	for i, step := range steps {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
@@ -154,7 +154,7 @@ func TestOrderOfChecks(t *testing.T) {
 }
 
 // record returns a valid record with some changes. A nil value removes a field.
-func record(changes map[string]any) string {
+func recordText(changes map[string]any) string {
 	fields := map[string]any{"no": 1, "si": strings.Repeat("s", 32), "bt": 1, "ot": testNow/1000 - 6, "ct": 2, "di": strings.Repeat("d", 32)}
 	for name, value := range changes {
 		fields[name] = value
@@ -173,10 +173,10 @@ func TestItemFaults(t *testing.T) {
 		changes map[string]any
 		want    int
 	}{
-		"a guest":                         {nil, ok},
-		"a verified player":               {map[string]any{"ct": 0, "pi": pi, "di": nil}, ok},
-		"a pi with a later birth date":    {map[string]any{"ct": 0, "pi": "1hpfml" + pi[6:]}, ok},
-		"just fresh":                      {map[string]any{"ot": testNow/1000 - 179}, ok},
+		"a guest":                         {nil, codeOK},
+		"a verified player":               {map[string]any{"ct": 0, "pi": pi, "di": nil}, codeOK},
+		"a pi with a later birth date":    {map[string]any{"ct": 0, "pi": "1hpfml" + pi[6:]}, codeOK},
+		"just fresh":                      {map[string]any{"ot": testNow/1000 - 179}, codeOK},
 		"no 0":                            {map[string]any{"no": 0}, collNoInvalid},
 		"no 129":                          {map[string]any{"no": 129}, collNoInvalid},
 		"without a number":                {map[string]any{"no": nil}, collNoInvalid},
@@ -194,10 +194,10 @@ func TestItemFaults(t *testing.T) {
 		"a pi with an invalid birth date": {map[string]any{"ct": 0, "pi": "000001" + pi[6:]}, collPlayerIDWrong},
 	}
 	for name, test := range tests {
-		f := New(options())
-		got := answerTo(t, f, request(ProductionPath, sealed(t, record(test.changes))))
-		if test.want == ok {
-			if got.Code != ok || len(f.TakeReports()) != 1 {
+		f := newFake(exampleOptions())
+		got := answerTo(t, f, exampleRequest(ProductionPath, sealed(t, recordText(test.changes))))
+		if test.want == codeOK {
+			if got.Code != codeOK || len(f.TakeReports()) != 1 {
 				t.Errorf("%s: %+v", name, got)
 			}
 			continue
@@ -211,18 +211,18 @@ func TestItemFaults(t *testing.T) {
 // The fake refuses an item whose time equals the time of the call, because its age is 0 ms.
 func TestAnItemOfAgeZeroIsRefused(t *testing.T) {
 	t.Parallel()
-	if code := itemCode(Record{OT: 1000, BT: 1, CT: 2, DI: strings.Repeat("d", 32)}, 1_000_000); code != collTime {
+	if code := itemCode(fakeRecord{OT: 1000, BT: 1, CT: 2, DI: strings.Repeat("d", 32)}, 1_000_000); code != collTime {
 		t.Errorf("%d", code)
 	}
 }
 
 func TestWhatIsListed(t *testing.T) {
 	t.Parallel()
-	records := record(nil) + "," + record(map[string]any{"no": 2, "bt": 9}) + "," + record(nil)
+	records := recordText(nil) + "," + recordText(map[string]any{"no": 2, "bt": 9}) + "," + recordText(nil)
 	for all, want := range map[bool]string{false: "3007 3004", true: "0 3007 3004"} {
-		o := options()
+		o := exampleOptions()
 		o.ListAll = all
-		got := answerTo(t, New(o), request(ProductionPath, sealed(t, records)))
+		got := answerTo(t, newFake(o), exampleRequest(ProductionPath, sealed(t, records)))
 		var data struct{ Results []result }
 		if err := json.Unmarshal(got.Data, &data); err != nil || got.Code != collPartial {
 			t.Fatalf("%+v, %v", got, err)
@@ -244,11 +244,11 @@ func TestMalformedMessages(t *testing.T) {
 		"another field":    `{"data":"","more":1}`,
 		"no Base64":        `{"data":"?"}`,
 		"nothing":          `{"data":""}`,
-		"a session of 31":  sealed(t, record(map[string]any{"si": strings.Repeat("s", 31)})),
-		"a field too many": sealed(t, record(map[string]any{"at": 1})),
-		"a number as text": sealed(t, record(map[string]any{"ot": "1"})),
+		"a session of 31":  sealed(t, recordText(map[string]any{"si": strings.Repeat("s", 31)})),
+		"a field too many": sealed(t, recordText(map[string]any{"at": 1})),
+		"a number as text": sealed(t, recordText(map[string]any{"ot": "1"})),
 	} {
-		if got := answerTo(t, New(options()), request(ProductionPath, body)); got.Code != sysParamCheck {
+		if got := answerTo(t, newFake(exampleOptions()), exampleRequest(ProductionPath, body)); got.Code != sysParamCheck {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

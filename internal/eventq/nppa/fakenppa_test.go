@@ -1,8 +1,3 @@
-// Package nppa is a fake of the interface through which China's anti-addiction system
-// collects logins and logouts of players. It follows the specification 1.8 of February 2021
-// and the description of its test system. It has the same paths, the same checks in the
-// same order, and the same codes. It is written from these documents alone, so that it can
-// show whether a reporter follows them. It does not check or query identities.
 package nppa
 
 import (
@@ -25,8 +20,8 @@ const (
 // maxBody is far above the size of 128 items.
 const maxBody = 1 << 20
 
-// Options of a fake.
-type Options struct {
+// fakeOptions are the options of a fake.
+type fakeOptions struct {
 	AppID    string
 	BizIDs   []string       // the accepted games
 	Keys     []string       // all valid keys, as text
@@ -39,41 +34,45 @@ type Options struct {
 	Now       func() time.Time // none: time.Now
 }
 
-// Report is a request with at least one accepted item.
-type Report struct {
-	BizID string   `json:"bizId"`
-	At    int64    `json:"timestamps"` // epoch ms
-	Items []Record `json:"collections"`
+// fakeReport is a request with at least one accepted item.
+type fakeReport struct {
+	BizID string       `json:"bizId"`
+	At    int64        `json:"timestamps"` // epoch ms
+	Items []fakeRecord `json:"collections"`
 }
 
-// Fake is an http.Handler that simulates the interface. It is safe for concurrent use.
-type Fake struct {
-	options Options
+// fakeNPPA is an http.Handler that simulates the interface that collects behaviours. It
+// follows the specification 1.8 of February 2021 and the description of its test system: the
+// same paths, the same checks in the same order, and the same codes. It is written from these
+// documents alone, so that it can show whether the sink follows them. It does not check
+// identities. It is safe for concurrent use.
+type fakeNPPA struct {
+	options fakeOptions
 
 	mu           sync.Mutex // guards everything below
 	keys         []string
 	gates        map[string]*rateGate // by biz id
-	reports      []Report
+	reports      []fakeReport
 	answerCounts map[int]int
 }
 
 // New makes a fake.
-func New(o Options) *Fake {
+func newFake(o fakeOptions) *fakeNPPA {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Fake{options: o, keys: o.Keys, gates: make(map[string]*rateGate), answerCounts: make(map[int]int)}
+	return &fakeNPPA{options: o, keys: o.Keys, gates: make(map[string]*rateGate), answerCounts: make(map[int]int)}
 }
 
 // SetKeys replaces the valid keys.
-func (f *Fake) SetKeys(keys ...string) {
+func (f *fakeNPPA) SetKeys(keys ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.keys = keys
 }
 
 // TakeReports returns the reports since the last call.
-func (f *Fake) TakeReports() []Report {
+func (f *fakeNPPA) TakeReports() []fakeReport {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	accepted := f.reports
@@ -82,7 +81,7 @@ func (f *Fake) TakeReports() []Report {
 }
 
 // AnswerCounts returns how often the fake answered with each code.
-func (f *Fake) AnswerCounts() map[int]int {
+func (f *fakeNPPA) AnswerCounts() map[int]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.answerCounts)
@@ -96,7 +95,7 @@ type result struct {
 }
 
 // ServeHTTP checks a request.
-func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *fakeNPPA) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		f.writeAnswer(w, sysParamCheck, nil)
@@ -108,7 +107,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // writeAnswer writes an answer as in the examples of the specification, where data is an object
 // or "".
-func (f *Fake) writeAnswer(w http.ResponseWriter, code int, results []result) {
+func (f *fakeNPPA) writeAnswer(w http.ResponseWriter, code int, results []result) {
 	f.mu.Lock()
 	f.answerCounts[code]++
 	f.mu.Unlock()
@@ -121,10 +120,10 @@ func (f *Fake) writeAnswer(w http.ResponseWriter, code int, results []result) {
 }
 
 // storeAccepted stores the items of a call that have no fault.
-func (f *Fake) storeAccepted(c checkedRequest, items []Record, results []result) {
-	report := Report{BizID: c.bizID, At: c.sentAtMS}
+func (f *fakeNPPA) storeAccepted(c checkedRequest, items []fakeRecord, results []result) {
+	report := fakeReport{BizID: c.bizID, At: c.sentAtMS}
 	for i, item := range items {
-		if results[i].Code == ok {
+		if results[i].Code == codeOK {
 			report.Items = append(report.Items, item)
 		}
 	}
