@@ -11,11 +11,10 @@ import (
 
 	"laststand/internal/config"
 	"laststand/internal/eventq"
-	"laststand/internal/eventq/filesink"
 	"laststand/internal/eventq/nppa"
 	"laststand/internal/eventq/playerevents"
 	"laststand/internal/eventq/redisqueue"
-	"laststand/internal/eventq/webhooksink"
+	"laststand/internal/eventq/sink"
 	"laststand/internal/webhook"
 )
 
@@ -67,20 +66,20 @@ func (r *reporting) openSinks(c *config.Config, keys *config.ReceiverKeys, clien
 // openSink opens the sink of a game. The sink calls keys for each attempt to send; the current
 // key comes first. If the game does not configure behaviours, the sink creates its file when
 // the first behaviour arrives.
-func openSink(sink config.Sink, keys func() []string, clients clients) (eventq.Sink, error) {
-	switch sink.Type {
+func openSink(c config.Sink, keys func() []string, clients clients) (eventq.Sink, error) {
+	switch c.Type {
 	case config.SinkWebhook:
-		return webhooksink.New(webhooksink.Options{
-			URL: sink.URL, Format: webhooksink.Format(sink.Format), Client: clients[sink.AllowPrivate],
+		return sink.NewWebhook(sink.WebhookOptions{
+			URL: c.URL, Format: sink.Format(c.Format), Client: clients[c.AllowPrivate],
 			Keys: func() ([]webhook.Key, error) { return parseWebhookKeys(keys()) },
 		})
 	case config.SinkNPPA:
 		return nppa.New(nppa.Options{
-			HTTP: clients[sink.AllowPrivate], URL: sink.URL, AppID: sink.AppID, BizID: sink.BizID, TestCode: sink.TestCode,
+			HTTP: clients[c.AllowPrivate], URL: c.URL, AppID: c.AppID, BizID: c.BizID, TestCode: c.TestCode,
 			Keys: func() ([]string, error) { return keys(), nil },
 		})
 	}
-	return filesink.Open(filesink.Options{Path: sink.Path, MaxBytes: int64(sink.MaxFileMiB) << 20, Keep: sink.MaxFiles, CreateLater: !sink.IsConfigured()})
+	return sink.OpenFile(sink.FileOptions{Path: c.Path, MaxBytes: int64(c.MaxFileMiB) << 20, Keep: c.MaxFiles, CreateLater: !c.IsConfigured()})
 }
 
 // parseWebhookKeys parses keys of webhooks, which then can sign.

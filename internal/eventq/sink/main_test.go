@@ -1,4 +1,4 @@
-package webhooksink
+package sink
 
 import (
 	"testing"

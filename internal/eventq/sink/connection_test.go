@@ -1,4 +1,4 @@
-package webhooksink
+package sink
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func TestTryWithoutAnswer(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			defer cancel()
-			sink, err := New(Options{URL: test.url + "/secret?secret=secret", Keys: keysOf(oldKey), Client: guarded(t, test.options)})
+			sink, err := NewWebhook(WebhookOptions{URL: test.url + "/secret?secret=secret", Keys: keysOf(oldKey), Client: guarded(t, test.options)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func TestSendIsCanceled(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
-	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.NeverRespond(w, r) }), Keys: keysOf(oldKey),
+	sink, err := NewWebhook(WebhookOptions{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) { close(began); testenv.NeverRespond(w, r) }), Keys: keysOf(oldKey),
 		Client: guarded(t, httpserver.ClientOptions{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestKeptConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	seen := make(chan string, 3)
-	sink, err := New(Options{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+	sink, err := NewWebhook(WebhookOptions{URL: testenv.Serve(t, func(w http.ResponseWriter, r *http.Request) {
 		seen <- r.Header.Get("webhook-id")
 		if calls.Add(1) == 2 {
 			testenv.CloseConnection(w, r)

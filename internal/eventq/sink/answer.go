@@ -1,10 +1,11 @@
-package webhooksink
+package sink
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -77,7 +78,7 @@ func applyItemErrors(outcome eventq.Outcome, body []byte, items int) eventq.Outc
 	if json.Unmarshal(body, &reply) != nil {
 		return outcome
 	}
-	deliveries, refused := allDelivered(items), 0
+	deliveries, refused := slices.Repeat([]eventq.Delivery{eventq.Delivered}, items), 0
 	for _, result := range reply.Results {
 		if result.Error == "" || result.No < 1 || result.No > items || deliveries[result.No-1] == eventq.Refused {
 			continue
@@ -89,12 +90,4 @@ func applyItemErrors(outcome eventq.Outcome, body []byte, items int) eventq.Outc
 		outcome.Items, outcome.Err = deliveries, fmt.Errorf("the webhook refused %d of %d items", refused, items)
 	}
 	return outcome
-}
-
-func allDelivered(items int) []eventq.Delivery {
-	deliveries := make([]eventq.Delivery, items)
-	for i := range deliveries {
-		deliveries[i] = eventq.Delivered
-	}
-	return deliveries
 }

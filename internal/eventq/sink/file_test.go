@@ -1,4 +1,4 @@
-package filesink
+package sink
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 	"laststand/internal/eventq"
 )
 
-var _ eventq.Sink = (*Sink)(nil)
+var _ eventq.Sink = (*File)(nil)
 
 func TestSendAppends(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a", "b", "behaviours.ndjson")
-	sink := opened(t, Options{Path: path})
+	sink := opened(t, FileOptions{Path: path})
 	send(t, sink, `{"id":"a"}`, `{"id":"b"}`)
 	send(t, sink, `{"id":"c"}`)
 	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n")
@@ -29,20 +29,20 @@ func TestSendAppends(t *testing.T) {
 		t.Error(err)
 	}
 
-	again := opened(t, Options{Path: path})
+	again := opened(t, FileOptions{Path: path})
 	send(t, again, `{"id":"d"}`)
 	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}\n{\"id\":\"d\"}\n")
 }
 
 func TestClosedSinkRefusesBatches(t *testing.T) {
 	t.Parallel()
-	sink := opened(t, Options{Path: filepath.Join(t.TempDir(), "f")})
+	sink := opened(t, FileOptions{Path: filepath.Join(t.TempDir(), "f")})
 	for range 2 {
 		if err := sink.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	wantOutcome(t, sink.Send(t.Context(), batchOf("{}")), "closed", os.ErrClosed)
+	wantOutcome(t, sink.Send(t.Context(), batchOfLines("{}")), "closed", os.ErrClosed)
 }
 
 func TestEndedContextSendsNothing(t *testing.T) {
@@ -50,7 +50,7 @@ func TestEndedContextSendsNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	wantOutcome(t, opened(t, Options{Path: path}).Send(ctx, batchOf("{}")), "canceled", context.Canceled)
+	wantOutcome(t, opened(t, FileOptions{Path: path}).Send(ctx, batchOfLines("{}")), "canceled", context.Canceled)
 	wantFile(t, path, "")
 }
 
@@ -61,14 +61,14 @@ func TestTornLineIsEnded(t *testing.T) {
 	if err := os.WriteFile(path, []byte("{\"id\":\"a\"}\n{\"id\":"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	send(t, opened(t, Options{Path: path}), `{"id":"c"}`)
+	send(t, opened(t, FileOptions{Path: path}), `{"id":"c"}`)
 	wantFile(t, path, "{\"id\":\"a\"}\n{\"id\":\n{\"id\":\"c\"}\n")
 }
 
 func TestFileMovedAwayIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "d", "f")
-	sink := opened(t, Options{Path: path})
+	sink := opened(t, FileOptions{Path: path})
 	send(t, sink, "1")
 	if err := os.Rename(path, path+".moved"); err != nil {
 		t.Fatal(err)
@@ -94,14 +94,14 @@ func TestFileInTheWay(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "d")
 	path := filepath.Join(folder, "f")
-	sink := opened(t, Options{Path: path})
+	sink := opened(t, FileOptions{Path: path})
 	if err := errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		wantOutcome(t, sink.Send(t.Context(), batchOf("1")), "io", nil)
+		wantOutcome(t, sink.Send(t.Context(), batchOfLines("1")), "io", nil)
 	}
-	if _, err := Open(Options{Path: path}); err == nil {
+	if _, err := OpenFile(FileOptions{Path: path}); err == nil {
 		t.Error("a file for a folder was opened")
 	}
 	if err := os.Remove(folder); err != nil {
@@ -114,25 +114,25 @@ func TestFileInTheWay(t *testing.T) {
 func TestFileThatIsMadeLater(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path, CreateLater: true})
+	sink := opened(t, FileOptions{Path: path, CreateLater: true})
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is there before the first batch: %v", err)
 	}
 	send(t, sink, "1")
 	wantFile(t, path, "1\n")
-	wantOutcome(t, opened(t, Options{Path: path, CreateLater: true}).Send(t.Context(), batchOf("2")), "taken", ErrInUse)
+	wantOutcome(t, opened(t, FileOptions{Path: path, CreateLater: true}).Send(t.Context(), batchOfLines("2")), "taken", ErrInUse)
 }
 
 func TestFileInUseIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path})
+	sink := opened(t, FileOptions{Path: path})
 	link := path + ".link"
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{path, link} {
-		if _, err := Open(Options{Path: name}); !errors.Is(err, ErrInUse) {
+		if _, err := OpenFile(FileOptions{Path: name}); !errors.Is(err, ErrInUse) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -140,15 +140,15 @@ func TestFileInUseIsRefused(t *testing.T) {
 	if err := sink.Close(); err != nil {
 		t.Fatal(err)
 	}
-	send(t, opened(t, Options{Path: link}), "2")
+	send(t, opened(t, FileOptions{Path: link}), "2")
 	wantFile(t, path, "1\n2\n")
 }
 
 // Lines of concurrent batches do not mix, also during rotations.
-func TestManySendAtOnce(t *testing.T) {
+func TestManySendToAFileAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path, MaxBytes: 2000, Keep: 50})
+	sink := opened(t, FileOptions{Path: path, MaxBytes: 2000, Keep: 50})
 	var sends sync.WaitGroup
 	for i := range 8 {
 		sends.Go(func() {
@@ -182,9 +182,9 @@ func TestManySendAtOnce(t *testing.T) {
 	}
 }
 
-func opened(t *testing.T, o Options) *Sink {
+func opened(t *testing.T, o FileOptions) *File {
 	t.Helper()
-	sink, err := Open(o)
+	sink, err := OpenFile(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func opened(t *testing.T, o Options) *Sink {
 	return sink
 }
 
-func batchOf(lines ...string) eventq.Batch {
+func batchOfLines(lines ...string) eventq.Batch {
 	var b eventq.Batch
 	for _, line := range lines {
 		b.Items = append(b.Items, eventq.Item{Body: []byte(line)})
@@ -200,9 +200,9 @@ func batchOf(lines ...string) eventq.Batch {
 	return b
 }
 
-func send(t *testing.T, sink *Sink, lines ...string) {
+func send(t *testing.T, sink *File, lines ...string) {
 	t.Helper()
-	if got := sink.Send(t.Context(), batchOf(lines...)); got.Delivery != eventq.Delivered || got.Code != "ok" || got.Err != nil {
+	if got := sink.Send(t.Context(), batchOfLines(lines...)); got.Delivery != eventq.Delivered || got.Code != "ok" || got.Err != nil {
 		t.Errorf("%q: %+v", lines, got)
 	}
 }

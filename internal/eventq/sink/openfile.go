@@ -1,4 +1,4 @@
-package filesink
+package sink
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ var ErrInUse = errors.New("another sink writes to the file")
 
 // openCurrent opens the file at the path and returns its size. It opens a new file
 // after the last one was moved away. Other processes may have truncated the file.
-func (s *Sink) openCurrent() (int64, error) {
+func (s *File) openCurrent() (int64, error) {
 	if s.file == nil {
 		return s.open()
 	}
@@ -35,14 +35,14 @@ func (s *Sink) openCurrent() (int64, error) {
 
 // closeFile closes and unlocks the file. A child process that is starting may
 // still have a copy of the descriptor; without the unlock it would keep the lock.
-func (s *Sink) closeFile() error {
+func (s *File) closeFile() error {
 	file := s.file
 	s.file = nil
 	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }
 
 // open creates the file if it does not exist, and returns its size.
-func (s *Sink) open() (int64, error) {
+func (s *File) open() (int64, error) {
 	if err := os.MkdirAll(filepath.Dir(s.options.Path), 0o700); err != nil {
 		return 0, err
 	}

@@ -1,4 +1,4 @@
-package webhooksink
+package sink
 
 import (
 	"bytes"
@@ -26,8 +26,8 @@ const (
 	CloudEventsBatch Format = "cloudevents-batch"
 )
 
-// Options say where the behaviours of a game go.
-type Options struct {
+// WebhookOptions say where the behaviours of a game go.
+type WebhookOptions struct {
 	URL    string
 	Format Format // "": StandardWebhooks
 	// Keys is called before every attempt, so the keys may change at any time.
@@ -38,23 +38,23 @@ type Options struct {
 	Client *http.Client
 }
 
-// Sink implements eventq.Sink.
-type Sink struct {
-	Options
+// Webhook implements eventq.Sink.
+type Webhook struct {
+	WebhookOptions
 	encode      func(eventq.Batch) ([]byte, error)
 	contentType string
 }
 
-// New checks the options. It does not connect.
-func New(o Options) (*Sink, error) {
+// NewWebhook checks the options. It does not connect.
+func NewWebhook(o WebhookOptions) (*Webhook, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, errors.New("the webhook's URL is not of the form https://host/path") // it may hold a secret
 	}
-	s := &Sink{Options: o}
+	s := &Webhook{WebhookOptions: o}
 	switch o.Format {
 	case StandardWebhooks, "":
-		s.encode, s.contentType = envelope, "application/json"
+		s.encode, s.contentType = standardWebhook, "application/json"
 	case CloudEventsBatch:
 		s.encode, s.contentType = cloudEvents, "application/cloudevents-batch+json; charset=UTF-8"
 	default:
@@ -64,11 +64,11 @@ func New(o Options) (*Sink, error) {
 }
 
 // Check returns nil: a webhook accepts every behaviour.
-func (s *Sink) Check(eventq.Behaviour) error { return nil }
+func (s *Webhook) Check(eventq.Behaviour) error { return nil }
 
 // Send posts a batch. The status of the answer decides. If it is a success, the
 // body may still refuse single items (see applyItemErrors).
-func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
+func (s *Webhook) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	request, outcome := s.request(ctx, b)
 	if request == nil {
 		return outcome
@@ -82,10 +82,10 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 }
 
 // Close does nothing: the client belongs to the caller.
-func (s *Sink) Close() error { return nil }
+func (s *Webhook) Close() error { return nil }
 
 // request returns a signed request, or nil with the outcome.
-func (s *Sink) request(ctx context.Context, b eventq.Batch) (*http.Request, eventq.Outcome) {
+func (s *Webhook) request(ctx context.Context, b eventq.Batch) (*http.Request, eventq.Outcome) {
 	body, err := s.encode(b)
 	if err != nil {
 		return nil, eventq.Outcome{Delivery: eventq.Refused, Code: "encoding", Err: err}

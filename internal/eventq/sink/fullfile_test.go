@@ -1,4 +1,4 @@
-package filesink
+package sink
 
 import (
 	"os"
@@ -45,10 +45,10 @@ func fillUp(t *testing.T, path string) {
 	}
 	t.Cleanup(func() { _ = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &usual) })
 	line := strings.Repeat("x", 14)
-	sink := opened(t, Options{Path: path})
+	sink := opened(t, FileOptions{Path: path})
 	send(t, sink, line, line)
 	for range 2 {
-		wantOutcome(t, sink.Send(t.Context(), batchOf(line, line)), "full", syscall.EFBIG)
+		wantOutcome(t, sink.Send(t.Context(), batchOfLines(line, line)), "full", syscall.EFBIG)
 		wantFile(t, path, line+"\n"+line+"\n")
 	}
 	send(t, sink, "small")

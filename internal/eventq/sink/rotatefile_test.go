@@ -1,4 +1,4 @@
-package filesink
+package sink
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path, MaxBytes: 6, Keep: 3})
+	sink := opened(t, FileOptions{Path: path, MaxBytes: 6, Keep: 3})
 	for _, line := range []string{"a", "b", "c", "d", "e", "longer than all", "f", "g", "h", "i"} {
 		send(t, sink, line)
 	}
@@ -32,14 +32,14 @@ func TestRotate(t *testing.T) {
 func TestRotateWithDefaults(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path})
-	if err := os.Truncate(path, maxBytes-10); err != nil { // sparse
+	sink := opened(t, FileOptions{Path: path})
+	if err := os.Truncate(path, defaultMaxBytes-10); err != nil { // sparse
 		t.Fatal(err)
 	}
 	send(t, sink, strings.Repeat("x", 9))
 	send(t, sink, "next")
 	wantFile(t, path, "next\n")
-	if info, err := os.Stat(path + ".1"); err != nil || info.Size() != maxBytes {
+	if info, err := os.Stat(path + ".1"); err != nil || info.Size() != defaultMaxBytes {
 		t.Errorf("%+v, %v", info, err)
 	}
 }
@@ -48,7 +48,7 @@ func TestRotateWithDefaults(t *testing.T) {
 func TestRotateFails(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	sink := opened(t, Options{Path: path, MaxBytes: 2, Keep: 2})
+	sink := opened(t, FileOptions{Path: path, MaxBytes: 2, Keep: 2})
 	send(t, sink, "a")
 	send(t, sink, "b")
 	inTheWay := filepath.Join(path+".2", "folder")
@@ -56,7 +56,7 @@ func TestRotateFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		wantOutcome(t, sink.Send(t.Context(), batchOf("c")), "io", nil)
+		wantOutcome(t, sink.Send(t.Context(), batchOfLines("c")), "io", nil)
 	}
 	wantFile(t, path, "b\n")
 	wantFile(t, path+".1", "a\n")
@@ -76,7 +76,7 @@ func TestRotateFillsTheGap(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, []byte("b\n"), 0o600), os.WriteFile(path+".2", []byte("a\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	send(t, opened(t, Options{Path: path, MaxBytes: 2, Keep: 2}), "c")
+	send(t, opened(t, FileOptions{Path: path, MaxBytes: 2, Keep: 2}), "c")
 	wantFile(t, path, "c\n")
 	wantFile(t, path+".1", "b\n")
 	wantFile(t, path+".2", "a\n")

@@ -1,4 +1,4 @@
-package webhooksink
+package sink
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func TestEachStatus(t *testing.T) {
 					code = code[:1] + "xx"
 				}
 				at := newReceiver(t, status, "", "Location", "/elsewhere")
-				outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"online"}`))
+				outcome := at.sink(t, WebhookOptions{}).Send(t.Context(), batchOf(`{"id":"a","type":"online"}`))
 				want(t, outcome, eventq.Outcome{Delivery: fate, Code: code, Pause: status == 410})
 				at.onlyPost(t) // no redirect was followed
 			})
@@ -48,7 +48,7 @@ func TestRetryAfterIsKept(t *testing.T) {
 	}
 	for _, test := range tests {
 		at := newReceiver(t, test.status, "", "Retry-After", test.header)
-		outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"online"}`))
+		outcome := at.sink(t, WebhookOptions{}).Send(t.Context(), batchOf(`{"id":"a","type":"online"}`))
 		if outcome.RetryAfter != test.want {
 			t.Errorf("%d with %q: after %s, want %s", test.status, test.header, outcome.RetryAfter, test.want)
 		}
@@ -72,7 +72,7 @@ func TestSingleItemsAreRefused(t *testing.T) {
 	}
 	for answer, fates := range tests {
 		at := newReceiver(t, 200, answer)
-		outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`, `{"id":"b","type":"t"}`, `{"id":"c","type":"t"}`))
+		outcome := at.sink(t, WebhookOptions{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`, `{"id":"b","type":"t"}`, `{"id":"c","type":"t"}`))
 		want(t, outcome, eventq.Outcome{Delivery: eventq.Delivered, Items: fates, Code: "200"})
 		if outcome.Err != nil && strings.ContainsAny(outcome.Err.Error(), "xy") {
 			t.Errorf("the error repeats the answer: %v", outcome.Err)
@@ -84,7 +84,7 @@ func TestSingleItemsAreRefused(t *testing.T) {
 func TestRefusalOfAllBeatsResults(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, 422, `{"results":[{"no":1,"error":"secret"}]}`)
-	outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`, `{"id":"b","type":"t"}`))
+	outcome := at.sink(t, WebhookOptions{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`, `{"id":"b","type":"t"}`))
 	want(t, outcome, eventq.Outcome{Delivery: eventq.Refused, Code: "422"})
 	if strings.Contains(outcome.Err.Error(), "secret") {
 		t.Errorf("the error repeats the answer: %v", outcome.Err)
@@ -95,6 +95,6 @@ func TestRefusalOfAllBeatsResults(t *testing.T) {
 func TestAnswerBreaksOff(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, 200, `{"results":[{"no":1,"error":"x"}]}`, "Content-Length", "1000")
-	outcome := at.sink(t, Options{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`))
+	outcome := at.sink(t, WebhookOptions{}).Send(t.Context(), batchOf(`{"id":"a","type":"t"}`))
 	want(t, outcome, eventq.Outcome{Delivery: eventq.Delivered, Code: "200"})
 }

@@ -1,4 +1,4 @@
-package webhooksink
+package sink
 
 import (
 	"context"
@@ -23,7 +23,7 @@ func outcomeOfError(err error) eventq.Outcome {
 	}](err); ok && blocked.Blocked() {
 		return eventq.Outcome{Delivery: eventq.Forbidden, Code: "blocked", Err: blocked}
 	}
-	code := codeOf(err)
+	code := connectionErrorCode(err)
 	if code == "transport" {
 		err = errExchange
 	}
@@ -33,8 +33,8 @@ func outcomeOfError(err error) eventq.Outcome {
 // errExchange replaces errors that may quote the data that was read.
 var errExchange = errors.New("the exchange with the webhook broke off")
 
-// codeOf returns why there was no answer, as a code from a closed set.
-func codeOf(err error) string {
+// connectionErrorCode returns why there was no answer, as a code from a closed set.
+func connectionErrorCode(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "canceled"
 	}

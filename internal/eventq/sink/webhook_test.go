@@ -1,4 +1,4 @@
-package webhooksink
+package sink
 
 import (
 	"encoding/json"
@@ -26,7 +26,7 @@ const (
 func TestSendIsSigned(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusNoContent, "")
-	sink := at.sink(t, Options{Keys: keysOf(newKey + "\n" + oldKey)})
+	sink := at.sink(t, WebhookOptions{Keys: keysOf(newKey + "\n" + oldKey)})
 	want(t, sink.Send(t.Context(), batchOf(`{"id":"a","type":"online"}`, `{"id":"b","type":"offline"}`)), eventq.Outcome{Delivery: eventq.Delivered, Code: "204"})
 
 	r := at.onlyPost(t)
@@ -52,7 +52,7 @@ func TestSendIsSigned(t *testing.T) {
 func TestSendAgain(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusBadGateway, "")
-	sink := at.sink(t, Options{})
+	sink := at.sink(t, WebhookOptions{})
 	b := batchOf(`{"id":"a","type":"online"}`)
 	sink.Send(t.Context(), b)
 	b.Now += 61_000
@@ -69,7 +69,7 @@ func TestSendAgain(t *testing.T) {
 func TestCloudEvents(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusAccepted, "")
-	sink := at.sink(t, Options{Format: CloudEventsBatch})
+	sink := at.sink(t, WebhookOptions{Format: CloudEventsBatch})
 	b := batchOf(`{"id":"a\"1","type":"online","at":1}`, `{"id":"b","type":"a \u00e4","data":{"id":"x","type":"y"}}`)
 	b.Items[0].At, b.Items[1].At = 1_000, 1_795_000_000_001
 	want(t, sink.Send(t.Context(), b), eventq.Outcome{Delivery: eventq.Delivered, Code: "202"})
@@ -102,7 +102,7 @@ func TestKeysChange(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusOK, "")
 	text, fault := oldKey, error(nil)
-	sink := at.sink(t, Options{Keys: func() ([]webhook.Key, error) {
+	sink := at.sink(t, WebhookOptions{Keys: func() ([]webhook.Key, error) {
 		if fault != nil {
 			return nil, fault
 		}
@@ -131,7 +131,7 @@ func TestKeysChange(t *testing.T) {
 func TestFaultyItemIsNotSent(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusOK, "")
-	sink := at.sink(t, Options{Format: CloudEventsBatch})
+	sink := at.sink(t, WebhookOptions{Format: CloudEventsBatch})
 	for _, body := range []string{`{}`, `{"id":"a"}`, `{"type":"a"}`, `{"id":"","type":"a"}`, `{"id":1111,"type":"a"}`, `secret`} {
 		outcome := sink.Send(t.Context(), batchOf(body))
 		if outcome.Delivery != eventq.Refused || outcome.Code != "encoding" || outcome.Err == nil || strings.Contains(outcome.Err.Error(), "secret") {
@@ -146,11 +146,11 @@ func TestFaultyItemIsNotSent(t *testing.T) {
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "receiver.test", "ftp://receiver.test/secret", "http:///secret", "http://[::1/secret", "http://a b/secret"} {
-		if _, err := New(Options{URL: address}); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := NewWebhook(WebhookOptions{URL: address}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
-	if _, err := New(Options{URL: "https://receiver.test", Format: "xml"}); err == nil || !strings.Contains(err.Error(), `"xml"`) {
+	if _, err := NewWebhook(WebhookOptions{URL: "https://receiver.test", Format: "xml"}); err == nil || !strings.Contains(err.Error(), `"xml"`) {
 		t.Errorf("the format xml: %v", err)
 	}
 }
@@ -158,7 +158,7 @@ func TestNewRefuses(t *testing.T) {
 func TestManySendAtOnce(t *testing.T) {
 	t.Parallel()
 	at := newReceiver(t, http.StatusOK, "")
-	sink := at.sink(t, Options{})
+	sink := at.sink(t, WebhookOptions{})
 	var sends sync.WaitGroup
 	for i := range 20 {
 		sends.Go(func() {
@@ -201,13 +201,13 @@ func (at receiver) onlyPost(t *testing.T) testenv.ReceivedRequest {
 
 // sink returns a sink for the receiver. It uses the old key if the options name
 // none.
-func (at receiver) sink(t *testing.T, o Options) *Sink {
+func (at receiver) sink(t *testing.T, o WebhookOptions) *Webhook {
 	t.Helper()
 	o.URL, o.Client = at.URL, guarded(t, httpserver.ClientOptions{AllowPrivate: true})
 	if o.Keys == nil {
 		o.Keys = keysOf(oldKey)
 	}
-	sink, err := New(o)
+	sink, err := NewWebhook(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,4 +250,4 @@ func want(t *testing.T, got, want eventq.Outcome) {
 	}
 }
 
-var _ eventq.Sink = (*Sink)(nil)
+var _ eventq.Sink = (*Webhook)(nil)

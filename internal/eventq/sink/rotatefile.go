@@ -1,4 +1,4 @@
-package filesink
+package sink
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 )
 
 // rotate renames the full file and begins a new one.
-func (s *Sink) rotate() (int64, error) {
+func (s *File) rotate() (int64, error) {
 	if err := s.makeRoom(); err != nil {
 		return 0, err
 	}
@@ -24,7 +24,7 @@ func (s *Sink) rotate() (int64, error) {
 // makeRoom moves the full files up to the first gap, so that it does not repeat
 // the moves of an interrupted rotation. Without a gap it overwrites the oldest
 // file.
-func (s *Sink) makeRoom() error {
+func (s *File) makeRoom() error {
 	gap := 1
 	for gap < s.options.Keep && exists(s.rotatedPath(gap)) {
 		gap++
@@ -37,7 +37,7 @@ func (s *Sink) makeRoom() error {
 	return nil
 }
 
-func (s *Sink) rotatedPath(i int) string { return s.options.Path + "." + strconv.Itoa(i) }
+func (s *File) rotatedPath(i int) string { return s.options.Path + "." + strconv.Itoa(i) }
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

@@ -1,4 +1,4 @@
-package filesink
+package sink
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"laststand/internal/eventq"
 )
 
-// Options say where the behaviours of a game go. Sinks must not share a file.
-type Options struct {
+// FileOptions say where the behaviours of a game go. Sinks must not share a file.
+type FileOptions struct {
 	Path        string
 	MaxBytes    int64 // a batch that would make the file larger goes into a new one; 0: 64 MiB
 	Keep        int   // full files, Path.1 the newest; 0: 8
@@ -19,14 +19,14 @@ type Options struct {
 }
 
 const (
-	maxBytes = 64 << 20
-	keep     = 8
+	defaultMaxBytes = 64 << 20
+	defaultKeep     = 8
 )
 
-// Sink implements eventq.Sink. Accepted batches survive a crash of the process. A
+// File implements eventq.Sink. Accepted batches survive a crash of the process. A
 // loss of power may lose the last seconds.
-type Sink struct {
-	options Options
+type File struct {
+	options FileOptions
 
 	mu       sync.Mutex
 	file     *os.File // nil: Send must open it
@@ -34,16 +34,16 @@ type Sink struct {
 	isClosed bool
 }
 
-// Open creates the file, and its folders if they are missing. It locks the file,
+// OpenFile creates the file, and its folders if they are missing. It locks the file,
 // and returns ErrInUse if another sink of any process has the lock.
-func Open(o Options) (*Sink, error) {
+func OpenFile(o FileOptions) (*File, error) {
 	if o.MaxBytes <= 0 {
-		o.MaxBytes = maxBytes
+		o.MaxBytes = defaultMaxBytes
 	}
 	if o.Keep <= 0 {
-		o.Keep = keep
+		o.Keep = defaultKeep
 	}
-	s := &Sink{options: o}
+	s := &File{options: o}
 	if o.CreateLater {
 		return s, nil
 	}
@@ -54,11 +54,11 @@ func Open(o Options) (*Sink, error) {
 }
 
 // Check returns nil: a file accepts every behaviour.
-func (s *Sink) Check(eventq.Behaviour) error { return nil }
+func (s *File) Check(eventq.Behaviour) error { return nil }
 
 // Send appends a batch in one write. If the batch does not fit, Send removes what
 // it wrote, and the caller may retry.
-func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
+func (s *File) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := ctx.Err()
@@ -66,13 +66,13 @@ func (s *Sink) Send(ctx context.Context, b eventq.Batch) eventq.Outcome {
 		err = s.append(b.Items)
 	}
 	if err != nil {
-		return eventq.Outcome{Delivery: eventq.TryAgain, Code: codeOf(err), Err: err}
+		return eventq.Outcome{Delivery: eventq.TryAgain, Code: fileErrorCode(err), Err: err}
 	}
 	return eventq.Outcome{Delivery: eventq.Delivered, Code: "ok"}
 }
 
 // Close syncs the file to the disk. Later calls of Send fail.
-func (s *Sink) Close() error {
+func (s *File) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.isClosed = true
@@ -82,7 +82,7 @@ func (s *Sink) Close() error {
 	return errors.Join(s.file.Sync(), s.closeFile())
 }
 
-func (s *Sink) append(items []eventq.Item) error {
+func (s *File) append(items []eventq.Item) error {
 	if s.isClosed {
 		return os.ErrClosed
 	}
@@ -107,7 +107,7 @@ func (s *Sink) append(items []eventq.Item) error {
 
 // truncate removes a partial write of a batch. If that fails, the sink opens the
 // file again, which ends the torn line.
-func (s *Sink) truncate(size int64) error {
+func (s *File) truncate(size int64) error {
 	err := s.file.Truncate(size)
 	if err != nil {
 		_ = s.closeFile()
@@ -115,8 +115,8 @@ func (s *Sink) truncate(size int64) error {
 	return err
 }
 
-// codeOf returns a code from a closed set.
-func codeOf(err error) string {
+// fileErrorCode returns a code from a closed set.
+func fileErrorCode(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return "canceled"
