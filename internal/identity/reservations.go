@@ -2,7 +2,7 @@ package identity
 
 import (
 	"context"
-	"strings"
+	"slices"
 	"time"
 
 	"laststand/internal/nickname"
@@ -11,32 +11,14 @@ import (
 // ReservationTTL is how long a suggested nickname is reserved for its requester.
 const ReservationTTL = 20 * time.Second
 
-// How many nicknames can be reserved for one requester. Above the limit the oldest is
-// released. MaxReserved applies to a player or device. MaxReservedShared applies to a
-// network address, which a whole school may share.
-const (
-	MaxReserved       = 30
-	MaxReservedShared = 300
-)
-
 // NameReservations reserves suggested nicknames. All nodes share the reservations. A
 // nickname is reserved by its skeleton. Only the ledger decides which player gets a name.
 type NameReservations interface {
-	// Reserve reserves names for a requester for ReservationTTL. It returns for each
-	// name whether the name is now reserved for the requester.
-	Reserve(ctx context.Context, reservation Reservation) ([]bool, error)
+	// Reserve reserves skeletons for a requester for ReservationTTL. It returns for each
+	// whether it is now reserved; it is not if it was reserved before, for anyone.
+	Reserve(ctx context.Context, game, requester string, skeletons []string) ([]bool, error)
 	// ReservedFor returns the requester for whom a skeleton is reserved, or "".
 	ReservedFor(ctx context.Context, game, skeleton string) (requester string, err error)
-}
-
-// Reservation asks to reserve skeletons for a requester.
-type Reservation struct {
-	Game, Requester string
-	// Shared means that several clients may have the same requester. A name that is
-	// already reserved for this requester then counts as another client's, and the
-	// limit is MaxReservedShared.
-	Shared    bool
-	Skeletons []string
 }
 
 // Requester is the client that requests a nickname, as far as the server knows it. The
@@ -54,15 +36,13 @@ type Requester struct {
 // storeKeys returns the names under which NameReservations knows the requester: by player, by
 // device and by address, as far as they are known, in this order.
 func (r Requester) storeKeys() (storeKeys []string) {
-	for _, part := range []struct{ kind, name string }{{"p:", r.Player}, {"d:", r.device}, {addressKeyPrefix, r.Address}} {
+	for _, part := range []struct{ kind, name string }{{"p:", r.Player}, {"d:", r.device}, {"a:", r.Address}} {
 		if part.name != "" {
 			storeKeys = append(storeKeys, part.kind+part.name)
 		}
 	}
 	return storeKeys
 }
-
-const addressKeyPrefix = "a:"
 
 // reservationTimeout is the time limit for a call of NameReservations. After it the server
 // continues as if no name was reserved.
@@ -75,13 +55,13 @@ func (n *nicknames) reserve(ctx context.Context, game string, requester Requeste
 	if n.Reservations == nil || len(storeKeys) == 0 || len(names) == 0 {
 		return names
 	}
-	reservation := Reservation{Game: game, Requester: storeKeys[0], Shared: strings.HasPrefix(storeKeys[0], addressKeyPrefix)}
+	var skeletons []string
 	for _, name := range names {
-		reservation.Skeletons = append(reservation.Skeletons, name.Skeleton)
+		skeletons = append(skeletons, name.Skeleton)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	isReserved, err := n.Reservations.Reserve(ctx, reservation)
+	isReserved, err := n.Reservations.Reserve(ctx, game, storeKeys[0], skeletons)
 	if err != nil {
 		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return names
@@ -107,10 +87,5 @@ func (n *nicknames) isReservedForOthers(ctx context.Context, game string, name n
 		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return false
 	}
-	for _, key := range requester.storeKeys() {
-		if key == owner {
-			return false
-		}
-	}
-	return owner != ""
+	return owner != "" && !slices.Contains(requester.storeKeys(), owner)
 }

@@ -31,17 +31,16 @@ type fakeReservation struct {
 	until     time.Time
 }
 
-func (s *fakeReservations) Reserve(_ context.Context, reservation Reservation) ([]bool, error) {
+func (s *fakeReservations) Reserve(_ context.Context, _, requester string, skeletons []string) ([]bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.isDown {
 		return nil, errStore
 	}
-	isReserved := make([]bool, len(reservation.Skeletons))
-	for i, skeleton := range reservation.Skeletons {
-		existing := s.reserved[skeleton]
-		if existing.requester == "" || existing.requester == reservation.Requester && !reservation.Shared || time.Now().After(existing.until) {
-			s.reserved[skeleton], isReserved[i] = fakeReservation{reservation.Requester, time.Now().Add(ReservationTTL)}, true
+	isReserved := make([]bool, len(skeletons))
+	for i, skeleton := range skeletons {
+		if existing := s.reserved[skeleton]; existing.requester == "" || time.Now().After(existing.until) {
+			s.reserved[skeleton], isReserved[i] = fakeReservation{requester, time.Now().Add(ReservationTTL)}, true
 		}
 	}
 	return isReserved, nil
@@ -190,8 +189,8 @@ func TestSuggestionsAreNotReservedWithoutRedis(t *testing.T) {
 	if got, err := registry.Rename(t.Context(), player("p_2"), suggestions[0], Requester{}); err != nil || got != suggestions[0] {
 		t.Errorf("a claim: %q, %v", got, err)
 	}
-	if n := testutil.ToFloat64(registry.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored)); n != 2 {
-		t.Errorf("%v failures are counted, want 2: of a reservation and of a lookup", n)
+	if n := testutil.ToFloat64(registry.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored)); n < 2 {
+		t.Errorf("%v failures are counted, want at least 2: of reservations and of a lookup", n)
 	}
 }
 

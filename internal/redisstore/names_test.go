@@ -31,13 +31,7 @@ func testNames(t *testing.T, run func(s *namesTest)) {
 
 func (s *namesTest) reserveFor(requester string, skeletons ...string) []bool {
 	s.Helper()
-	return s.reserve(identity.Reservation{Requester: requester, Skeletons: skeletons})
-}
-
-func (s *namesTest) reserve(reservation identity.Reservation) []bool {
-	s.Helper()
-	reservation.Game = s.game
-	isReserved, err := s.Reserve(s.Context(), reservation)
+	isReserved, err := s.Reserve(s.Context(), s.game, requester, skeletons)
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -61,8 +55,11 @@ func TestANameIsReservedForOneRequester(t *testing.T) {
 		if got := test.reserveFor("p:bob", "y y", "z"); !slices.Equal(got, []bool{false, true}) {
 			test.Errorf("a reserved name and a free one: %v", got)
 		}
-		if got := test.reserveFor("p:ada", "x"); !slices.Equal(got, []bool{true}) {
-			test.Errorf("the same name again: %v", got)
+		if got := test.reserveFor("a:1", "n"); !slices.Equal(got, []bool{true}) {
+			test.Errorf("a free name: %v", got)
+		}
+		if got := test.reserveFor("a:1", "n", "m"); !slices.Equal(got, []bool{false, true}) {
+			test.Errorf("the next client of the address: %v", got)
 		}
 		for skeleton, want := range map[string]string{"x": "p:ada", "y y": "p:ada", "z": "p:bob", "free": ""} {
 			if got := test.reservedFor(skeleton); got != want {
@@ -73,57 +70,8 @@ func TestANameIsReservedForOneRequester(t *testing.T) {
 				test.Errorf("%q is reserved for %v, %v", skeleton, ttl, err)
 			}
 		}
-		if ttl, err := test.client.PTTL(test.Context(), requesterKey(test.game, "p:ada")).Result(); err != nil || ttl <= 0 || ttl > identity.ReservationTTL {
-			test.Errorf("the list of the requester expires in %v, %v", ttl, err)
-		}
 		if other, err := test.ReservedFor(test.Context(), test.game+".other", "x"); err != nil || other != "" {
 			test.Errorf("in another game it is reserved for %q, %v", other, err)
-		}
-	})
-}
-
-// If a requester has too many reservations, its oldest ones are released. Names that another
-// requester has reserved since then stay reserved.
-func TestTheOldestReservationsAreReleased(t *testing.T) {
-	testNames(t, func(test *namesTest) {
-		for i := range identity.MaxReserved + 2 {
-			test.reserveFor("a:1", fmt.Sprint("n", i))
-			if i == 0 { // the first reservation ends early, and another requester reserves the name
-				if err := test.client.Del(test.Context(), reservedNameKey(test.game, "n0")).Err(); err != nil {
-					test.Fatal(err)
-				}
-				test.reserveFor("a:2", "n0")
-			}
-		}
-		for i, want := range map[int]string{0: "a:2", 1: "", 2: "a:1", identity.MaxReserved + 1: "a:1"} {
-			if got := test.reservedFor(fmt.Sprint("n", i)); got != want {
-				test.Errorf("name %d is reserved for %q, want %q", i, got, want)
-			}
-		}
-	})
-}
-
-// Requesters that share an address get different names. Together they may reserve more names
-// than one player.
-func TestClientsWithOneAddressGetDifferentNames(t *testing.T) {
-	testNames(t, func(test *namesTest) {
-		reservation := identity.Reservation{Requester: "a:1", Shared: true, Skeletons: []string{"x", "y"}}
-		if got := test.reserve(reservation); !slices.Equal(got, []bool{true, true}) {
-			test.Errorf("free names: %v", got)
-		}
-		reservation.Skeletons = []string{"y", "z"}
-		if got := test.reserve(reservation); !slices.Equal(got, []bool{false, true}) {
-			test.Errorf("the next requester of the address: %v", got)
-		}
-		reservation.Skeletons = nil
-		for i := range identity.MaxReservedShared {
-			reservation.Skeletons = append(reservation.Skeletons, fmt.Sprint("n", i))
-		}
-		test.reserve(reservation)
-		for name, want := range map[string]string{"x": "", "z": "", "n0": "a:1", reservation.Skeletons[identity.MaxReservedShared-1]: "a:1"} {
-			if got := test.reservedFor(name); got != want {
-				test.Errorf("%q is reserved for %q, want %q", name, got, want)
-			}
 		}
 	})
 }
@@ -148,7 +96,7 @@ func TestOneOfManyRequestersGetsAName(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range winners {
 			calls.Go(func() {
-				isReserved, err := test.Reserve(test.Context(), identity.Reservation{Game: test.game, Requester: fmt.Sprint("p:", i), Skeletons: []string{"x"}})
+				isReserved, err := test.Reserve(test.Context(), test.game, fmt.Sprint("p:", i), []string{"x"})
 				if err != nil {
 					test.Error(err)
 					return
@@ -168,7 +116,7 @@ func TestReservationsFailWhileRedisIsUnreachable(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
 	store := NewNames(client)
-	if _, err := store.Reserve(t.Context(), identity.Reservation{Game: "demo", Requester: "p:ada", Skeletons: []string{"x"}}); err == nil {
+	if _, err := store.Reserve(t.Context(), "demo", "p:ada", []string{"x"}); err == nil {
 		t.Error("Reserve succeeded without a Redis")
 	}
 	if _, err := store.ReservedFor(t.Context(), "demo", "x"); err == nil {

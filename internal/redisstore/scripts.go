@@ -23,7 +23,6 @@ var (
 	readActivityScript    = newScript("read_activity")
 
 	takeTokensScript    = newScript("take_tokens")
-	reserveNamesScript  = newScript("reserve_names")
 	assignSessionScript = newScript("assign_session")
 )
 
