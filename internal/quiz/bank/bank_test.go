@@ -106,7 +106,7 @@ func TestAnEmptyBankCanBeExported(t *testing.T) {
 	if err := bank.Export(&file, &bank.Bank{Name: "void"}); err != nil {
 		t.Fatal(err)
 	}
-	imported, err := bank.ReadJSON(&file, bank.Options{})
+	imported, err := bank.Read(&file, "", bank.FormatJSON, bank.Options{})
 	if err != nil || imported.BankName != "void" || len(imported.Questions)+len(imported.Skipped) > 0 {
 		t.Fatalf("%+v, %v", imported, err)
 	}

@@ -44,7 +44,7 @@ func readBuiltin(name string) ([]quiz.Question, error) {
 		return nil, err
 	}
 	defer file.Close()
-	imported, err := ReadJSON(file, Options{})
+	imported, err := Read(file, name, FormatJSON, Options{})
 	if err != nil {
 		return nil, err
 	}

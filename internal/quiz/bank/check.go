@@ -39,10 +39,10 @@ func Check(bank *Bank) []Finding {
 			add(q, SeverityError, "an earlier question has the same id")
 		}
 		ids[q.ID] = struct{}{}
-		if earlier, found := texts.find(q); found && earlier.conflict {
-			add(q, SeverityWarning, fmt.Sprintf("%s has the same text with another answer", earlier.id))
-		} else if found {
-			add(q, SeverityError, fmt.Sprintf("it is the same question as %s", earlier.id))
+		if earlierID, isConflict := texts.find(q); isConflict {
+			add(q, SeverityWarning, fmt.Sprintf("%s has the same text with another answer", earlierID))
+		} else if earlierID != "" {
+			add(q, SeverityError, fmt.Sprintf("it is the same question as %s", earlierID))
 		}
 		texts.add(q)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ReadCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without a
+// readCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without a
 // byte order mark. A header row names the columns, in any order. Only text and kind
 // are required. An unknown column makes the whole input unreadable. The columns:
 //
@@ -21,25 +21,20 @@ import (
 //	value, tolerance    of kind number; no tolerance is 0
 //	accepted            of kind text, separated by "|", the one to show first
 //	category, difficulty, lang, explanation, source, licence, media, id
-func ReadCSV(r io.Reader, options Options) (Import, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return Import{}, err
-	}
+func (imp *importer) readCSV(data []byte) error {
 	reader := csv.NewReader(bytes.NewReader(data))
 	reader.FieldsPerRecord = -1
 	columns, err := readCSVHeader(reader)
 	if err != nil {
-		return Import{}, err
+		return err
 	}
-	imp := newImporter(options)
 	for {
 		row, err := reader.Read()
 		if errors.Is(err, io.EOF) {
-			return imp.Import, nil
+			return nil
 		}
 		if err := imp.addCSVRow(reader, columns, row, err); err != nil {
-			return Import{}, err
+			return err
 		}
 	}
 }
@@ -97,8 +92,5 @@ func (imp *importer) addCSVRow(reader *csv.Reader, columns, row []string, err er
 		return nil // a spreadsheet's empty row
 	}
 	question, err := cells.toQuestion(imp.options.Lang)
-	if err != nil {
-		return imp.skipItem(line, cells["text"], err.Error())
-	}
-	return imp.addQuestion(line, question)
+	return imp.addItem(line, cells["text"], question, err)
 }

@@ -8,36 +8,6 @@ import (
 	"laststand/internal/quiz"
 )
 
-// Duplicate means that an incoming question equals an earlier one, or conflicts
-// with it.
-type Duplicate struct {
-	Index     int    // index of the question in the list incoming
-	EarlierID string // id of the earlier question
-	Conflict  bool   // same text with another answer: one of the two may be wrong
-}
-
-// Duplicates compares incoming questions with existing ones and with earlier
-// incoming ones. Two questions are the same if they share the language, the
-// folded text and an answer. They conflict if they share only language and
-// text. The questions of a conflict may both be correct ("Which of these is a
-// prime?"), so a person must review it. Both lists stay unchanged. The result is
-// in the order of incoming.
-func Duplicates(existing, incoming []quiz.Question) []Duplicate {
-	known := make(textIndex, len(existing)+len(incoming))
-	for i := range existing {
-		known.add(&existing[i])
-	}
-	var found []Duplicate
-	for i := range incoming {
-		question := &incoming[i]
-		if earlier, exists := known.find(question); exists {
-			found = append(found, Duplicate{Index: i, EarlierID: earlier.id, Conflict: earlier.conflict})
-		}
-		known.add(question)
-	}
-	return found
-}
-
 // textIndex finds questions by language and folded text.
 type textIndex map[string][]indexEntry
 
@@ -46,31 +16,26 @@ type indexEntry struct {
 	answers []string // as answerKeys returns them
 }
 
-// earlierQuestion is an earlier question with the same language and text.
-type earlierQuestion struct {
-	id       string
-	conflict bool
-}
-
 func (t textIndex) add(q *quiz.Question) {
 	key := textKey(q)
 	t[key] = append(t[key], indexEntry{q.ID, answerKeys(q)})
 }
 
-// find returns an earlier question with the same language and text, if there is
-// one. It prefers a question with the same answer to a conflicting one.
-func (t textIndex) find(q *quiz.Question) (earlierQuestion, bool) {
-	entries := t[textKey(q)]
-	if len(entries) == 0 {
-		return earlierQuestion{}, false
-	}
+// find returns the id of an earlier question with the same language and text, or "". It
+// prefers a question with the same answer. If there is only one with another answer,
+// isConflict is true. The questions of a conflict may both be correct ("Which of these is
+// a prime?"), so a person must review it.
+func (t textIndex) find(q *quiz.Question) (earlierID string, isConflict bool) {
 	answers := answerKeys(q)
-	for _, entry := range entries {
+	for _, entry := range t[textKey(q)] {
 		if haveCommonText(entry.answers, answers) {
-			return earlierQuestion{id: entry.id}, true
+			return entry.id, false
+		}
+		if !isConflict {
+			earlierID, isConflict = entry.id, true
 		}
 	}
-	return earlierQuestion{id: entries[0].id, conflict: true}, true
+	return earlierID, isConflict
 }
 
 func textKey(q *quiz.Question) string {

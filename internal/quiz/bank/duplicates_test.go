@@ -39,18 +39,21 @@ func TestDuplicatesAndConflictsAreFound(t *testing.T) {
 		newSingleChoice("8", "en", "New?", "yes", "no"),
 		newSingleChoice("9", "en", "New?", "yes", "maybe"),
 	}
-	want := []bank.Duplicate{
-		{Index: 0, EarlierID: "moon"},
-		{Index: 1, EarlierID: "moon", Conflict: true},
-		{Index: 3, EarlierID: "moon"},
-		{Index: 4, EarlierID: "capital"},
-		{Index: 5, EarlierID: "capital", Conflict: true},
-		{Index: 6, EarlierID: "even"},
-		{Index: 7, EarlierID: "even", Conflict: true},
-		{Index: 9, EarlierID: "8"},
+	imported := bank.Import{Questions: incoming, Lines: make([]int, len(incoming))}
+	conflicts := imported.SkipDuplicates(existing)
+	var got []string
+	for _, c := range conflicts {
+		got = append(got, imported.Questions[c.Index].ID+" conflicts with "+c.EarlierID)
 	}
-	if got := bank.Duplicates(existing, incoming); !slices.Equal(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	for _, item := range imported.Skipped {
+		got = append(got, item.Reason)
+	}
+	if want := []string{
+		"1 conflicts with moon", "5 conflicts with capital", "7 conflicts with even",
+		"it is the same question as moon", "it is the same question as moon", "it is the same question as capital",
+		"it is the same question as even", "it is the same question as 8",
+	}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -65,7 +68,7 @@ Corrected?,single,a,b,2,same
 New? ,single,a,c,1,
 Last?,single,a,b,1,
 `
-	imported, err := bank.ReadCSV(strings.NewReader(file), defaultOptions)
+	imported, err := bank.Read(strings.NewReader(file), "", bank.FormatCSV, defaultOptions)
 	if err != nil || len(imported.Questions) != 7 {
 		t.Fatalf("%+v, %v", imported, err)
 	}
@@ -90,7 +93,7 @@ Last?,single,a,b,1,
 	}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
 	}
-	if want := []bank.Duplicate{{Index: 2, EarlierID: imported.Questions[1].ID, Conflict: true}}; !slices.Equal(conflicts, want) {
+	if want := []bank.Conflict{{Index: 2, EarlierID: imported.Questions[1].ID}}; !slices.Equal(conflicts, want) {
 		t.Errorf("conflicts %+v, want %+v", conflicts, want)
 	}
 }
@@ -108,7 +111,7 @@ func TestASecondImportHasOnlyDuplicates(t *testing.T) {
 func TestIDsComeFromTheContents(t *testing.T) {
 	t.Parallel()
 	importedID := func(gift string) string {
-		imported, err := bank.ReadGIFT(strings.NewReader(gift), defaultOptions)
+		imported, err := bank.Read(strings.NewReader(gift), "", bank.FormatGIFT, defaultOptions)
 		if err != nil || len(imported.Questions) != 1 {
 			t.Fatalf("%s: %+v, %v", gift, imported, err)
 		}
@@ -137,9 +140,9 @@ func TestNoDuplicateIsMissed(t *testing.T) {
 		others := rapid.SliceOfN(anyQuestion(), 0, 5).Draw(t, "others")
 		twin := q
 		twin.ID, twin.Text = "twin", "  "+strings.ToUpper(q.Text)
-		found := bank.Duplicates(append(others, q), []quiz.Question{twin})
-		if len(found) != 1 || found[0].Conflict {
-			t.Fatalf("%+v: %+v", q, found)
+		imported := bank.Import{Questions: []quiz.Question{twin}, Lines: []int{1}}
+		if conflicts := imported.SkipDuplicates(append(others, q)); len(conflicts) > 0 || len(imported.Skipped) != 1 {
+			t.Fatalf("%+v: %+v, %+v", q, conflicts, imported)
 		}
 	})
 }

@@ -15,7 +15,7 @@ type Format string
 
 // The formats.
 const (
-	FormatJSON       Format = "json" // our own, see ReadJSON
+	FormatJSON       Format = "json" // our own, see readJSON
 	FormatOpenTrivia Format = "opentdb"
 	FormatGIFT       Format = "gift"
 	FormatCSV        Format = "csv"
@@ -39,17 +39,23 @@ func Read(r io.Reader, name string, format Format, options Options) (Import, err
 			return Import{}, err
 		}
 	}
-	switch reader := bytes.NewReader(data); format {
+	imp := &importer{options: options, lineByID: make(map[string]int)}
+	switch format {
 	case FormatJSON:
-		return ReadJSON(reader, options)
+		err = imp.readJSON(data)
 	case FormatOpenTrivia:
-		return ReadOpenTrivia(reader, options)
+		err = imp.readOpenTrivia(data)
 	case FormatGIFT:
-		return ReadGIFT(reader, options)
+		err = imp.readGIFT(data)
 	case FormatCSV:
-		return ReadCSV(reader, options)
+		err = imp.readCSV(data)
+	default:
+		err = fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, Formats())
 	}
-	return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, Formats())
+	if err != nil {
+		return Import{}, err
+	}
+	return imp.Import, nil
 }
 
 // DetectFormat returns the format of an input. It uses the extensions .csv and .gift

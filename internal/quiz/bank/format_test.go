@@ -14,15 +14,15 @@ func TestUnreadableInputsAreRefused(t *testing.T) {
 		format      bank.Format
 		input, want string
 	}{
-		{bank.FormatJSON, ``, "the end is missing"},
-		{bank.FormatJSON, `7`, "neither { nor ["},
-		{bank.FormatJSON, "{\n\"bank\": 1, \"questions\": []}", `line 2: "bank" is not a text`},
-		{bank.FormatJSON, `{"questions":{}}`, `"questions" is not a list`},
+		{bank.FormatJSON, ``, "unexpected end of JSON input"},
+		{bank.FormatJSON, `7`, `it has no list "questions"`},
+		{bank.FormatJSON, "{\n\"bank\": 1, \"questions\": []}", `"bank" is not a text`},
+		{bank.FormatJSON, `{"questions":{}}`, `it has no list "questions"`},
 		{bank.FormatJSON, `{"bank":"x"}`, `it has no list "questions"`},
 		{bank.FormatJSON, `{"questions":[],"colour":"red"}`, `a bank has no field "colour"`},
 		{bank.FormatJSON, "{\"questions\":[\n{},\n{\"id\":}]}", "line 3: invalid character"},
-		{bank.FormatJSON, "{\"questions\":[\n{},\n", "line 3: the end is missing"},
-		{bank.FormatJSON, `{"questions":[]} x`, "there is text after its end"},
+		{bank.FormatJSON, "{\"questions\":[\n{},\n", "line 3: unexpected end of JSON input"},
+		{bank.FormatJSON, `{"questions":[]} x`, "invalid character 'x' after top-level value"},
 		{bank.FormatOpenTrivia, `{"response_code":1,"results":[]}`, "refused with code 1: it has fewer questions"},
 		{bank.FormatOpenTrivia, `{"response_code":5,"results":[]}`, "wait 5 seconds"},
 		{bank.FormatOpenTrivia, `{"response_code":"x","results":[]}`, "response_code is not a number"},
@@ -80,7 +80,7 @@ func (endlessReader) Read(p []byte) (int, error) {
 
 func TestTooLargeInputsAreRefused(t *testing.T) {
 	t.Parallel()
-	if _, err := bank.ReadGIFT(endlessReader{}, defaultOptions); !errors.Is(err, bank.ErrTooLarge) {
+	if _, err := bank.Read(endlessReader{}, "", bank.FormatGIFT, defaultOptions); !errors.Is(err, bank.ErrTooLarge) {
 		t.Errorf("too many bytes: %v", err)
 	}
 	for format, input := range map[bank.Format]string{

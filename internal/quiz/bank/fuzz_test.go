@@ -59,7 +59,7 @@ func checkReadInput(t *testing.T, format bank.Format, input []byte) {
 	if err := bank.Export(&file, &bank.Bank{Questions: imported.Questions}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := bank.ReadJSON(&file, bank.Options{})
+	again, err := bank.Read(&file, "", bank.FormatJSON, bank.Options{})
 	if err != nil || len(again.Skipped) > 0 || len(again.Questions) != len(imported.Questions) {
 		t.Fatalf("exported and read again: %v, %v", err, again.Skipped)
 	}

@@ -1,12 +1,11 @@
 package bank
 
 import (
-	"io"
 	"slices"
 	"strings"
 )
 
-// ReadGIFT reads Moodle's GIFT format. It imports these kinds:
+// readGIFT reads Moodle's GIFT format. It imports these kinds:
 //
 //   - single choice (=right ~wrong)
 //   - multiple choice by weights (~%50%right ~%-100%wrong)
@@ -23,22 +22,15 @@ import (
 // It skips questions that ask to match pairs, essays, descriptions, and questions
 // with pictures. It also skips single choice questions with several right choices
 // or with choices that are partly right.
-func ReadGIFT(r io.Reader, options Options) (Import, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return Import{}, err
-	}
-	reader := giftReader{importer: newImporter(options)}
+func (imp *importer) readGIFT(data []byte) error {
+	reader := giftReader{importer: imp}
 	for line := range strings.Lines(string(data)) {
 		reader.line++
 		if err := reader.readLine(strings.TrimSpace(line)); err != nil {
-			return Import{}, err
+			return err
 		}
 	}
-	if err := reader.endBlock(); err != nil {
-		return Import{}, err
-	}
-	return reader.importer.Import, nil
+	return reader.endBlock()
 }
 
 // maxGIFTBlockBytes limits the size of one question, in bytes. A valid question is
@@ -82,13 +74,9 @@ func (g *giftReader) endBlock() error {
 	if len(text) > maxGIFTBlockBytes {
 		return g.importer.skipItem(g.blockStart, text, "it is longer than any question: put a blank line between questions")
 	}
-	lang := g.importer.options.Lang
-	q, err := parseGIFTQuestion(text, lang)
-	if err != nil {
-		return g.importer.skipItem(g.blockStart, text, err.Error())
-	}
+	q, err := parseGIFTQuestion(text, g.importer.options.Lang)
 	q.Category = g.category
-	return g.importer.addQuestion(g.blockStart, q)
+	return g.importer.addItem(g.blockStart, text, q, err)
 }
 
 // lastGIFTCategory returns the last name in a path such as

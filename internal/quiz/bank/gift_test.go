@@ -93,7 +93,7 @@ func TestReadGIFTParsesEachKind(t *testing.T) {
 		{`Q{=a ~b}}`, "it has more than one"},
 		{`Q{T####}`, "Q | True* | False"},
 	} {
-		imported, err := bank.ReadGIFT(strings.NewReader(test.gift), defaultOptions)
+		imported, err := bank.Read(strings.NewReader(test.gift), "", bank.FormatGIFT, defaultOptions)
 		if err != nil {
 			t.Errorf("%s: %v", test.gift, err)
 			continue
@@ -122,7 +122,7 @@ func TestGIFTCategoryIsTheLastPartOfThePath(t *testing.T) {
 		"$system$/top/TCP//IP":       "TCP/IP",
 		"tom/$/x":                    "x",
 	} {
-		imported, err := bank.ReadGIFT(strings.NewReader("$CATEGORY: "+path+"\nQ{T}"), defaultOptions)
+		imported, err := bank.Read(strings.NewReader("$CATEGORY: "+path+"\nQ{T}"), "", bank.FormatGIFT, defaultOptions)
 		if err != nil || len(imported.Questions) != 1 || imported.Questions[0].Category != want {
 			t.Errorf("%q: %+v, %v, want %q", path, imported, err, want)
 		}

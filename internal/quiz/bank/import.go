@@ -53,31 +53,39 @@ func (s SkippedItem) String() string {
 	return fmt.Sprintf("line %d: %s: %s", s.Line, s.Reason, s.Item)
 }
 
-// SkipDuplicates moves duplicates of existing or earlier questions to Skipped.
-// It also moves questions that conflict with another question of the same id.
-// It returns the remaining conflicts with their indexes in Questions.
-func (imp *Import) SkipDuplicates(existing []quiz.Question) []Duplicate {
-	found := Duplicates(existing, imp.Questions)
+// Conflict is an imported question with the same text as an earlier one, and another
+// answer: one of the two may be wrong.
+type Conflict struct {
+	Index     int // in Import.Questions
+	EarlierID string
+}
+
+// SkipDuplicates compares the imported questions with existing ones and with each other. It
+// moves a question to Skipped if an earlier one has the same language, folded text and
+// answer. It also moves a question that conflicts with another of the same id. It returns
+// the other conflicts.
+func (imp *Import) SkipDuplicates(existing []quiz.Question) (conflicts []Conflict) {
+	known := make(textIndex, len(existing)+len(imp.Questions))
+	for i := range existing {
+		known.add(&existing[i])
+	}
 	questions, lines := imp.Questions, imp.Lines
 	imp.Questions, imp.Lines = nil, nil
-	var conflicts []Duplicate
-	for i, q := range questions {
-		if len(found) == 0 || found[0].Index != i {
-			imp.Questions, imp.Lines = append(imp.Questions, q), append(imp.Lines, lines[i])
-			continue
-		}
-		duplicate := found[0]
-		found = found[1:]
+	for i := range questions {
+		q := &questions[i]
+		earlierID, isConflict := known.find(q)
+		known.add(q)
 		switch {
-		case !duplicate.Conflict:
-			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it is the same question as " + duplicate.EarlierID})
-		case duplicate.EarlierID == q.ID:
-			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it has another answer than " + duplicate.EarlierID + ", which exists already"})
-		default:
-			duplicate.Index = len(imp.Questions)
-			conflicts = append(conflicts, duplicate)
-			imp.Questions, imp.Lines = append(imp.Questions, q), append(imp.Lines, lines[i])
+		case earlierID != "" && !isConflict:
+			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it is the same question as " + earlierID})
+			continue
+		case isConflict && earlierID == q.ID:
+			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it has another answer than " + earlierID + ", which exists already"})
+			continue
+		case isConflict:
+			conflicts = append(conflicts, Conflict{len(imp.Questions), earlierID})
 		}
+		imp.Questions, imp.Lines = append(imp.Questions, *q), append(imp.Lines, lines[i])
 	}
 	return conflicts
 }

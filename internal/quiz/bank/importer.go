@@ -16,8 +16,13 @@ type importer struct {
 	lineByID map[string]int // by question id, the number of its first line
 }
 
-func newImporter(options Options) *importer {
-	return &importer{options: options, lineByID: make(map[string]int)}
+// addItem adds a question, or skips the item if err says why it is none. The error wraps
+// ErrTooLarge.
+func (imp *importer) addItem(line int, item string, question quiz.Question, err error) error {
+	if err != nil {
+		return imp.skipItem(line, item, err.Error())
+	}
+	return imp.addQuestion(line, question)
 }
 
 // addQuestion applies the defaults to a question and adds it. If the question is invalid or

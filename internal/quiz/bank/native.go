@@ -3,28 +3,22 @@ package bank
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"laststand/internal/quiz"
 )
 
-// bankDocument is a bank in the native format: one JSON object. The options are defaults
-// for its questions.
-type bankDocument struct {
-	Bank string `json:"bank"`
-	Options
-	Questions []quiz.Question `json:"questions"`
-}
-
-// Export writes a bank in the native format, ordered by id. ReadJSON reads the
-// same questions back. The bank stays unchanged.
+// Export writes a bank in the native format, ordered by id. Read reads the same questions
+// back. The bank stays unchanged.
 func Export(w io.Writer, bank *Bank) error {
-	doc := bankDocument{Bank: bank.Name, Questions: slices.Clone(bank.Questions)}
-	if doc.Questions == nil {
-		doc.Questions = []quiz.Question{}
-	}
+	doc := struct {
+		Bank      string          `json:"bank"`
+		Questions []quiz.Question `json:"questions"`
+	}{bank.Name, append([]quiz.Question{}, bank.Questions...)} // not nil, which would be null
 	sortByID(doc.Questions)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -35,7 +29,7 @@ func Export(w io.Writer, bank *Bank) error {
 	return nil
 }
 
-// ReadJSON reads the native format:
+// readJSON reads the native format:
 //
 //	{"bank":"name","lang":"en","category":"History","source":"…","licence":"…","questions":[
 //	  {"id":"q_1","kind":"single","difficulty":"easy","text":"…","choices":["…","…"],"right":[0],"explanation":"…"},
@@ -45,57 +39,111 @@ func Export(w io.Writer, bank *Bank) error {
 // list of questions without the object around it is accepted too. A question with
 // an unknown field is skipped. An unknown field of the document makes the whole
 // input unreadable.
-func ReadJSON(r io.Reader, options Options) (Import, error) {
-	data, err := readAll(r)
-	if err != nil {
-		return Import{}, err
+func (imp *importer) readJSON(data []byte) error {
+	var own Options
+	fields := map[string]any{
+		"bank": &imp.BankName, "lang": &own.Lang, "category": &own.Category, "difficulty": &own.Difficulty,
+		"source": &own.Source, "licence": &own.Licence,
 	}
-	var doc bankDocument
-	items, err := readJSONItems(data, "questions", doc.setField)
-	if err != nil {
-		return Import{}, err
-	}
-	setDefault(&doc.Lang, options.Lang)
-	setDefault(&doc.Category, options.Category)
-	setDefault(&doc.Difficulty, options.Difficulty)
-	setDefault(&doc.Source, options.Source)
-	setDefault(&doc.Licence, options.Licence)
-	imp := newImporter(doc.Options)
-	imp.BankName = doc.Bank
-	for _, item := range items {
-		if err := imp.addJSONItem(item); err != nil {
-			return Import{}, err
+	items, err := readJSONItems(data, "questions", func(key string, raw json.RawMessage) error {
+		field, known := fields[key]
+		if !known {
+			return fmt.Errorf("a bank has no field %q", key)
 		}
+		if json.Unmarshal(raw, field) != nil {
+			return fmt.Errorf("%q is not a text", key)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return imp.Import, nil
-}
-
-func (imp *importer) addJSONItem(item jsonItem) error {
-	var q quiz.Question
-	if err := decodeStrict(item.raw, &q); err != nil {
-		return imp.skipItem(item.line, string(item.raw), explainJSONError(err).Error())
-	}
-	return imp.addQuestion(item.line, q)
-}
-
-// setField sets one field of the document other than questions.
-func (d *bankDocument) setField(key string, raw json.RawMessage) error {
-	targets := map[string]any{
-		"bank": &d.Bank, "lang": &d.Lang, "category": &d.Category, "difficulty": &d.Difficulty,
-		"source": &d.Source, "licence": &d.Licence,
-	}
-	target, known := targets[key]
-	if !known {
-		return fmt.Errorf("a bank has no field %q", key)
-	}
-	if err := json.Unmarshal(raw, target); err != nil {
-		return fmt.Errorf("%q is not a text", key)
+	setDefault(&own.Lang, imp.options.Lang)
+	setDefault(&own.Category, imp.options.Category)
+	setDefault(&own.Difficulty, imp.options.Difficulty)
+	setDefault(&own.Source, imp.options.Source)
+	setDefault(&own.Licence, imp.options.Licence)
+	imp.options = own
+	for _, item := range items {
+		var question quiz.Question
+		decoder := json.NewDecoder(bytes.NewReader(item.raw))
+		decoder.DisallowUnknownFields()
+		err := explainJSONError(decoder.Decode(&question))
+		if err := imp.addItem(item.line, string(item.raw), question, err); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func decodeStrict(raw json.RawMessage, target any) error {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	return decoder.Decode(target)
+// jsonItem is one element of the list in a JSON input.
+type jsonItem struct {
+	line int // number of its first line, from 1
+	raw  json.RawMessage
+}
+
+// readJSONItems returns the elements of a list with their first lines. The input is either
+// the list, or an object with the list under the key listKey. It passes the other fields
+// of the object to onField, whose error makes the input unreadable.
+func readJSONItems(data []byte, listKey string, onField func(key string, raw json.RawMessage) error) ([]jsonItem, error) {
+	list := json.RawMessage(data)
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("{")) {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(data, &fields); err != nil {
+			return nil, newJSONError(data, err)
+		}
+		list = fields[listKey]
+		delete(fields, listKey)
+		for _, key := range slices.Sorted(maps.Keys(fields)) {
+			if err := onField(key, fields[key]); err != nil {
+				return nil, newJSONError(data, err)
+			}
+		}
+	}
+	var elements []json.RawMessage
+	if err := json.Unmarshal(list, &elements); list != nil && errors.As(err, new(*json.SyntaxError)) {
+		return nil, newJSONError(data, err)
+	}
+	if elements == nil {
+		return nil, newJSONError(data, fmt.Errorf("it has no list %q", listKey))
+	}
+	return addLines(data, list, elements), nil
+}
+
+// addLines finds the first line of each element of a list, which is a part of data.
+func addLines(data, list []byte, elements []json.RawMessage) (items []jsonItem) {
+	start := bytes.Index(data, list)
+	line := lineNumber(data, start)
+	for _, raw := range elements {
+		offset := bytes.Index(list, raw)
+		line += bytes.Count(list[:offset], []byte("\n"))
+		items = append(items, jsonItem{line, raw})
+		line += bytes.Count(raw, []byte("\n"))
+		list = list[offset+len(raw):]
+	}
+	return items
+}
+
+// newJSONError returns the error of an unreadable input, with the line if it is known.
+func newJSONError(data []byte, err error) error {
+	if syntaxErr, ok := errors.AsType[*json.SyntaxError](err); ok {
+		return fmt.Errorf("%w: JSON, line %d: %w", ErrFormat, lineNumber(data, min(int(syntaxErr.Offset), len(data))), err)
+	}
+	return fmt.Errorf("%w: JSON: %w", ErrFormat, err)
+}
+
+// explainJSONError converts an error of decoding a question to one for the author of the
+// bank, without Go terms. It returns nil for nil.
+func explainJSONError(err error) error {
+	if err == nil {
+		return nil
+	}
+	typeErr, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("it is not a question: %w", err)
+	case typeErr.Field == "":
+		return fmt.Errorf("it is not a question but a JSON %s", typeErr.Value)
+	}
+	return fmt.Errorf("field %q cannot be a JSON %s", typeErr.Field, typeErr.Value)
 }

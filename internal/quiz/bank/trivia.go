@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/url"
 	"regexp"
 	"strings"
@@ -31,7 +30,7 @@ type triviaItem struct {
 	Incorrect  []string `json:"incorrect_answers"`
 }
 
-// ReadOpenTrivia reads the replies of the Open Trivia Database,
+// readOpenTrivia reads the replies of the Open Trivia Database,
 //
 //	{"response_code":0,"results":[{"type":"multiple","difficulty":"easy","category":"…",
 //	  "question":"…","correct_answer":"…","incorrect_answers":["…","…","…"]}]}
@@ -40,31 +39,21 @@ type triviaItem struct {
 // entities (the default), base64 and both URL encodings. It detects the encoding
 // of each item. The type "multiple" becomes our kind single. The default language
 // is English.
-func ReadOpenTrivia(r io.Reader, options Options) (Import, error) {
-	setDefault(&options.Lang, "en")
-	setDefault(&options.Source, triviaSource)
-	setDefault(&options.Licence, triviaLicence)
-	data, err := readAll(r)
-	if err != nil {
-		return Import{}, err
-	}
+func (imp *importer) readOpenTrivia(data []byte) error {
+	setDefault(&imp.options.Lang, "en")
+	setDefault(&imp.options.Source, triviaSource)
+	setDefault(&imp.options.Licence, triviaLicence)
 	items, err := readJSONItems(data, "results", checkResponseCode)
 	if err != nil {
-		return Import{}, err
+		return err
 	}
-	imp := newImporter(options)
 	for _, item := range items {
 		question, err := triviaQuestion(item.raw)
-		if err != nil {
-			err = imp.skipItem(item.line, string(item.raw), err.Error())
-		} else {
-			err = imp.addQuestion(item.line, question)
-		}
-		if err != nil {
-			return Import{}, err
+		if err := imp.addItem(item.line, string(item.raw), question, err); err != nil {
+			return err
 		}
 	}
-	return imp.Import, nil
+	return nil
 }
 
 // triviaErrors explains the response codes of replies without results.
