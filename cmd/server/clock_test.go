@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -110,7 +110,7 @@ func (c *matchClient) checkRecent(t *testing.T, name string, instant int64) {
 }
 
 // redisWithOffset returns the URL of a Redis that runs ahead of this machine. It is a proxy
-// that changes the replies to TIME.
+// that changes the replies of the clock's script.
 func redisWithOffset(t *testing.T, addr string, ahead time.Duration) string {
 	t.Helper()
 	var offset atomic.Int64
@@ -152,24 +152,31 @@ func redisWithChangingOffset(t *testing.T, addr string, offset *atomic.Int64) st
 	return "redis://" + listener.Addr().String()
 }
 
-// timeShifter forwards the replies of a Redis and shifts its time. A reply to TIME is so small
-// that it arrives in one piece.
+// timeShifter forwards the replies of a Redis and shifts its time in those of the clock's
+// script. Such a reply is so small that it arrives in one piece.
 type timeShifter struct {
 	io.Writer
 	offset *atomic.Int64 // ns
 }
 
-var timeReply = regexp.MustCompile(`^\*2\r\n\$10\r\n(\d{10})\r\n\$\d\r\n\d+\r\n$`)
+// timeReply is the time of Redis, the cluster time of the record, and the time of Redis at
+// that moment, in µs.
+var timeReply = regexp.MustCompile(`^\*3\r\n:(\d{16})\r\n:(\d+)\r\n:(\d+)\r\n$`)
 
 func (s timeShifter) Write(reply []byte) (int, error) {
 	groups := timeReply.FindSubmatch(reply)
 	if groups == nil {
 		return s.Writer.Write(reply)
 	}
-	seconds, err := strconv.ParseInt(string(groups[1]), 10, 64)
-	if err != nil {
+	shift := func(micros []byte) int64 {
+		n, _ := strconv.ParseInt(string(micros), 10, 64)
+		if n == 0 { // no record
+			return 0
+		}
+		return n + s.offset.Load()/1000
+	}
+	if _, err := fmt.Fprintf(s.Writer, "*3\r\n:%d\r\n:%s\r\n:%d\r\n", shift(groups[1]), groups[2], shift(groups[3])); err != nil {
 		return 0, err
 	}
-	shifted := strconv.FormatInt(seconds+int64(time.Duration(s.offset.Load()).Seconds()), 10)
-	return s.Writer.Write(bytes.Replace(reply, groups[1], []byte(shifted), 1))
+	return len(reply), nil
 }

@@ -25,8 +25,6 @@ type ClockConfig struct {
 	Registry prometheus.Registerer
 	// Logger logs when the reference stops or starts to answer, or steps; nil: no log.
 	Logger *slog.Logger
-
-	recordStore recordStore // nil: none
 }
 
 // SecondClock returns the time of a second clock, the database's, in epoch ms. It is
@@ -48,14 +46,12 @@ type Clock struct {
 	estimate     atomic.Pointer[estimate]
 	lastReturned atomic.Int64 // the latest result of Now
 	reference    reference    // nil: none
-	recordStore  recordStore  // nil: none
 	secondClock  SecondClock  // nil: none
 	ignoredStep  atomic.Int64 // step of the reference that cluster time does not follow, in ns; 0: none
 	maxAge       time.Duration
 	log          *slog.Logger
 	metrics      *clockMetrics
-	readings     readingFilter // only NewClock, and then Run, use it
-	isSilent     bool          // the last reading failed; only Run uses it
+	agreeing     int // readings since the last step of the reference; only NewClock, and then Run, use it
 }
 
 // Now returns cluster time in epoch ms. It never goes backwards, also across callers. If

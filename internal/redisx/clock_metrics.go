@@ -12,24 +12,21 @@ type clockMetrics struct {
 	readFailures prometheus.Counter
 }
 
-// newClockMetrics registers the metrics. The function current returns the estimate and local time;
-// the estimate is nil before the first reading.
-func newClockMetrics(r prometheus.Registerer, current func() (*estimate, int64), ignoredStep func() int64) *clockMetrics {
+// newClockMetrics registers the metrics of a clock. They are 0 before its first reading.
+func newClockMetrics(r prometheus.Registerer, clock *Clock) *clockMetrics {
 	factory := promauto.With(r)
 	gauge := func(name, help string, ns func(e *estimate, now int64) int64) {
-		read := func() float64 {
-			e, now := current()
-			if e == nil {
-				return 0
+		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, func() float64 {
+			if e := clock.estimate.Load(); e != nil {
+				return time.Duration(ns(e, clock.localTime())).Seconds()
 			}
-			return time.Duration(ns(e, now)).Seconds()
-		}
-		factory.NewGaugeFunc(prometheus.GaugeOpts{Name: "laststand_clock_" + name, Help: help}, read)
+			return 0
+		})
 	}
 	gauge("offset_seconds", "Time by which cluster time is ahead of the reference clock.",
 		func(e *estimate, now int64) int64 { return e.aheadAt(now) })
 	gauge("unconfirmed_step_seconds", "Step of the reference clock that cluster time does not follow because no second clock confirms it; 0 when there is none.",
-		func(*estimate, int64) int64 { return ignoredStep() })
+		func(*estimate, int64) int64 { return clock.ignoredStep.Load() })
 	gauge("uncertainty_seconds", "Largest error of the estimate of the reference clock.",
 		func(e *estimate, now int64) int64 { return e.best.uncertainty(now) })
 	gauge("reference_age_seconds", "Time since the reference clock last answered.",
@@ -45,13 +42,4 @@ func newClockMetrics(r prometheus.Registerer, current func() (*estimate, int64),
 	metrics.steps.WithLabelValues("ahead")
 	metrics.steps.WithLabelValues("behind")
 	return metrics
-}
-
-// recordStep counts a step of the reference; jump is above 0 if it stepped forward.
-func (m *clockMetrics) recordStep(jump time.Duration) {
-	direction := "ahead"
-	if jump < 0 {
-		direction = "behind"
-	}
-	m.steps.WithLabelValues(direction).Inc()
 }

@@ -28,16 +28,18 @@ func TestClockMetricsCountStepsAndFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 		reference.set(func(reference *fakeReference) { reference.err = errRefused })
-		clock.logFailure(t.Context(), clock.readAndApply(t.Context()))
+		if err := clock.readAndApply(t.Context()); err == nil {
+			t.Error("a refused reading succeeded")
+		}
 		advance(10 * time.Second)
 		want := map[string]float64{
 			"laststand_clock_steps_total ahead":        2,
 			"laststand_clock_steps_total behind":       2,
 			"laststand_clock_read_failures_total":      1,
-			"laststand_clock_offset_seconds":           2,
+			"laststand_clock_offset_seconds":           1.998,
 			"laststand_clock_unconfirmed_step_seconds": 0,
-			"laststand_clock_uncertainty_seconds":      0.015011,
-			"laststand_clock_reference_age_seconds":    10,
+			"laststand_clock_uncertainty_seconds":      0.015021,
+			"laststand_clock_reference_age_seconds":    10.02,
 		}
 		for name, value := range gatherValues(t, registry) {
 			if difference := value - want[name]; difference > 1e-9 || difference < -1e-9 {

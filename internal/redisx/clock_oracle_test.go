@@ -35,34 +35,28 @@ func (r *fakeReference) now() int64 {
 	return time.Now().Add(r.skew).UnixNano()
 }
 
-func (r *fakeReference) read(ctx context.Context) (int64, error) {
+// read answers and stores the record like clock.lua.
+func (r *fakeReference) read(ctx context.Context, own int64) (refTime int64, previous record, err error) {
 	r.mu.Lock()
 	delayTo, delayFrom, isSilent, err := r.delayTo, r.delayFrom, r.isSilent, r.err
 	r.mu.Unlock()
 	if err != nil {
-		return 0, err
+		return 0, previous, err
 	}
 	if isSilent {
 		<-ctx.Done()
-		return 0, ctx.Err()
+		return 0, previous, ctx.Err()
 	}
 	time.Sleep(delayTo)
-	answered := r.now()
-	time.Sleep(delayFrom)
-	return answered, nil
-}
-
-// storeRecord stores the record like clock_record.lua.
-func (r *fakeReference) storeRecord(_ context.Context, clusterTime, refTime int64) (last record, err error) {
-	time.Sleep(r.delayTo)
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	last = r.record
-	age := time.Duration(refTime - last.refTime)
-	if clusterTime != 0 && (last.refTime == 0 || clusterTime > last.clusterTime || age > 30*time.Second || age < 0) {
-		r.record = record{clusterTime: clusterTime, refTime: refTime}
+	refTime, previous = time.Now().Add(r.skew).UnixNano(), r.record
+	age := time.Duration(refTime - previous.refTime)
+	if own != 0 && (own > previous.clusterTime || age > 30*time.Second || age < 0) {
+		r.record = record{clusterTime: own, refTime: refTime}
 	}
-	return last, nil
+	r.mu.Unlock()
+	time.Sleep(delayFrom)
+	return refTime, previous, nil
 }
 
 // aheadMS returns how far cluster time is ahead of the reference, in ms.

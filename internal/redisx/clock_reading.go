@@ -1,13 +1,6 @@
 package redisx
 
-import (
-	"cmp"
-	"slices"
-)
-
 const (
-	// filterSize is the number of readings from which the best is chosen.
-	filterSize = 8
 	// driftDivisor is the inverse of the rate at which two clocks may drift apart: 500
 	// ppm, the tolerance of RFC 5905. So a reading becomes less certain with its age.
 	driftDivisor = 2000
@@ -41,22 +34,11 @@ func (r reading) contradicts(later reading) bool {
 	return max(difference, -difference) > r.uncertainty(later.received)+later.uncertainty(later.received)
 }
 
-// readingFilter keeps the last readings that agree with the newest, like the clock
-// filter of NTP (RFC 5905, section 10).
-type readingFilter struct{ readings []reading }
-
-// addAndChoose adds a reading and removes the earlier ones that contradict it. It returns the most
-// certain reading; of equally certain ones, the latest.
-func (f *readingFilter) addAndChoose(r reading) reading {
-	f.readings = slices.DeleteFunc(f.readings, func(old reading) bool { return old.contradicts(r) })
-	if len(f.readings) == filterSize {
-		f.readings = slices.Delete(f.readings, 0, 1)
+// choose returns the reading to believe after a later one: the more certain of the two. It
+// returns the later one if they contradict each other, or are equally certain.
+func (r reading) choose(later reading) reading {
+	if !r.contradicts(later) && r.uncertainty(later.received) < later.uncertainty(later.received) {
+		return r
 	}
-	f.readings = append(f.readings, r)
-	return slices.MinFunc(f.readings, func(a, b reading) int {
-		return cmp.Or(cmp.Compare(a.uncertainty(r.received), b.uncertainty(r.received)), cmp.Compare(b.sent, a.sent))
-	})
+	return later
 }
-
-// isFull reports whether there are enough readings to choose from.
-func (f *readingFilter) isFull() bool { return len(f.readings) == filterSize }

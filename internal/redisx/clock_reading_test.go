@@ -29,48 +29,40 @@ func TestOffsetIsTakenInTheMiddleOfTheRoundTrip(t *testing.T) {
 	}
 }
 
-func TestFilterPrefersTheShortestRoundTrip(t *testing.T) {
+func TestTheShortestRoundTripIsChosen(t *testing.T) {
 	t.Parallel()
-	filter := readingFilter{}
-	filter.addAndChoose(newReading(0, 40, 0, 0))
 	quick := newReading(1000, 1, 1, 0)
-	filter.addAndChoose(quick)
-	for i := range int64(filterSize - 1) {
-		if got := filter.addAndChoose(newReading(2000+i*1000, 40, 0, 0)); got != quick {
+	if got := newReading(0, 40, 0, 0).choose(quick); got != quick {
+		t.Errorf("the best is %+v", got)
+	}
+	for i := range int64(8) {
+		if got := quick.choose(newReading(2000+i*1000, 40, 0, 0)); got != quick {
 			t.Errorf("%d readings later the best is %+v", i+1, got)
 		}
 	}
-	if got := filter.addAndChoose(newReading(20_000, 40, 0, 0)); got == quick {
-		t.Error("a reading that has left the filter is still the best")
-	}
-	if !filter.isFull() || len(filter.readings) != filterSize {
-		t.Errorf("%d readings, want %d", len(filter.readings), filterSize)
+	if got := quick.choose(newReading(60_000, 40, 0, 0)); got == quick {
+		t.Error("a reading of a minute ago is still the best")
 	}
 }
 
 // The drift of clocks makes an old reading less certain than a new one.
-func TestFilterPrefersTheNewerOfEquals(t *testing.T) {
+func TestTheNewerOfEqualReadingsIsChosen(t *testing.T) {
 	t.Parallel()
-	filter := readingFilter{}
-	filter.addAndChoose(newReading(0, 5, 5, 0))
 	next := newReading(1000, 5, 5, 0)
-	if got := filter.addAndChoose(next); got != next {
+	if got := newReading(0, 5, 5, 0).choose(next); got != next {
 		t.Errorf("the best is %+v", got)
 	}
 }
 
-func TestFilterPrefersTheNewestReference(t *testing.T) {
+func TestAReadingAfterAStepIsChosen(t *testing.T) {
 	t.Parallel()
 	for _, jump := range []int64{-1000, -50, 50, 1000} {
-		filter := readingFilter{}
-		for i := range int64(4) {
-			filter.addAndChoose(newReading(i*1000, 1, 1, 0))
-		}
-		if slow := newReading(4000, 1100, 1100, jump); filter.addAndChoose(slow) == slow {
+		best := newReading(3000, 1, 1, 0)
+		if slow := newReading(4000, 1100, 1100, jump); best.choose(slow) == slow {
 			t.Errorf("jump %d: the best is a reading that may as well be of the old clock", jump)
 		}
 		next := newReading(7000, 10, 10, jump)
-		if got := filter.addAndChoose(next); got != next {
+		if got := best.choose(next); got != next {
 			t.Errorf("jump %d: the best is %+v", jump, got)
 		}
 	}
@@ -85,19 +77,21 @@ func TestOffsetIsWithinItsUncertainty(t *testing.T) {
 		start := rapid.Int64Range(0, 2e18).Draw(r, "start")
 		ppm := rapid.Int64Range(-1e6/driftDivisor, 1e6/driftDivisor).Draw(r, "ppm")
 		actual := func(local int64) int64 { return start + local + local*ppm/1e6 }
-		filter, local := readingFilter{}, int64(0)
-		for range rapid.IntRange(1, 3*filterSize).Draw(r, "readings") {
+		var best reading
+		local := int64(0)
+		for i := range rapid.IntRange(1, 24).Draw(r, "readings") {
 			current := reading{sent: local}
 			local += delays.Draw(r, "there")
 			current.refTime = actual(local) / resolutionNS * resolutionNS
 			local += delays.Draw(r, "back")
 			current.received = local
-			for _, old := range filter.readings {
-				if old.contradicts(current) {
-					r.Fatalf("%+v contradicts %+v", old, current)
-				}
+			if i == 0 {
+				best = current
 			}
-			best := filter.addAndChoose(current)
+			if best.contradicts(current) {
+				r.Fatalf("%+v contradicts %+v", best, current)
+			}
+			best = best.choose(current)
 			later := local + rapid.Int64Range(0, 60e9).Draw(r, "later")
 			difference := later + best.offset() - actual(later)
 			if limit := best.uncertainty(later) + 2; max(difference, -difference) > limit {

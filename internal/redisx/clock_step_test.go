@@ -10,7 +10,7 @@ import (
 // newRunningClock returns a clock that runs until the test ends, with a second clock; nil: none.
 func (r *fakeReference) newRunningClock(t *testing.T, secondClock SecondClock) *Clock {
 	t.Helper()
-	clock, err := newClock(t.Context(), r.read, ClockConfig{recordStore: r.storeRecord})
+	clock, err := newClock(t.Context(), r.read, ClockConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
