@@ -80,3 +80,13 @@ type Names interface {
 	// NicknameTaken reports whether a player has the nickname with this skeleton.
 	NicknameTaken(ctx context.Context, game, skeleton string) (bool, error)
 }
+
+// NameReservations reserves suggested nicknames. All nodes share the reservations. A
+// nickname is reserved by its skeleton. Only the ledger decides which player gets a name.
+type NameReservations interface {
+	// Reserve reserves skeletons for a requester for ReservationTTL. It returns for each
+	// whether it is now reserved; it is not if it was reserved before, for anyone.
+	Reserve(ctx context.Context, game, requester string, skeletons []string) ([]bool, error)
+	// ReservedFor returns the requester for whom a skeleton is reserved, or "".
+	ReservedFor(ctx context.Context, game, skeleton string) (requester string, err error)
+}

@@ -1,7 +1,9 @@
 package identity
 
 import (
+	"cmp"
 	"context"
+	"time"
 )
 
 // Registry knows the players of all games. It is safe for concurrent use.
@@ -21,10 +23,16 @@ func Open(config Config) *Registry {
 	for _, game := range config.Tokens.keys.games() {
 		views[game] = &nameView{game: game, savedNames: -1}
 	}
+	replicator := &nameReplicator{
+		source: config.NameSource, snapshots: config.Snapshots, epoch: config.Epoch, log: config.Logger, views: views,
+		initialCapacity: cmp.Or(config.initialFilterCapacity, defaultFilterCapacity),
+	}
+	replicator.lastReadAt.Store(time.Now().UnixNano())
+	replicator.metrics = newNameMetrics(config.Registry, views, replicator.timeSinceRead)
 	return &Registry{
 		Tokens:     config.Tokens,
 		nicknames:  nicknames{Config: config, views: views, metrics: newNicknameMetrics(config.Registry)},
-		replicator: newNameReplicator(config, views),
+		replicator: replicator,
 	}
 }
 

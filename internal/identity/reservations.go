@@ -11,16 +11,6 @@ import (
 // ReservationTTL is how long a suggested nickname is reserved for its requester.
 const ReservationTTL = 20 * time.Second
 
-// NameReservations reserves suggested nicknames. All nodes share the reservations. A
-// nickname is reserved by its skeleton. Only the ledger decides which player gets a name.
-type NameReservations interface {
-	// Reserve reserves skeletons for a requester for ReservationTTL. It returns for each
-	// whether it is now reserved; it is not if it was reserved before, for anyone.
-	Reserve(ctx context.Context, game, requester string, skeletons []string) ([]bool, error)
-	// ReservedFor returns the requester for whom a skeleton is reserved, or "".
-	ReservedFor(ctx context.Context, game, skeleton string) (requester string, err error)
-}
-
 // Requester is the client that requests a nickname, as far as the server knows it. The
 // server reserves a suggestion for the player; without a player for the device; without a
 // device for the address. A client is recognised by any of the three. Clients with the same

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"fmt"
+	"maps"
 )
 
 // KeyInfo is the public part of a key. One key signs all new tokens of its game; every key
@@ -69,23 +70,10 @@ func (t *Tokens) Configure(ctx context.Context, game string, keys []Key) error {
 	if !t.keys.has(game) {
 		return ErrNoGame
 	}
-	previous, hadKeys := t.configured[game]
-	t.setConfigured(game, keys, len(keys) > 0)
-	err := t.reloadLocked(ctx)
-	if err != nil {
-		t.setConfigured(game, previous, hadKeys)
-	}
-	return err
-}
-
-func (t *Tokens) setConfigured(game string, keys []Key, hasKeys bool) {
-	if t.configured == nil {
-		t.configured = map[string][]Key{}
-	}
-	t.configured[game] = keys
-	if !hasKeys {
-		delete(t.configured, game)
-	}
+	configured := map[string][]Key{}
+	maps.Copy(configured, t.configured)
+	configured[game] = keys
+	return t.reloadLocked(ctx, configured)
 }
 
 func (t *Tokens) hasConfiguredKeys(game string) bool {
@@ -98,15 +86,17 @@ func (t *Tokens) hasConfiguredKeys(game string) bool {
 func (t *Tokens) reload(ctx context.Context) error {
 	t.changeMu.Lock()
 	defer t.changeMu.Unlock()
-	return t.reloadLocked(ctx)
+	return t.reloadLocked(ctx, t.configured)
 }
 
-// reloadLocked reads all keys again. The caller holds changeMu.
-func (t *Tokens) reloadLocked(ctx context.Context) error {
-	keys, err := loadKeys(ctx, t.config.Games, t.configured, t.config.Keys)
+// reloadLocked reads all keys again, and then uses these configured ones. The caller holds
+// changeMu.
+func (t *Tokens) reloadLocked(ctx context.Context, configured map[string][]Key) error {
+	keys, err := loadKeys(ctx, t.config.Games, configured, t.config.Keys)
 	if err != nil {
 		return fmt.Errorf("identity: read keys again: %w", err)
 	}
+	t.configured = configured
 	t.keys.current.Store(&keys)
 	return nil
 }

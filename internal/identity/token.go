@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +29,7 @@ type Tokens struct {
 
 	keys       currentKeys
 	changeMu   sync.Mutex       // held while keys change
-	configured map[string][]Key // by game; guarded by changeMu
+	configured map[string][]Key // by game; guarded by changeMu, replaced as a whole
 }
 
 // TokensConfig configures Tokens. Games, Keys and Now are required.
@@ -59,7 +58,7 @@ func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 		jwt.WithLeeway(Leeway),
 		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(c.Now()) }),
 	)
-	t := &Tokens{config: c, parser: parser, now: c.Now, refusals: newRefusalCounter(c.Registry), configured: maps.Clone(c.Configured)}
+	t := &Tokens{config: c, parser: parser, now: c.Now, refusals: newRefusalCounter(c.Registry), configured: c.Configured}
 	t.keys.current.Store(&keys)
 	return t, nil
 }
