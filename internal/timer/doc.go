@@ -21,14 +21,14 @@
 //
 //   - It fires up to a tick early and uses the wall clock. The ticks of this
 //     package end when those of the library end. Every wake-up is checked against
-//     a monotonic deadline. If it is early, the slot waits again.
+//     a monotonic deadline. If it is early, a timer of the runtime waits for the rest.
 //   - A cascade between its levels can lose a Stop. This package uses one level
 //     only (10 ms × 16384). An entry waits for at most a quarter of a round;
 //     longer waits are chains of entries.
 //   - A goroutine that stalls for most of a round can make the library's wheel
 //     jump or deadlock. A step of the wall clock can delay it. If a slot is
-//     overdue, a wake-up is much too early or the wall clock has stepped, a new
-//     generation takes over all waiting slots.
+//     overdue or the wall clock has stepped, a new generation takes over all
+//     waiting slots.
 //   - It starts a goroutine for every firing. Here that goroutine only queues
 //     the slot. A fixed set of workers calls the functions.
 //   - Its Stop can hang while a timer is being added. A lock separates the two.

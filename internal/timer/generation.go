@@ -2,7 +2,6 @@ package timer
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/RussellLuo/timingwheel"
@@ -41,7 +40,6 @@ type generation struct {
 	startedAt   time.Time // by the monotonic clock
 	startedWall time.Time // the same time by the wall clock
 
-	wokeEarly    atomic.Bool  // the library called much too early
 	mu           sync.RWMutex // read-locked while an entry is added, locked to set stopped
 	stopped      bool
 	libraryWheel libraryWheel
@@ -67,32 +65,23 @@ func alignedStart(now time.Time) time.Time {
 // entry is due.
 func (g *generation) refresh() { g.callAt(g.wheel.now()+refreshInterval, g.refresh) }
 
-// callAt calls fn at a time since wheel.startTime, or later. After stop it does
-// nothing.
-func (g *generation) callAt(due time.Duration, fn func()) { g.callAfter(due-g.wheel.now(), due, fn) }
-
-// callAfter adds a library entry that calls fn at the library tick that is nearest to
-// the end of wait. It adds half a tick, because the library rounds down. If the
-// library calls more than a tick before due, it is faulty. Then callAfter does not
-// wait again, because that could be a busy loop; the next generation takes over. If
-// the library calls less than a tick before due, the wall clock has stepped by as
-// much, and callAfter waits for the next library tick.
-func (g *generation) callAfter(wait, due time.Duration, fn func()) {
+// callAt calls fn at a time since wheel.startTime, or later. It adds a library entry for
+// the library tick that is nearest to that time: half a tick more, because the library
+// rounds down. If the library calls early, because the wall clock has stepped or the
+// library's time has jumped, a timer of the runtime waits for the rest. After stop, callAt
+// does nothing.
+func (g *generation) callAt(due time.Duration, fn func()) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	if g.stopped {
 		return
 	}
-	g.libraryWheel.AfterFunc(wait+tick/2, func() {
-		switch early := due - g.wheel.now(); {
-		case early > tick:
-			g.wokeEarly.Store(true)
-			g.wheel.wakeWatch()
-		case early > 0:
-			g.callAfter(early+tick/2, due, fn)
-		default:
-			fn()
+	g.libraryWheel.AfterFunc(due-g.wheel.now()+tick/2, func() {
+		if early := due - g.wheel.now(); early > 0 {
+			time.AfterFunc(early, fn)
+			return
 		}
+		fn()
 	})
 }
 

@@ -9,9 +9,8 @@ const (
 	maxOverdue = 2 * time.Second
 )
 
-// watchGeneration replaces a generation that is faulty: it woke a slot much too
-// early, it has not woken a slot that is overdue, or its wall clock has stepped. It
-// returns when quit is closed.
+// watchGeneration replaces a generation that is faulty: it has not woken a slot that is
+// overdue, or its wall clock has stepped. It returns when quit is closed.
 func (w *Wheel) watchGeneration() {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -19,21 +18,12 @@ func (w *Wheel) watchGeneration() {
 		select {
 		case <-w.quit:
 			return
-		case <-w.watchWake:
 		case <-ticker.C:
 		}
 		current := w.currentGeneration()
-		if current.wokeEarly.Load() || current.hasClockStepped() || w.hasOverdueSlot() {
+		if current.hasClockStepped() || w.hasOverdueSlot() {
 			w.replaceGeneration(current)
 		}
-	}
-}
-
-// wakeWatch makes watchGeneration check the current generation now.
-func (w *Wheel) wakeWatch() {
-	select {
-	case w.watchWake <- struct{}{}:
-	default: // a signal is waiting already
 	}
 }
 

@@ -28,7 +28,6 @@ type Wheel struct {
 	closed     bool
 	generation *generation
 
-	watchWake   chan struct{}  // at most one signal for watchGeneration
 	quit        chan struct{}  // closed when Close begins
 	done        chan struct{}  // closed when Close ends
 	watchGroup  sync.WaitGroup // watchGeneration, and the stops of replaced generations
@@ -50,7 +49,6 @@ func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
 		startTime:  alignedStart(time.Now()),
 		newLibrary: newLibrary,
 		workers:    workers,
-		watchWake:  make(chan struct{}, 1),
 		quit:       make(chan struct{}),
 		done:       make(chan struct{}),
 	}
