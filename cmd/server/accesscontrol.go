@@ -85,7 +85,7 @@ func followUpContext(ctx context.Context) (context.Context, context.CancelFunc) 
 func (a accessControl) publishChange(ctx context.Context) {
 	ctx, cancel := followUpContext(ctx)
 	defer cancel()
-	_ = a.identity.Revocations.Refresh(ctx) // Refresh logs its errors
+	_ = a.identity.Revocations.Refresh(ctx) // after an error, Run reads again and logs
 	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
 }
 

@@ -32,30 +32,23 @@ func (r *Revocations) Wake() { loop.Wake(r.wakeRequested) }
 
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
 func (r *Revocations) Run(ctx context.Context) error {
-	loop.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, func(ctx context.Context) {
-		if err := r.Refresh(ctx); err != nil && ctx.Err() == nil {
+	loop.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, loop.LogFailures(r.Logger, "bans and revocations read", func(ctx context.Context) error {
+		err := r.Refresh(ctx)
+		if err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()
 		}
-	})
+		return err
+	}))
 	return nil
 }
 
-// Refresh reads the changes now. It logs the first error of an outage of the store, and the
-// recovery.
+// Refresh reads the changes now. After an error, the known ones stay in force.
 func (r *Revocations) Refresh(ctx context.Context) error {
 	r.readMu.Lock()
 	defer r.readMu.Unlock()
 	changed, hasChanged, err := r.readChanges(ctx)
 	if hasChanged {
 		r.onChange(changed)
-	}
-	if isFailing := err != nil; isFailing != r.isFailing {
-		r.isFailing = isFailing
-		if isFailing {
-			r.Logger.WarnContext(ctx, "bans and revocations read failed; known ones stay in force, and new ones wait", "error", err)
-		} else {
-			r.Logger.InfoContext(ctx, "bans and revocations read recovered")
-		}
 	}
 	if err == nil {
 		r.metrics.readAt.Store(r.Now())

@@ -30,11 +30,10 @@ type Revocations struct {
 	missedReads   atomic.Int64       // how often this node may have missed revocations; see Claims.missedReads
 
 	readMu         sync.Mutex
-	revision       int64 // all changes up to this revision are in active; readMu guards this field and the next four
+	revision       int64 // all changes up to this revision are in active; readMu guards this field and the next three
 	readAt         int64 // when active last had all changes, epoch ms
 	keysRevision   int64 // Tokens has the keys of this revision or a later one
 	removedEndedAt int64 // when removeEnded last ran, epoch ms
-	isFailing      bool  // the last read failed
 
 	mu     sync.RWMutex                 // writers also hold readMu
 	active map[revocationKey]Revocation // may still contain ended ones
