@@ -21,7 +21,7 @@ type Conn struct {
 	conn    net.Conn
 	rawConn syscall.RawConn // nil if the connection has none, as with TLS
 	resume  func()
-	slot    uint32 // 1 + its slot in the parker, 0 for none; Parker.mu guards it
+	parking uint64 // the number of its parking, 0 if it is not parked; Parker.mu guards it
 
 	// The reading goroutine owns these fields.
 	frames      frameReader

@@ -34,34 +34,25 @@ const parkingPause = time.Minute
 // A connection is either parked, or a goroutine reads it. mu guards the change between the
 // two states. The goroutine that unparks a connection must start its reading.
 //
-// Each parking of a connection has a new number, its generation. An event contains the slot
-// and the generation. A late event, for a closed socket or a connection that already runs,
-// has an old generation and is ignored.
-// Example: slot 7 is parked as generation 41, runs, and is parked as 42; an event (7,
-// 41) that arrives now does nothing.
+// Each parking has a new number, which its event contains. A late event, for a closed socket
+// or a connection that already runs, has the number of an earlier parking and is ignored.
 type Parker struct {
 	Config
 
-	mu             sync.Mutex
-	slots          []slot   // by slot number, from 0
-	freeSlots      []uint32 // slot numbers
-	lastGeneration uint32   // generation of the last parking of any connection
-	parkedCount    int
-	epoll          *epoll // nil before the first connection, and without resources for it
-	newEpoll       func() (*epoll, error)
-	pausedUntil    time.Duration // no connection is interrupted before this time since processStart
-	closed         bool
-}
-
-// slot is a connection's entry in the parker.
-type slot struct {
-	conn       *Conn // nil if the slot is free
-	generation uint32
-	parked     bool
+	mu          sync.Mutex
+	running     map[*Conn]struct{} // connections that can park and are not parked
+	parked      map[uint64]*Conn   // by the number of their parking
+	lastParking uint64             // the number of the last parking of any connection
+	epoll       *epoll             // nil before the first connection, and without resources for it
+	newEpoll    func() (*epoll, error)
+	pausedUntil time.Duration // no connection is interrupted before this time since processStart
+	closed      bool
 }
 
 // NewParker returns a parker without connections.
-func NewParker(config Config) *Parker { return &Parker{Config: config, newEpoll: newEpoll} }
+func NewParker(config Config) *Parker {
+	return &Parker{Config: config, newEpoll: newEpoll, running: make(map[*Conn]struct{}), parked: make(map[uint64]*Conn)}
+}
 
 // NewConn returns the websocket of a connection after the handshake. The connection calls
 // resume in a new goroutine after ReadMessage has returned ErrSuspended.
@@ -77,14 +68,7 @@ func (p *Parker) NewConn(netConn net.Conn, resume func()) *Conn {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.freeSlots) == 0 {
-		p.freeSlots = append(p.freeSlots, uint32(len(p.slots)))
-		p.slots = append(p.slots, slot{})
-	}
-	last := len(p.freeSlots) - 1
-	c.slot = p.freeSlots[last] + 1
-	p.freeSlots = p.freeSlots[:last]
-	p.slots[c.slot-1] = slot{conn: c}
+	p.running[c] = struct{}{}
 	p.hasEpoll()
 	return c
 }
@@ -100,17 +84,12 @@ func (p *Parker) Close() {
 	}
 }
 
-// remove unparks a connection that was closed, and frees its slot.
+// remove unparks a connection that was closed. It cannot park any more.
 func (p *Parker) remove(c *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.slot == 0 {
-		return
-	}
-	p.unparkLocked(c.slot - 1)
-	p.slots[c.slot-1] = slot{}
-	p.freeSlots = append(p.freeSlots, c.slot-1)
-	c.slot = 0
+	p.unparkLocked(c)
+	delete(p.running, c)
 }
 
 // park parks the connection of the calling goroutine. If it returns true, the goroutine
@@ -120,32 +99,33 @@ func (p *Parker) park(c *Conn) bool {
 		return false
 	}
 	p.mu.Lock()
-	if c.slot == 0 || !p.hasEpoll() {
+	if _, canPark := p.running[c]; !canPark || !p.hasEpoll() {
 		p.mu.Unlock()
 		return false
 	}
-	p.lastGeneration++
-	generation, number, epoll := p.lastGeneration, c.slot-1, p.epoll
-	p.slots[number].generation = generation
-	p.setParked(number, true)
+	p.lastParking++
+	parking, epoll := p.lastParking, p.epoll
+	c.parking = parking
+	p.parked[parking] = c
+	delete(p.running, c)
+	p.Parked.Set(float64(len(p.parked)))
 	p.mu.Unlock()
-	err := epoll.requestEvent(c.rawConn, uint64(generation)<<32|uint64(number))
-	return p.confirmParked(c, generation, err)
+	err := epoll.requestEvent(c.rawConn, parking)
+	return p.confirmParked(c, parking, err)
 }
 
 // confirmParked finishes a parking after its event was requested; err is the error of
 // that request. It returns true if the connection is parked, or was unparked in the
-// meantime and belongs to another goroutine. If it is parked with a newer generation by
-// now, this request may have replaced the newer request: confirmParked unparks it.
-func (p *Parker) confirmParked(c *Conn, generation uint32, err error) bool {
+// meantime and belongs to another goroutine. If it has parked again by now, this request
+// may have replaced the newer request: confirmParked unparks it.
+func (p *Parker) confirmParked(c *Conn, parking uint64, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case !p.isParked(c):
-	case p.slots[c.slot-1].generation != generation:
-		p.unparkLocked(c.slot - 1)
+	case c.parking != parking:
+		p.unparkLocked(c)
 	case err != nil || c.isClosing():
-		p.setParked(c.slot-1, false)
+		p.endParking(c)
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.ENOMEM) {
 			p.pausedUntil = sinceStart() + parkingPause
 		}
@@ -154,28 +134,21 @@ func (p *Parker) confirmParked(c *Conn, generation uint32, err error) bool {
 	return true
 }
 
-// isParked returns true if a connection is parked. The caller holds mu.
-func (p *Parker) isParked(c *Conn) bool { return c.slot != 0 && p.slots[c.slot-1].parked }
-
 // unpark starts a goroutine for a parked connection; it does nothing if the connection is
 // not parked.
 func (p *Parker) unpark(c *Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.slot != 0 {
-		p.unparkLocked(c.slot - 1)
-	}
+	p.unparkLocked(c)
 }
 
-// handleEvents unparks the connections of events. An event has the slot in its low 32 bits
-// and the generation in its high 32 bits.
+// handleEvents unparks the connections of events. An event is the number of a parking.
 func (p *Parker) handleEvents(events []uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, event := range events {
-		number, generation := uint32(event), uint32(event>>32)
-		if int(number) < len(p.slots) && p.slots[number].generation == generation {
-			p.unparkLocked(number)
+		if c := p.parked[event]; c != nil {
+			p.unparkLocked(c)
 		}
 	}
 }
@@ -188,30 +161,26 @@ func (p *Parker) unparkAll(failed *epoll) {
 		return // the parker was closed
 	}
 	p.epoll = nil
-	for number := range p.slots {
-		p.unparkLocked(uint32(number))
+	for _, c := range p.parked {
+		p.unparkLocked(c)
 	}
 }
 
-// unparkLocked starts a goroutine for the connection in a slot, if it is parked. The caller
-// holds mu.
-func (p *Parker) unparkLocked(number uint32) {
-	if p.slots[number].parked {
-		p.setParked(number, false)
-		go p.slots[number].conn.resume()
+// unparkLocked is unpark; the caller holds mu.
+func (p *Parker) unparkLocked(c *Conn) {
+	if c.parking != 0 {
+		p.endParking(c)
+		go c.resume()
 	}
 }
 
-// setParked sets whether a connection is parked, and counts it. The caller holds mu.
-func (p *Parker) setParked(number uint32, parked bool) {
-	p.slots[number].parked = parked
-	if parked {
-		p.parkedCount++
-	} else {
-		p.parkedCount--
-		p.Wakeups.Inc()
-	}
-	p.Parked.Set(float64(p.parkedCount))
+// endParking notes that a parked connection has a goroutine. The caller holds mu.
+func (p *Parker) endParking(c *Conn) {
+	delete(p.parked, c.parking)
+	c.parking = 0
+	p.running[c] = struct{}{}
+	p.Wakeups.Inc()
+	p.Parked.Set(float64(len(p.parked)))
 }
 
 // hasEpoll starts the epoll instance if there is none. It returns false if the system has
@@ -245,9 +214,9 @@ func (p *Parker) quietConns() (quiet []*Conn) {
 	if sinceStart() < p.pausedUntil {
 		return nil
 	}
-	for i := range p.slots {
-		if s := &p.slots[i]; s.conn != nil && !s.parked && s.conn.SilentFor() >= p.QuietAfter {
-			quiet = append(quiet, s.conn)
+	for c := range p.running {
+		if c.SilentFor() >= p.QuietAfter {
+			quiet = append(quiet, c)
 		}
 	}
 	return quiet
