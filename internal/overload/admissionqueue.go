@@ -28,6 +28,8 @@ type admissionQueue struct {
 }
 
 const (
+	duelUpdateInterval = 250 * time.Millisecond
+
 	rateDecreaseFactor = 0.5
 	rateIncreaseFactor = 1.25
 	maxPerSecond       = 10_000 // a higher rate becomes +Inf

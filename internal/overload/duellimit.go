@@ -39,7 +39,6 @@ type DuelLimit struct {
 }
 
 const (
-	duelUpdateInterval     = 250 * time.Millisecond
 	minPlayersPerProcessor = 100
 	duelRetryFactor        = 2    // factor of the retry time of refused duel requests, because most requests of a spike are these
 	highBusy               = 0.95 // from this share of processor use on, half of the maximum lag is enough to queue hellos

@@ -3,23 +3,10 @@ package overload
 import (
 	"context"
 	"time"
-
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // knownSecretTTL is how long a node remembers a known secret.
 const knownSecretTTL = 24 * time.Hour
-
-// knownSecret is a secret that was right for an address.
-type knownSecret struct {
-	rule    string
-	address Key
-	secret  string
-}
-
-// knownSecrets holds the known secrets of all rules at this node, with the times when they
-// expire. It forgets the least recently used ones if there are too many.
-type knownSecrets = lru.Cache[knownSecret, time.Time]
 
 func (r *Rule) newKnownSecret(attempt Attempt) knownSecret {
 	return knownSecret{r.config.Name, attempt.Address, attempt.Secret}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/protocol"
@@ -21,8 +22,15 @@ type Rule struct {
 	config               RuleConfig
 	store                Store // nil: only this node's buckets count
 	buckets              *bucketTable
-	secrets              *knownSecrets
+	secrets              *lru.Cache[knownSecret, time.Time] // known secrets and when they expire
 	allowed, storeErrors prometheus.Counter
+}
+
+// knownSecret is a secret that was right for an address.
+type knownSecret struct {
+	rule    string
+	address Key
+	secret  string
 }
 
 // Take takes cost tokens of a key. If they are missing, it takes none and returns a

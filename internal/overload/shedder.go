@@ -30,9 +30,6 @@ const (
 	Duels    Kind = "duels"    // duel players above DuelLimit
 )
 
-// MaxLevel is the highest load level; the lowest is 0.
-const MaxLevel = 5
-
 // shedLevels holds the lowest level at which each kind is refused. MaxInt32 means that no
 // level refuses it.
 var shedLevels = map[Kind]int32{Reading: 1, Watching: 1, NewGuests: 2, NewSessions: 3, Joining: 4, ClosingIdle: 5, Requests: math.MaxInt32, Duels: math.MaxInt32}

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// MaxLevel is the highest load level; the lowest is 0.
+const MaxLevel = 5
+
 // Signal is one measure of a node's load.
 type Signal struct {
 	Name       string            // label of the metric

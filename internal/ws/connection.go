@@ -33,6 +33,13 @@ func (c *connection) init(services *services, conn *wsconn.Conn) {
 	c.outbox.init(c.startWriter, func() { c.close(protocol.CloseSlowReader, slowReaderReason) })
 }
 
+// request is one request and the time when its frame arrived.
+type request struct {
+	protocol.Request
+	receivedAt int64  // cluster time, ms
+	label      string // its type, for metrics and logs
+}
+
 // reply queues the reply to a request.
 func (c *connection) reply(req request, messageType string, data any) {
 	c.outbox.reply(protocol.EncodeReply(req.ID, messageType, data))

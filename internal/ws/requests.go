@@ -21,13 +21,6 @@ type requests struct {
 	lastSlow    bool // the last request failed at a store after more than a third of its time limit
 }
 
-// request is one request and the time when its frame arrived.
-type request struct {
-	protocol.Request
-	receivedAt int64  // cluster time, ms
-	label      string // its type, for metrics and logs
-}
-
 // doNothing is the function that most handlers return to run after the reply.
 func doNothing() {}
 

@@ -45,23 +45,12 @@ type Conn struct {
 	interrupted bool // interrupt has ended the current read
 }
 
-// Message is a complete message of the client. Payload is valid until the next call of
-// ReadMessage.
-type Message struct {
-	Kind    Kind
-	Payload []byte
-}
-
-// The errors of ReadMessage that need an answer. After any other error the connection has
-// ended.
+// The errors of ReadMessage that need an answer, with ErrInvalidFrame and ErrTooLarge. After
+// any other error the connection has ended.
 var (
 	// ErrSuspended means that the calling goroutine must end at once: another one
 	// continues to read, now or later.
 	ErrSuspended = errors.New("wsconn: another goroutine continues to read")
-	// ErrInvalidFrame means that the client broke the protocol.
-	ErrInvalidFrame = errors.New("wsconn: invalid client frame")
-	// ErrTooLarge means that a message is larger than protocol.MaxFrame.
-	ErrTooLarge = errors.New("wsconn: the message is too large")
 	// ErrMessageTimeout means that a message did not arrive within Config.MessageTimeout.
 	ErrMessageTimeout = errors.New("wsconn: a message took too long to arrive")
 )

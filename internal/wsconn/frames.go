@@ -2,6 +2,7 @@ package wsconn
 
 import (
 	"encoding/binary"
+	"errors"
 	"sync"
 	"unicode/utf8"
 
@@ -20,6 +21,20 @@ const (
 
 	continuation Kind = 0
 	closeFrame   Kind = 8
+)
+
+// Message is a complete message of the client. Payload is valid until the next call of
+// ReadMessage.
+type Message struct {
+	Kind    Kind
+	Payload []byte
+}
+
+var (
+	// ErrInvalidFrame means that the client broke the protocol.
+	ErrInvalidFrame = errors.New("wsconn: invalid client frame")
+	// ErrTooLarge means that a message is larger than protocol.MaxFrame.
+	ErrTooLarge = errors.New("wsconn: the message is too large")
 )
 
 const (
