@@ -34,7 +34,7 @@ func (a *admission) onHello(ctx context.Context, req request, err error) {
 	case err == nil:
 		err = a.checkAdmission(ctx, player, hello.Resume != nil)
 	case hello.Resume != nil:
-		a.services.Limits.chargeInvalidResume(ctx)
+		_ = a.services.Limits.HellosPerNode.Take(ctx, newHelloKey, 1) // an invalid resume counts as a new hello, but makes no debt
 	}
 	var refusal *protocol.Error
 	switch {

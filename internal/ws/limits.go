@@ -69,10 +69,3 @@ func (l *Limits) checkResume(ctx context.Context, isPlaying bool) error {
 	}
 	return l.HellosPerNode.Take(ctx, newHelloKey, 1)
 }
-
-// chargeInvalidResume takes a token for a resume whose identification failed from the
-// bucket of new hellos, if one is available. It never makes the bucket negative, so that
-// a flood of such resumes does not lengthen the wait of new hellos.
-func (l *Limits) chargeInvalidResume(ctx context.Context) {
-	_ = l.HellosPerNode.Take(ctx, newHelloKey, 1) // the hello is refused in any case
-}

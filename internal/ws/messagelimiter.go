@@ -6,6 +6,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
+// refusalWindow is the time within which the third refused message closes the session.
+const refusalWindow = 10 * time.Second
+
 // messageLimiter limits how many messages a session may send. It is a token bucket that
 // starts full. Its size is a whole number of tokens, at least one. It is not safe for
 // concurrent use.

@@ -119,8 +119,6 @@ const (
 
 	maxRejecting = 512 // connections that are being rejected at the same time
 	maxLookups   = 64  // lookups of newer sessions that run at the same time
-
-	refusalWindow = 10 * time.Second // the third refused message within this time closes the session
 )
 
 // LoadShedder decides which work the node refuses while it is overloaded;
