@@ -8,15 +8,6 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// DaySumSource reads the results of past days from the ledger, summed per holder.
-type DaySumSource interface {
-	// DayVersion returns a new number whenever the sums of a day have changed.
-	DayVersion(ctx context.Context, game, day string) (int64, error)
-	// ReadDaySums calls each once per holder of a kind with results on the day, in
-	// ascending byte order of the ids. It stops at the first error of each and returns it.
-	ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error
-}
-
 const (
 	maxArchiveEntries = 1 << 20 // maximum number of cached entries, about 150 bytes each
 	maxFetchTries     = 4       // tries to read a day that corrections change during the read

@@ -12,11 +12,8 @@ import (
 )
 
 const (
-	buildLeaseTTL      = 30 * time.Second
-	buildRenewInterval = buildLeaseTTL / 6 // minimum time between two renewals while sums are loaded
-	buildPollInterval  = 20 * time.Millisecond
-	applyInterval      = 5 * time.Second // between two checks for rows, or builds, that no call has done
-	abandonedAfter     = 48 * time.Hour  // time since the last transaction after which a board set counts as abandoned
+	applyInterval  = 5 * time.Second // between two checks for rows, or builds, that no call has done
+	abandonedAfter = 48 * time.Hour  // time since the last transaction after which a board set counts as abandoned
 )
 
 // Reasons for a build: label values of a metric.

@@ -48,7 +48,7 @@ func (c Config) Validate() error {
 	if !slices.Contains(c.Orders, ByValue) {
 		addError("orders must contain %q, the default of queries", ByValue)
 	}
-	for _, err := range c.Weights.errors() {
+	for _, err := range c.Weights.problems() {
 		addError("%w", err)
 	}
 	for i, window := range c.Windows {

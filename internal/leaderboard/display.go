@@ -1,14 +1,9 @@
 package leaderboard
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -29,13 +24,6 @@ type DisplayOptions struct {
 	Registry prometheus.Registerer
 }
 
-// Answer is an encoded answer for clients: a page, a standing or a listing.
-type Answer struct {
-	JSON    []byte // shared; must not be changed
-	ETag    string // hash of the bytes, the same on every node
-	IsFinal bool   // true: about a past day, so only corrections and renames can change it
-}
-
 // Display encodes leaderboards for clients, over HTTP and the websocket. Concurrent callers
 // share reads. Safe for concurrent use. Its errors come from the Reader and the Names of its
 // options.
@@ -48,6 +36,18 @@ type Display struct {
 
 	mu      sync.Mutex
 	watched watchedBoards // each with at least one watcher
+}
+
+// watchedBoards are the boards that sessions of this node watch, with their watchers. The
+// limit of each key is 0: watchers with any limit share the reads of a board.
+type watchedBoards map[pageKey]map[*watcher]struct{}
+
+// watcher is one session that watches a board. Display.mu guards its fields.
+type watcher struct {
+	push            func(frame []byte) // must not block
+	limit           int
+	lastTag         string // ETag of the last pushed page; empty: none was pushed
+	pushedSincePoll bool   // true: the first push was after the last poll
 }
 
 // NewDisplay returns a Display. The caller must call Run, which sends the pushes after a
@@ -118,27 +118,4 @@ func (d *Display) Standing(ctx context.Context, game string, query StandingQuery
 func (d *Display) ForgetName(game, player string) {
 	d.names.remove(game, player)
 	d.pages.clear()
-}
-
-// EncodeAnswer encodes an answer as JSON. It panics if JSON cannot represent the answer.
-func EncodeAnswer(answer any) Answer {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(answer); err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256(buffer.Bytes())
-	return Answer{JSON: buffer.Bytes(), ETag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-}
-
-// dayEndMargin is added to the end of a day in UTC. After that time, the day has ended in
-// all time zones, and in the ledger.
-const dayEndMargin = 13 * time.Hour
-
-// isPastDay reports whether a civil date (YYYY-MM-DD) is past in all time zones. now is in
-// epoch ms. It returns false for an empty or invalid date.
-func isPastDay(date string, now int64) bool {
-	day, err := time.Parse(time.DateOnly, date)
-	return err == nil && day.AddDate(0, 0, 1).Add(dayEndMargin).UnixMilli() <= now
 }

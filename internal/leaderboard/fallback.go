@@ -35,12 +35,3 @@ func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Co
 	}
 	return err
 }
-
-// fallbackConfig returns the configuration that was published last, with the game and the
-// time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
-// are served.
-func fallbackConfig(ctx context.Context, source PublishedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
-	fallback, found, err = source.LastPublished(ctx, newestConfig.Game)
-	fallback.Game, fallback.Location = newestConfig.Game, newestConfig.Location
-	return fallback, found, err
-}

@@ -7,6 +7,9 @@ import (
 	"laststand/internal/loop"
 )
 
+// buildRenewInterval is the minimum time between two renewals of the lease during a load.
+const buildRenewInterval = buildLeaseTTL / 6
+
 // loadSums writes the sums of one ledger snapshot into an empty board set, and returns its
 // state after that. While other boards are served, it pauses after each transaction for as
 // long as the transaction took.

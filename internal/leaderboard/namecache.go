@@ -7,6 +7,13 @@ import (
 	"time"
 )
 
+// NameSource looks up the names of players and teams, by id. *ledger.Names implements it.
+// Callers pass at most MaxLimit ids. Unknown ids are missing from the result.
+type NameSource interface {
+	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
+	TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error)
+}
+
 const (
 	// maxCachedNames is the capacity of the name cache, about 50 MB. A full cache is cleared.
 	maxCachedNames = 1 << 18

@@ -8,6 +8,15 @@ import (
 	"sort"
 )
 
+// DaySumSource reads the results of past days from the ledger, summed per holder.
+type DaySumSource interface {
+	// DayVersion returns a new number whenever the sums of a day have changed.
+	DayVersion(ctx context.Context, game, day string) (int64, error)
+	// ReadDaySums calls each once per holder of a kind with results on the day, in
+	// ascending byte order of the ids. It stops at the first error of each and returns it.
+	ReadDaySums(ctx context.Context, game, day string, kind Kind, each func(DaySum) error) error
+}
+
 // pastRanking is a past day's ranking in one order. Indexes count from 0. It answers reads
 // like a RankingSource.
 type pastRanking struct {

@@ -16,7 +16,10 @@ import (
 const (
 	applyLeaseTTL     = 5 * time.Second      // how long the apply lease of a dead node blocks other nodes
 	leasePollInterval = 4 * time.Millisecond // mean time between two tries to acquire the apply lease
-	maintainLeaseTTL  = 5 * time.Second      // renewed before every transaction of maintenance
+	buildLeaseTTL     = 30 * time.Second
+	buildPollInterval = 20 * time.Millisecond
+	maintainLeaseTTL  = 5 * time.Second // renewed before every transaction of maintenance
+	verifyLeaseTTL    = time.Minute     // renewed before every page
 )
 
 // resources are what all the work on one game's boards needs.

@@ -115,3 +115,12 @@ type PublishedConfigSource interface {
 	// whose boards are served. found is false if there is none. It has no time zone.
 	LastPublished(ctx context.Context, game string) (cfg Config, found bool, err error)
 }
+
+// fallbackConfig returns the configuration that was published last, with the game and the
+// time zone of newestConfig. It may equal newestConfig by now. found is false if no boards
+// are served.
+func fallbackConfig(ctx context.Context, source PublishedConfigSource, newestConfig Config) (fallback Config, found bool, err error) {
+	fallback, found, err = source.LastPublished(ctx, newestConfig.Game)
+	fallback.Game, fallback.Location = newestConfig.Game, newestConfig.Location
+	return fallback, found, err
+}

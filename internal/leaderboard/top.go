@@ -6,13 +6,6 @@ import (
 	"slices"
 )
 
-// NameSource looks up the names of players and teams, by id. *ledger.Names implements it.
-// Callers pass at most MaxLimit ids. Unknown ids are missing from the result.
-type NameSource interface {
-	Nicknames(ctx context.Context, game string, ids []string) (map[string]string, error)
-	TeamNames(ctx context.Context, game string, ids []string) (map[string]string, error)
-}
-
 // TopLists reads the best entries of single days from the ledger. It ranks them like the
 // boards, and does not need boards of the day. Safe for concurrent use.
 type TopLists struct {

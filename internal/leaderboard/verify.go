@@ -13,26 +13,8 @@ import (
 const (
 	verifyInterval       = 10 * time.Minute // minimum time between the starts of two verifications
 	verifyPageInterval   = time.Second      // pause before each page of holders
-	verifyLeaseTTL       = time.Minute      // renewed before every page
 	maxLoggedDifferences = 20               // per verification
 )
-
-// Difference is one difference between a board and the ledger.
-type Difference struct {
-	Board  Board
-	Holder string // id; empty: the difference concerns the whole board
-	Field  string // of an entry: "entry" or "key by ORDER"; of a board: "entries" or "ranked by ORDER"
-	Want   string // value according to the ledger; empty: no value
-	Have   string // value on the board; empty: no value
-}
-
-// VerifyResult counts what Verify compared: Boards whose sizes were compared, and Entries,
-// each a pair of a holder and a board. Pos is the ledger position of the boards at the
-// end.
-type VerifyResult struct {
-	Boards, Entries, Differences int64
-	Pos                          int64
-}
 
 // verifier compares the served boards of one game with the ledger.
 type verifier struct {

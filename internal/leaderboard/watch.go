@@ -21,18 +21,6 @@ const (
 	maxConcurrentReads = 16
 )
 
-// watchedBoards are the boards that sessions of this node watch, with their watchers. The
-// limit of each key is 0: watchers with any limit share the reads of a board.
-type watchedBoards map[pageKey]map[*watcher]struct{}
-
-// watcher is one session that watches a board. Display.mu guards its fields.
-type watcher struct {
-	push            func(frame []byte) // must not block
-	limit           int
-	lastTag         string // ETag of the last pushed page; empty: none was pushed
-	pushedSincePoll bool   // true: the first push was after the last poll
-}
-
 // Watch pushes the top of a board as a `board` frame: immediately, and then at most once a
 // second after changes. A board that is not ready is pushed as soon as it is ready. push
 // must not block. The caller must call stop to end the pushes. After stop has returned,

@@ -21,8 +21,8 @@ const MaxWeight = 1_000_000
 // DefaultWeights make the value the score.
 var DefaultWeights = Weights{Score: 1}
 
-// errors returns the errors of the weights.
-func (w Weights) errors() (errs []error) {
+// problems returns what is wrong with the weights.
+func (w Weights) problems() (errs []error) {
 	if w == (Weights{}) {
 		errs = append(errs, errors.New("all weights are 0; set at least one"))
 	}

@@ -101,10 +101,10 @@ func (a *activities) statusWithSeat(ctx context.Context, id, player string) (mat
 // ticket: a match that no longer has the player. Otherwise it returns an error. The
 // player's rating must be read after the last result is committed. So readFormerActivity
 // waits up to maxSettleWait for that.
-func (a *activities) readFormerActivity(ctx context.Context, r Request) (Activity, error) {
+func (a *activities) readFormerActivity(ctx context.Context, game, player string) (Activity, error) {
 	deadline := time.Now().Add(maxSettleWait)
 	for {
-		activity, err := a.Activities.ReadActivity(ctx, r.Game, r.Player)
+		activity, err := a.Activities.ReadActivity(ctx, game, player)
 		if err != nil || activity.Ticket != "" {
 			return Activity{}, err
 		}
@@ -112,7 +112,7 @@ func (a *activities) readFormerActivity(ctx context.Context, r Request) (Activit
 			return Activity{}, busyError(activity)
 		}
 		if activity.Match != "" {
-			if _, hasSeat, err := a.statusWithSeat(ctx, activity.Match, r.Player); err != nil || hasSeat {
+			if _, hasSeat, err := a.statusWithSeat(ctx, activity.Match, player); err != nil || hasSeat {
 				return Activity{}, cmp.Or(err, busyError(activity))
 			}
 		}

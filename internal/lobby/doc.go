@@ -14,7 +14,7 @@
 //   - Forming: the match of a pairing does not exist yet.
 //
 // The main type is Lobby. Start reading in lobby.go, then join.go and pair.go.
-// sweep.go handles pairings of dead nodes, local_ticket.go players who reconnect
+// sweep.go handles pairings of dead nodes, take_over.go players who reconnect
 // at another node.
 //
 // This package must not know about Redis or websockets. Package redisstore

@@ -32,7 +32,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 	if err != nil {
 		return l.refuse(err)
 	}
-	former, err := l.readFormerActivity(ctx, r)
+	former, err := l.readFormerActivity(ctx, r.Game, r.Player)
 	if err != nil {
 		return l.refuse(err)
 	}

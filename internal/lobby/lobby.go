@@ -169,6 +169,15 @@ type Lobby struct {
 	ticketIDs map[playerKey]string   // by player: the ids of these tickets
 }
 
+// localTicket is a ticket that this node handles.
+type localTicket struct {
+	tryTimer *timer.Timer // runs the next tryPairing
+	key      playerKey
+}
+
+// playerKey identifies a player with a ticket.
+type playerKey struct{ game, player string }
+
 const (
 	tryInterval        = 500 * time.Millisecond // between two tries to pair a ticket
 	callTimeout        = 2 * time.Second
