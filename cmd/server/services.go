@@ -84,7 +84,8 @@ func (n *node) createLeaderboards() {
 }
 
 func (n *node) createMatches() {
-	matches := redismatch.New(n.redis.Client, n.redis.Pipelined, redismatch.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry)))
+	matches := redismatch.New(n.redis.Client, n.redis.Pipelined)
+	matches.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry))
 	n.matches = matches
 	tickets := redisstore.NewLobby(n.redis.Client)
 	n.engine = match.New(match.Config{

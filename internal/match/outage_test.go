@@ -130,7 +130,7 @@ func TestOutageExtendsManyMatches(t *testing.T) {
 		})
 		time.Sleep(2500 * time.Millisecond)
 		extended := 0
-		for _, local := range n.runningMatches() {
+		for _, local := range n.filterLocalMatches(func(*localMatch) bool { return true }) {
 			if c.store.state(local.plan.ID).Extended {
 				extended++
 			}

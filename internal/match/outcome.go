@@ -43,23 +43,20 @@ func (v View) countedQuestions() int {
 	return n
 }
 
-// rankedStandings returns the standings of seats, best first.
+// rankedStandings returns the standings of seats, best first. Equal ones share a rank.
 func rankedStandings(plan *Plan, view View, seats []Seat) []Standing {
 	all := make([]Standing, 0, len(seats))
 	for _, seat := range seats {
 		all = append(all, standingFor(plan, view, seat))
 	}
-	isAhead := isAheadFunc(plan, view.State)
-	slices.SortStableFunc(all, func(a, b Standing) int {
-		switch {
-		case isAhead(a, b):
-			return -1
-		case isAhead(b, a):
-			return 1
+	compare := func(a, b Standing) int { return compareStandings(plan, view.State, a, b) }
+	slices.SortStableFunc(all, compare)
+	for i := range all {
+		all[i].Rank = i + 1
+		if i > 0 && compare(all[i-1], all[i]) == 0 {
+			all[i].Rank = all[i-1].Rank
 		}
-		return 0
-	})
-	assignRanks(all, isAhead)
+	}
 	return all
 }
 

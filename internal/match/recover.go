@@ -102,7 +102,7 @@ func (r *recovery) sweepMatch(ctx context.Context, id string) error {
 // fillGaps schedules reads of what this node has missed of its matches. A successful read
 // of their progress shows that the store is reachable.
 func (r *recovery) fillGaps(ctx context.Context) error {
-	running := r.runningMatches()
+	running := r.filterLocalMatches(func(local *localMatch) bool { return !local.knownState().Phase.hasEnded() })
 	ids := make([]string, len(running))
 	for i, local := range running {
 		ids[i] = local.plan.ID

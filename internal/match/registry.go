@@ -51,11 +51,6 @@ func (r *registry) dropLocalMatch(local *localMatch) {
 	}
 }
 
-// runningMatches lists the matches at this node that are not known to be over.
-func (r *registry) runningMatches() []*localMatch {
-	return r.filterLocalMatches(func(local *localMatch) bool { return !local.knownState().Phase.hasEnded() })
-}
-
 // filterLocalMatches lists the matches at this node for which keep returns true.
 func (r *registry) filterLocalMatches(keep func(*localMatch) bool) []*localMatch {
 	r.mu.Lock()

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"laststand/internal/protocol"
@@ -42,38 +43,28 @@ func elapsedMS(plan *Plan, state State, at int64) int64 {
 	return max(at-state.OpensAt, 0)
 }
 
-// isAheadFunc returns the ranking order of standings: the higher score in duel
-// and buzzer, the longer survival in survival, then less time. A player who
-// leaves a duel loses it. A player who leaves an arena ranks behind all who
-// stayed.
-func isAheadFunc(plan *Plan, state State) func(a, b Standing) bool {
+// compareStandings orders standings, best first: the higher score in duel and buzzer, the
+// longer survival in survival, then less time. A player who leaves a duel loses it. A player
+// who leaves an arena ranks behind all who stayed.
+func compareStandings(plan *Plan, state State, a, b Standing) int {
 	switch {
 	case state.Leaver != "":
-		return func(a, b Standing) bool { return b.Player == state.Leaver && a.Player != state.Leaver }
+		return compareBools(a.Player == state.Leaver, b.Player == state.Leaver)
 	case plan.Mode == Survival:
-		return func(a, b Standing) bool {
-			if a.hasLeft != b.hasLeft || a.survived != b.survived {
-				return b.hasLeft && !a.hasLeft || a.hasLeft == b.hasLeft && a.survived > b.survived
-			}
-			return a.TimeMS < b.TimeMS
-		}
+		return cmp.Or(compareBools(a.hasLeft, b.hasLeft), cmp.Compare(b.survived, a.survived), cmp.Compare(a.TimeMS, b.TimeMS))
 	}
-	return func(a, b Standing) bool {
-		if a.hasLeft != b.hasLeft || a.Score != b.Score {
-			return b.hasLeft && !a.hasLeft || a.hasLeft == b.hasLeft && a.Score > b.Score
-		}
-		return a.TimeMS < b.TimeMS
-	}
+	return cmp.Or(compareBools(a.hasLeft, b.hasLeft), cmp.Compare(b.Score, a.Score), cmp.Compare(a.TimeMS, b.TimeMS))
 }
 
-// assignRanks numbers sorted standings from 1; equal ones share a rank.
-func assignRanks(sortedStandings []Standing, isAhead func(a, b Standing) bool) {
-	for i := range sortedStandings {
-		sortedStandings[i].Rank = i + 1
-		if i > 0 && !isAhead(sortedStandings[i-1], sortedStandings[i]) {
-			sortedStandings[i].Rank = sortedStandings[i-1].Rank
-		}
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
 	}
+	return 1
 }
 
 // addProvisionalRatings computes the provisional ratings of both players of a duel. The ledger

@@ -26,6 +26,13 @@ func newAnswers(c connection) *Answers {
 	return as
 }
 
+// ConfirmByReplica makes the store announce a first right answer only after a replica has
+// it, while hasReplicas returns true. If no replica confirms in time, the answer is
+// announced anyway and onUnconfirmed is called. Call it before the first answer.
+func (as *Answers) ConfirmByReplica(hasReplicas func() bool, onUnconfirmed func()) {
+	as.hasReplicas, as.onUnconfirmed = hasReplicas, onUnconfirmed
+}
+
 // Commit accepts or refuses an answer, see match.AnswerStore. Concurrent answers to one match at this node
 // share a script, see batcher.
 func (as *Answers) Commit(ctx context.Context, attempt match.Attempt) (match.Outcome, error) {

@@ -3,7 +3,6 @@ package redismatch
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,28 +26,6 @@ func encodedPlan(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-// A decoded plan, which stays in memory as long as its match, uses no more
-// memory than its content needs.
-func TestDecodedPlanUsesNoSpareMemory(t *testing.T) {
-	t.Parallel()
-	raw, err := json.Marshal(match.Plan{Form: match.CurrentForm, Questions: slices.Repeat([]quiz.DrawnQuestion{{Question: &quiz.Question{
-		Choices: []string{"a", "b", "c"}, RightIndexes: []int{0, 1, 2}, Accepted: []string{"d", "e", "f"},
-	}}}, 10)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan, err := decodePlan(string(raw))
-	if err != nil || len(plan.Questions) != 10 || cap(plan.Questions) > 12 {
-		t.Fatalf("%d questions in a slice with capacity %d: %v", len(plan.Questions), cap(plan.Questions), err)
-	}
-	new(questionCache).share(plan.Questions)
-	for _, d := range plan.Questions {
-		if q := d.Question; len(q.Choices) != 3 || cap(q.Choices) > 3 || len(q.RightIndexes) != 3 || cap(q.RightIndexes) > 3 || len(q.Accepted) != 3 || cap(q.Accepted) > 3 {
-			t.Fatalf("%+v in slices with capacities %d, %d, %d", q, cap(q.Choices), cap(q.RightIndexes), cap(q.Accepted))
-		}
-	}
 }
 
 // Plans of earlier versions are decoded, whose questions had their choices in

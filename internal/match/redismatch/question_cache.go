@@ -32,7 +32,6 @@ func (c *questionCache) share(read []quiz.DrawnQuestion) {
 		q := &read[i]
 		key := questionKey{q.ID, q.Text}
 		if known := c.questions[key].Value(); known == nil || !q.ShareQuestion(known) {
-			clipLists(q.Question)
 			c.questions[key] = weak.Make(q.Question)
 			runtime.AddCleanup(q.Question, c.forget, key)
 		}
@@ -46,9 +45,4 @@ func (c *questionCache) forget(key questionKey) {
 	if c.questions[key].Value() == nil {
 		delete(c.questions, key)
 	}
-}
-
-// clipLists removes the unused capacity from the lists of a question.
-func clipLists(question *quiz.Question) {
-	question.Choices, question.RightIndexes, question.Accepted = clipCapacity(question.Choices), clipCapacity(question.RightIndexes), clipCapacity(question.Accepted)
 }

@@ -17,17 +17,13 @@ func (m *Matches) RankedPlayers(ctx context.Context, id string, from, limit int)
 	if limit <= 0 {
 		return nil, nil
 	}
-	page, err := m.readRanked(ctx, newKeys(id), from, from+limit-1)
+	k := newKeys(id)
+	players, err := m.client.ZRevRange(ctx, k.rank(), int64(from), int64(from+limit-1)).Result()
 	if err != nil {
 		return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, err)
 	}
-	return page, nil
-}
-
-func (m *Matches) readRanked(ctx context.Context, k keys, from, to int) ([]match.RankedPlayer, error) {
-	players, err := m.client.ZRevRange(ctx, k.rank(), int64(from), int64(to)).Result()
-	if err != nil || len(players) == 0 {
-		return nil, err
+	if len(players) == 0 {
+		return nil, nil
 	}
 	var seatsReply, totalsReply, leftReply *redis.SliceCmd
 	_, err = m.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -36,13 +32,13 @@ func (m *Matches) readRanked(ctx context.Context, k keys, from, to int) ([]match
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, err)
 	}
 	seats, totals, lefts := redisx.Reply(seatsReply.Val()), redisx.Reply(totalsReply.Val()), redisx.Reply(leftReply.Val())
 	page := make([]match.RankedPlayer, len(players))
 	for i := range players {
 		if page[i].Seat, err = decodeSeat(seats.Text(i)); err != nil {
-			return nil, asUnreadable(err)
+			return nil, fmt.Errorf("redismatch: ranked players of %s: %w", id, asUnreadable(err))
 		}
 		page[i].Totals = decodeTotals(totals.Text(i), lefts.Text(i))
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -157,23 +156,12 @@ func decodePlan(raw string) (*match.Plan, error) {
 			Reason: match.ReasonOlderForm, Err: fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", plan.Form, match.CurrentForm),
 		}
 	}
-	plan.Questions = clipCapacity(plan.Questions)
 	for i := range plan.Questions {
 		if question := &plan.Questions[i]; question.Question == nil {
 			question.Question = new(quiz.Question)
 		}
 	}
 	return plan, nil
-}
-
-// clipCapacity returns a list without unused capacity. A decoded list may have
-// capacity for four elements or for twice its elements. The memory would be in use
-// as long as the match.
-func clipCapacity[T any](list []T) []T {
-	if len(list) == cap(list) {
-		return list
-	}
-	return slices.Clone(list)
 }
 
 // addRecordsAndTotals decodes the records of the current question and the totals of

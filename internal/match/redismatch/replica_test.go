@@ -22,7 +22,8 @@ func TestFirstAnswerWaitsForReplica(t *testing.T) {
 	var replicated atomic.Bool
 	var unconfirmed atomic.Int64
 	m := newTestMatch(t, client, arenaPlan(match.Buzzer), lobbyState())
-	m.Store = New(client, client, ConfirmByReplica(replicated.Load, func() { unconfirmed.Add(1) }))
+	m.Store = New(client, client)
+	m.ConfirmByReplica(replicated.Load, func() { unconfirmed.Add(1) })
 	m.addSeats("p_ada", "p_bob")
 	checkUnconfirmed := func(state match.State, want int64) {
 		t.Helper()

@@ -21,28 +21,13 @@ type connection struct {
 	scripts redis.Scripter
 }
 
-// Option configures a Store.
-type Option func(*Store)
-
-// ConfirmByReplica makes the store announce a first right answer only after a
-// replica has it, while replicas returns true. If no replica confirms in time, the answer is
-// announced anyway and unconfirmed is called. Without this option the store
-// does not wait for replicas.
-func ConfirmByReplica(replicas func() bool, unconfirmed func()) Option {
-	return func(s *Store) { s.hasReplicas, s.onUnconfirmed = replicas, unconfirmed }
-}
-
 // New makes a store. Scripts run on scripts, which may share pipelines between
 // callers. Everything else runs on client. Both must reach the same Redis.
-func New(client redis.UniversalClient, scripts redis.Scripter, options ...Option) *Store {
+func New(client redis.UniversalClient, scripts redis.Scripter) *Store {
 	c := connection{client, scripts}
 	matches := &Matches{connection: c}
-	s := &Store{
+	return &Store{
 		Matches: matches, Answers: newAnswers(c), Places: &Places{c}, Index: &Index{c}, Results: &Results{c, matches},
 		Codes: &Codes{client}, Seen: &Seen{client},
 	}
-	for _, option := range options {
-		option(s)
-	}
-	return s
 }
