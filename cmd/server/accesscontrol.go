@@ -28,9 +28,9 @@ const kindRevocations = "revocations"
 // ops.Revocations, ops.Players, ops.Keys and httpapi.Accounts.
 type accessControl struct {
 	*ledger.Revocations
+	*identity.Registry
 	accounts      *ledger.Accounts
 	players       *ledger.Players
-	identity      *identity.Registry
 	engine        *match.Engine
 	lobby         *lobby.Lobby
 	arenas        *arena.Service
@@ -44,7 +44,7 @@ func (n *node) accessControl() accessControl {
 	forgetPlayer := func(ctx context.Context, game, player string) error {
 		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redisstore.NewSessions(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
-	return accessControl{n.ledger.Revocations, n.ledger.Accounts, n.ledger.Players, n.identity, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
+	return accessControl{n.ledger.Revocations, n.identity, n.ledger.Accounts, n.ledger.Players, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
 		_, aliveNodes := n.reporting.Duty()
 		return aliveNodes
 	}, n.log}
@@ -85,7 +85,7 @@ func followUpContext(ctx context.Context) (context.Context, context.CancelFunc) 
 func (a accessControl) publishChange(ctx context.Context) {
 	ctx, cancel := followUpContext(ctx)
 	defer cancel()
-	_ = a.identity.Revocations.Refresh(ctx) // after an error, Run reads again and logs
+	_ = a.Registry.Revocations.Refresh(ctx) // after an error, Run reads again and logs
 	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
 }
 
@@ -127,16 +127,6 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 		a.log.WarnContext(ctx, "Redis cleanup of an erased player failed; the keys stay until they expire", "game", game, "error", err)
 	}
 	return nil
-}
-
-// RotateDevice replaces the device secret of a guest. It implements httpapi.Accounts.
-func (a accessControl) RotateDevice(ctx context.Context, c identity.DeviceChange) error {
-	return a.identity.RotateDevice(ctx, c)
-}
-
-// ResetDevice replaces a lost device secret of a guest. It implements ops.Players.
-func (a accessControl) ResetDevice(ctx context.Context, game, id string) (player, device string, err error) {
-	return a.identity.ResetDevice(ctx, game, id)
 }
 
 // UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
@@ -186,7 +176,7 @@ func (a accessControl) leaveActivity(ctx context.Context, game, player string) e
 // httpapi.Accounts. If the account already has a player of its own, that player is deleted. So
 // the link is refused while that player is in a match, whose result would have no owner.
 func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkRequest) (string, error) {
-	account, err := a.identity.VerifyAccount(ctx, request)
+	account, err := a.Registry.VerifyAccount(ctx, request)
 	if err != nil {
 		return "", err
 	}
@@ -223,13 +213,9 @@ func (a accessControl) checkSettled(ctx context.Context, game, player string) er
 	return err
 }
 
-// ListKeys returns the signing keys of a game, or for "" the server's own keys. It implements
-// ops.Keys.
-func (a accessControl) ListKeys(game string) []identity.KeyInfo { return a.identity.ListKeys(game) }
-
 // RotateKey creates a signing key. It implements ops.Keys.
 func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyInfo, error) {
-	created, err := a.identity.RotateKey(ctx, game)
+	created, err := a.Registry.RotateKey(ctx, game)
 	if err == nil {
 		a.publishChange(ctx)
 	}
@@ -238,7 +224,7 @@ func (a accessControl) RotateKey(ctx context.Context, game string) (identity.Key
 
 // RetireKey makes all nodes refuse the tokens of a key. It implements ops.Keys.
 func (a accessControl) RetireKey(ctx context.Context, game, id string) error {
-	err := a.identity.RetireKey(ctx, game, id)
+	err := a.Registry.RetireKey(ctx, game, id)
 	if err == nil {
 		a.publishChange(ctx)
 	}

@@ -46,20 +46,11 @@ func (l *limits) sessionLimits(codeAttempts *overload.FailureLimiter) ws.Limits 
 		PerAddress: limits.ConnectionsPerAddress, CodeAttempts: codeAttempts,
 		TotalCap: l.NewCap("websockets"), AddressCap: l.NewCap("websockets_per_address"),
 		PendingHelloCap: l.NewCap("unauthenticated_websockets"), IdleCap: l.NewCap("idle_websockets"), MessageCap: l.NewCap("messages_per_second"),
-		Hellos: l.NewRule(overload.RuleConfig{
-			Name: "hellos_per_minute_per_address", Subject: "hellos from this address", Limit: limits.HellosPerMinutePerAddress, Per: time.Minute,
-		}),
-		HellosPerNode: l.NewRule(overload.RuleConfig{
-			Name: "hellos_per_minute", Subject: "hellos at this node", Limit: limits.HellosPerMinute, Per: time.Minute,
-			Burst: (limits.HellosPerMinute + 29) / 30, // the number of hellos in 2 s
-		}),
-		ReplaysPerPlayer: l.NewRule(overload.RuleConfig{
-			Name: config.RuleLongReplaysPerPlayer, Subject: "long replays of matches, send the seq of the last push seen", Limit: 1, Per: 5 * time.Second,
-		}),
-		Replays: l.NewRule(overload.RuleConfig{
-			Name: config.RuleLongReplay, Subject: "KiB of long replays for this address", Limit: replayKiBPerSecond, Per: time.Second, Burst: replayBurstSeconds * replayKiBPerSecond,
-		}),
-		EarlyForfeits: l.earlyForfeitLimits(), Matches: l.matchesPerDayLimits(),
+		Hellos:           l.nodeRule("hellos_per_minute_per_address", "hellos from this address", limits.HellosPerMinutePerAddress, time.Minute, 0),
+		HellosPerNode:    l.nodeRule("hellos_per_minute", "hellos at this node", limits.HellosPerMinute, time.Minute, (limits.HellosPerMinute+29)/30), // a burst is the hellos of 2 s
+		ReplaysPerPlayer: l.nodeRule(config.RuleLongReplaysPerPlayer, "long replays of matches, send the seq of the last push seen", 1, 5*time.Second, 0),
+		Replays:          l.nodeRule(config.RuleLongReplay, "KiB of long replays for this address", replayKiBPerSecond, time.Second, replayBurstSeconds*replayKiBPerSecond),
+		EarlyForfeits:    l.earlyForfeitLimits(), Matches: l.matchesPerDayLimits(),
 	}
 }
 

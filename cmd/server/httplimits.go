@@ -48,49 +48,39 @@ func (l *limits) arenaGuestBurst() int {
 	return max(burst, l.config.Limits.ArenaGuestsPerMinutePerAddress)
 }
 
+// nodeRule returns a rule that each node counts separately. burst 0 means the quota.
+func (l *limits) nodeRule(name, subject string, quota int, per time.Duration, burst int) *overload.Rule {
+	return l.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: per, Burst: burst})
+}
+
+// sharedRule returns a rule that all nodes share. burst 0 means the quota.
+func (l *limits) sharedRule(name, subject string, quota int, per time.Duration, burst int) *overload.Rule {
+	return l.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: per, Burst: burst, ClusterWide: true})
+}
+
 // httpLimits returns the limits of HTTP requests. All nodes share a limit if it protects a secret,
 // or if a request costs money or long-lived memory.
 func (l *limits) httpLimits() httpapi.Limits {
 	limits := l.config.Limits.RequestLimits
-	clusterRule := func(name, subject string, quota int, interval time.Duration) *overload.Rule {
-		return l.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: interval, ClusterWide: true})
-	}
+	guestBurst := guestBurstMinutes * limits.GuestRequestsPerMinutePerAddress
+	erasureBurst := 6 * limits.ErasuresPerMinutePerAddress // all players of a class may erase themselves at the same time
+	readBurst := 10 * limits.ReadsPerSecondPerAddress      // a whole school reads the leaderboard after a match
+	behaviourBurst := max(limits.BehavioursPerSecondPerService, maxBehavioursPerRequest)
 	return httpapi.Limits{
-		GuestCalls: l.NewRule(overload.RuleConfig{
-			Name: "guest_requests_per_minute_per_address", Subject: "calls for players from this address",
-			Limit: limits.GuestRequestsPerMinutePerAddress, Per: time.Minute, Burst: guestBurstMinutes * limits.GuestRequestsPerMinutePerAddress,
-		}),
-		NewGuests:       clusterRule("guests_per_minute_per_address", "new players from this address", limits.GuestsPerMinutePerAddress, time.Minute),
-		NewGuestsPerDay: clusterRule("guests_per_day_per_address", "new players from this address", limits.GuestsPerDayPerAddress, 24*time.Hour),
-		GuestsWithCode: l.NewRule(overload.RuleConfig{
-			Name: "arena_guests_per_minute_per_address", Subject: "new players from this address for arenas", ClusterWide: true,
-			Limit: limits.ArenaGuestsPerMinutePerAddress, Per: time.Minute, Burst: l.arenaGuestBurst(),
-		}),
-		GuestsPerArena:   clusterRule("guests_per_minute_per_arena", "new players for this arena", limits.GuestsPerMinutePerArena, time.Minute),
+		GuestCalls:       l.nodeRule("guest_requests_per_minute_per_address", "calls for players from this address", limits.GuestRequestsPerMinutePerAddress, time.Minute, guestBurst),
+		NewGuests:        l.sharedRule("guests_per_minute_per_address", "new players from this address", limits.GuestsPerMinutePerAddress, time.Minute, 0),
+		NewGuestsPerDay:  l.sharedRule("guests_per_day_per_address", "new players from this address", limits.GuestsPerDayPerAddress, 24*time.Hour, 0),
+		GuestsWithCode:   l.sharedRule("arena_guests_per_minute_per_address", "new players from this address for arenas", limits.ArenaGuestsPerMinutePerAddress, time.Minute, l.arenaGuestBurst()),
+		GuestsPerArena:   l.sharedRule("guests_per_minute_per_arena", "new players for this arena", limits.GuestsPerMinutePerArena, time.Minute, 0),
 		ArenaCodes:       l.codeAttemptLimits(),
-		ArenasPerHost:    clusterRule("arenas_per_hour_per_host", "arenas of one host", limits.ArenasPerHourPerHost, time.Hour),
-		ArenasPerAddress: clusterRule("arenas_per_hour_per_address", "arenas from this address", limits.ArenasPerHourPerAddress, time.Hour),
-		Changes:          clusterRule("account_changes_per_hour_per_player", "changes of name and account", limits.AccountChangesPerHourPerPlayer, time.Hour),
-		Erasures: l.NewRule(overload.RuleConfig{
-			Name: "erasures_per_minute_per_address", Subject: "players from this address who erase themselves", ClusterWide: true,
-			Limit: limits.ErasuresPerMinutePerAddress, Per: time.Minute, Burst: 6 * limits.ErasuresPerMinutePerAddress, // all players of a class may erase themselves at the same time
-		}),
-		Behaviours: l.NewRule(overload.RuleConfig{
-			Name: "behaviours_per_second_per_service", Subject: "behaviours of one service", ClusterWide: true,
-			Limit: limits.BehavioursPerSecondPerService, Per: time.Second, Burst: max(limits.BehavioursPerSecondPerService, maxBehavioursPerRequest),
-		}),
-		Nicknames: l.NewRule(overload.RuleConfig{
-			Name: "nickname_lookups_per_minute_per_address", Subject: "looks at nicknames from this address",
-			Limit: limits.NicknameLookupsPerMinutePerAddress, Per: time.Minute,
-		}),
-		Reads: l.NewRule(overload.RuleConfig{
-			Name: "reads_per_second_per_address", Subject: "reads from this address",
-			Limit: limits.ReadsPerSecondPerAddress, Per: time.Second, Burst: 10 * limits.ReadsPerSecondPerAddress, // a whole school reads the leaderboard after a match
-		}),
-		Tasks: l.NewRule(overload.RuleConfig{
-			Name: "task_requests_per_second_per_service", Subject: "calls about tasks of one service",
-			Limit: limits.TaskRequestsPerSecondPerService, Per: time.Second,
-		}),
+		ArenasPerHost:    l.sharedRule("arenas_per_hour_per_host", "arenas of one host", limits.ArenasPerHourPerHost, time.Hour, 0),
+		ArenasPerAddress: l.sharedRule("arenas_per_hour_per_address", "arenas from this address", limits.ArenasPerHourPerAddress, time.Hour, 0),
+		Changes:          l.sharedRule("account_changes_per_hour_per_player", "changes of name and account", limits.AccountChangesPerHourPerPlayer, time.Hour, 0),
+		Erasures:         l.sharedRule("erasures_per_minute_per_address", "players from this address who erase themselves", limits.ErasuresPerMinutePerAddress, time.Minute, erasureBurst),
+		Behaviours:       l.sharedRule("behaviours_per_second_per_service", "behaviours of one service", limits.BehavioursPerSecondPerService, time.Second, behaviourBurst),
+		Nicknames:        l.nodeRule("nickname_lookups_per_minute_per_address", "looks at nicknames from this address", limits.NicknameLookupsPerMinutePerAddress, time.Minute, 0),
+		Reads:            l.nodeRule("reads_per_second_per_address", "reads from this address", limits.ReadsPerSecondPerAddress, time.Second, readBurst),
+		Tasks:            l.nodeRule("task_requests_per_second_per_service", "calls about tasks of one service", limits.TaskRequestsPerSecondPerService, time.Second, 0),
 	}
 }
 
@@ -105,14 +95,36 @@ const (
 // few. Each node counts refused attempts separately, which needs no request to Redis.
 func (l *limits) codeAttemptLimits() *overload.FailureLimiter {
 	quota := l.config.Limits.CodeAttemptsPerHourPerAddress
-	clusterRule := func(name, subject string, quota int) *overload.Rule {
-		return l.NewRule(overload.RuleConfig{Name: name, Subject: subject, Limit: quota, Per: time.Hour, ClusterWide: true})
-	}
-	limiter := &overload.FailureLimiter{PerAddress: clusterRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota)}
+	limiter := &overload.FailureLimiter{PerAddress: l.sharedRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota, time.Hour, 0)}
 	if quota > 0 {
-		limiter.RefusalsPerAddress = l.NewRule(overload.RuleConfig{Name: config.RuleCodeAttemptsRefused, Subject: "refused codes from this address", Limit: refusedAttemptsFactor * quota, Per: time.Hour})
-		limiter.PlayersPerAddress = clusterRule(config.RuleCodeAttemptsByPlayers, "wrong codes of players from this address", max(quota/2, 1))
-		limiter.PerPlayer = clusterRule(config.RuleCodeAttemptsPerPlayer, "wrong codes of this player", codeAttemptsPerPlayerPerHour)
+		limiter.RefusalsPerAddress = l.nodeRule(config.RuleCodeAttemptsRefused, "refused codes from this address", refusedAttemptsFactor*quota, time.Hour, 0)
+		limiter.PlayersPerAddress = l.sharedRule(config.RuleCodeAttemptsByPlayers, "wrong codes of players from this address", max(quota/2, 1), time.Hour, 0)
+		limiter.PerPlayer = l.sharedRule(config.RuleCodeAttemptsPerPlayer, "wrong codes of this player", codeAttemptsPerPlayerPerHour, time.Hour, 0)
 	}
 	return limiter
+}
+
+// earlyForfeitLimits returns the limits on duels that players leave before the first question
+// closes. Such forfeits are rare, so every node counts them in the store that all nodes share.
+func (l *limits) earlyForfeitLimits() *overload.ActionLimit {
+	const subject = "duels left before their first question was closed, "
+	return &overload.ActionLimit{
+		PerPlayer:  l.sharedRule("early_forfeits_per_hour_per_player", subject+"by this player", l.config.Limits.EarlyForfeitsPerHourPerPlayer, time.Hour, 0),
+		PerAddress: l.sharedRule("early_forfeits_per_hour_per_address", subject+"from this address", l.config.Limits.EarlyForfeitsPerHourPerAddress, time.Hour, 0),
+	}
+}
+
+// freeMatchesDivisor divides the daily limit per player. The quotient is how many matches a
+// player may join per day although the address has used up its limit.
+const freeMatchesDivisor = 20
+
+// matchesPerDayLimits returns the limits on duels and arenas that players join. The limit per
+// player is local to each node, so that joining costs one more round trip to Redis and not two.
+func (l *limits) matchesPerDayLimits() *overload.ActionLimit {
+	perPlayer := l.config.Limits.MatchesPerDayPerPlayer
+	return &overload.ActionLimit{
+		PerPlayer:    l.nodeRule("matches_per_day_per_player", "matches of this player", perPlayer, 24*time.Hour, 0),
+		PerAddress:   l.sharedRule("matches_per_day_per_address", "matches from this address", l.config.Limits.MatchesPerDayPerAddress, 24*time.Hour, 0),
+		AddressGrace: perPlayer / freeMatchesDivisor,
+	}
 }

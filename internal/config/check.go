@@ -2,10 +2,8 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -109,24 +107,43 @@ func fieldTypes(t reflect.Type) map[string]reflect.Type {
 // checkValue adds an error if a value does not decode into a type. The YAML library would
 // silently remove the digits after the point of a whole number.
 func (e *validationErrors) checkValue(node *yaml.Node, path string, t reflect.Type) {
-	if node.Tag == "!!float" && (t.Kind() == reflect.Int || t.Kind() == reflect.Int64) {
-		e.addf("line %d: %s: the number `%s` is not a whole number", node.Line, path, node.Value)
-		return
-	}
-	typeErrors, ok := errors.AsType[*yaml.TypeError](node.Decode(reflect.New(t).Interface()))
-	if !ok {
-		return
-	}
-	for _, line := range typeErrors.Errors {
-		if match := wrongType.FindStringSubmatch(line); match != nil {
-			line = fmt.Sprintf("line %s: %s: %s%s is not %s", match[1], path, yamlKinds[match[2]], match[3], expectedKind(match[4]))
-		}
-		e.addf("%s", line)
+	isTruncated := node.Tag == "!!float" && (t.Kind() == reflect.Int || t.Kind() == reflect.Int64)
+	if _, ok := errors.AsType[*yaml.TypeError](node.Decode(reflect.New(t).Interface())); ok || isTruncated {
+		e.addf("line %d: %s: %s is not %s", node.Line, path, describeValue(node), expectedValue(t))
 	}
 }
 
-// wrongType matches the YAML library's error for a value of a wrong type.
-var wrongType = regexp.MustCompile(`^line (\d+): cannot unmarshal !!(\w+)(.*) into (\S+)`)
+func describeValue(node *yaml.Node) string {
+	switch {
+	case node.Kind == yaml.MappingNode:
+		return "a section"
+	case node.Kind == yaml.SequenceNode:
+		return "a list"
+	case node.Tag == "!!int" || node.Tag == "!!float":
+		return "the number `" + node.Value + "`"
+	}
+	return "the text `" + node.Value + "`"
+}
+
+// expectedValue describes the values that decode into a type.
+func expectedValue(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.String:
+		return "a text"
+	}
+	if t == reflect.TypeFor[DryRun]() {
+		return "true or false or a list of rules"
+	}
+	return "a section of fields"
+}
 
 // nearest returns the name of a list that most resembles a misspelt one, or "" if none is near:
 // within a third of its characters.

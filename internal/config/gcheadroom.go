@@ -33,7 +33,6 @@ type gcTuner struct {
 	headroom float64 // bytes
 
 	mu      sync.Mutex
-	percent int // in force
 	stopped bool
 }
 
@@ -64,30 +63,18 @@ func (t *gcTuner) tune() {
 	if t.stopped {
 		return
 	}
-	if percent := t.percentFor(readLiveMemory()); t.percent == 0 || differByTenth(percent, t.percent) {
-		t.percent = percent // each change stops the world for some µs
-		debug.SetGCPercent(percent)
-	}
+	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+	metrics.Read(samples)
+	live := samples[0].Value.Uint64() + samples[1].Value.Uint64() + samples[2].Value.Uint64()
+	debug.SetGCPercent(t.percentFor(float64(live)))
 	tracer := new(struct{ _ *gcTuner }) // with a pointer, because the allocator batches small objects without one
 	runtime.AddCleanup(tracer, (*gcTuner).tune, t)
 }
 
-// liveMemory is what the last collection found, in bytes: the live heap and the roots.
-type liveMemory struct{ heap, roots float64 }
-
-func readLiveMemory() liveMemory {
-	samples := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
-	metrics.Read(samples)
-	return liveMemory{float64(samples[0].Value.Uint64()), float64(samples[1].Value.Uint64() + samples[2].Value.Uint64())}
-}
-
-// percentFor returns the GC percentage that leaves the headroom, but at least the default. The
-// collector runs when the heap has grown to the live heap plus that percentage of the live heap
-// and the roots, or of 4 MiB if that is more.
-func (t *gcTuner) percentFor(live liveMemory) int {
+// percentFor returns the GC percentage that leaves the headroom, but at least the default. live
+// is the live heap and the roots, in bytes. The collector runs when the heap has grown by that
+// percentage of live, or of 4 MiB if that is more.
+func (t *gcTuner) percentFor(live float64) int {
 	const minGoal = 4 << 20
-	return max(defaultGCPercent, int(100*t.headroom/max(live.heap+live.roots, minGoal)))
+	return max(defaultGCPercent, int(100*t.headroom/max(live, minGoal)))
 }
-
-// differByTenth reports whether two percentages differ by more than a tenth.
-func differByTenth(a, b int) bool { return 10*a > 11*b || 10*b > 11*a }

@@ -29,11 +29,11 @@ func TestGCPercentageLeavesTheHeadroom(t *testing.T) {
 	t.Parallel()
 	tuner := gcTuner{headroom: 64 << 20}
 	for name, test := range map[string]struct {
-		live liveMemory
+		live float64
 		want int
 	}{
-		"nothing": {liveMemory{}, 1600}, "little": {liveMemory{heap: 1 << 20}, 1600}, "some": {liveMemory{12 << 20, 4 << 20}, 400},
-		"half": {liveMemory{heap: 32 << 20}, 200}, "as much": {liveMemory{heap: 64 << 20}, 100}, "more": {liveMemory{heap: 500 << 20}, 100},
+		"nothing": {0, 1600}, "little": {1 << 20, 1600}, "some": {16 << 20, 400},
+		"half": {32 << 20, 200}, "as much": {64 << 20, 100}, "more": {500 << 20, 100},
 	} {
 		if got := tuner.percentFor(test.live); got != test.want {
 			t.Errorf("live heap %q: %d%%, want %d%%", name, got, test.want)

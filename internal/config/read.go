@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -97,29 +96,6 @@ func ignoreTypeErrors(err error) error {
 		return nil
 	}
 	return err
-}
-
-// yamlKinds maps the type tags of YAML, without "!!", to words for error messages.
-var yamlKinds = map[string]string{
-	"str": "the text", "int": "the number", "float": "the number", "bool": "the value", "map": "a section", "seq": "a list",
-	"null": "nothing", "timestamp": "the date", "binary": "binary data", "merge": "a merge",
-}
-
-// expectedKind describes the value that a configuration file must have for a Go type.
-func expectedKind(goType string) string {
-	switch {
-	case strings.HasPrefix(goType, "int"):
-		return "a whole number"
-	case strings.HasPrefix(goType, "float"):
-		return "a number"
-	case goType == "bool":
-		return "true or false"
-	case strings.HasPrefix(goType, "[]"):
-		return "a list"
-	case strings.HasSuffix(goType, "string"), strings.HasSuffix(goType, "Order"), strings.HasSuffix(goType, "Window"):
-		return "a text"
-	}
-	return "a section of fields"
 }
 
 // resolvePath returns the path of a file that the configuration names. A relative path starts at

@@ -87,7 +87,7 @@ func TestChangedFilesAreServed(t *testing.T) {
 		t.Errorf("certificate %d is served", serial)
 	}
 	files.writePair(2, 48*time.Hour)
-	pair.ReloadIfChanged()
+	pair.reloadIfChanged()
 	if serial := servedSerial(t, pair); serial != 2 {
 		t.Errorf("after a change certificate %d is served", serial)
 	}
@@ -109,7 +109,7 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 			files.writeFile(files.key, []byte("-----BEGIN PRIVATE KEY-----\ns3cret\n-----END PRIVATE KEY-----\n"))
 		},
 		"the certificate is empty":     func(files *certificateFiles) { files.writeFile(files.cert, nil) },
-		"the certificate is too large": func(files *certificateFiles) { files.writeFile(files.cert, make([]byte, maxCertificateSize+1)) },
+		"the certificate is too large": func(files *certificateFiles) { files.writeFile(files.cert, make([]byte, 1<<20)) },
 		"the certificate has expired":  func(files *certificateFiles) { files.writePair(9, -time.Minute) },
 		"the key is missing":           func(files *certificateFiles) { _ = os.Remove(files.key) },
 	} {
@@ -119,8 +119,8 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 			files.writePair(1, time.Hour)
 			pair := files.open()
 			damage(files)
-			pair.ReloadIfChanged()
-			pair.ReloadIfChanged()
+			pair.reloadIfChanged()
+			pair.reloadIfChanged()
 			if serial := servedSerial(t, pair); serial != 1 {
 				t.Errorf("certificate %d is served", serial)
 			}
@@ -131,7 +131,7 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 				t.Errorf("the log is %s", log)
 			}
 			files.writePair(2, time.Hour)
-			pair.ReloadIfChanged()
+			pair.reloadIfChanged()
 			if serial := servedSerial(t, pair); serial != 2 {
 				t.Errorf("after a repair certificate %d is served", serial)
 			}

@@ -92,7 +92,7 @@ func newReply(response *http.Response) webhook.Reply {
 	}
 	return webhook.Reply{
 		Status:     status,
-		RetryAfter: webhook.ParseRetryAfter(response.Header.Get("Retry-After"), time.Now()),
+		RetryAfter: ParseRetryAfter(response.Header.Get("Retry-After"), time.Now()),
 		Err:        errors.New("the endpoint answered " + text),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -104,28 +105,16 @@ func (t *TrustedProxies) IsTLS(r *http.Request) bool {
 // trusted proxies have written them, and returns the last address that it has
 // read. Several headers form one list, in their order (RFC 9110, 5.3).
 func (t *TrustedProxies) lastUntrusted(client netip.Addr, forwarded []string) netip.Addr {
-	for i := len(forwarded) - 1; i >= 0; i-- {
-		for remaining, hasMore := forwarded[i], true; hasMore; {
-			var hop string
-			remaining, hop, hasMore = cutLast(remaining)
-			address := ParseAddress(strings.Trim(hop, " \t"))
-			if !address.IsValid() {
-				return client
-			}
-			if client = address; !t.Has(client) {
-				return client
-			}
+	for _, hop := range slices.Backward(strings.Split(strings.Join(forwarded, ","), ",")) {
+		address := ParseAddress(strings.Trim(hop, " \t"))
+		if !address.IsValid() {
+			return client
+		}
+		if client = address; !t.Has(client) {
+			return client
 		}
 	}
 	return client
-}
-
-// cutLast splits a list at its last comma. hasMore is false if the list has no comma.
-func cutLast(list string) (rest, last string, hasMore bool) {
-	if i := strings.LastIndexByte(list, ','); i >= 0 {
-		return list[:i], list[i+1:], true
-	}
-	return "", list, false
 }
 
 // ParseAddress parses an IP address with or without a port. It returns the zero value

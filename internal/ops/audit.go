@@ -1,10 +1,8 @@
 package ops
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"regexp"
@@ -30,13 +28,8 @@ type Audit interface {
 	AuditEntries(ctx context.Context, filter identity.AuditFilter, cursor string, limit int) (page []identity.AuditEntry, next string, err error)
 }
 
-const (
-	// completeAuditTimeout is the time limit of the write that completes an entry.
-	completeAuditTimeout = 5 * time.Second
-	// maxPeekBytes is how many bytes of a body are read ahead to find the target of a
-	// request.
-	maxPeekBytes = 64 << 10
-)
+// completeAuditTimeout is the time limit of the write that completes an entry.
+const completeAuditTimeout = 5 * time.Second
 
 // Outcomes of audited requests, the values of the label outcome.
 const (
@@ -62,6 +55,7 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
 func (a *api) handleAudited(route route, r *request) (body any, err error) {
+	r.body, r.bodyErr = httpserver.ReadJSON(r.w, r.Request, maxBody)
 	entry := identity.AuditEntry{
 		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
 	}
@@ -124,7 +118,8 @@ func auditTarget(route route, r *request) string {
 	if strings.HasSuffix(route.path, "/payload") { // the body belongs to a game, not to the admin API
 		return strings.Join(names, " ")
 	}
-	fields := r.peekFields()
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(r.body, &fields) // the handler returns the error
 	for _, name := range targetFields {
 		var text string
 		if json.Unmarshal(fields[name], &text) == nil && text != "" {
@@ -132,41 +127,6 @@ func auditTarget(route route, r *request) string {
 		}
 	}
 	return strings.Join(names, " ")
-}
-
-// peekFields parses the start of a JSON body and returns its fields. The handler can
-// still read the whole body. It returns nil for a body that it cannot parse; the handler
-// then returns the error.
-func (r *request) peekFields() (fields map[string]json.RawMessage) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return nil
-	}
-	start, err := io.ReadAll(io.LimitReader(r.Body, maxPeekBytes))
-	r.Body = peekedBody{io.MultiReader(bytes.NewReader(start), unreadBody{r.Body, err}), r.Body}
-	if json.Unmarshal(start, &fields) != nil {
-		return nil
-	}
-	return fields
-}
-
-// peekedBody is a request body whose start was read ahead.
-type peekedBody struct {
-	io.Reader
-	io.Closer
-}
-
-// unreadBody is the part of a body that was not read ahead, or the error that reading
-// ahead returned.
-type unreadBody struct {
-	rest io.Reader
-	err  error
-}
-
-func (unread unreadBody) Read(buffer []byte) (int, error) {
-	if unread.err != nil {
-		return 0, unread.err
-	}
-	return unread.rest.Read(buffer)
 }
 
 // maxTextRunes limits a text of an entry, in characters.

@@ -22,14 +22,13 @@ func badCursor(cursor string) error {
 // readObject decodes a JSON object into target, a pointer to a struct. It refuses
 // unknown fields, and NUL characters (\u0000), which PostgreSQL cannot store as text.
 func (r *request) readObject(target any) error {
-	body, err := httpserver.ReadJSON(r.w, r.Request, maxBody)
-	if err != nil {
-		return err
+	if r.bodyErr != nil {
+		return r.bodyErr
 	}
-	if hasNUL(body) {
+	if hasNUL(r.body) {
 		return badRequest("the body has a NUL character; remove it")
 	}
-	return protocol.Request{Type: "the body", Data: body}.Decode(target)
+	return protocol.Request{Type: "the body", Data: r.body}.Decode(target)
 }
 
 // hasNUL reports whether a text in JSON has a NUL character. It ignores what follows invalid

@@ -43,6 +43,9 @@ type request struct {
 	actor string // subject of the token
 	game  string
 	query url.Values
+
+	body    []byte // JSON; only audited routes have one
+	bodyErr error  // why the body is not JSON text; handlers without a body ignore it
 }
 
 // callTimeout is the time limit of a request, except a verification of leaderboards. In

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 
-	"laststand/internal/httpserver"
 	"laststand/internal/taskqueue"
 )
 
@@ -101,11 +100,10 @@ func (h taskRoutes) discard(r *request) (any, error) {
 }
 
 func (h taskRoutes) edit(r *request) (any, error) {
-	payload, err := httpserver.ReadJSON(r.w, r.Request, maxBody)
-	if err != nil {
-		return nil, err
+	if r.bodyErr != nil {
+		return nil, r.bodyErr
 	}
-	return h.TaskActions.Edit(r.ctx, r.PathValue("task"), payload)
+	return h.TaskActions.Edit(r.ctx, r.PathValue("task"), r.body)
 }
 
 func (h taskRoutes) requeueDead(r *request) (any, error) {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/webhook"
+	"laststand/internal/httpserver"
 )
 
 // maxReply bounds how much of an answer is read, in bytes. A refusal of each item
@@ -29,7 +29,7 @@ func readAnswer(reply *http.Response, b eventq.Batch) eventq.Outcome {
 		return applyItemErrors(outcome, body, len(b.Items))
 	}
 	if outcome.Delivery == eventq.TryAgain {
-		outcome.RetryAfter = webhook.ParseRetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
+		outcome.RetryAfter = httpserver.ParseRetryAfter(reply.Header.Get("Retry-After"), time.UnixMilli(b.Now))
 		outcome.Pause = reply.StatusCode == http.StatusGone
 	}
 	outcome.Err = fmt.Errorf("the webhook answered %s", outcome.Code)

@@ -1,6 +1,7 @@
-package webhook
+package httpserver
 
 import (
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -16,24 +17,16 @@ const (
 // 1 h. It returns 0 if the header is absent or invalid.
 func ParseRetryAfter(header string, now time.Time) time.Duration {
 	header = strings.TrimSpace(header)
-	if isDigits(header) {
+	if header != "" && strings.Trim(header, "0123456789") == "" {
 		seconds, err := strconv.Atoi(header)
 		if err != nil || seconds > int(maxRetry/time.Second) {
 			return maxRetry
 		}
 		return max(minRetry, time.Duration(seconds)*time.Second)
 	}
-	for _, layout := range dateLayouts {
-		if retryTime, err := time.Parse(layout, header); err == nil {
-			return min(max(minRetry, retryTime.Sub(now)), maxRetry)
-		}
+	retryTime, err := http.ParseTime(header)
+	if err != nil {
+		return 0
 	}
-	return 0
-}
-
-// dateLayouts are the three date formats of RFC 9110, 5.6.7, all in GMT.
-var dateLayouts = []string{"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02-Jan-06 15:04:05 GMT", time.ANSIC}
-
-func isDigits(text string) bool {
-	return text != "" && strings.Trim(text, "0123456789") == ""
+	return min(max(minRetry, retryTime.Sub(now)), maxRetry)
 }
