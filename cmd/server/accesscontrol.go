@@ -18,10 +18,6 @@ import (
 	"laststand/internal/redisx"
 )
 
-// kindRevocations is the kind of the inbox message that makes a node read changed bans,
-// revocations and keys from the ledger.
-const kindRevocations = "revocations"
-
 // accessControl changes bans, revocations, keys and accounts. It stores a change in the ledger,
 // applies it at this node, and sends a message to the inboxes of the other nodes. A node that
 // misses the message reads the change from the ledger within a second. accessControl implements
@@ -44,10 +40,7 @@ func (n *node) accessControl() accessControl {
 	forgetPlayer := func(ctx context.Context, game, player string) error {
 		return errors.Join(n.matches.ForgetSeen(ctx, game, player), redisstore.NewSessions(n.redis.Client, n.id, n.now).Forget(ctx, game, player))
 	}
-	return accessControl{n.ledger.Revocations, n.identity, n.ledger.Accounts, n.ledger.Players, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, func() []string {
-		_, aliveNodes := n.reporting.Duty()
-		return aliveNodes
-	}, n.log}
+	return accessControl{n.ledger.Revocations, n.identity, n.ledger.Accounts, n.ledger.Players, n.engine, n.lobby, n.arenas, forgetPlayer, n.inbox, n.aliveNodes, n.log}
 }
 
 // applyRevocations makes this node apply changes of bans and revocations to its sessions and its
@@ -61,7 +54,6 @@ func (n *node) applyRevocations() {
 		}
 		n.closeRevoked()
 	})
-	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 }
 
 // closeRevoked closes the websockets and the waiting HTTP calls of players and services whose
@@ -157,7 +149,6 @@ func (a accessControl) forfeit(ctx context.Context, game, player string) {
 	}
 }
 
-// leaveActivity makes a player leave the lobby, and the arena or match that the player is in.
 func (a accessControl) leaveActivity(ctx context.Context, game, player string) error {
 	if err := a.lobby.Leave(ctx, game, player); err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"laststand/internal/quiz/bank"
 )
 
-// openBanks loads the question banks of all games.
 func (n *node) openBanks(ctx context.Context) (*bank.Library, error) {
 	var games []bank.GameBanks
 	for _, name := range n.config.GameNames() {
@@ -22,7 +21,6 @@ func (n *node) openBanks(ctx context.Context) (*bank.Library, error) {
 	return bank.OpenLibrary(ctx, n.ledger.Banks, games, n.log)
 }
 
-// duelBanks draws the questions of duels. It implements lobby.Bank.
 type duelBanks struct{ *bank.Library }
 
 func (b duelBanks) Count(game string, filter lobby.Filter) int {

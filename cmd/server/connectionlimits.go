@@ -87,7 +87,6 @@ const duelLagDivisor = 64
 // depend on the load.
 const minDuelLag = 2 * time.Millisecond
 
-// newDuelLimit returns the limit on players in duels at this node.
 func (n *node) newDuelLimit() *overload.DuelLimit {
 	maxLag := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / duelLagDivisor
 	if maxLag > 0 {

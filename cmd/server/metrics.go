@@ -27,7 +27,6 @@ func newUnreplicatedWinsCounter(r prometheus.Registerer) func() {
 	return c.Inc
 }
 
-// registerTimerMetrics registers the metrics of the timing wheel.
 func registerTimerMetrics(r prometheus.Registerer, w *timer.Wheel) {
 	r.MustRegister(timerMetrics{w})
 }
@@ -51,10 +50,8 @@ var (
 	wheelRebuilds      = timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one.")
 )
 
-// Describe implements prometheus.Collector.
 func (m timerMetrics) Describe(descs chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, descs) }
 
-// Collect implements prometheus.Collector.
 func (m timerMetrics) Collect(metrics chan<- prometheus.Metric) {
 	s := m.wheel.Stats()
 	countsUpTo := make(map[float64]uint64, len(timer.LatenessBounds))

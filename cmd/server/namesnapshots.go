@@ -28,14 +28,13 @@ func (f snapshotFolder) Load(game string) ([]byte, error) { return os.ReadFile(f
 
 // Save implements identity.Snapshots. After an error the former snapshot stays.
 func (f snapshotFolder) Save(game string, snapshot []byte) error {
-	if err := os.MkdirAll(string(f), 0o700); err != nil {
-		return fmt.Errorf("save a snapshot of nicknames: %w", err)
-	}
 	path := f.filePath(game)
-	unfinished := path + ".unfinished"
-	err := os.WriteFile(unfinished, snapshot, 0o600)
+	err := os.MkdirAll(string(f), 0o700)
 	if err == nil {
-		err = os.Rename(unfinished, path)
+		err = os.WriteFile(path+".unfinished", snapshot, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".unfinished", path)
 	}
 	if err != nil {
 		return fmt.Errorf("save a snapshot of nicknames: %w", err)

@@ -172,12 +172,12 @@ func (n *node) close() {
 // closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	ledgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
-	webhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
-	reportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
-	sessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
-	matchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run)...)
-	maintenanceTasks := startTasks(n.log, n.certificate.Run,
+	stopLedgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
+	stopWebhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
+	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
+	stopSessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
+	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run)...)
+	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run,
 		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
 		nowAndEvery(maintenanceInterval, forgetErased(n.ledger.Accounts, n.log)))
 	failed := make(chan error, 2)
@@ -191,13 +191,13 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	case err = <-failed:
 	}
 	n.stopServingPlayers()
-	matchTasks.stopAndWait()
+	stopMatchTasks()
 	n.wheel.Close()
-	sessionTasks.stopAndWait()
-	n.stopReporting(reportingTasks)
-	webhookTasks.stopAndWait()
-	ledgerTasks.stopAndWait()
-	maintenanceTasks.stopAndWait()
+	stopSessionTasks()
+	n.stopReporting(stopReportingTasks)
+	stopWebhookTasks()
+	stopLedgerTasks()
+	stopMaintenanceTasks()
 	return errors.Join(ignoreServerClosed(err), n.operators.Close())
 }
 
@@ -217,13 +217,13 @@ func (n *node) awaitLeaderboards(ctx context.Context) {
 // stopReporting stops the reporting of behaviours. An embedded Redis loses its queues when the
 // process ends, so the node sends the queued behaviours first. The queues in a shared Redis
 // remain for the other nodes.
-func (n *node) stopReporting(reportingTasks *backgroundTasks) {
+func (n *node) stopReporting(stopTasks func()) {
 	if n.redis.Kind != redisx.KindEmbedded {
-		reportingTasks.stopAndWait()
+		stopTasks()
 		return
 	}
 	n.reporting.sendQueued(n.config.GameNames())
-	reportingTasks.stopAndWait()
+	stopTasks()
 	n.reporting.discardQueued(n.config.GameNames(), n.log)
 }
 
@@ -243,33 +243,25 @@ func (n *node) stopServingPlayers() {
 	}
 }
 
-// backgroundTasks is a group of background tasks that run until stopAndWait is called.
-type backgroundTasks struct {
-	running sync.WaitGroup
-	cancel  context.CancelFunc
-}
-
 // backgroundTask runs until its context ends. It returns nil then.
 type backgroundTask = func(context.Context) error
 
-// startTasks starts each task in its own goroutine. It logs the error of a task that fails.
-func startTasks(log *slog.Logger, tasks ...backgroundTask) *backgroundTasks {
+// startTasks starts each task in its own goroutine. It logs the error of a task that fails. The
+// returned function stops the tasks and waits until all have returned.
+func startTasks(log *slog.Logger, tasks ...backgroundTask) (stopAndWait func()) {
 	ctx, stop := context.WithCancel(context.Background())
-	started := &backgroundTasks{cancel: stop}
+	var running sync.WaitGroup
 	for _, task := range tasks {
-		started.running.Go(func() {
+		running.Go(func() {
 			if err := task(ctx); err != nil {
 				log.Error("background task failed", "error", err)
 			}
 		})
 	}
-	return started
-}
-
-// stopAndWait stops the tasks and waits until all have returned.
-func (t *backgroundTasks) stopAndWait() {
-	t.cancel()
-	t.running.Wait()
+	return func() {
+		stop()
+		running.Wait()
+	}
 }
 
 func ignoreServerClosed(err error) error {

@@ -11,7 +11,6 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// operations returns the configuration of the HTTP handler at --ops-listen.
 func (n *node) operations() ops.Config {
 	access := n.accessControl()
 	taskActions := taskqueue.NewAdmin(n.ledger.Tasks, map[string]taskqueue.TopicActions{taskqueue.SettleTopic: n.settler}) // the settler handles tasks of its own topic

@@ -64,10 +64,10 @@ func (n *node) createServices(ctx context.Context) error {
 	n.maintainer = taskqueue.NewMaintainer(taskqueue.MaintainerConfig{Store: n.ledger.Maintenance, Notifier: &n.taskSignal, Logger: n.log, Registry: n.registry})
 	n.createWebhooks()
 	n.createLeaderboards()
-	n.connectTaskNotifier()
 	n.createMatches()
 	n.createServers()
 	n.applyRevocations()
+	n.handleMessages()
 	return nil
 }
 
@@ -101,7 +101,6 @@ func (n *node) createMatches() {
 		Ledger: n.ledger.Results, Pending: pendingResults{matches.Results, tickets}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
 		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
-	n.handleMessages()
 	n.lobby = lobby.New(lobby.Config{
 		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
@@ -133,30 +132,6 @@ func (n *node) createArenas(matches *redismatch.Store) {
 	})
 }
 
-// connectTaskNotifier connects this node's task notifier with those of the other nodes. With
-// an embedded Redis there are none.
-func (n *node) connectTaskNotifier() {
-	if n.redis.Kind == redisx.KindEmbedded {
-		return
-	}
-	connectTaskNotifier(n.taskNotifier, n.inbox, func() []string {
-		_, alive := n.reporting.Duty()
-		return alive
-	})
-}
-
-// handleMessages registers the handlers of messages that other nodes send to the inbox of this
-// node.
-func (n *node) handleMessages() {
-	for kind, f := range n.engine.Handlers() {
-		n.inbox.Handle(kind, f)
-	}
-	n.inbox.HandleMissed(func() {
-		n.engine.FillGapsNow()
-		n.taskNotifier.Receive(nil)
-	})
-}
-
 func (n *node) createServers() {
 	n.limits = n.newLimits()
 	n.proxies, n.shedder = trustedProxies(n.config.TrustedProxies, n.registry, n.log), n.newShedder()
@@ -165,12 +140,11 @@ func (n *node) createServers() {
 	limits := n.limits.httpLimits()
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
-		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: sendSessionReplaced(n.inbox), Wheel: n.wheel, Now: n.now,
+		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
 		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
 	})
-	n.inbox.Handle(kindSessionReplaced, onSessionReplaced(n.sessions, n.log))
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{

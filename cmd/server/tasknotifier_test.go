@@ -43,8 +43,8 @@ func (n *notifiedNode) hasSignal() bool {
 func checkNotified(t *testing.T, nodes ...*notifiedNode) {
 	t.Helper()
 	for _, node := range nodes {
-		running := startTasks(discardLog(), node.runs...)
-		t.Cleanup(running.stopAndWait)
+		stopTasks := startTasks(discardLog(), node.runs...)
+		t.Cleanup(stopTasks)
 		waitUntil(t, "the node listens", node.listening)
 	}
 	for i, sender := range nodes {

@@ -12,7 +12,6 @@ import (
 	"laststand/internal/httpserver"
 )
 
-// openCertificate loads the certificate of --listen. It returns nil if none is configured.
 func openCertificate(c *config.Config, registry prometheus.Registerer, log *slog.Logger) (*httpserver.Certificate, error) {
 	if c.TLSCert == "" {
 		return nil, nil

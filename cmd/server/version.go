@@ -17,7 +17,6 @@ type build struct {
 	revision  string // the commit, with "-modified" if the files differed from it; "unknown" outside a checkout
 }
 
-// currentBuild describes the running program.
 func currentBuild() build {
 	buildInfo, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -78,7 +78,6 @@ func (e *validationErrors) checkMerged(value *yaml.Node, path string, t reflect.
 	}
 }
 
-// unknownKey describes a key that a section, of a struct type, does not have.
 func unknownKey(key, path string, t reflect.Type) string {
 	text := "unknown field " + key
 	if path != "" {
@@ -125,7 +124,6 @@ func describeValue(node *yaml.Node) string {
 	return "the text `" + node.Value + "`"
 }
 
-// expectedValue describes the values that decode into a type.
 func expectedValue(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Int, reflect.Int64:

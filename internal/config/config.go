@@ -129,7 +129,6 @@ func (c *Config) DuelSettings() map[string]lobby.DuelSettings {
 	return duels
 }
 
-// timeZone returns the time zone of a game, or UTC if it is invalid.
 func (c *Config) timeZone(name string) *time.Location {
 	zone, err := time.LoadLocation(c.Games[name].TimeZone)
 	if err != nil {

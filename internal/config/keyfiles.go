@@ -30,7 +30,6 @@ func (c *Config) ReadKeys(name string) ([]identity.Key, error) {
 	return keys, errs.join()
 }
 
-// readKey reads one configured key from its file.
 func (c *Config) readKey(k Key) (identity.Key, error) {
 	if k.SecretFile == "" {
 		return identity.Key{}, fmt.Errorf("key %q: it needs a secret_file", k.ID)

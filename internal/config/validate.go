@@ -131,7 +131,6 @@ func (v *validation) validateProxies() {
 	}
 }
 
-// validateTLS checks the certificate files, if any are configured.
 func (v *validation) validateTLS() {
 	switch {
 	case v.TLSCert == "" && v.TLSKey == "":

@@ -2,7 +2,6 @@ package httpapi
 
 import "laststand/internal/identity"
 
-// deleteMe erases the player that the bearer token names.
 func (h playerRoutes) deleteMe(r *request) (any, error) {
 	claims, err := h.authenticateChange(r)
 	if err != nil {
@@ -46,7 +45,6 @@ type deviceBody struct {
 	NewDevice string `json:"new_device" need:"true"`
 }
 
-// putDevice replaces the device secret of a guest.
 func (h playerRoutes) putDevice(r *request) (any, error) {
 	claims, err := h.authenticateChange(r)
 	if err != nil {

@@ -82,7 +82,6 @@ func (r *request) readBehaviours() ([]json.RawMessage, error) {
 	return bodies, nil
 }
 
-// splitJSON returns the behaviours of a JSON body.
 func splitJSON(body []byte) ([]json.RawMessage, error) {
 	var decoded behavioursBody
 	if err := decodeBody(body, &decoded); err != nil {

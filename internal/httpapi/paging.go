@@ -11,7 +11,6 @@ import (
 	"laststand/internal/match"
 )
 
-// paging selects a page of a list.
 type paging struct {
 	limit  int
 	cursor string

@@ -18,7 +18,6 @@ type RevocableCalls struct {
 	calls map[*revocableCall]struct{}
 }
 
-// revocableCall is one tracked call.
 type revocableCall struct {
 	claims identity.Claims
 	cancel context.CancelCauseFunc

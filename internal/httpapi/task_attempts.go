@@ -15,7 +15,6 @@ const (
 	defaultLease    = 30 * time.Second
 )
 
-// claimBody asks for tasks to work on.
 type claimBody struct {
 	Kind    string `json:"kind" need:"true"`
 	Max     *int   `json:"max"`
@@ -88,7 +87,6 @@ func clampedMilliseconds(ms int64) time.Duration {
 	return time.Duration(max(-1, min(ms, math.MaxInt64/int64(time.Millisecond)))) * time.Millisecond
 }
 
-// leasesBody names leases of the calling service.
 type leasesBody struct {
 	Leases []leaseBody `json:"leases" need:"true"`
 }
@@ -106,13 +104,11 @@ func (b *leasesBody) leases() []taskqueue.Lease {
 	return leases
 }
 
-// renewBody extends leases.
 type renewBody struct {
 	leasesBody
 	LeaseMS *int64 `json:"lease_ms"`
 }
 
-// failBody reports failed attempts.
 type failBody struct {
 	Tasks []failedTask `json:"tasks" need:"true"`
 }

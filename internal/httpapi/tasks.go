@@ -20,7 +20,6 @@ type tasksBody struct {
 	Tasks [taskqueue.MaxPerCall + 1]json.RawMessage `json:"tasks" need:"true"`
 }
 
-// newTask is one task of a tasksBody.
 type newTask struct {
 	Topic     string             `json:"topic" need:"true"`
 	Key       string             `json:"key" need:"true"`
@@ -75,7 +74,6 @@ func (r *request) readTasks() ([]taskqueue.NewTask, error) {
 	return tasks, nil
 }
 
-// taskView is the response with one task.
 type taskView struct {
 	ID        string                   `json:"id"`
 	Topic     string                   `json:"topic"`

@@ -65,7 +65,6 @@ func newTransport(options ClientOptions) *http.Transport {
 	}
 }
 
-// limitedTransport limits the size of response bodies.
 type limitedTransport struct {
 	base     *http.Transport
 	maxBytes int64

@@ -51,7 +51,6 @@ func (p *Poster) Post(ctx context.Context, endpoint webhook.Endpoint, message we
 	return newReply(response)
 }
 
-// newRequest returns the signed HTTP request for a message.
 func (p *Poster) newRequest(ctx context.Context, endpoint webhook.Endpoint, message webhook.Message) (*http.Request, error) {
 	keys, err := p.Keys(endpoint)
 	if err != nil {

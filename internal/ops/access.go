@@ -88,13 +88,11 @@ func (h accessRoutes) erasePlayer(r *request) (any, error) {
 	return nil, h.Players.Erase(r.ctx, r.game, r.PathValue("player"))
 }
 
-// resetDevice replaces the device secret of a guest.
 func (h accessRoutes) resetDevice(r *request) (any, error) {
 	player, device, err := h.Players.ResetDevice(r.ctx, r.game, r.PathValue("player"))
 	return httpserver.Response{Status: http.StatusCreated, Body: NewDevice{player, device}}, err
 }
 
-// unlinkAccount removes the link between a guest and its account.
 func (h accessRoutes) unlinkAccount(r *request) (any, error) {
 	account, err := h.Players.UnlinkAccount(r.ctx, r.game, r.PathValue("player"))
 	return UnlinkedAccount{account}, err

@@ -148,7 +148,6 @@ func sanitizeText(s string) string {
 	return s
 }
 
-// auditRoutes lists the audit log.
 type auditRoutes struct{ *api }
 
 func (h auditRoutes) routes() []route {

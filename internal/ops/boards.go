@@ -32,7 +32,6 @@ type Correction struct {
 	By          string // subject of the operator's token
 }
 
-// correctionBody is the body of a request that cancels results.
 type correctionBody struct {
 	Match  string `json:"match" need:"true"`
 	Player string `json:"player,omitempty"`
@@ -88,7 +87,6 @@ type Corrected struct {
 	Rows int `json:"rows"`
 }
 
-// boardRoutes verifies, rebuilds and corrects leaderboards, and confirms their days.
 type boardRoutes struct{ *api }
 
 func (h boardRoutes) routes() []route {

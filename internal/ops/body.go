@@ -14,7 +14,6 @@ import (
 // arena has about 3 MB.
 const maxBody = 16 << 20
 
-// badCursor returns the error for a cursor that is not from a page of the list.
 func badCursor(cursor string) error {
 	return badRequest("cursor=%q is not from a page of this list; start again without a cursor", cursor)
 }

@@ -44,7 +44,6 @@ var errorTable = httpserver.ErrorTable{
 	{identity.ErrConfiguredKeys, protocol.CodeBadRequest, http.StatusConflict, ""},
 }
 
-// problemFor returns the problem for the error of a request.
 func (a *api) problemFor(err error) httpserver.Problem {
 	if problem, isKnown := errorTable.Problem(err); isKnown {
 		return problem

@@ -13,7 +13,6 @@ import (
 // line is left out, because it may contain passwords.
 var extraProfiles = map[string]http.HandlerFunc{"profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace}
 
-// getProfiles lists the profiles.
 func getProfiles(r *request) (any, error) {
 	if r.URL.Path != "/debug/pprof/" {
 		return notFound(r)

@@ -49,7 +49,6 @@ const (
 	discardBatch = 1000
 )
 
-// queueRoutes lists and changes the behaviour queues.
 type queueRoutes struct{ *api }
 
 func (h queueRoutes) routes() []route {
@@ -102,7 +101,6 @@ func (h queueRoutes) states(ctx context.Context, games ...string) ([]Queue, erro
 	return states, nil
 }
 
-// state returns the state of the queue of one game.
 func (h queueRoutes) state(ctx context.Context, game string) (Queue, error) {
 	states, err := h.states(ctx, game)
 	if err != nil {

@@ -24,7 +24,6 @@ var revocationKinds = map[string]identity.RevocationKind{
 	"linked": identity.KindLinked, "unlinked": identity.KindUnlinked,
 }
 
-// kindName returns the name of a kind in the admin API.
 func kindName(kind identity.RevocationKind) string {
 	for name, known := range revocationKinds {
 		if known == kind {
@@ -49,7 +48,6 @@ func newRevocation(stored identity.Revocation) Revocation {
 	return Revocation{kindName(stored.Kind), stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt, stored.IssuedBefore}
 }
 
-// revocationBody is the body of a request that revokes tokens.
 type revocationBody struct {
 	Reason       string `json:"reason" need:"true"`
 	ExpiresAt    int64  `json:"expires_at,omitempty"`
@@ -69,7 +67,6 @@ func newBan(stored identity.Revocation) Ban {
 	return Ban{stored.ID, stored.Reason, stored.SetBy, stored.ChangedAt, stored.EndsAt}
 }
 
-// banBody is the body of a request that bans a player.
 type banBody struct {
 	Reason    string `json:"reason" need:"true"`
 	ExpiresAt int64  `json:"expires_at,omitempty"`

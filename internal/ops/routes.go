@@ -23,10 +23,8 @@ type route struct {
 	summary      string // one sentence for docs/reference/admin.md
 }
 
-// isRead returns true if the route changes nothing.
 func (rt route) isRead() bool { return rt.method == http.MethodGet || rt.sensitive }
 
-// isAudited returns true if the audit log gets an entry of each request.
 func (rt route) isAudited() bool { return rt.method != http.MethodGet || rt.sensitive }
 
 const (
@@ -72,7 +70,6 @@ func Operations() []Operation {
 	return list
 }
 
-// routes lists the whole admin API.
 func (a *api) routes() []route {
 	return slices.Concat(
 		taskRoutes{a}.routes(), boardRoutes{a}.routes(), queueRoutes{a}.routes(),
@@ -130,7 +127,6 @@ func (a *api) authenticateAndHandle(w http.ResponseWriter, r *http.Request, hand
 	return handle(&request{Request: r, ctx: ctx, w: w, actor: actor, game: game})
 }
 
-// adminSubject returns the subject of a request's token of the role admin.
 func (a *api) adminSubject(r *http.Request) (string, error) {
 	if token, ok := httpserver.BearerToken(r); ok {
 		subject, err := a.VerifyAdmin(r.Context(), token)

@@ -50,7 +50,6 @@ type deadTasksBody struct {
 // deadTasksPerCall is how many tasks one request changes.
 const deadTasksPerCall = 20
 
-// taskRoutes lists and changes tasks, and lists task queues.
 type taskRoutes struct{ *api }
 
 func (h taskRoutes) routes() []route {

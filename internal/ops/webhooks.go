@@ -15,7 +15,6 @@ type Webhooks interface {
 	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
-// webhookRoutes lists and changes webhooks.
 type webhookRoutes struct{ *api }
 
 func (h webhookRoutes) routes() []route {
@@ -33,7 +32,6 @@ func (h webhookRoutes) list(r *request) (any, error) {
 	return page[webhook.Status]{key: "webhooks", items: statuses}, err
 }
 
-// ping sends a test event to a webhook and returns the result.
 func (h webhookRoutes) ping(r *request) (any, error) {
 	return h.Webhooks.Ping(r.ctx, r.game, r.PathValue("webhook"))
 }
