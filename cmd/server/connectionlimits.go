@@ -30,7 +30,7 @@ func (n *node) limitConnections(l net.Listener) net.Listener {
 	limited := httpserver.NewListener(l, httpserver.ListenerConfig{
 		Trusted: n.proxies, Protocol: httpserver.ProxyProtocol(n.config.ProxyProtocol),
 		MaxConnections: maxConnections(limits.Connections), MaxPerAddress: maxPerAddress,
-		OnRefusal: func(rule string) bool { return rules[rule].Refuse() },
+		HeaderTimeout: 5 * time.Second, OnRefusal: func(rule string) bool { return rules[rule].Refuse() },
 	})
 	promauto.With(n.registry).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_connections", Help: "Connections to --listen, websockets and others.",

@@ -1,9 +1,9 @@
 package httpserver
 
 import (
-	"bytes"
 	"log"
 	"log/slog"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -17,55 +17,49 @@ type connectionErrors struct {
 	counter  *prometheus.CounterVec // error log lines by kind
 }
 
-// errorKinds maps prefixes of net/http's log lines to kinds. A line of the kind is
-// logged as logMessage; "" means that it is only counted.
-var errorKinds = []struct {
-	linePrefix []byte
-	kind       string
-	logMessage string
-}{
-	{[]byte("TLS handshake error"), "tls_handshake", ""},
-	{[]byte("http: panic serving"), "panic", "request panicked; connection closed"},
-	{[]byte("http2: panic serving"), "panic", "request panicked; stream closed"},
-	{[]byte("http: Accept error"), "accept", "accepting connections failed; check the limit of open files"},
+// errorKinds maps the beginnings of net/http's log lines, without "http: ", to kinds. A line of
+// the kind is logged as logMessage; "" means that it is only counted. The last row is for all
+// other lines.
+var errorKinds = []struct{ beginning, kind, logMessage string }{
+	{"TLS handshake error", "tls_handshake", ""},
+	{"panic serving", "panic", "request panicked; connection closed"},
+	{"http2: panic serving", "panic", "request panicked; stream closed"},
+	{"Accept error", "accept", "accepting connections failed; check the limit of open files"},
+	{"", "other", ""},
 }
-
-// otherKind is the kind of all other lines.
-const otherKind = "other"
 
 func newErrorLog(config Config) *log.Logger {
 	errors := &connectionErrors{config.Name, config.Logger, newListenerCounter(config, "laststand_http_connection_errors_total", "Errors of HTTP connections, by listener and kind.", "kind")}
 	for _, errorKind := range errorKinds {
 		errors.counter.WithLabelValues(errorKind.kind)
 	}
-	errors.counter.WithLabelValues(otherKind)
 	return log.New(errors, "", 0)
 }
 
 // Write handles one line of net/http's error log. It never fails.
 func (f *connectionErrors) Write(line []byte) (int, error) {
+	text := strings.TrimPrefix(string(line), "http: ")
 	for _, errorKind := range errorKinds {
-		if !bytes.HasPrefix(line, errorKind.linePrefix) && !bytes.HasPrefix(line, append([]byte("http: "), errorKind.linePrefix...)) {
+		if !strings.HasPrefix(text, errorKind.beginning) {
 			continue
 		}
 		f.counter.WithLabelValues(errorKind.kind).Inc()
 		if errorKind.logMessage != "" {
-			f.logger.Error(errorKind.logMessage, "listener", f.listener, "at", panicLocation(line))
+			f.logger.Error(errorKind.logMessage, "listener", f.listener, "at", panicLocation(text))
 		}
-		return len(line), nil
+		break
 	}
-	f.counter.WithLabelValues(otherKind).Inc()
 	return len(line), nil
 }
 
 // panicLocation returns the lines of a panic's stack that name files, at most 12.
 // They contain no data of the request.
-func panicLocation(line []byte) string {
-	var files [][]byte
-	for part := range bytes.Lines(line) {
-		if bytes.HasPrefix(part, []byte("\t")) && len(files) < 12 {
-			files = append(files, bytes.TrimSpace(part))
+func panicLocation(text string) string {
+	var files []string
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "\t") && len(files) < 12 {
+			files = append(files, strings.TrimSpace(line))
 		}
 	}
-	return string(bytes.Join(files, []byte("; ")))
+	return strings.Join(files, "; ")
 }

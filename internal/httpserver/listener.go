@@ -38,12 +38,11 @@ type ListenerConfig struct {
 	Protocol       ProxyProtocol
 	MaxConnections int64         // maximum of open connections; 0: no limit
 	MaxPerAddress  int64         // maximum of open connections per overload.AddressKey, except those of trusted proxies; 0: no limit
-	HeaderTimeout  time.Duration // for reading the PROXY header; 0: 5 s
+	HeaderTimeout  time.Duration // for reading the PROXY header
 
 	// OnRefusal is called with the rule of each refusal. For the first two rules
 	// it returns true if the connection must be refused, and false in dry run.
-	// Its result for the other rules is ignored. It must not block. nil: all
-	// refusals are enforced.
+	// Its result for the other rules is ignored. It must not block.
 	OnRefusal func(rule string) bool
 }
 
@@ -72,12 +71,6 @@ type Listener struct {
 // NewListener wraps a listener. TLS must be added around the Listener, because a PROXY
 // header comes before the TLS handshake.
 func NewListener(inner net.Listener, config ListenerConfig) *Listener {
-	if config.OnRefusal == nil {
-		config.OnRefusal = func(string) bool { return true }
-	}
-	if config.HeaderTimeout == 0 {
-		config.HeaderTimeout = 5 * time.Second
-	}
 	return &Listener{Listener: inner, ListenerConfig: config, perAddress: make(map[overload.Key]int64)}
 }
 

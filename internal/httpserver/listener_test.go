@@ -2,6 +2,7 @@ package httpserver
 
 import (
 	"bufio"
+	"cmp"
 	"bytes"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func startTestServer(t *testing.T, config ListenerConfig, trusted ...string) *te
 		t.Fatal(err)
 	}
 	server := &testServer{T: t, addr: listener.Addr().String()}
-	config.OnRefusal = server.recordRefusal
+	config.OnRefusal, config.HeaderTimeout = server.recordRefusal, cmp.Or(config.HeaderTimeout, 5*time.Second)
 	server.Listener = NewListener(listener, config)
 	httpServer := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, config.Trusted.ClientAddress(r))
@@ -310,7 +311,7 @@ func FuzzProxyHeader(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
-		listener := NewListener(nil, ListenerConfig{Trusted: trusted, Protocol: ProxyOptional})
+		listener := NewListener(nil, ListenerConfig{Trusted: trusted, Protocol: ProxyOptional, HeaderTimeout: time.Second, OnRefusal: func(string) bool { return true }})
 		serverEnd, clientEnd := net.Pipe()
 		conn := &proxiedConn{countedConn: &countedConn{Conn: serverEnd, listener: listener}}
 		listener.addOpen(conn.countedConn)

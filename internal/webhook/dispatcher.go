@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,7 +19,7 @@ type Config struct {
 	Queue          taskqueue.Enqueuer
 	TopLists       TopLists
 	Poster         Poster
-	Logger         *slog.Logger // nil: slog.Default
+	Logger         *slog.Logger
 }
 
 // Dispatcher handles the tasks that the Registry makes, and the operators' requests
@@ -45,7 +44,6 @@ var deliveryBackoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Ho
 
 // NewDispatcher returns a dispatcher.
 func NewDispatcher(config Config) *Dispatcher {
-	config.Logger = cmp.Or(config.Logger, slog.Default())
 	return &Dispatcher{Config: config, refreshLock: make(chan struct{}, 1)}
 }
 
