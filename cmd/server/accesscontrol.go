@@ -167,7 +167,7 @@ func (a accessControl) leaveActivity(ctx context.Context, game, player string) e
 // httpapi.Accounts. If the account already has a player of its own, that player is deleted. So
 // the link is refused while that player is in a match, whose result would have no owner.
 func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkRequest) (string, error) {
-	account, err := a.Registry.VerifyAccount(ctx, request)
+	account, err := a.VerifyAccount(ctx, request)
 	if err != nil {
 		return "", err
 	}

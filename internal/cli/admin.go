@@ -152,9 +152,12 @@ func fetchList[T any](ctx context.Context, a *adminClient, path, key string, que
 		if limit > 0 && len(items) > limit {
 			return items[:limit], true, nil
 		}
-		var cursor string
-		if json.Unmarshal(page["next_cursor"], &cursor) != nil || cursor == "" {
+		if page["next_cursor"] == nil {
 			return items, false, nil
+		}
+		var cursor string
+		if err := json.Unmarshal(page["next_cursor"], &cursor); err != nil {
+			return nil, false, err
 		}
 		query.Set("cursor", cursor)
 	}
