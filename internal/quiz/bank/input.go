@@ -19,24 +19,11 @@ func readAll(r io.Reader) ([]byte, error) {
 		return nil, fmt.Errorf("%w: over %d MiB, split it", ErrTooLarge, MaxImportBytes>>20)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if i := firstInvalidUTF8(data); i >= 0 {
-		return nil, fmt.Errorf("%w: line %d is not UTF-8, save the file as UTF-8", ErrFormat, lineNumber(data, i))
+	if !utf8.Valid(data) {
+		line := lineNumber(data, bytes.IndexRune(data, utf8.RuneError)) // finds the first byte that is not UTF-8
+		return nil, fmt.Errorf("%w: line %d is not UTF-8, save the file as UTF-8", ErrFormat, line)
 	}
 	return data, nil
-}
-
-// firstInvalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
-func firstInvalidUTF8(data []byte) int {
-	if utf8.Valid(data) {
-		return -1
-	}
-	for i := 0; ; {
-		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
-			return i
-		}
-		i += size
-	}
 }
 
 // lineNumber returns the number, from 1, of the line that contains the byte at offset.

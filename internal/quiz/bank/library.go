@@ -52,15 +52,15 @@ type Library struct {
 	store    Store
 	games    []GameBanks
 	log      *slog.Logger
-	revision int64                                // of the store, at the last load; only Run changes it
-	pools    atomic.Pointer[map[string]gamePools] // by game
+	revision int64 // of the store, at the last load; only Run changes it
+	pools    atomic.Pointer[map[poolID]*Pool]
 }
 
-// gamePools has the questions of one game, ready to draw from.
-type gamePools struct {
-	public, all *Pool            // the questions of Banks; those of Banks and HostBanks
-	byBank      map[string]*Pool // each bank, by name
-	hostBanks   []string
+// poolID identifies the questions of one bank of a game, or of all its banks if bank is "".
+// Host banks are included only if forHost is set.
+type poolID struct {
+	game, bank string
+	forHost    bool
 }
 
 // OpenLibrary loads the banks of all games. It fails if a bank does not exist, or if a game
@@ -95,23 +95,27 @@ func (l *Library) reloadIfChanged(ctx context.Context) error {
 }
 
 // load loads the banks of all games. Its error lists all faults, by their setting.
-func (l *Library) load(ctx context.Context) (map[string]gamePools, error) {
-	pools := make(map[string]gamePools)
+func (l *Library) load(ctx context.Context) (map[poolID]*Pool, error) {
+	pools := make(map[poolID]*Pool)
 	var errs []error
 	for _, game := range l.games {
 		public, err := l.loadAll(ctx, game.Game, "banks", game.Banks)
 		hostOnly, hostErr := l.loadAll(ctx, game.Game, "host_banks", game.HostBanks)
 		errs = append(errs, err, hostErr)
 		all := slices.Concat(public, hostOnly)
-		loaded := gamePools{NewPool(public...), NewPool(all...), make(map[string]*Pool), game.HostBanks}
-		for _, bank := range all {
-			loaded.byBank[bank.Name] = NewPool(bank)
+		forPlayers := NewPool(public...)
+		pools[poolID{game.Game, "", false}], pools[poolID{game.Game, "", true}] = forPlayers, NewPool(all...)
+		for i, bank := range all {
+			pool := NewPool(bank)
+			pools[poolID{game.Game, bank.Name, true}] = pool
+			if i < len(public) {
+				pools[poolID{game.Game, bank.Name, false}] = pool
+			}
 		}
-		if err == nil && !loaded.public.HasEnough(DrawSpec{Count: game.DuelQuestions}) {
+		if err == nil && !forPlayers.HasEnough(DrawSpec{Count: game.DuelQuestions}) {
 			errs = append(errs, fmt.Errorf("games.%s.banks: a duel needs %d questions in one language, but the banks have %d questions in all languages",
-				game.Game, game.DuelQuestions, loaded.public.Count(DrawSpec{})))
+				game.Game, game.DuelQuestions, forPlayers.Count(DrawSpec{})))
 		}
-		pools[game.Game] = loaded
 	}
 	return pools, errors.Join(errs...)
 }
@@ -132,15 +136,8 @@ func (l *Library) loadAll(ctx context.Context, game, setting string, names []str
 // Pool returns the questions of one bank of a game, or of all its banks if name is "". Host
 // banks are included only if forHost is set. An unknown game or bank has an empty pool.
 func (l *Library) Pool(game, name string, forHost bool) *Pool {
-	pools, isKnown := (*l.pools.Load())[game]
-	switch {
-	case !isKnown:
-	case name == "" && forHost:
-		return pools.all
-	case name == "":
-		return pools.public
-	case pools.byBank[name] != nil && (forHost || !slices.Contains(pools.hostBanks, name)):
-		return pools.byBank[name]
+	if pool := (*l.pools.Load())[poolID{game, name, forHost}]; pool != nil {
+		return pool
 	}
 	return NewPool()
 }
