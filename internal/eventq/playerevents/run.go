@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -28,28 +30,15 @@ const (
 func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.runSync(ctx) })
-	loops.Go(func() { atIntervals(ctx, observeInterval, s.observeNodes) })
-	loops.Go(func() { atIntervals(ctx, renewInterval, s.renewSessions) })
-	loops.Go(func() { atIntervals(ctx, renewInterval, s.endDeadNodeSessions) })
+	loops.Go(func() { loop.Every(ctx, observeInterval, s.observeNodes) })
+	loops.Go(func() { loop.Every(ctx, renewInterval, s.renewSessions) })
+	loops.Go(func() { loop.Every(ctx, renewInterval, s.endDeadNodeSessions) })
 	loops.Wait()
 	for _, open := range s.openSessions() {
 		s.leave(open)
 	}
 	s.syncRest()
 	return nil
-}
-
-func atIntervals(ctx context.Context, every time.Duration, f func(context.Context)) {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			f(ctx)
-		}
-	}
 }
 
 // runSync writes the changes to the SessionStore until ctx ends.
@@ -63,7 +52,7 @@ func (s *Service) runSync(ctx context.Context) {
 		for s.queue.size() > 0 && ctx.Err() == nil {
 			if err := s.syncBatch(ctx); err != nil {
 				s.recordError("the visits here could not be noted; trying again", err)
-				waitForRetry(ctx)
+				loop.Sleep(ctx, storeRetryDelay)
 			}
 		}
 	}
@@ -131,11 +120,4 @@ func (s *Service) openSessions() []*session {
 func (s *Service) recordError(message string, err error) {
 	s.metrics.storeErrors.Inc()
 	s.Logger.Warn(message, "error", err)
-}
-
-func waitForRetry(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(storeRetryDelay):
-	}
 }

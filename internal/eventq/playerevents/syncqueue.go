@@ -3,6 +3,8 @@ package playerevents
 import (
 	"slices"
 	"sync"
+
+	"laststand/internal/loop"
 )
 
 const (
@@ -37,10 +39,7 @@ func (r *syncQueue) add(c change) bool {
 		return false
 	}
 	r.changes = append(r.changes, c)
-	select {
-	case r.wake <- struct{}{}:
-	default:
-	}
+	loop.Wake(r.wake)
 	return true
 }
 
