@@ -106,3 +106,30 @@ func TestUnreadableMatchContinuesWhenANodeCanReadIt(t *testing.T) {
 		}
 	})
 }
+
+// A node that has just started, or has just reached the store again, removes no match. The
+// nodes that can read the match need time to advance it, too.
+func TestStartedNodeLeavesTimeToAdvanceUnreadableMatch(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		readingNode := c.startNode()
+		readingNode.openSession(ada)
+		plan := readingNode.startDuel(c, 2)
+		c.passUntil(plan, PhaseOpen, 0)
+		readingNode.kill()
+		time.Sleep(2 * time.Minute)
+		nonReadingNode := c.startNode()
+		c.cutStore(2*time.Minute, nonReadingNode)
+		nonReadingNode.store.setFault(func(method, _ string) fault {
+			if method == "Read" {
+				return unreadableMatch
+			}
+			return noFault
+		})
+		time.Sleep(50 * time.Second)
+		c.startNode()
+		c.passUntil(plan, PhaseOver, 1)
+		if _, hasResult := c.store.result(plan.ID); !hasResult {
+			c.Error("the match has no result")
+		}
+	})
+}
