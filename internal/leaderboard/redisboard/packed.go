@@ -26,8 +26,8 @@ const packedCapacity = 80
 
 func unpackEntry(id, text string) (leaderboard.BoardEntry, error) {
 	entry := leaderboard.BoardEntry{ID: id}
-	fields := entry.Aggregates.Fields()
-	targets := append([]*int64{&entry.Newest}, fields[:]...)
+	a := &entry.Aggregates
+	targets := [...]*int64{&entry.Newest, &a.Score, &a.TimeMS, &a.LimitMS, &a.Matches, &a.Asked, &a.Answered, &a.Correct} // Fields would allocate
 	if count := 1 + strings.Count(text, " "); count != len(targets) {
 		return entry, fmt.Errorf("leaderboard entry of %s has %d fields instead of %d", id, count, len(targets))
 	}
