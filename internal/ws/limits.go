@@ -14,7 +14,7 @@ type Limits struct {
 	PerAddress int64 // maximum of websockets per address, 0 for no limit
 
 	TotalCap        *overload.Cap // of MaxConnections, and of the last places, which players in no match do not get
-	AddressCap      *overload.Cap // of PerAddress, and of maxNotPlayingPerAddress
+	AddressCap      *overload.Cap // of PerAddress, and of the share of an address as the node fills
 	PendingHelloCap *overload.Cap // of sessions without a hello: at the limit a new session evicts an older one
 	IdleCap         *overload.Cap // of idle sessions while the node is nearly full: they are evicted
 	MessageCap      *overload.Cap // of messages per session and second
