@@ -72,6 +72,10 @@ INSERT INTO players (game, id, device_hash, nickname, skeleton, named_at, joined
 SELECT game, id, NULLIF(device_hash, ''), nickname, skeleton, {now}, joined_at
 FROM v WHERE true ON CONFLICT DO NOTHING RETURNING game, id`
 
+	// claimSubject names no constraint: two claims of one subject may conflict in either.
+	claimSubject = `
+INSERT INTO accounts (game, subject, player, changed_at) VALUES ($1, $2, $2, {now}) ON CONFLICT DO NOTHING`
+
 	selectIsErased = `SELECT EXISTS (SELECT 1 FROM accounts WHERE game = $1 AND subject = $2)`
 )
 
@@ -107,7 +111,7 @@ var errNotCreated = errors.New("the id or the skeleton is taken")
 // was erased, can no longer be a player's own id.
 func (s *Players) registerSubject(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
 	err = s.inTx(ctx, func(tx *transaction) error {
-		claimed, err := tx.exec(ctx, insertAccount, p.Game, p.ID, p.ID)
+		claimed, err := tx.exec(ctx, claimSubject, p.Game, p.ID)
 		if err != nil || claimed == 0 {
 			return cmp.Or(err, errNotCreated)
 		}
