@@ -2,12 +2,15 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,61 +26,86 @@ var contentTypes = map[string]string{
 	".txt":  "text/plain; charset=utf-8",
 }
 
-// file is one embedded file, ready to be served.
+// file is a file of the page, ready to be served.
 type file struct {
-	body        []byte
-	contentType string
-	etag        string
+	body, gzipped []byte // gzipped is nil if it would not be smaller
+	contentType   string
+	etag          string
+	isImmutable   bool // true: the URL names this content and no other
 }
 
 func (f file) serve(w http.ResponseWriter, r *http.Request) {
 	headers := w.Header()
 	headers.Set("Content-Type", f.contentType)
-	headers.Set("ETag", f.etag)
 	headers.Set("Cache-Control", "no-cache")
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.body))
+	if f.isImmutable {
+		headers.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	body, etag := f.body, f.etag
+	if f.gzipped != nil {
+		headers.Set("Vary", "Accept-Encoding")
+		if acceptsGzip(r.Header.Values("Accept-Encoding")) {
+			headers.Set("Content-Encoding", "gzip")
+			body, etag = f.gzipped, strings.TrimSuffix(f.etag, `"`)+`-gzip"`
+		}
+	}
+	headers.Set("ETag", etag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// readFiles reads a tree into files by URL path; the path of the index is only "/".
-// It fails on a file whose content type is not known.
+// acceptsGzip reports whether a request accepts gzip, see RFC 9110, 12.5.3. It ignores "*".
+func acceptsGzip(values []string) bool {
+	for offered := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		coding, weight, _ := strings.Cut(offered, ";")
+		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			quality, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
+			return weight == "" || err == nil && quality > 0
+		}
+	}
+	return false
+}
+
+// readFiles reads the files of a tree that are served as they are, by URL path. Modules and
+// stylesheets are not, because the bundle contains them. It fails on a file whose content
+// type is not known.
 func readFiles(tree fs.FS) (map[string]file, error) {
 	files := map[string]file{}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		content, err := readFile(tree, name)
-		if err != nil {
-			return err
+		extension := path.Ext(name)
+		contentType, ok := contentTypes[extension]
+		if !ok {
+			return fmt.Errorf("web: %s: no content type for %q", name, extension)
 		}
-		files[urlPath(name)] = content
+		if extension == ".js" || extension == ".css" || name == index {
+			return nil
+		}
+		body, err := fs.ReadFile(tree, name)
+		if err != nil {
+			return fmt.Errorf("web: read: %w", err)
+		}
+		files["/"+name] = newFile(body, contentType)
 		return nil
 	})
 	return files, err
 }
 
-func readFile(tree fs.FS, name string) (file, error) {
-	contentType, ok := contentTypes[path.Ext(name)]
-	if !ok {
-		return file{}, fmt.Errorf("web: %s: no content type for %q", name, path.Ext(name))
-	}
-	body, err := fs.ReadFile(tree, name)
-	if err != nil {
-		return file{}, fmt.Errorf("web: read: %w", err)
-	}
-	return newFile(body, contentType), nil
-}
-
-// newFile gives a file a strong ETag of its content.
+// newFile compresses a file and gives it a strong ETag of its content.
 func newFile(body []byte, contentType string) file {
 	sum := sha256.Sum256(body)
 	etag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
-	return file{body: body, contentType: contentType, etag: etag}
+	return file{body: body, gzipped: compress(body), contentType: contentType, etag: etag}
 }
 
-func urlPath(name string) string {
-	if name == index {
-		return "/"
+func compress(body []byte) []byte {
+	var compressed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&compressed, gzip.BestCompression) // the level is valid
+	_, _ = w.Write(body)                                           // a buffer does not fail
+	_ = w.Close()
+	if compressed.Len() >= len(body) {
+		return nil
 	}
-	return "/" + name
+	return compressed.Bytes()
 }

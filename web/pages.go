@@ -23,12 +23,12 @@ var list = template.Must(template.New("list").Parse(`<!doctype html>
   <meta name="color-scheme" content="light dark">
   <title>Laststand</title>
   <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-  <link rel="stylesheet" href="/css/base.css">
+  <link rel="stylesheet" href="{{.Style}}">
 </head>
 <body>
   <main id="page">
     <h1>Laststand</h1>
-    <ul>{{range .}}
+    <ul>{{range .Games}}
       <li><a href="/g/{{.}}">{{.}}</a></li>{{end}}
     </ul>
   </main>
@@ -44,21 +44,25 @@ type pages struct {
 
 // newPages makes the page of each game from the index, and "/": the page of the
 // only game, or a list of all.
-func newPages(index file, games []string) (pages, error) {
-	p := pages{games: map[string]file{}}
+func newPages(built site, games []string) (pages, error) {
+	p, html := pages{games: map[string]file{}}, contentTypes[".html"]
 	for _, game := range games {
 		named := []byte(`data-game="` + template.HTMLEscapeString(game) + `"`)
-		p.games[game] = newFile(bytes.Replace(index.body, []byte(gameMark), named, 1), index.contentType)
+		p.games[game] = newFile(bytes.Replace(built.index, []byte(gameMark), named, 1), html)
 	}
 	if len(games) == 1 {
 		p.root = p.games[games[0]]
 		return p, nil
 	}
 	var text bytes.Buffer
-	if err := list.Execute(&text, slices.Sorted(slices.Values(games))); err != nil {
+	err := list.Execute(&text, struct {
+		Style string
+		Games []string
+	}{built.style, slices.Sorted(slices.Values(games))})
+	if err != nil {
 		return pages{}, err
 	}
-	p.root = newFile(text.Bytes(), index.contentType)
+	p.root = newFile(text.Bytes(), html)
 	return p, nil
 }
 

@@ -1,11 +1,15 @@
-// Package web is the players' page, embedded in the binary: an index, a
-// stylesheet and ES modules that a browser runs as they are.
+// Package web is the players' page, embedded in the binary: an index, stylesheets and ES
+// modules. They are bundled when a server starts, so that a first visit needs few requests.
 package web
 
 import (
+	"bytes"
 	"embed"
+	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"sync"
 )
 
 //go:embed static
@@ -13,28 +17,59 @@ var embedded embed.FS
 
 // Handler serves the page of each game at "/g/GAME" and, for links into an arena,
 // at "/g/GAME/join/CODE". "/" is the page of the only game, or a list of several.
-// Every embedded file is served at its path below static. It answers
-// other methods than GET and HEAD with 405, and other paths with 404. It does not list folders.
-// Each file has a strong ETag of its content, and browsers must revalidate it. So browsers show the
-// page of a new binary immediately, and get a 304 for an unchanged file. Every response has the
-// security headers. Handler panics if the embedded tree cannot be read, which means that the build
-// is broken.
-// It is safe for concurrent use.
+// The bundles of modules and stylesheets are served below "/assets/" by a hash of their
+// content, which browsers keep for a year. Other files, for example licenses, are served at
+// their path below static. Browsers must revalidate these and the pages by their strong ETag.
+// Files are sent compressed if the browser accepts gzip.
+// It answers other methods than GET and HEAD with 405, and other paths with 404. Every response
+// has the security headers. Handler panics if the embedded files cannot be bundled, which means
+// that the build is broken. It is safe for concurrent use.
 func Handler(games []string) http.Handler {
+	built, err := bundleEmbedded()
+	if err != nil {
+		panic(err)
+	}
+	pages, err := newPages(built, games)
+	if err != nil {
+		panic(err)
+	}
+	return secured(serve(pages, built.files))
+}
+
+// site is the part of the page that is the same for all games.
+type site struct {
+	index []byte          // refers to the bundles
+	files map[string]file // by URL path
+	style string          // URL path of the stylesheet
+}
+
+// bundleEmbedded bundles the embedded tree, once in a process.
+var bundleEmbedded = sync.OnceValues(func() (site, error) {
 	tree, err := fs.Sub(embedded, "static")
 	if err != nil {
-		panic(err)
+		return site{}, fmt.Errorf("web: %w", err)
 	}
+	return newSite(tree)
+})
+
+func newSite(tree fs.FS) (site, error) {
 	files, err := readFiles(tree)
 	if err != nil {
-		panic(err)
+		return site{}, err
 	}
-	pages, err := newPages(files["/"], games)
+	bundles, urls, err := bundle(tree)
 	if err != nil {
-		panic(err)
+		return site{}, err
 	}
-	delete(files, "/")
-	return secured(serve(pages, files))
+	maps.Copy(files, bundles)
+	text, err := fs.ReadFile(tree, index)
+	if err != nil {
+		return site{}, fmt.Errorf("web: read: %w", err)
+	}
+	for entry, url := range urls {
+		text = bytes.ReplaceAll(text, []byte(`"/`+entry+`"`), []byte(`"`+url+`"`))
+	}
+	return site{index: text, files: files, style: urls[styleEntry]}, nil
 }
 
 func serve(pages pages, files map[string]file) http.Handler {

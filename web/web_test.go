@@ -1,10 +1,12 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
-	gopath "path"
 	"regexp"
 	"strings"
 	"testing"
@@ -29,14 +31,23 @@ func getBody(t *testing.T, path string) string {
 	return w.Body.String()
 }
 
+// bundleURL returns the URL path of the bundle with an extension, as the index names it.
+func bundleURL(t *testing.T, extension string) string {
+	t.Helper()
+	m := regexp.MustCompile(`(?:src|href)="(/assets/[a-z]+-[A-Z0-9]{8}\` + extension + `)"`).FindStringSubmatch(getBody(t, "/"))
+	if m == nil {
+		t.Fatalf("the index names no %s bundle", extension)
+	}
+	return m[1]
+}
+
 func TestFilesAreServedWithTheirTypes(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/":                                  "text/html; charset=utf-8",
 		"/?guest=new":                        "text/html; charset=utf-8",
-		"/app.js":                            "text/javascript; charset=utf-8",
-		"/views/app.js":                      "text/javascript; charset=utf-8",
-		"/css/base.css":                      "text/css; charset=utf-8",
+		bundleURL(t, ".js"):                  "text/javascript; charset=utf-8",
+		bundleURL(t, ".css"):                 "text/css; charset=utf-8",
 		"/favicon.svg":                       "image/svg+xml",
 		"/vendor/preact-10.29.8.LICENSE.txt": "text/plain; charset=utf-8",
 	} {
@@ -49,10 +60,77 @@ func TestFilesAreServedWithTheirTypes(t *testing.T) {
 
 func TestOtherPathsAreNotFound(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/index.html", "/views", "/views/", "/vendor/", "/static/app.js", "/web.go", "/favicon.ico", "//", "/../web.go"} {
+	for _, path := range []string{"/index.html", "/app.js", "/css/base.css", "/assets/", "/assets/app.js", "/views", "/vendor/", "/static/app.js", "/web.go", "/favicon.ico", "//", "/../web.go"} {
 		if res := request(t, http.MethodGet, path, nil); res.Code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, res.Code)
 		}
+	}
+}
+
+// A first visit loads the page, two bundles and the icon: together at most 60 kB, so that
+// half of the 120 kB that a visit may cost is left for images and data.
+func TestPageIsSmall(t *testing.T) {
+	t.Parallel()
+	total := 0
+	for _, path := range []string{"/", bundleURL(t, ".js"), bundleURL(t, ".css"), "/favicon.svg"} {
+		res := request(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"br, gzip;q=0.8"}})
+		if res.Header().Get("Content-Encoding") != "gzip" || res.Header().Get("Vary") != "Accept-Encoding" {
+			t.Errorf("%s: headers %v", path, res.Header())
+		}
+		total += res.Body.Len()
+	}
+	if total > 60_000 {
+		t.Errorf("a first visit loads %d bytes", total)
+	}
+}
+
+func TestCompressedBodyIsTheSame(t *testing.T) {
+	t.Parallel()
+	path := bundleURL(t, ".js")
+	plain := request(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"identity, gzip;q=0"}})
+	packed := request(t, http.MethodGet, path, http.Header{"Accept-Encoding": {"gzip"}})
+	r, err := gzip.NewReader(packed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unpacked, err := io.ReadAll(r)
+	if err != nil || !bytes.Equal(unpacked, plain.Body.Bytes()) || plain.Header().Get("Content-Encoding") != "" {
+		t.Errorf("%d bytes of %d, %v", len(unpacked), plain.Body.Len(), err)
+	}
+	if plain.Header().Get("ETag") == packed.Header().Get("ETag") {
+		t.Error("both forms have the same ETag")
+	}
+}
+
+// The URL of a bundle names its content, so browsers need not ask again.
+func TestBundlesAreKept(t *testing.T) {
+	t.Parallel()
+	for _, extension := range []string{".js", ".css"} {
+		if got := request(t, http.MethodGet, bundleURL(t, extension), nil).Header().Get("Cache-Control"); got != "public, max-age=31536000, immutable" {
+			t.Errorf("%s: Cache-Control %q", extension, got)
+		}
+	}
+	small := fstest.MapFS{"index.html": {Data: []byte(`"/app.js" "/css/page.css"`)}, "app.js": {Data: []byte("import './a.js'")}, "css/page.css": {}, "a.js": {Data: []byte("one()")}}
+	first, err := newSite(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	small["a.js"] = &fstest.MapFile{Data: []byte("two()")}
+	second, err := newSite(small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(first.index, second.index) {
+		t.Errorf("another module gives the same index %s", first.index)
+	}
+}
+
+// An import of a file that does not exist stops the start, with a message that names it.
+func TestMissingModuleIsAnError(t *testing.T) {
+	t.Parallel()
+	_, err := newSite(fstest.MapFS{"index.html": {}, "app.js": {Data: []byte("import './missing.js'")}, "css/page.css": {}})
+	if err == nil || !strings.Contains(err.Error(), "missing.js") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -72,19 +150,19 @@ func TestOnlyGETAndHEADAreAllowed(t *testing.T) {
 
 func TestUnchangedFilesAreSentWithoutABody(t *testing.T) {
 	t.Parallel()
-	first := request(t, http.MethodGet, "/app.js", nil)
+	first := request(t, http.MethodGet, "/", nil)
 	etag := first.Header().Get("ETag")
 	if !regexp.MustCompile(`^"[\w-]{16}"$`).MatchString(etag) || first.Header().Get("Cache-Control") != "no-cache" {
 		t.Fatalf("ETag %q, Cache-Control %q", etag, first.Header().Get("Cache-Control"))
 	}
-	if other := request(t, http.MethodGet, "/", nil).Header().Get("ETag"); other == etag {
+	if other := request(t, http.MethodGet, "/favicon.svg", nil).Header().Get("ETag"); other == etag {
 		t.Error("two files share an ETag")
 	}
-	revalidated := request(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {etag}})
+	revalidated := request(t, http.MethodGet, "/", http.Header{"If-None-Match": {etag}})
 	if revalidated.Code != http.StatusNotModified {
 		t.Errorf("with the current ETag: %d, want 304", revalidated.Code)
 	}
-	stale := request(t, http.MethodGet, "/app.js", http.Header{"If-None-Match": {`"other"`}})
+	stale := request(t, http.MethodGet, "/", http.Header{"If-None-Match": {`"other"`}})
 	if stale.Code != http.StatusOK {
 		t.Errorf("with another ETag: %d, want 200", stale.Code)
 	}
@@ -92,13 +170,7 @@ func TestUnchangedFilesAreSentWithoutABody(t *testing.T) {
 
 func TestETagFollowsTheContent(t *testing.T) {
 	t.Parallel()
-	etagOf := func(content string) string {
-		files, err := readFiles(fstest.MapFS{"a.js": {Data: []byte(content)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return files["/a.js"].etag
-	}
+	etagOf := func(content string) string { return newFile([]byte(content), "text/plain").etag }
 	first, sameContent, otherContent := etagOf("1"), etagOf("1"), etagOf("2")
 	if first == otherContent || first != sameContent {
 		t.Error("an ETag must depend only on the content")
@@ -114,7 +186,7 @@ func TestAFileOfUnknownTypeIsRefused(t *testing.T) {
 
 func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/", "/app.js", "/missing"} {
+	for _, path := range []string{"/", "/favicon.svg", "/missing"} {
 		headers := request(t, http.MethodGet, path, nil).Header()
 		csp := headers.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"} {
@@ -128,24 +200,12 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Every file that the page names must be embedded. Otherwise a browser shows a blank page.
-func TestEveryFileThatThePageNamesIsEmbedded(t *testing.T) {
+// Every file that the index names must be served. Otherwise a browser shows a blank page.
+func TestEveryFileThatTheIndexNamesIsServed(t *testing.T) {
 	t.Parallel()
-	files := embeddedFiles(t)
 	for _, m := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(getBody(t, "/"), -1) {
-		if _, ok := files[m[1]]; !ok {
-			t.Errorf("index names %s, which is not embedded", m[1])
-		}
-	}
-	imports := regexp.MustCompile(`(?:from|import)\s*['"]([^'"]+)['"]`)
-	for path, f := range files {
-		if !strings.HasSuffix(path, ".js") {
-			continue
-		}
-		for _, m := range imports.FindAllStringSubmatch(string(f.body), -1) {
-			if _, ok := files[gopath.Join(gopath.Dir(path), m[1])]; !ok {
-				t.Errorf("%s imports %q, which is not embedded", path, m[1])
-			}
+		if res := request(t, http.MethodGet, m[1], nil); res.Code != http.StatusOK {
+			t.Errorf("the index names %s: %d", m[1], res.Code)
 		}
 	}
 }
@@ -163,12 +223,12 @@ func TestLanguagesHaveTheSameKeys(t *testing.T) {
 	t.Parallel()
 	keys := func(path string) map[string]bool {
 		found := map[string]bool{}
-		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(getBody(t, path), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(sources(t)[path], -1) {
 			found[m[1]] = true
 		}
 		return found
 	}
-	en, zh := keys("/lang/en.js"), keys("/lang/zh.js")
+	en, zh := keys("lang/en.js"), keys("lang/zh.js")
 	if len(en) == 0 {
 		t.Fatal("no keys found")
 	}
@@ -187,14 +247,14 @@ func TestLanguagesHaveTheSameKeys(t *testing.T) {
 // Every text key that a view uses must be in the dictionary. Otherwise the view fails.
 func TestEveryTextIsInTheDictionary(t *testing.T) {
 	t.Parallel()
-	dictionary := getBody(t, "/lang/en.js")
+	dictionary := sources(t)["lang/en.js"]
 	textCall := regexp.MustCompile("\\bt\\(['`]([^'`$]+)(['`$])")
 	texts := 0
-	for path, f := range embeddedFiles(t) {
-		if strings.HasPrefix(path, "/vendor/") {
+	for path, text := range sources(t) {
+		if strings.HasPrefix(path, "vendor/") {
 			continue
 		}
-		for _, m := range textCall.FindAllStringSubmatch(string(f.body), -1) {
+		for _, m := range textCall.FindAllStringSubmatch(text, -1) {
 			key, isWholeKey := m[1], m[2] != "$"
 			if texts++; !strings.Contains(dictionary, "\n  '"+key) || isWholeKey && !strings.Contains(dictionary, "\n  '"+key+"':") {
 				t.Errorf("%s uses the key %q, which the dictionary does not have", path, key)
@@ -206,15 +266,22 @@ func TestEveryTextIsInTheDictionary(t *testing.T) {
 	}
 }
 
-func embeddedFiles(t *testing.T) map[string]file {
+// sources returns the modules by path below static.
+func sources(t *testing.T) map[string]string {
 	t.Helper()
-	tree, err := fs.Sub(embedded, "static")
-	if err != nil {
-		t.Fatal(err)
+	found := map[string]string{}
+	for _, pattern := range []string{"static/*.js", "static/*/*.js"} {
+		names, err := fs.Glob(embedded, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			text, err := embedded.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[strings.TrimPrefix(name, "static/")] = string(text)
+		}
 	}
-	files, err := readFiles(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
+	return found
 }

@@ -46,3 +46,24 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 	guest.join("Ruby", "")
 	host.waitForVisible(byNameAndData("players", "value", 1))
 }
+
+// A first visit needs at most 8 requests and 120 kB.
+func TestFirstVisitIsLight(t *testing.T) {
+	t.Parallel()
+	chromium, ok := testenv.Chromium(t)
+	if !ok {
+		return
+	}
+	page := newBrowser(t, chromium).open(startNode(t, cli.Flags{}).url + "/?guest=new")
+	page.waitForVisible(byName("play"))
+	cost, err := chromedp.Run(page.ctx, chromedp.Evaluate[struct{ Requests, Bytes int }](`(() => {
+		const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
+		return {requests: all.length, bytes: all.reduce((sum, entry) => sum + entry.transferSize, 0)};
+	})()`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cost.Requests < 3 || cost.Requests > 8 || cost.Bytes < 20_000 || cost.Bytes > 120_000 {
+		t.Errorf("a first visit makes %d requests and loads %d bytes", cost.Requests, cost.Bytes)
+	}
+}
