@@ -2,8 +2,8 @@ package httpserver
 
 import (
 	"bufio"
-	"cmp"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net"

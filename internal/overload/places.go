@@ -54,8 +54,8 @@ type Place struct {
 	Evict   func() // closes the connection, which has lost its place
 
 	taken      bool
-	reserved   bool // one of the last places: only for players in a match
-	aboveShare bool // above the share of its address: only for players in a match
+	reserved   bool          // one of the last places: only for players in a match
+	aboveShare bool          // above the share of its address: only for players in a match
 	pendingPos *list.Element // in Places.pending; nil after the hello
 }
 

@@ -19,16 +19,16 @@ import (
 type presence struct {
 	connection
 
-	address      netip.Addr // the client's address
-	game         string
-	player       string
-	claims       identity.Claims // of its token; the role is player or host
-	number       int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
-	greeted      atomic.Bool     // the hello is accepted
-	inDuel       atomic.Bool     // see DuelChanged
-	endVisit     func()          // nil if no visit is reported; the read loop owns it
-	lastRequest  atomic.Int64    // when the last request other than a ping arrived, or the connection itself; cluster time in ms
-	watchCount   atomic.Int32    // boards that the session watches
+	address     netip.Addr // the client's address
+	game        string
+	player      string
+	claims      identity.Claims // of its token; the role is player or host
+	number      int64           // orders the player's sessions at all nodes; game, player, claims and number do not change after the hello
+	greeted     atomic.Bool     // the hello is accepted
+	inDuel      atomic.Bool     // see DuelChanged
+	endVisit    func()          // nil if no visit is reported; the read loop owns it
+	lastRequest atomic.Int64    // when the last request other than a ping arrived, or the connection itself; cluster time in ms
+	watchCount  atomic.Int32    // boards that the session watches
 
 	// The match that the player was in before this session, "" for none; nil until it
 	// is known.
