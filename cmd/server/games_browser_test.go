@@ -54,7 +54,8 @@ func TestFirstVisitIsLight(t *testing.T) {
 	if !ok {
 		return
 	}
-	page := newBrowser(t, chromium).open(startNode(t, cli.Flags{}).url + "/?guest=new")
+	dir := t.TempDir()
+	page := newBrowser(t, chromium).open(startNode(t, cli.Flags{Data: &dir}).url + "/?guest=new")
 	page.waitForVisible(byName("play"))
 	cost, err := chromedp.Run(page.ctx, chromedp.Evaluate[struct{ Requests, Bytes int }](`(() => {
 		const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
