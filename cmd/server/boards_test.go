@@ -33,7 +33,7 @@ func TestLeaderboardCommandsFindAndRepairDifferences(t *testing.T) {
 
 		loser := transcripts[0].guest.ID
 		corruptEntry(t, cache, loser)
-		run(1, "player all "+loser+": score", "boards", "verify")
+		run(1, "player all "+loser+": entry: ledger newest ", "boards", "verify")
 		run(0, "new leaderboards are served", "boards", "rebuild", "--wait")
 		run(0, ": 0 differences", "boards", "verify")
 		checkStoredResults(t, node.url, transcripts)

@@ -2,6 +2,7 @@ package leaderboard
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -202,7 +203,8 @@ func formatEntry(entry BoardEntry) string {
 	if entry.ID == "" {
 		return ""
 	}
-	return fmt.Sprintf("newest %d, %+v", entry.Newest, entry.Aggregates)
+	sums, _ := json.Marshal(entry.Aggregates) // numbers always encode
+	return fmt.Sprintf("newest %d, %s", entry.Newest, sums)
 }
 
 // formatKey formats a key so that different keys have different texts.
