@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/testenv"
@@ -37,6 +38,31 @@ func TestCorrectionsFollowAnErasure(t *testing.T) {
 			t.Errorf("done %+v, rows %+v", done, rows)
 		}
 		checkSums(t, l)
+	})
+}
+
+// A player whose results of a past day were all corrected has no sum on that day. The
+// erasure renames the player on that day's leaderboard too.
+func TestErasureFollowsCorrectionsOfAWholeDay(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		l := openWithClock(t, db, time.UTC)
+		addPlayer(t, l.Ledger, erasedSubjectID)
+		must(l.Results.Commit(t.Context(), results(duel("m1", 1, erasedSubjectID, "other"))))(t)
+		l.setClock(t, 2*dayMS)
+		must(l.Results.Commit(t.Context(), results(duel("m2", 2, "other", "third"))))(t)
+		must(l.Days.SumDays(t.Context(), game))(t)
+		disqualify(t, l.Ledger, "m1", erasedSubjectID)
+		head := readHead(t, l.Ledger)
+		if err := l.Accounts.Erase(t.Context(), game, erasedSubjectID); err != nil {
+			t.Fatal(err)
+		}
+		moves := must(l.Leaderboards.ReadRows(t.Context(), game, head.Pos, 10))(t)
+		if len(moves) != 2 || moves[0].TargetDay != "" || moves[1].TargetDay != "1970-01-01" {
+			t.Errorf("moves %+v", moves)
+		}
+		checkSums(t, l.Ledger)
 	})
 }
 

@@ -110,11 +110,9 @@ const (
 UPDATE matches SET summary = replace(summary, '"player":"' || $2 || '"', '"player":"' || $3 || '"')
 WHERE game = $1 AND id IN (SELECT s.match_id FROM seats s WHERE s.game = $1 AND s.player = $2 AND s.mode = 'buzzer')`
 
-	// selectPlayerDays selects the days on which a player may have entries: the summed days
-	// with a sum of the player, and all days that are not summed yet.
-	selectPlayerDays = `
-SELECT day FROM day_sums WHERE game = $1 AND holder_kind = 'player' AND holder = $2
-UNION SELECT day FROM days WHERE game = $1 AND summed = 0 ORDER BY 1`
+	// selectPlayerDays selects the days on which a player has entries. A day whose results
+	// were all corrected has entries, but no sum.
+	selectPlayerDays = `SELECT DISTINCT day FROM entries WHERE game = $1 AND holder_kind = 'player' AND holder = $2 ORDER BY 1`
 
 	// updateDayVersionsFrom locks the days: see updateSummedTo.
 	updateDayVersionsFrom = `UPDATE days SET version = $3 WHERE game = $1 AND day >= $2`
