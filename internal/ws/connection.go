@@ -113,12 +113,11 @@ func (c *connection) closeForDrain() {
 // evict closes the session so that another gets its place. If maxRejecting connections are
 // being rejected already, it sends no close frame.
 func (c *connection) evict() {
-	isRejecting := c.services.rejecting.TryGo(func() error {
+	started := c.services.startRejecting(func() {
 		c.close(protocol.CloseOverloaded, retryReason)
 		<-c.closing.Load().sent
-		return nil
 	})
-	if !isRejecting {
+	if !started {
 		c.abort()
 	}
 }

@@ -52,7 +52,8 @@ func (s *Server) Drain(ctx context.Context) {
 	}
 	s.cancelHellos()
 	s.runningSessions.Wait()
-	_ = s.rejecting.Wait() // both groups return no error
-	_ = s.lookups.Wait()
+	_ = s.rejecting.Acquire(context.Background(), maxRejecting) // after all that are being rejected; never fails
+	s.rejecting.Release(maxRejecting)
+	_ = s.lookups.Wait() // returns no error
 	s.parker.Close()
 }

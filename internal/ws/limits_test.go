@@ -148,7 +148,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 func TestRejectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.MaxConnections = 0 })
-	n.rejecting.SetLimit(2)
+	_ = n.rejecting.Acquire(t.Context(), maxRejecting-2)
+	defer n.rejecting.Release(maxRejecting - 2)
 	returned := make(chan struct{}, 3)
 	site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.ServeHTTP(w, r)

@@ -88,13 +88,12 @@ func (s *Server) removeSession(se *session) {
 // the client's close frame, both in the background. If maxRejecting connections are being
 // rejected already, it closes the connection without a close frame.
 func (s *Server) reject(conn *wsconn.Conn, code int, reason string) {
-	isRejecting := s.rejecting.TryGo(func() error {
+	started := s.startRejecting(func() {
 		conn.SendClose(code, reason)
 		conn.Discard()
 		conn.Close()
-		return nil
 	})
-	if isRejecting {
+	if started {
 		s.metrics.closed.WithLabelValues(closeLabel(code)).Inc()
 		return
 	}

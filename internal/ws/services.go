@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 
 	"laststand/internal/arena"
 	"laststand/internal/identity"
@@ -152,8 +153,8 @@ type services struct {
 
 	parker    *wsconn.Parker
 	places    *overload.Places
-	lookups   errgroup.Group // Drain waits for it
-	rejecting errgroup.Group // sends close frames to clients that get no place; Drain waits for it
+	lookups   errgroup.Group      // Drain waits for it
+	rejecting *semaphore.Weighted // one unit per connection that startRejecting rejects
 
 	bindMu sync.Mutex // held while a session is bound to its player
 }
@@ -164,7 +165,7 @@ func (s *services) init(config Config) {
 	s.helloTimeout, s.callTimeout = helloTimeout, callTimeout
 	s.hellos, s.cancelHellos = context.WithCancel(context.Background())
 	s.lookups.SetLimit(maxLookups)
-	s.rejecting.SetLimit(maxRejecting)
+	s.rejecting = semaphore.NewWeighted(maxRejecting)
 	s.parker = wsconn.NewParker(wsconn.Config{
 		MessageTimeout: messageTimeout, WriteTimeout: writeTimeout, CloseTimeout: closeTimeout, QuietAfter: quietAfter, CheckInterval: time.Second,
 		Parked: s.metrics.parked, Wakeups: s.metrics.wakeups,
@@ -173,4 +174,18 @@ func (s *services) init(config Config) {
 		Max: config.MaxConnections, PerAddress: config.Limits.PerAddress,
 		TotalCap: config.Limits.TotalCap, AddressCap: config.Limits.AddressCap, PendingCap: config.Limits.PendingHelloCap,
 	})
+}
+
+// startRejecting runs reject, which sends a close frame to a client that gets no place, in
+// the background. If maxRejecting connections are being rejected already, it does not run
+// reject and returns false.
+func (s *services) startRejecting(reject func()) (started bool) {
+	if !s.rejecting.TryAcquire(1) {
+		return false
+	}
+	go func() {
+		defer s.rejecting.Release(1)
+		reject()
+	}()
+	return true
 }
