@@ -116,7 +116,7 @@ func loadCertificate(certFile, keyFile string) (*tls.Certificate, string, error)
 	if err := errors.Join(err, keyErr); err != nil {
 		return nil, err.Error(), err
 	}
-	files := string(cert) + string(key)
+	files := string(cert) + "\x00" + string(key)
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
 		return nil, files, fmt.Errorf("%s and %s are not a certificate and its key: %w", certFile, keyFile, err)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,15 @@ func (f *certificateFiles) writeFile(name string, text []byte) {
 	if err := os.WriteFile(name, text, 0o600); err != nil {
 		f.Fatal(err)
 	}
+}
+
+func (f *certificateFiles) readFile(name string) []byte {
+	f.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	return text
 }
 
 func (f *certificateFiles) open() *Certificate {
@@ -136,6 +146,26 @@ func TestInvalidFilesKeepThePreviousCertificate(t *testing.T) {
 				t.Errorf("after a repair certificate %d is served", serial)
 			}
 		})
+	}
+}
+
+// The same bytes in two other files are a change: a key that was in the wrong file first is
+// found when it moves to its own.
+func TestKeyThatMovesToItsFileIsLoaded(t *testing.T) {
+	t.Parallel()
+	files := newCertificateFiles(t)
+	files.writePair(1, time.Hour)
+	pair := files.open()
+	files.writePair(2, time.Hour)
+	cert, key := files.readFile(files.cert), files.readFile(files.key)
+	files.writeFile(files.cert, slices.Concat(cert, key))
+	files.writeFile(files.key, nil)
+	pair.reloadIfChanged()
+	files.writeFile(files.cert, cert)
+	files.writeFile(files.key, key)
+	pair.reloadIfChanged()
+	if serial := servedSerial(t, pair); serial != 2 {
+		t.Errorf("certificate %d is served, want 2", serial)
 	}
 }
 
