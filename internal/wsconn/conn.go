@@ -149,7 +149,10 @@ func (c *Conn) SendClose(code int, reason string) {
 	c.mu.Lock()
 	isFirst := !c.closing
 	c.closing = true
-	_ = c.conn.SetWriteDeadline(time.Now().Add(c.parker.CloseTimeout)) // it fails if the connection has ended
+	if isFirst { // both fail if the connection has ended
+		_ = c.conn.SetWriteDeadline(time.Now().Add(c.parker.CloseTimeout))
+		_ = c.conn.SetReadDeadline(time.Time{}) // that of an interrupt would end reading before the close frame
+	}
 	c.mu.Unlock()
 	if !isFirst {
 		return

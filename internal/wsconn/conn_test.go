@@ -256,6 +256,36 @@ func TestCloseFrameIsLast(t *testing.T) {
 	}
 }
 
+// A connection that is interrupted while the server closes it reads on until the client's
+// close frame. If the server closed the connection with unread bytes, the system would reset
+// it, and the client could lose the close frame.
+func TestClosingConnectionReadsOnAfterAnInterrupt(t *testing.T) {
+	t.Parallel()
+	socket, client := newTCPPair(t)
+	conn := newParker(t, nil).NewConn(socket, func() {})
+	defer conn.Close()
+	conn.interrupt()
+	conn.writeMu.Lock() // the close frame must wait
+	go conn.SendClose(1012, "")
+	eventually(t, "the connection is closing", conn.isClosing)
+	if _, err := client.Write(maskedFrame(0x81, "late")); err != nil {
+		t.Fatal(err)
+	}
+	if message, err := conn.ReadMessage(); err != nil || string(message.Payload) != "late" {
+		t.Errorf("%q, %v before the close frame", message.Payload, err)
+	}
+	conn.writeMu.Unlock()
+	if kind, _ := readFrame(t, client); kind != closeFrame {
+		t.Errorf("frame of kind %d instead of a close frame", kind)
+	}
+	if _, err := client.Write(maskedFrame(0x88, "\x03\xf4")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ReadMessage(); !errors.Is(err, io.EOF) {
+		t.Errorf("%v instead of the end", err)
+	}
+}
+
 func eventually(t *testing.T, description string, holds func() bool) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); !holds(); time.Sleep(time.Millisecond) {

@@ -136,9 +136,7 @@ func TestParkedConnectionsHaveNoGoroutine(t *testing.T) { //nolint:paralleltest 
 		eventually(t, "it has ended", e.ended.Load)
 	}
 	parker.Close()
-	if n := countGoroutines(t, "wsconn.(*epoll)"); n != 0 {
-		t.Errorf("%d goroutines wait for events", n)
-	}
+	eventually(t, "no goroutine waits for events", func() bool { return countGoroutines(t, "wsconn.(*epoll)") == 0 })
 }
 
 // A parked connection ends once, whoever ends it.
