@@ -86,6 +86,7 @@ func (b *bots) scheduleBots(local *localMatch) {
 	}
 }
 
+// submitBotAnswer submits an answer. After an error it retries while the question is open.
 func (b *bots) submitBotAnswer(local *localMatch, player string, question int, given protocol.Given) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
@@ -93,8 +94,9 @@ func (b *bots) submitBotAnswer(local *localMatch, player string, question int, g
 		Player: player, ArrivedAt: b.Now(),
 		Answer: protocol.Answer{Match: local.plan.ID, Question: &question, Given: given},
 	})
-	if err != nil {
-		b.Logger.Debug("bot answer refused", "match", local.plan.ID, "error", err)
+	if err != nil && !local.isQuestionClosed(question) {
+		b.Logger.Debug("bot answer failed; retrying", "match", local.plan.ID, "error", err)
+		b.Wheel.After(storeRetryDelay, func() { b.submitBotAnswer(local, player, question, given) })
 	}
 	followUp()
 }

@@ -3,6 +3,7 @@ package match
 import (
 	"math/rand/v2"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -45,4 +46,54 @@ func TestBotsPlayAlikeOnEveryNode(t *testing.T) {
 	if len(delays) < 2 {
 		t.Error("a bot always takes the same time")
 	}
+}
+
+func TestBotAnswersAgainAfterStoreError(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		n.openSession(ada)
+		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
+		c.requireNoError(n.StartDuel(c.Context(), plan))
+		c.passUntil(plan, PhaseOpen, 0)
+		failedCommits := 0
+		n.store.setFault(func(method, _ string) fault {
+			if method != "Commit" {
+				return noFault
+			}
+			failedCommits++
+			return failsBefore
+		})
+		plannedDelay, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
+		time.Sleep(plannedDelay + storeRetryDelay/2)
+		n.store.setFault(nil)
+		time.Sleep(storeRetryDelay)
+		synctest.Wait()
+		if state := c.store.state(plan.ID); failedCommits != 1 || state.Answered != 1 {
+			c.Errorf("%d commits failed; state %+v", failedCommits, state)
+		}
+	})
+}
+
+// A bot whose answers all fail stops when the question closes.
+func TestBotStopsWhenQuestionCloses(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		n.openSession(ada)
+		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
+		c.requireNoError(n.StartDuel(c.Context(), plan))
+		commits := 0
+		n.store.setFault(func(method, _ string) fault {
+			if method != "Commit" {
+				return noFault
+			}
+			commits++
+			return failsBefore
+		})
+		c.passUntil(plan, PhaseOver, 0)
+		before := commits
+		time.Sleep(time.Minute)
+		if synctest.Wait(); before < 5 || commits > before {
+			c.Errorf("%d attempts until the end, %d after it", before, commits-before)
+		}
+	})
 }
