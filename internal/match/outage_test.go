@@ -58,6 +58,29 @@ func TestOutageExtendsQuestionOnce(t *testing.T) {
 	}
 }
 
+// The sweep takes long, because the store is slow for one match of another node. The
+// node reaches the store all the time, so it extends no question.
+func TestSlowSweepIsNoOutage(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		dead, n := c.startNode(), c.startNode()
+		c.requireNoError(dead.StartDuel(c.Context(), newPlan("m_slow", now()+3000, 1)))
+		dead.kill()
+		session := n.openSession(ada)
+		plan := n.startDuel(c, 1)
+		n.store.setFault(func(_, match string) fault {
+			if match != "m_slow" {
+				return noFault
+			}
+			time.Sleep(callTimeout)
+			return failsBefore
+		})
+		c.passUntil(plan, PhaseOver, 0)
+		if extensions := session.countType(c, protocol.TypeQuestionExtended); extensions != 0 {
+			c.Errorf("the question was extended %d times", extensions)
+		}
+	})
+}
+
 // cutStore disconnects nodes from the store for a while.
 func (c *cluster) cutStore(duration time.Duration, nodes ...*node) {
 	for _, n := range nodes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,6 +20,7 @@ const (
 // The rounds of recovery.
 const (
 	roundGaps      = "search for missed pushes"
+	roundPlaces    = "search for ended places"
 	roundSweep     = "sweep of deadlines"
 	roundHosts     = "presence of hosts"
 	roundSettled   = "search for settled results"
@@ -46,15 +48,21 @@ func newRecovery(places *places, settled *settledNotices) *recovery {
 //   - notifications that a result is settled
 //   - the count of results that wait for the ledger
 //
-// It also tells the store which hosts are present.
+// It also tells the store which hosts are present. The search for missed pushes has its
+// own loop: it notes that the store is reachable, and must not wait for slow rounds.
 func (r *recovery) Run(ctx context.Context) error {
+	var searches sync.WaitGroup
+	searches.Go(func() {
+		loop.Every(ctx, recoveryInterval, func(ctx context.Context) { r.runRound(ctx, roundGaps, r.fillGaps) })
+	})
 	loop.Every(ctx, recoveryInterval, func(ctx context.Context) {
-		r.runRound(ctx, roundGaps, r.fillGaps)
+		r.runRound(ctx, roundPlaces, r.findEndedPlaces)
 		r.runRound(ctx, roundSweep, r.sweepOverdue)
 		r.runRound(ctx, roundHosts, r.reportHosts)
 		r.runRound(ctx, roundSettled, r.settled.checkSettled)
 		r.runRound(ctx, roundUnsettled, r.countUnsettled)
 	})
+	searches.Wait()
 	return nil
 }
 
@@ -102,7 +110,7 @@ func (r *recovery) sweepMatch(ctx context.Context, id string) error {
 // fillGaps schedules reads of what this node has missed of its matches. A successful read
 // of their progress shows that the store is reachable.
 func (r *recovery) fillGaps(ctx context.Context) error {
-	running := r.filterLocalMatches(func(local *localMatch) bool { return !local.knownState().Phase.hasEnded() })
+	running := r.runningMatches()
 	ids := make([]string, len(running))
 	for i, local := range running {
 		ids[i] = local.plan.ID
@@ -112,12 +120,21 @@ func (r *recovery) fillGaps(ctx context.Context) error {
 		return err
 	}
 	r.noteStoreReached(ctx)
-	return forEach(running, func(local *localMatch) error {
+	for _, local := range running {
 		if local.isBehind(progress[local.plan.ID]) { // a match without progress is behind
 			r.scheduleCatchUp(local)
 		}
-		return r.checkPlaces(ctx, local)
-	})
+	}
+	return nil
+}
+
+// findEndedPlaces removes the sessions whose places in an arena have ended.
+func (r *recovery) findEndedPlaces(ctx context.Context) error {
+	return forEach(r.runningMatches(), func(local *localMatch) error { return r.checkPlaces(ctx, local) })
+}
+
+func (r *recovery) runningMatches() []*localMatch {
+	return r.filterLocalMatches(func(local *localMatch) bool { return !local.knownState().Phase.hasEnded() })
 }
 
 // reportHosts reports the hosts at this node whose arenas wait for them.
@@ -178,7 +195,7 @@ const orphanAgeMS = 60_000
 // removeOrphan removes an overdue match that no live node can read.
 func (r *recovery) removeOrphan(ctx context.Context, match string, cause error) error {
 	now := r.Now()
-	if now-r.reachableSince.Load() < orphanAgeMS {
+	if now-r.reachableSince.Load() < orphanAgeMS || r.storeOutageMS() > 0 { // the end of an outage may not be noted yet
 		return nil
 	}
 	removed, err := r.Index.RemoveOrphan(ctx, match, now-orphanAgeMS)
