@@ -37,7 +37,7 @@ type receivedBatch struct {
 
 func newBatchReceiver(t *testing.T) *batchReceiver {
 	t.Helper()
-	r := &batchReceiver{t: t, key: oldWebhookKey, retryAfter: map[string]int{}, release: make(chan struct{})}
+	r := &batchReceiver{t: t, key: testenv.OldWebhookKey, retryAfter: map[string]int{}, release: make(chan struct{})}
 	close(r.release)
 	r.URL = testenv.Serve(t, r.handle)
 	return r

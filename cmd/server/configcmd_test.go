@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"laststand/internal/testenv"
 )
 
 // `config` prints a valid file with the same settings and without secrets.
@@ -14,10 +16,10 @@ func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := configFile(t, string(sample))
-	writeBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
-	writeBeside(t, path, "hook.key", newWebhookKey)
+	testenv.WriteBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
+	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey)
 	code, printed, stderr := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
-	if code != 0 || strings.Contains(printed, "s3cret") || strings.Contains(printed, "k3y") || strings.Contains(printed, webhookKeyPrefix) {
+	if code != 0 || strings.Contains(printed, "s3cret") || strings.Contains(printed, "k3y") || strings.Contains(printed, testenv.WebhookKeyPrefix) {
 		t.Fatalf("ended with %d: %s\n%s", code, stderr, printed)
 	}
 	if err := os.WriteFile(path, []byte(printed), 0o600); err != nil {

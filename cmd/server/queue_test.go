@@ -14,6 +14,7 @@ import (
 	"laststand/internal/eventq"
 	"laststand/internal/identity"
 	"laststand/internal/ops"
+	"laststand/internal/testenv"
 )
 
 // queueNow is the cluster time in tests, in epoch ms.
@@ -169,9 +170,9 @@ func TestManyQueuesAreListed(t *testing.T) {
 func TestGeneratedSinkKeysArePrinted(t *testing.T) {
 	t.Parallel()
 	data := "--data=" + folderWithDatabase(t)
-	path := configFile(t, configWithKeys+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
-	writeBeside(t, path, "hook.key", oldWebhookKey)
-	writeBeside(t, path, "nppa.key", nppaKey)
+	path := configFile(t, testenv.ConfigWithKeys+"  made: {behaviours: {sink: {type: webhook, url: 'https://x.example'}}}\n  plain:\n")
+	testenv.WriteBeside(t, path, "hook.key", testenv.OldWebhookKey)
+	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
 	show := func(game string) (code int, out, stderr string) {
 		return command("queue", "show-key", "--game="+game, data, "--config="+path)
 	}

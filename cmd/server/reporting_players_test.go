@@ -17,6 +17,7 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/eventq"
 	"laststand/internal/protocol"
+	"laststand/internal/testenv"
 	player "laststand/loadtest/players"
 )
 
@@ -98,7 +99,7 @@ func TestOnlineAndOfflineAreReportedToTheNPPA(t *testing.T) {
 	defer server.Close()
 	path := configFile(t, "games: {demo: {behaviours: {batch: {flush_interval: 50ms}, sink: {type: nppa, app_id: app, biz_id: biz, secret_file: nppa.key, allow_private: true, url: '"+
 		server.URL+"'}}}}")
-	writeBeside(t, path, "nppa.key", nppaKey)
+	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
 	dir := t.TempDir()
 	node := startNode(t, cli.Flags{Data: &dir, Config: path})
 	code, token, stderr := command("token", "--data="+dir, "--config="+path, "--game=demo", "--role=player", "--sub=p_42", "--pi="+testPI)
@@ -171,7 +172,7 @@ func (n *nppaReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func openNPPAReport(r *http.Request) ([]nppaRecord, error) {
 	var body struct{ Data []byte }
 	var report struct{ Collections []nppaRecord }
-	secret, keyErr := hex.DecodeString(nppaKey)
+	secret, keyErr := hex.DecodeString(testenv.NPPAKey)
 	block, err := aes.NewCipher(secret)
 	if err = errors.Join(keyErr, err, json.NewDecoder(r.Body).Decode(&body)); err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func TestReportingSettingsTakeEffectInARunningServer(t *testing.T) {
 		"rate": "batch: {max_size: 1, flush_interval: 50ms}, rate: {per_second: 2, burst: 1}", "hot": fastReporting + ", hot: true",
 	})
 	node := r.node(t)
-	writeBeside(t, r.config, "hook.key", newWebhookKey+"\n"+oldWebhookKey)
+	testenv.WriteBeside(t, r.config, "hook.key", testenv.NewWebhookKey+"\n"+testenv.OldWebhookKey)
 	for _, game := range r.games {
 		r.runQueueCommand(node, "paused", "pause", "--game="+game, "--reason=paused")
 	}
@@ -119,7 +119,7 @@ func (r *reportingTest) checkNewKey(node *testNode) {
 		return strings.Count(node.log.String(), "keys reloaded") == len(r.games)
 	})
 	r.mu.Lock()
-	r.key = newWebhookKey
+	r.key = testenv.NewWebhookKey
 	r.mu.Unlock()
 	before := len(r.gameBatches("hot"))
 	r.post("hot", 3, node.url)

@@ -15,6 +15,7 @@ import (
 	"laststand/internal/eventq"
 	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/redisx"
+	"laststand/internal/testenv"
 )
 
 // reportingTest tests the reports of some games, from the post to the receiver.
@@ -45,7 +46,7 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	}
 	slices.Sort(r.games)
 	r.testCluster = newTestCluster(t, redis, text)
-	writeBeside(t, r.config, "hook.key", oldWebhookKey)
+	testenv.WriteBeside(t, r.config, "hook.key", testenv.OldWebhookKey)
 	bankCommand(t, r.db, "import", "--bank=small", questionFile(t, "en", 10)) // a small bank, which loads fast
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: redis})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"laststand/internal/cli"
 	"laststand/internal/config"
+	"laststand/internal/testenv"
 )
 
 // settingValues are all settings that a flag, the environment and the file can give, with a value
@@ -69,8 +70,8 @@ func TestTheSampleConfigurationIsAccepted(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := configFile(t, string(sample))
-	writeBeside(t, path, "demo.key", strings.Repeat("k", 32))
-	writeBeside(t, path, "hook.key", newWebhookKey)
+	testenv.WriteBeside(t, path, "demo.key", strings.Repeat("k", 32))
+	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey)
 	dir := t.TempDir()
 	node := startNode(t, cli.Flags{Config: path, Data: &dir})
 	for _, line := range node.warnings() {

@@ -55,7 +55,7 @@ type webhookEvent struct {
 
 func newWebhookReceiver(t *testing.T) *webhookReceiver {
 	t.Helper()
-	r := &webhookReceiver{t: t, keys: oldWebhookKey, statuses: map[string]func(int) int{}}
+	r := &webhookReceiver{t: t, keys: testenv.OldWebhookKey, statuses: map[string]func(int) int{}}
 	r.URL = testenv.Serve(t, r.handle)
 	return r
 }

@@ -47,7 +47,7 @@ func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
       {name: matches, url: "%[1]s/matches", events: [match.settled], ordered: true, allow_private: true},
       {name: days, url: "%[1]s/days", events: [day.sealed], allow_private: true}`, receiver.URL)
 		flags := cli.Flags{Config: configFile(t, webhookConfigText(earlyZone, endpoints)), Data: &db.Dir, Database: &db.URL}
-		writeBeside(t, flags.Config, "hook.key", oldWebhookKey)
+		testenv.WriteBeside(t, flags.Config, "hook.key", testenv.OldWebhookKey)
 		createDatabase(t, db)
 		for _, name := range []string{"matches", "days"} {
 			code, key, stderr := command("webhooks", "show-key", "--game=demo", name, "--config="+flags.Config, "--data="+db.Dir, "--database="+db.URL)
@@ -74,7 +74,7 @@ func TestEventsAreSentToSubscribedWebhooks(t *testing.T) {
 		}
 		lateFlags := flags
 		lateFlags.Config = configFile(t, webhookConfigText(lateZone, endpoints))
-		writeBeside(t, lateFlags.Config, "hook.key", oldWebhookKey)
+		testenv.WriteBeside(t, lateFlags.Config, "hook.key", testenv.OldWebhookKey)
 		checkDaySent(t, receiver, lateFlags)
 	})
 }
@@ -187,7 +187,7 @@ func TestRefusedWebhookEventsAreRetriedOrStopped(t *testing.T) {
 	cluster := newTestCluster(t, redisWithDocumentedKeys(t), webhookConfigText("UTC", fmt.Sprintf(`
       {name: busy, url: "%[1]s/busy", secret_file: hook.key, events: [match.settled], allow_private: true},
       {name: gone, url: "%[1]s/gone", secret_file: hook.key, events: [match.settled], allow_private: true}`, receiver.URL)))
-	writeBeside(t, cluster.config, "hook.key", oldWebhookKey)
+	testenv.WriteBeside(t, cluster.config, "hook.key", testenv.OldWebhookKey)
 	node := cluster.node(t)
 	runCommand := commandRunner(t, node, append(ledgerFlags(cluster.db), "--config="+cluster.config)...)
 	playDuels(t, node.url, 3)
@@ -232,7 +232,7 @@ func TestEventsOfADeadNodeAreSentByAnotherNode(t *testing.T) {
 	receiver.respond("slow", func(int) int { return http.StatusServiceUnavailable })
 	cluster := newTestCluster(t, redisWithDocumentedKeys(t), webhookConfigText("UTC", fmt.Sprintf(`
       {name: slow, url: "%[1]s/slow", secret_file: hook.key, events: [match.settled], allow_private: true}`, receiver.URL)))
-	writeBeside(t, cluster.config, "hook.key", oldWebhookKey)
+	testenv.WriteBeside(t, cluster.config, "hook.key", testenv.OldWebhookKey)
 	dying := cluster.process(t)
 	playDuels(t, dying.url, 5)
 	waitUntil(t, "some events were tried", func() bool { return len(receiver.received("slow", "")) > 0 })

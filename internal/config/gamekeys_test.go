@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
+	"laststand/internal/testenv"
 )
 
 // Changed keys take effect while the server runs: keys that are added, reordered, removed or
@@ -18,8 +19,8 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 	const key1, key2 = "{id: k1, alg: HS256, secret_file: one.key}", "{id: k2, alg: HS256, secret_file: two.key}"
 	configWithKeys := func(keys ...string) string { return "games: {demo: {keys: [" + strings.Join(keys, ", ") + "]}}\n" }
 	path := configFile(t, configWithKeys(key1))
-	writeBeside(t, path, "one.key", strings.Repeat("1", 32))
-	writeBeside(t, path, "two.key", strings.Repeat("2", 32))
+	testenv.WriteBeside(t, path, "one.key", strings.Repeat("1", 32))
+	testenv.WriteBeside(t, path, "two.key", strings.Repeat("2", 32))
 	c, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
@@ -73,12 +74,12 @@ func TestChangedGameKeysAreReloaded(t *testing.T) {
 			t.Fatal(err)
 		}
 		earlierToken, _ := mint()
-		writeBeside(t, path, "two.key", strings.Repeat("x", 32)) // as in a half-written file
+		testenv.WriteBeside(t, path, "two.key", strings.Repeat("x", 32)) // as in a half-written file
 		keys.reload(t.Context())
 		if _, err := tokens.Verify(t.Context(), earlierToken); err != nil {
 			t.Errorf("%s: with a half-written key file: %v", step.name, err)
 		}
-		writeBeside(t, path, "two.key", strings.Repeat(step.key2Byte, 32))
+		testenv.WriteBeside(t, path, "two.key", strings.Repeat(step.key2Byte, 32))
 		keys.reload(t.Context())
 		keys.reload(t.Context())
 		_, key := mint()

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"encoding/base64"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -29,38 +28,17 @@ func configFile(t *testing.T, text string) string {
 	return path
 }
 
-var (
-	webhookKeyPrefix = "whsec_"
-	oldWebhookKey    = webhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
-	newWebhookKey    = webhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
-)
-
-const nppaKey = "2836e95fcd10e04b0069bb1ee659955b"
-
-// writeBeside writes a file into the folder of a configuration file.
-func writeBeside(t *testing.T, config, name, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(filepath.Dir(config), name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-const configWithKeys = `games:
-  hook: {behaviours: {sink: {type: webhook, url: "https://x.example", secret_file: hook.key}}}
-  nppa: {behaviours: {sink: {type: nppa, app_id: A, biz_id: B, secret_file: nppa.key}}}
-`
-
 func TestSinkKeysAreReadFromFiles(t *testing.T) {
 	t.Parallel()
-	path := configFile(t, configWithKeys)
-	writeBeside(t, path, "hook.key", newWebhookKey+"\r\n\n  "+oldWebhookKey+"\n")
-	writeBeside(t, path, "nppa.key", nppaKey)
+	path := configFile(t, testenv.ConfigWithKeys)
+	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey+"\r\n\n  "+testenv.OldWebhookKey+"\n")
+	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
 	c, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	keys, err := OpenReceiverKeys(t.Context(), &c, nil, slog.New(slog.DiscardHandler))
-	if err != nil || !slices.Equal(keys.Current(c.SinkKeys("hook")), []string{newWebhookKey, oldWebhookKey}) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{nppaKey}) {
+	if err != nil || !slices.Equal(keys.Current(c.SinkKeys("hook")), []string{testenv.NewWebhookKey, testenv.OldWebhookKey}) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{testenv.NPPAKey}) {
 		t.Errorf("%q, %q, %v", keys.Current(c.SinkKeys("hook")), keys.Current(c.SinkKeys("nppa")), err)
 	}
 }
@@ -69,9 +47,9 @@ func TestSinkKeysAreReadFromFiles(t *testing.T) {
 // earlier keys.
 func TestChangedSinkKeysAreReloaded(t *testing.T) {
 	t.Parallel()
-	path := configFile(t, configWithKeys)
-	writeBeside(t, path, "hook.key", oldWebhookKey)
-	writeBeside(t, path, "nppa.key", nppaKey)
+	path := configFile(t, testenv.ConfigWithKeys)
+	testenv.WriteBeside(t, path, "hook.key", testenv.OldWebhookKey)
+	testenv.WriteBeside(t, path, "nppa.key", testenv.NPPAKey)
 	c, err := Read(path)
 	if err != nil {
 		t.Fatal(err)
@@ -90,19 +68,19 @@ func TestChangedSinkKeysAreReloaded(t *testing.T) {
 			want   []string
 			errors int
 		}{
-			{newWebhookKey + "\n" + oldWebhookKey, []string{newWebhookKey, oldWebhookKey}, 0},
-			{newWebhookKey, []string{newWebhookKey}, 0},
-			{"s3cret", []string{newWebhookKey}, 1},
-			{"s3cret again", []string{newWebhookKey}, 1},
-			{"", []string{newWebhookKey}, 2},
-			{newWebhookKey, []string{newWebhookKey}, 2},
-			{"", []string{newWebhookKey}, 3},
-			{oldWebhookKey, []string{oldWebhookKey}, 3},
+			{testenv.NewWebhookKey + "\n" + testenv.OldWebhookKey, []string{testenv.NewWebhookKey, testenv.OldWebhookKey}, 0},
+			{testenv.NewWebhookKey, []string{testenv.NewWebhookKey}, 0},
+			{"s3cret", []string{testenv.NewWebhookKey}, 1},
+			{"s3cret again", []string{testenv.NewWebhookKey}, 1},
+			{"", []string{testenv.NewWebhookKey}, 2},
+			{testenv.NewWebhookKey, []string{testenv.NewWebhookKey}, 2},
+			{"", []string{testenv.NewWebhookKey}, 3},
+			{testenv.OldWebhookKey, []string{testenv.OldWebhookKey}, 3},
 		} {
-			writeBeside(t, path, "hook.key", step.text)
+			testenv.WriteBeside(t, path, "hook.key", step.text)
 			time.Sleep(2 * keyReloadInterval)
 			synctest.Wait()
-			if got := keys.Current(c.SinkKeys("hook")); !slices.Equal(got, step.want) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{nppaKey}) {
+			if got := keys.Current(c.SinkKeys("hook")); !slices.Equal(got, step.want) || !slices.Equal(keys.Current(c.SinkKeys("nppa")), []string{testenv.NPPAKey}) {
 				t.Errorf("%q: %q, %q", step.text, got, keys.Current(c.SinkKeys("nppa")))
 			}
 			if errorLines := strings.Count(log.String(), "level=ERROR"); errorLines != step.errors {
@@ -111,7 +89,7 @@ func TestChangedSinkKeysAreReloaded(t *testing.T) {
 		}
 		cancel()
 		running.Wait()
-		if strings.Contains(log.String(), "s3cret") || strings.Contains(log.String(), webhookKeyPrefix+"b") {
+		if strings.Contains(log.String(), "s3cret") || strings.Contains(log.String(), testenv.WebhookKeyPrefix+"b") {
 			t.Errorf("a key is logged: %s", log.String())
 		}
 	})

@@ -19,7 +19,7 @@ func BenchmarkScript(b *testing.B) {
 		if kind == "single" {
 			url = testenv.Redis(b).URL
 		}
-		for name, client := range clients(openConn(b, url)) {
+		for name, client := range clients(testenv.OpenRedis(b, url)) {
 			b.Run(fmt.Sprintf("%s/%s", kind, name), func(b *testing.B) {
 				b.SetParallelism(256 / runtime.GOMAXPROCS(0))
 				b.RunParallel(func(pb *testing.PB) {

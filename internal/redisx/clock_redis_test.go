@@ -51,7 +51,7 @@ func TestClockEqualsTheWallClockForEachKind(t *testing.T) {
 
 func TestClockAgreesWithItsServer(t *testing.T) {
 	t.Parallel()
-	conn := openConn(t, testenv.Redis(t).URL)
+	conn := testenv.OpenRedis(t, testenv.Redis(t).URL)
 	clock := newRunningClock(t, conn, time.Minute)
 	for range 100 {
 		checkBetween(t, clock, func() int64 { return conn.Client.Time(t.Context()).Val().UnixMilli() })
@@ -74,7 +74,7 @@ func checkBetween(t *testing.T, clock *redisx.Clock, read func() int64) {
 func TestClockIsNotReadyWhileTheServerIsStalled(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	clock := newRunningClock(t, openConn(t, server.URL), 2*time.Second)
+	clock := newRunningClock(t, testenv.OpenRedis(t, server.URL), 2*time.Second)
 	server.Pause()
 	waitUntil(t, "the clock is not ready", func() bool { return errors.Is(clock.Ready(t.Context()), redisx.ErrClock) })
 	server.Resume()
@@ -84,7 +84,7 @@ func TestClockIsNotReadyWhileTheServerIsStalled(t *testing.T) {
 // The clock of a replica is not used.
 func TestTheClockOfAReplicaIsNotUsed(t *testing.T) {
 	t.Parallel()
-	conn := openConn(t, testenv.Redis(t).URL)
+	conn := testenv.OpenRedis(t, testenv.Redis(t).URL)
 	host, port, _ := strings.Cut(testenv.Redis(t).Addr, ":")
 	if err := conn.Client.SlaveOf(t.Context(), host, port).Err(); err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestTheClockOfAReplicaIsNotUsed(t *testing.T) {
 // the key's slot, which has no other keys, to another master and back.
 func TestClockFollowsTheMasterOfItsKey(t *testing.T) {
 	t.Parallel()
-	conn := openConn(t, testenv.Cluster(t))
+	conn := testenv.OpenRedis(t, testenv.Cluster(t))
 	cluster := conn.Client.(*redis.ClusterClient)
 	owner, other := ownerAndOther(t, cluster, "clock")
 	ownerBefore, otherBefore := commandCalls(t, owner, "time"), commandCalls(t, other, "time")

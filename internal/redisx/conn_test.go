@@ -22,23 +22,9 @@ func TestMain(m *testing.M) { testenv.Main(m) }
 // eachKind runs a test on a connection of each kind. The test must start its keys with prefix,
 // which puts them into one slot and is unique, because all tests share the cluster.
 func eachKind(t *testing.T, test func(t *testing.T, conn *redisx.Conn, prefix string)) {
-	t.Run(redisx.KindEmbedded, func(t *testing.T) { test(t, openConn(t, ""), "{e}") })
-	t.Run(redisx.KindSingle, func(t *testing.T) { test(t, openConn(t, testenv.Redis(t).URL), "{s}") })
-	t.Run(redisx.KindCluster, func(t *testing.T) { test(t, openConn(t, testenv.Cluster(t)), "{"+rand.Text()+"}") })
-}
-
-func openConn(t testing.TB, url string) *redisx.Conn {
-	t.Helper()
-	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := conn.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return conn
+	t.Run(redisx.KindEmbedded, func(t *testing.T) { test(t, testenv.OpenRedis(t, ""), "{e}") })
+	t.Run(redisx.KindSingle, func(t *testing.T) { test(t, testenv.OpenRedis(t, testenv.Redis(t).URL), "{s}") })
+	t.Run(redisx.KindCluster, func(t *testing.T) { test(t, testenv.OpenRedis(t, testenv.Cluster(t)), "{"+rand.Text()+"}") })
 }
 
 // clients returns the clients of a connection by name. The embedded server has only one.
@@ -196,7 +182,7 @@ func TestWatchWorksOnAllClients(t *testing.T) {
 func TestACallReturnsWhenItsContextEnds(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	conn := openConn(t, server.URL)
+	conn := testenv.OpenRedis(t, server.URL)
 	script := redis.NewScript("return redis.call('SET', KEYS[1], ARGV[1])")
 	for name, client := range clients(conn) {
 		if err := script.Run(t.Context(), client, []string{"k"}, "before").Err(); err != nil {
@@ -253,7 +239,7 @@ func TestAnEndedContextSendsNothing(t *testing.T) {
 func TestCommandsSucceedAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	conn := openConn(t, server.URL)
+	conn := testenv.OpenRedis(t, server.URL)
 	get := redis.NewScript("return redis.call('GET', KEYS[1])")
 	set := redis.NewScript("return redis.call('SET', KEYS[1], 1)")
 	server.Kill()

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"laststand/internal/testenv"
 )
 
 // Keys of the embedded server expire. miniredis alone would keep them.
 func TestEmbeddedKeysExpire(t *testing.T) {
 	t.Parallel()
-	client := openConn(t, "").Client
+	client := testenv.OpenRedis(t, "").Client
 	ctx := t.Context()
 	if err := client.Set(ctx, "lasting", 1, time.Hour).Err(); err != nil {
 		t.Fatal(err)
@@ -38,7 +40,7 @@ func TestEmbeddedKeysExpire(t *testing.T) {
 
 func TestEmbeddedServersAreSeparate(t *testing.T) {
 	t.Parallel()
-	first, other := openConn(t, ""), openConn(t, "")
+	first, other := testenv.OpenRedis(t, ""), testenv.OpenRedis(t, "")
 	if err := first.Client.Set(t.Context(), "k", 1, 0).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,7 @@ func TestEmbeddedServersAreSeparate(t *testing.T) {
 // A transaction or pipeline of any size does not block the connection.
 func TestEmbeddedRunsLargeTransactions(t *testing.T) {
 	t.Parallel()
-	client := openConn(t, "").Client
+	client := testenv.OpenRedis(t, "").Client
 	ctx := t.Context()
 	for name, run := range map[string]func(context.Context, func(redis.Pipeliner) error) ([]redis.Cmder, error){
 		"pipeline": client.Pipelined, "transaction": client.TxPipelined,
@@ -78,7 +80,7 @@ func TestEmbeddedRunsLargeTransactions(t *testing.T) {
 
 func TestEmbeddedStoresALargeValue(t *testing.T) {
 	t.Parallel()
-	client := openConn(t, "").Client
+	client := testenv.OpenRedis(t, "").Client
 	value := strings.Repeat("v", 4<<20)
 	if err := client.Set(t.Context(), "k", value, 0).Err(); err != nil {
 		t.Fatal(err)
@@ -91,7 +93,7 @@ func TestEmbeddedStoresALargeValue(t *testing.T) {
 // A connection whose caller gives up fails, and the next one works.
 func TestEmbeddedWorksAfterATimeout(t *testing.T) {
 	t.Parallel()
-	client := openConn(t, "").Client
+	client := testenv.OpenRedis(t, "").Client
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if err := client.BLPop(ctx, 0, "empty").Err(); !errors.Is(err, context.DeadlineExceeded) && !os.IsTimeout(err) {

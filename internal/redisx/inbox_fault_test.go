@@ -12,7 +12,7 @@ import (
 func TestInboxRecoversAfterARestart(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	conn := openConn(t, server.URL)
+	conn := testenv.OpenRedis(t, server.URL)
 	sender, receiver := newTestInbox(t, conn), newTestInbox(t, conn)
 	receiver.awaitMessage(t, sender)
 	server.Kill()
@@ -34,7 +34,7 @@ func TestInboxRecoversAfterARestart(t *testing.T) {
 func TestInboxNoticesAStalledServer(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	inbox := newTestInbox(t, openConn(t, server.URL))
+	inbox := newTestInbox(t, testenv.OpenRedis(t, server.URL))
 	server.Pause()
 	waitUntil(t, "the inbox is not subscribed", func() bool { return inbox.Ready(t.Context()) != nil })
 	server.Resume()
@@ -46,7 +46,7 @@ func TestInboxNoticesAStalledServer(t *testing.T) {
 // itself.
 func TestInboxWithoutMessagesStaysSubscribed(t *testing.T) {
 	t.Parallel()
-	conn := openConn(t, testenv.Redis(t).URL)
+	conn := testenv.OpenRedis(t, testenv.Redis(t).URL)
 	inbox := newTestInbox(t, conn)
 	waitUntil(t, "the inbox has sent itself five messages", func() bool { return commandCalls(t, conn.Client, "publish") >= 5 })
 	if lost := metricSum(t, inbox.registry, "laststand_inbox_subscription_losses_total", "", ""); lost != 0 || inbox.missedCount() != 1 {
@@ -57,7 +57,7 @@ func TestInboxWithoutMessagesStaysSubscribed(t *testing.T) {
 // A slot that moves ends its subscriptions with a message that is easy to miss.
 func TestInboxFollowsAMovedSlot(t *testing.T) {
 	t.Parallel()
-	conn := openConn(t, testenv.Cluster(t))
+	conn := testenv.OpenRedis(t, testenv.Cluster(t))
 	sender, receiver := newTestInbox(t, conn), newTestInbox(t, conn)
 	channel := "inbox:" + receiver.node
 	cluster := conn.Client.(*redis.ClusterClient)
@@ -75,7 +75,7 @@ func TestInboxFollowsAMovedSlot(t *testing.T) {
 func TestConnAndInboxFollowAFailover(t *testing.T) {
 	t.Parallel()
 	nodes := testenv.StartCluster(t, 3, 3)
-	conn := openConn(t, nodes.URL)
+	conn := testenv.OpenRedis(t, nodes.URL)
 	if !conn.HasReplicas() {
 		t.Error("HasReplicas is false")
 	}

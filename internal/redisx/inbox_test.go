@@ -174,7 +174,7 @@ func TestSendReachesManyNodes(t *testing.T) {
 
 func TestASlowHandlerDropsMessages(t *testing.T) {
 	t.Parallel()
-	conn := openConn(t, testenv.Redis(t).URL)
+	conn := testenv.OpenRedis(t, testenv.Redis(t).URL)
 	sender, receiver := newTestInbox(t, conn), newTestInbox(t, conn)
 	receiver.mu.Lock() // its handlers wait
 	missedBefore := receiver.missed
@@ -195,7 +195,7 @@ func TestASlowHandlerDropsMessages(t *testing.T) {
 
 func TestHandleRefusesInvalidKinds(t *testing.T) {
 	t.Parallel()
-	inbox := redisx.NewInbox(openConn(t, ""), redisx.InboxConfig{Node: "n1"})
+	inbox := redisx.NewInbox(testenv.OpenRedis(t, ""), redisx.InboxConfig{Node: "n1"})
 	inbox.Handle("word", func([]byte) {})
 	for _, kind := range []string{"", "a\nb", "word"} {
 		func() {

@@ -14,7 +14,7 @@ import (
 func TestOpenErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	server := testenv.Redis(t)
-	if err := openConn(t, server.URL).Client.ConfigSet(t.Context(), "requirepass", "hush").Err(); err != nil {
+	if err := testenv.OpenRedis(t, server.URL).Client.ConfigSet(t.Context(), "requirepass", "hush").Err(); err != nil {
 		t.Fatal(err)
 	}
 	passwordAddr := strings.TrimPrefix(server.URL, "redis://")

@@ -13,7 +13,7 @@ import (
 func TestHasReplicasFindsAReplica(t *testing.T) {
 	t.Parallel()
 	master := testenv.Redis(t)
-	conn := openConn(t, master.URL)
+	conn := testenv.OpenRedis(t, master.URL)
 	if conn.HasReplicas() {
 		t.Error("HasReplicas is true without a replica")
 	}
@@ -25,7 +25,7 @@ func TestHasReplicasFindsAReplica(t *testing.T) {
 	if acks := conn.Client.(*redis.Client).Wait(t.Context(), 1, time.Second).Val(); acks != 1 {
 		t.Errorf("%d replicas acknowledge", acks)
 	}
-	if !openConn(t, master.URL).HasReplicas() {
+	if !testenv.OpenRedis(t, master.URL).HasReplicas() {
 		t.Error("HasReplicas is false after the start with a replica")
 	}
 	replica.Stop()
@@ -42,7 +42,7 @@ func TestHasReplicasFindsAReplica(t *testing.T) {
 func TestHasReplicasNeedsOneReplicaInACluster(t *testing.T) {
 	t.Parallel()
 	nodes := testenv.StartCluster(t, 2, 1)
-	conn := openConn(t, nodes.URL)
+	conn := testenv.OpenRedis(t, nodes.URL)
 	if !conn.HasReplicas() {
 		t.Error("HasReplicas is false with one replica")
 	}

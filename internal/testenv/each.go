@@ -44,20 +44,20 @@ func EachSQL(t *testing.T, test func(t *testing.T, db SQL)) {
 // if f leaves a key in the single server that docs/STORAGE.md does not list.
 func EachRedis(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
-	t.Run("embedded", func(t *testing.T) { test(t, openClient(t, "")) })
+	t.Run("embedded", func(t *testing.T) { test(t, OpenRedis(t, "").Client) })
 	if !isInstalled(t, "redis-server", redisServerPath()) {
 		return
 	}
 	t.Run("single", func(t *testing.T) {
-		client := openClient(t, Redis(t).URL)
+		client := OpenRedis(t, Redis(t).URL).Client
 		test(t, client)
 		CheckListedKeys(t, client)
 	})
-	t.Run("cluster", func(t *testing.T) { test(t, openClient(t, Cluster(t))) })
+	t.Run("cluster", func(t *testing.T) { test(t, OpenRedis(t, Cluster(t)).Client) })
 }
 
-// openClient opens a client with the settings of the product.
-func openClient(t testing.TB, url string) redis.UniversalClient {
+// OpenRedis opens a connection with the settings of the product.
+func OpenRedis(t testing.TB, url string) *redisx.Conn {
 	t.Helper()
 	conn, err := redisx.Open(t.Context(), redisx.Config{URL: url})
 	if err != nil {
@@ -68,5 +68,5 @@ func openClient(t testing.TB, url string) redis.UniversalClient {
 			t.Errorf("close redis: %v", err)
 		}
 	})
-	return conn.Client
+	return conn
 }
