@@ -67,8 +67,8 @@ func TestOtherPathsAreNotFound(t *testing.T) {
 	}
 }
 
-// A first visit loads the page, two bundles and the icon: together at most 60 kB, so that
-// half of the 120 kB that a visit may cost is left for images and data.
+// A first visit loads the page, two bundles and the icon, together at most 60 kB. A visit
+// may cost 120 kB, so half of that is left for images and data.
 func TestPageIsSmall(t *testing.T) {
 	t.Parallel()
 	total := 0

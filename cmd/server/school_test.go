@@ -238,8 +238,8 @@ func (p *pupil) connect(ctx context.Context, g player.Guest) (c *player.Player, 
 	return c, err
 }
 
-// requestUntilAccepted sends a request until the reply has the wanted type. It retries only while
-// the server is busy.
+// requestUntilAccepted sends a request until its reply is of wantType. It retries only while the
+// server is busy.
 func (p *pupil) requestUntilAccepted(c *player.Player, kind string, data any, wantType string) error {
 	for range busyTries {
 		id, err := c.Send(kind, data)

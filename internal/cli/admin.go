@@ -136,8 +136,8 @@ func (a *adminClient) printf(format string, args ...any) error {
 	return err
 }
 
-// fetchList returns the items of a list, page by page, at most limit; 0 means all. key is the
-// JSON key of the items. hasMore reports whether the list has more items.
+// fetchList reads a list page by page, until it has limit items; 0 means all. The pages have
+// the items under the JSON key key. It sets hasMore if the list has more items.
 func fetchList[T any](ctx context.Context, a *adminClient, path, key string, query url.Values, limit int) (items []T, hasMore bool, err error) {
 	for {
 		var page map[string]json.RawMessage

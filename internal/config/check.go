@@ -21,7 +21,7 @@ func checkKeysAndTypes(file *yaml.Node) error {
 }
 
 // checkNode adds an error for each unknown key and each value of a wrong type below a node of
-// YAML. path is the configuration key of the node, and t the type that it is decoded into.
+// YAML. The node has the configuration key path and is decoded into the type t.
 func (e *validationErrors) checkNode(node *yaml.Node, path string, t reflect.Type) {
 	if node.Kind == yaml.AliasNode {
 		node = node.Alias

@@ -4,9 +4,9 @@
 //
 // Words:
 //
-//   - Route: one operation of the contract. routes.go lists all of them.
-//   - Problem: the body of an error response (RFC 9457). errorTable maps the
-//     errors of the game to problems.
+//   - Route: one operation of the contract. They are listed in routes.go.
+//   - Problem: the body of an error response (RFC 9457). The errors of the game
+//     are mapped to problems by errorTable.
 //   - Slot: a place in the limit of concurrent requests. A request needs one
 //     while the node works for it.
 //   - Revocable call: a long poll that ends early when its token is revoked.

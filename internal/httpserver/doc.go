@@ -1,17 +1,18 @@
 // Package httpserver makes the HTTP listeners of the server safe for untrusted clients. It
-// limits the time and the size of requests, limits connections, finds the address of a
-// client behind proxies, decides which web pages may call the server, and serves TLS with
-// a certificate that it reloads. It also has the HTTP client for addresses that operators of
-// games configure, which reaches only the public internet, and posts webhooks with it. The
-// HTTP API and the admin API read bodies and write responses with ReadJSON, [Respond] and
-// [Problem].
+// limits connections, and the time and the size of requests. It finds the address of a
+// client behind proxies, and decides which web pages may call the server. It serves TLS with
+// a certificate that it reloads.
+//
+// The HTTP API and the admin API read bodies and write responses with ReadJSON, [Respond] and
+// [Problem]. The package also has the HTTP client that posts webhooks. Operators of games
+// configure the addresses of webhooks, so the client reaches only the public internet.
 //
 // Words:
 //
 //   - Head: the first line of a request and its headers.
 //   - Connection error: an error that net/http reports only as a line of its error log.
-//   - Peer: the other end of a TCP connection. Client: the program behind it, after
-//     trusted proxies.
+//   - Peer: the other end of a TCP connection.
+//   - Client: the program behind the peer, after trusted proxies.
 //   - PROXY protocol: a header before the first byte of a connection, in which a proxy
 //     names the address of its client.
 //   - Origin: the scheme, host and port of a web page (RFC 6454), such as

@@ -30,11 +30,11 @@ type corruptError struct {
 func (e corruptError) Error() string { return e.cause.Error() }
 func (e corruptError) Unwrap() error { return e.cause }
 
-// plan returns the transactions that apply rows, in order, to a board set with the given
-// state, and the state after them. entries must have all entries that the rows change.
-// Each transaction ends with a whole row, so its watermark says exactly which rows the
-// boards hold. If the error is errEvictionPending, the transactions apply the rows before
-// the one that has to wait.
+// plan returns the transactions that apply rows to a board set, in order. It starts from a
+// state and returns the state after them. The map entries must have all entries that the
+// rows change. Each transaction ends with a whole row, so its watermark says exactly which
+// rows the boards hold. If the error is errEvictionPending, the transactions apply the rows
+// before the one that must wait.
 func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[entryKey]BoardEntry) (BoardSetState, []Transaction, error) {
 	rowPlanner := newPlanner(cfg, now, state, entries)
 	for _, row := range rows {

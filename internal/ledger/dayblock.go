@@ -57,7 +57,8 @@ func newDayClocks(config Config, startMS int64) *dayClocks {
 }
 
 // blockReason returns the reason why the days up to today must not start, or "" if the
-// clocks agree. days is how many days would start; now is the database's time, epoch ms.
+// clocks agree. The argument days counts the days that would start. The argument now is the
+// database's time, epoch ms.
 func (d *dayClocks) blockReason(days int, today string, now int64, zone *time.Location) string {
 	if days > maxUncheckedDays && d.processTime != nil && max(now-d.processTime(), d.processTime()-now) > maxClockDifferenceMS {
 		return reasonLeap

@@ -27,9 +27,8 @@ var (
 // read. Enqueue must not report a task that does not exist, so the caller must retry.
 var errKeyDeleted = errors.New("the task of a key was deleted while the key was enqueued again; enqueue it again")
 
-// IsUnavailable reports whether an error comes from the state of the database (for example
-// unreachable, too slow, busy or disk full), from a context that ended, or from a closed
-// ledger. The same call may succeed later.
+// IsUnavailable reports whether the same call may succeed later. Examples: the database is
+// unreachable, too slow or busy, its disk is full, the context ended, or the ledger is closed.
 func IsUnavailable(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyDeleted) || errors.Is(err, loop.ErrClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

@@ -22,9 +22,9 @@ const (
 	maxPublicConns = 8  // per node, for public reads
 	connectTimeout = 5 * time.Second
 
-	// maxIdleInTx is how long a transaction may be idle. Without this limit, a node that
-	// stops in the middle of a transaction would hold its locks on games and queues for
-	// two hours, until the operating system closes the connection.
+	// maxIdleInTx is how long a transaction may be idle. A node may stop in the
+	// middle of one. Without this limit it would hold locks on games and queues until the
+	// operating system closes the connection, after two hours.
 	maxIdleInTx = 10 * time.Second
 )
 

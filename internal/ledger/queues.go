@@ -37,7 +37,7 @@ FROM kinds WHERE kinds.kind <> '' LIMIT $1`
 )
 
 // Queues returns up to limit (at least 1) queues that match a filter, in the order of
-// topic and priority. next is the cursor of the next page, "" after the last. The error
+// topic and priority. It returns the cursor of the next page, "" after the last. The error
 // is taskqueue.ErrBadCursor for a cursor that Queues has not returned.
 func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
 	var after taskqueue.QueueID // "" is before all topics

@@ -32,8 +32,8 @@ func (s *Revocations) RevocationsSince(ctx context.Context, revision int64, limi
 }
 
 // ListRevocations returns up to limit revocations of a game that are in force, last change first.
-// kind selects one kind; "" selects all kinds except bans. before is the Seq of the last
-// revocation of the former page; 0 returns the first page.
+// An empty kind selects all kinds except bans. For a further page, before is the Seq of the
+// last revocation of the former page; else it is 0.
 func (s *Revocations) ListRevocations(ctx context.Context, game string, kind identity.RevocationKind, before int64, limit int) ([]identity.Revocation, error) {
 	if before == 0 {
 		before = math.MaxInt64

@@ -170,8 +170,9 @@ func andEqual(args []any, wanted ...columnValue) (condition string, _ []any) {
 	return condition, args
 }
 
-// cutPage returns the first rows of a page for which one row more than limit was read, and
-// the cursor of the next page, "" after the last. cursorAfter returns the cursor after a row.
+// cutPage returns the first limit rows of a page for which one row more was read. It also
+// returns the cursor of the next page, "" after the last. The function cursorAfter returns
+// the cursor after a row.
 func cutPage[T any](page []T, limit int, cursorAfter func(last *T) string) ([]T, string) {
 	if len(page) <= limit {
 		return page, ""

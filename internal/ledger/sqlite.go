@@ -85,8 +85,8 @@ func createPrivateFile(path string) error {
 }
 
 // sqliteURL returns the URL of the file with the settings of every connection, and with
-// more values for one key of the query. synchronous(FULL) means that a commit is on disk
-// when it returns. busy_timeout(5000) makes a connection wait up to 5 s for the commit of
+// more values for one key of the query. Because of synchronous(FULL), a commit is on disk
+// when it returns. With busy_timeout(5000), a connection waits up to 5 s for the commit of
 // another process.
 func sqliteURL(path, key string, values ...string) string {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"}}

@@ -163,9 +163,9 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	}, nil
 }
 
-// shouldCount reports whether a duel counts for leaderboards and ratings. These do
-// not count: duels against a bot, duels of a pair that has reached its daily limit,
-// and duels between players with the same address unless the game counts them.
+// shouldCount reports whether a duel counts for leaderboards and ratings. A duel against a
+// bot does not count. A duel of a pair that has reached its daily limit does not count. A
+// duel between players with the same address counts only if the game counts such duels.
 func (l *Lobby) shouldCount(ctx context.Context, p Pairing, players []string) (bool, error) {
 	if len(players) < 2 || p.Tickets[0].Address != "" && p.Tickets[0].Address == p.Tickets[1].Address {
 		return false, nil

@@ -56,8 +56,8 @@ func encodePersonal(plan *Plan, view View, player string) []byte {
 	return protocol.EncodePush(protocol.TypeOwn, personalView(plan, view, player))
 }
 
-// claimFrames returns the personal results if they were not sent yet. If they leave out a
-// player who has attached meanwhile, it returns none, and schedulePersonal sends all of
+// claimFrames returns the personal results if they were not sent yet. If a player
+// has attached since they were encoded, it returns none, and schedulePersonal sends all of
 // them. The caller holds mu.
 func (l *localMatch) claimFrames(frames personalFrames) personalFrames {
 	if len(frames.byPlayer) == 0 || l.lastPersonalQuestion >= frames.question {

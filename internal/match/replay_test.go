@@ -50,7 +50,7 @@ func TestReplaysReadLogOnce(t *testing.T) {
 	})
 }
 
-// A node has a limited number of copies. It reads a dropped copy again.
+// The number of a node's copies is limited. The node reads a dropped copy again.
 func TestReplayCopiesAreLimited(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()

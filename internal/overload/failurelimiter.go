@@ -27,8 +27,8 @@ type FailureLimiter struct {
 	PlayersPerAddress *Rule // wrong attempts of all such players, per address
 	PerPlayer         *Rule // wrong attempts per Attempt.Player
 
-	// RefusalsPerAddress counts the refused attempts per address. When it has no token
-	// left, known secrets work only for players who have a token of PerPlayer left.
+	// RefusalsPerAddress counts the refused attempts per address. While its
+	// tokens are used up, known secrets work only for players with a token of PerPlayer.
 	RefusalsPerAddress *Rule
 }
 
@@ -138,7 +138,7 @@ func (l *FailureLimiter) mayUseKnownSecret(ctx context.Context, attempt Attempt)
 		attempt.Player != (Key{}) && l.PerPlayer.tokenWait(ctx, attempt.Player) == 0
 }
 
-// tokenWait returns how long until a key has a token, 0 if it has one. In dry run it
+// tokenWait returns how long a key must wait for its next token; 0 means that it has one. In dry run it
 // returns 0 and counts that the rule would refuse.
 func (r *Rule) tokenWait(ctx context.Context, key Key) time.Duration {
 	if r == nil {

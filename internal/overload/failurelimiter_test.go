@@ -222,8 +222,8 @@ func TestKnownSecretsCannotBeFoundByTrying(t *testing.T) {
 	})
 }
 
-// A player who is refused because of the address is then known as one who guesses: known
-// secrets need the player's own token too, after too many refusals of the address.
+// A player who is refused because of the address then counts as one who guesses. After too
+// many refusals of the address, known secrets need the player's own token too.
 func TestAttemptRefusedForTheAddressCountsAgainstThePlayer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -128,10 +128,9 @@ const (
 )
 
 // checkReplay refuses a long replay too soon after another of the same player, or if the
-// client's address has used its limit of replays. bytes is the size of the replay. An
-// allowed replay charges the session's bucket by its size. A new connection does not
-// reset the limits. Otherwise a client that reconnects and resumes would get a whole match
-// log each time.
+// client's address has used its limit of replays. An allowed replay charges the session's
+// bucket by its size in bytes. A new connection does not reset the limits. Otherwise a client
+// that reconnects and resumes would get a whole match log each time.
 func (r *requests) checkReplay(bytes int64) error {
 	limits, ctx := &r.services.Limits, context.Background() // these rules use no store
 	if bytes > longReplayBytes {

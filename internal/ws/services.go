@@ -66,8 +66,8 @@ type Boards interface {
 // two sessions of one player, the one with the higher number is newer.
 type SessionNumbers interface {
 	// Assign returns a new number for a session that starts at this node, higher than all
-	// earlier numbers of the player. formerNode is the node of the player's session before
-	// it, or "" if none is known.
+	// earlier numbers of the player. It also returns the node of the player's former
+	// session, or "" if none is known.
 	Assign(ctx context.Context, game, player string) (number int64, formerNode string, err error)
 	// Newest returns the highest number assigned to a session of the player, or 0 if none
 	// is known.

@@ -35,7 +35,7 @@ func machine() string {
 	return fmt.Sprintf("%d cores, %s, %s, load average %s; clients, servers and stores share it", runtime.NumCPU(), runtime.GOARCH, runtime.Version(), load)
 }
 
-// Table adds a table whose rows have the given columns.
+// Table adds a table with these columns.
 func (r *Report) Table(name string, columns ...Column) *Table {
 	t := &Table{name: name, columns: columns}
 	r.tables = append(r.tables, t)

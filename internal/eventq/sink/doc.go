@@ -1,5 +1,6 @@
-// Package sink sends behaviours to a file, one line of JSON each, or to a webhook, one
-// message of Standard Webhooks 1.0.0 for each batch, in one of two formats (see [Format]).
+// Package sink sends behaviours to a file or to a webhook. A file gets one line of JSON for
+// each behaviour. A webhook gets one message of Standard Webhooks 1.0.0 for each batch, in
+// one of two formats (see [Format]).
 //
 // Words: an outcome says what became of each item of a batch. A delivery is the part of
 // it that applies to the whole batch. A full file is a rotated one; Path.1 is the newest.

@@ -6,7 +6,7 @@ import "laststand/internal/leaderboard"
 // all its boards. CONFIG is the hash of a configuration, GEN the id of a board set.
 //
 //	{b:GAME}:served                        hash: CONFIG → id of the served board set.
-//	{b:GAME}:building                      hash: CONFIG → id of the board set being built, or reason of a requested build.
+//	{b:GAME}:building                      hash: CONFIG → id of the board set being built, or why one must be built.
 //	{b:GAME}:sets                          set: ids of all board sets.
 //	{b:GAME}:publications                  number of published board sets so far.
 //	{b:GAME}:lease:CONFIG:WORK             text: holder of the lease; it expires.

@@ -1,12 +1,13 @@
 -- Reads neighbouring entries of a ranking, at one moment. It runs after board_state.lua.
 -- KEYS  1 served (hash), 2 state (hash), 3 ranking (sorted set), 4 entries (hash), 5 meta (hash).
--- ARGV  1 config hash, 2 id of the board set, 3 requested span, 4 expected board, 5 limit, 0 to 200.
---       6 anchor: top: the first entries; around: the entries around an entry, from half the limit before it;
---       after: the entries behind an edge; before: those before it.
---       7 id of the entry (around) or key of the edge, 8 member of the edge.
--- Returns the board state, then start (index from 0), better (number of entries with a better key than the first), a
---         list of members and keys, alternately, and a list of the packed entries. Only the board state: the entry of
---         around is not ranked. The error is STALE if another board is served, or the board set is corrupt.
+-- ARGV  1 config hash, 2 id of the board set, 3 requested span, 4 expected board, 5 limit, 0 to 200,
+--       6 anchor: top, around, after or before, 7 id of the entry (around) or key of the edge, 8 member of the edge.
+-- The anchor top reads the first entries. Around reads from half the limit before an entry. After reads the entries
+-- behind an edge, and before reads those before it.
+-- Returns 1 the board state, 2 start: index of the first entry, from 0, 3 better: number of entries with a better key
+--         than the first, 4 list of members and keys, alternately, 5 list of the packed entries.
+-- It returns only the board state if the entry of around is not ranked. The error is STALE if another board is served,
+-- or the board set is corrupt.
 local ranking, entries_key = KEYS[3], KEYS[4]
 local limit, anchor, edge_key, edge_member = tonumber(ARGV[5]), ARGV[6], ARGV[7], ARGV[8]
 local board_state, stale = read_board_state(KEYS, ARGV)

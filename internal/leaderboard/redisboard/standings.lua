@@ -1,12 +1,13 @@
 -- Reads the standings of a few entries, at one moment. It runs after board_state.lua.
 -- KEYS  1 served (hash), 2 state (hash), 3 ranking (sorted set), 4 entries (hash), 5 meta (hash).
--- ARGV  1 config hash, 2 id of the board set, 3 requested span, 4 expected board, 5 with_next: 1 also reads the key of
---       the next better rank, 6 with_tie: 1 also reads the place among equal entries, 7.. ids, at most 200.
--- Returns the board state, then one list per ranked entry, in the order of ARGV.
---         A list has id, key, packed entry, better (number of entries with better keys), index (in the ranking, from 0),
---         equal (number of entries with the same key) and the key of the next better rank (empty: none).
---         The last three are 0, 0 and empty unless requested.
---         The error is STALE if another board is served, or the board set is corrupt.
+-- ARGV  1 config hash, 2 id of the board set, 3 requested span, 4 expected board, 5 with_next, 6 with_tie,
+--       7.. ids, at most 200.
+-- With_next is 1 if the key of the next better rank is wanted. With_tie is 1 if the place among equal entries is wanted.
+-- Returns the board state, then one list per ranked entry, in the order of ARGV. A list has
+--         1 id, 2 key, 3 packed entry, 4 better: number of entries with better keys,
+--         5 index in the ranking, from 0, 6 equal: number of entries with the same key (5 and 6: 0 without with_tie),
+--         7 key of the next better rank (empty: none, or without with_next).
+-- The error is STALE if another board is served, or the board set is corrupt.
 local ranking, entries_key = KEYS[3], KEYS[4]
 local with_next, with_tie = ARGV[5] == '1', ARGV[6] == '1'
 local board_state, stale = read_board_state(KEYS, ARGV)

@@ -7,8 +7,9 @@ import (
 )
 
 // spanFieldPrefix is the prefix of the fields of the state hash that say which board a
-// requested span stands for: the open day's date, or for a rolling window the served one of
-// its two boards and that board's first day. Other spans have no such field.
+// requested span stands for. The open day's field has its date. The field of a rolling
+// window names the board that readers see, and the first day of that board. Other spans
+// have no such field.
 const spanFieldPrefix = "span:"
 
 // stateFields returns fields of the state hash and their values, alternately. It leaves out
