@@ -53,7 +53,8 @@ type MaintainerConfig struct {
 	Registry     prometheus.Registerer // nil: not measured
 }
 
-// Maintainer returns due tasks to their queues and deletes ended tasks. Each node runs one. Several may work at the same time.
+// Maintainer returns due tasks to their queues and deletes ended tasks. Each node runs one.
+// Several may work at the same time.
 type Maintainer struct {
 	MaintainerConfig
 
