@@ -43,7 +43,6 @@ func (a *advancer) advance(ctx context.Context, local *localMatch, view View) er
 func (a *advancer) runSteps(ctx context.Context, local *localMatch, view View, requestedStep stepFunc) error {
 	steps := stepRun{localDelivery: a.localDelivery, match: local}
 	err := steps.run(ctx, view, requestedStep)
-	steps.flush()
 	err = a.handleLoss(ctx, local, err)
 	if steps.hasStepped {
 		a.armTimer(local)

@@ -38,15 +38,6 @@ type delivery struct {
 	state    *State
 }
 
-// addStep adds the frames of a step after those of earlier steps.
-func (d *delivery) addStep(added numberedFrames, newState State) {
-	if len(d.frames.encoded) == 0 {
-		d.frames.firstSeq = added.firstSeq
-	}
-	d.frames.encoded = append(d.frames.encoded, added.encoded...)
-	d.state = &newState
-}
-
 // deliver pushes what follows the last delivered push. It returns false if
 // pushes in between are missing here.
 func (l *localMatch) deliver(delivered delivery) bool {

@@ -45,11 +45,10 @@ func (a *advancer) abandon(ctx context.Context, local *localMatch) error {
 			a.adoptView(local, view)
 			return ErrAbandoned
 		}
-		step := abandonStep(local.plan, view)
 		steps := stepRun{localDelivery: a.localDelivery, match: local}
-		applied, err := steps.tryStep(ctx, &step, view)
+		chain := steps.chainFrom(abandonStep(local.plan, view), view)
+		applied, err := steps.tryChain(ctx, &chain)
 		if applied {
-			steps.afterStep(ctx, &step, View{State: step.NewState})
 			a.armTimer(local)
 		}
 		if errors.Is(err, ErrNotFound) {

@@ -227,7 +227,7 @@ func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 
 // name returns the phase and question of a step.
 func (s Step) name() string {
-	if s.FromPhase == PhaseOpen && s.NewState.Phase == PhaseOpen {
+	if s.FromPhase == PhaseOpen && s.NewState.Phase == PhaseOpen && s.NewState.Question == s.Question {
 		return "extended/" + strconv.Itoa(s.Question)
 	}
 	return string(s.NewState.Phase) + "/" + strconv.Itoa(s.NewState.Question)
@@ -236,9 +236,8 @@ func (s Step) name() string {
 // applyStep applies a step. The caller holds mu.
 func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 	stored.lastStepID, stored.lastStepFirstSeq, stored.dueAt = step.ID, stored.state.Seq+1, step.NewState.DueAt
-	opens := step.NewState.Phase == PhaseOpen && step.FromPhase != PhaseOpen
-	stored.updateOpenFirsts(step, opens)
-	stored.applyStepFields(step.NewState, opens)
+	stored.updateOpenFirsts(step)
+	stored.applyStepFields(step.NewState, step.OpensQuestion())
 	if step.NewState.EndReason == ReasonAbandoned {
 		stored.state.Version = max(stored.state.Version, step.SeenVersion)
 	}
@@ -257,12 +256,12 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 	}
 }
 
-func (stored *storedMatch) updateOpenFirsts(step Step, opens bool) {
-	switch {
-	case step.Buzzer && opens:
-		stored.openFirsts[step.NewState.Question] = true
-	case step.Buzzer && step.FromPhase == PhaseOpen && step.NewState.Phase != PhaseOpen:
+func (stored *storedMatch) updateOpenFirsts(step Step) {
+	if step.Buzzer && step.ClosesQuestion() {
 		delete(stored.openFirsts, step.Question)
+	}
+	if step.Buzzer && step.OpensQuestion() {
+		stored.openFirsts[step.NewState.Question] = true
 	}
 }
 

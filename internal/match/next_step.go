@@ -13,8 +13,8 @@ const (
 // long the calling node could not reach the store until now.
 //
 // Example: a duel whose question 0 opened at 1000 with a limit of 10,000 is
-// sealed at 11,150 (closes_at 11,000 plus sealGraceMS). It is revealed immediately,
-// and question 1 opens RevealMS later.
+// revealed at 11,150 (closes_at 11,000 plus sealGraceMS), and question 1 opens RevealMS
+// later.
 func nextStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
 	switch view.Phase {
 	case PhaseLobby:
@@ -49,28 +49,22 @@ func (v View) sufficesForNextStep(plan *Plan) bool {
 	switch v.Phase {
 	case PhaseCountdown:
 		return plan.Arena == nil
-	case PhaseOpen:
-		return plan.Arena == nil && v.hasAllAnswers()
 	case PhaseRevealed:
 		return !v.isLastQuestion(plan) && !v.HostPaced // a present host moves the deadline
 	}
 	return false
 }
 
-// closeQuestionStep ends a question that everyone has answered or whose time is
+// closeQuestionStep reveals a question that everyone has answered or whose time is
 // over. Time lost to an outage is added to the question once, if there is no
 // answer yet.
 //
-// If everyone in an arena has answered, the question is revealed without a
-// seal. No answer is accepted any more, and a player who leaves raises the
-// version that the reveal compares.
+// Once everyone has answered, no answer is accepted any more, and a player of an arena
+// who leaves raises the version that the reveal compares.
 func closeQuestionStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
-	switch {
-	case view.hasAllAnswers() && plan.Arena != nil:
+	if view.hasAllAnswers() {
 		view.CloseReason = closeReasonAllAnswered
 		return revealStep(plan, view, now), true
-	case view.hasAllAnswers():
-		return sealStep(plan, view, closeReasonAllAnswered, now), true
 	}
 	extensionMS, isDue := min(lostMS, now-view.OpensAt), view.isDue(now)
 	if isDue {
@@ -82,8 +76,9 @@ func closeQuestionStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
 	case !isDue:
 		return Step{}, false
 	}
-	step := sealStep(plan, view, closeReasonTimeout, now)
-	step.Version = view.Version // fails if another node has extended the question
+	view.CloseReason = closeReasonTimeout
+	step := revealStep(plan, view, now)
+	step.Version = view.Version // fails if an answer came after the read, or another node has extended the question
 	return step, true
 }
 

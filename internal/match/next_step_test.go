@@ -25,10 +25,10 @@ func TestNextStepOfDuel(t *testing.T) {
 			step.OpensAt, step.ClosesAt, step.DueAt, step.StartedAt = 5101, 15_101, 15_251, 5101
 		})},
 		"one answered, in the grace period": {open.changedCopy(func(step *State) { step.Answered = 1 }), 15_149, 0, nil},
-		"grace period over":                 {open, 15_150, 0, &sealed},
-		"sealed 999 ms late":                {open, 16_149, 0, sealed.changedCopyPointer(func(step *State) { step.DueAt = 16_149 })},
-		"all answered": {open.changedCopy(func(step *State) { step.Answered = 2 }), 6000, 0, sealed.changedCopyPointer(func(step *State) {
-			step.CloseReason, step.DueAt, step.Answered = closeReasonAllAnswered, 6000, 2
+		"grace period over":                 {open, 15_150, 0, &revealed},
+		"999 ms late: not extended":         {open, 16_149, 0, revealed.changedCopyPointer(func(step *State) { step.DueAt = 18_649 })},
+		"all answered": {open.changedCopy(func(step *State) { step.Answered = 2 }), 6000, 0, revealed.changedCopyPointer(func(step *State) {
+			step.CloseReason, step.DueAt, step.Answered = closeReasonAllAnswered, 8500, 2
 		})},
 		"a second late: the question is extended": {open, 16_150, 0, open.changedCopyPointer(func(step *State) {
 			step.Extended, step.ClosesAt, step.DueAt = true, 17_150, 17_300
@@ -39,11 +39,11 @@ func TestNextStepOfDuel(t *testing.T) {
 		"store unreachable during the question: extended": {open, 15_150, 4000, open.changedCopyPointer(func(step *State) {
 			step.Extended, step.ClosesAt, step.DueAt = true, 19_150, 19_300
 		})},
-		"late again: not extended twice": {open.changedCopy(func(step *State) { step.Extended = true }), 18_150, 4000, sealed.changedCopyPointer(func(step *State) {
-			step.Extended, step.DueAt = true, 18_150
+		"late again: not extended twice": {open.changedCopy(func(step *State) { step.Extended = true }), 18_150, 4000, revealed.changedCopyPointer(func(step *State) {
+			step.Extended, step.DueAt = true, 20_650
 		})},
-		"late, one has answered: not extended": {open.changedCopy(func(step *State) { step.Answered = 1 }), 18_150, 4000, sealed.changedCopyPointer(func(step *State) {
-			step.Answered, step.DueAt = 1, 18_150
+		"late, one has answered: not extended": {open.changedCopy(func(step *State) { step.Answered = 1 }), 18_150, 4000, revealed.changedCopyPointer(func(step *State) {
+			step.Answered, step.DueAt = 1, 20_650
 		})},
 		"sealed": {sealed, 15_151, 0, revealed.changedCopyPointer(func(step *State) { step.DueAt = 17_651 })},
 		"sealed by a forfeit": {sealed.changedCopy(func(step *State) { step.CloseReason, step.EndReason, step.Leaver = "forfeit", ReasonForfeit, ada }), 7000, 0,
@@ -113,7 +113,7 @@ func TestSufficesForNextStep(t *testing.T) {
 		{State{}, false},
 		{State{Phase: PhaseCountdown, Question: -1}, true},
 		{State{Phase: PhaseOpen, Answered: 1, Alive: 2}, false},
-		{State{Phase: PhaseOpen, Answered: 2, Alive: 2}, true},
+		{State{Phase: PhaseOpen, Answered: 2, Alive: 2}, false},
 		{State{Phase: PhaseSealed}, false},
 		{State{Phase: PhaseRevealed}, true},
 		{State{Phase: PhaseRevealed, Question: 1}, false},
@@ -128,8 +128,8 @@ func TestSufficesForNextStep(t *testing.T) {
 	}
 }
 
-// If everyone in an arena has answered, the question is revealed without a
-// seal, at exactly the version that was read. The step is marked as large in a
+// If everyone in an arena has answered, the question is revealed at exactly the version
+// that was read. The step is marked as large in a
 // large match.
 func TestFullyAnsweredArenaQuestionIsRevealed(t *testing.T) {
 	t.Parallel()

@@ -164,9 +164,9 @@ func TestOutageExtendsManyMatches(t *testing.T) {
 	})
 }
 
-// A node that read a question before its extension does not seal it at the
-// former end.
-func TestOutdatedReadDoesNotSealExtendedQuestion(t *testing.T) {
+// A node that read a question before its extension does not reveal it at
+// the former end.
+func TestOutdatedReadDoesNotRevealExtendedQuestion(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		n.openSession(ada)
@@ -178,15 +178,15 @@ func TestOutdatedReadDoesNotSealExtendedQuestion(t *testing.T) {
 		extension.ID = "one"
 		extended, err := c.store.Step(c.Context(), extension)
 		c.requireNoError(err)
-		seal, due := nextStep(plan, outdatedView, outdatedView.DueAt, 0)
-		seal.ID = "other"
-		if !extended.Applied || !due || seal.NewState.Phase != PhaseSealed {
-			c.Fatalf("extended %v, due %v: %+v", extended.Applied, due, seal)
+		reveal, due := nextStep(plan, outdatedView, outdatedView.DueAt, 0)
+		reveal.ID = "other"
+		if !extended.Applied || !due || reveal.NewState.Phase != PhaseRevealed {
+			c.Fatalf("extended %v, due %v: %+v", extended.Applied, due, reveal)
 		}
-		sealed, err := c.store.Step(c.Context(), seal)
+		revealed, err := c.store.Step(c.Context(), reveal)
 		c.requireNoError(err)
-		if sealed.Applied {
-			c.Error("it was sealed at its former end")
+		if revealed.Applied {
+			c.Error("it was revealed at its former end")
 		}
 	})
 }

@@ -41,14 +41,13 @@ func (l *localMatch) recipients() []string {
 	return nil
 }
 
-// addPersonal adds the personal results of players to the reveal that was just added. A
-// separate push would cost each player another write. The view is that of the reveal
-// step, so no answer came after it.
-func (d *delivery) addPersonal(plan *Plan, view View, players []string) {
-	view.State = *d.state
-	d.personal = personalFrames{view.Question, len(d.frames.encoded), make(map[string][]byte, len(players))}
+// addPersonal adds the personal results of players after the frames of the reveal, of
+// which there are so many. A separate push would cost each player another write. The view
+// is that of the reveal, so no answer came after it.
+func (d *delivery) addPersonal(plan *Plan, revealed View, frames int, players []string) {
+	d.personal = personalFrames{revealed.Question, frames, make(map[string][]byte, len(players))}
 	for _, player := range players {
-		d.personal.byPlayer[player] = encodePersonal(plan, view, player)
+		d.personal.byPlayer[player] = encodePersonal(plan, revealed, player)
 	}
 }
 

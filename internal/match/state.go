@@ -10,8 +10,9 @@ import (
 //
 //	lobby → starting → countdown → open → sealed → revealed → open … | over → settled
 //
-// A duel begins with countdown. If all players of an arena have answered, the
-// question goes from open to revealed directly.
+// A duel begins with countdown. A question is sealed only if it ends early: by the first
+// right answer of a buzzer match, by the host, or by a forfeit. Otherwise it goes from open
+// to revealed directly.
 type Phase string
 
 // The phases. Players see starting as lobby, but it accepts no more seats. They
@@ -182,7 +183,8 @@ const (
 // Outcome is the store's reply to an attempt. If the answer is accepted, Answered
 // is how many players have answered, and Alive is how many may answer. Seq is the
 // number of the push about the answer; 0 means unknown or no push. Sealed reports
-// that the answer closed its question. RetryMS is the remaining lockout in ms.
+// that the answer closed its question. RetryMS is the remaining lockout in ms. Records and
+// Totals are set if a duel has all answers to the question.
 type Outcome struct {
 	Verdict  Verdict
 	Record   Record
@@ -193,6 +195,8 @@ type Outcome struct {
 	RetryMS  int64
 	Version  int64
 	Nodes    []string
+	Records  map[string]Record
+	Totals   map[string]Totals
 }
 
 // Step is one step of a match: a compare-and-set on phase and question, and on
@@ -211,6 +215,16 @@ type Step struct {
 	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
 	Result      *Result // set on the step to Over if the match leaves a result
 	TTLMS       int64   // new time to live of the match, ms from now; 0 leaves it unchanged
+}
+
+// OpensQuestion reports whether a step opens a question. An extension does not.
+func (s Step) OpensQuestion() bool {
+	return s.NewState.Phase == PhaseOpen && (s.FromPhase != PhaseOpen || s.NewState.Question != s.Question)
+}
+
+// ClosesQuestion reports whether a step closes the open question.
+func (s Step) ClosesQuestion() bool {
+	return s.FromPhase == PhaseOpen && (s.NewState.Phase != PhaseOpen || s.NewState.Question != s.Question)
 }
 
 // StepResult reports whether the step was applied, and the number of its first

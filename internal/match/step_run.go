@@ -14,13 +14,13 @@ const maxStepAttempts = 16
 // stepRun is the sequence of steps that a single call applies.
 type stepRun struct {
 	*localDelivery
-	match       *localMatch
-	recipients  []string // local players whose records and ranks the last read covers
-	hasStepped  bool     // true: at least one step was applied
-	undelivered delivery // the effect of steps that is not delivered yet
+	match      *localMatch
+	recipients []string // local players whose records and ranks the last read covers
+	hasStepped bool     // true: at least one step was applied
 }
 
-// run applies steps until none is due.
+// run applies steps until none is due. Steps that follow each other without a read are
+// applied as one.
 func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) error {
 	for range maxStepAttempts {
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
@@ -35,7 +35,8 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 			r.adoptView(r.match, view)
 			return nil
 		}
-		applied, err := r.tryStep(ctx, &step, view)
+		chain := r.chainFrom(step, view)
+		applied, err := r.tryChain(ctx, &chain)
 		if err != nil {
 			return err
 		}
@@ -43,64 +44,102 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 		if !applied {
 			continue
 		}
-		view.State = step.NewState
 		if requested {
 			requestedStep = nil
 		}
-		if idle := r.afterStep(ctx, &step, view); idle && requestedStep == nil {
+		view = chain.last
+		if !view.isDue(r.Now()) && requestedStep == nil {
 			return nil
 		}
 	}
 	return errMatchChanging
 }
 
-// tryStep asks the store to apply a step. If the store applies it, tryStep sends
-// its event to the other nodes and returns true.
-func (r *stepRun) tryStep(ctx context.Context, step *Step, view View) (applied bool, err error) {
-	step.ID, step.SeenVersion = r.attemptID(), r.match.knownVersion()
-	result, err := r.Matches.Step(ctx, *step)
-	if err != nil {
-		r.metrics.steps.WithLabelValues(string(step.NewState.Phase), "failed").Inc()
+// stepChain is a step, or several that follow each other without a wait and without a
+// read. Step is their composition, which the store applies as one.
+type stepChain struct {
+	Step
+	phases         []Phase // the phase after each step
+	last           View    // what is known of the match after the last step
+	revealed       View    // what is known after the step that reveals a question; without Phase if none does
+	revealedPushes int     // number of pushes up to that step
+}
+
+// chainFrom returns the chain that begins with a step.
+func (r *stepRun) chainFrom(first Step, view View) stepChain {
+	chain := stepChain{Step: first}
+	chain.add(first, view)
+	for chain.last.sufficesForNextStep(r.match.plan) && !r.mustDeliver(chain) {
+		next, due := nextStep(r.match.plan, chain.last, r.Now(), 0)
+		if !due {
+			break
+		}
+		chain.Step = chain.Step.followedBy(next)
+		chain.add(next, chain.last)
+	}
+	return chain
+}
+
+// mustDeliver reports whether a chain ends with a reveal whose personal results must be read
+// before the next question opens.
+func (r *stepRun) mustDeliver(chain stepChain) bool {
+	return chain.last.Phase == PhaseRevealed && chain.last.Players > FullListPlayers && len(r.recipients) == 0
+}
+
+// add notes the step that was added last. view is what is known before it. After a reveal
+// the records stay as they are: the store applies the reveal only if it has no others.
+func (c *stepChain) add(step Step, view View) {
+	c.phases = append(c.phases, step.NewState.Phase)
+	c.last = View{State: step.NewState}
+	if step.NewState.Phase == PhaseRevealed {
+		view.State = step.NewState
+		c.last, c.revealed, c.revealedPushes = view, view, len(c.Pushes)
+	}
+}
+
+// followedBy returns a step with the effect of two, the second of which follows the first
+// without a wait.
+func (s Step) followedBy(next Step) Step {
+	next.FromPhase, next.Question, next.Version = s.FromPhase, s.Question, s.Version
+	next.Pushes = append(s.Pushes, next.Pushes...)
+	if next.Scores == nil {
+		next.Scores = s.Scores
+	}
+	return next
+}
+
+// tryChain asks the store to apply a chain. If the store applies it, tryChain delivers the
+// effect here and at the other nodes, and returns true.
+func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool, err error) {
+	chain.ID, chain.SeenVersion = r.attemptID(), r.match.knownVersion()
+	result, err := r.Matches.Step(ctx, chain.Step)
+	outcome := "taken"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case !result.Applied:
+		outcome = "lost"
+	}
+	for _, phase := range chain.phases {
+		r.metrics.steps.WithLabelValues(string(phase), outcome).Inc()
+	}
+	if err != nil || !result.Applied {
 		return false, err
 	}
-	if !result.Applied {
-		r.metrics.steps.WithLabelValues(string(step.NewState.Phase), "lost").Inc()
-		return false, nil
-	}
-	r.metrics.steps.WithLabelValues(string(step.NewState.Phase), "taken").Inc()
 	r.hasStepped = true
-	step.NewState.Version = result.Version
+	chain.NewState.Version, chain.last.Version = result.Version, result.Version
 	r.match.updateVersion(result.Version)
-	encoded := encodeFrames(step.Pushes, result.FirstSeq)
-	r.publish(ctx, result.Nodes, messageHeader{Match: step.Match, Version: result.Version, State: &step.NewState}, encoded)
-	r.undelivered.addStep(encoded, step.NewState)
-	if step.NewState.Phase == PhaseRevealed {
-		r.undelivered.addPersonal(r.match.plan, view, r.recipients)
+	effect := delivery{frames: encodeFrames(chain.Pushes, result.FirstSeq), state: &chain.NewState}
+	r.publish(ctx, result.Nodes, messageHeader{Match: chain.Match, Version: result.Version, State: &chain.NewState}, effect.frames)
+	if chain.revealed.Phase != "" {
+		effect.addPersonal(r.match.plan, chain.revealed, chain.revealedPushes, r.recipients)
+	}
+	r.deliverOrCatchUp(r.match, effect)
+	r.emitChange(r.match)
+	if chain.NewState.Phase == PhaseOver {
+		r.reportEnd(ctx, &chain.Step)
 	}
 	return true, nil
-}
-
-// afterStep delivers the effect of the steps, unless the next step is due already
-// and needs no read. It reports whether no further step is due.
-func (r *stepRun) afterStep(ctx context.Context, last *Step, view View) (idle bool) {
-	nextIsDue := view.isDue(r.Now())
-	needsPersonal := last.NewState.Phase == PhaseRevealed && last.NewState.Players > FullListPlayers && len(r.undelivered.personal.byPlayer) == 0
-	if !nextIsDue || !view.sufficesForNextStep(r.match.plan) || needsPersonal {
-		r.flush()
-	}
-	if last.NewState.Phase == PhaseOver {
-		r.reportEnd(ctx, last)
-	}
-	return !nextIsDue
-}
-
-// flush delivers the effect of the steps.
-func (r *stepRun) flush() {
-	if r.undelivered.state != nil {
-		r.deliverOrCatchUp(r.match, r.undelivered)
-		r.undelivered = delivery{}
-		r.emitChange(r.match)
-	}
 }
 
 // stepFunc computes a requested step from a view of the match. It returns false if

@@ -3,13 +3,13 @@ package match
 import "laststand/internal/protocol"
 
 const (
-	// sealGraceMS is the delay between closes_at and the seal of a question.
+	// sealGraceMS is the delay between closes_at and the reveal of a question.
 	// Answers that arrived in time may still be on their way to the store.
 	sealGraceMS = 150
 	// maxLateOpeningMS is the delay up to which a question is recorded as opened on time.
 	// After a longer delay it opens at the actual time.
 	maxLateOpeningMS = 100
-	// minOutageMS is the delay of a seal that counts as an outage. The lost time
+	// minOutageMS is the delay of a reveal that counts as an outage. The lost time
 	// is then added to the question.
 	minOutageMS = 1000
 	// maxHostAbsenceMS is how long a host may be away before the arena continues
@@ -54,6 +54,8 @@ func extendStep(plan *Plan, view View, lostMS, now int64) Step {
 // question.
 func (v View) canExtend() bool { return v.Phase == PhaseOpen && v.Answered == 0 && !v.Extended }
 
+// sealStep ends an open question at any version of the match, also while answers keep
+// coming. The records must be read again before the reveal.
 func sealStep(plan *Plan, view View, reason string, now int64) Step {
 	newState := view.State
 	newState.Phase, newState.CloseReason, newState.DueAt = PhaseSealed, reason, now

@@ -1,20 +1,21 @@
--- Applies a step of a match: state, pushes, deadline, and the first correct answer of
--- the question. The last step also stores the result and lets the keys expire.
+-- Applies a step of a match: state, pushes, deadline, and whether a first correct answer
+-- may close the question. The last step also stores the result and lets the keys expire.
 -- KEYS  1 match (hash), 2 log (list), 3 due:{p} (zset), 4 seq:{p} (hash),
---       5 nodes (set), 6 first:Q (string), 7 result:{p} (hash),
---       8 tombstone (string), 9… keys that get a new time to live
+--       5 nodes (set), 6 first:Q (string) of the old and 7 of the new question,
+--       8 result:{p} (hash), 9 tombstone (string), 10… keys that get a new time to live
 -- ARGV  1 match id, 2 attempt id, 3 phase, 4 question and 5 version that the match must
 --       have (0: any version), 6 highest version seen, 7 lowest base of the new
---       version, 8 due at (ms, 0 for never), 9 new value of first:Q ('': unchanged) and
---       10 its time to live (ms), 11 result (JSON, '': none), 12 new time to live (ms,
---       0: the match goes on), 13 time to live of the tombstone (ms), 14 how many of
---       KEYS 9… stay until the match is settled, 15 number of pushes, 16… head and tail
---       of each push around its number, then field, value, … of the new state
+--       version, 8 due at (ms, 0 for never), 9 time to live of 0 in the old question's
+--       first:Q and 10 of 1 in the new one's (ms, 0: unchanged), 11 result (JSON, '':
+--       none), 12 new time to live (ms, 0: the match goes on), 13 time to live of the
+--       tombstone (ms), 14 how many of KEYS 10… stay until the match is settled,
+--       15 number of pushes, 16… head and tail of each push around its number, then
+--       field, value, … of the new state
 -- Returns {'applied', number of the first push, version, nodes}, also for a repeated
 -- attempt; else {'moved_on'}, {'abandoned'} or {'gone'}.
-local match, log, due, seq_key, nodes, first_key, result_key, tombstone = unpack(KEYS, 1, 8)
+local match, log, due, seq_key, nodes, closed_first, opened_first, result_key, tombstone = unpack(KEYS, 1, 9)
 local id, attempt, old_phase, old_question, old_version, seen_version, min_version = unpack(ARGV, 1, 7)
-local due_at, first, first_ttl, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 8, 15)
+local due_at, closed_ttl, opened_ttl, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 8, 15)
 
 local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version')
 if not m[1] then
@@ -34,8 +35,8 @@ if result ~= '' then
   redis.call('HSET', result_key, id, result)
 end
 if end_ttl ~= '0' then
-  for i = 9, #KEYS do
-    if i < 9 + kept_count then
+  for i = 10, #KEYS do
+    if i < 10 + kept_count then
       redis.call('PERSIST', KEYS[i])
     else
       redis.call('PEXPIRE', KEYS[i], end_ttl)
@@ -67,7 +68,10 @@ if due_at == '0' then
 else
   redis.call('ZADD', due, due_at, id)
 end
-if first ~= '' then
-  redis.call('SET', first_key, first, 'PX', first_ttl)
+if closed_ttl ~= '0' then
+  redis.call('SET', closed_first, 0, 'PX', closed_ttl)
+end
+if opened_ttl ~= '0' then
+  redis.call('SET', opened_first, 1, 'PX', opened_ttl)
 end
 return {'applied', first_push, version, redis.call('SMEMBERS', nodes)}

@@ -33,7 +33,7 @@ var raceMutants = map[string]mutant{
 	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", replaced: "holders[i] == a[1]", replacement: "false"},
 	"a race watches nothing":         {droppedCommand: "watch"},
 	"a race takes no lock":           {droppedCommand: "set"},
-	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", replaced: "if first ~= ''", replacement: "if first == '1'"},
+	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", replaced: "if closed_ttl ~= '0'", replacement: "if false"},
 	"a seal compares nothing":        {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
 }
 

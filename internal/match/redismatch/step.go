@@ -21,8 +21,9 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
 	k := newKeys(step.Match)
-	question, _, _ := firstFlagChange(step)
-	keyNames := []string{k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(question), k.result(), k.tombstone()}
+	keyNames := []string{
+		k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(step.Question), k.first(step.NewState.Question), k.result(), k.tombstone(),
+	}
 	if step.TTLMS > 0 {
 		keyNames = append(append(keyNames, k.rankingKeys()...), k.playKeys()...)
 	}
@@ -59,16 +60,16 @@ func stepArgs(step match.Step) ([]any, error) {
 	if step.NewState.EndReason == match.ReasonAbandoned {
 		seenVersion, minVersion = 0, step.SeenVersion
 	}
-	_, firstFlag, firstTTLMS := firstFlagChange(step)
+	closedTTLMS, openedTTLMS := firstTTLs(step)
 	args := []any{
-		step.Match, step.ID, string(step.FromPhase), step.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt, firstFlag, firstTTLMS,
+		step.Match, step.ID, string(step.FromPhase), step.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt, closedTTLMS, openedTTLMS,
 		result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes),
 	}
 	for _, push := range step.Pushes {
 		args = append(args, push.Head, push.Tail)
 	}
 	args = append(args, stepFields(step.NewState)...)
-	if opensQuestion(step) {
+	if step.OpensQuestion() {
 		args = append(args, "answered", 0, "right", 0)
 	}
 	if step.Scores != nil {
@@ -77,21 +78,16 @@ func stepArgs(step match.Step) ([]any, error) {
 	return args, nil
 }
 
-// opensQuestion reports whether a step opens a question. An extension does not.
-func opensQuestion(step match.Step) bool {
-	return step.NewState.Phase == match.PhaseOpen && step.FromPhase != match.PhaseOpen
-}
-
-// firstFlagChange returns how a step changes the key first of a buzzer question: the
-// new value ("": unchanged) and its time to live. Opening the question sets 1, and
-// every step that closes it sets 0. So either such a step or one race closes the
-// question, never both.
-func firstFlagChange(step match.Step) (question int, flag string, ttlMS int64) {
-	switch {
-	case step.Buzzer && opensQuestion(step):
-		return step.NewState.Question, "1", matchTTLMS
-	case step.Buzzer && step.FromPhase == match.PhaseOpen && step.NewState.Phase != match.PhaseOpen:
-		return step.Question, "0", closedFirstTTLMS
+// firstTTLs returns the times to live of the keys first of the buzzer questions that a step
+// closes and opens, 0 for none. Opening a question sets its key to 1, and every step that
+// closes it sets it to 0. So either such a step or one race closes the question, never
+// both.
+func firstTTLs(step match.Step) (closedMS, openedMS int64) {
+	if step.Buzzer && step.ClosesQuestion() {
+		closedMS = closedFirstTTLMS
 	}
-	return step.Question, "", 0
+	if step.Buzzer && step.OpensQuestion() {
+		openedMS = matchTTLMS
+	}
+	return closedMS, openedMS
 }

@@ -302,3 +302,23 @@ func (c *countingScripter) EvalSha(ctx context.Context, sha string, keys []strin
 	c.runs.Add(1)
 	return c.Scripter.EvalSha(ctx, sha, keys, args...)
 }
+
+// One step may close a buzzer question and open the next. Then a right answer can be the
+// first to the new question only.
+func TestAStepClosesAndOpensAQuestion(t *testing.T) {
+	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		first := m.startArena()
+		m.commit(wrongAnswer(m.attempt(first, "p_bob", 10)), match.VerdictAccepted)
+		step := m.step(m.read().State, match.PhaseOpen, 1)
+		step.NewState.OpensAt = first.OpensAt + 1
+		if result, err := m.Step(m.Context(), step); err != nil || !result.Applied {
+			m.Fatalf("%+v, %v", result, err)
+		}
+		if view := m.read(); view.Question != 1 || view.Answered != 0 || view.First != nil {
+			m.Errorf("%+v", view.State)
+		}
+		m.commitIfFirst(m.attempt(first, "p_ada", 20), match.VerdictLate)
+		m.commitIfFirst(m.attempt(m.read().State, "p_ada", 30), match.VerdictAccepted)
+	})
+}
