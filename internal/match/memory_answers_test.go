@@ -2,6 +2,7 @@ package match
 
 import (
 	"context"
+	"maps"
 	"time"
 )
 
@@ -17,6 +18,12 @@ func (m *memoryStore) Commit(_ context.Context, attempt Attempt) (Outcome, error
 		stored.lockouts[answerKey(attempt.Record.Question, attempt.Seat.Team)] = time.Now().UnixMilli() + attempt.LockoutMS
 	}
 	out = stored.outcome(VerdictAccepted, attempt.Record)
+	if attempt.Mode == Duel && out.Answered >= out.Alive {
+		out.Records, out.Totals = make(map[string]Record), maps.Clone(stored.totals)
+		for player := range stored.totals {
+			out.Records[player] = stored.records[answerKey(attempt.Record.Question, player)]
+		}
+	}
 	if attempt.Push != nil {
 		stored.push(*attempt.Push)
 		out.Seq, out.Nodes = stored.state.Seq, stored.sortedNodes()

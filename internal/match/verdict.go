@@ -83,15 +83,20 @@ func (j *judge) followUpAnswer(local *localMatch, outcome Outcome, advances bool
 	}
 }
 
-// viewAfterAnswer returns the local state after an accepted answer. It is empty
-// if the match has moved on.
+// viewAfterAnswer returns what this node knows after an accepted answer: the local state,
+// and the records of a duel that has all answers. It is empty if the match has moved on.
 func viewAfterAnswer(local *localMatch, outcome Outcome) View {
 	state := local.knownState()
 	if outcome.Sealed || state.Phase != PhaseOpen || state.Question != outcome.Record.Question {
 		return View{}
 	}
-	state.Answered, state.Alive = outcome.Answered, outcome.Alive
-	return View{State: state}
+	state.Answered, state.Alive, state.Right = outcome.Answered, outcome.Alive, 0
+	for _, record := range outcome.Records {
+		if record.Correct {
+			state.Right++
+		}
+	}
+	return View{State: state, Records: outcome.Records, Totals: outcome.Totals}
 }
 
 func doNothing() {}

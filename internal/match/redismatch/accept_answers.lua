@@ -1,24 +1,23 @@
--- Judges answers in one match, each of another player, and stores those that it
--- accepts: lock, record, totals and counters. If an accepted answer is the last one
--- that the question waits for, the match is due. A duel also pushes that the answer
--- was seen, a survival match ranks who is right, a buzzer match locks out the team of
--- a wrong answer (its right answers race in Go, see race.go).
+-- Judges answers in one match, each of another player, and stores those that it accepts:
+-- lock, record, totals and counters. If the question waits for no other answer, the match
+-- is due. A duel also pushes that the answer was seen, survival ranks who is right, a
+-- buzzer match locks out the team of a wrong answer (right ones race in Go, see race.go).
 -- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
---       player to 'score correct answered saved_ms last_right latest', where the last
---       two are question + 1 of the last right and of the last answer), 4 seats (hash),
---       5 nodes (set), 6 due:{p} (zset), 7 seq:{p} (hash), then of the mode: duel: 8
---       log (list); survival: 8 rank (zset), 9 top (zset), 10 teams (hash); buzzer: the
---       lockout of each answer (string); last the lock of each answer (string)
+--       player to 'score correct answered saved_ms last_right latest'; the last two are
+--       question + 1), 4 seats (hash), 5 nodes (set), 6 due:{p} (zset), 7 seq:{p} (hash),
+--       then of the mode: duel: 8 log (list); survival: 8 rank (zset), 9 top (zset),
+--       10 teams (hash); buzzer: the lockout of each answer (string); last the lock of
+--       each answer (string)
 -- ARGV  1 match id, 2 mode, 3 time to live of the locks (ms), 4 highest version seen,
 --       5 number of values per answer: 1 attempt id, 2 player, 3 question, 4 arrival
 --       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON), 7 points, 8 1 if
 --       right, else 0, 9 saved ms, then of the mode: duel: 10 head and 11 tail of the
 --       push around its number, '' for no push; survival: 10 team, '' for none;
 --       buzzer: 10 lockout (ms), 0 for none
--- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, one
--- value per answer}: the count of answers if accepted, or {verdict, record, ms left,
--- count of answers, seq}. The attempt that holds the lock is accepted again, with seq
--- 0, because others may have pushed since.
+-- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes,
+-- totals and records of a duel that has all answers, one value per answer}: the count of
+-- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
+-- that holds the lock is accepted again, with seq 0: others may have pushed since.
 local match, answers, totals, seats, nodes, due, seq_key = unpack(KEYS, 1, 7)
 local id, mode, lock_ttl, seen_version, width = unpack(ARGV, 1, 5)
 local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
@@ -34,8 +33,7 @@ local n = (#ARGV - 5) / width
 local locks = #KEYS - n -- number of KEYS before the locks
 local players, left_fields = {}, {}
 for i = 1, n do
-  players[i] = ARGV[7 + (i - 1) * width]
-  left_fields[i] = 'left|' .. players[i]
+  players[i], left_fields[i] = ARGV[7 + (i - 1) * width], 'left|' .. ARGV[7 + (i - 1) * width]
 end
 local sums, holders = redis.call('HMGET', totals, unpack(players)), redis.call('MGET', unpack(KEYS, locks + 1))
 local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields)) or {}
@@ -97,8 +95,7 @@ for i = 1, n do
     end
     local at = #records
     records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6]
-    new_totals[at + 1] = a[2]
-    new_totals[at + 2] = score .. ' ' .. correct .. ' ' .. count + 1 .. ' ' .. saved .. ' ' .. last_right .. ' ' .. a[3] + 1
+    new_totals[at + 1], new_totals[at + 2] = a[2], table.concat({score, correct, count + 1, saved, last_right, a[3] + 1}, ' ')
     answered, right, version, due_at = answered + 1, right + a[8], version + 1, a[4]
     outcomes[i] = apply_mode(i, a, answered, score, saved)
   end
@@ -117,4 +114,7 @@ if due_at then
     redis.call('ZADD', due, due_at, id)
   end
 end
-return {'judged', tonumber(alive), version, mode == 'duel' and redis.call('SMEMBERS', nodes) or {}, unpack(outcomes)}
+local has_all = mode == 'duel' and due_at and answered >= tonumber(alive)
+local t = has_all and redis.call('HGETALL', totals) or {}
+local all = has_all and redis.call('HMGET', answers, question .. '|' .. t[1], question .. '|' .. t[3]) or {}
+return {'judged', tonumber(alive), version, mode == 'duel' and redis.call('SMEMBERS', nodes) or {}, t, all, unpack(outcomes)}

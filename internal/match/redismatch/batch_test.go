@@ -95,6 +95,7 @@ func TestBatchBehavesLikeSingleAnswers(t *testing.T) {
 			for i := range single {
 				for _, outcome := range []*match.Outcome{&batched[i], &single[i]} {
 					outcome.Version, outcome.RetryMS = 0, min(outcome.RetryMS, 1) // a batch reports the last count, and the remaining time differs
+					outcome.Records, outcome.Totals = nil, nil                    // those of five players, because this duel has too many
 				}
 				if !reflect.DeepEqual(batched[i], single[i]) {
 					t.Errorf("%s: attempt %d in a batch %+v, alone %+v", mode, i, batched[i], single[i])

@@ -121,12 +121,39 @@ func setOutcomes(reply redisx.Reply, all []*pendingAttempt) error {
 		}
 		return nil
 	}
+	records, totals, err := decodeAllAnswers(reply.List(4), reply.Texts(5))
+	if err != nil {
+		return err
+	}
 	for i, pending := range all {
-		if err := pending.setOutcome(reply, 4+i); err != nil {
+		if err := pending.setOutcome(reply, 6+i); err != nil {
 			return err
+		}
+		if outcome := &pending.outcome; outcome.Verdict == match.VerdictAccepted && outcome.Answered >= outcome.Alive {
+			outcome.Records, outcome.Totals = records, totals
 		}
 	}
 	return nil
+}
+
+// decodeAllAnswers decodes the totals and records of a duel that has all answers. Both are
+// nil if it does not.
+func decodeAllAnswers(playersAndSums redisx.Reply, all []string) (records map[string]match.Record, totals map[string]match.Totals, err error) {
+	if len(all) == 0 {
+		return nil, nil, nil
+	}
+	records, totals = make(map[string]match.Record, len(all)), make(map[string]match.Totals, len(all))
+	for player, sums := range decodeFields(playersAndSums) {
+		totals[player] = decodeTotals(sums, "")
+	}
+	for _, raw := range all {
+		record, err := decodeRecord(raw)
+		if err != nil {
+			return nil, nil, fmt.Errorf("record: %w", err)
+		}
+		records[record.Player] = record
+	}
+	return records, totals, nil
 }
 
 // setOutcome reads the outcome of one attempt.

@@ -178,3 +178,22 @@ func TestRecordRunsOnScripter(t *testing.T) {
 		}
 	})
 }
+
+// The last answer to a question of a duel returns the records and totals of both players,
+// as a read would. The first one returns none.
+func TestLastAnswerOfADuelReturnsAllRecords(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		for question := range 2 {
+			open := m.applyStep(match.PhaseOpen, question)
+			if outcome := m.commit(m.attempt(open, "p_ada", 1000), match.VerdictAccepted); outcome.Records != nil || outcome.Totals != nil {
+				m.Errorf("first answer: %+v", outcome)
+			}
+			outcome := m.commit(wrongAnswer(m.attempt(open, "p_bob", 2000)), match.VerdictAccepted)
+			view := m.read()
+			if !reflect.DeepEqual(outcome.Records, view.Records) || !reflect.DeepEqual(outcome.Totals, view.Totals) || len(view.Records) != 2 {
+				m.Errorf("%+v, want %+v and %+v", outcome, view.Records, view.Totals)
+			}
+			m.applyStep(match.PhaseRevealed, question)
+		}
+	})
+}

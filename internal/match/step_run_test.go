@@ -1,0 +1,80 @@
+package match
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"laststand/internal/protocol"
+)
+
+// A question of a duel takes three calls of the store: two answers, and one step that
+// reveals it. Without a pause the same step opens the next question or ends the duel.
+func TestDuelQuestionTakesThreeCalls(t *testing.T) {
+	for name, testCase := range map[string]struct {
+		revealMS int64
+		want     string
+	}{
+		"no pause": {0, "[Commit Commit Step Commit Commit Step]"},
+		"pause":    {2500, "[Commit Commit Step Step Commit Commit Step Read Step]"}, // the next question and the end have steps of their own
+	} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				n := c.startNode()
+				sessionA := n.openSession(ada)
+				n.openSession(bob)
+				plan := newPlan("m_1", now()+3000, 2)
+				plan.RevealMS = testCase.revealMS
+				c.requireNoError(n.StartDuel(c.Context(), plan))
+				c.passUntil(plan, PhaseOpen, 0)
+				var calls []string
+				n.store.setFault(func(method, _ string) fault {
+					if slices.Contains([]string{"Read", "Step", "Commit"}, method) {
+						calls = append(calls, method)
+					}
+					return noFault
+				})
+				for i := range plan.Questions {
+					c.passUntil(plan, PhaseOpen, i)
+					for _, player := range []string{ada, bob} {
+						if _, err := n.answer(plan, player, i, rightAnswer(&plan.Questions[i])); err != nil {
+							c.Fatal(err)
+						}
+					}
+				}
+				c.passUntil(plan, PhaseOver, 1)
+				n.store.setFault(nil)
+				if fmt.Sprint(calls) != testCase.want {
+					c.Errorf("calls %v, want %s", calls, testCase.want)
+				}
+				c.checkReceivedLog(plan, sessionA, 0)
+				over := sessionA.lastOfType(c, "match.over").Data
+				if closed := sessionA.lastOfType(c, "question.closed").Data; closed.Right != 2 || closed.Answered != 2 || closed.Results[0].Score != over.Standings[0].Score || over.Standings[1].Correct != 2 {
+					c.Errorf("closed %+v, over %+v", closed, over)
+				}
+			})
+		})
+	}
+}
+
+// A step that follows another without a wait starts where that one starts, and has the
+// pushes of both.
+func TestStepFollowedByAnother(t *testing.T) {
+	t.Parallel()
+	push := func(kind string) []protocol.NumberedPush {
+		return []protocol.NumberedPush{newPush(newPlan("m_1", 0, 1), kind, nil)}
+	}
+	reveal := Step{FromPhase: PhaseOpen, Question: 3, Version: 7, NewState: State{Phase: PhaseRevealed, Question: 3}, Buzzer: true, Pushes: push("a"), Scores: []byte("[1]")}
+	open := Step{FromPhase: PhaseRevealed, Question: 3, Version: 9, NewState: State{Phase: PhaseOpen, Question: 4}, Buzzer: true, Pushes: push("b"), TTLMS: 5}
+	both := reveal.followedBy(open)
+	if both.FromPhase != PhaseOpen || both.Question != 3 || both.Version != 7 || both.NewState.Question != 4 || both.TTLMS != 5 || string(both.Scores) != "[1]" || len(both.Pushes) != 2 {
+		t.Errorf("%+v", both)
+	}
+	if !both.ClosesQuestion() || !both.OpensQuestion() || reveal.OpensQuestion() || open.ClosesQuestion() {
+		t.Error("the step must close one question and open the next")
+	}
+	extension := Step{FromPhase: PhaseOpen, Question: 3, NewState: State{Phase: PhaseOpen, Question: 3}}
+	if extension.OpensQuestion() || extension.ClosesQuestion() {
+		t.Error("an extension neither opens nor closes a question")
+	}
+}
