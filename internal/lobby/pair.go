@@ -26,36 +26,49 @@ func (l *Lobby) tryPairing(t Ticket) {
 	}
 }
 
+// maxPairingAttempts limits how often one try looks for an opponent again because another
+// try or node took the one that it had found.
+const maxPairingAttempts = 8
+
 // pair tries to pair a ticket with another one or with a bot, and then creates the
 // match. It reports whether this node must still handle the ticket: it waits for an
 // opponent, or for a match that another node is creating.
 func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) {
-	opponent, isWaiting, err := l.findOpponent(ctx, t)
-	if err != nil {
-		return true, err
+	for range maxPairingAttempts {
+		opponent, isWaiting, err := l.findOpponent(ctx, t)
+		if err != nil {
+			return true, err
+		}
+		if !isWaiting {
+			return l.attachPaired(ctx, t)
+		}
+		now := l.Now()
+		p := Pairing{Match: "m_" + newID(), PairedAt: now, Tickets: []Ticket{t}}
+		if opponent != nil {
+			p.Tickets = append(p.Tickets, *opponent)
+		} else if t.BotAt == 0 || now < t.BotAt {
+			return true, nil
+		}
+		if isPaired, err := l.Pairings.Pair(ctx, p); err != nil {
+			return true, err
+		} else if isPaired {
+			return l.createMatch(ctx, p)
+		}
 	}
-	if !isWaiting {
-		return l.attachPaired(ctx, t)
+	return true, nil
+}
+
+// createMatch creates the match of a pairing that this node has made. It returns true if
+// that failed: then this node must extend the life of the tickets until the match exists.
+func (l *Lobby) createMatch(ctx context.Context, p Pairing) (isWaiting bool, err error) {
+	opponent := "player"
+	if len(p.Tickets) == 1 {
+		opponent = "bot"
 	}
-	now := l.Now()
-	p := Pairing{Match: "m_" + newID(), PairedAt: now, Tickets: []Ticket{t}}
-	if opponent != nil {
-		p.Tickets = append(p.Tickets, *opponent)
-	} else if t.BotAt == 0 || now < t.BotAt {
-		return true, nil
-	}
-	isPaired, err := l.Pairings.Pair(ctx, p)
-	if err != nil || !isPaired {
-		return true, err
-	}
-	if opponent == nil {
-		l.metrics.pairings.WithLabelValues("bot").Inc()
-	} else {
-		l.metrics.pairings.WithLabelValues("player").Inc()
-	}
-	l.metrics.waitSeconds.Observe(float64(now-min(t.JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
+	l.metrics.pairings.WithLabelValues(opponent).Inc()
+	l.metrics.waitSeconds.Observe(float64(p.PairedAt-min(p.Tickets[0].JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
 	if err := l.startMatch(ctx, p); err != nil {
-		return true, err // this node must extend the life of the tickets until the match exists
+		return true, err
 	}
 	for _, ticket := range p.Tickets {
 		l.dropTicket(ticket.ID)

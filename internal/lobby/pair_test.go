@@ -46,6 +46,29 @@ func TestCompatibleTicketsArePairedImmediately(t *testing.T) {
 	})
 }
 
+// The opponent that a try has found is taken before it can pair it. The try finds another
+// one at once.
+func TestATryWhoseOpponentIsTakenFindsAnother(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		n := test.startNode()
+		test.mustJoin(n, "bob", withFilter(Filter{Lang: "en"}))
+		test.mustJoin(n, "cyd", withFilter(Filter{Lang: "zh-CN"}))
+		n.store.setFault(func(method string) storeFault {
+			if method == "Pair" {
+				if _, err := test.store.RemoveTicket(test.Context(), "demo", "bob"); err != nil {
+					test.Error(err)
+				}
+			}
+			return faultNone
+		})
+		joinedAt := now()
+		test.mustJoin(n, "ada")
+		if test.attachedPlan(n, "ada") != test.attachedPlan(n, "cyd") || now() != joinedAt || n.store.countCalls("Pair") != 2 {
+			test.Errorf("paired after %d ms and %d tries", now()-joinedAt, n.store.countCalls("Pair"))
+		}
+	})
+}
+
 // A difference of 400 points is accepted after 6 s: the window is 100 plus 50
 // per second.
 func TestRatingWindowGrowsWithWait(t *testing.T) {
