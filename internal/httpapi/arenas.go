@@ -68,8 +68,6 @@ func (h arenaRoutes) pageURL(r *http.Request) (*url.URL, error) {
 	return page, nil
 }
 
-var arenaCodePattern = regexp.MustCompile(`^[0-9]{6}$`)
-
 // getArena shows an arena to a client that knows its join code. It refuses a
 // malformed code without a lookup; such a code does not count as a wrong code.
 func (h arenaRoutes) getArena(r *request) (any, error) {

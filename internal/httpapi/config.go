@@ -15,6 +15,7 @@ import (
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
 )
@@ -105,6 +106,24 @@ type Boards interface {
 	ForgetName(game, player string)
 }
 
+// Limits holds the rate limits of the HTTP API. A nil rule means no limit.
+type Limits struct {
+	GuestCalls       *overload.Rule           // all requests for guests, per address
+	NewGuests        *overload.Rule           // new guests without an arena code, per address
+	GuestsWithCode   *overload.Rule           // new guests with an arena code, per address; its burst must allow the largest arena
+	GuestsPerArena   *overload.Rule           // new guests with an arena code, per arena
+	NewGuestsPerDay  *overload.Rule           // all new guests, per address
+	ArenaCodes       *overload.FailureLimiter // wrong arena codes, per address
+	Nicknames        *overload.Rule           // nickname lookups, per address
+	Reads            *overload.Rule           // reads of leaderboards, profiles, matches and arenas, per address
+	ArenasPerHost    *overload.Rule           // created arenas, per host
+	ArenasPerAddress *overload.Rule           // arenas that players create, per address
+	Erasures         *overload.Rule           // players who erase themselves, per address
+	Changes          *overload.Rule           // changes of nickname and account, per player
+	Behaviours       *overload.Rule           // behaviours, per service
+	Tasks            *overload.Rule           // task requests, per service
+}
+
 // Config configures the handler. All fields are required.
 type Config struct {
 	Games      []string
@@ -133,3 +152,18 @@ type Config struct {
 	RevocableCalls  *RevocableCalls          // ends long polls whose token was revoked
 	Version         string                   // version of the server, for /healthz
 }
+
+// api answers the requests of all routes. It authenticates their clients and
+// applies the limits to them.
+type api struct {
+	Config
+	metrics *metrics
+}
+
+// The groups of routes. Each has the handlers of one kind of client or object.
+type (
+	playerRoutes  struct{ *api } // guests, nicknames, accounts, profiles
+	arenaRoutes   struct{ *api }
+	boardRoutes   struct{ *api } // leaderboards and settled matches
+	serviceRoutes struct{ *api } // behaviours and tasks of the services of a game
+)

@@ -11,9 +11,9 @@
 //     while the node works for it.
 //   - Revocable call: a long poll that ends early when its token is revoked.
 //
-// New returns the handler. Start reading in serve.go, which shows the steps of
-// each request: time limit, query, slot, load shedding, rate limits, handler,
-// error.
+// New returns the handler. Start reading in mux.go and routes.go. serve.go shows the
+// steps of each request: time limit, query, slot, load shedding, rate limits,
+// handler, error. The handlers call gate.go to authenticate clients.
 //
 // This package must not know Redis, SQL or the frames of the websocket. It calls
 // the services only through the interfaces in config.go.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"errors"
+	"regexp"
 
 	"laststand/internal/arena"
 	"laststand/internal/httpserver"
@@ -9,32 +10,6 @@ import (
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
-
-// The groups of routes. Each has the handlers of one kind of client or object.
-type (
-	playerRoutes  struct{ *api } // guests, nicknames, accounts, profiles
-	arenaRoutes   struct{ *api }
-	boardRoutes   struct{ *api } // leaderboards and settled matches
-	serviceRoutes struct{ *api } // behaviours and tasks of the services of a game
-)
-
-// Limits holds the rate limits of the HTTP API. A nil rule means no limit.
-type Limits struct {
-	GuestCalls       *overload.Rule           // all requests for guests, per address
-	NewGuests        *overload.Rule           // new guests without an arena code, per address
-	GuestsWithCode   *overload.Rule           // new guests with an arena code, per address; its burst must allow the largest arena
-	GuestsPerArena   *overload.Rule           // new guests with an arena code, per arena
-	NewGuestsPerDay  *overload.Rule           // all new guests, per address
-	ArenaCodes       *overload.FailureLimiter // wrong arena codes, per address
-	Nicknames        *overload.Rule           // nickname lookups, per address
-	Reads            *overload.Rule           // reads of leaderboards, profiles, matches and arenas, per address
-	ArenasPerHost    *overload.Rule           // created arenas, per host
-	ArenasPerAddress *overload.Rule           // arenas that players create, per address
-	Erasures         *overload.Rule           // players who erase themselves, per address
-	Changes          *overload.Rule           // changes of nickname and account, per player
-	Behaviours       *overload.Rule           // behaviours, per service
-	Tasks            *overload.Rule           // task requests, per service
-}
 
 // authenticatePlayer returns the claims of a player of the game in the path. The
 // subject of the claims is the player id, even if the token names an account that
@@ -120,6 +95,8 @@ func (a *api) checkNewGuestLimits(r *request, code string) error {
 	}
 	return a.Limits.NewGuestsPerDay.Take(ctx, address, 1)
 }
+
+var arenaCodePattern = regexp.MustCompile(`^[0-9]{6}$`)
 
 // findArena returns the join info of the arena with a code. If there is no such
 // arena, or the code may not be tried, it returns a join info with Over true.

@@ -10,6 +10,13 @@ import (
 	"laststand/internal/protocol"
 )
 
+// New returns the handler of the public listener. It is safe for concurrent use
+// and starts no goroutine. A request may take requestTimeout, including its body,
+// and the extraTime of its route. Websocket and Page have no such limit.
+func New(config Config) http.Handler {
+	return (&api{config, newMetrics(config.Registry)}).newMux()
+}
+
 // newMux returns the handler of all paths. A request is routed by its path first,
 // then by its method. A literal path takes precedence over a path with a
 // parameter. Each path has a handler for unsupported methods. An unknown path

@@ -17,20 +17,6 @@ import (
 // of stores.
 const requestTimeout = 5 * time.Second
 
-// api answers the requests of all routes. It authenticates their clients and
-// applies the limits to them.
-type api struct {
-	Config
-	metrics *metrics
-}
-
-// New returns the handler of the public listener. It is safe for concurrent use
-// and starts no goroutine. A request may take requestTimeout, including its body,
-// and the extraTime of its route. Websocket and Page have no such limit.
-func New(config Config) http.Handler {
-	return (&api{config, newMetrics(config.Registry)}).newMux()
-}
-
 // newHandler returns the handler of a route. The handler counts requests,
 // recovers from panics, and writes errors as problems.
 func (a *api) newHandler(route route) http.Handler {

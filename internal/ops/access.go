@@ -50,20 +50,14 @@ type Keys interface {
 	RetireKey(ctx context.Context, game, id string) error
 }
 
-// accessRoutes changes who has access: players, keys, bans and revocations.
-type accessRoutes struct{ *api }
+// accessRoutes changes players and the keys that sign tokens.
+type accessRoutes struct {
+	Players Players
+	Keys    Keys
+}
 
 func (h accessRoutes) routes() []route {
 	return []route{
-		{"GET", gamePath + "/bans", h.listBans, []string{"limit", "cursor"}, false, "List bans, newest first."},
-		{"PUT", gamePath + "/bans/{player}", h.ban, nil, false, "Ban a player for a `reason`, until `expires_at` if given."},
-		{"DELETE", gamePath + "/bans/{player}", h.removeBan, nil, false, "Remove a ban."},
-		{"GET", gamePath + "/revocations", h.listRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations, newest first."},
-		{"PUT", gamePath + "/revocations/{kind}/{id}", h.revoke, nil, false, "Revoke a token, or all tokens of a subject."},
-		{"DELETE", gamePath + "/revocations/{kind}/{id}", h.restore, nil, false, "Remove a revocation."},
-		{"GET", "/admin/v1/revocations", h.listRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations of admin tokens."},
-		{"PUT", "/admin/v1/revocations/{kind}/{id}", h.revoke, nil, false, "Revoke admin tokens."},
-		{"DELETE", "/admin/v1/revocations/{kind}/{id}", h.restore, nil, false, "Remove a revocation of admin tokens."},
 		{"GET", gamePath + "/players", h.findPlayer, []string{"nickname"}, true, "Find the player of a nickname, or of one that looks like it."},
 		{"DELETE", gamePath + "/players/{player}", h.erasePlayer, nil, false, "Erase a player."},
 		{"POST", gamePath + "/players/{player}/device", h.resetDevice, nil, false, "Give a guest a new device secret: 201. The answer is the only place that shows it."},

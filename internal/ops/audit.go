@@ -50,19 +50,27 @@ func newAuditCounter(r prometheus.Registerer) *prometheus.CounterVec {
 	return audits
 }
 
-// handleAudited writes an entry to the audit log, calls the route's handler, and
+// auditor writes the audit log and lists its entries.
+type auditor struct {
+	log         Audit
+	outcomes    *prometheus.CounterVec // audited requests, by outcome
+	isStoreDown func(error) bool
+	logger      *slog.Logger
+}
+
+// handle writes an entry to the audit log, calls the route's handler, and
 // completes the entry. If it cannot write the entry, it refuses a change. It still
 // allows a read, because operators need reads most while a store is unreachable; then
 // the node's log records the read.
-func (a *api) handleAudited(route route, r *request) (body any, err error) {
+func (a auditor) handle(route route, r *request) (body any, err error) {
 	r.body, r.bodyErr = httpserver.ReadJSON(r.w, r.Request, maxBody)
 	entry := identity.AuditEntry{
 		ID: ulid.Make().String(), Actor: sanitizeText(r.actor), Action: route.method + " " + route.path, Game: r.game, Target: sanitizeText(auditTarget(route, r)),
 	}
 	r.w.Header().Set("X-Request-Id", entry.ID)
-	log := a.Logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
-	if err := a.Audit.BeginAudit(r.ctx, entry); err != nil {
-		a.audits.WithLabelValues(auditWriteFailed).Inc()
+	log := a.logger.With("id", entry.ID, "action", entry.Action, "actor", entry.Actor, "game", entry.Game, "target", entry.Target)
+	if err := a.log.BeginAudit(r.ctx, entry); err != nil {
+		a.outcomes.WithLabelValues(auditWriteFailed).Inc()
 		if route.isRead() {
 			log.ErrorContext(r.ctx, "audit log write failed; answering the read", "error", err)
 			return route.handle(r)
@@ -73,7 +81,7 @@ func (a *api) handleAudited(route route, r *request) (body any, err error) {
 	status := http.StatusInternalServerError // if the handler panics
 	defer func() { a.completeAudit(r, log, entry.ID, status) }()
 	if body, err = route.handle(r); err != nil {
-		status = a.problemFor(err).Status
+		status = problemFor(err, a.isStoreDown).Status
 		return nil, err
 	}
 	status = httpserver.StatusOf(body)
@@ -82,21 +90,21 @@ func (a *api) handleAudited(route route, r *request) (body any, err error) {
 
 // completeAudit completes an entry with the status of the response, even if the client
 // has disconnected. The node's log gets the same line.
-func (a *api) completeAudit(r *request, log *slog.Logger, id string, status int) {
+func (a auditor) completeAudit(r *request, log *slog.Logger, id string, status int) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), completeAuditTimeout)
 	defer cancel()
 	log.InfoContext(ctx, "admin request handled", "status", status)
-	if err := a.Audit.EndAudit(ctx, id, status); err != nil {
-		a.audits.WithLabelValues(auditIncomplete).Inc()
+	if err := a.log.EndAudit(ctx, id, status); err != nil {
+		a.outcomes.WithLabelValues(auditIncomplete).Inc()
 		log.ErrorContext(ctx, "audit log entry stays incomplete", "status", status, "error", err)
 	}
 	switch {
 	case status >= http.StatusInternalServerError:
-		a.audits.WithLabelValues(auditFailed).Inc()
+		a.outcomes.WithLabelValues(auditFailed).Inc()
 	case status >= http.StatusBadRequest:
-		a.audits.WithLabelValues(auditRefused).Inc()
+		a.outcomes.WithLabelValues(auditRefused).Inc()
 	default:
-		a.audits.WithLabelValues(auditDone).Inc()
+		a.outcomes.WithLabelValues(auditDone).Inc()
 	}
 }
 
@@ -148,20 +156,18 @@ func sanitizeText(s string) string {
 	return s
 }
 
-type auditRoutes struct{ *api }
-
-func (h auditRoutes) routes() []route {
+func (a auditor) routes() []route {
 	return []route{
-		{"GET", "/admin/v1/audit-log", h.list, []string{"game", "actor", "limit", "cursor"}, false, "List the audit log, newest first."},
+		{"GET", "/admin/v1/audit-log", a.list, []string{"game", "actor", "limit", "cursor"}, false, "List the audit log, newest first."},
 	}
 }
 
-func (h auditRoutes) list(r *request) (any, error) {
+func (a auditor) list(r *request) (any, error) {
 	limit, err := r.limit()
 	if err != nil {
 		return nil, err
 	}
 	filter := identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}
-	entries, next, err := h.Audit.AuditEntries(r.ctx, filter, r.query.Get("cursor"), limit)
+	entries, next, err := a.log.AuditEntries(r.ctx, filter, r.query.Get("cursor"), limit)
 	return page[identity.AuditEntry]{"entries", entries, next}, err
 }

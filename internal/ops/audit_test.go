@@ -154,12 +154,12 @@ func TestChangesAreRefusedWithoutAuditLog(t *testing.T) {
 	if status != http.StatusServiceUnavailable || !strings.Contains(body, "audit log") || backend.rebuiltOrConfirmed != "" {
 		t.Errorf("%d %s, but the game %q was rebuilt", status, body, backend.rebuiltOrConfirmed)
 	}
-	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
+	if n := testutil.ToFloat64(a.audit.outcomes.WithLabelValues(auditWriteFailed)); n != 1 || !strings.Contains(log.String(), "refusing the change") {
 		t.Errorf("%v failed writes are counted, logged %s", n, &log)
 	}
 	backend.auditLog.failBegin, backend.auditLog.failEnd = nil, errDown
 	status, _, _ = adminRequest(t, a.newMux(), "POST", "/admin/v1/games/demo/leaderboards/rebuild", "")
-	if n := testutil.ToFloat64(a.audits.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || backend.auditLog.entries[0].Status != 0 {
+	if n := testutil.ToFloat64(a.audit.outcomes.WithLabelValues(auditIncomplete)); status != http.StatusAccepted || n != 1 || backend.auditLog.entries[0].Status != 0 {
 		t.Errorf("%d, %v incomplete entries are counted, stored are %+v", status, n, backend.auditLog.entries)
 	}
 }

@@ -3,7 +3,6 @@ package ops
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"time"
 
@@ -20,9 +19,6 @@ type Leaderboards interface {
 	Rebuild(ctx context.Context, game string) error
 	IsBuilding(ctx context.Context, game string) (bool, error)
 }
-
-// ErrNoResult means that the ledger has no result of the match or player to correct.
-var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
 
 // Correction cancels the result of one player of a match, or of all.
 type Correction struct {
@@ -87,7 +83,12 @@ type Corrected struct {
 	Rows int `json:"rows"`
 }
 
-type boardRoutes struct{ *api }
+type boardRoutes struct {
+	Leaderboards Leaderboards
+	Corrections  Corrections
+	Days         Days
+	IsStoreDown  func(error) bool
+}
 
 func (h boardRoutes) routes() []route {
 	return []route{
@@ -111,7 +112,7 @@ func (h boardRoutes) verify(r *request) (any, error) {
 	case err != nil && !lines.started:
 		return nil, err
 	case err != nil:
-		problem := h.problemFor(err)
+		problem := problemFor(err, h.IsStoreDown)
 		lines.write(VerifyLine{Error: &problem})
 	default:
 		lines.write(VerifyLine{Verified: &VerifyTotals{totals.Boards, totals.Entries, totals.Differences, totals.Pos}})

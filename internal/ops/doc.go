@@ -7,9 +7,10 @@
 // server writes an entry of the audit log before the change and completes it afterwards.
 // A problem is the JSON body of an error (httpserver.Problem).
 //
-// The entry point is [New], which returns an http.Handler. Start reading at
-// routes.go, then audit.go. Each subject of the API has a type, such as taskRoutes, with
-// its operations. Their responses are exported types, which the commands decode.
+// The entry point is [New], which returns an http.Handler. Start reading at ops.go; then
+// a file of routes, such as tasks.go, then audit.go and request.go. Each subject of the
+// API has a type, such as taskRoutes, with its operations. Their responses are exported
+// types, which the commands decode.
 //
 // The package must not know SQL, Redis or the rules of a subject. Config supplies
 // the interfaces that do the work.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"laststand/internal/eventq"
+	"laststand/internal/httpserver"
+	"laststand/internal/protocol"
 )
 
 // Config configures the handler; all fields are required.
@@ -41,10 +45,12 @@ type Config struct {
 // api has the routes of the operators' listener.
 type api struct {
 	Config
-	audits *prometheus.CounterVec // audited requests, by outcome
+	audit auditor
 }
 
-func newAPI(config Config) *api { return &api{config, newAuditCounter(config.Registry)} }
+func newAPI(config Config) *api {
+	return &api{config, auditor{config.Audit, newAuditCounter(config.Registry), config.IsStoreDown, config.Logger}}
+}
 
 // New returns the handler of the operators' listener. /metrics needs no token;
 // /debug/pprof/ and /admin/v1/ need an admin token.
@@ -54,10 +60,95 @@ func (a *api) newMux() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/debug/pprof/", a.requireAdmin(getProfiles))
-	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(a.getProfile))
+	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(a.audit.getProfile))
 	for _, route := range a.routes() {
 		mux.Handle(route.method+" "+route.path, a.requireAdmin(a.operationHandler(route)))
 	}
 	mux.Handle("/admin/", a.requireAdmin(notFound))
 	return mux
+}
+
+// Operation is the description of an operation of the admin API, for the reference.
+type Operation struct {
+	Method, Path string
+	Query        []string // parameters
+	IsAudited    bool     // the audit log gets an entry of each request
+	Summary      string
+}
+
+// Operations lists the whole admin API.
+func Operations() []Operation {
+	var list []Operation
+	for _, route := range new(api).routes() {
+		list = append(list, Operation{route.method, route.path, route.query, route.isAudited(), route.summary})
+	}
+	return list
+}
+
+func (a *api) routes() []route {
+	return slices.Concat(
+		taskRoutes{a.Tasks, a.TaskActions}.routes(),
+		boardRoutes{a.Leaderboards, a.Corrections, a.Days, a.IsStoreDown}.routes(),
+		queueRoutes{a.Games, a.Queues, a.SendQueued, a.Now}.routes(),
+		a.audit.routes(),
+		revocationRoutes{a.Revocations, a.Now}.routes(),
+		accessRoutes{a.Players, a.Keys}.routes(),
+		webhookRoutes{a.Webhooks}.routes(),
+	)
+}
+
+// operationHandler returns a handler that parses the query of a route and then calls the
+// route's handler. Requests of an audited route are written to the audit log.
+func (a *api) operationHandler(route route) handler {
+	return func(r *request) (response any, err error) {
+		if r.query, err = protocol.ReadQuery(r.URL, route.query); err != nil {
+			return nil, err
+		}
+		if route.isAudited() {
+			return a.audit.handle(route, r)
+		}
+		return route.handle(r)
+	}
+}
+
+// requireAdmin returns a handler that refuses requests without a valid admin token. It logs
+// failures of the server.
+func (a *api) requireAdmin(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		response, err := a.authenticateAndHandle(w, r, handle)
+		if err == nil {
+			httpserver.Respond(w, response)
+			return
+		}
+		problem := problemFor(err, a.IsStoreDown)
+		if problem.Status >= http.StatusInternalServerError {
+			a.Logger.WarnContext(r.Context(), "admin request failed", "method", r.Method, "path", r.URL.Path, "error", err)
+		}
+		httpserver.WriteProblem(w, problem)
+	})
+}
+
+func (a *api) authenticateAndHandle(w http.ResponseWriter, r *http.Request, handle handler) (response any, err error) {
+	actor, err := a.adminSubject(r)
+	if err != nil {
+		return nil, err
+	}
+	game := r.PathValue("game")
+	if game != "" && !slices.Contains(a.Games, game) {
+		return nil, protocol.Errorf(protocol.CodeNotFound, "game %q is not configured; there are: %s", game, strings.Join(a.Games, ", "))
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	defer cancel()
+	return handle(&request{Request: r, ctx: ctx, w: w, actor: actor, game: game})
+}
+
+func (a *api) adminSubject(r *http.Request) (string, error) {
+	if token, ok := httpserver.BearerToken(r); ok {
+		subject, err := a.VerifyAdmin(r.Context(), token)
+		if err == nil || a.IsStoreDown(err) {
+			return subject, err
+		}
+	}
+	return "", protocol.Errorf(protocol.CodeUnauthorized, "an admin token signed with the server's own key is required; see `server token --help`")
 }

@@ -15,9 +15,8 @@ import (
 	"laststand/internal/webhook"
 )
 
-func badRequest(format string, args ...any) error {
-	return protocol.Errorf(protocol.CodeBadRequest, format, args...)
-}
+// ErrNoResult means that the ledger has no result of the match or player to correct.
+var ErrNoResult = errors.New("the ledger has no such match, or the match no such player")
 
 // errorTable maps errors to refusals. Operators get the text of each error, because they must
 // solve the problem.
@@ -44,11 +43,13 @@ var errorTable = httpserver.ErrorTable{
 	{identity.ErrConfiguredKeys, protocol.CodeBadRequest, http.StatusConflict, ""},
 }
 
-func (a *api) problemFor(err error) httpserver.Problem {
+// problemFor returns the problem of an error. isStoreDown reports whether an error means that
+// a store is unavailable.
+func problemFor(err error, isStoreDown func(error) bool) httpserver.Problem {
 	if problem, isKnown := errorTable.Problem(err); isKnown {
 		return problem
 	}
-	if a.IsStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
+	if isStoreDown(err) || errors.Is(err, context.DeadlineExceeded) {
 		return httpserver.NewProblem(protocol.Errorf(protocol.CodeUnavailable, "a store is out of reach; retry in a few seconds: %v", err))
 	}
 	return httpserver.NewProblem(protocol.Errorf(protocol.CodeInternal, "%v", err))

@@ -22,7 +22,7 @@ func getProfiles(r *request) (any, error) {
 }
 
 // getProfile writes a profile. The audit log gets an entry of the request.
-func (a *api) getProfile(r *request) (any, error) {
+func (a auditor) getProfile(r *request) (any, error) {
 	name := r.PathValue("profile")
 	handle := extraProfiles[name]
 	if handle == nil && runtime.Lookup(name) != nil {
@@ -36,5 +36,5 @@ func (a *api) getProfile(r *request) (any, error) {
 		handle(recorder, r.Request)
 		return httpserver.Written(cmp.Or(recorder.Status, http.StatusOK)), nil
 	}}
-	return a.handleAudited(route, r)
+	return a.handle(route, r)
 }

@@ -49,7 +49,12 @@ const (
 	discardBatch = 1000
 )
 
-type queueRoutes struct{ *api }
+type queueRoutes struct {
+	Games      []string
+	Queues     eventq.Admin
+	SendQueued func(ctx context.Context, game string) error
+	Now        func() int64
+}
 
 func (h queueRoutes) routes() []route {
 	return []route{

@@ -72,7 +72,27 @@ type banBody struct {
 	ExpiresAt int64  `json:"expires_at,omitempty"`
 }
 
-func (h accessRoutes) listBans(r *request) (any, error) {
+// revocationRoutes changes bans and revocations.
+type revocationRoutes struct {
+	Revocations Revocations
+	Now         func() int64
+}
+
+func (h revocationRoutes) routes() []route {
+	return []route{
+		{"GET", gamePath + "/bans", h.listBans, []string{"limit", "cursor"}, false, "List bans, newest first."},
+		{"PUT", gamePath + "/bans/{player}", h.ban, nil, false, "Ban a player for a `reason`, until `expires_at` if given."},
+		{"DELETE", gamePath + "/bans/{player}", h.removeBan, nil, false, "Remove a ban."},
+		{"GET", gamePath + "/revocations", h.listRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations, newest first."},
+		{"PUT", gamePath + "/revocations/{kind}/{id}", h.revoke, nil, false, "Revoke a token, or all tokens of a subject."},
+		{"DELETE", gamePath + "/revocations/{kind}/{id}", h.restore, nil, false, "Remove a revocation."},
+		{"GET", "/admin/v1/revocations", h.listRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations of admin tokens."},
+		{"PUT", "/admin/v1/revocations/{kind}/{id}", h.revoke, nil, false, "Revoke admin tokens."},
+		{"DELETE", "/admin/v1/revocations/{kind}/{id}", h.restore, nil, false, "Remove a revocation of admin tokens."},
+	}
+}
+
+func (h revocationRoutes) listBans(r *request) (any, error) {
 	return listRevocations(h, r, "bans", identity.KindBan, newBan)
 }
 
@@ -80,7 +100,7 @@ func (r *request) pathBan() identity.Revocation {
 	return identity.Revocation{Game: r.game, Kind: identity.KindBan, ID: r.PathValue("player"), SetBy: r.actor}
 }
 
-func (h accessRoutes) ban(r *request) (any, error) {
+func (h revocationRoutes) ban(r *request) (any, error) {
 	var body banBody
 	if err := r.readObject(&body); err != nil {
 		return nil, err
@@ -91,9 +111,9 @@ func (h accessRoutes) ban(r *request) (any, error) {
 	return newBan(stored), err
 }
 
-func (h accessRoutes) removeBan(r *request) (any, error) { return nil, h.lift(r, r.pathBan()) }
+func (h revocationRoutes) removeBan(r *request) (any, error) { return nil, h.lift(r, r.pathBan()) }
 
-func (h accessRoutes) listRevocations(r *request) (any, error) {
+func (h revocationRoutes) listRevocations(r *request) (any, error) {
 	name := r.query.Get("kind")
 	kind := revocationKinds[name]
 	if name != "" && kind == "" {
@@ -112,7 +132,7 @@ func (r *request) pathRevocation() (identity.Revocation, error) {
 	return identity.Revocation{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), SetBy: r.actor}, nil
 }
 
-func (h accessRoutes) revoke(r *request) (any, error) {
+func (h revocationRoutes) revoke(r *request) (any, error) {
 	var body revocationBody
 	if err := r.readObject(&body); err != nil {
 		return nil, err
@@ -126,7 +146,7 @@ func (h accessRoutes) revoke(r *request) (any, error) {
 	return newRevocation(stored), err
 }
 
-func (h accessRoutes) restore(r *request) (any, error) {
+func (h revocationRoutes) restore(r *request) (any, error) {
 	revocation, err := r.pathRevocation()
 	if err != nil {
 		return nil, err
@@ -135,7 +155,7 @@ func (h accessRoutes) restore(r *request) (any, error) {
 }
 
 // listRevocations returns a page of the current bans or revocations, as newItem shows them.
-func listRevocations[T any](h accessRoutes, r *request, key string, kind identity.RevocationKind, newItem func(identity.Revocation) T) (any, error) {
+func listRevocations[T any](h revocationRoutes, r *request, key string, kind identity.RevocationKind, newItem func(identity.Revocation) T) (any, error) {
 	limit, err := r.limit()
 	if err != nil {
 		return nil, err
@@ -158,14 +178,14 @@ func listRevocations[T any](h accessRoutes, r *request, key string, kind identit
 	return list, err
 }
 
-func (h accessRoutes) set(r *request, revocation identity.Revocation) (identity.Revocation, error) {
+func (h revocationRoutes) set(r *request, revocation identity.Revocation) (identity.Revocation, error) {
 	if err := revocation.Validate(h.Now()); err != nil {
 		return identity.Revocation{}, err
 	}
 	return h.Revocations.SetRevocation(r.ctx, revocation)
 }
 
-func (h accessRoutes) lift(r *request, revocation identity.Revocation) error {
+func (h revocationRoutes) lift(r *request, revocation identity.Revocation) error {
 	revocation.Reason = "lifted"
 	if err := revocation.Validate(h.Now()); err != nil {
 		return err

@@ -50,7 +50,10 @@ type deadTasksBody struct {
 // deadTasksPerCall is how many tasks one request changes.
 const deadTasksPerCall = 20
 
-type taskRoutes struct{ *api }
+type taskRoutes struct {
+	Tasks       Tasks
+	TaskActions TaskActions
+}
 
 func (h taskRoutes) routes() []route {
 	return []route{

@@ -15,7 +15,7 @@ type Webhooks interface {
 	Disable(ctx context.Context, game, name, reason string) (webhook.Status, error)
 }
 
-type webhookRoutes struct{ *api }
+type webhookRoutes struct{ Webhooks Webhooks }
 
 func (h webhookRoutes) routes() []route {
 	return []route{

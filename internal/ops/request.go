@@ -2,17 +2,70 @@ package ops
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/url"
 	"strings"
+	"time"
 
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 )
 
+// route is one operation of the admin API. query lists the allowed query parameters; the
+// API refuses all others. A sensitive route reads data of players or of the process. The
+// audit log gets an entry of it, as of a change.
+type route struct {
+	method, path string
+	handle       handler
+	query        []string
+	sensitive    bool
+	summary      string // one sentence for docs/reference/admin.md
+}
+
+func (rt route) isRead() bool { return rt.method == http.MethodGet || rt.sensitive }
+
+func (rt route) isAudited() bool { return rt.method != http.MethodGet || rt.sensitive }
+
+const (
+	tasksPath = "/admin/v1/tasks"
+	gamePath  = "/admin/v1/games/{game}"
+)
+
+// request is a request with a valid admin token. The game of its path exists; it is "" if
+// the path has none. query has only the parameters that the route allows.
+type request struct {
+	*http.Request
+	ctx   context.Context // of the request, with callTimeout
+	w     http.ResponseWriter
+	actor string // subject of the token
+	game  string
+	query url.Values
+
+	body    []byte // JSON; only audited routes have one
+	bodyErr error  // why the body is not JSON text; handlers without a body ignore it
+}
+
+// callTimeout is the time limit of a request, except a verification of leaderboards. In
+// this time the database can process ten queued changes.
+const callTimeout = 30 * time.Second
+
+// handler carries out a request and returns the response; see httpserver.Respond.
+type handler func(*request) (response any, err error)
+
 // maxBody is the maximum size of a request body, in bytes. The result of the largest
 // arena has about 3 MB.
 const maxBody = 16 << 20
+
+func badRequest(format string, args ...any) error {
+	return protocol.Errorf(protocol.CodeBadRequest, format, args...)
+}
+
+func notFound(*request) (any, error) {
+	return nil, protocol.Errorf(protocol.CodeNotFound, "no such path or method; see docs/reference/admin.md for the admin API")
+}
 
 func badCursor(cursor string) error {
 	return badRequest("cursor=%q is not from a page of this list; start again without a cursor", cursor)
