@@ -16,13 +16,6 @@ var (
 	ErrBadPayload = errors.New("the payload is not a result of this task's match")
 )
 
-// retryRequest asks the loop to settle a dead letter's result. The loop always
-// answers.
-type retryRequest struct {
-	result match.Result
-	done   chan error
-}
-
 // Requeue tries to settle a dead letter now, in the same way as every result. An operator
 // calls it after the cause of the refusal is repaired. It reads missing standings
 // again first.

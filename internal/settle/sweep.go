@@ -2,14 +2,11 @@ package settle
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"time"
 
 	"laststand/internal/match"
 )
-
-var errIncomplete = errors.New("its standings are gone from Redis or cannot be read; see the log of the nodes")
 
 // sweepPending settles some pending results, and reports whether it may have left more
 // that can be settled now. It leaves out results of matches that ended less than

@@ -36,7 +36,7 @@ func newLibraryWheel() libraryWheel {
 
 // generation is one wheel of the library. The Wheel replaces a faulty generation.
 type generation struct {
-	wheel       *Wheel
+	wheelStart  time.Time // Wheel.startTime
 	startedAt   time.Time // by the monotonic clock
 	startedWall time.Time // the same time by the wall clock
 
@@ -45,9 +45,9 @@ type generation struct {
 	libraryWheel libraryWheel
 }
 
-func startGeneration(wheel *Wheel) *generation {
+func startGeneration(wheelStart time.Time, library libraryWheel) *generation {
 	now := time.Now()
-	started := &generation{wheel: wheel, startedAt: now, startedWall: now.Round(0), libraryWheel: wheel.newLibrary()}
+	started := &generation{wheelStart: wheelStart, startedAt: now, startedWall: now.Round(0), libraryWheel: library}
 	started.refresh()
 	return started
 }
@@ -63,7 +63,7 @@ func alignedStart(now time.Time) time.Time {
 
 // refresh keeps the library's current time up to date, which advances only when an
 // entry is due.
-func (g *generation) refresh() { g.callAt(g.wheel.now()+refreshInterval, g.refresh) }
+func (g *generation) refresh() { g.callAt(time.Since(g.wheelStart)+refreshInterval, g.refresh) }
 
 // callAt calls fn at a time since wheel.startTime, or later. It adds a library entry for
 // the library tick that is nearest to that time: half a tick more, because the library
@@ -76,8 +76,8 @@ func (g *generation) callAt(due time.Duration, fn func()) {
 	if g.stopped {
 		return
 	}
-	g.libraryWheel.AfterFunc(due-g.wheel.now()+tick/2, func() {
-		if early := due - g.wheel.now(); early > 0 {
+	g.libraryWheel.AfterFunc(due-time.Since(g.wheelStart)+tick/2, func() {
+		if early := due - time.Since(g.wheelStart); early > 0 {
 			time.AfterFunc(early, fn)
 			return
 		}

@@ -12,8 +12,6 @@ const shardCount = 64
 
 // shard holds the slots of every 64th tick, with their counters.
 type shard struct {
-	wheel *Wheel
-
 	mu      sync.Mutex      // held briefly; never during calls of the library
 	closed  bool            // true: no timer is added any more
 	slots   map[int64]*slot // slots that are not due yet, by tick number
@@ -63,4 +61,13 @@ func (s *shard) close() {
 		slot.stopAllLocked()
 	}
 	clear(s.slots)
+}
+
+func (s *shard) addTo(stats *Stats) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats.Pending += s.pending
+	stats.Waiting += s.waiting
+	stats.Slots += len(s.slots)
+	stats.Stopped += s.stopped
 }

@@ -29,29 +29,6 @@ var LatenessBounds = [...]time.Duration{
 	time.Second, 2500 * time.Millisecond, 5 * time.Second,
 }
 
-// Stats returns the counters. It is cheap enough to be called for every scrape of
-// metrics.
-func (w *Wheel) Stats() Stats {
-	stats := Stats{Rebuilt: w.replacedCount.Load()}
-	for i := range w.shards {
-		w.shards[i].addTo(&stats)
-	}
-	w.runQueue.mu.Lock()
-	defer w.runQueue.mu.Unlock()
-	stats.Running = w.workers - w.runQueue.idleWorkers
-	stats.Fired, stats.Late = w.runQueue.calls.count, w.runQueue.calls.late
-	return stats
-}
-
-func (s *shard) addTo(stats *Stats) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stats.Pending += s.pending
-	stats.Waiting += s.waiting
-	stats.Slots += len(s.slots)
-	stats.Stopped += s.stopped
-}
-
 // callCounts are the counters of the calls. The mutex of the runQueue guards them.
 type callCounts struct {
 	count uint64

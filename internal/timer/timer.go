@@ -35,3 +35,130 @@ type pendingCall struct {
 	fn       func()
 	deadline time.Duration
 }
+
+// slot holds all timers that are due in one tick, in a list through the timers
+// themselves. They share one library entry and one wake-up.
+type slot struct {
+	shard      *shard
+	tickNumber int64 // the slot is due at the end of this tick
+
+	// Guarded by shard.mu.
+	head  *Timer
+	size  int
+	isDue bool // true: the slot is due, and no timer is added any more
+
+	nextDue *slot // next slot in the run queue; guarded by runQueue.mu
+}
+
+// dueTime returns when the slot is due, since wheel.startTime. No timer in it has a
+// later deadline.
+func (s *slot) dueTime() time.Duration { return time.Duration(s.tickNumber) * tick }
+
+// link adds a timer that is in no slot. It returns false if another goroutine has
+// put the timer into a slot first. The caller holds shard.mu.
+func (s *slot) link(timer *Timer, call pendingCall) bool {
+	if !timer.slot.CompareAndSwap(nil, s) {
+		return false
+	}
+	timer.fn, timer.deadline, timer.next = call.fn, call.deadline, s.head
+	if s.head != nil {
+		s.head.prev = timer
+	}
+	s.head = timer
+	s.size++
+	s.shard.pending++
+	return true
+}
+
+// unlink removes a timer from the slot and returns its call. The caller holds
+// shard.mu.
+func (s *slot) unlink(timer *Timer) pendingCall {
+	if timer.prev != nil {
+		timer.prev.next = timer.next
+	} else {
+		s.head = timer.next
+	}
+	if timer.next != nil {
+		timer.next.prev = timer.prev
+	}
+	call := pendingCall{timer.fn, timer.deadline}
+	timer.fn, timer.prev, timer.next = nil, nil, nil
+	s.size--
+	s.shard.pending--
+	if s.isDue {
+		s.shard.waiting--
+	}
+	timer.slot.Store(nil) // last: after this, other goroutines may set the timer
+	return call
+}
+
+// stop removes a timer from the slot and reports whether it was in the slot.
+func (s *slot) stop(timer *Timer) bool {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	if timer.slot.Load() != s {
+		return false
+	}
+	s.unlink(timer)
+	s.shard.stopped++
+	return true
+}
+
+// pop removes one timer and returns its call. hasMore reports whether more timers
+// are left. ok is false if the slot was empty.
+func (s *slot) pop() (call pendingCall, hasMore, ok bool) {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	if s.head == nil {
+		return call, false, false
+	}
+	call = s.unlink(s.head)
+	return call, s.head != nil, true
+}
+
+// isWaiting reports whether the slot has timers and is not due yet. It removes an
+// empty slot from its shard.
+func (s *slot) isWaiting() bool {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	if s.shard.slots[s.tickNumber] != s {
+		return false
+	}
+	if s.size == 0 {
+		delete(s.shard.slots, s.tickNumber)
+	}
+	return s.size > 0
+}
+
+// makeDue marks the slot as due and removes it from its shard. It returns false if
+// the slot was removed before, or is empty.
+func (s *slot) makeDue() bool {
+	shard := s.shard
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if shard.slots[s.tickNumber] != s {
+		return false
+	}
+	delete(shard.slots, s.tickNumber)
+	if s.size == 0 {
+		return false
+	}
+	s.isDue = true
+	shard.waiting += s.size
+	return true
+}
+
+// stopAllLocked stops all timers in the slot. The caller holds shard.mu.
+func (s *slot) stopAllLocked() {
+	for s.head != nil {
+		s.unlink(s.head)
+		s.shard.stopped++
+	}
+}
+
+// stopAll stops all timers in the slot.
+func (s *slot) stopAll() {
+	s.shard.mu.Lock()
+	defer s.shard.mu.Unlock()
+	s.stopAllLocked()
+}

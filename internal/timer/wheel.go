@@ -7,13 +7,6 @@ import (
 	"time"
 )
 
-// Config configures a Wheel. The zero value means the defaults.
-type Config struct {
-	Workers int // maximum number of functions that run at the same time; 0 or less: defaultWorkers
-}
-
-const defaultWorkers = 32
-
 // Wheel holds pending timers and calls their functions when they are due, never
 // early. Close ends it.
 type Wheel struct {
@@ -32,43 +25,6 @@ type Wheel struct {
 	done        chan struct{}  // closed when Close ends
 	watchGroup  sync.WaitGroup // watchGeneration, and the stops of replaced generations
 	workerGroup sync.WaitGroup
-}
-
-// New starts a Wheel: its workers, its watch goroutine, and the library's two
-// goroutines.
-func New(config Config) *Wheel {
-	return newWheel(config, newLibraryWheel)
-}
-
-func newWheel(config Config, newLibrary func() libraryWheel) *Wheel {
-	workers := config.Workers
-	if workers <= 0 {
-		workers = defaultWorkers
-	}
-	wheel := &Wheel{
-		startTime:  alignedStart(time.Now()),
-		newLibrary: newLibrary,
-		workers:    workers,
-		quit:       make(chan struct{}),
-		done:       make(chan struct{}),
-	}
-	for i := range wheel.shards {
-		wheel.shards[i].wheel, wheel.shards[i].slots = wheel, make(map[int64]*slot)
-	}
-	wheel.runQueue.workAvailable.L = &wheel.runQueue.mu
-	wheel.generation = startGeneration(wheel)
-	wheel.watchGroup.Go(wheel.watchGeneration)
-	for range workers {
-		wheel.workerGroup.Go(wheel.work)
-	}
-	return wheel
-}
-
-// work calls the functions of due timers, one after the other, until Close.
-func (w *Wheel) work() {
-	for fn := w.runQueue.waitForCall(w.now); fn != nil; fn = w.runQueue.waitForCall(w.now) {
-		fn()
-	}
 }
 
 // After calls fn on a worker when wait has passed. The call is never early,
@@ -147,31 +103,6 @@ func (w *Wheel) addDue(shard *shard, timer *Timer, call pendingCall) bool {
 	return true
 }
 
-// Close stops all pending timers and waits for running functions and for all
-// goroutines that New started. A second Close waits for the first. A function
-// of a timer must not call Close, because it would wait forever.
-func (w *Wheel) Close() {
-	w.mu.Lock()
-	closing := w.closed
-	w.closed = true
-	w.mu.Unlock()
-	if closing {
-		<-w.done
-		return
-	}
-	close(w.quit)
-	w.watchGroup.Wait()
-	for i := range w.shards {
-		w.shards[i].close()
-	}
-	for slot := w.runQueue.close(); slot != nil; slot = slot.nextDue {
-		slot.stopAll()
-	}
-	w.currentGeneration().stop() // watchGeneration has returned, so the generation cannot change
-	w.workerGroup.Wait()
-	close(w.done)
-}
-
 // now returns the time since startTime.
 func (w *Wheel) now() time.Duration { return time.Since(w.startTime) }
 
@@ -205,4 +136,24 @@ func (w *Wheel) scheduleOrQueue(generation *generation, slot *slot) {
 	if slot.makeDue() {
 		w.runQueue.push(slot)
 	}
+}
+
+func (w *Wheel) currentGeneration() *generation {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.generation
+}
+
+// Stats returns the counters. It is cheap enough to be called for every scrape of
+// metrics.
+func (w *Wheel) Stats() Stats {
+	stats := Stats{Rebuilt: w.replacedCount.Load()}
+	for i := range w.shards {
+		w.shards[i].addTo(&stats)
+	}
+	w.runQueue.mu.Lock()
+	defer w.runQueue.mu.Unlock()
+	stats.Running = w.workers - w.runQueue.idleWorkers
+	stats.Fired, stats.Late = w.runQueue.calls.count, w.runQueue.calls.late
+	return stats
 }

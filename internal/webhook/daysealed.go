@@ -11,11 +11,6 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-// sealTask is the payload of a task of SealedDayKind. The task's key is the day.
-type sealTask struct {
-	At int64 `json:"at"` // when the day was over, epoch ms
-}
-
 // dayData is the data of day.sealed.
 type dayData struct {
 	Game   string           `json:"game"`

@@ -77,16 +77,6 @@ func (d *Dispatcher) attemptDelivery(ctx context.Context, endpoint *endpointStat
 	return reply
 }
 
-func (d *Dispatcher) postMessage(ctx context.Context, endpoint *endpointState, message Message) Reply {
-	startedAt := time.Now()
-	reply := d.Poster.Post(ctx, endpoint.Endpoint, message)
-	d.Registry.metrics.observeSend(endpoint, reply.Status, time.Since(startedAt))
-	if ctx.Err() == nil && endpoint.recordAttempt(reply.Err) {
-		d.Logger.Warn("webhook endpoint started to fail; see `server webhooks list`", "game", endpoint.Game, "endpoint", endpoint.Name, "error", reply.Err)
-	}
-	return reply
-}
-
 // deliveryResult returns the result of a delivery task after a reply: nil if the
 // delivery is done, or an error that retries, postpones or ends it.
 func (d *Dispatcher) deliveryResult(ctx context.Context, endpoint *endpointState, task *taskqueue.Task, reply Reply) error {

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/taskqueue"
 )
 
@@ -32,41 +31,12 @@ type Dispatcher struct {
 }
 
 const (
-	refreshInterval = 10 * time.Second // between two reads of the states, which other nodes may change
-	callTimeout     = 10 * time.Second // for reading the states
-
-	concurrentDeliveries = 128 // concurrent attempts per node; an endpoint gets at most slotsPerEndpoint
-	concurrentSeals      = 2   // concurrent tasks of SealedDayKind per node
+	callTimeout = 10 * time.Second // for reading the states
 )
-
-// deliveryBackoff is the retry delay of deliveries, see maxAttempts.
-var deliveryBackoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
 
 // NewDispatcher returns a dispatcher.
 func NewDispatcher(config Config) *Dispatcher {
 	return &Dispatcher{Config: config, refreshLock: make(chan struct{}, 1)}
-}
-
-// Services returns the services that handle the tasks of the Registry, for the task
-// queue.
-func (d *Dispatcher) Services() []taskqueue.KindConfig {
-	return []taskqueue.KindConfig{
-		{Kind: DeliveryKind, Handle: d.deliver, Concurrency: concurrentDeliveries, Backoff: deliveryBackoff},
-		{Kind: SealedDayKind, Handle: d.enqueueSealedDay, Concurrency: concurrentSeals},
-	}
-}
-
-// Run refreshes the states of endpoints, which other nodes may change, until the
-// context ends.
-func (d *Dispatcher) Run(ctx context.Context) error {
-	if len(d.Registry.byTopic) == 0 {
-		<-ctx.Done()
-		return nil
-	}
-	refresh := loop.LogFailures(d.Logger, "read of the states of webhook endpoints", d.refreshStates)
-	refresh(ctx)
-	loop.Every(ctx, refreshInterval, refresh)
-	return nil
 }
 
 // refreshStates reads the states of all endpoints. callTimeout limits the wait for
@@ -98,4 +68,14 @@ func (d *Dispatcher) refreshStates(ctx context.Context) error {
 	}
 	d.isStateKnown.Store(true)
 	return nil
+}
+
+func (d *Dispatcher) postMessage(ctx context.Context, endpoint *endpointState, message Message) Reply {
+	startedAt := time.Now()
+	reply := d.Poster.Post(ctx, endpoint.Endpoint, message)
+	d.Registry.metrics.observeSend(endpoint, reply.Status, time.Since(startedAt))
+	if ctx.Err() == nil && endpoint.recordAttempt(reply.Err) {
+		d.Logger.Warn("webhook endpoint started to fail; see `server webhooks list`", "game", endpoint.Game, "endpoint", endpoint.Name, "error", reply.Err)
+	}
+	return reply
 }

@@ -12,8 +12,8 @@
 // no attempts for some time; a disabled one gets none until an operator enables it.
 //
 // [Registry] knows the endpoints and makes the tasks of events. [Dispatcher] handles
-// these tasks and the operators' requests. Start reading at webhook.go, then
-// Registry.TasksForResult and Dispatcher.deliver.
+// these tasks and the operators' requests. Start reading at services.go, which lists the
+// tasks, then deliver.go; then Registry.TasksForResult.
 //
 // The package also signs messages by Standard Webhooks 1.0.0: see signature.go. During
 // a change of keys there are two, and a message has one signature for each. No error and

@@ -8,6 +8,8 @@ import (
 	"laststand/internal/taskqueue"
 )
 
+const maxAttempts = 36 // per delivery; with the delays of deliveryBackoff they take about 3 days, at most 6
+
 // endpointState is an endpoint with its state at this node.
 type endpointState struct {
 	Endpoint

@@ -13,10 +13,7 @@ import (
 	"laststand/internal/taskqueue"
 )
 
-const (
-	maxEndpoints = 16 // per game, because each endpoint adds a task for each result
-	maxAttempts  = 36 // per delivery; with the delays of deliveryBackoff they take about 3 days, at most 6
-)
+const maxEndpoints = 16 // per game, because each endpoint adds a task for each result
 
 // endpointNamePattern allows names that can be part of a topic and of a command.
 var endpointNamePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -89,6 +86,11 @@ func (registry *Registry) TasksForEndedDay(game, day string, at int64) []taskque
 		return nil
 	}
 	return []taskqueue.NewTask{{Game: game, Topic: SealedDayKind + "/" + game, Key: day, Payload: encodeJSON(sealTask{at})}}
+}
+
+// sealTask is the payload of a task of SealedDayKind. The task's key is the day.
+type sealTask struct {
+	At int64 `json:"at"` // when the day was over, epoch ms
 }
 
 // deliveries returns the tasks that send an event to all enabled endpoints that

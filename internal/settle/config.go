@@ -1,0 +1,83 @@
+package settle
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/match"
+	"laststand/internal/taskqueue"
+)
+
+const (
+	batchDelay    = 5 * time.Millisecond // how long the first result of a batch waits for others
+	sweepInterval = 2 * time.Second      // between sweeps, and the minimum age of a result that they settle
+	stopTimeout   = 5 * time.Second      // how long a stop may still settle offered results
+	callTimeout   = 10 * time.Second     // of one call of the ledger, of Pending or of the leaderboards
+)
+
+// Ledger is the source of truth. Commit accepts all results or none, and each
+// match once. It returns in the order of the results, once they are on disk.
+type Ledger interface {
+	Commit(ctx context.Context, results []match.Result) ([]Committed, error)
+}
+
+// Committed is the ledger's reply for one result, which is then on disk.
+type Committed struct {
+	Match                 string
+	CountsForLeaderboards bool  // also for totals; false above a limit that only the ledger knows
+	IsNew                 bool  // false: the ledger had it before, and the fields below are zero, except Standings
+	FirstPos              int64 // position of its first entry in the game's ledger; 0 if it has no entries
+	LastPos               int64 // position of its last entry; 0 if it has no entries
+	CommittedAt           int64 // by the database's clock, epoch ms
+
+	// Standings are those of a rated result, with the ratings that the ledger
+	// computed; nil for any other result.
+	Standings []match.Standing
+}
+
+// Pending stores the results of all nodes that the ledger does not have yet.
+// ReadResults returns at most limit of them, with their standings. MarkSettled
+// removes results, marks their matches settled and frees their players; callers may
+// repeat it. CompleteStandings reads the standings of an incomplete result, pending
+// or not. It returns match.ErrNotFound if the standings no longer exist or this node
+// cannot read them.
+type Pending interface {
+	ReadResults(ctx context.Context, limit int) ([]match.Result, error)
+	MarkSettled(ctx context.Context, results []match.Result) error
+	CompleteStandings(ctx context.Context, r *match.Result) error
+}
+
+// DeadLetters stores the dead letters. A task is on disk once AddTask returns.
+// AddTask changes nothing if the key exists already. ChangeTask lets one caller at
+// a time change a task.
+type DeadLetters interface {
+	AddTask(ctx context.Context, t taskqueue.Task) (added bool, err error)
+	Task(ctx context.Context, id string) (taskqueue.Task, error)
+	ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (taskqueue.Task, error)
+}
+
+// Leaderboards are views of the ledger. After Apply they show everything that the
+// game's ledger held when Apply was called.
+type Leaderboards interface {
+	Apply(ctx context.Context, game string) error
+}
+
+// Config configures a Service. All fields are required, except the sizes.
+type Config struct {
+	Ledger        Ledger
+	Pending       Pending
+	DeadLetters   DeadLetters
+	Leaderboards  Leaderboards
+	Notify        func(context.Context, match.Result) // notifies the players when the leaderboards show the result; one call at a time per game
+	IsUnavailable func(error) bool                    // whether an error of the ledger is an outage, which ends by itself
+	IsRefusal     func(error) bool                    // whether an error of the ledger is the fault of a result, so that no retry helps
+	Now           func() int64                        // cluster time, epoch ms
+	Logger        *slog.Logger
+	Registry      prometheus.Registerer
+
+	BatchSize int // highest number of results per commit; 0: 256
+	QueueSize int // highest number of offered results that wait; 0: 4096
+}
