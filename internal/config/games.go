@@ -1,6 +1,9 @@
 package config
 
-import "laststand/internal/leaderboard"
+import (
+	"laststand/internal/leaderboard"
+	"laststand/internal/nickname"
+)
 
 // Game configures one game. defaultGame has the defaults.
 type Game struct {
@@ -108,8 +111,18 @@ func DefaultGame() Game {
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
 			Weights: Weights{Score: 1}, MinAnswers: 20,
 		},
-		Names: defaultNames(),
+		Names: Names{Blocklists: nickname.BuiltinLists()},
 	}
 	settings.Behaviours.applyDefaults(false)
 	return settings
+}
+
+// Names configures the words that nicknames, arena names and team names must not contain.
+type Names struct {
+	// Built-in lists of refused words: names that players could mistake for staff, and a sample of insults. An empty list: no built-in list.
+	Blocklists []string `yaml:"blocklists,flow" allowed:"staff_en, staff_zh, en, zh"`
+	// Files with refused words: one word per line, at most 20,000 words and 2 MiB per file. Relative paths start at the folder of the configuration file.
+	BlocklistFiles []string `yaml:"blocklist_files,flow,omitempty" allowed:"paths"`
+	// Words and whole names that the server allows although a list refuses them.
+	AllowedWords []string `yaml:"allowed_words,flow,omitempty" allowed:"at most 1000 words of 2 letters or more"`
 }

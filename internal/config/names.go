@@ -9,18 +9,6 @@ import (
 	"laststand/internal/nickname"
 )
 
-// Names configures the words that nicknames, arena names and team names must not contain.
-type Names struct {
-	// Built-in lists of refused words: names that players could mistake for staff, and a sample of insults. An empty list: no built-in list.
-	Blocklists []string `yaml:"blocklists,flow" allowed:"staff_en, staff_zh, en, zh"`
-	// Files with refused words: one word per line, at most 20,000 words and 2 MiB per file. Relative paths start at the folder of the configuration file.
-	BlocklistFiles []string `yaml:"blocklist_files,flow,omitempty" allowed:"paths"`
-	// Words and whole names that the server allows although a list refuses them.
-	AllowedWords []string `yaml:"allowed_words,flow,omitempty" allowed:"at most 1000 words of 2 letters or more"`
-}
-
-func defaultNames() Names { return Names{Blocklists: nickname.BuiltinLists()} }
-
 // maxWordFileBytes is the maximum size of a file in blocklist_files.
 const maxWordFileBytes = 2 << 20
 

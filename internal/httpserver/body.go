@@ -15,8 +15,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-const jsonType = "application/json"
-
 // ContentType returns the media type of a body without parameters. It is "" if the header is
 // missing or malformed.
 func ContentType(r *http.Request) string {

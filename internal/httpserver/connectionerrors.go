@@ -28,8 +28,8 @@ var errorKinds = []struct{ beginning, kind, logMessage string }{
 	{"", "other", ""},
 }
 
-func newErrorLog(config Config) *log.Logger {
-	errors := &connectionErrors{config.Name, config.Logger, newListenerCounter(config, "laststand_http_connection_errors_total", "Errors of HTTP connections, by listener and kind.", "kind")}
+func newErrorLog(listener string, logger *slog.Logger, counter *prometheus.CounterVec) *log.Logger {
+	errors := &connectionErrors{listener, logger, counter}
 	for _, errorKind := range errorKinds {
 		errors.counter.WithLabelValues(errorKind.kind)
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 )
 
+const jsonType = "application/json"
+
 // The results of a handler. Any other value is encoded as JSON with status 200, and nil means
 // status 204.
 type (

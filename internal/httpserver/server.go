@@ -41,12 +41,13 @@ type Config struct {
 // New returns a server. The caller serves a listener with it, and adds TLS if
 // needed.
 func New(config Config) *http.Server {
+	errorCounter := newListenerCounter(config, "laststand_http_connection_errors_total", "Errors of HTTP connections, by listener and kind.", "kind")
 	return &http.Server{
 		Handler:           newGuard(config),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreamsPerConnection},
-		ErrorLog:       newErrorLog(config),
+		ErrorLog:       newErrorLog(config.Name, config.Logger, errorCounter),
 	}
 }
 

@@ -1,10 +1,8 @@
 package protocol
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
 	"strconv"
@@ -140,18 +138,6 @@ func readID(raw json.RawMessage) (int64, error) {
 		return 0, Errorf(CodeBadRequest, "a request needs an id: a whole number from 0 to %d", int64(MaxID))
 	}
 	return int64(n), nil
-}
-
-// mustJSON encodes a message of this package. It panics on an error, which cannot happen
-// with these types.
-func mustJSON(message any) []byte {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(message); err != nil {
-		panic(fmt.Sprintf("protocol: cannot encode %T: %v", message, err))
-	}
-	return bytes.TrimRight(buffer.Bytes(), "\n")
 }
 
 // quoteJSON returns a text as a JSON string.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 )
@@ -64,6 +65,18 @@ func appendData(dst []byte, data any) []byte {
 		return message.appendJSON(dst)
 	}
 	return append(dst, mustJSON(data)...)
+}
+
+// mustJSON encodes a message of this package. It panics on an error, which cannot happen
+// with these types.
+func mustJSON(message any) []byte {
+	var buffer bytes.Buffer
+	encoder := json.NewEncoder(&buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(message); err != nil {
+		panic(fmt.Sprintf("protocol: cannot encode %T: %v", message, err))
+	}
+	return bytes.TrimRight(buffer.Bytes(), "\n")
 }
 
 func (a Answered) appendJSON(dst []byte) []byte {

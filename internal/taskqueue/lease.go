@@ -7,14 +7,6 @@ import (
 	"time"
 )
 
-// Lease is the right of a worker to end one attempt of a task. Each new lease
-// of a task has a higher fence than the ones before. Only the newest lease
-// counts.
-type Lease struct {
-	ID    string `json:"id"`    // of the task
-	Fence int64  `json:"fence"` // fencing token
-}
-
 // FailedAttempt is the report of a failed attempt.
 type FailedAttempt struct {
 	Lease

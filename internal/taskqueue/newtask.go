@@ -25,22 +25,6 @@ const (
 // invalid.
 var ErrBadTask = errors.New("the task cannot be enqueued")
 
-// Ordering says whether the tasks of a queue wait for each other. A queue has
-// the ordering of its last enqueued task.
-type Ordering string
-
-// The orderings.
-const (
-	// Unordered hands tasks out to any number of workers at the same time.
-	Unordered Ordering = ""
-	// Ordered hands out one task at a time, in the order of their commits. The
-	// later tasks wait until a failing task has succeeded or is dead.
-	Ordered Ordering = "ordered"
-	// OrderedPausing is like Ordered, but the later tasks also wait for a dead task,
-	// until an operator requeues or discards it.
-	OrderedPausing Ordering = "pausing"
-)
-
 // NewTask is a task to enqueue.
 type NewTask struct {
 	Game      string

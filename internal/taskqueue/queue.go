@@ -1,11 +1,5 @@
 package taskqueue
 
-// QueueID identifies a queue.
-type QueueID struct {
-	Topic    string `json:"topic"`
-	Priority int64  `json:"priority"`
-}
-
 // Queue is the state of one queue: the tasks of one topic and priority. Each
 // task has a position, from 1, in the order of the commits. An ordered queue hands
 // out its head again by moving Scan back to the position before it.

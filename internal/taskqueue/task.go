@@ -28,6 +28,30 @@ func States() []State {
 	return []State{StateWaiting, StateClaimed, StateLater, StateDead, StateDone, StateDiscarded}
 }
 
+// Ordering says whether the tasks of a queue wait for each other. A queue has
+// the ordering of its last enqueued task.
+type Ordering string
+
+// The orderings.
+const (
+	// Unordered hands tasks out to any number of workers at the same time.
+	Unordered Ordering = ""
+	// Ordered hands out one task at a time, in the order of their commits. The
+	// later tasks wait until a failing task has succeeded or is dead.
+	Ordered Ordering = "ordered"
+	// OrderedPausing is like Ordered, but the later tasks also wait for a dead task,
+	// until an operator requeues or discards it.
+	OrderedPausing Ordering = "pausing"
+)
+
+// Lease is the right of a worker to end one attempt of a task. Each new lease
+// of a task has a higher fence than the ones before. Only the newest lease
+// counts.
+type Lease struct {
+	ID    string `json:"id"`    // of the task
+	Fence int64  `json:"fence"` // fencing token
+}
+
 // Errors whose texts are for operators. The store wraps the first two.
 var (
 	ErrNotFound  = errors.New("there is no such task")
@@ -54,6 +78,12 @@ type Task struct {
 	CreatedAt int64           `json:"created_at"`
 	ChangedAt int64           `json:"changed_at"`
 	Payload   json.RawMessage `json:"payload,omitempty"` // absent in lists
+}
+
+// QueueID identifies a queue.
+type QueueID struct {
+	Topic    string `json:"topic"`
+	Priority int64  `json:"priority"`
 }
 
 // QueueID returns the queue that the task belongs to, even while the task is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -81,6 +82,13 @@ func (q *TenantQueue) Close() { q.closeOnce.Do(func() { close(q.closed) }) }
 // "own:". Therefore the topics of two games are never equal.
 func storedTopic(game, topic string) string { return "own:" + game + "~" + topic }
 
+// stripTopic replaces the stored topic of the task by the topic that the game
+// uses. It reports whether the task belongs to the game.
+func (t *Task) stripTopic(game string) (ok bool) {
+	t.Topic, ok = strings.CutPrefix(t.Topic, storedTopic(game, ""))
+	return ok && t.Game == game
+}
+
 // isBadTopic reports whether a game must not use this topic: it is too long, is
 // not printable ASCII without spaces, or starts with a slash.
 func isBadTopic(topic string) bool {
@@ -90,6 +98,13 @@ func isBadTopic(topic string) bool {
 func checkCount(n int) error {
 	if n < 1 || n > MaxPerCall {
 		return fmt.Errorf("%w: %d tasks in a call: want 1 to %d", ErrBadRequest, n, MaxPerCall)
+	}
+	return nil
+}
+
+func checkLease(lease time.Duration) error {
+	if lease < MinLease || lease > MaxLease {
+		return fmt.Errorf("%w: a lease of %s: want %s to %s", ErrBadRequest, lease, MinLease, MaxLease)
 	}
 	return nil
 }

@@ -4,16 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
-
-// stripTopic replaces the stored topic of the task by the topic that the game
-// uses. It reports whether the task belongs to the game.
-func (t *Task) stripTopic(game string) (ok bool) {
-	t.Topic, ok = strings.CutPrefix(t.Topic, storedTopic(game, ""))
-	return ok && t.Game == game
-}
 
 // Renew makes leases end this time from now, and returns the lost ones. Leases of
 // tasks that do not belong to the game count as lost. It returns ErrBadRequest

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -63,124 +64,145 @@ func sinceStart() time.Duration { return time.Since(processStart) }
 // SilentFor returns how long ago the last message of the client arrived.
 func (c *Conn) SilentFor() time.Duration { return sinceStart() - time.Duration(c.lastReceived.Load()) }
 
-// ReadMessage waits for the next message. If it returns ErrSuspended, the calling goroutine
-// must end; the connection later calls resume in a new one. It replies to a close frame
-// of the client and then returns io.EOF.
-func (c *Conn) ReadMessage() (Message, error) {
-	for {
-		message, err := c.nextMessage()
-		if err != nil || message.Kind != 0 {
-			return message, err
-		}
-		c.prepareWait()
-		if c.suspend() {
-			return Message{}, ErrSuspended
-		}
-		if err := c.waitAndRead(); err != nil && !c.clearInterrupt(err) {
-			return Message{}, c.readError(err)
-		}
-	}
-}
-
-// ParkSoon asks the connection to park as soon as no message is left.
-func (c *Conn) ParkSoon() { c.parkSoon = true }
-
-// nextMessage returns the next message that has arrived, with Kind 0 if none is complete.
-func (c *Conn) nextMessage() (Message, error) {
-	message, err := c.frames.nextMessage()
-	if err != nil || message.Kind == 0 {
-		return message, err
-	}
-	if c.hasDeadline && !c.frames.isFragmented() {
-		c.setMessageDeadline(time.Time{}) // the next message has its full time
-	}
-	if message.Kind == closeFrame {
-		code, err := parseCloseCode(message.Payload)
-		if err == nil {
-			c.SendClose(code, "")
-			err = io.EOF
-		}
-		return Message{}, err
-	}
-	now := sinceStart()
-	c.wasQuiet = c.wasQuiet || now-time.Duration(c.lastReceived.Load()) >= c.parker.QuietAfter
-	c.gotMessage = c.gotMessage || message.Kind == Text || message.Kind == Binary
-	c.lastReceived.Store(int64(now))
-	return message, nil
-}
-
-// suspend parks a quiet connection. It returns true if the calling goroutine must end. A
-// connection is quiet if nothing has arrived for Config.QuietAfter. It is also quiet if,
-// after such a time, only a ping or a pong has arrived. So a client can unpark its
-// connection at most twice in that time. If a connection cannot be parked, and messages
-// have grown the stack, a new goroutine with a small stack continues.
-func (c *Conn) suspend() bool {
-	gotMessage, parkSoon, wasQuiet := c.gotMessage, c.parkSoon, c.wasQuiet
-	c.gotMessage, c.parkSoon, c.wasQuiet = false, false, false
-	c.stackGrown = c.stackGrown || gotMessage
-	if gotMessage && !parkSoon || c.isClosing() {
-		return false // after a message the next one often follows soon
-	}
-	stackGrown := c.stackGrown
-	c.stackGrown = false
-	if (wasQuiet || parkSoon) && c.parker.park(c) {
-		return true
-	}
-	if stackGrown {
-		go c.resume()
-	}
-	return stackGrown
-}
-
-// Close closes the connection without a close frame. ReadMessage ends with an error.
-func (c *Conn) Close() {
-	c.mu.Lock()
-	c.closing = true
-	c.mu.Unlock()
-	_ = c.conn.Close() // an error means that it was closed before
-	c.parker.remove(c)
-}
-
-// SendClose writes a close frame after the batch that is being written. Later batches are
-// not written. The client then has Config.CloseTimeout to send its own close frame: if the
-// server closed the connection at once, the client could lose the close frame (RFC 6455,
-// 7.1.1). A second call does nothing.
-func (c *Conn) SendClose(code int, reason string) {
-	c.mu.Lock()
-	isFirst := !c.closing
-	c.closing = true
-	if isFirst { // both fail if the connection has ended
-		_ = c.conn.SetWriteDeadline(time.Now().Add(c.parker.CloseTimeout))
-		_ = c.conn.SetReadDeadline(time.Time{}) // that of an interrupt would end reading before the close frame
-	}
-	c.mu.Unlock()
-	if !isFirst {
-		return
-	}
-	c.writeMu.Lock()
-	defer c.writeMu.Unlock()
-	wait := c.parker.CloseTimeout
-	if c.writeFailed || c.writeAll(encodeClose(code, reason)) != nil {
-		wait = 0 // do not wait for the client
-	}
-	_ = c.conn.SetDeadline(time.Now().Add(wait)) // it fails if the connection has ended
-	c.parker.unpark(c)
-}
-
-// Discard reads and drops everything until the client's close frame or the end of the
-// connection, at most Config.CloseTimeout. Call it after SendClose.
-func (c *Conn) Discard() {
-	var err error
-	for err == nil {
-		_, err = c.ReadMessage()
-	}
-	if !errors.Is(err, io.EOF) {
-		_, _ = io.Copy(io.Discard, c.conn) // after an invalid frame only bytes can be read
-	}
-}
-
 func (c *Conn) isClosing() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closing
+}
+
+// waitAndRead waits until bytes have arrived and reads them. Between messages the reading
+// goroutine waits only here, without a buffer and with a small stack.
+func (c *Conn) waitAndRead() error {
+	if c.rawConn == nil {
+		return c.readBlocking()
+	}
+	if err := c.rawConn.Read(c.readFunc); err != nil {
+		return err
+	}
+	return c.readErr
+}
+
+// readAvailable reads the bytes that have arrived. It returns false if there are none:
+// the Go runtime calls it again when bytes arrive.
+func (c *Conn) readAvailable(fd uintptr) bool {
+	n, err := syscall.Read(int(fd), c.frames.freeSpace())
+	for errors.Is(err, syscall.EINTR) {
+		n, err = syscall.Read(int(fd), c.frames.freeSpace())
+	}
+	if errors.Is(err, syscall.EAGAIN) {
+		c.frames.releaseIfEmpty()
+		return false
+	}
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
+	c.readErr = err
+	c.frames.recordRead(max(n, 0))
+	return true
+}
+
+// readBlocking is waitAndRead for a connection without rawConn. Between messages it reads a
+// single byte, so that waiting needs no buffer.
+func (c *Conn) readBlocking() error {
+	buffer := make([]byte, 1)
+	if c.frames.isMidMessage() {
+		buffer = c.frames.freeSpace()
+	}
+	n, err := c.conn.Read(buffer)
+	if n > 0 && c.frames.buffer == nil {
+		c.frames.freeSpace()[0] = buffer[0]
+	}
+	c.frames.recordRead(n)
+	if n > 0 {
+		return nil // the next read returns the error again
+	}
+	return err
+}
+
+// setMessageDeadline sets when reading fails; the zero time removes the deadline.
+func (c *Conn) setMessageDeadline(deadline time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.hasDeadline, c.interrupted = !deadline.IsZero(), false
+	if !c.closing {
+		_ = c.conn.SetReadDeadline(deadline) // an error here also ends reading
+	}
+}
+
+// interrupt ends a waiting read so that the connection parks, unless a message is
+// incomplete or the connection is closing.
+func (c *Conn) interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing && !c.hasDeadline {
+		c.interrupted = true
+		_ = c.conn.SetReadDeadline(time.Unix(1, 0)) // an error here also ends reading
+	}
+}
+
+// clearInterrupt returns true if interrupt may have caused this error. The caller then
+// reads again: if the error had another reason, it occurs again.
+func (c *Conn) clearInterrupt(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.interrupted || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	c.interrupted, c.wasQuiet = false, true
+	if !c.closing {
+		_ = c.conn.SetReadDeadline(time.Time{}) // an error here also ends reading
+	}
+	return true
+}
+
+// readError returns the error of ReadMessage for an error of the connection.
+func (c *Conn) readError(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.isClosing() {
+		return ErrMessageTimeout
+	}
+	return err
+}
+
+// writeAll writes whole frames, usually without waiting. If the kernel accepts no more
+// bytes, the client has a time limit to receive the rest. The caller holds writeMu.
+func (c *Conn) writeAll(frames []byte) error {
+	if frames = c.writeAvailable(frames); len(frames) == 0 {
+		return nil
+	}
+	c.setWriteDeadline(time.Now().Add(c.parker.WriteTimeout))
+	if _, err := c.conn.Write(frames); err != nil {
+		return err
+	}
+	c.setWriteDeadline(time.Time{})
+	return nil
+}
+
+// setWriteDeadline sets the write deadline, unless SendClose has set it.
+func (c *Conn) setWriteDeadline(deadline time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closing {
+		_ = c.conn.SetWriteDeadline(deadline) // an error here also ends writing
+	}
+}
+
+// writeAvailable writes as many bytes as the kernel accepts without waiting, and returns
+// the rest.
+func (c *Conn) writeAvailable(frames []byte) []byte {
+	if c.rawConn == nil {
+		return frames
+	}
+	c.pendingBytes = frames
+	_ = c.rawConn.Write(c.writeFunc) // writing the rest returns the error again
+	frames, c.pendingBytes = c.pendingBytes, nil
+	return frames
+}
+
+// writeOnce writes some of pendingBytes. It always returns true: the Go runtime must not call
+// it again.
+func (c *Conn) writeOnce(fd uintptr) bool {
+	if n, err := syscall.Write(int(fd), c.pendingBytes); err == nil {
+		c.pendingBytes = c.pendingBytes[n:]
+	}
+	return true
 }

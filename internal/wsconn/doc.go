@@ -8,6 +8,6 @@
 //   - park: wait for a quiet client without a goroutine.
 //   - suspend: end the goroutine that reads; another one continues later.
 //
-// The main types are [Conn] and [Parker]. Start reading at Conn.ReadMessage, then
-// Conn.suspend and Parker.park. The package must not know what messages mean.
+// The main types are [Conn] and [Parker]. Start reading in read.go (ReadMessage,
+// suspend) and write.go, then parker.go; conn.go reads and writes the socket. The package must not know what messages mean.
 package wsconn

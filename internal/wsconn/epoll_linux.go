@@ -19,7 +19,8 @@ const maxEvents = 128
 type epoll struct {
 	file    *os.File
 	rawConn syscall.RawConn // of file
-	ended   chan struct{}   // closed when run has ended
+	ready   [maxEvents]syscall.EpollEvent
+	events  []uint64
 }
 
 func newEpoll() (*epoll, error) {
@@ -40,7 +41,7 @@ func newEpoll() (*epoll, error) {
 		_ = file.Close()
 		return nil, err
 	}
-	return &epoll{file, raw, make(chan struct{})}, nil
+	return &epoll{file: file, rawConn: raw}, nil
 }
 
 // requestEvent requests one event for a connection. The event comes when the connection
@@ -63,45 +64,26 @@ func (e *epoll) requestEvent(conn syscall.RawConn, event uint64) error {
 	return cmp.Or(epollErr, connErr, ctlErr)
 }
 
-// run passes events to the parker, and lets it search for quiet connections each
-// CheckInterval, until close or a failure. After a failure it calls parker.unparkAll. The
-// caller waits for it with close.
-func (e *epoll) run(parker *Parker) {
-	defer close(e.ended)
-	defer e.file.Close()
-	defer parker.unparkAll(e)
-	var ready [maxEvents]syscall.EpollEvent
-	events := make([]uint64, 0, maxEvents)
-	var nextCheck time.Time
-	for {
-		if now := time.Now(); !now.Before(nextCheck) {
-			parker.interruptQuiet()
-			nextCheck = now.Add(parker.CheckInterval)
-			if e.file.SetReadDeadline(nextCheck) != nil {
-				return
-			}
-		}
-		n, waitErr := 0, error(nil)
-		err := e.rawConn.Read(func(fd uintptr) bool {
-			n, waitErr = syscall.EpollWait(int(fd), ready[:], 0)
-			return n != 0
-		})
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			continue
-		}
-		if err != nil || waitErr != nil && !errors.Is(waitErr, syscall.EINTR) {
-			return
-		}
-		events = events[:0]
-		for _, epollEvent := range ready[:max(n, 0)] {
-			events = append(events, uint64(uint32(epollEvent.Fd))|uint64(uint32(epollEvent.Pad))<<32)
-		}
-		parker.handleEvents(events)
+// wait returns the numbers of the events that have come, at the latest at the deadline. It
+// returns an error after close or a failure. The result is valid until the next call.
+func (e *epoll) wait(deadline time.Time) ([]uint64, error) {
+	if err := e.file.SetReadDeadline(deadline); err != nil {
+		return nil, err
 	}
+	n, waitErr := 0, error(nil)
+	err := e.rawConn.Read(func(fd uintptr) bool {
+		n, waitErr = syscall.EpollWait(int(fd), e.ready[:], 0)
+		return n != 0
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(waitErr, syscall.EINTR) {
+		return nil, nil
+	}
+	e.events = e.events[:0]
+	for _, epollEvent := range e.ready[:max(n, 0)] {
+		e.events = append(e.events, uint64(uint32(epollEvent.Fd))|uint64(uint32(epollEvent.Pad))<<32)
+	}
+	return e.events, cmp.Or(err, waitErr)
 }
 
-// close ends run and waits for it.
-func (e *epoll) close() {
-	_ = e.file.Close() // no data can be lost
-	<-e.ended
-}
+// close ends wait.
+func (e *epoll) close() { _ = e.file.Close() } // no data can be lost

@@ -5,6 +5,7 @@ package wsconn
 import (
 	"errors"
 	"syscall"
+	"time"
 )
 
 // canPoll is false: on this system no connection can be parked, and each keeps a goroutine.
@@ -15,5 +16,6 @@ type epoll struct{}
 func newEpoll() (*epoll, error) { return nil, errors.ErrUnsupported }
 
 func (*epoll) requestEvent(syscall.RawConn, uint64) error { return errors.ErrUnsupported }
-func (*epoll) run(*Parker)                                {}
-func (*epoll) close()                                     {}
+func (*epoll) wait(time.Time) ([]uint64, error)           { return nil, errors.ErrUnsupported }
+
+func (*epoll) close() {}

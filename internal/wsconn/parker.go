@@ -47,6 +47,8 @@ type Parker struct {
 	newEpoll    func() (*epoll, error)
 	pausedUntil time.Duration // no connection is interrupted before this time since processStart
 	closed      bool
+
+	watchGroup sync.WaitGroup // watchEpoll
 }
 
 // NewParker returns a parker without connections.
@@ -82,6 +84,7 @@ func (p *Parker) Close() {
 	if ended != nil {
 		ended.close()
 	}
+	p.watchGroup.Wait()
 }
 
 // remove unparks a connection that was closed. It cannot park any more.
@@ -195,8 +198,27 @@ func (p *Parker) hasEpoll() bool {
 		return false
 	}
 	p.epoll = created
-	go created.run(p) // Close waits for it
+	p.watchGroup.Go(func() { p.watchEpoll(created) })
 	return true
+}
+
+// watchEpoll unparks the connections of events, and searches for quiet connections each
+// CheckInterval, until the epoll instance is closed or fails. Then it unparks all.
+func (p *Parker) watchEpoll(e *epoll) {
+	defer e.close()
+	defer p.unparkAll(e)
+	var nextCheck time.Time
+	for {
+		if now := time.Now(); !now.Before(nextCheck) {
+			p.interruptQuiet()
+			nextCheck = now.Add(p.CheckInterval)
+		}
+		events, err := e.wait(nextCheck)
+		if err != nil {
+			return
+		}
+		p.handleEvents(events)
+	}
 }
 
 // interruptQuiet makes quiet connections park.

@@ -136,7 +136,7 @@ func TestParkedConnectionsHaveNoGoroutine(t *testing.T) { //nolint:paralleltest 
 		eventually(t, "it has ended", e.ended.Load)
 	}
 	parker.Close()
-	eventually(t, "no goroutine waits for events", func() bool { return countGoroutines(t, "wsconn.(*epoll)") == 0 })
+	eventually(t, "no goroutine waits for events", func() bool { return countGoroutines(t, "wsconn.(*Parker)") == 0 })
 }
 
 // A parked connection ends once, whoever ends it.
@@ -238,7 +238,11 @@ func TestConnectionsWorkWithoutEpoll(t *testing.T) {
 	failed := parker.epoll
 	parker.mu.Unlock()
 	_ = failed.file.Close()
-	<-failed.ended
+	eventually(t, "the failed instance was given up", func() bool {
+		parker.mu.Lock()
+		defer parker.mu.Unlock()
+		return parker.epoll != failed
+	})
 	e.send(maskedFrame(0x8a, "")) // after a pong a quiet connection parks
 	e.call("{}")
 	e.send(maskedFrame(0x8a, ""))

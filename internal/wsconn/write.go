@@ -5,7 +5,6 @@ import (
 	"math"
 	"net"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -51,48 +50,39 @@ func (c *Conn) WriteBatch(batch [][]byte) error {
 	return nil
 }
 
-// writeAll writes whole frames, usually without waiting. If the kernel accepts no more
-// bytes, the client has a time limit to receive the rest. The caller holds writeMu.
-func (c *Conn) writeAll(frames []byte) error {
-	if frames = c.writeAvailable(frames); len(frames) == 0 {
-		return nil
-	}
-	c.setWriteDeadline(time.Now().Add(c.parker.WriteTimeout))
-	if _, err := c.conn.Write(frames); err != nil {
-		return err
-	}
-	c.setWriteDeadline(time.Time{})
-	return nil
-}
-
-// setWriteDeadline sets the write deadline, unless SendClose has set it.
-func (c *Conn) setWriteDeadline(deadline time.Time) {
+// Close closes the connection without a close frame. ReadMessage ends with an error.
+func (c *Conn) Close() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closing {
-		_ = c.conn.SetWriteDeadline(deadline) // an error here also ends writing
-	}
+	c.closing = true
+	c.mu.Unlock()
+	_ = c.conn.Close() // an error means that it was closed before
+	c.parker.remove(c)
 }
 
-// writeAvailable writes as many bytes as the kernel accepts without waiting, and returns
-// the rest.
-func (c *Conn) writeAvailable(frames []byte) []byte {
-	if c.rawConn == nil {
-		return frames
+// SendClose writes a close frame after the batch that is being written. Later batches are
+// not written. The client then has Config.CloseTimeout to send its own close frame: if the
+// server closed the connection at once, the client could lose the close frame (RFC 6455,
+// 7.1.1). A second call does nothing.
+func (c *Conn) SendClose(code int, reason string) {
+	c.mu.Lock()
+	isFirst := !c.closing
+	c.closing = true
+	if isFirst { // both fail if the connection has ended
+		_ = c.conn.SetWriteDeadline(time.Now().Add(c.parker.CloseTimeout))
+		_ = c.conn.SetReadDeadline(time.Time{}) // that of an interrupt would end reading before the close frame
 	}
-	c.pendingBytes = frames
-	_ = c.rawConn.Write(c.writeFunc) // writing the rest returns the error again
-	frames, c.pendingBytes = c.pendingBytes, nil
-	return frames
-}
-
-// writeOnce writes some of pendingBytes. It always returns true: the Go runtime must not call
-// it again.
-func (c *Conn) writeOnce(fd uintptr) bool {
-	if n, err := syscall.Write(int(fd), c.pendingBytes); err == nil {
-		c.pendingBytes = c.pendingBytes[n:]
+	c.mu.Unlock()
+	if !isFirst {
+		return
 	}
-	return true
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	wait := c.parker.CloseTimeout
+	if c.writeFailed || c.writeAll(encodeClose(code, reason)) != nil {
+		wait = 0 // do not wait for the client
+	}
+	_ = c.conn.SetDeadline(time.Now().Add(wait)) // it fails if the connection has ended
+	c.parker.unpark(c)
 }
 
 // appendEntry appends an entry of a batch, encoded as a frame. An entry whose first byte
