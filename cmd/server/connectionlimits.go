@@ -11,8 +11,24 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/httpserver"
 	"laststand/internal/overload"
+	"laststand/internal/redisstore"
+	"laststand/internal/redisx"
 	"laststand/internal/ws"
 )
+
+// newLimits returns the limits of the node. A node with an embedded Redis is the only node, so
+// they need no shared store.
+func (n *node) newLimits() *limits {
+	c := overload.LimiterConfig{IsDryRun: n.config.Limits.DryRun.Includes, Registry: n.registry}
+	if n.redis.Kind != redisx.KindEmbedded {
+		c.Store = redisstore.NewLimits(n.redis.Pipelined, n.now)
+	}
+	return &limits{overload.NewLimiter(c), &n.config}
+}
+
+// maxConnections returns the maximum number of connections of all kinds to --listen, for a
+// maximum number of websockets.
+func maxConnections(websockets int64) int64 { return websockets + websockets/10 + 1000 }
 
 // limitConnections wraps the listener for players so that it limits connections, in total and per
 // address. Both limits are higher than those of websockets: HTTP requests need connections too,

@@ -6,24 +6,12 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/httpapi"
 	"laststand/internal/overload"
-	"laststand/internal/redisstore"
-	"laststand/internal/redisx"
 )
 
 // limits makes the limits of the node from its configuration.
 type limits struct {
 	*overload.Limiter
 	config *config.Config
-}
-
-// newLimits returns the limits of the node. A node with an embedded Redis is the only node, so
-// they need no shared store.
-func (n *node) newLimits() *limits {
-	c := overload.LimiterConfig{IsDryRun: n.config.Limits.DryRun.Includes, Registry: n.registry}
-	if n.redis.Kind != redisx.KindEmbedded {
-		c.Store = redisstore.NewLimits(n.redis.Pipelined, n.now)
-	}
-	return &limits{overload.NewLimiter(c), &n.config}
 }
 
 // maxBehavioursPerRequest is the maximum number of behaviours in one HTTP request. The burst of

@@ -3,12 +3,34 @@ package main
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/loop"
 )
+
+// backgroundTask runs until its context ends. It returns nil then.
+type backgroundTask = func(context.Context) error
+
+// startTasks starts each task in its own goroutine. It logs the error of a task that fails. The
+// returned function stops the tasks and waits until all have returned.
+func startTasks(log *slog.Logger, tasks ...backgroundTask) (stopAndWait func()) {
+	ctx, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	for _, task := range tasks {
+		running.Go(func() {
+			if err := task(ctx); err != nil {
+				log.Error("background task failed", "error", err)
+			}
+		})
+	}
+	return func() {
+		stop()
+		running.Wait()
+	}
+}
 
 // maintenanceInterval is how often the server looks for new days, for past days to summarize
 // and for old erasures. A new day of an idle game starts at most this late.

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -240,27 +239,6 @@ func (n *node) stopServingPlayers() {
 	defer cancel()
 	if err := n.players.Shutdown(ctx); err != nil {
 		n.log.Warn("HTTP shutdown timed out; requests were aborted", "error", err)
-	}
-}
-
-// backgroundTask runs until its context ends. It returns nil then.
-type backgroundTask = func(context.Context) error
-
-// startTasks starts each task in its own goroutine. It logs the error of a task that fails. The
-// returned function stops the tasks and waits until all have returned.
-func startTasks(log *slog.Logger, tasks ...backgroundTask) (stopAndWait func()) {
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	for _, task := range tasks {
-		running.Go(func() {
-			if err := task(ctx); err != nil {
-				log.Error("background task failed", "error", err)
-			}
-		})
-	}
-	return func() {
-		stop()
-		running.Wait()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -13,8 +14,8 @@ import (
 	"laststand/internal/eventq"
 	"laststand/internal/eventq/nppa"
 	"laststand/internal/eventq/playerevents"
-	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/eventq/sink"
+	"laststand/internal/httpserver"
 	"laststand/internal/webhook"
 )
 
@@ -24,28 +25,6 @@ type reporting struct {
 	sessionEvents *playerevents.Service
 	admin         eventq.Admin
 	sinks         map[string]eventq.Sink // by game
-}
-
-func (n *node) createReporting() error {
-	r := &n.reporting
-	if err := r.openSinks(&n.config, n.receiverKeys, n.clients); err != nil {
-		return err
-	}
-	var policies []eventq.Policy
-	for _, name := range n.config.GameNames() {
-		policies = append(policies, n.config.QueuePolicy(name))
-	}
-	queue := redisqueue.New(n.redis.Bulk)
-	r.admin = queue
-	r.Service = eventq.New(eventq.Config{
-		Games: policies, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
-		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
-	})
-	r.sessionEvents = playerevents.New(playerevents.Config{
-		Games: policies, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
-		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
-	})
-	return nil
 }
 
 // openSinks opens the sink of each game. After an error, closeSinks closes the sinks that are
@@ -120,4 +99,18 @@ func (r *reporting) closeSinks() (errs []error) {
 		errs = append(errs, s.Close())
 	}
 	return errs
+}
+
+// clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to
+// private addresses, clients[false] may not.
+type clients map[bool]*http.Client
+
+func newClients() clients {
+	return clients{false: httpserver.NewClient(httpserver.ClientOptions{}), true: httpserver.NewClient(httpserver.ClientOptions{AllowPrivate: true})}
+}
+
+func (c clients) close() {
+	for _, client := range c {
+		client.CloseIdleConnections()
+	}
 }

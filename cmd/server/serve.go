@@ -64,10 +64,6 @@ func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 // the database, operators, listeners, files.
 const reservedFiles = 500
 
-// maxConnections returns the maximum number of connections of all kinds to --listen, for a
-// maximum number of websockets.
-func maxConnections(websockets int64) int64 { return websockets + websockets/10 + 1000 }
-
 // checkOpenFiles compares the allowed number of open files with the number that the configured
 // websockets need. It returns the needed number, how many websockets are possible with the
 // allowed files, and whether the allowed files are enough.

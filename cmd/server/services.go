@@ -7,6 +7,9 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/config"
+	"laststand/internal/eventq"
+	"laststand/internal/eventq/playerevents"
+	"laststand/internal/eventq/redisqueue"
 	"laststand/internal/httpapi"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
@@ -168,4 +171,26 @@ func (n *node) createServers() {
 // and logs.
 func (n *node) server(listener string, h http.Handler) *http.Server {
 	return httpserver.New(httpserver.Config{Name: listener, Handler: h, Logger: n.log, Registry: n.registry, IsTLS: n.proxies.IsTLS})
+}
+
+func (n *node) createReporting() error {
+	r := &n.reporting
+	if err := r.openSinks(&n.config, n.receiverKeys, n.clients); err != nil {
+		return err
+	}
+	var policies []eventq.Policy
+	for _, name := range n.config.GameNames() {
+		policies = append(policies, n.config.QueuePolicy(name))
+	}
+	queue := redisqueue.New(n.redis.Bulk)
+	r.admin = queue
+	r.Service = eventq.New(eventq.Config{
+		Games: policies, Sinks: r.sinks, Queue: queue, Admin: queue, Nodes: queue,
+		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+	r.sessionEvents = playerevents.New(playerevents.Config{
+		Games: policies, Offer: r.OfferUnique, Duty: r.Duty, Sessions: redisqueue.NewSessionStore(n.redis.Bulk),
+		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
+	})
+	return nil
 }

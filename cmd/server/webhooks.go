@@ -1,8 +1,6 @@
 package main
 
 import (
-	"net/http"
-
 	"laststand/internal/config"
 	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
@@ -23,18 +21,4 @@ func (n *node) createWebhooks() {
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{
 		Store: n.ledger.Claims, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
 	})
-}
-
-// clients holds the HTTP clients for webhooks and sinks: clients[true] may connect to
-// private addresses, clients[false] may not.
-type clients map[bool]*http.Client
-
-func newClients() clients {
-	return clients{false: httpserver.NewClient(httpserver.ClientOptions{}), true: httpserver.NewClient(httpserver.ClientOptions{AllowPrivate: true})}
-}
-
-func (c clients) close() {
-	for _, client := range c {
-		client.CloseIdleConnections()
-	}
 }

@@ -2,8 +2,11 @@ package ledger
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -206,4 +209,15 @@ func placeholders(from, n int) string {
 		parameters[i] = fmt.Sprintf("$%d", from+i)
 	}
 	return strings.Join(parameters, ", ")
+}
+
+// hashKey is the key of the hashes by which the ledger remembers erased subjects.
+type hashKey []byte
+
+// hashSubject returns the text that replaces an erased subject. It starts with #, so it is no
+// valid id. Without the key it does not reveal the subject.
+func (k hashKey) hashSubject(game, subject string) string {
+	mac := hmac.New(sha256.New, k)
+	mac.Write([]byte(game + "\x00" + subject))
+	return "#" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }

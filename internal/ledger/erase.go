@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/base64"
 	"fmt"
 	mathrand "math/rand/v2"
 	"strings"
@@ -207,17 +206,6 @@ func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (foun
 		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
 	}
 	return err == nil, err
-}
-
-// hashKey is the key of the hashes by which the ledger remembers erased subjects.
-type hashKey []byte
-
-// hashSubject returns the text that replaces an erased subject. It starts with #, so it is no
-// valid id. Without the key it does not reveal the subject.
-func (k hashKey) hashSubject(game, subject string) string {
-	mac := hmac.New(sha256.New, k)
-	mac.Write([]byte(game + "\x00" + subject))
-	return "#" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
 }
 
 // DeriveKey derives a key for a purpose from the ledger's own key. All nodes of a ledger

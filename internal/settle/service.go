@@ -3,7 +3,6 @@ package settle
 import (
 	"time"
 
-
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
 )
