@@ -138,8 +138,8 @@ func (l *FailureLimiter) mayUseKnownSecret(ctx context.Context, attempt Attempt)
 		attempt.Player != (Key{}) && l.PerPlayer.tokenWait(ctx, attempt.Player) == 0
 }
 
-// tokenWait returns how long a key must wait for its next token; 0 means that it has one. In dry run it
-// returns 0 and counts that the rule would refuse.
+// tokenWait returns how long a key must wait for its next token; 0 means that it has one.
+// In dry run it returns 0 and counts that the rule would refuse.
 func (r *Rule) tokenWait(ctx context.Context, key Key) time.Duration {
 	if r == nil {
 		return 0
