@@ -43,6 +43,7 @@ type comparison struct {
 	sizesPos             int64
 	sizesCoverage        coverage
 	wantSizes, haveSizes map[sizeKey]int64 // wantSizes are counted from the ledger
+	hasErasures          bool              // a player was erased since sizesPos, and may be counted by both ids or by none
 }
 
 // sizeKey identifies the number of a board's entries, or of the members of one of its
@@ -100,9 +101,13 @@ func (c *comparison) compareKind(ctx context.Context, kind Kind, beforePage func
 	}
 }
 
-// countEntries adds the entries of a page of holders to the expected sizes.
+// countEntries adds the entries of a page of holders to the expected sizes. It looks for
+// erasures at each page, because the ledger forgets them during a long comparison.
 func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []string) error {
 	entries, err := c.readEntries(ctx, c.sizesPos, kind, holders, c.sizesCoverage)
+	if err != nil {
+		return err
+	}
 	for key, entry := range entries {
 		c.wantSizes[sizeKey{key.board, ""}]++
 		for _, order := range c.newestConfig.RankingOrders() {
@@ -111,6 +116,8 @@ func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []stri
 			}
 		}
 	}
+	moving, err := c.ledger.ReadMovingPlayers(ctx, c.newestConfig.Game, c.sizesPos)
+	c.hasErasures = c.hasErasures || len(moving) > 0
 	return err
 }
 
@@ -243,8 +250,11 @@ func (c *comparison) reportAll(ctx context.Context, pos int64, differences []Dif
 		return err
 	}
 	for _, difference := range differences {
-		isWholeBoard := difference.Holder == ""
-		if difference.Board.Kind == Players && (isWholeBoard && len(moving) > 0 || slices.Contains(moving, difference.Holder)) {
+		isExplained := slices.Contains(moving, difference.Holder)
+		if difference.Holder == "" { // it concerns the whole board
+			isExplained = c.hasErasures || len(moving) > 0
+		}
+		if difference.Board.Kind == Players && isExplained {
 			continue
 		}
 		c.result.Differences++
