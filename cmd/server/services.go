@@ -96,7 +96,7 @@ func (n *node) createMatches() {
 		Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
 		OnResult:    func(r *match.Result) { n.settler.Offer(*r) },
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
-		OnSettled:   settledPusher{n.leaderboardReader}.push,
+		OnSettled:   settledPusher{n.leaderboards, n.leaderboardReader}.push,
 		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
 		Logger:      n.log, Registry: n.registry,
 	})

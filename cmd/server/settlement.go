@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,31 +26,51 @@ type pendingResults struct {
 // maxConcurrentReleases is the maximum number of concurrent requests that release players.
 const maxConcurrentReleases = 64
 
-// MarkSettled marks matches as settled and releases their players, so that they can join another
-// match.
+// MarkSettled releases the players of matches, so that they can join another match, and then marks
+// the matches as settled. If a player cannot be released, the result stays pending for the next
+// sweep.
 func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
-	if err := p.Results.MarkSettled(ctx, results); err != nil {
-		return err // the next sweep tries again
-	}
 	var group errgroup.Group
 	group.SetLimit(maxConcurrentReleases)
-	for _, r := range results {
+	failed := make([]atomic.Bool, len(results))
+	for i, r := range results {
 		for _, player := range r.HumanPlayers() {
-			group.Go(func() error { return p.tickets.Free(ctx, r.Game, player, r.Match) })
+			group.Go(func() error {
+				err := p.tickets.Free(ctx, r.Game, player, r.Match)
+				if err != nil {
+					failed[i].Store(true)
+				}
+				return err
+			})
 		}
 	}
-	return group.Wait()
+	err := group.Wait()
+	var released []match.Result
+	for i, r := range results {
+		if !failed[i].Load() {
+			released = append(released, r)
+		}
+	}
+	return errors.Join(err, p.Results.MarkSettled(ctx, released))
 }
 
 // settledPusher pushes `settled` to the players of a match when its result is on the
 // leaderboards.
-type settledPusher struct{ leaderboards *leaderboard.Reader }
+type settledPusher struct {
+	applier      *leaderboard.Applier
+	leaderboards *leaderboard.Reader
+}
 
 // push implements match.Config.OnSettled. It sends the new standings and rating of each player to
 // the sessions of s, all at this node.
 func (p settledPusher) push(ctx context.Context, s match.Settlement) error {
 	if len(s.Sessions) == 0 {
 		return nil
+	}
+	if s.LeaderboardsMayLag {
+		if err := p.applier.Apply(ctx, s.Game); err != nil {
+			return err
+		}
 	}
 	ids := slices.Collect(maps.Keys(s.Sessions))
 	standings, err := p.leaderboards.WindowStandings(ctx, s.Game, ids)

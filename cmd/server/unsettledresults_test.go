@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/http"
@@ -56,6 +57,33 @@ func TestAnAccountIsNotLinkedBeforeItsLastResultIsSettled(t *testing.T) {
 	if status, p := linkAccount(); status != http.StatusOK {
 		t.Errorf("after the result is settled: %d %v", status, p)
 	}
+}
+
+// Redis fails to release a player of a settled match. The result waits for the next sweep, which
+// releases the player. Then both players are notified, and can play again.
+func TestAPlayerWhoIsNotReleasedIsReleasedLater(t *testing.T) {
+	t.Parallel()
+	store := testenv.Redis(t)
+	node := newTestCluster(t, store.URL, fastDuelsConfig).node(t)
+	duel := pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
+	options, err := redis.ParseURL(store.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(options)
+	defer client.Close()
+	lastDuel := "duel:{lobby:demo}:" + duel[0].id
+	if err := errors.Join(client.Del(t.Context(), lastDuel).Err(), client.SAdd(t.Context(), lastDuel, "no string").Err()); err != nil {
+		t.Fatal(err)
+	}
+	playToEnd(t, duel[:]...)
+	checkSettledOnce(t, node.url, "demo", duel[0].over)
+	waitUntil(t, "the result waits", func() bool { return sumMetric(t, node.opsURL, "laststand_match_unsettled_results") == 1 })
+	if err := client.Del(t.Context(), lastDuel).Err(); err != nil {
+		t.Fatal(err)
+	}
+	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeSettled) })
+	pairUp(t, duel[0].withoutMatch(), duel[1].withoutMatch()).waitForMatch(t)
 }
 
 // The command confirms a day at the running server, which writes it to the ledger.

@@ -37,8 +37,8 @@ type Config struct {
 	// arena's match. It may be nil.
 	OnArenaEnd func(*Arena, string)
 	// OnSettled is called when the result of a match of players at this node is in
-	// the ledger and on the leaderboards. It may be nil. After an error the engine
-	// calls it again.
+	// the ledger. It may be nil. After an error the engine calls it again while this
+	// node holds the match.
 	OnSettled func(context.Context, Settlement) error
 	// OnLifecycle is called when a match starts or ends for players at this
 	// node. The engine calls it outside the steps of the match. It must not

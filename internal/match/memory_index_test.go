@@ -64,12 +64,16 @@ func (m *memoryStore) CountUnsettled(context.Context) (int64, error) {
 	return int64(len(m.pending)), nil
 }
 
-func (m *memoryStore) SetSettledNotified(_ context.Context, id string, ratings map[string]int) ([]string, error) {
+// markSettled does the same as MarkSettled of redismatch.
+func (m *memoryStore) markSettled(result Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored := m.matches[id]
-	stored.state.SettledNotified, stored.state.Ratings = true, ratings
-	return stored.sortedNodes(), nil
+	delete(m.pending, result.Match)
+	state := &m.matches[result.Match].state
+	state.Phase = PhaseSettled
+	if result.CountsForLeaderboards {
+		state.Counted, state.Ratings = true, result.Ratings()
+	}
 }
 
 // copyMatch copies a match. restoreMatch restores the copy, as when a replica

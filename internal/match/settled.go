@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// settledTimeout limits the notification that a message of another node causes.
+	// settledTimeout limits a notification, except at the node that settled the match.
 	settledTimeout = 5 * time.Second
 	// firstSettledCheckDelayMS is how long a node waits for the notification that a
 	// result is settled before it checks the store itself. The delay doubles with
@@ -18,64 +18,65 @@ const (
 // Settlement is a match whose result is settled, with the sessions of its
 // players at this node.
 type Settlement struct {
-	Game, Match string
-	Ratings     map[string]int // final, by player; nil if the match is not rated
-	Sessions    map[string]Subscriber
+	Game, Match        string
+	Ratings            map[string]int // final, by player; nil if the match is not rated
+	Sessions           map[string]Subscriber
+	LeaderboardsMayLag bool // true: the leaderboards may not show the result yet
 }
 
-// settledNotices tells players that the result of their match is settled.
+// settledNotices tells players that the result of their match is settled. The match
+// in the store says so, too. So a node with its players finds out even if the node that
+// settled the match died, or its message was lost.
 type settledNotices struct{ *registry }
 
 // NotifySettled notifies the players of a match, on all nodes, that its result is
-// settled. It finds the players' sessions at this node even if this node does not
-// hold the match. It also stores that the match is settled, because a node may miss
-// the message. It logs errors.
+// settled and on the leaderboards. It finds the players' sessions at this node even if
+// this node does not hold the match. It logs errors.
 func (n *settledNotices) NotifySettled(ctx context.Context, result Result) {
-	sessions, ratings := make(map[string]Subscriber), result.Ratings()
+	settlement := Settlement{Game: result.Game, Match: result.Match, Ratings: result.Ratings(), Sessions: make(map[string]Subscriber)}
 	for _, player := range result.HumanPlayers() {
 		if session, ok := n.Presence.Find(result.Game, player); ok {
-			sessions[player] = session
+			settlement.Sessions[player] = session
 		}
 	}
-	if local := n.findLocalMatch(result.Match); local != nil {
-		local.claimSettled()
-	}
-	if err := n.OnSettled(ctx, Settlement{Game: result.Game, Match: result.Match, Ratings: ratings, Sessions: sessions}); err != nil {
-		n.Logger.Warn("settled push failed; the leaderboards are up to date", "match", result.Match, "error", err)
-	}
-	nodes, err := n.Results.SetSettledNotified(ctx, result.Match, ratings)
-	if err != nil {
-		n.Logger.Warn("settled notification to other nodes failed; they find out by themselves", "match", result.Match, "error", err)
-		return
-	}
-	n.Bus.Send(ctx, nodes, kindSettled, messageHeader{Match: result.Match, Ratings: ratings}.encode())
+	n.notifyHere(ctx, n.findLocalMatch(result.Match), settlement)
+	n.sendToOtherNodes(ctx, result.Match, kindSettled, messageHeader{Match: result.Match, Ratings: settlement.Ratings}.encode())
 }
 
 // onSettled notifies the players at this node after another node has settled a
 // match.
 func (n *settledNotices) onSettled(local *localMatch, header messageHeader, _ [][]byte) {
+	n.scheduleNotice(local, header.Ratings, false)
+}
+
+// scheduleNotice notifies the players of a match at this node soon. It does not block.
+func (n *settledNotices) scheduleNotice(local *localMatch, ratings map[string]int, leaderboardsMayLag bool) {
 	n.Wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), settledTimeout)
 		defer cancel()
-		if err := n.notifyLocalSettled(ctx, local, header.Ratings); err != nil {
-			n.Logger.Warn("settled push failed; retrying", "match", header.Match, "error", err)
-		}
+		n.notifyHere(ctx, local, Settlement{
+			Game: local.plan.Game, Match: local.plan.ID, Ratings: ratings, Sessions: local.playerSessions(), LeaderboardsMayLag: leaderboardsMayLag,
+		})
 	})
 }
 
-// notifyLocalSettled notifies the players of a match at this node, unless they were
-// notified before. After an error the checks start again.
-func (n *settledNotices) notifyLocalSettled(ctx context.Context, local *localMatch, ratings map[string]int) error {
-	if !local.claimSettled() {
-		return nil
+// notifyHere notifies the sessions of a settlement, unless those of the match were
+// notified before. After an error the checks of the match go on. The match is nil if this
+// node does not hold it.
+func (n *settledNotices) notifyHere(ctx context.Context, local *localMatch, settlement Settlement) {
+	if local != nil && !local.claimSettled() {
+		return
 	}
-	err := n.OnSettled(ctx, Settlement{Game: local.plan.Game, Match: local.plan.ID, Ratings: ratings, Sessions: local.playerSessions()})
-	if err != nil {
+	err := n.OnSettled(ctx, settlement)
+	if err == nil {
+		return
+	}
+	n.Logger.Warn("settled push failed; the node retries while it holds the match", "match", settlement.Match, "error", err)
+	if local != nil {
 		local.mu.Lock()
 		defer local.mu.Unlock()
-		local.settledNotified, local.settledCheckAt, local.settledCheckDelayMS = false, 0, 0
+		local.settledNotified = false
 	}
-	return err
 }
 
 // claimSettled reports whether the sessions here still need the notification that the
@@ -112,9 +113,10 @@ func (n *settledNotices) checkSettled(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return nil
-		case err != nil || !view.SettledNotified:
+		case err != nil || !view.Counted:
 			return err
 		}
-		return n.notifyLocalSettled(ctx, local, view.Ratings)
+		n.scheduleNotice(local, view.Ratings, true)
+		return nil
 	})
 }

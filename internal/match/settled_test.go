@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -29,48 +30,87 @@ func (n *node) countSettledNotifications() *settledCounter {
 	return counter
 }
 
-// The notification of a settled result is lost. The node detects it and
-// notifies its players once, also after failures.
-func TestLostSettledNotificationIsRecovered(t *testing.T) {
+// A settled result is marked in the store. Its players are notified once, at the latest when
+// their node finds the mark: also if the settling node dies before it notifies anyone, or
+// its message is lost, or the node fails to notify them.
+func TestEverySettledResultIsNotified(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {
-		failures              int64
-		notificationArrives   bool // before the node checks by itself
-		countsForLeaderboards bool
-		players               int64
+		notifiedBy   string // the node that settled it: "other", "own", or "" if it died
+		busIsDown    bool
+		failures     int64
+		isNotCounted bool // the ledger counts it for no leaderboard
+		wantPlayers  int64
 	}{
-		"notification lost":               {players: 1, countsForLeaderboards: true},
-		"notification lost, two failures": {failures: 2, players: 1, countsForLeaderboards: true},
-		"notification arrives":            {notificationArrives: true, players: 1, countsForLeaderboards: true},
-		"arrives, one failure":            {notificationArrives: true, failures: 1, players: 1, countsForLeaderboards: true},
-		"counts for no leaderboard":       {players: 0},
-		"arrives, for no leaderboard":     {notificationArrives: true, players: 1},
+		"by another node":                {notifiedBy: "other", wantPlayers: 1},
+		"by another node, one failure":   {notifiedBy: "other", failures: 1, wantPlayers: 1},
+		"message lost":                   {notifiedBy: "other", busIsDown: true, wantPlayers: 1},
+		"message lost, two failures":     {notifiedBy: "other", busIsDown: true, failures: 2, wantPlayers: 1},
+		"by the players' node":           {notifiedBy: "own", wantPlayers: 1},
+		"by their node, one failure":     {notifiedBy: "own", failures: 1, wantPlayers: 1},
+		"the settling node died":         {wantPlayers: 1},
+		"it died, one failure":           {failures: 1, wantPlayers: 1},
+		"it died, and it is not counted": {isNotCounted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
-				nodeA, nodeB := c.startNode(), c.startNode()
-				nodeA.openSession(ada)
-				nodeB.openSession(bob)
-				plan := newPlan("m_1", now()+3000, 1)
-				plan.CountsForLeaderboards = testCase.countsForLeaderboards
-				counter := nodeB.countSettledNotifications()
+				other, own := c.startNode(), c.startNode()
+				other.openSession(ada)
+				own.openSession(bob)
+				counter := own.countSettledNotifications()
 				counter.failuresLeft.Store(testCase.failures)
-				c.requireNoError(nodeA.StartDuel(c.Context(), plan))
-				c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+				plan := other.startDuel(c, 1)
+				c.requireNoError(own.AttachSession(c.Context(), "demo", plan.ID, bob))
 				c.passUntil(plan, PhaseOver, 0)
 				time.Sleep(10 * time.Second)
 				if notified := counter.notifiedPlayers.Load(); notified != 0 {
 					t.Errorf("%d players notified before it is settled", notified)
 				}
-				if !testCase.notificationArrives {
+				result := ratedResult(plan)
+				result.CountsForLeaderboards = !testCase.isNotCounted
+				c.store.markSettled(result)
+				if testCase.busIsDown {
 					c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
 				}
-				for range 2 {
-					nodeA.NotifySettled(c.Context(), ratedResult(plan))
+				if settling := map[string]*node{"other": other, "own": own}[testCase.notifiedBy]; settling != nil {
+					settling.NotifySettled(c.Context(), result)
+					settling.NotifySettled(c.Context(), result)
 				}
-				time.Sleep(time.Minute)
-				if notified := counter.notifiedPlayers.Load(); notified != testCase.players {
-					t.Errorf("%d players notified, want %d", notified, testCase.players)
+				time.Sleep(3 * time.Minute) // the checks come less and less often
+				if notified := counter.notifiedPlayers.Load(); notified != testCase.wantPlayers {
+					t.Errorf("%d players notified, want %d", notified, testCase.wantPlayers)
+				}
+			})
+		})
+	}
+}
+
+// A node that finds the mark by itself says that the leaderboards may not show the result
+// yet. A node that is notified knows that they do.
+func TestNodeThatFindsSettledResultAwaitsLeaderboards(t *testing.T) {
+	t.Parallel()
+	for name, isNotified := range map[string]bool{"notified": true, "finds the mark": false} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				n := c.startNode()
+				n.openSession(ada)
+				var settlements []Settlement
+				n.OnSettled = func(_ context.Context, settlement Settlement) error {
+					settlements = append(settlements, settlement)
+					return nil
+				}
+				plan := n.startDuel(c, 1)
+				c.passUntil(plan, PhaseOver, 0)
+				result := ratedResult(plan)
+				result.CountsForLeaderboards = true
+				c.store.markSettled(result)
+				if isNotified {
+					n.NotifySettled(c.Context(), result)
+				}
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				if len(settlements) != 1 || settlements[0].LeaderboardsMayLag == isNotified || settlements[0].Ratings[ada] != 1533 {
+					t.Errorf("%+v", settlements)
 				}
 			})
 		})

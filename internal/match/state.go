@@ -54,15 +54,15 @@ type State struct {
 	LastDecided int    // survival: the last question that somebody survived; -1 before the first
 	Voids       []int  // survival: questions that nobody survived
 
-	Answered        int64 // accepted answers to the question; in survival without those of players who left
-	Right           int64 // right answers among them
-	Players         int64 // seats
-	LeftSeats       int64 // seats whose players left during the match
-	EndedPlaces     int64 // ended places of players and watchers
-	Locked          bool  // true: the lobby accepts no more players
-	SettledNotified bool  // true: the result is settled and on the leaderboards
+	Answered    int64 // accepted answers to the question; in survival without those of players who left
+	Right       int64 // right answers among them
+	Players     int64 // seats
+	LeftSeats   int64 // seats whose players left during the match
+	EndedPlaces int64 // ended places of players and watchers
+	Locked      bool  // true: the lobby accepts no more players
+	Counted     bool  // true: the ledger has the result, and it counts for leaderboards
 	// Ratings are the final ratings of a rated match by player. They are set
-	// together with SettledNotified.
+	// together with Counted.
 	Ratings map[string]int
 	First   *First // buzzer: the first right answer to the question
 	Seq     int64  // number of the last push

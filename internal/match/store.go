@@ -86,10 +86,6 @@ type ResultStore interface {
 	IsPending(ctx context.Context, match string) (bool, error)
 	// CountUnsettled counts the results that wait for the ledger.
 	CountUnsettled(ctx context.Context) (int64, error)
-	// SetSettledNotified stores that the result of a match is settled and on the
-	// leaderboards, with the final ratings. It returns the nodes that hold sessions of
-	// the match.
-	SetSettledNotified(ctx context.Context, match string, ratings map[string]int) (nodes []string, err error)
 }
 
 // Progress contains the number of the last push of a match, and its version.

@@ -61,7 +61,7 @@ func (s *Service) settleBatch(workCtx context.Context, results []match.Result, s
 	switch {
 	case err == nil:
 		s.holds.release(results, s.Logger)
-		return s.finishBatch(workCtx, results, resultsToNotify(results, committed, swept || retried))
+		return s.finishBatch(workCtx, results, committed, swept || retried)
 	case workCtx.Err() != nil:
 		s.metrics.countFailures(reasonStopped, len(results))
 		return false
@@ -116,45 +116,38 @@ func (s *Service) isUnavailable(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
 }
 
-// resultsToNotify returns the committed results that count for leaderboards, with the
-// ratings of the ledger. It leaves out results that the ledger already had, unless
-// includeOld is true; another attempt notifies their players.
-func resultsToNotify(results []match.Result, committed []Committed, includeOld bool) []match.Result {
-	var chosen []match.Result
-	for i, result := range results {
-		if !committed[i].CountsForLeaderboards || !committed[i].IsNew && !includeOld {
-			continue
+// applyCommitted returns the results with what the ledger says of them: their ratings, and
+// whether they count for leaderboards.
+func applyCommitted(results []match.Result, committed []Committed) []match.Result {
+	settled := slices.Clone(results)
+	for i, reply := range committed {
+		settled[i].CountsForLeaderboards = reply.CountsForLeaderboards
+		if reply.Standings != nil {
+			settled[i].Standings = reply.Standings
 		}
-		if committed[i].Standings != nil {
-			result.Standings = committed[i].Standings
-		}
-		chosen = append(chosen, result)
 	}
-	return chosen
+	return settled
 }
 
-// finishBatch follows a commit: it removes the results from Pending, and queues those
-// to notify for the leaderboards. If Pending fails, a sweep finds the results again, but
-// their players are not notified again. It reports whether Pending removed the results.
-func (s *Service) finishBatch(workCtx context.Context, results, toNotify []match.Result) bool {
+// finishBatch follows a commit: it removes the results from Pending, and queues those that
+// count for leaderboards to be notified. It leaves out results that the ledger already
+// had, unless includeOld is true; another attempt notifies their players. If Pending
+// fails, it queues none: the next sweep finds the results that are still pending, and the
+// nodes of the players find the others. It reports whether Pending removed the results.
+func (s *Service) finishBatch(workCtx context.Context, results []match.Result, committed []Committed, includeOld bool) bool {
 	ctx, cancel := context.WithTimeout(workCtx, callTimeout)
 	defer cancel()
-	err := s.Pending.MarkSettled(ctx, results)
-	if err != nil {
+	settled := applyCommitted(results, committed)
+	if err := s.Pending.MarkSettled(ctx, settled); err != nil {
 		s.metrics.countFailures(reasonPending, len(results))
 		s.Logger.Warn("pending results removal failed; the next sweep retries", "results", len(results), "error", err)
+		return false
 	}
-	for _, result := range toNotify {
-		if !s.notified[newMatchKey(result)] {
+	for i, result := range settled {
+		delete(s.refusedResults, newMatchKey(result))
+		if result.CountsForLeaderboards && (committed[i].IsNew || includeOld) {
 			s.notifier.enqueue(workCtx, result)
 		}
 	}
-	for _, result := range results {
-		delete(s.refusedResults, newMatchKey(result))
-		delete(s.notified, newMatchKey(result))
-		if err != nil && len(s.notified) < s.QueueSize {
-			s.notified[newMatchKey(result)] = true
-		}
-	}
-	return err == nil
+	return true
 }

@@ -39,11 +39,13 @@ type Committed struct {
 }
 
 // Pending stores the results of all nodes that the ledger does not have yet.
-// ReadResults returns at most limit of them, with their standings. MarkSettled
-// removes results, marks their matches settled and frees their players; callers may
-// repeat it. CompleteStandings reads the standings of an incomplete result, pending
-// or not. It returns match.ErrNotFound if the standings no longer exist or this node
-// cannot read them.
+// ReadResults returns at most limit of them, with their standings. MarkSettled frees
+// the players of results, marks their matches settled and removes the results. It also
+// marks whether a result counts for leaderboards; the nodes of its players look for that.
+// After an error some results may still be pending; callers may repeat it.
+// CompleteStandings reads the standings of an incomplete result, pending or not. It
+// returns match.ErrNotFound if the standings no longer exist or this node cannot read
+// them.
 type Pending interface {
 	ReadResults(ctx context.Context, limit int) ([]match.Result, error)
 	MarkSettled(ctx context.Context, results []match.Result) error

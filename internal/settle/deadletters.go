@@ -120,8 +120,8 @@ func (s *Service) commitDeadLetter(workCtx context.Context, r match.Result) erro
 	if err != nil {
 		return err
 	}
-	for _, result := range resultsToNotify([]match.Result{r}, committed, true) {
-		s.notifier.enqueue(workCtx, result)
+	if settled := applyCommitted([]match.Result{r}, committed)[0]; settled.CountsForLeaderboards {
+		s.notifier.enqueue(workCtx, settled)
 	}
 	return nil
 }

@@ -8,9 +8,10 @@
 //
 //	ledger (on disk) → no longer pending, its players free → leaderboards → notified
 //
-// A result that does not count for leaderboards ends after the second step.
-// Players are notified at least once: if a node dies on the way, the sweep of
-// another node cannot know whether it had notified them.
+// A result that does not count for leaderboards ends after the second step, which also
+// marks the match. Every node that holds the match looks for that mark, so it notifies its
+// players even if this node dies before the last step. A match is held for some minutes
+// after its end. If the ledger is down for longer, only this node's players are notified.
 //
 // If the ledger refuses a result because of that result, the service tries it again
 // with the sweeps. After ten refusals it is a dead letter: a task in SQL for an

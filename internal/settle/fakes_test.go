@@ -22,6 +22,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+const ledgerScore = 7 // in the standings that the ledger of a testEnv returns
+
 var (
 	errDown    = errors.New("down")
 	errRefused = errors.New("refused")
@@ -33,6 +35,7 @@ var (
 type testEnv struct {
 	mu            sync.Mutex
 	pending       map[string]match.Result
+	marked        map[string]match.Result    // as MarkSettled got them
 	deadLetters   map[string]*taskqueue.Task // by match, which is also the id of the task
 	inLedger      map[string]bool            // matches that the ledger has
 	aboveLimit    map[string]bool            // matches whose results the ledger does not count
@@ -54,7 +57,7 @@ type testEnv struct {
 
 func newTestEnv() *testEnv {
 	return &testEnv{
-		pending: map[string]match.Result{}, deadLetters: map[string]*taskqueue.Task{}, inLedger: map[string]bool{}, aboveLimit: map[string]bool{}, singleCommits: map[string]int{}, notified: map[string]int{},
+		pending: map[string]match.Result{}, marked: map[string]match.Result{}, deadLetters: map[string]*taskqueue.Task{}, inLedger: map[string]bool{}, aboveLimit: map[string]bool{}, singleCommits: map[string]int{}, notified: map[string]int{},
 		ledgerFault:       func([]match.Result) error { return nil },
 		markSettledFault:  func() error { return nil },
 		deadLetterFault:   func() error { return nil },
@@ -109,7 +112,10 @@ func (env *testEnv) Commit(ctx context.Context, batch []match.Result) ([]Committ
 	}
 	var committed []Committed
 	for _, result := range batch {
-		committed = append(committed, Committed{Match: result.Match, CountsForLeaderboards: result.CountsForLeaderboards && !env.aboveLimit[result.Match], IsNew: !env.inLedger[result.Match]})
+		committed = append(committed, Committed{
+			Match: result.Match, CountsForLeaderboards: result.CountsForLeaderboards && !env.aboveLimit[result.Match], IsNew: !env.inLedger[result.Match],
+			Standings: []match.Standing{{Score: ledgerScore}},
+		})
 		env.inLedger[result.Match] = true
 		env.actions = append(env.actions, "commit "+result.Match)
 	}
@@ -132,6 +138,7 @@ func (env *testEnv) MarkSettled(_ context.Context, results []match.Result) error
 	}
 	for _, result := range results {
 		delete(env.pending, result.Match)
+		env.marked[result.Match] = result
 		env.actions = append(env.actions, "settled "+result.Match)
 	}
 	return nil

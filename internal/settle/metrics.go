@@ -17,7 +17,7 @@ const (
 	reasonHeld         = "held"         // a result of a game whose results are refused one after another: left to a later sweep
 	reasonPending      = "pending"      // committed or dead, and still pending; or a failed sweep
 	reasonLeaderboards = "boards"       // applying the ledger to the leaderboards
-	reasonNotification = "notification" // on disk, but its players were not notified
+	reasonNotification = "notification" // on disk, but its players were not notified: left to their nodes
 )
 
 type metrics struct {

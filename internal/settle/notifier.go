@@ -21,9 +21,9 @@ type notifier struct {
 	workers  sync.WaitGroup
 }
 
-// enqueue queues a settled result in its game's outbox. If the outbox is full, the
-// players are not notified, which is counted. The leaderboards still get the result
-// when they apply the ledger.
+// enqueue queues a settled result in its game's outbox. If the outbox is full, that is
+// counted. The nodes of the players then find the mark of the match, and the leaderboards
+// still get the result when they apply the ledger.
 func (n *notifier) enqueue(workCtx context.Context, result match.Result) {
 	outbox, ok := n.outboxes[result.Game]
 	if !ok {

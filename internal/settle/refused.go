@@ -77,6 +77,7 @@ func (s *Service) moveToDeadLetters(workCtx context.Context, result match.Result
 			"game", result.Game, "match", result.Match, "tries", deadLetter.Tries, "error", deadLetter.Errors[len(deadLetter.Errors)-1].Error)
 	}
 	if err == nil {
+		result.CountsForLeaderboards = false // the ledger does not have it
 		err = s.Pending.MarkSettled(ctx, []match.Result{result})
 	}
 	if err != nil {

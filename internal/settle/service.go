@@ -21,8 +21,7 @@ type Service struct {
 	notifier       notifier
 	refusedResults map[matchKey]refusedResult
 	holds          gameHolds
-	notified       map[matchKey]bool // notified but still pending: must not be notified again
-	ledgerDown     bool              // true: the last call of the ledger got no answer
+	ledgerDown     bool // true: the last call of the ledger got no answer
 }
 
 // retryRequest asks the loop to settle a dead letter's result. The loop always
@@ -51,7 +50,7 @@ func New(config Config) *Service {
 	}
 	service := &Service{
 		Config: config, queue: make(chan match.Result, config.QueueSize), retryRequests: make(chan retryRequest), stopped: make(chan struct{}),
-		refusedResults: map[matchKey]refusedResult{}, holds: gameHolds{}, notified: map[matchKey]bool{},
+		refusedResults: map[matchKey]refusedResult{}, holds: gameHolds{},
 	}
 	service.metrics = newMetrics(config.Registry, func() float64 { return float64(len(service.queue)) })
 	service.notifier = notifier{config: &service.Config, metrics: service.metrics, outboxes: map[string]chan match.Result{}}

@@ -369,14 +369,36 @@ func TestOutageOfPendingStoreDoesNotRepeatNotification(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		env.withLock(func() {
-			if len(env.pending) != 10 || len(env.notified) != 10 || env.failureCount(t, reasonPending) == 0 {
-				t.Errorf("%d pending, %d notified", len(env.pending), len(env.notified))
+			if len(env.inLedger) != 10 || len(env.pending) != 10 || len(env.notified) != 0 || env.failureCount(t, reasonPending) == 0 {
+				t.Errorf("%d in the ledger, %d pending, %d notified", len(env.inLedger), len(env.pending), len(env.notified))
 			}
+			env.markSettledFault = func() error { return nil }
 		})
-		env.withLock(func() { env.markSettledFault = func() error { return nil } })
 		time.Sleep(10 * time.Second)
 		env.checkAllSettled(t, 10)
 		stop()
+	})
+}
+
+// Pending gets the ratings of the ledger, and whether the ledger counts the result. It does
+// not count a dead letter.
+func TestResultsAreMarkedAsTheLedgerHasThem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		env := newTestEnv()
+		env.aboveLimit["above"] = true
+		env.refuse("refused")
+		service, stop := env.start(t, nil)
+		for _, id := range []string{"above", "counted", "refused"} {
+			service.Offer(env.endMatch(id))
+		}
+		time.Sleep(time.Minute)
+		stop()
+		for id, counts := range map[string]bool{"above": false, "counted": true, "refused": false} {
+			if marked, ok := env.marked[id]; !ok || marked.CountsForLeaderboards != counts || counts && marked.Standings[0].Score != ledgerScore {
+				t.Errorf("%s: %t, %+v", id, ok, marked)
+			}
+		}
 	})
 }
 

@@ -187,29 +187,23 @@ func TestMatchesAreSpreadOverAllPartitions(t *testing.T) {
 	}
 }
 
-// The mark that players were notified is stored with a match. Nothing is stored if
-// the match does not exist any more.
-func TestSettledNotifiedIsStoredWithMatch(t *testing.T) {
+// The match of a settled result says whether the result counts, with the final ratings.
+// Every node with its players can then notify them.
+func TestCountedResultIsStoredWithMatch(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
-		ratings := map[string]int{"p_ada": 1533}
-		if _, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Node: "n_1", AfterSeq: -1}); err != nil {
-			m.Fatal(err)
-		}
 		m.applyStep(match.PhaseOpen, 0)
 		m.applyStep(match.PhaseOver, 0)
-		for range 2 {
-			if m.read().SettledNotified {
-				m.Error("marked as notified too early")
+		change := &match.RatingChange{After: match.Rating{R: 1533}}
+		result := match.Result{Match: m.plan.ID, Mode: match.Duel, Standings: []match.Standing{{Player: "p_ada", Rating: change}, {Player: "p_bob", Rating: change}}}
+		ratings := map[string]int{"p_ada": 1533, "p_bob": 1533}
+		for _, call := range []struct{ counts, wantCounted bool }{{false, false}, {true, true}, {false, true}} {
+			result.CountsForLeaderboards = call.counts
+			if err := m.MarkSettled(m.Context(), []match.Result{result}); err != nil {
+				m.Fatal(err)
 			}
-			nodes, err := m.SetSettledNotified(m.Context(), m.plan.ID, ratings)
-			if view := m.read(); err != nil || !slices.Equal(nodes, []string{"n_1"}) || !view.SettledNotified || !maps.Equal(view.Ratings, ratings) {
-				m.Errorf("%q, %v, %+v", nodes, err, view.State)
+			if view := m.read(); view.Counted != call.wantCounted || view.Counted && !maps.Equal(view.Ratings, ratings) {
+				m.Errorf("%+v: %+v", call, view.State)
 			}
-			ratings = nil // as for an unrated match
-			m.client.HDel(m.Context(), m.keys.match(), "notified")
-		}
-		if nodes, err := m.SetSettledNotified(m.Context(), "m_none", nil); err != nil || len(nodes) != 0 || m.client.Exists(m.Context(), newKeys("m_none").match()).Val() != 0 {
-			m.Errorf("%q, %v", nodes, err)
 		}
 	})
 }

@@ -126,25 +126,13 @@ func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result
 	return results, errors.Join(errs...)
 }
 
-// SetSettledNotified stores that the result of a match is settled, see match.ResultStore.
-func (r *Results) SetSettledNotified(ctx context.Context, id string, ratings map[string]int) ([]string, error) {
-	k, final := newKeys(id), []byte(nil)
-	if ratings != nil {
-		final, _ = json.Marshal(ratings) // texts and numbers always encode
-	}
-	nodes, err := markNotifiedScript.Run(ctx, r.scripts, []string{k.match(), k.nodes()}, final).StringSlice()
-	if err != nil {
-		return nil, fmt.Errorf("redismatch: mark %s notified: %w", id, err)
-	}
-	return nodes, nil
-}
-
 // markSettledConcurrency is how many matches are marked at the same time. On a real
 // Redis they share round trips.
 const markSettledConcurrency = 64
 
 // MarkSettled marks matches whose results are in the ledger as settled, and sets
-// their keys to expire. Callers may repeat it.
+// their keys to expire. It stores the final ratings of results that count for
+// leaderboards, so that their players can be notified. Callers may repeat it.
 func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
 	group.SetLimit(markSettledConcurrency)
@@ -159,7 +147,9 @@ func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error
 			if !result.IsComplete() {
 				ttl = matchTTLMS
 			}
-			err := markSettledScript.Run(ctx, r.scripts, keyNames, result.Match, ttl, tombstoneTTLMS).Err()
+			ratings, _ := json.Marshal(result.Ratings()) // texts and numbers always encode
+			err := markSettledScript.Run(ctx, r.scripts, keyNames,
+				result.Match, ttl, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: mark %s settled: %w", result.Match, err)
 			}

@@ -20,7 +20,6 @@ var (
 	postponeHostDeadlineScript = newScript("postpone_host_deadline")
 	removeOrphanScript         = newScript("remove_orphan")
 	markSettledScript          = newScript("mark_settled")
-	markNotifiedScript         = newScript("mark_notified")
 
 	acceptAnswersScript = newScript("accept_answers")
 	addSeatScript       = newScript("add_seat")

@@ -71,7 +71,7 @@ func (f fields) decodeState() (match.State, error) {
 		HostPaced: f["host_paced"] == "1", Extended: f["extended"] == "1", Alive: f.number("alive"),
 		LastDecided: int(f.number("last")), Voids: splitInts(f["voids"]),
 		Answered: f.number("answered"), Right: f.number("right"),
-		Players: f.number("players"), LeftSeats: f.number("left"), EndedPlaces: f.number("ended"), Locked: f["locked"] == "1", SettledNotified: f["notified"] == "1",
+		Players: f.number("players"), LeftSeats: f.number("left"), EndedPlaces: f.number("ended"), Locked: f["locked"] == "1", Counted: f["counted"] == "1",
 		Seq: f.number("seq"), Version: f.number("version"),
 	}
 	first, ok, err := f.decodeFirst(s.Question)
