@@ -25,7 +25,7 @@ func (l *ActionLimit) Check(player, address Key) error {
 	if err := l.PerPlayer.checkLocal(player); err != nil {
 		return err
 	}
-	if l.PerPlayer != nil && l.PerPlayer.usedTokens(player) <= l.AddressGrace {
+	if l.PerPlayer != nil && l.PerPlayer.buckets.usedTokens(player) <= l.AddressGrace {
 		return nil
 	}
 	return l.PerAddress.checkLocal(address)

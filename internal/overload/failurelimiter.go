@@ -80,7 +80,7 @@ func (l *FailureLimiter) begin(ctx context.Context, attempt Attempt) (end func(i
 	if l.mayUseKnownSecret(ctx, attempt) && l.PerAddress.knowsSecret(attempt) {
 		return doNotCount, nil
 	}
-	slot := l.PerAddress.bucket(time.Now(), attempt.Address).attemptSlot()
+	slot := l.PerAddress.buckets.attemptSlot(attempt.Address)
 	select {
 	case slot <- struct{}{}:
 	case <-ctx.Done():
@@ -150,4 +150,55 @@ func (r *Rule) tokenWait(ctx context.Context, key Key) time.Duration {
 		return 0
 	}
 	return wait
+}
+
+// knownSecretTTL is how long a node remembers a known secret.
+const knownSecretTTL = 24 * time.Hour
+
+// knowsSecret returns true if this node knows that an attempt's secret is right for its
+// address.
+func (r *Rule) knowsSecret(attempt Attempt) bool {
+	attempt.Player = Key{}
+	expiresAt, ok := r.secrets.Get(attempt)
+	return ok && time.Now().Before(expiresAt)
+}
+
+func (r *Rule) rememberSecret(attempt Attempt) {
+	attempt.Player = Key{}
+	r.secrets.Add(attempt, time.Now().Add(knownSecretTTL))
+}
+
+// addSecret stores that an attempt's secret is right for its address, in the shared store
+// and at this node. If the store fails, this node does not learn it either, so that the
+// next right attempt stores it again.
+func (r *Rule) addSecret(ctx context.Context, attempt Attempt) {
+	if r.knowsSecret(attempt) {
+		return
+	}
+	if r.store != nil {
+		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		if r.store.AddSecret(ctx, r.config.Name, attempt.Address.String(), attempt.Secret) != nil {
+			r.storeErrors.Inc()
+			return
+		}
+	}
+	r.rememberSecret(attempt)
+}
+
+// fetchSecret returns true if the shared store has an attempt's secret for its address.
+func (r *Rule) fetchSecret(ctx context.Context, attempt Attempt) bool {
+	if r.store == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	found, err := r.store.HasSecret(ctx, r.config.Name, attempt.Address.String(), attempt.Secret)
+	if err != nil {
+		r.storeErrors.Inc()
+	}
+	if found {
+		r.rememberSecret(attempt)
+	}
+	return found
 }

@@ -18,10 +18,7 @@ type LimiterConfig struct {
 }
 
 // Limiter creates rules and caps. It is not safe for concurrent use; the rules are.
-type Limiter struct {
-	config  LimiterConfig
-	secrets *lru.Cache[knownSecret, time.Time] // of all rules at this node
-}
+type Limiter struct{ config LimiterConfig }
 
 const defaultMaxKeys = 1 << 16
 
@@ -31,11 +28,7 @@ func NewLimiter(config LimiterConfig) *Limiter {
 		config.IsDryRun = func(string) bool { return false }
 	}
 	config.MaxKeys = cmp.Or(config.MaxKeys, defaultMaxKeys)
-	secrets, err := lru.New[knownSecret, time.Time](config.MaxKeys)
-	if err != nil {
-		panic(err) // MaxKeys is negative: a fault of the caller
-	}
-	return &Limiter{config, secrets}
+	return &Limiter{config}
 }
 
 // NewRule returns a rule. If the config has no limit it returns nil, which allows all. It
@@ -45,13 +38,17 @@ func (l *Limiter) NewRule(config RuleConfig) *Rule {
 		return nil
 	}
 	config.Burst = cmp.Or(config.Burst, config.Limit)
+	secrets, err := lru.New[Attempt, time.Time](l.config.MaxKeys)
+	if err != nil {
+		panic(err) // MaxKeys is negative: a fault of the caller
+	}
 	rule := &Rule{
-		Cap: l.NewCap(config.Name), config: config, secrets: l.secrets,
+		Cap: l.NewCap(config.Name), config: config, secrets: secrets,
 		allowed:     l.newCounter(config.Name, "passes_total", "Requests that a limit let through."),
 		storeErrors: l.newCounter(config.Name, "store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
 	}
 	evicted := l.newCounter(config.Name, "evicted_keys_total", "Keys that this node evicted before their bucket was full again because there were too many keys.")
-	rule.buckets = newBucketTable(l.config.MaxKeys, config.refillTime(), evicted.Inc)
+	rule.buckets = newBucketTable(l.config.MaxKeys, config, evicted.Inc)
 	promauto.With(l.config.Registry).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "laststand_limit_keys", Help: "Addresses, players and other keys that a limit remembers at this node.",
 		ConstLabels: prometheus.Labels{"rule": config.Name},

@@ -2,7 +2,6 @@ package overload
 
 import (
 	"context"
-	"math"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -22,15 +21,8 @@ type Rule struct {
 	config               RuleConfig
 	store                Store // nil: only this node's buckets count
 	buckets              *bucketTable
-	secrets              *lru.Cache[knownSecret, time.Time] // known secrets and when they expire
+	secrets              *lru.Cache[Attempt, time.Time] // known secrets and when they expire; no Attempt has a Player
 	allowed, storeErrors prometheus.Counter
-}
-
-// knownSecret is a secret that was right for an address.
-type knownSecret struct {
-	rule    string
-	address Key
-	secret  string
 }
 
 // Take takes cost tokens of a key. If they are missing, it takes none and returns a
@@ -68,14 +60,7 @@ func (r *Rule) checkLocal(key Key) error {
 	if r == nil {
 		return nil
 	}
-	now := time.Now()
-	return r.refuse(r.bucket(now, key).apply(now, 1, 1, Check))
-}
-
-// usedTokens returns how many tokens are missing in this node's bucket of a key.
-func (r *Rule) usedTokens(key Key) int {
-	now := time.Now()
-	return r.config.Burst - int(math.Floor(r.bucket(now, key).tokens(now)))
+	return r.refuse(r.buckets.apply(key, 1, 1, Check))
 }
 
 // refuse returns nil if wait is 0. Otherwise it counts a refusal and returns the error for
@@ -100,12 +85,10 @@ func (r *Rule) waitTime(ctx context.Context, key Key, cost int, mode Mode) time.
 	}
 	cost = min(cost, burst)
 	required := cost + r.config.Burst - burst // in a bucket with the rule's own burst
-	now := time.Now()
-	local := r.bucket(now, key)
 	if r.store == nil {
-		return local.apply(now, cost, required, mode)
+		return r.buckets.apply(key, cost, required, mode)
 	}
-	if wait := local.apply(now, cost, required, Check); wait > 0 && mode != Charge {
+	if wait := r.buckets.apply(key, cost, required, Check); wait > 0 && mode != Charge {
 		return wait
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
@@ -115,22 +98,16 @@ func (r *Rule) waitTime(ctx context.Context, key Key, cost int, mode Mode) time.
 	})
 	if err != nil {
 		r.storeErrors.Inc()
-		return local.apply(time.Now(), cost, required, mode)
+		return r.buckets.apply(key, cost, required, mode)
 	}
 	if mode == Charge || mode == Take && wait == 0 {
-		local.apply(time.Now(), cost, required, Charge)
+		r.buckets.apply(key, cost, required, Charge)
 	}
 	if mode == Charge {
 		required = 1 // the store returns the wait for the next token
 	}
 	if wait > 0 {
-		local.follow(time.Now(), required, wait)
+		r.buckets.follow(key, required, wait)
 	}
 	return wait
-}
-
-// bucket returns the bucket of a key at this node.
-func (r *Rule) bucket(now time.Time, key Key) *bucket {
-	key.burst = 0
-	return r.buckets.get(now, key, r.config)
 }

@@ -52,13 +52,6 @@ const (
 // storeTimeout is how long a call waits for the store. After it the node decides alone.
 const storeTimeout = 250 * time.Millisecond
 
-// refillTime returns the time after which any unused bucket is full, even one with the
-// largest debt.
-func (c RuleConfig) refillTime() time.Duration {
-	refill := float64(c.Burst) / float64(c.Limit) * float64(c.Per)
-	return 2 * max(time.Duration(refill), c.Per)
-}
-
 // tokenInterval returns the time in which a bucket gets one token, in whole microseconds.
 func (c RuleConfig) tokenInterval() time.Duration {
 	return max((c.Per / time.Duration(c.Limit)).Truncate(time.Microsecond), time.Microsecond)
