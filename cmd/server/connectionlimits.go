@@ -81,32 +81,10 @@ const (
 // number of HTTP requests in progress.
 func (n *node) newShedder() *overload.Shedder {
 	limits := n.config.Limits
-	var signals []overload.Signal
-	if bytes := config.MemoryLimit(limits.MaxMemoryMiB); bytes > 0 {
-		signals = append(signals, overload.MemorySignal(bytes))
-	}
-	if limits.MaxSchedulerLagMS > 0 {
-		signals = append(signals, overload.LagSignal(time.Duration(limits.MaxSchedulerLagMS)*time.Millisecond))
-	}
 	return overload.NewShedder(overload.ShedderConfig{
-		Signals: signals, MaxRequests: limits.MaxConcurrentRequests, Registry: n.registry, DryRun: limits.DryRun.Includes(config.RuleLoadShedding),
+		MemoryLimit: config.MemoryLimit(limits.MaxMemoryMiB), MaxLag: time.Duration(limits.MaxSchedulerLagMS) * time.Millisecond, MaxRequests: limits.MaxConcurrentRequests,
+		Registry: n.registry, DryRun: limits.DryRun.Includes(config.RuleLoadShedding),
 		CloseIdle: func() int { return n.sessions.CloseIdle() },
+		ReadBusy:  config.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample, CountDuelPlayers: func() int64 { return n.sessions.DuelPlayers() },
 	})
-}
-
-// duelLagDivisor divides max_scheduler_lag_ms. From the resulting lag on, the node does not
-// increase its number of duels. Duels are many and short, so this limit comes long before the
-// limits on other work.
-const duelLagDivisor = 64
-
-// minDuelLag is the minimum of the lag that duelLagDivisor results in. A shorter lag does not
-// depend on the load.
-const minDuelLag = 2 * time.Millisecond
-
-func (n *node) newDuelLimit() *overload.DuelLimit {
-	maxLag := time.Duration(n.config.Limits.MaxSchedulerLagMS) * time.Millisecond / duelLagDivisor
-	if maxLag > 0 {
-		maxLag = max(maxLag, minDuelLag)
-	}
-	return overload.NewDuelLimit(n.shedder, maxLag, config.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample, func() int64 { return n.sessions.DuelPlayers() })
 }

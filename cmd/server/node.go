@@ -54,7 +54,6 @@ type node struct {
 	proxies      *httpserver.TrustedProxies
 	limits       *limits
 	shedder      *overload.Shedder
-	duelLimit    *overload.DuelLimit
 
 	banks             *bank.Library
 	identity          *identity.Registry
@@ -175,7 +174,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopWebhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	stopSessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
-	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.duelLimit.Run, n.sessions.Run)...)
+	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
 	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run,
 		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
 		nowAndEvery(maintenanceInterval, forgetErased(n.ledger.Accounts, n.log)))

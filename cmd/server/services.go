@@ -138,7 +138,6 @@ func (n *node) createArenas(matches *redismatch.Store) {
 func (n *node) createServers() {
 	n.limits = n.newLimits()
 	n.proxies, n.shedder = trustedProxies(n.config.TrustedProxies, n.registry, n.log), n.newShedder()
-	n.duelLimit = n.newDuelLimit()
 	origins := httpserver.NewOrigins(n.config.Origins, n.proxies.IsTLS)
 	limits := n.limits.httpLimits()
 	n.sessions = ws.New(ws.Config{
@@ -146,7 +145,7 @@ func (n *node) createServers() {
 		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
 		Logger: n.log, Registry: n.registry, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
-		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, DuelLimit: n.duelLimit, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
+		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
 	})
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})

@@ -16,8 +16,8 @@
 //   - duel limit: how many players this node accepts for duels, computed from lag and busy.
 //   - admission queue: admits new hellos one after the other while there is lag.
 //
-// Start reading at Rule.Take and Shedder.Check, then DuelLimit.Acquire. [FailureLimiter],
-// [ActionLimit] and [Cap] build on rules.
+// Start reading at Rule.Take and Shedder.Check, then duellimit.go. [FailureLimiter] and
+// [ActionLimit] build on rules. [Places] shares the connections of a node among addresses.
 //
 // The package must not know sessions, matches, HTTP or Redis; package redisstore implements
 // [Store].

@@ -13,25 +13,34 @@ import (
 	"laststand/internal/protocol"
 )
 
-// fakeMachine simulates a machine with a DuelLimit. It has capacity for a number of players.
+// fakeMachine simulates a machine with a duel limit. It has capacity for a number of players.
 // A player causes load some updates after it was accepted.
 type fakeMachine struct {
 	capacity      float64
 	otherLoad     float64 // share of the machine that others use
-	duels         *DuelLimit
+	shedder       *Shedder
 	players       int64
 	playerHistory []int64 // players at each update
 }
 
 func newFakeMachine(capacity float64, config ShedderConfig) *fakeMachine {
 	m := &fakeMachine{capacity: capacity}
-	m.duels = newDuelLimit(newTestShedder(config), DuelLimitConfig{
-		ReadLag: m.lag, ReadBusy: func() float64 { return min(m.load(), 1) }, CountPlayers: func() int64 { return m.players }, MaxLag: .015, MinPlayers: 20,
-	})
+	config.ReadBusy, config.CountDuelPlayers = func() float64 { return min(m.load(), 1) }, func() int64 { return m.players }
+	m.shedder = newDuelShedder(config, m.lag)
+	m.shedder.duels.controller.minPlayers = 20
 	return m
 }
 
+// newDuelShedder returns a shedder that refuses duels from a lag of 15 ms on.
+func newDuelShedder(config ShedderConfig, readLag func() float64) *Shedder {
+	config.MaxLag = duelLagDivisor * 15 * time.Millisecond
+	shedder := newTestShedder(config)
+	shedder.duels.readLag, shedder.duels.controller.minPlayers = readLag, 0
+	return shedder
+}
+
 func noPlayers() int64 { return 0 }
+func allBusy() float64 { return 1 }
 
 // load returns the load of the players and of other programs, as a share of the
 // capacity.
@@ -56,7 +65,7 @@ func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64
 	for range updates {
 		m.players -= m.players / 30
 		for m.players < players {
-			release, err := m.duels.Acquire()
+			release, err := m.shedder.AcquireDuel()
 			if err != nil {
 				refused++
 				break
@@ -66,7 +75,7 @@ func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64
 		}
 		m.playerHistory = append(m.playerHistory, m.players)
 		maxPlayers = max(maxPlayers, m.players)
-		m.duels.update()
+		m.shedder.updateDuelLimit()
 	}
 	return maxPlayers, refused
 }
@@ -101,8 +110,8 @@ func TestDuelLimitStaysNearTheTargetLoad(t *testing.T) {
 	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(800, 50)
 	updates := 0
-	m.duels.ReadBusy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
-	m.duels.ReadLag = func() float64 {
+	m.shedder.ReadBusy = func() float64 { updates++; return min(m.load()*[]float64{.8, 1.2, 1, .9, 1.1}[updates%5], 1) }
+	m.shedder.duels.readLag = func() float64 {
 		if updates%16 == 0 {
 			return .02
 		}
@@ -142,7 +151,7 @@ func TestDuelLimitAcceptsSmallRise(t *testing.T) {
 	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(450, 50)
 	updates := 0
-	m.duels.ReadBusy = func() float64 {
+	m.shedder.ReadBusy = func() float64 {
 		if updates++; updates%4 == 0 {
 			return .6
 		}
@@ -160,8 +169,8 @@ func TestModerateOtherLoadKeepsHalfOfPlayers(t *testing.T) {
 	t.Parallel()
 	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(600, 50)
-	m.duels.ReadBusy = func() float64 { return 1 }
-	m.duels.ReadLag = func() float64 { return .01 }
+	m.shedder.ReadBusy = func() float64 { return 1 }
+	m.shedder.duels.readLag = func() float64 { return .01 }
 	if m.offerPlayers(600, 10*floorPeriodUpdates); m.players < 300 {
 		t.Errorf("%d players left", m.players)
 	}
@@ -178,20 +187,20 @@ func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 	m.players = min(m.players, 200)
 	m.offerPlayers(200, 20)
 	m.otherLoad = 2
-	if m.offerPlayers(200, 20); m.duels.controller.limit > 200 {
-		t.Errorf("limit %v while goroutines wait", m.duels.controller.limit)
+	if m.offerPlayers(200, 20); m.shedder.duels.controller.limit > 200 {
+		t.Errorf("limit %v while goroutines wait", m.shedder.duels.controller.limit)
 	}
 }
 
 // Load that uses all processors without lag refuses no player.
 func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
-	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return .001 }, ReadBusy: func() float64 { return 1 }, CountPlayers: func() int64 { return 500 }, MaxLag: .015})
+	shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: func() int64 { return 500 }}, func() float64 { return .001 })
 	for range floorPeriodUpdates {
-		duels.update()
+		shedder.updateDuelLimit()
 	}
-	if duels.controller.limit < 500 {
-		t.Errorf("limit %v with 500 players", duels.controller.limit)
+	if limit := shedder.duels.controller.limit; limit < 500 {
+		t.Errorf("limit %v with 500 players", limit)
 	}
 }
 
@@ -234,13 +243,13 @@ func TestFloorIsHalfOfPlayersWhenLoadStarts(t *testing.T) {
 func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 	t.Parallel()
 	lag := 0.0
-	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, CountPlayers: func() int64 { return 9 }, MaxLag: .015})
+	shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: func() int64 { return 9 }}, func() float64 { return lag })
 	for _, value := range []float64{.1, .01, .1, .01} {
 		lag = value
-		duels.update()
+		shedder.updateDuelLimit()
 	}
-	if duels.controller.limit < 9 {
-		t.Errorf("limit %v", duels.controller.limit)
+	if limit := shedder.duels.controller.limit; limit < 9 {
+		t.Errorf("limit %v", limit)
 	}
 }
 
@@ -249,14 +258,13 @@ func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 func TestDuelLimitRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	for _, dryRun := range []bool{false, true} {
-		shedder := newTestShedder(ShedderConfig{DryRun: dryRun})
-		duels := newDuelLimit(shedder, DuelLimitConfig{CountPlayers: func() int64 { return 1 }})
-		duels.limit.Store(2)
-		release, err := duels.Acquire()
+		shedder := newTestShedder(ShedderConfig{DryRun: dryRun, CountDuelPlayers: func() int64 { return 1 }})
+		shedder.duels.limit.Store(2)
+		release, err := shedder.AcquireDuel()
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = duels.Acquire()
+		_, err = shedder.AcquireDuel()
 		var refusal *protocol.Error
 		switch {
 		case dryRun && (err != nil || testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(Duels))) != 1):
@@ -265,7 +273,7 @@ func TestDuelLimitRefusesWithRetryTime(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		if release(); !dryRun {
-			if _, err := duels.Acquire(); err != nil {
+			if _, err := shedder.AcquireDuel(); err != nil {
 				t.Errorf("after the other player's join has failed: %v", err)
 			}
 		}
@@ -278,13 +286,12 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lag := 1.0
-		shedder := newTestShedder(ShedderConfig{})
-		duels := newDuelLimit(shedder, DuelLimitConfig{ReadLag: func() float64 { return lag }, ReadBusy: func() float64 { return 1 }, CountPlayers: noPlayers, MaxLag: .015})
-		duels.hellos.minPerSecond = 4
+		shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: noPlayers}, func() float64 { return lag })
+		shedder.duels.hellos.minPerSecond = 4
 		startedAt := time.Now()
 		awaitHellos := func(n int) (waited time.Duration) {
 			for range n {
-				if err := duels.AwaitHello(t.Context()); err != nil {
+				if err := shedder.AwaitHello(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -293,16 +300,16 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 		if waited := awaitHellos(100); waited > 0 {
 			t.Errorf("hellos wait for %v without lag", waited)
 		}
-		duels.update() // 400 per second were admitted
+		shedder.updateDuelLimit() // 400 per second were admitted
 		if waited := awaitHellos(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
 			t.Errorf("100 are admitted in %v, at 200 per second", waited)
 		}
 		for range 9 {
-			duels.update()
+			shedder.updateDuelLimit()
 		}
 		results := make(chan error, 20)
 		for range cap(results) {
-			go func() { results <- duels.AwaitHello(t.Context()) }()
+			go func() { results <- shedder.AwaitHello(t.Context()) }()
 		}
 		refused := 0
 		for range cap(results) {
@@ -316,7 +323,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 		}
 		lag = 0
 		for range 40 {
-			duels.update()
+			shedder.updateDuelLimit()
 		}
 		time.Sleep(maxAdmissionWait)
 		startedAt = time.Now()
@@ -395,12 +402,12 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 // A hello waits for its admission no longer than its context allows.
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
-	duels := newDuelLimit(newTestShedder(ShedderConfig{}), DuelLimitConfig{CountPlayers: noPlayers})
-	duels.hellos.perSecond = 1
+	shedder := newTestShedder(ShedderConfig{})
+	shedder.duels.hellos.perSecond = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_ = duels.AwaitHello(ctx) // the first hello is admitted immediately
-	if err := duels.AwaitHello(ctx); !errors.Is(err, context.Canceled) {
+	_ = shedder.AwaitHello(ctx) // the first hello is admitted immediately
+	if err := shedder.AwaitHello(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -410,15 +417,14 @@ func TestRunUpdatesTheLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		updates := 0
-		config := DuelLimitConfig{ReadLag: func() float64 { updates++; return 0 }, ReadBusy: func() float64 { return 0 }, CountPlayers: noPlayers, MaxLag: 1}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
-		defer cancel()
-		if err := newDuelLimit(newTestShedder(ShedderConfig{}), config).Run(ctx); err != nil || updates != 4 {
-			t.Errorf("%v after %d updates", err, updates)
-		}
-		config.MaxLag = 0
-		if err := newDuelLimit(newTestShedder(ShedderConfig{}), config).Run(t.Context()); err != nil || updates != 4 {
-			t.Errorf("%v after %d updates", err, updates)
+		shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: noPlayers}, func() float64 { updates++; return 0 })
+		for range 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second+time.Millisecond)
+			if err := shedder.Run(ctx); err != nil || updates != 4 {
+				t.Errorf("%v after %d updates", err, updates)
+			}
+			cancel()
+			shedder.MaxLag = 0
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,7 @@ const (
 	ClosingIdle Kind = "idling"   // the node closes idle sessions
 
 	Requests Kind = "requests" // HTTP requests above Config.MaxRequests
-	Duels    Kind = "duels"    // duel players above DuelLimit
+	Duels    Kind = "duels"    // duel players above the duel limit
 )
 
 // shedLevels holds the lowest level at which each kind is refused. MaxInt32 means that no
@@ -36,11 +37,15 @@ var shedLevels = map[Kind]int32{Reading: 1, Watching: 1, NewGuests: 2, NewSessio
 
 // ShedderConfig configures a Shedder.
 type ShedderConfig struct {
-	Signals     []Signal
-	MaxRequests int64      // HTTP requests that may be under way at the same time, also a signal; 0 for no limit
-	DryRun      bool       // refusals are counted, but not made
-	CloseIdle   func() int // closes some idle sessions and returns how many; called once a second at level 5; nil: no sessions are closed
+	MemoryLimit int64         // bytes that the node may use; 0: memory is no signal
+	MaxLag      time.Duration // scheduler lag of level 1; the duel limit starts far below it; 0: lag is no signal, and duels have no limit
+	MaxRequests int64         // HTTP requests that may be under way at the same time, also a signal; 0 for no limit
+	DryRun      bool          // refusals are counted, but not made
+	CloseIdle   func() int    // closes some idle sessions and returns how many; called once a second at level 5; nil: no sessions are closed
 	Registry    prometheus.Registerer
+
+	ReadBusy         func() float64 // returns the share of the processors in use since its previous call, 0 to 1
+	CountDuelPlayers func() int64   // returns how many players at this node play a duel or wait for one
 }
 
 // Shedder decides which work an overloaded node refuses. All methods except Run are safe
@@ -49,7 +54,8 @@ type Shedder struct {
 	ShedderConfig
 	level    atomic.Int32
 	requests atomic.Int64
-	signals  []signalState
+	signals  []signal
+	duels    duelLimit
 
 	levelGauge           prometheus.Gauge
 	ratioGauges          *prometheus.GaugeVec // by resource: memory, requests
@@ -61,14 +67,18 @@ type Shedder struct {
 func NewShedder(config ShedderConfig) *Shedder {
 	shedder := &Shedder{ShedderConfig: config}
 	shedder.registerMetrics()
-	if config.MaxRequests > 0 {
-		config.Signals = append(config.Signals, Signal{
-			Name: "requests", Thresholds: [MaxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, RiseAfter: 2,
-			Read: func() float64 { return float64(shedder.requests.Load()) / float64(config.MaxRequests) },
-		})
+	shedder.duels.init(config.MaxLag)
+	if config.MemoryLimit > 0 {
+		shedder.signals = append(shedder.signals, newMemorySignal(config.MemoryLimit))
 	}
-	for _, signal := range config.Signals {
-		shedder.signals = append(shedder.signals, signalState{Signal: signal})
+	if config.MaxLag > 0 {
+		shedder.signals = append(shedder.signals, newLagSignal(config.MaxLag))
+	}
+	if config.MaxRequests > 0 {
+		shedder.signals = append(shedder.signals, signal{
+			name: "requests", thresholds: [maxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, riseAfter: 2,
+			read: func() float64 { return float64(shedder.requests.Load()) / float64(config.MaxRequests) },
+		})
 	}
 	return shedder
 }
@@ -90,6 +100,12 @@ func (s *Shedder) registerMetrics() {
 	s.wouldRefuse = factory.NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_load_shed_dry_run_refusals_total", Help: "Requests that an overloaded node would have refused without the dry run (limits.dry_run), by what; idling counts the rounds in which it would have closed sessions.",
 	}, []string{"what"})
+	factory.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "laststand_duel_players", Help: "Players at this node who play a duel or wait for one.",
+	}, func() float64 { return float64(s.CountDuelPlayers()) })
+	s.duels.gauge = factory.NewGauge(prometheus.GaugeOpts{
+		Name: "laststand_duel_players_limit", Help: "Players for whom this node has capacity in duels now; +Inf means all.",
+	})
 	for kind := range shedLevels { // so that all counters are visible at 0
 		s.refused.WithLabelValues(string(kind))
 		s.wouldRefuse.WithLabelValues(string(kind))
@@ -141,9 +157,15 @@ func randomRetryMS() int64 { return 2000 + rand.Int64N(3000) } //nolint:gosec //
 // levelUpdateInterval is the time between two computations of the level.
 const levelUpdateInterval = time.Second
 
-// Run computes the level once a second until ctx ends. It returns nil.
+// Run computes the level once a second, and the duel limit four times a second, until ctx
+// ends. It returns nil.
 func (s *Shedder) Run(ctx context.Context) error {
-	loop.Every(ctx, levelUpdateInterval, func(context.Context) { s.update() })
+	var levels sync.WaitGroup // a signal may collect garbage, and the duel limit does not wait for that
+	levels.Go(func() { loop.Every(ctx, levelUpdateInterval, func(context.Context) { s.update() }) })
+	if s.MaxLag > 0 {
+		loop.Every(ctx, duelUpdateInterval, func(context.Context) { s.updateDuelLimit() })
+	}
+	levels.Wait()
 	return nil
 }
 
@@ -153,10 +175,10 @@ func (s *Shedder) update() {
 		signal := &s.signals[i]
 		signal.update()
 		level = max(level, signal.level)
-		if signal.Name == lagName {
+		if signal.name == lagName {
 			s.lagGauge.Set(signal.value)
 		} else {
-			s.ratioGauges.WithLabelValues(signal.Name).Set(signal.value)
+			s.ratioGauges.WithLabelValues(signal.name).Set(signal.value)
 		}
 	}
 	s.level.Store(int32(level))

@@ -25,23 +25,25 @@ type fakeSignal struct{ value atomic.Uint64 }
 
 func (s *fakeSignal) set(value float64) { s.value.Store(math.Float64bits(value)) }
 
-func (s *fakeSignal) newSignal(riseAfter int) Signal {
-	return Signal{Name: "fake", Read: func() float64 { return math.Float64frombits(s.value.Load()) }, Thresholds: [MaxLevel]float64{1, 2, 3, 4, 5}, RiseAfter: riseAfter}
+func (s *fakeSignal) newSignal(riseAfter int) signal {
+	return signal{name: "fake", read: func() float64 { return math.Float64frombits(s.value.Load()) }, thresholds: [maxLevel]float64{1, 2, 3, 4, 5}, riseAfter: riseAfter}
 }
 
-func newTestShedder(config ShedderConfig) *Shedder {
+func newTestShedder(config ShedderConfig, signals ...signal) *Shedder {
 	config.Registry = prometheus.NewRegistry()
-	return NewShedder(config)
+	shedder := NewShedder(config)
+	shedder.signals = append(shedder.signals, signals...)
+	return shedder
 }
 
 // Each level refuses what the level below refuses and more; level 0 refuses nothing.
 func TestEachLevelRefusesMoreKinds(t *testing.T) {
 	t.Parallel()
-	var signal fakeSignal
-	shedder := newTestShedder(ShedderConfig{Signals: []Signal{signal.newSignal(0)}})
+	var load fakeSignal
+	shedder := newTestShedder(ShedderConfig{}, load.newSignal(0))
 	kinds := []Kind{Reading, Watching, NewGuests, NewSessions, Joining, ClosingIdle}
 	for level, want := range [][]Kind{nil, kinds[:2], kinds[:3], kinds[:4], kinds[:5], kinds} {
-		signal.set(float64(level))
+		load.set(float64(level))
 		shedder.update()
 		var refused []Kind
 		for _, kind := range kinds {
@@ -70,9 +72,9 @@ func TestEachLevelRefusesMoreKinds(t *testing.T) {
 // In dry run all is counted, and nothing is refused or closed.
 func TestDryRunRefusesNothing(t *testing.T) {
 	t.Parallel()
-	var signal fakeSignal
-	signal.set(5)
-	shedder := newTestShedder(ShedderConfig{Signals: []Signal{signal.newSignal(0)}, DryRun: true, CloseIdle: func() int { t.Error("sessions were closed"); return 0 }})
+	var load fakeSignal
+	load.set(5)
+	shedder := newTestShedder(ShedderConfig{DryRun: true, CloseIdle: func() int { t.Error("sessions were closed"); return 0 }}, load.newSignal(0))
 	shedder.update()
 	if err := shedder.Check(Reading); err != nil {
 		t.Error(err)
@@ -82,13 +84,13 @@ func TestDryRunRefusesNothing(t *testing.T) {
 	}
 }
 
-// A signal rises to the level of its value after RiseAfter updates. It falls step by
+// A signal rises to the level of its value after riseAfter updates. It falls step by
 // step when it has been well below its level for a while, and stays where it only
 // wavers.
 func TestSignalRisesAndFallsWithDelay(t *testing.T) {
 	t.Parallel()
-	var signal fakeSignal
-	state := signalState{Signal: signal.newSignal(3)}
+	var load fakeSignal
+	state := load.newSignal(3)
 	for i, step := range []struct {
 		value   float64
 		updates int
@@ -107,7 +109,7 @@ func TestSignalRisesAndFallsWithDelay(t *testing.T) {
 		{0, 9, 0},   //
 		{9, 3, 5},   // directly to the top level
 	} {
-		signal.set(step.value)
+		load.set(step.value)
 		for range step.updates {
 			state.update()
 		}
@@ -123,7 +125,7 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var signalA, signalB fakeSignal
-		shedder := newTestShedder(ShedderConfig{Signals: []Signal{signalA.newSignal(0), signalB.newSignal(0)}, CloseIdle: func() int { return 3 }})
+		shedder := newTestShedder(ShedderConfig{CloseIdle: func() int { return 3 }}, signalA.newSignal(0), signalB.newSignal(0))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- shedder.Run(ctx) }()
@@ -151,19 +153,19 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 // else runs the garbage collector. With little memory in use no collection is forced.
 func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
 	const limit = 1 << 26
-	signal := MemorySignal(limit)
+	memory := newMemorySignal(limit)
 	liveMemory := make([]byte, 48<<20)
 	for i := 0; i < len(liveMemory); i += 4096 {
 		liveMemory[i] = 1
 	}
 	runtime.GC()
-	highValue := signal.Read()
+	highValue := memory.read()
 	if highValue < 0.75 || liveMemory[0] != 1 {
 		t.Errorf("%v with three quarters in use", highValue)
 	}
 	lowestValue := highValue // liveMemory is not used from here on, so the collector can free it
 	for range 3 * forceGCAfterReads {
-		lowestValue = min(lowestValue, signal.Read())
+		lowestValue = min(lowestValue, memory.read())
 	}
 	if lowestValue > highValue-0.7 {
 		t.Errorf("from %v to %v after three quarters were freed", highValue, lowestValue)
@@ -171,7 +173,7 @@ func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest /
 	const forcedGCs = "/gc/cycles/forced:gc-cycles"
 	before := testenv.RuntimeMetric(forcedGCs)
 	for range 3 * forceGCAfterReads {
-		signal.Read()
+		memory.read()
 	}
 	if n := testenv.RuntimeMetric(forcedGCs) - before; n > 0 {
 		t.Errorf("%d collections with %v in use", n, lowestValue)
@@ -181,12 +183,12 @@ func TestMemorySignalReadsTheMemoryInUse(t *testing.T) { //nolint:paralleltest /
 // The lag is measured since the last read; without samples it is 0.
 func TestLagSignalReadsTheSchedulerLag(t *testing.T) {
 	t.Parallel()
-	signal := LagSignal(250 * time.Millisecond)
-	if want := [MaxLevel]float64{.25, .5, 1, 2, math.Inf(1)}; signal.Thresholds != want {
-		t.Errorf("thresholds %v", signal.Thresholds)
+	lag := newLagSignal(250 * time.Millisecond)
+	if want := [maxLevel]float64{.25, .5, 1, 2, math.Inf(1)}; lag.thresholds != want {
+		t.Errorf("thresholds %v", lag.thresholds)
 	}
 	for range 3 {
-		if v := signal.Read(); v < 0 || v > 60 || math.IsNaN(v) {
+		if v := lag.read(); v < 0 || v > 60 || math.IsNaN(v) {
 			t.Errorf("%v", v)
 		}
 	}

@@ -7,15 +7,19 @@ import (
 	"time"
 )
 
-// MaxLevel is the highest load level; the lowest is 0.
-const MaxLevel = 5
+// maxLevel is the highest load level; the lowest is 0.
+const maxLevel = 5
 
-// Signal is one measure of a node's load.
-type Signal struct {
-	Name       string            // label of the metric
-	Read       func() float64    // returns the current value; called once a second
-	Thresholds [MaxLevel]float64 // the lowest values of the levels 1 to MaxLevel, in rising order
-	RiseAfter  int               // consecutive updates above a level before the signal rises; 0 means 1
+// signal is one measure of a node's load.
+type signal struct {
+	name       string            // label of the metric
+	read       func() float64    // returns the current value; called once a second
+	thresholds [maxLevel]float64 // the lowest values of the levels 1 to maxLevel, in rising order
+	riseAfter  int               // consecutive updates above a level before the signal rises; 0 means 1
+
+	value                      float64
+	level                      int
+	updatesAbove, updatesBelow int // consecutive updates above the level, and clearly below it
 }
 
 // A signal falls one level after fallAfterUpdates consecutive updates below
@@ -25,29 +29,21 @@ const (
 	fallBelowFactor  = 0.9
 )
 
-// signalState is a signal with its current level.
-type signalState struct {
-	Signal
-	value                      float64
-	level                      int
-	updatesAbove, updatesBelow int // consecutive updates above the level, and clearly below it
-}
-
 // update reads the signal and changes its level. The signal rises to the level of the
-// value after RiseAfter updates, and falls one level at a time.
-func (s *signalState) update() {
-	s.value = s.Read()
+// value after riseAfter updates, and falls one level at a time.
+func (s *signal) update() {
+	s.value = s.read()
 	valueLevel := 0
-	for valueLevel < MaxLevel && s.value >= s.Thresholds[valueLevel] {
+	for valueLevel < maxLevel && s.value >= s.thresholds[valueLevel] {
 		valueLevel++
 	}
 	switch {
 	case valueLevel > s.level:
 		s.updatesBelow = 0
-		if s.updatesAbove++; s.updatesAbove >= s.RiseAfter {
+		if s.updatesAbove++; s.updatesAbove >= s.riseAfter {
 			s.level, s.updatesAbove = valueLevel, 0
 		}
-	case s.level > 0 && s.value < fallBelowFactor*s.Thresholds[s.level-1]:
+	case s.level > 0 && s.value < fallBelowFactor*s.thresholds[s.level-1]:
 		s.updatesAbove = 0
 		if s.updatesBelow++; s.updatesBelow >= fallAfterUpdates {
 			s.level, s.updatesBelow = s.level-1, 0
@@ -57,20 +53,20 @@ func (s *signalState) update() {
 	}
 }
 
-// MemorySignal returns a signal whose value is the share of limitBytes in use: the live
+// newMemorySignal returns a signal whose value is the share of limitBytes in use: the live
 // heap of the last garbage collection, and the stacks. Above 70% the garbage collector
 // needs much processor time and frees little.
-func MemorySignal(limitBytes int64) Signal {
+func newMemorySignal(limitBytes int64) signal {
 	reader := &memoryReader{samples: []metrics.Sample{
 		{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}, {Name: "/memory/classes/os-stacks:bytes"},
 		{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/memory/classes/heap/objects:bytes"},
 	}}
-	signal := Signal{
-		Name: "memory", Thresholds: [MaxLevel]float64{.70, .75, .80, .85, .90},
-		Read: func() float64 { return reader.read() / float64(limitBytes) },
+	memory := signal{
+		name: "memory", thresholds: [maxLevel]float64{.70, .75, .80, .85, .90},
+		read: func() float64 { return reader.read() / float64(limitBytes) },
 	}
-	reader.forcedGCThreshold = fallBelowFactor * signal.Thresholds[0] * float64(limitBytes)
-	return signal
+	reader.forcedGCThreshold = fallBelowFactor * memory.thresholds[0] * float64(limitBytes)
+	return memory
 }
 
 // memoryReader reads how much memory is in use. It is not safe for concurrent use.
@@ -102,19 +98,19 @@ func (m *memoryReader) read() (usedBytes float64) {
 	return usedBytes
 }
 
-// LagSignal returns a signal whose value is the scheduler lag: how long runnable goroutines
+// newLagSignal returns a signal whose value is the scheduler lag: how long runnable goroutines
 // wait for a processor, the 99th percentile in seconds. Level 1 starts at firstLevel, and
 // each further level at twice the value. The signal rises after 3 s of lag.
-func LagSignal(firstLevel time.Duration) Signal {
-	signal := Signal{Name: lagName, Read: newLagReader().read, RiseAfter: 3}
-	for i := range signal.Thresholds {
-		signal.Thresholds[i] = firstLevel.Seconds() * float64(int(1)<<i)
+func newLagSignal(firstLevel time.Duration) signal {
+	lag := signal{name: lagName, read: newLagReader().read, riseAfter: 3}
+	for i := range lag.thresholds {
+		lag.thresholds[i] = firstLevel.Seconds() * float64(int(1)<<i)
 	}
-	signal.Thresholds[MaxLevel-1] = math.Inf(1) // closing idle sessions frees memory, not processor time
-	return signal
+	lag.thresholds[maxLevel-1] = math.Inf(1) // closing idle sessions frees memory, not processor time
+	return lag
 }
 
-// lagName is the Signal.Name of the scheduler lag.
+// lagName is the signal.name of the scheduler lag.
 const lagName = "lag"
 
 // lagReader reads the scheduler lag from the Go runtime. It is not safe for concurrent use.

@@ -19,10 +19,10 @@ type admission struct {
 	place    overload.Place
 }
 
-// awaitAdmission waits until DuelLimit admits a new player, or returns the refusal. It
+// awaitAdmission waits until LoadShedder admits a new player, or returns the refusal. It
 // never refuses a player in a match.
 func (a *admission) awaitAdmission(ctx context.Context, claims identity.Claims) error {
-	refusal := a.services.DuelLimit.AwaitHello(ctx)
+	refusal := a.services.LoadShedder.AwaitHello(ctx)
 	if refusal == nil {
 		return nil
 	}

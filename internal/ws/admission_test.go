@@ -265,6 +265,8 @@ func TestMessageTypesCostDifferentTokens(t *testing.T) {
 
 // fakeShedder is a LoadShedder that sheds the kinds that a test sets.
 type fakeShedder struct {
+	fakeDuelLimit
+
 	mu   sync.Mutex
 	shed map[overload.Kind]bool
 }
@@ -326,10 +328,10 @@ func TestPlayersInMatchAreAdmittedUnderLoad(t *testing.T) {
 }
 
 // refusingShedder is a LoadShedder that refuses everything with a retry time of 1 ms.
-type refusingShedder struct{}
+type refusingShedder struct{ fakeShedder }
 
-func (refusingShedder) ShouldShed(overload.Kind) bool { return true }
-func (refusingShedder) Check(overload.Kind) error {
+func (*refusingShedder) ShouldShed(overload.Kind) bool { return true }
+func (*refusingShedder) Check(overload.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 1, "retry soon")
 }
 
@@ -337,7 +339,7 @@ func (refusingShedder) Check(overload.Kind) error {
 // the next token, thousands of waiting clients would retry at the same time.
 func TestRejectedHellosRetryLater(t *testing.T) {
 	t.Parallel()
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = refusingShedder{} })
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.LoadShedder = &refusingShedder{} })
 	retryTimes := map[int64]bool{}
 	for i := range 8 {
 		c := n.dial()

@@ -11,7 +11,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// fakeDuelLimit is a DuelLimit that a test sets.
+// fakeDuelLimit is the limit of duels and hellos of a fakeShedder.
 type fakeDuelLimit struct {
 	refusesDuels  atomic.Bool // refuses joins
 	refusesHellos atomic.Bool // refuses new hellos
@@ -28,7 +28,7 @@ func (l *fakeDuelLimit) AwaitHello(ctx context.Context) error {
 	return errorIf(l.refusesHellos.Load())
 }
 
-func (l *fakeDuelLimit) Acquire() (release func(), err error) {
+func (l *fakeDuelLimit) AcquireDuel() (release func(), err error) {
 	return func() {}, errorIf(l.refusesDuels.Load())
 }
 
@@ -49,10 +49,10 @@ func (n *node) countsPlayers(players int64) {
 // a duel counts until it is over, also after reconnecting.
 func TestDuelPlayersAreLimited(t *testing.T) {
 	t.Parallel()
-	duelLimit := &fakeDuelLimit{}
-	n := startNode(t, func(c *Config, d *lobby.DuelSettings) { c.DuelLimit, d.Questions = duelLimit, 2 })
+	shedder := &fakeShedder{}
+	n := startNode(t, func(c *Config, d *lobby.DuelSettings) { c.LoadShedder, d.Questions = shedder, 2 })
 	playerA, playerB := n.startDuel("d")
-	duelLimit.refusesDuels.Store(true)
+	shedder.refusesDuels.Store(true)
 	late := n.connectPlayer("late")
 	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
 	if e := late.expectError(protocol.CodeOverloaded); e.RetryAfterMS != 4000 {
@@ -72,7 +72,7 @@ func TestDuelPlayersAreLimited(t *testing.T) {
 	playerA.readUntil(protocol.TypeMatchOver)
 	playerB.readUntil(protocol.TypeMatchOver)
 	n.countsPlayers(0)
-	duelLimit.refusesDuels.Store(false)
+	shedder.refusesDuels.Store(false)
 	late.sendRequest(protocol.TypeDuelJoin, map[string]any{})
 	late.expectReply(protocol.TypeDuelQueued)
 	n.countsPlayers(1)
@@ -88,12 +88,12 @@ func TestDuelPlayersAreLimited(t *testing.T) {
 // or without a resume.
 func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 	t.Parallel()
-	duelLimit := &fakeDuelLimit{}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = duelLimit })
+	shedder := &fakeShedder{}
+	n := startNode(t, withShedder(shedder))
 	playerA, playerB := n.startDuel("d")
 	matchID := playerA.expectFrame(protocol.TypeMatchFound).Match
 	playerB.expectFrame(protocol.TypeMatchFound)
-	duelLimit.refusesHellos.Store(true)
+	shedder.refusesHellos.Store(true)
 	c := n.dial()
 	c.sendHello("late", nil)
 	if ms := c.expectRetryLater(); ms != 4000 {
@@ -110,15 +110,15 @@ func TestNewHellosAreRejectedUnderLoad(t *testing.T) {
 // A player who returns to a ticket counts once.
 func TestDuelLimitCountsTickets(t *testing.T) {
 	t.Parallel()
-	duelLimit := &fakeDuelLimit{}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = duelLimit })
+	shedder := &fakeShedder{}
+	n := startNode(t, withShedder(shedder))
 	former := newPlayer(n.connectPlayer("ada"), "ada")
 	former.joinDuel("c")
 	newer := n.connectPlayer("ada")
 	former.expectClose(4409)
 	n.eventually("the former session has ended", func() bool { return len(n.openSessions()) == 1 })
 	n.countsPlayers(1)
-	duelLimit.refusesDuels.Store(true)
+	shedder.refusesDuels.Store(true)
 	newer.sendRequest(protocol.TypeDuelJoin, protocol.Empty{})
 	newer.expectError(protocol.CodeAlreadyQueued)
 	n.countsPlayers(1)
@@ -130,15 +130,15 @@ func TestDuelLimitCountsTickets(t *testing.T) {
 // A drain does not wait for hellos that wait for admission.
 func TestDrainEndsWaitingHellos(t *testing.T) {
 	t.Parallel()
-	duelLimit := &fakeDuelLimit{helloStates: make(chan error)}
-	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) { c.DuelLimit = duelLimit })
+	shedder := &fakeShedder{fakeDuelLimit: fakeDuelLimit{helloStates: make(chan error)}}
+	n := startNode(t, withShedder(shedder))
 	c := n.dial()
 	c.sendHello("late", nil)
-	if err := <-duelLimit.helloStates; err != nil {
+	if err := <-shedder.helloStates; err != nil {
 		t.Error(err)
 	}
 	_, drained := n.startDrain()
-	if err := <-duelLimit.helloStates; !errors.Is(err, context.Canceled) {
+	if err := <-shedder.helloStates; !errors.Is(err, context.Canceled) {
 		t.Errorf("AwaitHello returned %v", err)
 	}
 	c.expectFrame(protocol.TypeDraining)

@@ -42,7 +42,7 @@ func (r *requests) onDuelJoin(ctx context.Context, req request) (func(), error) 
 		return doNothing, err
 	}
 	if !r.inDuel.Load() && !r.services.Lobby.HasTicket(r.game, r.player) { // else Join refuses it
-		release, err := r.services.DuelLimit.Acquire()
+		release, err := r.services.LoadShedder.AcquireDuel()
 		if err != nil {
 			return doNothing, err
 		}

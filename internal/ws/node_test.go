@@ -80,7 +80,7 @@ func (c *cluster) addNode() *node {
 	config := Config{
 		Identity: c.identity, Arenas: c.arenas, Boards: c.boards, Presence: new(match.Presence), Wheel: timer.New(timer.Config{}), Registry: n.registry,
 		SessionNumbers: redisstore.NewSessions(c.redis.Client, n.name, now), NotifyReplaced: c.notifyReplaced,
-		LoadShedder: &fakeShedder{}, DuelLimit: &fakeDuelLimit{}, ClientAddress: remoteAddress,
+		LoadShedder: &fakeShedder{}, ClientAddress: remoteAddress,
 		Now: now, Logger: slog.New(slog.DiscardHandler), MaxConnections: 1000, MessagesPerSecond: 10_000, PingInterval: time.Minute,
 	}
 	for _, change := range c.options {

@@ -101,7 +101,6 @@ type Config struct {
 
 	Limits          Limits
 	LoadShedder     LoadShedder
-	DuelLimit       DuelLimit
 	ClientAddress   func(r *http.Request) netip.Addr // the client's address for the limits
 	OnSingleAddress func(from netip.Addr)            // called if an address has PerAddress sessions and no other address is connected; nil: not called
 	IsOriginAllowed func(r *http.Request) bool       // whether the page that sent the request may connect; nil: pages of the same host and other programs may
@@ -112,7 +111,7 @@ const (
 	writeTimeout    = 10 * time.Second // for a client to accept frames
 	closeTimeout    = 2 * time.Second  // each: for queued frames, for the close frame, for the client's close frame
 	callTimeout     = 5 * time.Second  // for handling one request
-	admissionWait   = 4 * time.Second  // for DuelLimit.AwaitHello, in addition
+	admissionWait   = 4 * time.Second  // for LoadShedder.AwaitHello, in addition
 	messageTimeout  = 10 * time.Second // from the first byte of a message to its last
 	quietAfter      = 2 * time.Second  // a connection parks after this time without a message
 	slowCallDivisor = 5                // divides callTimeout for a request that follows a slow failure
@@ -124,20 +123,15 @@ const (
 
 // LoadShedder decides which work the node refuses while it is overloaded;
 // *overload.Shedder implements it. ShouldShed returns true if the node refuses work of a
-// kind now. Check returns the refusal, or nil if the work is allowed.
+// kind now. Check returns the refusal, or nil if the work is allowed. AwaitHello makes a new
+// hello wait until the node has capacity, or returns the refusal. AcquireDuel lets a player
+// join a duel, or returns the refusal. The caller calls release when Server.DuelPlayers
+// counts the player, or when the join has failed.
 type LoadShedder interface {
 	ShouldShed(kind overload.Kind) bool
 	Check(kind overload.Kind) error
-}
-
-// DuelLimit limits the players at this node who play a duel or wait for one;
-// *overload.DuelLimit implements it. AwaitHello makes a new hello wait until the node has
-// capacity, or returns the refusal. Acquire lets a player join a duel, or returns the
-// refusal. The caller calls release when Server.DuelPlayers counts the player, or when the
-// join has failed.
-type DuelLimit interface {
 	AwaitHello(ctx context.Context) error
-	Acquire() (release func(), err error)
+	AcquireDuel() (release func(), err error)
 }
 
 // services are what all sessions of a server use.
