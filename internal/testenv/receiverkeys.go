@@ -8,16 +8,17 @@ import (
 	"testing"
 )
 
+// WebhookKeyPrefix begins each key of a webhook.
+const WebhookKeyPrefix = "whsec_"
+
 // Keys of receivers of behaviours, as key files have them.
 var (
 	OldWebhookKey = WebhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("o", 24)))
 	NewWebhookKey = WebhookKeyPrefix + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("n", 64)))
 )
 
-const (
-	WebhookKeyPrefix = "whsec_"
-	NPPAKey          = "2836e95fcd10e04b0069bb1ee659955b"
-)
+// NPPAKey is a key of the receiver of the NPPA, as a key file has it.
+const NPPAKey = "2836e95fcd10e04b0069bb1ee659955b"
 
 // ConfigWithKeys is a configuration of games whose receivers have the key files hook.key and
 // nppa.key.
