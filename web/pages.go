@@ -58,7 +58,7 @@ func newPages(built site, games []string) (pages, error) {
 	err := list.Execute(&text, struct {
 		Style string
 		Games []string
-	}{built.style, slices.Sorted(slices.Values(games))})
+	}{built.urls[styleEntry], slices.Sorted(slices.Values(games))})
 	if err != nil {
 		return pages{}, err
 	}

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"path"
+	"strings"
 	"sync"
 )
 
@@ -33,14 +35,14 @@ func Handler(games []string) http.Handler {
 	if err != nil {
 		panic(err)
 	}
-	return secured(serve(pages, built.files))
+	return secured(serve(pages, built))
 }
 
 // site is the part of the page that is the same for all games.
 type site struct {
-	index []byte          // refers to the bundles
-	files map[string]file // by URL path
-	style string          // URL path of the stylesheet
+	index []byte            // refers to the bundles
+	files map[string]file   // by URL path
+	urls  map[string]string // URL paths of the bundles, by entry point
 }
 
 // bundleEmbedded bundles the embedded tree, once in a process.
@@ -69,10 +71,28 @@ func newSite(tree fs.FS) (site, error) {
 	for entry, url := range urls {
 		text = bytes.ReplaceAll(text, []byte(`"/`+entry+`"`), []byte(`"`+url+`"`))
 	}
-	return site{index: text, files: files, style: urls[styleEntry]}, nil
+	return site{index: text, files: files, urls: urls}, nil
 }
 
-func serve(pages pages, files map[string]file) http.Handler {
+// find returns the file at a URL path. While the nodes of a cluster are upgraded one after
+// another, a page of one version may request its bundle from a node of another version. The
+// node then answers with its own bundle, which browsers must revalidate.
+func (s site) find(urlPath string) (file, bool) {
+	if f, ok := s.files[urlPath]; ok {
+		return f, true
+	}
+	for _, url := range s.urls {
+		name, _, _ := strings.Cut(url, "-")
+		if strings.HasPrefix(urlPath, name+"-") && path.Ext(urlPath) == path.Ext(url) {
+			f := s.files[url]
+			f.isImmutable = false
+			return f, true
+		}
+	}
+	return file{}, false
+}
+
+func serve(pages pages, built site) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -81,7 +101,7 @@ func serve(pages pages, files map[string]file) http.Handler {
 		}
 		served, ok := pages.find(r.URL.Path)
 		if !ok {
-			served, ok = files[r.URL.Path]
+			served, ok = built.find(r.URL.Path)
 		}
 		if !ok {
 			http.Error(w, "this page does not exist; / leads to the games of this server", http.StatusNotFound)

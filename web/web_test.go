@@ -125,6 +125,20 @@ func TestBundlesAreKept(t *testing.T) {
 	}
 }
 
+// During an upgrade, nodes of the old and the new version share the visitors. A node answers a
+// request for a bundle of the other version with its own.
+func TestBundleOfAnotherVersionIsReplaced(t *testing.T) {
+	t.Parallel()
+	for _, extension := range []string{".js", ".css"} {
+		url := bundleURL(t, extension)
+		name, _, _ := strings.Cut(url, "-")
+		res := request(t, http.MethodGet, name+"-AAAAAAAA"+extension, nil)
+		if res.Code != http.StatusOK || res.Body.String() != getBody(t, url) || res.Header().Get("Cache-Control") != "no-cache" {
+			t.Errorf("%s: %d, headers %v", name, res.Code, res.Header())
+		}
+	}
+}
+
 // An import of a file that does not exist stops the start, with a message that names it.
 func TestMissingModuleIsAnError(t *testing.T) {
 	t.Parallel()
