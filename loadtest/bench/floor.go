@@ -25,7 +25,8 @@ const FloorProcess = "bench-floor"
 
 // floor is a server without a game: the floor of Answers and Broadcast, and the peer of
 // Connections. It sends the frames of a node to the same clients, and accepts each answer by a
-// minimal script, with as little memory as the library permits. So it costs only what sockets and Redis cost.
+// minimal script. It uses as little memory as the library permits. So it costs only what
+// sockets and Redis cost.
 type floor struct {
 	scripts  redis.Scripter
 	upgrader websocket.Upgrader

@@ -73,7 +73,11 @@ func (o *options) choose(all []part) (chosen []part, err error) {
 	for _, name := range strings.Split(o.kinds, ",") {
 		i := slices.IndexFunc(all, func(p part) bool { return p.name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no %q to measure", name)
+			names := make([]string, len(all))
+			for i, p := range all {
+				names[i] = p.name
+			}
+			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.Join(names, ","))
 		}
 		chosen = append(chosen, all[i])
 	}

@@ -65,7 +65,7 @@ func TestScaleMeasuresTheChosenCases(t *testing.T) {
 		t.Errorf("%d parts, %v", len(chosen), err)
 	}
 	o.kinds = "duels/redis/4,chess"
-	if _, err := o.choose(parts); err == nil || !strings.Contains(err.Error(), "chess") {
+	if _, err := o.choose(parts); err == nil || !strings.Contains(err.Error(), "chess") || !strings.Contains(err.Error(), "arenas/redis/1,duels/redis/1") {
 		t.Errorf("an unknown name: %v", err)
 	}
 	if duels, arenas := o.maxDelay("duels"), o.maxDelay("arenas"); duels != 600*time.Millisecond || arenas != 400*time.Millisecond {

@@ -35,7 +35,7 @@ type Reply struct {
 	IsFirst bool          // this answer was the first right one
 }
 
-// Play answers until the match is over, or until the connection ends if it plays Duels. It
+// Play answers until the match is over, or until the connection ends if it plays duels. It
 // returns an error if the timeout passes, an answer is refused or a push is missing.
 func (p *AnsweringPlayer) Play(timeout time.Duration) error {
 	p.sentAt = make(map[int64]time.Time)

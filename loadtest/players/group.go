@@ -36,7 +36,6 @@ type Config struct {
 	ReadInterval   time.Duration // of readers
 	PingInterval   time.Duration // of watchers; 0: they send no pings
 	NewGuestPeriod time.Duration // of new guests
-
 }
 
 // Habits are how players behave. A share is a probability from 0 to 1.

@@ -25,8 +25,8 @@ func CloseCode(err error) int {
 
 // ReconnectAfter says whether, and after how long, a client reconnects after it lost its
 // connection with err. It follows the contract for each close code. It also reconnects
-// after a replaced connection: a ReconnectingPlayer has only one at a time, so it lost
-// the newer one too.
+// after a replaced connection: a client has only one at a time, so it lost the newer one
+// too.
 func ReconnectAfter(err error) (after time.Duration, ok bool) {
 	closeErr, closed := errors.AsType[*websocket.CloseError](err)
 	switch {
