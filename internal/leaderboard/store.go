@@ -136,7 +136,7 @@ type EntryStore interface {
 	// Commit applies transactions in order. Each expects the version that the one before
 	// it stores. ErrStale means that a transaction found another version: it and those
 	// after it changed nothing. A transaction that is repeated immediately does nothing.
-	Commit(ctx context.Context, boardSet BoardSet, steps []Transaction) error
+	Commit(ctx context.Context, boardSet BoardSet, transactions []Transaction) error
 }
 
 // Inspection is the result of Inspect. Boards has the order of the requests.
@@ -175,9 +175,9 @@ type Ledger interface {
 	Snapshot(ctx context.Context, game string, work func(Snapshot) error) error
 	// ReadHolders returns up to limit ids of holders of a kind that have rows. The ids
 	// are greater than after, and in ascending byte order.
+	ReadHolders(ctx context.Context, game string, kind Kind, after string, limit int) ([]string, error)
 	// ReadSums returns the sums of the given holders up to a position, in the order of
 	// Snapshot. It computes them from the rows alone.
-	ReadHolders(ctx context.Context, game string, kind Kind, after string, limit int) ([]string, error)
 	ReadSums(ctx context.Context, game string, upTo int64, kind Kind, holders []string) ([]DaySum, error)
 	// ReadMovingPlayers returns the former and the new ids of erased players whose rows have
 	// a new id, some or all of them, without the MoveRows up to a position.

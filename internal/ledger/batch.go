@@ -75,10 +75,11 @@ func (item *resultItem) setResult(r *match.Result) error {
 	return nil
 }
 
-// completeOutcomes returns the outcomes for Commit, after it has set Counted of each.
-func (b *resultBatch) completeOutcomes(completeOutcomes []match.Result) []settle.Committed {
-	for i := range completeOutcomes {
-		b.outcomes[i].CountsForLeaderboards = b.byKey[matchKeyOf(&completeOutcomes[i])].counts
+// completeOutcomes returns the outcomes of the given results, after it has set
+// CountsForLeaderboards of each.
+func (b *resultBatch) completeOutcomes(results []match.Result) []settle.Committed {
+	for i := range results {
+		b.outcomes[i].CountsForLeaderboards = b.byKey[matchKeyOf(&results[i])].counts
 	}
 	return b.outcomes
 }

@@ -36,7 +36,8 @@ func toQuizGiven(answer protocol.Answer) quiz.AnswerValue {
 	return quiz.AnswerValue{Choice: answer.Choice, Choices: answer.Choices, Value: answer.Value}
 }
 
-// findMatchAndSeat returns the match, the seat and the question of an answer.
+// findMatchAndSeat returns the match of an answer and the player's seat. It checks that
+// the question exists.
 func (j *judge) findMatchAndSeat(ctx context.Context, submission Submission) (*localMatch, Seat, error) {
 	local, err := j.loadMatch(ctx, submission.Answer.Match)
 	if err != nil {

@@ -20,7 +20,7 @@ func (noBus) Send(context.Context, []string, string, []byte) {}
 
 // The kinds of messages that engines send each other.
 const (
-	kindStep      = "match.step"  // a step: frames of a match, and the state after them
+	kindStep      = "match.step"  // a step or an accepted answer: frames of a match, and the state after a step
 	kindBroadcast = "match.push"  // a frame without a number for every session of a match
 	kindExpel     = "match.expel" // a player has lost the place in an arena
 	kindSettled   = "match.settled"

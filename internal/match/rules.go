@@ -9,12 +9,12 @@ import (
 )
 
 // judgeAnswer returns the record of an answer: whether it is right, and its
-// points. It is a pure function and uses the time at which the frame arrived. An extension of the
-// question does not increase the points.
-func judgeAnswer(plan *Plan, state State, answer validAnswer, session Submission) Record {
-	elapsed := elapsedMS(plan, state, session.ArrivedAt)
+// points. It is a pure function and uses the time at which the frame arrived. An extension
+// of the question does not increase the points.
+func judgeAnswer(plan *Plan, state State, answer validAnswer, submission Submission) Record {
+	elapsed := elapsedMS(plan, state, submission.ArrivedAt)
 	record := Record{
-		Player: session.Player, Question: answer.question, Given: answer.given, Normalized: answer.normal, ArrivedAt: session.ArrivedAt, ElapsedMS: elapsed,
+		Player: submission.Player, Question: answer.question, Given: answer.given, Normalized: answer.normal, ArrivedAt: submission.ArrivedAt, ElapsedMS: elapsed,
 	}
 	if !plan.Questions[answer.question].IsCorrect(answer.normal) {
 		return record

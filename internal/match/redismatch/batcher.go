@@ -34,7 +34,7 @@ type batcher struct {
 type pendingAttempt struct {
 	*match.Attempt
 	ctx     context.Context //nolint:containedctx // of the caller that waits for this attempt
-	done    chan error      // receives nil when out is set, or an error; nil for the first attempt
+	done    chan error      // receives nil when outcome is set, or an error; nil for the first attempt
 	outcome match.Outcome
 }
 

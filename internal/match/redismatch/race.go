@@ -108,7 +108,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	var nodes *redis.StringSliceCmd
 	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
-		pipe.Decr(ctx, k.first(record.Question))
+		pipe.Decr(ctx, k.first(record.Question)) // to 0: it was read as 1 and is watched
 		pipe.PExpire(ctx, k.first(record.Question), closedFirstTTLMS*time.Millisecond)
 		pipe.HSet(ctx, k.answers(), answerField(record.Question, record.Player), r.record)
 		r.addTotals(ctx, pipe, snap.sums)
@@ -136,7 +136,8 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	}, nil
 }
 
-// addTotals adds the record to the sums of its player and team. No other write
+// addTotals adds the record to the sums of its player and team. A team's score is the
+// number of questions that it won, see quiz.BuzzerPoints for the player's. No other write
 // changes these sums in between: an answer writes the lock, leaving writes the
 // exit key, and both are watched.
 func (r *race) addTotals(ctx context.Context, pipe redis.Pipeliner, sums match.Totals) {

@@ -85,13 +85,13 @@ func (f fields) decodeState() (match.State, error) {
 }
 
 // decodeFirst returns the first right answer to a buzzer question.
-func (f fields) decodeFirst(question int) (decodeFirst match.First, ok bool, err error) {
+func (f fields) decodeFirst(question int) (first match.First, ok bool, err error) {
 	raw, ok := f[firstField(question)]
 	if !ok {
-		return decodeFirst, false, nil
+		return first, false, nil
 	}
-	err = json.Unmarshal([]byte(raw), &decodeFirst)
-	return decodeFirst, err == nil, err
+	err = json.Unmarshal([]byte(raw), &first)
+	return first, err == nil, err
 }
 
 // decodeFirsts returns the first right answers of all questions so far.
