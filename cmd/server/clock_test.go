@@ -55,8 +55,8 @@ func TestAWrongWallClockDoesNotAffectMatches(t *testing.T) {
 }
 
 // The time of Redis is 10 s ahead while the first node starts, and right while the second starts.
-// Then it is a day ahead. Both nodes are ready and report the same time
-// throughout.
+// Then it is a day ahead. Each time both nodes are ready and report the same
+// time.
 func TestNodesAgreeWhileTheTimeOfRedisJumps(t *testing.T) {
 	t.Parallel()
 	server, offset := testenv.Redis(t), new(atomic.Int64)
@@ -68,9 +68,8 @@ func TestNodesAgreeWhileTheTimeOfRedisJumps(t *testing.T) {
 	checkAgreement := func(when string) {
 		t.Helper()
 		for _, node := range []*testNode{first, second} {
-			if status := get(t, node.url+"/readyz", nil); status != http.StatusOK {
-				t.Fatalf("%s: /readyz of a node returns %d", when, status)
-			}
+			// After a reading that takes over 200 ms on a busy machine, a node is not ready until the next.
+			waitUntil(t, when+": both nodes are ready", func() bool { return get(t, node.url+"/readyz", nil) == http.StatusOK })
 		}
 		firstOffset, secondOffset := clusterTimeOffset(t, first), clusterTimeOffset(t, second)
 		if difference := (secondOffset - firstOffset).Abs(); difference > 500*time.Millisecond {

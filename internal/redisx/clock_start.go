@@ -68,6 +68,7 @@ func (c *Clock) awaitFirstReading(ctx context.Context) error {
 		case err == nil && time.Since(firstAt) >= previous.waitForUpdate(latest.refTime):
 			c.startFromRecord(latest, previous)
 			c.applyReading(c.removeUnconfirmedStep(ctx, latest))
+			_, _, _ = c.readReference(ctx) // publishes cluster time for the next node; after a failure, Run does
 			return nil
 		case err != nil && (cause == nil || ctx.Err() == nil):
 			cause = err

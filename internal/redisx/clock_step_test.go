@@ -66,6 +66,19 @@ func TestANewNodeStartsFromTheTimeOfOthers(t *testing.T) {
 	}
 }
 
+// The reference steps as soon as the first node has started, before its next reading.
+func TestANewNodeStartsFromTheTimeOfOneThatHasJustStarted(t *testing.T) {
+	t.Parallel()
+	for _, step := range []time.Duration{10 * time.Second, -10 * time.Second, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			reference := &fakeReference{skew: step, delayTo: time.Millisecond, delayFrom: time.Millisecond}
+			first := reference.newRunningClock(t, correctTime)
+			reference.setSkew(0)
+			checkClocksAgree(t, first, reference.newRunningClock(t, correctTime), 120*time.Millisecond)
+		})
+	}
+}
+
 // Nodes do not follow a large step of the master's clock while the database's clock disagrees.
 // They agree with each other, and with the master when its clock is right again.
 func TestALargeStepNeedsASecondClock(t *testing.T) {
