@@ -21,15 +21,15 @@ type limitController struct {
 }
 
 const (
-	meanUpdates        = 12     // updates (3 s) in a moving mean; a new player causes full load in less time
-	overloadedAfter    = 2      // consecutive updates with too much lag before the limit falls
-	lowBusy            = 0.5    // below this mean use of the processors there is no limit
-	targetBusy         = 0.85   // the use of the processors at which the capacity is reached
-	nearLimit          = 0.95   // the limit may grow above the capacity when this share of it is in use
-	moderateLag        = 0.5    // from this share of the maximum lag on, busy processors lower the limit
-	shrinkFactor       = 0.9971 // factor of the limit per update with too much lag: a half in a minute
-	smallStepShare     = 0.01   // share of the limit: growth per update without lag, and fall per update with busy processors
-	maxGrowthShare     = 0.05   // share of the limit: largest growth per update
+	meanUpdates     = 12     // updates (3 s) in a moving mean; a new player causes full load in less time
+	overloadedAfter = 2      // consecutive updates with too much lag before the limit falls
+	lowBusy         = 0.5    // below this mean use of the processors there is no limit
+	targetBusy      = 0.85   // the use of the processors at which the capacity is reached
+	nearLimit       = 0.95   // the limit may grow above the capacity when this share of it is in use
+	moderateLag     = 0.5    // from this share of the maximum lag on, busy processors lower the limit
+	shrinkFactor    = 0.9971 // factor of the limit per update with too much lag: a half in a minute
+	smallStepShare  = 0.01   // share of the limit: growth per update without lag, and fall per update with busy processors
+	maxGrowthShare  = 0.05   // share of the limit: largest growth per update
 )
 
 func newLimitController(minimum int64) limitController {
