@@ -160,7 +160,7 @@ func TestNodeThatIsBehindReadsBeforeItJudgesAnswer(t *testing.T) {
 			if _, err := nodeB.answer(plan, bob, i, rightAnswer(&plan.Questions[i])); err != nil {
 				c.Errorf("question %d: %v", i, err)
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(3 * earlyWait)
 			synctest.Wait()
 			c.checkReceivedLog(plan, session, 0)
 		}

@@ -38,17 +38,58 @@ type delivery struct {
 	state    *State
 }
 
-// deliver pushes what follows the last delivered push. It returns false if
-// pushes in between are missing here.
-func (l *localMatch) deliver(delivered delivery) bool {
+// maxEarlyDeliveries limits the deliveries of a match that wait for earlier ones. More are
+// read from the log.
+const maxEarlyDeliveries = 8
+
+// deliver pushes what follows the last delivered push, and then what has waited for it. If
+// pushes in between are missing here, the delivery waits for them, and deliver returns
+// false. resumed is true if deliveries with a new state had waited.
+func (l *localMatch) deliver(delivered delivery) (done, resumed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isAbandoned() {
-		return true
+		return true, false
 	}
-	if len(delivered.frames.encoded) > 0 && delivered.frames.firstSeq > l.state.Seq+1 {
-		return false
+	if !l.follows(delivered) {
+		if len(l.early) < maxEarlyDeliveries {
+			l.early = append(l.early, delivered)
+		}
+		return false, false
 	}
+	l.push(delivered)
+	return true, l.pushEarly()
+}
+
+// follows reports whether no push is missing before a delivery. The caller holds mu.
+func (l *localMatch) follows(delivered delivery) bool {
+	return len(delivered.frames.encoded) == 0 || delivered.frames.firstSeq <= l.state.Seq+1
+}
+
+// pushEarly pushes the deliveries that waited for earlier pushes, as far as these were
+// delivered. It reports whether one of them had a new state. The caller holds mu.
+func (l *localMatch) pushEarly() (changed bool) {
+	for {
+		i := slices.IndexFunc(l.early, l.follows)
+		if i < 0 {
+			return changed
+		}
+		next := l.early[i]
+		l.early = slices.Delete(l.early, i, i+1)
+		changed = changed || next.state != nil
+		l.push(next)
+	}
+}
+
+// hasEarly reports whether a delivery waits for earlier pushes.
+func (l *localMatch) hasEarly() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.early) > 0
+}
+
+// push delivers one unit. The caller holds mu.
+func (l *localMatch) push(delivered delivery) {
 	if delivered.state != nil {
 		l.reportDuelEnd(*delivered.state)
 	}
@@ -56,7 +97,6 @@ func (l *localMatch) deliver(delivered delivery) bool {
 	if delivered.state != nil {
 		l.adoptState(*delivered.state)
 	}
-	return true
 }
 
 // catchUp pushes the frames of a view that were not delivered yet and adopts
@@ -73,6 +113,7 @@ func (l *localMatch) catchUp(view View) {
 	l.reportDuelEnd(view.State)
 	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames}, personalFrames{})
 	l.adoptState(view.State)
+	l.pushEarly()
 }
 
 // reportDuelEnd tells the sessions that their duel is over, if the given state

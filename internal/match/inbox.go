@@ -18,7 +18,7 @@ func (e *Engine) Handlers() map[string]func(payload []byte) {
 // onStep delivers a step or an accepted answer of another node to the local match.
 func (e *Engine) onStep(local *localMatch, header messageHeader, frames [][]byte) {
 	local.noteRemoteStep(header.Version, header.State != nil)
-	if e.deliverOrCatchUp(local, delivery{frames: numberedFrames{firstSeq: header.FirstSeq, encoded: frames}, state: header.State}) {
+	if e.deliver(local, delivery{frames: numberedFrames{firstSeq: header.FirstSeq, encoded: frames}, state: header.State}) {
 		e.noteChange(local)
 	}
 }

@@ -56,15 +56,26 @@ func (d *localDelivery) read(ctx context.Context, local *localMatch, after int64
 	return view, err
 }
 
-// deliverOrCatchUp pushes the effect of steps to the sessions at this node. If this node
-// has missed earlier pushes, it returns false and schedules a read of the log, which has
-// all of them.
-func (d *localDelivery) deliverOrCatchUp(local *localMatch, delivered delivery) bool {
-	delivers := local.deliver(delivered)
-	if !delivers {
-		d.scheduleCatchUp(local)
+// earlyWait is how long a delivery waits for earlier pushes of other goroutines and nodes,
+// before this node reads them from the log.
+const earlyWait = 20 * time.Millisecond
+
+// deliver pushes the effect of steps or of an answer to the sessions at this node. If
+// earlier pushes are missing here, it waits for them, and then reads the log, which has
+// all of them. It reports whether nothing is missing.
+func (d *localDelivery) deliver(local *localMatch, delivered delivery) bool {
+	done, resumed := local.deliver(delivered)
+	if resumed {
+		d.noteChange(local)
 	}
-	return delivers
+	if !done {
+		d.Wheel.After(earlyWait, func() {
+			if local.hasEarly() {
+				d.scheduleCatchUp(local)
+			}
+		})
+	}
+	return done
 }
 
 // scheduleCatchUp schedules a read of what this node has missed of a match. In a lobby the

@@ -1,6 +1,10 @@
 package match
 
-import "testing"
+import (
+	"bytes"
+	"slices"
+	"testing"
+)
 
 // A node keeps the newest state, in whatever order states arrive.
 func TestNodeKeepsNewestState(t *testing.T) {
@@ -15,7 +19,8 @@ func TestNodeKeepsNewestState(t *testing.T) {
 		for j, later := range states {
 			local := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: former})
 			local.state.Seq = 7
-			if later.Seq = 99; !local.deliver(delivery{state: &later}) {
+			later.Seq = 99
+			if done, _ := local.deliver(delivery{state: &later}); !done {
 				t.Fatal("no frame was missing")
 			}
 			want := states[max(i, j)]
@@ -41,5 +46,44 @@ func TestDuelAllocatesNothingForArenas(t *testing.T) {
 	arena.storeMember(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
 	if cap(arena.raceSlot) != 1 || arena.hasSeat(ada) || !duel.hasSeat(ada) {
 		t.Errorf("%d, %+v", cap(arena.raceSlot), arena.members)
+	}
+}
+
+// A delivery that comes before an earlier one waits for it. Then both are pushed in order,
+// and the newest state is kept.
+func TestEarlyDeliveriesWaitForEarlierOnes(t *testing.T) {
+	t.Parallel()
+	session := new(frameRecorder)
+	local := newLocalMatch(View{Plan: newPlan("m_1", 0, 2), State: State{Phase: PhaseOpen, Seq: 1, Version: 2}})
+	local.sessions[ada] = session
+	frames := func(firstSeq int64, all ...string) delivery {
+		d := delivery{frames: numberedFrames{firstSeq: firstSeq}}
+		for _, frame := range all {
+			d.frames.encoded = append(d.frames.encoded, []byte(frame))
+		}
+		return d
+	}
+	step := frames(4, "4", "5")
+	step.state = &State{Phase: PhaseRevealed, Version: 5}
+	for _, early := range []delivery{step, frames(3, "3")} {
+		if done, resumed := local.deliver(early); done || resumed || !local.hasEarly() {
+			t.Errorf("delivered from %d: %v, %v", early.frames.firstSeq, done, resumed)
+		}
+	}
+	if done, resumed := local.deliver(frames(2, "2")); !done || !resumed || local.hasEarly() {
+		t.Errorf("delivered %v, resumed %v", done, resumed)
+	}
+	if got := bytes.Join(session.frames(), nil); string(got) != "2345" || local.knownState().Phase != PhaseRevealed {
+		t.Errorf("frames %s, state %+v", got, local.knownState())
+	}
+	for i := range 2 * maxEarlyDeliveries {
+		local.deliver(frames(int64(10+i), "x"))
+	}
+	if len(local.early) != maxEarlyDeliveries {
+		t.Errorf("%d deliveries wait", len(local.early))
+	}
+	local.catchUp(View{State: State{Phase: PhaseOpen, Question: 1, Seq: 30, Version: 9}, Frames: slices.Repeat([][]byte{[]byte("y")}, 25)})
+	if local.hasEarly() {
+		t.Error("deliveries wait for pushes that were read from the log")
 	}
 }

@@ -29,6 +29,7 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 			if view, err = r.read(ctx, r.match, r.match.knownState().Seq, r.recipients...); err != nil {
 				return err
 			}
+			r.pushMissed(view)
 		}
 		step, requested, due := r.chooseStep(view, requestedStep)
 		if !due {
@@ -53,6 +54,13 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 		}
 	}
 	return errMatchChanging
+}
+
+// pushMissed pushes what this node has missed, before the pushes of a step follow.
+func (r *stepRun) pushMissed(view View) {
+	r.match.mu.Lock()
+	defer r.match.mu.Unlock()
+	r.match.catchUp(view)
 }
 
 // stepChain is a step, or several that follow each other without a wait and without a
@@ -134,7 +142,7 @@ func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool,
 	if chain.revealed.Phase != "" {
 		effect.addPersonal(r.match.plan, chain.revealed, chain.revealedPushes, r.recipients)
 	}
-	r.deliverOrCatchUp(r.match, effect)
+	r.deliver(r.match, effect)
 	r.emitChange(r.match)
 	if chain.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, &chain.Step)

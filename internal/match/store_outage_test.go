@@ -156,15 +156,19 @@ func TestEndIsPushedAfterFailedDelivery(t *testing.T) {
 		session := n.openSession(ada)
 		plan := n.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 1)
-		c.commitElsewhere(plan, bob, 1)
-		n.store.setFault(func(method, _ string) fault {
-			if method == "Read" && c.store.state(plan.ID).Phase == PhaseOver {
+		n.store.setFault(func(method, id string) fault {
+			switch phase := c.store.state(plan.ID).Phase; {
+			case method == "Step" && phase == PhaseSealed: // the end: another push comes before it
+				c.store.mu.Lock()
+				defer c.store.mu.Unlock()
+				c.store.matches[id].push(answerSeenPush(plan, 1, bob))
+			case method == "Read" && phase == PhaseOver:
 				return failsBefore
 			}
 			return noFault
 		})
 		c.requireNoError(n.Leave(c.Context(), plan.ID, bob))
-		time.Sleep(time.Millisecond)
+		time.Sleep(3 * earlyWait)
 		if synctest.Wait(); session.countType(c, protocol.TypeMatchOver) > 0 {
 			c.Error("the gap before the end was filled without a read")
 		}

@@ -64,30 +64,29 @@ func (j *judge) followUpFunc(local *localMatch, outcome Outcome) func() {
 func (j *judge) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	isCurrent := local.plan.Mode != Duel
+	view := View{}
 	if outcome.Seq > 0 {
+		view = viewAfterAnswer(local, outcome)
 		seenPush := answerSeenPush(local.plan, outcome.Record.Question, outcome.Record.Player)
 		encoded := encodeFrames([]protocol.NumberedPush{seenPush}, outcome.Seq)
 		j.publish(ctx, outcome.Nodes, messageHeader{Match: local.plan.ID, Version: outcome.Version}, encoded)
-		isCurrent = j.deliverOrCatchUp(local, delivery{frames: encoded})
+		j.deliver(local, delivery{frames: encoded})
 	}
 	if !advances {
 		return
-	}
-	view := View{}
-	if isCurrent {
-		view = viewAfterAnswer(local, outcome)
 	}
 	if err := j.advance(ctx, local, view); err != nil { // the store has the answer; a sweep completes the follow-up
 		j.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
 	}
 }
 
-// viewAfterAnswer returns what this node knows after an accepted answer: the local state,
-// and the records of a duel that has all answers. It is empty if the match has moved on.
+// viewAfterAnswer returns what this node knows of a duel after an accepted answer, with the
+// records if it has all answers. It is empty if the duel has moved on. An extension of the
+// question that has not arrived here may be missing; it has no effect once the question is
+// closed.
 func viewAfterAnswer(local *localMatch, outcome Outcome) View {
 	state := local.knownState()
-	if outcome.Sealed || state.Phase != PhaseOpen || state.Question != outcome.Record.Question {
+	if state.Phase != PhaseOpen || state.Question != outcome.Record.Question {
 		return View{}
 	}
 	state.Answered, state.Alive, state.Right = outcome.Answered, outcome.Alive, 0
