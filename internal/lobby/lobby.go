@@ -167,6 +167,7 @@ type Lobby struct {
 	mu        sync.Mutex
 	tickets   map[string]localTicket // by ticket id: the tickets that this node handles
 	ticketIDs map[playerKey]string   // by player: the ids of these tickets
+	claimed   map[string]bool        // ids of tickets of any node that a try of this node is pairing
 }
 
 // localTicket is a ticket that this node handles.
@@ -188,7 +189,7 @@ const (
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	return &Lobby{activities: &activities{c}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string)}
+	return &Lobby{activities: &activities{c}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string), claimed: make(map[string]bool)}
 }
 
 func newID() string { return ulid.Make().String() }

@@ -33,6 +33,36 @@ func (l *Lobby) dropTicket(id string) {
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
 
+// claim reserves tickets for one try of this node. It returns false if another try has
+// reserved one of them.
+func (l *Lobby) claim(tickets []Ticket) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range tickets {
+		if l.claimed[t.ID] {
+			return false
+		}
+	}
+	for _, t := range tickets {
+		l.claimed[t.ID] = true
+	}
+	return true
+}
+
+func (l *Lobby) release(tickets []Ticket) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range tickets {
+		delete(l.claimed, t.ID)
+	}
+}
+
+func (l *Lobby) isClaimed(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.claimed[id]
+}
+
 // HasTicket reports whether this node handles a ticket of the player.
 func (l *Lobby) HasTicket(game, player string) bool {
 	l.mu.Lock()

@@ -32,9 +32,12 @@ const maxPairingAttempts = 8
 
 // pair tries to pair a ticket with another one or with a bot, and then creates the
 // match. It reports whether this node must still handle the ticket: it waits for an
-// opponent, or for a match that another node is creating.
+// opponent, or for a match that another try or node is creating.
 func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) {
 	for range maxPairingAttempts {
+		if l.isClaimed(t.ID) {
+			return true, nil
+		}
 		opponent, isWaiting, err := l.findOpponent(ctx, t)
 		if err != nil {
 			return true, err
@@ -49,18 +52,29 @@ func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) 
 		} else if t.BotAt == 0 || now < t.BotAt {
 			return true, nil
 		}
-		if isPaired, err := l.Pairings.Pair(ctx, p); err != nil {
-			return true, err
-		} else if isPaired {
-			return l.createMatch(ctx, p)
+		if isPaired, err := l.pairClaimed(ctx, p); err != nil || isPaired {
+			return err != nil, err
 		}
 	}
 	return true, nil
 }
 
-// createMatch creates the match of a pairing that this node has made. It returns true if
-// that failed: then this node must extend the life of the tickets until the match exists.
-func (l *Lobby) createMatch(ctx context.Context, p Pairing) (isWaiting bool, err error) {
+// pairClaimed moves the tickets of a pairing out of the queue and creates the match. It
+// returns false if another try or node pairs one of them. After an error this node must
+// extend the life of the tickets until the match exists.
+func (l *Lobby) pairClaimed(ctx context.Context, p Pairing) (isPaired bool, err error) {
+	if !l.claim(p.Tickets) {
+		return false, nil
+	}
+	defer l.release(p.Tickets)
+	if isPaired, err := l.Pairings.Pair(ctx, p); err != nil || !isPaired {
+		return false, err
+	}
+	return true, l.createMatch(ctx, p)
+}
+
+// createMatch creates the match of a pairing that this node has made.
+func (l *Lobby) createMatch(ctx context.Context, p Pairing) error {
 	opponent := "player"
 	if len(p.Tickets) == 1 {
 		opponent = "bot"
@@ -68,12 +82,12 @@ func (l *Lobby) createMatch(ctx context.Context, p Pairing) (isWaiting bool, err
 	l.metrics.pairings.WithLabelValues(opponent).Inc()
 	l.metrics.waitSeconds.Observe(float64(p.PairedAt-min(p.Tickets[0].JoinedAt, p.Tickets[len(p.Tickets)-1].JoinedAt)) / 1000)
 	if err := l.startMatch(ctx, p); err != nil {
-		return true, err
+		return err
 	}
 	for _, ticket := range p.Tickets {
 		l.dropTicket(ticket.ID)
 	}
-	return false, nil
+	return nil
 }
 
 // findOpponent returns the best opponent among the waiting tickets, or nil if none is
@@ -87,7 +101,7 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (opponent *Ticket, i
 			return nil, isWaiting, err
 		}
 		for _, candidate := range listed {
-			if l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
+			if !l.isClaimed(candidate.ID) && l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
 				candidates = append(candidates, candidate)
 			}
 		}

@@ -21,10 +21,11 @@ func (e *Engine) StartDuel(ctx context.Context, plan *Plan) error {
 	if err != nil {
 		return err
 	}
-	if !created {
-		if exists, err := e.Matches.Tombstone(ctx, plan.ID); err != nil || !exists {
-			return cmp.Or(err, ErrNotFound)
-		}
+	if created { // hold it without a read
+		initial.Seq, initial.Version = 1, 1
+		e.noteChange(e.storeLocalMatch(newLocalMatch(View{Plan: plan, State: initial})))
+	} else if exists, err := e.Matches.Tombstone(ctx, plan.ID); err != nil || !exists {
+		return cmp.Or(err, ErrNotFound)
 	}
 	var errs error
 	for _, seat := range plan.Seats {
