@@ -269,14 +269,19 @@ func TestStatusReportsWhetherMatchIsRunning(t *testing.T) {
 		if unsettled, err := n.IsUnsettled(c.Context(), plan.ID); unsettled || err != nil {
 			c.Errorf("unsettled at the start: %v, %v", unsettled, err)
 		}
-		c.passUntil(plan, PhaseOver, 0)
-		checkRunning("at the end", false)
-		if status, err := n.Status(c.Context(), "m_none"); status != (Status{}) || err != nil {
-			c.Errorf("no such match: %+v, %v", status, err)
-		}
 		n.store.setFault(func(string, string) fault { return failsBefore })
 		if _, err := n.Status(c.Context(), plan.ID); !errors.Is(err, errDown) {
 			c.Errorf("store unreachable: %v", err)
+		}
+		n.store.setFault(nil)
+		c.passUntil(plan, PhaseOver, 0)
+		n.store.recordReads()
+		checkRunning("at the end", false)
+		if reads := n.store.recordReads(); len(reads) > 0 {
+			c.Errorf("the node read a match that it knows to be over: %+v", reads)
+		}
+		if status, err := n.Status(c.Context(), "m_none"); status != (Status{}) || err != nil {
+			c.Errorf("no such match: %+v, %v", status, err)
 		}
 	})
 }

@@ -51,16 +51,26 @@ func (e *Engine) Status(ctx context.Context, match string) (r Status, err error)
 	if err != nil {
 		return Status{}, err
 	}
+	if state := local.knownState(); state.Phase.hasEnded() {
+		return local.plan.status(state), nil
+	}
 	view, err := e.Matches.Read(ctx, ReadQuery{Match: match, AfterSeq: -1, SeenVersion: local.knownVersion()})
 	err = e.handleLoss(ctx, local, err)
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return Status{}, nil
 	}
-	r = Status{Seq: view.Seq, Running: err == nil && !view.Phase.hasEnded()}
-	if local.plan.Arena != nil {
-		r.ArenaID = local.plan.Arena.ID
+	if err != nil {
+		return Status{}, err
 	}
-	return r, err
+	return local.plan.status(view.State), nil
+}
+
+func (p *Plan) status(state State) Status {
+	s := Status{Seq: state.Seq, Running: !state.Phase.hasEnded()}
+	if p.Arena != nil {
+		s.ArenaID = p.Arena.ID
+	}
+	return s
 }
 
 // Status is the progress of a match. Seq is the number of its last push. ArenaID

@@ -82,7 +82,7 @@ func (r *stepRun) chainFrom(first Step, view View) stepChain {
 		if !due {
 			break
 		}
-		chain.Step = chain.Step.followedBy(next)
+		chain.Step = chain.followedBy(next)
 		chain.add(next, chain.last)
 	}
 	return chain

@@ -1,8 +1,8 @@
 package match
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"laststand/internal/protocol"
@@ -13,10 +13,10 @@ import (
 func TestDuelQuestionTakesThreeCalls(t *testing.T) {
 	for name, testCase := range map[string]struct {
 		revealMS int64
-		want     string
+		want     []string
 	}{
-		"no pause": {0, "[Commit Commit Step Commit Commit Step]"},
-		"pause":    {2500, "[Commit Commit Step Step Commit Commit Step Read Step]"}, // the next question and the end have steps of their own
+		"no pause": {0, []string{"2 answers", "step", "2 answers", "step"}},
+		"pause":    {2500, []string{"2 answers", "step", "step", "2 answers", "step", "read", "step"}}, // the next question and the end have steps of their own
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
@@ -29,8 +29,13 @@ func TestDuelQuestionTakesThreeCalls(t *testing.T) {
 				c.passUntil(plan, PhaseOpen, 0)
 				var calls []string
 				n.store.setFault(func(method, _ string) fault {
-					if slices.Contains([]string{"Read", "Step", "Commit"}, method) {
-						calls = append(calls, method)
+					switch {
+					case method == "Commit" && len(calls) > 0 && calls[len(calls)-1] == "answer":
+						calls[len(calls)-1] = "2 answers"
+					case method == "Commit":
+						calls = append(calls, "answer")
+					case method == "Read" || method == "Step":
+						calls = append(calls, strings.ToLower(method))
 					}
 					return noFault
 				})
@@ -44,8 +49,8 @@ func TestDuelQuestionTakesThreeCalls(t *testing.T) {
 				}
 				c.passUntil(plan, PhaseOver, 1)
 				n.store.setFault(nil)
-				if fmt.Sprint(calls) != testCase.want {
-					c.Errorf("calls %v, want %s", calls, testCase.want)
+				if !slices.Equal(calls, testCase.want) {
+					c.Errorf("calls %q, want %q", calls, testCase.want)
 				}
 				c.checkReceivedLog(plan, sessionA, 0)
 				over := sessionA.lastOfType(c, "match.over").Data

@@ -21,7 +21,7 @@
 local match, answers, totals, seats, nodes, due, seq_key = unpack(KEYS, 1, 7)
 local id, mode, lock_ttl, seen_version, width = unpack(ARGV, 1, 5)
 local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
-  'last', 'right', 'left')
+  'last', 'right', 'left', 'seq')
 local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
 if not phase then
   return {'gone'}
@@ -62,12 +62,12 @@ local function refuse(i, a, last_right)
   return lockout > 0 and {'locked_out', '', lockout} or nil -- 0 means that the lockout has ended
 end
 
+local seq = m[11] + 0
 -- Applies the effect of the mode, and returns the value of the accepted answer.
 local function apply_mode(i, a, answered, score, saved)
   if mode == 'duel' and a[10] ~= '' then
-    local seq = redis.call('HINCRBY', match, 'seq', 1)
+    seq = seq + 1
     redis.call('RPUSH', KEYS[8], a[10] .. string.format('%.0f', seq) .. a[11])
-    redis.call('HSET', seq_key, id, seq)
     return {'accepted', '', 0, answered, seq}
   elseif mode == 'survival' and a[8] == '1' then -- rank: questions, then saved ms; top: questions, then score
     local survived = a[3] + 1
@@ -103,10 +103,10 @@ end
 if due_at then
   redis.call('HSET', answers, unpack(records))
   redis.call('HSET', totals, unpack(new_totals))
-  redis.call('HSET', match, 'answered', answered, 'right', right, 'version', version)
-  redis.call('HSET', seq_key, id .. '|v', version)
-  local ttl = m[5] == '0' and redis.call('PTTL', match) or 0
-  if ttl > 0 then -- both keys may be new
+  redis.call('HSET', match, 'answered', answered, 'right', right, 'version', version, 'seq', seq)
+  redis.call('HSET', seq_key, id, seq, id .. '|v', version)
+  local ttl = m[5] == '0' and redis.call('PTTL', answers) < 0 and redis.call('PTTL', match) or 0
+  if ttl > 0 then -- both keys are new
     redis.call('PEXPIRE', answers, ttl)
     redis.call('PEXPIRE', totals, ttl)
   end
