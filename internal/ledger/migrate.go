@@ -21,8 +21,12 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
+// firstVersion is the version of the tables of the first release. Unreleased programs have
+// used smaller ones.
+const firstVersion = 200
+
 // migrate migrates the tables. If several processes start together, one migrates and the
-// others wait. It refuses a ledger of a newer program.
+// others wait. It refuses a ledger of a newer program, and one of an unreleased program.
 func (db *database) migrate(ctx context.Context) error {
 	provider, err := db.migrationProvider()
 	if err != nil {
@@ -34,6 +38,8 @@ func (db *database) migrate(ctx context.Context) error {
 		return fmt.Errorf("read the version of the tables: %w", err)
 	case current > target:
 		return fmt.Errorf("a newer program has migrated the database (tables have version %d, this program supports up to %d); start the newer program", current, target)
+	case current > 0 && current < firstVersion:
+		return fmt.Errorf("an unreleased program has made the tables (version %d), and they cannot be migrated; name an empty database in --database, or another folder with --data", current)
 	}
 	if err := db.runMigrations(ctx, provider); err != nil {
 		return fmt.Errorf("migrate the tables: %w", err)
