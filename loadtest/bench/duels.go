@@ -20,8 +20,10 @@ type duelsOptions struct {
 // then on a redis-server. Their players are rated, and their results are settled. Paced
 // answers reach about 200 answers/s embedded and 1,000 on Redis.
 //
-//	go run ./loadtest bench duels                     # both, 3 runs each
-//	go run ./loadtest bench duels -pairs 100 -for 10s -runs 1
+//	go run ./loadtest bench duels                     # all kinds, 3 runs each
+//	go run ./loadtest bench duels -kinds redis,floor -pairs 100 -for 10s -runs 1
+//
+// The kind floor exchanges the same frames without a game: a minimal script accepts each answer.
 func Duels(flags *flag.FlagSet) func(context.Context) error {
 	var o duelsOptions
 	o.register(flags, 3, "kinds")
@@ -34,10 +36,18 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 				o.newCase("embedded", "", 0, 0),
 				o.newCase("embedded paced", "", 700*time.Millisecond, 300*time.Millisecond),
 				o.newCase("redis", "redis", 0, 0),
+				o.floorCase(),
 				o.newCase("redis paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
 			})
 		})
 	}
+}
+
+// floorCase returns the case of the floor of duels, see floor. It starts on the same Redis.
+func (o duelsOptions) floorCase() playCase {
+	k := o.newCase("floor", "redis", 0, 0)
+	k.cluster.floor = []string{"-questions", "10"}
+	return k
 }
 
 // newCase returns a case of duels on a Redis (see StartStores), with a pause after each

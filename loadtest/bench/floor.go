@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -28,12 +29,15 @@ const FloorProcess = "bench-floor"
 // minimal script. It uses as little memory as the library permits. So it costs only what
 // sockets and Redis cost.
 type floor struct {
-	scripts  redis.Scripter
-	upgrader websocket.Upgrader
-	players  int // of each arena
+	scripts   redis.Scripter
+	upgrader  websocket.Upgrader
+	players   int // of each arena
+	questions int // of each duel
 
 	mu      sync.Mutex
 	arenas  []*floorArena
+	waiting *floorPlayer // waits for an opponent; nil: nobody does
+	duels   int          // so far
 	sockets []*websocket.Conn
 }
 
@@ -41,6 +45,7 @@ type floor struct {
 func Floor(flags *flag.FlagSet) func(context.Context) error {
 	f := new(floor)
 	flags.IntVar(&f.players, "players", 100, "players of each arena")
+	flags.IntVar(&f.questions, "questions", 10, "questions of each duel")
 	address := flags.String("redis", "", "`address` of a Redis, for answers")
 	return func(ctx context.Context) (err error) {
 		f.upgrader = websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, ReadBufferSize: 1024, WriteBufferSize: 1024, WriteBufferPool: new(sync.Pool)}
@@ -77,6 +82,25 @@ func (f *floor) arena(number string) *floorArena {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.arenas[i]
+}
+
+// joinDuel pairs a player with the one who waits, if there is one.
+func (f *floor) joinDuel(p *floorPlayer) {
+	f.mu.Lock()
+	opponent := f.waiting
+	if f.waiting = p; opponent == nil {
+		f.mu.Unlock()
+		return
+	}
+	f.waiting = nil
+	f.duels++
+	duel := newFloorDuel(strconv.Itoa(f.duels), f.questions)
+	f.mu.Unlock()
+	for _, player := range []*floorPlayer{opponent, p} {
+		player.arena.Store(duel)
+		duel.join(player.conn.NetConn())
+	}
+	duel.broadcast()
 }
 
 // servePush writes a push of a size to every socket in turn. The push opens a question now. It
@@ -127,7 +151,7 @@ func (f *floor) serve(conn *websocket.Conn) {
 type floorPlayer struct {
 	floor *floor
 	conn  *websocket.Conn
-	arena *floorArena // nil: it has not joined
+	arena atomic.Pointer[floorArena] // or the duel that it plays; nil: it has not joined
 }
 
 // handle handles a frame. During the measurement of answers only answers come.
@@ -153,8 +177,15 @@ func (p *floorPlayer) handle(frame []byte) error {
 	case request.Type == protocol.TypeHello:
 		kind, data = protocol.TypeWelcome, protocol.Welcome{}
 	case request.Type == protocol.TypeArenaJoin && request.Data.As == "":
-		p.arena = p.floor.arena(request.Data.Code)
-		p.arena.join(p.conn.NetConn())
+		p.arena.Store(p.floor.arena(request.Data.Code))
+		p.arena.Load().join(p.conn.NetConn())
+	case request.Type == protocol.TypeDuelJoin:
+		kind, data = protocol.TypeDuelQueued, protocol.DuelQueued{Ticket: floorPlayerID}
+		if err := p.write(protocol.EncodeReply(&request.ID, kind, data)); err != nil {
+			return err
+		}
+		p.floor.joinDuel(p)
+		return nil
 	case request.Type == protocol.TypeArenaStart:
 		defer p.floor.arena(request.Data.ArenaID).broadcast()
 	}
@@ -174,7 +205,8 @@ return redis.call('INCR', KEYS[3])`)
 // handleAnswer accepts an answer by the script, and replies. The last answer opens the next
 // question.
 func (p *floorPlayer) handleAnswer(id, question int64) error {
-	slot, name := "{"+p.arena.number+"}", p.conn.RemoteAddr().String()
+	arena := p.arena.Load()
+	slot, name := "{"+arena.number+"}", p.conn.RemoteAddr().String()
 	keys := []string{fmt.Sprintf("%s:lock:%d:%s", slot, question, name), slot + ":answers", slot + ":answered"}
 	field := strconv.FormatInt(question, 10) + "|" + name
 	if err := acceptAnswer.Run(context.Background(), p.floor.scripts, keys, id, 3_600_000, field, answerRecord).Err(); err != nil {
@@ -183,6 +215,6 @@ func (p *floorPlayer) handleAnswer(id, question int64) error {
 	if err := p.write(fmt.Appendf(nil, `{"re":%d,"type":"answered","data":{"question":%d,"at":%d,"elapsed_ms":%d}}`, id, question, time.Now().UnixMilli(), 10)); err != nil {
 		return err
 	}
-	p.arena.countAnswer()
+	arena.countAnswer()
 	return nil
 }

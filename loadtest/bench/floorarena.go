@@ -13,52 +13,103 @@ import (
 	"laststand/internal/protocol"
 )
 
-// floorArena is an arena of the floor. When all players have answered, it sends the next
-// frames to all of them.
+// floorArena is an arena or a duel of the floor. It sends the next frames to all players when
+// all of an arena have answered, and after each answer in a duel.
 type floorArena struct {
-	number   string
-	players  int64
-	answered atomic.Int64
-	next     int      // index into batches; only the player who answers last changes it
-	batches  [][]byte // the frames to send at the start and after each question
+	number        string
+	answersABatch int64 // how many answers lead to the next frames
+	answered      atomic.Int64
+	batches       [][]byte // the frames to send at the start and then
 
 	mu      sync.Mutex
+	next    int // index into batches
 	sockets []net.Conn
 }
 
 // answerRecord is as long as the record of an answer of a node.
 var answerRecord = strings.Repeat("r", 190)
 
-// newFloorArena prepares all frames of the arena: the first question, then each close with
-// the next question or the end. They are as long as those of a node.
-func newFloorArena(number string, players, questions int) *floorArena {
-	a := &floorArena{number: number, players: int64(players)}
-	match := "01JD" + strings.Repeat("0", 22-len(number)) + number
-	var batch []byte
-	var seq int64
-	addFrame := func(kind string, data any) {
-		seq++
-		batch = append(batch, textFrame(protocol.EncodeNumberedPush(match, kind, data).Frame(seq))...)
-	}
-	for q := range questions {
-		addFrame(protocol.TypeQuestion, protocol.Question{
-			Question: q, Of: questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", q), Category: "load",
-			Difficulty: "easy", Lang: "en", OpensAt: time.Now().UnixMilli(), ClosesAt: time.Now().UnixMilli(), MaxPoints: 1000,
-		})
-		a.batches, batch = append(a.batches, batch), nil
-		addFrame(protocol.TypeQuestionClosed, floorClose(q, players))
-	}
-	addFrame(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}})
-	a.batches = append(a.batches, batch)
-	return a
+// floorFrames collects the frames of a match. They are as long as those of a node.
+type floorFrames struct {
+	match   string
+	seq     int64
+	batch   []byte
+	batches [][]byte
 }
+
+func newFloorFrames(number string) *floorFrames {
+	return &floorFrames{match: "01JD" + strings.Repeat("0", 22-len(number)) + number}
+}
+
+func (f *floorFrames) add(kind string, data any) {
+	f.seq++
+	f.batch = append(f.batch, textFrame(protocol.EncodeNumberedPush(f.match, kind, data).Frame(f.seq))...)
+}
+
+func (f *floorFrames) addQuestion(question, questions int) {
+	f.add(protocol.TypeQuestion, protocol.Question{
+		Question: question, Of: questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", question), Category: "load",
+		Difficulty: "easy", Lang: "en", OpensAt: time.Now().UnixMilli(), ClosesAt: time.Now().UnixMilli(), MaxPoints: 1000,
+	})
+}
+
+func (f *floorFrames) endBatch() { f.batches, f.batch = append(f.batches, f.batch), nil }
+
+// newFloorArena prepares all frames of an arena: the first question, then each close with
+// the next question or the end.
+func newFloorArena(number string, players, questions int) *floorArena {
+	frames := newFloorFrames(number)
+	for q := range questions {
+		frames.addQuestion(q, questions)
+		frames.endBatch()
+		frames.add(protocol.TypeQuestionClosed, floorClose(q, players))
+	}
+	frames.add(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}})
+	frames.endBatch()
+	return &floorArena{number: number, answersABatch: int64(players), batches: frames.batches}
+}
+
+// newFloorDuel prepares all frames of a duel: both players are found, and each answer is
+// announced. The second answer closes the question.
+func newFloorDuel(number string, questions int) *floorArena {
+	frames := newFloorFrames(number)
+	rating, delta := 1500, 12
+	seat := protocol.SeatView{ID: floorPlayerID, Nickname: floorNickname, Rating: &rating}
+	frames.add(protocol.TypeMatchFound, protocol.MatchFound{
+		Mode: "duel", Questions: questions, Players: 2, Seats: []protocol.SeatView{seat, seat}, StartsAt: time.Now().UnixMilli(),
+	})
+	for q := range questions {
+		frames.addQuestion(q, questions)
+		frames.endBatch()
+		frames.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
+		frames.endBatch()
+		frames.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
+		frames.add(protocol.TypeQuestionClosed, floorClose(q, 2))
+	}
+	standing := protocol.OverStanding{
+		Rank: 1, Player: floorPlayerID, Nickname: floorNickname, Answered: questions, Asked: questions, TimeMS: 1234, Rating: &rating, RatingDelta: &delta,
+	}
+	frames.add(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{standing, standing}})
+	value := protocol.SettledStanding{Rank: 1, Value: 100}
+	frames.batch = append(frames.batch, textFrame(protocol.EncodePush(protocol.TypeSettled, protocol.Settled{
+		Match: frames.match, Standings: map[string]protocol.SettledStanding{"all": value, "day": value, "7d": value, "30d": value}, Rating: &rating,
+	}))...)
+	frames.endBatch()
+	return &floorArena{number: number, answersABatch: 1, batches: frames.batches}
+}
+
+// floorPlayerID and floorNickname are as long as those of a player.
+const (
+	floorPlayerID = "01JD0000000000000000000000"
+	floorNickname = "Brave Otter 1234"
+)
 
 // floorClose returns the close of a question to which every answer was wrong.
 func floorClose(question, players int) protocol.QuestionClosed {
 	c := protocol.QuestionClosed{Question: question, Reason: "all_answered", Answer: "right", Void: true, Answered: int64(players)}
 	elapsed := int64(10)
 	c.Results = slices.Repeat([]protocol.QuestionResult{{
-		Player: "01JD0000000000000000000000", Nickname: "Brave Otter 1234", Given: json.RawMessage(`{"value":"wrong"}`), ElapsedMS: &elapsed,
+		Player: floorPlayerID, Nickname: floorNickname, Given: json.RawMessage(`{"value":"wrong"}`), ElapsedMS: &elapsed,
 	}}, players)
 	if players > 50 { // a node lists only the first players of a large arena
 		c.Results = c.Results[:10]
@@ -73,7 +124,7 @@ func (a *floorArena) join(socket net.Conn) {
 }
 
 func (a *floorArena) countAnswer() {
-	if a.answered.Add(1)%a.players == 0 {
+	if a.answered.Add(1)%a.answersABatch == 0 {
 		a.broadcast()
 	}
 }
