@@ -20,7 +20,7 @@ games:
   demo:
     duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
     arena: {time_limit_ms: 60000, countdown_ms: 300, reveal_ms: 1000, team_lockout_ms: 0}
-limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, max_scheduler_lag_ms: 0}
 `
 
 // runOnEachDeployment runs a test on one embedded node, and on three nodes that share a Redis

@@ -19,11 +19,13 @@ var rightAnswers = map[string][]string{
 	"Which of these numbers are even?": {"Two", "Four"}, "How many sides has a hexagon?": {"6"}, "What is the capital of France?": {"Paris"},
 }
 
+// everyKindConfig has a long time limit, because a browser on a busy machine types slowly.
+// A bot answers within 60% of the limit.
 const everyKindConfig = `
 games:
   demo:
     banks: [kinds]
-    duel: {questions: 5, time_limit_ms: 6000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
+    duel: {questions: 5, time_limit_ms: 15000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
 `
 
 // answer answers a question of a kind, right or wrong. It uses clicks, keys or typing, as a

@@ -18,7 +18,7 @@ import (
 )
 
 // unlimitedReadsConfig is fastDuelsConfig without limits on reads, so a busy node refuses none.
-var unlimitedReadsConfig = strings.Replace(fastDuelsConfig, "limits: {", "limits: {reads_per_second_per_address: 0, max_scheduler_lag_ms: 0, ", 1)
+var unlimitedReadsConfig = strings.Replace(fastDuelsConfig, "limits: {", "limits: {reads_per_second_per_address: 0, ", 1)
 
 // readyStarts is how often the test starts a node on an empty ledger, and on a full one.
 const readyStarts = 3

@@ -48,7 +48,7 @@ const fastDuelsConfig = `
 games:
   demo:
     duel: {questions: 5, time_limit_ms: 60000, countdown_ms: 50, reveal_ms: 20, bot_after_ms: 0}
-limits: {messages_per_second: 1000, guests_per_minute_per_address: 0}
+limits: {messages_per_second: 1000, guests_per_minute_per_address: 0, max_scheduler_lag_ms: 0}
 `
 
 // configFile writes a configuration for a test.
@@ -71,6 +71,7 @@ func startNode(t *testing.T, flags cli.Flags) *testNode {
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.Limits.MaxSchedulerLagMS = 0 // the tests that run beside this one share the processors
 	outReader, outWriter := io.Pipe()
 	node := &testNode{log: new(logBuffer)}
 	ctx, cancel := context.WithCancel(context.Background())
