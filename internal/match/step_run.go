@@ -76,14 +76,14 @@ type stepChain struct {
 // chainFrom returns the chain that begins with a step.
 func (r *stepRun) chainFrom(first Step, view View) stepChain {
 	chain := stepChain{Step: first}
-	chain.add(first, view)
+	chain.add(r.match.plan, first, view)
 	for chain.last.sufficesForNextStep(r.match.plan) && !r.mustDeliver(chain) {
 		next, due := nextStep(r.match.plan, chain.last, r.Now(), 0)
 		if !due {
 			break
 		}
 		chain.Step = chain.followedBy(next)
-		chain.add(next, chain.last)
+		chain.add(r.match.plan, next, chain.last)
 	}
 	return chain
 }
@@ -94,14 +94,19 @@ func (r *stepRun) mustDeliver(chain stepChain) bool {
 	return chain.last.Phase == PhaseRevealed && chain.last.Players > FullListPlayers && len(r.recipients) == 0
 }
 
-// add notes the step that was added last. view is what is known before it. After a reveal
-// the records stay as they are: the store applies the reveal only if it has no others.
-func (c *stepChain) add(step Step, view View) {
+// add notes the step that was added last. view is what is known before it. The reveal of a
+// duel changes no records: the store applies it only if it has no others. The reveal of an
+// arena changes who is listed, so its end reads the match again.
+func (c *stepChain) add(plan *Plan, step Step, view View) {
 	c.phases = append(c.phases, step.NewState.Phase)
 	c.last = View{State: step.NewState}
-	if step.NewState.Phase == PhaseRevealed {
-		view.State = step.NewState
-		c.last, c.revealed, c.revealedPushes = view, view, len(c.Pushes)
+	if step.NewState.Phase != PhaseRevealed {
+		return
+	}
+	view.State = step.NewState
+	c.revealed, c.revealedPushes = view, len(c.Pushes)
+	if plan.Arena == nil {
+		c.last = view
 	}
 }
 

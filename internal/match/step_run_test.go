@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"laststand/internal/protocol"
 )
@@ -82,4 +83,33 @@ func TestStepFollowedByAnother(t *testing.T) {
 	if extension.OpensQuestion() || extension.ClosesQuestion() {
 		t.Error("an extension neither opens nor closes a question")
 	}
+}
+
+// The end of a large survival arena lists its players by rank, also if it follows the last
+// reveal at once. Before the reveal they are listed by score.
+func TestSurvivalEndWithoutPauseListsPlayersByRank(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, plan := c.startNode(), newArena(Survival, 1)
+		plan.RevealMS = 0
+		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n)
+		c.requireNoError(n.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		time.Sleep(10 * time.Millisecond)
+		for i := range sessions { // the same points for all, and a longer time for each
+			if _, err := n.answer(plan, plan.arenaSeat(i).Player, 0, rightAnswer(&plan.Questions[0])); err != nil {
+				c.Fatal(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		c.passUntil(plan, PhaseOver, 0)
+		over := sessions[0].lastOfType(c, "match.over").Data
+		for i, standing := range over.Standings {
+			if want := plan.arenaSeat(i).Player; standing.Player != want || standing.Score != over.Standings[0].Score {
+				c.Errorf("rank %d: %s with %d points, want %s", i+1, standing.Player, standing.Score, want)
+			}
+		}
+		if len(over.Standings) != ShortListPlayers || over.Winner != plan.arenaSeat(0).Player {
+			c.Errorf("%d standings, winner %q", len(over.Standings), over.Winner)
+		}
+	})
 }
