@@ -52,6 +52,7 @@ func TestATryWhoseOpponentIsTakenFindsAnother(t *testing.T) {
 	runInCluster(t, func(test *cluster) {
 		n := test.startNode()
 		test.mustJoin(n, "bob", withFilter(Filter{Lang: "en"}))
+		time.Sleep(time.Millisecond) // bob has waited longer, so ada's try finds him first
 		test.mustJoin(n, "cyd", withFilter(Filter{Lang: "zh-CN"}))
 		n.store.setFault(func(method string) storeFault {
 			if method == "Pair" {
