@@ -39,9 +39,6 @@ func newDuelShedder(config ShedderConfig, readLag func() float64) *Shedder {
 	return shedder
 }
 
-// minuteUpdates is the number of updates in a minute.
-const minuteUpdates = 240
-
 func noPlayers() int64 { return 0 }
 func allBusy() float64 { return 1 }
 
@@ -142,7 +139,7 @@ func TestIdleNodeDoesNotAcceptVeryManyPlayersTogether(t *testing.T) {
 	if n, _ := m.offerPlayers(4000, 60); n > 2400 { // includes the players accepted before they cause load
 		t.Errorf("%d accepted", n)
 	}
-	if m.offerPlayers(4000, minuteUpdates); m.players < 700 || m.players > 1000 { // the floor keeps a half for a while
+	if m.offerPlayers(4000, floorPeriodUpdates); m.players < 700 || m.players > 1000 { // the floor keeps a half for a while
 		t.Errorf("%d players in the end", m.players)
 	}
 }
@@ -174,7 +171,7 @@ func TestModerateOtherLoadKeepsHalfOfPlayers(t *testing.T) {
 	m.offerPlayers(600, 50)
 	m.shedder.ReadBusy = func() float64 { return 1 }
 	m.shedder.duels.readLag = func() float64 { return .01 }
-	if m.offerPlayers(600, 10*minuteUpdates); m.players < 300 {
+	if m.offerPlayers(600, 10*floorPeriodUpdates); m.players < 300 {
 		t.Errorf("%d players left", m.players)
 	}
 }
@@ -199,7 +196,7 @@ func TestFloorDoesNotApplyAfterIdleTime(t *testing.T) {
 func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
 	shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: func() int64 { return 500 }}, func() float64 { return .001 })
-	for range minuteUpdates {
+	for range floorPeriodUpdates {
 		shedder.updateDuelLimit()
 	}
 	if limit := shedder.duels.controller.limit; limit < 500 {
@@ -214,10 +211,10 @@ func TestHalfOfPlayersStayForAMinuteUnderOtherLoad(t *testing.T) {
 	m := newFakeMachine(1000, ShedderConfig{})
 	m.offerPlayers(800, 50)
 	m.otherLoad = 2
-	if m.offerPlayers(800, minuteUpdates-10); m.players < 380 {
+	if m.offerPlayers(800, floorPeriodUpdates-10); m.players < 380 {
 		t.Errorf("%d players left within a minute", m.players)
 	}
-	if m.offerPlayers(800, 10*minuteUpdates); m.players >= 30 { // below 30 players nobody leaves in this test
+	if m.offerPlayers(800, 10*floorPeriodUpdates); m.players >= 30 { // below 30 players nobody leaves in this test
 		t.Errorf("%d players left in the end", m.players)
 	}
 	m.otherLoad = 0
