@@ -70,6 +70,29 @@ func TestATryWhoseOpponentIsTakenFindsAnother(t *testing.T) {
 	})
 }
 
+// While one try of a node pairs two tickets, its other tries leave both alone.
+func TestATicketIsPairedByOneTryAtATime(t *testing.T) {
+	runInCluster(t, func(test *cluster) {
+		n := test.startNode()
+		test.mustJoin(n, "bob")
+		bob := []Ticket{{ID: n.ticketIDs[playerKey{"demo", "bob"}]}}
+		if !n.claim(bob) || n.claim(bob) {
+			test.Fatal("two tries claimed one ticket")
+		}
+		n.store.setFault(func(string) storeFault { return faultNone }) // counts calls
+		test.mustJoin(n, "ada")
+		time.Sleep(2 * tryInterval)
+		if calls := n.store.countCalls("Pair"); calls > 0 {
+			test.Errorf("%d calls to pair a claimed ticket", calls)
+		}
+		n.release(bob)
+		time.Sleep(2 * tryInterval)
+		if test.attachedPlan(n, "ada") != test.attachedPlan(n, "bob") {
+			test.Error("the released ticket was not paired")
+		}
+	})
+}
+
 // A difference of 400 points is accepted after 6 s: the window is 100 plus 50
 // per second.
 func TestRatingWindowGrowsWithWait(t *testing.T) {

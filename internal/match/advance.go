@@ -44,7 +44,7 @@ func (a *advancer) runSteps(ctx context.Context, local *localMatch, view View, r
 	steps := stepRun{localDelivery: a.localDelivery, match: local}
 	err := steps.run(ctx, view, requestedStep)
 	err = a.handleLoss(ctx, local, err)
-	if steps.hasStepped {
+	if steps.hasChanged {
 		a.armTimer(local)
 	}
 	return err

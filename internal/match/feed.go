@@ -38,9 +38,34 @@ type delivery struct {
 	state    *State
 }
 
-// maxEarlyDeliveries limits the deliveries of a match that wait for earlier ones. More are
-// read from the log.
+// follows reports whether no push is missing before a delivery, if the push with number
+// seq was the last one.
+func (d *delivery) follows(seq int64) bool {
+	return len(d.frames.encoded) == 0 || d.frames.firstSeq <= seq+1
+}
+
+// earlyDeliveries are the deliveries of a match that wait for earlier ones, at most
+// maxEarlyDeliveries. More are read from the log.
+type earlyDeliveries []delivery
+
 const maxEarlyDeliveries = 8
+
+func (e *earlyDeliveries) add(d delivery) {
+	if len(*e) < maxEarlyDeliveries {
+		*e = append(*e, d)
+	}
+}
+
+// next removes and returns a delivery that follows push seq, and false if there is none.
+func (e *earlyDeliveries) next(seq int64) (delivery, bool) {
+	i := slices.IndexFunc(*e, func(d delivery) bool { return d.follows(seq) })
+	if i < 0 {
+		return delivery{}, false
+	}
+	found := (*e)[i]
+	*e = slices.Delete(*e, i, i+1)
+	return found, true
+}
 
 // deliver pushes what follows the last delivered push, and then what has waited for it. If
 // pushes in between are missing here, the delivery waits for them, and deliver returns
@@ -51,41 +76,22 @@ func (l *localMatch) deliver(delivered delivery) (done, resumed bool) {
 	if l.isAbandoned() {
 		return true, false
 	}
-	if !l.follows(delivered) {
-		if len(l.early) < maxEarlyDeliveries {
-			l.early = append(l.early, delivered)
-		}
+	if !delivered.follows(l.state.Seq) {
+		l.early.add(delivered)
 		return false, false
 	}
 	l.push(delivered)
 	return true, l.pushEarly()
 }
 
-// follows reports whether no push is missing before a delivery. The caller holds mu.
-func (l *localMatch) follows(delivered delivery) bool {
-	return len(delivered.frames.encoded) == 0 || delivered.frames.firstSeq <= l.state.Seq+1
-}
-
 // pushEarly pushes the deliveries that waited for earlier pushes, as far as these were
 // delivered. It reports whether one of them had a new state. The caller holds mu.
 func (l *localMatch) pushEarly() (changed bool) {
-	for {
-		i := slices.IndexFunc(l.early, l.follows)
-		if i < 0 {
-			return changed
-		}
-		next := l.early[i]
-		l.early = slices.Delete(l.early, i, i+1)
+	for next, ok := l.early.next(l.state.Seq); ok; next, ok = l.early.next(l.state.Seq) {
 		changed = changed || next.state != nil
 		l.push(next)
 	}
-}
-
-// hasEarly reports whether a delivery waits for earlier pushes.
-func (l *localMatch) hasEarly() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.early) > 0
+	return changed
 }
 
 // push delivers one unit. The caller holds mu.

@@ -69,13 +69,19 @@ func (d *localDelivery) deliver(local *localMatch, delivered delivery) bool {
 		d.noteChange(local)
 	}
 	if !done {
-		d.Wheel.After(earlyWait, func() {
-			if local.hasEarly() {
-				d.scheduleCatchUp(local)
-			}
-		})
+		d.Wheel.After(earlyWait, func() { d.catchUpEarly(local) })
 	}
 	return done
+}
+
+// catchUpEarly schedules a read of the log if deliveries still wait for earlier pushes.
+func (d *localDelivery) catchUpEarly(local *localMatch) {
+	local.mu.Lock()
+	isBehind := len(local.early) > 0
+	local.mu.Unlock()
+	if isBehind {
+		d.scheduleCatchUp(local)
+	}
 }
 
 // scheduleCatchUp schedules a read of what this node has missed of a match. In a lobby the

@@ -23,7 +23,7 @@ type localMatch struct {
 	sessions             map[string]Subscriber
 	members              map[string]Member // of an arena: those that this node has looked up
 	timer                timer.Timer
-	early                []delivery // what other goroutines or nodes delivered before earlier pushes
+	early                earlyDeliveries // what other goroutines or nodes delivered before earlier pushes
 	isCatchUpScheduled   bool
 	lastBotsQuestion     int   // last question that bots were scheduled for; -1 for none
 	lastPersonalQuestion int   // last question whose personal results were sent; -1 for none

@@ -66,11 +66,11 @@ func TestEarlyDeliveriesWaitForEarlierOnes(t *testing.T) {
 	step := frames(4, "4", "5")
 	step.state = &State{Phase: PhaseRevealed, Version: 5}
 	for _, early := range []delivery{step, frames(3, "3")} {
-		if done, resumed := local.deliver(early); done || resumed || !local.hasEarly() {
+		if done, resumed := local.deliver(early); done || resumed || len(local.early) == 0 {
 			t.Errorf("delivered from %d: %v, %v", early.frames.firstSeq, done, resumed)
 		}
 	}
-	if done, resumed := local.deliver(frames(2, "2")); !done || !resumed || local.hasEarly() {
+	if done, resumed := local.deliver(frames(2, "2")); !done || !resumed || len(local.early) > 0 {
 		t.Errorf("delivered %v, resumed %v", done, resumed)
 	}
 	if got := bytes.Join(session.frames(), nil); string(got) != "2345" || local.knownState().Phase != PhaseRevealed {
@@ -83,7 +83,7 @@ func TestEarlyDeliveriesWaitForEarlierOnes(t *testing.T) {
 		t.Errorf("%d deliveries wait", len(local.early))
 	}
 	local.catchUp(View{State: State{Phase: PhaseOpen, Question: 1, Seq: 30, Version: 9}, Frames: slices.Repeat([][]byte{[]byte("y")}, 25)})
-	if local.hasEarly() {
+	if len(local.early) > 0 {
 		t.Error("deliveries wait for pushes that were read from the log")
 	}
 }

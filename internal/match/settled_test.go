@@ -30,9 +30,9 @@ func (n *node) countSettledNotifications() *settledCounter {
 	return counter
 }
 
-// A settled result is marked in the store. Its players are notified once, at the latest when
-// their node finds the mark: also if the settling node dies before it notifies anyone, or
-// its message is lost, or the node fails to notify them.
+// A settled result is marked in the store. Its players are notified once, at the latest
+// when their node finds the mark. The settling node may have died, its message may be lost,
+// or the node's own attempt may have failed.
 func TestEverySettledResultIsNotified(t *testing.T) {
 	t.Parallel()
 	for name, testCase := range map[string]struct {

@@ -16,7 +16,7 @@ type stepRun struct {
 	*localDelivery
 	match      *localMatch
 	recipients []string // local players whose records and ranks the last read covers
-	hasStepped bool     // true: at least one step was applied
+	hasChanged bool     // true: the run has changed the local state, so the timer must be set again
 }
 
 // run applies steps until none is due. Steps that follow each other without a read are
@@ -59,8 +59,14 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 // pushMissed pushes what this node has missed, before the pushes of a step follow.
 func (r *stepRun) pushMissed(view View) {
 	r.match.mu.Lock()
-	defer r.match.mu.Unlock()
+	knownVersion := r.match.state.Version
 	r.match.catchUp(view)
+	hasMissed := r.match.state.Version != knownVersion
+	r.match.mu.Unlock()
+	if hasMissed {
+		r.hasChanged = true
+		r.emitChange(r.match)
+	}
 }
 
 // stepChain is a step, or several that follow each other without a wait and without a
@@ -139,7 +145,7 @@ func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool,
 	if err != nil || !result.Applied {
 		return false, err
 	}
-	r.hasStepped = true
+	r.hasChanged = true
 	chain.NewState.Version, chain.last.Version = result.Version, result.Version
 	r.match.updateVersion(result.Version)
 	effect := delivery{frames: encodeFrames(chain.Pushes, result.FirstSeq), state: &chain.NewState}

@@ -1,6 +1,7 @@
 package match
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,59 @@ func TestDuelQuestionTakesThreeCalls(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The node that creates a duel holds it without a read of the plan.
+func TestNewDuelIsHeldWithoutItsPlan(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		session := n.openSession(ada)
+		n.store.recordReads()
+		plan := n.startDuel(c, 1)
+		for _, query := range n.store.recordReads() {
+			if query.WantPlan {
+				c.Errorf("the node read its own plan: %+v", query)
+			}
+		}
+		c.passUntil(plan, PhaseOver, 0)
+		c.checkReceivedLog(plan, session, 0)
+	})
+}
+
+// A node learns by the read for a step that another node has opened a question. This takes
+// effect at once, although the step itself fails: the bot's answer is scheduled.
+func TestMissedStepsTakeEffectAlthoughTheNextStepFails(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		session := n.openSession(ada)
+		plan := newPlan("m_1", now()+3000, 2).withBotOpponent(NewBot())
+		c.requireNoError(n.StartDuel(c.Context(), plan))
+		view, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, AfterSeq: -1})
+		c.requireNoError(err)
+		opening := openStep(plan, view, 0, now())
+		opening.ID = "another node"
+		if result, err := c.store.Step(c.Context(), opening); err != nil || !result.Applied {
+			c.Fatalf("%+v, %v", result, err)
+		}
+		n.store.setFault(func(method, _ string) fault {
+			if method == "Step" {
+				return failsBefore
+			}
+			return noFault
+		})
+		if err := n.Leave(c.Context(), plan.ID, ada); !errors.Is(err, errDown) {
+			c.Errorf("the forfeit: %v", err)
+		}
+		n.store.setFault(nil)
+		local := n.findLocalMatch(plan.ID)
+		local.mu.Lock()
+		if local.lastBotsQuestion != 0 {
+			c.Error("the bot's answer is not scheduled")
+		}
+		local.mu.Unlock()
+		c.passUntil(plan, PhaseOver, 1)
+		c.checkReceivedLog(plan, session, 0)
+	})
 }
 
 // A step that follows another without a wait starts where that one starts, and has the

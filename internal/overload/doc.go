@@ -4,7 +4,7 @@
 // Words of the package:
 //
 //   - rule: a rate limit with a name. Each key, such as an address or a player, has a bucket
-//     of tokens (golang.org/x/time/rate). All nodes share the buckets of a cluster-wide rule.
+//     of tokens (generic cell rate algorithm). All nodes share the buckets of a cluster-wide rule.
 //   - dry run: a rule counts refusals and makes none.
 //   - debt: tokens below zero, which refill before the next action is allowed.
 //   - known secret: a code that was right for an address before.

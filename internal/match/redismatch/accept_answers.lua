@@ -1,7 +1,7 @@
 -- Judges answers in one match, each of another player, and stores those that it accepts:
 -- lock, record, totals and counters. If the question waits for no other answer, the match
--- is due. A duel also pushes that the answer was seen, survival ranks who is right, a
--- buzzer match locks out the team of a wrong answer (right ones race in Go, see race.go).
+-- is due. A duel also pushes that the answer was seen. Survival ranks who is right. A
+-- buzzer match locks out the team of a wrong answer; right ones race in Go, see race.go.
 -- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
 --       player to 'score correct answered saved_ms last_right latest'; the last two are
 --       question + 1), 4 seats (hash), 5 nodes (set), 6 due:{p} (zset), 7 seq:{p} (hash),
