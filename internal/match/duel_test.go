@@ -66,7 +66,7 @@ func TestDuelWithoutAnswersIsADraw(t *testing.T) {
 			c.passUntil(plan, PhaseOpen, i)
 			shownQuestion := session.lastOfType(c, "question").Data
 			c.passUntil(plan, PhaseRevealed, i)
-			if delayMS := now() - shownQuestion.ClosesAt; delayMS < sealGraceMS || delayMS > sealGraceMS+60 {
+			if delayMS := now() - shownQuestion.ClosesAt; delayMS < answerGraceMS || delayMS > answerGraceMS+60 {
 				c.Errorf("sealed %d ms after its close", delayMS)
 			}
 			closed := session.lastOfType(c, "question.closed").Data

@@ -13,7 +13,7 @@ const (
 // long the calling node could not reach the store until now.
 //
 // Example: a duel whose question 0 opened at 1000 with a limit of 10,000 is
-// revealed at 11,150 (closes_at 11,000 plus sealGraceMS), and question 1 opens RevealMS
+// revealed at 11,150 (closes_at 11,000 plus answerGraceMS), and question 1 opens RevealMS
 // later.
 func nextStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
 	switch view.Phase {

@@ -14,7 +14,7 @@ func (p *playthrough) checkCloseReason(before, newState State) {
 	if newState.CloseReason == closeReasonAllAnswered && !allAnswered {
 		p.Fatalf("not all have answered: %+v", before)
 	}
-	if grace := before.ClosesAt + sealGraceMS; newState.CloseReason == closeReasonTimeout && p.now < grace {
+	if grace := before.ClosesAt + answerGraceMS; newState.CloseReason == closeReasonTimeout && p.now < grace {
 		p.Fatalf("closed at %d, before %d", p.now, grace)
 	}
 }

@@ -3,9 +3,9 @@ package match
 import "laststand/internal/protocol"
 
 const (
-	// sealGraceMS is the delay between closes_at and the reveal of a question.
+	// answerGraceMS is the delay between closes_at and the reveal of a question.
 	// Answers that arrived in time may still be on their way to the store.
-	sealGraceMS = 150
+	answerGraceMS = 150
 	// maxLateOpeningMS is the delay up to which a question is recorded as opened on time.
 	// After a longer delay it opens at the actual time.
 	maxLateOpeningMS = 100
@@ -24,7 +24,7 @@ func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 	newState.Phase, newState.Question, newState.CloseReason, newState.Extended = PhaseOpen, question, "", false
 	newState.Answered, newState.Right, newState.First = 0, 0, nil
 	newState.OpensAt, newState.ClosesAt = opensAt, opensAt+plan.LimitMS
-	newState.DueAt = newState.ClosesAt + sealGraceMS
+	newState.DueAt = newState.ClosesAt + answerGraceMS
 	if question == 0 {
 		newState.StartedAt = opensAt
 	}
@@ -42,7 +42,7 @@ func extendStep(plan *Plan, view View, lostMS, now int64) Step {
 	newState := view.State
 	newState.Extended = true
 	newState.ClosesAt = max(view.ClosesAt, now) + min(lostMS, plan.LimitMS)
-	newState.DueAt = newState.ClosesAt + sealGraceMS
+	newState.DueAt = newState.ClosesAt + answerGraceMS
 	step := newStep(plan, view, newState)
 	step.Version = view.Version
 	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeQuestionExtended,
@@ -143,5 +143,5 @@ func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPu
 // maxDurationMS is the longest duration of a match without outages and host
 // pauses, in ms.
 func (p *Plan) maxDurationMS() int64 {
-	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+sealGraceMS+p.RevealMS)
+	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+answerGraceMS+p.RevealMS)
 }

@@ -95,8 +95,8 @@ func (j *judgement) checkOpening(r *round, dueAt int64, after string) {
 	}
 }
 
-// sealGraceMS is how long after closes_at a question is sealed.
-const sealGraceMS = 150
+// answerGraceMS is how long after closes_at a question without all answers is revealed.
+const answerGraceMS = 150
 
 // judgeRound judges a question, and returns when it had to close.
 func (j *judgement) judgeRound(r *round) (dueAt int64) {
@@ -111,7 +111,7 @@ func (j *judgement) judgeRound(r *round) (dueAt int64) {
 		j.score(r, j.final[player], v)
 	}
 	if r.closed.Reason == "timeout" {
-		return r.closesAt + sealGraceMS
+		return r.closesAt + answerGraceMS
 	}
 	return r.asked.OpensAt + t.newestMS
 }

@@ -472,7 +472,7 @@ func TestAQuestionOpensAfterThePause(t *testing.T) {
 		early  bool
 	}{
 		{"all_answered", 700 + 400 - maxClockSkewMS, false}, {"all_answered", 700 + 400 - maxClockSkewMS - 1, true},
-		{"timeout", limitMS + sealGraceMS + 400 - maxClockSkewMS, false}, {"timeout", limitMS + sealGraceMS + 400 - maxClockSkewMS - 1, true},
+		{"timeout", limitMS + answerGraceMS + 400 - maxClockSkewMS, false}, {"timeout", limitMS + answerGraceMS + 400 - maxClockSkewMS - 1, true},
 	} {
 		c, seq := &Checker{RevealMS: 400}, int64(0)
 		host := c.Spectator()
