@@ -48,11 +48,17 @@ func (m Metrics) Sum(name string, labels ...string) (sum float64) {
 
 // CollectGarbage runs the garbage collector of the node.
 func (n *Node) CollectGarbage(ctx context.Context) error {
-	token, err := n.AdminToken(ctx)
-	if err == nil {
-		_, err = n.getOperations(ctx, "/debug/pprof/heap?gc=1&debug=1", token)
-	}
+	_, err := n.Profile(ctx, "heap?gc=1&debug=1")
 	return err
+}
+
+// Profile returns a profile of net/http/pprof.
+func (n *Node) Profile(ctx context.Context, query string) ([]byte, error) {
+	token, err := n.AdminToken(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return n.getOperations(ctx, "/debug/pprof/"+query, token)
 }
 
 // getOperations reads a path of the operations listener. An empty token sends none.

@@ -37,13 +37,21 @@ type answersOptions struct {
 func Answers(flags *flag.FlagSet) func(context.Context) error {
 	var o answersOptions
 	o.register(flags, 3, "kinds")
+	o.registerCosts(flags, "answers")
 	flags.IntVar(&o.arenas, "arenas", 8, "arenas that play at the same time, of answers and floor")
 	flags.IntVar(&o.players, "players", 100, "players of each arena")
 	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.title, o.arenas, o.players, o.questions, o.runs)
-		return o.run(ctx, func(r *report.Report) []part { return caseParts(r, o.cases()) })
+		return o.run(ctx, func(r *report.Report) []part {
+			if o.costs {
+				k := o.cases()[0]
+				k.warmUp, k.duration = 500*time.Millisecond, time.Second
+				return costParts(r, k)
+			}
+			return caseParts(r, o.cases())
+		})
 	}
 }
 

@@ -20,12 +20,19 @@ type playCase struct {
 	warmUp   time.Duration // play before each measurement
 	rest     time.Duration // of a measurement without players; 0: none
 	rates    []playRate    // measured one after another, unless duration is 0
+	costs    *costTables   // measure the work by part instead; nil: do not
 }
 
 // playRate is how fast players answer.
 type playRate struct {
 	row      string // the end of the row's name
 	maxDelay time.Duration
+}
+
+// costParts returns the measurement of the work in a case by its parts.
+func costParts(r *report.Report, k playCase) []part {
+	k.costs = newCostTables(r)
+	return caseParts(r, []playCase{k})
 }
 
 // caseParts returns the measurements of all cases.
@@ -69,6 +76,10 @@ func measurePlayers(ctx context.Context, t answerTables, k playCase, c *cluster,
 		return err
 	}
 	defer p.close()
+	if k.costs != nil {
+		p.start()
+		return c.measureCosts(ctx, k, p)
+	}
 	if k.duration == 0 {
 		m, err := c.measureAll(ctx, p)
 		if err != nil {

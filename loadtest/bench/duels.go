@@ -22,16 +22,21 @@ type duelsOptions struct {
 //
 //	go run ./loadtest bench duels                     # all kinds, 3 runs each
 //	go run ./loadtest bench duels -kinds redis,floor -pairs 100 -for 10s -runs 1
+//	go run ./loadtest bench duels -costs              # the work for an answer, by part
 //
 // The kind floor exchanges the same frames without a game: a minimal script accepts each answer.
 func Duels(flags *flag.FlagSet) func(context.Context) error {
 	var o duelsOptions
 	o.register(flags, 3, "kinds")
 	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
+	o.registerCosts(flags, "redis")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	return func(ctx context.Context) error {
 		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
 		return o.run(ctx, func(r *report.Report) []part {
+			if o.costs {
+				return costParts(r, o.newCase("redis", "redis", 0, 0))
+			}
 			return caseParts(r, []playCase{
 				o.newCase("embedded", "", 0, 0),
 				o.newCase("embedded paced", "", 700*time.Millisecond, 300*time.Millisecond),

@@ -57,7 +57,9 @@ func (r *Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nmachine: %s\n", r.program, r.machine)
 	for _, t := range r.tables {
-		fmt.Fprintf(&b, "\n%s", t)
+		if len(t.rows) > 0 {
+			fmt.Fprintf(&b, "\n%s", t)
+		}
 	}
 	if len(r.lines) > 0 {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(r.lines, "\n"))
