@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"time"
-
-	"laststand/internal/protocol"
 )
 
 // storeRetryDelay is the delay before the engine retries a step after an error of the
@@ -92,9 +90,9 @@ func (a *advancer) scheduleLobbyNotice(local *localMatch) {
 	}
 }
 
-func (a *advancer) createMatch(ctx context.Context, plan *Plan, initial State, foundPush *protocol.NumberedPush) (created bool, err error) {
-	if created, err = a.Matches.Create(ctx, plan, initial, foundPush); created {
-		a.metrics.starts.WithLabelValues(string(plan.Mode)).Inc()
+func (a *advancer) createMatch(ctx context.Context, m NewMatch) (created bool, err error) {
+	if created, err = a.Matches.Create(ctx, m); created {
+		a.metrics.starts.WithLabelValues(string(m.Plan.Mode)).Inc()
 	}
 	return created, err
 }

@@ -11,9 +11,9 @@ const maxLobbyMS = 12 * 60 * 60 * 1000
 
 // CreateArena creates the match of an arena in its lobby.
 func (e *Engine) CreateArena(ctx context.Context, plan *Plan) error {
-	_, err := e.createMatch(ctx, plan, State{
+	_, err := e.createMatch(ctx, NewMatch{Plan: plan, State: State{
 		Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: e.Now() + maxLobbyMS, HostPaced: plan.Arena.HostPaced,
-	}, nil)
+	}})
 	return err
 }
 

@@ -192,9 +192,15 @@ func (a *attacher) detach(local *localMatch, player string, session Subscriber) 
 // is one and it accepts the match. It returns ErrNotFound if the match does not
 // exist yet.
 func (a *attacher) AttachSession(ctx context.Context, game, match, player string) error {
-	session, ok := a.Presence.Find(game, player)
-	if !ok || !session.CanAttach(match) {
+	session, ok := a.findAttachable(game, match, player)
+	if !ok {
 		return nil
 	}
 	return a.Attach(ctx, AttachRequest{Match: match, Player: player, Session: session})
+}
+
+// findAttachable returns a player's session at this node, if it accepts the match.
+func (a *attacher) findAttachable(game, match, player string) (Subscriber, bool) {
+	session, ok := a.Presence.Find(game, player)
+	return session, ok && session.CanAttach(match)
 }

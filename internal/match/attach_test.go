@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"laststand/internal/protocol"
@@ -27,6 +28,38 @@ func TestAttachRefusesUnknownMatchAndPlayerWithoutSeat(t *testing.T) {
 		if err := n.AttachSession(c.Context(), "demo", "m_none", "p_away"); err != nil {
 			c.Errorf("a player without a session here: %v", err)
 		}
+	})
+}
+
+// The node that creates a duel attaches the sessions of its players without a read, and
+// gets the pushes of other nodes from the first one on.
+func TestNewDuelIsAttachedWithoutARead(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		sessionA, reads := nodeA.openSession(ada), 0
+		nodeB.openSession(bob)
+		nodeA.store.setFault(func(method, _ string) fault {
+			if method == "Read" {
+				reads++
+			}
+			return noFault
+		})
+		plan := newPlan("m_1", now(), 2) // it is due at once
+		c.requireNoError(nodeA.StartDuel(c.Context(), plan))
+		if frames := sessionA.frames(); len(frames) != 1 || reads != 0 {
+			c.Errorf("%d frames after %d reads", len(frames), reads)
+		}
+		c.requireNoError(nodeB.AttachSession(c.Context(), plan.Game, plan.ID, bob))
+		c.passUntil(plan, PhaseOpen, 0)
+		if _, err := nodeB.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Fatal(err)
+		}
+		synctest.Wait()
+		if sessionA.lastOfType(c, "answer.seen").Data.Player != bob || reads != 0 {
+			c.Errorf("no push of the other node, %d reads", reads)
+		}
+		nodeA.store.setFault(nil)
+		c.checkReceivedLog(plan, sessionA, 0)
 	})
 }
 

@@ -17,20 +17,36 @@ func (e *Engine) StartDuel(ctx context.Context, plan *Plan) error {
 		Phase: PhaseCountdown, Question: -1, LastDecided: -1, StartsAt: plan.StartsAt, DueAt: plan.StartsAt, Players: seats, Alive: seats,
 	}
 	foundPush := newPush(plan, protocol.TypeMatchFound, matchFoundView(plan, View{State: initial}))
-	created, err := e.createMatch(ctx, plan, initial, &foundPush)
+	created, err := e.createMatch(ctx, NewMatch{Plan: plan, State: initial, Found: &foundPush, Node: e.Node})
 	if err != nil {
 		return err
 	}
-	if created { // hold it without a read
+	if created {
 		initial.Seq, initial.Version = 1, 1
-		e.noteChange(e.storeLocalMatch(newLocalMatch(View{Plan: plan, State: initial})))
-	} else if exists, err := e.Matches.Tombstone(ctx, plan.ID); err != nil || !exists {
+		return e.holdNewDuel(ctx, View{Plan: plan, State: initial, Frames: [][]byte{foundPush.Frame(1)}})
+	}
+	if exists, err := e.Matches.Tombstone(ctx, plan.ID); err != nil || !exists {
 		return cmp.Or(err, ErrNotFound)
 	}
 	var errs error
 	for _, seat := range plan.Seats {
 		errs = errors.Join(errs, e.AttachSession(ctx, plan.Game, plan.ID, seat.Player))
 	}
+	return errs
+}
+
+// holdNewDuel holds a duel that this node has just created, and attaches the sessions that
+// its players have here. It reads the duel only if that has advanced since then.
+func (e *Engine) holdNewDuel(ctx context.Context, view View) error {
+	plan, local := view.Plan, e.storeLocalMatch(newLocalMatch(view))
+	var errs error
+	for _, seat := range plan.Seats {
+		session, ok := e.findAttachable(plan.Game, plan.ID, seat.Player)
+		if ok && !e.addIfPresent(local, AttachRequest{Match: plan.ID, Player: seat.Player, Session: session}, view) {
+			errs = errors.Join(errs, e.AttachSession(ctx, plan.Game, plan.ID, seat.Player))
+		}
+	}
+	e.noteChange(local)
 	return errs
 }
 

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"sync"
 	"time"
-
-	"laststand/internal/protocol"
 )
 
 var errDown = errors.New("the store is down")
@@ -99,8 +97,8 @@ func callStore[T any](store *faultyStore, method, match string, call func() (T, 
 	return result, err
 }
 
-func (store *faultyStore) Create(ctx context.Context, plan *Plan, state State, found *protocol.NumberedPush) (bool, error) {
-	return callStore(store, "Create", plan.ID, func() (bool, error) { return store.memoryStore.Create(ctx, plan, state, found) })
+func (store *faultyStore) Create(ctx context.Context, created NewMatch) (bool, error) {
+	return callStore(store, "Create", created.Plan.ID, func() (bool, error) { return store.memoryStore.Create(ctx, created) })
 }
 
 func (store *faultyStore) Read(ctx context.Context, query ReadQuery) (View, error) {

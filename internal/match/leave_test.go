@@ -92,7 +92,7 @@ func TestArenaEndRequiresReadVersion(t *testing.T) {
 	t.Parallel()
 	plan, store := newArena(Survival, 1), newMemoryStore()
 	state := State{Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS}
-	if created, err := store.Create(t.Context(), plan, state, nil); !created || err != nil {
+	if created, err := store.Create(t.Context(), NewMatch{Plan: plan, State: state}); !created || err != nil {
 		t.Fatal(created, err)
 	}
 	for i := range 2 {

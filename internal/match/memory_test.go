@@ -72,7 +72,8 @@ func (m *memoryStore) find(id string, seenVersion int64) (*storedMatch, error) {
 	return stored, nil
 }
 
-func (m *memoryStore) Create(_ context.Context, plan *Plan, state State, found *protocol.NumberedPush) (bool, error) {
+func (m *memoryStore) Create(_ context.Context, created NewMatch) (bool, error) {
+	plan, state := created.Plan, created.State
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, err := m.find(plan.ID, 0); err == nil || m.tombstones[plan.ID] {
@@ -84,8 +85,11 @@ func (m *memoryStore) Create(_ context.Context, plan *Plan, state State, found *
 		lockouts: map[string]int64{}, openFirsts: map[int]bool{}, nodes: map[string]bool{},
 	}
 	stored.state.Version = 1
-	if found != nil {
-		stored.push(*found)
+	if created.Found != nil {
+		stored.push(*created.Found)
+	}
+	if created.Node != "" {
+		stored.nodes[created.Node] = true
 	}
 	m.matches[plan.ID] = stored
 	return true, nil

@@ -70,7 +70,7 @@ func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 
 func (p *playthrough) createMatch(state State, found *protocol.NumberedPush) {
 	for range 2 {
-		created, err := p.store.Create(context.Background(), p.plan, state, found)
+		created, err := p.store.Create(context.Background(), NewMatch{Plan: p.plan, State: state, Found: found})
 		if want := p.staleView.Version == 0; created != want || err != nil {
 			p.Fatalf("created: %v, %v", created, err)
 		}

@@ -21,10 +21,9 @@ var ErrAbandoned = errors.New("match: abandoned, the store has forgotten acknowl
 
 // StateStore stores the states of matches and their pushes.
 type StateStore interface {
-	// Create writes a new match in its first state with its deadline and, if
-	// found is set, its first push. It does nothing if the id exists or existed
-	// before. It reports whether it created the match.
-	Create(ctx context.Context, p *Plan, s State, found *protocol.NumberedPush) (bool, error)
+	// Create writes a new match with its deadline. It does nothing if the id exists
+	// or existed before. It reports whether it created the match.
+	Create(ctx context.Context, m NewMatch) (bool, error)
 	// Tombstone prevents a match from ever being created. It reports whether
 	// the match already exists; then it changes nothing.
 	Tombstone(ctx context.Context, match string) (exists bool, err error)
@@ -39,6 +38,15 @@ type StateStore interface {
 	// RankedPlayers returns up to limit players of an arena by rank, best first,
 	// starting after the best from players.
 	RankedPlayers(ctx context.Context, match string, from, limit int) ([]RankedPlayer, error)
+}
+
+// NewMatch is a match in its first state. Node is the node that will hold sessions of its
+// players, "" for none yet.
+type NewMatch struct {
+	Plan  *Plan
+	State State
+	Found *protocol.NumberedPush // the first push, nil for none
+	Node  string
 }
 
 // AnswerStore stores the answers to the open question of a match.

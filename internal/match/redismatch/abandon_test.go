@@ -117,7 +117,7 @@ func TestTombstonedIDIsNotReused(t *testing.T) {
 			m.Helper()
 			plan := newPlan()
 			plan.ID = id
-			if created, err := m.Create(m.Context(), plan, duelState(), foundPush(plan)); err != nil || created != want {
+			if created, err := m.Create(m.Context(), newDuel(plan)); err != nil || created != want {
 				m.Errorf("created: %v, %v", created, err)
 			}
 		}

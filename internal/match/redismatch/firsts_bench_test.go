@@ -96,7 +96,7 @@ type raceBenchmark struct {
 
 func newRaceBenchmark(b *testing.B, store *Store) *raceBenchmark {
 	r := &raceBenchmark{Store: store, b: b, plan: arenaPlan(match.Buzzer), state: lobbyState()}
-	if _, err := r.Create(b.Context(), r.plan, r.state, nil); err != nil {
+	if _, err := r.Create(b.Context(), match.NewMatch{Plan: r.plan, State: r.state}); err != nil {
 		b.Fatal(err)
 	}
 	for _, player := range playerIDs(100) {

@@ -43,7 +43,7 @@ func TestReadProgressReadsManyPartitions(t *testing.T) {
 		ids := []string{"m_none", m.plan.ID}
 		for range 20 { // in many partitions
 			other := newPlan()
-			if _, err := m.Create(m.Context(), other, duelState(), foundPush(other)); err != nil {
+			if _, err := m.Create(m.Context(), newDuel(other)); err != nil {
 				m.Fatal(err)
 			}
 			ids = append(ids, other.ID)
@@ -69,7 +69,7 @@ func TestReadResultsObeysLimit(t *testing.T) {
 		var settled []match.Result
 		for range 10 {
 			m.plan = newPlan()
-			if _, err := m.Create(m.Context(), m.plan, duelState(), foundPush(m.plan)); err != nil {
+			if _, err := m.Create(m.Context(), newDuel(m.plan)); err != nil {
 				m.Fatal(err)
 			}
 			m.applyStep(match.PhaseOver, 0)

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/match"
-	"laststand/internal/protocol"
 )
 
 // Matches stores matches and their pushes. It implements match.StateStore.
@@ -41,23 +40,24 @@ const (
 )
 
 // Create writes a new match, see match.StateStore.
-func (m *Matches) Create(ctx context.Context, p *match.Plan, first match.State, found *protocol.NumberedPush) (bool, error) {
+func (m *Matches) Create(ctx context.Context, created match.NewMatch) (bool, error) {
+	p, first := created.Plan, created.State
 	plan, err := json.Marshal(p)
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}
 	var frame []byte
-	if found != nil {
-		frame = found.Frame(1)
+	if created.Found != nil {
+		frame = created.Found.Frame(1)
 	}
 	k := newKeys(p.ID)
-	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, matchTTLMS, frame}, createFields(p, first)...)
-	created, err := createMatchScript.Run(ctx, m.scripts,
-		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
+	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, matchTTLMS, frame, created.Node}, createFields(p, first)...)
+	isCreated, err := createMatchScript.Run(ctx, m.scripts,
+		[]string{k.match(), k.plan(), k.log(), k.nodes(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}
-	return created, nil
+	return isCreated, nil
 }
 
 // Tombstone prevents a match from ever being created, see match.StateStore.

@@ -52,7 +52,7 @@ func newTestMatch(t *testing.T, client redis.UniversalClient, plan *match.Plan, 
 func (m *testMatch) newMatch(plan *match.Plan, first match.State) *testMatch {
 	m.Helper()
 	m = &testMatch{T: m.T, Store: m.Store, client: m.client, plan: plan, keys: newKeys(plan.ID)}
-	created, err := m.Create(m.Context(), plan, first, foundPush(plan))
+	created, err := m.Create(m.Context(), match.NewMatch{Plan: plan, State: first, Found: foundPush(plan)})
 	if err != nil || !created {
 		m.Fatalf("create: %v, %v", created, err)
 	}
@@ -114,6 +114,11 @@ func newPlan() *match.Plan {
 
 // foundPush returns the first push of a duel; nil for an arena, which gets its first push
 // when it starts.
+// newDuel is a duel in its first state.
+func newDuel(plan *match.Plan) match.NewMatch {
+	return match.NewMatch{Plan: plan, State: duelState(), Found: foundPush(plan)}
+}
+
 func foundPush(plan *match.Plan) *protocol.NumberedPush {
 	if plan.Arena != nil {
 		return nil

@@ -40,7 +40,7 @@ func TestCreateWritesMatchOnce(t *testing.T) {
 		m.applyStep(match.PhaseOpen, 0)
 		other := newPlan()
 		other.ID, other.StartsAt = m.plan.ID, 1
-		created, err := m.Create(m.Context(), other, duelState(), foundPush(other))
+		created, err := m.Create(m.Context(), newDuel(other))
 		if created || err != nil {
 			m.Errorf("created again: %v, %v", created, err)
 		}
@@ -83,7 +83,7 @@ func TestReadRefusesUnknownMatchAndOtherForm(t *testing.T) {
 		for form, want := range map[int]string{match.CurrentForm + 1: "upgrade", match.CurrentForm - 1: "older"} {
 			other := newPlan()
 			other.Form = form
-			if _, err := m.Create(m.Context(), other, duelState(), foundPush(other)); err != nil {
+			if _, err := m.Create(m.Context(), newDuel(other)); err != nil {
 				m.Fatal(err)
 			}
 			_, err := m.Read(m.Context(), match.ReadQuery{Match: other.ID, WantPlan: true})
