@@ -90,7 +90,7 @@ func (n *node) createMatches() {
 	matches := redismatch.New(n.redis.Client, n.redis.Pipelined)
 	matches.ConfirmByReplica(n.redis.HasReplicas, newUnreplicatedWinsCounter(n.registry))
 	n.matches = matches
-	tickets := redisstore.NewLobby(n.redis.Client)
+	tickets := redisstore.NewLobby(n.redis.Pipelined)
 	n.engine = match.New(match.Config{
 		Matches: matches.Matches, Answers: matches.Answers, Places: matches.Places, Index: matches.Index, Results: matches.Results,
 		Wheel: n.wheel, Presence: &n.presence, Now: n.now, Node: n.id, Bus: n.inbox,
@@ -100,13 +100,13 @@ func (n *node) createMatches() {
 		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
 		Logger:      n.log, Registry: n.registry,
 	})
-	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger.Results, Pending: pendingResults{matches.Results, tickets}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
-		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
-	})
 	n.lobby = lobby.New(lobby.Config{
 		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
+	})
+	n.settler = settle.New(settle.Config{
+		Ledger: n.ledger.Results, Pending: pendingResults{matches.Results, n.lobby}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
+		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.createArenas(matches)
 }

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"sync/atomic"
-
-	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/lobby"
@@ -20,37 +17,14 @@ import (
 // It implements settle.Pending.
 type pendingResults struct {
 	*redismatch.Results
-	tickets lobby.ActivityStore
+	lobby *lobby.Lobby
 }
 
-// maxConcurrentReleases is the maximum number of concurrent requests that release players.
-const maxConcurrentReleases = 64
-
 // MarkSettled releases the players of matches, so that they can join another match, and then marks
-// the matches as settled. If a player cannot be released, the result stays pending for the next
-// sweep.
+// the matches as settled. If players cannot be released, the results of their game stay pending for
+// the next sweep.
 func (p pendingResults) MarkSettled(ctx context.Context, results []match.Result) error {
-	var group errgroup.Group
-	group.SetLimit(maxConcurrentReleases)
-	failed := make([]atomic.Bool, len(results))
-	for i, r := range results {
-		for _, player := range r.HumanPlayers() {
-			group.Go(func() error {
-				err := p.tickets.Free(ctx, r.Game, player, r.Match)
-				if err != nil {
-					failed[i].Store(true)
-				}
-				return err
-			})
-		}
-	}
-	err := group.Wait()
-	var released []match.Result
-	for i, r := range results {
-		if !failed[i].Load() {
-			released = append(released, r)
-		}
-	}
+	released, err := p.lobby.ReleaseSettled(ctx, results)
 	return errors.Join(err, p.Results.MarkSettled(ctx, released))
 }
 

@@ -4,16 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
 
 // activities reads and changes what each player is in.
-type activities struct{ Config }
+type activities struct {
+	Config
+	settled *settledSignals
+}
 
 // Occupy records that a player is in a match that needs no ticket. It refuses a player
 // who has a ticket or is in another match. A recorded match that is over or no longer has
@@ -38,7 +39,7 @@ func (a *activities) Occupy(ctx context.Context, game, player, id string) error 
 // Free records that a player is no longer in a match. It implements
 // arena.Activities.
 func (a *activities) Free(ctx context.Context, game, player, id string) error {
-	return a.Activities.Free(ctx, game, player, id)
+	return a.Activities.Free(ctx, game, []PlayerMatch{{player, id}})
 }
 
 // ReleaseErasedPlayer removes an erased player from the current match and from the last duel,
@@ -48,7 +49,7 @@ func (a *activities) ReleaseErasedPlayer(ctx context.Context, game, player strin
 	activity, err := a.Activities.ReadActivity(ctx, game, player)
 	for _, id := range []string{activity.Match, activity.Duel} {
 		if err == nil && id != "" {
-			err = a.Activities.Free(ctx, game, player, id)
+			err = a.Free(ctx, game, player, id)
 		}
 	}
 	return err
@@ -102,39 +103,31 @@ func (a *activities) statusWithSeat(ctx context.Context, id, player string) (mat
 // player's rating must be read after the last result is committed. So readFormerActivity
 // waits up to maxSettleWait for that.
 func (a *activities) readFormerActivity(ctx context.Context, game, player string) (Activity, error) {
-	deadline := time.Now().Add(maxSettleWait)
-	for {
-		activity, err := a.Activities.ReadActivity(ctx, game, player)
-		if err != nil || activity.Ticket != "" {
-			return Activity{}, err
-		}
-		if activity.Forming {
-			return Activity{}, busyError(activity)
-		}
-		if activity.Match != "" {
-			if _, hasSeat, err := a.statusWithSeat(ctx, activity.Match, player); err != nil || hasSeat {
-				return Activity{}, cmp.Or(err, busyError(activity))
-			}
-		}
-		if isUnsettled, err := a.isUnsettled(ctx, activity); err != nil || !isUnsettled {
-			return Activity{Match: activity.Match}, err
-		}
-		if time.Now().After(deadline) {
-			return Activity{}, protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is not settled yet; retry in 1 s")
-		}
-		if !loop.Sleep(ctx, settlePollInterval) {
-			return Activity{}, ctx.Err()
+	activity, err := a.Activities.ReadActivity(ctx, game, player)
+	if err != nil || activity.Ticket != "" {
+		return Activity{}, err
+	}
+	if activity.Forming {
+		return Activity{}, busyError(activity)
+	}
+	if activity.Match != "" {
+		if _, hasSeat, err := a.statusWithSeat(ctx, activity.Match, player); err != nil || hasSeat {
+			return Activity{}, cmp.Or(err, busyError(activity))
 		}
 	}
+	deadline := time.Now().Add(maxSettleWait)
+	for _, id := range activity.lastMatches() {
+		if err := a.awaitSettled(ctx, id, deadline); err != nil {
+			return Activity{}, err
+		}
+	}
+	return Activity{Match: activity.Match}, nil
 }
 
 // isUnsettled reports whether the player's current match or last duel is over
 // and its result is not committed yet.
 func (a *activities) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
-	for _, id := range slices.Compact([]string{activity.Match, activity.Duel}) {
-		if id == "" {
-			continue
-		}
+	for _, id := range activity.lastMatches() {
 		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, id); err != nil || isUnsettled {
 			return isUnsettled, err
 		}

@@ -39,16 +39,16 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 	if t.Seat, err = l.Players.Seat(ctx, r.Game, r.Player); err != nil {
 		return l.refuse(err)
 	}
-	waiting, activity, err := l.Tickets.AddTicket(ctx, t, former, l.Now())
+	listing, err := l.Tickets.AddTicket(ctx, t, former, l.Now())
 	if err != nil {
 		return l.refuse(err)
 	}
-	if activity != (Activity{}) {
-		return l.refuse(busyError(activity))
+	if listing.Activity.Ticket != t.ID {
+		return l.refuse(busyError(listing.Activity))
 	}
 	l.metrics.joins.WithLabelValues("queued").Inc()
 	l.scheduleTry(t, tryInterval)
-	return protocol.DuelQueued{Ticket: t.ID, Waiting: waiting}, func() { l.tryPairing(t) }, nil
+	return protocol.DuelQueued{Ticket: t.ID, Waiting: listing.Waiting}, func() { l.tryPairing(t, &listing) }, nil
 }
 
 // Leave removes a player's ticket, if there is one.

@@ -128,7 +128,7 @@ func TestJoinWaitsForTheLastResult(t *testing.T) {
 			test.records.unsettled[id] = false
 		})
 		test.mustJoin(n, "ada")
-		if waited := now() - start; waited < 1000 || waited > 1030 {
+		if waited := now() - start; waited < 1000 || waited > 1060 {
 			test.Errorf("accepted after %d ms", waited)
 		}
 	})

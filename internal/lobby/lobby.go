@@ -3,6 +3,7 @@ package lobby
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,19 +20,13 @@ import (
 
 // TicketStore stores the tickets that wait.
 type TicketStore interface {
-	// AddTicket adds a ticket and returns how many tickets wait. If its player
-	// has another activity than former, it does nothing and returns that
-	// activity.
-	AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, with Activity, err error)
-	// ListNearest lists a Slice of the tickets with the nearest ratings,
-	// without t. First come tickets with the rating of t or a higher one, the
-	// nearest first, and the oldest first among equals. Then come tickets with
-	// lower ratings, the nearest first, and the newest first among equals.
-	//
-	// It also reports whether t still waits. The call extends the life of t, also
-	// in a pairing. If t has expired and its player has no other ticket, it adds t
-	// again.
-	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (candidates []Ticket, isWaiting bool, err error)
+	// AddTicket adds a ticket and lists FirstSlice. If its player has another
+	// activity than former, it does nothing and returns that activity.
+	AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (Listing, error)
+	// ListNearest lists a slice, if t still waits. The call extends the life of t,
+	// also in a pairing. If t has expired and its player has no other activity, it
+	// adds t again.
+	ListNearest(ctx context.Context, t Ticket, s Slice, now int64) (Listing, error)
 	// RemoveTicket removes a player's ticket and returns its id, or "" if the
 	// player has none.
 	RemoveTicket(ctx context.Context, game, player string) (string, error)
@@ -64,9 +59,12 @@ type ActivityStore interface {
 	// player has another activity than the former match, it does nothing and
 	// returns that activity.
 	Occupy(ctx context.Context, o OccupyRequest, now int64) (with Activity, err error)
-	// Free records that a player is no longer in a match.
-	Free(ctx context.Context, game, player, match string) error
+	// Free records that players are no longer in a match each.
+	Free(ctx context.Context, game string, players []PlayerMatch) error
 }
+
+// PlayerMatch is a player and the id of a match.
+type PlayerMatch struct{ Player, Match string }
 
 // Activity is the ticket or the match that a player is in. Both are "" if the
 // player is in neither.
@@ -74,6 +72,12 @@ type Activity struct {
 	Ticket, Match string // ids; at most one is set
 	Forming       bool   // the match is paired, but not created yet
 	Duel          string // the player's last duel until it is settled, also if the player is in another match since; "" for none
+}
+
+// lastMatches returns the ids of the current match and of the last duel.
+func (a Activity) lastMatches() []string {
+	all := slices.Compact([]string{a.Match, a.Duel})
+	return slices.DeleteFunc(all, func(id string) bool { return id == "" })
 }
 
 // OccupyRequest asks ActivityStore.Occupy to record that a player is in a match. Former is
@@ -180,16 +184,14 @@ type localTicket struct {
 type playerKey struct{ game, player string }
 
 const (
-	tryInterval        = 500 * time.Millisecond // between two tries to pair a ticket
-	callTimeout        = 2 * time.Second
-	maxSettleWait      = 2 * time.Second // limit of the wait for a player's last result
-	settlePollInterval = 20 * time.Millisecond
+	tryInterval = 500 * time.Millisecond // between two tries to pair a ticket
+	callTimeout = 2 * time.Second
 )
 
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	return &Lobby{activities: &activities{c}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string), claimed: make(map[string]bool)}
+	return &Lobby{activities: &activities{Config: c, settled: newSettledSignals()}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string), claimed: make(map[string]bool)}
 }
 
 func newID() string { return ulid.Make().String() }

@@ -7,13 +7,28 @@ import "time"
 func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.scheduleTryLocked(t, wait)
+}
+
+// scheduleTryLocked is scheduleTry. The caller holds mu.
+func (l *Lobby) scheduleTryLocked(t Ticket, wait time.Duration) {
 	if former, ok := l.tickets[t.ID]; ok {
 		former.tryTimer.Stop()
 	}
 	key := playerKey{t.Game, t.Seat.Player}
-	l.tickets[t.ID] = localTicket{l.Wheel.After(wait, func() { l.tryPairing(t) }), key}
+	l.tickets[t.ID] = localTicket{l.Wheel.After(wait, func() { l.tryPairing(t, nil) }), key}
 	l.ticketIDs[key] = t.ID
 	l.metrics.tickets.Set(float64(len(l.tickets)))
+}
+
+// rescheduleTry schedules the next try of a ticket, unless this node stopped handling it
+// during the last one.
+func (l *Lobby) rescheduleTry(t Ticket, wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, ok := l.tickets[t.ID]; ok {
+		l.scheduleTryLocked(t, wait)
+	}
 }
 
 // dropTicket makes this node stop handling a ticket.

@@ -38,19 +38,26 @@ func (m *memoryStore) copyTables() storeTables {
 	return storeTables{maps.Clone(m.tickets), maps.Clone(m.aliveUntil), maps.Clone(m.activities), maps.Clone(m.lastDuels), maps.Clone(m.pairings)}
 }
 
-func (m *memoryStore) AddTicket(_ context.Context, ticket Ticket, former Activity, now int64) (int64, Activity, error) {
+func (m *memoryStore) AddTicket(ctx context.Context, ticket Ticket, former Activity, now int64) (Listing, error) {
+	if activity := m.addTicket(ticket, former, now); activity.Ticket != ticket.ID {
+		return Listing{Activity: activity}, nil
+	}
+	return m.ListNearest(ctx, ticket, FirstSlice, now)
+}
+
+func (m *memoryStore) addTicket(ticket Ticket, former Activity, now int64) Activity {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	newActivity, former := Activity{Ticket: ticket.ID}, Activity{Match: former.Match}
 	if activity := m.activities[ticket.Seat.Player]; activity != (Activity{}) && activity != former && activity != newActivity {
 		if activity.Match != "" || m.aliveUntil[activity.Ticket] >= now {
-			return 0, activity, nil
+			return activity
 		}
 		m.deleteTicket(activity.Ticket)
 	}
 	m.activities[ticket.Seat.Player] = newActivity
 	m.tickets[ticket.ID], m.aliveUntil[ticket.ID] = ticket, now+ticketAliveMS
-	return int64(len(m.tickets)), Activity{}, nil
+	return newActivity
 }
 
 // deleteTicket removes a ticket. The caller holds mu.
@@ -59,18 +66,18 @@ func (m *memoryStore) deleteTicket(id string) {
 	delete(m.aliveUntil, id)
 }
 
-func (m *memoryStore) ListNearest(_ context.Context, own Ticket, slice Slice, now int64) ([]Ticket, bool, error) {
+func (m *memoryStore) ListNearest(_ context.Context, own Ticket, slice Slice, now int64) (Listing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.tickets[own.ID]; !ok {
-		if m.activities[own.Seat.Player] != (Activity{Ticket: own.ID}) {
-			if _, paired := m.aliveUntil[own.ID]; paired {
-				m.aliveUntil[own.ID] = now + ticketAliveMS
-			}
-			return nil, false, nil
+	activity := m.activities[own.Seat.Player]
+	if activity.Ticket != own.ID {
+		if _, paired := m.aliveUntil[own.ID]; paired {
+			m.aliveUntil[own.ID] = now + ticketAliveMS
 		}
-		m.tickets[own.ID] = own
+		_, activity.Forming = m.pairings[activity.Match]
+		return Listing{Activity: activity}, nil
 	}
+	m.tickets[own.ID] = own
 	m.aliveUntil[own.ID] = now + ticketAliveMS
 	var higher, lower []Ticket // the ticket itself counts, as in the scripts
 	for id, other := range m.tickets {
@@ -91,7 +98,8 @@ func (m *memoryStore) ListNearest(_ context.Context, own Ticket, slice Slice, no
 		from := min(slice.Skip, len(side))
 		near = append(near, side[from:min(from+slice.Count, len(side))]...)
 	}
-	return slices.DeleteFunc(near, func(other Ticket) bool { return other.ID == own.ID }), true, nil
+	near = slices.DeleteFunc(near, func(other Ticket) bool { return other.ID == own.ID })
+	return Listing{Activity: activity, Waiting: int64(len(m.tickets)), Nearest: near}, nil
 }
 
 func (m *memoryStore) Pair(_ context.Context, p Pairing) (bool, error) {
@@ -186,14 +194,16 @@ func (m *memoryStore) ReadActivity(_ context.Context, _, player string) (Activit
 	return activity, nil
 }
 
-func (m *memoryStore) Free(_ context.Context, _, player, match string) error {
+func (m *memoryStore) Free(_ context.Context, _ string, players []PlayerMatch) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.activities[player] == (Activity{Match: match}) {
-		delete(m.activities, player)
-	}
-	if m.lastDuels[player] == match {
-		delete(m.lastDuels, player)
+	for _, freed := range players {
+		if m.activities[freed.Player] == (Activity{Match: freed.Match}) {
+			delete(m.activities, freed.Player)
+		}
+		if m.lastDuels[freed.Player] == freed.Match {
+			delete(m.lastDuels, freed.Player)
+		}
 	}
 	return nil
 }
@@ -257,17 +267,18 @@ func (s *faultyStore) call(method string, call func() error) error {
 	return errDown
 }
 
-func (s *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (waiting int64, busyWith Activity, err error) {
-	err = s.call("AddTicket", func() error { waiting, busyWith, err = s.memoryStore.AddTicket(ctx, t, former, now); return err })
-	return waiting, busyWith, err
+func (s *faultyStore) AddTicket(ctx context.Context, t Ticket, former Activity, now int64) (listing Listing, err error) {
+	err = s.call("AddTicket", func() error { listing, err = s.memoryStore.AddTicket(ctx, t, former, now); return err })
+	return listing, err
 }
 
-func (s *faultyStore) ListNearest(ctx context.Context, t Ticket, slice Slice, now int64) (near []Ticket, isWaiting bool, err error) {
-	err = s.call("ListNearest", func() error { near, isWaiting, err = s.memoryStore.ListNearest(ctx, t, slice, now); return err })
-	if err != nil {
-		return nil, false, err
-	}
-	return near, isWaiting, nil
+func (s *faultyStore) ListNearest(ctx context.Context, t Ticket, slice Slice, now int64) (listing Listing, err error) {
+	err = s.call("ListNearest", func() error { listing, err = s.memoryStore.ListNearest(ctx, t, slice, now); return err })
+	return listing, err
+}
+
+func (s *faultyStore) Free(ctx context.Context, game string, players []PlayerMatch) error {
+	return s.call("Free", func() error { return s.memoryStore.Free(ctx, game, players) })
 }
 
 func (s *faultyStore) Pair(ctx context.Context, p Pairing) (isPaired bool, err error) {

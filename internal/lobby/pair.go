@@ -10,17 +10,17 @@ import (
 )
 
 // tryPairing tries to pair a ticket of this node. If the ticket still waits after
-// that, it schedules the next try.
-func (l *Lobby) tryPairing(t Ticket) {
+// that, it schedules the next try. The listing is that of FirstSlice, nil if it must be read.
+func (l *Lobby) tryPairing(t Ticket, listing *Listing) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	isWaiting, err := l.pair(ctx, t)
+	isWaiting, err := l.pair(ctx, t, listing)
 	switch {
 	case err != nil:
 		l.Logger.Warn("ticket pairing failed; retrying", "ticket", t.ID, "error", err)
-		l.scheduleTry(t, tryInterval)
+		l.rescheduleTry(t, tryInterval)
 	case isWaiting:
-		l.scheduleTry(t, l.nextTryDelay(t))
+		l.rescheduleTry(t, l.nextTryDelay(t))
 	default:
 		l.dropTicket(t.ID)
 	}
@@ -33,18 +33,19 @@ const maxPairingAttempts = 8
 // pair tries to pair a ticket with another one or with a bot, and then creates the
 // match. It reports whether this node must still handle the ticket: it waits for an
 // opponent, or for a match that another try or node is creating.
-func (l *Lobby) pair(ctx context.Context, t Ticket) (isWaiting bool, err error) {
+func (l *Lobby) pair(ctx context.Context, t Ticket, listing *Listing) (isWaiting bool, err error) {
 	for range maxPairingAttempts {
 		if l.isClaimed(t.ID) {
 			return true, nil
 		}
-		opponent, isWaiting, err := l.findOpponent(ctx, t)
+		opponent, activity, err := l.findOpponent(ctx, t, listing)
 		if err != nil {
 			return true, err
 		}
-		if !isWaiting {
-			return l.attachPaired(ctx, t)
+		if activity.Ticket != t.ID {
+			return l.attachPaired(ctx, playerKey{t.Game, t.Seat.Player}, activity)
 		}
+		listing = nil // the next search needs a new one
 		now := l.Now()
 		p := Pairing{Match: "m_" + newID(), PairedAt: now, Tickets: []Ticket{t}}
 		if opponent != nil {
@@ -91,16 +92,20 @@ func (l *Lobby) createMatch(ctx context.Context, p Pairing) error {
 }
 
 // findOpponent returns the best opponent among the waiting tickets, or nil if none is
-// suitable. It also reports whether t still waits. It reads one slice after another,
-// as long as the next may contain a better opponent.
-func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (opponent *Ticket, isWaiting bool, err error) {
+// suitable. It also returns the activity of the ticket's player. It reads one slice after
+// another, as long as the next may contain a better opponent. It starts with the listing of
+// the first slice, unless that is nil.
+func (l *Lobby) findOpponent(ctx context.Context, t Ticket, listing *Listing) (opponent *Ticket, activity Activity, err error) {
 	var candidates []Ticket
-	for _, s := range searchSlices {
-		listed, isWaiting, err := l.Tickets.ListNearest(ctx, t, s, l.Now())
-		if err != nil || !isWaiting {
-			return nil, isWaiting, err
+	for i, s := range searchSlices {
+		if i > 0 || listing == nil {
+			next, err := l.Tickets.ListNearest(ctx, t, s, l.Now())
+			if err != nil || next.Activity.Ticket != t.ID {
+				return nil, next.Activity, err
+			}
+			listing = &next
 		}
-		for _, candidate := range listed {
+		for _, candidate := range listing.Nearest {
 			if !l.isClaimed(candidate.ID) && l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
 				candidates = append(candidates, candidate)
 			}
@@ -108,12 +113,12 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket) (opponent *Ticket, i
 		if best, ok := pickOpponent(t, candidates, l.Now()); ok {
 			opponent = &best
 		}
-		higher, lower := s.minUnreadDistances(t, listed)
+		higher, lower := s.minUnreadDistances(t, listing.Nearest)
 		if opponent != nil && isCertainlyBest(t, *opponent, higher, lower) || math.IsInf(min(higher, lower), 1) {
 			break
 		}
 	}
-	return opponent, true, nil
+	return opponent, Activity{Ticket: t.ID}, nil
 }
 
 // hasEnoughQuestions reports whether enough questions for a duel match a filter. Few
@@ -124,12 +129,11 @@ func (l *Lobby) hasEnoughQuestions(game string, filter Filter) bool {
 
 // attachPaired attaches the session of a player, whose ticket another node has
 // paired, to the match. It returns true if the match does not exist yet.
-func (l *Lobby) attachPaired(ctx context.Context, t Ticket) (isForming bool, err error) {
-	activity, err := l.Activities.ReadActivity(ctx, t.Game, t.Seat.Player)
-	if err != nil || activity.Match == "" || activity.Forming {
-		return activity.Forming, err
+func (l *Lobby) attachPaired(ctx context.Context, key playerKey, activity Activity) (isForming bool, err error) {
+	if activity.Match == "" || activity.Forming {
+		return activity.Forming, nil
 	}
-	err = l.Matches.AttachSession(ctx, t.Game, activity.Match, t.Seat.Player)
+	err = l.Matches.AttachSession(ctx, key.game, activity.Match, key.player)
 	if errors.Is(err, match.ErrNotFound) { // the match has expired
 		return false, nil
 	}

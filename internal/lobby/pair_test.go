@@ -353,7 +353,7 @@ func TestSearchFindsTicketBehindOtherFilters(t *testing.T) {
 				for i := range others {
 					other := newTestTicket(fmt.Sprint("p_", i), 1500, now())
 					other.Filter.Lang = "zh-CN"
-					if _, _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
+					if _, err := test.store.AddTicket(test.Context(), other, Activity{}, now()); err != nil {
 						test.Fatal(err)
 					}
 				}

@@ -6,10 +6,23 @@ import "math"
 // Count with a lower one, each without the nearest Skip.
 type Slice struct{ Skip, Count int }
 
+// Listing is a slice of the waiting tickets near a ticket, without it. First come tickets
+// with its rating or a higher one, the nearest first, and the oldest first among equals.
+// Then come tickets with lower ratings, the nearest first, and the newest first among
+// equals.
+type Listing struct {
+	Activity Activity // of the ticket's player, without Duel; the ticket waits if it is in there
+	Waiting  int64    // how many tickets wait; 0 if the ticket does not
+	Nearest  []Ticket
+}
+
+// FirstSlice is the first slice that a search reads.
+var FirstSlice = Slice{0, 4}
+
 // searchSlices are the slices that findOpponent reads one after the other. The first
 // is small: nearly always one of the first few tickets is suitable, and each listed
 // ticket takes time.
-var searchSlices = []Slice{{0, 4}, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
+var searchSlices = []Slice{FirstSlice, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 
 // minUnreadDistances returns the smallest rating distances from ticket t that an unread
 // ticket can have: among higher and among lower ratings. s is the last slice that was

@@ -3,8 +3,6 @@ package lobby
 import (
 	"context"
 	"time"
-
-	"laststand/internal/match"
 )
 
 // takeOverTimeout limits the wait for a match that is being created. It is longer than
@@ -46,7 +44,11 @@ func (l *Lobby) attachWhenFormed(game, player string, deadline time.Time) {
 	l.Wheel.After(tryInterval, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
-		isForming, err := l.attachPaired(ctx, Ticket{Game: game, Seat: match.Seat{Player: player}})
+		activity, err := l.Activities.ReadActivity(ctx, game, player)
+		isForming := false
+		if err == nil {
+			isForming, err = l.attachPaired(ctx, playerKey{game, player}, activity)
+		}
 		if err != nil {
 			l.Logger.Warn("attaching a player to a match failed; retrying", "error", err)
 		}

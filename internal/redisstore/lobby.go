@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/lobby"
+	"laststand/internal/redisx"
 )
 
 const (
@@ -27,44 +28,38 @@ type Lobby struct{ client redis.UniversalClient }
 func NewLobby(client redis.UniversalClient) *Lobby { return &Lobby{client: client} }
 
 // AddTicket implements lobby.TicketStore.
-func (s *Lobby) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Activity, now int64) (int64, lobby.Activity, error) {
-	ticket, err := json.Marshal(t)
-	if err != nil {
-		return 0, lobby.Activity{}, fmt.Errorf("redisstore: add ticket: %w", err)
-	}
-	k := lobbyKeys{t.Game}
-	reply, err := addTicketScript.Run(ctx, s.client, []string{k.busy(t.Seat.Player), k.tickets(), k.waiting(), k.alive()},
-		t.ID, ticket, t.Rating(), now, now+ticketAliveMS, encodeActivity(former), busyTTL.Milliseconds()).Slice()
-	if err != nil {
-		return 0, lobby.Activity{}, fmt.Errorf("redisstore: add ticket: %w", err)
-	}
-	waiting, _ := reply[0].(int64)
-	otherActivity, _ := reply[1].(string)
-	return waiting, parseActivity(otherActivity), nil
+func (s *Lobby) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Activity, now int64) (lobby.Listing, error) {
+	return s.enterTicket(ctx, t, lobby.FirstSlice, now, 1, encodeActivity(former))
 }
 
 // ListNearest implements lobby.TicketStore.
-func (s *Lobby) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
+func (s *Lobby) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64) (lobby.Listing, error) {
+	return s.enterTicket(ctx, t, slice, now, 0, "")
+}
+
+// enterTicket runs enter_ticket.lua. The arguments isNew and replacedBusy are its last two.
+func (s *Lobby) enterTicket(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64, isNew int, replacedBusy string) (lobby.Listing, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
-		return nil, false, fmt.Errorf("redisstore: list nearest tickets: %w", err)
+		return lobby.Listing{}, fmt.Errorf("redisstore: enter ticket: %w", err)
 	}
 	k := lobbyKeys{t.Game}
-	raw, err := listNearestScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player)},
-		t.ID, t.Rating(), now, now+ticketAliveMS, slice.Count, slice.Skip, ticket, busyTTL.Milliseconds()).StringSlice()
-	if errors.Is(err, redis.Nil) {
-		return nil, false, nil
-	}
+	values, err := enterTicketScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player), k.pairings()},
+		t.ID, ticket, t.Rating(), now, now+ticketAliveMS, slice.Count, slice.Skip, busyTTL.Milliseconds(), isNew, replacedBusy).Slice()
 	if err != nil {
-		return nil, false, fmt.Errorf("redisstore: list nearest tickets: %w", err)
+		return lobby.Listing{}, fmt.Errorf("redisstore: enter ticket: %w", err)
 	}
-	tickets := make([]lobby.Ticket, len(raw))
-	for i := range raw {
-		if err := json.Unmarshal([]byte(raw[i]), &tickets[i]); err != nil {
-			return nil, false, fmt.Errorf("redisstore: list nearest tickets: %w", err)
+	reply := redisx.Reply(values)
+	listing := lobby.Listing{Activity: parseActivity(reply.Text(0)), Waiting: reply.Number(2)}
+	listing.Activity.Forming = reply.Number(1) == 1
+	for _, raw := range reply.Texts(3) {
+		var near lobby.Ticket
+		if err := json.Unmarshal([]byte(raw), &near); err != nil {
+			return lobby.Listing{}, fmt.Errorf("redisstore: enter ticket: %w", err)
 		}
+		listing.Nearest = append(listing.Nearest, near)
 	}
-	return tickets, true, nil
+	return listing, nil
 }
 
 // ReadTicket implements lobby.TicketStore.

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"laststand/internal/lobby"
@@ -34,12 +35,20 @@ func (s *Lobby) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (l
 	return parseActivity(otherActivity), nil
 }
 
-// Free implements lobby.ActivityStore.
-func (s *Lobby) Free(ctx context.Context, game, player, match string) error {
+// maxFreedPlayers limits the players of one script, and therefore its duration.
+const maxFreedPlayers = 200
+
+// Free implements lobby.ActivityStore. It needs one call per maxFreedPlayers players.
+func (s *Lobby) Free(ctx context.Context, game string, all []lobby.PlayerMatch) error {
 	k := lobbyKeys{game}
-	err := freePlayerScript.Run(ctx, s.client, []string{k.busy(player), k.duel(player)}, encodeActivity(lobby.Activity{Match: match}), match).Err()
-	if err != nil {
-		return fmt.Errorf("redisstore: free player: %w", err)
+	for chunk := range slices.Chunk(all, maxFreedPlayers) {
+		redisKeys, matches := make([]string, 0, 2*len(chunk)), make([]any, 0, len(chunk))
+		for _, freed := range chunk {
+			redisKeys, matches = append(redisKeys, k.busy(freed.Player), k.duel(freed.Player)), append(matches, freed.Match)
+		}
+		if err := freePlayersScript.Run(ctx, s.client, redisKeys, matches...).Err(); err != nil {
+			return fmt.Errorf("redisstore: free players: %w", err)
+		}
 	}
 	return nil
 }

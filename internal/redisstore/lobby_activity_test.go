@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"fmt"
 	"testing"
 
 	"laststand/internal/lobby"
@@ -14,6 +15,32 @@ func (l *lobbyTest) setBusy(player, id string) {
 	}
 }
 
+func (l *lobbyTest) free(player, id string) error {
+	return l.Free(l.Context(), l.game, []lobby.PlayerMatch{{Player: player, Match: id}})
+}
+
+// More players than one script frees are free after one call, each from the given match.
+func TestFreeReleasesManyPlayers(t *testing.T) {
+	testLobby(t, func(test *lobbyTest) {
+		all := make([]lobby.PlayerMatch, 2*maxFreedPlayers+1)
+		for i := range all {
+			all[i] = lobby.PlayerMatch{Player: fmt.Sprint("p_", i), Match: fmt.Sprint("m_", i/2)}
+			test.setBusy(all[i].Player, all[i].Match)
+		}
+		test.setBusy("p_1", "m_later")
+		if err := test.Free(test.Context(), test.game, all); err != nil {
+			test.Fatal(err)
+		}
+		for _, freed := range all {
+			want := lobby.Activity{}
+			if freed.Player == "p_1" {
+				want.Match = "m_later"
+			}
+			test.checkActivity(freed.Player, want)
+		}
+	})
+}
+
 // Free removes the given match, and no later activity.
 func TestFreeRemovesOnlyTheGivenMatch(t *testing.T) {
 	testLobby(t, func(test *lobbyTest) {
@@ -22,13 +49,13 @@ func TestFreeRemovesOnlyTheGivenMatch(t *testing.T) {
 			match string
 			want  lobby.Activity
 		}{{"m_0", lobby.Activity{Match: "m_1"}}, {"m_1", lobby.Activity{}}, {"m_1", lobby.Activity{}}} {
-			if err := test.Free(test.Context(), test.game, "ada", testCase.match); err != nil {
+			if err := test.free("ada", testCase.match); err != nil {
 				test.Error(err)
 			}
 			test.checkActivity("ada", testCase.want)
 		}
 		test.addTicketFor("ada", epoch)
-		if err := test.Free(test.Context(), test.game, "ada", "m_1"); err != nil {
+		if err := test.free("ada", "m_1"); err != nil {
 			test.Error(err)
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
@@ -58,10 +85,10 @@ func TestOccupyRecordsTheMatch(t *testing.T) {
 		if ttl := test.client.TTL(test.Context(), lobbyKeys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
 			test.Errorf("busy for %v", ttl)
 		}
-		if _, busyWith, err := test.AddTicket(test.Context(), test.newTicket("ada", 1500), lobby.Activity{}, epoch); err != nil || busyWith != (lobby.Activity{Match: "m_2"}) {
-			test.Errorf("a ticket during the match: %+v, %v", busyWith, err)
+		if listing, err := test.AddTicket(test.Context(), test.newTicket("ada", 1500), lobby.Activity{}, epoch); err != nil || listing.Activity != (lobby.Activity{Match: "m_2"}) {
+			test.Errorf("a ticket during the match: %+v, %v", listing, err)
 		}
-		if err := test.Free(test.Context(), test.game, "ada", "m_2"); err != nil {
+		if err := test.free("ada", "m_2"); err != nil {
 			test.Error(err)
 		}
 		test.checkActivity("ada", lobby.Activity{})

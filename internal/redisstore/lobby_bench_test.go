@@ -25,19 +25,19 @@ func BenchmarkListNearest(b *testing.B) {
 	test := &lobbyTest{T: &testing.T{}, Lobby: NewLobby(client), game: "game." + ulid.Make().String()}
 	own := test.newTicket("own", 1500)
 	for i := range 200 {
-		if _, _, err := test.AddTicket(b.Context(), test.newTicket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, epoch); err != nil {
+		if _, err := test.AddTicket(b.Context(), test.newTicket(fmt.Sprint("p_", i), float64(1400+i)), lobby.Activity{}, epoch); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if _, _, err := test.AddTicket(b.Context(), own, lobby.Activity{}, epoch); err != nil {
+	if _, err := test.AddTicket(b.Context(), own, lobby.Activity{}, epoch); err != nil {
 		b.Fatal(err)
 	}
 	for _, count := range []int{4, 32} {
 		b.Run(fmt.Sprint(count), func(b *testing.B) {
 			before := redisCPUSeconds(b.Context(), client)
 			for b.Loop() {
-				if near, isWaiting, err := test.ListNearest(b.Context(), own, lobby.Slice{Count: count}, epoch); err != nil || !isWaiting || len(near) != 2*count-1 {
-					b.Fatal(len(near), isWaiting, err)
+				if listing, err := test.ListNearest(b.Context(), own, lobby.Slice{Count: count}, epoch); err != nil || len(listing.Nearest) != 2*count-1 {
+					b.Fatal(len(listing.Nearest), err)
 				}
 			}
 			b.ReportMetric((redisCPUSeconds(b.Context(), client)-before)*1e6/float64(b.N), "redis-us/op")

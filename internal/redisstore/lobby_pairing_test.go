@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"reflect"
 	"testing"
 
 	"laststand/internal/lobby"
@@ -37,10 +36,7 @@ func TestRolledBackTicketsWaitAgain(t *testing.T) {
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("bob", lobby.Activity{Ticket: "t_bob"})
-		near, isWaiting, err := test.ListNearest(test.Context(), bob, allTickets, now)
-		if err != nil || !isWaiting || len(near) != 1 || !reflect.DeepEqual(near[0], ada) {
-			test.Errorf("%+v, %v, %v", near, isWaiting, err)
-		}
+		test.checkListing(bob, now, ada)
 		if !test.pair("m_2", bob, ada) {
 			test.Error("the tickets cannot be paired again")
 		}
@@ -112,7 +108,7 @@ func TestLastDuelIsStoredUntilItIsSettled(t *testing.T) {
 			test.Fatal(err)
 		}
 		free := func(id string) {
-			if err := test.Free(test.Context(), test.game, "ada", id); err != nil {
+			if err := test.Free(test.Context(), test.game, []lobby.PlayerMatch{{Player: "ada", Match: id}}); err != nil {
 				test.Fatal(err)
 			}
 		}

@@ -93,17 +93,18 @@ func TestTwoNodesPairOneTicketOnce(t *testing.T) {
 
 // addAndPair adds a ticket and pairs it with any other until it no longer waits.
 func (l *lobbyTest) addAndPair(node *Lobby, t lobby.Ticket) {
-	if _, busyWith, err := node.AddTicket(l.Context(), t, lobby.Activity{}, epoch); err != nil || busyWith != (lobby.Activity{}) {
-		l.Errorf("%s: %+v, %v", t.ID, busyWith, err)
+	if listing, err := node.AddTicket(l.Context(), t, lobby.Activity{}, epoch); err != nil || listing.Activity.Ticket != t.ID {
+		l.Errorf("%s: %+v, %v", t.ID, listing, err)
 		return
 	}
 	for {
-		near, isWaiting, err := node.ListNearest(l.Context(), t, allTickets, epoch)
+		listing, err := node.ListNearest(l.Context(), t, allTickets, epoch)
 		if err != nil {
 			l.Error(err)
 			return
 		}
-		if !isWaiting {
+		near := listing.Nearest
+		if listing.Activity.Ticket != t.ID {
 			return
 		}
 		if len(near) == 0 {

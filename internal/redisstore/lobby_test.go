@@ -44,26 +44,27 @@ func (l *lobbyTest) newTicket(player string, ratingPoints float64) lobby.Ticket 
 // mustAddTicket adds a ticket, which must be accepted.
 func (l *lobbyTest) mustAddTicket(t lobby.Ticket, now int64) int64 {
 	l.Helper()
-	waiting, busyWith, err := l.AddTicket(l.Context(), t, lobby.Activity{}, now)
-	if err != nil || busyWith != (lobby.Activity{}) {
-		l.Fatalf("%s: busy with %+v, %v", t.ID, busyWith, err)
+	listing, err := l.AddTicket(l.Context(), t, lobby.Activity{}, now)
+	if err != nil || listing.Activity != (lobby.Activity{Ticket: t.ID}) {
+		l.Fatalf("%s: %+v, %v", t.ID, listing, err)
 	}
-	return waiting
+	return listing.Waiting
 }
 
 // nearestPlayers returns the sorted players of the listed tickets; nil if the ticket
 // itself does not wait.
 func (l *lobbyTest) nearestPlayers(t lobby.Ticket, now int64) []string {
 	l.Helper()
-	tickets, isWaiting, err := l.ListNearest(l.Context(), t, allTickets, now)
-	if err != nil || !isWaiting && len(tickets) > 0 {
-		l.Fatalf("%v, %d, %v", isWaiting, len(tickets), err)
+	listing, err := l.ListNearest(l.Context(), t, allTickets, now)
+	isWaiting := listing.Activity.Ticket == t.ID
+	if err != nil || !isWaiting && (listing.Waiting > 0 || len(listing.Nearest) > 0) {
+		l.Fatalf("%+v, %v", listing, err)
 	}
 	if !isWaiting {
 		return nil
 	}
-	players := make([]string, 0, len(tickets))
-	for _, near := range tickets {
+	players := make([]string, 0, len(listing.Nearest))
+	for _, near := range listing.Nearest {
 		players = append(players, near.Seat.Player)
 	}
 	slices.Sort(players)
@@ -74,6 +75,16 @@ func (l *lobbyTest) checkNearest(t lobby.Ticket, now int64, want ...string) {
 	l.Helper()
 	if got := l.nearestPlayers(t, now); !slices.Equal(got, want) {
 		l.Errorf("tickets near %s: %v, want %v", t.ID, got, want)
+	}
+}
+
+// checkListing checks that a ticket waits and that one other ticket is near it.
+func (l *lobbyTest) checkListing(t lobby.Ticket, now int64, other lobby.Ticket) {
+	l.Helper()
+	got, err := l.ListNearest(l.Context(), t, allTickets, now)
+	want := lobby.Listing{Activity: lobby.Activity{Ticket: t.ID}, Waiting: 2, Nearest: []lobby.Ticket{other}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		l.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 }
 
@@ -111,14 +122,11 @@ func TestAddTicketRefusesSecondTicket(t *testing.T) {
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_ada"})
 		test.checkActivity("nobody", lobby.Activity{})
-		got, isWaiting, err := test.ListNearest(test.Context(), bob, allTickets, epoch)
-		if err != nil || !isWaiting || len(got) != 1 || !reflect.DeepEqual(got[0], ada) {
-			test.Errorf("%+v, %v, %v", got, isWaiting, err)
-		}
+		test.checkListing(bob, epoch, ada)
 		second := ada
 		second.ID = "t_second"
-		if _, busyWith, err := test.AddTicket(test.Context(), second, lobby.Activity{}, epoch+ticketAliveMS); err != nil || busyWith != (lobby.Activity{Ticket: "t_ada"}) {
-			test.Errorf("a second ticket: %+v, %v", busyWith, err)
+		if listing, err := test.AddTicket(test.Context(), second, lobby.Activity{}, epoch+ticketAliveMS); err != nil || !reflect.DeepEqual(listing, lobby.Listing{Activity: lobby.Activity{Ticket: "t_ada"}}) {
+			test.Errorf("a second ticket: %+v, %v", listing, err)
 		}
 		if ttl := test.client.TTL(test.Context(), lobbyKeys{test.game}.busy("ada")).Val(); ttl <= 0 || ttl > busyTTL {
 			test.Errorf("busy for %v", ttl)
@@ -160,12 +168,12 @@ func TestOnlyFormerMatchAllowsTicket(t *testing.T) {
 		next := ada
 		next.ID = "t_next"
 		for _, former := range []lobby.Activity{{}, {Match: "m_0"}} {
-			if _, busyWith, err := test.AddTicket(test.Context(), next, former, epoch); err != nil || busyWith != (lobby.Activity{Match: "m_1"}) {
-				test.Errorf("former %+v: %+v, %v", former, busyWith, err)
+			if listing, err := test.AddTicket(test.Context(), next, former, epoch); err != nil || listing.Activity != (lobby.Activity{Match: "m_1", Forming: true}) {
+				test.Errorf("former %+v: %+v, %v", former, listing, err)
 			}
 		}
-		if n, busyWith, err := test.AddTicket(test.Context(), next, lobby.Activity{Match: "m_1"}, epoch); err != nil || busyWith != (lobby.Activity{}) || n != 1 {
-			test.Errorf("%d wait, %+v, %v", n, busyWith, err)
+		if listing, err := test.AddTicket(test.Context(), next, lobby.Activity{Match: "m_1"}, epoch); err != nil || listing.Activity != (lobby.Activity{Ticket: next.ID}) || listing.Waiting != 1 {
+			test.Errorf("%+v, %v", listing, err)
 		}
 		test.checkActivity("ada", lobby.Activity{Ticket: "t_next"})
 	})
@@ -187,9 +195,10 @@ func TestListNearestListsSlicesByRating(t *testing.T) {
 		}
 		listed := 0
 		for slice, want := range map[lobby.Slice]int{{Count: 4}: 7, {Skip: 4, Count: 28}: 56, {Skip: 32, Count: 32}: 21, {Skip: 64, Count: 32}: 0} {
-			near, isWaiting, err := test.ListNearest(test.Context(), own, slice, epoch)
-			if err != nil || !isWaiting || len(near) != want {
-				test.Errorf("slice %+v: %d tickets, %v, %v, want %d", slice, len(near), isWaiting, err, want)
+			listing, err := test.ListNearest(test.Context(), own, slice, epoch)
+			near := listing.Nearest
+			if err != nil || listing.Waiting != others+1 || len(near) != want {
+				test.Errorf("slice %+v: %d tickets, %v, %v, want %d", slice, len(near), listing.Waiting, err, want)
 			}
 			for _, t := range near {
 				if gap := math.Abs(t.Rating() - own.Rating()); gap < float64(slice.Skip) || gap > float64(slice.Skip+slice.Count) {
@@ -238,10 +247,7 @@ func TestExpiredTicketsAreRemoved(t *testing.T) {
 		}
 		// The node was only slow: the ticket comes back with its age.
 		test.checkNearest(other, now+2, "own")
-		got, _, err := test.ListNearest(test.Context(), own, allTickets, now+2)
-		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], other) {
-			test.Errorf("%+v, %v", got, err)
-		}
+		test.checkListing(own, now+2, other)
 	})
 }
 
@@ -258,9 +264,9 @@ func TestExpiredTicketsDoNotHideWaitingTickets(t *testing.T) {
 		for i, points := range []float64{1600, 1400} {
 			test.mustAddTicket(test.newTicket(fmt.Sprint("waits_", i), points), now)
 		}
-		near, isWaiting, err := test.ListNearest(test.Context(), own, lobby.Slice{Count: 4}, now)
-		if err != nil || !isWaiting || len(near) != 2 {
-			test.Errorf("%d tickets, %v, %v", len(near), isWaiting, err)
+		listing, err := test.ListNearest(test.Context(), own, lobby.FirstSlice, now)
+		if err != nil || len(listing.Nearest) != 2 {
+			test.Errorf("%+v, %v", listing, err)
 		}
 	})
 }

@@ -12,14 +12,13 @@ import (
 var luaFiles embed.FS
 
 var (
-	addTicketScript       = newScript("add_ticket")
-	listNearestScript     = newScript("list_nearest")
+	enterTicketScript     = newScript("enter_ticket")
 	removeTicketScript    = newScript("remove_ticket")
 	pairTicketsScript     = newScript("pair_tickets")
 	completePairingScript = newScript("complete_pairing")
 	rollBackPairingScript = newScript("roll_back_pairing")
 	occupyPlayerScript    = newScript("occupy_player")
-	freePlayerScript      = newScript("free_player")
+	freePlayersScript     = newScript("free_players")
 	readActivityScript    = newScript("read_activity")
 
 	takeTokensScript    = newScript("take_tokens")

@@ -19,7 +19,7 @@ type lobbyStores interface {
 }
 
 // delayedTickets are lobbyStores that first fail, so that the node searches for its
-// ticket's opponent again. Later they delay one reply to ReadActivity until the test
+// ticket's opponent again. Later they delay one reply to ListNearest until the test
 // closes proceed.
 type delayedTickets struct {
 	lobbyStores
@@ -31,20 +31,16 @@ type delayedTickets struct {
 
 var errTicketsUnreachable = errors.New("the tickets are unreachable")
 
-func (d *delayedTickets) ListNearest(ctx context.Context, t lobby.Ticket, s lobby.Slice, now int64) ([]lobby.Ticket, bool, error) {
+func (d *delayedTickets) ListNearest(ctx context.Context, t lobby.Ticket, s lobby.Slice, now int64) (lobby.Listing, error) {
 	if d.isUnreachable.Load() {
-		return nil, false, errTicketsUnreachable
+		return lobby.Listing{}, errTicketsUnreachable
 	}
-	return d.lobbyStores.ListNearest(ctx, t, s, now)
-}
-
-func (d *delayedTickets) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
-	activity, err := d.lobbyStores.ReadActivity(ctx, game, player)
+	listing, err := d.lobbyStores.ListNearest(ctx, t, s, now)
 	if d.delayNext.CompareAndSwap(true, false) {
 		close(d.replyReady)
 		<-d.proceed
 	}
-	return activity, err
+	return listing, err
 }
 
 // matchNotifier is the engine of a lobby. It reports the match to which a player was
