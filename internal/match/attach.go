@@ -39,6 +39,9 @@ func (a *attacher) Attach(ctx context.Context, request AttachRequest) error {
 	if err != nil {
 		return err
 	}
+	if request.OnState == nil && local.isAttached(request.Player, request.Session) {
+		return nil
+	}
 	member, err := a.lookUpMember(ctx, local, request.Player)
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ func TestNewDuelIsAttachedWithoutARead(t *testing.T) {
 		})
 		plan := newPlan("m_1", now(), 2) // it is due at once
 		c.requireNoError(nodeA.StartDuel(c.Context(), plan))
+		c.requireNoError(nodeA.AttachSession(c.Context(), plan.Game, plan.ID, ada)) // attached already
 		if frames := sessionA.frames(); len(frames) != 1 || reads != 0 {
 			c.Errorf("%d frames after %d reads", len(frames), reads)
 		}

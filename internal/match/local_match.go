@@ -138,6 +138,13 @@ func (l *localMatch) hasSeat(player string) bool {
 	return l.plan.Arena == nil || l.members[player].Role == PlayerRole
 }
 
+// isAttached reports whether a session gets the pushes of the match.
+func (l *localMatch) isAttached(player string, session Subscriber) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sessions[player] == session
+}
+
 // playerSessions returns the sessions at this node whose players have a seat.
 func (l *localMatch) playerSessions() map[string]Subscriber {
 	l.mu.Lock()
