@@ -36,21 +36,35 @@ type settledPusher struct {
 }
 
 // push implements match.Config.OnSettled. It sends the new standings and rating of each player to
-// the sessions of s, all at this node.
-func (p settledPusher) push(ctx context.Context, s match.Settlement) error {
-	if len(s.Sessions) == 0 {
+// the sessions of settlements, all at this node and of one game.
+func (p settledPusher) push(ctx context.Context, settlements []match.Settlement) error {
+	game, players, mayLag := settlements[0].Game, make(map[string]struct{}), false
+	for _, s := range settlements {
+		mayLag = mayLag || s.LeaderboardsMayLag
+		for player := range s.Sessions {
+			players[player] = struct{}{}
+		}
+	}
+	if len(players) == 0 {
 		return nil
 	}
-	if s.LeaderboardsMayLag {
-		if err := p.applier.Apply(ctx, s.Game); err != nil {
+	if mayLag {
+		if err := p.applier.Apply(ctx, game); err != nil {
 			return err
 		}
 	}
-	ids := slices.Collect(maps.Keys(s.Sessions))
-	standings, err := p.leaderboards.WindowStandings(ctx, s.Game, ids)
+	standings, err := p.leaderboards.WindowStandings(ctx, game, slices.Collect(maps.Keys(players)))
 	if err != nil {
 		return err
 	}
+	for _, s := range settlements {
+		pushSettled(s, standings)
+	}
+	return nil
+}
+
+// pushSettled sends their standings and rating to the sessions of a settlement.
+func pushSettled(s match.Settlement, standings map[string]map[leaderboard.Window]leaderboard.WindowStanding) {
 	for player, sub := range s.Sessions {
 		settled := protocol.Settled{Match: s.Match, Standings: make(map[string]protocol.SettledStanding)}
 		if rating, isRated := s.Ratings[player]; isRated {
@@ -61,5 +75,4 @@ func (p settledPusher) push(ctx context.Context, s match.Settlement) error {
 		}
 		sub.Push("", protocol.EncodePush(protocol.TypeSettled, settled))
 	}
-	return nil
 }

@@ -68,7 +68,7 @@ func (e *Engine) Broadcast(ctx context.Context, match string, frame []byte) {
 	if local := e.findLocalMatch(match); local != nil {
 		local.broadcast(frame)
 	}
-	e.sendToOtherNodes(ctx, match, kindBroadcast, messageHeader{Match: match}.encode(frame))
+	e.sendToOtherNodes(ctx, kindBroadcast, map[string][]byte{match: messageHeader{Match: match}.encode(frame)})
 }
 
 // NotifyPlacesChanged tells the engine that players joined or left an arena. The players

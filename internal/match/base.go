@@ -36,10 +36,10 @@ type Config struct {
 	// OnArenaEnd is called with the arena and the game when this node ends the
 	// arena's match. It may be nil.
 	OnArenaEnd func(*Arena, string)
-	// OnSettled is called when the result of a match of players at this node is in
-	// the ledger. It may be nil. After an error the engine calls it again while this
-	// node holds the match.
-	OnSettled func(context.Context, Settlement) error
+	// OnSettled is called when the results of matches of players at this node are in
+	// the ledger, all of one game. It may be nil. After an error the engine calls it
+	// again for each match that this node holds.
+	OnSettled func(context.Context, []Settlement) error
 	// OnLifecycle is called when a match starts or ends for players at this
 	// node. The engine calls it outside the steps of the match. It must not
 	// block and may be nil.
@@ -76,7 +76,7 @@ func newEngineBase(config Config) *engineBase {
 		config.OnArenaEnd = func(*Arena, string) {}
 	}
 	if config.OnSettled == nil {
-		config.OnSettled = func(context.Context, Settlement) error { return nil }
+		config.OnSettled = func(context.Context, []Settlement) error { return nil }
 	}
 	if config.OnLifecycle == nil {
 		config.OnLifecycle = func(LifecycleEvent) {}

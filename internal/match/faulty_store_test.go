@@ -126,8 +126,8 @@ func (store *faultyStore) RankedPlayers(ctx context.Context, match string, from,
 	return callStore(store, "RankedPlayers", match, func() ([]RankedPlayer, error) { return store.memoryStore.RankedPlayers(ctx, match, from, limit) })
 }
 
-func (store *faultyStore) Nodes(ctx context.Context, match string) ([]string, error) {
-	return callStore(store, "Nodes", match, func() ([]string, error) { return store.memoryStore.Nodes(ctx, match) })
+func (store *faultyStore) Nodes(ctx context.Context, matches ...string) (map[string][]string, error) {
+	return callStore(store, "Nodes", matches[0], func() (map[string][]string, error) { return store.memoryStore.Nodes(ctx, matches...) })
 }
 
 func (store *faultyStore) PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error {

@@ -301,14 +301,16 @@ func (m *memoryStore) PostponeHostDeadline(_ context.Context, id string, dueAt i
 	return nil
 }
 
-func (m *memoryStore) Nodes(_ context.Context, id string) ([]string, error) {
+func (m *memoryStore) Nodes(_ context.Context, matches ...string) (map[string][]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	stored, err := m.find(id, 0)
-	if err != nil {
-		return nil, nil
+	nodes := make(map[string][]string)
+	for _, id := range matches {
+		if stored, err := m.find(id, 0); err == nil {
+			nodes[id] = stored.sortedNodes()
+		}
 	}
-	return stored.sortedNodes(), nil
+	return nodes, nil
 }
 
 // state returns the state of a match.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 )
 
@@ -51,14 +52,17 @@ func (r *registry) publish(ctx context.Context, nodes []string, header messageHe
 	}
 }
 
-// sendToOtherNodes sends a message to the other nodes that hold sessions of a match.
-func (r *registry) sendToOtherNodes(ctx context.Context, match, kind string, payload []byte) {
-	nodes, err := r.Places.Nodes(ctx, match)
+// sendToOtherNodes sends messages, by their match, to the other nodes that hold sessions of
+// that match.
+func (r *registry) sendToOtherNodes(ctx context.Context, kind string, payloads map[string][]byte) {
+	nodes, err := r.Places.Nodes(ctx, slices.Collect(maps.Keys(payloads))...)
 	if err != nil {
-		r.Logger.Warn("message to other nodes failed", "match", match, "kind", kind, "error", err)
+		r.Logger.Warn("messages to other nodes failed", "matches", len(payloads), "kind", kind, "error", err)
 		return
 	}
-	r.Bus.Send(ctx, nodes, kind, payload)
+	for match, payload := range payloads {
+		r.Bus.Send(ctx, nodes[match], kind, payload)
+	}
 }
 
 // handler returns a handler of messages of other nodes. It passes those about matches that

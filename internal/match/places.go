@@ -64,7 +64,7 @@ func (p *places) Expel(ctx context.Context, match, player string, frame []byte) 
 	if local := p.findLocalMatch(match); local != nil {
 		p.expel(local, player, nil, frames)
 	}
-	p.sendToOtherNodes(ctx, match, kindExpel, messageHeader{Match: match, Player: player}.encode(frames...))
+	p.sendToOtherNodes(ctx, kindExpel, map[string][]byte{match: messageHeader{Match: match, Player: player}.encode(frames...)})
 }
 
 // expel removes a player's session from an arena and pushes frames to it. If only is not

@@ -3,6 +3,7 @@ package match
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -29,18 +30,29 @@ type Settlement struct {
 // settled the match died, or its message was lost.
 type settledNotices struct{ *registry }
 
-// NotifySettled notifies the players of a match, on all nodes, that its result is
-// settled and on the leaderboards. It finds the players' sessions at this node even if
-// this node does not hold the match. It logs errors.
-func (n *settledNotices) NotifySettled(ctx context.Context, result Result) {
-	settlement := Settlement{Game: result.Game, Match: result.Match, Ratings: result.Ratings(), Sessions: make(map[string]Subscriber)}
-	for _, player := range result.HumanPlayers() {
-		if session, ok := n.Presence.Find(result.Game, player); ok {
-			settlement.Sessions[player] = session
+// settledNotice is a settlement and its match, nil if this node does not hold that.
+type settledNotice struct {
+	Settlement
+	local *localMatch
+}
+
+// NotifySettled notifies the players of matches of one game, on all nodes, that their
+// results are settled and on the leaderboards. It finds the players' sessions at this node
+// even if this node does not hold the match. It logs errors.
+func (n *settledNotices) NotifySettled(ctx context.Context, results []Result) {
+	notices, messages := make([]settledNotice, len(results)), make(map[string][]byte, len(results))
+	for i, result := range results {
+		settlement := Settlement{Game: result.Game, Match: result.Match, Ratings: result.Ratings(), Sessions: make(map[string]Subscriber)}
+		for _, player := range result.HumanPlayers() {
+			if session, ok := n.Presence.Find(result.Game, player); ok {
+				settlement.Sessions[player] = session
+			}
 		}
+		notices[i] = settledNotice{settlement, n.findLocalMatch(result.Match)}
+		messages[result.Match] = messageHeader{Match: result.Match, Ratings: settlement.Ratings}.encode()
 	}
-	n.notifyHere(ctx, n.findLocalMatch(result.Match), settlement)
-	n.sendToOtherNodes(ctx, result.Match, kindSettled, messageHeader{Match: result.Match, Ratings: settlement.Ratings}.encode())
+	n.notifyHere(ctx, notices...)
+	n.sendToOtherNodes(ctx, kindSettled, messages)
 }
 
 // onSettled notifies the players at this node after another node has settled a
@@ -54,29 +66,40 @@ func (n *settledNotices) scheduleNotice(local *localMatch, ratings map[string]in
 	n.Wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), settledTimeout)
 		defer cancel()
-		n.notifyHere(ctx, local, Settlement{
+		n.notifyHere(ctx, settledNotice{Settlement{
 			Game: local.plan.Game, Match: local.plan.ID, Ratings: ratings, Sessions: local.playerSessions(), LeaderboardsMayLag: leaderboardsMayLag,
-		})
+		}, local})
 	})
 }
 
-// notifyHere notifies the sessions of a settlement, unless those of the match were
-// notified before. After an error the checks of the match go on. The match is nil if this
-// node does not hold it.
-func (n *settledNotices) notifyHere(ctx context.Context, local *localMatch, settlement Settlement) {
-	if local != nil && !local.claimSettled() {
+// notifyHere notifies the sessions of settlements, except those of matches that were
+// notified before. After an error the checks of the matches go on.
+func (n *settledNotices) notifyHere(ctx context.Context, notices ...settledNotice) {
+	notices = slices.DeleteFunc(notices, func(notice settledNotice) bool { return notice.local != nil && !notice.local.claimSettled() })
+	if len(notices) == 0 {
 		return
 	}
-	err := n.OnSettled(ctx, settlement)
+	settlements := make([]Settlement, len(notices))
+	for i, notice := range notices {
+		settlements[i] = notice.Settlement
+	}
+	err := n.OnSettled(ctx, settlements)
 	if err == nil {
 		return
 	}
-	n.Logger.Warn("settled push failed; the node retries while it holds the match", "match", settlement.Match, "error", err)
-	if local != nil {
-		local.mu.Lock()
-		defer local.mu.Unlock()
-		local.settledNotified = false
+	n.Logger.Warn("settled pushes failed; the node retries while it holds the matches", "matches", len(notices), "error", err)
+	for _, notice := range notices {
+		if notice.local != nil {
+			notice.local.unclaimSettled()
+		}
 	}
+}
+
+// unclaimSettled undoes claimSettled.
+func (l *localMatch) unclaimSettled() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settledNotified = false
 }
 
 // claimSettled reports whether the sessions here still need the notification that the

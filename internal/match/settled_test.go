@@ -18,12 +18,14 @@ type settledCounter struct {
 
 func (n *node) countSettledNotifications() *settledCounter {
 	counter := new(settledCounter)
-	n.OnSettled = func(_ context.Context, settlement Settlement) error {
-		if counter.failuresLeft.Add(-1) >= 0 || settlement.Game != "demo" {
+	n.OnSettled = func(_ context.Context, settlements []Settlement) error {
+		if counter.failuresLeft.Add(-1) >= 0 || settlements[0].Game != "demo" {
 			return errors.New("out of reach")
 		}
-		if settlement.Ratings[bob] == 1533 {
-			counter.notifiedPlayers.Add(int64(len(settlement.Sessions)))
+		for _, settlement := range settlements {
+			if settlement.Ratings[bob] == 1533 {
+				counter.notifiedPlayers.Add(int64(len(settlement.Sessions)))
+			}
 		}
 		return nil
 	}
@@ -73,8 +75,8 @@ func TestEverySettledResultIsNotified(t *testing.T) {
 					c.bus.setRoute(func(string) (int, time.Duration) { return 0, 0 })
 				}
 				if settling := map[string]*node{"other": other, "own": own}[testCase.notifiedBy]; settling != nil {
-					settling.NotifySettled(c.Context(), result)
-					settling.NotifySettled(c.Context(), result)
+					settling.NotifySettled(c.Context(), []Result{result})
+					settling.NotifySettled(c.Context(), []Result{result})
 				}
 				time.Sleep(3 * time.Minute) // the checks come less and less often
 				if notified := counter.notifiedPlayers.Load(); notified != testCase.wantPlayers {
@@ -95,8 +97,8 @@ func TestNodeThatFindsSettledResultAwaitsLeaderboards(t *testing.T) {
 				n := c.startNode()
 				n.openSession(ada)
 				var settlements []Settlement
-				n.OnSettled = func(_ context.Context, settlement Settlement) error {
-					settlements = append(settlements, settlement)
+				n.OnSettled = func(_ context.Context, notified []Settlement) error {
+					settlements = append(settlements, notified...)
 					return nil
 				}
 				plan := n.startDuel(c, 1)
@@ -105,7 +107,7 @@ func TestNodeThatFindsSettledResultAwaitsLeaderboards(t *testing.T) {
 				result.CountsForLeaderboards = true
 				c.store.markSettled(result)
 				if isNotified {
-					n.NotifySettled(c.Context(), result)
+					n.NotifySettled(c.Context(), []Result{result})
 				}
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
@@ -138,10 +140,52 @@ func TestSettledMatchIsNotifiedOnce(t *testing.T) {
 				settling.openSession(bob)
 				c.requireNoError(n.AttachSession(c.Context(), "demo", plan.ID, bob))
 				c.passUntil(plan, PhaseOver, 0)
-				settling.NotifySettled(c.Context(), ratedResult(plan))
+				settling.NotifySettled(c.Context(), []Result{ratedResult(plan)})
 				time.Sleep(time.Minute)
 				if n := counter.notifiedPlayers.Load(); n != 1 {
 					t.Errorf("%d players notified", n)
+				}
+			})
+		})
+	}
+}
+
+// Matches that are settled together are notified with one call here, and one look-up of the
+// other nodes. The players of a failed call are notified later.
+func TestMatchesSettledTogetherAreNotifiedTogether(t *testing.T) {
+	t.Parallel()
+	for name, failures := range map[string]int64{"at once": 0, "after a failure": 1} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				n := c.startNode()
+				n.openSession(bob)
+				counter := n.countSettledNotifications()
+				counter.failuresLeft.Store(failures)
+				var results []Result
+				for _, id := range []string{"m_1", "m_2", "m_3"} {
+					plan := newPlan(id, now()+3000, 1)
+					c.requireNoError(n.StartDuel(c.Context(), plan))
+					results = append(results, ratedResult(plan))
+				}
+				time.Sleep(time.Minute) // until all are over
+				for i := range results {
+					results[i].CountsForLeaderboards = true
+					c.store.markSettled(results[i])
+				}
+				lookups := 0
+				n.store.setFault(func(method, _ string) fault {
+					if method == "Nodes" {
+						lookups++
+					}
+					return noFault
+				})
+				n.NotifySettled(c.Context(), results)
+				if notified := counter.notifiedPlayers.Load(); notified != 3*(1-failures) || lookups != 1 {
+					t.Errorf("%d players notified at once, %d look-ups", notified, lookups)
+				}
+				time.Sleep(time.Minute)
+				if notified := counter.notifiedPlayers.Load(); notified != 3 {
+					t.Errorf("%d players notified", notified)
 				}
 			})
 		})

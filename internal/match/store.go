@@ -69,8 +69,8 @@ type PlaceStore interface {
 	// PostponeHostDeadline moves the deadline of an arena that waits for its
 	// host to open a question. It does nothing in other phases or matches.
 	PostponeHostDeadline(ctx context.Context, match string, dueAt int64) error
-	// Nodes lists the nodes that hold sessions of a match.
-	Nodes(ctx context.Context, match string) ([]string, error)
+	// Nodes lists the nodes that hold sessions of matches, by match.
+	Nodes(ctx context.Context, matches ...string) (map[string][]string, error)
 }
 
 // Index finds matches in all partitions of the store.

@@ -199,11 +199,13 @@ func (env *testEnv) Apply(_ context.Context, game string) error {
 	return env.leaderboardsFault(game)
 }
 
-func (env *testEnv) Notify(_ context.Context, result match.Result) {
+func (env *testEnv) Notify(_ context.Context, results []match.Result) {
 	env.mu.Lock()
 	defer env.mu.Unlock()
-	env.notified[result.Match]++
-	env.actions = append(env.actions, "notify "+result.Match)
+	for _, result := range results {
+		env.notified[result.Match]++
+		env.actions = append(env.actions, "notify "+result.Match)
+	}
 }
 
 // endMatch ends a match now. Its result is then pending.

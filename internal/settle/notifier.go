@@ -58,11 +58,9 @@ func (n *notifier) runOutbox(workCtx context.Context, game string, outbox <-chan
 			n.metrics.countFailures(reasonNotification, len(batch))
 			continue
 		}
-		for _, result := range batch {
-			ctx, cancel := context.WithTimeout(workCtx, callTimeout)
-			n.config.Notify(ctx, result)
-			cancel()
-		}
+		ctx, cancel := context.WithTimeout(workCtx, callTimeout)
+		n.config.Notify(ctx, batch)
+		cancel()
 	}
 }
 

@@ -213,17 +213,19 @@ func (w *watch) begin(id string) {
 	w.since[id] = time.Now()
 }
 
-func (w *watch) notifySettled(_ context.Context, r match.Result) {
-	w.mu.Lock()
-	began, ours := w.since[r.Match]
-	delete(w.since, r.Match)
-	if ours {
-		w.taken = append(w.taken, time.Since(began))
-	}
-	w.mu.Unlock()
-	if ours {
-		<-w.room
-		w.all.Done()
+func (w *watch) notifySettled(_ context.Context, results []match.Result) {
+	for _, r := range results {
+		w.mu.Lock()
+		began, ours := w.since[r.Match]
+		delete(w.since, r.Match)
+		if ours {
+			w.taken = append(w.taken, time.Since(began))
+		}
+		w.mu.Unlock()
+		if ours {
+			<-w.room
+			w.all.Done()
+		}
 	}
 }
 

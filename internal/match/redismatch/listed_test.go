@@ -132,14 +132,11 @@ func TestReadAddsNode(t *testing.T) {
 		if out := m.commit(attempt, match.VerdictAccepted); len(out.Nodes) != 2 {
 			m.Errorf("%+v", out)
 		}
-		if nodes, err := m.Nodes(m.Context(), m.plan.ID); err != nil || len(nodes) != 2 {
+		if nodes, err := m.Nodes(m.Context(), m.plan.ID, "m_none"); err != nil || len(nodes[m.plan.ID]) != 2 || len(nodes["m_none"]) != 0 {
 			m.Errorf("%v, %v", nodes, err)
 		}
 		if ttl := m.client.PTTL(m.Context(), m.keys.nodes()).Val(); ttl <= 0 {
 			m.Errorf("they are kept for %v", ttl)
-		}
-		if nodes, err := m.Nodes(m.Context(), "m_none"); err != nil || len(nodes) != 0 {
-			m.Errorf("%v, %v", nodes, err)
 		}
 	})
 }

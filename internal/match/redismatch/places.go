@@ -149,10 +149,20 @@ func decodeTeams(flat redisx.Reply) map[string]match.TeamTotals {
 }
 
 // Nodes lists the nodes that hold sessions of a match, see match.PlaceStore.
-func (p *Places) Nodes(ctx context.Context, id string) ([]string, error) {
-	nodes, err := p.client.SMembers(ctx, newKeys(id).nodes()).Result()
+func (p *Places) Nodes(ctx context.Context, matches ...string) (map[string][]string, error) {
+	cmds := make([]*redis.StringSliceCmd, len(matches))
+	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, id := range matches {
+			cmds[i] = pipe.SMembers(ctx, newKeys(id).nodes())
+		}
+		return nil
+	})
 	if err != nil {
-		return nil, fmt.Errorf("redismatch: nodes of %s: %w", id, err)
+		return nil, fmt.Errorf("redismatch: nodes of matches: %w", err)
+	}
+	nodes := make(map[string][]string, len(matches))
+	for i, id := range matches {
+		nodes[id] = cmds[i].Val()
 	}
 	return nodes, nil
 }
