@@ -11,8 +11,9 @@ import (
 type judge struct{ *places }
 
 // Answer judges an answer and submits it. It returns the reply to the player,
-// or a *protocol.Error if the answer is refused. It also returns a function
-// that pushes the effects of the answer. The caller must call it after it has
+// or a *protocol.Error if the answer is refused. It may push effects of the answer
+// before it returns: the player's session must hold them back until the reply. It also
+// returns a function for the other effects. The caller must call it after it has
 // sent the reply. The function is never nil.
 func (j *judge) Answer(ctx context.Context, submission Submission) (protocol.Answered, func(), error) {
 	local, seat, err := j.findMatchAndSeat(ctx, submission)

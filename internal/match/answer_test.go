@@ -117,9 +117,9 @@ func TestSecondAnswerIsRepeatedOrRefused(t *testing.T) {
 	})
 }
 
-// The reply comes first. The pushes of an answer follow when the caller runs
-// the returned function.
-func TestReplyPrecedesPushes(t *testing.T) {
+// An answer is pushed before its reply is returned, so that a session can write both at once,
+// in the right order: it holds pushes back during a request.
+func TestPushesComeWithTheReply(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
 		n := c.startNode()
 		session := n.openSession(ada)
@@ -131,11 +131,11 @@ func TestReplyPrecedesPushes(t *testing.T) {
 			if err != nil {
 				c.Fatal(err)
 			}
-			if newFrames := len(session.frames()) - before; newFrames != 0 {
-				c.Errorf("%d pushes before the reply", newFrames)
+			if newFrames := len(session.frames()) - before; newFrames != 1+i { // answer.seen, then also question.closed
+				c.Errorf("%d pushes with the reply", newFrames)
 			}
 			afterReply()
-			if newFrames := len(session.frames()) - before; newFrames != 1+i { // answer.seen, then also question.closed
+			if newFrames := len(session.frames()) - before; newFrames != 1+i {
 				c.Errorf("%d pushes after the reply", newFrames)
 			}
 		}

@@ -12,9 +12,10 @@ import (
 // state, its timer, and the sessions of its players that get the numbered
 // pushes.
 type localMatch struct {
-	plan     *Plan
-	raceSlot chan struct{} // buzzer only: full while a right answer of this node tries to be first
-	lastWon  int           // last question known to be won; -1 for none; only the holder of raceSlot uses it
+	plan       *Plan
+	answerSlot chan struct{} // full while this node stores an answer of a duel, or a right one of a buzzer match; nil in survival
+	lastWon    int           // last question of a buzzer match known to be won; -1 for none; only the holder of answerSlot uses it
+	answered   *View         // of a duel after its newest answer, as far as this node knows it; may be nil; only the holder of answerSlot uses it
 
 	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
 	state                State      // newest known state; its Seq is the last push delivered here
@@ -49,8 +50,8 @@ func newLocalMatch(view View) *localMatch {
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
 		local.lastPersonalQuestion--
 	}
-	if local.plan.Mode == Buzzer {
-		local.raceSlot = make(chan struct{}, 1)
+	if local.plan.Mode != Survival {
+		local.answerSlot = make(chan struct{}, 1)
 	}
 	return local
 }

@@ -39,13 +39,13 @@ func TestNodeKeepsNewestState(t *testing.T) {
 func TestDuelAllocatesNothingForArenas(t *testing.T) {
 	t.Parallel()
 	duel := newLocalMatch(View{Plan: newPlan("m_1", 0, 2)})
-	if duel.raceSlot != nil || duel.members != nil {
-		t.Errorf("%v, %v", duel.raceSlot, duel.members)
+	if duel.members != nil {
+		t.Errorf("%v", duel.members)
 	}
 	arena := newLocalMatch(View{Plan: newArena(Buzzer, 2)})
 	arena.storeMember(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
-	if cap(arena.raceSlot) != 1 || arena.hasSeat(ada) || !duel.hasSeat(ada) {
-		t.Errorf("%d, %+v", cap(arena.raceSlot), arena.members)
+	if cap(arena.answerSlot) != 1 || arena.hasSeat(ada) || !duel.hasSeat(ada) {
+		t.Errorf("%d, %+v", cap(arena.answerSlot), arena.members)
 	}
 }
 

@@ -18,8 +18,11 @@ func (m *memoryStore) Commit(_ context.Context, attempt Attempt) (Outcome, error
 		stored.lockouts[answerKey(attempt.Record.Question, attempt.Seat.Team)] = time.Now().UnixMilli() + attempt.LockoutMS
 	}
 	out = stored.outcome(VerdictAccepted, attempt.Record)
+	if attempt.Mode == Duel {
+		out.Totals = maps.Clone(stored.totals)
+	}
 	if attempt.Mode == Duel && out.Answered >= out.Alive {
-		out.Records, out.Totals = make(map[string]Record), maps.Clone(stored.totals)
+		out.Records = make(map[string]Record)
 		for player := range stored.totals {
 			out.Records[player] = stored.records[answerKey(attempt.Record.Question, player)]
 		}
@@ -92,7 +95,7 @@ func (stored *storedMatch) outcome(verdict Verdict, record Record) Outcome {
 func (stored *storedMatch) accept(attempt Attempt) {
 	record, s := attempt.Record, &stored.state
 	stored.locks[attempt.answerKey()], stored.records[attempt.answerKey()] = attempt.ID, record
-	stored.totals[record.Player] = addRecord(stored.totals[record.Player], record)
+	stored.totals[record.Player] = stored.totals[record.Player].withRecord(record)
 	s.Answered++
 	s.Version++
 	if record.Correct {
@@ -138,16 +141,4 @@ func (m *memoryStore) Record(_ context.Context, match, player string, question i
 	}
 	record, ok := stored.records[answerKey(question, player)]
 	return record, ok, nil
-}
-
-func addRecord(t Totals, record Record) Totals {
-	t.Score += record.Points
-	t.Answered++
-	t.SavedMS += record.SavedMS
-	t.LastAnswered = record.Question + 1
-	if record.Correct {
-		t.Correct++
-		t.LastCorrect = record.Question + 1
-	}
-	return t
 }

@@ -240,10 +240,16 @@ func (s Step) name() string {
 // applyStep applies a step. The caller holds mu.
 func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 	stored.lastStepID, stored.lastStepFirstSeq, stored.dueAt = step.ID, stored.state.Seq+1, step.NewState.DueAt
+	if answer := step.Answer; answer != nil {
+		stored.locks[answer.answerKey()], stored.records[answer.answerKey()], stored.totals[answer.Record.Player] = answer.ID, answer.Record, answer.Totals
+	}
 	stored.updateOpenFirsts(step)
 	stored.applyStepFields(step.NewState, step.OpensQuestion())
 	if step.NewState.EndReason == ReasonAbandoned {
 		stored.state.Version = max(stored.state.Version, step.SeenVersion)
+	}
+	if step.Answer != nil && !step.OpensQuestion() {
+		stored.state.Answered, stored.state.Right = step.NewState.Answered, step.NewState.Right
 	}
 	stored.state.Version++
 	for _, push := range step.Pushes {

@@ -132,26 +132,30 @@ func TestMatchContinuesAfterNodeDies(t *testing.T) {
 	}
 }
 
-// The node dies after the last answer and before the close. The close is due at
-// once.
-func TestQuestionClosesAfterNodeDies(t *testing.T) {
+// The players are at two nodes. Both nodes die after the last answer and before the close. The
+// close is due at once.
+func TestQuestionClosesAfterNodesDie(t *testing.T) {
 	runInCluster(t, func(c *cluster) {
-		nodeA, nodeB := c.startNode(), c.startNode()
+		nodeA, nodeB, survivor := c.startNode(), c.startNode(), c.startNode()
 		plan := nodeA.startDuel(c, 2)
 		c.passUntil(plan, PhaseOpen, 0)
-		for _, player := range []string{ada, bob} {
-			_, _, err := nodeA.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
+		for player, n := range map[string]*node{ada: nodeA, bob: nodeB} {
+			_, _, err := n.Answer(c.Context(), Submission{Player: player, ArrivedAt: now(), Answer: answerTo(plan, 0, rightAnswer(&plan.Questions[0]))})
 			if err != nil {
 				c.Fatal(err)
 			}
 		}
+		if state := c.store.state(plan.ID); state.Phase != PhaseOpen || state.Answered != 2 {
+			c.Fatalf("%+v", state)
+		}
 		nodeA.kill()
+		nodeB.kill()
 		time.Sleep(2500 * time.Millisecond)
 		if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || state.CloseReason != closeReasonAllAnswered {
 			c.Errorf("%+v", state)
 		}
-		if matches, _ := nodeB.countLocalMatches(); matches != 1 {
-			c.Errorf("the other node holds %d matches", matches)
+		if matches, _ := survivor.countLocalMatches(); matches != 1 {
+			c.Errorf("the third node holds %d matches", matches)
 		}
 	})
 }

@@ -106,6 +106,19 @@ func (t Totals) isRetracted(record Record) bool {
 	return t.HasLeft && t.LastAnswered <= record.Question
 }
 
+// withRecord returns the totals with one more record.
+func (t Totals) withRecord(record Record) Totals {
+	t.Score += record.Points
+	t.Answered++
+	t.SavedMS += record.SavedMS
+	t.LastAnswered = record.Question + 1
+	if record.Correct {
+		t.Correct++
+		t.LastCorrect = record.Question + 1
+	}
+	return t
+}
+
 // withoutRecord returns the totals without one record.
 func (t Totals) withoutRecord(record Record) Totals {
 	t.Score -= record.Points
@@ -183,8 +196,8 @@ const (
 // Outcome is the store's reply to an attempt. If the answer is accepted, Answered
 // is how many players have answered, and Alive is how many may answer. Seq is the
 // number of the push about the answer; 0 means unknown or no push. Sealed reports
-// that the answer closed its question. RetryMS is the remaining lockout in ms. Records and
-// Totals are set if a duel has all answers to the question.
+// that the answer closed its question. RetryMS is the remaining lockout in ms. In a duel
+// Totals are set, and Records if it has all answers to the question.
 type Outcome struct {
 	Verdict  Verdict
 	Record   Record
@@ -206,15 +219,23 @@ type Step struct {
 	ID          string // unique id of this attempt
 	FromPhase   Phase
 	Question    int
-	Version     int64 // the version that the match must have; 0 accepts any
-	SeenVersion int64 // the highest version seen
-	NewState    State // the new state; only its first group is written
-	Large       bool  // over FullListPlayers players wait for this step
-	Buzzer      bool  // buzzer match: opening a question allows one first right answer, closing it ends that
+	Version     int64       // the version that the match must have; 0 accepts any
+	SeenVersion int64       // the highest version seen
+	NewState    State       // the new state; only its first group is written
+	Large       bool        // over FullListPlayers players wait for this step
+	Answer      *LastAnswer // accepted together with the step; nil: none
+	Buzzer      bool        // buzzer match: opening a question allows one first right answer, closing it ends that
 	Pushes      []protocol.NumberedPush
 	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
 	Result      *Result // set on the step to Over if the match leaves a result
 	TTLMS       int64   // new time to live of the match, ms from now; 0 leaves it unchanged
+}
+
+// LastAnswer is the last answer to the question of a duel. The version of its step says that
+// the store has not changed since the answer was judged.
+type LastAnswer struct {
+	Attempt
+	Totals Totals // of the player, with this answer
 }
 
 // OpensQuestion reports whether a step opens a question. An extension does not.

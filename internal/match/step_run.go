@@ -73,10 +73,12 @@ func (r *stepRun) pushMissed(view View) {
 // read. Step is their composition, which the store applies as one.
 type stepChain struct {
 	Step
-	phases         []Phase // the phase after each step
-	last           View    // what is known of the match after the last step
-	revealed       View    // what is known after the step that reveals a question; without Phase if none does
-	revealedPushes int     // number of pushes up to that step
+	phases         []Phase        // the phase after each step
+	last           View           // what is known of the match after the last step
+	revealed       View           // what is known after the step that reveals a question; without Phase if none does
+	revealedPushes int            // number of pushes up to that step
+	frames         numberedFrames // the pushes of the applied chain
+	nodes          []string       // that hold sessions of the match, after the chain was applied
 }
 
 // chainFrom returns the chain that begins with a step.
@@ -121,6 +123,7 @@ func (c *stepChain) add(plan *Plan, step Step, view View) {
 func (s Step) followedBy(next Step) Step {
 	next.FromPhase, next.Question, next.Version = s.FromPhase, s.Question, s.Version
 	next.Pushes = append(s.Pushes, next.Pushes...)
+	next.Answer = s.Answer
 	if next.Scores == nil {
 		next.Scores = s.Scores
 	}
@@ -130,6 +133,15 @@ func (s Step) followedBy(next Step) Step {
 // tryChain asks the store to apply a chain. If the store applies it, tryChain delivers the
 // effect here and at the other nodes, and returns true.
 func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool, err error) {
+	if applied, err = r.applyChain(ctx, chain); applied {
+		r.deliverChain(chain)
+		r.announceChain(ctx, chain)
+	}
+	return applied, err
+}
+
+// applyChain asks the store to apply a chain, and reports whether the store has applied it.
+func (r *stepRun) applyChain(ctx context.Context, chain *stepChain) (applied bool, err error) {
 	chain.ID, chain.SeenVersion = r.attemptID(), r.match.knownVersion()
 	result, err := r.Matches.Step(ctx, chain.Step)
 	outcome := "taken"
@@ -147,18 +159,28 @@ func (r *stepRun) tryChain(ctx context.Context, chain *stepChain) (applied bool,
 	}
 	r.hasChanged = true
 	chain.NewState.Version, chain.last.Version = result.Version, result.Version
+	chain.nodes, chain.frames = result.Nodes, encodeFrames(chain.Pushes, result.FirstSeq)
 	r.match.updateVersion(result.Version)
-	effect := delivery{frames: encodeFrames(chain.Pushes, result.FirstSeq), state: &chain.NewState}
-	r.publish(ctx, result.Nodes, messageHeader{Match: chain.Match, Version: result.Version, State: &chain.NewState}, effect.frames)
+	return true, nil
+}
+
+// deliverChain delivers the effect of an applied chain here.
+func (r *stepRun) deliverChain(chain *stepChain) {
+	effect := delivery{frames: chain.frames, state: &chain.NewState}
 	if chain.revealed.Phase != "" {
 		effect.addPersonal(r.match.plan, chain.revealed, chain.revealedPushes, r.recipients)
 	}
 	r.deliver(r.match, effect)
 	r.emitChange(r.match)
+}
+
+// announceChain delivers the effect of an applied chain at the other nodes, and reports the
+// end of the match.
+func (r *stepRun) announceChain(ctx context.Context, chain *stepChain) {
+	r.publish(ctx, chain.nodes, messageHeader{Match: chain.Match, Version: chain.NewState.Version, State: &chain.NewState}, chain.frames)
 	if chain.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, &chain.Step)
 	}
-	return true, nil
 }
 
 // stepFunc computes a requested step from a view of the match. It returns false if

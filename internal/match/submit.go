@@ -10,10 +10,19 @@ import (
 // live of an answer's lock.
 const lockTTLSlackMS = 60 * 60 * 1000
 
+// committed is the outcome of an answer. In a duel this node has delivered the pushes, and
+// knows what to tell the other nodes.
+type committed struct {
+	Outcome
+	frames numberedFrames // the push about the answer; of a duel
+	view   *View          // of a duel after the answer, as far as this node knows it; else nil
+	chain  *stepChain     // the steps that the store has applied together with the answer; nil: none
+}
+
 // commitAnswer submits a judged answer. If this node judged by an outdated opening
 // time, it reads the match and judges again. Many answers to a buzzer question come after
 // the next question has opened; they need no read of the match.
-func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (Outcome, error) {
+func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission Submission, answer validAnswer) (committed, error) {
 	attempt := j.newAttempt(local, answer)
 	state := local.knownState()
 	for range 3 {
@@ -27,18 +36,20 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 			}
 		}
 		if answer.question < state.Question && local.plan.Mode != Survival {
-			return j.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
+			outcome, err := j.outcomeForClosedQuestion(ctx, local, submission.Player, answer.question)
+			return committed{Outcome: outcome}, err
 		}
 		view, err := j.read(ctx, local, -1, submission.Player)
 		if err != nil {
-			return Outcome{}, j.handleLoss(ctx, local, err)
+			return committed{}, j.handleLoss(ctx, local, err)
 		}
 		if answer.question != view.Question {
-			return j.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
+			outcome, err := j.outcomeForOtherQuestion(ctx, local, submission.Player, answer.question, view)
+			return committed{Outcome: outcome}, err
 		}
 		state = view.State
 	}
-	return Outcome{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is changing; send the answer again")
+	return committed{}, protocol.RetryAfter(protocol.CodeUnavailable, 100, "the question is changing; send the answer again")
 }
 
 // newAttempt returns an attempt without the record, which depends on the state.
@@ -59,11 +70,18 @@ func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 
 // submitAttempt passes an attempt to the store. A right answer in a buzzer match
 // competes with those of all nodes for the question.
-func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
-	if attempt.Mode == Buzzer && attempt.Record.Correct {
-		return j.commitFirstAnswer(ctx, local, attempt)
+func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt Attempt) (committed, error) {
+	var outcome Outcome
+	var err error
+	switch {
+	case attempt.Mode == Duel:
+		return j.commitDuelAnswer(ctx, local, attempt)
+	case attempt.Mode == Buzzer && attempt.Record.Correct:
+		outcome, err = j.commitFirstAnswer(ctx, local, attempt)
+	default:
+		outcome, err = j.Answers.Commit(ctx, attempt)
 	}
-	return j.Answers.Commit(ctx, attempt)
+	return committed{Outcome: outcome}, err
 }
 
 // commitFirstAnswer lets one right answer at a time from this node try to be first. If the
@@ -83,12 +101,10 @@ func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt
 	if local.isQuestionClosed(question) {
 		return Outcome{}, false, nil
 	}
-	select {
-	case local.raceSlot <- struct{}{}:
-		defer func() { <-local.raceSlot }()
-	case <-ctx.Done():
-		return Outcome{}, false, ctx.Err()
+	if err := local.takeAnswerSlot(ctx); err != nil {
+		return Outcome{}, false, err
 	}
+	defer local.releaseAnswerSlot()
 	if local.lastWon >= question || local.isQuestionClosed(question) {
 		return Outcome{}, false, nil
 	}
@@ -99,6 +115,18 @@ func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt
 	}
 	return outcome, true, err
 }
+
+// takeAnswerSlot waits until no other goroutine has the slot for an answer.
+func (l *localMatch) takeAnswerSlot(ctx context.Context) error {
+	select {
+	case l.answerSlot <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *localMatch) releaseAnswerSlot() { <-l.answerSlot }
 
 // isQuestionClosed reports whether this node knows that a question is not open any more.
 func (l *localMatch) isQuestionClosed(question int) bool {

@@ -9,7 +9,7 @@ import (
 
 // replyToOutcome turns an outcome into the reply and the function that runs
 // after it.
-func (j *judge) replyToOutcome(local *localMatch, outcome Outcome, answer validAnswer) (protocol.Answered, func(), error) {
+func (j *judge) replyToOutcome(local *localMatch, outcome committed, answer validAnswer) (protocol.Answered, func(), error) {
 	record := outcome.Record
 	switch outcome.Verdict {
 	case VerdictAccepted:
@@ -48,7 +48,10 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
-func (j *judge) followUpFunc(local *localMatch, outcome Outcome) func() {
+func (j *judge) followUpFunc(local *localMatch, outcome committed) func() {
+	if outcome.chain != nil {
+		return func() { j.announceSteps(local, outcome.chain) }
+	}
 	pushUnknown := local.plan.Mode == Duel && outcome.Seq == 0
 	advances := pushUnknown || outcome.Sealed || outcome.Answered >= outcome.Alive
 	if outcome.Seq == 0 && !advances {
@@ -58,44 +61,33 @@ func (j *judge) followUpFunc(local *localMatch, outcome Outcome) func() {
 	return func() { j.followUpAnswer(local, outcomeCopy, advances) }
 }
 
-// followUpAnswer pushes that an answer was accepted, if the mode does so. If the
-// answer was the last one or the winning one, it closes the question. If the
-// push number is unknown, advancing pushes it from the log.
-func (j *judge) followUpAnswer(local *localMatch, outcome Outcome, advances bool) {
+// announceSteps tells the other nodes of steps that the store has applied together with an
+// answer.
+func (j *judge) announceSteps(local *localMatch, chain *stepChain) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	view := View{}
+	(&stepRun{localDelivery: j.localDelivery, match: local}).announceChain(ctx, chain)
+}
+
+// followUpAnswer tells the other nodes that an answer was accepted, if the mode does so. If
+// the answer was the last one or the winning one, it closes the question. If the
+// push number is unknown, advancing pushes it from the log.
+func (j *judge) followUpAnswer(local *localMatch, outcome committed, advances bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
 	if outcome.Seq > 0 {
-		view = viewAfterAnswer(local, outcome)
-		seenPush := answerSeenPush(local.plan, outcome.Record.Question, outcome.Record.Player)
-		encoded := encodeFrames([]protocol.NumberedPush{seenPush}, outcome.Seq)
-		j.publish(ctx, outcome.Nodes, messageHeader{Match: local.plan.ID, Version: outcome.Version}, encoded)
-		j.deliver(local, delivery{frames: encoded})
+		j.publish(ctx, outcome.Nodes, messageHeader{Match: local.plan.ID, Version: outcome.Version}, outcome.frames)
 	}
 	if !advances {
 		return
 	}
+	view := View{}
+	if outcome.view != nil {
+		view = *outcome.view
+	}
 	if err := j.advance(ctx, local, view); err != nil { // the store has the answer; a sweep completes the follow-up
 		j.Logger.Warn("follow-up of an accepted answer failed; a sweep completes it", "match", local.plan.ID, "error", err)
 	}
-}
-
-// viewAfterAnswer returns what this node knows of a duel after an accepted answer, with the
-// records if it has all answers. It is empty if the duel has moved on. An extension of the
-// question that has not arrived here may be missing; it has no effect once the question is
-// closed.
-func viewAfterAnswer(local *localMatch, outcome Outcome) View {
-	state := local.knownState()
-	if state.Phase != PhaseOpen || state.Question != outcome.Record.Question {
-		return View{}
-	}
-	state.Answered, state.Alive, state.Right = outcome.Answered, outcome.Alive, 0
-	for _, record := range outcome.Records {
-		if record.Correct {
-			state.Right++
-		}
-	}
-	return View{State: state, Records: outcome.Records, Totals: outcome.Totals}
 }
 
 func doNothing() {}

@@ -41,7 +41,7 @@ func TestNothingRevealsTheAnswerBeforeTheClose(t *testing.T) {
 			view := View{State: state, Records: map[string]Record{}, Totals: map[string]Totals{}}
 			for player, given := range map[string]protocol.Given{ada: rightAnswer(&sampleQuestions[i]), bob: wrongAnswer(&sampleQuestions[i])} {
 				record := judgeSubmission(t, plan, state, Submission{Player: player, ArrivedAt: 6000, Answer: answerTo(plan, i, given)})
-				view.Records[player], view.Totals[player] = record, addRecord(Totals{Score: 120, Correct: 1, Answered: 1}, record)
+				view.Records[player], view.Totals[player] = record, Totals{Score: 120, Correct: 1, Answered: 1}.withRecord(record)
 			}
 			return encoded(t, matchFoundView(plan, view), questionView(plan, state), stateView(plan, view, ada), stateView(plan, view, bob))
 		}

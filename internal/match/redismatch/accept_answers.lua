@@ -14,8 +14,8 @@
 --       right, else 0, 9 saved ms, then of the mode: duel: 10 head and 11 tail of the
 --       push around its number, '' for no push; survival: 10 team, '' for none;
 --       buzzer: 10 lockout (ms), 0 for none
--- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes,
--- totals and records of a duel that has all answers, one value per answer}: the count of
+-- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
+-- of a duel, its records if it has all answers, one value per answer}: the count of
 -- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
 -- that holds the lock is accepted again, with seq 0: others may have pushed since.
 local match, answers, totals, seats, nodes, due, seq_key = unpack(KEYS, 1, 7)
@@ -114,7 +114,6 @@ if due_at then
     redis.call('ZADD', due, due_at, id)
   end
 end
-local has_all = mode == 'duel' and due_at and answered >= tonumber(alive)
-local t = has_all and redis.call('HGETALL', totals) or {}
-local all = has_all and redis.call('HMGET', answers, question .. '|' .. t[1], question .. '|' .. t[3]) or {}
+local t = mode == 'duel' and due_at and redis.call('HGETALL', totals) or {}
+local all = #t == 4 and answered >= tonumber(alive) and redis.call('HMGET', answers, question .. '|' .. t[1], question .. '|' .. t[3]) or {}
 return {'judged', tonumber(alive), version, mode == 'duel' and redis.call('SMEMBERS', nodes) or {}, t, all, unpack(outcomes)}

@@ -129,22 +129,27 @@ func setOutcomes(reply redisx.Reply, all []*pendingAttempt) error {
 		if err := pending.setOutcome(reply, 6+i); err != nil {
 			return err
 		}
-		if outcome := &pending.outcome; outcome.Verdict == match.VerdictAccepted && outcome.Answered >= outcome.Alive {
-			outcome.Records, outcome.Totals = records, totals
+		if outcome := &pending.outcome; outcome.Verdict == match.VerdictAccepted {
+			outcome.Totals = totals
+			if outcome.Answered >= outcome.Alive {
+				outcome.Records = records
+			}
 		}
 	}
 	return nil
 }
 
-// decodeAllAnswers decodes the totals and records of a duel that has all answers. Both are
-// nil if it does not.
+// decodeAllAnswers decodes the totals of a duel, and its records if it has all answers.
 func decodeAllAnswers(playersAndSums redisx.Reply, all []string) (records map[string]match.Record, totals map[string]match.Totals, err error) {
-	if len(all) == 0 {
+	if len(playersAndSums) == 0 {
 		return nil, nil, nil
 	}
-	records, totals = make(map[string]match.Record, len(all)), make(map[string]match.Totals, len(all))
+	totals = make(map[string]match.Totals, len(playersAndSums)/2)
 	for player, sums := range decodeFields(playersAndSums) {
 		totals[player] = decodeTotals(sums, "")
+	}
+	if len(all) > 0 {
+		records = make(map[string]match.Record, len(all))
 	}
 	for _, raw := range all {
 		record, err := decodeRecord(raw)

@@ -20,9 +20,13 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
 	}
-	k := newKeys(step.Match)
+	k, player := newKeys(step.Match), ""
+	if step.Answer != nil {
+		player = step.Answer.Record.Player
+	}
 	keyNames := []string{
 		k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(step.Question), k.first(step.NewState.Question), k.result(), k.tombstone(),
+		k.answers(), k.totals(), k.lock(step.Question, player),
 	}
 	if step.TTLMS > 0 {
 		keyNames = append(append(keyNames, k.rankingKeys()...), k.playKeys()...)
@@ -63,19 +67,32 @@ func stepArgs(step match.Step) ([]any, error) {
 	closedTTLMS, openedTTLMS := firstTTLs(step)
 	args := []any{
 		step.Match, step.ID, string(step.FromPhase), step.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt, closedTTLMS, openedTTLMS,
-		result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes),
+		result, step.TTLMS, tombstoneTTLMS, persistedKeys,
 	}
+	args = append(append(args, lastAnswerArgs(step.Answer)...), len(step.Pushes))
 	for _, push := range step.Pushes {
 		args = append(args, push.Head, push.Tail)
 	}
 	args = append(args, stepFields(step.NewState)...)
-	if step.OpensQuestion() {
+	switch {
+	case step.OpensQuestion():
 		args = append(args, "answered", 0, "right", 0)
+	case step.Answer != nil:
+		args = append(args, "answered", step.NewState.Answered, "right", step.NewState.Right)
 	}
 	if step.Scores != nil {
 		args = append(args, "scores", step.Scores)
 	}
 	return args, nil
+}
+
+// lastAnswerArgs are the ARGV of the last answer, all empty without one.
+func lastAnswerArgs(answer *match.LastAnswer) []any {
+	if answer == nil {
+		return []any{"", "", "", "", "", ""}
+	}
+	record := answer.Record
+	return []any{answer.ID, record.Player, answerField(record.Question, record.Player), encodeRecord(record), encodeTotals(answer.Totals), answer.TTLMS}
 }
 
 // firstTTLs returns the times to live of the keys first of the buzzer questions that a step

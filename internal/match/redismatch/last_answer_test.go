@@ -1,0 +1,55 @@
+package redismatch
+
+import (
+	"reflect"
+	"testing"
+
+	"laststand/internal/match"
+)
+
+// stepWithAnswer returns a step that reveals the open question with its last answer.
+func (m *testMatch) stepWithAnswer(open match.State, version int64) match.Step {
+	answer := match.LastAnswer{Attempt: m.attempt(open, "p_bob", 20), Totals: match.Totals{Score: 5, Answered: 1, LastAnswered: 1}}
+	step := m.step(open, match.PhaseRevealed, 0)
+	step.Version, step.Answer, step.NewState.Answered, step.NewState.Right = version, &answer, 2, 1
+	return step
+}
+
+// A step stores the last answer as if it were accepted alone. It does so once.
+func TestStepAcceptsLastAnswer(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		open := m.applyStep(match.PhaseOpen, 0)
+		first := m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+		step := m.stepWithAnswer(open, first.Version)
+		for range 2 {
+			if result, err := m.Step(m.Context(), step); err != nil || !result.Applied || result.Version != first.Version+1 || result.FirstSeq != first.Seq+1 {
+				m.Errorf("%+v, %v after %+v", result, err, first)
+			}
+		}
+		view := m.read()
+		if view.Phase != match.PhaseRevealed || view.Answered != 2 || view.Right != 1 || view.Totals["p_bob"] != step.Answer.Totals || !reflect.DeepEqual(view.Records["p_bob"], step.Answer.Record) {
+			m.Errorf("%+v", view)
+		}
+		m.commit(step.Answer.Attempt, match.VerdictAccepted) // repeated
+		if other := m.commit(m.attempt(open, "p_bob", 30), match.VerdictDuplicate); !reflect.DeepEqual(other.Record, step.Answer.Record) {
+			m.Errorf("%+v", other)
+		}
+		m.checkLog()
+	})
+}
+
+// A step stores no last answer if the match has changed since the answer was judged.
+func TestStepOfAnotherVersionAcceptsNoAnswer(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		open := m.applyStep(match.PhaseOpen, 0)
+		first := m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted)
+		before := m.read()
+		if result, err := m.Step(m.Context(), m.stepWithAnswer(open, first.Version-1)); err != nil || result.Applied {
+			m.Errorf("%+v, %v", result, err)
+		}
+		if after := m.read(); !reflect.DeepEqual(after, before) {
+			m.Errorf("%+v became %+v", before, after)
+		}
+		m.commit(m.attempt(open, "p_bob", 30), match.VerdictAccepted)
+	})
+}

@@ -1,0 +1,89 @@
+package match
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/protocol"
+)
+
+// startAnsweredDuel starts a duel with both players at one node. The first has answered the
+// first question.
+func startAnsweredDuel(c *cluster) (n *node, plan *Plan, sessions []*frameRecorder) {
+	c.Helper()
+	n = c.startNode()
+	sessions = []*frameRecorder{n.openSession(ada), n.openSession(bob)}
+	plan = n.startDuel(c, 2)
+	c.passUntil(plan, PhaseOpen, 0)
+	if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
+		c.Fatal(err)
+	}
+	return n, plan, sessions
+}
+
+// The last answer was accepted at another node, and this node has not heard of it. The store
+// refuses the step, and then the answer.
+func TestLastAnswerIsNotAcceptedTwice(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, plan, sessions := startAnsweredDuel(c)
+		c.commitElsewhere(plan, bob, 0)
+		_, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0]))
+		var refused *protocol.Error
+		if !errors.As(err, &refused) || refused.Code != protocol.CodeDuplicateAnswer {
+			c.Errorf("%v", err)
+		}
+		c.passUntil(plan, PhaseOver, 1)
+		if over := sessions[0].lastOfType(c, "match.over").Data; over.Winner != ada {
+			c.Errorf("%+v", over)
+		}
+		c.checkReceivedLog(plan, sessions[1], 0)
+	})
+}
+
+// A last answer after the deadline is late, also while the question waits for answers on the
+// way.
+func TestLateLastAnswerRevealsNothing(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, plan, _ := startAnsweredDuel(c)
+		before := c.store.state(plan.ID)
+		time.Sleep(time.Duration(before.ClosesAt+1-now()) * time.Millisecond)
+		_, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0]))
+		var refused *protocol.Error
+		if !errors.As(err, &refused) || refused.Code != protocol.CodeQuestionClosed {
+			c.Errorf("%v", err)
+		}
+		if after := c.store.state(plan.ID); after.Version != before.Version {
+			c.Errorf("%+v became %+v", before, after)
+		}
+	})
+}
+
+// The reply of the store to a last answer is lost. The player sends the answer again, and it
+// counts once.
+func TestLastAnswerWithLostReplyCountsOnce(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, plan, sessions := startAnsweredDuel(c)
+		n.store.setFault(func(method, _ string) fault {
+			if method == "Step" {
+				return losesReply
+			}
+			return noFault
+		})
+		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err == nil {
+			c.Error("the answer was accepted without a reply of the store")
+		}
+		n.store.setFault(nil)
+		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Error(err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		c.checkReceivedLog(plan, sessions[0], 0)
+		closed := sessions[0].lastOfType(c, "question.closed").Data
+		if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || closed.Answered != 2 || closed.Right != 2 || closed.Results[0].Score != closed.Results[1].Score {
+			c.Errorf("%+v, %+v", state, closed)
+		}
+	})
+}
