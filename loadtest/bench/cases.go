@@ -21,6 +21,7 @@ type playCase struct {
 	rest     time.Duration // of a measurement without players; 0: none
 	rates    []playRate    // measured one after another, unless duration is 0
 	costs    *costTables   // measure the work by part instead; nil: do not
+	traces   *report.Table // measure the time of an answer by part instead; nil: do not
 }
 
 // playRate is how fast players answer.
@@ -79,6 +80,10 @@ func measurePlayers(ctx context.Context, t answerTables, k playCase, c *cluster,
 	if k.costs != nil {
 		p.start()
 		return c.measureCosts(ctx, k, p)
+	}
+	if k.traces != nil {
+		p.start()
+		return c.measureTrace(ctx, k, p)
 	}
 	if k.duration == 0 {
 		m, err := c.measureAll(ctx, p)

@@ -14,6 +14,7 @@ type duelsOptions struct {
 	options
 	pairs    int
 	duration time.Duration
+	trace    bool
 }
 
 // Duels measures answers of duels, without pauses and at a pace, on an embedded server and
@@ -23,6 +24,7 @@ type duelsOptions struct {
 //	go run ./loadtest bench duels                     # all kinds, 3 runs each
 //	go run ./loadtest bench duels -kinds redis,floor -pairs 100 -for 10s -runs 1
 //	go run ./loadtest bench duels -costs              # the work for an answer, by part
+//	go run ./loadtest bench duels -trace              # the time of an answer that comes alone, by part
 //
 // The kind floor exchanges the same frames without a game: a minimal script accepts each answer.
 func Duels(flags *flag.FlagSet) func(context.Context) error {
@@ -30,10 +32,17 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	o.register(flags, 3, "kinds")
 	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
 	o.registerCosts(flags, "redis")
+	flags.BoolVar(&o.trace, "trace", false, "show the time of an answer by its parts instead, with one pair on a redis-server")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	return func(ctx context.Context) error {
+		if o.trace {
+			o.pairs = 1
+		}
 		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
 		return o.run(ctx, func(r *report.Report) []part {
+			if o.trace {
+				return o.traceParts(r)
+			}
 			if o.costs {
 				return costParts(r, o.newCase("redis", "redis", 0, 0))
 			}
@@ -46,6 +55,14 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 			})
 		})
 	}
+}
+
+// traceParts returns the measurement of the time of a lone answer by its parts.
+func (o duelsOptions) traceParts(r *report.Report) []part {
+	k := o.newCase("trace", "redis", 70*time.Millisecond, 0)
+	k.play.maxDelay, k.play.isTraced = 150*time.Millisecond, true
+	k.traces = r.Table("lone answer", report.Column{Name: "p50 µs"}, report.Column{Name: "p99 µs"}, report.Column{Name: "answers"})
+	return caseParts(r, []playCase{k})
 }
 
 // floorCase returns the case of the floor of duels, see floor. It starts on the same Redis.
