@@ -103,10 +103,10 @@ func checkQuestions(questions protocol.ArenaQuestions) (protocol.ArenaQuestions,
 func checkTitle(field, raw string, settings GameSettings) (string, error) {
 	line, err := nickname.ParseTitle(raw, maxNameRunes)
 	if err != nil {
-		return "", badRequestError("%s is not one line of 1 to %d characters: %v", field, maxNameRunes, err)
+		return "", badRequestError("%s is not one line of 1 to %d characters: %v", field, maxNameRunes, err).Because(nickname.Reason(err))
 	}
 	if err := settings.Words.RefuseTitle(line); err != nil {
-		return "", badRequestError("%s is refused, because all players see it: %v", field, err)
+		return "", badRequestError("%s is refused, because all players see it: %v", field, err).Because(nickname.Reason(err))
 	}
 	return line, nil
 }

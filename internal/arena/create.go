@@ -61,7 +61,7 @@ func checkAllowed(request CreateRequest, settings GameSettings) error {
 	case request.Role == identity.RoleHost:
 		return nil
 	case request.Role != identity.RolePlayer || !settings.PlayersMayHost:
-		return protocol.Errorf(protocol.CodeForbidden, "this game requires a token with role host to create an arena")
+		return protocol.Errorf(protocol.CodeForbidden, "this game requires a token with role host to create an arena").Because(protocol.ReasonHostsOnly)
 	case request.Ranked:
 		return protocol.Errorf(protocol.CodeForbidden, "ranked requires a token with role host; leave out ranked")
 	}
@@ -81,7 +81,7 @@ func (s *Service) drawQuestions(game string, wanted protocol.ArenaQuestions, inc
 	}
 	filter := Filter{Bank: wanted.Bank, Category: wanted.Category, Lang: wanted.Lang, Difficulty: wanted.Difficulty, IncludeHostBanks: includeHostBanks}
 	if available := s.Bank.Count(game, filter); available < wanted.Count {
-		return nil, badRequestError("questions.count is %d and only %d match; ask for fewer, or leave out bank, category, lang or difficulty", wanted.Count, available)
+		return nil, badRequestError("questions.count is %d and only %d match; ask for fewer, or leave out bank, category, lang or difficulty", wanted.Count, available).Because(protocol.ReasonTooFewQuestions)
 	}
 	return s.Bank.Draw(game, filter, wanted.Count)
 }

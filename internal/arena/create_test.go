@@ -11,6 +11,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
@@ -133,6 +134,23 @@ func TestCreateRefusesInvalidBodies(t *testing.T) {
 				t.Errorf("matches %v and codes %v are stored", test.backend.matches, test.backend.matchByCode)
 			}
 		})
+	}
+}
+
+// A refusal that a host can do something about has a reason for programs.
+func TestRefusedArenasHaveReasons(t *testing.T) {
+	t.Parallel()
+	for want, request := range map[string]CreateRequest{
+		protocol.ReasonHostsOnly:       {Game: "closed", NewArena: newArenaBody()},
+		protocol.ReasonTooFewQuestions: {Game: "demo", NewArena: newArenaBody(func(body *protocol.NewArena) { body.Questions.Count = 31 })},
+		nickname.Characters:            {Game: "demo", NewArena: newArenaBody(func(body *protocol.NewArena) { body.Name = "a\nb" })},
+		"":                             {Game: "demo", NewArena: newArenaBody(func(body *protocol.NewArena) { body.Pace = "" })},
+	} {
+		request.Creator, request.Role = "hana", identity.RolePlayer
+		_, err := newArenaTest(t).Create(t.Context(), request)
+		if refused, ok := errors.AsType[*protocol.Error](err); !ok || refused.Reason != want {
+			t.Errorf("%v, want a refusal with the reason %q", err, want)
+		}
 	}
 }
 

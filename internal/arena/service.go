@@ -133,7 +133,7 @@ func publicState(p match.Phase) string {
 	return statePlaying
 }
 
-func badRequestError(format string, args ...any) error {
+func badRequestError(format string, args ...any) *protocol.Error {
 	return protocol.Errorf(protocol.CodeBadRequest, format, args...)
 }
 

@@ -92,6 +92,9 @@ func (a *api) problemFor(err error) (p httpserver.Problem, isExpected bool) {
 	if runes := []rune(p.Detail); len(runes) > maxDetail {
 		p.Detail = string(runes[:maxDetail]) + "…"
 	}
+	if p.Code == protocol.CodeNicknameInvalid {
+		p.Reason = nickname.Reason(err)
+	}
 	if taken, ok := errors.AsType[*identity.TakenError](err); ok {
 		p.Suggestions = taken.Suggestions
 	}

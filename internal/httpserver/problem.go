@@ -18,6 +18,7 @@ type Problem struct {
 	Status      int           `json:"status"`
 	Detail      string        `json:"detail"`
 	Code        protocol.Code `json:"code"`
+	Reason      string        `json:"reason,omitempty"`      // why, if the code has several reasons that a player can do something about
 	Suggestions []string      `json:"suggestions,omitempty"` // only with nickname_taken
 
 	RetryAfterMS int64 `json:"-"` // for the header Retry-After; 0: defaultRetryAfterMS
@@ -89,7 +90,7 @@ func newProblem(refusal *protocol.Error, status int) Problem {
 	status = cmp.Or(status, statuses[refusal.Code], http.StatusInternalServerError)
 	return Problem{
 		Type: "about:blank", Title: http.StatusText(status), Status: status,
-		Detail: refusal.Message, Code: refusal.Code, RetryAfterMS: refusal.RetryAfterMS,
+		Detail: refusal.Message, Code: refusal.Code, Reason: refusal.Reason, RetryAfterMS: refusal.RetryAfterMS,
 	}
 }
 

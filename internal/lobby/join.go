@@ -68,7 +68,7 @@ func (l *Lobby) newTicket(r Request) (Ticket, error) {
 	}
 	if available := l.Bank.Count(r.Game, r.Filter); available < duel.Questions {
 		return Ticket{}, protocol.Errorf(protocol.CodeBadRequest,
-			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, available)
+			"a duel needs %d questions and only %d match; leave out category, lang or difficulty", duel.Questions, available).Because(protocol.ReasonTooFewQuestions)
 	}
 	botAfter := duel.BotAfterMS
 	if r.BotAfterMS != nil {

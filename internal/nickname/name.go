@@ -57,10 +57,10 @@ func Parse(raw string) (Name, error) {
 	return Name{Display: display, Skeleton: skeleton}, nil
 }
 
-func invalid(reason string) error { return fmt.Errorf("%w: %s", ErrInvalid, reason) }
+func invalid(cause reason) error { return fmt.Errorf("%w: %w", ErrInvalid, cause) }
 
 // reasonAgainstRaw returns why the text is refused before the profile is applied, or "".
-func reasonAgainstRaw(raw string) string {
+func reasonAgainstRaw(raw string) reason {
 	switch {
 	case !utf8.ValidString(raw):
 		return "it is not valid UTF-8 text"
@@ -86,11 +86,14 @@ func applyProfile(raw string) (string, error) {
 	return display, nil
 }
 
-var tooLongReason = fmt.Sprintf("it is too long, at most %d characters (%d bytes) are allowed", MaxLength, MaxBytes)
+var (
+	tooShortReason = reason(fmt.Sprintf("it is too short, at least %d characters are needed", MinLength))
+	tooLongReason  = reason(fmt.Sprintf("it is too long, at most %d characters (%d bytes) are allowed", MaxLength, MaxBytes))
+)
 
 // reasonAgainstDisplay returns why the text is refused after the profile was applied, or "".
 // The profile can produce characters that the raw text did not have.
-func reasonAgainstDisplay(display string) string {
+func reasonAgainstDisplay(display string) reason {
 	if reason := reasonAgainstRunes(display); reason != "" {
 		return reason
 	}
@@ -98,7 +101,7 @@ func reasonAgainstDisplay(display string) string {
 	firstChar, _ := utf8.DecodeRuneInString(display)
 	switch {
 	case length < MinLength:
-		return fmt.Sprintf("it is too short, at least %d characters are needed", MinLength)
+		return tooShortReason
 	case length > MaxLength || len(display) > MaxBytes:
 		return tooLongReason
 	case unicode.IsMark(firstChar):

@@ -91,6 +91,16 @@ func TestParseRefusesWithAReason(t *testing.T) {
 		if !errors.Is(err, nickname.ErrInvalid) || !strings.Contains(err.Error(), reason) {
 			t.Errorf("Parse(%q) = %v, want a reason with %q", raw, err, reason)
 		}
+		want := nickname.Characters
+		switch {
+		case strings.Contains(err.Error(), "too short"):
+			want = nickname.TooShort
+		case strings.Contains(err.Error(), "too long"):
+			want = nickname.TooLong
+		}
+		if got := nickname.Reason(err); got != want {
+			t.Errorf("the reason of %v is %q, want %q", err, got, want)
+		}
 	}
 }
 

@@ -15,7 +15,7 @@ func (w *Words) Refuse(n Name) error {
 	if cause == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: %s%w", ErrInvalid, cause, silentError{ErrWord})
+	return fmt.Errorf("%w: %w%w", ErrInvalid, cause, silentError{ErrWord})
 }
 
 // RefuseTitle returns an error if a title, as returned by ParseTitle, contains a refused
@@ -26,7 +26,7 @@ func (w *Words) RefuseTitle(line string) error {
 	if cause == "" {
 		return nil
 	}
-	return fmt.Errorf("%s%w", cause, silentError{ErrWord})
+	return fmt.Errorf("%w%w", cause, silentError{ErrWord})
 }
 
 // silentError wraps an error for errors.Is, but adds no text to a message for players.

@@ -51,8 +51,12 @@ func TestRefuseFindsRefusedWords(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(err, nickname.ErrInvalid) || !errors.Is(err, nickname.ErrWord) || !strings.HasSuffix(err.Error(), reason) {
-			t.Errorf("Refuse(%q) = %v, want a reason with %q", raw, err, reason)
+		wantReason := nickname.BlockedWord
+		if reason == staffReason {
+			wantReason = nickname.ReservedWord
+		}
+		if !errors.Is(err, nickname.ErrInvalid) || !errors.Is(err, nickname.ErrWord) || !strings.HasSuffix(err.Error(), reason) || nickname.Reason(err) != wantReason {
+			t.Errorf("Refuse(%q) = %v (%s), want a reason with %q", raw, err, nickname.Reason(err), reason)
 		}
 	}
 }

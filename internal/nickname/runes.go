@@ -8,10 +8,10 @@ import (
 
 // reasonAgainstRunes returns why a text is refused that contains a character that no name
 // may have, or "".
-func reasonAgainstRunes(text string) string {
+func reasonAgainstRunes(text string) reason {
 	for _, char := range text {
 		if kind := forbiddenKind(char); kind != "" {
-			return fmt.Sprintf("it contains %s (%U)", kind, char)
+			return reason(fmt.Sprintf("it contains %s (%U)", kind, char))
 		}
 	}
 	return ""

@@ -1,7 +1,6 @@
 package nickname
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode"
@@ -23,14 +22,14 @@ func ParseTitle(raw string, maxLength int) (string, error) {
 	length := utf8.RuneCountInString(line)
 	switch {
 	case !utf8.ValidString(line):
-		return "", errors.New("it is not valid UTF-8 text")
+		return "", reason("it is not valid UTF-8 text")
 	case length > maxLength:
 		return "", fmt.Errorf("it is too long, at most %d characters are allowed", maxLength)
 	case !strings.ContainsFunc(line, isVisible):
-		return "", errors.New("it shows nothing")
+		return "", reason("it shows nothing")
 	}
-	if reason := reasonAgainstTitle(line); reason != "" {
-		return "", errors.New(reason)
+	if cause := reasonAgainstTitle(line); cause != "" {
+		return "", cause
 	}
 	return line, nil
 }
@@ -40,12 +39,12 @@ func isVisible(char rune) bool {
 	return unicode.In(char, unicode.L, unicode.N, unicode.P, unicode.S) && forbiddenKind(char) == ""
 }
 
-func reasonAgainstTitle(line string) string {
+func reasonAgainstTitle(line string) reason {
 	previous := ' '
 	for i, char := range line {
 		hasNext := i+utf8.RuneLen(char) < len(line)
 		if kind := forbiddenKind(char); kind != "" && !isAllowedInvisible(previous, char, hasNext) {
-			return fmt.Sprintf("it contains %s (%U)", kind, char)
+			return reason(fmt.Sprintf("it contains %s (%U)", kind, char))
 		}
 		previous = char
 	}
@@ -55,7 +54,7 @@ func reasonAgainstTitle(line string) string {
 	return ""
 }
 
-var tooManyMarksReason = fmt.Sprintf("it has more than %d accents on one character", maxMarks)
+var tooManyMarksReason = reason(fmt.Sprintf("it has more than %d accents on one character", maxMarks))
 
 // hasTooManyMarks reports whether a character has more than maxMarks accents.
 func hasTooManyMarks(text string) bool {

@@ -41,9 +41,7 @@ type Words struct {
 	allowed      []string          // canonical forms, longest first
 }
 
-// reason is a text for players that says why a word is refused. It does not repeat the word.
-type reason string
-
+// Reasons of refused words. They do not repeat the word.
 const (
 	noReason      reason = ""
 	staffReason   reason = "it contains a word that is reserved for those who run the game"

@@ -98,6 +98,7 @@ type Error struct {
 	Code         Code            `json:"code"`
 	Message      string          `json:"message"`
 	RetryAfterMS int64           `json:"retry_after_ms,omitempty"`
+	Reason       string          `json:"reason,omitempty"`   // why, if the code has several reasons that a player can do something about
 	Match        string          `json:"match,omitempty"`    // with already_playing
 	Accepted     *AcceptedAnswer `json:"accepted,omitempty"` // with duplicate_answer
 }
@@ -117,6 +118,12 @@ func RetryAfter(code Code, ms int64, format string, args ...any) *Error {
 	return refusal
 }
 
+// Because sets the reason of a refusal, and returns the refusal.
+func (e *Error) Because(reason string) *Error {
+	e.Reason = reason
+	return e
+}
+
 // Outcome returns the metric label of a request: success if err is nil, the code of a
 // refusal, or failed.
 func Outcome(err error, success string) string {
@@ -129,6 +136,12 @@ func Outcome(err error, success string) string {
 	}
 	return "failed"
 }
+
+// Reasons of refusals, besides those of package nickname.
+const (
+	ReasonTooFewQuestions = "too_few_questions" // with bad_request: fewer questions match the filter
+	ReasonHostsOnly       = "hosts_only"        // with forbidden: players may not create arenas in this game
+)
 
 // The close codes of the websocket, section 2 of the contract. After 4000 to 4499 a client
 // must not simply reconnect, unless the contract allows it for that code.
