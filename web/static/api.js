@@ -5,12 +5,13 @@ export const callGame = (game) => {
   base = `/v1/games/${encodeURIComponent(game)}`;
 };
 
-// ApiError is a refusal over HTTP: problem+json's code and detail, and what
-// came with them. Without an answer at all the code is `unreachable`, status 0.
+// ApiError is a refusal over HTTP, with the fields of an error on the websocket and more:
+// {status, code, reason?, message, suggestions, retry_after_ms}. Without an answer at all the
+// code is `unreachable`, and the status 0.
 export class ApiError extends Error {
-  constructor({ status, code, detail, suggestions = [], retryAfterMs = 0 }) {
+  constructor({ status, code, reason, detail, suggestions = [], retry_after_ms = 0 }) {
     super(detail);
-    Object.assign(this, { status, code, suggestions, retryAfterMs });
+    Object.assign(this, { status, code, reason, suggestions, retry_after_ms });
   }
 }
 
@@ -58,8 +59,9 @@ function refusal(response, problem) {
   return new ApiError({
     status: response.status,
     code: problem.code ?? 'internal',
+    reason: problem.reason,
     detail: problem.detail ?? problem.title ?? response.statusText,
     suggestions: problem.suggestions,
-    retryAfterMs: 1000 * (Number(response.headers.get('Retry-After')) || 0),
+    retry_after_ms: 1000 * (Number(response.headers.get('Retry-After')) || 0),
   });
 }

@@ -11,11 +11,11 @@ export const languages = Object.keys(dictionaries);
 export const preferred = (list = navigator.languages) =>
   list.map((tag) => tag.slice(0, 2).toLowerCase()).find((lang) => dictionaries[lang]) ?? 'en';
 
-// speak sets the language of t() and number(), and of the document.
-export function speak(lang) {
+// speak sets the language of t() and number(), and the language and title of the document.
+export function speak(lang, title = 'Laststand') {
   current = lang;
   document.documentElement.lang = tags[lang];
-  document.title = `Laststand · ${t('title')}`;
+  document.title = `${title} · ${t('title')}`;
 }
 
 // tag is a language's BCP 47 tag, as questions name theirs.
@@ -37,11 +37,14 @@ export const seconds = (ms) => t('seconds', { n: number(ms / 1000, { minimumFrac
 export const days = (from, to) =>
   new Intl.DateTimeFormat(tags[current], { dateStyle: 'medium', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));
 
-// problem is what an error says to a player: our words for its code, where we
-// have some, and the server's own where they say more.
-export function problem({ code, message }) {
-  const ours = dictionaries[current][`error.${code}`];
-  if (!ours) return message || t('error.internal');
-  if (!message || ours === message) return ours;
-  return current === 'en' ? message : t('error.with', { ours, theirs: message });
+// problem is what an error of the server says to a player: the text for its code and reason or,
+// for a code of a newer server, the server's own message.
+export function problem({ code, reason, message, retry_after_ms }) {
+  const ours = word(`reason.${reason}`, word(`error.${code}`, message || t('error.internal')));
+  if (!WAITING.includes(code)) return ours;
+  const later = retry_after_ms >= 1000 ? t('error.wait', { n: number(Math.ceil(retry_after_ms / 1000)) }) : t('error.later');
+  return t('error.and', { ours, later });
 }
+
+// WAITING are the codes after which the same request may succeed later.
+const WAITING = ['rate_limited', 'overloaded', 'unavailable'];

@@ -125,11 +125,11 @@ export class Session {
 
   #refused(error) {
     this.#drop();
-    const { status, code, message, retryAfterMs } = error;
+    const { status, code, message, retry_after_ms } = error;
     const lasting = status >= 400 && status < 500 && status !== 429;
     if (lasting) return this.#options.onStatus({ kind: 'stopped', code, reason: message });
     const next = afterClose({ code: 1006, attempt: this.#attempt });
-    this.#retry(next.wait + (retryAfterMs ?? 0), code);
+    this.#retry(next.wait + (retry_after_ms ?? 0), code);
   }
 
   #retry(wait, code) {

@@ -6,15 +6,16 @@ import { html, useEffect, useRef } from '../preact.js';
 export function Gone({ state, actions }) {
   const { ended: { type, reason }, name } = state.arena;
   const names = { name: name || t('arena.unnamed') };
+  const title = t(`gone.title.${type}`);
   const heading = useRef(null);
   useEffect(() => {
     heading.current.focus({ preventScroll: true });
-    say(t(`gone.${type}`));
+    say(title);
   }, []);
   return html`
     <section class="stage final" data-test="gone" data-type=${type}>
-      <h1 class="final-headline" tabindex="-1" ref=${heading}>${t(`gone.${type}`)}</h1>
-      <p class="hint">${word(`gone.${type}.${reason}`, t(`gone.${type}.hint`, names), names)}</p>
+      <h1 class="final-headline" tabindex="-1" ref=${heading}>${title}</h1>
+      <p class="hint">${word(`gone.${reason}`, '', names)}</p>
       <div class="final-buttons">
         <button type="button" class="button primary" data-test="home" onClick=${actions.home}>${t('final.home')}</button>
       </div>

@@ -1,5 +1,5 @@
 import { canRetryNow, REPLACED } from '../closing.js';
-import { t, word } from '../i18n.js';
+import { problem, t, word } from '../i18n.js';
 import { html, useEffect, useState } from '../preact.js';
 
 // Line shows a problem of the connection and a button to solve it. It shows nothing while the
@@ -7,7 +7,7 @@ import { html, useEffect, useState } from '../preact.js';
 export function Line({ session, connect, clock }) {
   if (session.kind === 'retrying') return html`<${Retrying} session=${session} connect=${connect} clock=${clock} />`;
   if (session.kind !== 'stopped') return null;
-  const why = session.reason || session.code;
+  const why = problem({ code: session.code, message: session.reason });
   return html`
     <div class="line" role="alert">
       <p>${word(`line.${session.code}`, t('line.stopped', { why }))}</p>

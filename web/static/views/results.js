@@ -1,5 +1,5 @@
 import { shown, survivors } from '../field.js';
-import { number, seconds, t } from '../i18n.js';
+import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
 import { mark, outcomeOf, resultOf } from '../scene.js';
 import { Verdict } from './verdict.js';
@@ -13,7 +13,7 @@ export function Result({ match, round, seats, player }) {
   const counts = { answered: number(closed.answered), right: number(closed.right) };
   return html`
     <${Verdict} round=${round} seats=${seats} outcome=${outcome} headline=${headline(match, round, player)}>
-      <p class="hint">${t('arena.counts', counts)}${closed.first && html` · ${t('arena.first.time', { name: closed.first.nickname, time: seconds(closed.first.elapsed_ms) })}`}</p>
+      <p class="hint">${word(`closed.${closed.reason}`, '')} ${t('arena.counts', counts)}${closed.first && html` · ${t('arena.first.time', { name: closed.first.nickname, time: seconds(closed.first.elapsed_ms) })}`}</p>
       <${Results} match=${match} round=${round} player=${player} />
     <//>`;
 }
