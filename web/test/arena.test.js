@@ -30,7 +30,7 @@ test('the address follows the place that the page shows', () => {
 });
 
 test('a place keeps what only its host knows', () => {
-  const arena = seated(made({ arena_id: 'a_1', code: '123456', join_url: '/g/demo/join/123456' }, 'host'), joined);
+  const arena = seated(made({ arena_id: 'a_1', code: '123456' }, 'host'), joined);
   assert.deepEqual([arena.id, arena.as, arena.team, arena.host, arena.pace, arena.code], ['a_1', 'player', 't1', true, 'host', '123456']);
   assert.equal(seated(called('123456'), joined).host, false);
 });
@@ -52,7 +52,7 @@ test('being kicked and the close end an arena', () => {
 });
 
 test('an arena is found again by what was kept of it', () => {
-  const arena = { ...seated(made({ code: '123456', join_url: '/g/demo/join/123456' }, 'host'), joined), locked: true };
+  const arena = { ...seated(made({ code: '123456' }, 'host'), joined), locked: true };
   const again = recalled(kept(arena));
   assert.equal(again.id, null, 'the server has not let us in yet');
   assert.deepEqual(seated(again, joined), arena);

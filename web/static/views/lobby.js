@@ -25,7 +25,7 @@ function Invitation({ arena, game }) {
   const { code, host } = arena;
   const field = useRef(null);
   const [copied, setCopied] = useState(false);
-  const link = arena.url ? new URL(arena.url, location.href).href : joinURL(location.href, game, code);
+  const link = joinURL(location.href, game, code); // the page knows its address better than a server behind proxies
   const copy = async () => {
     field.current.select();
     try {
