@@ -23,7 +23,7 @@ func missingTests(t *testing.T, row string) (missing []string) {
 	}
 	for _, match := range folders {
 		folder := match[1]
-		if !strings.HasPrefix(folder, "cmd/") {
+		if top, _, _ := strings.Cut(folder, "/"); top != "cmd" && top != "web" {
 			folder = "internal/" + folder
 		}
 		code := testCode(t, filepath.Join("..", folder))

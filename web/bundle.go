@@ -10,11 +10,13 @@ import (
 	"github.com/evanw/esbuild/pkg/api"
 )
 
-// entryPoints are the files of the tree that the index names. Everything else that the
-// page needs is imported by them.
-var entryPoints = []string{"app.js", styleEntry}
+// The files of the tree that the index names. They import everything else that the page needs.
+const (
+	scriptEntry = "app.js"
+	styleEntry  = "css/page.css"
+)
 
-const styleEntry = "css/page.css"
+var entryPoints = []string{scriptEntry, styleEntry}
 
 // bundle joins the modules and the stylesheets into one minified file per entry point. It
 // returns the files by URL path, and the URL path of each entry point. The path contains a

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -14,14 +15,20 @@ import (
 	"time"
 )
 
-const index = "index.html"
+// The templates of the HTML pages, by path below static.
+const (
+	indexPage = "index.html" // the page of a game
+	gamesPage = "games.html" // the list of several games
+)
 
-// contentTypes names every kind of file that may be embedded. It is our own
-// table: mime.TypeByExtension answers by the machine it runs on.
+// contentTypes names every kind of file that is served. It is our own table:
+// mime.TypeByExtension answers by the machine it runs on.
 var contentTypes = map[string]string{
 	".css":  "text/css; charset=utf-8",
 	".html": "text/html; charset=utf-8",
+	".jpeg": "image/jpeg",
 	".js":   "text/javascript; charset=utf-8",
+	".png":  "image/png",
 	".svg":  "image/svg+xml",
 	".txt":  "text/plain; charset=utf-8",
 }
@@ -65,9 +72,8 @@ func acceptsGzip(values []string) bool {
 	return false
 }
 
-// readFiles reads the files of a tree that are served as they are, by URL path. Modules and
-// stylesheets are not, because the bundle contains them. It fails on a file whose content
-// type is not known.
+// readFiles reads the files of a tree that are served as they are, by URL path. Modules,
+// stylesheets and templates are not. It fails on a file whose content type is not known.
 func readFiles(tree fs.FS) (map[string]file, error) {
 	files := map[string]file{}
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -79,7 +85,7 @@ func readFiles(tree fs.FS) (map[string]file, error) {
 		if !ok {
 			return fmt.Errorf("web: %s: no content type for %q", name, extension)
 		}
-		if extension == ".js" || extension == ".css" || name == index {
+		if extension == ".js" || extension == ".css" || extension == ".html" {
 			return nil
 		}
 		body, err := fs.ReadFile(tree, name)
@@ -97,6 +103,12 @@ func newFile(body []byte, contentType string) file {
 	sum := sha256.Sum256(body)
 	etag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	return file{body: body, gzipped: compress(body), contentType: contentType, etag: etag}
+}
+
+// hash returns a hash of the content, for a URL path.
+func (f file) hash() string {
+	sum := sha256.Sum256(f.body)
+	return hex.EncodeToString(sum[:8])
 }
 
 func compress(body []byte) []byte {

@@ -2,71 +2,111 @@ package web
 
 import (
 	"bytes"
-	"html/template"
+	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
+	"strings"
+
+	"laststand/web/theme"
 )
 
-// gamePath matches the page of a game, "/g/GAME", and the link into one of its
-// arenas, "/g/GAME/join/CODE".
-var gamePath = regexp.MustCompile(`^/g/([^/]+)(/join/[0-9]{6})?$`)
+// defaultTitle is the title of a game without a title of its own.
+const defaultTitle = "Laststand"
 
-// gameMark is the attribute of the index that names the game to the page's code.
-const gameMark = `data-game=""`
-
-// list is what "/" shows on a server of several games.
-var list = template.Must(template.New("list").Parse(`<!doctype html>
-<html lang="en">
-<head>
-  <meta charset="utf-8">
-  <meta name="viewport" content="width=device-width, initial-scale=1">
-  <meta name="color-scheme" content="light dark">
-  <title>Laststand</title>
-  <link rel="icon" href="/favicon.svg" type="image/svg+xml">
-  <link rel="stylesheet" href="{{.Style}}">
-</head>
-<body>
-  <main id="page">
-    <h1>Laststand</h1>
-    <ul>{{range .Games}}
-      <li><a href="/g/{{.}}">{{.}}</a></li>{{end}}
-    </ul>
-  </main>
-</body>
-</html>
-`))
+// Game is a game that the page plays.
+type Game struct {
+	Name   string
+	Title  string // "": defaultTitle
+	Colors theme.Colors
+	Logo   []byte // an image that theme.CheckLogo accepts; empty: the emblem of the default look
+}
 
 // pages are the HTML pages of a server: one for each game, and "/".
 type pages struct {
 	root  file
-	games map[string]file
+	games map[string]gamePage
 }
 
-// newPages makes the page of each game from the index, and "/": the page of the
-// only game, or a list of all.
-func newPages(built site, games []string) (pages, error) {
-	p, html := pages{games: map[string]file{}}, contentTypes[".html"]
-	for _, game := range games {
-		named := []byte(`data-game="` + template.HTMLEscapeString(game) + `"`)
-		p.games[game] = newFile(bytes.Replace(built.index, []byte(gameMark), named, 1), html)
+// gamePage is the page of a game with the files of its look.
+type gamePage struct {
+	html        file
+	theme, logo asset
+}
+
+// asset is a file whose URL path contains a hash of its content. The zero asset does not exist.
+type asset struct {
+	file
+	url string
+}
+
+// gameView is what the templates show of a game. URL paths are "" if the game has no such file.
+type gameView struct {
+	Game
+	OwnTitle      string // "" without a title of its own
+	Logo, Theme   string // URL paths
+	Style, Script string // URL paths
+}
+
+// newPages makes the page of each game, and "/": the page of the only game, or a list of all.
+func newPages(built site, games []Game) (p pages, err error) {
+	p.games = map[string]gamePage{}
+	var views []gameView
+	for _, game := range slices.SortedFunc(slices.Values(games), func(a, b Game) int { return strings.Compare(a.Name, b.Name) }) {
+		page := gamePage{
+			theme: newAsset(game.Name, "theme", ".css", []byte(game.Colors.Stylesheet())),
+			logo:  newLogo(game),
+		}
+		view := gameView{Game: game, OwnTitle: game.Title, Logo: page.logo.url, Theme: page.theme.url, Style: built.urls[styleEntry], Script: built.urls[scriptEntry]}
+		view.Title = cmp.Or(game.Title, defaultTitle)
+		if page.html, err = built.render(indexPage, view); err != nil {
+			return pages{}, err
+		}
+		p.games[game.Name], p.root = page, page.html
+		views = append(views, view)
 	}
-	if len(games) == 1 {
-		p.root = p.games[games[0]]
-		return p, nil
+	if len(games) > 1 {
+		p.root, err = built.render(gamesPage, struct {
+			Colors theme.Colors
+			Style  string
+			Games  []gameView
+		}{theme.Default(), built.urls[styleEntry], views})
 	}
+	return p, err
+}
+
+// render executes one of the HTML templates.
+func (s site) render(name string, data any) (file, error) {
 	var text bytes.Buffer
-	err := list.Execute(&text, struct {
-		Style string
-		Games []string
-	}{built.urls[styleEntry], slices.Sorted(slices.Values(games))})
-	if err != nil {
-		return pages{}, err
+	if err := s.templates.ExecuteTemplate(&text, name, data); err != nil {
+		return file{}, fmt.Errorf("web: %w", err)
 	}
-	p.root = newFile(text.Bytes(), html)
-	return p, nil
+	return newFile(text.Bytes(), contentTypes[".html"]), nil
 }
 
-// find finds the page at a URL path.
+func newLogo(game Game) asset {
+	format, err := theme.CheckLogo(game.Logo)
+	if err != nil {
+		return asset{} // without a logo
+	}
+	return newAsset(game.Name, "logo", "."+format, game.Logo)
+}
+
+// newAsset returns a file of a game's look, or the zero asset for an empty content.
+func newAsset(game, name, extension string, content []byte) asset {
+	if len(content) == 0 {
+		return asset{}
+	}
+	f := newFile(content, contentTypes[extension])
+	f.isImmutable = true
+	return asset{f, fmt.Sprintf("/g/%s/%s-%s%s", game, name, f.hash(), extension)}
+}
+
+// gamePath matches the page of a game, "/g/GAME", the link into one of its arenas,
+// "/g/GAME/join/CODE", and the files of its look.
+var gamePath = regexp.MustCompile(`^/g/([^/]+)(?:/join/[0-9]{6}|/(theme|logo)-[0-9a-f]{16}\.[a-z]+)?$`)
+
+// find returns the page or file at a URL path.
 func (p pages) find(path string) (file, bool) {
 	if path == "/" {
 		return p.root, true
@@ -76,5 +116,19 @@ func (p pages) find(path string) (file, bool) {
 		return file{}, false
 	}
 	page, ok := p.games[parts[1]]
-	return page, ok
+	switch parts[2] {
+	case "theme":
+		return page.theme.at(path)
+	case "logo":
+		return page.logo.at(path)
+	}
+	return page.html, ok
+}
+
+// at returns the file for a request of its URL path. A path with another hash is from a node
+// with another configuration; browsers must revalidate the answer to it.
+func (a asset) at(path string) (file, bool) {
+	f := a.file
+	f.isImmutable = path == a.url
+	return f, a.url != ""
 }

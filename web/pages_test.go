@@ -5,12 +5,22 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"laststand/web/theme"
 )
 
+// games returns games of the default look.
+func games(names ...string) (all []Game) {
+	for _, name := range names {
+		all = append(all, Game{Name: name, Colors: theme.Default()})
+	}
+	return all
+}
+
 // getPage reads a path of a server with some games.
-func getPage(path string, games ...string) (code int, body string) {
+func getPage(path string, names ...string) (code int, body string) {
 	w := httptest.NewRecorder()
-	Handler(games).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	Handler(games(names...)).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Code, w.Body.String()
 }
 
@@ -19,7 +29,7 @@ func TestEveryGameHasItsPage(t *testing.T) {
 	for _, game := range []string{"demo", "com.example.quiz"} {
 		for _, path := range []string{"/g/" + game, "/g/" + game + "?guest=new", "/g/" + game + "/join/402951"} {
 			code, body := getPage(path, "demo", "com.example.quiz")
-			if code != http.StatusOK || !strings.Contains(body, `<html lang="en" data-game="`+game+`">`) {
+			if code != http.StatusOK || !strings.Contains(body, `<html lang="en" data-game="`+game+`" data-title="Laststand" data-logo="">`) {
 				t.Errorf("%s: %d, want the page of %s", path, code, game)
 			}
 		}
@@ -49,7 +59,7 @@ func TestTheRootListsSeveralGames(t *testing.T) {
 		t.Errorf("%d, with a script: %v", code, strings.Contains(body, "<script"))
 	}
 	for _, game := range []string{"demo", "com.example.quiz"} {
-		if !strings.Contains(body, `<a href="/g/`+game+`">`+game+`</a>`) {
+		if !strings.Contains(body, `<a class="game" href="/g/`+game+`"><span>`+game+`</span></a>`) {
 			t.Errorf("the list has no link to %s", game)
 		}
 	}

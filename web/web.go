@@ -3,9 +3,9 @@
 package web
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -18,7 +18,8 @@ import (
 var embedded embed.FS
 
 // Handler serves the page of each game at "/g/GAME" and, for links into an arena,
-// at "/g/GAME/join/CODE". "/" is the page of the only game, or a list of several.
+// at "/g/GAME/join/CODE". "/" is the page of the only game, or a list of several. The colours
+// of a game must have passed their check.
 // The bundles of modules and stylesheets are served below "/assets/" by a hash of their
 // content, which browsers keep for a year. Other files, for example licenses, are served at
 // their path below static. Browsers must revalidate these and the pages by their strong ETag.
@@ -26,7 +27,7 @@ var embedded embed.FS
 // It answers other methods than GET and HEAD with 405, and other paths with 404. Every response
 // has the security headers. Handler panics if the embedded files cannot be bundled, which means
 // that the build is broken. It is safe for concurrent use.
-func Handler(games []string) http.Handler {
+func Handler(games []Game) http.Handler {
 	built, err := bundleEmbedded()
 	if err != nil {
 		panic(err)
@@ -40,9 +41,9 @@ func Handler(games []string) http.Handler {
 
 // site is the part of the page that is the same for all games.
 type site struct {
-	index []byte            // refers to the bundles
-	files map[string]file   // by URL path
-	urls  map[string]string // URL paths of the bundles, by entry point
+	templates *template.Template // indexPage and gamesPage
+	files     map[string]file    // by URL path
+	urls      map[string]string  // URL paths of the bundles, by entry point
 }
 
 // bundleEmbedded bundles the embedded tree, once in a process.
@@ -64,14 +65,11 @@ func newSite(tree fs.FS) (site, error) {
 		return site{}, err
 	}
 	maps.Copy(files, bundles)
-	text, err := fs.ReadFile(tree, index)
+	templates, err := template.ParseFS(tree, indexPage, gamesPage)
 	if err != nil {
-		return site{}, fmt.Errorf("web: read: %w", err)
+		return site{}, fmt.Errorf("web: %w", err)
 	}
-	for entry, url := range urls {
-		text = bytes.ReplaceAll(text, []byte(`"/`+entry+`"`), []byte(`"`+url+`"`))
-	}
-	return site{index: text, files: files, urls: urls}, nil
+	return site{templates: templates, files: files, urls: urls}, nil
 }
 
 // find returns the file at a URL path. While the nodes of a cluster are upgraded one after

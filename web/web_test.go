@@ -20,14 +20,14 @@ func request(t *testing.T, method, path string, header http.Header) *httptest.Re
 		r.Header[name] = values
 	}
 	w := httptest.NewRecorder()
-	Handler([]string{"demo"}).ServeHTTP(w, r)
+	Handler(games("demo")).ServeHTTP(w, r)
 	return w
 }
 
 func getBody(t *testing.T, path string) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	Handler([]string{"demo"}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	Handler(games("demo")).ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Body.String()
 }
 
@@ -60,7 +60,7 @@ func TestFilesAreServedWithTheirTypes(t *testing.T) {
 
 func TestOtherPathsAreNotFound(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/index.html", "/app.js", "/css/base.css", "/assets/", "/assets/app.js", "/views", "/vendor/", "/static/app.js", "/web.go", "/favicon.ico", "//", "/../web.go"} {
+	for _, path := range []string{"/index.html", "/games.html", "/app.js", "/css/base.css", "/assets/", "/assets/app.js", "/views", "/vendor/", "/static/app.js", "/web.go", "/favicon.ico", "//", "/../web.go"} {
 		if res := request(t, http.MethodGet, path, nil); res.Code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, res.Code)
 		}
@@ -110,7 +110,7 @@ func TestBundlesAreKept(t *testing.T) {
 			t.Errorf("%s: Cache-Control %q", extension, got)
 		}
 	}
-	small := fstest.MapFS{"index.html": {Data: []byte(`"/app.js" "/css/page.css"`)}, "app.js": {Data: []byte("import './a.js'")}, "css/page.css": {}, "a.js": {Data: []byte("one()")}}
+	small := fstest.MapFS{"index.html": {}, "games.html": {}, "app.js": {Data: []byte("import './a.js'")}, "css/page.css": {}, "a.js": {Data: []byte("one()")}}
 	first, err := newSite(small)
 	if err != nil {
 		t.Fatal(err)
@@ -120,8 +120,8 @@ func TestBundlesAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bytes.Equal(first.index, second.index) {
-		t.Errorf("another module gives the same index %s", first.index)
+	if first.urls[scriptEntry] == second.urls[scriptEntry] {
+		t.Errorf("another module gives the same URL %s", first.urls[scriptEntry])
 	}
 }
 

@@ -27,9 +27,12 @@ func TestATeamBuzzerArenaIsPlayedInTheBrowser(t *testing.T) {
 	for _, p := range []*tab{host.tab, red, blue, screen} {
 		p.waitForVisible(byNameAndData("players", "value", 2), byNameAndData("team-t1", "players", 1), byNameAndData("team-t2", "players", 1))
 	}
+	host.checkAccessibility("lobby of the host")
+	red.checkAccessibility("lobby of a player")
 	host.click("start")
 	for q, round := range []struct{ winner, loser *tab }{{red, blue}, {blue, red}, {red, blue}, {}, {red, blue}} {
 		kind := host.openQuestion(q, red, blue, screen)
+		red.checkAccessibility("question of the kind " + kind)
 		if round.winner == nil {
 			host.runSteps(chromedp.Click(byNameAndData("next", "act", "close")))
 			red.waitForOutcome("none")
@@ -42,6 +45,8 @@ func TestATeamBuzzerArenaIsPlayedInTheBrowser(t *testing.T) {
 		round.loser.waitForOutcome("wrong")
 		screen.waitForOutcome("unknown")
 	}
+	host.checkAccessibility("result for the host")
+	blue.checkAccessibility("result for the loser")
 	for _, p := range []*tab{host.tab, red, blue, screen} {
 		p.waitForVisible(byNameAndData("team-t1", "score", 3), byNameAndData("team-t2", "score", 1))
 	}
@@ -52,6 +57,7 @@ func TestATeamBuzzerArenaIsPlayedInTheBrowser(t *testing.T) {
 	blue.waitForEnd("lost", "The winner: Red")
 	red.waitForEnd("won", "Your team wins: Red")
 	red.waitForVisible(byNameAndData("place", "rank", 1), byNameAndData("team-t1", "score", 3))
+	red.checkAccessibility("end")
 	red.click("home")
 	red.waitForVisible(".board-empty") // an unranked arena counts for no leaderboard
 }
@@ -114,7 +120,7 @@ func TestAReloadedTabContinuesItsMatch(t *testing.T) {
 	node := startNodeWithEveryKind(t, hostPacedConfig)
 	b := newBrowser(t, chromium)
 	host := b.hostArena(node.url, "survival")
-	ann := b.open(node.url+"/g/demo/join/"+host.code).join("Ann", "")
+	ann := b.open(node.url+"/g/com.example.quiz/join/"+host.code).join("Ann", "")
 	bob := b.open(host.link).join("Bob", "")
 
 	reloadInLobby(node, host, ann, bob)

@@ -12,8 +12,9 @@ import (
 // hostPacedConfig is a configuration for arenas that continue only when the host requests it.
 const hostPacedConfig = `
 games:
-  demo:
+  com.example.quiz:
     banks: [kinds]
+    page: {title: Quiz Night, logo: logo.png, accent: "#2e7d32"}
     duel: {questions: 5}
     arena: {countdown_ms: 200, reveal_ms: 60000}
 `
@@ -39,7 +40,7 @@ func (b browser) hostArena(url, mode string, teams ...string) hostedArena {
 	p.write("nickname", "Quizmaster")
 	p.click("make")
 	code := p.waitForAttribute(byName("code"), "data-code")
-	return hostedArena{p, code, url + "/g/demo/join/" + code + "?guest=new"}
+	return hostedArena{p, code, url + "/g/com.example.quiz/join/" + code + "?guest=new"}
 }
 
 // join joins through an arena's gate. It chooses a team by its first letters.

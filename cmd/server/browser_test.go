@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"image"
+	"image/png"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,8 +25,9 @@ var rightAnswers = map[string][]string{
 // A bot answers within 60% of the limit.
 const everyKindConfig = `
 games:
-  demo:
+  com.example.quiz:
     banks: [kinds]
+    page: {title: Quiz Night, logo: logo.png, accent: "#0b3d91", background: "#fdf6e3", dark_background: "#101826"}
     duel: {questions: 5, time_limit_ms: 15000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
 `
 
@@ -103,12 +106,19 @@ func (p *tab) checkEnd() (outcome string) {
 	return outcome
 }
 
-// startNodeWithEveryKind starts a node whose bank has one question of each kind.
+// startNodeWithEveryKind starts a node whose bank has one question of each kind. Beside the
+// configuration is a logo.
 func startNodeWithEveryKind(t *testing.T, config string) *testNode {
 	t.Helper()
 	db := testenv.SQL{Dir: t.TempDir()}
 	bankCommand(t, db, "import", "--bank=kinds", "testdata/kinds.csv")
-	return startNode(t, cli.Flags{Data: &db.Dir, Config: configFile(t, config)})
+	path := configFile(t, config)
+	var logo strings.Builder
+	if err := png.Encode(&logo, image.NewGray(image.Rect(0, 0, 64, 64))); err != nil {
+		t.Fatal(err)
+	}
+	testenv.WriteBeside(t, path, "logo.png", logo.String())
+	return startNode(t, cli.Flags{Data: &db.Dir, Config: path})
 }
 
 // A newcomer opens the page, enters a nickname and plays a duel against the bot. The duel counts
@@ -123,9 +133,12 @@ func TestANewcomerPlaysTheBotInTheBrowser(t *testing.T) {
 	b := newBrowser(t, chromium)
 	p := b.open(node.url)
 	b.checkForbiddenActions(node.url)
-	p.runSteps(chromedp.WaitVisible(byName("leaderboard")), chromedp.SendKeys(byName("nickname"), "Ada of the page"), chromedp.Click(byName("play-bot")))
+	p.waitForVisible(byName("leaderboard"), ".board-empty")
+	p.checkAccessibility("home")
+	p.runSteps(chromedp.SendKeys(byName("nickname"), "Ada of the page"), chromedp.Click(byName("play-bot")))
 	playDuel(p)
 	outcome := p.checkEnd()
+	p.checkAccessibility("end of a duel")
 	if own := p.text(chromedp.CSS(".rank.me")); outcome == "lost" || !strings.Contains(own, "Ada of the page") {
 		t.Errorf("with all answers right the outcome is %s, and the standing is %q", outcome, own)
 	}
@@ -140,7 +153,8 @@ func TestTwoBrowserTabsPlayADuel(t *testing.T) {
 	if !ok {
 		return
 	}
-	node := startNodeWithEveryKind(t, everyKindConfig)
+	unhurried := strings.NewReplacer("time_limit_ms: 15000", "time_limit_ms: 60000", "reveal_ms: 1500", "reveal_ms: 5000") // there is no bot to wait for
+	node := startNodeWithEveryKind(t, unhurried.Replace(everyKindConfig))
 	b := newBrowser(t, chromium)
 	tabs := []*tab{b.open(node.url + "/?guest=new"), b.open(node.url + "/?guest=new")}
 	for i, p := range tabs {
@@ -166,14 +180,14 @@ func (p *tab) checkOwnProfile(url string) {
 	p.Helper()
 	id := p.waitForAttribute(`tr.me[data-test="entry-row"]`, "data-player")
 	var profile struct{ Score, Matches, Correct int }
-	get(p.T, url+"/v1/games/demo/players/"+id, &profile)
+	get(p.T, url+"/v1/games/com.example.quiz/players/"+id, &profile)
 	if profile.Score != p.score || profile.Matches != 1 || profile.Correct != 5 {
 		p.Errorf("the page showed %d points, the profile says %+v", p.score, profile)
 	}
 	var history struct {
 		Matches []struct{ Score, Correct, Players int }
 	}
-	get(p.T, url+"/v1/games/demo/players/"+id+"/matches", &history)
+	get(p.T, url+"/v1/games/com.example.quiz/players/"+id+"/matches", &history)
 	if len(history.Matches) != 1 || history.Matches[0].Score != p.score || history.Matches[0].Players != 2 {
 		p.Errorf("the page showed %d points, the history says %+v", p.score, history)
 	}

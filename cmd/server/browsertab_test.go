@@ -26,14 +26,15 @@ type browser struct {
 	ctx context.Context
 }
 
-// newBrowser starts a Chromium for the test alone.
-func newBrowser(t *testing.T, executable string) browser {
+// newBrowser starts a Chromium for the test alone, with more flags.
+func newBrowser(t *testing.T, executable string, flags ...chromedp.ExecAllocatorOption) browser {
 	t.Helper()
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(executable), chromedp.UserDataDir(t.TempDir()), chromedp.NoSandbox,
 		chromedp.Flag("headless", "new"), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-US"), chromedp.WindowSize(1000, 900),
 		chromedp.WSURLReadTimeout(time.Minute))
+	options = append(options, flags...)
 	allocator, stopAllocator := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, _ := chromedp.NewContext(allocator)
 	t.Cleanup(func() {

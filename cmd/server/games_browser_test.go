@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -9,10 +10,11 @@ import (
 	"laststand/internal/testenv"
 )
 
-// severalGamesConfig is a configuration of games without a default one.
+// severalGamesConfig is a configuration of games without a default one. One has its own look.
 const severalGamesConfig = `
 games:
-  com.example.quiz: {banks: [builtin], players_may_host: true}
+  com.example.quiz:
+    page: {title: Quiz Night, logo: logo.png, accent: "#0b3d91", background: "#fdf6e3"}
   com.example.trivia: {banks: [builtin]}
 limits: {guests_per_minute_per_address: 0}
 `
@@ -25,10 +27,14 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 	if !ok {
 		return
 	}
-	dir := t.TempDir()
-	node := startNode(t, cli.Flags{Data: &dir, Config: configFile(t, severalGamesConfig)})
+	node := startNodeWithEveryKind(t, severalGamesConfig)
 	b := newBrowser(t, chromium)
-	b.open(node.url+"/").waitForVisible(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"]`)
+	list := b.open(node.url + "/")
+	list.waitForVisible(`a[href="/g/com.example.trivia"]`, `a[href="/g/com.example.quiz"] img`)
+	list.checkAccessibility("list of games")
+	list.runSteps(chromedp.Click(chromedp.CSS(`a[href="/g/com.example.quiz"]`)))
+	list.checkLook("Quiz Night", "rgb(11, 61, 145) rgb(255, 255, 255) rgb(253, 246, 227) 64")
+	b.open(node.url+"/g/com.example.trivia").checkLook("Laststand", "rgb(255, 185, 40) rgb(16, 34, 42) rgb(234, 240, 239) undefined")
 	host := b.open(node.url + "/g/com.example.quiz?guest=new")
 	host.click("arena-host", "mode-survival", "pace-host")
 	host.write("draft-name", "Friday")
@@ -43,8 +49,26 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 		t.Errorf("the link of arena %s is %s", code, link)
 	}
 	guest := b.open(link + "?guest=new")
+	guest.waitForVisible(byName("gate"))
+	guest.checkAccessibility("gate")
 	guest.join("Ruby", "")
 	host.waitForVisible(byNameAndData("players", "value", 1))
+}
+
+// checkLook checks the game's title in the page and in the tab, and with it the colours of the
+// main button, of its text and of the page, and the width of the logo.
+func (p *tab) checkLook(title, look string) {
+	p.Helper()
+	p.waitForVisible(byName("play"))
+	got, err := chromedp.Run(p.ctx, chromedp.Evaluate[string](`(async () => {
+		const button = getComputedStyle(document.querySelector('[data-test=play]')), logo = document.querySelector('[data-test=title] .logo');
+		await logo?.decode();
+		return [document.title, document.querySelector('[data-test=title]').innerText.toLowerCase(), button.backgroundColor, button.color,
+			getComputedStyle(document.body).backgroundColor, logo?.naturalWidth + ''].join(' ');
+	})()`, chromedp.EvalAwaitPromise))
+	if want := title + " · quiz battles " + strings.ToLower(title) + " " + look; err != nil || got != want {
+		p.Errorf("the page looks like %q, %v; want %q", got, err, want)
+	}
 }
 
 // A first visit needs at most 8 requests and 120 kB.

@@ -68,7 +68,11 @@ func (n *node) createServices(ctx context.Context) error {
 	n.createWebhooks()
 	n.createLeaderboards()
 	n.createMatches()
-	n.createServers()
+	pages, err := n.webGames()
+	if err != nil {
+		return err
+	}
+	n.createServers(pages)
 	n.applyRevocations()
 	n.handleMessages()
 	return nil
@@ -135,7 +139,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 	})
 }
 
-func (n *node) createServers() {
+func (n *node) createServers(pages []web.Game) {
 	n.limits = n.newLimits()
 	n.proxies, n.shedder = trustedProxies(n.config.TrustedProxies, n.registry, n.log), n.newShedder()
 	origins := httpserver.NewOrigins(n.config.Origins, n.proxies.IsTLS)
@@ -151,7 +155,7 @@ func (n *node) createServers() {
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
-		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(n.config.GameNames()), IsOriginAllowed: origins.Allow,
+		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(pages), IsOriginAllowed: origins.Allow,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,
 			"clock":    n.clock.Ready,

@@ -147,6 +147,14 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 				`allowed_words: "x": it needs at least 2 letters`, `games.b.names: blocklists: "nl"`,
 			},
 		},
+		{
+			"wrong looks",
+			"games:\n  a: {page: {title: \" \", logo: none.png, accent: \"#808080\", background: white, dark_background: \"#808080\"}}\n  b: {page: {title: " + strings.Repeat("x", 41) + ", logo: laststand.yaml}}\n",
+			[]string{
+				"games.a.page.title: it shows nothing", "games.a.page.logo: the file cannot be read", "games.a.page.accent: text on #808080 has too little contrast: 4.14:1 in #10222a",
+				`games.a.page.background: "white" is not a colour`, "games.a.page.dark_background: with #808080, ", "games.b.page.title: it is too long, at most 40 characters", "games.b.page.logo: laststand.yaml: the file is no PNG or JPEG image",
+			},
+		},
 		{"no game", "games: {}", []string{"declare at least one game"}},
 		{"games without a value", "games:", []string{"declare at least one game"}},
 		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "use two different addresses"}},

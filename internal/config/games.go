@@ -18,6 +18,8 @@ type Game struct {
 	// Keys that sign the game's tokens, the current key first. Empty: the server generates a key and stores it in the database.
 	Keys       []Key `yaml:"keys"`
 	TokenRules `yaml:",inline"`
+	// Look of the game's page: name, logo and colours. The server refuses colours with too little contrast (WCAG 2.2, level AA).
+	Page Page `yaml:"page"`
 	// Rules of duels.
 	Duel Duel `yaml:"duel"`
 	// Rules of arenas.
@@ -104,7 +106,7 @@ type Weights struct {
 // DefaultGame returns the configuration of a game that sets nothing.
 func DefaultGame() Game {
 	settings := Game{
-		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{},
+		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{}, Page: defaultPage(),
 		Duel:  Duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
 		Arena: Arena{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
 		Leaderboards: Leaderboards{

@@ -15,8 +15,8 @@ import (
 	"laststand/internal/webhook"
 )
 
-// Validate returns one error with all problems of the configuration, key files and word lists
-// included. It returns nil if there is none.
+// Validate returns one error with all problems of the configuration, key files, word lists and
+// logos included. It returns nil if there is none.
 func (c *Config) Validate() error {
 	v := validation{Config: c}
 	v.validateWithoutKeys()
@@ -24,8 +24,8 @@ func (c *Config) Validate() error {
 	return v.errs.join()
 }
 
-// ValidateWithoutKeys is Validate without key files, word lists and certificates. Commands
-// that need at most some of them use it.
+// ValidateWithoutKeys is Validate without key files, word lists, logos and certificates.
+// Commands that need at most some of them use it.
 func (c *Config) ValidateWithoutKeys() error {
 	v := validation{Config: c}
 	v.validateWithoutKeys()
@@ -38,14 +38,16 @@ type validation struct {
 	errs validationErrors
 }
 
-// validateKeys reads the key files, word lists and certificates, and adds an error for each
-// that is invalid.
+// validateKeys reads the key files, word lists, logos and certificates, and adds an error for
+// each that is invalid.
 func (v *validation) validateKeys() {
 	for _, name := range v.GameNames() {
 		_, err := v.ReadKeys(name)
 		v.errs.add("games."+name+".keys", err)
 		_, err = v.ReadWordLists(name)
 		v.errs.add("games."+name+".names", err)
+		_, err = v.ReadLogo(name)
+		v.errs.add("games."+name+".page.logo", err)
 	}
 	for _, source := range v.keySources() {
 		_, err := source.read()
@@ -115,6 +117,7 @@ func (v *validation) validateGame(name string) {
 		}
 	}
 	settings.validate(prefix, &v.errs)
+	settings.Page.validate(prefix+"page.", &v.errs)
 	settings.Behaviours.validate(prefix+"behaviours.", &v.errs)
 	v.validateSinkPath(name)
 	if err := v.Leaderboards(name).Validate(); err != nil { // the error names the game

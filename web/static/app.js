@@ -66,7 +66,8 @@ import { Session } from './session.js';
 import { createStore } from './store.js';
 import { App } from './views/app.js';
 
-const asked = address.read(location, document.documentElement.dataset.game);
+const { game, title, logo } = document.documentElement.dataset; // written by the server
+const asked = address.read(location, game);
 callGame(asked.game);
 const own = box(asked.ownTab ? 'sessionStorage' : 'localStorage', asked.game);
 const account = new Account(own);
@@ -75,6 +76,7 @@ const clock = new Clock();
 
 const store = createStore({
   game: asked.game,
+  look: { title, logo },
   preferences: preferences.read(),
   player: null,
   typed: null,
@@ -122,7 +124,8 @@ const actions = {
 
 const page = document.getElementById('page');
 function draw(state) {
-  speak(state.preferences.page);
+  speak(state.preferences.page, state.look.title);
+  document.documentElement.classList.toggle('projector', state.arena?.as === 'spectator');
   render(html`<${App} state=${state} actions=${actions} clock=${clock} />`, page);
 }
 

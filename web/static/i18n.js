@@ -12,7 +12,7 @@ export const preferred = (list = navigator.languages) =>
   list.map((tag) => tag.slice(0, 2).toLowerCase()).find((lang) => dictionaries[lang]) ?? 'en';
 
 // speak sets the language of t() and number(), and the language and title of the document.
-export function speak(lang, title = 'Laststand') {
+export function speak(lang, title) {
   current = lang;
   document.documentElement.lang = tags[lang];
   document.title = `${title} · ${t('title')}`;

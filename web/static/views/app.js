@@ -15,7 +15,7 @@ import { Waiting } from './waiting.js';
 // App is the page: which of its screens shows follows from the state alone.
 export function App({ state, actions, clock }) {
   return html`
-    <${Masthead} preferences=${state.preferences} prefer=${actions.prefer} session=${state.session} />
+    <${Masthead} look=${state.look} preferences=${state.preferences} prefer=${actions.prefer} session=${state.session} />
     <div class="alerts">
       <${Line} session=${state.session} connect=${actions.connect} clock=${clock} />
       <${Notice} notice=${state.notice} />
