@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -132,7 +133,7 @@ func countCommands(log []redis.SlowLog, names map[string]string, writes []string
 		name := strings.ToLower(entry.Args[0])
 		isScript, isWrite := name == "evalsha", slices.Contains(writes, name)
 		if isScript {
-			name = names[entry.Args[1]]
+			name = cmp.Or(names[entry.Args[1]], "unknown script")
 		}
 		if entry.ClientAddr != "?:0" { // not a command of the last script
 			if part = parts[name]; part == nil {
