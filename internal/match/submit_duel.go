@@ -81,7 +81,7 @@ func viewAfterAnswer(local *localMatch, outcome Outcome) *View {
 	if view.Phase != PhaseOpen || view.Question != outcome.Record.Question {
 		return nil
 	}
-	if outcome.Version == view.Version+1 { // nothing else has changed since the question opened
+	if outcome.Answered == 1 { // the only one
 		view.Records = map[string]Record{outcome.Record.Player: outcome.Record}
 	}
 	view.Version, view.Alive = outcome.Version, outcome.Alive

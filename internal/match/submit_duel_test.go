@@ -87,3 +87,27 @@ func TestLastAnswerWithLostReplyCountsOnce(t *testing.T) {
 		}
 	})
 }
+
+// A node that has read the match between the answers of two nodes knows from the store that the
+// second one is the last. It reveals both at once.
+func TestLastAnswerAfterReadRevealsBoth(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		nodeA.openSession(ada)
+		session := nodeB.openSession(bob)
+		plan := nodeA.startDuel(c, 2)
+		c.requireNoError(nodeB.AttachSession(c.Context(), "demo", plan.ID, bob))
+		c.passUntil(plan, PhaseOpen, 0)
+		if _, err := nodeA.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Fatal(err)
+		}
+		nodeB.catchUp(nodeB.findLocalMatch(plan.ID))
+		if _, err := nodeB.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Fatal(err)
+		}
+		closed := session.lastOfType(c, "question.closed").Data
+		if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || closed.Answered != 2 || closed.Right != 2 {
+			c.Errorf("%+v, %+v", state, closed)
+		}
+	})
+}
