@@ -3,6 +3,7 @@ package redisx
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -16,7 +17,8 @@ const maxQueued = 16_384
 // caller continues to wait after its context has ended. Here the caller returns then.
 type autopipeline struct {
 	redis.UniversalClient
-	queue *redis.AutoPipeliner
+	queue   *redis.AutoPipeliner
+	waiting atomic.Int64 // scripts that wait for their reply
 }
 
 // newAutopipeline returns a client that works in rounds. In a round it sends all scripts
@@ -48,12 +50,21 @@ func newAutopipelineWith(client redis.UniversalClient, o *redis.AutoPipelineOpti
 	return &autopipeline{UniversalClient: client, queue: queue}, nil
 }
 
-// EvalSha runs a script by its hash, in a shared round trip. redis.Script calls it first.
-// If the server does not know the script, the reply is NOSCRIPT, and redis.Script then
+// EvalSha runs a script by its hash. redis.Script calls it first. If other scripts wait for
+// their replies, it shares round trips with them. A lone script uses the client directly:
+// handing it to the goroutine of the queue, and its reply back, would take longer. If the server does not know the script, the reply is NOSCRIPT, and redis.Script then
 // calls Eval, which sends the whole script.
 func (a *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if err := ctx.Err(); err != nil {
 		return failedCmd(ctx, err)
+	}
+	defer a.waiting.Add(-1)
+	if a.waiting.Add(1) == 1 {
+		cmd := a.UniversalClient.EvalSha(ctx, sha, keys, args...)
+		if cmd.Err() != nil && ctx.Err() != nil {
+			return failedCmd(ctx, ctx.Err())
+		}
+		return cmd
 	}
 	arguments := make([]any, 0, 3+len(keys)+len(args))
 	arguments = append(arguments, "evalsha", sha, len(keys))

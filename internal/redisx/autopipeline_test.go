@@ -3,10 +3,12 @@ package redisx
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +56,63 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 		}
 		server.served.Wait()
 	})
+}
+
+// A script that no other one waits beside runs in the goroutine of its caller. A further script
+// waits in the queue.
+func TestLoneScriptNeedsNoQueue(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server := &slowServer{release: make(chan struct{})}
+		client := redis.NewClient(&redis.Options{
+			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: server.connect,
+			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+		})
+		hook := new(callerHook)
+		client.AddHook(hook)
+		pipelined, err := newAutopipeline(client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var callers sync.WaitGroup
+		for range 2 {
+			callers.Go(func() {
+				if err := pipelined.EvalSha(context.WithValue(t.Context(), callerKey{}, true), "sha", nil).Err(); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			if n := hook.direct.Load(); n != 1 {
+				t.Errorf("%d scripts were sent by their callers, want the first", n)
+			}
+		}
+		close(server.release)
+		callers.Wait()
+		if err := errors.Join(pipelined.queue.Close(), client.Close()); err != nil {
+			t.Error(err)
+		}
+		server.served.Wait()
+	})
+}
+
+// callerHook counts the scripts whose callers send them: these have the caller's context.
+type callerHook struct{ direct atomic.Int64 }
+
+type callerKey struct{}
+
+func (h *callerHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *callerHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() == "evalsha" && ctx.Value(callerKey{}) != nil {
+			h.direct.Add(1)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (h *callerHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // slowServer is a fake Redis. It answers scripts only after release is closed.

@@ -38,8 +38,8 @@ type Conn struct {
 	Client redis.UniversalClient
 	// Pipelined is like Client, except that EVALSHA (and so redis.Script.Run) of
 	// concurrent callers share round trips. This more than doubles the throughput of
-	// a server. A call whose context ends returns immediately; its script may still
-	// run. If 16,384 scripts are waiting, a further one fails immediately with
+	// a server. A lone script uses Client. A call whose context ends returns immediately, a
+	// lone one at its deadline; its script may still run. If 16,384 scripts are waiting, a further one fails immediately with
 	// redis.ErrAutoPipelineQueueFull and is not sent. For the embedded server,
 	// Pipelined equals Client.
 	Pipelined redis.UniversalClient
