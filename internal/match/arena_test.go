@@ -60,7 +60,7 @@ type arenaPlaythrough struct {
 func (c *cluster) startArenaPlaythrough(plan *Plan, players int, nodes ...*node) *arenaPlaythrough {
 	run := &arenaPlaythrough{
 		cluster: c, plan: plan, nodes: nodes, sessions: c.createArenaWithPlayers(plan, players, nodes...),
-		oracle: newOracle(plan.Mode, plan.LimitMS), firstByQuestion: map[int]string{},
+		oracle: newOracle(plan), firstByQuestion: map[int]string{},
 	}
 	for i := range players {
 		seat := plan.arenaSeat(i)
@@ -80,7 +80,7 @@ func (run *arenaPlaythrough) play() {
 		if run.store.state(run.plan.ID).Phase == PhaseOver {
 			break
 		}
-		run.oracle.openQuestion()
+		run.oracle.openQuestion(question)
 		run.answerQuestion(question)
 		run.passUntil(run.plan, PhaseRevealed, question)
 		run.oracle.closeQuestion(question)

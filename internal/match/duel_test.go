@@ -5,8 +5,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"laststand/internal/quiz"
 )
 
 func TestDuelOfRightAndWrongAnswersIsWon(t *testing.T) {
@@ -26,7 +24,7 @@ func TestDuelOfRightAndWrongAnswersIsWon(t *testing.T) {
 			if err != nil || reply.At != now() || reply.ElapsedMS != now()-shownQuestion.OpensAt || reply.Question != i {
 				c.Fatalf("%+v, %v", reply, err)
 			}
-			score += int64(quiz.Points(10_000, reply.ElapsedMS))
+			score += 100 + 100*(10_000-reply.ElapsedMS)/10_000
 			timeMS += reply.ElapsedMS
 			if answerSeen := sessionB.lastOfType(c, "answer.seen").Data; answerSeen.Player != ada || answerSeen.Question != i {
 				c.Fatalf("%+v", answerSeen)

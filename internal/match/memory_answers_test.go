@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"time"
+
+	"laststand/internal/quiz"
 )
 
 func (m *memoryStore) Commit(_ context.Context, attempt Attempt) (Outcome, error) {
@@ -93,9 +95,10 @@ func (stored *storedMatch) outcome(verdict Verdict, record Record) Outcome {
 
 // accept writes the effect of an accepted answer.
 func (stored *storedMatch) accept(attempt Attempt) {
-	record, s := attempt.Record, &stored.state
+	totals, s := stored.totals[attempt.Record.Player], &stored.state
+	record := addStreak(totals, attempt)
 	stored.locks[attempt.answerKey()], stored.records[attempt.answerKey()] = attempt.ID, record
-	stored.totals[record.Player] = stored.totals[record.Player].withRecord(record)
+	stored.totals[record.Player] = totals.withRecord(record)
 	s.Answered++
 	s.Version++
 	if record.Correct {
@@ -104,7 +107,7 @@ func (stored *storedMatch) accept(attempt Attempt) {
 	if s.Answered >= s.Alive {
 		stored.dueAt = record.ArrivedAt
 	}
-	if record.Correct && stored.plan.Mode == Survival {
+	if record.Correct && stored.plan.Mode == Survival || stored.plan.Mode == Race {
 		stored.addTeamScore(attempt.Seat.Team, record.Points)
 	}
 }
@@ -141,4 +144,12 @@ func (m *memoryStore) Record(_ context.Context, match, player string, question i
 	}
 	record, ok := stored.records[answerKey(question, player)]
 	return record, ok, nil
+}
+
+// addStreak returns the record of an attempt with its final points.
+func addStreak(t Totals, attempt Attempt) Record {
+	record := attempt.Record
+	tally, hasStreak := quiz.Tally{Score: t.Score, Streak: t.Streak}, t.LastCorrect == record.Question
+	_, record.Points = quiz.Scoring{Streak: attempt.Streak}.Add(tally, record.Points, record.Correct, hasStreak, 1)
+	return record
 }

@@ -8,6 +8,7 @@ const (
 	Duel     Mode = "duel"
 	Buzzer   Mode = "buzzer"
 	Survival Mode = "survival"
+	Race     Mode = "race" // everyone answers every question, most points win
 )
 
 // Reason is why a match ended.

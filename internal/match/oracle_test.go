@@ -10,11 +10,13 @@ import (
 // engine.
 type oracle struct {
 	mode            Mode
-	limitMS         int64
+	plan            *Plan // its limits, multipliers and scoring
+	question        int   // the open question
 	players         map[string]*playerTotals
 	answers         map[string]givenAnswer // answers to the open question
 	closedQuestions int                    // questions closed and not void
 	firstPlayer     string                 // the player who won the buzzer question
+	lastPoints      map[string]int64       // points of the last closed question, by player
 }
 
 // playerTotals are the totals of one player by the contract.
@@ -22,7 +24,8 @@ type playerTotals struct {
 	team                              string
 	score, timeMS                     int64
 	correct, answered, askedQuestions int
-	survivedQuestions                 int // questions up to the last one survived
+	survivedQuestions                 int   // questions up to the last one survived
+	rightInRow                        int64 // right answers in a row up to the last question
 	eliminated, hasLeft               bool
 }
 
@@ -39,12 +42,22 @@ type expectedResult struct {
 	points               int64
 }
 
-func newOracle(mode Mode, limitMS int64) *oracle {
-	return &oracle{mode: mode, limitMS: limitMS, players: map[string]*playerTotals{}}
+func newOracle(plan *Plan) *oracle {
+	return &oracle{mode: plan.Mode, plan: plan, players: map[string]*playerTotals{}}
+}
+
+// limitMS is the time limit of the open question.
+func (o *oracle) limitMS() int64 {
+	if len(o.plan.LimitsMS) > 0 {
+		return o.plan.LimitsMS[o.question]
+	}
+	return o.plan.LimitMS
 }
 
 // openQuestion clears the answers to the previous question.
-func (o *oracle) openQuestion() { o.answers, o.firstPlayer = map[string]givenAnswer{}, "" }
+func (o *oracle) openQuestion(question int) {
+	o.question, o.answers, o.firstPlayer = question, map[string]givenAnswer{}, ""
+}
 
 // canAnswer reports whether a player may answer the open question.
 func (o *oracle) canAnswer(player string) bool {
@@ -55,7 +68,7 @@ func (o *oracle) canAnswer(player string) bool {
 
 func (o *oracle) recordAnswer(player string, right bool, elapsedMS int64) {
 	if elapsedMS < -50 { // the clock is behind
-		elapsedMS = o.limitMS
+		elapsedMS = o.limitMS()
 	}
 	o.answers[player] = givenAnswer{right, max(elapsedMS, 0)}
 	if right && o.mode == Buzzer {
@@ -92,15 +105,35 @@ func (o *oracle) haveAllAnswered() bool {
 	return true
 }
 
-func (o *oracle) points(answer givenAnswer) int64 {
+// points returns the points of an answer by the contract; t is its player before it.
+func (o *oracle) points(t *playerTotals, answer givenAnswer, answered bool) int64 {
+	limit := o.limitMS()
+	bySpeed := 100 * (limit - min(answer.elapsedMS, limit)) / limit
 	switch {
+	case o.mode == Race && answered:
+		return o.racePoints(t, answer)
 	case !answer.right:
 		return 0
 	case o.mode == Buzzer:
 		return 100
 	}
-	elapsedMS := min(answer.elapsedMS, o.limitMS)
-	return 100 + 100*(o.limitMS-elapsedMS)/o.limitMS
+	return 100 + bySpeed
+}
+
+// racePoints returns the points of an answer with the scoring of the host.
+func (o *oracle) racePoints(t *playerTotals, answer givenAnswer) int64 {
+	scoring, factor, limit := o.plan.Scoring, int64(1), o.limitMS()
+	if o.plan.Multipliers != nil {
+		factor = o.plan.Multipliers[o.question]
+	}
+	if !answer.right {
+		return -min(t.score, scoring.Penalty*factor)
+	}
+	points := scoring.Points + scoring.Streak*min(t.rightInRow, 5)
+	if scoring.Preset == "speed" {
+		points += scoring.Points * (limit - min(answer.elapsedMS, limit)) / limit
+	}
+	return points * factor
 }
 
 // closeQuestion closes the open question and returns its effect on the players who were
@@ -110,15 +143,16 @@ func (o *oracle) closeQuestion(question int) (results map[string]expectedResult,
 	for _, answer := range o.answers {
 		isVoid = isVoid && !answer.right
 	}
-	results = map[string]expectedResult{}
+	results, o.lastPoints = map[string]expectedResult{}, map[string]int64{}
 	for _, player := range o.askedPlayers() {
 		answer, answered := o.answers[player]
-		result := expectedResult{givenAnswer: answer, answered: answered, points: o.points(answer), eliminated: o.mode == Survival && !answer.right && !isVoid}
+		result := expectedResult{givenAnswer: answer, answered: answered, points: o.points(o.players[player], answer, answered), eliminated: o.mode == Survival && !answer.right && !isVoid}
+		o.lastPoints[player] = result.points
 		if o.mode != Survival || !o.players[player].hasLeft {
 			results[player] = result
 		}
 		if !isVoid {
-			o.players[player].addResult(result, question, o.limitMS)
+			o.players[player].addResult(result, question, o.limitMS())
 		}
 	}
 	if !isVoid {
@@ -136,8 +170,10 @@ func (t *playerTotals) addResult(result expectedResult, question int, limitMS in
 	}
 	if !result.right {
 		t.timeMS += limitMS
+		t.rightInRow = 0
 		return
 	}
+	t.rightInRow++
 	t.correct++
 	t.timeMS += min(result.elapsedMS, limitMS)
 	t.survivedQuestions = question + 1
@@ -179,8 +215,8 @@ func (o *oracle) countRemaining() (n int) {
 	return n
 }
 
-// winner returns the only one at rank 1: the team in a buzzer match with teams,
-// else the player.
+// winner returns the only one at rank 1: the team in a buzzer match or race with
+// teams, else the player.
 func (o *oracle) winner(teams []Team) string {
 	bestAlone := func(n int, score func(i int) int64, id func(i int) string) string {
 		order := make([]int, n)
@@ -193,7 +229,7 @@ func (o *oracle) winner(teams []Team) string {
 		}
 		return id(order[0])
 	}
-	if o.mode == Buzzer && len(teams) > 0 {
+	if (o.mode == Buzzer || o.mode == Race) && len(teams) > 0 {
 		return bestAlone(len(teams), func(i int) int64 { return o.teamScore(teams[i].ID) }, func(i int) string { return teams[i].ID })
 	}
 	var players []string

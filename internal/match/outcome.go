@@ -24,7 +24,7 @@ func newResult(plan *Plan, view View, now int64) *Result {
 	standings := rankedStandings(plan, view, plan.listedSeats(view))
 	result.Winner = winnerID(plan, result.Teams, standings)
 	if result.Paged {
-		result.LimitMS = plan.LimitMS
+		result.LimitMS, result.LimitsMS = plan.LimitMS, plan.LimitsMS
 		return result
 	}
 	result.Standings = standings
@@ -69,7 +69,7 @@ func standingFor(plan *Plan, view View, seat Seat) Standing {
 	if plan.Mode == Survival {
 		s.Asked, s.Answered, s.survived = view.askedCount(t), view.answeredCount(t), t.LastCorrect
 	}
-	s.LimitMS = plan.LimitMS * int64(s.Asked)
+	s.LimitMS = plan.sumLimits(s.Asked, view.Voids)
 	s.TimeMS = s.LimitMS - t.SavedMS
 	return s
 }
@@ -90,10 +90,10 @@ func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 	return teams
 }
 
-// winnerID returns the id of the winner: a team in a buzzer match with teams, else
-// a player. It returns "" if several share rank 1.
+// winnerID returns the id of the winner: a team in a buzzer match or race with teams,
+// else a player. It returns "" if several share rank 1.
 func winnerID(plan *Plan, teams []TeamResult, standings []Standing) string {
-	if plan.Mode == Buzzer && len(teams) > 0 {
+	if plan.Mode != Survival && len(teams) > 0 {
 		if len(teams) == 1 || teams[1].Rank > 1 {
 			return teams[0].ID
 		}
@@ -121,7 +121,7 @@ func CompleteStandings(ctx context.Context, store RankReader, result *Result) er
 	}
 	p := view.Plan
 	if p == nil { // the standings need only these fields; the stored plan may have another form
-		p = &Plan{Mode: result.Mode, LimitMS: result.LimitMS}
+		p = &Plan{Mode: result.Mode, LimitMS: result.LimitMS, LimitsMS: result.LimitsMS}
 	}
 	var seats []Seat
 	view.Totals = make(map[string]Totals)
@@ -141,6 +141,6 @@ func CompleteStandings(ctx context.Context, store RankReader, result *Result) er
 	if len(seats) == 0 { // a paged result has many
 		return fmt.Errorf("match: complete %s: its standings are gone: %w", result.Match, ErrNotFound)
 	}
-	result.Standings, result.Paged, result.LimitMS = rankedStandings(p, view, seats), false, 0
+	result.Standings, result.Paged, result.LimitMS, result.LimitsMS = rankedStandings(p, view, seats), false, 0, nil
 	return nil
 }

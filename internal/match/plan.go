@@ -1,6 +1,8 @@
 package match
 
 import (
+	"slices"
+
 	"laststand/internal/quiz"
 )
 
@@ -18,9 +20,13 @@ type Plan struct {
 	Game                  string               `json:"game"`
 	Mode                  Mode                 `json:"mode"`
 	Questions             []quiz.DrawnQuestion `json:"questions"`
-	Seats                 []Seat               `json:"seats"`     // duels only; the seats of an arena are in the store
-	StartsAt              int64                `json:"starts_at"` // duels only, cluster time; the start of an arena is in State
-	LimitMS               int64                `json:"limit_ms"`  // time limit of each question
+	Seats                 []Seat               `json:"seats"`                 // duels only; the seats of an arena are in the store
+	StartsAt              int64                `json:"starts_at"`             // duels only, cluster time; the start of an arena is in State
+	LimitMS               int64                `json:"limit_ms"`              // time limit of each question without a limit of its own
+	LimitsMS              []int64              `json:"limits_ms,omitempty"`   // time limit by question; nil: LimitMS for all
+	Multipliers           []int64              `json:"multipliers,omitempty"` // of the points by question; nil: 1 for all
+	ReadingMS             int64                `json:"reading_ms,omitempty"`  // a question can be answered so long after it opens
+	Scoring               *quiz.Scoring        `json:"scoring,omitempty"`     // nil: the scoring of the mode
 	CountdownMS           int64                `json:"countdown_ms"`
 	RevealMS              int64                `json:"reveal_ms"`
 	Rated                 bool                 `json:"rated"`
@@ -81,6 +87,44 @@ func (p *Plan) duelPlayers() []string {
 		ids[i] = seat.Player
 	}
 	return ids
+}
+
+// limitMS is the time limit of a question.
+func (p *Plan) limitMS(question int) int64 {
+	if p.LimitsMS == nil {
+		return p.LimitMS
+	}
+	return p.LimitsMS[question]
+}
+
+// sumLimits adds the time limits of the first questions that are not void, count of them.
+func (p *Plan) sumLimits(count int, voids []int) (sum int64) {
+	for question := 0; count > 0; question++ {
+		if !slices.Contains(voids, question) {
+			sum += p.limitMS(question)
+			count--
+		}
+	}
+	return sum
+}
+
+// multiplier multiplies the points of a question.
+func (p *Plan) multiplier(question int) int64 {
+	if p.Multipliers == nil {
+		return 1
+	}
+	return p.Multipliers[question]
+}
+
+// scoring is the scoring of the match.
+func (p *Plan) scoring() quiz.Scoring {
+	switch {
+	case p.Scoring != nil:
+		return *p.Scoring
+	case p.Mode == Buzzer:
+		return quiz.BuzzerScoring
+	}
+	return quiz.DefaultScoring
 }
 
 // listedSeats are the seats of a duel, or those that the view of an arena

@@ -35,14 +35,14 @@ func (p *playthrough) checkFrames() {
 func (p *playthrough) checkFrame(received frame, raw []byte) {
 	switch received.Type {
 	case protocol.TypeQuestion:
-		p.oracle.openQuestion()
+		p.oracle.openQuestion(received.Data.Question)
 		p.closesAt = received.Data.ClosesAt
-		if received.Data.ClosesAt != received.Data.OpensAt+p.plan.LimitMS {
+		if received.Data.ClosesAt != received.Data.OpensAt+p.plan.ReadingMS+p.oracle.limitMS() {
 			p.Fatalf("%s", raw)
 		}
 	case protocol.TypeQuestionExtended:
 		if len(p.oracle.answers) > 0 || p.lastExtended == received.Data.Question ||
-			received.Data.ClosesAt <= p.closesAt || received.Data.ClosesAt > max(p.closesAt, p.now+1000)+p.plan.LimitMS {
+			received.Data.ClosesAt <= p.closesAt || received.Data.ClosesAt > max(p.closesAt, p.now+1000)+p.oracle.limitMS() {
 			p.Fatalf("%s after the answers %+v", raw, p.oracle.answers)
 		}
 		p.lastExtended, p.closesAt = received.Data.Question, received.Data.ClosesAt
@@ -124,7 +124,7 @@ func (p *playthrough) checkPersonalResults() {
 		own := personalView(p.plan, view, player)
 		answer, answered := p.oracle.answers[player]
 		if own.Score != t.score || own.Rank != int64(p.oracle.rank(player)) || own.Out != t.eliminated ||
-			own.Correct != answer.right || (own.Given != nil) != answered || own.Points != p.oracle.points(answer) {
+			own.Correct != answer.right || (own.Given != nil) != answered || own.Points != p.oracle.lastPoints[player] {
 			p.Fatalf("%s: %+v, want %+v at rank %d", player, own, *t, p.oracle.rank(player))
 		}
 	}

@@ -71,7 +71,7 @@ func (p *playthrough) checkStandings(result Result) {
 			want.Rank = i + 1
 		}
 		got := Standing{Score: entry.Score, Correct: entry.Correct, Answered: entry.Answered, Asked: entry.Asked, TimeMS: entry.TimeMS, Rank: entry.Rank}
-		if got != want || entry.LimitMS != p.plan.LimitMS*int64(t.askedQuestions) || entry.Team != t.team {
+		if got != want || entry.LimitMS != p.limitOf(t.askedQuestions) || entry.Team != t.team {
 			p.Fatalf("%s has %+v, want %+v", entry.Player, entry, want)
 		}
 	}
@@ -84,6 +84,18 @@ func (p *playthrough) checkStandings(result Result) {
 	if want := p.oracle.winner(p.teams()); result.Winner != want {
 		p.Fatalf("%q wins, want %q: %+v", result.Winner, want, result)
 	}
+}
+
+// limitOf is the sum of the limits of the first questions.
+func (p *playthrough) limitOf(questions int) (sum int64) {
+	for i := range questions {
+		limit := p.plan.LimitMS
+		if len(p.plan.LimitsMS) > 0 {
+			limit = p.plan.LimitsMS[i]
+		}
+		sum += limit
+	}
+	return sum
 }
 
 func (p *playthrough) teams() []Team {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/protocol"
+	"laststand/internal/quiz"
 )
 
 // playthrough is a match without nodes. Random operations are applied to it in
@@ -33,7 +34,7 @@ type playthrough struct {
 // skips no question. All its pushes agree with the contract.
 func TestAnyPlaythrough(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []Mode{Duel, Buzzer, Survival} {
+	for _, mode := range []Mode{Duel, Buzzer, Survival, Race} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(rt *rapid.T) {
@@ -53,7 +54,7 @@ func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 	p := &playthrough{T: rt, store: newMemoryStore(), lastExtended: -1, revealedScores: map[string]int64{}}
 	if mode == Duel {
 		p.plan = newPlan("m_1", 3000, questions)
-		p.oracle = newOracle(mode, p.plan.LimitMS)
+		p.oracle = newOracle(p.plan)
 		p.oracle.players[ada], p.oracle.players[bob] = &playerTotals{}, &playerTotals{}
 		first := State{Phase: PhaseCountdown, Question: -1, LastDecided: -1, StartsAt: 3000, DueAt: 3000, Players: 2, Alive: 2}
 		found := newPush(p.plan, protocol.TypeMatchFound, matchFoundView(p.plan, View{State: first}))
@@ -62,10 +63,28 @@ func newPlaythrough(rt *rapid.T, mode Mode) *playthrough {
 	}
 	p.plan = newArena(mode, questions, [][]string{nil, {"red", "blue"}}[rapid.IntRange(0, 1).Draw(rt, "teams")]...)
 	p.plan.Arena.HostPaced = rapid.Bool().Draw(rt, "host paced")
-	p.oracle = newOracle(mode, p.plan.LimitMS)
+	if mode == Race {
+		p.drawScoring(questions)
+	}
+	p.oracle = newOracle(p.plan)
 	p.createMatch(State{Phase: PhaseLobby, Question: -1, LastDecided: -1, DueAt: maxLobbyMS, HostPaced: p.plan.Arena.HostPaced}, nil)
 	p.addPlayersUntilCountdown(rapid.OneOf(rapid.IntRange(1, 4), rapid.IntRange(48, 60)).Draw(rt, "players"))
 	return p
+}
+
+// drawScoring gives a race a random scoring, and sometimes limits and multipliers.
+func (p *playthrough) drawScoring(questions int) {
+	numbers := func(name string, low, high int64) []int64 {
+		return rapid.SliceOfN(rapid.Int64Range(low, high), questions, questions).Draw(p.T, name)
+	}
+	p.plan.Scoring = &quiz.Scoring{
+		Preset: rapid.SampledFrom([]string{quiz.Speed, quiz.Accuracy}).Draw(p.T, "preset"), Points: rapid.Int64Range(1, 1000).Draw(p.T, "points"),
+		Penalty: rapid.Int64Range(0, 1000).Draw(p.T, "penalty"), Streak: rapid.Int64Range(0, 200).Draw(p.T, "streak"),
+	}
+	if rapid.Bool().Draw(p.T, "each question has settings") {
+		p.plan.LimitsMS, p.plan.Multipliers = numbers("limits", 5000, 20_000), numbers("multipliers", 0, 2)
+		p.plan.ReadingMS = rapid.Int64Range(0, 3000).Draw(p.T, "reading")
+	}
 }
 
 func (p *playthrough) createMatch(state State, found *protocol.NumberedPush) {
@@ -218,7 +237,7 @@ func (p *playthrough) applyStep(step Step) {
 
 // answer commits an answer like a node with the given view.
 func (p *playthrough) answer(view View, player string, right bool) {
-	if view.Question < 0 {
+	if view.Question < 0 || p.plan.ReadingMS > 0 && p.now < view.OpensAt+p.plan.ReadingMS { // the judge refuses it
 		return
 	}
 	storedState := p.store.state(p.plan.ID)
@@ -234,7 +253,7 @@ func (p *playthrough) answer(view View, player string, right bool) {
 		p.Fatalf("%s at %d: %s of %s, right %v", player, p.now, outcome.Verdict, storedState.Phase, right)
 	}
 	if want {
-		p.oracle.recordAnswer(player, right, p.now-storedState.OpensAt)
+		p.oracle.recordAnswer(player, right, p.now-storedState.OpensAt-p.plan.ReadingMS)
 	}
 	if outcome.Sealed != (want && right && p.plan.Mode == Buzzer) {
 		p.Fatalf("%+v", outcome)
@@ -245,7 +264,7 @@ func (p *playthrough) submit(view View, record Record) Outcome {
 	p.attempts++
 	seat := p.seatForPlayer(record.Player)
 	attempt := Attempt{
-		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: p.plan.Mode, LimitMS: p.plan.LimitMS,
+		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: p.plan.Mode, Streak: p.plan.scoring().Streak * p.plan.multiplier(view.Question),
 	}
 	commit := p.store.Commit
 	switch {

@@ -22,10 +22,11 @@ type Result struct {
 	// Paged reports that the standings are not in the result. They stay with
 	// the match and are read in pages.
 	Paged bool `json:"paged,omitempty"`
-	// LimitMS is the limit of each question, set only in a paged result.
+	// LimitMS and LimitsMS are those of the plan, set only in a paged result.
 	// CompleteStandings then does not need the plan, which may have another
 	// form.
-	LimitMS int64 `json:"limit_ms,omitempty"`
+	LimitMS  int64   `json:"limit_ms,omitempty"`
+	LimitsMS []int64 `json:"limits_ms,omitempty"`
 
 	Teams  []TeamResult `json:"teams,omitempty"`
 	Firsts []First      `json:"firsts,omitempty"` // of a buzzer match

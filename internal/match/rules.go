@@ -9,21 +9,18 @@ import (
 )
 
 // judgeAnswer returns the record of an answer: whether it is right, and its
-// points. It is a pure function and uses the time at which the frame arrived. An extension
-// of the question does not increase the points.
+// points without those for a streak. It is a pure function and uses the time at which the
+// frame arrived. An extension of the question does not increase the points.
 func judgeAnswer(plan *Plan, state State, answer validAnswer, submission Submission) Record {
-	elapsed := elapsedMS(plan, state, submission.ArrivedAt)
+	elapsed, limit := elapsedMS(plan, state, submission.ArrivedAt), plan.limitMS(answer.question)
 	record := Record{
 		Player: submission.Player, Question: answer.question, Given: answer.given, Normalized: answer.normal, ArrivedAt: submission.ArrivedAt, ElapsedMS: elapsed,
 	}
-	if !plan.Questions[answer.question].IsCorrect(answer.normal) {
-		return record
-	}
-	record.Correct = true
-	record.SavedMS = max(plan.LimitMS-elapsed, 0)
-	record.Points = int64(quiz.Points(plan.LimitMS, elapsed))
-	if plan.Mode == Buzzer {
-		record.Points = quiz.BuzzerPoints
+	record.Points, record.Correct = plan.scoring().Base(plan.Questions[answer.question], quiz.Answered{
+		Normalized: answer.normal, ElapsedMS: elapsed, LimitMS: limit, Multiplier: plan.multiplier(answer.question),
+	})
+	if record.Correct {
+		record.SavedMS = max(limit-elapsed, 0)
 	}
 	return record
 }
@@ -38,9 +35,9 @@ const maxEarlyAnswerMS = 50
 // points.
 func elapsedMS(plan *Plan, state State, at int64) int64 {
 	if at < state.OpensAt-maxEarlyAnswerMS {
-		return plan.LimitMS
+		return plan.limitMS(state.Question)
 	}
-	return max(at-state.OpensAt, 0)
+	return max(at-state.readsUntil(plan), 0)
 }
 
 // compareStandings orders standings, best first: the higher score in duel and buzzer, the

@@ -69,6 +69,9 @@ type State struct {
 	Version int64  // every accepted write raises it
 }
 
+// readsUntil is when the question accepts answers.
+func (s State) readsUntil(plan *Plan) int64 { return s.OpensAt + plan.ReadingMS }
+
 // isDue reports whether the next step is due.
 func (s State) isDue(now int64) bool { return !s.Phase.hasEnded() && s.DueAt != 0 && now >= s.DueAt }
 
@@ -93,10 +96,12 @@ type Record struct {
 
 // Totals are the sums of a player's records. LastCorrect is 1 plus the index of
 // the last question answered right; LastAnswered is the same for the last
-// question answered. 0 means none.
+// question answered. 0 means none. Streak is how many answers in a row were right up to
+// LastCorrect.
 type Totals struct {
 	Score, Correct, Answered, SavedMS int64
 	LastCorrect, LastAnswered         int
+	Streak                            int64
 	HasLeft                           bool // true: the player left the match
 }
 
@@ -113,6 +118,10 @@ func (t Totals) withRecord(record Record) Totals {
 	t.SavedMS += record.SavedMS
 	t.LastAnswered = record.Question + 1
 	if record.Correct {
+		if t.LastCorrect != record.Question {
+			t.Streak = 0
+		}
+		t.Streak++
 		t.Correct++
 		t.LastCorrect = record.Question + 1
 	}
@@ -168,10 +177,10 @@ type Attempt struct {
 	Match       string
 	ID          string // unique id of this attempt
 	OpensAt     int64  // the opening time that the answer was judged by
-	Record      Record
+	Record      Record // without the points for a streak
+	Streak      int64  // points that each right answer in a row before this one adds, see quiz.Scoring
 	Seat        Seat
 	Mode        Mode
-	LimitMS     int64 // time limit of the question, ms
 	TTLMS       int64
 	LockoutMS   int64                  // how long a wrong answer locks its team out, ms
 	Push        *protocol.NumberedPush // pushed if the answer is accepted; may be nil

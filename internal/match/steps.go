@@ -23,12 +23,12 @@ func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 	newState := view.State
 	newState.Phase, newState.Question, newState.CloseReason, newState.Extended = PhaseOpen, question, "", false
 	newState.Answered, newState.Right, newState.First = 0, 0, nil
-	newState.OpensAt, newState.ClosesAt = opensAt, opensAt+plan.LimitMS
+	newState.OpensAt, newState.ClosesAt = opensAt, opensAt+plan.ReadingMS+plan.limitMS(question)
 	newState.DueAt = newState.ClosesAt + answerGraceMS
 	if question == 0 {
 		newState.StartedAt = opensAt
 	}
-	if plan.Mode == Buzzer {
+	if plan.Mode == Buzzer || plan.Mode == Race {
 		newState.Alive = view.Players - view.LeftSeats
 	}
 	step := newVersionedStep(plan, view, newState)
@@ -41,7 +41,7 @@ func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 func extendStep(plan *Plan, view View, lostMS, now int64) Step {
 	newState := view.State
 	newState.Extended = true
-	newState.ClosesAt = max(view.ClosesAt, now) + min(lostMS, plan.LimitMS)
+	newState.ClosesAt = max(view.ClosesAt, now) + min(lostMS, plan.limitMS(view.Question))
 	newState.DueAt = newState.ClosesAt + answerGraceMS
 	step := newStep(plan, view, newState)
 	step.Version = view.Version
@@ -143,5 +143,5 @@ func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPu
 // maxDurationMS is the longest duration of a match without outages and host
 // pauses, in ms.
 func (p *Plan) maxDurationMS() int64 {
-	return p.CountdownMS + int64(len(p.Questions))*(p.LimitMS+answerGraceMS+p.RevealMS)
+	return p.CountdownMS + p.sumLimits(len(p.Questions), nil) + int64(len(p.Questions))*(p.ReadingMS+answerGraceMS+p.RevealMS)
 }

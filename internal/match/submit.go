@@ -26,6 +26,9 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 	attempt := j.newAttempt(local, answer)
 	state := local.knownState()
 	for range 3 {
+		if state.Question == answer.question && submission.ArrivedAt < state.readsUntil(local.plan) && local.plan.ReadingMS > 0 {
+			return Outcome{Verdict: VerdictEarly}, nil
+		}
 		if state.Question == answer.question {
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
 			attempt.Record.Node = j.Node
@@ -55,8 +58,9 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 // newAttempt returns an attempt without the record, which depends on the state.
 func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	attempt := Attempt{
-		Match: local.plan.ID, ID: j.attemptID(), Seat: answer.seat, Mode: local.plan.Mode, LimitMS: local.plan.LimitMS,
-		TTLMS: local.plan.maxDurationMS() + lockTTLSlackMS,
+		Match: local.plan.ID, ID: j.attemptID(), Seat: answer.seat, Mode: local.plan.Mode,
+		Streak: local.plan.scoring().Streak * local.plan.multiplier(answer.question),
+		TTLMS:  local.plan.maxDurationMS() + lockTTLSlackMS,
 	}
 	if local.plan.Arena != nil {
 		attempt.LockoutMS = local.plan.Arena.TeamLockoutMS

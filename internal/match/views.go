@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"laststand/internal/protocol"
-	"laststand/internal/quiz"
 )
 
 // matchFoundView is the announcement of a match. In a large match it lists no
@@ -14,6 +13,7 @@ import (
 func matchFoundView(plan *Plan, view View) protocol.MatchFound {
 	shown := protocol.MatchFound{
 		Mode: string(plan.Mode), Questions: len(plan.Questions), Players: len(plan.Seats), StartsAt: plan.StartsAt,
+		Scoring: protocol.Scoring(plan.scoring()),
 	}
 	if plan.Arena != nil {
 		shown.ArenaID, shown.Players, shown.StartsAt = plan.Arena.ID, int(view.Players), view.StartsAt
@@ -49,15 +49,16 @@ func seatViews(plan *Plan, v View) []protocol.SeatView {
 // questionView is the current question without anything about its answer.
 func questionView(plan *Plan, state State) protocol.Question {
 	question := plan.Questions[state.Question]
-	points := quiz.MaxPoints
-	if plan.Mode == Buzzer {
-		points = quiz.BuzzerPoints
-	}
-	return protocol.Question{
+	shown := protocol.Question{
 		Question: state.Question, Of: len(plan.Questions), Kind: string(question.Kind), Text: question.Text, Choices: question.Choices(),
 		Category: question.Category, Difficulty: string(question.Difficulty), Lang: question.Lang, Media: question.Media,
-		OpensAt: state.OpensAt, ClosesAt: state.ClosesAt, MaxPoints: points,
+		OpensAt: state.OpensAt, ClosesAt: state.ClosesAt, MaxPoints: plan.scoring().MaxPoints(plan.multiplier(state.Question)), Points: plan.multiplier(state.Question),
 	}
+	if plan.ReadingMS > 0 {
+		readsUntil := state.readsUntil(plan)
+		shown.ReadsUntil = &readsUntil
+	}
+	return shown
 }
 
 // questionClosedView reveals the current question, which accepts no more answers. In a

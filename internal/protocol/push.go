@@ -92,10 +92,24 @@ type MatchFound struct {
 	Seats     []SeatView  `json:"seats,omitempty"`
 	Teams     []ArenaTeam `json:"teams,omitempty"`
 	StartsAt  int64       `json:"starts_at"`
+	Scoring   Scoring     `json:"scoring"`
+}
+
+// Scoring says how many points an answer scores. Preset is speed or accuracy, Points are
+// those for a right answer without speed, Penalty is taken for a wrong one, Streak is
+// added for each right answer in a row before it, at most five times, and Partial means
+// that an answer with several choices scores a share.
+type Scoring struct {
+	Preset  string `json:"preset"`
+	Points  int64  `json:"points"`
+	Penalty int64  `json:"penalty,omitempty"`
+	Streak  int64  `json:"streak,omitempty"`
+	Partial bool   `json:"partial,omitempty"`
 }
 
 // Question is the push that asks a question. It contains nothing of the solution. Question
 // is its index from 0, Of the number of questions, OpensAt and ClosesAt are epoch ms.
+// Points multiplies the points of its answers. Before ReadsUntil it accepts none.
 type Question struct {
 	Question   int      `json:"question"`
 	Of         int      `json:"of"`
@@ -108,7 +122,9 @@ type Question struct {
 	Media      string   `json:"media,omitempty"`
 	OpensAt    int64    `json:"opens_at"`
 	ClosesAt   int64    `json:"closes_at"`
-	MaxPoints  int      `json:"max_points"`
+	MaxPoints  int64    `json:"max_points"`
+	Points     int64    `json:"points"`
+	ReadsUntil *int64   `json:"reads_until,omitempty"`
 }
 
 // AnswerSeen is the push that a player of a duel has answered. It does not contain the

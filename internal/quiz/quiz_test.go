@@ -35,30 +35,6 @@ func TestSolutionReturnsTheRightAnswer(t *testing.T) {
 	}
 }
 
-func TestPointsDecreaseWithTime(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		limit, elapsed int64
-		want           int
-	}{
-		{15000, 0, 200},
-		{15000, -20, 200},
-		{15000, 1, 199},
-		{15000, 150, 199},
-		{15000, 151, 198},
-		{15000, 7500, 150},
-		{15000, 14999, 100},
-		{15000, 15000, 100},
-		{15000, 15150, 100},
-		{3, 1, 166},
-		{1 << 55, 1 << 54, 150},
-	} {
-		if got := quiz.Points(test.limit, test.elapsed); got != test.want {
-			t.Errorf("Points(%d, %d) = %d, want %d", test.limit, test.elapsed, got, test.want)
-		}
-	}
-}
-
 // validQuestion returns a question of a kind without errors and warnings.
 func validQuestion(kind quiz.Kind) quiz.Question {
 	q := quiz.Question{

@@ -1,19 +1,19 @@
 -- Judges answers in one match, each of another player, and stores those that it accepts:
 -- lock, record, totals and counters. If the question waits for no other answer, the match
--- is due. A duel also pushes that the answer was seen. Survival ranks who is right. A
+-- is due. A duel also pushes that the answer was seen. Survival and race rank players. A
 -- buzzer match locks out the team of a wrong answer; right ones race in Go, see race.go.
 -- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
---       player to 'score correct answered saved_ms last_right latest'; the last two are
---       question + 1), 4 seats (hash), 5 nodes (set), 6 due:{p} (zset), 7 seq:{p} (hash),
---       then of the mode: duel: 8 log (list); survival: 8 rank (zset), 9 top (zset),
---       10 teams (hash); buzzer: the lockout of each answer (string); last the lock of
---       each answer (string)
+--       player to 'score correct answered saved_ms last_right latest streak'; last_right
+--       and latest are question + 1), 4 seats (hash), 5 nodes (set), 6 due:{p} (zset),
+--       7 seq:{p} (hash), then of the mode: duel: 8 log (list); survival and race: 8 rank,
+--       9 top (zsets), 10 teams (hash); buzzer: the lockout, last all: the lock of each answer
 -- ARGV  1 match id, 2 mode, 3 time to live of the locks (ms), 4 highest version seen,
 --       5 number of values per answer: 1 attempt id, 2 player, 3 question, 4 arrival
---       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON), 7 points, 8 1 if
---       right, else 0, 9 saved ms, then of the mode: duel: 10 head and 11 tail of the
---       push around its number, '' for no push; survival: 10 team, '' for none;
---       buzzer: 10 lockout (ms), 0 for none
+--       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON up to its points),
+--       7 points, below 0 for a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for
+--       each right answer in a row before it, then of the mode: duel: 11 head and 12 tail
+--       of the push around its number, '' for none; survival and race: 11 team, '' for
+--       none; buzzer: 11 lockout (ms), 0 for none
 -- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
 -- of a duel, its records if it has all answers, one value per answer}: the count of
 -- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
@@ -23,11 +23,8 @@ local id, mode, lock_ttl, seen_version, width = unpack(ARGV, 1, 5)
 local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
   'last', 'right', 'left', 'seq')
 local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
-if not phase then
-  return {'gone'}
-end
-if tonumber(m[7]) < tonumber(seen_version) then
-  return {'abandoned'}
+if not phase or tonumber(m[7]) < tonumber(seen_version) then
+  return {phase and 'abandoned' or 'gone'}
 end
 local n = (#ARGV - 5) / width
 local locks = #KEYS - n -- number of KEYS before the locks
@@ -40,11 +37,9 @@ local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields
 
 -- Returns why an answer is not accepted, or nil if it is.
 local function refuse(i, a, last_right)
-  local function known(verdict)
-    return {verdict, redis.call('HGET', answers, a[3] .. '|' .. a[2]), 0, tonumber(m[5]), 0}
-  end
+  local earlier = holders[i] and redis.call('HGET', answers, a[3] .. '|' .. a[2])
   if holders[i] == a[1] then
-    return known('accepted')
+    return {'accepted', earlier, 0, tonumber(m[5]), 0}
   elseif has_left[i] or not (mode == 'duel' or sums[i] or redis.call('HEXISTS', seats, a[2]) == 1) then
     return {'gone'}
   elseif tonumber(a[3]) > tonumber(question) then
@@ -52,7 +47,7 @@ local function refuse(i, a, last_right)
   elseif mode == 'survival' and tonumber(last_right) <= tonumber(m[8]) then
     return {'eliminated'}
   elseif holders[i] then
-    return known('duplicate')
+    return {'duplicate', earlier, 0, tonumber(m[5]), 0}
   elseif phase ~= 'open' or question ~= a[3] or tonumber(a[4]) > tonumber(closes_at) then
     return {'late'}
   elseif opens_at ~= a[5] then
@@ -64,20 +59,20 @@ end
 
 local seq = m[11] + 0
 -- Applies the effect of the mode, and returns the value of the accepted answer.
-local function apply_mode(i, a, answered, score, saved)
-  if mode == 'duel' and a[10] ~= '' then
+local function apply_mode(i, a, answered, points, score, saved)
+  if mode == 'duel' and a[11] ~= '' then
     seq = seq + 1
-    redis.call('RPUSH', KEYS[8], a[10] .. string.format('%.0f', seq) .. a[11])
+    redis.call('RPUSH', KEYS[8], a[11] .. string.format('%.0f', seq) .. a[12])
     return {'accepted', '', 0, answered, seq}
-  elseif mode == 'survival' and a[8] == '1' then -- rank: questions, then saved ms; top: questions, then score
-    local survived = a[3] + 1
-    redis.call('ZADD', KEYS[8], string.format('%.0f', survived * 1e9 + saved), a[2])
-    redis.call('ZADD', KEYS[9], string.format('%.0f', survived * 1e6 + score), a[2])
-    if a[10] ~= '' then
-      redis.call('HINCRBY', KEYS[10], 'score|' .. a[10], a[7])
+  elseif mode == 'race' or mode == 'survival' and a[8] == '1' then
+    local first_by = mode == 'race' and score or a[3] + 1 -- then by saved ms; in top by score
+    redis.call('ZADD', KEYS[8], string.format('%.0f', first_by * 1e9 + saved), a[2])
+    redis.call('ZADD', KEYS[9], string.format('%.0f', first_by * 1e6 + score), a[2])
+    if a[11] ~= '' and points ~= 0 then
+      redis.call('HINCRBY', KEYS[10], 'score|' .. a[11], points)
     end
-  elseif mode == 'buzzer' and a[10] ~= '0' then
-    redis.call('SET', KEYS[7 + i], a[1], 'PX', a[10])
+  elseif mode == 'buzzer' and a[11] ~= '0' then
+    redis.call('SET', KEYS[7 + i], a[1], 'PX', a[11])
   end
   return answered
 end
@@ -86,18 +81,22 @@ local answered, right, version = m[5] + 0, m[9] + 0, m[7] + 0
 local records, new_totals, outcomes, due_at = {}, {}, {}, nil
 for i = 1, n do
   local a = {unpack(ARGV, 6 + (i - 1) * width, 5 + i * width)}
-  local score, correct, count, saved, last_right = string.match(sums[i] or '0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+)')
+  local score, correct, count, saved, last_right, streak = string.match(sums[i] or '0 0 0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+)')
   outcomes[i] = refuse(i, a, last_right)
   if not outcomes[i] then
     redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)
+    local points = a[7]
     if a[8] == '1' then
-      score, correct, saved, last_right = score + a[7], correct + 1, saved + a[9], a[3] + 1
+      streak = last_right == a[3] and streak + 1 or 1
+      points, correct, saved, last_right = points + math.min(streak - 1, 5) * a[10], correct + 1, saved + a[9], a[3] + 1
     end
+    points = math.max(points, 0 - score)
+    score = score + points
     local at = #records
-    records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6]
-    new_totals[at + 1], new_totals[at + 2] = a[2], table.concat({score, correct, count + 1, saved, last_right, a[3] + 1}, ' ')
+    records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6] .. points .. '}'
+    new_totals[at + 1], new_totals[at + 2] = a[2], table.concat({score, correct, count + 1, saved, last_right, a[3] + 1, streak}, ' ')
     answered, right, version, due_at = answered + 1, right + a[8], version + 1, a[4]
-    outcomes[i] = apply_mode(i, a, answered, score, saved)
+    outcomes[i] = apply_mode(i, a, answered, points, score, saved)
   end
 end
 if due_at then

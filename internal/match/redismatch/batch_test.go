@@ -57,7 +57,7 @@ func TestBatchBehavesLikeSingleAnswers(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		store := newTestMatch(t, client, newPlan(), duelState())
-		for _, mode := range []match.Mode{match.Duel, match.Survival, match.Buzzer} {
+		for _, mode := range []match.Mode{match.Duel, match.Survival, match.Buzzer, match.Race} {
 			plan, first := arenaPlan(mode), lobbyState()
 			if mode == match.Duel {
 				plan, first = newPlan(), duelState()

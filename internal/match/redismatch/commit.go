@@ -58,7 +58,7 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 	for _, a := range all {
 		record := &a.Record
 		keyNames = append(keyNames, k.lock(record.Question, record.Player))
-		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS)
+		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak)
 		args = append(args, modeArgs(a.Attempt)...)
 	}
 	reply, err := acceptAnswersScript.Run(ctx, as.scripts, keyNames, args...).Slice()
@@ -69,12 +69,12 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 }
 
 // commonArgCount is how many ARGV each attempt has in every mode.
-const commonArgCount = 9
+const commonArgCount = 10
 
 // modeKeys are the KEYS that only one mode has.
 func (k keys) modeKeys(all []*pendingAttempt) []string {
 	switch all[0].Mode {
-	case match.Survival:
+	case match.Survival, match.Race:
 		return []string{k.rank(), k.top(), k.teams()}
 	case match.Buzzer:
 		names := make([]string, len(all))
@@ -90,7 +90,7 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 // each attempt of a mode.
 func modeArgs(attempt *match.Attempt) []any {
 	switch {
-	case attempt.Mode == match.Survival:
+	case attempt.Mode == match.Survival || attempt.Mode == match.Race:
 		return []any{attempt.Seat.Team}
 	case attempt.Mode == match.Buzzer:
 		return []any{lockoutMS(attempt)}

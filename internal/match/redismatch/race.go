@@ -58,7 +58,7 @@ type race struct {
 
 func (as *Answers) newRace(attempt match.Attempt) (*race, error) {
 	attempt.Record.First = true
-	racer := &race{Attempt: attempt, answers: as, keys: newKeys(attempt.Match), record: encodeRecord(attempt.Record)}
+	racer := &race{Attempt: attempt, answers: as, keys: newKeys(attempt.Match), record: appendPoints(encodeRecord(attempt.Record), attempt.Record.Points)}
 	var err error
 	racer.first, err = json.Marshal(match.First{
 		Question: attempt.Record.Question, Player: attempt.Record.Player, Nickname: attempt.Seat.Nickname, Team: attempt.Seat.Team,
@@ -137,7 +137,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 }
 
 // addTotals adds the record to the sums of its player and team. A team's score is the
-// number of questions that it won, see quiz.BuzzerPoints for the player's. No other write
+// number of questions that it won, see quiz.BuzzerScoring for the player's. No other write
 // changes these sums in between: an answer writes the lock, leaving writes the
 // exit key, and both are watched.
 func (r *race) addTotals(ctx context.Context, pipe redis.Pipeliner, sums match.Totals) {

@@ -104,7 +104,7 @@ func (m *testMatch) checkPages(players []string) {
 		}
 		for _, ranked := range page {
 			want := match.Totals{
-				Score: 190, Correct: 1, Answered: 1, LastCorrect: 1, LastAnswered: 1,
+				Score: 190, Correct: 1, Answered: 1, LastCorrect: 1, LastAnswered: 1, Streak: 1,
 				SavedMS: 9400 + 10*int64(slices.Index(players, ranked.Seat.Player)),
 			}
 			if ranked.Totals != want || ranked.Seat.Nickname != "Nick of "+ranked.Seat.Player || ranked.Seat.Team == "" {

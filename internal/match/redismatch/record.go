@@ -9,7 +9,8 @@ import (
 	"laststand/internal/protocol"
 )
 
-// encodeRecord encodes a record.
+// encodeRecord encodes a record without its points, which the store appends, see
+// appendPoints.
 func encodeRecord(record match.Record) []byte {
 	b := make([]byte, 0, 256+len(record.Normalized)+len(record.Given))
 	b = protocol.AppendJSONText(append(b, `{"player":`...), record.Player)
@@ -18,7 +19,6 @@ func encodeRecord(record match.Record) []byte {
 	b = strconv.AppendBool(append(b, `,"correct":`...), record.Correct)
 	b = strconv.AppendInt(append(b, `,"at":`...), record.ArrivedAt, 10)
 	b = strconv.AppendInt(append(b, `,"elapsed_ms":`...), record.ElapsedMS, 10)
-	b = strconv.AppendInt(append(b, `,"points":`...), record.Points, 10)
 	b = strconv.AppendInt(append(b, `,"saved_ms":`...), record.SavedMS, 10)
 	b = protocol.AppendJSONText(append(b, `,"node":`...), record.Node)
 	b = strconv.AppendBool(append(b, `,"first":`...), record.First)
@@ -26,7 +26,12 @@ func encodeRecord(record match.Record) []byte {
 	if len(record.Given) == 0 {
 		b = append(b, "null"...)
 	}
-	return append(b, '}')
+	return append(b, `,"points":`...)
+}
+
+// appendPoints completes a record.
+func appendPoints(record []byte, points int64) []byte {
+	return append(strconv.AppendInt(record, points, 10), '}')
 }
 
 // decodeRecord decodes a record. It also accepts records of earlier versions.
@@ -38,11 +43,11 @@ func decodeRecord(raw string) (record match.Record, err error) {
 	record.Correct = reader.readBool(`,"correct":`)
 	record.ArrivedAt = reader.readNumber(`,"at":`)
 	record.ElapsedMS = reader.readNumber(`,"elapsed_ms":`)
-	record.Points = reader.readNumber(`,"points":`)
 	record.SavedMS = reader.readNumber(`,"saved_ms":`)
 	record.Node = reader.readText(`,"node":`)
 	record.First = reader.readBool(`,"first":`)
-	record.Given = json.RawMessage(strings.TrimSuffix(reader.skipName(`,"given":`), "}"))
+	given, points := reader.splitPoints(`,"given":`)
+	record.Given, record.Points = json.RawMessage(given), points
 	if reader.malformed {
 		record = match.Record{}
 		err = json.Unmarshal([]byte(raw), &record)
@@ -78,6 +83,16 @@ func (r *recordReader) readNumber(name string) int64 {
 	r.rest = rest[max(end, 0):]
 	r.malformed = r.malformed || err != nil
 	return n
+}
+
+// splitPoints returns a JSON value, and the points that follow it at the end of the record.
+func (r *recordReader) splitPoints(name string) (value string, points int64) {
+	const last = `,"points":`
+	rest := r.skipName(name)
+	at := max(strings.LastIndex(rest, last), 0)
+	points, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimPrefix(rest[at:], last), "}"), 10, 64)
+	r.malformed = r.malformed || err != nil
+	return rest[:at], points
 }
 
 func (r *recordReader) readBool(name string) (set bool) {

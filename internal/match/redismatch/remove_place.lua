@@ -65,8 +65,9 @@ end
 
 -- The player leaves a running match.
 redis.call('ZINCRBY', rank, -1e15, person)
-local sums = redis.call('HGET', totals, person) or '0 0 0 0 0 0'
-local score, correct, count, saved, last_right, latest = string.match(sums, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
+local sums = redis.call('HGET', totals, person) or '0 0 0 0 0 0 0'
+local score, correct, count, saved, last_right, latest, streak =
+  string.match(sums, '(%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)')
 local is_unrevealed = phase == 'open' or phase == 'sealed'
 local has_answered = is_unrevealed and tonumber(latest) == question + 1
 if not is_survival then
@@ -93,7 +94,7 @@ local record = cjson.decode(redis.call('HGET', answers, question .. '|' .. perso
 local survived = m[6] + 1
 redis.call('HINCRBY', match, 'answered', -1)
 if record.correct then
-  score, correct, saved = score - record.points, correct - 1, saved - record.saved_ms
+  score, correct, saved, streak = score - record.points, correct - 1, saved - record.saved_ms, streak - 1
   redis.call('HINCRBY', match, 'right', -1)
   redis.call('ZADD', rank, string.format('%.0f', survived * 1e9 + saved - 1e15), person)
   redis.call('ZADD', top, string.format('%.0f', survived * 1e6 + score - 1e15), person)
@@ -102,5 +103,5 @@ if record.correct then
   end
 end
 redis.call('HSET', totals, person,
-  string.format('%.0f %.0f %.0f %.0f %.0f %.0f', score + 0, correct + 0, count - 1, saved + 0, survived, survived))
+  string.format('%.0f %.0f %.0f %.0f %.0f %.0f %.0f', score + 0, correct + 0, count - 1, saved + 0, survived, survived, streak + 0))
 return reply('left')

@@ -92,7 +92,7 @@ func lastAnswerArgs(answer *match.LastAnswer) []any {
 		return []any{"", "", "", "", "", ""}
 	}
 	record := answer.Record
-	return []any{answer.ID, record.Player, answerField(record.Question, record.Player), encodeRecord(record), encodeTotals(answer.Totals), answer.TTLMS}
+	return []any{answer.ID, record.Player, answerField(record.Question, record.Player), appendPoints(encodeRecord(record), record.Points), encodeTotals(answer.Totals), answer.TTLMS}
 }
 
 // firstTTLs returns the times to live of the keys first of the buzzer questions that a step

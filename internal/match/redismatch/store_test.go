@@ -62,7 +62,7 @@ func TestReadReturnsRequestedFrames(t *testing.T) {
 			if _, ok := view.Records["p_bob"]; ok || view.Records["p_ada"].Points != 190 {
 				m.Errorf("records %+v", view.Records)
 			}
-			if totals := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); view.Totals["p_ada"] != totals || view.Totals["p_bob"] != (match.Totals{}) {
+			if totals := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1, Streak: 1}); view.Totals["p_ada"] != totals || view.Totals["p_bob"] != (match.Totals{}) {
 				m.Errorf("totals %+v", view.Totals)
 			}
 		}

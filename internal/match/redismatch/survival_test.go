@@ -25,7 +25,7 @@ func TestSurvivalVerdictsAndTotals(t *testing.T) {
 			m.Errorf("due at %d after three of four answered", m.indexedDueAt())
 		}
 		view := m.read()
-		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1}); view.Totals["p_ada"] != want {
+		if want := (match.Totals{Score: 190, Correct: 1, Answered: 1, SavedMS: 9000, LastCorrect: 1, LastAnswered: 1, Streak: 1}); view.Totals["p_ada"] != want {
 			m.Errorf("%+v", view.Totals["p_ada"])
 		}
 		if want := (match.Totals{Answered: 1, LastAnswered: 1}); view.Totals["p_cyd"] != want {

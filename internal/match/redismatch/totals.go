@@ -21,20 +21,20 @@ func leftFields(players []string) []string {
 }
 
 // encodeTotals encodes a player's sums as one field. One field is read and written in
-// a third of the time of six.
+// a third of the time of several.
 func encodeTotals(t match.Totals) string {
-	return fmt.Sprintf("%d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.LastCorrect, t.LastAnswered)
+	return fmt.Sprintf("%d %d %d %d %d %d %d", t.Score, t.Correct, t.Answered, t.SavedMS, t.LastCorrect, t.LastAnswered, t.Streak)
 }
 
 // decodeTotals decodes a player's sums and the field of leftField.
 func decodeTotals(sums, left string) match.Totals {
-	var n [6]int64
+	var n [7]int64
 	for i := range n {
 		var number string
 		number, sums, _ = strings.Cut(sums, " ")
 		n[i], _ = strconv.ParseInt(number, 10, 64) // a whole number, or missing
 	}
 	return match.Totals{
-		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], LastCorrect: int(n[4]), LastAnswered: int(n[5]), HasLeft: left == "1",
+		Score: n[0], Correct: n[1], Answered: n[2], SavedMS: n[3], LastCorrect: int(n[4]), LastAnswered: int(n[5]), Streak: n[6], HasLeft: left == "1",
 	}
 }
