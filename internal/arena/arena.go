@@ -9,8 +9,9 @@ import (
 // Seats stores the places in an arena together with its match. Every write is
 // atomic and idempotent. id is the id of the match.
 type Seats interface {
-	// AddSeat gives a player a seat while the match is in its lobby. A player
-	// with a seat keeps it in every phase.
+	// AddSeat gives a player a seat while the match is in its lobby, or is
+	// played and late joins are allowed. A player with a seat keeps it in every
+	// phase; one who left a running match gets no second one.
 	AddSeat(ctx context.Context, r SeatRequest) (PlaceReply, error)
 	// AddWatcher gives a person a place as a spectator or as the host; as is that
 	// role.
@@ -30,10 +31,11 @@ type Seats interface {
 // SeatRequest asks for a seat. The team is one of Teams, or "" for the team
 // with the fewest players.
 type SeatRequest struct {
-	Match    string
-	Seat     match.Seat
-	Teams    []string
-	MaxSeats int // maximum number of seats
+	Match     string
+	Seat      match.Seat
+	Teams     []string
+	MaxSeats  int  // maximum number of seats
+	AllowLate bool // true: also give a seat while the match is played
 }
 
 // Verdict is the outcome of a request about a place.

@@ -19,6 +19,7 @@ const (
 	minLimitMS   = 1000
 	maxLimitMS   = 600_000
 	minPlayers   = 2
+	maxReadingMS = 60_000
 )
 
 // The values of pace in the wire contract.
@@ -32,12 +33,14 @@ const (
 func checkBody(body protocol.NewArena, settings GameSettings) (_ protocol.NewArena, err error) {
 	limit, players := body.TimeLimitMS, body.MaxPlayers
 	switch {
-	case body.Mode != string(match.Buzzer) && body.Mode != string(match.Survival):
-		return body, badRequestError("mode is invalid; use buzzer or survival")
+	case !slices.Contains(arenaModes, match.Mode(body.Mode)):
+		return body, badRequestError("mode is invalid; use buzzer, survival or race")
 	case body.Pace != paceAuto && body.Pace != paceHost:
 		return body, badRequestError("pace is invalid; use auto or host")
-	case limit != nil && (*limit < minLimitMS || *limit > maxLimitMS):
+	case !isLimit(limit):
 		return body, badRequestError("time_limit_ms is out of range; use %d to %d, or leave it out for the game's default", minLimitMS, maxLimitMS)
+	case body.ReadingMS < 0 || body.ReadingMS > maxReadingMS:
+		return body, badRequestError("reading_ms is out of range; use 0 to %d", maxReadingMS)
 	case players != nil && (*players < minPlayers || *players > settings.MaxPlayers):
 		return body, badRequestError("max_players is out of range; use %d to %d, or leave it out for the maximum", minPlayers, settings.MaxPlayers)
 	}
@@ -53,8 +56,16 @@ func checkBody(body protocol.NewArena, settings GameSettings) (_ protocol.NewAre
 	if body.Teams, err = checkTeams(body.Teams, settings); err != nil {
 		return body, err
 	}
+	if err := checkRace(body); err != nil {
+		return body, err
+	}
 	body.Questions, err = checkQuestions(body.Questions)
 	return body, err
+}
+
+// isLimit reports whether a time limit is absent or in range.
+func isLimit(limit *int64) bool {
+	return limit == nil || *limit >= minLimitMS && *limit <= maxLimitMS
 }
 
 func checkTeams(teams []protocol.ArenaTeam, settings GameSettings) ([]protocol.ArenaTeam, error) {
@@ -80,6 +91,14 @@ func checkTeams(teams []protocol.ArenaTeam, settings GameSettings) ([]protocol.A
 }
 
 func checkQuestions(questions protocol.ArenaQuestions) (protocol.ArenaQuestions, error) {
+	if len(questions.Items) > 0 {
+		if len(questions.IDs) > 0 {
+			return questions, badRequestError("questions has ids and items; leave one of them out")
+		}
+		for _, item := range questions.Items {
+			questions.IDs = append(questions.IDs, item.ID)
+		}
+	}
 	if questions.Count == 0 {
 		questions.Count = len(questions.IDs)
 	}
@@ -90,11 +109,11 @@ func checkQuestions(questions protocol.ArenaQuestions) (protocol.ArenaQuestions,
 	case len(questions.IDs) == 0:
 		return questions, nil
 	case questions.Count != len(questions.IDs):
-		return questions, badRequestError("questions.ids has %d ids and questions.count is %d; leave one of them out", len(questions.IDs), questions.Count)
+		return questions, badRequestError("questions.ids or items name %d questions and questions.count is %d; leave out count", len(questions.IDs), questions.Count)
 	case len(slices.Compact(named)) < questions.Count:
-		return questions, badRequestError("questions.ids contains a question twice; remove the duplicate")
+		return questions, badRequestError("questions.ids or items name a question twice; remove the duplicate")
 	case questions.Category != "" || questions.Lang != "" || questions.Difficulty != "":
-		return questions, badRequestError("questions.ids excludes category, lang and difficulty; leave out those or the ids")
+		return questions, badRequestError("questions.ids and items exclude category, lang and difficulty; leave out those or the ids")
 	}
 	return questions, nil
 }

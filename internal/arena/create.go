@@ -94,11 +94,13 @@ func newPlan(request CreateRequest, settings GameSettings, questions []quiz.Draw
 		LimitMS: *request.TimeLimitMS, CountdownMS: settings.CountdownMS, RevealMS: settings.RevealMS, CountsForLeaderboards: request.Ranked,
 		Arena: &match.Arena{
 			ID: "a_" + id, Name: request.Name, Host: request.Creator, MaxPlayers: *request.MaxPlayers, HostPaced: request.Pace == paceHost,
+			LateJoin: request.LateJoin == lateJoinZero,
 		},
 	}
 	for _, t := range request.Teams {
 		plan.Arena.Teams = append(plan.Arena.Teams, match.Team(t))
 	}
+	addScoring(plan, request.NewArena)
 	if plan.Mode == match.Buzzer {
 		plan.Arena.TeamLockoutMS = settings.TeamLockoutMS
 	}

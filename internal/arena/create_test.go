@@ -59,6 +59,28 @@ func TestCreateUsesTheRequestedValues(t *testing.T) {
 	}
 }
 
+// The settings of a race reach the plan.
+func TestCreateSetsTheScoring(t *testing.T) {
+	t.Parallel()
+	test := newArenaTest(t)
+	created, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RoleHost, NewArena: newArenaBody(func(body *protocol.NewArena) {
+		limit, double := int64(7000), int64(2)
+		body.Mode, body.ReadingMS, body.LateJoin = "race", 2000, "zero"
+		body.Scoring = &protocol.NewScoring{Preset: "accuracy", Penalty: 20, Streak: 10, Partial: true}
+		body.Questions = protocol.ArenaQuestions{Items: []protocol.ArenaItem{{ID: "q7", TimeLimitMS: &limit}, {ID: "q3", Points: &double}}}
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := test.backend.matches["m_"+created.ArenaID[2:]].plan
+	if plan.Mode != match.Race || plan.ReadingMS != 2000 || !plan.Arena.LateJoin || *plan.Scoring != (quiz.Scoring{Preset: "accuracy", Points: 100, Penalty: 20, Streak: 10, Partial: true}) {
+		t.Errorf("%+v, scoring %+v", plan, plan.Scoring)
+	}
+	if !slices.Equal(plan.LimitsMS, []int64{7000, plan.LimitMS}) || !slices.Equal(plan.Multipliers, []int64{1, 2}) || plan.Questions[0].ID != "q7" || plan.Questions[1].ID != "q3" {
+		t.Errorf("%+v", plan)
+	}
+}
+
 func TestCreateRefusesInvalidBodies(t *testing.T) {
 	t.Parallel()
 	int64Pointer := func(n int64) *int64 { return &n }
@@ -70,6 +92,15 @@ func TestCreateRefusesInvalidBodies(t *testing.T) {
 		}
 		return list
 	}
+	race := func(change func(*protocol.NewArena)) func(*protocol.NewArena) {
+		return func(body *protocol.NewArena) {
+			body.Mode, body.LateJoin, body.ReadingMS, body.Scoring = "race", "zero", 60_000, &protocol.NewScoring{Preset: "accuracy", Points: int64Pointer(1000), Penalty: 1000, Streak: 200}
+			body.Questions = protocol.ArenaQuestions{Items: []protocol.ArenaItem{{ID: "q1", Points: int64Pointer(2)}, {ID: "q2", TimeLimitMS: int64Pointer(600_000)}}}
+			if change != nil {
+				change(body)
+			}
+		}
+	}
 	numberedID := func(i int) string { return fmt.Sprint("t", i) }
 	for name, testCase := range map[string]struct {
 		change        func(*protocol.NewArena)
@@ -77,6 +108,20 @@ func TestCreateRefusesInvalidBodies(t *testing.T) {
 	}{
 		"mode duel":              {func(body *protocol.NewArena) { body.Mode = "duel" }, "mode"},
 		"no name":                {func(body *protocol.NewArena) { body.Name = " \t" }, "name"},
+		"a race":                 {race(nil), ""},
+		"items and ids":          {race(func(body *protocol.NewArena) { body.Questions.IDs = []string{"q1"} }), "items"},
+		"an item twice":          {race(func(body *protocol.NewArena) { body.Questions.Items[1].ID = body.Questions.Items[0].ID }), "items"},
+		"an item's limit":        {race(func(body *protocol.NewArena) { body.Questions.Items[1].TimeLimitMS = int64Pointer(999) }), "items[1].time_limit_ms"},
+		"an item's points":       {race(func(body *protocol.NewArena) { body.Questions.Items[0].Points = int64Pointer(3) }), "items[0].points"},
+		"points of a buzzer":     {race(func(body *protocol.NewArena) { body.Mode, body.Scoring, body.LateJoin = "buzzer", nil, "" }), "items[0].points"},
+		"preset":                 {race(func(body *protocol.NewArena) { body.Scoring.Preset = "luck" }), "scoring.preset"},
+		"no points":              {race(func(body *protocol.NewArena) { body.Scoring.Points = int64Pointer(0) }), "scoring.points"},
+		"penalty":                {race(func(body *protocol.NewArena) { body.Scoring.Penalty = -1 }), "scoring.penalty"},
+		"streak":                 {race(func(body *protocol.NewArena) { body.Scoring.Streak = 201 }), "scoring.streak"},
+		"scoring of survival":    {race(func(body *protocol.NewArena) { body.Mode = "survival" }), "scoring"},
+		"late join":              {race(func(body *protocol.NewArena) { body.LateJoin = "full" }), "late_join"},
+		"late join of survival":  {race(func(body *protocol.NewArena) { body.Mode, body.Scoring = "survival", nil }), "late_join"},
+		"reading too long":       {race(func(body *protocol.NewArena) { body.ReadingMS = 60_001 }), "reading_ms"},
 		"64 characters":          {func(body *protocol.NewArena) { body.Name = strings.Repeat("猫", 64) }, ""},
 		"65 characters":          {func(body *protocol.NewArena) { body.Name = strings.Repeat("x", 65) }, "name"},
 		"two lines":              {func(body *protocol.NewArena) { body.Name = "a\nb" }, "name"},

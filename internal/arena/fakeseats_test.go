@@ -32,7 +32,7 @@ func (f *fakeBackend) AddSeat(_ context.Context, request SeatRequest) (PlaceRepl
 		reply.Verdict = VerdictBanned
 	case seatIndex >= 0 && !arena.hasLeft[request.Seat.Player]:
 		reply.Verdict, reply.Team = VerdictIn, arena.seats[seatIndex].Team
-	case arena.phase != match.PhaseLobby:
+	case arena.phase != match.PhaseLobby && (!request.AllowLate || seatIndex >= 0):
 		reply.Verdict = VerdictStarted
 	case arena.locked:
 		reply.Verdict = VerdictLocked

@@ -96,7 +96,7 @@ func (s *Service) giveSeat(ctx context.Context, r JoinRequest, plan *match.Plan)
 	if err := s.Activities.Occupy(ctx, r.Game, r.Player, plan.ID); err != nil {
 		return PlaceReply{}, err
 	}
-	reply, err := s.Seats.AddSeat(ctx, SeatRequest{Match: plan.ID, Seat: seat, Teams: teams, MaxSeats: plan.Arena.MaxPlayers})
+	reply, err := s.Seats.AddSeat(ctx, SeatRequest{Match: plan.ID, Seat: seat, Teams: teams, MaxSeats: plan.Arena.MaxPlayers, AllowLate: plan.Arena.LateJoin})
 	if err != nil || reply.Verdict == VerdictIn {
 		return reply, err
 	}

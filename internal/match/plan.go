@@ -44,6 +44,7 @@ type Arena struct {
 	MaxPlayers    int    `json:"max_players"`
 	TeamLockoutMS int64  `json:"team_lockout_ms,omitempty"`
 	HostPaced     bool   `json:"host_paced,omitempty"` // the pace at the start
+	LateJoin      bool   `json:"late_join,omitempty"`  // true: players may join during the match
 }
 
 // Team is a side that players of an arena join.

@@ -21,7 +21,9 @@ const (
 )
 
 // NewArena is the body of the HTTP request that creates an arena. A nil TimeLimitMS or
-// MaxPlayers means the game's default.
+// MaxPlayers means the game's default. Scoring and LateJoin are for races; a nil Scoring
+// means 100 points by speed. LateJoin is no or zero; "" means no. A question accepts
+// answers ReadingMS after it has opened.
 type NewArena struct {
 	Mode        string         `json:"mode" need:"true"`
 	Name        string         `json:"name" need:"true"`
@@ -31,6 +33,18 @@ type NewArena struct {
 	Pace        string         `json:"pace" need:"true"`
 	MaxPlayers  *int           `json:"max_players,omitempty"`
 	Ranked      bool           `json:"ranked,omitempty"`
+	Scoring     *NewScoring    `json:"scoring,omitempty"`
+	LateJoin    string         `json:"late_join,omitempty"`
+	ReadingMS   int64          `json:"reading_ms,omitempty"`
+}
+
+// NewScoring is the scoring of a new race, see Scoring. A nil Points means 100.
+type NewScoring struct {
+	Preset  string `json:"preset" need:"true"`
+	Points  *int64 `json:"points,omitempty"`
+	Penalty int64  `json:"penalty,omitempty"`
+	Streak  int64  `json:"streak,omitempty"`
+	Partial bool   `json:"partial,omitempty"`
 }
 
 // ArenaTeam is a team that players of an arena can join.
@@ -39,16 +53,25 @@ type ArenaTeam struct {
 	Name string `json:"name" need:"true"`
 }
 
-// ArenaQuestions chooses the questions of an arena: either the questions with IDs, in
+// ArenaQuestions chooses the questions of an arena: either those with IDs or in Items, in
 // that order, or Count random ones of the category, language and difficulty; "" means
 // any.
 type ArenaQuestions struct {
-	Count      int      `json:"count"`
-	Bank       string   `json:"bank,omitempty"`
-	IDs        []string `json:"ids,omitempty"`
-	Category   string   `json:"category,omitempty"`
-	Lang       string   `json:"lang,omitempty"`
-	Difficulty string   `json:"difficulty,omitempty"`
+	Count      int         `json:"count"`
+	Bank       string      `json:"bank,omitempty"`
+	IDs        []string    `json:"ids,omitempty"`
+	Items      []ArenaItem `json:"items,omitempty"`
+	Category   string      `json:"category,omitempty"`
+	Lang       string      `json:"lang,omitempty"`
+	Difficulty string      `json:"difficulty,omitempty"`
+}
+
+// ArenaItem is one question with its own settings. A nil TimeLimitMS means that of the
+// arena. Points multiplies the points of its answers in a race: 0, 1 or 2; nil means 1.
+type ArenaItem struct {
+	ID          string `json:"id" need:"true"`
+	TimeLimitMS *int64 `json:"time_limit_ms,omitempty"`
+	Points      *int64 `json:"points,omitempty"`
 }
 
 // ArenaMade is the reply to the request that creates an arena.

@@ -1,4 +1,4 @@
--- Ends the joining of players. Outside the lobby no player can join anyway.
+-- Ends the joining of players, also of late ones.
 -- KEYS  as of add_seat.lua
 -- ARGV  1 match id
 -- Returns 1; nil if there is no such match.
@@ -7,7 +7,7 @@ local m = redis.call('HMGET', match, 'phase', 'locked')
 if not m[1] then
   return false
 end
-if m[1] == 'lobby' and m[2] == '0' then
+if m[1] ~= 'over' and m[1] ~= 'settled' and m[2] == '0' then
   redis.call('HSET', match, 'locked', 1)
   redis.call('HSET', seq_key, id .. '|v', redis.call('HINCRBY', match, 'version', 1))
 end

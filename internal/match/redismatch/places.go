@@ -32,7 +32,7 @@ func (p *Places) AddSeat(ctx context.Context, request arena.SeatRequest) (arena.
 	if err != nil {
 		return arena.PlaceReply{}, fmt.Errorf("redismatch: add seat in %s: %w", request.Match, err)
 	}
-	args := []any{request.Match, request.Seat.Player, seat, team, request.MaxSeats}
+	args := []any{request.Match, request.Seat.Player, seat, team, request.MaxSeats, boolArg(request.AllowLate)}
 	for _, t := range request.Teams {
 		args = append(args, t)
 	}
