@@ -45,6 +45,10 @@ type Config struct {
 	// block and may be nil.
 	OnLifecycle func(LifecycleEvent)
 
+	// RefusesText reports whether players of a game must not see a text that a player
+	// wrote as an answer. It may be nil.
+	RefusesText func(game, text string) bool
+
 	// MaxUnsettled limits how many results may wait for the ledger before the
 	// engine refuses new matches. 0 means 100,000.
 	MaxUnsettled int64

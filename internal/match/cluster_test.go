@@ -176,6 +176,8 @@ type frame struct {
 		First    *protocol.First
 		Results  []protocol.QuestionResult
 		Players  int64
+		Counts   []int64
+		Top      []protocol.ValueCount
 		protocol.MatchOver
 	}
 }

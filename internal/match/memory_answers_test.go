@@ -99,6 +99,7 @@ func (stored *storedMatch) accept(attempt Attempt) {
 	record := addStreak(totals, attempt)
 	stored.locks[attempt.answerKey()], stored.records[attempt.answerKey()] = attempt.ID, record
 	stored.totals[record.Player] = totals.withRecord(record)
+	stored.count(record.Normalized, 1)
 	s.Answered++
 	s.Version++
 	if record.Correct {

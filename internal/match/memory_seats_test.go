@@ -87,6 +87,7 @@ func (stored *storedMatch) leaveRunningMatch(player string) {
 func (stored *storedMatch) retractAnswer(player string) Totals {
 	record := stored.records[answerKey(stored.state.Question, player)]
 	stored.state.Answered--
+	stored.count(record.Normalized, -1)
 	t := stored.totals[player].withoutRecord(record)
 	t.LastCorrect, t.LastAnswered = stored.state.LastDecided+1, stored.state.LastDecided+1
 	if record.Correct {

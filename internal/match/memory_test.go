@@ -38,10 +38,11 @@ type storedMatch struct {
 	firsts           []First
 	nodes            map[string]bool
 	scores           []byte
-	lastStepID       string // id of the last applied step
-	lastStepFirstSeq int64  // number of its first push
-	dueAt            int64  // deadline in the index (epoch ms); 0 for none
-	expiresAt        int64  // when it expires (epoch ms); 0 for never
+	counts           map[string]int64 // answers to the current question, by value
+	lastStepID       string           // id of the last applied step
+	lastStepFirstSeq int64            // number of its first push
+	dueAt            int64            // deadline in the index (epoch ms); 0 for none
+	expiresAt        int64            // when it expires (epoch ms); 0 for never
 }
 
 func newMemoryStore() *memoryStore {
@@ -56,6 +57,7 @@ func (stored *storedMatch) clone() *storedMatch {
 	c.state.Voids, c.log, c.firsts = slices.Clone(stored.state.Voids), slices.Clone(stored.log), slices.Clone(stored.firsts)
 	c.locks, c.records, c.totals = maps.Clone(stored.locks), maps.Clone(stored.records), maps.Clone(stored.totals)
 	c.seats, c.roles, c.teams = maps.Clone(stored.seats), maps.Clone(stored.roles), maps.Clone(stored.teams)
+	c.counts = maps.Clone(stored.counts)
 	c.lockouts, c.openFirsts, c.nodes = maps.Clone(stored.lockouts), maps.Clone(stored.openFirsts), maps.Clone(stored.nodes)
 	return &c
 }
@@ -122,7 +124,7 @@ func (m *memoryStore) Read(_ context.Context, query ReadQuery) (View, error) {
 	}
 	view := View{
 		State: stored.state, Nodes: stored.sortedNodes(), Scores: stored.scores,
-		Records: map[string]Record{}, Totals: map[string]Totals{}, Ranks: map[string]int64{},
+		Records: map[string]Record{}, Totals: map[string]Totals{}, Ranks: map[string]int64{}, Gaps: map[string]int64{},
 	}
 	if query.WantPlan {
 		view.Plan = stored.plan
@@ -132,6 +134,7 @@ func (m *memoryStore) Read(_ context.Context, query ReadQuery) (View, error) {
 	}
 	if query.WantListed {
 		view.Seats, view.Teams, view.Firsts = stored.listedSeats(), maps.Clone(stored.teams), slices.Clone(stored.firsts)
+		view.Counts = stored.sortedCounts()
 	}
 	for _, player := range slices.Concat(playerIDs(view.Seats), query.Players) {
 		view.Totals[player] = stored.totals[player]
@@ -142,6 +145,9 @@ func (m *memoryStore) Read(_ context.Context, query ReadQuery) (View, error) {
 	for _, player := range query.Players {
 		if _, ok := stored.seats[player]; ok && query.WantRanks {
 			view.Ranks[player] = 1 + int64(stored.countBetter(player))
+			if gap := stored.gap(player); gap > 0 {
+				view.Gaps[player] = gap
+			}
 		}
 	}
 	return view, nil
@@ -207,6 +213,33 @@ func (stored *storedMatch) countBetter(player string) (n int) {
 	return n
 }
 
+// gap is how many points a player of a race is behind the next higher score.
+func (stored *storedMatch) gap(player string) (gap int64) {
+	for _, t := range stored.totals {
+		if d := t.Score - stored.totals[player].Score; stored.plan.Mode == Race && d > 0 && !t.HasLeft && !stored.totals[player].HasLeft && (gap == 0 || d < gap) {
+			gap = d
+		}
+	}
+	return gap
+}
+
+// count counts an answer of an arena, or with n below 0 retracts it.
+func (stored *storedMatch) count(normalized string, n int64) {
+	for _, value := range CountedValues(normalized) {
+		if stored.plan.Arena != nil {
+			stored.counts[value] += n
+		}
+	}
+}
+
+func (stored *storedMatch) sortedCounts() (counts []ValueCount) {
+	for value, n := range stored.counts {
+		counts = append(counts, ValueCount{value, n})
+	}
+	slices.SortFunc(counts, func(a, b ValueCount) int { return cmp.Or(cmp.Compare(b.N, a.N), cmp.Compare(b.Value, a.Value)) })
+	return counts[:min(len(counts), 16)]
+}
+
 func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -254,6 +287,9 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 	stored.state.Version++
 	for _, push := range step.Pushes {
 		stored.push(push)
+	}
+	if step.OpensQuestion() {
+		stored.counts = map[string]int64{}
 	}
 	if step.Scores != nil {
 		stored.scores = step.Scores

@@ -205,6 +205,17 @@ func (o *oracle) rank(player string) int {
 	return rank
 }
 
+// gap is how many points the player of a race is behind the next higher score.
+func (o *oracle) gap(player string) int64 {
+	gap := int64(0)
+	for _, other := range o.players {
+		if d := other.score - o.players[player].score; o.mode == Race && !other.hasLeft && d > 0 && (gap == 0 || d < gap) {
+			gap = d
+		}
+	}
+	return gap
+}
+
 // countRemaining counts the players who are still in.
 func (o *oracle) countRemaining() (n int) {
 	for _, t := range o.players {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"laststand/internal/protocol"
+	"laststand/internal/quiz"
 )
 
 // checkCloseReason checks the reason of a closed question.
@@ -66,6 +67,7 @@ func (p *playthrough) checkReveal(received frame, raw []byte) {
 	if (received.Data.First != nil) != (p.oracle.firstPlayer != "") || received.Data.First != nil && received.Data.First.Player != p.oracle.firstPlayer {
 		p.Fatalf("%q was first: %s", p.oracle.firstPlayer, raw)
 	}
+	p.checkCounts(received, raw)
 	isLarge := len(p.oracle.players) > FullListPlayers
 	if !isLarge && len(received.Data.Results) != len(wantResults) || isLarge && len(received.Data.Results) > ShortListPlayers {
 		p.Fatalf("%d players were asked: %s", len(wantResults), raw)
@@ -80,7 +82,44 @@ func (p *playthrough) checkReveal(received frame, raw []byte) {
 	for player, t := range p.oracle.players {
 		p.revealedScores[player] = t.score
 	}
+	for _, team := range received.Data.Teams {
+		if p.plan.Mode != Race || team.Score != p.oracle.teamScore(team.ID) {
+			p.Fatalf("team %s has %d: %s", team.ID, p.oracle.teamScore(team.ID), raw)
+		}
+	}
 	p.checkPersonalResults()
+}
+
+// checkCounts checks that a reveal counts each answer of an arena.
+func (p *playthrough) checkCounts(closed frame, raw []byte) {
+	question := p.plan.Questions[closed.Data.Question]
+	right, wrong := int64(0), int64(0)
+	for _, answer := range p.oracle.answers {
+		if answer.right {
+			right++
+		} else {
+			wrong++
+		}
+	}
+	var chosen, wantChosen int64
+	for i, n := range closed.Data.Counts {
+		chosen += n
+		if isRight := slices.Contains(question.RightIndexes(), i); isRight && n != right {
+			p.Fatalf("choice %d was chosen %d times, %d were right: %s", i, n, right, raw)
+		}
+	}
+	for _, top := range closed.Data.Top {
+		chosen += top.N
+	}
+	if wantChosen = right + wrong; question.Kind == quiz.Multiple {
+		wantChosen = right*int64(len(question.RightIndexes())) + wrong // see wrongAnswer
+	}
+	if p.plan.Arena == nil {
+		wantChosen = 0
+	}
+	if chosen != wantChosen {
+		p.Fatalf("%d choices are counted, want %d: %s", chosen, wantChosen, raw)
+	}
 }
 
 func (p *playthrough) checkResult(result protocol.QuestionResult, wantResults map[string]expectedResult) {
@@ -123,7 +162,7 @@ func (p *playthrough) checkPersonalResults() {
 		}
 		own := personalView(p.plan, view, player)
 		answer, answered := p.oracle.answers[player]
-		if own.Score != t.score || own.Rank != int64(p.oracle.rank(player)) || own.Out != t.eliminated ||
+		if own.Score != t.score || own.Rank != int64(p.oracle.rank(player)) || own.ToNext != p.oracle.gap(player) || own.Out != t.eliminated ||
 			own.Correct != answer.right || (own.Given != nil) != answered || own.Points != p.oracle.lastPoints[player] {
 			p.Fatalf("%s: %+v, want %+v at rank %d", player, own, *t, p.oracle.rank(player))
 		}

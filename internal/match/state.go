@@ -152,11 +152,20 @@ type View struct {
 	Records map[string]Record // records of the current question by player
 	Totals  map[string]Totals
 	Ranks   map[string]int64 // empty unless WantRanks: 1 + the number of better players, including unrevealed records
+	Gaps    map[string]int64 // as Ranks, in a race: points up to the next higher score; absent for the highest
+	Counts  []ValueCount     // set if WantListed: the most frequent answers to the question, at most 16
 	Teams   map[string]TeamTotals
 	Nodes   []string // nodes that hold sessions of the match
 	Frames  [][]byte // pushes after ReadQuery.AfterSeq
 	Scores  []byte   // the scores of the last reveal in a match of over FullListPlayers players; nil before
 	Firsts  []First  // set if WantListed: the first right answers to all questions so far
+}
+
+// ValueCount is how many answers to a question have a value: a canonical form of package
+// quiz, or for a question of kind multiple the index of one choice.
+type ValueCount struct {
+	Value string
+	N     int64
 }
 
 // ReadQuery says what to read of a match. AfterSeq is the number of the last push

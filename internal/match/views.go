@@ -67,6 +67,7 @@ func questionClosedView(plan *Plan, view View) protocol.QuestionClosed {
 	question := plan.Questions[view.Question]
 	closed := protocol.QuestionClosed{
 		Question: view.Question, Reason: view.CloseReason, Answer: question.Solution(), Explanation: question.Explanation,
+		Counts: choiceCounts(question, view), Top: topValues(question, view), Teams: teamViews(plan, view),
 		Answered: view.Answered, Right: view.Right, Void: plan.Mode == Survival && view.isVoid(),
 		Results: []protocol.QuestionResult{},
 	}
@@ -92,7 +93,7 @@ func questionClosedView(plan *Plan, view View) protocol.QuestionClosed {
 func personalView(plan *Plan, view View, player string) protocol.Own {
 	t := view.Totals[player]
 	shown := protocol.Own{
-		Match: plan.ID, Question: view.Question, Score: t.Score, Rank: view.Ranks[player], Out: plan.Mode == Survival && view.isEliminated(t),
+		Match: plan.ID, Question: view.Question, Score: t.Score, Rank: view.Ranks[player], ToNext: view.Gaps[player], Out: plan.Mode == Survival && view.isEliminated(t),
 	}
 	if record, ok := view.Records[player]; ok {
 		shown.Given, shown.Correct, shown.ElapsedMS, shown.Points = record.Given, record.Correct, &record.ElapsedMS, record.Points
@@ -104,9 +105,7 @@ func personalView(plan *Plan, view View, player string) protocol.Own {
 // players, else the best.
 func matchOverView(plan *Plan, view View, result *Result) protocol.MatchOver {
 	matchOver := protocol.MatchOver{Reason: string(result.Reason), Winner: result.Winner, Standings: []protocol.OverStanding{}}
-	for _, t := range result.Teams {
-		matchOver.Teams = append(matchOver.Teams, protocol.TeamStanding{Rank: t.Rank, ID: t.ID, Score: t.Score})
-	}
+	matchOver.Teams = teamStandings(result.Teams)
 	standings := result.Standings
 	if result.Paged {
 		standings = rankedStandings(plan, view, view.Seats)

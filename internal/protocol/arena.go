@@ -156,7 +156,8 @@ type ArenaEnd struct {
 }
 
 // Own is the push with a player's own result of a question, in a match of more than 50
-// players. Given and ElapsedMS are null if the player sent no answer.
+// players. Given and ElapsedMS are null if the player sent no answer. ToNext is how many
+// points the player of a race is behind the next higher score.
 type Own struct {
 	Match     string          `json:"match"`
 	Question  int             `json:"question"`
@@ -166,5 +167,6 @@ type Own struct {
 	Points    int64           `json:"points"`
 	Score     int64           `json:"score"`
 	Rank      int64           `json:"rank"`
+	ToNext    int64           `json:"to_next,omitempty"`
 	Out       bool            `json:"out,omitempty"`
 }

@@ -136,7 +136,8 @@ type AnswerSeen struct {
 
 // QuestionClosed is the push that a question is closed, with its solution and results.
 // Answered is the number of answers, Right the number of right ones. Void means that the
-// question does not count.
+// question does not count. Counts and Top are set in an arena: how many chose each choice,
+// and the most frequent numbers or texts, at most five. Teams is set in a race of teams.
 type QuestionClosed struct {
 	Question    int              `json:"question"`
 	Reason      string           `json:"reason"`
@@ -147,6 +148,16 @@ type QuestionClosed struct {
 	Results     []QuestionResult `json:"results"`
 	First       *First           `json:"first,omitempty"`
 	Void        bool             `json:"void,omitempty"`
+	Counts      []int64          `json:"counts,omitempty"`
+	Top         []ValueCount     `json:"top,omitempty"`
+	Teams       []TeamStanding   `json:"teams,omitempty"`
+}
+
+// ValueCount is how many players answered a question with a number or a text. A text is
+// folded, see package quiz.
+type ValueCount struct {
+	Value any   `json:"value"`
+	N     int64 `json:"n"`
 }
 
 // First is the player with the first right answer to a question.

@@ -1,19 +1,19 @@
--- Judges answers in one match, each of another player, and stores those that it accepts:
--- lock, record, totals and counters. If the question waits for no other answer, the match
--- is due. A duel also pushes that the answer was seen. Survival and race rank players. A
--- buzzer match locks out the team of a wrong answer; right ones race in Go, see race.go.
+-- Judges answers in one match, each of another player, and stores the accepted ones. If the
+-- question waits for no other answer, the match is due. In a buzzer match, which locks out the
+-- team of a wrong answer, right ones race in Go, see race.go.
 -- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
 --       player to 'score correct answered saved_ms last_right latest streak'; last_right
 --       and latest are question + 1), 4 seats (hash), 5 nodes (set), 6 due:{p} (zset),
---       7 seq:{p} (hash), then of the mode: duel: 8 log (list); survival and race: 8 rank,
---       9 top (zsets), 10 teams (hash); buzzer: the lockout, last all: the lock of each answer
+--       7 seq:{p} (hash), then of the mode: duel: 8 log (list); others: 8 counts (zset),
+--       then survival and race: 9 rank, 10 top (zsets), 11 teams (hash), buzzer: the lockout
+--       of each answer; last of all modes the lock of each answer
 -- ARGV  1 match id, 2 mode, 3 time to live of the locks (ms), 4 highest version seen,
 --       5 number of values per answer: 1 attempt id, 2 player, 3 question, 4 arrival
 --       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON up to its points),
 --       7 points, below 0 for a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for
---       each right answer in a row before it, then of the mode: duel: 11 head and 12 tail
---       of the push around its number, '' for none; survival and race: 11 team, '' for
---       none; buzzer: 11 lockout (ms), 0 for none
+--       each right answer in a row before it, 11 normal form to count, '' for none, then of
+--       the mode: duel: 12 head and 13 tail of the push around its number, '' for none;
+--       survival and race: 12 team, '' for none; buzzer: 12 lockout (ms), 0 for none
 -- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
 -- of a duel, its records if it has all answers, one value per answer}: the count of
 -- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
@@ -53,31 +53,33 @@ local function refuse(i, a, last_right)
   elseif opens_at ~= a[5] then
     return {'stale'}
   end
-  local lockout = mode == 'buzzer' and redis.call('PTTL', KEYS[7 + i]) or -2
+  local lockout = mode == 'buzzer' and redis.call('PTTL', KEYS[8 + i]) or -2
   return lockout > 0 and {'locked_out', '', lockout} or nil -- 0 means that the lockout has ended
 end
 
-local seq = m[11] + 0
+local answered, right, version, seq = m[5] + 0, m[9] + 0, m[7] + 0, m[11] + 0
 -- Applies the effect of the mode, and returns the value of the accepted answer.
-local function apply_mode(i, a, answered, points, score, saved)
-  if mode == 'duel' and a[11] ~= '' then
+local function apply_mode(i, a, points, score, saved)
+  for value in string.gmatch(a[11], string.sub(a[11], 1, 2) == 'm:' and '%d+' or '.+') do
+    redis.call('ZINCRBY', KEYS[8], 1, value)
+  end
+  if mode == 'duel' and a[12] ~= '' then
     seq = seq + 1
-    redis.call('RPUSH', KEYS[8], a[11] .. string.format('%.0f', seq) .. a[12])
+    redis.call('RPUSH', KEYS[8], a[12] .. string.format('%.0f', seq) .. a[13])
     return {'accepted', '', 0, answered, seq}
   elseif mode == 'race' or mode == 'survival' and a[8] == '1' then
     local first_by = mode == 'race' and score or a[3] + 1 -- then by saved ms; in top by score
-    redis.call('ZADD', KEYS[8], string.format('%.0f', first_by * 1e9 + saved), a[2])
-    redis.call('ZADD', KEYS[9], string.format('%.0f', first_by * 1e6 + score), a[2])
-    if a[11] ~= '' and points ~= 0 then
-      redis.call('HINCRBY', KEYS[10], 'score|' .. a[11], points)
+    redis.call('ZADD', KEYS[9], string.format('%.0f', first_by * 1e9 + saved), a[2])
+    redis.call('ZADD', KEYS[10], string.format('%.0f', first_by * 1e6 + score), a[2])
+    if a[12] ~= '' and points ~= 0 then
+      redis.call('HINCRBY', KEYS[11], 'score|' .. a[12], points)
     end
-  elseif mode == 'buzzer' and a[11] ~= '0' then
-    redis.call('SET', KEYS[7 + i], a[1], 'PX', a[11])
+  elseif mode == 'buzzer' and a[12] ~= '0' then
+    redis.call('SET', KEYS[8 + i], a[1], 'PX', a[12])
   end
   return answered
 end
 
-local answered, right, version = m[5] + 0, m[9] + 0, m[7] + 0
 local records, new_totals, outcomes, due_at = {}, {}, {}, nil
 for i = 1, n do
   local a = {unpack(ARGV, 6 + (i - 1) * width, 5 + i * width)}
@@ -96,7 +98,7 @@ for i = 1, n do
     records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6] .. points .. '}'
     new_totals[at + 1], new_totals[at + 2] = a[2], table.concat({score, correct, count + 1, saved, last_right, a[3] + 1, streak}, ' ')
     answered, right, version, due_at = answered + 1, right + a[8], version + 1, a[4]
-    outcomes[i] = apply_mode(i, a, answered, points, score, saved)
+    outcomes[i] = apply_mode(i, a, points, score, saved)
   end
 end
 if due_at then

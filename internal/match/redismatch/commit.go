@@ -58,7 +58,7 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 	for _, a := range all {
 		record := &a.Record
 		keyNames = append(keyNames, k.lock(record.Question, record.Player))
-		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak)
+		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak, countedValue(a.Attempt))
 		args = append(args, modeArgs(a.Attempt)...)
 	}
 	reply, err := acceptAnswersScript.Run(ctx, as.scripts, keyNames, args...).Slice()
@@ -69,17 +69,26 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 }
 
 // commonArgCount is how many ARGV each attempt has in every mode.
-const commonArgCount = 10
+const commonArgCount = 11
+
+// countedValue is what the script counts of an answer: in arenas the normal form.
+func countedValue(attempt *match.Attempt) string {
+	if attempt.Mode == match.Duel {
+		return ""
+	}
+	return attempt.Record.Normalized
+}
 
 // modeKeys are the KEYS that only one mode has.
 func (k keys) modeKeys(all []*pendingAttempt) []string {
 	switch all[0].Mode {
 	case match.Survival, match.Race:
-		return []string{k.rank(), k.top(), k.teams()}
+		return []string{k.counts(), k.rank(), k.top(), k.teams()}
 	case match.Buzzer:
-		names := make([]string, len(all))
-		for i, pending := range all {
-			names[i] = k.lockout(pending.Record.Question, pending.Seat.Team)
+		names := make([]string, 1, 1+len(all))
+		names[0] = k.counts()
+		for _, pending := range all {
+			names = append(names, k.lockout(pending.Record.Question, pending.Seat.Team))
 		}
 		return names
 	}

@@ -34,6 +34,7 @@ func (k keys) roles() string  { return k.match() + ":roles" }  // hash: PLAYER t
 func (k keys) banned() string { return k.match() + ":banned" } // set: players
 func (k keys) teams() string  { return k.match() + ":teams" }  // hash: players|TEAM, score|TEAM
 func (k keys) rank() string   { return k.match() + ":rank" }   // zset: players by rank
+func (k keys) counts() string { return k.match() + ":counts" } // zset: answers to the current question by value
 func (k keys) top() string    { return k.match() + ":top" }    // zset: players in the order in which a reveal lists them
 
 func (k keys) lock(question int, player string) string {
@@ -69,7 +70,7 @@ func (k keys) rankingKeys() []string {
 // playKeys are the other keys of a match. They are needed only while it is
 // played.
 func (k keys) playKeys() []string {
-	return []string{k.log(), k.answers(), k.roles(), k.banned(), k.teams(), k.top()}
+	return []string{k.log(), k.answers(), k.roles(), k.banned(), k.teams(), k.top(), k.counts()}
 }
 
 // partitionKeys names the keys that the matches of a partition share.

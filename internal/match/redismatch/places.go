@@ -49,7 +49,7 @@ func (p *Places) AddWatcher(ctx context.Context, id, player string, role match.R
 // also bans the person, unless the arena has that many bans already.
 func (p *Places) RemovePlace(ctx context.Context, id, player string, maxBans int) (arena.PlaceReply, error) {
 	k := newKeys(id)
-	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player)), id, player, maxBans, closedFirstTTLMS)
+	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player), k.counts()), id, player, maxBans, closedFirstTTLMS)
 }
 
 // runPlaceScript runs a script about a place in an arena. The first of its ARGV
@@ -146,6 +146,17 @@ func decodeTeams(flat redisx.Reply) map[string]match.TeamTotals {
 		teams[team] = t
 	}
 	return teams
+}
+
+// decodeCounts decodes values and their counts. The key holds an empty value, which only
+// keeps it.
+func decodeCounts(flat redisx.Reply) (counts []match.ValueCount) {
+	for i := 0; i+1 < len(flat); i += 2 {
+		if value := flat.Text(i); value != "" {
+			counts = append(counts, match.ValueCount{Value: value, N: flat.Number(i + 1)})
+		}
+	}
+	return counts
 }
 
 // Nodes lists the nodes that hold sessions of a match, see match.PlaceStore.

@@ -112,6 +112,9 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 		pipe.PExpire(ctx, k.first(record.Question), closedFirstTTLMS*time.Millisecond)
 		pipe.HSet(ctx, k.answers(), answerField(record.Question, record.Player), r.record)
 		r.addTotals(ctx, pipe, snap.sums)
+		for _, value := range match.CountedValues(record.Normalized) {
+			pipe.ZIncrBy(ctx, k.counts(), 1, value)
+		}
 		if snap.ttl > 0 { // answers and totals may be new keys
 			pipe.PExpire(ctx, k.answers(), snap.ttl)
 			pipe.PExpire(ctx, k.totals(), snap.ttl)

@@ -34,7 +34,7 @@ func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, 
 	}
 	k := newKeys(query.Match)
 	reply, err := readMatchScript.Run(ctx, m.scripterForSize(len(query.Players) > match.FullListPlayers), []string{
-		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(),
+		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(), k.counts(),
 	}, args...).Slice()
 	switch {
 	case errors.Is(err, redis.Nil):
@@ -105,7 +105,7 @@ func decodeView(reply redisx.Reply, query match.ReadQuery) (view match.View, err
 		view.Scores = []byte(scores)
 	}
 	if query.WantListed {
-		view.Teams = decodeTeams(reply.List(4))
+		view.Teams, view.Counts = decodeTeams(reply.List(4)), decodeCounts(reply.List(12))
 		if view.Firsts, err = hash.decodeFirsts(); err != nil {
 			return view, err
 		}
@@ -115,8 +115,11 @@ func decodeView(reply redisx.Reply, query match.ReadQuery) (view match.View, err
 		return view, err
 	}
 	if query.WantRanks {
-		view.Ranks = make(map[string]int64, len(query.Players))
+		view.Ranks, view.Gaps = make(map[string]int64, len(query.Players)), make(map[string]int64, len(query.Players))
 		for i, player := range query.Players {
+			if gap := reply.List(11).Number(i); gap > 0 {
+				view.Gaps[player] = gap
+			}
 			if rank := reply.List(10).Number(i); rank > 0 {
 				view.Ranks[player] = rank
 			}

@@ -2,7 +2,7 @@
 -- hold sessions of the match.
 -- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 answers (hash),
 --       5 totals (hash), 6 nodes (set), 7 seats (hash), 8 teams (hash),
---       9 rank (zset), 10 top (zset)
+--       9 rank (zset), 10 top (zset), 11 counts (zset: answers to the question by value)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
 --       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
 --       3 highest version seen, 4 node to add, '' for none, 5 1 if ranks are
@@ -10,9 +10,10 @@
 --       list, 7 number of listed players of a larger one, 8… requested players
 -- Returns {state, plan, frames, nodes, teams, listed players, their seats,
 -- records of the current question, sums and left marks ({} if no player has left)
--- of listed and requested players, ranks of requested players}; {} if the version
--- is behind; nil if the match does not exist.
-local match, plan_key, log, answers, totals, nodes, seats_key, teams_key, rank, top = unpack(KEYS)
+-- of listed and requested players, ranks of requested players, in a race the points that
+-- each is behind the next better score, most frequent values and their counts}; {} if the
+-- version is behind; nil if the match does not exist.
+local match, plan_key, log, answers, totals, nodes, seats_key, teams_key, rank, top, counts = unpack(KEYS)
 local wants_plan, after, seen_version, node, wants_ranks, full_list, short_list = unpack(ARGV, 1, 7)
 local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
 if not m[1] then
@@ -25,15 +26,16 @@ local ttl = redis.call('PTTL', match)
 if node ~= '' and redis.call('SADD', nodes, node) == 1 and ttl > 0 then
   redis.call('PEXPIRE', nodes, ttl)
 end
-local shown, seats, teams, ranks = {}, {}, {}, {}
+local shown, seats, teams, ranks, gaps, values = {}, {}, {}, {}, {}, {}
 if full_list ~= '0' then
   local by_rank = m[1] == 'revealed' or m[1] == 'over' or m[1] == 'settled' or m[5] ~= '' or m[6] ~= 'survival'
   local count = tonumber(m[4]) <= tonumber(full_list) and full_list or short_list
   shown = redis.call('ZREVRANGE', by_rank and rank or top, 0, count - 1)
   seats = #shown > 0 and redis.call('HMGET', seats_key, unpack(shown)) or {}
   teams = redis.call('HGETALL', teams_key)
+  values = m[6] ~= 'duel' and redis.call('ZREVRANGE', counts, 0, 15, 'WITHSCORES') or {}
 end
-local players, rank_by_score = {unpack(shown)}, {}
+local players, rank_by_score, gap_by_points = {unpack(shown)}, {}, {}
 local scores = wants_ranks == '1' and #ARGV > 7 and redis.call('ZMSCORE', rank, unpack(ARGV, 8)) or {}
 for i = 8, #ARGV do
   players[#players + 1] = ARGV[i]
@@ -42,6 +44,12 @@ for i = 8, #ARGV do
     rank_by_score[score] = redis.call('ZCOUNT', rank, '(' .. score, '+inf') + 1
   end
   ranks[#ranks + 1] = score and rank_by_score[score] or 0
+  local points = m[6] == 'race' and score and tonumber(score) >= 0 and math.floor(score / 1e9)
+  if points and not gap_by_points[points] then
+    local better = redis.call('ZRANGEBYSCORE', rank, (points + 1) * 1e9, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    gap_by_points[points] = better[2] and math.floor(better[2] / 1e9) - points or 0
+  end
+  gaps[#gaps + 1] = points and gap_by_points[points] or 0
 end
 local function read_fields(key, prefix)
   local fields = {}
@@ -58,4 +66,4 @@ while at >= 0 and size < 65536 do
 end
 return {redis.call('HGETALL', match), plan, frames, redis.call('SMEMBERS', nodes), teams,
   shown, seats, read_fields(answers, m[2] .. '|'), read_fields(totals, ''),
-  m[7] == '0' and {} or read_fields(totals, 'left|'), ranks}
+  m[7] == '0' and {} or read_fields(totals, 'left|'), ranks, gaps, values}

@@ -6,12 +6,12 @@
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash, see accept_answers.lua), 6 teams (hash), 7 rank (zset),
 --       8 top (zset), 9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash),
---       12 answers (hash), 13 exit:PLAYER (string)
+--       12 answers (hash), 13 exit:PLAYER (string), 14 counts (zset)
 -- ARGV  1 match id, 2 person, 3 with a ban: how many bans the arena may have, else 0,
 --       4 time to live of the exit (ms)
 -- Returns {verdict, team, role, phase, nodes}. 'banned': the person has no place and is
 -- banned already. 'full': there are too many bans, and nothing has changed.
-local match, seats, roles, bans, totals, teams, rank, top, nodes, due, seq_key, answers, exit = unpack(KEYS)
+local match, seats, roles, bans, totals, teams, rank, top, nodes, due, seq_key, answers, exit, counts = unpack(KEYS)
 local id, person, max_bans, exit_ttl = unpack(ARGV)
 local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
 local phase, question, is_survival, opens_at = m[1], m[2], m[3] == 'survival', m[7]
@@ -93,6 +93,9 @@ end
 local record = cjson.decode(redis.call('HGET', answers, question .. '|' .. person))
 local survived = m[6] + 1
 redis.call('HINCRBY', match, 'answered', -1)
+for value in string.gmatch(record.normal, string.sub(record.normal, 1, 2) == 'm:' and '%d+' or '.+') do
+  redis.call('ZINCRBY', counts, -1, value)
+end
 if record.correct then
   score, correct, saved, streak = score - record.points, correct - 1, saved - record.saved_ms, streak - 1
   redis.call('HINCRBY', match, 'right', -1)
