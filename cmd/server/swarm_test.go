@@ -24,7 +24,7 @@ limits: {guests_per_minute_per_address: 0, arenas_per_hour_per_host: 0, arenas_p
 	data := filepath.Join(t.TempDir(), "data")
 	node := startNode(t, cli.Flags{Data: &data, Config: config})
 	c := stress.SwarmConfig{
-		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Seats: 3, Readers: 1, Questions: 3,
+		Idle: 4, Watchers: 2, Duellists: 6, Buzzer: 3, Survival: 3, Race: 3, Seats: 3, Readers: 1, Questions: 3,
 		Think: 20 * time.Millisecond, Ramp: 500, For: time.Second, LateMatchWait: time.Second,
 		ClusterConfig: stress.ClusterConfig{Attach: []string{node.url}, Log: t.Logf},
 	}
@@ -59,5 +59,5 @@ func runSwarm(t *testing.T, c stress.SwarmConfig, node *testNode) *stress.Report
 }
 
 func playedEveryMode(r *stress.Report) bool {
-	return r.Counts["matches duel"] > 0 && r.Counts["matches buzzer"] > 0 && r.Counts["matches survival"] > 0
+	return r.Counts["matches duel"] > 0 && r.Counts["matches buzzer"] > 0 && r.Counts["matches survival"] > 0 && r.Counts["matches race"] > 0
 }

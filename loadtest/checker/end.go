@@ -73,7 +73,10 @@ func (j *judgement) checkWinner() {
 			leaders = append(leaders, s.Player)
 		}
 	}
-	if len(j.log.found.Teams) > 0 {
+	switch {
+	case len(j.log.found.Teams) > 0 && j.log.found.Mode == "race" && (j.isUnsure() || j.log.found.Players > maxFullView):
+		return // the points of a team are unknown
+	case len(j.log.found.Teams) > 0:
 		leaders = j.checkTeams()
 	}
 	want := ""
@@ -90,15 +93,22 @@ func (j *judgement) checkTeams() (leaders []string) {
 	if len(j.log.over.Teams) != len(j.log.found.Teams) {
 		j.violation("it ends with the teams %+v", j.log.over.Teams)
 	}
+	scores := j.firsts
+	if j.log.found.Mode == "race" {
+		scores = j.sums
+		for _, s := range j.log.over.Standings {
+			scores[s.Team] += j.final[s.Player].Score
+		}
+	}
 	for _, t := range j.log.over.Teams {
 		rank := 1
 		for _, other := range j.log.found.Teams {
-			if j.firsts[other.ID] > j.firsts[t.ID] {
+			if scores[other.ID] > scores[t.ID] {
 				rank++
 			}
 		}
-		if t.Score != j.firsts[t.ID] || t.Rank != rank {
-			j.violation("its end says %+v of a team that was first at %d questions, at rank %d", t, j.firsts[t.ID], rank)
+		if t.Score != scores[t.ID] || t.Rank != rank {
+			j.violation("its end says %+v of a team with %d points, at rank %d", t, scores[t.ID], rank)
 		}
 		if rank == 1 {
 			leaders = append(leaders, t.ID)

@@ -14,7 +14,7 @@ func (c *Checker) JudgeRest() {
 
 // judge compares a match with the rules, and forgets its pushes and answers.
 func (c *Checker) judge(m *match) {
-	j := &judgement{match: m, checker: c, firsts: make(map[string]int64)}
+	j := &judgement{match: m, checker: c, firsts: make(map[string]int64), sums: make(map[string]int64)}
 	j.run()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,13 +107,16 @@ func (j *judgement) judgeRound(r *round) (dueAt int64) {
 	}
 	j.checkFirst(r, verdicts)
 	j.checkVoid(r, verdicts)
+	if !t.isUnsure && !j.isPartial && j.log.found.ArenaID != "" {
+		j.checkChoices(r, verdicts)
+	}
 	for player, v := range verdicts {
 		j.score(r, j.final[player], v)
 	}
 	if r.closed.Reason == "timeout" {
 		return r.closesAt + answerGraceMS
 	}
-	return r.asked.OpensAt + t.newestMS
+	return readsUntil(r.asked) + t.newestMS
 }
 
 // verdicts returns the verdicts on all players who are still in the match. If it is

@@ -103,7 +103,15 @@ type round struct {
 	right    CorrectAnswer
 }
 
-func (r *round) limitMS() int64 { return r.asked.ClosesAt - r.asked.OpensAt }
+func (r *round) limitMS() int64 { return r.asked.ClosesAt - readsUntil(r.asked) }
+
+// readsUntil is when a question accepts answers.
+func readsUntil(q protocol.Question) int64 {
+	if q.ReadsUntil != nil {
+		return *q.ReadsUntil
+	}
+	return q.OpensAt
+}
 
 func (r *round) isExtended() bool { return r.closesAt > r.asked.ClosesAt }
 

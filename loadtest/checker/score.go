@@ -50,7 +50,7 @@ func (j *judgement) checkVoid(r *round, verdicts map[string]verdict) {
 func (j *judgement) score(r *round, t *totals, v verdict) {
 	points := int64(0)
 	if !r.closed.Void {
-		points = v.addTo(t, j.log.found.Mode, r.limitMS())
+		points = v.addTo(t, j.log.found, r)
 		t.isOut = j.log.found.Mode == "survival" && !v.isCorrect && !v.isUnsure
 	}
 	if v.isCorrect {
@@ -87,23 +87,22 @@ func describeResult(r protocol.QuestionResult) string {
 }
 
 // addTo adds a question to the totals of its player, and returns its points.
-func (v verdict) addTo(t *totals, mode string, limitMS int64) (points int64) {
+func (v verdict) addTo(t *totals, found protocol.MatchFound, r *round) (points int64) {
+	limitMS := r.limitMS()
 	t.isUnsure = t.isUnsure || v.isUnsure
 	t.Asked++
 	if v.isAccepted {
 		t.Answered++
 	}
+	points = v.points(t, found, r)
+	t.Score += points
 	if !v.isCorrect {
 		t.TimeMS += limitMS
-		return 0
+		t.rightInRow = 0
+		return points
 	}
-	elapsed := min(v.elapsedMS, limitMS)
-	points = 100 + 100*(limitMS-elapsed)/limitMS
-	if mode == "buzzer" {
-		points = 100
-	}
+	t.rightInRow++
 	t.Correct++
-	t.Score += points
-	t.TimeMS += elapsed
+	t.TimeMS += min(v.elapsedMS, limitMS)
 	return points
 }

@@ -29,11 +29,12 @@ func (s *Sums) add(o Sums) {
 // totals are what a player has reached in a match.
 type totals struct {
 	Sums
-	player    string
-	lastRight int // the last question that the player answered right, -1 for none
-	isOut     bool
-	isUnsure  bool // a verdict is unknown
-	rank      int  // at the end
+	player     string
+	lastRight  int   // the last question that the player answered right, -1 for none
+	rightInRow int64 // right answers in a row up to the last question
+	isOut      bool
+	isUnsure   bool // a verdict is unknown
+	rank       int  // at the end
 }
 
 // standing returns the standing that the server must show. Values that the totals do not

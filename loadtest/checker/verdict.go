@@ -71,6 +71,9 @@ func (j *judgement) checkTimes(r *round, p *part) {
 	if at := sent.reply.At; at > r.closesAt || sent.reply.ElapsedMS != elapsedMS(r.asked, at) {
 		j.violation("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, r.closesAt, sent.replyData)
 	}
+	if r.asked.ReadsUntil != nil && sent.reply.At < *r.asked.ReadsUntil {
+		j.violation("question %d has a reading time up to %d, and an answer got %s", r.asked.Question, *r.asked.ReadsUntil, sent.replyData)
+	}
 	if sent.isEarly && sent.reply.At < r.asked.OpensAt {
 		j.violation("question %d opened at %d, and an answer before that got %s", r.asked.Question, r.asked.OpensAt, sent.replyData)
 	}
@@ -87,9 +90,9 @@ const maxEarlyMS = 50
 // stamp up to maxEarlyMS before the opening, and the limit for an earlier stamp.
 func elapsedMS(q protocol.Question, at int64) int64 {
 	if at < q.OpensAt-maxEarlyMS {
-		return q.ClosesAt - q.OpensAt
+		return q.ClosesAt - readsUntil(q)
 	}
-	return max(at-q.OpensAt, 0)
+	return max(at-readsUntil(q), 0)
 }
 
 // verdictCounts sums up the verdicts on a question.
@@ -123,6 +126,7 @@ type judgement struct {
 	*match
 	checker   *Checker
 	firsts    map[string]int64 // by team: questions that a player of the team answered first
+	sums      map[string]int64 // by team of a race: the points of its players
 	lateMS    []int64          // see Summary
 	isPartial bool             // some players are unknown
 }

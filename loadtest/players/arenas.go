@@ -12,7 +12,7 @@ import (
 
 // Arenas describes arenas that take place one after another, each with a new host.
 type Arenas struct {
-	Mode       string // buzzer or survival
+	Mode       string // buzzer, survival or race
 	MinPlayers int
 	MaxPlayers int
 	Count      int  // how many arenas; 0: until the group stops
@@ -85,8 +85,13 @@ func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
 		Mode: mode, Name: "Load test", Pace: "auto", Ranked: p.group.Ranked,
 		Questions: protocol.ArenaQuestions{Count: p.group.Questions, Lang: "en"},
 	}
-	if mode == "buzzer" {
+	if mode != "survival" {
 		body.Teams = teams
+	}
+	if mode == "race" {
+		points := int64(300)
+		body.ReadingMS = 100
+		body.Scoring = &protocol.NewScoring{Preset: []string{"speed", "accuracy"}[p.dice.IntN(2)], Points: &points, Penalty: 50, Streak: 20, Partial: true}
 	}
 	server := ""
 	for until := time.Now().Add(p.group.ConnectTimeout); ; {

@@ -18,7 +18,7 @@ import (
 type ChaosConfig struct {
 	ClusterConfig
 	Players int // at least 10, so that every arena finds some
-	Arenas  int // in addition to the duels; buzzer and survival take turns
+	Arenas  int // in addition to the duels; buzzer, survival and race take turns
 
 	Kills, Stalls, Drains int
 	For                   time.Duration // of faults and new duels; matches that have started are played on
@@ -45,7 +45,7 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	c.addFlags(flags, "cluster", "postgres")
 	flags.IntVar(&c.Nodes, "nodes", 3, "servers")
 	flags.IntVar(&c.Players, "players", 300, "players that play at the same time")
-	flags.IntVar(&c.Arenas, "arenas", 8, "arenas, buzzer and survival in turn")
+	flags.IntVar(&c.Arenas, "arenas", 8, "arenas, buzzer, survival and race in turn")
 	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")
 	flags.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
 	flags.IntVar(&c.Drains, "drains", 2, "nodes drained")
@@ -129,7 +129,7 @@ func (r *run) startChaosPlayers(c ChaosConfig) {
 	for n := range min(hosts, c.Arenas) {
 		most := max(2, min(10+dice.IntN(71), c.Players/hosts))
 		r.group.AddArenas(players.Arenas{
-			Mode: []string{"buzzer", "survival"}[n%2], MinPlayers: min(10, most), MaxPlayers: most, Count: (c.Arenas + hosts - 1 - n) / hosts,
+			Mode: []string{"buzzer", "survival", "race"}[n%3], MinPlayers: min(10, most), MaxPlayers: most, Count: (c.Arenas + hosts - 1 - n) / hosts,
 		})
 	}
 }

@@ -68,8 +68,8 @@ func (out *Report) addPlay(r *run, from, to int) {
 	length := r.stats.Length().Seconds()
 	out.Line("load      %.1f answers/s for %.0f s on %d nodes",
 		float64(times[players.Answer].N)/max(float64(to-from)*length, 1), float64(to-from)*length, len(r.cluster.urls()))
-	out.Line("matches   %d duels, %d buzzer, %d survival; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
-		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
+	out.Line("matches   %d duels, %d buzzer, %d survival, %d races; %d pushes; %d with an unknown verdict; the sums of %d players were compared",
+		out.Summary.Matches["duel"], out.Summary.Matches["buzzer"], out.Summary.Matches["survival"], out.Summary.Matches["race"], out.Summary.Pushes, out.Summary.Unsure, out.Compared)
 	if late := slices.Sorted(slices.Values(out.Summary.LateMS)); len(late) > 0 {
 		n := len(late)
 		out.Line("late      of %d questions: p50 %d ms, p99 %d ms, most %d ms; over %d s: %d",

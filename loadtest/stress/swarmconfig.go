@@ -16,7 +16,7 @@ import (
 // SwarmConfig configures a run with much load.
 type SwarmConfig struct {
 	ClusterConfig
-	Idle, Watchers, Duellists, Buzzer, Survival, Readers int
+	Idle, Watchers, Duellists, Buzzer, Survival, Race, Readers int
 
 	Seats      int           // per arena, at most
 	Questions  int           // per duel and arena
@@ -81,6 +81,7 @@ func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
 	flags.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
 	flags.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
 	flags.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
+	flags.IntVar(&o.Race, "race", 100, "players of races")
 	flags.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each gets a result of its own")
 	flags.IntVar(&o.Questions, "questions", 10, "questions of a match")
 	flags.IntVar(&o.Readers, "readers", 20, "readers of leaderboards over HTTP, each one a second")
@@ -103,7 +104,7 @@ func (o *swarmOptions) complete() error {
 	if o.Spike {
 		given := map[string]bool{}
 		o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-		for name, value := range map[string]string{"buzzer": "0", "survival": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"} {
+		for name, value := range map[string]string{"buzzer": "0", "survival": "0", "race": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"} {
 			if !given[name] {
 				_ = o.set.Set(name, value) // the value is valid
 			}
@@ -120,7 +121,7 @@ func (c SwarmConfig) Validate() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	add(min(c.Idle, c.Watchers, c.Duellists, c.Buzzer, c.Survival, c.Readers) < 0, "a number of clients is below 0; use 0 or more")
+	add(min(c.Idle, c.Watchers, c.Duellists, c.Buzzer, c.Survival, c.Race, c.Readers) < 0, "a number of clients is below 0; use 0 or more")
 	add(c.Duellists%2 != 0, "-duels is %d; use an even number", c.Duellists)
 	add(c.Seats < 2 || c.Seats > 10000, "-seats is %d; use 2 to 10000", c.Seats)
 	add(c.Questions < 1 || c.Questions > 50, "-questions is %d; use 1 to 50", c.Questions)
@@ -129,7 +130,7 @@ func (c SwarmConfig) Validate() error {
 	add(!(c.Behaviours >= 0 && c.Behaviours <= maxPerSecond), "-behaviours is %v; use 0 to %.0f a second", c.Behaviours, maxPerSecond)
 	add(len(c.Attach) == 0 && (c.Nodes < 1 || c.Nodes > 100), "-nodes is %d; use 1 to 100", c.Nodes)
 	add(c.connections() > openFiles(), "%d connections need more than the %d open files of a process; raise ulimit -n, or start further swarms with -attach", c.connections(), openFiles())
-	add(c.Spike && c.Buzzer+c.Survival > 0, "a spike has only duels; omit -buzzer and -survival")
+	add(c.Spike && c.Buzzer+c.Survival+c.Race > 0, "a spike has only duels; omit -buzzer, -survival and -race")
 	for _, url := range c.Attach {
 		add(!strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"), "%q is no URL; use one such as http://127.0.0.1:8080", url)
 	}
@@ -151,11 +152,14 @@ func openFiles() int {
 
 // connections returns the number of all connections. Each arena has a host.
 func (c SwarmConfig) connections() int {
-	hosts := (c.Buzzer+c.Seats-1)/max(c.Seats, 1) + (c.Survival+c.Seats-1)/max(c.Seats, 1)
+	hosts := 0
+	for _, players := range []int{c.Buzzer, c.Survival, c.Race} {
+		hosts += (players + c.Seats - 1) / max(c.Seats, 1)
+	}
 	return c.players() + hosts + c.Watchers + c.Idle
 }
 
-func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival }
+func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival + c.Race }
 
 const swarmLimit = 15 * time.Second // for an answer
 
