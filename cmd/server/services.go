@@ -102,6 +102,7 @@ func (n *node) createMatches() {
 		OnArenaEnd:  func(a *match.Arena, game string) { n.arenas.ReleaseCode(game, a.Code) },
 		OnSettled:   settledPusher{n.leaderboards, n.leaderboardReader}.push,
 		OnLifecycle: func(t match.LifecycleEvent) { n.reporting.sessionEvents.OnMatchLifecycle(t) },
+		RefusesText: func(game, text string) bool { return n.identity.Words[game].RefuseTitle(text) != nil },
 		Logger:      n.log, Registry: n.registry,
 	})
 	n.lobby = lobby.New(lobby.Config{

@@ -178,6 +178,11 @@ type frame struct {
 		Players  int64
 		Counts   []int64
 		Top      []protocol.ValueCount
+		Scoring  protocol.Scoring
+		Points   int64
+
+		MaxPoints  int64  `json:"max_points"`
+		ReadsUntil *int64 `json:"reads_until"`
 		protocol.MatchOver
 	}
 }

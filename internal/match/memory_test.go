@@ -303,10 +303,10 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 }
 
 func (stored *storedMatch) updateOpenFirsts(step Step) {
-	if step.Buzzer && step.ClosesQuestion() {
+	if step.Mode == Buzzer && step.ClosesQuestion() {
 		delete(stored.openFirsts, step.Question)
 	}
-	if step.Buzzer && step.OpensQuestion() {
+	if step.Mode == Buzzer && step.OpensQuestion() {
 		stored.openFirsts[step.NewState.Question] = true
 	}
 }

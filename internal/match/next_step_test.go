@@ -75,7 +75,7 @@ func TestNextStepOfDuel(t *testing.T) {
 			if !reflect.DeepEqual(step.NewState, *testCase.want) {
 				t.Errorf("leads to\n%+v, want\n%+v", step.NewState, *testCase.want)
 			}
-			if step.FromPhase != testCase.state.Phase || step.Question != testCase.state.Question || step.Match != plan.ID || step.Buzzer {
+			if step.FromPhase != testCase.state.Phase || step.Question != testCase.state.Question || step.Match != plan.ID || step.Mode != plan.Mode {
 				t.Errorf("starts from %s of question %d", step.FromPhase, step.Question)
 			}
 			if ends := testCase.want.Phase == PhaseOver; (step.Result != nil) != (ends && plan.leavesResult(step.NewState)) || (step.TTLMS > 0) != ends {

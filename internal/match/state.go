@@ -242,7 +242,7 @@ type Step struct {
 	NewState    State       // the new state; only its first group is written
 	Large       bool        // over FullListPlayers players wait for this step
 	Answer      *LastAnswer // accepted together with the step; nil: none
-	Buzzer      bool        // buzzer match: opening a question allows one first right answer, closing it ends that
+	Mode        Mode        // buzzer: opening a question allows one first right answer, closing it ends that
 	Pushes      []protocol.NumberedPush
 	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
 	Result      *Result // set on the step to Over if the match leaves a result

@@ -123,8 +123,8 @@ func TestStepFollowedByAnother(t *testing.T) {
 	push := func(kind string) []protocol.NumberedPush {
 		return []protocol.NumberedPush{newPush(newPlan("m_1", 0, 1), kind, nil)}
 	}
-	reveal := Step{FromPhase: PhaseOpen, Question: 3, Version: 7, NewState: State{Phase: PhaseRevealed, Question: 3}, Buzzer: true, Pushes: push("a"), Scores: []byte("[1]")}
-	open := Step{FromPhase: PhaseRevealed, Question: 3, Version: 9, NewState: State{Phase: PhaseOpen, Question: 4}, Buzzer: true, Pushes: push("b"), TTLMS: 5}
+	reveal := Step{FromPhase: PhaseOpen, Question: 3, Version: 7, NewState: State{Phase: PhaseRevealed, Question: 3}, Mode: Buzzer, Pushes: push("a"), Scores: []byte("[1]")}
+	open := Step{FromPhase: PhaseRevealed, Question: 3, Version: 9, NewState: State{Phase: PhaseOpen, Question: 4}, Mode: Buzzer, Pushes: push("b"), TTLMS: 5}
 	both := reveal.followedBy(open)
 	if both.FromPhase != PhaseOpen || both.Question != 3 || both.Version != 7 || both.NewState.Question != 4 || both.TTLMS != 5 || string(both.Scores) != "[1]" || len(both.Pushes) != 2 {
 		t.Errorf("%+v", both)

@@ -27,7 +27,7 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 	state := local.knownState()
 	for range 3 {
 		if state.Question == answer.question && submission.ArrivedAt < state.readsUntil(local.plan) && local.plan.ReadingMS > 0 {
-			return Outcome{Verdict: VerdictEarly}, nil
+			return committed{Outcome: Outcome{Verdict: VerdictEarly}}, nil
 		}
 		if state.Question == answer.question {
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()

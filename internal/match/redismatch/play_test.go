@@ -144,7 +144,7 @@ func (m *testMatch) step(from match.State, to match.Phase, question int) match.S
 	m.createdIDs++
 	step := match.Step{
 		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), FromPhase: from.Phase, Question: from.Question, NewState: from,
-		Buzzer: m.plan.Mode == match.Buzzer,
+		Mode:   m.plan.Mode,
 		Pushes: []protocol.NumberedPush{protocol.EncodeNumberedPush(m.plan.ID, string(to), map[string]any{"question": question})},
 	}
 	step.NewState.Phase, step.NewState.Question = to, question

@@ -26,7 +26,7 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	}
 	keyNames := []string{
 		k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(step.Question), k.first(step.NewState.Question), k.result(), k.tombstone(),
-		k.answers(), k.totals(), k.lock(step.Question, player),
+		k.answers(), k.totals(), k.lock(step.Question, player), k.counts(),
 	}
 	if step.TTLMS > 0 {
 		keyNames = append(append(keyNames, k.rankingKeys()...), k.playKeys()...)
@@ -69,7 +69,7 @@ func stepArgs(step match.Step) ([]any, error) {
 		step.Match, step.ID, string(step.FromPhase), step.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt, closedTTLMS, openedTTLMS,
 		result, step.TTLMS, tombstoneTTLMS, persistedKeys,
 	}
-	args = append(append(args, lastAnswerArgs(step.Answer)...), len(step.Pushes))
+	args = append(append(args, lastAnswerArgs(step.Answer)...), countsTTL(step), len(step.Pushes))
 	for _, push := range step.Pushes {
 		args = append(args, push.Head, push.Tail)
 	}
@@ -95,15 +95,24 @@ func lastAnswerArgs(answer *match.LastAnswer) []any {
 	return []any{answer.ID, record.Player, answerField(record.Question, record.Player), appendPoints(encodeRecord(record), record.Points), encodeTotals(answer.Totals), answer.TTLMS}
 }
 
+// countsTTL is the time to live of the counts of the question that a step opens, in ms: 0 in
+// a duel, which counts no values.
+func countsTTL(step match.Step) int64 {
+	if step.Mode == match.Duel || !step.OpensQuestion() {
+		return 0
+	}
+	return matchTTLMS
+}
+
 // firstTTLs returns the times to live of the keys first of the buzzer questions that a step
 // closes and opens, 0 for none. Opening a question sets its key to 1, and every step that
 // closes it sets it to 0. So either such a step or one race closes the question, never
 // both.
 func firstTTLs(step match.Step) (closedMS, openedMS int64) {
-	if step.Buzzer && step.ClosesQuestion() {
+	if step.Mode == match.Buzzer && step.ClosesQuestion() {
 		closedMS = closedFirstTTLMS
 	}
-	if step.Buzzer && step.OpensQuestion() {
+	if step.Mode == match.Buzzer && step.OpensQuestion() {
 		openedMS = matchTTLMS
 	}
 	return closedMS, openedMS
