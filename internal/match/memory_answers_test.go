@@ -150,7 +150,7 @@ func (m *memoryStore) Record(_ context.Context, match, player string, question i
 // addStreak returns the record of an attempt with its final points.
 func addStreak(t Totals, attempt Attempt) Record {
 	record := attempt.Record
-	tally, hasStreak := quiz.Tally{Score: t.Score, Streak: t.Streak}, t.LastCorrect == record.Question
-	_, record.Points = quiz.Scoring{Streak: attempt.Streak}.Add(tally, record.Points, record.Correct, hasStreak, 1)
+	current, hasStreak := quiz.PlayerScore{Score: t.Score, Streak: t.Streak}, t.LastCorrect == record.Question
+	_, record.Points = quiz.Scoring{Streak: attempt.Streak}.Add(current, record.Points, record.Correct, hasStreak, 1)
 	return record
 }

@@ -72,13 +72,13 @@ func (s Scoring) MaxPoints(multiplier int64) int64 {
 	return points * multiplier
 }
 
-// Tally is a player's score, and how many answers in a row were right up to the last one.
-type Tally struct{ Score, Streak int64 }
+// PlayerScore is a player's score, and how many answers in a row were right up to the last one.
+type PlayerScore struct{ Score, Streak int64 }
 
-// Add adds the points of an answer to a tally and returns the points that it scored. base
+// Add adds the points of an answer to a score and returns the points that it scored. base
 // and isCorrect are from Base. hasStreak is true if the player's answer to the question
 // before was right.
-func (s Scoring) Add(t Tally, base int64, isCorrect, hasStreak bool, multiplier int64) (_ Tally, points int64) {
+func (s Scoring) Add(t PlayerScore, base int64, isCorrect, hasStreak bool, multiplier int64) (_ PlayerScore, points int64) {
 	points = base
 	switch {
 	case !isCorrect:

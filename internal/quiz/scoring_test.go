@@ -48,7 +48,7 @@ func TestScoringEqualsTheContract(t *testing.T) {
 			Preset: rapid.SampledFrom([]string{quiz.Speed, quiz.Accuracy}).Draw(t, "preset"), Points: rapid.Int64Range(1, 1000).Draw(t, "points"),
 			Penalty: rapid.Int64Range(0, 1000).Draw(t, "penalty"), Streak: rapid.Int64Range(0, 200).Draw(t, "streak"), Partial: rapid.Bool().Draw(t, "partial"),
 		}
-		tally, wantScore, rightInRow := quiz.Tally{}, int64(0), int64(0)
+		current, wantScore, rightInRow := quiz.PlayerScore{}, int64(0), int64(0)
 		hasStreak := false
 		for i := range rapid.IntRange(1, 12).Draw(t, "questions") {
 			right := rapid.SliceOfNDistinct(rapid.IntRange(0, 7), 1, 8, rapid.ID).Draw(t, "right")
@@ -65,14 +65,14 @@ func TestScoringEqualsTheContract(t *testing.T) {
 			}
 			base, isCorrect := scoring.Base(question, answer)
 			var points int64
-			tally, points = scoring.Add(tally, base, isCorrect, hasStreak, answer.Multiplier)
+			current, points = scoring.Add(current, base, isCorrect, hasStreak, answer.Multiplier)
 			hasStreak = isCorrect
 
 			want := contractPoints(scoring, right, chosen, answer, &rightInRow)
 			before := wantScore
 			wantScore = max(0, wantScore+want)
-			if tally.Score != wantScore || points != wantScore-before || points > scoring.MaxPoints(answer.Multiplier) {
-				t.Fatalf("answer %d: %d points, score %d; want score %d after %d", i, points, tally.Score, wantScore, before)
+			if current.Score != wantScore || points != wantScore-before || points > scoring.MaxPoints(answer.Multiplier) {
+				t.Fatalf("answer %d: %d points, score %d; want score %d after %d", i, points, current.Score, wantScore, before)
 			}
 		}
 	})

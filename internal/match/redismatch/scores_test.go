@@ -17,7 +17,7 @@ func TestRaceScoresEqualThePureRules(t *testing.T) {
 		random := rand.New(rand.NewPCG(22, 3))
 		players := []string{"p_ada", "p_bob", "p_cyd", "p_dan"}
 		m.addSeats(players...)
-		tallies, lastRight := map[string]quiz.Tally{}, map[string]int{}
+		scores, lastRight := map[string]quiz.PlayerScore{}, map[string]int{}
 		saved, teams := map[string]int64{}, map[string]int64{}
 		open := m.startArena()
 		for question := range questions {
@@ -35,8 +35,8 @@ func TestRaceScoresEqualThePureRules(t *testing.T) {
 				m.commit(attempt, match.VerdictAccepted) // the client library may repeat a script
 
 				hasStreak := lastRight[player] == question
-				tally, points := quiz.Scoring{Streak: attempt.Streak}.Add(tallies[player], attempt.Record.Points, attempt.Record.Correct, hasStreak, 1)
-				tallies[player], saved[player] = tally, saved[player]+attempt.Record.SavedMS
+				current, points := quiz.Scoring{Streak: attempt.Streak}.Add(scores[player], attempt.Record.Points, attempt.Record.Correct, hasStreak, 1)
+				scores[player], saved[player] = current, saved[player]+attempt.Record.SavedMS
 				teams[attempt.Seat.Team] += points
 				if attempt.Record.Correct {
 					lastRight[player] = question + 1
@@ -45,7 +45,7 @@ func TestRaceScoresEqualThePureRules(t *testing.T) {
 					m.Errorf("question %d of %s: %+v, %v, want %d points", question, player, record, err, points)
 				}
 			}
-			m.checkRace(players, tallies, saved, teams)
+			m.checkRace(players, scores, saved, teams)
 			if question+1 < questions {
 				open = m.openNextQuestion()
 			}
@@ -55,19 +55,19 @@ func TestRaceScoresEqualThePureRules(t *testing.T) {
 }
 
 // checkRace compares totals, ranks and team scores with those that a test has computed.
-func (m *testMatch) checkRace(players []string, tallies map[string]quiz.Tally, saved, teams map[string]int64) {
+func (m *testMatch) checkRace(players []string, scores map[string]quiz.PlayerScore, saved, teams map[string]int64) {
 	m.Helper()
 	view, err := m.Read(m.Context(), match.ReadQuery{Match: m.plan.ID, Players: players, WantListed: true, WantRanks: true})
 	if err != nil {
 		m.Fatal(err)
 	}
 	for _, player := range players {
-		if t := view.Totals[player]; t.Score != tallies[player].Score || t.SavedMS != saved[player] {
-			m.Errorf("%s has %+v, want %+v and %d ms saved", player, t, tallies[player], saved[player])
+		if t := view.Totals[player]; t.Score != scores[player].Score || t.SavedMS != saved[player] {
+			m.Errorf("%s has %+v, want %+v and %d ms saved", player, t, scores[player], saved[player])
 		}
 		rank := int64(1)
 		for _, other := range players {
-			if a, b := tallies[other].Score, tallies[player].Score; a > b || a == b && saved[other] > saved[player] {
+			if a, b := scores[other].Score, scores[player].Score; a > b || a == b && saved[other] > saved[player] {
 				rank++
 			}
 		}
