@@ -30,6 +30,9 @@ func (r *matchRun) planAnswer(h received) {
 	if habits.Think > 0 {
 		wait = time.Duration(r.dice.Int64N(int64(habits.Think)))
 	}
+	if q.ReadsUntil != nil { // the clocks of two nodes may differ by 50 ms
+		wait += time.Duration(*q.ReadsUntil-q.OpensAt+50) * time.Millisecond
+	}
 	if r.chance(habits.LastMomentShare) { // shortly before the deadline, or shortly after
 		wait = time.Duration(q.ClosesAt-q.OpensAt-50+r.dice.Int64N(100)) * time.Millisecond
 	}
