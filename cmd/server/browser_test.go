@@ -28,7 +28,7 @@ games:
   com.example.quiz:
     banks: [kinds]
     page: {title: Quiz Night, logo: logo.png, accent: "#0b3d91", background: "#fdf6e3", dark_background: "#101826"}
-    duel: {questions: 5, time_limit_ms: 15000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
+    duel: {questions: 5, time_limit_ms: 30000, countdown_ms: 500, reveal_ms: 1500, bot_after_ms: 0}
 `
 
 // answer answers a question of a kind, right or wrong. It uses clicks, keys or typing, as a
@@ -153,7 +153,7 @@ func TestTwoBrowserTabsPlayADuel(t *testing.T) {
 	if !ok {
 		return
 	}
-	unhurried := strings.NewReplacer("time_limit_ms: 15000", "time_limit_ms: 60000", "reveal_ms: 1500", "reveal_ms: 5000") // there is no bot to wait for
+	unhurried := strings.NewReplacer("time_limit_ms: 30000", "time_limit_ms: 60000", "reveal_ms: 1500", "reveal_ms: 5000") // there is no bot to wait for
 	node := startNodeWithEveryKind(t, unhurried.Replace(everyKindConfig))
 	b := newBrowser(t, chromium)
 	tabs := []*tab{b.open(node.url + "/?guest=new"), b.open(node.url + "/?guest=new")}

@@ -1,6 +1,6 @@
 import { nextAct, roster } from '../field.js';
 import { t } from '../i18n.js';
-import { html, useState } from '../preact.js';
+import { html, useEffect, useRef, useState } from '../preact.js';
 import { phase } from '../scene.js';
 import { Leave } from './leave.js';
 import { useReached } from './time.js';
@@ -20,14 +20,18 @@ export function Conduct({ match, arena, player, host, clock, busy }) {
     </section>`;
 }
 
+// Next has the keyboard's focus from the start of the match, because the button that started it
+// is gone.
 function Next({ match, next, clock }) {
+  const button = useRef(null);
+  useEffect(() => { if (document.activeElement === document.body) button.current.focus({ preventScroll: true }); }, []);
   const isDue = useReached(clock, match.found?.starts_at ?? Infinity);
   const { act, after, n } = nextAct(match);
   const waits = phase(match) === 'countdown' && !isDue;
   const go = () => { if (!waits) next(after); };
   return html`
     <div class="next">
-      <button type="button" class="button primary" data-test="next" data-act=${waits ? 'wait' : act} aria-disabled=${String(waits)}
+      <button type="button" class="button primary" data-test="next" ref=${button} data-act=${waits ? 'wait' : act} aria-disabled=${String(waits)}
         aria-describedby="next-hint" onClick=${go}>${t(`host.next.${act}`, { n })}</button>
       <p id="next-hint" class="hint">${t(waits ? 'host.next.wait' : `host.next.${act}.hint`)}</p>
     </div>`;
