@@ -10,7 +10,7 @@ export function right(kind, given, answer) {
     case 'boolean':
       return given.choice === answer.choice;
     case 'multiple':
-      return [...given.choices].sort().join() === [...answer.choices].sort().join();
+      return [...(given.choices || [])].sort().join() === [...answer.choices].sort().join(); // a faulty server may send another kind
     case 'number':
       return Math.abs(given.value - answer.value) <= answer.tolerance;
     default:
