@@ -51,6 +51,7 @@ var packageRules = map[string]packageRule{
 	"internal/lobby":               {layerGame, nil},
 	"internal/leaderboard":         {layerGame, nil},
 	"internal/settle":              {layerGame, nil},
+	"internal/answers":             {layerGame, nil},
 	"internal/taskqueue":           {layerGame, nil},
 	"internal/eventq":              {layerGame, nil},
 	"internal/eventq/playerevents": {layerGame, nil},

@@ -97,6 +97,21 @@ func forgetErased(accounts *ledger.Accounts, log *slog.Logger) func(context.Cont
 	})
 }
 
+// retentionInterval is how often the server looks for answers and matches to delete.
+const retentionInterval = time.Hour
+
+// deleteOldMatches returns a function that deletes the answers and matches of each game that
+// are older than its retention.
+func deleteOldMatches(games []string, matches *ledger.OldMatches, log *slog.Logger) func(context.Context) {
+	return forEachGame(games, log, "retention", func(ctx context.Context, game string) error {
+		deleted, err := matches.DeleteOld(ctx, game)
+		if deleted > 0 {
+			log.InfoContext(ctx, "old matches and answers deleted", "game", game, "deleted", deleted)
+		}
+		return err
+	})
+}
+
 const (
 	// auditCleanupInterval is how often the server deletes old audit entries.
 	auditCleanupInterval = time.Hour

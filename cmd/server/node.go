@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/config"
 	"laststand/internal/httpapi"
@@ -66,6 +67,7 @@ type node struct {
 	leaderboardReader *leaderboard.Reader
 	display           *leaderboard.Display
 	settler           *settle.Service
+	answers           *answers.Saver
 	maintainer        *taskqueue.Maintainer
 	taskNotifier      *taskqueue.CrossNodeNotifier
 	webhookRegistry   *webhook.Registry // the webhooks of all games
@@ -170,13 +172,14 @@ func (n *node) close() {
 // closes the node.
 func (n *node) run(ctx context.Context, players, operators net.Listener, announce func()) error {
 	defer n.close()
-	stopLedgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
+	stopLedgerTasks := startTasks(n.log, n.clock.Run, n.inbox.Run, n.settler.Run, n.answers.Run, n.leaderboards.Run, n.maintainer.Run, n.taskNotifier.Run)
 	stopWebhookTasks := startTasks(n.log, n.dispatcher.Run, n.workers.Run)
 	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	stopSessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
 	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
 	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run,
 		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
+		nowAndEvery(retentionInterval, deleteOldMatches(n.config.GameNames(), n.ledger.OldMatches, n.log)),
 		nowAndEvery(maintenanceInterval, forgetErased(n.ledger.Accounts, n.log)))
 	failed := make(chan error, 2)
 	go func() { failed <- n.operators.Serve(operators) }() // operators.Close below ends this goroutine

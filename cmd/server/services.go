@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/config"
 	"laststand/internal/eventq"
@@ -105,6 +106,7 @@ func (n *node) createMatches() {
 		RefusesText: func(game, text string) bool { return n.identity.Words[game].RefuseTitle(text) != nil },
 		Logger:      n.log, Registry: n.registry,
 	})
+	n.answers = answers.NewSaver(answers.Config{Store: matches, Ledger: n.ledger.Answers, IsUnavailable: ledger.IsUnavailable, Now: n.now, Logger: n.log, Registry: n.registry})
 	n.lobby = lobby.New(lobby.Config{
 		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),

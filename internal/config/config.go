@@ -179,15 +179,17 @@ func (c *Config) CheckGame(name string) error {
 	return err
 }
 
-// Ledger returns the configuration of the ledger, with the time zone and the pair limit
-// of each game.
+// Ledger returns the configuration of the ledger, with the time zone, the pair limit
+// and the retention of each game.
 func (c *Config) Ledger(log *slog.Logger) ledger.Config {
 	zones := make(map[string]*time.Location, len(c.Games))
 	pairs := make(map[string]int64, len(c.Games))
+	retention := make(map[string]ledger.Retention, len(c.Games))
 	for name, g := range c.Games {
+		retention[name] = g.Retention.ledgerRetention()
 		zones[name], pairs[name] = c.timeZone(name), int64(g.Duel.PairLimitPerDay)
 	}
-	return ledger.Config{URL: c.Database, Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Logger: log}
+	return ledger.Config{URL: c.Database, Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Retention: retention, Logger: log}
 }
 
 // QueuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.

@@ -1,7 +1,10 @@
 package config
 
 import (
+	"time"
+
 	"laststand/internal/leaderboard"
+	"laststand/internal/ledger"
 	"laststand/internal/nickname"
 )
 
@@ -28,6 +31,8 @@ type Game struct {
 	Leaderboards Leaderboards `yaml:"leaderboards"`
 	// Queue of behaviours (events to report), and the sink that they are sent to.
 	Behaviours Behaviours `yaml:"behaviours"`
+	// How many days the server keeps answers and matches.
+	Retention Retention `yaml:"retention"`
 	// Words that nicknames, arena names and team names must not contain.
 	Names Names `yaml:"names"`
 	// Webhooks: endpoints that receive events of the game, such as settled matches.
@@ -90,6 +95,30 @@ type Leaderboards struct {
 	MinAnswers int64 `yaml:"min_answers" range:"0..1000000"`
 }
 
+// Retention configures how many days of 24 hours the server keeps answers and matches. Leaderboards, totals and ratings
+// never lose a result.
+type Retention struct {
+	// Days after the end of a match until its answers are deleted, with the questions as they were asked. At the latest, answers are deleted with their match. 0: with the match.
+	AnswersDays int `yaml:"answers_days" range:"0..36500"`
+	// Days after the end of a match until it is deleted, with its standings. 0: never. Otherwise at least 7, because results may wait for an unreachable database.
+	MatchesDays int `yaml:"matches_days" range:"0..36500"`
+}
+
+// minMatchesDays is the minimum of MatchesDays, except 0. The ledger refuses results that are older than MatchesDays.
+const minMatchesDays = 7
+
+func (r Retention) validate(path string, errs *validationErrors) {
+	if r.MatchesDays > 0 && r.MatchesDays < minMatchesDays {
+		errs.addf("%smatches_days: %d is out of range; use %d or more days, or 0 to keep matches for good", path, r.MatchesDays, minMatchesDays)
+	}
+}
+
+// ledgerRetention returns the retention in the form of the ledger.
+func (r Retention) ledgerRetention() ledger.Retention {
+	const day = 24 * time.Hour
+	return ledger.Retention{Answers: time.Duration(r.AnswersDays) * day, Matches: time.Duration(r.MatchesDays) * day}
+}
+
 // Weights configures the value of an entry: the sum of each part times its weight. 0 means that
 // the part does not count.
 type Weights struct {
@@ -113,7 +142,8 @@ func DefaultGame() Game {
 			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
 			Weights: Weights{Score: 1}, MinAnswers: 20,
 		},
-		Names: Names{Blocklists: nickname.BuiltinLists()},
+		Retention: Retention{AnswersDays: 365},
+		Names:     Names{Blocklists: nickname.BuiltinLists()},
 	}
 	settings.Behaviours.applyDefaults(false)
 	return settings

@@ -118,6 +118,7 @@ func (v *validation) validateGame(name string) {
 	}
 	settings.validate(prefix, &v.errs)
 	settings.Page.validate(prefix+"page.", &v.errs)
+	settings.Retention.validate(prefix+"retention.", &v.errs)
 	settings.Behaviours.validate(prefix+"behaviours.", &v.errs)
 	v.validateSinkPath(name)
 	if err := v.Leaderboards(name).Validate(); err != nil { // the error names the game

@@ -91,7 +91,7 @@ func (b *resultBatch) matchRows() [][]any {
 	for _, item := range slices.SortedFunc(slices.Values(b.items), func(a, b *resultItem) int {
 		return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
 	}) {
-		rows = append(rows, []any{item.result.Game, item.result.Match, item.recordJSON})
+		rows = append(rows, []any{item.result.Game, item.result.Match, item.recordJSON, item.result.OverAt})
 	}
 	return rows
 }

@@ -72,6 +72,11 @@ func (s *Results) commitGame(ctx context.Context, tx *transaction, game string, 
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
+	for _, item := range items {
+		if err := s.retention[game].checkAge(item.result, h.now); err != nil {
+			return nil, err
+		}
+	}
 	storedRatings, err := s.readRatings(ctx, tx, game, items)
 	if err != nil {
 		return nil, err
@@ -106,8 +111,8 @@ func (s *Results) commitGame(ctx context.Context, tx *transaction, game string, 
 
 const (
 	insertMatch = `
-WITH v (game, id, summary) AS ({rows})
-INSERT INTO matches (game, id, summary) SELECT game, id, summary FROM v WHERE true
+WITH v (game, id, summary, over_at) AS ({rows})
+INSERT INTO matches (game, id, summary, over_at) SELECT game, id, summary, over_at FROM v WHERE true
 ON CONFLICT DO NOTHING RETURNING game, id`
 
 	selectKnown = `

@@ -17,6 +17,7 @@ type Config struct {
 	MustExist      bool                      // fail if there is no embedded database in Dir
 	TimeZones      map[string]*time.Location // time zone of each game's days; missing: UTC
 	PairDuelLimits map[string]int64          // by game: how many duels of the same two players count per day; 0 or missing: all
+	Retention      map[string]Retention      // by game; missing: for good
 	NotifyTopic    func(topic string)        // called for each topic with new work, "" for maintenance; must not block; may be nil
 	Events         Events                    // makes the tasks that report events; nil: no tasks
 	ClusterTime    func() int64              // cluster time, epoch ms, which must confirm a new day; nil: no second clock

@@ -145,7 +145,7 @@ func (tx *transaction) queryRow(ctx context.Context, text string, args ...any) *
 //
 //	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
 //
-// A row consists of strings and int64s. A column has the same type in all rows. bulk
+// A row consists of strings, int64s and []byte. A column has the same type in all rows. bulk
 // calls scan for each row that the statement returns; scan is nil if it returns none. No
 // two rows may change the same row of a table.
 func (tx *transaction) bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {

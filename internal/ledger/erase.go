@@ -88,10 +88,8 @@ func (c *accessChange) eraseSubject(ctx context.Context, game, subject, opaque s
 	if _, err := c.exec(ctx, deleteSubject, game, subject); err != nil {
 		return err
 	}
-	if opaque != "" || !isGuestID(subject) {
-		if _, err := c.exec(ctx, insertErasure, game, subject, opaque, lastMove); err != nil {
-			return err
-		}
+	if _, err := c.exec(ctx, insertErasure, game, subject, opaque, lastMove); err != nil {
+		return err
 	}
 	return c.save(ctx, identity.Revocation{
 		Game: game, Kind: identity.KindErased, ID: subject, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(), Reason: "erased",
@@ -177,26 +175,29 @@ var deleteErased = []string{
 }
 
 const (
-	selectOldErasure     = `SELECT game, subject FROM erasures WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1`
+	selectOldErasure     = `SELECT game, subject, opaque_id, answers_over_at, answers_match_id FROM erasures WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1`
 	hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
 )
 
 // ForgetErased deletes the last data of one erasure that is at least minAge old, and
-// reports whether there was one. On SQLite it also empties the write-ahead log, so that
+// reports whether there was one. It also erases what the player has answered: only now,
+// because answers of the player may have been on their way to the ledger. On SQLite it also empties the write-ahead log, so that
 // the log has no copy of the data.
 func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
 	defer describe(&err, "delete the data of an erasure")
-	var game, subject string
-	found, err = scanOptional(a.queryRow(ctx, selectOldErasure, minAge.Milliseconds()), &game, &subject)
+	e, found, err := a.oldestErasure(ctx, minAge)
 	if err != nil || !found {
 		return false, err
 	}
+	if err := a.eraseAnswers(ctx, &e); err != nil {
+		return false, err
+	}
 	err = a.inTx(ctx, func(tx *transaction) error {
-		if _, err := tx.exec(ctx, hashErasedRevocation, game, subject, a.hashKey.hashSubject(game, subject)); err != nil {
+		if _, err := tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject)); err != nil {
 			return err
 		}
 		for _, statement := range deleteErased {
-			if _, err := tx.exec(ctx, statement, game, subject); err != nil {
+			if _, err := tx.exec(ctx, statement, e.game, e.subject); err != nil {
 				return err
 			}
 		}

@@ -21,6 +21,8 @@ type Ledger struct {
 	Results      *Results
 	Corrections  *Corrections
 	History      *History
+	Answers      *Answers
+	OldMatches   *OldMatches
 	Days         *Days
 	Leaderboards *Leaderboards
 	Banks        *QuestionBanks
@@ -41,6 +43,7 @@ type Public struct {
 	Players      *Players
 	Names        *Names
 	History      *History
+	Answers      *Answers
 	Leaderboards *Leaderboards
 }
 
@@ -89,16 +92,18 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 		database: db, publicPool: publicPool, entries: entries,
 		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries}, Names: names,
 		Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
-		Results: &Results{db, entries, config.PairDuelLimits}, Corrections: &Corrections{db, entries, history}, History: history,
-		Days: &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Leaderboards: &Leaderboards{db}, Banks: &QuestionBanks{db},
+		Results: &Results{db, entries, config.PairDuelLimits, config.Retention}, Corrections: &Corrections{db, entries, history}, History: history, Answers: &Answers{db, history},
+		OldMatches: &OldMatches{db, config.Retention},
+		Days:       &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Leaderboards: &Leaderboards{db}, Banks: &QuestionBanks{db},
 		Tasks: tasks, Claims: &TaskClaims{db, tasks}, Maintenance: &TaskMaintenance{db, tasks},
 		Endpoints: &Endpoints{db}, Audit: &AuditLog{db},
 	}
 	public := *db
 	public.readPool = publicPool
-	publicNames := newNames(&public)
+	publicHistory := &History{&public, newNames(&public)}
 	l.Public = Public{
-		Players: &Players{&public, l.Players.registrations}, Names: publicNames, History: &History{&public, publicNames}, Leaderboards: &Leaderboards{&public},
+		Players: &Players{&public, l.Players.registrations}, Names: publicHistory.names, History: publicHistory, Answers: &Answers{&public, publicHistory},
+		Leaderboards: &Leaderboards{&public},
 	}
 	return l
 }

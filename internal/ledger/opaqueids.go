@@ -14,12 +14,12 @@ SELECT v.id, a.opaque_id FROM v JOIN accounts a ON a.game = v.game AND a.subject
 
 // opaqueIDs returns the opaque ids of those players who were erased, by their former ids.
 // An erased guest has no opaque id. The form of an id does not matter, because an
-// operator's login service may create subjects that look like guests' ids. The caller
-// holds the lock on the game's head.
-func (s *Results) opaqueIDs(ctx context.Context, tx *transaction, game string, players []string) (map[string]string, error) {
+// operator's login service may create subjects that look like guests' ids. A caller that
+// writes results holds the lock on the game's head.
+func (db *database) opaqueIDs(ctx context.Context, tx *transaction, game string, players []string) (map[string]string, error) {
 	var rows [][]any
 	for _, id := range players {
-		rows = append(rows, []any{game, id, s.hashKey.hashSubject(game, id)})
+		rows = append(rows, []any{game, id, db.hashKey.hashSubject(game, id)})
 	}
 	opaqueByID := map[string]string{}
 	err := tx.bulk(ctx, selectOpaque, rows, func(r *sql.Rows) error {

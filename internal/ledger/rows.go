@@ -68,13 +68,16 @@ func unnestRows(types []string) string {
 // casts to the arrays' types, for example CAST($1 AS TEXT[]).
 func arrayColumns(rows [][]any) (types []string, columns []any) {
 	for i, first := range rows[0] {
-		if _, ok := first.(string); ok {
-			types = append(types, fmt.Sprintf("CAST($%d AS TEXT[])", i+1))
-			columns = append(columns, columnValues[string](rows, i))
-			continue
+		typeName, column := "BIGINT", any(nil)
+		switch first.(type) {
+		case string:
+			typeName, column = "TEXT", columnValues[string](rows, i)
+		case []byte:
+			typeName, column = "BYTEA", columnValues[[]byte](rows, i)
+		default:
+			column = columnValues[int64](rows, i)
 		}
-		types = append(types, fmt.Sprintf("CAST($%d AS BIGINT[])", i+1))
-		columns = append(columns, columnValues[int64](rows, i))
+		types, columns = append(types, fmt.Sprintf("CAST($%d AS %s[])", i+1, typeName)), append(columns, column)
 	}
 	return types, columns
 }

@@ -39,7 +39,8 @@ type TokenKeys struct{ *database }
 type Results struct {
 	*database
 	entries        *entryWriter
-	pairDuelLimits map[string]int64 // by game
+	pairDuelLimits map[string]int64     // by game
+	retention      map[string]Retention // by game
 }
 
 // Corrections makes results of settled matches not count.
@@ -53,6 +54,18 @@ type Corrections struct {
 type History struct {
 	*database
 	names *Names
+}
+
+// Answers stores the answers of settled matches.
+type Answers struct {
+	*database
+	history *History
+}
+
+// OldMatches deletes answers and matches that are older than the retention of their game.
+type OldMatches struct {
+	*database
+	retention map[string]Retention // by game
 }
 
 // entryWriter adds entries to the ledgers of games.

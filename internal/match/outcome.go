@@ -35,13 +35,7 @@ func newResult(plan *Plan, view View, now int64) *Result {
 }
 
 // countedQuestions is the number of questions that closed and are not void.
-func (v View) countedQuestions() int {
-	n := v.Question + 1 - len(v.Voids)
-	if v.isUnrevealed() { // it counts for nobody
-		n--
-	}
-	return n
-}
+func (v View) countedQuestions() int { return v.RevealedQuestions() - len(v.Voids) }
 
 // rankedStandings returns the standings of seats, best first. Equal ones share a rank.
 func rankedStandings(plan *Plan, view View, seats []Seat) []Standing {

@@ -286,11 +286,23 @@ func (s State) isUnrevealed() bool {
 	return s.Phase == PhaseOpen || s.Phase == PhaseSealed || s.CloseReason == string(ReasonForfeit)
 }
 
+// RevealedQuestions is the number of questions that were closed and revealed.
+func (s State) RevealedQuestions() int {
+	if s.isUnrevealed() {
+		return max(s.Question, 0)
+	}
+	return s.Question + 1
+}
+
+// IsUncounted reports whether a record of an ended match does not count: the match or its
+// player left before the reveal.
+func (s State) IsUncounted(record Record, totals Totals) bool {
+	return record.Question >= s.RevealedQuestions() || totals.isRetracted(record)
+}
+
 // hasClosedQuestion reports whether at least one question was closed and
 // revealed. A match without such a question counts for nothing.
-func (s State) hasClosedQuestion() bool {
-	return s.Question > 0 || s.Question == 0 && !s.isUnrevealed()
-}
+func (s State) hasClosedQuestion() bool { return s.RevealedQuestions() > 0 }
 
 // revealedTotals returns a player's totals as of the last reveal.
 func (v View) revealedTotals(player string) Totals {

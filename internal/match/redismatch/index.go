@@ -57,7 +57,7 @@ func (x *Index) RemoveIndexEntries(ctx context.Context, id string) error {
 // single answers expire by themselves.
 func (x *Index) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
-	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.rankingKeys()[1:]...)
+	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.resultKeys()[1:]...)
 	removed, err := removeOrphanScript.Run(ctx, x.scripts, append(keyNames, k.playKeys()...), id, dueBefore, tombstoneTTLMS).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: remove %s: %w", id, err)

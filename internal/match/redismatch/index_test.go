@@ -87,7 +87,7 @@ func TestReadResultsObeysLimit(t *testing.T) {
 }
 
 // Every key of a match expires. The exceptions are the indexes, which steps and
-// sweeps maintain, and results, which wait for the ledger.
+// sweeps maintain, and results and answers, which wait for the ledger.
 func TestEveryKeyExpires(t *testing.T) {
 	runOnEachRedis(t, func(m *testMatch) {
 		checkTTLs := func(moment string, maxTTL time.Duration) {
@@ -109,11 +109,15 @@ func TestEveryKeyExpires(t *testing.T) {
 		m.applyStep(match.PhaseSealed, 0)
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
-		checkTTLs("over", 360*time.Second)
+		m.checkTTLs(func(key string, ttl time.Duration) bool {
+			return slices.Contains(m.keys.resultKeys(), key) == (ttl == -1)
+		})
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
 			m.Fatal(err)
 		}
-		checkTTLs("settled", 360*time.Second)
+		checkTTLs("settled", 48*time.Hour)
+		m.releaseAnswers()
+		checkTTLs("released", 360*time.Second)
 	})
 }
 

@@ -55,22 +55,24 @@ func (k keys) lockout(question int, team string) string {
 }
 
 // Keys shared by all matches of a partition.
-func (k keys) due() string    { return "due:" + k.tag }    // zset: matches by deadline
-func (k keys) seq() string    { return "seq:" + k.tag }    // hash: ID to its last number, ID|v to its version
-func (k keys) result() string { return "result:" + k.tag } // hash: ID to a result that waits for the ledger
+func (k keys) due() string     { return "due:" + k.tag }     // zset: matches by deadline
+func (k keys) seq() string     { return "seq:" + k.tag }     // hash: ID to its last number, ID|v to its version
+func (k keys) result() string  { return "result:" + k.tag }  // hash: ID to a result that waits for the ledger
+func (k keys) unsaved() string { return "unsaved:" + k.tag } // zset: settled matches whose answers wait for the ledger, by the end of the claim
 
 // progressFields are the fields of a match in seq.
 func (k keys) progressFields() []string { return []string{k.id, k.id + "|v"} }
 
-// rankingKeys are the keys that are needed to page the players of an arena.
-func (k keys) rankingKeys() []string {
-	return []string{k.match(), k.plan(), k.totals(), k.nodes(), k.seats(), k.rank()}
+// resultKeys are the keys that the ledger needs after the end of a match: for the
+// standings of a large arena, and for the answers.
+func (k keys) resultKeys() []string {
+	return []string{k.match(), k.plan(), k.totals(), k.nodes(), k.seats(), k.rank(), k.answers()}
 }
 
 // playKeys are the other keys of a match. They are needed only while it is
 // played.
 func (k keys) playKeys() []string {
-	return []string{k.log(), k.answers(), k.roles(), k.banned(), k.teams(), k.top(), k.counts()}
+	return []string{k.log(), k.roles(), k.banned(), k.teams(), k.top(), k.counts()}
 }
 
 // partitionKeys names the keys that the matches of a partition share.

@@ -28,11 +28,12 @@ func (m *Matches) scripterForSize(large bool) redis.Scripter {
 }
 
 const (
-	// matchTTLMS is how long Redis stores a match that never ends. It covers half
-	// a day in the lobby and a match that its host prolongs.
+	// matchTTLMS is how long Redis stores a match that never ends, and answers that do
+	// not reach the ledger. It covers half a day in the lobby and a match that its host
+	// prolongs.
 	matchTTLMS = 48 * 60 * 60 * 1000
-	// settledTTLMS is how long the match of an arena can be read after its result
-	// is settled.
+	// settledTTLMS is how long a match can be read after the ledger has its result and
+	// its answers.
 	settledTTLMS = 6 * 60 * 1000
 	// tombstoneTTLMS is how long the store remembers the id of a match that is over or
 	// tombstoned.

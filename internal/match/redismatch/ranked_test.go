@@ -32,16 +32,26 @@ func TestLargeResultIsReadableUntilItExpires(t *testing.T) {
 		m.deletePlayKeys()
 		m.checkPages(players)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return slices.Contains(m.keys.rankingKeys(), key) == (ttl == -1)
+			return slices.Contains(m.keys.resultKeys(), key) == (ttl == -1)
 		})
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID}}); err != nil {
 			m.Fatal(err)
 		}
 		m.checkPages(players)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && (key == m.keys.tombstone() || strings.Contains(key, ":lock:")))
+			return slices.Contains(m.keys.resultKeys(), key) == (ttl > 47*time.Hour && ttl <= 48*time.Hour)
 		})
+		m.releaseAnswers()
+		m.checkPages(players)
+		m.checkTTLs(isTTLAfterEnd(m))
 	})
+}
+
+// isTTLAfterEnd returns whether a key of a match with its remaining time can expire soon.
+func isTTLAfterEnd(m *testMatch) func(key string, ttl time.Duration) bool {
+	return func(key string, ttl time.Duration) bool {
+		return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && (key == m.keys.tombstone() || strings.Contains(key, ":lock:")))
+	}
 }
 
 // If a result became a dead letter without its standings, the keys for paging
@@ -62,7 +72,7 @@ func TestIncompleteResultStaysReadable(t *testing.T) {
 		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID, ArenaID: m.plan.Arena.ID, Paged: true}}); err != nil {
 			m.Fatal(err)
 		}
-		for _, key := range m.keys.rankingKeys() {
+		for _, key := range m.keys.resultKeys() {
 			if ttl := m.client.PTTL(m.Context(), key).Val(); ttl != -2 && ttl < 47*time.Hour { // -2: no such key
 				m.Errorf("%s lives for %v", key, ttl)
 			}
@@ -131,16 +141,21 @@ func (m *testMatch) checkTTLs(isExpected func(key string, ttl time.Duration) boo
 	}
 }
 
-// The result of a small match is complete, and the match ends like a duel.
-func TestSmallArenaExpiresAfterEnd(t *testing.T) {
+// The result of a small match is complete. Its answers stay until the ledger has them.
+func TestSmallArenaExpiresAfterItsAnswersAreSaved(t *testing.T) {
 	runArenaOnEachRedis(t, match.Buzzer, func(m *testMatch) {
 		m.addSeats("p_ada", "p_bob")
 		m.commitIfFirst(m.firstAttempt(m.startArena(), "p_ada", 10), match.VerdictAccepted)
 		m.applyStep(match.PhaseRevealed, 0)
 		m.applyStep(match.PhaseOver, 0)
 		m.checkTTLs(func(key string, ttl time.Duration) bool {
-			return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && (key == m.keys.tombstone() || strings.Contains(key, ":lock:")))
+			return slices.Contains(m.keys.resultKeys(), key) == (ttl == -1)
 		})
+		if err := m.MarkSettled(m.Context(), []match.Result{{Match: m.plan.ID}}); err != nil {
+			m.Fatal(err)
+		}
+		m.releaseAnswers()
+		m.checkTTLs(isTTLAfterEnd(m))
 	})
 }
 

@@ -130,8 +130,8 @@ func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result
 // Redis they share round trips.
 const markSettledConcurrency = 64
 
-// MarkSettled marks matches whose results are in the ledger as settled, and sets
-// their keys to expire. It stores the final ratings of results that count for
+// MarkSettled marks matches whose results are in the ledger as settled. Their answers
+// wait for the ledger from then on, for at most matchTTLMS. It stores the final ratings of results that count for
 // leaderboards, so that their players can be notified. Callers may repeat it.
 func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
@@ -139,17 +139,10 @@ func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error
 	for _, result := range results {
 		group.Go(func() error {
 			k := newKeys(result.Match)
-			keyNames := []string{k.match(), k.seq(), k.result(), k.tombstone()}
-			if result.ArenaID != "" {
-				keyNames = append(keyNames, k.rankingKeys()...)
-			}
-			ttl := int64(settledTTLMS)
-			if !result.IsComplete() {
-				ttl = matchTTLMS
-			}
+			keyNames := append([]string{k.match(), k.seq(), k.result(), k.tombstone(), k.unsaved()}, k.resultKeys()...)
 			ratings, _ := json.Marshal(result.Ratings()) // texts and numbers always encode
 			err := markSettledScript.Run(ctx, r.scripts, keyNames,
-				result.Match, ttl, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings).Err()
+				result.Match, matchTTLMS, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: mark %s settled: %w", result.Match, err)
 			}

@@ -29,7 +29,7 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 		k.answers(), k.totals(), k.lock(step.Question, player), k.counts(),
 	}
 	if step.TTLMS > 0 {
-		keyNames = append(append(keyNames, k.rankingKeys()...), k.playKeys()...)
+		keyNames = append(append(keyNames, k.resultKeys()...), k.playKeys()...)
 	}
 	values, err := applyStepScript.Run(ctx, m.scripterForSize(step.Large), keyNames, args...).Slice()
 	if err != nil {
@@ -56,9 +56,7 @@ func stepArgs(step match.Step) ([]any, error) {
 		if result, err = json.Marshal(step.Result); err != nil {
 			return nil, err
 		}
-		if step.Result.Paged {
-			persistedKeys = len(keys{}.rankingKeys())
-		}
+		persistedKeys = len(keys{}.resultKeys())
 	}
 	seenVersion, minVersion := step.SeenVersion, int64(0)
 	if step.NewState.EndReason == match.ReasonAbandoned {

@@ -224,7 +224,7 @@ func (m *testMatch) checkPending(want bool) {
 // deleteMatchKeys simulates the expiry of keys.
 func (m *testMatch) deleteMatchKeys() {
 	m.Helper()
-	for _, key := range append(m.keys.rankingKeys(), m.keys.playKeys()...) {
+	for _, key := range append(m.keys.resultKeys(), m.keys.playKeys()...) {
 		if err := m.client.Del(m.Context(), key).Err(); err != nil {
 			m.Fatal(err)
 		}

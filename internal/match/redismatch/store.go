@@ -11,6 +11,7 @@ type Store struct {
 	*Places
 	*Index
 	*Results
+	*Unsaved
 	*Codes
 	*Seen
 }
@@ -28,6 +29,6 @@ func New(client redis.UniversalClient, scripts redis.Scripter) *Store {
 	matches := &Matches{connection: c}
 	return &Store{
 		Matches: matches, Answers: newAnswers(c), Places: &Places{c}, Index: &Index{c}, Results: &Results{c, matches},
-		Codes: &Codes{client}, Seen: &Seen{client},
+		Unsaved: &Unsaved{c}, Codes: &Codes{client}, Seen: &Seen{client},
 	}
 }

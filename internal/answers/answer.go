@@ -1,0 +1,71 @@
+package answers
+
+import (
+	"encoding/json"
+	"errors"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+)
+
+// BlockPlayers is how many players share a block. The player with standing i is in block
+// i / BlockPlayers. It is part of the stored form and must never change.
+const BlockPlayers = 100
+
+// Answer is an accepted answer of a settled match.
+type Answer struct {
+	Player    int             // index of the player's standing in the match
+	Question  int             // from 0
+	Given     json.RawMessage // as the wire contract shows it; nil if the player was erased
+	Correct   bool
+	Retracted bool // it does not count
+	ElapsedMS int64
+	Points    int64
+	ArrivedAt int64 // the stamp that decided whether it was in time: cluster time, epoch ms
+}
+
+// Block is the answers of some players of a match. The first block of a match also has the
+// questions that were revealed.
+type Block struct {
+	Game, Match string
+	OverAt      int64 // end of the match, cluster time, epoch ms
+	Index       int   // from 0
+	Questions   []quiz.DrawnQuestion
+	Answers     []Answer
+}
+
+// PlayerAnswers is a player's standing and answers, in the order of questions.
+type PlayerAnswers struct {
+	Standing protocol.OverStanding
+	Answers  []Answer
+}
+
+// Seats says how the ledger knows the players of a settled match.
+type Seats struct {
+	OverAt  int64
+	Indexes map[string]int // index of a player's standing, by the id in the match store
+	Erased  map[int]bool   // indexes of players who have been erased
+}
+
+// Match is a settled match and its questions that were revealed, as the match asked them.
+type Match struct {
+	Summary   match.Summary
+	Questions []quiz.DrawnQuestion
+}
+
+var (
+	// ErrNotStored means that the ledger does not have the answers of a match yet, or that
+	// they were deleted.
+	ErrNotStored = errors.New("answers: not stored")
+	// ErrNotPlayer means that a player has no standing in a match.
+	ErrNotPlayer = errors.New("answers: not a player of the match")
+)
+
+// newAnswer returns the answer of a record.
+func newAnswer(record match.Record, player int, isRetracted bool) Answer {
+	return Answer{
+		Player: player, Question: record.Question, Given: record.Given, Correct: record.Correct, Retracted: isRetracted,
+		ElapsedMS: record.ElapsedMS, Points: record.Points, ArrivedAt: record.ArrivedAt,
+	}
+}

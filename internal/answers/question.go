@@ -1,0 +1,88 @@
+package answers
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"laststand/internal/quiz"
+)
+
+// AskedQuestion refers to a question of a match: the number of the stored original, and
+// for each place in the match the index of its choice in the original.
+type AskedQuestion struct {
+	ID    int64
+	Order []int
+}
+
+// Original returns a question with its choices in an order that does not depend on the
+// match, and the order of the match as AskedQuestion has it.
+func Original(drawn quiz.DrawnQuestion) (original quiz.Question, order []int) {
+	choices, right := drawn.Choices(), drawn.RightIndexes()
+	places := make([]int, len(choices)) // by index in the original
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortStableFunc(places, func(a, b int) int {
+		return cmp.Or(cmp.Compare(choices[a], choices[b]), cmp.Compare(bit(slices.Contains(right, a)), bit(slices.Contains(right, b))))
+	})
+	original, order = *drawn.Question, make([]int, len(choices))
+	original.Choices, original.RightIndexes = nil, nil
+	for index, place := range places {
+		original.Choices = append(original.Choices, choices[place])
+		order[place] = index
+		if slices.Contains(right, place) {
+			original.RightIndexes = append(original.RightIndexes, index)
+		}
+	}
+	return original, order
+}
+
+// InOrder returns an original as a match has asked it. If the order does not fit, it
+// returns the original.
+func InOrder(original quiz.Question, order []int) quiz.DrawnQuestion {
+	drawn := original
+	drawn.Choices, drawn.RightIndexes = nil, nil
+	for place, index := range order {
+		if index >= len(original.Choices) || len(order) != len(original.Choices) {
+			return quiz.DrawnQuestion{Question: &original}
+		}
+		drawn.Choices = append(drawn.Choices, original.Choices[index])
+		if slices.Contains(original.RightIndexes, index) {
+			drawn.RightIndexes = append(drawn.RightIndexes, place)
+		}
+	}
+	return quiz.DrawnQuestion{Question: &drawn}
+}
+
+// PackQuestions packs the questions of a match. Every question is two unsigned varints: the
+// number of its original, and its order as a decimal number. The first digit is the number
+// of choices, at most 8. Each further digit is the index in the original of the choice at
+// the next place: 42031 has original choice 2 in the first place. It is 0 without choices.
+func PackQuestions(asked []AskedQuestion) []byte {
+	packed := []byte{}
+	for _, q := range asked {
+		order := uint64(len(q.Order))
+		for _, index := range q.Order {
+			order = order*10 + uint64(index)
+		}
+		packed = binary.AppendUvarint(binary.AppendUvarint(packed, uint64(q.ID)), order)
+	}
+	return packed
+}
+
+// UnpackQuestions returns the questions of a match.
+func UnpackQuestions(packed []byte) ([]AskedQuestion, error) {
+	var asked []AskedQuestion
+	for r := (varintReader{rest: packed}); len(r.rest) > 0; {
+		q, order := AskedQuestion{ID: int64(r.unsigned())}, r.unsigned()
+		for ; order >= 10; order /= 10 {
+			q.Order = append(q.Order, int(order%10))
+		}
+		if slices.Reverse(q.Order); len(q.Order) != int(order) || r.isMalformed {
+			return nil, ErrMalformed
+		}
+		asked = append(asked, q)
+	}
+	return asked, nil
+}

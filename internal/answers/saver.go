@@ -1,0 +1,213 @@
+package answers
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/loop"
+	"laststand/internal/match"
+)
+
+const (
+	saveInterval  = time.Second      // between searches for matches, and so the usual delay of answers
+	claimDuration = time.Minute      // after this, another attempt to save a match may start
+	matchTimeout  = 50 * time.Second // of one attempt to save a match; less than claimDuration
+	claimSize     = 64               // matches per claim
+	batchAnswers  = 20_000           // a transaction has at most the answers of one block more
+)
+
+// Store is where answers wait for the ledger. *redismatch.Store implements it.
+type Store interface {
+	// ClaimAnswers returns up to limit settled matches whose answers wait and whose claim
+	// has ended at the time now. It sets their claims to end at the time until. waiting is
+	// the number of all matches that wait.
+	ClaimAnswers(ctx context.Context, now, until int64, limit int) (matches []string, waiting int64, err error)
+	// ReleaseAnswers reports that the ledger has the answers of a match, or never will. The
+	// match can expire from then on. Callers may repeat it.
+	ReleaseAnswers(ctx context.Context, match string) error
+	Read(ctx context.Context, q match.ReadQuery) (match.View, error)
+	// AllTotals returns the totals of every player who has answered or left.
+	AllTotals(ctx context.Context, match string) (map[string]match.Totals, error)
+	// RecordsOf returns all records of some players, by question and player. It leaves out
+	// those that this node cannot read, and returns their number.
+	RecordsOf(ctx context.Context, match string, players []string, questions int) (records []match.Record, unreadable int, err error)
+}
+
+// Ledger stores the answers. *ledger.Answers implements it.
+type Ledger interface {
+	// FindSeats returns what the ledger knows of a match and these players. It leaves out
+	// players without a standing. It returns match.ErrNotFound if the match is not settled.
+	FindSeats(ctx context.Context, game, match string, players []string) (Seats, error)
+	// SaveBlocks stores blocks, all or none. It ignores a block that the ledger has.
+	SaveBlocks(ctx context.Context, blocks []Block) error
+}
+
+// Config configures a Saver. All fields are required.
+type Config struct {
+	Store         Store
+	Ledger        Ledger
+	IsUnavailable func(error) bool // whether an error of the ledger is an outage, which ends by itself
+	Now           func() int64     // cluster time, epoch ms
+	Logger        *slog.Logger
+	Registry      prometheus.Registerer
+}
+
+// Saver copies the answers of settled matches into the ledger.
+type Saver struct {
+	Config
+	metrics *metrics
+}
+
+// NewSaver returns a saver. It does nothing before Run.
+func NewSaver(config Config) *Saver {
+	return &Saver{Config: config, metrics: newMetrics(config.Registry)}
+}
+
+// Run saves answers until the context ends, and then returns nil. Answers that it has not
+// saved wait in the store.
+func (s *Saver) Run(ctx context.Context) error {
+	loop.Every(ctx, saveInterval, loop.LogFailures(s.Logger, "answers transfer", s.SaveWaiting))
+	return nil
+}
+
+// SaveWaiting saves the answers of all matches that it can claim. Run calls it every second.
+func (s *Saver) SaveWaiting(ctx context.Context) error {
+	for {
+		now := s.Now()
+		matches, waiting, err := s.Store.ClaimAnswers(ctx, now, now+claimDuration.Milliseconds(), claimSize)
+		if err != nil {
+			return err
+		}
+		s.metrics.waiting.Set(float64(waiting))
+		if len(matches) == 0 {
+			return nil
+		}
+		if err := s.saveMatches(ctx, matches); err != nil {
+			s.metrics.failures.WithLabelValues(reasonUnavailable).Inc()
+			return err
+		}
+	}
+}
+
+// saveMatches saves claimed matches. It stops at an error of the store, and at an outage of
+// the ledger; the matches are then claimed again later.
+func (s *Saver) saveMatches(ctx context.Context, matches []string) error {
+	b := batch{saver: s, refused: map[string]bool{}}
+	for _, id := range matches {
+		if err := s.addMatch(ctx, &b, id); err != nil {
+			return err
+		}
+	}
+	return b.flush(ctx)
+}
+
+// addMatch adds the answers of a match to a batch, and saves full batches.
+func (s *Saver) addMatch(ctx context.Context, b *batch, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, matchTimeout)
+	defer cancel()
+	view, err := s.Store.Read(ctx, match.ReadQuery{Match: id, WantPlan: true, AfterSeq: -1})
+	switch {
+	case errors.Is(err, match.ErrUnreadable): // another node can read it, or it expires
+		s.metrics.failures.WithLabelValues(reasonUnreadable).Inc()
+		return nil
+	case errors.Is(err, match.ErrNotFound):
+		s.metrics.lost.WithLabelValues(reasonExpired).Inc()
+		s.Logger.Warn("answers of a match expired before the ledger had them", "match", id)
+		return s.Store.ReleaseAnswers(ctx, id)
+	case err != nil:
+		return err
+	}
+	reader, err := s.newMatchReader(ctx, view)
+	if errors.Is(err, match.ErrNotFound) { // a dead letter, which an operator may still settle
+		s.metrics.failures.WithLabelValues(reasonNotSettled).Inc()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for index := range reader.blockCount() {
+		block, err := reader.readBlock(ctx, index)
+		if err != nil {
+			return err
+		}
+		if err := b.add(ctx, block); err != nil {
+			return err
+		}
+	}
+	b.complete = append(b.complete, id)
+	return nil
+}
+
+// batch is some blocks that are saved together, and the matches that the ledger has
+// completely after that.
+type batch struct {
+	saver    *Saver
+	blocks   []Block
+	answers  int
+	complete []string
+	refused  map[string]bool // matches with a refused block
+}
+
+// add adds a block, and saves a full batch.
+func (b *batch) add(ctx context.Context, block Block) error {
+	b.blocks, b.answers = append(b.blocks, block), b.answers+len(block.Answers)
+	if b.answers < batchAnswers {
+		return nil
+	}
+	return b.flush(ctx)
+}
+
+// flush saves the batch and releases its complete matches. Then it pauses for as long as
+// the ledger was busy, so that results have room.
+func (b *batch) flush(ctx context.Context) error {
+	if len(b.blocks) == 0 && len(b.complete) == 0 {
+		return nil
+	}
+	began := time.Now()
+	if err := b.save(ctx); err != nil {
+		return err
+	}
+	b.saver.metrics.saved.Add(float64(b.answers))
+	busy := time.Since(began)
+	for _, id := range b.complete {
+		if b.refused[id] {
+			continue
+		}
+		if err := b.saver.Store.ReleaseAnswers(ctx, id); err != nil {
+			return err
+		}
+	}
+	*b = batch{saver: b.saver, refused: b.refused}
+	loop.Sleep(ctx, busy)
+	return nil
+}
+
+// save saves the blocks. If the ledger refuses them together, it saves one at a time, so
+// that a bad match does not hold up others.
+func (b *batch) save(ctx context.Context) error {
+	s := b.saver
+	if err := s.Ledger.SaveBlocks(ctx, b.blocks); err == nil || s.isOutage(err) {
+		return err
+	}
+	for _, block := range b.blocks {
+		err := s.Ledger.SaveBlocks(ctx, []Block{block})
+		if err != nil && s.isOutage(err) {
+			return err
+		}
+		if err != nil {
+			b.refused[block.Match] = true
+			b.answers -= len(block.Answers)
+			s.metrics.failures.WithLabelValues(reasonRefused).Inc()
+			s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
+		}
+	}
+	return nil
+}
+
+func (s *Saver) isOutage(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
+}

@@ -1,0 +1,206 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"laststand/internal/answers"
+	"laststand/internal/match"
+)
+
+var _ answers.Ledger = (*Answers)(nil)
+
+const (
+	// selectSeats also selects whether the player still exists.
+	selectSeats = `
+SELECT s.standing_index, s.player, CASE WHEN p.id IS NULL THEN 1 ELSE 0 END
+FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
+WHERE s.game = $1 AND s.match_id = $2`
+
+	insertAnswers = `
+WITH v (game, over_at, match_id, block, questions, answers, texts) AS ({rows})
+INSERT INTO answers (game, over_at, match_id, block, questions, answers, texts)
+SELECT game, over_at, match_id, block, questions, answers, texts FROM v WHERE true
+ON CONFLICT DO NOTHING`
+)
+
+// FindSeats implements answers.Ledger. A player who was erased has an opaque id in the
+// ledger, and is found under the former id.
+func (a *Answers) FindSeats(ctx context.Context, game, id string, players []string) (seats answers.Seats, err error) {
+	m, err := a.history.readSummary(ctx, game, id)
+	if errors.Is(err, match.ErrNotFound) {
+		return seats, err
+	}
+	defer describe(&err, "seats of match %s", id)
+	seats = answers.Seats{OverAt: m.OverAt, Indexes: map[string]int{}, Erased: map[int]bool{}}
+	for _, bot := range m.Bots {
+		seats.Indexes[bot.Player] = bot.Index
+	}
+	if err == nil {
+		err = scanAll(func(rows *sql.Rows) error {
+			var index, isErased int
+			var player string
+			err := rows.Scan(&index, &player, &isErased)
+			seats.Indexes[player] = index
+			if isErased == 1 {
+				seats.Erased[index] = true
+			}
+			return err
+		})(a.query(ctx, selectSeats, game, id))
+	}
+	if err == nil {
+		err = a.addFormerIDs(ctx, game, players, seats)
+	}
+	return seats, err
+}
+
+// addFormerIDs adds the former ids of players whose standings have an opaque id.
+func (a *Answers) addFormerIDs(ctx context.Context, game string, players []string, seats answers.Seats) error {
+	var unknown []string
+	for _, player := range players {
+		if _, isKnown := seats.Indexes[player]; !isKnown {
+			unknown = append(unknown, player)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return a.inSnapshot(ctx, func(tx *transaction) error {
+		opaqueByID, err := a.opaqueIDs(ctx, tx, game, unknown)
+		for former, opaque := range opaqueByID {
+			if index, isKnown := seats.Indexes[opaque]; isKnown {
+				seats.Indexes[former] = index
+			}
+		}
+		return err
+	})
+}
+
+// SaveBlocks implements answers.Ledger. The questions are stored before the answers that
+// refer to them.
+func (a *Answers) SaveBlocks(ctx context.Context, blocks []answers.Block) (err error) {
+	defer describe(&err, "save %d blocks of answers", len(blocks))
+	asked := make([][]askedQuestion, len(blocks))
+	for i, b := range blocks {
+		if asked[i], err = newAskedQuestions(b); err != nil {
+			return err
+		}
+	}
+	ids, err := a.saveQuestions(ctx, slices.Concat(asked...))
+	if err != nil {
+		return err
+	}
+	var rows [][]any
+	for i, b := range blocks {
+		packed, texts, err := answers.Pack(b.Answers)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, []any{b.Game, b.OverAt, b.Match, int64(b.Index), ids.packQuestions(asked[i]), packed, texts})
+	}
+	return a.inTx(ctx, func(tx *transaction) error { return tx.bulk(ctx, insertAnswers, rows, nil) })
+}
+
+const (
+	selectBlocks = `SELECT block, questions, answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block >= $4 ORDER BY block LIMIT $5`
+	selectSeatOf = `SELECT standing_index FROM seats WHERE game = $1 AND player = $2 AND over_at = $3 AND match_id = $4`
+)
+
+// answerRow is a row of table answers.
+type answerRow struct {
+	block              int64
+	questions, answers []byte
+	texts              string
+}
+
+func (a *Answers) readRows(ctx context.Context, m match.Summary, from, limit int) ([]answerRow, error) {
+	return collect(func(r *answerRow) []any { return []any{&r.block, &r.questions, &r.answers, &r.texts} })(
+		a.query(ctx, selectBlocks, m.Game, m.OverAt, m.Match, from, limit))
+}
+
+// Match returns the summary of a settled match and the questions that were revealed, as the
+// match asked them. It returns match.ErrNotFound if there is no such match, and
+// answers.ErrNotStored if its answers have not arrived yet or were deleted.
+func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, error) {
+	m, err := a.history.readSummary(ctx, game, id)
+	if errors.Is(err, match.ErrNotFound) {
+		return answers.Match{}, err
+	}
+	defer describe(&err, "questions of match %s", id)
+	if err != nil {
+		return answers.Match{}, err
+	}
+	rows, err := a.readRows(ctx, m, 0, 1)
+	if err != nil || len(rows) == 0 || rows[0].block != 0 {
+		return answers.Match{}, cmp.Or(err, answers.ErrNotStored)
+	}
+	found := answers.Match{Summary: m}
+	found.Questions, err = a.readQuestions(ctx, rows[0].questions)
+	return found, err
+}
+
+// Of returns the answers of one player in a match that Match has returned, in the order of
+// questions. It returns answers.ErrNotPlayer if the player has no standing in it.
+func (a *Answers) Of(ctx context.Context, m answers.Match, player string) (own []answers.Answer, err error) {
+	var index int
+	found, err := scanOptional(a.queryRow(ctx, selectSeatOf, m.Summary.Game, player, m.Summary.OverAt, m.Summary.Match), &index)
+	if err == nil && !found {
+		return nil, answers.ErrNotPlayer
+	}
+	defer describe(&err, "answers of player %s in match %s", player, m.Summary.Match)
+	if err != nil {
+		return nil, err
+	}
+	all, err := a.readBlock(ctx, m.Summary, index/answers.BlockPlayers)
+	for _, answer := range all {
+		if answer.Player == index {
+			own = append(own, answer)
+		}
+	}
+	return own, err
+}
+
+// readBlock returns the answers of a block; none if there is no such block.
+func (a *Answers) readBlock(ctx context.Context, m match.Summary, block int) ([]answers.Answer, error) {
+	rows, err := a.readRows(ctx, m, block, 1)
+	if err != nil || len(rows) == 0 || rows[0].block != int64(block) {
+		return nil, err
+	}
+	return answers.Unpack(block, rows[0].answers, rows[0].texts)
+}
+
+// EachPlayer calls onPlayer with the standing and the answers of each player of a match
+// that Match has returned, best first. It stops at the first error of onPlayer and returns
+// it. It holds one block in memory.
+func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, onPlayer func(answers.PlayerAnswers) error) error {
+	for block := 0; block*answers.BlockPlayers < m.Summary.Players; block++ {
+		from := block * answers.BlockPlayers
+		standings, err := a.history.Standings(ctx, m.Summary, from, from+answers.BlockPlayers)
+		if err != nil {
+			return err
+		}
+		all, err := a.readBlock(ctx, m.Summary, block)
+		if err != nil {
+			return fmt.Errorf("ledger: answers of match %s: %w", m.Summary.Match, err)
+		}
+		byPlayer := make([]answers.PlayerAnswers, len(standings))
+		for i := range standings {
+			byPlayer[i].Standing = standings[i]
+		}
+		for _, answer := range all { // in the order of questions
+			if i := answer.Player - from; i < len(byPlayer) {
+				byPlayer[i].Answers = append(byPlayer[i].Answers, answer)
+			}
+		}
+		for _, player := range byPlayer {
+			if err := onPlayer(player); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

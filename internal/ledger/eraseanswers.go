@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"laststand/internal/answers"
+	"laststand/internal/loop"
+)
+
+const (
+	selectErasedSeats = `
+SELECT over_at, match_id, standing_index FROM seats
+WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over_at, match_id LIMIT $5`
+
+	lockBlock       = `SELECT answers, texts FROM answers WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4 {lock}`
+	updateBlock     = `UPDATE answers SET answers = $5, texts = $6 WHERE game = $1 AND over_at = $2 AND match_id = $3 AND block = $4`
+	updateErasedTo  = `UPDATE erasures SET answers_over_at = $3, answers_match_id = $4 WHERE game = $1 AND subject = $2`
+	erasedPerStep   = 20 // matches whose answers one step of eraseAnswers rewrites
+	eraseAnswersFor = time.Minute
+)
+
+// erasure is a row of table erasures.
+type erasure struct {
+	game, subject, opaqueID string
+	lastOverAt              int64 // last match in which the given answers were erased
+	lastMatch               string
+}
+
+// erasedSeat is the place of an erased player in a match.
+type erasedSeat struct {
+	overAt int64
+	match  string
+	index  int
+}
+
+// resultID returns the player's id in results.
+func (e *erasure) resultID() string {
+	if e.opaqueID != "" {
+		return e.opaqueID
+	}
+	return e.subject
+}
+
+// eraseAnswers erases what a player chose and wrote in all matches. Points and times stay
+// under the id that results have. It works in steps, each a transaction, and pauses after
+// each step for as long as the step took. If it stops, it continues later.
+func (a *Accounts) eraseAnswers(ctx context.Context, e *erasure) error {
+	for {
+		began := time.Now()
+		isDone, err := a.eraseAnswersStep(ctx, e)
+		if err != nil || isDone {
+			return err
+		}
+		if !loop.Sleep(ctx, time.Since(began)) {
+			return ctx.Err()
+		}
+	}
+}
+
+func (a *Accounts) eraseAnswersStep(ctx context.Context, e *erasure) (isDone bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, eraseAnswersFor)
+	defer cancel()
+	err = a.inTx(ctx, func(tx *transaction) error {
+		seats, err := collect(func(s *erasedSeat) []any { return []any{&s.overAt, &s.match, &s.index} })(
+			tx.query(ctx, selectErasedSeats, e.game, e.resultID(), e.lastOverAt, e.lastMatch, erasedPerStep))
+		for _, seat := range seats {
+			if err == nil {
+				err = eraseGiven(ctx, tx, e.game, seat)
+			}
+			e.lastOverAt, e.lastMatch = seat.overAt, seat.match
+		}
+		isDone = len(seats) < erasedPerStep
+		if err == nil && !isDone {
+			_, err = tx.exec(ctx, updateErasedTo, e.game, e.subject, e.lastOverAt, e.lastMatch)
+		}
+		return err
+	})
+	return isDone && err == nil, err
+}
+
+// eraseGiven erases what a player has given in a match.
+func eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSeat) error {
+	block := seat.index / answers.BlockPlayers
+	var packed []byte
+	var texts string
+	found, err := scanOptional(tx.queryRow(ctx, lockBlock, game, seat.overAt, seat.match, block), &packed, &texts)
+	if err != nil || !found {
+		return err
+	}
+	all, err := answers.Unpack(block, packed, texts)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if all[i].Player == seat.index {
+			all[i].Given = nil
+		}
+	}
+	if packed, texts, err = answers.Pack(all); err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, updateBlock, game, seat.overAt, seat.match, block, packed, texts)
+	return err
+}
+
+// oldestErasure returns an erasure that is at least minAge old.
+func (a *Accounts) oldestErasure(ctx context.Context, minAge time.Duration) (e erasure, found bool, err error) {
+	found, err = scanOptional(a.queryRow(ctx, selectOldErasure, minAge.Milliseconds()), &e.game, &e.subject, &e.opaqueID, &e.lastOverAt, &e.lastMatch)
+	return e, found, err
+}

@@ -1,0 +1,147 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"laststand/internal/loop"
+	"laststand/internal/match"
+)
+
+// Retention says how long the ledger keeps the answers and matches of a game after the end
+// of a match. 0 means for good. Answers are never kept for longer than their match.
+type Retention struct{ Answers, Matches time.Duration }
+
+// answersAge returns how long answers are kept.
+func (r Retention) answersAge() time.Duration {
+	if r.Answers == 0 || r.Matches > 0 && r.Matches < r.Answers {
+		return r.Matches
+	}
+	return r.Answers
+}
+
+const (
+	deleteAnswers = `
+DELETE FROM answers WHERE (game, over_at, match_id, block) IN (
+    SELECT game, over_at, match_id, block FROM answers WHERE game = $1 AND over_at < {now} - $2 ORDER BY over_at, match_id, block LIMIT $3 {free})`
+
+	deleteAsked = `
+DELETE FROM asked_questions WHERE id IN (SELECT id FROM asked_questions WHERE game = $1 AND asked_at < {now} - $2 ORDER BY asked_at LIMIT $3 {free})`
+
+	selectOldMatches = `SELECT id, over_at, summary, {now} FROM matches WHERE game = $1 AND over_at < {now} - $2 ORDER BY over_at, id LIMIT $3 {free}`
+	updateOverAt     = `UPDATE matches SET over_at = $3 WHERE game = $1 AND id = $2`
+	deleteSeats      = `
+DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
+    SELECT game, player, over_at, match_id FROM seats WHERE game = $1 AND match_id = $2 ORDER BY standing_index LIMIT $3)`
+	deleteMatch = `DELETE FROM matches WHERE game = $1 AND id = $2`
+
+	// These limit a step of DeleteOld.
+	deletedBlocks  = 100
+	deletedMatches = 50
+	deletedSeats   = 1000
+
+	// askedSlack is how much older than a match's end asked_at of its questions may be, and
+	// some time more.
+	askedSlack = 48 * time.Hour
+)
+
+// DeleteOld deletes the answers and matches of a game that are older than its retention,
+// oldest first, and returns the number of deleted matches and blocks of answers. It works
+// in steps, each a transaction, and pauses after each step for as long as the step took.
+// It never deletes what leaderboards are computed from, nor totals and ratings. Several
+// nodes may run it: each leaves out what another one is deleting.
+func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64, err error) {
+	defer describe(&err, "delete old matches of %s", game)
+	rule := o.retention[game]
+	if age := rule.answersAge(); age > 0 {
+		for _, s := range []struct {
+			statement string
+			age       time.Duration
+			counts    int64
+		}{{deleteAnswers, age, 1}, {deleteAsked, age + askedSlack, 0}} {
+			n, err := repeatWithPauses(ctx, func() (int64, error) { return o.exec(ctx, s.statement, game, s.age.Milliseconds(), deletedBlocks) })
+			if deleted += n * s.counts; err != nil {
+				return deleted, err
+			}
+		}
+	}
+	if rule.Matches > 0 {
+		n, err := repeatWithPauses(ctx, func() (int64, error) { return o.deleteMatches(ctx, game, rule.Matches) })
+		return deleted + n, err
+	}
+	return deleted, nil
+}
+
+// repeatWithPauses calls step until it returns 0, and returns the sum. After each call it
+// pauses for as long as the call took.
+func repeatWithPauses(ctx context.Context, step func() (int64, error)) (sum int64, err error) {
+	for {
+		began := time.Now()
+		n, err := step()
+		sum += n
+		if err != nil || n == 0 {
+			return sum, err
+		}
+		if !loop.Sleep(ctx, time.Since(began)) {
+			return sum, ctx.Err()
+		}
+	}
+}
+
+// deleteMatches deletes some old matches with their seats. A match without seats that are
+// left is deleted last, so that the next step continues with a large one. It returns how
+// many matches it has changed.
+func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Duration) (changed int64, err error) {
+	err = o.inTx(ctx, func(tx *transaction) error {
+		var now int64
+		old, err := collect(func(m *oldMatch) []any { return []any{&m.id, &m.overAt, &m.summary, &now} })(
+			tx.query(ctx, selectOldMatches, game, age.Milliseconds(), deletedMatches))
+		seatsLeft := int64(deletedSeats)
+		for _, m := range old {
+			if err != nil || seatsLeft == 0 {
+				break
+			}
+			changed++
+			if overAt := m.end(); overAt >= now-age.Milliseconds() {
+				_, err = tx.exec(ctx, updateOverAt, game, m.id, overAt)
+				continue
+			}
+			var n int64
+			if n, err = tx.exec(ctx, deleteSeats, game, m.id, seatsLeft); err == nil && n < seatsLeft {
+				_, err = tx.exec(ctx, deleteMatch, game, m.id)
+			}
+			seatsLeft -= n
+		}
+		return err
+	})
+	return changed, err
+}
+
+// oldMatch is a row of table matches.
+type oldMatch struct {
+	id      string
+	overAt  int64
+	summary string
+}
+
+// end returns the end of a match. A program before the column over_at has stored it only in
+// the summary.
+func (m *oldMatch) end() int64 {
+	var summary match.Summary
+	if m.overAt > 0 || json.Unmarshal([]byte(m.summary), &summary) != nil {
+		return m.overAt
+	}
+	return summary.OverAt
+}
+
+// checkAge returns ErrBadResult for a match that is so old that the ledger may have counted
+// and deleted it.
+func (r Retention) checkAge(result *match.Result, now int64) error {
+	if r.Matches == 0 || result.OverAt >= now-r.Matches.Milliseconds() {
+		return nil
+	}
+	return fmt.Errorf("%w: match %s is older than the %d days for which the game keeps matches, so it may have counted before; raise retention.matches_days to settle it",
+		ErrBadResult, result.Match, int64(r.Matches/(24*time.Hour)))
+}
