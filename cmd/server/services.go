@@ -106,7 +106,6 @@ func (n *node) createMatches() {
 		RefusesText: func(game, text string) bool { return n.identity.Words[game].RefuseTitle(text) != nil },
 		Logger:      n.log, Registry: n.registry,
 	})
-	n.answers = answers.NewSaver(answers.Config{Store: matches, Ledger: n.ledger.Answers, IsUnavailable: ledger.IsUnavailable, Now: n.now, Logger: n.log, Registry: n.registry})
 	n.lobby = lobby.New(lobby.Config{
 		Games: n.config.DuelSettings(), Tickets: tickets, Pairings: tickets, Activities: tickets, Matches: n.engine, Statuses: n.engine, Bank: duelBanks{n.banks}, SeenStore: matches.Seen, Players: seatSource{n.ledger.Players}, DuelCounter: n.ledger.Results,
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
@@ -115,6 +114,7 @@ func (n *node) createMatches() {
 		Ledger: n.ledger.Results, Pending: pendingResults{matches.Results, n.lobby}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
 		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
+	n.answers = answers.NewSaver(answers.Config{Store: matches, Ledger: n.ledger.Answers, IsUnavailable: ledger.IsUnavailable, Now: n.now, Logger: n.log, Registry: n.registry})
 	n.createArenas(matches)
 }
 
@@ -157,7 +157,7 @@ func (n *node) createServers(pages []web.Game) {
 	n.revocableCalls = httpapi.NewRevocableCalls(func(c identity.Claims) error { return n.identity.CheckActive(c, c.Subject) })
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
-		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
+		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Players: n.ledger.Public.Players, History: n.ledger.Public.History, Answers: n.ledger.Public.Answers, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
 		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(pages), IsOriginAllowed: origins.Allow,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,

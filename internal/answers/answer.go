@@ -55,8 +55,10 @@ type Match struct {
 }
 
 var (
-	// ErrNotStored means that the ledger does not have the answers of a match yet, or that
-	// they were deleted.
+	// ErrOnTheWay means that the answers of a match may still reach the ledger.
+	ErrOnTheWay = errors.New("answers: not stored yet")
+	// ErrNotStored means that the answers of a match were deleted, or lost before they
+	// reached the ledger.
 	ErrNotStored = errors.New("answers: not stored")
 	// ErrNotPlayer means that a player has no standing in a match.
 	ErrNotPlayer = errors.New("answers: not a player of the match")

@@ -152,7 +152,7 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 		plan.Questions = append(plan.Questions, quiz.DrawnQuestion{Question: &quiz.Question{ID: fmt.Sprint("q", q), Kind: quiz.Single, Text: fmt.Sprintf("Which %d?", q), Choices: []string{"B", "A"}, RightIndexes: []int{0}}})
 	}
 	state := match.State{Phase: match.PhaseCountdown, Question: -1, LastDecided: -1, Players: 2, Alive: 2}
-	if _, err := store.Create(t.Context(), plan, state, nil); err != nil {
+	if _, err := store.Create(t.Context(), match.NewMatch{Plan: plan, State: state}); err != nil {
 		t.Fatal(err)
 	}
 	step := func(phase match.Phase, question int, result *match.Result) {

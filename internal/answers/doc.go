@@ -2,8 +2,8 @@
 // ledger, and defines the form in which the ledger stores them.
 //
 // The answers of a match wait in the match store until the ledger has its result. Then
-// each node can claim the match, copy its answers, and release it. A claim ends after a
-// minute. So another node continues if a node dies. The ledger accepts each block once,
+// each node can claim the match, copy its answers, and release it. A claim ends after
+// five minutes. So another node continues if a node dies. The ledger accepts each block once,
 // and a block always has the same content. So no answer is stored twice.
 //
 // Words:

@@ -13,11 +13,14 @@ import (
 )
 
 const (
-	saveInterval  = time.Second      // between searches for matches, and so the usual delay of answers
-	claimDuration = time.Minute      // after this, another attempt to save a match may start
-	matchTimeout  = 50 * time.Second // of one attempt to save a match; less than claimDuration
-	claimSize     = 64               // matches per claim
-	batchAnswers  = 20_000           // a transaction has at most the answers of one block more
+	saveInterval = time.Second // between searches for matches, and so the usual delay of answers
+	claimSize    = 64          // matches per claim
+	batchAnswers = 20_000      // a transaction has at most the answers of one block more
+
+	// claimDuration limits an attempt to save matches. After it another attempt may start.
+	// It is less than ledger.ErasureRetention. So an attempt that has not seen an erasure
+	// ends before the ledger erases the player's answers.
+	claimDuration = 5 * time.Minute
 )
 
 // Store is where answers wait for the ledger. *redismatch.Store implements it.
@@ -96,6 +99,8 @@ func (s *Saver) SaveWaiting(ctx context.Context) error {
 // saveMatches saves claimed matches. It stops at an error of the store, and at an outage of
 // the ledger; the matches are then claimed again later.
 func (s *Saver) saveMatches(ctx context.Context, matches []string) error {
+	ctx, cancel := context.WithTimeout(ctx, claimDuration)
+	defer cancel()
 	b := batch{saver: s, refused: map[string]bool{}}
 	for _, id := range matches {
 		if err := s.addMatch(ctx, &b, id); err != nil {
@@ -107,8 +112,6 @@ func (s *Saver) saveMatches(ctx context.Context, matches []string) error {
 
 // addMatch adds the answers of a match to a batch, and saves full batches.
 func (s *Saver) addMatch(ctx context.Context, b *batch, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, matchTimeout)
-	defer cancel()
 	view, err := s.Store.Read(ctx, match.ReadQuery{Match: id, WantPlan: true, AfterSeq: -1})
 	switch {
 	case errors.Is(err, match.ErrUnreadable): // another node can read it, or it expires

@@ -155,6 +155,14 @@ func TestAllConfigurationErrorsAreReportedTogether(t *testing.T) {
 				`games.a.page.background: "white" is not a colour`, "games.a.page.dark_background: with #808080, ", "games.b.page.title: it is too long, at most 40 characters", "games.b.page.logo: laststand.yaml: the file is no PNG or JPEG image",
 			},
 		},
+		{
+			"wrong retention",
+			"games:\n  a: {retention: {matches_days: 6, answers_days: -1}}\n  b: {retention: {matches_days: 36501}}\n  c: {retention: {answers_days: 1, matches_days: 7}}\n",
+			[]string{
+				"games.a.retention.matches_days: 6 is out of range; use 7 or more days, or 0 to keep matches for good",
+				"games.a.retention.answers_days: -1 is out of range; use 0 to 36500", "games.b.retention.matches_days: 36501 is out of range",
+			},
+		},
 		{"no game", "games: {}", []string{"declare at least one game"}},
 		{"games without a value", "games:", []string{"declare at least one game"}},
 		{"one address twice", "listen: 127.0.0.1:7000\nops_listen: 127.0.0.1:7000", []string{"ops_listen:", "use two different addresses"}},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/eventq"
 	"laststand/internal/identity"
@@ -66,6 +67,13 @@ type History interface {
 	// nicknames.
 	Match(ctx context.Context, game, id string) (match.Summary, error)
 	Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error)
+}
+
+// Answers returns the answers of settled matches, with the errors of package answers.
+// *ledger.Answers implements it. Match returns match.ErrNotFound if there is no such match.
+type Answers interface {
+	Match(ctx context.Context, game, id string) (answers.Match, error)
+	Of(ctx context.Context, m answers.Match, player string) ([]answers.Answer, error)
 }
 
 // Arenas creates arenas and shows them. *arena.Service implements it. A refusal
@@ -132,6 +140,7 @@ type Config struct {
 	Accounts   Accounts
 	Players    Players
 	History    History
+	Answers    Answers
 	Boards     Boards
 	Arenas     Arenas
 	Behaviours Behaviours

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"laststand/internal/answers"
 	"laststand/internal/eventq"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
@@ -36,6 +37,9 @@ var errorTable = httpserver.ErrorTable{
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0, "the leaderboard is being built; retry later"},
 	{leaderboard.ErrBadQuery, protocol.CodeBadRequest, 0, ""},
 	{match.ErrNotFound, protocol.CodeNotFound, 0, "there is no such match, or it is not settled yet"},
+	{answers.ErrNotPlayer, protocol.CodeForbidden, 0, "only players of the match can read their answers"},
+	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, "the answers of this match are not stored yet; retry later"},
+	{answers.ErrNotStored, protocol.CodeNotFound, 0, "the answers of this match have been deleted"},
 	{match.ErrOverloaded, protocol.CodeOverloaded, 0, "too many results wait to be settled; retry later"},
 	{eventq.ErrFull, protocol.CodeOverloaded, 0, "the queue of behaviours of this game is full and accepted none of these; retry later"},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0, ""},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/eventq"
 	"laststand/internal/httpserver"
@@ -23,6 +24,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/quiz"
 	"laststand/internal/testenv"
 )
 
@@ -301,6 +303,35 @@ func (b *fakeBackend) Standing(_ context.Context, _ string, q leaderboard.Standi
 	return s, b.fail
 }
 
+// fakeAnswers has the answers of p_1 in the match m_1. The names of other matches say why
+// they have none.
+type fakeAnswers struct{ *fakeBackend }
+
+func (a fakeAnswers) Match(_ context.Context, _, id string) (answers.Match, error) {
+	q := quiz.DrawnQuestion{Question: &quiz.Question{Kind: quiz.Single, Text: "Capital?", Choices: []string{"Rome", "Oslo"}, RightIndexes: []int{1}, Explanation: "It is."}}
+	number := quiz.DrawnQuestion{Question: &quiz.Question{Kind: quiz.Number, Text: "When?", Target: &quiz.Target{Value: 1969}}}
+	switch id {
+	case "m_9":
+		return answers.Match{}, match.ErrNotFound
+	case "m_new":
+		return answers.Match{}, answers.ErrOnTheWay
+	case "m_old":
+		return answers.Match{}, answers.ErrNotStored
+	}
+	return answers.Match{Summary: match.Summary{Match: id}, Questions: []quiz.DrawnQuestion{q, number, q}}, a.fail
+}
+
+func (a fakeAnswers) Of(_ context.Context, m answers.Match, player string) ([]answers.Answer, error) {
+	if m.Summary.Match != "m_1" || player != "p_1" {
+		return nil, answers.ErrNotPlayer
+	}
+	return []answers.Answer{
+		{Question: 0, Given: json.RawMessage(`{"choice":1}`), Correct: true, ElapsedMS: 1234, Points: 187},
+		{Question: 2, Given: json.RawMessage(`{"choice":1}`), Retracted: true, ElapsedMS: 1, Points: 200},
+		{Question: 3, Given: json.RawMessage(`{"choice":1}`), ElapsedMS: 1},
+	}, a.fail
+}
+
 // newDisplay returns the display of a backend, at 12 h after start.
 func newDisplay(source interface {
 	leaderboard.BoardReader
@@ -315,7 +346,7 @@ func newDisplay(source interface {
 // the fields that they are about.
 func newTestConfig(w *fakeBackend) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Boards: newDisplay(w), Arenas: w, Behaviours: w, Tasks: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Answers: fakeAnswers{w}, Boards: newDisplay(w), Arenas: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:            http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),
@@ -337,7 +368,9 @@ type call struct {
 }
 
 // getCall is a GET call without a body.
-func getCall(target string) call { return call{method: http.MethodGet, target: target} }
+func getCall(target string, headers ...string) call {
+	return call{method: http.MethodGet, target: target, headers: headers}
+}
 
 // jsonCall is a call with a JSON body.
 func jsonCall(method, target, body string, headers ...string) call {

@@ -57,6 +57,13 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"unknown game", getCall("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
 		{"unknown player", getCall(demoPath + "/players/p_9"), 404, protocol.CodeNotFound, "no such player"},
 		{"history of an unknown player", getCall(demoPath + "/players/p_9/matches"), 404, protocol.CodeNotFound, "no such player"},
+		{"answers without a token", getCall(demoPath + "/matches/m_1/answers"), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"answers for a host", getCall(demoPath+"/matches/m_1/answers", "Authorization: Bearer host"), 403, protocol.CodeForbidden, ""},
+		{"answers for a player of another game", getCall(demoPath+"/matches/m_1/answers", "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+		{"answers of a match of others", getCall(demoPath+"/matches/m_2/answers", bearerGood), 403, protocol.CodeForbidden, "only players of the match"},
+		{"answers of an unknown match", getCall(demoPath+"/matches/m_9/answers", bearerGood), 404, protocol.CodeNotFound, "no such match"},
+		{"answers that were deleted", getCall(demoPath+"/matches/m_old/answers", bearerGood), 404, protocol.CodeNotFound, "deleted"},
+		{"answers on their way", getCall(demoPath+"/matches/m_new/answers", bearerGood), 503, protocol.CodeUnavailable, "retry later"},
 		{"unknown match", getCall(demoPath + "/matches/m_9"), 404, protocol.CodeNotFound, "no such match"},
 
 		{"method of a path", jsonCall("DELETE", guests, ""), 405, protocol.CodeBadRequest, "POST"},

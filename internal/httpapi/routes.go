@@ -43,6 +43,7 @@ func (a *api) routes() []route {
 		{"GET", gamePath + "/players/{player}", players.getPlayer, nil, reading},
 		{"GET", gamePath + "/players/{player}/matches", players.getHistory, page, reading},
 		{"GET", gamePath + "/matches/{match}", boards.getMatch, page, reading},
+		{"GET", gamePath + "/matches/{match}/answers", players.getAnswers, nil, reading},
 		{"POST", gamePath + "/arenas", arenas.postArena, nil, admission{shedKind: overload.Joining}},
 		{"GET", gamePath + "/arenas/{code}", arenas.getArena, nil, admission{rule: a.Limits.Reads}},
 		{"POST", gamePath + "/behaviours", services.postBehaviours, nil, largeBody},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"laststand/internal/answers"
 	"laststand/internal/match"
@@ -123,8 +124,8 @@ func (a *Answers) readRows(ctx context.Context, m match.Summary, from, limit int
 }
 
 // Match returns the summary of a settled match and the questions that were revealed, as the
-// match asked them. It returns match.ErrNotFound if there is no such match, and
-// answers.ErrNotStored if its answers have not arrived yet or were deleted.
+// match asked them. It returns match.ErrNotFound if there is no such match. If it has no
+// answers, it returns answers.ErrOnTheWay for a new match, and later answers.ErrNotStored.
 func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, error) {
 	m, err := a.history.readSummary(ctx, game, id)
 	if errors.Is(err, match.ErrNotFound) {
@@ -136,11 +137,23 @@ func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, er
 	}
 	rows, err := a.readRows(ctx, m, 0, 1)
 	if err != nil || len(rows) == 0 || rows[0].block != 0 {
-		return answers.Match{}, cmp.Or(err, answers.ErrNotStored)
+		return answers.Match{}, cmp.Or(err, a.missingReason(ctx, m))
 	}
 	found := answers.Match{Summary: m}
 	found.Questions, err = a.readQuestions(ctx, rows[0].questions)
 	return found, err
+}
+
+// maxAnswerDelay is how long after its result a match may wait for its answers to be saved.
+const maxAnswerDelay = 48 * time.Hour
+
+// missingReason returns why the ledger has no answers of a match.
+func (a *Answers) missingReason(ctx context.Context, m match.Summary) error {
+	now, err := a.Now(ctx)
+	if err == nil && now-m.OverAt <= maxAnswerDelay.Milliseconds() {
+		return answers.ErrOnTheWay
+	}
+	return cmp.Or(err, answers.ErrNotStored)
 }
 
 // Of returns the answers of one player in a match that Match has returned, in the order of

@@ -177,9 +177,12 @@ func TestAPlayerReadsOwnAnswers(t *testing.T) {
 	if _, err := l.Answers.Match(t.Context(), game, "none"); !errors.Is(err, match.ErrNotFound) {
 		t.Errorf("no such match: %v", err)
 	}
-	must(l.Results.Commit(t.Context(), results(duel("m2", 1, "a", "b"))))(t)
-	if _, err := l.Answers.Match(t.Context(), game, "m2"); !errors.Is(err, answers.ErrNotStored) {
-		t.Errorf("a match without answers: %v", err)
+	for overAt, want := range map[int64]error{1: answers.ErrNotStored, must(l.Now(t.Context()))(t): answers.ErrOnTheWay} {
+		id := fmt.Sprint("m", overAt, "ms")
+		must(l.Results.Commit(t.Context(), results(duel(id, overAt, "a", "b"))))(t)
+		if _, err := l.Answers.Match(t.Context(), game, id); !errors.Is(err, want) {
+			t.Errorf("a match without answers: %v, want %v", err, want)
+		}
 	}
 }
 
