@@ -150,7 +150,7 @@ func TestMatchesShareTheOriginalOfAQuestion(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		first := drawnQuestions().Draw(t, "question")
-		other := first.Question.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)))
+		other := first.Shuffle(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 2)))
 		original, order := Original(first)
 		otherOriginal, otherOrder := Original(other)
 		if !reflect.DeepEqual(original, otherOriginal) {

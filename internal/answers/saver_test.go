@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"reflect"
@@ -146,7 +145,7 @@ func (f *fakeStores) run(t *testing.T, duration time.Duration) *Saver {
 	t.Helper()
 	s := NewSaver(Config{
 		Store: f, Ledger: f, IsUnavailable: func(err error) bool { return errors.Is(err, errDown) }, Now: func() int64 { return time.Now().UnixMilli() },
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Registry: prometheus.NewRegistry(),
+		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), duration)
 	defer cancel()

@@ -17,10 +17,6 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-// isGuestID reports whether an id has the form of this server's ids for guests, which
-// are opaque already.
-func isGuestID(id string) bool { return strings.HasPrefix(id, "p_") && len(id) == len("p_")+26 }
-
 func newOpaqueID() string { return "p_" + strings.ToLower(rand.Text()) }
 
 // eraseTimeout limits the transaction of Erase. Half a million results take about a minute.

@@ -68,7 +68,8 @@ func unnestRows(types []string) string {
 // casts to the arrays' types, for example CAST($1 AS TEXT[]).
 func arrayColumns(rows [][]any) (types []string, columns []any) {
 	for i, first := range rows[0] {
-		typeName, column := "BIGINT", any(nil)
+		typeName := "BIGINT"
+		var column any
 		switch first.(type) {
 		case string:
 			typeName, column = "TEXT", columnValues[string](rows, i)
