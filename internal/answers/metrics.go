@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The reasons of laststand_answers_lost_total and laststand_answers_failures_total.
+// The reasons of laststand_answers_losses_total and laststand_answers_failures_total.
 const (
 	reasonExpired     = "expired"     // the match expired in the store; counts the match
 	reasonNoStanding  = "no_standing" // the ledger has no standing of the player; counts the player
@@ -29,10 +29,10 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 			Name: "laststand_answers_waiting_matches", Help: "Settled matches whose answers are not in the ledger yet.",
 		}),
 		saved: factory.NewCounter(prometheus.CounterOpts{
-			Name: "laststand_answers_saved_total", Help: "Answers that this node copied to the ledger; an answer counts again if the copy is repeated.",
+			Name: "laststand_answers_copies_total", Help: "Answers that this node copied to the ledger; an answer counts again if the copy is repeated.",
 		}),
 		lost: factory.NewCounterVec(prometheus.CounterOpts{
-			Name: "laststand_answers_lost_total", Help: "Matches, players or answers that never reach the ledger, by reason.",
+			Name: "laststand_answers_losses_total", Help: "Matches, players or answers that never reach the ledger, by reason.",
 		}, []string{"reason"}),
 		failures: factory.NewCounterVec(prometheus.CounterOpts{
 			Name: "laststand_answers_failures_total", Help: "Attempts to copy answers that failed and are repeated, by reason.",

@@ -31,7 +31,7 @@ type Game struct {
 	Leaderboards Leaderboards `yaml:"leaderboards"`
 	// Queue of behaviours (events to report), and the sink that they are sent to.
 	Behaviours Behaviours `yaml:"behaviours"`
-	// How many days the server keeps answers and matches.
+	// Days that the server keeps answers and matches.
 	Retention Retention `yaml:"retention"`
 	// Words that nicknames, arena names and team names must not contain.
 	Names Names `yaml:"names"`
