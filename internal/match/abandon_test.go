@@ -172,6 +172,45 @@ func TestMatchMissingInStoreIsAbandoned(t *testing.T) {
 	})
 }
 
+// An abandoned match is counted before a player gets its end, whether the store has lost
+// the match or a part of it.
+func TestAbandonedMatchIsCountedBeforeItsEndIsPushed(t *testing.T) {
+	for name, lose := range map[string]func(*memoryStore, string, *storedMatch){
+		"all":  func(s *memoryStore, _ string, _ *storedMatch) { s.clear() },
+		"part": (*memoryStore).restoreMatch,
+	} {
+		t.Run(name, func(t *testing.T) {
+			runInCluster(t, func(c *cluster) {
+				n := c.startNode()
+				session := &countObserver{node: n}
+				n.Presence.Enter("demo", ada, session)
+				plan := n.startDuel(c, 2)
+				outdatedCopy := c.store.copyMatch(plan.ID)
+				c.passUntil(plan, PhaseOpen, 0)
+				lose(c.store, plan.ID, outdatedCopy)
+				time.Sleep(3 * time.Second)
+				synctest.Wait()
+				c.checkAbandoned(&session.frameRecorder)
+				if session.counted != 1 {
+					c.Errorf("%v matches were counted when the end was pushed", session.counted)
+				}
+			})
+		})
+	}
+}
+
+// countObserver notes how many matches were counted as abandoned at its last push.
+type countObserver struct {
+	frameRecorder
+	node    *node
+	counted float64
+}
+
+func (o *countObserver) Push(match string, frames ...[]byte) {
+	o.counted = countAbandoned(o.node)
+	o.frameRecorder.Push(match, frames...)
+}
+
 // Players in a lost lobby have seen no match, so they get arena.closed instead
 // of match.over.
 func TestLostLobbyClosesArena(t *testing.T) {

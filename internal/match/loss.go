@@ -22,11 +22,13 @@ func (a *advancer) handleLoss(ctx context.Context, local *localMatch, err error)
 func (a *advancer) handleMissing(local *localMatch) {
 	local.mu.Lock()
 	running := !local.state.Phase.hasEnded()
+	if running {
+		a.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
+	}
 	local.endAsAbandoned()
 	local.mu.Unlock()
 	a.emitChange(local)
 	if running {
-		a.metrics.ends.WithLabelValues(string(local.plan.Mode), string(ReasonAbandoned)).Inc()
 		a.Logger.Warn("running match missing in the store; abandoned it", "match", local.plan.ID)
 	}
 	a.dropLocalMatch(local)

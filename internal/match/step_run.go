@@ -161,7 +161,19 @@ func (r *stepRun) applyChain(ctx context.Context, chain *stepChain) (applied boo
 	chain.NewState.Version, chain.last.Version = result.Version, result.Version
 	chain.nodes, chain.frames = result.Nodes, encodeFrames(chain.Pushes, result.FirstSeq)
 	r.match.updateVersion(result.Version)
+	if chain.NewState.Phase == PhaseOver {
+		r.countEnd(&chain.Step)
+	}
 	return true, nil
+}
+
+// countEnd counts a match that this node has ended, before a player can learn of the end.
+func (r *stepRun) countEnd(step *Step) {
+	reason := step.NewState.EndReason
+	if step.Result != nil {
+		reason = step.Result.Reason
+	}
+	r.metrics.ends.WithLabelValues(string(r.match.plan.Mode), string(reason)).Inc()
 }
 
 // deliverChain delivers the effect of an applied chain here.
@@ -205,11 +217,6 @@ func (r *stepRun) chooseStep(view View, requestedStep stepFunc) (step Step, requ
 // its arena to OnArenaEnd.
 func (r *stepRun) reportEnd(ctx context.Context, step *Step) {
 	plan := r.match.plan
-	reason := step.NewState.EndReason
-	if step.Result != nil {
-		reason = step.Result.Reason
-	}
-	r.metrics.ends.WithLabelValues(string(plan.Mode), string(reason)).Inc()
 	if plan.Arena != nil {
 		r.OnArenaEnd(plan.Arena, plan.Game)
 	}
