@@ -13,9 +13,7 @@ import (
 // pushes.
 type localMatch struct {
 	plan       *Plan
-	answerSlot chan struct{} // full while this node stores an answer of a duel, or a right one of a buzzer match; nil in survival
-	lastWon    int           // last question of a buzzer match known to be won; -1 for none; only the holder of answerSlot uses it
-	answered   *View         // of a duel after its newest answer, as far as this node knows it; may be nil; only the holder of answerSlot uses it
+	answerSlot answerSlot
 
 	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
 	state                State      // newest known state; its Seq is the last push delivered here
@@ -43,15 +41,12 @@ type localMatch struct {
 
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
-		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber), lastWon: -1,
+		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber), answerSlot: newAnswerSlot(),
 		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
 		lobbyVersion: view.Version, checkedEndedPlaces: view.EndedPlaces,
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
 		local.lastPersonalQuestion--
-	}
-	if local.plan.Mode != Survival {
-		local.answerSlot = make(chan struct{}, 1)
 	}
 	return local
 }

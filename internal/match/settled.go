@@ -75,7 +75,7 @@ func (n *settledNotices) scheduleNotice(local *localMatch, ratings map[string]in
 // notifyHere notifies the sessions of settlements, except those of matches that were
 // notified before. After an error the checks of the matches go on.
 func (n *settledNotices) notifyHere(ctx context.Context, notices ...settledNotice) {
-	notices = slices.DeleteFunc(notices, func(notice settledNotice) bool { return notice.local != nil && !notice.local.claimSettled() })
+	notices = slices.DeleteFunc(notices, func(notice settledNotice) bool { return notice.local != nil && notice.local.setSettledNotified(true) })
 	if len(notices) == 0 {
 		return
 	}
@@ -90,26 +90,18 @@ func (n *settledNotices) notifyHere(ctx context.Context, notices ...settledNotic
 	n.Logger.Warn("settled pushes failed; the node retries while it holds the matches", "matches", len(notices), "error", err)
 	for _, notice := range notices {
 		if notice.local != nil {
-			notice.local.unclaimSettled()
+			notice.local.setSettledNotified(false)
 		}
 	}
 }
 
-// unclaimSettled undoes claimSettled.
-func (l *localMatch) unclaimSettled() {
+// setSettledNotified notes whether the sessions here were notified that the result is
+// settled, and returns what was noted before.
+func (l *localMatch) setSettledNotified(notified bool) (before bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.settledNotified = false
-}
-
-// claimSettled reports whether the sessions here still need the notification that the
-// result is settled. The caller must then send it.
-func (l *localMatch) claimSettled() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	notified := l.settledNotified
-	l.settledNotified = true
-	return !notified
+	before, l.settledNotified = l.settledNotified, notified
+	return before
 }
 
 // isSettledCheckDue reports whether sessions here wait for the notification that the

@@ -26,10 +26,10 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 	attempt := j.newAttempt(local, answer)
 	state := local.knownState()
 	for range 3 {
-		if state.Question == answer.question && submission.ArrivedAt < state.readsUntil(local.plan) && local.plan.ReadingMS > 0 {
-			return committed{Outcome: Outcome{Verdict: VerdictEarly}}, nil
-		}
 		if state.Question == answer.question {
+			if local.plan.ReadingMS > 0 && submission.ArrivedAt < state.readsUntil(local.plan) {
+				return committed{Outcome: Outcome{Verdict: VerdictEarly}}, nil
+			}
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
 			attempt.Record.Node = j.Node
 			outcome, err := j.submitAttempt(ctx, local, attempt)
@@ -102,40 +102,23 @@ func (j *judge) commitFirstAnswer(ctx context.Context, local *localMatch, attemp
 
 func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
 	question := attempt.Record.Question
-	if local.isQuestionClosed(question) {
+	slot := &local.answerSlot
+	if local.knownState().isClosed(question) {
 		return Outcome{}, false, nil
 	}
-	if err := local.takeAnswerSlot(ctx); err != nil {
+	if err := slot.take(ctx); err != nil {
 		return Outcome{}, false, err
 	}
-	defer local.releaseAnswerSlot()
-	if local.lastWon >= question || local.isQuestionClosed(question) {
+	defer slot.release()
+	if slot.lastWon >= question || local.knownState().isClosed(question) {
 		return Outcome{}, false, nil
 	}
 	outcome, err = j.Answers.CommitIfFirst(ctx, attempt)
 	// An answer that was late itself says nothing about earlier answers.
 	if err == nil && (outcome.Verdict == VerdictAccepted || outcome.Verdict == VerdictLate && attempt.Record.ArrivedAt <= local.knownState().ClosesAt) {
-		local.lastWon = max(local.lastWon, question)
+		slot.lastWon = max(slot.lastWon, question)
 	}
 	return outcome, true, err
-}
-
-// takeAnswerSlot waits until no other goroutine has the slot for an answer.
-func (l *localMatch) takeAnswerSlot(ctx context.Context) error {
-	select {
-	case l.answerSlot <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (l *localMatch) releaseAnswerSlot() { <-l.answerSlot }
-
-// isQuestionClosed reports whether this node knows that a question is not open any more.
-func (l *localMatch) isQuestionClosed(question int) bool {
-	state := l.knownState()
-	return state.Question > question || state.Question == question && state.Phase != PhaseOpen
 }
 
 // outcomeForOtherQuestion returns the outcome of an answer to a question that is not the

@@ -2,7 +2,6 @@ package match
 
 import (
 	"context"
-	"maps"
 
 	"laststand/internal/protocol"
 )
@@ -10,11 +9,12 @@ import (
 // commitDuelAnswer lets one answer at a time from this node be stored, and delivers its
 // pushes here. The pushes to the player's own session wait for the reply, see Answer.
 func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt Attempt) (committed, error) {
-	if err := local.takeAnswerSlot(ctx); err != nil {
+	slot := &local.answerSlot
+	if err := slot.take(ctx); err != nil {
 		return committed{}, err
 	}
-	defer local.releaseAnswerSlot()
-	if view := local.viewWithLastAnswer(attempt.Record); view != nil {
+	defer slot.release()
+	if view := slot.viewWithLastAnswer(attempt.Record, local.knownVersion()); view != nil {
 		if c, err := j.commitLastAnswer(ctx, local, attempt, view); err != nil || c.chain != nil {
 			return c, err
 		}
@@ -23,8 +23,8 @@ func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt
 	c := committed{Outcome: outcome}
 	if err == nil && outcome.Seq > 0 {
 		local.updateVersion(outcome.Version)
-		local.answered = viewAfterAnswer(local, outcome)
-		c.view, c.frames = local.answered, encodeFrames([]protocol.NumberedPush{*attempt.Push}, outcome.Seq)
+		slot.answered = viewAfterAnswer(local, outcome)
+		c.view, c.frames = slot.answered, encodeFrames([]protocol.NumberedPush{*attempt.Push}, outcome.Seq)
 		j.deliver(local, delivery{frames: c.frames})
 	}
 	return c, err
@@ -47,29 +47,10 @@ func (j *judge) commitLastAnswer(ctx context.Context, local *localMatch, attempt
 	if err != nil || !applied {
 		return committed{}, err
 	}
-	local.answered = nil
+	local.answerSlot.answered = nil
 	steps.deliverChain(&chain)
 	j.armTimer(local)
 	return committed{Outcome: Outcome{Verdict: VerdictAccepted, Record: attempt.Record, Version: chain.NewState.Version}, chain: &chain}, nil
-}
-
-// viewWithLastAnswer returns what this node knows of a duel if a record becomes the last one
-// of the question. It returns nil if this node does not know all others, or if the duel
-// has changed since. The caller holds answerSlot.
-func (l *localMatch) viewWithLastAnswer(record Record) *View {
-	if l.answered == nil {
-		return nil
-	}
-	view := *l.answered
-	_, isRepeated := view.Records[record.Player]
-	if view.Question != record.Question || view.Version != l.knownVersion() || isRepeated ||
-		int64(len(view.Records))+1 != view.Alive || record.ArrivedAt > view.ClosesAt {
-		return nil
-	}
-	view.Records, view.Totals = maps.Clone(view.Records), maps.Clone(view.Totals)
-	view.Records[record.Player], view.Totals[record.Player] = record, view.Totals[record.Player].withRecord(record)
-	view.countAnswers()
-	return &view
 }
 
 // viewAfterAnswer returns what this node knows of a duel after an accepted answer, with all

@@ -1,0 +1,59 @@
+package match
+
+import "laststand/internal/protocol"
+
+// Attempt is a judged answer that the store may accept.
+type Attempt struct {
+	Match       string
+	ID          string // unique id of this attempt
+	OpensAt     int64  // the opening time that the answer was judged by
+	Record      Record // without the points for a streak
+	Streak      int64  // points that each right answer in a row before this one adds, see quiz.Scoring
+	Seat        Seat
+	Mode        Mode
+	TTLMS       int64
+	LockoutMS   int64                  // how long a wrong answer locks its team out, ms
+	Push        *protocol.NumberedPush // pushed if the answer is accepted; may be nil
+	SeenVersion int64                  // the highest version seen
+}
+
+// Verdict is the store's decision about an attempt.
+type Verdict string
+
+// The verdicts of a store.
+const (
+	VerdictAccepted   Verdict = "accepted"
+	VerdictDuplicate  Verdict = "duplicate"  // the player answered before; Outcome.Record is that answer
+	VerdictLate       Verdict = "late"       // the question closed before the answer arrived
+	VerdictEarly      Verdict = "early"      // the question is not open yet
+	VerdictStale      Verdict = "stale"      // judged by another opening time; judge it again
+	VerdictEliminated Verdict = "eliminated" // the player is eliminated
+	VerdictLockedOut  Verdict = "locked_out" // the team is locked out for RetryMS
+	VerdictGone       Verdict = "gone"       // no such match, or the player has no seat in it
+)
+
+// Outcome is the store's reply to an attempt. If the answer is accepted, Answered
+// is how many players have answered, and Alive is how many may answer. Seq is the
+// number of the push about the answer; 0 means unknown or no push. Sealed reports
+// that the answer closed its question. RetryMS is the remaining lockout in ms. In a duel
+// Totals are set, and Records if it has all answers to the question.
+type Outcome struct {
+	Verdict  Verdict
+	Record   Record
+	Answered int64
+	Alive    int64
+	Seq      int64
+	Sealed   bool
+	RetryMS  int64
+	Version  int64
+	Nodes    []string
+	Records  map[string]Record
+	Totals   map[string]Totals
+}
+
+// LastAnswer is the last answer to the question of a duel. The version of its step says that
+// the store has not changed since the answer was judged.
+type LastAnswer struct {
+	Attempt
+	Totals Totals // of the player, with this answer
+}
