@@ -43,7 +43,7 @@ func newLimitController(minimum int64) limitController {
 	return limitController{minPlayers: float64(minimum), limit: math.Inf(1)}
 }
 
-// update returns the new limit; Shedder calls it four times a second. lag is the
+// update returns the new limit. Shedder calls it four times a second. lag is the
 // scheduler lag divided by its maximum. busy is the use of the processors since the last
 // update, 0 to 1.
 func (c *limitController) update(lag, busy float64, players int64) float64 {

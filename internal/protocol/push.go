@@ -95,10 +95,10 @@ type MatchFound struct {
 	Scoring   Scoring     `json:"scoring"`
 }
 
-// Scoring says how many points an answer scores. Preset is speed or accuracy, Points are
-// those for a right answer without speed, Penalty is taken for a wrong one, Streak is
-// added for each right answer in a row before it, at most five times, and Partial means
-// that an answer with several choices scores a share.
+// Scoring says how many points an answer scores. Preset is speed or accuracy. Points are
+// those for a right answer without speed. Penalty is taken for a wrong one. Streak is
+// added for each right answer in a row before it, at most five times. With Partial, an
+// answer with several choices can score a part of its points.
 type Scoring struct {
 	Preset  string `json:"preset"`
 	Points  int64  `json:"points"`

@@ -75,9 +75,9 @@ func (s Scoring) MaxPoints(multiplier int64) int64 {
 // PlayerScore is a player's score, and how many answers in a row were right up to the last one.
 type PlayerScore struct{ Score, Streak int64 }
 
-// Add adds the points of an answer to a score and returns the points that it scored. base
-// and isCorrect are from Base. hasStreak is true if the player's answer to the question
-// before was right.
+// Add adds the points of an answer to a score. It returns the new score and what the answer
+// scored. base and isCorrect are from Base. hasStreak is true if the player's answer to the
+// question before was right.
 func (s Scoring) Add(t PlayerScore, base int64, isCorrect, hasStreak bool, multiplier int64) (_ PlayerScore, points int64) {
 	points = base
 	switch {

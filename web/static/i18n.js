@@ -37,8 +37,8 @@ export const seconds = (ms) => t('seconds', { n: number(ms / 1000, { minimumFrac
 export const days = (from, to) =>
   new Intl.DateTimeFormat(tags[current], { dateStyle: 'medium', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));
 
-// problem is what an error of the server says to a player: the text for its code and reason or,
-// for a code of a newer server, the server's own message.
+// problem is what an error of the server says to a player. It is the text for its code and
+// reason. For a code of a newer server it is the server's own message.
 export function problem({ code, reason, message, retry_after_ms }) {
   const ours = word(`reason.${reason}`, word(`error.${code}`, message || t('error.internal')));
   if (!WAITING.includes(code)) return ours;
