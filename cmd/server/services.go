@@ -137,7 +137,7 @@ func (n *node) createArenas(matches *redismatch.Store) {
 		}
 	}
 	n.arenas = arena.New(arena.Config{
-		Games: games, Matches: n.engine, Commands: n.engine, Audience: n.engine, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
+		Games: games, Matches: n.engine, Commands: n.engine, Audience: n.engine, Records: n.ledger.Public.Arenas, Seats: matches.Places, Codes: matches.Codes, Activities: n.lobby, Bank: arenaBanks{n.banks}, Players: seatSource{n.ledger.Players},
 		Logger: n.log, Registry: n.registry,
 	})
 }

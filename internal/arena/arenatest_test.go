@@ -28,7 +28,7 @@ func newArenaTest(t *testing.T) *arenaTest {
 			"demo":   {PlayersMayHost: true, LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 500, TeamLockoutMS: 700},
 			"closed": {LimitMS: 15_000, MaxPlayers: 500},
 		},
-		Seats: backend, Codes: backend, Activities: backend, Matches: backend, Commands: backend, Audience: backend, Bank: fakeBank{}, Players: backend,
+		Records: backend, Seats: backend, Codes: backend, Activities: backend, Matches: backend, Commands: backend, Audience: backend, Bank: fakeBank{}, Players: backend,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 	})}
 }

@@ -48,7 +48,11 @@ func (s *Service) create(ctx context.Context, request CreateRequest) (protocol.A
 	if plan.Arena.Code, err = s.claimCode(ctx, plan); err != nil {
 		return protocol.ArenaMade{}, err
 	}
-	if err := s.Matches.CreateArena(ctx, plan); err != nil {
+	err = s.Records.AddArena(ctx, Record{Game: plan.Game, Match: plan.ID, Host: plan.Arena.Host, Name: plan.Arena.Name, Mode: plan.Mode})
+	if err == nil {
+		err = s.Matches.CreateArena(ctx, plan)
+	}
+	if err != nil {
 		s.ReleaseCode(plan.Game, plan.Arena.Code)
 		return protocol.ArenaMade{}, err
 	}

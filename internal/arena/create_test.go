@@ -256,7 +256,7 @@ func TestCreateTriesOtherCodes(t *testing.T) {
 // If the match cannot be created, the code is released.
 func TestFailedCreateReleasesCode(t *testing.T) {
 	t.Parallel()
-	for method, wantRetired := range map[string]int{"ClaimCode": 0, "CreateArena": 1} {
+	for method, wantRetired := range map[string]int{"ClaimCode": 0, "AddArena": 1, "CreateArena": 1} {
 		test := newArenaTest(t)
 		test.backend.failingMethods[method] = true
 		_, err := test.Create(t.Context(), CreateRequest{Game: "demo", Creator: "hana", Role: identity.RolePlayer, NewArena: newArenaBody()})

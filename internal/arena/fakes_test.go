@@ -1,10 +1,12 @@
 package arena
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"laststand/internal/match"
@@ -29,6 +31,7 @@ type fakeBackend struct {
 	attached        []string          // attached sessions as match/player
 	notifiedMatches []string          // matches passed to NotifyPlacesChanged
 	sentFrames      []string          // "match/player frame", player * for all
+	records         []Record          // oldest first
 }
 
 // fakeArena is a match with its places.
@@ -128,6 +131,38 @@ func (f *fakeBackend) CreateArena(_ context.Context, plan *match.Plan) error {
 		plan: plan, phase: match.PhaseLobby, roles: map[string]match.Role{}, banned: map[string]bool{}, hasLeft: map[string]bool{},
 	}
 	return nil
+}
+
+func (f *fakeBackend) AddArena(_ context.Context, r Record) error {
+	unlock, err := f.call("AddArena")
+	defer unlock()
+	if err == nil {
+		f.records = append(f.records, r)
+	}
+	return err
+}
+
+func (f *fakeBackend) Arena(_ context.Context, game, id string) (Record, error) {
+	unlock, err := f.call("Arena")
+	defer unlock()
+	for _, r := range f.records {
+		if r.Game == game && r.Match == id {
+			return r, err
+		}
+	}
+	return Record{}, cmp.Or(err, match.ErrNotFound)
+}
+
+// ArenasOf returns one page. Its cursor is that of the call with >.
+func (f *fakeBackend) ArenasOf(_ context.Context, game, host, cursor string, limit int) (page []Record, _ string, _ error) {
+	unlock, err := f.call("ArenasOf")
+	defer unlock()
+	for _, r := range slices.Backward(f.records) {
+		if r.Game == game && r.Host == host && len(page) < limit {
+			page = append(page, r)
+		}
+	}
+	return page, cursor + ">", err
 }
 
 func (f *fakeBackend) ReadArena(_ context.Context, id string) (match.View, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,6 +59,7 @@ type Config struct {
 	Codes      Codes
 	Activities Activities
 	Matches    Matches
+	Records    Records
 	Commands   Commands
 	Audience   Audience
 	Bank       Bank
@@ -84,7 +84,7 @@ func New(c Config) *Service { return &Service{Config: c, metrics: newMetrics(c.R
 
 // readByID reads an arena by its id, a_…. The id of its match is the same with m_.
 func (s *Service) readByID(ctx context.Context, game, arenaID string) (match.View, error) {
-	view, err := s.readArena(ctx, game, "m_"+strings.TrimPrefix(arenaID, "a_"))
+	view, err := s.readArena(ctx, game, matchID(arenaID))
 	if err == nil && view.Plan.Arena.ID != arenaID {
 		return match.View{}, notFoundError()
 	}

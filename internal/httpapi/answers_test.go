@@ -44,6 +44,10 @@ func TestValidRequestsAreAnswered(t *testing.T) {
 			`"firsts":[{"question":3,"player":"p_1","nickname":"Ada","team":"north","at":1795212345678,"elapsed_ms":87}],"next_cursor"`},
 		{"arena of a player", jsonCall("POST", demoPath+"/arenas", newArenaJSON, bearerGood), 201, `{"arena_id":"a_1","code":"402951","join_url":"http://quiz.example/g/demo/join/402951"}`},
 		{"arena of a host", jsonCall("POST", demoPath+"/arenas", newArenaJSON, "Authorization: Bearer host"), 201, `"arena_id":"a_1"`},
+		{"own arenas", getCall(demoPath+"/players/me/arenas", "Authorization: Bearer host"), 200, `{"arenas":[` +
+			`{"arena_id":"a_2","name":"p_1","mode":"race","state":"lobby","created_at":1795212345678,"players":3},` +
+			`{"arena_id":"a_1","name":"Cup","mode":"survival","state":"over","created_at":1795212345677,"players":7,"match":"m_1"}],"next_cursor":">"}`},
+		{"own arenas of an account", getCall(demoPath+"/players/me/arenas?limit=1&cursor=x", "Authorization: Bearer account"), 200, `"name":"p_1","mode":"race","state":"lobby","created_at":1795212345678,"players":3}],"next_cursor":"x>"}`},
 		{"public view of an arena", getCall(demoPath + "/arenas/402951"), 200, `{"arena_id":"a_1","name":"Cup","mode":"survival","state":"lobby","teams":[],"players":3}`},
 		{"leaderboards", getCall(demoPath + "/leaderboards"), 200, `"kinds":["player","team"],"time_zone":"UTC","day":"2026-11-20"`},
 		{"leaderboard", getCall(demoPath + "/leaderboards/all"), 200, `"nickname":"Nick p_1","value":41000`},

@@ -17,10 +17,12 @@ import (
 type fakeArenaStore struct {
 	arena.Matches
 	arena.Codes
+	arena.Records
 }
 
 func (fakeArenaStore) CheckOverload() error                           { return nil }
 func (fakeArenaStore) CreateArena(context.Context, *match.Plan) error { return nil }
+func (fakeArenaStore) AddArena(context.Context, arena.Record) error   { return nil }
 func (fakeArenaStore) ClaimCode(context.Context, string, string, string) (bool, error) {
 	return true, nil
 }
@@ -69,7 +71,7 @@ func TestArenasAreAcceptedAsTheContractSays(t *testing.T) {
 	c := newTestConfig(&fakeBackend{})
 	c.Arenas = arena.New(arena.Config{
 		Games:   map[string]arena.GameSettings{"demo": {PlayersMayHost: true, LimitMS: 15_000, MaxPlayers: 100_000}},
-		Matches: store, Codes: store, Bank: store, Logger: slog.New(slog.DiscardHandler),
+		Matches: store, Records: store, Codes: store, Bank: store, Logger: slog.New(slog.DiscardHandler),
 	})
 	h := New(c)
 	team, longName := `{"id":"t#","name":"T"}`, strings.Repeat("é", 64)

@@ -7,7 +7,6 @@ import (
 
 	"laststand/internal/arena"
 	"laststand/internal/httpserver"
-	"laststand/internal/identity"
 	"laststand/internal/protocol"
 )
 
@@ -16,18 +15,7 @@ func (h arenaRoutes) postArena(r *request) (any, error) {
 	if h.IsDraining() {
 		return nil, errDraining
 	}
-	claims, err := h.authenticate(r)
-	if err != nil {
-		return nil, err
-	}
-	switch claims.Role {
-	case identity.RolePlayer:
-		claims, err = h.resolvePlayer(r, claims)
-	case identity.RoleHost:
-		err = h.Guests.CheckHost(r.Context(), claims)
-	default:
-		err = protocol.Errorf(protocol.CodeForbidden, "only hosts and players create arenas; use a token of role host or player")
-	}
+	claims, err := h.authenticateHost(r)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +37,26 @@ func (h arenaRoutes) postArena(r *request) (any, error) {
 	h.Limits.ArenaCodes.AddSecret(r.Context(), h.newCodeAttempt(r, created.Code)) // players often share the address of their host
 	created.JoinURL = pageURL.JoinPath("g", r.game, "join", created.Code).String()
 	return httpserver.Response{Status: http.StatusCreated, Body: created}, nil
+}
+
+// hostedArenas is the response with a page of the arenas of a host.
+type hostedArenas struct {
+	Arenas     []protocol.HostedArena `json:"arenas"`
+	NextCursor string                 `json:"next_cursor,omitempty"`
+}
+
+// getHosted lists the arenas whose host is the subject of the token.
+func (h arenaRoutes) getHosted(r *request) (any, error) {
+	claims, err := h.authenticateHost(r)
+	if err != nil {
+		return nil, err
+	}
+	page, err := readPaging(r.query)
+	if err != nil {
+		return nil, err
+	}
+	arenas, next, err := h.Arenas.ListHosted(r.Context(), r.game, claims.Subject, page.cursor, page.limit)
+	return hostedArenas{arenas, next}, err
 }
 
 // hostHeaderPattern matches the Host headers that can be part of a link: a name

@@ -83,6 +83,7 @@ type Arenas interface {
 	Create(ctx context.Context, req arena.CreateRequest) (protocol.ArenaMade, error)
 	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
+	ListHosted(ctx context.Context, game, host, cursor string, limit int) ([]protocol.HostedArena, string, error)
 }
 
 // Behaviours queues the behaviours of a game: the events to report.

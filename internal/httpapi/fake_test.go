@@ -231,6 +231,17 @@ func (b *fakeBackend) Show(_ context.Context, _, code string) (protocol.ArenaLoo
 	return protocol.ArenaLook{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "lobby", Players: 3}, nil
 }
 
+func (b *fakeBackend) ListHosted(_ context.Context, _, host, cursor string, limit int) ([]protocol.HostedArena, string, error) {
+	if cursor == "bad" {
+		return nil, "", match.ErrBadCursor
+	}
+	hosted := []protocol.HostedArena{
+		{ArenaID: "a_2", Name: host, Mode: "race", State: "lobby", CreatedAt: startTime, Players: 3},
+		{ArenaID: "a_1", Name: "Cup", Mode: "survival", State: "over", CreatedAt: startTime - 1, Players: 7, Match: "m_1"},
+	}
+	return hosted[:min(limit, 2)], cursor + ">", b.fail
+}
+
 // FindJoinInfo finds an arena of 3 players for the code 402951 and for each
 // code that ends with 7. The arena of the code 000001 is over.
 func (b *fakeBackend) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {

@@ -32,6 +32,22 @@ func (a *api) resolvePlayer(r *request, claims identity.Claims) (identity.Claims
 	return claims, err
 }
 
+// authenticateHost returns the claims of a host or a player of the game in the path:
+// players may be hosts too. The subject of a player's claims is the player id.
+func (a *api) authenticateHost(r *request) (identity.Claims, error) {
+	claims, err := a.authenticate(r)
+	if err != nil {
+		return identity.Claims{}, err
+	}
+	switch claims.Role {
+	case identity.RolePlayer:
+		return a.resolvePlayer(r, claims)
+	case identity.RoleHost:
+		return claims, a.Guests.CheckHost(r.Context(), claims)
+	}
+	return identity.Claims{}, protocol.Errorf(protocol.CodeForbidden, "only hosts and players may call this; use a token of role host or player")
+}
+
 // authenticateService returns the claims of a service of the game in the path.
 // It refuses tokens of other roles.
 func (a *api) authenticateService(r *request) (identity.Claims, error) {

@@ -115,7 +115,7 @@ func TestResponsesHaveTheFieldsOfTheContract(t *testing.T) {
 	for schema, answer := range map[string]any{
 		"Guest": guestResponse{}, "NicknameCheck": nicknameResponse{}, "Profile": profile{}, "History": historyPage{},
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
-		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "Problem": httpserver.Problem{},
+		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "HostedArenas": hostedArenas{}, "Problem": httpserver.Problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
 		"Enqueued": enqueueResponse{}, "Claimed": claimResponse{}, "Lost": leasesResponse{}, "Task": taskView{},

@@ -42,6 +42,7 @@ func (a *api) routes() []route {
 		{"PUT", callingPlayerPath + "/device", players.putDevice, nil, admission{}},
 		{"GET", gamePath + "/players/{player}", players.getPlayer, nil, reading},
 		{"GET", gamePath + "/players/{player}/matches", players.getHistory, page, reading},
+		{"GET", callingPlayerPath + "/arenas", arenas.getHosted, page, reading},
 		{"GET", gamePath + "/matches/{match}", boards.getMatch, page, reading},
 		{"GET", gamePath + "/matches/{match}/answers", players.getAnswers, nil, reading},
 		{"POST", gamePath + "/arenas", arenas.postArena, nil, admission{shedKind: overload.Joining}},

@@ -36,6 +36,7 @@ var statuses = map[protocol.Code]int{
 	protocol.CodeNotRanked:       http.StatusNotFound,
 	protocol.CodeNicknameTaken:   http.StatusConflict,
 	protocol.CodeAccountTaken:    http.StatusConflict,
+	protocol.CodeNotOver:         http.StatusConflict,
 	protocol.CodeNicknameInvalid: http.StatusUnprocessableEntity,
 	protocol.CodePayloadTooLarge: http.StatusRequestEntityTooLarge,
 	protocol.CodeRateLimited:     http.StatusTooManyRequests,

@@ -81,8 +81,10 @@ func (c *accessChange) eraseSubject(ctx context.Context, game, subject, opaque s
 	if _, err := c.exec(ctx, insertErased, game, c.db.hashKey.hashSubject(game, subject), opaque); err != nil {
 		return err
 	}
-	if _, err := c.exec(ctx, deleteSubject, game, subject); err != nil {
-		return err
+	for _, statement := range []string{deleteSubject, eraseHost} {
+		if _, err := c.exec(ctx, statement, game, subject); err != nil {
+			return err
+		}
 	}
 	if _, err := c.exec(ctx, insertErasure, game, subject, opaque, lastMove); err != nil {
 		return err
@@ -161,12 +163,14 @@ func addMoves(h *head, opaque string, days []string) {
 const ErasureRetention = 10 * time.Minute
 
 // deleteErased are statements that delete the last rows with a subject's id. These are
-// the duels of the day, the revocations that ended its sessions, and the erasure itself.
+// the duels of the day, the revocations that ended its sessions, the latest arena, and the
+// erasure itself.
 // The revocation of the erasure stays under the subject's hash, for nodes that have not
 // read it yet.
 var deleteErased = []string{
 	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
 	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
+	eraseHost, // of an arena that was being created
 	`DELETE FROM erasures WHERE game = $1 AND subject = $2`,
 }
 

@@ -84,6 +84,7 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		l.Results.pairDuelLimits = map[string]int64{game: 1000}
 		addPlayer(t, l.Ledger, erasedSubjectID)
 		addPlayer(t, l.Ledger, "other")
+		addArena(t, l.Ledger, "m_first", erasedSubjectID)
 		for day := range int64(25) {
 			l.setClock(t, day*2*dayMS)
 			all := results(duel(fmt.Sprint("d", day), day, erasedSubjectID, "other"))
@@ -109,6 +110,10 @@ func TestAnErasedSubjectIsInNoTableAndNoFile(t *testing.T) {
 		if must(l.Leaderboards.DayVersion(t.Context(), game, "1970-01-01"))(t) == version {
 			t.Error("the erasure did not change the version of a day")
 		}
+		if r := must(l.Arenas.Arena(t.Context(), game, "m_first"))(t); r.Host != "" || r.Name != "" {
+			t.Errorf("the erasure left %+v", r)
+		}
+		addArena(t, l.Ledger, "m_late", erasedSubjectID)
 		must(l.Results.Commit(t.Context(), results(duel("late", 100, erasedSubjectID, "other"), duel("later", 101, "other", erasedSubjectID))))(t)
 		opaque := standingsOf(t, l.Ledger, "late")[0].Player
 		checkMoving := func(upTo int64, want ...string) {

@@ -22,6 +22,7 @@ type Ledger struct {
 	Corrections  *Corrections
 	History      *History
 	Answers      *Answers
+	Arenas       *Arenas
 	OldMatches   *OldMatches
 	Days         *Days
 	Leaderboards *Leaderboards
@@ -44,6 +45,7 @@ type Public struct {
 	Names        *Names
 	History      *History
 	Answers      *Answers
+	Arenas       *Arenas
 	Leaderboards *Leaderboards
 }
 
@@ -93,6 +95,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries}, Names: names,
 		Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
 		Results: &Results{db, entries, config.PairDuelLimits, config.Retention}, Corrections: &Corrections{db, entries, history}, History: history, Answers: &Answers{db, history},
+		Arenas:     &Arenas{db},
 		OldMatches: &OldMatches{db, config.Retention},
 		Days:       &Days{db, entries, cmp.Or(config.sumPageSize, sumPageSize)}, Leaderboards: &Leaderboards{db}, Banks: &QuestionBanks{db},
 		Tasks: tasks, Claims: &TaskClaims{db, tasks}, Maintenance: &TaskMaintenance{db, tasks},
@@ -103,6 +106,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 	publicHistory := &History{&public, newNames(&public)}
 	l.Public = Public{
 		Players: &Players{&public, l.Players.registrations}, Names: publicHistory.names, History: publicHistory, Answers: &Answers{&public, publicHistory},
+		Arenas:       &Arenas{&public},
 		Leaderboards: &Leaderboards{&public},
 	}
 	return l

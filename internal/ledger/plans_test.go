@@ -113,6 +113,10 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"old matches":           {selectOldMatches, []any{"g", 1, 10}},
 		"seats of old match":    {deleteSeats, []any{"g", "m", 10}},
 		"delete match":          {deleteMatch, []any{"g", "m"}},
+		"arena":                 {selectArena, []any{"g", "m"}},
+		"arenas of a host":      {selectArenasOf, []any{"g", "h", 1, "m", 10}},
+		"erase host":            {eraseHost, []any{"g", "h"}},
+		"old arenas":            {deleteArenas, []any{"g", 1, 10}},
 		"asked questions by id": {selectAskedByID, []any{int64(1)}},
 		"update player":         {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
 	}

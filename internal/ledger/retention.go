@@ -45,6 +45,10 @@ DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
 	// askedSlack is how much older than a match's end asked_at of its questions may be, and
 	// some time more.
 	askedSlack = 48 * time.Hour
+
+	// arenaSlack is how long before its match's end an arena may have been created, and some
+	// time more.
+	arenaSlack = 48 * time.Hour
 )
 
 // DeleteOld deletes the answers and matches of a game that are older than its retention,
@@ -68,6 +72,11 @@ func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64,
 		}
 	}
 	if rule.Matches > 0 {
+		if _, err := repeatWithPauses(ctx, func() (int64, error) {
+			return o.exec(ctx, deleteArenas, game, (rule.Matches + arenaSlack).Milliseconds(), deletedMatches)
+		}); err != nil {
+			return deleted, err
+		}
 		n, err := repeatWithPauses(ctx, func() (int64, error) { return o.deleteMatches(ctx, game, rule.Matches) })
 		return deleted + n, err
 	}

@@ -62,6 +62,9 @@ type Answers struct {
 	history *History
 }
 
+// Arenas stores the records of arenas.
+type Arenas struct{ *database }
+
 // OldMatches deletes answers and matches that are older than the retention of their game.
 type OldMatches struct {
 	*database

@@ -92,6 +92,18 @@ type ArenaLook struct {
 	Players int64       `json:"players"`
 }
 
+// HostedArena is an arena in the list of its host. Match is the id of its match, "" before
+// the match starts, and for an arena that ended without one.
+type HostedArena struct {
+	ArenaID   string `json:"arena_id"`
+	Name      string `json:"name"`
+	Mode      string `json:"mode"`
+	State     string `json:"state"` // lobby, playing or over
+	CreatedAt int64  `json:"created_at"`
+	Players   int64  `json:"players"`
+	Match     string `json:"match,omitempty"`
+}
+
 // TeamCount is a team and its number of players.
 type TeamCount struct {
 	ID      string `json:"id"`

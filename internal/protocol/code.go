@@ -75,6 +75,9 @@ const (
 	// The account cannot be linked to this guest, because either of them is already linked or plays now.
 	// Client: use the account's own player, or try again after the match.
 	CodeAccountTaken Code = "account_taken"
+	// The arena is not over, or its result is not settled yet.
+	// Client: ask for the report again after the end.
+	CodeNotOver Code = "not_over"
 	// A limit of the operator was reached; the detail says which.
 	// Client: wait for Retry-After or retry_after_ms.
 	CodeRateLimited Code = "rate_limited"

@@ -323,6 +323,7 @@ export default {
   'error.unauthorized': 'Your sign-in is no longer valid. Reload the page.',
   'error.payload_too_large': 'This is too long.',
   'error.account_taken': 'This account belongs to another player.',
+  'error.not_over': 'The results are not ready yet. Try again after the end.',
   'error.duplicate_answer': 'You have already answered this question.',
   'error.internal': 'Something went wrong on the server. Try again.',
   'error.draining': 'The server restarts soon. You will be reconnected.',

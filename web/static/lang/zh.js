@@ -323,6 +323,7 @@ export default {
   'error.unauthorized': '登录已失效，请刷新页面。',
   'error.payload_too_large': '内容太长。',
   'error.account_taken': '这个账号已属于另一名玩家。',
+  'error.not_over': '结果尚未生成，请在结束后再试。',
   'error.duplicate_answer': '本题你已经作答。',
   'error.internal': '服务器出错了，请重试。',
   'error.draining': '服务器即将重启，稍后会自动重连。',

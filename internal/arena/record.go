@@ -1,0 +1,96 @@
+package arena
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+)
+
+// Record is what the ledger keeps of an arena. Host and Name are "" if the host was erased.
+type Record struct {
+	Game, Match string
+	Host        string // id of the creator: a player or a client with role host
+	Name        string
+	Mode        match.Mode
+	CreatedAt   int64 // epoch ms
+	IsSettled   bool  // in lists: the ledger has the result of the match
+	Players     int   // in lists, of a settled match
+}
+
+// ArenaID returns the id of the arena.
+func (r Record) ArenaID() string { return "a_" + strings.TrimPrefix(r.Match, "m_") }
+
+// matchID returns the id of the match of an arena.
+func matchID(arenaID string) string { return "m_" + strings.TrimPrefix(arenaID, "a_") }
+
+// Records stores what remains of arenas. *ledger.Arenas implements it.
+type Records interface {
+	// AddArena adds the record of a new arena. The store sets its time.
+	AddArena(ctx context.Context, r Record) error
+	// Arena returns the record of the arena of a match, or match.ErrNotFound.
+	Arena(ctx context.Context, game, match string) (Record, error)
+	// ArenasOf returns the arenas of a host, newest first, and the cursor of the next page.
+	// The cursor after the last page is "". An unknown cursor gives match.ErrBadCursor.
+	ArenasOf(ctx context.Context, game, host, cursor string, limit int) (page []Record, next string, err error)
+}
+
+// FindRecord returns the record of an arena.
+func (s *Service) FindRecord(ctx context.Context, game, arenaID string) (Record, error) {
+	record, err := s.Records.Arena(ctx, game, matchID(arenaID))
+	if errors.Is(err, match.ErrNotFound) || err == nil && record.ArenaID() != arenaID {
+		return Record{}, protocol.Errorf(protocol.CodeNotFound, "there is no such arena, or it has been deleted")
+	}
+	return record, err
+}
+
+// CheckOver returns nil if an arena has ended and its result is not on its way to the
+// ledger.
+func (s *Service) CheckOver(ctx context.Context, r Record) error {
+	_, err := s.Matches.ReadArena(ctx, r.Match)
+	switch {
+	case errors.Is(err, match.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	return protocol.Errorf(protocol.CodeNotOver, "the arena is not over, or its result is not settled yet; retry later")
+}
+
+// ListHosted lists the arenas of a host, newest first, with their states.
+func (s *Service) ListHosted(ctx context.Context, game, host, cursor string, limit int) ([]protocol.HostedArena, string, error) {
+	records, next, err := s.Records.ArenasOf(ctx, game, host, cursor, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	hosted := make([]protocol.HostedArena, len(records))
+	for i, r := range records {
+		hosted[i] = protocol.HostedArena{
+			ArenaID: r.ArenaID(), Name: r.Name, Mode: string(r.Mode), State: stateOver, CreatedAt: r.CreatedAt, Players: int64(r.Players), Match: r.Match,
+		}
+		if r.IsSettled {
+			continue
+		}
+		if err := s.setCurrentState(ctx, &hosted[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	return hosted, next, nil
+}
+
+// setCurrentState sets the state, players and match of an arena without a result. An arena
+// that the match store does not have is over and had no match.
+func (s *Service) setCurrentState(ctx context.Context, hosted *protocol.HostedArena) error {
+	view, err := s.Matches.ReadArena(ctx, hosted.Match)
+	if errors.Is(err, match.ErrNotFound) {
+		hosted.Match = ""
+		return nil
+	}
+	hosted.State, hosted.Players = publicState(view.Phase), view.Players
+	if hosted.State == stateLobby {
+		hosted.Match = ""
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"laststand/internal/arena"
+	"laststand/internal/match"
+)
+
+var _ arena.Records = (*Arenas)(nil)
+
+const (
+	insertArena = `
+INSERT INTO arenas (game, match_id, host, name, mode, created_at) VALUES ($1, $2, $3, $4, $5, {now}) ON CONFLICT DO NOTHING`
+
+	selectArena = `SELECT match_id, host, name, mode, created_at, '' FROM arenas WHERE game = $1 AND match_id = $2`
+
+	selectArenasOf = `
+SELECT a.match_id, a.host, a.name, a.mode, a.created_at, COALESCE(m.summary, '')
+FROM arenas a LEFT JOIN matches m ON m.game = a.game AND m.id = a.match_id
+WHERE a.game = $1 AND a.host = $2 AND (a.created_at, a.match_id) < ($3, $4)
+ORDER BY a.created_at DESC, a.match_id DESC LIMIT $5`
+
+	// eraseHost removes what names the host of arenas. Others still read the reports.
+	eraseHost = `UPDATE arenas SET host = '', name = '' WHERE game = $1 AND host = $2`
+
+	deleteArenas = `
+DELETE FROM arenas WHERE (game, match_id) IN (
+    SELECT game, match_id FROM arenas WHERE game = $1 AND created_at < {now} - $2 ORDER BY created_at LIMIT $3 {free})`
+)
+
+// AddArena implements arena.Records.
+func (a *Arenas) AddArena(ctx context.Context, r arena.Record) (err error) {
+	defer describe(&err, "add arena of match %s", r.Match)
+	_, err = a.exec(ctx, insertArena, r.Game, r.Match, r.Host, r.Name, string(r.Mode))
+	return err
+}
+
+// Arena implements arena.Records.
+func (a *Arenas) Arena(ctx context.Context, game, id string) (r arena.Record, err error) {
+	defer describe(&err, "arena of match %s", id)
+	row := arenaRow{Record: arena.Record{Game: game}}
+	found, err := scanOptional(a.queryRow(ctx, selectArena, game, id), row.columns()...)
+	if err == nil && !found {
+		err = match.ErrNotFound
+	}
+	return row.Record, err
+}
+
+// ArenasOf implements arena.Records.
+func (a *Arenas) ArenasOf(ctx context.Context, game, host, cursor string, limit int) (page []arena.Record, next string, err error) {
+	createdAt, id, ok := parseTimeCursor(cursor)
+	if !ok {
+		return nil, "", match.ErrBadCursor
+	}
+	defer describe(&err, "arenas of %s", host)
+	rows, err := collect((*arenaRow).columns)(a.query(ctx, selectArenasOf, game, host, createdAt, id, limit+1))
+	rows, next = cutPage(rows, limit, func(last *arenaRow) string { return newCursor(last.CreatedAt, last.Match) })
+	for _, row := range rows {
+		row.Game = game
+		if row.summary != "" {
+			var summary match.Summary
+			err = cmp.Or(err, json.Unmarshal([]byte(row.summary), &summary))
+			row.IsSettled, row.Players = true, summary.Players
+		}
+		page = append(page, row.Record)
+	}
+	return page, next, err
+}
+
+// arenaRow is a row of table arenas with the summary of its match, "" if there is none.
+type arenaRow struct {
+	arena.Record
+
+	summary string
+}
+
+func (r *arenaRow) columns() []any {
+	return []any{&r.Match, &r.Host, &r.Name, &r.Mode, &r.CreatedAt, &r.summary}
+}
