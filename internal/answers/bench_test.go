@@ -52,7 +52,7 @@ func BenchmarkTransfer(b *testing.B) {
 				m, err := l.Answers.Match(b.Context(), testGame, id)
 				n := 0
 				if err == nil {
-					err = l.Answers.EachPlayer(b.Context(), m, func(p answers.PlayerAnswers) error { n += len(p.Answers); return nil })
+					err = l.Answers.EachPlayer(b.Context(), m, 0, m.Summary.Players, func(p answers.PlayerAnswers) error { n += len(p.Answers); return nil })
 				}
 				if err != nil || n != benchPlayers*benchQuestions {
 					b.Fatalf("%d answers, %v", n, err)

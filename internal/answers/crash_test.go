@@ -134,7 +134,7 @@ func checkStored(t *testing.T, l *ledger.Ledger, id string, want []answers.Answe
 		t.Fatalf("match %s: %v", id, err)
 	}
 	var got []answers.Answer
-	err = l.Answers.EachPlayer(t.Context(), m, func(p answers.PlayerAnswers) error {
+	err = l.Answers.EachPlayer(t.Context(), m, 0, m.Summary.Players, func(p answers.PlayerAnswers) error {
 		got = append(got, p.Answers...)
 		return nil
 	})

@@ -18,6 +18,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
+	"laststand/internal/report"
 	"laststand/internal/taskqueue"
 )
 
@@ -74,6 +75,7 @@ type History interface {
 type Answers interface {
 	Match(ctx context.Context, game, id string) (answers.Match, error)
 	Of(ctx context.Context, m answers.Match, player string) ([]answers.Answer, error)
+	report.Source
 }
 
 // Arenas creates arenas and shows them. *arena.Service implements it. A refusal
@@ -83,6 +85,10 @@ type Arenas interface {
 	Create(ctx context.Context, req arena.CreateRequest) (protocol.ArenaMade, error)
 	Show(ctx context.Context, game, code string) (protocol.ArenaLook, error)
 	FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error)
+	FindRecord(ctx context.Context, game, arenaID string) (arena.Record, error)
+	// CheckOver returns nil if an arena has ended and its result is not on its way to the
+	// ledger.
+	CheckOver(ctx context.Context, r arena.Record) error
 	ListHosted(ctx context.Context, game, host, cursor string, limit int) ([]protocol.HostedArena, string, error)
 }
 

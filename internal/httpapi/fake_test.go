@@ -242,6 +242,30 @@ func (b *fakeBackend) ListHosted(_ context.Context, _, host, cursor string, limi
 	return hosted[:min(limit, 2)], cursor + ">", b.fail
 }
 
+// FindRecord finds arenas with the host p_1, and a_2 with another one.
+func (b *fakeBackend) FindRecord(_ context.Context, game, id string) (arena.Record, error) {
+	r := arena.Record{Game: game, Match: "m_" + id[2:], Host: "p_1", Name: "Cup", Mode: match.Race}
+	switch id {
+	case "a_2":
+		r.Host = "p_2"
+	case "a_erased":
+		r.Match, r.Host, r.Name = "m_1", "", ""
+	case "a_open", "a_closed":
+		r.Name = id
+		r.Match = "m_9"
+	case "a_unknown":
+		return arena.Record{}, protocol.Errorf(protocol.CodeNotFound, "there is no such arena")
+	}
+	return r, b.fail
+}
+
+func (b *fakeBackend) CheckOver(_ context.Context, r arena.Record) error {
+	if r.Name == "a_open" {
+		return protocol.Errorf(protocol.CodeNotOver, "the arena is not over")
+	}
+	return b.fail
+}
+
 // FindJoinInfo finds an arena of 3 players for the code 402951 and for each
 // code that ends with 7. The arena of the code 000001 is over.
 func (b *fakeBackend) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {
@@ -329,7 +353,35 @@ func (a fakeAnswers) Match(_ context.Context, _, id string) (answers.Match, erro
 	case "m_old":
 		return answers.Match{}, answers.ErrNotStored
 	}
-	return answers.Match{Summary: match.Summary{Match: id}, Questions: []quiz.DrawnQuestion{q, number, q}}, a.fail
+	summary := match.Summary{Match: id, Mode: match.Race, StartedAt: startTime, OverAt: startTime + 60_000, Players: 3}
+	return answers.Match{Summary: summary, Questions: []quiz.DrawnQuestion{q, number, q}}, a.fail
+}
+
+// EachBlock has the answers of p_1, and those of EachPlayer for two others.
+func (a fakeAnswers) EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) error {
+	return a.EachPlayer(ctx, m, 0, 3, func(p answers.PlayerAnswers) error {
+		onBlock(p.Answers)
+		return nil
+	})
+}
+
+// EachPlayer has the answers of p_1; p_2 answers the first question and p_3 none.
+func (a fakeAnswers) EachPlayer(ctx context.Context, m answers.Match, from, to int, onPlayer func(answers.PlayerAnswers) error) error {
+	standings, err := a.Standings(ctx, m.Summary, from, to)
+	for _, s := range standings {
+		p := answers.PlayerAnswers{Standing: s}
+		switch s.Player {
+		case "p_1":
+			p.Standing.Team = "north"
+			p.Answers, _ = a.Of(ctx, answers.Match{Summary: match.Summary{Match: "m_1"}}, "p_1")
+		case "p_2":
+			p.Answers = []answers.Answer{{Player: 1, Given: json.RawMessage(`{"choice":0}`), ElapsedMS: 1001, Points: -20}}
+		}
+		if err == nil {
+			err = onPlayer(p)
+		}
+	}
+	return err
 }
 
 func (a fakeAnswers) Of(_ context.Context, m answers.Match, player string) ([]answers.Answer, error) {

@@ -39,6 +39,11 @@ func (a *api) authenticateHost(r *request) (identity.Claims, error) {
 	if err != nil {
 		return identity.Claims{}, err
 	}
+	return a.resolveHost(r, claims)
+}
+
+// resolveHost does the work of authenticateHost for claims of the game in the path.
+func (a *api) resolveHost(r *request, claims identity.Claims) (identity.Claims, error) {
 	switch claims.Role {
 	case identity.RolePlayer:
 		return a.resolvePlayer(r, claims)

@@ -18,8 +18,11 @@ type paging struct {
 
 // readPaging reads the query parameters limit and cursor. Default and maximum of
 // the limit are the same as for leaderboards.
-func readPaging(query url.Values) (paging, error) {
-	limit, err := httpserver.ReadLimit(query, leaderboard.DefaultLimit, leaderboard.MaxLimit)
+func readPaging(query url.Values) (paging, error) { return readPagingUpTo(query, leaderboard.MaxLimit) }
+
+// readPagingUpTo is readPaging with another maximum of the limit.
+func readPagingUpTo(query url.Values, maxLimit int) (paging, error) {
+	limit, err := httpserver.ReadLimit(query, leaderboard.DefaultLimit, maxLimit)
 	return paging{limit, query.Get("cursor")}, err
 }
 

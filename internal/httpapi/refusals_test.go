@@ -25,6 +25,7 @@ import (
 
 func TestBadRequestsGetAProblem(t *testing.T) {
 	t.Parallel()
+	reports := demoPath + "/arenas"
 	guests, rename, board := demoPath+"/guests", demoPath+"/players/me/nickname", demoPath+"/leaderboards/all"
 	tests := []struct {
 		name   string
@@ -59,6 +60,18 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"arenas of another game", getCall(demoPath+"/players/me/arenas", "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
 		{"cursor of arenas", getCall(demoPath+"/players/me/arenas?cursor=bad", bearerGood), 400, protocol.CodeBadRequest, "cursor"},
 		{"limit of arenas", getCall(demoPath+"/players/me/arenas?limit=201", bearerGood), 400, protocol.CodeBadRequest, "1 to 200"},
+		{"report without a token", getCall(reports + "/a_1/report"), 401, protocol.CodeUnauthorized, "Bearer"},
+		{"report for a player", getCall(reports+"/a_2/report", bearerGood), 403, protocol.CodeForbidden, "only the host"},
+		{"report for another host", getCall(reports+"/a_2/report", "Authorization: Bearer host"), 403, protocol.CodeForbidden, "only the host"},
+		{"report of an erased host", getCall(reports+"/a_erased/report", "Authorization: Bearer host"), 403, protocol.CodeForbidden, "only the host"},
+		{"report for a service of another game", getCall(reports+"/a_1/report", "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
+		{"report for a banned player", getCall(reports+"/a_1/report", "Authorization: Bearer banned"), 403, protocol.CodeForbidden, "until"},
+		{"report of an unknown arena", getCall(reports+"/a_unknown/report", bearerGood), 404, protocol.CodeNotFound, "no such arena"},
+		{"report of a running arena", getCall(reports+"/a_open/report", bearerGood), 409, protocol.CodeNotOver, "not over"},
+		{"report of an arena without a match", getCall(reports+"/a_closed/report", bearerGood), 404, protocol.CodeNotFound, "no report"},
+		{"report whose answers were deleted", getCall(reports+"/a_old/report", bearerGood), 404, protocol.CodeNotFound, "deleted"},
+		{"limit of a report", getCall(reports+"/a_1/report?limit=501", bearerGood), 400, protocol.CodeBadRequest, "1 to 500"},
+		{"cursor of a report", getCall(reports+"/a_1/report?cursor="+offsetCursor(3), bearerGood), 400, protocol.CodeBadRequest, "cursor"},
 		{"unknown game", getCall("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
 		{"unknown player", getCall(demoPath + "/players/p_9"), 404, protocol.CodeNotFound, "no such player"},
 		{"history of an unknown player", getCall(demoPath + "/players/p_9/matches"), 404, protocol.CodeNotFound, "no such player"},

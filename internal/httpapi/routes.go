@@ -47,6 +47,7 @@ func (a *api) routes() []route {
 		{"GET", gamePath + "/matches/{match}/answers", players.getAnswers, nil, reading},
 		{"POST", gamePath + "/arenas", arenas.postArena, nil, admission{shedKind: overload.Joining}},
 		{"GET", gamePath + "/arenas/{code}", arenas.getArena, nil, admission{rule: a.Limits.Reads}},
+		{"GET", gamePath + "/arenas/{arena_id}/report", arenas.getReport, page, reading},
 		{"POST", gamePath + "/behaviours", services.postBehaviours, nil, largeBody},
 		{"POST", gamePath + "/tasks", services.postTasks, nil, largeBody},
 		{"POST", gamePath + "/tasks/claim", services.postClaim, nil, admission{extraTime: taskqueue.MaxPollWait}},

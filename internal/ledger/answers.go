@@ -111,6 +111,9 @@ const (
 	selectSeatOf = `SELECT standing_index FROM seats WHERE game = $1 AND player = $2 AND over_at = $3 AND match_id = $4`
 )
 
+// blocksPerRead is how many blocks EachBlock reads with one statement.
+const blocksPerRead = 10
+
 // answerRow is a row of table answers.
 type answerRow struct {
 	block              int64
@@ -186,13 +189,14 @@ func (a *Answers) readBlock(ctx context.Context, m match.Summary, block int) ([]
 	return answers.Unpack(block, rows[0].answers, rows[0].texts)
 }
 
-// EachPlayer calls onPlayer with the standing and the answers of each player of a match
-// that Match has returned, best first. It stops at the first error of onPlayer and returns
-// it. It holds one block in memory.
-func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, onPlayer func(answers.PlayerAnswers) error) error {
-	for block := 0; block*answers.BlockPlayers < m.Summary.Players; block++ {
-		from := block * answers.BlockPlayers
-		standings, err := a.history.Standings(ctx, m.Summary, from, from+answers.BlockPlayers)
+// EachPlayer calls onPlayer with the standings whose index is at least from and less than
+// to, and their answers, best first. Match has returned m. It stops at the first error of
+// onPlayer and returns it. It holds one block in memory.
+func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, from, to int, onPlayer func(answers.PlayerAnswers) error) error {
+	for to = min(to, m.Summary.Players); from < to; {
+		block := from / answers.BlockPlayers
+		end := min((block+1)*answers.BlockPlayers, to)
+		standings, err := a.history.Standings(ctx, m.Summary, from, end)
 		if err != nil {
 			return err
 		}
@@ -205,7 +209,7 @@ func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, onPlayer func
 			byPlayer[i].Standing = standings[i]
 		}
 		for _, answer := range all { // in the order of questions
-			if i := answer.Player - from; i < len(byPlayer) {
+			if i := answer.Player - from; i >= 0 && i < len(byPlayer) {
 				byPlayer[i].Answers = append(byPlayer[i].Answers, answer)
 			}
 		}
@@ -214,6 +218,27 @@ func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, onPlayer func
 				return err
 			}
 		}
+		from = end
 	}
 	return nil
+}
+
+// EachBlock calls onBlock with the answers of each block of a match that Match has
+// returned. It holds some blocks in memory.
+func (a *Answers) EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) (err error) {
+	defer describe(&err, "answers of match %s", m.Summary.Match)
+	for next := int64(0); ; {
+		rows, err := a.readRows(ctx, m.Summary, int(next), blocksPerRead)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		for _, row := range rows {
+			all, err := answers.Unpack(int(row.block), row.answers, row.texts)
+			if err != nil {
+				return err
+			}
+			onBlock(all)
+			next = row.block + 1
+		}
+	}
 }

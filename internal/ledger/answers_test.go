@@ -113,7 +113,7 @@ func (p playedMatch) commit(t testing.TB, l *Ledger) {
 func readAnswers(t testing.TB, l *Ledger, id string) (all []answers.Answer) {
 	t.Helper()
 	m := must(l.Answers.Match(t.Context(), game, id))(t)
-	err := l.Answers.EachPlayer(t.Context(), m, func(p answers.PlayerAnswers) error {
+	err := l.Answers.EachPlayer(t.Context(), m, 0, m.Summary.Players, func(p answers.PlayerAnswers) error {
 		all = append(all, p.Answers...)
 		return nil
 	})

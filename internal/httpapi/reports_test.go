@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/internal/report"
+)
+
+const reportPath = demoPath + "/arenas/a_1/report"
+
+// The host and services read the same report. Answers that do not count are not in it.
+func TestReportsHaveQuestionsAndPlayers(t *testing.T) {
+	t.Parallel()
+	const want = `{"arena_id":"a_1","match":"m_1","name":"Cup","mode":"race","started_at":1795212345678,"over_at":1795212405678,"questions":[` +
+		`{"question":0,"id":"","kind":"single","text":"Capital?","choices":["Rome","Oslo"],"answer":{"choice":1},"answered":2,"right":1,"facility":0.5,"mean_ms":1118,"counts":[1,1]},` +
+		`{"question":1,"id":"","kind":"number","text":"When?","answer":{"value":1969,"tolerance":0},"answered":0,"right":0,"facility":0,"mean_ms":0},` +
+		`{"question":2,"id":"","kind":"single","text":"Capital?","choices":["Rome","Oslo"],"answer":{"choice":1},"answered":0,"right":0,"facility":0,"mean_ms":0,"counts":[0,0]}],` +
+		`"players":[{"player":"p_1","nickname":"Nick p_1","team":"north","rank":1,"score":1642,"correct":9,"time_ms":43210,"answers":[` +
+		`{"question":0,"given":{"choice":1},"correct":true,"elapsed_ms":1234,"points":187},` +
+		`{"question":1,"given":null,"correct":false,"elapsed_ms":null,"points":0},{"question":2,"given":null,"correct":false,"elapsed_ms":null,"points":0}]}`
+	for _, token := range []string{"good", "host", "service"} {
+		rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(reportPath, "Authorization: Bearer "+token))
+		if rec.Code != 200 || !strings.HasPrefix(rec.Body.String(), want) {
+			t.Errorf("%s: %d %s", token, rec.Code, rec.Body)
+		}
+	}
+}
+
+func TestPlayersOfAReportArePaged(t *testing.T) {
+	t.Parallel()
+	handler, cursor, players := New(newTestConfig(&fakeBackend{})), "", []string{}
+	for range 3 {
+		rec := serve(t, handler, getCall(reportPath+"?limit=2"+cursor, bearerGood))
+		var page report.Report
+		if err := json.Unmarshal(rec.Body.Bytes(), &page); err != nil || len(page.Questions) != 3 {
+			t.Fatalf("%s: %v", rec.Body, err)
+		}
+		for _, p := range page.Players {
+			players = append(players, p.Player)
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + page.NextCursor
+	}
+	if got := strings.Join(players, " "); got != "p_1 p_2 p_3" {
+		t.Errorf("the pages have %s", got)
+	}
+}
+
+// A request waits for answers that are on their way, but not for long.
+func TestAReportWaitsForItsAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(demoPath+"/arenas/a_new/report", bearerGood))
+		if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
+			t.Errorf("%d %s", rec.Code, rec.Body)
+		}
+		if waited := time.Since(began); waited < answersWait || waited > requestTimeout {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+
+	"laststand/internal/answers"
+	"laststand/internal/match"
+	"laststand/internal/protocol"
+	"laststand/internal/quiz"
+)
+
+// Question is how a revealed question went. The numbers of a void question are 0.
+type Question struct {
+	Question int           `json:"question"`
+	ID       string        `json:"id"`
+	Kind     quiz.Kind     `json:"kind"`
+	Text     string        `json:"text"`
+	Choices  []string      `json:"choices,omitempty"`
+	Answer   quiz.Solution `json:"answer"`
+	Void     bool          `json:"void,omitempty"`
+	Answered int64         `json:"answered"`         // answers that count
+	Right    int64         `json:"right"`            // those of them that are right
+	Facility float64       `json:"facility"`         // right/answered, rounded half up to 4 decimals
+	MeanMS   int64         `json:"mean_ms"`          // mean time of the answers, rounded half up
+	Counts   []int64       `json:"counts,omitempty"` // answers by choice, without those of erased players
+}
+
+// questionTotals are the sums of the answers to a question that count.
+type questionTotals struct {
+	answered, right, elapsedMS int64
+	byChoice                   []int64 // nil for a kind without choices
+}
+
+// summarize reads all answers of a match and returns how its questions went.
+func summarize(ctx context.Context, source Source, m answers.Match) ([]Question, error) {
+	totals := make([]questionTotals, len(m.Questions))
+	for i, q := range m.Questions {
+		if choices := q.Choices(); len(choices) > 0 {
+			totals[i].byChoice = make([]int64, len(choices))
+		}
+	}
+	choices := choiceReader{}
+	err := source.EachBlock(ctx, m, func(block []answers.Answer) {
+		for _, a := range block {
+			if counts(a, m.Questions) {
+				totals[a.Question].add(a, choices)
+			}
+		}
+	})
+	questions := make([]Question, len(m.Questions))
+	for i, q := range m.Questions {
+		questions[i] = newQuestion(i, q, totals[i], m.Summary.Mode)
+	}
+	return questions, err
+}
+
+func (t *questionTotals) add(a answers.Answer, choices choiceReader) {
+	t.answered++
+	t.elapsedMS += a.ElapsedMS
+	if a.Correct {
+		t.right++
+	}
+	if t.byChoice == nil {
+		return
+	}
+	for _, choice := range choices.read(a.Given) {
+		if choice < len(t.byChoice) {
+			t.byChoice[choice]++
+		}
+	}
+}
+
+func newQuestion(index int, q quiz.DrawnQuestion, t questionTotals, mode match.Mode) Question {
+	question := Question{
+		Question: index, ID: q.ID, Kind: q.Kind, Text: q.Text, Choices: q.Choices(), Answer: q.Solution(),
+		Void: mode == match.Survival && t.right == 0,
+	}
+	if question.Void {
+		t = questionTotals{byChoice: make([]int64, len(t.byChoice))}
+	}
+	question.Answered, question.Right, question.Counts = t.answered, t.right, t.byChoice
+	question.Facility = float64(divideRounded(10_000*t.right, t.answered)) / 10_000
+	question.MeanMS = divideRounded(t.elapsedMS, t.answered)
+	return question
+}
+
+// divideRounded returns a/b rounded half up, and 0 if b is 0. Neither may be negative.
+func divideRounded(a, b int64) int64 {
+	if b == 0 {
+		return 0
+	}
+	return (2*a + b) / (2 * b)
+}
+
+// choiceReader remembers the choices of given answers by their JSON, because a match has
+// few different ones.
+type choiceReader map[string][]int
+
+// read returns the choices of a given answer to a question with choices.
+func (c choiceReader) read(given json.RawMessage) []int {
+	if len(given) == 0 {
+		return nil
+	}
+	choices, isKnown := c[string(given)]
+	if !isKnown {
+		var decoded protocol.Given
+		if json.Unmarshal(given, &decoded) == nil {
+			choices = decoded.Choices
+			if decoded.Choice != nil {
+				choices = []int{*decoded.Choice}
+			}
+		}
+		c[string(given)] = choices
+	}
+	return choices
+}

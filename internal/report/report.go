@@ -1,0 +1,103 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+
+	"laststand/internal/answers"
+	"laststand/internal/arena"
+	"laststand/internal/match"
+	"laststand/internal/quiz"
+)
+
+// Source reads the answers of a settled match. *ledger.Answers implements it.
+type Source interface {
+	// EachBlock calls onBlock with the answers of each block of a match.
+	EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) error
+	// EachPlayer calls onPlayer with the standings whose index is at least from and less
+	// than to, and their answers, best first. It stops at the first error of onPlayer and
+	// returns it.
+	EachPlayer(ctx context.Context, m answers.Match, from, to int, onPlayer func(answers.PlayerAnswers) error) error
+}
+
+// Report is the report of an arena. Players are those of a page.
+type Report struct {
+	ArenaID    string     `json:"arena_id"`
+	Match      string     `json:"match"`
+	Name       string     `json:"name"` // "" if the host was erased
+	Mode       match.Mode `json:"mode"`
+	StartedAt  int64      `json:"started_at"`
+	OverAt     int64      `json:"over_at"`
+	Questions  []Question `json:"questions"`
+	Players    []Player   `json:"players"`
+	NextCursor string     `json:"next_cursor,omitempty"`
+}
+
+// Player is the standing and the answers of a player, one for each question. Nickname is ""
+// if the player was erased.
+type Player struct {
+	Player   string   `json:"player"`
+	Nickname string   `json:"nickname"`
+	Team     string   `json:"team,omitempty"`
+	Rank     int      `json:"rank"`
+	Score    int64    `json:"score"`
+	Correct  int      `json:"correct"`
+	TimeMS   int64    `json:"time_ms"`
+	Answers  []Answer `json:"answers"`
+}
+
+// Answer is what a player answered to a question. Given is null without an answer that
+// counts, and of an erased player.
+type Answer struct {
+	Question  int             `json:"question"`
+	Given     json.RawMessage `json:"given"`
+	Correct   bool            `json:"correct"`
+	ElapsedMS *int64          `json:"elapsed_ms"` // nil: no answer
+	Points    int64           `json:"points"`
+}
+
+// New returns the report of an arena without players.
+func New(ctx context.Context, source Source, record arena.Record, m answers.Match) (Report, error) {
+	questions, err := summarize(ctx, source, m)
+	return Report{
+		ArenaID: record.ArenaID(), Match: m.Summary.Match, Name: record.Name, Mode: m.Summary.Mode,
+		StartedAt: m.Summary.StartedAt, OverAt: m.Summary.OverAt, Questions: questions, Players: []Player{},
+	}, err
+}
+
+// AddPlayers adds the players whose standings have the indexes from to to-1.
+func (r *Report) AddPlayers(ctx context.Context, source Source, m answers.Match, from, to int) error {
+	return source.EachPlayer(ctx, m, from, to, func(p answers.PlayerAnswers) error {
+		r.Players = append(r.Players, newPlayer(m.Questions, p))
+		return nil
+	})
+}
+
+// newPlayer returns a player with an answer for each question.
+func newPlayer(questions []quiz.DrawnQuestion, p answers.PlayerAnswers) Player {
+	s := p.Standing
+	player := Player{
+		Player: s.Player, Nickname: s.Nickname, Team: s.Team, Rank: s.Rank, Score: s.Score, Correct: s.Correct, TimeMS: s.TimeMS,
+		Answers: make([]Answer, len(questions)),
+	}
+	for i := range player.Answers {
+		player.Answers[i] = Answer{Question: i, Given: json.RawMessage("null")}
+	}
+	for _, a := range p.Answers {
+		if !counts(a, questions) {
+			continue
+		}
+		shown := &player.Answers[a.Question]
+		shown.Correct, shown.ElapsedMS, shown.Points = a.Correct, &a.ElapsedMS, a.Points
+		if a.Given != nil {
+			shown.Given = a.Given
+		}
+	}
+	return player
+}
+
+// counts reports whether an answer counts: it was not retracted, and its question was
+// revealed.
+func counts(a answers.Answer, questions []quiz.DrawnQuestion) bool {
+	return !a.Retracted && a.Question < len(questions)
+}
