@@ -33,6 +33,7 @@ type program struct {
 var programs = []program{
 	{"bench answers", "Measure answers and first right answers in arenas.", bench.Answers},
 	{"bench duels", "Measure answers in duels.", bench.Duels},
+	{"bench arena", "Measure one arena with thousands of players, and check it.", bench.Arena},
 	{"bench broadcast", "Measure how long a push takes to reach all watchers.", bench.Broadcast},
 	{"bench connections", "Measure the memory of connections, a storm of them, and the death of a node.", bench.Connections},
 	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},

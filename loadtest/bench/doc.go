@@ -3,6 +3,7 @@
 //
 //   - Answers: accepted answers and first right answers of arenas.
 //   - Duels: answers of duels, on embedded stores and on Redis.
+//   - Arena: one arena with thousands of players.
 //   - Scale: the cost of an answer on 1, 2 and 4 nodes.
 //   - Broadcast: how long a push takes to reach every watcher of an arena.
 //   - Connections: the memory of a connection, a storm of connects, the death of a node.

@@ -14,6 +14,7 @@ type Checker struct {
 	Strangers   bool  // matches may have players who are no clients of this run
 	Leavers     bool  // players may leave, and so end matches early
 	ArenasCount bool  // the matches of arenas count for leaderboards
+	KeepAnswers bool  // for Stored to compare them, too
 
 	Violations Violations
 

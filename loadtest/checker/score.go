@@ -63,6 +63,12 @@ func (j *judgement) score(r *round, t *totals, v verdict) {
 	if v.isAccepted {
 		want.ElapsedMS = &v.elapsedMS
 	}
+	if j.checker.KeepAnswers {
+		if t.answers == nil {
+			t.answers = make(map[int]storedAnswer)
+		}
+		t.answers[r.asked.Question] = newStoredAnswer(want)
+	}
 	for _, shown := range j.published(r, j.parts[t.player]) {
 		if !isSame(shown, want) {
 			j.violation("question %d: the server says %s, and it is %s", r.asked.Question, describeResult(shown), describeResult(want))

@@ -13,7 +13,8 @@ import (
 type Stored struct {
 	*Checker
 	Get   reader
-	Share int // one match and one player in so many is read by itself; leaderboards are read for all players
+	GetAs func(ctx context.Context, player, path string, v any) error // with the player's token; nil: own answers are not compared
+	Share int                                                         // one match and one player in so many is read by itself; leaderboards are read for all players
 
 	players map[string]*record
 }
@@ -46,6 +47,11 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 		if i%s.Share == 0 {
 			check(func() (string, error) { return s.Get.compareHistory(ctx, id, r) })
 			check(func() (string, error) { return s.Get.compareProfile(ctx, id, r) })
+			for match, t := range r.matches {
+				if s.GetAs != nil && !t.isUnsure {
+					check(func() (string, error) { return s.compareAnswers(ctx, match, t) })
+				}
+			}
 		}
 	}
 	for some := range slices.Chunk(ids, 100) {

@@ -97,6 +97,36 @@ func (s *Stored) differences(t *testing.T, answers map[string]string) string {
 	return strings.Join(all, "\n")
 }
 
+// The stored answers of a player agree with those that were accepted, and each difference is
+// found.
+func TestStoredAnswersAreCompared(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ stored, want string }{
+		"the same":         {`{"given":{"choice":1},"correct":true,"elapsed_ms":500,"points":180}`, ""},
+		"another choice":   {`{"given":{"choice":0},"correct":true,"elapsed_ms":500,"points":180}`, "is stored as"},
+		"no answer":        {`{"given":null,"correct":false,"elapsed_ms":null,"points":0}`, "is stored as"},
+		"other points":     {`{"given":{"choice":1},"correct":true,"elapsed_ms":500,"points":100}`, "is stored as"},
+		"another question": {`{"given":{"choice":1},"correct":true,"elapsed_ms":500,"points":180},{"given":{"choice":1},"correct":true,"elapsed_ms":500,"points":180}`, "question 1"},
+		"none":             {``, "to 0 questions"},
+	} {
+		p := newPlayed("duel")
+		p.checker.KeepAnswers = true
+		if got := p.play(t); got != "<nil>" {
+			t.Fatal(got)
+		}
+		s := &Stored{Checker: &p.checker, GetAs: func(_ context.Context, player, path string, v any) error {
+			if player != "ada" || path != "matches/m_1/answers" {
+				t.Errorf("%s reads %s", player, path)
+			}
+			return json.Unmarshal([]byte(`{"questions":[`+test.stored+`]}`), v)
+		}}
+		got, err := s.compareAnswers(t.Context(), "m_1", s.sorted()[0].final["ada"])
+		if err != nil || !strings.Contains(got, test.want) || (got == "") != (test.want == "") {
+			t.Errorf("%s: found %q (%v), want %q", name, got, err, test.want)
+		}
+	}
+}
+
 // A player without a match that counts has no entry.
 func TestAMatchThatDoesNotCountHasNoEntry(t *testing.T) {
 	t.Parallel()

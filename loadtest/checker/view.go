@@ -52,8 +52,12 @@ func (v *View) IsOut() bool { return v.isOut }
 
 // Question returns the newest question of the match, and its close, which is nil while
 // the question is open.
-func (v *View) Question() (protocol.Question, *protocol.QuestionClosed) {
-	r := v.match.round(v.asked - 1)
+func (v *View) Question() (protocol.Question, *protocol.QuestionClosed) { return v.Asked(v.asked - 1) }
+
+// Asked returns a question of the match by its index, and its close; nil if it is open. Before
+// the question was asked both are empty.
+func (v *View) Asked(index int) (protocol.Question, *protocol.QuestionClosed) {
+	r := v.match.round(index)
 	if r == nil {
 		return protocol.Question{}, nil
 	}

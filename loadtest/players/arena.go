@@ -11,6 +11,7 @@ type arena struct {
 	mode string
 	made protocol.ArenaMade
 	size int
+	wait time.Duration // for the last players
 
 	taken     atomic.Int64 // seats that players have
 	declined  atomic.Int64 // seats that their players will not take
@@ -40,12 +41,12 @@ func (a *arena) offerSeats(offers chan<- *seat) {
 	}
 }
 
-// gatherTimeout bounds how long an arena waits for its last players.
+// gatherTimeout is how long an arena waits for its last players, unless Arenas says otherwise.
 const gatherTimeout = 10 * time.Second
 
 // isReady reports whether the arena may start: all seats are taken or declined, or the wait
 // for the last players is over. hasPlayers is false if no player came.
 func (a *arena) isReady(waitedFor time.Duration) (isReady, hasPlayers bool) {
 	taken, declined := int(a.taken.Load()), int(a.declined.Load())
-	return taken+declined >= a.size || taken > 1 && waitedFor > gatherTimeout, taken > 0
+	return taken+declined >= a.size || taken > 1 && waitedFor > a.wait, taken > 0
 }

@@ -1,6 +1,7 @@
 package players
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -15,8 +16,9 @@ type Arenas struct {
 	Mode       string // buzzer, survival or race
 	MinPlayers int
 	MaxPlayers int
-	Count      int  // how many arenas; 0: until the group stops
-	OwnPlayers bool // MaxPlayers players play only these arenas; else the seats are offered to players of duels
+	Count      int           // how many arenas; 0: until the group stops
+	OwnPlayers bool          // MaxPlayers players play only these arenas; else the seats are offered to players of duels
+	Wait       time.Duration // for the last players; 0: 10 s
 }
 
 // AddArenas starts a host for one arena after another, and the players of its arenas if
@@ -67,7 +69,7 @@ func playArenas(g *Group, offers <-chan *seat) {
 func holdArena(g *Group, a Arenas, offers chan<- *seat) bool {
 	host, err := g.newMember(g.closing, "host")
 	defer host.disconnect()
-	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1)}
+	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1), wait: cmp.Or(a.Wait, gatherTimeout)}
 	if err == nil {
 		made.made, err = host.makeArena(a.Mode)
 	}

@@ -127,7 +127,7 @@ func TestAHostWaitsForItsPlayers(t *testing.T) {
 		{1, 1, false, false, false}, {2, 1, false, true, false}, {0, 3, false, false, true}, {1, 0, true, false, false}, {2, 0, true, true, false},
 	} {
 		r := newRun(t, Config{})
-		r.hosts, r.since = &arena{size: 3}, time.Now()
+		r.hosts, r.since = &arena{size: 3, wait: gatherTimeout}, time.Now()
 		r.hosts.taken.Store(test.taken)
 		r.hosts.declined.Store(test.declined)
 		if test.waits {
@@ -137,6 +137,45 @@ func TestAHostWaitsForItsPlayers(t *testing.T) {
 		if r.hosts.isStarted.Load() != test.isStarted || r.isRefused != test.isRefused || r.isAwaitingReply(protocol.TypeArenaStart) != test.isStarted {
 			t.Errorf("%+v: started %t, refused %t", test, r.hosts.isStarted.Load(), r.isRefused)
 		}
+	}
+}
+
+// The result of a player counts from the deadline of its question, or from the first right
+// answer to it, also after the next question has opened.
+func TestOwnResultsCountFromTheClose(t *testing.T) {
+	t.Parallel()
+	r := newRun(t, Config{})
+	seq, opensAt := int64(0), time.Now().UnixMilli()-10_000
+	push := func(kind string, data any) {
+		seq++
+		raw := protocol.EncodeNumberedPush("m_1", kind, data).Frame(seq)
+		f := checker.Frame{Raw: raw, ReceivedAt: time.Now()}
+		if err := json.Unmarshal(raw, &f); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.view.Push(f, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	push(protocol.TypeMatchFound, protocol.MatchFound{Mode: "buzzer", Questions: 3, Players: 60})
+	for i, closed := range []protocol.QuestionClosed{{Reason: "timeout"}, {Reason: "first_correct", First: &protocol.First{Player: "bob", ElapsedMS: 2000}}, {Reason: "all_answered"}} {
+		closed.Question = i
+		push(protocol.TypeQuestion, protocol.Question{Question: i, Of: 3, OpensAt: opensAt, ClosesAt: opensAt + 5000})
+		push(protocol.TypeQuestionClosed, closed)
+	}
+	for question, wantMS := range []float64{5000, 8000} {
+		h := received{}
+		h.ReceivedAt = time.UnixMilli(opensAt + 10_000)
+		h.Data, _ = json.Marshal(protocol.Own{Match: "m_1", Question: question})
+		r.recordOwn(h)
+		if q := r.group.Stats.Take().Quantiles(Own); q.N != 1 || q.Max < wantMS*0.98 || q.Max > wantMS*1.02 {
+			t.Errorf("question %d: %+v, want %v ms", question, q, wantMS)
+		}
+	}
+	h := received{}
+	h.Data, _ = json.Marshal(protocol.Own{Match: "m_1", Question: 2})
+	if r.recordOwn(h); r.group.Stats.Take().Quantiles(Own).N != 0 {
+		t.Error("a result counts whose question has no told close")
 	}
 }
 

@@ -59,6 +59,7 @@ const (
 	Answer     = "answer"    // from an answer to answered
 	Found      = "found"     // from duel.join to match.found
 	Question   = "question"  // from opens_at until a player has the question
+	Own        = "own"       // from the close of a question until a player has a result of its own
 	Settled    = "settled"   // from match.over to settled: in the ledger and on the leaderboards
 	Board      = "board"     // a request for a leaderboard over HTTP
 	Pong       = "pong"      // from a ping to its pong
@@ -85,14 +86,15 @@ type Group struct {
 	hosting sync.WaitGroup // of the arenas
 
 	mu        sync.Mutex
-	clients   int // made so far
+	clients   int               // made so far
+	tokens    map[string]string // by player
 	duellists []*member
 	quits     []context.CancelFunc // one per duellist
 }
 
 // NewGroup makes a group without clients. When ctx ends, all its clients stop.
 func NewGroup(ctx context.Context, c Config) *Group {
-	g := &Group{Config: c, life: ctx, offers: make(chan *seat, 10_000), limiter: rate.NewLimiter(rate.Inf, 1)}
+	g := &Group{Config: c, life: ctx, offers: make(chan *seat, 10_000), limiter: rate.NewLimiter(rate.Inf, 1), tokens: make(map[string]string)}
 	if c.ConnectsPerSecond > 0 {
 		g.limiter.SetLimit(rate.Limit(c.ConnectsPerSecond))
 	}
@@ -155,6 +157,13 @@ func (g *Group) number() int {
 	defer g.mu.Unlock()
 	g.clients++
 	return g.clients - 1
+}
+
+// TokenOf returns the token of a player of the group, "" for another player.
+func (g *Group) TokenOf(player string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tokens[player]
 }
 
 func (g *Group) newDice(n int) *rand.Rand {

@@ -172,7 +172,9 @@ func (r *matchRun) receive(h received) error {
 			r.group.Stats.Add(Resumed, h.ReceivedAt.Sub(r.lostAt))
 			r.lostAt = time.Time{}
 		}
-	case "", protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeDraining, protocol.TypeOwn:
+	case "", protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeDraining:
+	case protocol.TypeOwn:
+		r.recordOwn(h)
 	case protocol.TypeWelcome:
 		return r.enterAgain(h)
 	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
@@ -215,6 +217,29 @@ func (r *matchRun) handlePush(h received) {
 		r.answer, r.overAt = nil, h.ReceivedAt
 	}
 	r.since = h.ReceivedAt
+}
+
+// recordOwn records how long after the close of a question its result came to this player alone.
+// The close of a question that all have answered is not told.
+func (r *matchRun) recordOwn(h received) {
+	var own protocol.Own
+	if json.Unmarshal(h.Data, &own) != nil || own.Match != r.view.Match() {
+		return
+	}
+	q, closed := r.view.Asked(own.Question)
+	if closed == nil {
+		return
+	}
+	closedAt := q.ClosesAt
+	if closed.First != nil {
+		closedAt = q.OpensAt + closed.First.ElapsedMS
+		if q.ReadsUntil != nil {
+			closedAt = *q.ReadsUntil + closed.First.ElapsedMS
+		}
+	}
+	if closed.Reason != "all_answered" {
+		r.group.Stats.Add(Own, time.Duration(h.ReceivedAt.UnixMilli()-closedAt)*time.Millisecond)
+	}
 }
 
 // recordSettled records how long the server took to settle the last match.

@@ -28,6 +28,9 @@ func (g *Group) newMember(ctx context.Context, role string) (*member, error) {
 	p.Guest, err = g.guest(ctx, role, fmt.Sprintf("%s_%d", role, n), p.dice)
 	if role == "player" {
 		p.view = g.Checker.Player(p.ID)
+		g.mu.Lock()
+		g.tokens[p.ID] = p.Token
+		g.mu.Unlock()
 	}
 	return p, err
 }

@@ -83,6 +83,9 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
 	stored := checker.Stored{Checker: r.checker, Get: r.get, Share: share}
+	if r.checker.KeepAnswers {
+		stored.GetAs = r.getAs
+	}
 	if compared, err = stored.CheckStored(ctx); err != nil {
 		return compared, err
 	}
@@ -95,9 +98,18 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 
 // get reads from a random node.
 func (r *run) get(ctx context.Context, path string, v any) error {
+	return r.call(ctx, path, "", v)
+}
+
+// getAs reads from a random node with the token of a player.
+func (r *run) getAs(ctx context.Context, player, path string, v any) error {
+	return r.call(ctx, path, r.group.TokenOf(player), v)
+}
+
+func (r *run) call(ctx context.Context, path, token string, v any) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	urls := r.cluster.urls()
 	url := urls[rand.IntN(len(urls))] //nolint:gosec // no secret
-	return players.Call{URL: url + "/v1/games/demo/" + path}.Do(ctx, v)
+	return players.Call{URL: url + "/v1/games/demo/"}.At(path, token).Do(ctx, v)
 }

@@ -23,7 +23,7 @@ type swarm struct {
 // could not start. The report lists violations, slow answers and why a run was aborted.
 func Swarm(ctx context.Context, c SwarmConfig) (*Report, error) {
 	isAttached := len(c.Attach) > 0
-	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached}
+	rules := &checker.Checker{ArenasCount: !isAttached, Strangers: isAttached, KeepAnswers: true}
 	if !isAttached {
 		rules.LimitMS, rules.RevealMS = swarmLimit.Milliseconds(), c.Reveal.Milliseconds()
 	}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/checker"
+	"laststand/loadtest/players"
+	"laststand/loadtest/report"
+)
+
+type arenaOptions struct {
+	options
+	players, questions int
+	think              time.Duration
+}
+
+// Arena measures one arena with very many players on two nodes, with PostgreSQL. Package
+// checker checks everything that the players receive, and then what is stored: standings,
+// leaderboards, and every answer, which must be stored exactly once.
+//
+//	go run ./loadtest bench arena -modes race                          # 10,000 players, 20 questions
+//	go run ./loadtest bench arena -modes buzzer,survival -players 2000
+//
+// The players answer at random times within -think. About ten of them leave out each
+// question, so it ends at its deadline, half a second later. A result is late by the time
+// from the deadline, or from the first right answer of a buzzer question, until its
+// player has it. Memory is the largest growth of both nodes together.
+//
+// The program fails if it finds a violation of the contract.
+func Arena(flags *flag.FlagSet) func(context.Context) error {
+	var o arenaOptions
+	o.register(flags, 1, "modes")
+	flags.IntVar(&o.players, "players", 10_000, "players of the arena, 100 to 10,000")
+	flags.IntVar(&o.questions, "questions", 20, "questions of the arena")
+	flags.DurationVar(&o.think, "think", 5*time.Second, "time in which players answer")
+	return func(ctx context.Context) error {
+		if o.players < 100 || o.players > 10_000 || o.questions < 1 || o.think < time.Second {
+			return errors.New("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
+		}
+		o.title = fmt.Sprintf("%s, %d players, %d questions, answers within %v, 2 nodes, medians of %d runs", o.title, o.players, o.questions, o.think, o.runs)
+		return o.run(ctx, func(r *report.Report) (all []part) {
+			tables := newArenaTables(r)
+			for _, mode := range []string{"race", "buzzer", "survival"} {
+				all = append(all, part{mode, func(ctx context.Context) error { return o.measure(ctx, tables, mode) }})
+			}
+			return all
+		})
+	}
+}
+
+type arenaTables struct{ results, answers, work *report.Table }
+
+func newArenaTables(r *report.Report) arenaTables {
+	times := []report.Column{{Name: "number"}, {Name: "p50 ms"}, {Name: "p99 ms"}, {Name: "last ms"}}
+	work := []report.Column{{Name: "resident kB", Decimals: 1}}
+	for _, c := range speedColumns {
+		work = append(work, report.Column{Name: c.Name})
+	}
+	return arenaTables{r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...), r.Table("for each player and match", work...)}
+}
+
+// measure plays one match, checks it, and adds a row to each table.
+func (o arenaOptions) measure(ctx context.Context, t arenaTables, mode string) (err error) {
+	game := fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.think + time.Second/2).Milliseconds())
+	c, err := startCluster(ctx, clusterOptions{nodes: 2, node: testenv.NodeOptions{
+		Redis: "redis", Database: "postgres", Binary: o.server, Env: []string{"GOGC=100"}, Game: game,
+	}})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	growth := c.watchMemory()
+	k := newBenchClients(ctx, c, joinsPerSecond, players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)})
+	k.Questions, k.Ranked, k.found.ArenasCount, k.found.KeepAnswers = o.questions, true, true, true
+	from, to, err := o.play(ctx, c, k, mode)
+	resident, failed := growth()
+	if err := errors.Join(err, failed, k.close()); err != nil {
+		return err
+	}
+	k.found.JudgeRest()
+	stored := checker.Stored{Checker: k.found, Share: 1}
+	stored.Get, stored.GetAs = k.newReaders(c.urls[0])
+	if _, err := stored.CheckStored(ctx); err != nil {
+		return err
+	}
+	t.add(mode, float64(o.players), k.stats.All(), resident, from, to)
+	return k.violation()
+}
+
+// play plays one arena, and returns the use of all processes from its first question to its
+// end.
+func (o arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mode string) (from, to usage, err error) {
+	joining := time.Duration(o.players) * time.Second / joinsPerSecond
+	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
+	if err = k.await(ctx, "asked", joining, func() bool { return k.stats.All().Quantiles(players.Question).N > 0 }); err != nil {
+		return from, to, err
+	}
+	if from, err = c.readUsage(ctx); err != nil {
+		return from, to, err
+	}
+	match := time.Duration(o.questions) * (o.think + 3*time.Second)
+	err = k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.players) })
+	if err != nil {
+		return from, to, err
+	}
+	to, err = c.readUsage(ctx)
+	return from, to, err
+}
+
+func (t arenaTables) add(mode string, count float64, recorded report.Sum, resident float64, from, to usage) {
+	for table, kind := range map[*report.Table]string{t.results: players.Own, t.answers: players.Answer} {
+		q := recorded.Quantiles(kind)
+		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
+	}
+	work := []float64{resident / count / 1000}
+	for _, c := range speedColumns {
+		work = append(work, (to.work[c.Name]-from.work[c.Name])/count)
+	}
+	t.work.Add(mode, work...)
+}
+
+// watchMemory reads the resident memory of all nodes until its result is called, which
+// returns the largest growth in bytes.
+func (c *cluster) watchMemory() func() (growth float64, err error) {
+	ending := make(chan struct{})
+	var watching sync.WaitGroup
+	var first, largest int64
+	var failed error
+	watching.Go(func() {
+		for isOver := false; !isOver && failed == nil; {
+			var now int64
+			for _, n := range c.nodes {
+				resident, err := testenv.ResidentBytes(n.PID())
+				now, failed = now+resident, errors.Join(failed, err)
+			}
+			if first == 0 {
+				first = now
+			}
+			largest = max(largest, now)
+			select {
+			case <-ending:
+				isOver = true
+			case <-time.After(time.Second / 4):
+			}
+		}
+	})
+	return func() (float64, error) {
+		close(ending)
+		watching.Wait()
+		return float64(largest - first), failed
+	}
+}
+
+// newReaders returns functions that read from the first node, without a token and with the
+// token of a player.
+func (k *benchClients) newReaders(url string) (get func(ctx context.Context, path string, v any) error, getAs func(ctx context.Context, player, path string, v any) error) {
+	client := &http.Client{Timeout: clientTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
+	call := players.Call{Client: client, URL: url + "/v1/games/demo/"}
+	get = func(ctx context.Context, path string, v any) error { return call.At(path, "").Do(ctx, v) }
+	getAs = func(ctx context.Context, player, path string, v any) error {
+		return call.At(path, k.TokenOf(player)).Do(ctx, v)
+	}
+	return get, getAs
+}
