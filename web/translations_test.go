@@ -46,14 +46,72 @@ func TestEveryCodeAndReasonIsTranslated(t *testing.T) {
 	if len(needed) < 50 {
 		t.Errorf("only %d texts are needed", len(needed))
 	}
-	for _, name := range []string{"lang/en.js", "lang/zh.js"} {
-		dictionary := sources(t)[name]
+	for _, lang := range []string{"en", "zh"} {
+		texts := dictionary(t, lang)
 		for _, key := range needed {
-			if !strings.Contains(dictionary, "\n  '"+key+"': '") {
-				t.Errorf("%s has no text %q", name, key)
+			if !strings.Contains(texts, "\n  '"+key+"': '") {
+				t.Errorf("%s has no text %q", lang, key)
 			}
 		}
 	}
+}
+
+// The dictionaries of both languages have the same keys.
+func TestLanguagesHaveTheSameKeys(t *testing.T) {
+	t.Parallel()
+	keys := func(lang string) map[string]bool {
+		found := map[string]bool{}
+		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(dictionary(t, lang), -1) {
+			if found[m[1]] {
+				t.Errorf("%s has %q twice", lang, m[1])
+			}
+			found[m[1]] = true
+		}
+		return found
+	}
+	en, zh := keys("en"), keys("zh")
+	if len(en) == 0 {
+		t.Fatal("no keys found")
+	}
+	for key := range en {
+		if !zh[key] {
+			t.Errorf("zh lacks %q", key)
+		}
+	}
+	for key := range zh {
+		if !en[key] {
+			t.Errorf("en lacks %q", key)
+		}
+	}
+}
+
+// Every text key that a view uses must be in the dictionary. Otherwise the view fails.
+func TestEveryTextIsInTheDictionary(t *testing.T) {
+	t.Parallel()
+	texts := dictionary(t, "en")
+	textCall := regexp.MustCompile("\\bt\\(['`]([^'`$]+)(['`$])")
+	calls := 0
+	for path, text := range sources(t) {
+		if strings.HasPrefix(path, "vendor/") {
+			continue
+		}
+		for _, m := range textCall.FindAllStringSubmatch(text, -1) {
+			key, isWholeKey := m[1], m[2] != "$"
+			if calls++; !strings.Contains(texts, "\n  '"+key) || isWholeKey && !strings.Contains(texts, "\n  '"+key+"':") {
+				t.Errorf("%s uses the key %q, which the dictionary does not have", path, key)
+			}
+		}
+	}
+	if calls < 100 {
+		t.Errorf("only %d texts found", calls)
+	}
+}
+
+// dictionary returns the modules with the texts of a language.
+func dictionary(t *testing.T, lang string) string {
+	t.Helper()
+	found := sources(t)
+	return found["lang/"+lang+".js"] + found["lang/"+lang+"-arena.js"]
 }
 
 // closeCodeTexts returns the keys of the texts for the close codes of the protocol.

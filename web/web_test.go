@@ -232,54 +232,6 @@ func TestTheIndexHasNothingInline(t *testing.T) {
 	}
 }
 
-// The dictionaries of both languages have the same keys.
-func TestLanguagesHaveTheSameKeys(t *testing.T) {
-	t.Parallel()
-	keys := func(path string) map[string]bool {
-		found := map[string]bool{}
-		for _, m := range regexp.MustCompile(`(?m)^  '([^']+)':`).FindAllStringSubmatch(sources(t)[path], -1) {
-			found[m[1]] = true
-		}
-		return found
-	}
-	en, zh := keys("lang/en.js"), keys("lang/zh.js")
-	if len(en) == 0 {
-		t.Fatal("no keys found")
-	}
-	for key := range en {
-		if !zh[key] {
-			t.Errorf("zh lacks %q", key)
-		}
-	}
-	for key := range zh {
-		if !en[key] {
-			t.Errorf("en lacks %q", key)
-		}
-	}
-}
-
-// Every text key that a view uses must be in the dictionary. Otherwise the view fails.
-func TestEveryTextIsInTheDictionary(t *testing.T) {
-	t.Parallel()
-	dictionary := sources(t)["lang/en.js"]
-	textCall := regexp.MustCompile("\\bt\\(['`]([^'`$]+)(['`$])")
-	texts := 0
-	for path, text := range sources(t) {
-		if strings.HasPrefix(path, "vendor/") {
-			continue
-		}
-		for _, m := range textCall.FindAllStringSubmatch(text, -1) {
-			key, isWholeKey := m[1], m[2] != "$"
-			if texts++; !strings.Contains(dictionary, "\n  '"+key) || isWholeKey && !strings.Contains(dictionary, "\n  '"+key+"':") {
-				t.Errorf("%s uses the key %q, which the dictionary does not have", path, key)
-			}
-		}
-	}
-	if texts < 100 {
-		t.Errorf("only %d texts found", texts)
-	}
-}
-
 // sources returns the modules by path below static.
 func sources(t *testing.T) map[string]string {
 	t.Helper()

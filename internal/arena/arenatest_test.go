@@ -110,7 +110,7 @@ func TestShowDescribesTheArenaInEachPhase(t *testing.T) {
 		match.PhaseLobby: "lobby", match.PhaseStarting: "lobby", match.PhaseCountdown: "playing", match.PhaseOpen: "playing", match.PhaseSealed: "playing",
 		match.PhaseRevealed: "playing", match.PhaseOver: "over", match.PhaseSettled: "over",
 	} {
-		storedArena.phase = phase
+		storedArena.phase, storedArena.plan.Arena.LateJoin = phase, phase == match.PhaseOpen
 		shown, err := test.Show(t.Context(), "demo", created.Code)
 		if err != nil {
 			t.Fatal(err)
@@ -122,6 +122,7 @@ func TestShowDescribesTheArenaInEachPhase(t *testing.T) {
 		if got, want := toJSON(shown), toJSON(protocol.ArenaLook{
 			ArenaID: created.ArenaID, Name: "Summer party", Mode: "buzzer", State: want, Players: 1,
 			Teams: []protocol.TeamCount{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo", Players: 1}},
+			LateJoin: map[bool]string{true: "zero"}[phase == match.PhaseOpen],
 		}); got != want {
 			t.Errorf("%s: %s, want %s", phase, got, want)
 		}

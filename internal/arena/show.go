@@ -29,8 +29,12 @@ func (s *Service) Show(ctx context.Context, game, code string) (protocol.ArenaLo
 		return protocol.ArenaLook{}, err
 	}
 	a := view.Plan.Arena
+	var lateJoin string
+	if a.LateJoin {
+		lateJoin = lateJoinZero
+	}
 	return protocol.ArenaLook{
 		ArenaID: a.ID, Name: a.Name, Mode: string(view.Plan.Mode), State: publicState(view.Phase),
-		Teams: view.TeamCounts(a), Players: view.Players,
+		Teams: view.TeamCounts(a), Players: view.Players, LateJoin: lateJoin,
 	}, nil
 }

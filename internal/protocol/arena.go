@@ -84,12 +84,13 @@ type ArenaMade struct {
 // ArenaLook is the public state of an arena. Anyone with its join code can read it over
 // HTTP.
 type ArenaLook struct {
-	ArenaID string      `json:"arena_id"`
-	Name    string      `json:"name"`
-	Mode    string      `json:"mode"`
-	State   string      `json:"state"` // lobby, playing or over
-	Teams   []TeamCount `json:"teams"`
-	Players int64       `json:"players"`
+	ArenaID  string      `json:"arena_id"`
+	Name     string      `json:"name"`
+	Mode     string      `json:"mode"`
+	State    string      `json:"state"` // lobby, playing or over
+	Teams    []TeamCount `json:"teams"`
+	Players  int64       `json:"players"`
+	LateJoin string      `json:"late_join,omitempty"` // zero: players may join during the match
 }
 
 // HostedArena is an arena in the list of its host. Match is the id of its match, "" before

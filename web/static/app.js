@@ -30,7 +30,7 @@
 //   leave, leave-yes, leave-no
 //   arena-code, arena-enter   the code field on the home page, and its button
 //   arena-host     opens the screen that makes an arena
-//   draft          that screen; draft-name, draft-count, draft-seconds, mode-M, pace-P, team-N, add-team, make in it
+//   draft          that screen; draft-F (a field), fault, mode-M, preset-P, pace-P, more-settings, team-N, add-team, make in it
 //   gate           an arena's gate; take-team (its select), join, watch, host-again in it
 //   arena-lobby    the lobby, its role in data-as; code, link, copy, players, team-ID (data-players) in it
 //   start, lock, close, play-too, next (data-act wait, open, close or finish), kick-who, kick-ban, kick, screen   what a host does

@@ -1,11 +1,12 @@
 // An arena as this page knows it. All functions are pure.
 //
 //   {code, id, name, mode, as, team, teams: [{id, name, players}], players,
-//    state, host, pace, locked, removed: [id…], ended}
+//    state, host, pace, lateJoin, late, locked, removed: [id…], ended}
 //
 // id is null until the server has admitted the player; code is null if it is unknown.
 // as is `player`, `spectator` or `host`. host is true if this page's player created
-// the arena. removed lists the players that the host kicked. ended is {type: 'kicked' | 'closed', reason}.
+// the arena; only its host knows lateJoin, whether players may join after the start. late is
+// true for a player who did. removed lists the players that the host kicked. ended is {type: 'kicked' | 'closed', reason}.
 
 const CODE_DIGITS = 6;
 
@@ -20,11 +21,11 @@ export const spaced = (code) => `${code.slice(0, 3)} ${code.slice(3)}`;
 
 const unknown = {
   code: null, id: null, name: '', mode: null, as: 'player', team: null, teams: [], players: 0, state: 'lobby',
-  host: false, pace: 'auto', locked: false, removed: [], ended: null,
+  host: false, pace: 'auto', lateJoin: false, late: false, locked: false, removed: [], ended: null,
 };
 
 // made is an arena as its host has it from making it.
-export const made = ({ code }, pace) => ({ ...unknown, code, pace, host: true, as: 'host' });
+export const made = ({ code }, { pace, late: lateJoin }) => ({ ...unknown, code, pace, lateJoin, host: true, as: 'host' });
 
 // called is an arena of which only the code is known, unnamed one of which only
 // the id is.
@@ -47,8 +48,8 @@ export function applyPush(arena, { type, data }) {
 // '' for none.
 export function kept(arena) {
   if (!arena?.code || arena.ended) return '';
-  const { code, as, team, host, pace, locked } = arena;
-  return JSON.stringify({ code, as, team, host, pace, locked });
+  const { code, as, team, host, pace, lateJoin, locked } = arena;
+  return JSON.stringify({ code, as, team, host, pace, lateJoin, locked });
 }
 
 // recalled is what of a kept text still has a meaning, or null.

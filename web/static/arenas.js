@@ -51,6 +51,8 @@ export class Arenas {
     await this.#login.trying(async () => {
       await this.#login.enter(nickname, code);
       await this.enter(called(code), place);
+      const { arena } = this.#store.get();
+      if (arena?.as === 'player' && arena.state === 'playing') this.#store.patch({ arena: { ...arena, late: true } });
     });
   }
 

@@ -1,35 +1,64 @@
 // A draft is an arena that its host is still writing: what the fields hold,
 // texts as typed. All functions are pure.
 //
-//   {name, mode, count, seconds, pace, teams: [name…]}
+//   {name, mode, count, seconds, reading, pace, teams: [name…],
+//    preset, points, penalty, streak, partial, late}   the last line is for a race
 
-export const bounds = { count: { min: 1, max: 50 }, seconds: { min: 3, max: 120 }, teams: 20, name: 60 };
+export const bounds = {
+  count: { min: 1, max: 50 }, seconds: { min: 3, max: 120 }, reading: { min: 0, max: 60 },
+  points: { min: 1, max: 1000 }, penalty: { min: 0, max: 1000 }, streak: { min: 0, max: 200 },
+  teams: 20, name: 60,
+};
 
-export const blank = { name: '', mode: 'buzzer', count: '10', seconds: '15', pace: 'auto', teams: [] };
+export const blank = {
+  name: '', mode: 'race', count: '10', seconds: '15', reading: '0', pace: 'auto', teams: [],
+  preset: 'speed', points: '100', penalty: '0', streak: '0', partial: false, late: false,
+};
 
 // newArena is the body that makes the arena, with the filter of its questions.
 // Teams without a name are left out.
-export function newArena({ name, mode, count, seconds, pace, teams }, questionFilter) {
+export function newArena({ name, mode, count, seconds, reading, pace, teams, ...race }, questionFilter) {
   const named = teams.map((team) => team.trim()).filter(Boolean);
   const sides = named.length ? { teams: named.map((team, i) => ({ id: `t${i + 1}`, name: team })) } : {};
   return {
     mode, pace, name: name.trim(), ...sides,
     questions: { count: Number(count), ...questionFilter },
-    time_limit_ms: 1000 * Number(seconds),
+    time_limit_ms: 1000 * Number(seconds), reading_ms: 1000 * Number(reading),
+    ...(mode === 'race' && rules(race)),
   };
 }
 
-// fault is the first field that cannot be sent as it is: `name`, `count`,
-// `seconds` or `teams` (one alone, or two of the same name); null for none.
-export function fault({ name, count, seconds, teams }) {
-  const named = teams.map((team) => team.trim()).filter(Boolean);
-  if (!name.trim()) return 'name';
-  if (!within(count, bounds.count)) return 'count';
-  if (!within(seconds, bounds.seconds)) return 'seconds';
-  return named.length === 1 || new Set(named).size < named.length ? 'teams' : null;
+function rules({ preset, points, penalty, streak, partial, late }) {
+  return {
+    scoring: { preset, points: Number(points), penalty: Number(penalty), streak: Number(streak), partial },
+    late_join: late ? 'zero' : 'no',
+  };
+}
+
+// fault is the first field that cannot be sent as it is; null for none. Of `teams`,
+// one alone is a fault, and so are two of the same name.
+export function fault(draft) {
+  const named = draft.teams.map((team) => team.trim()).filter(Boolean);
+  if (!draft.name.trim()) return 'name';
+  if (named.length === 1 || new Set(named).size < named.length) return 'teams';
+  const numbers = ['count', 'seconds', ...(draft.mode === 'race' ? ['points', 'penalty', 'streak'] : []), 'reading'];
+  return numbers.find((field) => !within(draft[field], bounds[field])) ?? null;
+}
+
+// The server begins the text of a refusal with the path of the value that it refuses.
+const fields = {
+  'name': 'name', 'teams': 'teams', 'questions.count': 'count', 'time_limit_ms': 'seconds', 'reading_ms': 'reading',
+  'scoring.points': 'points', 'scoring.penalty': 'penalty', 'scoring.streak': 'streak',
+};
+
+// refusedField is the field of a draft that an error of the server is about, or null.
+export function refusedField(error) {
+  if (error?.code !== 'bad_request') return null;
+  const [path] = error.message.split(/\[| is | has /, 1);
+  return fields[path] ?? null;
 }
 
 function within(text, { min, max }) {
   const value = Number(text);
-  return Number.isInteger(value) && value >= min && value <= max;
+  return text.trim() !== '' && Number.isInteger(value) && value >= min && value <= max;
 }

@@ -26,14 +26,15 @@ export const fallen = (match) => survivors(match, match.rounds.slice(0, -1)) - s
 // where it is not known: of many players only the winners of a buzzer match are known.
 export function teams(match) {
   if (!match.found?.teams) return [];
-  const finalTeams = match.over?.teams;
-  const scoreOf = finalTeams ? ({ id }) => finalTeams.find((team) => team.id === id)?.score ?? 0 : reckoned(match);
+  const latest = match.over?.teams ?? match.rounds.findLast((round) => round?.closed?.teams)?.closed.teams;
+  const scoreOf = latest ? ({ id }) => latest.find((team) => team.id === id)?.score ?? 0 : reckoned(match);
   return match.found.teams
     .map((team) => ({ ...team, score: scoreOf(team) }))
     .sort((a, b) => b.score - a.score);
 }
 
 function reckoned({ found, rounds, scores }) {
+  if (found.mode === 'race') return () => 0;
   const isBuzzer = found.mode === 'buzzer';
   if (found.seats) {
     const worth = isBuzzer ? POINTS_OF_A_FIRST : 1;
@@ -69,12 +70,32 @@ export function shown(round, playerID, most = 10) {
   return !own || listed.some(({ player }) => player === playerID) ? listed : [...listed, own];
 }
 
+// raceStand is where a player of a race stands after a closed round: {rank, score, toNext}, the
+// last the distance to the next higher score, if there is one. It is told with `own` or, with
+// all the results, follows from them; nothing where it is not known.
+export function raceStand(round, playerID) {
+  const result = resultOf(round, playerID);
+  if (!result || result.rank) return result && { rank: result.rank, score: result.score, toNext: result.to_next };
+  const better = round.closed.results.map(({ score }) => score).filter((score) => score > result.score);
+  return { rank: better.length + 1, score: result.score, toNext: better.length ? Math.min(...better) - result.score : undefined };
+}
+
+// isRight says whether a number or text that was given often is a right answer.
+export function isRight({ value }, { value: right, tolerance, accepted = [] }) {
+  if (typeof right === 'number') return Math.abs(value - right) <= tolerance;
+  return [right, ...accepted].some((text) => text.toLowerCase() === value.toLowerCase());
+}
+
 // placeOf is a player's rank and score as last told; in a match of many by
 // `own`, else by the final standing. Nothing where it was not told.
 export function placeOf(match, playerID) {
   const standing = match.over?.standings.find(({ player }) => player === playerID);
   return standing ?? match.rounds.findLast((round) => round?.own?.player === playerID)?.own;
 }
+
+// playersOf is how many play, as far as is known: some may have come after the start.
+export const playersOf = (match, playerID) =>
+  Math.max(match.found?.players ?? 0, match.over?.standings.length ?? 0, placeOf(match, playerID)?.rank ?? 0);
 
 // nextAct is what `arena.next` would do just now: {act, after, n}, where act is
 // `open` (question n, counted from 1), `close` or `finish`.
@@ -91,7 +112,7 @@ const isLast = (match) =>
 // winner is who won a match that is over, {id, name, isTeam}; nothing after a
 // draw, or without a result. A result read over HTTP names no winner.
 export function winner({ found, over }) {
-  const isTeam = found?.mode === 'buzzer' && Boolean(over.teams?.length);
+  const isTeam = ['buzzer', 'race'].includes(found?.mode) && Boolean(over.teams?.length);
   const sides = isTeam ? over.teams : over.standings.map((standing) => ({ ...standing, id: standing.player }));
   const firsts = sides.filter(({ rank }) => rank === 1);
   const id = over.winner ?? (firsts.length === 1 ? firsts[0].id : undefined);

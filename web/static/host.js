@@ -32,7 +32,7 @@ export class Host {
   async make(nickname, draft, questionFilter) {
     await this.#login.trying(async () => {
       await this.#login.enter(nickname);
-      const arena = made(await api.makeArena(await this.#account.token(), newArena(draft, questionFilter)), draft.pace);
+      const arena = made(await api.makeArena(await this.#account.token(), newArena(draft, questionFilter)), draft);
       this.#box.set(HOSTED, kept(arena));
       await this.#arenas.enter(arena, { as: 'host' });
     });

@@ -1,7 +1,9 @@
+import enArena from './lang/en-arena.js';
 import en from './lang/en.js';
+import zhArena from './lang/zh-arena.js';
 import zh from './lang/zh.js';
 
-const dictionaries = { en, zh };
+const dictionaries = { en: { ...en, ...enArena }, zh: { ...zh, ...zhArena } };
 const tags = { en: 'en', zh: 'zh-CN' };
 let current = 'en';
 
@@ -30,6 +32,9 @@ export const word = (key, fallback, names) => (dictionaries[current][key] ? t(ke
 
 export const number = (value, options) =>
   new Intl.NumberFormat(tags[current], options).format(value);
+
+// points are points that were earned or, below 0, taken.
+export const points = (value) => number(value, { signDisplay: 'exceptZero' });
 
 export const seconds = (ms) => t('seconds', { n: number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
 

@@ -3,7 +3,7 @@
 // replay beside live ones) lead to the same match. scene.js derives the
 // display from the facts. All functions are pure.
 //
-//   {id, seq, floor, found, rounds: [round…], scores: {player: score}, out,
+//   {id, seq, floor, found, rounds: [round…], scores: {player: score}, scoredAt: {player: question}, out,
 //    over, ended, settled}
 //   round: {question, closesAt, extended, seen: {player: true}, revealed, closed, own, mine}
 //   mine:  {given, state, elapsed_ms?, error?}; state is `sent`, `held`, in a
@@ -15,7 +15,7 @@
 // last match.state, which replaces all earlier pushes.
 
 export const begin = (id) => ({
-  id, seq: 0, floor: 0, found: null, rounds: [], scores: {}, out: false, over: null, ended: false, settled: null,
+  id, seq: 0, floor: 0, found: null, rounds: [], scores: {}, scoredAt: {}, out: false, over: null, ended: false, settled: null,
 });
 
 const facts = {
@@ -25,8 +25,8 @@ const facts = {
   'answer.seen': (match, data) =>
     inRound(match, data.question, (round) => ({ seen: { ...round.seen, [data.player]: true } })),
   'question.closed': (match, data) =>
-    scored(inRound(match, data.question, () => ({ closed: data, revealed: true })), data.results),
-  'match.over': (match, data) => scored({ ...match, over: data, ended: true }, data.standings),
+    scored(inRound(match, data.question, () => ({ closed: data, revealed: true })), data.question, data.results),
+  'match.over': (match, data) => scored({ ...match, over: data, ended: true }, Infinity, data.standings),
 };
 
 // take adds a numbered push: {match, gap}. gap says that pushes before it are
@@ -42,7 +42,7 @@ export function take(match, { type, seq, data }) {
 // A player who was out before gets a place too, but no result.
 export function takeOwn(match, player, own) {
   const watched = match.out || match.rounds.slice(0, own.question).some((round) => round?.own?.out);
-  return scored(inRound(match, own.question, () => ({ own: { ...own, player, watched } })), [{ player, score: own.score }]);
+  return scored(inRound(match, own.question, () => ({ own: { ...own, player, watched } })), own.question, [{ player, score: own.score }]);
 }
 
 // takeState adds a match.state. Replays may follow it, and are taken as ever.
@@ -51,7 +51,7 @@ export function takeState(match, state) {
   if (state.question) next = asked(next, state.question);
   if (state.question && state.phase !== 'open') next = inRound(next, state.question.question, () => ({ revealed: true }));
   if (state.your_answer) next = answered(next, state.your_answer);
-  return scored(next, state.scores);
+  return scored(next, asOf(state), state.scores);
 }
 
 // answering notes the player's own answer on its way.
@@ -97,9 +97,17 @@ function inRound(match, index, change) {
   return { ...match, rounds };
 }
 
-// Scores only grow, so the greatest one received is the latest.
-function scored(match, tellings = []) {
+// asOf is the last revealed question of a match.state, -1 for none.
+const asOf = ({ question, phase }) => (question ? question.question - (phase === 'open' ? 1 : 0) : -1);
+
+// scored takes scores as they were after a question; later ones stay.
+function scored(match, question, tellings = []) {
   const scores = { ...match.scores };
-  for (const { player, score } of tellings) scores[player] = Math.max(scores[player] ?? 0, score);
-  return { ...match, scores };
+  const scoredAt = { ...match.scoredAt };
+  for (const { player, score } of tellings) {
+    if ((scoredAt[player] ?? -1) > question) continue;
+    scores[player] = score;
+    scoredAt[player] = question;
+  }
+  return { ...match, scores, scoredAt };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { joinURL, read, showing, watchURL } from '../static/address.js';
 import { arenaOf, asCode, called, kept, made, recalled, seated, applyPush, unnamed } from '../static/arena.js';
-import { blank, fault, newArena } from '../static/draft.js';
+import { blank, fault, newArena, refusedField } from '../static/draft.js';
 
 const joined = {
   arena_id: 'a_1', mode: 'buzzer', name: 'Friday', as: 'player', team: 't1', state: 'lobby', players: 3,
@@ -30,8 +30,8 @@ test('the address follows the place that the page shows', () => {
 });
 
 test('a place keeps what only its host knows', () => {
-  const arena = seated(made({ arena_id: 'a_1', code: '123456' }, 'host'), joined);
-  assert.deepEqual([arena.id, arena.as, arena.team, arena.host, arena.pace, arena.code], ['a_1', 'player', 't1', true, 'host', '123456']);
+  const arena = seated(made({ arena_id: 'a_1', code: '123456' }, { pace: 'host', late: true }), joined);
+  assert.deepEqual([arena.id, arena.as, arena.team, arena.host, arena.pace, arena.lateJoin, arena.code], ['a_1', 'player', 't1', true, 'host', true, '123456']);
   assert.equal(seated(called('123456'), joined).host, false);
 });
 
@@ -52,7 +52,7 @@ test('being kicked and the close end an arena', () => {
 });
 
 test('an arena is found again by what was kept of it', () => {
-  const arena = { ...seated(made({ code: '123456' }, 'host'), joined), locked: true };
+  const arena = { ...seated(made({ code: '123456' }, { pace: 'host', late: true }), joined), locked: true };
   const again = recalled(kept(arena));
   assert.equal(again.id, null, 'the server has not let us in yet');
   assert.deepEqual(seated(again, joined), arena);
@@ -66,16 +66,35 @@ test('a match names its arena where nothing else does', () => {
 });
 
 test('a draft becomes the body of the contract', () => {
-  const draft = { ...blank, name: ' Friday ', teams: ['Reds ', '', 'Blues'], count: '12', seconds: '20', pace: 'host' };
+  const draft = { ...blank, mode: 'buzzer', name: ' Friday ', teams: ['Reds ', '', 'Blues'], count: '12', seconds: '20', pace: 'host' };
   assert.equal(fault(draft), null);
   assert.deepEqual(newArena(draft, { lang: 'en' }), {
-    mode: 'buzzer', pace: 'host', name: 'Friday', questions: { count: 12, lang: 'en' }, time_limit_ms: 20_000,
+    mode: 'buzzer', pace: 'host', name: 'Friday', questions: { count: 12, lang: 'en' }, time_limit_ms: 20_000, reading_ms: 0,
     teams: [{ id: 't1', name: 'Reds' }, { id: 't2', name: 'Blues' }],
   });
   assert.equal('teams' in newArena({ ...draft, teams: ['', ' '] }, {}), false);
 });
 
+test('only a race has points and late joins', () => {
+  assert.deepEqual(newArena({ ...blank, name: 'Friday' }, {}), {
+    mode: 'race', pace: 'auto', name: 'Friday', questions: { count: 10 }, time_limit_ms: 15_000, reading_ms: 0,
+    scoring: { preset: 'speed', points: 100, penalty: 0, streak: 0, partial: false }, late_join: 'no',
+  });
+  const own = newArena({ ...blank, preset: 'accuracy', points: '50', penalty: '25', streak: '10', partial: true, late: true, reading: '3' }, {});
+  assert.deepEqual([own.scoring, own.late_join, own.reading_ms], [{ preset: 'accuracy', points: 50, penalty: 25, streak: 10, partial: true }, 'zero', 3000]);
+});
+
 test('a draft that cannot be sent names its field', () => {
-  const faults = [{ name: ' ' }, { count: '0' }, { count: '2.5' }, { count: '' }, { seconds: 'x' }, { seconds: '9999' }, { teams: ['Reds'] }, { teams: ['Reds', ' Reds'] }];
-  assert.deepEqual(faults.map((fields) => fault({ ...blank, name: 'Friday', ...fields })), ['name', 'count', 'count', 'count', 'seconds', 'seconds', 'teams', 'teams']);
+  const faults = [{ name: ' ' }, { count: '0' }, { count: '2.5' }, { count: '' }, { seconds: 'x' }, { seconds: '9999' }, { reading: '61' }, { points: '0' }, { penalty: '' }, { streak: '201' }, { teams: ['Reds'] }, { teams: ['Reds', ' Reds'] }];
+  assert.deepEqual(faults.map((fields) => fault({ ...blank, name: 'Friday', ...fields })), ['name', 'count', 'count', 'count', 'seconds', 'seconds', 'reading', 'points', 'penalty', 'streak', 'teams', 'teams']);
+  assert.equal(fault({ ...blank, name: 'Friday', mode: 'survival', points: '0' }), null, 'a survival match has no points to set');
+});
+
+test('a refusal of the server is shown at its field', () => {
+  const field = (message) => refusedField({ code: 'bad_request', message });
+  assert.deepEqual([
+    'name is refused, because all players see it: a word', 'teams[1].name is not one line', 'teams has a wrong length; use 2 to 64 teams',
+    'questions.count is 10 and only 5 match', 'scoring.penalty is out of range; use 0 to 1000', 'the body is too long',
+  ].map(field), ['name', 'teams', 'teams', 'count', 'penalty', null]);
+  assert.deepEqual([refusedField(null), refusedField({ code: 'forbidden', message: 'name is' })], [null, null]);
 });

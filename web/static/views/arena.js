@@ -3,7 +3,7 @@ import { arenaOf } from '../arena.js';
 import { partOf } from '../field.js';
 import { t } from '../i18n.js';
 import { html, useEffect } from '../preact.js';
-import { current, phase } from '../scene.js';
+import { current, phase, resultOf } from '../scene.js';
 import { Conduct } from './conduct.js';
 import { Ending } from './ending.js';
 import { FieldStand, OwnStand, Sides } from './field.js';
@@ -29,16 +29,24 @@ export function ArenaView({ state, actions, clock }) {
       <${Scoreboard} match=${match} player=${player} clock=${clock}
         left=${html`<${OwnStand} match=${match} arena=${arena} player=${player} part=${part} />`}
         right=${html`<${FieldStand} match=${match} />`} />
-      <${Sides} match=${match} own=${arena.team} />
+      ${arena.late && html`<${Late} match=${match} player=${player} />`}
+      ${!(round?.closed && match.found?.mode === 'race') && html`<${Sides} match=${match} own=${arena.team} />`}
       ${now === 'countdown'
         ? html`<${Countdown} match=${match} clock=${clock} />`
-        : html`<${QuestionView} key=${current(match)} round=${round} seats=${seats} part=${part} takesFocus=${!arena.host} shortcuts=${preferences.shortcuts}
+        : html`<${QuestionView} key=${current(match)} round=${round} seats=${seats} part=${part} takesFocus=${!arena.host} shortcuts=${preferences.shortcuts} clock=${clock}
             answer=${(given) => actions.contest.answer(given)}>
-            ${round.closed && html`<${Result} match=${match} round=${round} seats=${seats} player=${player} />`}
+            ${round.closed && html`<${Result} match=${match} round=${round} seats=${seats} player=${player} team=${arena.team} />`}
           <//>`}
       ${arena.host && html`<${Conduct} match=${match} arena=${arena} player=${player} host=${actions.host} clock=${clock} busy=${state.busy} />`}
       <${Leave} name="arena.leave" leave=${() => actions.arenas.leave()} />
     </section>`;
+}
+
+// Late tells who came after the start, until their first result.
+function Late({ match, player }) {
+  useEffect(() => say(t('arena.late')), []);
+  if (match.rounds.some((round) => resultOf(round, player.id))) return null;
+  return html`<p class="late" data-test="late">${t('arena.late')}</p>`;
 }
 
 function Countdown({ match, clock }) {

@@ -1,7 +1,9 @@
+import { spaced } from '../arena.js';
 import { nextAct, roster } from '../field.js';
 import { t } from '../i18n.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
 import { phase } from '../scene.js';
+import { Lock } from './hosting.js';
 import { Leave } from './leave.js';
 import { useReached } from './time.js';
 
@@ -15,6 +17,7 @@ export function Conduct({ match, arena, player, host, clock, busy }) {
     <section class="hosting" aria-label=${t('host.title')}>
       <h2 class="hosting-title">${t('host.title')}</h2>
       ${!paces && html`<p class="hint">${t('host.auto')}</p>`}
+      ${arena.lateJoin && html`<p>${arena.locked ? t('host.late.locked') : t('host.late', { code: spaced(arena.code) })}</p><${Lock} arena=${arena} host=${host} busy=${busy} />`}
       <${Kick} seats=${kickable} kick=${(who, ban) => host.kick(who, ban)} busy=${busy} />
       <${Leave} name="host.close" test="close" leave=${() => host.close()} />
     </section>`;

@@ -1,72 +1,86 @@
-import { blank, bounds, fault } from '../draft.js';
-import { t } from '../i18n.js';
+import { blank, bounds, fault, refusedField } from '../draft.js';
+import { problem, t, word } from '../i18n.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
 import { filterOf } from '../preferences.js';
+import { Check, Options, Text } from './draftfields.js';
 import { nameIn, NameField } from './name.js';
 import { QuestionFilter } from './questionfilter.js';
 
 // Draft is the screen on which a host makes an arena.
 export function Draft({ state, actions }) {
-  const { preferences, busy } = state;
-  const [draft, setDraft] = useState(blank);
-  const [wrong, setWrong] = useState(null);
+  const { preferences, busy, notice } = state;
+  const [draft, setDraft] = useState({ ...blank, ...state.arenaScreen.draft });
+  const [own, setOwn] = useState(null);
   const heading = useRef(null);
+  const form = useRef(null);
+  const [seen, setSeen] = useState(notice); // a refusal is over when the host writes again
+  const refused = notice === seen ? null : refusedField(notice);
+  const wrong = own ?? refused;
   useEffect(() => heading.current.focus({ preventScroll: true }), []);
+  useEffect(() => { if (wrong) show(form.current.querySelector(`[name="${wrong}"]`)); }, [wrong]);
   const write = (fields) => {
     setDraft({ ...draft, ...fields });
-    setWrong(null);
+    setOwn(null);
+    setSeen(notice);
   };
   const make = (event) => {
     event.preventDefault();
     const found = fault(draft);
-    setWrong(found);
-    if (found) event.currentTarget.querySelector(`[name="${found}"]`)?.focus();
-    else actions.host.make(nameIn(state), draft, filterOf(preferences));
+    setOwn(found);
+    if (found && found === own) show(form.current.querySelector(`[name="${found}"]`));
+    if (!found) actions.host.make(nameIn(state), draft, filterOf(preferences));
   };
+  const faultText = own ? t(`draft.fault.${own}`, bounds[own]) : refused && refusal(refused, notice);
+  const field = { draft, write, wrong, faultText };
   return html`
     <section class="stage draft" data-test="draft">
       <h1 class="headline" tabindex="-1" ref=${heading}>${t('draft.title')}</h1>
-      <form class="start" onSubmit=${make} autocomplete="off" novalidate>
-        <${Text} name="name" draft=${draft} write=${write} maxlength=${bounds.name} />
-        <${Options} name="mode" values=${['buzzer', 'survival']} draft=${draft} write=${write} />
-        <${Teams} teams=${draft.teams} write=${write} />
+      <form class="start" onSubmit=${make} ref=${form} autocomplete="off" novalidate>
+        <${Text} name="name" ...${field} maxlength=${bounds.name} />
+        <${Options} name="mode" values=${['race', 'buzzer', 'survival']} ...${field} />
+        ${draft.mode === 'race' && html`<${Options} name="preset" values=${['speed', 'accuracy']} ...${field} />`}
+        <${Teams} teams=${draft.teams} ...${field} />
         <div class="draft-numbers">
-          <${Text} name="count" draft=${draft} write=${write} inputmode="numeric" />
-          <${Text} name="seconds" draft=${draft} write=${write} inputmode="numeric" />
+          <${Text} name="count" ...${field} inputmode="numeric" />
+          <${Text} name="seconds" ...${field} inputmode="numeric" />
         </div>
-        <${Options} name="pace" values=${['auto', 'host']} draft=${draft} write=${write} />
+        <${Options} name="pace" values=${['auto', 'host']} ...${field} />
+        <${More} field=${field} />
         <${QuestionFilter} preferences=${preferences} prefer=${actions.prefer} />
         <${NameField} state=${state} type=${(name) => actions.login.type(name)} />
-        <p id="draft-fault" class="bad" role="alert">${wrong && t(`draft.fault.${wrong}`, bounds[wrong])}</p>
         <div class="start-buttons"><button class="button primary" data-test="make" disabled=${busy}>${t('draft.make')}</button></div>
       </form>
       <button type="button" class="quiet" data-test="home" onClick=${actions.home}>${t('final.home')}</button>
     </section>`;
 }
 
-function Text({ name, draft, write, ...more }) {
-  return html`
-    <label class="question-filter-field">
-      <span>${t(`draft.${name}`)}</span>
-      <input class="field" name=${name} data-test=${`draft-${name}`} value=${draft[name]} aria-describedby="draft-fault" ...${more}
-        onInput=${(event) => write({ [name]: event.target.value })} />
-    </label>`;
+// show leads to a field, also to one that is folded away.
+function show(input) {
+  const folded = input?.closest('details');
+  if (folded) folded.open = true;
+  input?.focus();
 }
 
-function Options({ name, values, draft, write }) {
+// refusal is what the server says about a field: its reason, else the rule of the field.
+const refusal = (field, error) => (error.reason ? problem(error) : word(`draft.fault.${field}`, problem(error), bounds[field]));
+
+function More({ field }) {
+  const isRace = field.draft.mode === 'race';
+  const number = (name) => html`<${Text} name=${name} ...${field} inputmode="numeric" />`;
   return html`
-    <fieldset class="options">
-      <legend>${t(`draft.${name}`)}</legend>
-      ${values.map((value) => html`
-        <label key=${value} class="option">
-          <input type="radio" name=${name} data-test=${`${name}-${value}`} checked=${draft[name] === value} onChange=${() => write({ [name]: value })} />
-          <span><strong>${t(`${name}.${value}`)}</strong> <small>${t(`${name}.${value}.rules`)}</small></span>
-        </label>`)}
-    </fieldset>`;
+    <details class="more">
+      <summary data-test="more-settings">${t('draft.more')}</summary>
+      <div class="draft-numbers">
+        ${isRace && ['points', 'penalty', 'streak'].map(number)}
+        ${number('reading')}
+      </div>
+      ${isRace && html`<${Check} name="partial" ...${field} /><${Check} name="late" ...${field} />`}
+    </details>`;
 }
 
-function Teams({ teams, write }) {
+function Teams({ teams, write, wrong, faultText }) {
   const set = (i, name) => write({ teams: teams.map((old, other) => (other === i ? name : old)) });
+  const isWrong = wrong === 'teams';
   return html`
     <fieldset class="options">
       <legend>${t('draft.teams')}</legend>
@@ -74,10 +88,12 @@ function Teams({ teams, write }) {
       ${teams.map((name, i) => html`
         <div key=${i} class="start-name">
           <input class="field" name="teams" data-test=${`team-${i}`} value=${name} maxlength=${bounds.name} aria-label=${t('draft.team', { n: i + 1 })}
+            aria-invalid=${String(isWrong)} aria-describedby=${isWrong ? 'fault-teams' : undefined}
             placeholder=${t('draft.team', { n: i + 1 })} onInput=${(event) => set(i, event.target.value)} />
           <button type="button" class="button small" aria-label=${t('draft.team.remove', { n: i + 1 })}
             onClick=${() => write({ teams: teams.filter((_, other) => other !== i) })}>✕</button>
         </div>`)}
+      ${isWrong && html`<p id="fault-teams" class="bad" role="alert" data-test="fault">${faultText}</p>`}
       ${teams.length < bounds.teams && html`
         <button type="button" class="button small" data-test="add-team" onClick=${() => write({ teams: [...teams, ''] })}>${t('draft.team.add')}</button>`}
     </fieldset>`;

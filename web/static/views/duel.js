@@ -21,7 +21,7 @@ export function DuelView({ state, actions, clock }) {
       <${Podiums} match=${match} player=${player} clock=${clock} />
       ${now === 'countdown'
         ? html`<${Countdown} />`
-        : html`<${QuestionView} key=${current(match)} round=${round} seats=${both} shortcuts=${preferences.shortcuts}
+        : html`<${QuestionView} key=${current(match)} round=${round} seats=${both} shortcuts=${preferences.shortcuts} clock=${clock}
             answer=${(given) => actions.contest.answer(given)}>
             ${round.closed && html`<${Result} match=${match} player=${player} round=${round} seats=${both} />`}
           <//>`}

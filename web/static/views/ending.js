@@ -1,8 +1,9 @@
-import { placeOf, teams, winner } from '../field.js';
+import { placeOf, playersOf, teams, winner } from '../field.js';
 import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
 import { Everyone } from './everyone.js';
 import { Headline } from './headline.js';
+import { Stand } from './podium.js';
 import { Recap } from './recap.js';
 
 // Ending is the last standing of an arena's match, and the way on from it.
@@ -14,6 +15,7 @@ export function Ending({ match, arena, player, home }) {
     <section class="stage final" data-test="final" data-outcome=${result}>
       <p class="arena-kind"><bdi>${arena.name}</bdi></p>
       <${Headline} text=${headline(match, result)} reason=${word(`arena.over.${match.over.reason}`, '')} />
+      ${match.found?.mode === 'race' && html`<${Winners} standings=${match.over.standings} player=${player} />`}
       <${TeamRanks} match=${match} own=${arena.team} />
       ${isPlayer && html`<${OwnPlace} match=${match} player=${player} />`}
       <${Everyone} match=${match} player=${player} />
@@ -42,6 +44,17 @@ function headline(match, result) {
   return t(`arena.${result === 'won' ? 'won' : 'winner'}.${whose}`, { name: won.name });
 }
 
+// Winners are the first three places of a race on their podium.
+function Winners({ standings, player }) {
+  if (standings.length < 2) return null;
+  return html`
+    <ol class="winners" data-test="podium">${standings.slice(0, 3).map(({ rank, player: id, nickname, score }, i) => html`
+      <li key=${id} class=${`winner place-${i + 1}`}>
+        <${Stand} side=${id === player.id ? 'me' : 'them'} label=${id === player.id ? t('duel.you') : ''} name=${nickname} score=${score}
+          lit=${rank === 1} lamp=${html`<span class="unseen">${t('final.rank')} </span>${number(rank)}`} />
+      </li>`)}</ol>`;
+}
+
 function TeamRanks({ match, own }) {
   const ranks = Object.fromEntries((match.over.teams ?? []).map(({ id, rank }) => [id, rank]));
   const sides = teams(match).filter(({ id }) => ranks[id]);
@@ -58,7 +71,7 @@ function TeamRanks({ match, own }) {
 function OwnPlace({ match, player }) {
   const place = placeOf(match, player.id);
   if (!place) return null;
-  const facts = [t('arena.place', { rank: number(place.rank), of: number(match.found.players) }), t('arena.points', { n: number(place.score) })];
+  const facts = [t('arena.place', { rank: number(place.rank), of: number(playersOf(match, player.id)) }), t('arena.points', { n: number(place.score) })];
   if (place.time_ms !== undefined) facts.push(seconds(place.time_ms));
   return html`<p class="own-place" data-test="place" data-rank=${place.rank}>${facts.join(' · ')}</p>`;
 }

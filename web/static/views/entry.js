@@ -9,7 +9,7 @@ export function Entry({ round, locked, answer }) {
   const { question, mine, revealed } = round;
   const [typed, setTyped] = useState('');
   const field = useRef(null);
-  useEffect(() => { if (!locked) field.current.focus({ preventScroll: true }); }, []);
+  useEffect(() => { if (!locked) field.current.focus({ preventScroll: true }); }, [locked]);
   const value = parsed(question.kind, typed);
   const submit = (event) => {
     event.preventDefault();

@@ -1,4 +1,5 @@
 import * as api from '../api.js';
+import { playersOf } from '../field.js';
 import { number, problem, seconds, t } from '../i18n.js';
 import { html, useState } from '../preact.js';
 
@@ -10,7 +11,7 @@ export function Everyone({ match, player }) {
   const { over, found } = match;
   const [paged, setPaged] = useState({ standings: [], next: undefined, error: null });
   const standings = paged.standings.length > 0 ? paged.standings : over.standings;
-  const isMore = standings.length > 0 && standings.length < (found?.players ?? 0);
+  const isMore = paged.standings.length > 0 ? Boolean(paged.next) : standings.length < playersOf(match, player.id);
   const more = async () => {
     try {
       const page = await api.finishedMatch(match.id, paged.next ? { limit: PAGE, cursor: paged.next } : { limit: PAGE });

@@ -1,5 +1,5 @@
 import { fallen, leader, survivors, teams } from '../field.js';
-import { number, t } from '../i18n.js';
+import { number, points, t } from '../i18n.js';
 import { html } from '../preact.js';
 import { current, outcomeOf, resultOf } from '../scene.js';
 import { Stand } from './podium.js';
@@ -16,7 +16,7 @@ export function OwnStand({ match, arena, player, part }) {
 }
 
 function lampOf(round, result, part) {
-  if (result) return { looks: outcomeOf(result), lamp: result.points > 0 ? t('result.points', { n: result.points }) : t(`mark.${outcomeOf(result)}`) };
+  if (result) return { looks: outcomeOf(result), lamp: result.points ? points(result.points) : t(`mark.${outcomeOf(result)}`) };
   if (part === 'out') return { looks: 'none', lamp: t('arena.out') };
   if (round?.mine?.state === 'wrong') return { looks: 'wrong', lamp: t('mark.wrong') };
   if (!round?.question) return {};

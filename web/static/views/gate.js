@@ -7,7 +7,8 @@ import { nameIn, NameField } from './name.js';
 export function Gate({ state, actions }) {
   const { busy, arenaScreen: { code, look } } = state;
   const [team, setTeam] = useState('');
-  const isOpen = look.state === 'lobby';
+  const isLate = look.state === 'playing' && look.late_join === 'zero';
+  const isOpen = look.state === 'lobby' || isLate;
   const join = (as) => (event) => {
     event.preventDefault();
     actions.arenas.join(code, { nickname: nameIn(state), as, ...(team && as === 'player' && { team }) });
@@ -24,7 +25,7 @@ export function Gate({ state, actions }) {
           ${look.state !== 'over' && html`
             <button type="button" class=${`button ${isOpen ? '' : 'primary'}`} data-test="watch" disabled=${busy} onClick=${join('spectator')}>${t('gate.watch')}</button>`}
         </div>
-        ${!isOpen && html`<p class="hint">${t(`gate.${look.state}`)}</p>`}
+        ${look.state !== 'lobby' && html`<p class="hint">${t(isLate ? 'gate.late' : `gate.${look.state}`)}</p>`}
         ${actions.host.isHosts(code) && html`
           <button type="button" class="button" data-test="host-again" disabled=${busy} onClick=${() => actions.host.again()}>${t('gate.host')}</button>`}
       </form>

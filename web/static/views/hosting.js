@@ -12,12 +12,17 @@ export function Hosting({ arena, host, busy }) {
     <section class="hosting" aria-label=${t('host.title')}>
       <div class="start-buttons">
         <button type="button" class="button primary" data-test="start" aria-disabled=${String(isEmpty)} aria-describedby="start-hint" onClick=${start}>${t('host.start')}</button>
-        <button type="button" class="button" data-test="lock" disabled=${arena.locked || busy} onClick=${() => host.lock()}>${t(arena.locked ? 'host.locked' : 'host.lock')}</button>
+        <${Lock} arena=${arena} host=${host} busy=${busy} />
       </div>
-      <p id="start-hint" class="hint">${t(isEmpty ? 'host.start.empty' : `host.start.${arena.pace}`)} ${!arena.locked && t('host.lock.hint')}</p>
+      <p id="start-hint" class="hint">${t(isEmpty ? 'host.start.empty' : `host.start.${arena.pace}${arena.lateJoin ? '.late' : ''}`)} ${!arena.locked && t('host.lock.hint')}</p>
       ${arena.as === 'host' && !arena.locked && html`<${Seat} teams=${arena.teams} play=${(team) => host.playToo(team)} busy=${busy} />`}
       <${Leave} name="host.close" test="close" leave=${() => host.close()} />
     </section>`;
+}
+
+// Lock ends the joining of players.
+export function Lock({ arena, host, busy }) {
+  return html`<button type="button" class="button" data-test="lock" disabled=${arena.locked || busy} onClick=${() => host.lock()}>${t(arena.locked ? 'host.locked' : 'host.lock')}</button>`;
 }
 
 function Seat({ teams, play, busy }) {

@@ -1,4 +1,4 @@
-import { number, seconds, t } from '../i18n.js';
+import { number, points, seconds, t } from '../i18n.js';
 import { letter } from '../keys.js';
 import { html } from '../preact.js';
 import { picks, resultOf } from '../scene.js';
@@ -28,7 +28,7 @@ function Given({ side, seat, round }) {
       <dd>
         <span>${late ? t('result.late', { given: givenText(round.question, round.mine.given) }) : givenText(round.question, result.given)}</span>
         ${result.elapsed_ms !== null && html`<span class="outcome-time">${seconds(result.elapsed_ms)}</span>`}
-        <strong class=${result.correct ? 'good' : 'bad'}>${result.correct ? html`✓ ${t('result.points', { n: result.points })}` : '✗'}</strong>
+        <strong class=${result.correct ? 'good' : 'bad'}>${result.correct ? '✓' : '✗'} ${result.points !== 0 && points(result.points)}</strong>
       </dd>
     </div>`;
 }

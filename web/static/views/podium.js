@@ -1,4 +1,4 @@
-import { number, t } from '../i18n.js';
+import { number, points, t } from '../i18n.js';
 import { html } from '../preact.js';
 import { outcomeOf } from '../scene.js';
 
@@ -29,7 +29,7 @@ export function Stand({ side, free = false, label, name, score, scored = t('fina
 }
 
 function lampText(answered, result) {
-  if (result) return result.points > 0 ? t('result.points', { n: result.points }) : t(`mark.${outcomeOf(result)}`);
+  if (result) return result.points ? points(result.points) : t(`mark.${outcomeOf(result)}`);
   return t(answered ? 'duel.locked' : 'duel.thinking');
 }
 

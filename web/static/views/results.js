@@ -1,25 +1,31 @@
-import { shown, survivors } from '../field.js';
+import { isRight, shown, survivors } from '../field.js';
 import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
 import { mark, outcomeOf, resultOf } from '../scene.js';
+import { ChosenBy } from './choices.js';
+import { RaceResults, raceHeadline } from './race.js';
 import { Verdict } from './verdict.js';
 
 const signs = { right: '✓', wrong: '✗', none: '–' };
 
 // Result is how an arena's question ended: for the player, and for the best.
-export function Result({ match, round, seats, player }) {
+export function Result({ match, round, seats, player, team }) {
   const outcome = mark(match, round.question.question, player.id);
   const { closed } = round;
   const counts = { answered: number(closed.answered), right: number(closed.right) };
   return html`
-    <${Verdict} round=${round} seats=${seats} outcome=${outcome} headline=${headline(match, round, player)}>
+    <${Verdict} round=${round} seats=${seats} outcome=${outcome} headline=${headline(match, round, player, outcome)}>
       <p class="hint">${word(`closed.${closed.reason}`, '')} ${t('arena.counts', counts)}${closed.first && html` · ${t('arena.first.time', { name: closed.first.nickname, time: seconds(closed.first.elapsed_ms) })}`}</p>
-      <${Results} match=${match} round=${round} player=${player} />
+      <${Frequent} closed=${closed} lang=${round.question.lang} />
+      ${match.found.mode === 'race'
+        ? html`<${RaceResults} match=${match} round=${round} player=${player} team=${team} />`
+        : html`<${Results} match=${match} round=${round} player=${player} />`}
     <//>`;
 }
 
-function headline(match, round, player) {
+function headline(match, round, player, outcome) {
   const { mode } = match.found;
+  if (mode === 'race') return raceHeadline(round, player, outcome);
   return mode === 'survival' ? survival(match, round, player) : buzzer(match, round, player);
 }
 
@@ -38,6 +44,19 @@ function survival(match, round, player) {
   const left = survivors(match);
   if (own && left === 1) return t('survival.last');
   return t(own ? 'survival.in' : 'survival.rest', { n: number(left) });
+}
+
+// Frequent lists the numbers or texts that were given most.
+function Frequent({ closed, lang }) {
+  if (!closed.top?.length) return null;
+  return html`
+    <h3 class="results-title">${t('result.frequent')}</h3>
+    <ol class="frequent" data-test="frequent">${closed.top.map((entry) => html`
+      <li key=${entry.value}>
+        <span class="frequent-value" lang=${lang}>${typeof entry.value === 'number' ? number(entry.value, { maximumFractionDigits: 20 }) : entry.value}
+          ${isRight(entry, closed.answer) && html` <span class="tag right">✓ ${t('result.is.right')}</span>`}</span>
+        <${ChosenBy} n=${entry.n} of=${closed.answered} />
+      </li>`)}</ol>`;
 }
 
 function Results({ match, round, player }) {

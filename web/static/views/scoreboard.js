@@ -20,8 +20,16 @@ function Centre({ match, clock }) {
   const now = phase(match);
   const round = match.rounds[current(match)];
   if (now === 'countdown') return match.found && html`<${Start} at=${match.found.starts_at} clock=${clock} />`;
-  if (now === 'open') return html`<${TimeLeft} clock=${clock} until=${round.closesAt} label=${t('duel.left')} announced />`;
+  if (now === 'open') return html`<${Remaining} round=${round} clock=${clock} />`;
   return html`<p class="centre-number still">${current(match) + 1}<small>/${round.question.of}</small></p>`;
+}
+
+// Remaining counts the time to read, and then the time to answer.
+function Remaining({ round, clock }) {
+  const { reads_until } = round.question;
+  const hasRead = useReached(clock, reads_until ?? 0);
+  if (reads_until && !hasRead) return html`<div class="reading"><${TimeLeft} clock=${clock} until=${reads_until} label=${t('time.reading')} /><p>${t('time.reading')}</p></div>`;
+  return html`<${TimeLeft} clock=${clock} until=${round.closesAt} label=${t('duel.left')} announced />`;
 }
 
 // Start counts down; a host may open the first question later than that.
@@ -32,7 +40,7 @@ function Start({ at, clock }) {
 function Curtain({ match, clock }) {
   const round = match.rounds[current(match)];
   const open = phase(match) === 'open';
-  return html`<${TimeBar} clock=${clock} from=${round?.question?.opens_at ?? 0} until=${open ? round.closesAt : 0} />`;
+  return html`<${TimeBar} clock=${clock} from=${round?.question?.reads_until ?? round?.question?.opens_at ?? 0} until=${open ? round.closesAt : 0} />`;
 }
 
 function Pips({ match, player }) {

@@ -11,7 +11,7 @@ export function Verdict({ round, seats, outcome, headline, children }) {
     panel.current.scrollIntoView({ block: 'nearest', behavior: isMotionReduced ? 'auto' : 'smooth' });
   }, []);
   useEffect(() => {
-    say([headline, ...panel.current.querySelectorAll('[data-test=answer], .explanation')].map((part) => part.textContent ?? part).join('. '));
+    say([headline, ...panel.current.querySelectorAll('[data-test=answer], .explanation, [data-test=stand]')].map((part) => part.textContent ?? part).join('. '));
   }, [headline]);
   return html`
     <section class=${`verdict ${outcome}`} ref=${panel} data-test="result" data-outcome=${outcome}>

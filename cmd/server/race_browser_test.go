@@ -1,0 +1,76 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"laststand/internal/testenv"
+)
+
+// hostRace creates a race of two questions on the page, after a value that the page refuses.
+func (b browser) hostRace(url string) hostedArena {
+	b.Helper()
+	p := b.open(url + "/?guest=new")
+	p.click("arena-host", "pace-host", "more-settings", "draft-late")
+	for _, field := range [][2]string{{"draft-name", "Friday"}, {"draft-count", "2"}, {"draft-seconds", "60"}, {"draft-reading", "5"}, {"draft-penalty", "5000"}, {"nickname", "Quizmaster"}} {
+		p.write(field[0], field[1])
+	}
+	p.click("more-settings", "make")
+	p.waitForFocus("draft-penalty")
+	p.waitForVisible(byName("fault"))
+	p.checkAccessibility("form of a race")
+	p.write("draft-penalty", "50")
+	p.click("make")
+	code := p.waitForAttribute(byName("code"), "data-code")
+	return hostedArena{p, code, url + "/g/com.example.quiz/join/" + code + "?guest=new"}
+}
+
+// Two players and one who joins late play a race. All see what everybody chose, their points, and
+// where they stand.
+func TestARaceIsPlayedInTheBrowser(t *testing.T) {
+	t.Parallel()
+	chromium, ok := testenv.Chromium(t)
+	if !ok {
+		return
+	}
+	b := newBrowser(t, chromium)
+	host := b.hostRace(startNodeWithEveryKind(t, hostPacedConfig).url)
+	ann := b.open(host.link).join("Ann", "")
+	bob := b.open(host.link).join("Bob", "")
+	host.click("start")
+	kind := host.openQuestion(0, ann, bob)
+	ann.waitForVisible(byNameAndData("status", "state", "reading"))
+	ann.checkAccessibility("time to read")
+	ann.answerAfterReading(kind, true)
+	bob.answerAfterReading(kind, false)
+	for p, outcome := range map[*tab]string{ann: "right", bob: "wrong", host.tab: "unknown"} {
+		p.waitForOutcome(outcome)
+	}
+	ann.waitForVisible(byNameAndData("stand", "rank", 1))
+	bob.waitForVisible(byNameAndData("stand", "rank", 2), byNameAndData("score-me", "value", 0), byName("chosen-by"))
+	bob.checkAccessibility("result of a race for a player")
+
+	late := b.open(host.link)
+	late.write("nickname", "Cyd")
+	late.click("join")
+	late.waitForVisible(byName("late"))
+	kind = host.openQuestion(1, ann, bob, late)
+	for _, p := range []*tab{ann, bob, late} {
+		p.answerAfterReading(kind, p != ann)
+	}
+	late.waitForOutcome("right")
+	ann.waitForOutcome("wrong")
+	host.checkAccessibility("result of a race for the host")
+	host.runSteps(chromedp.Click(byNameAndData("next", "act", "finish")))
+	host.waitForEnd("over", "wins")
+	late.waitForVisible(byName("final"), byName("podium"), byName("standing-2"))
+	ann.checkAccessibility("end of a race")
+}
+
+// answerAfterReading answers a question when the time to read it is over.
+func (p *tab) answerAfterReading(kind string, right bool) {
+	p.Helper()
+	p.waitForVisible(byNameAndData("status", "state", "open"))
+	p.answer(kind, right)
+}
