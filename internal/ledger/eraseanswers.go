@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"laststand/internal/answers"
-	"laststand/internal/loop"
 )
 
 const (
@@ -44,7 +43,7 @@ func (e *erasure) resultID() string {
 
 // eraseAnswers erases what a player chose and wrote in all matches. Points and times stay
 // under the id that results have. It works in steps, each a transaction, and pauses after
-// each step for as long as the step took. If it stops, it continues later.
+// each step. If it stops, it continues later.
 func (a *Accounts) eraseAnswers(ctx context.Context, e *erasure) error {
 	for {
 		began := time.Now()
@@ -52,8 +51,8 @@ func (a *Accounts) eraseAnswers(ctx context.Context, e *erasure) error {
 		if err != nil || isDone {
 			return err
 		}
-		if !loop.Sleep(ctx, time.Since(began)) {
-			return ctx.Err()
+		if err := pauseAfterStep(ctx, began); err != nil {
+			return err
 		}
 	}
 }

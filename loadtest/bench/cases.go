@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,7 +15,8 @@ type playCase struct {
 	cluster clusterOptions
 	decide  decideFunc // measured in place of players; nil: players play
 	play    playOptions
-	check   func(*answeringPlayers) error // after all arenas are over; nil: none
+	prepare func(context.Context, *cluster) (check func(context.Context) error, err error) // before the players connect; check is called after the measurement; nil: nothing
+	check   func(*answeringPlayers) error                                                  // after all arenas are over; nil: none
 
 	duration time.Duration // of each measurement; 0: until all arenas are over
 	warmUp   time.Duration // play before each measurement
@@ -58,6 +60,13 @@ func measureCase(ctx context.Context, t answerTables, k playCase) (err error) {
 		}
 		t.add(k.name, m)
 		return nil
+	}
+	if k.prepare != nil {
+		check, failed := k.prepare(ctx, c)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = cmp.Or(err, check(ctx)) }()
 	}
 	empty, err := c.measureRest(ctx, k.rest)
 	if err != nil {

@@ -25,6 +25,10 @@ type duelsOptions struct {
 //	go run ./loadtest bench duels -kinds redis,floor -pairs 100 -for 10s -runs 1
 //	go run ./loadtest bench duels -costs              # the work for an answer, by part
 //	go run ./loadtest bench duels -trace              # the time of an answer that comes alone, by part
+//	go run ./loadtest bench duels -kinds 'postgres paced,beside deletion'
+//
+// Beside deletion is the same as postgres paced, while the node deletes old matches and
+// erases the answers of players.
 //
 // The kind floor exchanges the same frames without a game: a minimal script accepts each answer.
 func Duels(flags *flag.FlagSet) func(context.Context) error {
@@ -46,13 +50,13 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 			if o.costs {
 				return costParts(r, o.newCase("redis", "redis", 0, 0))
 			}
-			return caseParts(r, []playCase{
+			return caseParts(r, append([]playCase{
 				o.newCase("embedded", "", 0, 0),
 				o.newCase("embedded paced", "", 700*time.Millisecond, 300*time.Millisecond),
 				o.newCase("redis", "redis", 0, 0),
 				o.floorCase(),
 				o.newCase("redis paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
-			})
+			}, o.oldMatchesCases()...))
 		})
 	}
 }
