@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -35,7 +36,8 @@ func TestARaceIsPlayedInTheBrowser(t *testing.T) {
 		return
 	}
 	b := newBrowser(t, chromium)
-	host := b.hostRace(startNodeWithEveryKind(t, hostPacedConfig).url)
+	node := startNodeWithEveryKind(t, hostPacedConfig)
+	host := b.hostRace(node.url)
 	ann := b.open(host.link).join("Ann", "")
 	bob := b.open(host.link).join("Bob", "")
 	host.click("start")
@@ -48,7 +50,7 @@ func TestARaceIsPlayedInTheBrowser(t *testing.T) {
 		p.waitForOutcome(outcome)
 	}
 	ann.waitForVisible(byNameAndData("stand", "rank", 1))
-	bob.waitForVisible(byNameAndData("stand", "rank", 2), byNameAndData("score-me", "value", 0), byName("chosen-by"))
+	bob.waitForVisible(byNameAndData("stand", "rank", 2), byNameAndData("score-me", "value", 0), byName("share"))
 	bob.checkAccessibility("result of a race for a player")
 
 	late := b.open(host.link)
@@ -65,7 +67,25 @@ func TestARaceIsPlayedInTheBrowser(t *testing.T) {
 	host.runSteps(chromedp.Click(byNameAndData("next", "act", "finish")))
 	host.waitForEnd("over", "wins")
 	late.waitForVisible(byName("final"), byName("podium"), byName("standing-2"))
-	ann.checkAccessibility("end of a race")
+	match := ann.waitForAttribute(byName("final"), "data-match")
+	waitUntil(t, "the race is settled", func() bool { return get(t, node.url+"/v1/games/com.example.quiz/matches/"+match, nil) == http.StatusOK })
+	host.checkReport()
+	ann.click("review") // the answers are in the ledger, because the report has them
+	ann.waitForVisible(byName("reviewed"), ".recap-mark.right", ".recap-mark.wrong")
+	ann.checkAccessibility("review of a race")
+}
+
+// checkReport checks the report of the race, and that the host can play it again.
+func (h hostedArena) checkReport() {
+	h.Helper()
+	h.click("report-open")
+	h.waitForVisible(byName("podium"), byName("hardest"), byNameAndData("report-question-0", "right", 1), byNameAndData("report-question-1", "right", 2))
+	h.checkAccessibility("report")
+	h.click("past-arenas", "report-0", "play-again")
+	h.waitForVisible(byName("draft"))
+	if penalty, err := chromedp.Run(h.ctx, chromedp.Value(byName("draft-penalty"))); err != nil || penalty != "50" {
+		h.Errorf("the form has the penalty %q of the last race, want 50; %v", penalty, err)
+	}
 }
 
 // answerAfterReading answers a question when the time to read it is over.

@@ -30,6 +30,17 @@ export const arena = (code) => call('GET', `/arenas/${encodeURIComponent(code)}`
 
 export const makeArena = (token, arena) => call('POST', '/arenas', { body: arena, token });
 
+// ownAnswers reads the questions of a match with the answers of the token's player.
+export const ownAnswers = (token, match) => call('GET', `/matches/${encodeURIComponent(match)}/answers`, { token });
+
+// hostedArenas reads a page of the arenas that the token's player made; query is {cursor?}.
+export const hostedArenas = (token, query = {}) => call('GET', `/players/me/arenas?${new URLSearchParams(query)}`, { token });
+
+// report reads the report of an arena with a page of its players; query is {cursor?}.
+export const report = (token, arena, query = {}) => call('GET', `${reportOf(arena)}?${new URLSearchParams({ limit: 100, ...query })}`, { token });
+
+const reportOf = (arena) => `/arenas/${encodeURIComponent(arena)}/report`;
+
 export const boards = () => call('GET', '/leaderboards');
 
 // board reads one page of a window; query is {order, kind, limit, date?, cursor?, around?}.

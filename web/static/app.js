@@ -40,6 +40,9 @@
 //   gone           an arena that has ended for this player, data-type kicked or closed
 //   final          the final standing, data-outcome won, lost or draw; of an arena also over
 //   standing-N     its rows, from 0; place (data-rank), more   of many players, the own place and the rest
+//   podium, review, reviewed  of a race: the first three; loads the player's answers; where they are shown
+//   past-arenas    opens past, the list of a host's arenas; report-N, more in it
+//   report         a report; play-again, more in it; report-open leads to it from the end
 //   settled        the ranks after the leaderboards were updated
 //   again, home
 //   leaderboard    the boards; kind-ID, window-ID, order-ID, around, top, prev, next in it
@@ -62,6 +65,7 @@ import { preferred, speak } from './i18n.js';
 import { html, render } from './preact.js';
 import { Preferences } from './preferences.js';
 import { MessageRouter } from './messagerouter.js';
+import { Results } from './results.js';
 import { Session } from './session.js';
 import { createStore } from './store.js';
 import { App } from './views/app.js';
@@ -95,7 +99,8 @@ const login = new Login({ store, account, connect: () => session.connect() });
 const contest = new Contest({ store, request });
 const duel = new Duel({ store, login, contest, request });
 const arenas = new Arenas({ store, login, contest, request, box: own });
-const host = new Host({ store, account, login, arenas, request, box: own });
+const results = new Results({ store, account, contest, box: own });
+const host = new Host({ store, account, login, arenas, results, request, box: own });
 const boards = new Boards({ request });
 const router = new MessageRouter({ store, login, contest, duel, arenas, boards });
 const session = new Session({
@@ -114,6 +119,7 @@ const actions = {
   duel,
   login,
   host,
+  results,
   connect: () => session.connect(),
   prefer: (fields) => store.patch({ preferences: preferences.write(fields) }),
   home() {

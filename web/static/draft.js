@@ -35,6 +35,25 @@ function rules({ preset, points, penalty, streak, partial, late }) {
   };
 }
 
+const KEPT_DRAFTS = 20;
+
+// keepDraft adds the draft of an arena to a kept text of drafts; the oldest drop out.
+export function keepDraft(text, id, draft) {
+  const others = Object.entries(parsed(text)).filter(([other]) => other !== id);
+  return JSON.stringify(Object.fromEntries([...others, [id, draft]].slice(-KEPT_DRAFTS)));
+}
+
+// draftOf is the draft of an arena in a kept text, or undefined.
+export const draftOf = (text, id) => parsed(text)[id];
+
+function parsed(text) {
+  try {
+    return JSON.parse(text) ?? {};
+  } catch {
+    return {};
+  }
+}
+
 // fault is the first field that cannot be sent as it is; null for none. Of `teams`,
 // one alone is a fault, and so are two of the same name.
 export function fault(draft) {

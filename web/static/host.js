@@ -10,15 +10,17 @@ export class Host {
   #account;
   #login;
   #arenas;
+  #results;
   #request;
   #box;
 
   // box keeps which arena this page's player made last.
-  constructor({ store, account, login, arenas, request, box }) {
+  constructor({ store, account, login, arenas, results, request, box }) {
     this.#store = store;
     this.#account = account;
     this.#login = login;
     this.#arenas = arenas;
+    this.#results = results;
     this.#request = request;
     this.#box = box;
   }
@@ -32,7 +34,9 @@ export class Host {
   async make(nickname, draft, questionFilter) {
     await this.#login.trying(async () => {
       await this.#login.enter(nickname);
-      const arena = made(await api.makeArena(await this.#account.token(), newArena(draft, questionFilter)), draft);
+      const created = await api.makeArena(await this.#account.token(), newArena(draft, questionFilter));
+      this.#results.keep(created.arena_id, draft);
+      const arena = made(created, draft);
       this.#box.set(HOSTED, kept(arena));
       await this.#arenas.enter(arena, { as: 'host' });
     });

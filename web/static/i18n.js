@@ -38,6 +38,9 @@ export const points = (value) => number(value, { signDisplay: 'exceptZero' });
 
 export const seconds = (ms) => t('seconds', { n: number(ms / 1000, { minimumFractionDigits: 1, maximumFractionDigits: 1 }) });
 
+// when is an instant, in epoch ms, as local date and time.
+export const when = (at) => new Intl.DateTimeFormat(tags[current], { dateStyle: 'medium', timeStyle: 'short' }).format(new Date(at));
+
 // days is a span of civil dates, YYYY-MM-DD each.
 export const days = (from, to) =>
   new Intl.DateTimeFormat(tags[current], { dateStyle: 'medium', timeZone: 'UTC' }).formatRange(new Date(from), new Date(to));

@@ -10,6 +10,8 @@ import { Home } from './home.js';
 import { Line } from './line.js';
 import { Lobby } from './lobby.js';
 import { Masthead } from './masthead.js';
+import { PastArenas } from './past.js';
+import { Report } from './report.js';
 import { Waiting } from './waiting.js';
 
 // App is the page: which of its screens shows follows from the state alone.
@@ -23,6 +25,8 @@ export function App({ state, actions, clock }) {
     <main id="game"><${Screen} state=${state} actions=${actions} clock=${clock} /></main>`;
 }
 
+const screens = { gate: Gate, draft: Draft, past: PastArenas, report: Report };
+
 function Screen({ state, actions, clock }) {
   const { match, queue, arena, arenaScreen } = state;
   const show = (View, key) => html`<${View} key=${key} state=${state} actions=${actions} clock=${clock} />`;
@@ -31,7 +35,7 @@ function Screen({ state, actions, clock }) {
   if (arena?.ended) return show(Gone);
   if (arena?.id) return show(Lobby, arena.id);
   if (arena || arenaScreen?.look === null) return html`<p class="hint entering" role="status">${t('arena.entering')}</p>`;
-  if (arenaScreen) return show(arenaScreen.screen === 'gate' ? Gate : Draft);
+  if (arenaScreen) return show(screens[arenaScreen.screen], arenaScreen.id);
   return show(Home);
 }
 

@@ -19,7 +19,7 @@ export function ArenaView({ state, actions, clock }) {
   const { match, player, preferences } = state;
   const arena = arenaOf(state);
   const now = phase(match);
-  if (now === 'over') return html`<${Ending} match=${match} arena=${arena} player=${player} home=${actions.home} />`;
+  if (now === 'over') return html`<${Ending} match=${match} arena=${arena} player=${player} results=${actions.results} home=${actions.home} />`;
   const part = partOf(arena, match, player.id);
   const round = match.rounds[current(match)];
   const seats = part === 'watching' ? {} : { me: player };

@@ -3,7 +3,7 @@ import { t } from '../i18n.js';
 import { html, useState } from '../preact.js';
 
 // ArenaAccess leads to arenas: it joins one by its code, or creates one.
-export function ArenaAccess({ visit, draft, busy }) {
+export function ArenaAccess({ visit, draft, past, busy }) {
   const [typed, setTyped] = useState('');
   const [wrong, setWrong] = useState(false);
   const enter = (event) => {
@@ -24,5 +24,6 @@ export function ArenaAccess({ visit, draft, busy }) {
       </form>
       <p id="arena-code-fault" class="bad" role="alert">${wrong && t('access.code.wrong')}</p>
       <button type="button" class="button" data-test="arena-host" onClick=${draft}>${t('access.host')}</button>
+      ${past && html`<button type="button" class="quiet" data-test="past-arenas" onClick=${past}>${t('past.title')}</button>`}
     </section>`;
 }

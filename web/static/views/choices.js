@@ -1,8 +1,9 @@
-import { number, t } from '../i18n.js';
+import { t } from '../i18n.js';
 import { choiceOf, letter } from '../keys.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
 import { picks, resultOf } from '../scene.js';
 import { Shape } from './shapes.js';
+import { Share } from './share.js';
 
 // Choices are the answers to pick from: one, at once, or several and then locked
 // in; locked for who may not answer, or has.
@@ -37,7 +38,7 @@ function Tile({ index, text, many, picked, locked, pick, round, seats, shortcuts
   const name = html`
     <${Shape} index=${index} /><span class="unseen">${letter(index)}: </span><span class="tile-text">${text}</span>
     <${Tags} index=${index} right=${right} round=${round} seats=${seats} />
-    <${ChosenBy} n=${round.closed?.counts?.[index]} of=${round.closed?.answered} />`;
+    <${Share} n=${round.closed?.counts?.[index]} of=${round.closed?.answered} />`;
   const test = `choice-${index}`;
   const keys = shortcuts ? `${index + 1} ${letter(index)}` : undefined;
   if (many) return html`
@@ -47,17 +48,6 @@ function Tile({ index, text, many, picked, locked, pick, round, seats, shortcuts
   return html`
     <button type="button" class=${looks} data-test=${test} aria-pressed=${String(picked)} aria-disabled=${String(locked)}
       aria-keyshortcuts=${keys} onClick=${() => pick(index)}>${name}</button>`;
-}
-
-// ChosenBy is how many chose a choice, of those who answered.
-export function ChosenBy({ n, of }) {
-  if (n === undefined) return null;
-  const share = of > 0 ? n / of : 0;
-  return html`
-    <span class="chosen-by" data-test="chosen-by" data-n=${n}>
-      <span class="chosen-bar" aria-hidden="true"><span style=${{ width: `${100 * share}%` }}></span></span>
-      <span class="chosen-n">${number(n)} <small>${number(share, { style: 'percent' })}</small><span class="unseen"> ${t('result.chose')}</span></span>
-    </span>`;
 }
 
 // Tags repeat in words what the reveal shows in colour: the right answer, and who chose it.

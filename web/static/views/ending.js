@@ -3,16 +3,17 @@ import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
 import { Everyone } from './everyone.js';
 import { Headline } from './headline.js';
-import { Stand } from './podium.js';
 import { Recap } from './recap.js';
+import { Review } from './review.js';
+import { Winners } from './winners.js';
 
 // Ending is the last standing of an arena's match, and the way on from it.
-export function Ending({ match, arena, player, home }) {
+export function Ending({ match, arena, player, results, home }) {
   if (!match.over) return html`<section class="stage final"><p>${t('arena.loading')}</p></section>`;
   const isPlayer = arena.as === 'player';
   const result = outcome(match, arena, player);
   return html`
-    <section class="stage final" data-test="final" data-outcome=${result}>
+    <section class="stage final" data-test="final" data-outcome=${result} data-match=${match.id}>
       <p class="arena-kind"><bdi>${arena.name}</bdi></p>
       <${Headline} text=${headline(match, result)} reason=${word(`arena.over.${match.over.reason}`, '')} />
       ${match.found?.mode === 'race' && html`<${Winners} standings=${match.over.standings} player=${player} />`}
@@ -21,8 +22,11 @@ export function Ending({ match, arena, player, home }) {
       <${Everyone} match=${match} player=${player} />
       <div class="final-buttons">
         <button type="button" class="button primary" data-test="home" onClick=${home}>${t('final.home')}</button>
+        ${arena.host && match.over.standings.length > 0 && html`<button type="button" class="button" data-test="report-open" onClick=${() => results.open(arena.id)}>${t('report.open')}</button>`}
       </div>
-      <${Recap} match=${match} player=${player} seats=${isPlayer ? { me: player } : {}} />
+      ${isPlayer && match.over.standings.length > 0
+        ? html`<${Review} match=${match} player=${player} answers=${(id) => results.answers(id)} />`
+        : html`<${Recap} match=${match} player=${player} seats=${isPlayer ? { me: player } : {}} />`}
     </section>`;
 }
 
@@ -42,17 +46,6 @@ function headline(match, result) {
   if (!won) return t('arena.draw');
   const whose = won.isTeam ? 'team' : found?.mode ?? 'buzzer';
   return t(`arena.${result === 'won' ? 'won' : 'winner'}.${whose}`, { name: won.name });
-}
-
-// Winners are the first three places of a race on their podium.
-function Winners({ standings, player }) {
-  if (standings.length < 2) return null;
-  return html`
-    <ol class="winners" data-test="podium">${standings.slice(0, 3).map(({ rank, player: id, nickname, score }, i) => html`
-      <li key=${id} class=${`winner place-${i + 1}`}>
-        <${Stand} side=${id === player.id ? 'me' : 'them'} label=${id === player.id ? t('duel.you') : ''} name=${nickname} score=${score}
-          lit=${rank === 1} lamp=${html`<span class="unseen">${t('final.rank')} </span>${number(rank)}`} />
-      </li>`)}</ol>`;
 }
 
 function TeamRanks({ match, own }) {

@@ -17,7 +17,7 @@ export function Home({ state, actions }) {
       <section class="lobby" aria-label=${t('home.play')}>
         <h1 class="lead">${t('home.lead')}</h1>
         <${Start} state=${state} login=${actions.login} play=${play} />
-        <${ArenaAccess} visit=${(code) => actions.arenas.visit(code)} draft=${() => actions.host.draft()} busy=${busy} />
+        <${ArenaAccess} visit=${(code) => actions.arenas.visit(code)} draft=${() => actions.host.draft()} past=${player && (() => actions.results.past())} busy=${busy} />
         <${QuestionFilter} preferences=${preferences} prefer=${actions.prefer}>
           <label class="check">
             <input type="checkbox" checked=${preferences.shortcuts} onChange=${(event) => actions.prefer({ shortcuts: event.target.checked })} />

@@ -33,7 +33,8 @@ function Given({ side, seat, round }) {
     </div>`;
 }
 
-function rightText(question, answer) {
+// rightText is the right answer of a question as text.
+export function rightText(question, answer) {
   if (question.choices) return choicesText(question, answer);
   if (question.kind === 'number') {
     const value = figure(answer.value);

@@ -12,11 +12,15 @@ export function raceHeadline(round, player, outcome) {
   return earned === 0 ? t(`race.${outcome}`) : t(`race.${outcome}.points`, { n: points(earned) });
 }
 
-// RaceResults is where all stand after a closed question: the player, the teams, the best ten.
-export function RaceResults({ match, round, player, team }) {
+// RaceStand is where the player stands after a closed question.
+export function RaceStand({ round, player }) {
   const stand = raceStand(round, player.id);
+  return stand && html`<p class="own-place" data-test="stand" data-rank=${stand.rank} data-next=${stand.toNext}>${standText(stand)}</p>`;
+}
+
+// RaceResults is where the teams and the best ten stand after a closed question.
+export function RaceResults({ match, round, player, team }) {
   return html`
-    ${stand && html`<p class="own-place" data-test="stand" data-rank=${stand.rank} data-next=${stand.toNext}>${standText(stand)}</p>`}
     ${match.found.teams?.length > 0 && html`<h3 class="results-title">${t('arena.teams')}</h3><${Sides} match=${match} own=${team} />`}
     <${Best} round=${round} player=${player} />`;
 }

@@ -2,8 +2,8 @@ import { isRight, shown, survivors } from '../field.js';
 import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
 import { mark, outcomeOf, resultOf } from '../scene.js';
-import { ChosenBy } from './choices.js';
-import { RaceResults, raceHeadline } from './race.js';
+import { RaceResults, RaceStand, raceHeadline } from './race.js';
+import { Share } from './share.js';
 import { Verdict } from './verdict.js';
 
 const signs = { right: '✓', wrong: '✗', none: '–' };
@@ -15,6 +15,7 @@ export function Result({ match, round, seats, player, team }) {
   const counts = { answered: number(closed.answered), right: number(closed.right) };
   return html`
     <${Verdict} round=${round} seats=${seats} outcome=${outcome} headline=${headline(match, round, player, outcome)}>
+      ${match.found.mode === 'race' && html`<${RaceStand} round=${round} player=${player} />`}
       <p class="hint">${word(`closed.${closed.reason}`, '')} ${t('arena.counts', counts)}${closed.first && html` · ${t('arena.first.time', { name: closed.first.nickname, time: seconds(closed.first.elapsed_ms) })}`}</p>
       <${Frequent} closed=${closed} lang=${round.question.lang} />
       ${match.found.mode === 'race'
@@ -55,7 +56,7 @@ function Frequent({ closed, lang }) {
       <li key=${entry.value}>
         <span class="frequent-value" lang=${lang}>${typeof entry.value === 'number' ? number(entry.value, { maximumFractionDigits: 20 }) : entry.value}
           ${isRight(entry, closed.answer) && html` <span class="tag right">✓ ${t('result.is.right')}</span>`}</span>
-        <${ChosenBy} n=${entry.n} of=${closed.answered} />
+        <${Share} n=${entry.n} of=${closed.answered} />
       </li>`)}</ol>`;
 }
 

@@ -1,0 +1,11 @@
+// What a report shows, derived from what the server says. All functions are pure.
+
+const HARDEST = 3;
+
+// hardest are the questions that the fewest of those who answered knew, at most three. A question
+// that all knew is not among them.
+export const hardest = (questions) =>
+  questions.filter(({ answered, right }) => right < answered).sort((a, b) => a.facility - b.facility).slice(0, HARDEST);
+
+// settingsOf is what a report says of the draft of its arena.
+export const settingsOf = ({ name, mode, questions }) => ({ name, mode, count: String(questions.length) });
