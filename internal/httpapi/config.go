@@ -173,7 +173,8 @@ type Config struct {
 // applies the limits to them.
 type api struct {
 	Config
-	metrics *metrics
+	metrics     *metrics
+	reportSlots chan struct{} // full while the node computes as many reports as it may
 }
 
 // The groups of routes. Each has the handlers of one kind of client or object.

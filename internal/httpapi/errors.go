@@ -13,6 +13,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
+	"laststand/internal/report"
 	"laststand/internal/taskqueue"
 )
 
@@ -40,6 +41,7 @@ var errorTable = httpserver.ErrorTable{
 	{answers.ErrNotPlayer, protocol.CodeForbidden, 0, "only players of the match can read their answers"},
 	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, "the answers of this match are not stored yet; retry later"},
 	{answers.ErrNotStored, protocol.CodeNotFound, 0, "the answers of this match have been deleted"},
+	{report.ErrTooLarge, protocol.CodeBadRequest, 0, ""},
 	{match.ErrOverloaded, protocol.CodeOverloaded, 0, "too many results wait to be settled; retry later"},
 	{eventq.ErrFull, protocol.CodeOverloaded, 0, "the queue of behaviours of this game is full and accepted none of these; retry later"},
 	{taskqueue.ErrBadTask, protocol.CodeBadRequest, 0, ""},

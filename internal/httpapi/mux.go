@@ -14,7 +14,7 @@ import (
 // and starts no goroutine. A request may take requestTimeout, including its body,
 // and the extraTime of its route. Websocket and Page have no such limit.
 func New(config Config) http.Handler {
-	return (&api{config, newMetrics(config.Registry)}).newMux()
+	return (&api{config, newMetrics(config.Registry), make(chan struct{}, maxReports)}).newMux()
 }
 
 // newMux returns the handler of all paths. A request is routed by its path first,

@@ -71,6 +71,7 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"report of an arena without a match", getCall(reports+"/a_closed/report", bearerGood), 404, protocol.CodeNotFound, "no report"},
 		{"report whose answers were deleted", getCall(reports+"/a_old/report", bearerGood), 404, protocol.CodeNotFound, "deleted"},
 		{"limit of a report", getCall(reports+"/a_1/report?limit=501", bearerGood), 400, protocol.CodeBadRequest, "1 to 500"},
+		{"format of a report", getCall(reports+"/a_1/report?format=pdf", bearerGood), 400, protocol.CodeBadRequest, "json, csv or xlsx"},
 		{"cursor of a report", getCall(reports+"/a_1/report?cursor="+offsetCursor(3), bearerGood), 400, protocol.CodeBadRequest, "cursor"},
 		{"unknown game", getCall("/v1/games/nowhere/players/p_1"), 404, protocol.CodeNotFound, "no such game"},
 		{"unknown player", getCall(demoPath + "/players/p_9"), 404, protocol.CodeNotFound, "no such player"},

@@ -1,11 +1,18 @@
 package httpapi
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"io"
+	"os"
+	"strings"
 	"time"
+	"unicode"
 
 	"laststand/internal/answers"
 	"laststand/internal/arena"
+	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/loop"
 	"laststand/internal/match"
@@ -15,14 +22,29 @@ import (
 
 const (
 	maxReportPlayers = 500 // per page
+	maxReports       = 1   // that a node computes at the same time; a large one takes seconds of a core
+
 	// Answers reach the ledger about a second after the result. A request waits that long,
 	// so that the report is there once `settled` was pushed.
 	answersWait = 2500 * time.Millisecond
 	answersPoll = 100 * time.Millisecond
 )
 
-// getReport returns the report of an arena with a page of its players.
-func (h arenaRoutes) getReport(r *request) (any, error) {
+// reportFile is a form of a report with all players.
+type reportFile struct {
+	contentType string
+	write       func(ctx context.Context, w io.Writer, source report.Source, m answers.Match) error
+}
+
+// reportFiles are the values of the query parameter format besides json.
+var reportFiles = map[string]reportFile{
+	"csv":  {"text/csv; charset=utf-8", report.WriteCSV},
+	"xlsx": {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", report.WriteXLSX},
+}
+
+// getReport returns the report of an arena: as JSON with a page of its players, or as a file
+// with all of them.
+func (h arenaRoutes) getReport(r *request) (response any, err error) {
 	record, err := h.authorizeReport(r)
 	if err != nil {
 		return nil, err
@@ -31,20 +53,73 @@ func (h arenaRoutes) getReport(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	format := cmp.Or(r.query.Get("format"), "json")
+	file, isFile := reportFiles[format]
+	if !isFile && format != "json" {
+		return nil, badRequest("format %.20q is unknown; use json, csv or xlsx", format)
+	}
 	m, err := h.settledMatch(r, record)
 	if err != nil {
 		return nil, err
 	}
+	slotErr := h.inReportSlot(r.Context(), func() {
+		if isFile {
+			response, err = h.newReportFile(r.Context(), file, fileName(record.Name, format), m)
+		} else {
+			response, err = h.newReportPage(r.Context(), page, record, m)
+		}
+	})
+	return response, cmp.Or(slotErr, err)
+}
+
+// inReportSlot calls compute when fewer than maxReports are computed. The response is
+// written later, because that waits for the client.
+func (h arenaRoutes) inReportSlot(ctx context.Context, compute func()) error {
+	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	select {
+	case h.reportSlots <- struct{}{}:
+		defer func() { <-h.reportSlots }()
+		compute()
+		return nil
+	case <-ctx.Done():
+		return protocol.RetryAfter(protocol.CodeOverloaded, 5000, "the node computes many reports; retry in 5 s")
+	}
+}
+
+func (h arenaRoutes) newReportPage(ctx context.Context, page paging, record arena.Record, m answers.Match) (any, error) {
 	from, to, next, err := page.indexRange(m.Summary.Players)
 	if err != nil {
 		return nil, err
 	}
-	view, err := report.New(r.Context(), h.Answers, record, m)
+	view, err := report.New(ctx, h.Answers, record, m)
 	if err == nil {
-		err = view.AddPlayers(r.Context(), h.Answers, m, from, to)
+		err = view.AddPlayers(ctx, h.Answers, m, from, to)
 	}
 	view.NextCursor = next
 	return view, err
+}
+
+// newReportFile writes a report into a temporary file. So its size is known, an error is
+// still a problem, and a slow client needs no memory.
+func (h arenaRoutes) newReportFile(ctx context.Context, form reportFile, name string, m answers.Match) (any, error) {
+	file, err := os.CreateTemp("", "laststand-report-")
+	if err != nil {
+		return nil, err
+	}
+	_ = os.Remove(file.Name()) // it stays readable; systems without that keep the file
+	if err := form.write(ctx, file, h.Answers, m); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return httpserver.File{ContentType: form.contentType, Name: name, Content: file}, nil
+}
+
+// fileName returns a name for a report that every system accepts. It contains the letters and
+// digits of the name of the arena.
+func fileName(arenaName, format string) string {
+	words := strings.FieldsFunc(arenaName, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
+	return strings.Join(append([]string{"report"}, words...), "-") + "." + format
 }
 
 // authorizeReport returns the arena in the path to its host, and to services of the game.

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"encoding/json"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -64,6 +66,55 @@ func TestAReportWaitsForItsAnswers(t *testing.T) {
 		}
 		if waited := time.Since(began); waited < answersWait || waited > requestTimeout {
 			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+// Files have all players, a safe name and a length.
+func TestReportsAreFiles(t *testing.T) {
+	t.Parallel()
+	handler := New(newTestConfig(&fakeBackend{}))
+	for format, contentType := range map[string]string{"csv": "text/csv; charset=utf-8", "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"} {
+		rec := serve(t, handler, getCall(reportPath+"?limit=1&format="+format, bearerGood))
+		header := rec.Header()
+		if rec.Code != 200 || header.Get("Content-Type") != contentType || header.Get("Content-Disposition") != "attachment; filename=report-Cup."+format ||
+			header.Get("Content-Length") != strconv.Itoa(rec.Body.Len()) || header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", format, rec.Code, header)
+		}
+		if format == "csv" && strings.Count(rec.Body.String(), "\r\n") != 1+3*3 {
+			t.Errorf("%s", rec.Body)
+		}
+	}
+}
+
+func TestNamesOfReportFilesAreSafe(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"": "report.csv", "../a\"b\r\nX: y": "report-a-b-X-y.csv", "Quiz № 1 – 大赛": "report-Quiz-1-大赛.csv", "CON.xlsx": "report-CON-xlsx.csv"} {
+		if got := fileName(name, "csv"); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A node computes few reports at the same time. Others wait, and are refused at last.
+func TestReportsWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := &api{Config: newTestConfig(&fakeBackend{}), reportSlots: make(chan struct{}, maxReports)}
+		release := make(chan struct{})
+		for range maxReports {
+			go func() { _ = arenaRoutes{a}.inReportSlot(t.Context(), func() { <-release }) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		err := arenaRoutes{a}.inReportSlot(t.Context(), func() { t.Error("one report too many") })
+		if refusal, ok := errors.AsType[*protocol.Error](err); !ok || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS == 0 || time.Since(began) != reportTimeout {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		close(release)
+		hasRun := false
+		if err := (arenaRoutes{a}).inReportSlot(t.Context(), func() { hasRun = true }); err != nil || !hasRun {
+			t.Errorf("a report after the others: %v", err)
 		}
 	})
 }

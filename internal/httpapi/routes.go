@@ -20,6 +20,9 @@ const (
 
 	// largeBodyTimeout is the extra time for a body of some MiB.
 	largeBodyTimeout = 15 * time.Second
+	// reportTimeout is the extra time for a large report, and for the wait until fewer than
+	// maxReports are computed.
+	reportTimeout = 25 * time.Second
 	// yamlType is the registered media type of YAML (RFC 9512).
 	yamlType = "application/yaml"
 )
@@ -47,7 +50,7 @@ func (a *api) routes() []route {
 		{"GET", gamePath + "/matches/{match}/answers", players.getAnswers, nil, reading},
 		{"POST", gamePath + "/arenas", arenas.postArena, nil, admission{shedKind: overload.Joining}},
 		{"GET", gamePath + "/arenas/{code}", arenas.getArena, nil, admission{rule: a.Limits.Reads}},
-		{"GET", gamePath + "/arenas/{arena_id}/report", arenas.getReport, page, reading},
+		{"GET", gamePath + "/arenas/{arena_id}/report", arenas.getReport, []string{"limit", "cursor", "format"}, admission{rule: a.Limits.Reads, shedKind: overload.Reading, extraTime: reportTimeout}},
 		{"POST", gamePath + "/behaviours", services.postBehaviours, nil, largeBody},
 		{"POST", gamePath + "/tasks", services.postTasks, nil, largeBody},
 		{"POST", gamePath + "/tasks/claim", services.postClaim, nil, admission{extraTime: taskqueue.MaxPollWait}},

@@ -155,7 +155,7 @@ func contractError(r *http.Request, rec *httptest.ResponseRecorder) error {
 	if schema == nil {
 		return fmt.Errorf("type %q is not in the contract", contentType)
 	}
-	if contentType == yamlType {
+	if contentType == yamlType || rec.Header().Get("Content-Disposition") != "" {
 		return nil
 	}
 	return openAPI().validate(pointer, rec.Body.Bytes())

@@ -3,7 +3,11 @@ package httpserver
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"math"
+	"mime"
 	"net/http"
+	"os"
 	"strconv"
 )
 
@@ -22,6 +26,12 @@ type (
 	Raw struct {
 		ContentType string
 		Content     []byte
+	}
+	// File is a body in a temporary file, which the client saves under Name. Respond closes
+	// Content.
+	File struct {
+		ContentType, Name string
+		Content           *os.File
 	}
 	// Written means that the handler has written the response itself, with this status.
 	Written int
@@ -54,6 +64,8 @@ func Respond(w http.ResponseWriter, result any) {
 		w.WriteHeader(status)
 	case Raw:
 		write(w, status, body)
+	case File:
+		body.write(w)
 	default:
 		write(w, status, Raw{jsonType, encodeJSON(body)})
 	}
@@ -65,6 +77,18 @@ func write(w http.ResponseWriter, status int, body Raw) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body.Content)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body.Content)
+}
+
+// write writes a file as the response. It ignores the error if the client has disconnected.
+func (f File) write(w http.ResponseWriter) {
+	defer f.Content.Close()
+	w.Header().Set("Content-Type", f.ContentType)
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	if info, err := f.Content.Stat(); err == nil {
+		w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	}
+	w.WriteHeader(http.StatusOK)
+	_, _ = io.Copy(w, io.NewSectionReader(f.Content, 0, math.MaxInt64))
 }
 
 // encodeJSON encodes a body as JSON. It panics on an error, which would be a defect: all

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"reflect"
+	"testing"
+
+	"laststand/internal/match"
+)
+
+// Answers that were retracted, or whose question was not revealed, do not count. Those of
+// erased players count, but for the choices.
+func TestQuestionsAreSummarized(t *testing.T) {
+	t.Parallel()
+	r, err := New(t.Context(), smallSource(), fakeArena, fakeMatch(match.Race, 3))
+	if err != nil || r.ArenaID != "a_1" || r.Match != "m_1" || r.Name != "Cup" || r.Mode != match.Race || r.StartedAt != 1000 || r.OverAt != 9000 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	want := []Question{
+		{Answered: 3, Right: 2, Facility: 0.6667, MeanMS: 1334, Counts: []int64{0, 1, 1}},
+		{Answered: 3, Right: 1, Facility: 0.3333, MeanMS: 7, Counts: []int64{1, 2, 1}},
+		{Answered: 1, Right: 1, Facility: 1, MeanMS: 7},
+		{Answered: 1, MeanMS: 3},
+		{Counts: []int64{0, 0}},
+	}
+	for i, q := range fakeQuestions() {
+		w := &want[i]
+		w.Question, w.ID, w.Kind, w.Text, w.Choices, w.Answer = i, q.ID, q.Kind, q.Text, q.Choices(), q.Solution()
+		if !reflect.DeepEqual(r.Questions[i], *w) {
+			t.Errorf("question %d: %+v\nwant %+v", i, r.Questions[i], *w)
+		}
+	}
+}
+
+// Nobody was right, so the question does not count. Only survival has such questions.
+func TestAVoidQuestionHasNoNumbers(t *testing.T) {
+	t.Parallel()
+	for mode, isVoid := range map[match.Mode]bool{match.Survival: true, match.Buzzer: false, match.Race: false} {
+		source := fakeSource{{answerTo(0, `{"choice":1}`, true, 1000), answerTo(4, `{"choice":1}`, false, 1000)}}
+		r, err := New(t.Context(), source, fakeArena, fakeMatch(mode, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := r.Questions[4]
+		if q.Void != isVoid || (q.Answered == 0) != isVoid || (q.MeanMS == 0) != isVoid || reflect.DeepEqual(q.Counts, []int64{0, 0}) != isVoid || r.Questions[0].Void {
+			t.Errorf("%s: %+v", mode, q)
+		}
+	}
+}
+
+func TestPlayersHaveAnAnswerForEachQuestion(t *testing.T) {
+	t.Parallel()
+	m := fakeMatch(match.Race, 3)
+	r := Report{}
+	if err := r.AddPlayers(t.Context(), smallSource(), m, 1, 3); err != nil || len(r.Players) != 2 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	p := r.Players[0]
+	if p.Player != "p_1" || p.Nickname != "Nick 1" || p.Team != "north" || p.Rank != 2 || p.Score != 100 || p.Correct != 1 || p.TimeMS != 2000 || len(p.Answers) != 5 {
+		t.Errorf("%+v", p)
+	}
+	for i, want := range []string{`{"choice":2}`, `{"choices":[1,2]}`, "null", "null", "null"} {
+		if a := p.Answers[i]; a.Question != i || string(a.Given) != want || (a.ElapsedMS == nil) != (want == "null") || a.Points != 0 {
+			t.Errorf("answer %d: %+v, want %s", i, a, want)
+		}
+	}
+	erased := r.Players[1].Answers[0]
+	if string(erased.Given) != "null" || !erased.Correct || *erased.ElapsedMS != 2000 || erased.Points != 150 {
+		t.Errorf("the answer of an erased player is %+v", erased)
+	}
+}
