@@ -81,6 +81,11 @@ func (h hostedArena) checkReport() {
 	h.click("report-open")
 	h.waitForVisible(byName("podium"), byName("hardest"), byNameAndData("report-question-0", "right", 1), byNameAndData("report-question-1", "right", 2))
 	h.checkAccessibility("report")
+	h.click("csv")
+	waitUntil(h.T, "the report is downloaded", func() bool {
+		size, err := chromedp.Run(h.ctx, chromedp.Evaluate[int]("performance.getEntriesByType('resource').find(({name}) => name.endsWith('/report?format=csv'))?.decodedBodySize ?? 0"))
+		return err == nil && size > 100
+	})
 	h.click("past-arenas", "report-0", "play-again")
 	h.waitForVisible(byName("draft"))
 	if penalty, err := chromedp.Run(h.ctx, chromedp.Value(byName("draft-penalty"))); err != nil || penalty != "50" {

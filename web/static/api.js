@@ -39,6 +39,13 @@ export const hostedArenas = (token, query = {}) => call('GET', `/players/me/aren
 // report reads the report of an arena with a page of its players; query is {cursor?}.
 export const report = (token, arena, query = {}) => call('GET', `${reportOf(arena)}?${new URLSearchParams({ limit: 100, ...query })}`, { token });
 
+// reportFile reads a whole report as a file, csv or xlsx.
+export async function reportFile(token, arena, format) {
+  const response = await reach(`${base}${reportOf(arena)}?format=${format}`, { headers: { Authorization: `Bearer ${token}` } });
+  if (!response.ok) throw refusal(response, (await response.json().catch(() => null)) ?? {});
+  return response.blob().catch(() => { throw unreachable(); });
+}
+
 const reportOf = (arena) => `/arenas/${encodeURIComponent(arena)}/report`;
 
 export const boards = () => call('GET', '/leaderboards');
@@ -62,9 +69,11 @@ async function reach(url, options) {
   try {
     return await fetch(url, options);
   } catch {
-    throw new ApiError({ status: 0, code: 'unreachable', detail: '' });
+    throw unreachable();
   }
 }
+
+const unreachable = () => new ApiError({ status: 0, code: 'unreachable', detail: '' });
 
 function refusal(response, problem) {
   return new ApiError({

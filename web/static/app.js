@@ -42,7 +42,7 @@
 //   standing-N     its rows, from 0; place (data-rank), more   of many players, the own place and the rest
 //   podium, review, reviewed  of a race: the first three; loads the player's answers; where they are shown
 //   past-arenas    opens past, the list of a host's arenas; report-N, more in it
-//   report         a report; play-again, more in it; report-open leads to it from the end
+//   report         a report; play-again, csv, xlsx, more in it; report-open leads to it from the end
 //   settled        the ranks after the leaderboards were updated
 //   again, home
 //   leaderboard    the boards; kind-ID, window-ID, order-ID, around, top, prev, next in it

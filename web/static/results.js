@@ -45,6 +45,11 @@ export class Results {
     return patiently(ON_THE_WAY, async () => api.report(await this.#account.token(), id, query));
   }
 
+  // file reads the whole report of an arena as csv or xlsx.
+  async file(id, format) {
+    return api.reportFile(await this.#account.token(), id, format);
+  }
+
   // keep notes the draft of an arena, for again.
   keep(id, draft) {
     this.#box.set(DRAFTS, keepDraft(this.#box.get(DRAFTS), id, draft));

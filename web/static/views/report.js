@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from '../preact.js';
 import { hardest, settingsOf } from '../report.js';
 import { picks } from '../scene.js';
 import { rightText } from './outcome.js';
+import { Files } from './reportfiles.js';
 import { Share } from './share.js';
 import { Winners } from './winners.js';
 
@@ -35,7 +36,8 @@ export function Report({ state, actions }) {
         <${Hardest} questions=${report.questions} />
         <${Questions} questions=${report.questions} />
         <${Players} players=${report.players} />
-        ${next && html`<button type="button" class="button small" data-test="more" onClick=${() => load({ cursor: next })}>${t('arena.more')}</button>`}`}
+        ${next && html`<button type="button" class="button small" data-test="more" onClick=${() => load({ cursor: next })}>${t('arena.more')}</button>`}
+        <${Files} file=${(format) => results.file(id, format)} name=${report.name} />`}
       <div class="final-buttons">
         ${report && html`<button type="button" class="button primary" data-test="play-again" onClick=${() => results.again(id, settingsOf(report))}>${t('report.again')}</button>`}
         <button type="button" class="button" data-test="past-arenas" onClick=${() => results.past()}>${t('past.title')}</button>
