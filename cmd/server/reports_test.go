@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -26,7 +27,8 @@ type reportReader struct {
 	url string
 }
 
-func (r reportReader) get(token, query string) *http.Response {
+// get returns the status, the header and the body of a response.
+func (r reportReader) get(token, query string) (int, http.Header, io.Reader) {
 	r.Helper()
 	request, err := http.NewRequestWithContext(r.Context(), http.MethodGet, r.url+query, nil)
 	if err != nil {
@@ -39,18 +41,22 @@ func (r reportReader) get(token, query string) *http.Response {
 	if err != nil {
 		r.Fatal(err)
 	}
-	r.Cleanup(func() { response.Body.Close() })
-	return response
+	defer response.Body.Close()
+	var body bytes.Buffer
+	if _, err := body.ReadFrom(response.Body); err != nil {
+		r.Fatal(err)
+	}
+	return response.StatusCode, response.Header, &body
 }
 
 // decode decodes the JSON of a response and returns its status.
 func (r reportReader) decode(token, query string, into any) int {
 	r.Helper()
-	response := r.get(token, query)
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+	status, _, body := r.get(token, query)
+	if err := json.NewDecoder(body).Decode(into); err != nil {
 		r.Fatal(err)
 	}
-	return response.StatusCode
+	return status
 }
 
 // A race of two teams is played over websockets. Before its end nobody gets a report. As soon as
@@ -173,12 +179,13 @@ func isSameGiven(t *testing.T, stored, pushed json.RawMessage) bool {
 // checkFiles checks that both files have a row for each player and question.
 func (r reportReader) checkFiles(token string) {
 	r.Helper()
-	response := r.get(token, "?format=csv")
-	rows, err := csv.NewReader(response.Body).ReadAll()
-	if err != nil || len(rows) != 1+5*4 || response.Header.Get("Content-Disposition") != "attachment; filename=report-Friday.csv" {
-		r.Errorf("%d rows, %v, %v", len(rows), response.Header, err)
+	_, header, body := r.get(token, "?format=csv")
+	rows, err := csv.NewReader(body).ReadAll()
+	if err != nil || len(rows) != 1+5*4 || header.Get("Content-Disposition") != "attachment; filename=report-Friday.csv" {
+		r.Errorf("%d rows, %v, %v", len(rows), header, err)
 	}
-	workbook, err := excelize.OpenReader(io.LimitReader(r.get(token, "?format=xlsx").Body, 1<<20))
+	_, _, body = r.get(token, "?format=xlsx")
+	workbook, err := excelize.OpenReader(body)
 	if err != nil {
 		r.Fatal(err)
 	}
