@@ -36,7 +36,7 @@ const (
 //  5. opening time (stamp - elapsed_ms), less that of the answer before, in zigzag form
 //
 // texts is a JSON list of the numbers and texts that were given, each once. Reports in SQL
-// depend on this form, see docs/STORAGE.md.
+// depend on this form, see docs/reference/answers.md.
 func Pack(answers []Answer) (packed []byte, texts string, err error) {
 	sorted := slices.Clone(answers)
 	slices.SortFunc(sorted, func(a, b Answer) int { return cmp.Compare(a.position(), b.position()) })

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,9 +15,10 @@ import (
 )
 
 const (
-	saveInterval = time.Second // between searches for matches, and so the usual delay of answers
-	claimSize    = 64          // matches per claim
-	batchAnswers = 20_000      // a transaction has at most the answers of one block more
+	saveInterval = time.Second     // between searches for matches, and so the usual delay of answers
+	claimSize    = 64              // matches per claim
+	batchAnswers = 20_000          // a transaction has at most the answers of one block more
+	retryDelay   = 2 * time.Second // after an outage or a stop, until another attempt
 
 	// claimDuration limits an attempt to save matches. After it another attempt may start.
 	// It is less than ledger.ErasureRetention. So an attempt that has not seen an erasure
@@ -29,6 +32,8 @@ type Store interface {
 	// has ended at the time now. It sets their claims to end at the time until. waiting is
 	// the number of all matches that wait.
 	ClaimAnswers(ctx context.Context, now, until int64, limit int) (matches []string, waiting int64, err error)
+	// PostponeAnswers lets the claims of matches whose answers wait end at a time.
+	PostponeAnswers(ctx context.Context, matches []string, until int64) error
 	// ReleaseAnswers reports that the ledger has the answers of a match, or never will. The
 	// match can expire from then on. Callers may repeat it.
 	ReleaseAnswers(ctx context.Context, match string) error
@@ -97,25 +102,41 @@ func (s *Saver) SaveWaiting(ctx context.Context) error {
 }
 
 // saveMatches saves claimed matches. It stops at an error of the store, and at an outage of
-// the ledger; the matches are then claimed again later.
+// the ledger. It then ends the claims of the other matches soon.
 func (s *Saver) saveMatches(ctx context.Context, matches []string) error {
-	ctx, cancel := context.WithTimeout(ctx, claimDuration)
+	attempt, cancel := context.WithTimeout(ctx, claimDuration)
 	defer cancel()
-	b := batch{saver: s, refused: map[string]bool{}}
+	b := batch{saver: s, waiting: map[string]bool{}, refused: map[string]bool{}}
 	for _, id := range matches {
-		if err := s.addMatch(ctx, &b, id); err != nil {
-			return err
+		b.waiting[id] = true
+	}
+	for _, id := range matches {
+		if err := s.addMatch(attempt, &b, id); err != nil {
+			return errors.Join(err, s.postpone(ctx, &b))
 		}
 	}
-	return b.flush(ctx)
+	if err := b.flush(attempt); err != nil {
+		return errors.Join(err, s.postpone(ctx, &b))
+	}
+	return nil
 }
 
-// addMatch adds the answers of a match to a batch, and saves full batches.
+// postpone ends the claims of the matches that wait for a batch after retryDelay, also if
+// the node is stopping.
+func (s *Saver) postpone(ctx context.Context, b *batch) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), retryDelay)
+	defer cancel()
+	return s.Store.PostponeAnswers(ctx, slices.Collect(maps.Keys(b.waiting)), s.Now()+retryDelay.Milliseconds())
+}
+
+// addMatch adds the answers of a match to a batch, and saves full batches. The block with the
+// questions is the last one: once readers find it, all others are there.
 func (s *Saver) addMatch(ctx context.Context, b *batch, id string) error {
 	view, err := s.Store.Read(ctx, match.ReadQuery{Match: id, WantPlan: true, AfterSeq: -1})
 	switch {
 	case errors.Is(err, match.ErrUnreadable): // another node can read it, or it expires
 		s.metrics.failures.WithLabelValues(reasonUnreadable).Inc()
+		delete(b.waiting, id)
 		return nil
 	case errors.Is(err, match.ErrNotFound):
 		s.metrics.lost.WithLabelValues(reasonExpired).Inc()
@@ -127,17 +148,18 @@ func (s *Saver) addMatch(ctx context.Context, b *batch, id string) error {
 	reader, err := s.newMatchReader(ctx, view)
 	if errors.Is(err, match.ErrNotFound) { // a dead letter, which an operator may still settle
 		s.metrics.failures.WithLabelValues(reasonNotSettled).Inc()
+		delete(b.waiting, id)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for index := range reader.blockCount() {
+	for index := reader.blockCount() - 1; index >= 0; index-- {
 		block, err := reader.readBlock(ctx, index)
-		if err != nil {
-			return err
+		if err == nil {
+			err = b.add(ctx, block)
 		}
-		if err := b.add(ctx, block); err != nil {
+		if err != nil {
 			return err
 		}
 	}
@@ -152,11 +174,15 @@ type batch struct {
 	blocks   []Block
 	answers  int
 	complete []string
+	waiting  map[string]bool // claimed matches that another attempt may save at once
 	refused  map[string]bool // matches with a refused block
 }
 
-// add adds a block, and saves a full batch.
+// add adds a block, unless one of the match was refused, and saves a full batch.
 func (b *batch) add(ctx context.Context, block Block) error {
+	if b.refused[block.Match] {
+		return nil
+	}
 	b.blocks, b.answers = append(b.blocks, block), b.answers+len(block.Answers)
 	if b.answers < batchAnswers {
 		return nil
@@ -183,8 +209,9 @@ func (b *batch) flush(ctx context.Context) error {
 		if err := b.saver.Store.ReleaseAnswers(ctx, id); err != nil {
 			return err
 		}
+		delete(b.waiting, id)
 	}
-	*b = batch{saver: b.saver, refused: b.refused}
+	*b = batch{saver: b.saver, waiting: b.waiting, refused: b.refused}
 	loop.Sleep(ctx, busy)
 	return nil
 }
@@ -197,12 +224,17 @@ func (b *batch) save(ctx context.Context) error {
 		return err
 	}
 	for _, block := range b.blocks {
+		if b.refused[block.Match] {
+			b.answers -= len(block.Answers)
+			continue
+		}
 		err := s.Ledger.SaveBlocks(ctx, []Block{block})
 		if err != nil && s.isOutage(err) {
 			return err
 		}
 		if err != nil {
 			b.refused[block.Match] = true
+			delete(b.waiting, block.Match)
 			b.answers -= len(block.Answers)
 			s.metrics.failures.WithLabelValues(reasonRefused).Inc()
 			s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)

@@ -79,6 +79,17 @@ func (f *fakeStores) ClaimAnswers(_ context.Context, now, until int64, limit int
 	return ids, int64(len(f.claims)), nil
 }
 
+func (f *fakeStores) PostponeAnswers(ctx context.Context, ids []string, until int64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		if _, waits := f.claims[id]; waits {
+			f.claims[id] = until
+		}
+	}
+	return ctx.Err()
+}
+
 func (f *fakeStores) ReleaseAnswers(_ context.Context, id string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,11 +229,38 @@ func TestFailuresDelayAnswers(t *testing.T) {
 			t.Errorf("%d blocks, %v wait", len(f.blocks), f.claims)
 		}
 		f.saveFault, f.releaseFault = func([]Block) error { return nil }, func() error { return errDown }
-		f.run(t, claimDuration+3*time.Second)
+		f.run(t, 2*retryDelay)
 		f.releaseFault = func() error { return nil }
-		f.run(t, claimDuration+3*time.Second)
+		f.run(t, 2*retryDelay)
 		if f.answersOf("m1") != 240 || f.answersOf("m2") != 4 || len(f.claims) != 0 || f.repeated == 0 {
 			t.Errorf("%d and %d answers, %d blocks repeated, %v wait", f.answersOf("m1"), f.answersOf("m2"), f.repeated, f.claims)
+		}
+	})
+}
+
+// Readers find a match by its first block. It is saved last, and never without the others.
+func TestTheFirstBlockIsSavedLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFakeStores()
+		f.addMatch("full", 500, 60)
+		f.addMatch("gap", 500, 60)
+		saves := 0
+		f.saveFault = func(blocks []Block) error {
+			saves++
+			for _, b := range blocks {
+				switch {
+				case b.Match == "gap" && b.Index == 4:
+					return errRefused
+				case b.Match == "full" && b.Index == 0 && len(f.blocks)+len(blocks) < 5:
+					t.Errorf("block 0 is saved after %d others", len(f.blocks))
+				}
+			}
+			return nil
+		}
+		f.run(t, 3*time.Second)
+		if _, isStored := f.blocks["gap 0"]; isStored || f.answersOf("full") != 500*60 || saves < 4 {
+			t.Errorf("%d answers in %d calls, %v wait", f.answersOf("full"), saves, f.claims)
 		}
 	})
 }

@@ -121,7 +121,7 @@ func TestShowDescribesTheArenaInEachPhase(t *testing.T) {
 		}
 		if got, want := toJSON(shown), toJSON(protocol.ArenaLook{
 			ArenaID: created.ArenaID, Name: "Summer party", Mode: "buzzer", State: want, Players: 1,
-			Teams: []protocol.TeamCount{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo", Players: 1}},
+			Teams:    []protocol.TeamCount{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo", Players: 1}},
 			LateJoin: map[bool]string{true: "zero"}[phase == match.PhaseOpen],
 		}); got != want {
 			t.Errorf("%s: %s, want %s", phase, got, want)

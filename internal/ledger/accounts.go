@@ -96,6 +96,9 @@ func (link accountLink) apply(ctx context.Context) error {
 	case playerAppeared:
 		return link.apply(ctx) // at most once: now the account exists
 	}
+	if _, err := link.exec(ctx, moveArenas, link.game, link.account, link.guest); err != nil {
+		return err
+	}
 	if err := link.endUnlinkBan(ctx); err != nil || !accountWasPlayer {
 		return err
 	}

@@ -40,6 +40,9 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 		}
 		addPlayer(t, l, "idle") // a player without results
 		addPlayer(t, l, "busy")
+		addArena(t, l, "m_new", "new")
+		addArena(t, l, "m_idle", "idle")
+		addArena(t, l, "m_busy", "busy")
 		must(l.Results.Commit(t.Context(), results(duel("m1", 1000, "busy", "p3"))))(t)
 		for _, step := range []struct {
 			guest, account string
@@ -67,6 +70,11 @@ func TestAnAccountIsLinkedToAGuest(t *testing.T) {
 		} {
 			if got := playerOrError(t, l, sub); got != want {
 				t.Errorf("%s is linked to %s, want %s", sub, got, want)
+			}
+		}
+		for id, want := range map[string]string{"m_new": "p1", "m_idle": "p2", "m_busy": "busy"} {
+			if r := must(l.Arenas.Arena(t.Context(), game, id))(t); r.Host != want {
+				t.Errorf("the host of %s is %s, want %s", id, r.Host, want)
 			}
 		}
 		if must(l.Names.NicknameTaken(t.Context(), game, "nickidle"))(t) {

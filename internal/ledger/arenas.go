@@ -26,9 +26,11 @@ ORDER BY a.created_at DESC, a.match_id DESC LIMIT $5`
 	// eraseHost removes what names the host of arenas. Others still read the reports.
 	eraseHost = `UPDATE arenas SET host = '', name = '' WHERE game = $1 AND host = $2`
 
+	moveArenas = `UPDATE arenas SET host = $3 WHERE game = $1 AND host = $2`
+
 	deleteArenas = `
 DELETE FROM arenas WHERE (game, match_id) IN (
-    SELECT game, match_id FROM arenas WHERE game = $1 AND created_at < {now} - $2 ORDER BY created_at LIMIT $3 {free})`
+    SELECT game, match_id FROM arenas WHERE game = $1 AND created_at < (SELECT {now}) - $2 ORDER BY created_at LIMIT $3 {free})`
 )
 
 // AddArena implements arena.Records.

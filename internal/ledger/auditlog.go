@@ -11,7 +11,7 @@ import (
 const (
 	insertAudit    = `INSERT INTO audit_log (id, at, actor, action, game, target) VALUES ($1, {now}, $2, $3, $4, $5)`
 	endAudit       = `UPDATE audit_log SET status = $2, ended_at = {now} WHERE id = $1`
-	deleteOldAudit = `DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log WHERE at < {now} - $1 ORDER BY at, id LIMIT $2)`
+	deleteOldAudit = `DELETE FROM audit_log WHERE id IN (SELECT id FROM audit_log WHERE at < (SELECT {now}) - $1 ORDER BY at, id LIMIT $2)`
 
 	selectAudit = `
 SELECT id, at, actor, action, game, target, status, ended_at FROM audit_log

@@ -180,9 +180,9 @@ const (
 )
 
 // ForgetErased deletes the last data of one erasure that is at least minAge old, and
-// reports whether there was one. It also erases what the player has answered: only now,
-// because answers of the player may have been on their way to the ledger. On SQLite it also empties the write-ahead log, so that
-// the log has no copy of the data.
+// reports whether there was one. It also erases what the player has answered, because by
+// now no answer of the player is on its way to the ledger. On SQLite it also empties the
+// write-ahead log, so that the log has no copy of the data.
 func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
 	defer describe(&err, "delete the data of an erasure")
 	e, found, err := a.oldestErasure(ctx, minAge)

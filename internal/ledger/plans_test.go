@@ -3,6 +3,7 @@ package ledger
 import (
 	"database/sql"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,7 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 		"arena":                 {selectArena, []any{"g", "m"}},
 		"arenas of a host":      {selectArenasOf, []any{"g", "h", 1, "m", 10}},
 		"erase host":            {eraseHost, []any{"g", "h"}},
+		"move arenas":           {moveArenas, []any{"g", "h", "p"}},
 		"old arenas":            {deleteArenas, []any{"g", 1, 10}},
 		"asked questions by id": {selectAskedByID, []any{int64(1)}},
 		"update player":         {updatePlayer, []any{"g", "p", "r", int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1), int64(1)}},
@@ -126,6 +128,13 @@ func TestFrequentStatementsUseIndexes(t *testing.T) {
 			plan := l.explain(t, s.text, s.args)
 			if bad := tableScan(l.name, plan); bad != "" {
 				t.Errorf("%s reads a whole table: %s\n%s", name, bad, plan)
+			}
+		}
+		for name, column := range map[string]string{
+			"old answers": "over_at", "old questions": "asked_at", "old matches": "over_at", "old arenas": "created_at", "forget audit": "at", "old erasure": "erased_at",
+		} {
+			if plan := l.explain(t, statements[name].text, statements[name].args); !hasBound(l.name, plan, column) {
+				t.Errorf("%s reads rows that are not old:\n%s", name, plan)
 			}
 		}
 		if plan := l.explain(t, "SELECT pos FROM entries WHERE match_id = $1", []any{"m"}); tableScan(l.name, plan) == "" {
@@ -208,6 +217,14 @@ func asArrays(args []any) [][]any {
 var computedNodes = []string{"CONSTANT ROW", "v", "g", "h", "held", "kinds", "ids VIRTUAL TABLE INDEX 1:"}
 
 // tableScan returns the line of a plan that scans a whole table, or "".
+func hasBound(name goose.Dialect, plan, column string) bool {
+	condition := regexp.MustCompile(`Index Cond: .*\b` + column + ` <`) // with the rows at the start of the index in PostgreSQL
+	if name == goose.DialectSQLite3 {
+		condition = regexp.MustCompile(`\b` + column + `<\?`)
+	}
+	return condition.MatchString(plan)
+}
+
 func tableScan(name goose.Dialect, plan string) string {
 	for line := range strings.Lines(plan) {
 		if name == goose.DialectPostgres && strings.Contains(line, "Seq Scan") {

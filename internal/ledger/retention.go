@@ -25,12 +25,12 @@ func (r Retention) answersAge() time.Duration {
 const (
 	deleteAnswers = `
 DELETE FROM answers WHERE (game, over_at, match_id, block) IN (
-    SELECT game, over_at, match_id, block FROM answers WHERE game = $1 AND over_at < {now} - $2 ORDER BY over_at, match_id, block LIMIT $3 {free})`
+    SELECT game, over_at, match_id, block FROM answers WHERE game = $1 AND over_at < (SELECT {now}) - $2 ORDER BY over_at, match_id, block LIMIT $3 {free})`
 
 	deleteAsked = `
-DELETE FROM asked_questions WHERE id IN (SELECT id FROM asked_questions WHERE game = $1 AND asked_at < {now} - $2 ORDER BY asked_at LIMIT $3 {free})`
+DELETE FROM asked_questions WHERE id IN (SELECT id FROM asked_questions WHERE game = $1 AND asked_at < (SELECT {now}) - $2 ORDER BY asked_at LIMIT $3 {free})`
 
-	selectOldMatches = `SELECT id, over_at, summary, {now} FROM matches WHERE game = $1 AND over_at < {now} - $2 ORDER BY over_at, id LIMIT $3 {free}`
+	selectOldMatches = `SELECT id, over_at, summary, {now} FROM matches WHERE game = $1 AND over_at < (SELECT {now}) - $2 ORDER BY over_at, id LIMIT $3 {free}`
 	updateOverAt     = `UPDATE matches SET over_at = $3 WHERE game = $1 AND id = $2`
 	deleteSeats      = `
 DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
@@ -121,7 +121,7 @@ func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Du
 				break
 			}
 			changed++
-			if overAt := m.end(); overAt >= now-age.Milliseconds() {
+			if overAt := m.end(now); overAt >= now-age.Milliseconds() {
 				_, err = tx.exec(ctx, updateOverAt, game, m.id, overAt)
 				continue
 			}
@@ -144,11 +144,14 @@ type oldMatch struct {
 }
 
 // end returns the end of a match. A program before the column over_at has stored it only in
-// the summary.
-func (m *oldMatch) end() int64 {
+// the summary. If that cannot be read, it returns now, so that the match is kept.
+func (m *oldMatch) end(now int64) int64 {
 	var summary match.Summary
-	if m.overAt > 0 || json.Unmarshal([]byte(m.summary), &summary) != nil {
+	if m.overAt > 0 {
 		return m.overAt
+	}
+	if json.Unmarshal([]byte(m.summary), &summary) != nil {
+		return now
 	}
 	return summary.OverAt
 }
@@ -159,6 +162,6 @@ func (r Retention) checkAge(result *match.Result, now int64) error {
 	if r.Matches == 0 || result.OverAt >= now-r.Matches.Milliseconds() {
 		return nil
 	}
-	return fmt.Errorf("%w: match %s is older than the %d days for which the game keeps matches, so it may have counted before; raise retention.matches_days to settle it",
+	return fmt.Errorf("%w: match %s is older than the %d days for which the game keeps matches, so it may have counted before; if it is in no leaderboard, raise retention.matches_days to settle it",
 		ErrBadResult, result.Match, int64(r.Matches/(24*time.Hour)))
 }

@@ -82,6 +82,16 @@ func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
 	})
 }
 
+// A match whose end cannot be read counts as new, and so is kept.
+func TestAMatchWithAnUnreadableEndIsNew(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[int64]oldMatch{7: {overAt: 7, summary: "{"}, 8: {summary: `{"over_at":8}`}, 9: {summary: "{"}} {
+		if got := m.end(9); got != want {
+			t.Errorf("%+v ends at %d, want %d", m, got, want)
+		}
+	}
+}
+
 func TestWithoutRetentionNothingIsDeleted(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})

@@ -87,7 +87,11 @@ func (o arenaOptions) measure(ctx context.Context, t arenaTables, mode string) (
 	k.found.JudgeRest()
 	stored := checker.Stored{Checker: k.found, Share: 1}
 	stored.Get, stored.GetAs = k.newReaders(c.urls[0])
-	if _, err := stored.CheckStored(ctx); err != nil {
+	compared, err := stored.CheckStored(ctx)
+	if err == nil && compared < o.players && k.violation() == nil {
+		err = fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players)
+	}
+	if err != nil {
 		return err
 	}
 	t.add(mode, float64(o.players), k.stats.All(), resident, from, to)

@@ -1,7 +1,7 @@
 -- The answers of settled matches, and how old matches are found.
 
 -- The answers of up to 100 players whose standings follow each other: the player with
--- standing_index i is in block i / 100. docs/STORAGE.md describes the form of answers, of
+-- standing_index i is in block i / 100. docs/reference/answers.md describes the form of answers, of
 -- texts (JSON), and of questions, which only block 0 has.
 CREATE TABLE answers (
     game      TEXT   NOT NULL,

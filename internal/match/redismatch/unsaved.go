@@ -45,6 +45,20 @@ func (u *Unsaved) ClaimAnswers(ctx context.Context, now, until int64, limit int)
 	return ids, waiting, nil
 }
 
+// PostponeAnswers changes the ends of claims, see answers.Store.
+func (u *Unsaved) PostponeAnswers(ctx context.Context, ids []string, until int64) error {
+	_, err := u.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, id := range ids {
+			pipe.ZAddXX(ctx, newKeys(id).unsaved(), redis.Z{Score: float64(until), Member: id})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("redismatch: postpone answers of %d matches: %w", len(ids), err)
+	}
+	return nil
+}
+
 // ReleaseAnswers lets a match expire whose answers need not wait any more, see
 // answers.Store.
 func (u *Unsaved) ReleaseAnswers(ctx context.Context, id string) error {

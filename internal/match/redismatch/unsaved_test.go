@@ -102,6 +102,12 @@ func (m *testMatch) checkClaimLimit() {
 			m.Fatalf("%q of %d, %v", page, waiting, err)
 		}
 	}
+	if err := m.PostponeAnswers(m.Context(), append(ids[:2:2], "m_unknown"), 5500); err != nil {
+		m.Fatal(err)
+	}
+	if got := m.claim(5500, 6000, ids...); len(got) != 2 || !slices.Contains(ids[:2], got[0]) || m.claim(6500, 7000, "m_unknown") != nil {
+		m.Errorf("claimed %q after the end of their claims", got)
+	}
 	slices.Sort(claimed)
 	if claimed = slices.DeleteFunc(claimed, func(id string) bool { return !slices.Contains(ids, id) }); !slices.Equal(claimed, ids) {
 		m.Errorf("claimed %q, want %q", claimed, ids)
