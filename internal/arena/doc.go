@@ -9,6 +9,8 @@
 //     spectator or host.
 //   - Code: six digits by which people join. A code is retired for an hour
 //     after its arena is over.
+//   - Record: what the ledger keeps of an arena, also if its match never starts. Hosts find
+//     their past arenas by it.
 //   - Activity: the ticket or match that a player is in, at most one (see package
 //     lobby).
 //
