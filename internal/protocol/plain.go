@@ -106,6 +106,9 @@ func (o Own) appendJSON(dst []byte) []byte {
 	dst = appendInt(append(dst, `,"points":`...), o.Points)
 	dst = appendInt(append(dst, `,"score":`...), o.Score)
 	dst = appendInt(append(dst, `,"rank":`...), o.Rank)
+	if o.ToNext != 0 {
+		dst = appendInt(append(dst, `,"to_next":`...), o.ToNext)
+	}
 	if o.Out {
 		dst = append(dst, `,"out":true`...)
 	}

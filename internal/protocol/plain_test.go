@@ -42,12 +42,15 @@ func FuzzDecodePlain(f *testing.F) {
 // The hand-written encoder and the standard library write equivalent JSON.
 func TestFastEncodersAgreeWithStandardEncoder(t *testing.T) {
 	t.Parallel()
+	if own, answered := reflect.TypeFor[Own]().NumField(), reflect.TypeFor[Answered]().NumField(); own != 10 || answered != 5 {
+		t.Errorf("the messages have %d and %d fields; encode and test the new ones", own, answered)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		number, flag := rapid.Int64(), rapid.Bool()
 		given := rapid.SampledFrom([]string{"", `{"choice":1}`, "{\"value\":\t\"a  b \u2028 <&>\"}", ` { "choices" : [ 0 , 2 ] } `, "null"}).Draw(t, "given")
 		own := Own{
 			Match: rapid.String().Draw(t, "match"), Question: rapid.Int().Draw(t, "question"), Correct: flag.Draw(t, "correct"),
-			Points: number.Draw(t, "points"), Score: number.Draw(t, "score"), Rank: number.Draw(t, "rank"), Out: flag.Draw(t, "out"),
+			Points: number.Draw(t, "points"), Score: number.Draw(t, "score"), Rank: number.Draw(t, "rank"), ToNext: number.Draw(t, "to next"), Out: flag.Draw(t, "out"),
 			ElapsedMS: rapid.Ptr(number, true).Draw(t, "elapsed"),
 		}
 		if given != "" {
