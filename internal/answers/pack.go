@@ -40,7 +40,7 @@ const (
 func Pack(answers []Answer) (packed []byte, texts string, err error) {
 	sorted := slices.Clone(answers)
 	slices.SortFunc(sorted, func(a, b Answer) int { return cmp.Compare(a.position(), b.position()) })
-	given := givenTexts{indexes: map[string]uint64{}}
+	packed, given := []byte{}, givenTexts{indexes: map[string]uint64{}}
 	var lastPosition, lastOpening int64
 	for i, a := range sorted {
 		position, opening := a.position(), a.ArrivedAt-a.ElapsedMS

@@ -159,6 +159,21 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 	})
 }
 
+// The questions of a match that nobody has answered are stored too.
+func TestAMatchWithoutAnswersIsStored(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		l := openLedger(t, db)
+		p := newPlayedMatch("m1", 9_000_000, []string{"a", "b"}, 1, 2)
+		p.blocks[0].Answers = nil
+		p.commit(t, l)
+		if m := must(l.Answers.Match(t.Context(), game, "m1"))(t); len(m.Questions) != 2 || readAnswers(t, l, "m1") != nil {
+			t.Errorf("match %+v", m)
+		}
+	})
+}
+
 func TestAPlayerReadsOwnAnswers(t *testing.T) {
 	t.Parallel()
 	l := openLedger(t, testenv.SQL{Dir: t.TempDir()})
