@@ -67,7 +67,7 @@ func BenchmarkTransfer(b *testing.B) {
 // answers of its players leave there.
 func addLargeMatch(b *testing.B, client *redis.Client, store *redismatch.Store, l *ledger.Ledger, id string) {
 	b.Helper()
-	plan := &match.Plan{Form: match.CurrentForm, ID: id, Game: testGame, Mode: match.Survival, LimitMS: 10_000}
+	plan := &match.Plan{Form: match.CurrentForm, ID: id, Game: testGame, Mode: match.Survival, Rules: match.Rules{LimitMS: 10_000}}
 	for q := range benchQuestions {
 		plan.Questions = append(plan.Questions, quiz.DrawnQuestion{Question: &quiz.Question{ID: fmt.Sprint("q", q), Kind: quiz.Single, Text: "Which?", Choices: []string{"A", "B"}, RightIndexes: []int{0}}})
 	}

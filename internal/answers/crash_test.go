@@ -146,7 +146,7 @@ func checkStored(t *testing.T, l *ledger.Ledger, id string, want []answers.Answe
 // settleDuel plays and settles a duel of two questions, and returns its answers.
 func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id string) (want []answers.Answer) {
 	t.Helper()
-	plan := &match.Plan{Form: match.CurrentForm, ID: id, Game: testGame, Mode: match.Duel, LimitMS: 10_000, Seats: []match.Seat{{Player: "p_ada"}, {Player: "p_bob"}}}
+	plan := &match.Plan{Form: match.CurrentForm, ID: id, Game: testGame, Mode: match.Duel, Rules: match.Rules{LimitMS: 10_000}, Seats: []match.Seat{{Player: "p_ada"}, {Player: "p_bob"}}}
 	result := match.Result{Match: id, Game: testGame, Mode: match.Duel, OverAt: 500_000, Reason: match.ReasonFinished, Questions: 2}
 	for q := range 2 {
 		plan.Questions = append(plan.Questions, quiz.DrawnQuestion{Question: &quiz.Question{ID: fmt.Sprint("q", q), Kind: quiz.Single, Text: fmt.Sprintf("Which %d?", q), Choices: []string{"B", "A"}, RightIndexes: []int{0}}})

@@ -95,7 +95,7 @@ func newPlan(request CreateRequest, settings GameSettings, questions []quiz.Draw
 	id := ulid.Make().String()
 	plan := &match.Plan{
 		Form: match.CurrentForm, ID: "m_" + id, Game: request.Game, Mode: match.Mode(request.Mode), Questions: questions,
-		LimitMS: *request.TimeLimitMS, CountdownMS: settings.CountdownMS, RevealMS: settings.RevealMS, CountsForLeaderboards: request.Ranked,
+		Rules: match.Rules{LimitMS: *request.TimeLimitMS}, CountdownMS: settings.CountdownMS, RevealMS: settings.RevealMS, CountsForLeaderboards: request.Ranked,
 		Arena: &match.Arena{
 			ID: "a_" + id, Name: request.Name, Host: request.Creator, MaxPlayers: *request.MaxPlayers, HostPaced: request.Pace == paceHost,
 			LateJoin: request.LateJoin == lateJoinZero,

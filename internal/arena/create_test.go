@@ -25,7 +25,7 @@ func TestCreateStoresTheMatchAndTheCode(t *testing.T) {
 	}
 	want := &match.Plan{
 		Form: match.CurrentForm, ID: "m_" + created.ArenaID[2:], Game: "demo", Mode: match.Buzzer, Questions: []quiz.DrawnQuestion{{Question: &quiz.Question{ID: "q0"}}, {Question: &quiz.Question{ID: "q1"}}, {Question: &quiz.Question{ID: "q2"}}},
-		LimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500,
+		Rules: match.Rules{LimitMS: 15_000}, CountdownMS: 3000, RevealMS: 2500,
 		Arena: &match.Arena{
 			ID: created.ArenaID, Code: created.Code, Name: "Summer party", Host: "hana", MaxPlayers: 500, TeamLockoutMS: 700, HostPaced: true,
 			Teams: []match.Team{{ID: "acme", Name: "Acme"}, {ID: "b:2", Name: "Bravo"}},

@@ -189,7 +189,7 @@ func (l *Lobby) newPlan(ctx context.Context, p Pairing) (*match.Plan, error) {
 	}
 	return &match.Plan{
 		Form: match.CurrentForm, ID: p.Match, Game: game, Mode: match.Duel, Questions: questions, Seats: seats,
-		StartsAt: l.Now() + duel.CountdownMS, LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
+		StartsAt: l.Now() + duel.CountdownMS, Rules: match.Rules{LimitMS: duel.LimitMS}, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
 		Rated: duel.Rated && counts, CountsForLeaderboards: counts,
 	}, nil
 }

@@ -13,7 +13,7 @@ func newResult(plan *Plan, view View, now int64) *Result {
 	result := &Result{
 		Match: plan.ID, Game: plan.Game, Mode: plan.Mode, StartedAt: view.StartedAt, OverAt: now,
 		Reason: cmp.Or(view.EndReason, ReasonFinished), Questions: view.countedQuestions(), CountsForLeaderboards: plan.CountsForLeaderboards && view.hasClosedQuestion(),
-		Firsts: view.Firsts, Paged: view.Players > FullListPlayers,
+		Firsts: view.Firsts, Paged: view.Players > FullListPlayers, Rules: plan.completeRules(),
 	}
 	if result.StartedAt == 0 { // forfeited during the countdown
 		result.StartedAt = now
@@ -24,7 +24,6 @@ func newResult(plan *Plan, view View, now int64) *Result {
 	standings := rankedStandings(plan, view, plan.listedSeats(view))
 	result.Winner = winnerID(plan, result.Teams, standings)
 	if result.Paged {
-		result.LimitMS, result.LimitsMS = plan.LimitMS, plan.LimitsMS
 		return result
 	}
 	result.Standings = standings
@@ -43,7 +42,14 @@ func rankedStandings(plan *Plan, view View, seats []Seat) []Standing {
 	for _, seat := range seats {
 		all = append(all, standingFor(plan, view, seat))
 	}
-	compare := func(a, b Standing) int { return compareStandings(plan, view.State, a, b) }
+	rank(all, plan.Mode, view.Leaver)
+	return all
+}
+
+// rank sorts standings, best first, and sets their ranks. Equal ones share a rank. leaver is
+// the player who forfeited a duel, "" for none.
+func rank(all []Standing, mode Mode, leaver string) {
+	compare := func(a, b Standing) int { return compareStandings(mode, leaver, a, b) }
 	slices.SortStableFunc(all, compare)
 	for i := range all {
 		all[i].Rank = i + 1
@@ -51,14 +57,13 @@ func rankedStandings(plan *Plan, view View, seats []Seat) []Standing {
 			all[i].Rank = all[i-1].Rank
 		}
 	}
-	return all
 }
 
 func standingFor(plan *Plan, view View, seat Seat) Standing {
 	t := view.revealedTotals(seat.Player)
 	s := Standing{
 		Player: seat.Player, Nickname: seat.Nickname, Team: seat.Team, Bot: seat.Bot,
-		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: view.countedQuestions(), hasLeft: t.HasLeft,
+		Score: t.Score, Correct: int(t.Correct), Answered: int(t.Answered), Asked: view.countedQuestions(), HasLeft: t.HasLeft,
 	}
 	if plan.Mode == Survival {
 		s.Asked, s.Answered, s.survived = view.askedCount(t), view.answeredCount(t), t.LastCorrect
@@ -74,6 +79,12 @@ func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 	for _, t := range a.Teams {
 		teams = append(teams, TeamResult{ID: t.ID, Name: t.Name, Score: totals[t.ID].Score})
 	}
+	rankTeams(teams)
+	return teams
+}
+
+// rankTeams sorts teams by their scores and sets their ranks.
+func rankTeams(teams []TeamResult) {
 	slices.SortStableFunc(teams, func(a, b TeamResult) int { return cmp.Compare(b.Score, a.Score) })
 	for i := range teams {
 		teams[i].Rank = i + 1
@@ -81,7 +92,6 @@ func teamResults(a *Arena, totals map[string]TeamTotals) []TeamResult {
 			teams[i].Rank = teams[i-1].Rank
 		}
 	}
-	return teams
 }
 
 // winnerID returns the id of the winner: a team in a buzzer match or race with teams,
@@ -109,13 +119,13 @@ func CompleteStandings(ctx context.Context, store RankReader, result *Result) er
 	if !result.Paged {
 		return nil
 	}
-	view, err := store.Read(ctx, ReadQuery{Match: result.Match, WantPlan: result.LimitMS == 0, AfterSeq: -1})
+	view, err := store.Read(ctx, ReadQuery{Match: result.Match, WantPlan: result.Rules == nil, AfterSeq: -1})
 	if err != nil {
 		return fmt.Errorf("match: complete %s: %w", result.Match, err)
 	}
 	p := view.Plan
 	if p == nil { // the standings need only these fields; the stored plan may have another form
-		p = &Plan{Mode: result.Mode, LimitMS: result.LimitMS, LimitsMS: result.LimitsMS}
+		p = &Plan{Mode: result.Mode, Rules: *result.Rules}
 	}
 	var seats []Seat
 	view.Totals = make(map[string]Totals)
@@ -135,6 +145,6 @@ func CompleteStandings(ctx context.Context, store RankReader, result *Result) er
 	if len(seats) == 0 { // a paged result has many
 		return fmt.Errorf("match: complete %s: its standings are gone: %w", result.Match, ErrNotFound)
 	}
-	result.Standings, result.Paged, result.LimitMS, result.LimitsMS = rankedStandings(p, view, seats), false, 0, nil
+	result.Standings, result.Paged = rankedStandings(p, view, seats), false
 	return nil
 }

@@ -15,23 +15,29 @@ const CurrentForm = 3
 // Plan holds the fixed parameters of a match. It is written once and never
 // changes.
 type Plan struct {
-	Form                  int                  `json:"form"`
-	ID                    string               `json:"id"`
-	Game                  string               `json:"game"`
-	Mode                  Mode                 `json:"mode"`
-	Questions             []quiz.DrawnQuestion `json:"questions"`
-	Seats                 []Seat               `json:"seats"`                 // duels only; the seats of an arena are in the store
-	StartsAt              int64                `json:"starts_at"`             // duels only, cluster time; the start of an arena is in State
-	LimitMS               int64                `json:"limit_ms"`              // time limit of each question without a limit of its own
-	LimitsMS              []int64              `json:"limits_ms,omitempty"`   // time limit by question; nil: LimitMS for all
-	Multipliers           []int64              `json:"multipliers,omitempty"` // of the points by question; nil: 1 for all
-	ReadingMS             int64                `json:"reading_ms,omitempty"`  // a question can be answered so long after it opens
-	Scoring               *quiz.Scoring        `json:"scoring,omitempty"`     // nil: the scoring of the mode
-	CountdownMS           int64                `json:"countdown_ms"`
-	RevealMS              int64                `json:"reveal_ms"`
-	Rated                 bool                 `json:"rated"`
-	CountsForLeaderboards bool                 `json:"counts"` // true: the result counts for leaderboards
-	Arena                 *Arena               `json:"arena,omitempty"`
+	Form      int                  `json:"form"`
+	ID        string               `json:"id"`
+	Game      string               `json:"game"`
+	Mode      Mode                 `json:"mode"`
+	Questions []quiz.DrawnQuestion `json:"questions"`
+	Seats     []Seat               `json:"seats"`     // duels only; the seats of an arena are in the store
+	StartsAt  int64                `json:"starts_at"` // duels only, cluster time; the start of an arena is in State
+	Rules
+	ReadingMS             int64  `json:"reading_ms,omitempty"` // a question can be answered so long after it opens
+	CountdownMS           int64  `json:"countdown_ms"`
+	RevealMS              int64  `json:"reveal_ms"`
+	Rated                 bool   `json:"rated"`
+	CountsForLeaderboards bool   `json:"counts"` // true: the result counts for leaderboards
+	Arena                 *Arena `json:"arena,omitempty"`
+}
+
+// Rules are the part of a plan that decides, together with the answers, about points and
+// ranks. The ledger stores them with the result.
+type Rules struct {
+	LimitMS     int64         `json:"limit_ms"`              // time limit of each question without a limit of its own
+	LimitsMS    []int64       `json:"limits_ms,omitempty"`   // time limit by question; nil: LimitMS for all
+	Multipliers []int64       `json:"multipliers,omitempty"` // of the points by question; nil: 1 for all
+	Scoring     *quiz.Scoring `json:"scoring,omitempty"`     // nil in a plan: the scoring of the mode
 }
 
 // Arena is the part of a plan that only matches with a join code have.
@@ -90,31 +96,31 @@ func (p *Plan) duelPlayers() []string {
 	return ids
 }
 
-// limitMS is the time limit of a question.
-func (p *Plan) limitMS(question int) int64 {
-	if p.LimitsMS == nil {
-		return p.LimitMS
+// Limit is the time limit of a question, in ms.
+func (r Rules) Limit(question int) int64 {
+	if r.LimitsMS == nil {
+		return r.LimitMS
 	}
-	return p.LimitsMS[question]
+	return r.LimitsMS[question]
 }
 
 // sumLimits adds the time limits of the first questions that are not void, count of them.
-func (p *Plan) sumLimits(count int, voids []int) (sum int64) {
+func (r Rules) sumLimits(count int, voids []int) (sum int64) {
 	for question := 0; count > 0; question++ {
 		if !slices.Contains(voids, question) {
-			sum += p.limitMS(question)
+			sum += r.Limit(question)
 			count--
 		}
 	}
 	return sum
 }
 
-// multiplier multiplies the points of a question.
-func (p *Plan) multiplier(question int) int64 {
-	if p.Multipliers == nil {
+// Multiplier multiplies the points of a question.
+func (r Rules) Multiplier(question int) int64 {
+	if r.Multipliers == nil {
 		return 1
 	}
-	return p.Multipliers[question]
+	return r.Multipliers[question]
 }
 
 // scoring is the scoring of the match.
@@ -126,6 +132,13 @@ func (p *Plan) scoring() quiz.Scoring {
 		return quiz.BuzzerScoring
 	}
 	return quiz.DefaultScoring
+}
+
+// completeRules returns the rules of the match with its scoring.
+func (p *Plan) completeRules() *Rules {
+	rules, scoring := p.Rules, p.scoring()
+	rules.Scoring = &scoring
+	return &rules
 }
 
 // listedSeats are the seats of a duel, or those that the view of an arena

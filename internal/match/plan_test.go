@@ -30,7 +30,7 @@ var sampleQuestions = []quiz.DrawnQuestion{
 func newPlan(id string, startsAt int64, questions int) *Plan {
 	plan := &Plan{
 		Form: CurrentForm, ID: id, Game: "demo", Mode: Duel, StartsAt: startsAt,
-		LimitMS: 10_000, CountdownMS: 3000, RevealMS: 2500, Rated: true, CountsForLeaderboards: true,
+		Rules: Rules{LimitMS: 10_000}, CountdownMS: 3000, RevealMS: 2500, Rated: true, CountsForLeaderboards: true,
 		Seats: []Seat{
 			{Player: ada, Nickname: "Ada", Rating: &Rating{R: 1500, RD: 200, Sigma: 0.06}},
 			{Player: bob, Nickname: "Bob", Rating: &Rating{R: 1700, RD: 80, Sigma: 0.06}},

@@ -264,7 +264,7 @@ func (p *playthrough) submit(view View, record Record) Outcome {
 	p.attempts++
 	seat := p.seatForPlayer(record.Player)
 	attempt := Attempt{
-		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: p.plan.Mode, Streak: p.plan.scoring().Streak * p.plan.multiplier(view.Question),
+		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: p.plan.Mode, Streak: p.plan.scoring().Streak * p.plan.Multiplier(view.Question),
 	}
 	commit := p.store.Commit
 	switch {

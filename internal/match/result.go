@@ -22,11 +22,8 @@ type Result struct {
 	// Paged reports that the standings are not in the result. They stay with
 	// the match and are read in pages.
 	Paged bool `json:"paged,omitempty"`
-	// LimitMS and LimitsMS are those of the plan, set only in a paged result.
-	// CompleteStandings then does not need the plan, which may have another
-	// form.
-	LimitMS  int64   `json:"limit_ms,omitempty"`
-	LimitsMS []int64 `json:"limits_ms,omitempty"`
+	// Rules are nil in a result of a program before this field.
+	Rules *Rules `json:"rules,omitempty"`
 
 	Teams  []TeamResult `json:"teams,omitempty"`
 	Firsts []First      `json:"firsts,omitempty"` // of a buzzer match
@@ -61,10 +58,8 @@ type Standing struct {
 	// ledger commits the result and computes it again.
 	Rating *RatingChange `json:"rating,omitempty"`
 
-	// Only for ranking: questions up to the last one survived, and whether the
-	// player left.
-	survived int
-	hasLeft  bool
+	HasLeft  bool `json:"has_left,omitempty"` // true: the player left an arena
+	survived int  // only for ranking: questions up to the last one survived
 }
 
 // IsRated reports whether the result changes ratings: it is a duel of two rated

@@ -12,12 +12,12 @@ import (
 // points without those for a streak. It is a pure function and uses the time at which the
 // frame arrived. An extension of the question does not increase the points.
 func judgeAnswer(plan *Plan, state State, answer validAnswer, submission Submission) Record {
-	elapsed, limit := elapsedMS(plan, state, submission.ArrivedAt), plan.limitMS(answer.question)
+	elapsed, limit := elapsedMS(plan, state, submission.ArrivedAt), plan.Limit(answer.question)
 	record := Record{
 		Player: submission.Player, Question: answer.question, Given: answer.given, Normalized: answer.normal, ArrivedAt: submission.ArrivedAt, ElapsedMS: elapsed,
 	}
 	record.Points, record.Correct = plan.scoring().Base(plan.Questions[answer.question], quiz.Answered{
-		Normalized: answer.normal, ElapsedMS: elapsed, LimitMS: limit, Multiplier: plan.multiplier(answer.question),
+		Normalized: answer.normal, ElapsedMS: elapsed, LimitMS: limit, Multiplier: plan.Multiplier(answer.question),
 	})
 	if record.Correct {
 		record.SavedMS = max(limit-elapsed, 0)
@@ -35,7 +35,7 @@ const maxEarlyAnswerMS = 50
 // points.
 func elapsedMS(plan *Plan, state State, at int64) int64 {
 	if at < state.OpensAt-maxEarlyAnswerMS {
-		return plan.limitMS(state.Question)
+		return plan.Limit(state.Question)
 	}
 	return max(at-state.readsUntil(plan), 0)
 }
@@ -43,14 +43,14 @@ func elapsedMS(plan *Plan, state State, at int64) int64 {
 // compareStandings orders standings, best first: the higher score in duel and buzzer, the
 // longer survival in survival, then less time. A player who leaves a duel loses it. A player
 // who leaves an arena ranks behind all who stayed.
-func compareStandings(plan *Plan, state State, a, b Standing) int {
+func compareStandings(mode Mode, leaver string, a, b Standing) int {
 	switch {
-	case state.Leaver != "":
-		return compareBools(a.Player == state.Leaver, b.Player == state.Leaver)
-	case plan.Mode == Survival:
-		return cmp.Or(compareBools(a.hasLeft, b.hasLeft), cmp.Compare(b.survived, a.survived), cmp.Compare(a.TimeMS, b.TimeMS))
+	case leaver != "":
+		return compareBools(a.Player == leaver, b.Player == leaver)
+	case mode == Survival:
+		return cmp.Or(compareBools(a.HasLeft, b.HasLeft), cmp.Compare(b.survived, a.survived), cmp.Compare(a.TimeMS, b.TimeMS))
 	}
-	return cmp.Or(compareBools(a.hasLeft, b.hasLeft), cmp.Compare(b.Score, a.Score), cmp.Compare(a.TimeMS, b.TimeMS))
+	return cmp.Or(compareBools(a.HasLeft, b.HasLeft), cmp.Compare(b.Score, a.Score), cmp.Compare(a.TimeMS, b.TimeMS))
 }
 
 // compareBools orders false before true.

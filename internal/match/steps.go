@@ -23,7 +23,7 @@ func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 	newState := view.State
 	newState.Phase, newState.Question, newState.CloseReason, newState.Extended = PhaseOpen, question, "", false
 	newState.Answered, newState.Right, newState.First = 0, 0, nil
-	newState.OpensAt, newState.ClosesAt = opensAt, opensAt+plan.ReadingMS+plan.limitMS(question)
+	newState.OpensAt, newState.ClosesAt = opensAt, opensAt+plan.ReadingMS+plan.Limit(question)
 	newState.DueAt = newState.ClosesAt + answerGraceMS
 	if question == 0 {
 		newState.StartedAt = opensAt
@@ -41,7 +41,7 @@ func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 func extendStep(plan *Plan, view View, lostMS, now int64) Step {
 	newState := view.State
 	newState.Extended = true
-	newState.ClosesAt = max(view.ClosesAt, now) + min(lostMS, plan.limitMS(view.Question))
+	newState.ClosesAt = max(view.ClosesAt, now) + min(lostMS, plan.Limit(view.Question))
 	newState.DueAt = newState.ClosesAt + answerGraceMS
 	step := newStep(plan, view, newState)
 	step.Version = view.Version

@@ -59,7 +59,7 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	attempt := Attempt{
 		Match: local.plan.ID, ID: j.attemptID(), Seat: answer.seat, Mode: local.plan.Mode,
-		Streak: local.plan.scoring().Streak * local.plan.multiplier(answer.question),
+		Streak: local.plan.scoring().Streak * local.plan.Multiplier(answer.question),
 		TTLMS:  local.plan.maxDurationMS() + lockTTLSlackMS,
 	}
 	if local.plan.Arena != nil {

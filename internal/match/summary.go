@@ -19,6 +19,8 @@ type Summary struct {
 	Bots                  []IndexedStanding `json:"bots,omitempty"` // those of bots, which have no row
 	Teams                 []TeamResult      `json:"teams,omitempty"`
 	Firsts                []First           `json:"firsts,omitempty"` // of a buzzer match
+	Rules                 *Rules            `json:"rules,omitempty"`  // nil: stored by a program before this field
+	Voided                []int             `json:"voided,omitempty"` // questions that were made void after the match, sorted
 }
 
 // IndexedStanding is a standing and its index in the list of all standings,
@@ -33,7 +35,7 @@ type IndexedStanding struct {
 func (r Result) Summary() Summary {
 	summary := Summary{
 		Match: r.Match, Game: r.Game, ArenaID: r.ArenaID, Mode: r.Mode, StartedAt: r.StartedAt, OverAt: r.OverAt,
-		Reason: r.Reason, Questions: r.Questions, CountsForLeaderboards: r.CountsForLeaderboards, Players: len(r.Standings), Teams: r.Teams,
+		Reason: r.Reason, Questions: r.Questions, CountsForLeaderboards: r.CountsForLeaderboards, Players: len(r.Standings), Teams: r.Teams, Rules: r.Rules,
 	}
 	for i, standing := range r.Standings {
 		if standing.Bot {

@@ -52,7 +52,7 @@ func questionView(plan *Plan, state State) protocol.Question {
 	shown := protocol.Question{
 		Question: state.Question, Of: len(plan.Questions), Kind: string(question.Kind), Text: question.Text, Choices: question.Choices(),
 		Category: question.Category, Difficulty: string(question.Difficulty), Lang: question.Lang, Media: question.Media,
-		OpensAt: state.OpensAt, ClosesAt: state.ClosesAt, MaxPoints: plan.scoring().MaxPoints(plan.multiplier(state.Question)), Points: plan.multiplier(state.Question),
+		OpensAt: state.OpensAt, ClosesAt: state.ClosesAt, MaxPoints: plan.scoring().MaxPoints(plan.Multiplier(state.Question)), Points: plan.Multiplier(state.Question),
 	}
 	if plan.ReadingMS > 0 {
 		readsUntil := state.readsUntil(plan)

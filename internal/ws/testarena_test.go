@@ -26,7 +26,7 @@ func (n *node) openArena(host string) testArena {
 	if err == nil {
 		err = n.Engine.CreateArena(n.Context(), &match.Plan{
 			Form: match.CurrentForm, ID: arena.matchID, Game: "demo", Mode: match.Survival, Questions: questions,
-			LimitMS: duel.LimitMS, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
+			Rules: match.Rules{LimitMS: duel.LimitMS}, CountdownMS: duel.CountdownMS, RevealMS: duel.RevealMS,
 			Arena: &match.Arena{ID: arena.id, Code: "123456", Name: "All hands", Host: host, MaxPlayers: 10},
 		})
 	}

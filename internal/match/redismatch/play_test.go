@@ -98,7 +98,7 @@ func duelState() match.State {
 func newPlan() *match.Plan {
 	plan := &match.Plan{
 		Form: match.CurrentForm, ID: "m_" + ulid.Make().String(), Game: "demo", Mode: match.Duel, StartsAt: epoch,
-		LimitMS: 10_000, CountdownMS: 3000, RevealMS: 2500, Rated: true, CountsForLeaderboards: true,
+		Rules: match.Rules{LimitMS: 10_000}, CountdownMS: 3000, RevealMS: 2500, Rated: true, CountsForLeaderboards: true,
 		Seats: []match.Seat{
 			{Player: "p_ada", Nickname: "Ada \"Ä\" 猫", Rating: &match.Rating{R: 1512.34567890123, RD: 200, Sigma: 0.06}},
 			{Player: "p_bob", Nickname: "Bob"},

@@ -87,13 +87,13 @@ func TestPagedResultIsCompletedByAnyForm(t *testing.T) {
 		m.openNextQuestion()
 		m.applyStep(match.PhaseSealed, 1)
 		over := m.step(m.applyStep(match.PhaseRevealed, 1), match.PhaseOver, 1)
-		over.Result.Paged, over.Result.LimitMS, over.Result.Mode, over.Result.Standings = true, m.plan.LimitMS, m.plan.Mode, nil
+		over.Result.Paged, over.Result.Rules, over.Result.Mode, over.Result.Standings = true, &m.plan.Rules, m.plan.Mode, nil
 		if done, err := m.Step(m.Context(), over); err != nil || !done.Applied {
 			m.Fatal(done, err)
 		}
 		m.setPlan(withOlderForm)
 		result := m.completedResult()
-		if !result.IsComplete() || len(result.Standings) != len(players) || result.LimitMS != 0 || result.Standings[0].TimeMS != result.Standings[0].LimitMS {
+		if !result.IsComplete() || len(result.Standings) != len(players) || result.Standings[0].TimeMS != result.Standings[0].LimitMS {
 			m.Errorf("%+v", result)
 		}
 		m.setPlan(func(string) string { return "" })
