@@ -3,6 +3,7 @@ package answers
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -54,12 +55,29 @@ type Match struct {
 	Questions []quiz.DrawnQuestion
 }
 
+// Void says which question of a settled match must not count, why, and who decided so.
+type Void struct {
+	Game, Match string
+	Question    int // from 0
+	Reason      string
+	By          string        // the operator or service; "": the host of the arena
+	MaxAge      time.Duration // how long ago the match may have ended; 0: any time
+}
+
 var (
 	// ErrOnTheWay means that the answers of a match may still reach the ledger.
 	ErrOnTheWay = errors.New("answers: not stored yet")
 	// ErrNotStored means that the answers of a match were deleted, or lost before they
 	// reached the ledger.
 	ErrNotStored = errors.New("answers: not stored")
+	// ErrNoQuestion means that a match has revealed no question with a number.
+	ErrNoQuestion = errors.New("answers: the match has revealed no such question")
+	// ErrNotRecountable means that a match cannot be counted again without a question. A question
+	// of a survival match has decided who plays on, and an earlier version of the server has
+	// not stored the rules of its matches.
+	ErrNotRecountable = errors.New("answers: a survival match, or a match that an earlier version of the server has stored, cannot be counted again")
+	// ErrTooOld means that a match has ended too long ago to be counted again.
+	ErrTooOld = errors.New("answers: the match has ended too long ago")
 	// ErrNotPlayer means that a player has no standing in a match.
 	ErrNotPlayer = errors.New("answers: not a player of the match")
 )

@@ -88,7 +88,7 @@ func (p *planner) addResult(board Board, row Row) {
 	p.asOf[board] = row.CommittedAt
 }
 
-// applyCorrection subtracts a result. A day with an unfinished eviction must not change,
+// applyCorrection subtracts a result or changes its values. A day with an unfinished eviction must not change,
 // so a correction of its results has to wait.
 func (p *planner) applyCorrection(boards []Board, row Row) error {
 	for _, boards := range p.state.Rolling {

@@ -6,7 +6,7 @@ type RowKind string
 // Kinds of rows.
 const (
 	ResultRow     RowKind = "result"     // adds one result of a player or a team
-	CorrectionRow RowKind = "correction" // subtracts a ResultRow
+	CorrectionRow RowKind = "correction" // subtracts a ResultRow, or changes its values
 	MoveRow       RowKind = "move"       // moves the entries of an erased player to another id
 	DayStartRow   RowKind = "day_start"  // starts Day; the rows that follow belong to it
 )
@@ -83,9 +83,9 @@ type Row struct {
 	CommittedAt int64      // commit time by the database's clock, epoch ms
 	HolderKind  Kind       // kind of the holder; empty for the start of a day
 	Holder      string     // id of the player or team whose entry changes; empty for the start of a day
-	Aggregates  Aggregates // zero for the start of a day; negated for a correction
+	Aggregates  Aggregates // zero for the start of a day; what a correction adds, often negative
 
-	// For a correction: TargetDay is the day of the subtracted result. Newest and
+	// For a correction: TargetDay is the day of the corrected result. Newest and
 	// NewestOfTargetDay are the positions of the holder's newest remaining result, of
 	// all days and of TargetDay; 0: no result is left.
 	// For a move: the row changes the boards of the days from TargetDay to

@@ -140,7 +140,8 @@ func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, er
 	}
 	rows, err := a.readRows(ctx, m, 0, 1)
 	if err != nil || len(rows) == 0 || rows[0].block != 0 {
-		return answers.Match{}, cmp.Or(err, a.missingReason(ctx, m))
+		now, clockErr := a.Now(ctx)
+		return answers.Match{}, cmp.Or(err, clockErr, missingReason(m, now))
 	}
 	found := answers.Match{Summary: m}
 	found.Questions, err = a.readQuestions(ctx, rows[0].questions)
@@ -150,13 +151,13 @@ func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, er
 // maxAnswerDelay is how long after its result a match may wait for its answers to be saved.
 const maxAnswerDelay = 48 * time.Hour
 
-// missingReason returns why the ledger has no answers of a match.
-func (a *Answers) missingReason(ctx context.Context, m match.Summary) error {
-	now, err := a.Now(ctx)
-	if err == nil && now-m.OverAt <= maxAnswerDelay.Milliseconds() {
+// missingReason returns why the ledger does not have all answers of a match. now is the time
+// of the database, epoch ms.
+func missingReason(m match.Summary, now int64) error {
+	if now-m.OverAt <= maxAnswerDelay.Milliseconds() {
 		return answers.ErrOnTheWay
 	}
-	return cmp.Or(err, answers.ErrNotStored)
+	return answers.ErrNotStored
 }
 
 // Of returns the answers of one player in a match that Match has returned, in the order of
@@ -189,31 +190,21 @@ func (a *Answers) readBlock(ctx context.Context, m match.Summary, block int) ([]
 	return answers.Unpack(block, rows[0].answers, rows[0].texts)
 }
 
-// EachPlayer calls onPlayer with the standings whose index is at least from and less than
+// EachPlayer calls onPlayer with the standings whose place is at least from and less than
 // to, and their answers, best first. Match has returned m. It stops at the first error of
-// onPlayer and returns it. It holds one block in memory.
+// onPlayer and returns it. It holds one page in memory.
 func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, from, to int, onPlayer func(answers.PlayerAnswers) error) error {
+	pageSize := answers.BlockPlayers
+	if len(m.Summary.Voided) > 0 { // the players of a page may be in all blocks
+		pageSize = 10 * answers.BlockPlayers
+	}
 	for to = min(to, m.Summary.Players); from < to; {
-		block := from / answers.BlockPlayers
-		end := min((block+1)*answers.BlockPlayers, to)
-		standings, err := a.history.Standings(ctx, m.Summary, from, end)
+		end := min(from-from%pageSize+pageSize, to)
+		page, err := a.readPlayers(ctx, m.Summary, from, end)
 		if err != nil {
 			return err
 		}
-		all, err := a.readBlock(ctx, m.Summary, block)
-		if err != nil {
-			return fmt.Errorf("ledger: answers of match %s: %w", m.Summary.Match, err)
-		}
-		byPlayer := make([]answers.PlayerAnswers, len(standings))
-		for i := range standings {
-			byPlayer[i].Standing = standings[i]
-		}
-		for _, answer := range all { // in the order of questions
-			if i := answer.Player - from; i >= 0 && i < len(byPlayer) {
-				byPlayer[i].Answers = append(byPlayer[i].Answers, answer)
-			}
-		}
-		for _, player := range byPlayer {
+		for _, player := range page {
 			if err := onPlayer(player); err != nil {
 				return err
 			}
@@ -221,6 +212,30 @@ func (a *Answers) EachPlayer(ctx context.Context, m answers.Match, from, to int,
 		from = end
 	}
 	return nil
+}
+
+// readPlayers returns the standings at some places of a match, with their answers.
+func (a *Answers) readPlayers(ctx context.Context, m match.Summary, from, to int) ([]answers.PlayerAnswers, error) {
+	standings, err := a.history.standings(ctx, m, from, to)
+	if err != nil {
+		return nil, err
+	}
+	players, places, blocks := make([]answers.PlayerAnswers, len(standings)), map[int]int{}, map[int]bool{}
+	for i, s := range standings {
+		players[i].Standing, places[s.Index], blocks[s.Index/answers.BlockPlayers] = s.OverStanding, i, true
+	}
+	for block := range blocks {
+		all, err := a.readBlock(ctx, m, block)
+		if err != nil {
+			return nil, fmt.Errorf("ledger: answers of match %s: %w", m.Match, err)
+		}
+		for _, answer := range all { // in the order of questions
+			if i, isWanted := places[answer.Player]; isWanted {
+				players[i].Answers = append(players[i].Answers, answer)
+			}
+		}
+	}
+	return players, nil
 }
 
 // EachBlock calls onBlock with the answers of each block of a match that Match has

@@ -29,31 +29,29 @@ UPDATE day_sums SET
     ` + eachAggregate("@ = day_sums.@ + v.@") + `
 FROM v WHERE day_sums.game = v.game AND day_sums.holder_kind = v.holder_kind AND day_sums.holder = v.holder AND day_sums.day = v.day`
 
-// applyCorrections writes what follows from corrections of one day: their reason, the
-// players' totals, and the day's sums if there are any.
-func (c *Corrections) applyCorrections(ctx context.Context, tx *transaction, d Disqualification, corrections []*entry) error {
+// applyCorrections writes what follows from corrections of one day: the players' totals, and
+// the day's sums if there are any.
+func (c *Corrections) applyCorrections(ctx context.Context, tx *transaction, game string, corrections []*entry) error {
 	day := corrections[0].TargetDay
 	var summedTo int64
-	err := tx.queryRow(ctx, updateDayVersion, d.Game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
+	err := tx.queryRow(ctx, updateDayVersion, game, day, rand.Int64()).Scan(&summedTo) //nolint:gosec // a version is no secret
 	if err != nil {
 		return fmt.Errorf("day: %w", err)
 	}
-	var reasons, players, sums, keys [][]any
+	var players, sums, keys [][]any
 	for _, c := range corrections {
-		reasons = append(reasons, []any{d.Game, c.Pos, d.Reason, d.By})
 		if c.HolderKind == leaderboard.Players {
-			players = append(players, (&playerChange{aggregates: c.Aggregates}).row(d.Game, c.Holder))
+			players = append(players, (&playerChange{aggregates: c.Aggregates}).row(game, c.Holder))
 		}
-		key := []any{d.Game, string(c.HolderKind), c.Holder, day}
+		key := []any{game, string(c.HolderKind), c.Holder, day}
 		keys = append(keys, key)
 		var sumChange leaderboard.Aggregates
-		if c.correctedPos <= summedTo {
+		if max(c.correctedPos, c.adjustedPos) <= summedTo {
 			sumChange = c.Aggregates
 		}
 		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), aggregateValues(sumChange)...))
 	}
 	return tx.bulkSteps(ctx,
-		bulkStep{"corrections", insertCorrection, reasons},
 		bulkStep{"players", updatePlayer, players},
 		bulkStep{"sums", correctSums, sums},
 		bulkStep{"empty sums", deleteEmptySums, keys},

@@ -55,11 +55,12 @@ const (
 	selectPlayerEntry = `
 SELECT pos FROM entries WHERE game = $1 AND holder_kind = 'player' AND holder = $2 AND match_id = $3 AND kind = 'result'
 ORDER BY pos DESC LIMIT 1`
-
-	selectMatchEntries = `
-SELECT pos, day, holder_kind, holder, ` + aggregateColumns + ` FROM entries
-WHERE game = $1 AND match_id = $2 AND kind = 'result' AND pos BETWEEN $3 AND $4 ORDER BY pos`
 )
+
+// selectMatchEntries selects both parts of the results, see bothParts.
+var selectMatchEntries = bothParts(`
+SELECT {pos} AS pos, {day} AS day, e.holder_kind, e.holder, `+eachAggregate("e.@")+` FROM entries e
+WHERE e.game = $1 AND e.match_id = $2 AND {part} AND {pos} BETWEEN $3 AND $4`) + ` ORDER BY 1`
 
 // countedEntries returns the result entries of the match: those of all players and teams,
 // or of d.Player. It returns none if the match did not count. It finds them near the
@@ -99,6 +100,10 @@ func (c *Corrections) matchEntries(ctx context.Context, tx *transaction, d Disqu
 	err = scanAll(func(rows *sql.Rows) error {
 		e := &entry{matchID: d.Match}
 		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, aggregatePointers(&e.Aggregates)...)...)
+		if n := len(entries); n > 0 && entries[n-1].Pos == e.Pos {
+			entries[n-1].Aggregates = entries[n-1].Aggregates.Add(e.Aggregates)
+			return err
+		}
 		entries = append(entries, e)
 		return err
 	})(tx.query(ctx, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit))
@@ -117,23 +122,23 @@ func (c *Corrections) writeCorrections(ctx context.Context, tx *transaction, d D
 	if err != nil || len(entries) == 0 {
 		return result, nil, err
 	}
-	day, found, err := scanDay(tx.queryRow(ctx, selectDay, d.Game, entries[0].Day))
-	if err != nil || !found {
-		return result, nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day))
-	}
-	corrections, err := c.newCorrections(ctx, tx, d.Game, entries, day)
-	if err != nil {
-		return result, nil, fmt.Errorf("remaining results: %w", err)
-	}
-	if len(corrections) == 0 {
-		return result, nil, nil
+	corrections, err := c.newCorrections(ctx, tx, d.Game, entries)
+	if err != nil || len(corrections) == 0 {
+		return result, nil, err
 	}
 	h.add(corrections...)
 	if err := c.entries.saveHead(ctx, tx, h); err != nil {
 		return result, nil, err
 	}
-	if err := c.applyCorrections(ctx, tx, d, corrections); err != nil {
+	if err := c.applyCorrections(ctx, tx, d.Game, corrections); err != nil {
 		return result, nil, err
+	}
+	var reasons [][]any
+	for _, correction := range corrections {
+		reasons = append(reasons, []any{d.Game, correction.Pos, d.Reason, d.By})
+	}
+	if err := tx.bulk(ctx, insertCorrection, reasons, nil); err != nil {
+		return result, nil, fmt.Errorf("reasons: %w", err)
 	}
 	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, c.entries.eventTasks(h), nil
 }
@@ -156,8 +161,12 @@ func newestEntrySQL(condition string) string {
 }
 
 // newCorrections returns a correction for each of the entries that still counts. All
-// entries belong to day.
-func (c *Corrections) newCorrections(ctx context.Context, tx *transaction, game string, entries []*entry, day ledgerDay) ([]*entry, error) {
+// entries belong to one day.
+func (c *Corrections) newCorrections(ctx context.Context, tx *transaction, game string, entries []*entry) ([]*entry, error) {
+	day, found, err := scanDay(tx.queryRow(ctx, selectDay, game, entries[0].Day))
+	if err != nil || !found {
+		return nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day))
+	}
 	byPos := make(map[int64]*entry, len(entries))
 	var rows [][]any
 	for _, e := range entries {
@@ -165,7 +174,7 @@ func (c *Corrections) newCorrections(ctx context.Context, tx *transaction, game 
 		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.startPos, cmp.Or(day.nextDayPos, math.MaxInt64)})
 	}
 	var all []*entry
-	err := tx.bulk(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
+	err = tx.bulk(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
 		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
 		if err := r.Scan(&c.correctedPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
 			return err
@@ -175,5 +184,8 @@ func (c *Corrections) newCorrections(ctx context.Context, tx *transaction, game 
 		all = append(all, c)
 		return nil
 	})
+	if err != nil {
+		err = fmt.Errorf("remaining results: %w", err)
+	}
 	return all, err
 }

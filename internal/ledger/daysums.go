@@ -66,7 +66,7 @@ func (b *Leaderboards) DayVersion(ctx context.Context, game, day string) (versio
 	return int64(hash.Sum64()), nil
 }
 
-var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND (e.pos < $3 OR $3 = 0) AND e.holder_kind = $4 AND `+stillCounts) + orderByBytes
+var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND {pos} > $2 AND ({pos} < $3 OR $3 = 0) AND e.holder_kind = $4 AND `+counted) + orderByBytes
 
 // ReadDaySums calls onSum with the sum of every holder of a kind on a day, in ascending
 // byte order of ids. It stops at the first error of onSum and returns it. If the day is
@@ -136,7 +136,7 @@ const updateSummedTo = `
 UPDATE days SET summed_to = $3, summed = $4 WHERE game = $1 AND day = $2 AND summed_to = $5 AND summed = 0`
 
 var addSums = `
-WITH v AS (` + sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $2 AND e.pos <= $3 AND `+stillCounts) + `)
+WITH v AS (` + sumsFrom(`entries e WHERE e.game = $1 AND {pos} > $2 AND {pos} <= $3 AND `+counted) + `)
 INSERT INTO day_sums (game, ` + sumColumns + `) SELECT $1, ` + sumColumns + ` FROM v WHERE true` + addOnConflict
 
 // addOnConflict adds inserted sums to those that exist. It stores the greater of the two

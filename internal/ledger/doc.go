@@ -10,11 +10,12 @@
 //
 // # Entries
 //
-// Each game has a ledger of entries. Only Commit, StartNewDays, Disqualify and Erase
+// Each game has a ledger of entries. Only Commit, StartNewDays, Disqualify, MakeVoid and Erase
 // add entries, under the lock on the game's head. So positions count from 1 without gaps,
 // in commit order. A reader that has read up to a position has read every entry up to it.
 // A committed entry is on disk. Its values never change; only an erasure replaces the id
-// of its holder. To undo an entry, the ledger adds a correction, which is an entry too.
+// of its holder. To undo an entry, the ledger adds a correction, which is an entry too. A
+// correction can also change the values of an entry that still counts: see MakeVoid.
 //
 // # Days
 //

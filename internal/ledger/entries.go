@@ -12,7 +12,8 @@ import (
 type entry struct {
 	leaderboard.Row
 	matchID      string // the match that caused it; "" for starts of days and moves
-	correctedPos int64  // position of the entry that a correction corrects; else 0
+	correctedPos int64  // position of the result that a correction cancels; else 0
+	adjustedPos  int64  // position of the result whose values a correction changes; else 0
 }
 
 func playerEntries(r *match.Result) []*entry {
@@ -57,7 +58,7 @@ func aggregatesOf(s *match.Standing) leaderboard.Aggregates {
 	}
 }
 
-const entryColumns = `game, pos, id, kind, day, committed_at, match_id, holder_kind, holder, target_day, corrected_pos, newest, newest_of_target_day, ` + aggregateColumns
+const entryColumns = `game, pos, id, kind, day, committed_at, match_id, holder_kind, holder, target_day, corrected_pos, adjusted_pos, newest, newest_of_target_day, ` + aggregateColumns
 
 const insertEntry = `
 WITH v (` + entryColumns + `) AS ({rows})
@@ -65,7 +66,7 @@ INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WH
 
 func (e *entry) insertRow(game string) []any {
 	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.matchID, string(e.HolderKind), e.Holder,
-		e.TargetDay, e.correctedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
+		e.TargetDay, e.correctedPos, e.adjustedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
 }
 
 // selectEntries also selects the former id of the holder of a move entry, if the ledger

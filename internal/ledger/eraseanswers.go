@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"laststand/internal/answers"
+	"laststand/internal/match"
 )
 
 const (
@@ -80,15 +81,9 @@ func (a *Accounts) eraseAnswersStep(ctx context.Context, e *erasure) (isDone boo
 
 // eraseGiven erases what a player has given in a match.
 func eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSeat) error {
-	block := seat.index / answers.BlockPlayers
-	var packed []byte
-	var texts string
-	found, err := scanOptional(tx.queryRow(ctx, lockBlock, game, seat.overAt, seat.match, block), &packed, &texts)
+	block, m := seat.index/answers.BlockPlayers, match.Summary{Game: game, Match: seat.match, OverAt: seat.overAt}
+	all, found, err := lockAnswers(ctx, tx, m, block)
 	if err != nil || !found {
-		return err
-	}
-	all, err := answers.Unpack(block, packed, texts)
-	if err != nil {
 		return err
 	}
 	for i := range all {
@@ -96,10 +91,27 @@ func eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSe
 			all[i].Given = nil
 		}
 	}
-	if packed, texts, err = answers.Pack(all); err != nil {
+	return updateAnswers(ctx, tx, m, block, all)
+}
+
+// lockAnswers locks a block and returns its answers.
+func lockAnswers(ctx context.Context, tx *transaction, m match.Summary, block int) (all []answers.Answer, found bool, err error) {
+	var packed []byte
+	var texts string
+	found, err = scanOptional(tx.queryRow(ctx, lockBlock, m.Game, m.OverAt, m.Match, block), &packed, &texts)
+	if err == nil && found {
+		all, err = answers.Unpack(block, packed, texts)
+	}
+	return all, found, err
+}
+
+// updateAnswers replaces the answers of a block that lockAnswers has locked.
+func updateAnswers(ctx context.Context, tx *transaction, m match.Summary, block int, all []answers.Answer) error {
+	packed, texts, err := answers.Pack(all)
+	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, updateBlock, game, seat.overAt, seat.match, block, packed, texts)
+	_, err = tx.exec(ctx, updateBlock, m.Game, m.OverAt, m.Match, block, packed, texts)
 	return err
 }
 

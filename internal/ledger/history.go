@@ -59,12 +59,18 @@ const (
 WITH v (` + seatColumns + `) AS ({rows})
 INSERT INTO seats (` + seatColumns + `) SELECT ` + seatColumns + ` FROM v WHERE true`
 
-	seatColumns = `game, player, over_at, match_id, mode, rank, score, correct, player_count, standing_index, team, answered, asked, time_ms, rating, rating_delta`
+	seatColumns = `game, player, over_at, match_id, mode, rank, score, correct, player_count, standing_index, team, answered, asked, time_ms, rating, rating_delta, has_left`
 
-	selectStandings = `
+	selectStandingsWhere = `
 SELECT s.standing_index, s.rank, s.player, COALESCE(p.nickname, ''), s.team, s.score, s.correct, s.answered, s.asked, s.time_ms, s.rating, s.rating_delta
 FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
-WHERE s.game = $1 AND s.match_id = $2 AND s.standing_index >= $3 AND s.standing_index < $4 ORDER BY s.standing_index`
+WHERE s.game = $1 AND s.match_id = $2 AND `
+
+	selectStandings = selectStandingsWhere + `s.standing_index >= $3 AND s.standing_index < $4 ORDER BY s.standing_index`
+
+	// selectByRank sorts all standings of a match, because the order has changed.
+	selectByRank = selectStandingsWhere + `s.standing_index >= 0
+ORDER BY s.rank, s.standing_index LIMIT CAST($4 AS BIGINT) - CAST($3 AS BIGINT) OFFSET CAST($3 AS BIGINT)`
 )
 
 func seatRows(game string, items []*resultItem) [][]any {
@@ -81,41 +87,68 @@ func seatRows(game string, items []*resultItem) [][]any {
 
 // seatRow returns the row of the standing with index i, without nickname.
 func seatRow(game string, r *match.Result, i int) []any {
-	s, rating, delta := &r.Standings[i], 0, 0
+	s, rating, delta, left := &r.Standings[i], 0, 0, int64(0)
 	if s.Rating != nil {
 		rating = s.Rating.After.Rounded()
 		delta = rating - s.Rating.Before.Rounded()
 	}
+	if s.HasLeft {
+		left = 1
+	}
 	return []any{
 		game, s.Player, r.OverAt, r.Match, string(r.Mode), int64(s.Rank), s.Score, int64(s.Correct), int64(len(r.Standings)),
-		int64(i), s.Team, int64(s.Answered), int64(s.Asked), s.TimeMS, int64(rating), int64(delta),
+		int64(i), s.Team, int64(s.Answered), int64(s.Asked), s.TimeMS, int64(rating), int64(delta), left,
 	}
 }
 
 // Standings returns the standings of a settled match, best first, with current nicknames.
-// It returns those whose index is at least from and less than to. An erased player has no
-// nickname. m is the match's summary as Match returns it.
+// It returns those whose place, from 0, is at least from and less than to. An erased player has
+// no nickname. m is the match's summary as Match returns it.
 func (h *History) Standings(ctx context.Context, m match.Summary, from, to int) ([]protocol.OverStanding, error) {
+	page, err := h.standings(ctx, m, from, to)
+	standings := make([]protocol.OverStanding, len(page))
+	for i := range page {
+		standings[i] = page[i].OverStanding
+	}
+	return standings, err
+}
+
+// standings returns what Standings does, with indexes. A place is an index, unless a void
+// question has changed the order.
+func (h *History) standings(ctx context.Context, m match.Summary, from, to int) ([]match.IndexedStanding, error) {
+	if len(m.Voided) == 0 {
+		return h.readStandings(ctx, m, selectStandings, from, to)
+	}
+	if len(m.Bots) == 0 {
+		return h.readStandings(ctx, m, selectByRank, from, to)
+	}
+	all, err := h.readStandings(ctx, m, selectStandings, 0, m.Players) // of a duel
+	slices.SortStableFunc(all, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Rank, b.Rank) })
+	return all[min(from, len(all)):min(to, len(all))], err
+}
+
+// readStandings returns the rows of selectStandings or selectByRank. With selectStandings it
+// also returns those of bots, and sorts all by their indexes.
+func (h *History) readStandings(ctx context.Context, m match.Summary, statement string, from, to int) ([]match.IndexedStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
+	err := scanAll(func(rows *sql.Rows) error {
+		standing, err := scanStanding(rows)
+		page = append(page, standing)
+		return err
+	})(h.query(ctx, statement, m.Game, m.Match, from, to))
+	if err != nil {
+		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
+	}
+	if len(m.Bots) == 0 {
+		return page, nil
+	}
 	for _, standing := range m.Bots {
 		if from <= standing.Index && standing.Index < to {
 			page = append(page, standing)
 		}
 	}
-	err := scanAll(func(rows *sql.Rows) error {
-		standing, err := scanStanding(rows)
-		page = append(page, standing)
-		return err
-	})(h.query(ctx, selectStandings, m.Game, m.Match, from, to))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
-	}
 	slices.SortStableFunc(page, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Index, b.Index) })
-	standings := make([]protocol.OverStanding, len(page))
-	for i := range page {
-		standings[i] = page[i].OverStanding
-	}
-	return standings, nil
+	return page, nil
 }
 
 // scanStanding scans a row of selectStandings. A row without ratings has 0 for both.

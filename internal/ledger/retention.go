@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,7 @@ DELETE FROM asked_questions WHERE id IN (SELECT id FROM asked_questions WHERE ga
 	deleteSeats      = `
 DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
     SELECT game, player, over_at, match_id FROM seats WHERE game = $1 AND match_id = $2 ORDER BY standing_index LIMIT $3)`
+	deleteVoids = `DELETE FROM voids WHERE game = $1 AND match_id = $2`
 	deleteMatch = `DELETE FROM matches WHERE game = $1 AND id = $2`
 
 	// These limit a step of DeleteOld.
@@ -127,7 +129,9 @@ func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Du
 			}
 			var n int64
 			if n, err = tx.exec(ctx, deleteSeats, game, m.id, seatsLeft); err == nil && n < seatsLeft {
-				_, err = tx.exec(ctx, deleteMatch, game, m.id)
+				_, err = tx.exec(ctx, deleteVoids, game, m.id)
+				_, matchErr := tx.exec(ctx, deleteMatch, game, m.id)
+				err = cmp.Or(err, matchErr)
 			}
 			seatsLeft -= n
 		}

@@ -12,21 +12,45 @@ import (
 
 var _ leaderboard.Ledger = (*Leaderboards)(nil)
 
-// stillCounts is the SQL condition that the entry e is a result that was not corrected.
-const stillCounts = `e.kind = 'result' AND NOT EXISTS (
-    SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = e.pos AND c.corrected_pos > 0)`
+// isResult and isCancelled are SQL conditions on the entry e: it is a result; a correction
+// has cancelled the result at {pos}.
+const (
+	isResult    = `e.kind = 'result'`
+	isCancelled = `EXISTS (SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = {pos} AND c.corrected_pos > 0)`
+)
+
+// stillCounts is the SQL condition that the entry e is a result that was not cancelled.
+var stillCounts = isResult + ` AND NOT ` + strings.ReplaceAll(isCancelled, "{pos}", "e.pos")
+
+// bothParts returns the UNION ALL of a SELECT for the two parts of results: the entries of
+// results, and the corrections that change their values. In the SELECT, {part} is the
+// condition that the entry e is such a part. {pos} and {day} are the position and the day
+// of the result.
+func bothParts(text string) string {
+	results := strings.NewReplacer("{part}", isResult, "{pos}", "e.pos", "{day}", "e.day")
+	changes := strings.NewReplacer("{part}", "e.adjusted_pos > 0", "{pos}", "e.adjusted_pos", "{day}", "e.target_day")
+	return results.Replace(text) + ` UNION ALL ` + changes.Replace(text)
+}
 
 // sumColumns are the columns of a leaderboard.Sum, in the order of scanSum.
 const sumColumns = `holder_kind, holder, day, newest, committed_at, ` + aggregateColumns
 
-// sumsTemplate is a SELECT that sums the entries e of {from}, by holder and day.
+// sumsTemplate is a SELECT that sums {parts} by holder and day.
 var sumsTemplate = `
 SELECT g.holder_kind, g.holder, g.day, g.newest, n.committed_at, ` + eachAggregate("g.@") + ` FROM (
-    SELECT e.game, e.holder_kind, e.holder, e.day, MAX(e.pos) AS newest, ` + eachAggregate("CAST(SUM(e.@) AS BIGINT) AS @") + `
-    FROM {from} GROUP BY e.game, e.holder_kind, e.holder, e.day
+    SELECT parts.game, parts.holder_kind, parts.holder, parts.day, MAX(parts.pos) AS newest, ` + eachAggregate("CAST(SUM(parts.@) AS BIGINT) AS @") + `
+    FROM ({parts}) parts GROUP BY parts.game, parts.holder_kind, parts.holder, parts.day
 ) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
 
-func sumsFrom(from string) string { return strings.ReplaceAll(sumsTemplate, "{from}", from) }
+// sumsFrom returns a SELECT of the sums of results. from follows FROM, and selects the
+// entries e: see bothParts.
+func sumsFrom(from string) string {
+	parts := bothParts(`SELECT e.game, e.holder_kind, e.holder, {day} AS day, {pos} AS pos, ` + eachAggregate("e.@") + ` FROM ` + from)
+	return strings.ReplaceAll(sumsTemplate, "{parts}", parts)
+}
+
+// counted is the SQL condition that the entry e is a part of a result that was not cancelled.
+const counted = `{part} AND NOT ` + isCancelled
 
 const (
 	orderByBytes = ` ORDER BY 1, 2, 3` // whose, holder, day: see dialect.byteOrder
@@ -39,7 +63,7 @@ const (
 // added here. The concatenation of day with an empty text prevents the database from
 // using an index by day, which would need a sort; the primary key has the order already.
 var selectSums = `SELECT ` + sumColumns + ` FROM day_sums WHERE game = $1 AND day || '' < $2 UNION ALL` +
-	sumsFrom(`entries e WHERE e.game = $1 AND e.pos > $3 AND `+stillCounts) + orderByBytes
+	sumsFrom(`entries e WHERE e.game = $1 AND {pos} > $3 AND `+counted) + orderByBytes
 
 const selectHead = `
 SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
@@ -118,8 +142,8 @@ func (b *Leaderboards) ReadHolders(ctx context.Context, game string, kind leader
 var selectSumsUpTo = `
 WITH v (game, holder_kind, holder, up_to) AS ({rows})` + sumsFrom(`v JOIN entries e
     ON e.game = v.game AND e.holder_kind = v.holder_kind AND e.holder = v.holder AND e.pos <= v.up_to
-    WHERE e.kind = 'result' AND NOT EXISTS (
-        SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = e.pos AND c.corrected_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
+    WHERE {part} AND NOT EXISTS (
+        SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = {pos} AND c.corrected_pos > 0 AND c.pos <= v.up_to)`) + orderByBytes
 
 // ReadSums implements leaderboard.Ledger.
 func (b *Leaderboards) ReadSums(ctx context.Context, game string, upTo int64, kind leaderboard.Kind, holders []string) (_ []leaderboard.DaySum, err error) {

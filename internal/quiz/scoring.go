@@ -45,11 +45,7 @@ type Answered struct {
 // Example: Points 100 by Speed and an answer after 2500 of 10,000 ms score
 // 100 + ⌊100·7500/10000⌋ = 175.
 func (s Scoring) Base(question DrawnQuestion, answer Answered) (points int64, isCorrect bool) {
-	full := s.Points
-	if s.Preset == Speed {
-		elapsed := min(max(answer.ElapsedMS, 0), answer.LimitMS)
-		full += s.Points * (answer.LimitMS - elapsed) / answer.LimitMS
-	}
+	full := s.full(answer)
 	isCorrect = question.IsCorrect(answer.Normalized)
 	switch {
 	case isCorrect:
@@ -61,6 +57,27 @@ func (s Scoring) Base(question DrawnQuestion, answer Answered) (points int64, is
 		points = -s.Penalty
 	}
 	return points * answer.Multiplier, isCorrect
+}
+
+// full returns the points of a right answer without streak and multiplier.
+func (s Scoring) full(answer Answered) int64 {
+	if s.Preset != Speed {
+		return s.Points
+	}
+	elapsed := min(max(answer.ElapsedMS, 0), answer.LimitMS)
+	return s.Points + s.Points*(answer.LimitMS-elapsed)/answer.LimitMS
+}
+
+// BaseAgain returns what Base has returned for an answer that has scored some points. It needs
+// neither the question nor the normalized answer.
+func (s Scoring) BaseAgain(scored int64, isCorrect bool, answer Answered) int64 {
+	switch {
+	case isCorrect:
+		return s.full(answer) * answer.Multiplier
+	case scored > 0: // a share: neither a streak nor the floor of the score has changed it
+		return scored
+	}
+	return -s.Penalty * answer.Multiplier
 }
 
 // MaxPoints returns the most points that an answer can score.

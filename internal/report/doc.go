@@ -5,7 +5,8 @@
 //
 //   - Facility: the share of right answers among the answers to a question that count. It
 //     is 0 without answers.
-//   - Void: a survival question that nobody answered correctly. Its answers do not count.
+//   - Void: a survival question that nobody answered correctly, or a question that was made
+//     void after the match. Its answers do not count.
 //
 // Start reading in report.go. The package must not know SQL or HTTP.
 package report

@@ -3,6 +3,7 @@ package report
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"laststand/internal/answers"
 	"laststand/internal/match"
@@ -50,7 +51,7 @@ func summarize(ctx context.Context, source Source, m answers.Match) ([]Question,
 	})
 	questions := make([]Question, len(m.Questions))
 	for i, q := range m.Questions {
-		questions[i] = newQuestion(i, q, totals[i], m.Summary.Mode)
+		questions[i] = newQuestion(i, q, totals[i], m.Summary)
 	}
 	return questions, err
 }
@@ -71,10 +72,10 @@ func (t *questionTotals) add(a answers.Answer, choices choiceReader) {
 	}
 }
 
-func newQuestion(index int, q quiz.DrawnQuestion, t questionTotals, mode match.Mode) Question {
+func newQuestion(index int, q quiz.DrawnQuestion, t questionTotals, m match.Summary) Question {
 	question := Question{
 		Question: index, ID: q.ID, Kind: q.Kind, Text: q.Text, Choices: q.Choices(), Answer: q.Solution(),
-		Void: mode == match.Survival && t.right == 0,
+		Void: m.Mode == match.Survival && t.right == 0 || slices.Contains(m.Voided, index),
 	}
 	if question.Void {
 		t = questionTotals{byChoice: make([]int64, len(t.byChoice))}
