@@ -14,6 +14,7 @@ const (
 	kindRevocations     = "revocations" // bans, revocations or keys in the ledger have changed
 	kindTasksAdded      = "woken"       // there are new tasks; the payload has their kinds, separated by spaces
 	kindSessionReplaced = "replaced"    // the payload is a sessionReplaced
+	kindMatchCorrected  = "corrected"   // the payload is a matchCorrected
 )
 
 // handleMessages registers the handlers of messages that other nodes send to the inbox of this
@@ -28,6 +29,7 @@ func (n *node) handleMessages() {
 	})
 	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 	n.inbox.Handle(kindSessionReplaced, n.closeReplacedSession)
+	n.inbox.Handle(kindMatchCorrected, n.receiveCorrected)
 	if n.redis.Kind != redisx.KindEmbedded {
 		connectTaskNotifier(n.taskNotifier, n.inbox, n.aliveNodes)
 	}

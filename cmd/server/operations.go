@@ -17,7 +17,7 @@ func (n *node) operations() ops.Config {
 	return ops.Config{
 		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: verifyAdmin(n.identity), Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: taskActions, Leaderboards: n.leaderboards,
 		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: access, Players: access, Keys: access,
-		Corrections: corrections{n.ledger.Corrections, n.leaderboards}, Days: n.ledger.Days, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
+		Corrections: n.corrections(), Days: n.ledger.Days, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}
 }
 
@@ -32,11 +32,12 @@ func verifyAdmin(tokens *identity.Registry) func(ctx context.Context, token stri
 	}
 }
 
-// corrections disqualifies results, first in the ledger and then on the leaderboards. It
-// implements ops.Corrections.
+// corrections changes results, first in the ledger and then on the leaderboards. It
+// implements ops.Corrections and httpapi.Voids.
 type corrections struct {
 	ledger       *ledger.Corrections
 	leaderboards settle.Leaderboards
+	announce     func(ctx context.Context, corrected matchCorrected) // tells the players of all nodes
 }
 
 // Correct disqualifies the results of a match, or of one player in it. It returns the number of

@@ -13,7 +13,7 @@ import (
 // help starts with a verb of this list too.
 var verbs = []string{
 	"add", "check", "confirm", "disable", "discard", "disqualify", "drain", "edit", "enable", "erase", "export", "import", "list", "pause", "peek",
-	"ping", "rebuild", "remove", "requeue", "reset", "restore", "resume", "retire", "revoke", "rotate", "send", "set", "show", "unlink", "verify",
+	"ping", "rebuild", "remove", "requeue", "reset", "restore", "resume", "retire", "revoke", "rotate", "send", "set", "show", "unlink", "verify", "void",
 	"ban", "print", "replace", "run",
 }
 

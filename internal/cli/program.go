@@ -25,6 +25,7 @@ type commandLine struct {
 	Serve      serveCmd      `cmd:"" default:"1" help:"Run the server (the default)."`
 	Bank       bankCmd       `cmd:"" help:"Import, check and export question banks."`
 	Boards     boardsCmd     `cmd:"" help:"Verify and rebuild leaderboards, disqualify results."`
+	Matches    matchesCmd    `cmd:"" help:"Void questions of settled matches."`
 	Tasks      tasksCmd      `cmd:"" help:"List, edit, requeue and discard tasks."`
 	TaskQueues taskQueuesCmd `cmd:"" help:"List the queues of tasks."`
 	Queue      queueCmd      `cmd:"" help:"List, peek, drain, pause and resize behaviour queues."`

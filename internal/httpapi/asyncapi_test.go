@@ -129,7 +129,7 @@ var messageData = map[string]any{
 	protocol.TypeMatchLeft: protocol.Empty{}, protocol.TypeMatchState: protocol.MatchState{}, protocol.TypeError: protocol.Error{},
 	protocol.TypeMatchFound: protocol.MatchFound{}, protocol.TypeQuestion: protocol.Question{}, protocol.TypeAnswerSeen: protocol.AnswerSeen{},
 	protocol.TypeQuestionClosed: protocol.QuestionClosed{}, protocol.TypeMatchOver: protocol.MatchOver{},
-	protocol.TypeSettled: protocol.Settled{}, protocol.TypeDraining: protocol.Draining{}, protocol.TypeOwn: protocol.Own{},
+	protocol.TypeSettled: protocol.Settled{}, protocol.TypeMatchCorrected: protocol.MatchCorrected{}, protocol.TypeDraining: protocol.Draining{}, protocol.TypeOwn: protocol.Own{},
 	protocol.TypeQuestionExtended: protocol.QuestionExtended{}, protocol.TypeArenaJoin: protocol.ArenaJoin{},
 	protocol.TypeArenaLeave: protocol.ArenaRef{}, protocol.TypeArenaStart: protocol.ArenaRef{}, protocol.TypeArenaClose: protocol.ArenaRef{},
 	protocol.TypeArenaLock: protocol.ArenaRef{}, protocol.TypeArenaNext: protocol.ArenaNext{}, protocol.TypeArenaKick: protocol.ArenaKick{},

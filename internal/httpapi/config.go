@@ -92,6 +92,12 @@ type Arenas interface {
 	ListHosted(ctx context.Context, game, host, cursor string, limit int) ([]protocol.HostedArena, string, error)
 }
 
+// Voids counts settled matches again without a question, with the errors of package answers.
+// isNew is false if the question was void before.
+type Voids interface {
+	MakeVoid(ctx context.Context, v answers.Void) (isNew bool, err error)
+}
+
 // Behaviours queues the behaviours of a game: the events to report.
 // *eventq.Service implements it. Each body may be any text. The queue drops the
 // invalid bodies and accepts the others. The error eventq.ErrFull means that it
@@ -150,6 +156,7 @@ type Config struct {
 	Answers    Answers
 	Boards     Boards
 	Arenas     Arenas
+	Voids      Voids
 	Behaviours Behaviours
 	Tasks      Tasks
 	Logger     *slog.Logger

@@ -53,6 +53,7 @@ type fakeBackend struct {
 	empty       bool                  // leaderboards have no entries, and Claim finds no tasks
 	posts       []json.RawMessage     // the last behaviours
 	taskRequest any                   // the last request to the task queue
+	void        answers.Void          // the last question made void
 }
 
 func (b *fakeBackend) Verify(_ context.Context, token string) (identity.Claims, error) {
@@ -266,6 +267,17 @@ func (b *fakeBackend) CheckOver(_ context.Context, r arena.Record) error {
 	return b.fail
 }
 
+// MakeVoid returns an error for a question from 6.
+func (b *fakeBackend) MakeVoid(_ context.Context, v answers.Void) (bool, error) {
+	errs := []error{answers.ErrNoQuestion, answers.ErrNotRecountable, answers.ErrTooOld, answers.ErrOnTheWay}
+	if v.Question >= 6 {
+		return false, errs[v.Question-6]
+	}
+	isNew := b.void != v
+	b.void = v
+	return isNew, b.fail
+}
+
 // FindJoinInfo finds an arena of 3 players for the code 402951 and for each
 // code that ends with 7. The arena of the code 000001 is over.
 func (b *fakeBackend) FindJoinInfo(ctx context.Context, game, code string) (arena.JoinInfo, error) {
@@ -409,7 +421,7 @@ func newDisplay(source interface {
 // the fields that they are about.
 func newTestConfig(w *fakeBackend) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Answers: fakeAnswers{w}, Boards: newDisplay(w), Arenas: w, Behaviours: w, Tasks: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Answers: fakeAnswers{w}, Boards: newDisplay(w), Arenas: w, Voids: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:            http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),

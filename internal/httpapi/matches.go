@@ -18,6 +18,7 @@ type finishedMatch struct {
 	Standings  []protocol.OverStanding `json:"standings"`
 	Teams      []protocol.TeamStanding `json:"teams,omitempty"`
 	Firsts     []matchFirst            `json:"firsts,omitempty"`
+	Voided     []int                   `json:"voided,omitempty"` // questions made void after the match
 	NextCursor string                  `json:"next_cursor,omitempty"`
 }
 
@@ -56,7 +57,7 @@ func (h boardRoutes) getMatch(r *request) (any, error) {
 	}
 	view := finishedMatch{
 		Match: summary.Match, Mode: summary.Mode, StartedAt: summary.StartedAt, OverAt: summary.OverAt, Reason: summary.Reason,
-		Questions: summary.Questions, Firsts: publicFirsts(summary.Firsts), NextCursor: next,
+		Questions: summary.Questions, Firsts: publicFirsts(summary.Firsts), Voided: summary.Voided, NextCursor: next,
 	}
 	for _, team := range summary.Teams {
 		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: team.Rank, ID: team.ID, Score: team.Score})

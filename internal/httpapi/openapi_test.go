@@ -116,7 +116,7 @@ func TestResponsesHaveTheFieldsOfTheContract(t *testing.T) {
 	for schema, answer := range map[string]any{
 		"Guest": guestResponse{}, "NicknameCheck": nicknameResponse{}, "Profile": profile{}, "History": historyPage{},
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
-		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "HostedArenas": hostedArenas{}, "Report": report.Report{}, "Problem": httpserver.Problem{},
+		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "HostedArenas": hostedArenas{}, "Report": report.Report{}, "Voided": voided{}, "OwnAnswers": ownAnswers{}, "Problem": httpserver.Problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
 		"Enqueued": enqueueResponse{}, "Claimed": claimResponse{}, "Lost": leasesResponse{}, "Task": taskView{},
@@ -132,7 +132,7 @@ func TestResponsesHaveTheFieldsOfTheContract(t *testing.T) {
 func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, body := range map[string]any{
-		"GuestRequest": guestBody{}, "NewArena": protocol.NewArena{}, "Team": protocol.ArenaTeam{}, "ArenaQuestions": protocol.ArenaQuestions{},
+		"GuestRequest": guestBody{}, "NewVoid": newVoid{}, "NewArena": protocol.NewArena{}, "Team": protocol.ArenaTeam{}, "ArenaQuestions": protocol.ArenaQuestions{},
 		"Behaviours": behavioursBody{}, "NewTasks": tasksBody{}, "NewTask": newTask{}, "Claim": claimBody{}, "Renewal": renewBody{},
 		"Leases": leasesBody{}, "Lease": leaseBody{}, "Failures": failBody{}, "FailedTask": failedTask{},
 	} {

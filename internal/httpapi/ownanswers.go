@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"encoding/json"
+	"slices"
 
 	"laststand/internal/answers"
 	"laststand/internal/quiz"
@@ -20,6 +21,7 @@ type ownAnswer struct {
 	Choices     []string        `json:"choices,omitempty"`
 	Answer      quiz.Solution   `json:"answer"`
 	Explanation string          `json:"explanation,omitempty"`
+	Void        bool            `json:"void,omitempty"` // the question was made void after the match
 	Given       json.RawMessage `json:"given"`
 	Correct     bool            `json:"correct"`
 	ElapsedMS   *int64          `json:"elapsed_ms"` // nil: no answer
@@ -39,19 +41,20 @@ func (h playerRoutes) getAnswers(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOwnAnswers(m.Questions, given), nil
+	return newOwnAnswers(m, given), nil
 }
 
 // newOwnAnswers returns all revealed questions with the answers that count.
-func newOwnAnswers(questions []quiz.DrawnQuestion, given []answers.Answer) ownAnswers {
-	view := ownAnswers{make([]ownAnswer, len(questions))}
-	for i, q := range questions {
+func newOwnAnswers(m answers.Match, given []answers.Answer) ownAnswers {
+	view := ownAnswers{make([]ownAnswer, len(m.Questions))}
+	for i, q := range m.Questions {
 		view.Questions[i] = ownAnswer{
 			Question: i, Text: q.Text, Kind: q.Kind, Choices: q.Choices(), Answer: q.Solution(), Explanation: q.Explanation, Given: json.RawMessage("null"),
+			Void: slices.Contains(m.Summary.Voided, i),
 		}
 	}
 	for _, a := range given {
-		if a.Retracted || a.Question >= len(questions) {
+		if a.Retracted || a.Question >= len(m.Questions) {
 			continue
 		}
 		own := &view.Questions[a.Question]

@@ -51,6 +51,7 @@ func (a *api) routes() []route {
 		{"POST", gamePath + "/arenas", arenas.postArena, nil, admission{shedKind: overload.Joining}},
 		{"GET", gamePath + "/arenas/{code}", arenas.getArena, nil, admission{rule: a.Limits.Reads}},
 		{"GET", gamePath + "/arenas/{arena_id}/report", arenas.getReport, []string{"limit", "cursor", "format"}, admission{rule: a.Limits.Reads, shedKind: overload.Reading, extraTime: reportTimeout}},
+		{"POST", gamePath + "/arenas/{arena_id}/voids", arenas.postVoid, nil, admission{}},
 		{"POST", gamePath + "/behaviours", services.postBehaviours, nil, largeBody},
 		{"POST", gamePath + "/tasks", services.postTasks, nil, largeBody},
 		{"POST", gamePath + "/tasks/claim", services.postClaim, nil, admission{extraTime: taskqueue.MaxPollWait}},

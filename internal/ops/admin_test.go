@@ -11,8 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"laststand/internal/answers"
 	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
+	"laststand/internal/match"
 	"laststand/internal/taskqueue"
 )
 
@@ -227,6 +229,20 @@ func TestACorrectionCancelsResults(t *testing.T) {
 	}
 }
 
+func TestAQuestionIsMadeVoidOnce(t *testing.T) {
+	t.Parallel()
+	backend := newFakeBackend()
+	for _, want := range []string{`{"new":true}`, `{"new":false}`} {
+		status, _, body := adminRequest(t, backend.handler(), "PUT", "/admin/v1/games/demo/matches/m1/voids/3", `{"reason":"two right answers"}`)
+		if status != http.StatusOK || body != want {
+			t.Errorf("%d %s, want %s", status, body, want)
+		}
+	}
+	if want := (answers.Void{Game: "demo", Match: "m1", Question: 3, Reason: "two right answers", By: "ops"}); backend.void != want {
+		t.Errorf("the store was asked for %+v", backend.void)
+	}
+}
+
 func TestBadRequestsGetAProblem(t *testing.T) {
 	t.Parallel()
 	const tasks, game = "/admin/v1/tasks", "/admin/v1/games/demo"
@@ -255,6 +271,13 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		"bad payload":            {"PUT", tasks + "/t1/payload", "{", nil, 400, "bad_request"},
 		"a task that is done":    {"POST", tasks + "/t2/discard", "", nil, 409, "bad_request"},
 		"no reason":              {"POST", game + "/corrections", `{"match":"m1","reason":""}`, nil, 400, "bad_request"},
+		"void, no match":         {"PUT", game + "/matches/m9/voids/0", `{"reason":"x"}`, match.ErrNotFound, 404, "not_found"},
+		"void, no number":        {"PUT", game + "/matches/m1/voids/-1", `{"reason":"x"}`, nil, 400, "bad_request"},
+		"void, no reason":        {"PUT", game + "/matches/m1/voids/0", `{}`, nil, 400, "bad_request"},
+		"void, no question":      {"PUT", game + "/matches/m1/voids/9", `{"reason":"x"}`, answers.ErrNoQuestion, 400, "bad_request"},
+		"void, survival":         {"PUT", game + "/matches/m1/voids/0", `{"reason":"x"}`, answers.ErrNotRecountable, 409, "bad_request"},
+		"void, deleted answers":  {"PUT", game + "/matches/m1/voids/0", `{"reason":"x"}`, answers.ErrNotStored, 409, "bad_request"},
+		"void, too early":        {"PUT", game + "/matches/m1/voids/0", `{"reason":"x"}`, answers.ErrOnTheWay, 503, "unavailable"},
 		"unknown field":          {"POST", game + "/corrections", `{"match":"m1","reason":"x","all":true}`, nil, 400, "bad_request"},
 		"no JSON":                {"POST", tasks + "/requeue", "", nil, 415, "bad_request"},
 		"too large":              {"PUT", tasks + "/t1/payload", `"` + strings.Repeat("x", maxBody) + `"`, nil, 413, "payload_too_large"},

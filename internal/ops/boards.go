@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"time"
 
+	"laststand/internal/answers"
 	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 )
@@ -34,10 +36,14 @@ type correctionBody struct {
 	Reason string `json:"reason" need:"true"`
 }
 
-// Corrections cancels results. Correct returns the number of ledger rows that it has
-// cancelled, 0 if an earlier call has cancelled them. It can return ErrNoResult.
+// Corrections changes results.
 type Corrections interface {
+	// Correct cancels results. It returns the number of ledger rows that it has cancelled, 0
+	// if an earlier call has cancelled them. It can return ErrNoResult.
 	Correct(ctx context.Context, correction Correction) (rows int, err error)
+	// MakeVoid counts a match again without a question. isNew is false if an earlier call has
+	// done so. It can return match.ErrNotFound and errors of package answers.
+	MakeVoid(ctx context.Context, void answers.Void) (isNew bool, err error)
 }
 
 // Days confirms days; *ledger.Days implements it.
@@ -83,6 +89,11 @@ type Corrected struct {
 	Rows int `json:"rows"`
 }
 
+// Voided says whether a request has made a question void, or an earlier one.
+type Voided struct {
+	IsNew bool `json:"new"`
+}
+
 type boardRoutes struct {
 	Leaderboards Leaderboards
 	Corrections  Corrections
@@ -96,6 +107,7 @@ func (h boardRoutes) routes() []route {
 		{"POST", gamePath + "/leaderboards/rebuild", h.rebuild, nil, false, "Start to rebuild the leaderboards: 202."},
 		{"GET", gamePath + "/leaderboards/rebuild", h.getRebuild, nil, false, "Report whether a rebuild is running."},
 		{"POST", gamePath + "/corrections", h.correct, nil, false, "Take back what `match` gave `player`, or all players, for a `reason`."},
+		{"PUT", gamePath + "/matches/{match}/voids/{question}", h.makeVoid, nil, false, "Count a settled match again without a question, for a `reason`."},
 		{"PUT", gamePath + "/days/{day}/confirmation", h.confirmDay, nil, false, "Confirm that a day may begin."},
 	}
 }
@@ -169,6 +181,19 @@ func (h boardRoutes) correct(r *request) (any, error) {
 	}
 	rows, err := h.Corrections.Correct(r.ctx, Correction{Game: r.game, Match: body.Match, Player: body.Player, Reason: body.Reason, By: r.actor})
 	return Corrected{rows}, err
+}
+
+func (h boardRoutes) makeVoid(r *request) (any, error) {
+	question, err := strconv.Atoi(r.PathValue("question"))
+	if err != nil || question < 0 {
+		return nil, badRequest("question %q is not a number from 0", r.PathValue("question"))
+	}
+	reason, err := r.readReason()
+	if err != nil {
+		return nil, err
+	}
+	isNew, err := h.Corrections.MakeVoid(r.ctx, answers.Void{Game: r.game, Match: r.PathValue("match"), Question: question, Reason: reason, By: r.actor})
+	return Voided{isNew}, err
 }
 
 func (h boardRoutes) confirmDay(r *request) (any, error) {

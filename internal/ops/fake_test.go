@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"laststand/internal/answers"
 	"laststand/internal/leaderboard"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
@@ -37,6 +38,7 @@ type fakeBackend struct {
 	differences        []leaderboard.Difference
 	verifyErr          error // error of a verification after it has reported the differences
 	correction         Correction
+	void               answers.Void
 	rebuiltOrConfirmed string // game of the last rebuild, or game and day of the last ConfirmDay
 	queues             map[string]*fakeQueue
 	auditLog           *fakeAuditLog
@@ -161,6 +163,12 @@ func (backend *fakeBackend) IsBuilding(_ context.Context, game string) (bool, er
 func (backend *fakeBackend) Correct(_ context.Context, c Correction) (int, error) {
 	backend.correction = c
 	return 2, backend.fail
+}
+
+func (backend *fakeBackend) MakeVoid(_ context.Context, v answers.Void) (bool, error) {
+	isNew := backend.void != v
+	backend.void = v
+	return isNew, backend.fail
 }
 
 // adminRequest sends a request of an admin, with a JSON body unless it is "".

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"net/http"
 
+	"laststand/internal/answers"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
 	"laststand/internal/settle"
@@ -31,6 +33,11 @@ var errorTable = httpserver.ErrorTable{
 	{settle.ErrStopping, protocol.CodeUnavailable, 0, ""},
 	{leaderboard.ErrNotReady, protocol.CodeUnavailable, 0, ""},
 	{ErrNoResult, protocol.CodeNotFound, 0, ""},
+	{match.ErrNotFound, protocol.CodeNotFound, 0, ""},
+	{answers.ErrNoQuestion, protocol.CodeBadRequest, 0, ""},
+	{answers.ErrNotRecountable, protocol.CodeBadRequest, http.StatusConflict, ""},
+	{answers.ErrNotStored, protocol.CodeBadRequest, http.StatusConflict, ""},
+	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, ""},
 	{identity.ErrInvalidRevocation, protocol.CodeBadRequest, 0, ""},
 	{identity.ErrNotRevoked, protocol.CodeNotFound, 0, ""},
 	{identity.ErrNotFound, protocol.CodeNotFound, 0, ""},

@@ -19,6 +19,7 @@ const (
 	TypeQuestionClosed   = "question.closed"
 	TypeMatchOver        = "match.over"
 	TypeSettled          = "settled"
+	TypeMatchCorrected   = "match.corrected"
 	TypeDraining         = "draining"
 )
 
@@ -261,6 +262,15 @@ type Settled struct {
 type SettledStanding struct {
 	Rank  int64 `json:"rank"`
 	Value int64 `json:"value"`
+}
+
+// MatchCorrected is the push that a settled match was counted again without a question. It has
+// the player's new score and rank.
+type MatchCorrected struct {
+	Match    string `json:"match"`
+	Question int    `json:"question"`
+	Score    int64  `json:"score"`
+	Rank     int    `json:"rank"`
 }
 
 // Draining is the push that the node is going to stop. The client should reconnect after
