@@ -38,6 +38,8 @@ type fakeBackend struct {
 type fakeArena struct {
 	plan         *match.Plan
 	phase        match.Phase
+	question     int
+	endReason    match.Reason
 	locked       bool
 	seats        []match.Seat
 	roles        map[string]match.Role // roles of watchers by player
@@ -175,7 +177,7 @@ func (f *fakeBackend) ReadArena(_ context.Context, id string) (match.View, error
 	if arena == nil {
 		return match.View{}, match.ErrNotFound
 	}
-	view := match.View{Plan: arena.plan, State: match.State{Phase: arena.phase, Players: int64(len(arena.seats))}, Teams: map[string]match.TeamTotals{}}
+	view := match.View{Plan: arena.plan, State: match.State{Phase: arena.phase, Question: arena.question, EndReason: arena.endReason, Players: int64(len(arena.seats))}, Teams: map[string]match.TeamTotals{}}
 	if arena.plan.Arena != nil {
 		for _, team := range arena.plan.Arena.Teams {
 			view.Teams[team.ID] = match.TeamTotals{Players: arena.countPlayers(team.ID)}

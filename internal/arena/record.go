@@ -47,11 +47,12 @@ func (s *Service) FindRecord(ctx context.Context, game, arenaID string) (Record,
 }
 
 // CheckOver returns nil if an arena has ended and its result is not on its way to the
-// ledger.
+// ledger, because it has none or was settled long ago.
 func (s *Service) CheckOver(ctx context.Context, r Record) error {
-	_, err := s.Matches.ReadArena(ctx, r.Match)
+	view, err := s.Matches.ReadArena(ctx, r.Match)
+	hasNoResult := view.RevealedQuestions() == 0 || view.EndReason == match.ReasonAbandoned
 	switch {
-	case errors.Is(err, match.ErrNotFound):
+	case errors.Is(err, match.ErrNotFound), err == nil && publicState(view.Phase) == stateOver && hasNoResult:
 		return nil
 	case err != nil:
 		return err

@@ -71,6 +71,12 @@ func TestAnArenaIsOverWhenItsMatchIsGone(t *testing.T) {
 		stored.phase = phase
 		test.checkRefused(test.CheckOver(t.Context(), test.backend.records[0]), protocol.CodeNotOver)
 	}
+	for _, ended := range []match.State{{Question: -1}, {Question: 2, EndReason: match.ReasonAbandoned}} {
+		stored.question, stored.endReason = ended.Question, ended.EndReason
+		if err := test.CheckOver(t.Context(), test.backend.records[0]); err != nil {
+			t.Errorf("an arena without a result: %v", err)
+		}
+	}
 	delete(test.backend.matches, stored.plan.ID)
 	if err := test.CheckOver(t.Context(), test.backend.records[0]); err != nil {
 		t.Error(err)

@@ -33,7 +33,7 @@ func (h playerRoutes) getAnswers(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.Answers.Match(r.Context(), r.game, r.PathValue("match"))
+	m, err := h.awaitAnswers(r, r.PathValue("match"))
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ const (
 	// Answers reach the ledger about a second after the result. A request waits that long,
 	// so that the report is there once `settled` was pushed.
 	answersWait = 2500 * time.Millisecond
-	answersPoll = 100 * time.Millisecond
+	answersPoll = 250 * time.Millisecond
 )
 
 // reportFile is a form of a report with all players.
@@ -142,18 +142,24 @@ func (h arenaRoutes) authorizeArena(r *request) (arena.Record, identity.Claims, 
 	return record, claims, nil
 }
 
-// settledMatch returns the match of an arena with its questions. If the answers are on
-// their way to the ledger, it waits for them.
+// settledMatch returns the match of an arena with its questions.
 func (h arenaRoutes) settledMatch(r *request, record arena.Record) (answers.Match, error) {
+	m, err := h.awaitAnswers(r, record.Match)
+	if !errors.Is(err, match.ErrNotFound) {
+		return m, err
+	}
+	if err := h.Arenas.CheckOver(r.Context(), record); err != nil {
+		return answers.Match{}, err
+	}
+	return answers.Match{}, protocol.Errorf(protocol.CodeNotFound, "the arena has no report: it ended before its first question, or it has been deleted")
+}
+
+// awaitAnswers returns a settled match with its questions. If the answers are on their way to
+// the ledger, it waits for them.
+func (a *api) awaitAnswers(r *request, id string) (answers.Match, error) {
 	deadline := time.Now().Add(answersWait)
 	for {
-		m, err := h.Answers.Match(r.Context(), r.game, record.Match)
-		if errors.Is(err, match.ErrNotFound) {
-			if err := h.Arenas.CheckOver(r.Context(), record); err != nil {
-				return answers.Match{}, err
-			}
-			return answers.Match{}, protocol.Errorf(protocol.CodeNotFound, "the arena has no report: it ended before its first question, or it has been deleted")
-		}
+		m, err := a.Answers.Match(r.Context(), r.game, id)
 		if !errors.Is(err, answers.ErrOnTheWay) || time.Now().After(deadline) || !loop.Sleep(r.Context(), answersPoll) {
 			return m, err
 		}

@@ -56,18 +56,20 @@ func TestPlayersOfAReportArePaged(t *testing.T) {
 }
 
 // A request waits for answers that are on their way, but not for long.
-func TestAReportWaitsForItsAnswers(t *testing.T) {
+func TestReadersOfAnswersWaitForThem(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
-		rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(demoPath+"/arenas/a_new/report", bearerGood))
-		if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
-			t.Errorf("%d %s", rec.Code, rec.Body)
-		}
-		if waited := time.Since(began); waited < answersWait || waited > requestTimeout {
-			t.Errorf("waited %v", waited)
-		}
-	})
+	for _, path := range []string{"/arenas/a_new/report", "/matches/m_new/answers"} {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(demoPath+path, bearerGood))
+			if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 503 || p.Code != protocol.CodeUnavailable || rec.Header().Get("Retry-After") == "" {
+				t.Errorf("%s: %d %s", path, rec.Code, rec.Body)
+			}
+			if waited := time.Since(began); waited < answersWait || waited > requestTimeout {
+				t.Errorf("%s: waited %v", path, waited)
+			}
+		})
+	}
 }
 
 // Files have all players, a safe name and a length.
