@@ -21,9 +21,12 @@ var ErrMalformed = errors.New("answers: the stored form is malformed")
 const (
 	givenNothing = iota // of an erased player
 	givenChoice         // the value is the index of the choice
-	givenChoices        // the value is a bit set of choices
+	givenChoices        // the value is a bit set of choices, plus their order << maxChoices
 	givenText           // the value is an index into the texts
 )
+
+// maxChoices is the largest number of choices of a question. It is part of the stored form.
+const maxChoices = 8
 
 // Pack packs the answers of a block. Every answer is five unsigned varints (LEB128), in
 // the order of positions:
@@ -117,14 +120,8 @@ func (g *givenTexts) encode(raw json.RawMessage) (uint64, error) {
 	case given.Choice != nil && *given.Choice >= 0:
 		return uint64(*given.Choice)<<2 | givenChoice, nil
 	case len(given.Choices) > 0:
-		set := uint64(0)
-		for _, choice := range given.Choices {
-			if choice < 0 || choice >= 32 {
-				return 0, fmt.Errorf("choice %d is out of range", choice)
-			}
-			set |= 1 << choice
-		}
-		return set<<2 | givenChoices, nil
+		value, err := packChoices(given.Choices)
+		return value<<2 | givenChoices, err
 	case len(given.Value) > 0 && utf8.Valid(given.Value):
 		return g.index(withoutNUL(given.Value))<<2 | givenText, nil
 	}
@@ -161,16 +158,50 @@ func decodeGiven(kindAndValue uint64, texts []json.RawMessage) (given json.RawMe
 		choice := int(value)
 		return protocol.Given{Choice: &choice}.Encode(), true
 	case givenChoices:
-		choices := make(protocol.ChoiceIndexes, 0, bits.OnesCount64(value))
-		for set := value; set != 0; set &= set - 1 {
-			choices = append(choices, bits.TrailingZeros64(set))
-		}
-		return protocol.Given{Choices: choices}.Encode(), true
+		return protocol.Given{Choices: unpackChoices(value)}.Encode(), true
 	}
 	if value >= uint64(len(texts)) {
 		return nil, false
 	}
 	return protocol.Given{Value: texts[value]}.Encode(), true
+}
+
+// packChoices packs several choices and their order. The order is the rank of the permutation
+// by its Lehmer code, so it is 0 for ascending choices.
+func packChoices(choices []int) (value uint64, err error) {
+	order := 0
+	for i, choice := range choices {
+		if choice < 0 || choice >= maxChoices || value&(1<<choice) != 0 {
+			return 0, fmt.Errorf("choice %d is out of range or given twice", choice)
+		}
+		value |= 1 << choice
+		order *= len(choices) - i
+		for _, later := range choices[i+1:] {
+			if later < choice {
+				order++
+			}
+		}
+	}
+	return value | uint64(order)<<maxChoices, nil
+}
+
+// unpackChoices is the reverse of packChoices.
+func unpackChoices(value uint64) protocol.ChoiceIndexes {
+	var ascending []int
+	for set := value % (1 << maxChoices); set != 0; set &= set - 1 {
+		ascending = append(ascending, bits.TrailingZeros64(set))
+	}
+	order, smaller := value>>maxChoices, make([]int, len(ascending)) // how many later choices are smaller, by place
+	for i := len(ascending) - 1; i >= 0; i-- {
+		left := uint64(len(ascending) - i)
+		smaller[i], order = int(order%left), order/left
+	}
+	choices := make(protocol.ChoiceIndexes, 0, len(ascending))
+	for _, index := range smaller {
+		choices = append(choices, ascending[index])
+		ascending = slices.Delete(ascending, index, index+1)
+	}
+	return choices
 }
 
 // varintReader reads varints one after the other.

@@ -45,7 +45,7 @@ func testQuestion(number int) *quiz.Question {
 func testGiven(q quiz.DrawnQuestion, rng *rand.Rand) json.RawMessage {
 	switch q.Kind {
 	case quiz.Multiple:
-		return json.RawMessage(fmt.Sprintf(`{"choices":[%d,3]}`, rng.IntN(3)))
+		return json.RawMessage(fmt.Sprintf(`{"choices":[3,%d]}`, rng.IntN(3)))
 	case quiz.Number:
 		return json.RawMessage(fmt.Sprintf(`{"value":%d}`, 1960+rng.IntN(20)))
 	case quiz.Text:
