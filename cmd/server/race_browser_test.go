@@ -70,6 +70,7 @@ func TestARaceIsPlayedInTheBrowser(t *testing.T) {
 	match := ann.waitForAttribute(byName("final"), "data-match")
 	waitUntil(t, "the race is settled", func() bool { return get(t, node.url+"/v1/games/com.example.quiz/matches/"+match, nil) == http.StatusOK })
 	host.checkReport()
+	late.waitForVisible(byName("corrected"))
 	ann.click("review") // the answers are in the ledger, because the report has them
 	ann.waitForVisible(byName("reviewed"), ".recap-mark.right", ".recap-mark.wrong")
 	ann.checkAccessibility("review of a race")
@@ -80,6 +81,9 @@ func (h hostedArena) checkReport() {
 	h.Helper()
 	h.click("report-open")
 	h.waitForVisible(byName("podium"), byName("hardest"), byNameAndData("report-question-0", "right", 1), byNameAndData("report-question-1", "right", 2))
+	h.runSteps(chromedp.Click(byName("report-question-1") + " summary"))
+	h.click("make-void-1", "make-void-1")
+	h.waitForVisible(byName("void"), byNameAndData("report-question-1", "right", 0))
 	h.checkAccessibility("report")
 	h.click("csv")
 	waitUntil(h.T, "the report is downloaded", func() bool {

@@ -166,6 +166,6 @@ func (r Retention) checkAge(result *match.Result, now int64) error {
 	if r.Matches == 0 || result.OverAt >= now-r.Matches.Milliseconds() {
 		return nil
 	}
-	return fmt.Errorf("%w: match %s is older than the %d days for which the game keeps matches, so it may have counted before; if it is in no leaderboard, raise retention.matches_days to settle it",
+	return fmt.Errorf("%w: match %s is older than the %d days for which the game keeps matches; it may have counted before. If no leaderboard has it, raise retention.matches_days and requeue it",
 		ErrBadResult, result.Match, int64(r.Matches/(24*time.Hour)))
 }

@@ -39,6 +39,9 @@ export const hostedArenas = (token, query = {}) => call('GET', `/players/me/aren
 // report reads the report of an arena with a page of its players; query is {cursor?}.
 export const report = (token, arena, query = {}) => call('GET', `${reportOf(arena)}?${new URLSearchParams({ limit: 100, ...query })}`, { token });
 
+// makeVoid makes a question of a host's arena void.
+export const makeVoid = (token, arena, question) => call('POST', `/arenas/${encodeURIComponent(arena)}/voids`, { body: { question }, token });
+
 // reportFile reads a whole report as a file, csv or xlsx.
 export async function reportFile(token, arena, format) {
   const response = await reach(`${base}${reportOf(arena)}?format=${format}`, { headers: { Authorization: `Bearer ${token}` } });

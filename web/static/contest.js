@@ -52,10 +52,11 @@ export class Contest {
     await this.#submit(match.id, question, given);
   }
 
-  // receive takes a numbered push, `match.state`, `own` or `settled`.
+  // receive takes a numbered push, `match.state`, `own`, `settled` or `match.corrected`.
   receive(message) {
     if (message.type === 'match.state') return this.#state(message.data);
     if (message.type === 'settled') return this.#change(message.data.match, (match) => ({ ...match, settled: message.data }));
+    if (message.type === 'match.corrected') return this.#change(message.data.match, (match) => ({ ...match, corrected: message.data }));
     if (message.type === 'own') return this.#change(message.data.match, (match) => takeOwn(match, this.#store.get().player.id, message.data));
     if (message.match) this.#numbered(message);
   }

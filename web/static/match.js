@@ -4,7 +4,7 @@
 // display from the facts. All functions are pure.
 //
 //   {id, seq, floor, found, rounds: [round…], scores: {player: score}, scoredAt: {player: question}, out,
-//    over, ended, settled}
+//    over, ended, settled, corrected?}
 //   round: {question, closesAt, extended, seen: {player: true}, revealed, closed, own, mine}
 //   mine:  {given, state, elapsed_ms?, error?}; state is `sent`, `held`, in a
 //          buzzer match `wrong` or `first`, or `late` or `refused`

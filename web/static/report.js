@@ -5,7 +5,12 @@ const HARDEST = 3;
 // hardest are the questions that the fewest of those who answered knew, at most three. A question
 // that all knew is not among them.
 export const hardest = (questions) =>
-  questions.filter(({ answered, right }) => right < answered).sort((a, b) => a.facility - b.facility).slice(0, HARDEST);
+  questions.filter(({ void: isVoid, answered, right }) => !isVoid && right < answered).sort((a, b) => a.facility - b.facility).slice(0, HARDEST);
+
+const VOID_MS = 60 * 60 * 1000;
+
+// mayVoid says whether the host may still make a question void, at the time now (ms).
+export const mayVoid = ({ mode, over_at }, now) => mode !== 'survival' && now < over_at + VOID_MS;
 
 // settingsOf is what a report says of the draft of its arena.
 export const settingsOf = ({ name, mode, questions }) => ({ name, mode, count: String(questions.length) });

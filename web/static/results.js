@@ -45,6 +45,12 @@ export class Results {
     return patiently(ON_THE_WAY, async () => api.report(await this.#account.token(), id, query));
   }
 
+  // makeVoid makes a question of an arena void, and returns its report after that.
+  async makeVoid(id, question) {
+    await api.makeVoid(await this.#account.token(), id, question);
+    return this.report(id);
+  }
+
   // file reads the whole report of an arena as csv or xlsx.
   async file(id, format) {
     return api.reportFile(await this.#account.token(), id, format);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blank, draftOf, keepDraft } from '../static/draft.js';
-import { hardest, settingsOf } from '../static/report.js';
+import { hardest, mayVoid, settingsOf } from '../static/report.js';
 import { patiently } from '../static/results.js';
 
 // refusing fails some times with a code, and then succeeds.
@@ -34,6 +34,14 @@ test('the hardest questions are those that the fewest knew', () => {
   const questions = [question(0, 4, 4), question(1, 1, 4), question(2, 0, 0), question(3, 3, 4), question(4, 0, 4), question(5, 2, 4)];
   assert.deepEqual(hardest(questions).map(({ question }) => question), [4, 1, 5]);
   assert.equal(questions[0].question, 0, 'the report keeps its order');
+  questions[4].void = true;
+  assert.deepEqual(hardest(questions).map(({ question }) => question), [1, 5, 3]);
+});
+
+test('a host makes questions void for an hour, except in survival', () => {
+  const hour = 3_600_000;
+  const may = [['race', 0], ['race', hour - 1], ['race', hour], ['survival', 0]].map(([mode, later]) => mayVoid({ mode, over_at: 7 }, 7 + later));
+  assert.deepEqual(may, [true, true, false, false]);
 });
 
 test('an arena is played again with its settings', () => {

@@ -62,6 +62,7 @@ export default {
   'mark.right': 'right',
   'mark.wrong': 'wrong',
   'mark.none': 'no answer',
+  'final.corrected': 'Question {question} was made void. You have {score} points now and place {rank}.',
   'mark.void': 'void',
   'mark.unknown': 'watched',
   'mark.asking': 'now',

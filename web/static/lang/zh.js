@@ -62,6 +62,7 @@ export default {
   'mark.right': '答对',
   'mark.wrong': '答错',
   'mark.none': '未作答',
+  'final.corrected': '第 {question} 题已作废。你现在有 {score} 分，名次为第 {rank} 名。',
   'mark.void': '作废',
   'mark.unknown': '旁观',
   'mark.asking': '当前',

@@ -1,6 +1,7 @@
 import { placeOf, playersOf, teams, winner } from '../field.js';
 import { number, seconds, t, word } from '../i18n.js';
 import { html } from '../preact.js';
+import { Corrected } from './corrected.js';
 import { Everyone } from './everyone.js';
 import { Headline } from './headline.js';
 import { Recap } from './recap.js';
@@ -16,6 +17,7 @@ export function Ending({ match, arena, player, results, home }) {
     <section class="stage final" data-test="final" data-outcome=${result} data-match=${match.id}>
       <p class="arena-kind"><bdi>${arena.name}</bdi></p>
       <${Headline} text=${headline(match, result)} reason=${word(`arena.over.${match.over.reason}`, '')} />
+      <${Corrected} match=${match} />
       ${match.found?.mode === 'race' && html`<${Winners} standings=${match.over.standings} player=${player} />`}
       <${TeamRanks} match=${match} own=${arena.team} />
       ${isPlayer && html`<${OwnPlace} match=${match} player=${player} />`}

@@ -4,6 +4,7 @@ import { filterOf } from '../preferences.js';
 import { winner } from '../field.js';
 import { isRated, seats, settled } from '../scene.js';
 import { windowName } from './board.js';
+import { Corrected } from './corrected.js';
 import { Headline } from './headline.js';
 import { Recap } from './recap.js';
 
@@ -16,6 +17,7 @@ export function Final({ match, player, state, actions }) {
   return html`
     <section class="stage final" data-test="final" data-outcome=${result}>
       <${Headline} text=${t(`final.${result}`, { name: winner(match)?.name ?? '' })} reason=${word(`final.${over.reason}`, '')} />
+      <${Corrected} match=${match} />
       <ol class="ranks">${over.standings.map((standing, i) => html`
         <${Rank} key=${standing.player} standing=${settled(standing, match, player.id)} index=${i} own=${standing.player === player.id} />`)}</ol>
       <${SettledRanks} match=${match} />

@@ -1,7 +1,7 @@
 import { number, problem, seconds, t, when } from '../i18n.js';
 import { letter } from '../keys.js';
 import { html, useEffect, useRef, useState } from '../preact.js';
-import { hardest, settingsOf } from '../report.js';
+import { hardest, mayVoid, settingsOf } from '../report.js';
 import { picks } from '../scene.js';
 import { rightText } from './outcome.js';
 import { Files } from './reportfiles.js';
@@ -22,6 +22,15 @@ export function Report({ state, actions }) {
       setShown((shown) => ({ ...shown, error: refusal }));
     }
   };
+  const makeVoid = async (question) => {
+    try {
+      const page = await results.makeVoid(id, question);
+      setShown({ report: page, next: page.next_cursor });
+      heading.current.focus({ preventScroll: true });
+    } catch (refusal) {
+      setShown((shown) => ({ ...shown, error: refusal }));
+    }
+  };
   useEffect(() => {
     heading.current.focus({ preventScroll: true });
     load();
@@ -34,7 +43,7 @@ export function Report({ state, actions }) {
       ${report && html`
         <${Winners} standings=${report.players} player=${state.player} />
         <${Hardest} questions=${report.questions} />
-        <${Questions} questions=${report.questions} />
+        <${Questions} questions=${report.questions} makeVoid=${mayVoid(report, Date.now()) && makeVoid} />
         <${Players} players=${report.players} />
         ${next && html`<button type="button" class="button small" data-test="more" onClick=${() => load({ cursor: next })}>${t('arena.more')}</button>`}
         <${Files} file=${(format) => results.file(id, format)} name=${report.name} />`}
@@ -55,28 +64,38 @@ function Hardest({ questions }) {
       <li key=${question}><strong>${number(facility, { style: 'percent' })}</strong> <span>${text}</span></li>`)}</ol>`;
 }
 
-function Questions({ questions }) {
+function Questions({ questions, makeVoid }) {
   return html`
     <h2>${t('report.questions')}</h2>
     <p class="hint">${t('report.questions.hint')}</p>
-    <ol class="report-questions">${questions.map((question) => html`<${Question} key=${question.question} question=${question} />`)}</ol>`;
+    <ol class="report-questions">${questions.map((question) => html`<${Question} key=${question.question} question=${question} makeVoid=${makeVoid} />`)}</ol>`;
 }
 
-function Question({ question }) {
+function Question({ question, makeVoid }) {
   const { question: index, text, choices, counts, answered, right, mean_ms, answer } = question;
   return html`
     <li data-test=${`report-question-${index}`} data-right=${right}>
       <details>
         <summary>
-          <span class="report-text">${number(index + 1)}. ${text}</span>
+          <span class="report-text">${number(index + 1)}. ${text} ${question.void && html`<span class="tag" data-test="void">${t('mark.void')}</span>`}</span>
           <${Share} n=${right} of=${answered} what=${t('report.right', { of: number(answered) })} />
         </summary>
         <p class="hint">${t('result.answer')}: <strong>${rightText(question, answer)}</strong> · ${t('arena.counts', { answered: number(answered), right: number(right) })} · ${t('report.mean', { time: seconds(mean_ms) })}</p>
         ${choices && counts && html`
           <ul class="frequent">${choices.map((choice, i) => html`
             <li key=${i}><span class="frequent-value">${letter(i)} ${choice} ${picks(answer).includes(i) && html`<span class="tag right">✓ ${t('result.is.right')}</span>`}</span> <${Share} n=${counts[i]} of=${answered} /></li>`)}</ul>`}
+        ${makeVoid && !question.void && html`<${MakeVoid} question=${index} makeVoid=${makeVoid} />`}
       </details>
     </li>`;
+}
+
+// MakeVoid is the host's button. It asks once more, because a void question stays void.
+function MakeVoid({ question, makeVoid }) {
+  const [asked, setAsked] = useState(false);
+  return html`
+    <p class="hint" role="status">${asked && t('report.void.hint')}</p>
+    <button type="button" class="button small" data-test=${`make-void-${question}`} onClick=${() => (asked ? makeVoid(question) : setAsked(true))}>
+      ${asked ? t('report.void.sure') : t('report.void')}</button>`;
 }
 
 function Players({ players }) {

@@ -26,6 +26,6 @@ export function Review({ match, player, answers }) {
 }
 
 // roundOf is a question of the ledger as a round of a match (match.js).
-function roundOf({ answer, explanation, given, correct, elapsed_ms, points, ...question }, player) {
-  return { question, closed: { answer, explanation, results: [{ player: player.id, given, correct, elapsed_ms, points }] }, mine: null, own: null };
+function roundOf({ answer, explanation, given, correct, elapsed_ms, points, void: isVoid, ...question }, player) {
+  return { question, closed: { void: isVoid, answer, explanation, results: [{ player: player.id, given, correct, elapsed_ms, points }] }, mine: null, own: null };
 }
