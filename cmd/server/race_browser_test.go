@@ -72,7 +72,7 @@ func TestARaceIsPlayedInTheBrowser(t *testing.T) {
 	host.checkReport()
 	late.waitForVisible(byName("corrected"))
 	ann.click("review") // the answers are in the ledger, because the report has them
-	ann.waitForVisible(byName("reviewed"), ".recap-mark.right", ".recap-mark.wrong")
+	ann.waitForVisible(byName("reviewed"), ".recap-mark.right", ".recap-mark.void")
 	ann.checkAccessibility("review of a race")
 }
 
