@@ -35,6 +35,8 @@ func (l *Ledger) gatherCalls(calls int) *atomic.Int64 {
 			time.Sleep(time.Millisecond)
 		}
 		gathered.Store(true)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), batcher.Timeout) // the wait may have used up the former one
+		defer cancel()
 		return admit(ctx, all)
 	}
 	return &transactions
