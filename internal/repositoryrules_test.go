@@ -221,7 +221,7 @@ func ruleFor(folder string) (packageRule, bool) {
 		return packageRule{layer: layerProgram}, true
 	case folder == "docs": // embeds the contracts, which httpapi serves
 		return packageRule{layer: layerBase}, true
-	case top == "web":
+	case top == "web", top == "packaging": // packaging is a module of its own
 		return packageRule{layer: layerWeb}, true
 	case top == "loadtest":
 		return packageRule{layer: layerLoadtest}, true

@@ -23,6 +23,8 @@ var references = map[string]func(t *testing.T) string{
 	"metrics.md":       metricsReference,
 	"errors.md":        errorsReference,
 	"admin.md":         adminReference,
+
+	"../../packaging/files/laststand.yaml": packagedConfig,
 }
 
 func TestReferencesAreCurrent(t *testing.T) {

@@ -10,6 +10,10 @@ import (
 // one: go build -ldflags '-X main.version=0.1.1' ./cmd/server.
 var version = "0.1.0"
 
+// revision is the commit that ./release builds from. Go itself records no commit in a reproducible
+// build.
+var revision string
+
 // build describes the source and the Go version that the program was built from.
 type build struct {
 	version   string
@@ -26,6 +30,9 @@ func currentBuild() build {
 }
 
 func readRevision(info *debug.BuildInfo) string {
+	if revision != "" {
+		return revision
+	}
 	revision, suffix := "unknown", ""
 	for _, setting := range info.Settings {
 		switch {

@@ -1,4 +1,4 @@
-// The environment variables of all scripts. README.md lists them.
+// The environment variables of all scripts.
 
 const env = (name, otherwise) => (__ENV[name] === undefined || __ENV[name] === '' ? otherwise : __ENV[name]);
 
