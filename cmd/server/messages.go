@@ -29,7 +29,7 @@ func (n *node) handleMessages() {
 	})
 	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 	n.inbox.Handle(kindSessionReplaced, n.closeReplacedSession)
-	n.inbox.Handle(kindMatchCorrected, n.receiveCorrected)
+	n.inbox.Handle(kindMatchCorrected, newCorrectionNotices(n).receive)
 	if n.redis.Kind != redisx.KindEmbedded {
 		connectTaskNotifier(n.taskNotifier, n.inbox, n.aliveNodes)
 	}

@@ -3,14 +3,19 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"time"
 
 	"laststand/internal/answers"
+	"laststand/internal/ledger"
+	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/redisx"
+	"laststand/internal/timer"
 )
 
 func (n *node) corrections() corrections {
-	return corrections{n.ledger.Corrections, n.leaderboards, n.announceCorrected}
+	return corrections{n.ledger.Corrections, n.leaderboards, newCorrectionNotices(n).announce}
 }
 
 // voidTimeout limits MakeVoid. A match of 10,000 players takes some seconds.
@@ -38,25 +43,40 @@ type matchCorrected struct {
 	Question int    `json:"question"`
 }
 
-// announceCorrected tells the players who are connected to any node.
-func (n *node) announceCorrected(ctx context.Context, corrected matchCorrected) {
-	payload, _ := json.Marshal(corrected) // plain fields always encode
-	n.inbox.Send(ctx, n.aliveNodes(), kindMatchCorrected, payload)
-	n.receiveCorrected(payload)
+// correctionNotices tells the players of a match that it was counted again. Nodes send the notice
+// to each other; each node pushes to the players who are connected to it.
+type correctionNotices struct {
+	inbox      *redisx.Inbox
+	aliveNodes func() []string
+	history    *ledger.History
+	presence   *match.Presence
+	wheel      *timer.Wheel
+	log        *slog.Logger
 }
 
-// receiveCorrected tells the players at this node. It does not block.
-func (n *node) receiveCorrected(payload []byte) {
+func newCorrectionNotices(n *node) correctionNotices {
+	return correctionNotices{n.inbox, n.aliveNodes, n.ledger.History, &n.presence, n.wheel, n.log}
+}
+
+// announce tells the players who are connected to any node.
+func (c correctionNotices) announce(ctx context.Context, corrected matchCorrected) {
+	payload, _ := json.Marshal(corrected) // plain fields always encode
+	c.inbox.Send(ctx, c.aliveNodes(), kindMatchCorrected, payload)
+	c.receive(payload)
+}
+
+// receive tells the players at this node. It does not block.
+func (c correctionNotices) receive(payload []byte) {
 	var corrected matchCorrected
 	if err := json.Unmarshal(payload, &corrected); err != nil {
-		n.log.Warn("message from another node ignored; it does not parse", "error", err)
+		c.log.Warn("message from another node ignored; it does not parse", "error", err)
 		return
 	}
-	n.wheel.After(0, func() {
+	c.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), pushCorrectedTimeout)
 		defer cancel()
-		if err := n.pushCorrected(ctx, corrected); err != nil {
-			n.log.Warn("pushes of a corrected match failed", "match", corrected.Match, "error", err)
+		if err := c.push(ctx, corrected); err != nil {
+			c.log.Warn("pushes of a corrected match failed", "match", corrected.Match, "error", err)
 		}
 	})
 }
@@ -66,14 +86,14 @@ const (
 	correctedPageSize    = 500 // standings per read
 )
 
-// pushCorrected pushes their new scores and ranks to the players of a match at this node.
-func (n *node) pushCorrected(ctx context.Context, corrected matchCorrected) error {
-	m, err := n.ledger.History.Match(ctx, corrected.Game, corrected.Match)
+// push pushes their new scores and ranks to the players of a match at this node.
+func (c correctionNotices) push(ctx context.Context, corrected matchCorrected) error {
+	m, err := c.history.Match(ctx, corrected.Game, corrected.Match)
 	for from := 0; from < m.Players && err == nil; from += correctedPageSize {
 		var page []protocol.OverStanding
-		page, err = n.ledger.History.Standings(ctx, m, from, from+correctedPageSize)
+		page, err = c.history.Standings(ctx, m, from, from+correctedPageSize)
 		for _, s := range page {
-			if session, isHere := n.presence.Find(corrected.Game, s.Player); isHere {
+			if session, isHere := c.presence.Find(corrected.Game, s.Player); isHere {
 				session.Push("", protocol.EncodePush(protocol.TypeMatchCorrected, protocol.MatchCorrected{
 					Match: corrected.Match, Question: corrected.Question, Score: s.Score, Rank: s.Rank,
 				}))
