@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
 	"strings"
@@ -162,12 +163,12 @@ func addMoves(h *head, opaque string, days []string) {
 // of the leaderboards that is further behind is rebuilt.
 const ErasureRetention = 10 * time.Minute
 
-// deleteErased are statements that delete the last rows with a subject's id. These are
+// deleteErasedRows are statements that delete the last rows with a subject's id. These are
 // the duels of the day, the revocations that ended its sessions, the latest arena, and the
 // erasure itself.
 // The revocation of the erasure stays under the subject's hash, for nodes that have not
 // read it yet.
-var deleteErased = []string{
+var deleteErasedRows = []string{
 	`DELETE FROM duel_pairs WHERE game = $1 AND (player1 = $2 OR player2 = $2)`,
 	`DELETE FROM revocations WHERE game = $1 AND kind IN ('linked', 'unlinked') AND id = $2`,
 	eraseHost, // of an arena that was being created
@@ -175,38 +176,49 @@ var deleteErased = []string{
 }
 
 const (
-	selectOldErasure     = `SELECT game, subject, opaque_id, answers_over_at, answers_match_id FROM erasures WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1`
+	selectOldErasure     = `SELECT game, subject, opaque_id FROM erasures WHERE erased_at <= (SELECT {now}) - $1 ORDER BY erased_at LIMIT 1`
 	hashErasedRevocation = `UPDATE revocations SET id = $3 WHERE game = $1 AND kind = 'erased' AND id = $2`
 )
 
 // ForgetErased deletes the last data of one erasure that is at least minAge old, and
 // reports whether there was one. It also erases what the player has answered, because by
-// now no answer of the player is on its way to the ledger. On SQLite it also empties the
-// write-ahead log, so that the log has no copy of the data.
+// now no answer of the player is on its way to the ledger. If another node works on the same
+// erasure, ForgetErased leaves it to that node and returns false. On SQLite it also empties
+// the write-ahead log, so that the log has no copy of the data.
 func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
 	defer describe(&err, "delete the data of an erasure")
 	e, found, err := a.oldestErasure(ctx, minAge)
 	if err != nil || !found {
 		return false, err
 	}
-	if err := a.eraseAnswers(ctx, &e); err != nil {
-		return false, err
+	if err = a.eraseAnswers(ctx, e); err == nil {
+		err = a.deleteErased(ctx, e)
 	}
-	err = a.inTx(ctx, func(tx *transaction) error {
+	if errors.Is(err, errErasureTaken) {
+		return false, nil
+	}
+	if err == nil && a.name == goose.DialectSQLite3 {
+		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	return err == nil, err
+}
+
+// deleteErased deletes the last rows with a subject's id, and the erasure.
+func (a *Accounts) deleteErased(ctx context.Context, e erasure) error {
+	return a.inTx(ctx, func(tx *transaction) error {
+		if _, err := e.lock(ctx, tx); err != nil {
+			return err
+		}
 		if _, err := tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject)); err != nil {
 			return err
 		}
-		for _, statement := range deleteErased {
+		for _, statement := range deleteErasedRows {
 			if _, err := tx.exec(ctx, statement, e.game, e.subject); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err == nil && a.name == goose.DialectSQLite3 {
-		_, err = a.writePool.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-	}
-	return err == nil, err
 }
 
 // DeriveKey derives a key for a purpose from the ledger's own key. All nodes of a ledger

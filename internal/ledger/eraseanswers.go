@@ -1,14 +1,24 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/answers"
 	"laststand/internal/match"
 )
 
+// errErasureTaken means that another node works on an erasure or has completed it.
+var errErasureTaken = errors.New("another node has taken the erasure")
+
 const (
+	lockErasure = `SELECT answers_over_at, answers_match_id FROM erasures WHERE game = $1 AND subject = $2 {free}`
+
 	selectErasedSeats = `
 SELECT over_at, match_id, standing_index FROM seats
 WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over_at, match_id LIMIT $5`
@@ -23,8 +33,6 @@ WHERE game = $1 AND player = $2 AND (over_at, match_id) > ($3, $4) ORDER BY over
 // erasure is a row of table erasures.
 type erasure struct {
 	game, subject, opaqueID string
-	lastOverAt              int64 // last match in which the given answers were erased
-	lastMatch               string
 }
 
 // erasedSeat is the place of an erased player in a match.
@@ -35,17 +43,15 @@ type erasedSeat struct {
 }
 
 // resultID returns the player's id in results.
-func (e *erasure) resultID() string {
-	if e.opaqueID != "" {
-		return e.opaqueID
-	}
-	return e.subject
+func (e erasure) resultID() string {
+	return cmp.Or(e.opaqueID, e.subject)
 }
 
 // eraseAnswers erases what a player chose and wrote in all matches. Points and times stay
 // under the id that results have. It works in steps, each a transaction, and pauses after
-// each step. If it stops, it continues later.
-func (a *Accounts) eraseAnswers(ctx context.Context, e *erasure) error {
+// each step. If it stops, it continues later. It returns errErasureTaken if another node
+// takes a step at the same time.
+func (a *Accounts) eraseAnswers(ctx context.Context, e erasure) error {
 	for {
 		began := time.Now()
 		isDone, err := a.eraseAnswersStep(ctx, e)
@@ -58,31 +64,51 @@ func (a *Accounts) eraseAnswers(ctx context.Context, e *erasure) error {
 	}
 }
 
-func (a *Accounts) eraseAnswersStep(ctx context.Context, e *erasure) (isDone bool, err error) {
+func (a *Accounts) eraseAnswersStep(ctx context.Context, e erasure) (isDone bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, eraseAnswersFor)
 	defer cancel()
 	err = a.inTx(ctx, func(tx *transaction) error {
+		last, err := e.lock(ctx, tx)
+		if err != nil {
+			return err
+		}
 		seats, err := collect(func(s *erasedSeat) []any { return []any{&s.overAt, &s.match, &s.index} })(
-			tx.query(ctx, selectErasedSeats, e.game, e.resultID(), e.lastOverAt, e.lastMatch, erasedPerStep))
+			tx.query(ctx, selectErasedSeats, e.game, e.resultID(), last.overAt, last.match, erasedPerStep))
 		for _, seat := range seats {
 			if err == nil {
-				err = eraseGiven(ctx, tx, e.game, seat)
+				err = a.eraseGiven(ctx, tx, e.game, seat)
 			}
-			e.lastOverAt, e.lastMatch = seat.overAt, seat.match
+			last = seat
 		}
 		isDone = len(seats) < erasedPerStep
 		if err == nil && !isDone {
-			_, err = tx.exec(ctx, updateErasedTo, e.game, e.subject, e.lastOverAt, e.lastMatch)
+			_, err = tx.exec(ctx, updateErasedTo, e.game, e.subject, last.overAt, last.match)
 		}
 		return err
 	})
 	return isDone && err == nil, err
 }
 
-// eraseGiven erases what a player has given in a match.
-func eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSeat) error {
+// lock locks the erasure and returns the last match in which the given answers were erased. It
+// returns errErasureTaken if the erasure is locked or completed.
+func (e erasure) lock(ctx context.Context, tx *transaction) (last erasedSeat, err error) {
+	isFree, err := scanOptional(tx.queryRow(ctx, lockErasure, e.game, e.subject), &last.overAt, &last.match)
+	if err == nil && !isFree {
+		err = errErasureTaken
+	}
+	return last, err
+}
+
+// eraseGiven erases what a player has given in a match. If the block is malformed, it erases all
+// answers in it: they cannot be read, and may contain what the player has given.
+func (a *Accounts) eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSeat) error {
 	block, m := seat.index/answers.BlockPlayers, match.Summary{Game: game, Match: seat.match, OverAt: seat.overAt}
 	all, found, err := lockAnswers(ctx, tx, m, block)
+	if errors.Is(err, answers.ErrMalformed) {
+		a.emptiedBlocks.Inc()
+		a.log.WarnContext(ctx, "malformed answers deleted during an erasure", "game", game, "match", seat.match, "block", block, "error", err)
+		all, err = nil, nil
+	}
 	if err != nil || !found {
 		return err
 	}
@@ -92,6 +118,13 @@ func eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSe
 		}
 	}
 	return updateAnswers(ctx, tx, m, block, all)
+}
+
+func newEmptiedBlocks(r prometheus.Registerer) prometheus.Counter {
+	return promauto.With(r).NewCounter(prometheus.CounterOpts{
+		Name: "laststand_ledger_malformed_answer_blocks_total",
+		Help: "Malformed blocks of answers that an erasure of a player has emptied.",
+	})
 }
 
 // lockAnswers locks a block and returns its answers.
@@ -117,6 +150,6 @@ func updateAnswers(ctx context.Context, tx *transaction, m match.Summary, block 
 
 // oldestErasure returns an erasure that is at least minAge old.
 func (a *Accounts) oldestErasure(ctx context.Context, minAge time.Duration) (e erasure, found bool, err error) {
-	found, err = scanOptional(a.queryRow(ctx, selectOldErasure, minAge.Milliseconds()), &e.game, &e.subject, &e.opaqueID, &e.lastOverAt, &e.lastMatch)
+	found, err = scanOptional(a.queryRow(ctx, selectOldErasure, minAge.Milliseconds()), &e.game, &e.subject, &e.opaqueID)
 	return e, found, err
 }

@@ -92,7 +92,7 @@ func newLedger(db *database, publicPool *sql.DB, config Config) *Ledger {
 	history := &History{db, names}
 	l := &Ledger{
 		database: db, publicPool: publicPool, entries: entries,
-		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries}, Names: names,
+		Players: newPlayers(db, config.Registry), Accounts: &Accounts{db, entries, newEmptiedBlocks(config.Registry)}, Names: names,
 		Revocations: &Revocations{db}, TokenKeys: &TokenKeys{db},
 		Results: &Results{db, entries, config.PairDuelLimits, config.Retention}, Corrections: &Corrections{db, entries, history}, History: history, Answers: &Answers{db, history},
 		Arenas:     &Arenas{db},

@@ -26,7 +26,8 @@ type Names struct {
 // Accounts links accounts of an operator's login service to guests, and erases players.
 type Accounts struct {
 	*database
-	entries *entryWriter
+	entries       *entryWriter
+	emptiedBlocks prometheus.Counter
 }
 
 // Revocations stores bans and revocations.
