@@ -87,7 +87,10 @@ func (p *personalResults) schedulePersonal(local *localMatch) {
 }
 
 // sendPersonal reads the personal results of players in chunks and pushes them.
-// After an error it continues with the rest after storeRetryDelay.
+// After an error it continues with the rest after storeRetryDelay. When the next question has
+// opened, it skips the rest: the store then has scores and ranks with the open answers, so a
+// result would disclose whether they are right. The next result, or match.state before it,
+// has the points.
 func (p *personalResults) sendPersonal(local *localMatch, question int, players []string, tries int) {
 	for len(players) > 0 {
 		chunk := players[:min(personalChunkSize, len(players))]

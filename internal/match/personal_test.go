@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"laststand/internal/protocol"
 )
 
@@ -130,6 +132,52 @@ func TestPersonalResultsArriveBeforeTheNextQuestion(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A node reads the personal results of a question only after the next one has opened. It does
+// not send them, because scores and ranks then disclose open answers. match.state and the next
+// result have the points.
+func TestASkippedPersonalResultIsInTheNextScore(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, late, plan := c.startNode(), c.startNode(), newArena(Race, 3)
+		plan.RevealMS = 50
+		sessions := c.createArenaWithPlayers(plan, FullListPlayers+1, n, late)
+		player, session := plan.arenaSeat(1).Player, sessions[1] // at the late node
+		answerAll := func(question int) {
+			for i := range sessions {
+				if _, err := n.answer(plan, plan.arenaSeat(i).Player, question, rightAnswer(&plan.Questions[question])); err != nil {
+					c.Fatal(err)
+				}
+			}
+		}
+		c.requireNoError(n.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		resumeReads := make(chan struct{})
+		late.store.setFault(func(method, _ string) fault {
+			if state := c.store.state(plan.ID); method == "Read" && state.Phase == PhaseRevealed && state.Question == 0 {
+				<-resumeReads
+			}
+			return noFault
+		})
+		answerAll(0)
+		c.passUntil(plan, PhaseOpen, 1)
+		_, err := n.answer(plan, player, 1, rightAnswer(&plan.Questions[1]))
+		c.requireNoError(err)
+		close(resumeReads)
+		synctest.Wait()
+		if own, skipped := session.countType(c, protocol.TypeOwn), testutil.ToFloat64(late.metrics.skippedPersonalResults); own != 0 || skipped != 1 {
+			c.Fatalf("%d personal results, %g skipped", own, skipped)
+		}
+		first := int64(0)
+		c.requireNoError(late.Attach(c.Context(), AttachRequest{Match: plan.ID, Player: player, Session: session, OnState: func(state protocol.MatchState) { first = state.Own.Score }}))
+		answerAll(1) // player's answer is the same again
+		c.passUntil(plan, PhaseOpen, 2)
+		var own struct{ Data protocol.Own }
+		c.requireNoError(json.Unmarshal(session.lastRawOfType(c, protocol.TypeOwn), &own))
+		if first <= 0 || own.Data.Question != 1 || own.Data.Score != first+own.Data.Points || own.Data.Points <= 0 {
+			c.Errorf("match.state has the score %d, the next result is %+v", first, own.Data)
+		}
+	})
 }
 
 // A node that wants to close a question finds that everyone has answered the
