@@ -52,7 +52,7 @@ var packageRules = map[string]packageRule{
 	"internal/leaderboard":         {layerGame, nil},
 	"internal/settle":              {layerGame, nil},
 	"internal/answers":             {layerGame, nil},
-	"internal/report":              {layerGame, []string{"github.com/xuri/excelize/v2"}},
+	"internal/report":              {layerGame, []string{"github.com/hashicorp/golang-lru/v2", "github.com/xuri/excelize/v2"}},
 	"internal/taskqueue":           {layerGame, nil},
 	"internal/eventq":              {layerGame, nil},
 	"internal/eventq/playerevents": {layerGame, nil},

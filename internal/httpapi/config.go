@@ -72,10 +72,17 @@ type History interface {
 
 // Answers returns the answers of settled matches, with the errors of package answers.
 // *ledger.Answers implements it. Match returns match.ErrNotFound if there is no such match.
+// With answers.ErrOnTheWay and answers.ErrNotStored it returns the match without questions.
 type Answers interface {
 	Match(ctx context.Context, game, id string) (answers.Match, error)
 	Of(ctx context.Context, m answers.Match, player string) ([]answers.Answer, error)
 	report.Source
+}
+
+// Seats returns who plays in matches that are not settled yet. *match.Engine implements it.
+// HasSeat returns match.ErrNotFound if there is no such match.
+type Seats interface {
+	HasSeat(ctx context.Context, game, match, player string) (bool, error)
 }
 
 // Arenas creates arenas and shows them. *arena.Service implements it. A refusal
@@ -154,6 +161,7 @@ type Config struct {
 	Players    Players
 	History    History
 	Answers    Answers
+	Seats      Seats
 	Boards     Boards
 	Arenas     Arenas
 	Voids      Voids
@@ -181,7 +189,8 @@ type Config struct {
 type api struct {
 	Config
 	metrics     *metrics
-	reportSlots chan struct{} // full while the node computes as many reports as it may
+	reportSlots reportSlots
+	summaries   *report.Summaries
 }
 
 // The groups of routes. Each has the handlers of one kind of client or object.

@@ -60,6 +60,8 @@ func (b *fakeBackend) Verify(_ context.Context, token string) (identity.Claims, 
 	c := identity.Claims{Subject: "p_1", Game: "demo", Role: identity.RolePlayer}
 	switch token {
 	case "good":
+	case "stranger":
+		c.Subject = "p_2"
 	case "host":
 		c.Role = identity.RoleHost
 	case "service":
@@ -79,6 +81,9 @@ func (b *fakeBackend) Verify(_ context.Context, token string) (identity.Claims, 
 func (b *fakeBackend) Ensure(_ context.Context, c identity.Claims) (identity.Player, error) {
 	if b.erased["p_1"] {
 		return identity.Player{}, identity.ErrErased
+	}
+	if c.Subject == "p_2" {
+		return identity.Player{Game: c.Game, ID: "p_2"}, nil
 	}
 	return identity.Player{Game: c.Game, ID: "p_1"}, nil
 }
@@ -358,12 +363,12 @@ func (a fakeAnswers) Match(_ context.Context, _, id string) (answers.Match, erro
 	q := quiz.DrawnQuestion{Question: &quiz.Question{Kind: quiz.Single, Text: "Capital?", Choices: []string{"Rome", "Oslo"}, RightIndexes: []int{1}, Explanation: "It is."}}
 	number := quiz.DrawnQuestion{Question: &quiz.Question{Kind: quiz.Number, Text: "When?", Target: &quiz.Target{Value: 1969}}}
 	switch id {
-	case "m_9":
+	case "m_9", "m_unsettled":
 		return answers.Match{}, match.ErrNotFound
 	case "m_new":
-		return answers.Match{}, answers.ErrOnTheWay
+		return answers.Match{Summary: match.Summary{Match: id}}, answers.ErrOnTheWay
 	case "m_old":
-		return answers.Match{}, answers.ErrNotStored
+		return answers.Match{Summary: match.Summary{Match: id}}, answers.ErrNotStored
 	}
 	summary := match.Summary{Match: id, Mode: match.Race, StartedAt: startTime, OverAt: startTime + 60_000, Players: 3}
 	return answers.Match{Summary: summary, Questions: []quiz.DrawnQuestion{q, number, q}}, a.fail
@@ -397,7 +402,7 @@ func (a fakeAnswers) EachPlayer(ctx context.Context, m answers.Match, from, to i
 }
 
 func (a fakeAnswers) Of(_ context.Context, m answers.Match, player string) ([]answers.Answer, error) {
-	if m.Summary.Match != "m_1" || player != "p_1" {
+	if m.Summary.Match == "m_2" || player != "p_1" {
 		return nil, answers.ErrNotPlayer
 	}
 	return []answers.Answer{
@@ -405,6 +410,14 @@ func (a fakeAnswers) Of(_ context.Context, m answers.Match, player string) ([]an
 		{Question: 2, Given: json.RawMessage(`{"choice":1}`), Retracted: true, ElapsedMS: 1, Points: 200},
 		{Question: 3, Given: json.RawMessage(`{"choice":1}`), ElapsedMS: 1},
 	}, a.fail
+}
+
+// HasSeat knows the match m_unsettled of p_1.
+func (b *fakeBackend) HasSeat(_ context.Context, _, id, player string) (bool, error) {
+	if id != "m_unsettled" {
+		return false, match.ErrNotFound
+	}
+	return player == "p_1", b.fail
 }
 
 // newDisplay returns the display of a backend, at 12 h after start.
@@ -421,7 +434,7 @@ func newDisplay(source interface {
 // the fields that they are about.
 func newTestConfig(w *fakeBackend) Config {
 	return Config{
-		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Answers: fakeAnswers{w}, Boards: newDisplay(w), Arenas: w, Voids: w, Behaviours: w, Tasks: w,
+		Games: []string{"demo"}, Tokens: w, Guests: w, Accounts: w, Players: w, History: w, Answers: fakeAnswers{w}, Seats: w, Boards: newDisplay(w), Arenas: w, Voids: w, Behaviours: w, Tasks: w,
 		Logger: slog.New(slog.DiscardHandler), Registry: prometheus.NewRegistry(),
 		Websocket:       http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusSwitchingProtocols) }),
 		Page:            http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("page " + r.URL.Path)) }),

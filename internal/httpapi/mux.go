@@ -8,13 +8,14 @@ import (
 
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
+	"laststand/internal/report"
 )
 
 // New returns the handler of the public listener. It is safe for concurrent use
 // and starts no goroutine. A request may take requestTimeout, including its body,
 // and the extraTime of its route. Websocket and Page have no such limit.
 func New(config Config) http.Handler {
-	return (&api{config, newMetrics(config.Registry), make(chan struct{}, maxReports)}).newMux()
+	return (&api{config, newMetrics(config.Registry), newReportSlots(config.Games), report.NewSummaries()}).newMux()
 }
 
 // newMux returns the handler of all paths. A request is routed by its path first,

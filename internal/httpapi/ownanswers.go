@@ -1,10 +1,14 @@
 package httpapi
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"laststand/internal/answers"
+	"laststand/internal/match"
 	"laststand/internal/quiz"
 )
 
@@ -33,15 +37,30 @@ func (h playerRoutes) getAnswers(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := h.awaitAnswers(r, r.PathValue("match"))
-	if err != nil {
-		return nil, err
+	var view ownAnswers
+	err = awaitAnswers(r, func() (err error) {
+		view, err = h.readOwnAnswers(r.Context(), r.game, r.PathValue("match"), claims.Subject)
+		return err
+	})
+	return view, err
+}
+
+// readOwnAnswers returns answers.ErrNotPlayer for a match without the player before any other
+// error of the match, so that others cannot find out how far it is.
+func (h playerRoutes) readOwnAnswers(ctx context.Context, game, id, player string) (ownAnswers, error) {
+	m, err := h.Answers.Match(ctx, game, id)
+	if errors.Is(err, match.ErrNotFound) {
+		hasSeat, err := h.Seats.HasSeat(ctx, game, id, player)
+		if err == nil && !hasSeat {
+			err = answers.ErrNotPlayer
+		}
+		return ownAnswers{}, cmp.Or(err, answers.ErrOnTheWay)
 	}
-	given, err := h.Answers.Of(r.Context(), m, claims.Subject)
-	if err != nil {
-		return nil, err
+	if err != nil && !errors.Is(err, answers.ErrOnTheWay) && !errors.Is(err, answers.ErrNotStored) {
+		return ownAnswers{}, err
 	}
-	return newOwnAnswers(m, given), nil
+	given, seatErr := h.Answers.Of(ctx, m, player)
+	return newOwnAnswers(m, given), cmp.Or(seatErr, err)
 }
 
 // newOwnAnswers returns all revealed questions with the answers that count.

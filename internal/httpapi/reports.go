@@ -22,7 +22,6 @@ import (
 
 const (
 	maxReportPlayers = 500 // per page
-	maxReports       = 1   // that a node computes at the same time; a large one takes seconds of a core
 
 	// Answers reach the ledger about a second after the result. A request waits that long,
 	// so that the report is there once `settled` was pushed.
@@ -62,29 +61,15 @@ func (h arenaRoutes) getReport(r *request) (response any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	slotErr := h.inReportSlot(r.Context(), func() {
+	err = h.reportSlots.run(r.Context(), r.game, func() (err error) {
 		if isFile {
 			response, err = h.newReportFile(r.Context(), file, fileName(record.Name, format), m)
 		} else {
 			response, err = h.newReportPage(r.Context(), page, record, m)
 		}
+		return err
 	})
-	return response, cmp.Or(slotErr, err)
-}
-
-// inReportSlot calls compute when fewer than maxReports are computed. The response is
-// written later, because that waits for the client.
-func (h arenaRoutes) inReportSlot(ctx context.Context, compute func()) error {
-	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
-	defer cancel()
-	select {
-	case h.reportSlots <- struct{}{}:
-		defer func() { <-h.reportSlots }()
-		compute()
-		return nil
-	case <-ctx.Done():
-		return protocol.RetryAfter(protocol.CodeOverloaded, 5000, "the node computes many reports; retry in 5 s")
-	}
+	return response, err
 }
 
 func (h arenaRoutes) newReportPage(ctx context.Context, page paging, record arena.Record, m answers.Match) (any, error) {
@@ -92,12 +77,13 @@ func (h arenaRoutes) newReportPage(ctx context.Context, page paging, record aren
 	if err != nil {
 		return nil, err
 	}
-	view, err := report.New(ctx, h.Answers, record, m)
-	if err == nil {
-		err = view.AddPlayers(ctx, h.Answers, m, from, to)
+	questions, err := h.summaries.Questions(ctx, h.Answers, m)
+	if err != nil {
+		return nil, err
 	}
+	view := report.New(record, m, questions)
 	view.NextCursor = next
-	return view, err
+	return view, view.AddPlayers(ctx, h.Answers, m, from, to)
 }
 
 // newReportFile writes a report into a temporary file. So its size is known, an error is
@@ -144,7 +130,11 @@ func (h arenaRoutes) authorizeArena(r *request) (arena.Record, identity.Claims, 
 
 // settledMatch returns the match of an arena with its questions.
 func (h arenaRoutes) settledMatch(r *request, record arena.Record) (answers.Match, error) {
-	m, err := h.awaitAnswers(r, record.Match)
+	var m answers.Match
+	err := awaitAnswers(r, func() (err error) {
+		m, err = h.Answers.Match(r.Context(), r.game, record.Match)
+		return err
+	})
 	if !errors.Is(err, match.ErrNotFound) {
 		return m, err
 	}
@@ -154,14 +144,13 @@ func (h arenaRoutes) settledMatch(r *request, record arena.Record) (answers.Matc
 	return answers.Match{}, protocol.Errorf(protocol.CodeNotFound, "the arena has no report: it ended before its first question, or it has been deleted")
 }
 
-// awaitAnswers returns a settled match with its questions. If the answers are on their way to
-// the ledger, it waits for them.
-func (a *api) awaitAnswers(r *request, id string) (answers.Match, error) {
+// awaitAnswers calls read, and for some time again while it returns answers.ErrOnTheWay.
+func awaitAnswers(r *request, read func() error) error {
 	deadline := time.Now().Add(answersWait)
 	for {
-		m, err := a.Answers.Match(r.Context(), r.game, id)
+		err := read()
 		if !errors.Is(err, answers.ErrOnTheWay) || time.Now().After(deadline) || !loop.Sleep(r.Context(), answersPoll) {
-			return m, err
+			return err
 		}
 	}
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,7 +59,7 @@ func TestPlayersOfAReportArePaged(t *testing.T) {
 // A request waits for answers that are on their way, but not for long.
 func TestReadersOfAnswersWaitForThem(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/arenas/a_new/report", "/matches/m_new/answers"} {
+	for _, path := range []string{"/arenas/a_new/report", "/matches/m_new/answers", "/matches/m_unsettled/answers"} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(demoPath+path, bearerGood))
@@ -98,24 +99,59 @@ func TestNamesOfReportFilesAreSafe(t *testing.T) {
 	}
 }
 
-// A node computes few reports at the same time. Others wait, and are refused at last.
+// Others are refused at once, whether the match is settled, on its way or deleted.
+func TestOthersLearnNothingFromTheirRefusals(t *testing.T) {
+	t.Parallel()
+	paths := []string{"/matches/m_unsettled/answers", "/matches/m_new/answers", "/matches/m_old/answers", "/matches/m_1/answers"}
+	for _, id := range []string{"a_new", "a_old", "a_open", "a_closed", "a_1"} {
+		paths = append(paths, "/arenas/"+id+"/report")
+	}
+	for _, path := range paths {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(demoPath+path, "Authorization: Bearer stranger"))
+			if p := decodeProblem(t, rec.Body.Bytes()); rec.Code != 403 || p.Code != protocol.CodeForbidden || time.Since(began) != 0 {
+				t.Errorf("%s: after %v %d %s", path, time.Since(began), rec.Code, rec.Body)
+			}
+		})
+	}
+}
+
+// A game has one report at a time, and a node a few. Others wait, and are refused at last. A
+// game does not hold up others.
 func TestReportsWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		a := &api{Config: newTestConfig(&fakeBackend{}), reportSlots: make(chan struct{}, maxReports)}
-		release := make(chan struct{})
-		for range maxReports {
-			go func() { _ = arenaRoutes{a}.inReportSlot(t.Context(), func() { <-release }) }()
+		games := []string{"demo"}
+		for i := range maxReports {
+			games = append(games, fmt.Sprint("game", i))
 		}
-		synctest.Wait()
-		began := time.Now()
-		err := arenaRoutes{a}.inReportSlot(t.Context(), func() { t.Error("one report too many") })
-		if refusal, ok := errors.AsType[*protocol.Error](err); !ok || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS == 0 || time.Since(began) != reportTimeout {
-			t.Errorf("after %v: %v", time.Since(began), err)
+		slots, release := newReportSlots(games), make(chan struct{})
+		holdSlot := func(game string) {
+			go func() { _ = slots.run(t.Context(), game, func() error { <-release; return nil }) }()
+			synctest.Wait()
 		}
+		checkRefused := func(game string) {
+			t.Helper()
+			began := time.Now()
+			err := slots.run(t.Context(), game, func() error { t.Error("one report too many"); return nil })
+			if refusal, ok := errors.AsType[*protocol.Error](err); !ok || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS == 0 || time.Since(began) != reportTimeout {
+				t.Errorf("%s, after %v: %v", game, time.Since(began), err)
+			}
+		}
+		holdSlot("demo")
+		checkRefused("demo")
+		errDone := errors.New("done")
+		if err := slots.run(t.Context(), "game0", func() error { return errDone }); !errors.Is(err, errDone) {
+			t.Errorf("a report of another game: %v", err)
+		}
+		for _, game := range games[1:maxReports] {
+			holdSlot(game)
+		}
+		checkRefused(games[maxReports])
 		close(release)
-		hasRun := false
-		if err := (arenaRoutes{a}).inReportSlot(t.Context(), func() { hasRun = true }); err != nil || !hasRun {
+		synctest.Wait()
+		if err := slots.run(t.Context(), "demo", func() error { return errDone }); !errors.Is(err, errDone) {
 			t.Errorf("a report after the others: %v", err)
 		}
 	})

@@ -20,8 +20,8 @@ const (
 
 	// largeBodyTimeout is the extra time for a body of some MiB.
 	largeBodyTimeout = 15 * time.Second
-	// reportTimeout is the extra time for a large report, and for the wait until fewer than
-	// maxReports are computed.
+	// reportTimeout is the extra time for a large report, and for the wait for a slot
+	// of reportSlots.
 	reportTimeout = 25 * time.Second
 	// yamlType is the registered media type of YAML (RFC 9512).
 	yamlType = "application/yaml"

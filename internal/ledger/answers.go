@@ -128,7 +128,8 @@ func (a *Answers) readRows(ctx context.Context, m match.Summary, from, limit int
 
 // Match returns the summary of a settled match and the questions that were revealed, as the
 // match asked them. It returns match.ErrNotFound if there is no such match. If it has no
-// answers, it returns answers.ErrOnTheWay for a new match, and later answers.ErrNotStored.
+// answers, it returns the match without questions, with answers.ErrOnTheWay if it is new, and
+// later with answers.ErrNotStored.
 func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, error) {
 	m, err := a.history.readSummary(ctx, game, id)
 	if errors.Is(err, match.ErrNotFound) {
@@ -138,12 +139,12 @@ func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, er
 	if err != nil {
 		return answers.Match{}, err
 	}
+	found := answers.Match{Summary: m}
 	rows, err := a.readRows(ctx, m, 0, 1)
 	if err != nil || len(rows) == 0 || rows[0].block != 0 {
 		now, clockErr := a.Now(ctx)
-		return answers.Match{}, cmp.Or(err, clockErr, missingReason(m, now))
+		return found, cmp.Or(err, clockErr, missingReason(m, now))
 	}
-	found := answers.Match{Summary: m}
 	found.Questions, err = a.readQuestions(ctx, rows[0].questions)
 	return found, err
 }

@@ -195,8 +195,14 @@ func TestAPlayerReadsOwnAnswers(t *testing.T) {
 	for overAt, want := range map[int64]error{1: answers.ErrNotStored, must(l.Now(t.Context()))(t): answers.ErrOnTheWay} {
 		id := fmt.Sprint("m", overAt, "ms")
 		must(l.Results.Commit(t.Context(), results(duel(id, overAt, "a", "b"))))(t)
-		if _, err := l.Answers.Match(t.Context(), game, id); !errors.Is(err, want) {
+		m, err := l.Answers.Match(t.Context(), game, id)
+		if !errors.Is(err, want) {
 			t.Errorf("a match without answers: %v, want %v", err, want)
+		}
+		for player, want := range map[string]error{"a": nil, "stranger": answers.ErrNotPlayer} {
+			if own, err := l.Answers.Of(t.Context(), m, player); !errors.Is(err, want) || len(own) > 0 {
+				t.Errorf("%s of a match without answers: %+v, %v", player, own, err)
+			}
 		}
 	}
 }

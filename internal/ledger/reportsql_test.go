@@ -96,7 +96,7 @@ func readReport(t *testing.T, l *Ledger, id string, rng *rand.Rand) report.Repor
 	t.Helper()
 	record := must(l.Public.Arenas.Arena(t.Context(), game, id))(t)
 	m := must(l.Public.Answers.Match(t.Context(), game, id))(t)
-	r := must(report.New(t.Context(), l.Public.Answers, record, m))(t)
+	r := report.New(record, m, must(report.NewSummaries().Questions(t.Context(), l.Public.Answers, m))(t))
 	for from := 0; from < m.Summary.Players; {
 		to := from + 1 + rng.IntN(120)
 		if err := r.AddPlayers(t.Context(), l.Public.Answers, m, from, to); err != nil {

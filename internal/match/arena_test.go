@@ -258,6 +258,16 @@ func TestSpectatorGetsPushesAndReplay(t *testing.T) {
 		if err := nodeB.CheckSeat(c.Context(), plan.ID, "p_eve"); err == nil {
 			c.Error("the spectator has a seat")
 		}
+		for player, want := range map[string]bool{"p_eve": false, "stranger": false, plan.arenaSeat(0).Player: true} {
+			if hasSeat, err := nodeB.HasSeat(c.Context(), "demo", plan.ID, player); err != nil || hasSeat != want {
+				c.Errorf("%s has a seat: %t, %v", player, hasSeat, err)
+			}
+		}
+		for _, key := range [][2]string{{"another", plan.ID}, {"demo", "m_none"}} {
+			if _, err := nodeB.HasSeat(c.Context(), key[0], key[1], plan.arenaSeat(0).Player); err != ErrNotFound { //nolint:errorlint // it is not wrapped
+				c.Errorf("%v: %v", key, err)
+			}
+		}
 		c.passUntil(plan, PhaseOver, 1)
 		c.checkReceivedLog(plan, players[0], 0)
 	})

@@ -2,6 +2,7 @@ package match
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -52,6 +53,23 @@ func (p *places) CheckSeat(ctx context.Context, match, player string) error {
 		return ErrNotFound
 	}
 	return err
+}
+
+// HasSeat reports whether a player has a seat in a match of a game. It returns ErrNotFound if
+// the store does not have the match. The store has it at least until it is settled.
+func (p *places) HasSeat(ctx context.Context, game, match, player string) (bool, error) {
+	local, err := p.loadMatch(ctx, match)
+	if err == nil && local.plan.Game != game {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return false, err
+	}
+	member, err := p.member(ctx, local, player)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && member.Role == PlayerRole, err
 }
 
 // Expel removes a player's session from an arena on all nodes. It pushes the frame

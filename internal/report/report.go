@@ -56,13 +56,13 @@ type Answer struct {
 	Points    int64           `json:"points"`
 }
 
-// New returns the report of an arena without players.
-func New(ctx context.Context, source Source, record arena.Record, m answers.Match) (Report, error) {
-	questions, err := summarize(ctx, source, m)
+// New returns the report of an arena without players. The questions are those of
+// Summaries.Questions.
+func New(record arena.Record, m answers.Match, questions []Question) Report {
 	return Report{
 		ArenaID: record.ArenaID(), Match: m.Summary.Match, Name: record.Name, Mode: m.Summary.Mode,
 		StartedAt: m.Summary.StartedAt, OverAt: m.Summary.OverAt, Questions: questions, Players: []Player{},
-	}, err
+	}
 }
 
 // AddPlayers adds the players whose standings have the indexes from to to-1.

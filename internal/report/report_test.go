@@ -1,9 +1,16 @@
 package report
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"reflect"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"laststand/internal/answers"
 	"laststand/internal/match"
 )
 
@@ -11,7 +18,9 @@ import (
 // erased players count, but for the choices.
 func TestQuestionsAreSummarized(t *testing.T) {
 	t.Parallel()
-	r, err := New(t.Context(), smallSource(), fakeArena, fakeMatch(match.Race, 3))
+	m := fakeMatch(match.Race, 3)
+	questions, err := NewSummaries().Questions(t.Context(), smallSource(), m)
+	r := New(fakeArena, m, questions)
 	if err != nil || r.ArenaID != "a_1" || r.Match != "m_1" || r.Name != "Cup" || r.Mode != match.Race || r.StartedAt != 1000 || r.OverAt != 9000 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -36,12 +45,12 @@ func TestAVoidQuestionHasNoNumbers(t *testing.T) {
 	t.Parallel()
 	for mode, isVoid := range map[match.Mode]bool{match.Survival: true, match.Buzzer: false, match.Race: false} {
 		source := fakeSource{{answerTo(0, `{"choice":1}`, true, 1000), answerTo(4, `{"choice":1}`, false, 1000)}}
-		r, err := New(t.Context(), source, fakeArena, fakeMatch(mode, 1))
+		questions, err := NewSummaries().Questions(t.Context(), source, fakeMatch(mode, 1))
 		if err != nil {
 			t.Fatal(err)
 		}
-		q := r.Questions[4]
-		if q.Void != isVoid || (q.Answered == 0) != isVoid || (q.MeanMS == 0) != isVoid || reflect.DeepEqual(q.Counts, []int64{0, 0}) != isVoid || r.Questions[0].Void {
+		q := questions[4]
+		if q.Void != isVoid || (q.Answered == 0) != isVoid || (q.MeanMS == 0) != isVoid || reflect.DeepEqual(q.Counts, []int64{0, 0}) != isVoid || questions[0].Void {
 			t.Errorf("%s: %+v", mode, q)
 		}
 	}
@@ -67,4 +76,53 @@ func TestPlayersHaveAnAnswerForEachQuestion(t *testing.T) {
 	if string(erased.Given) != "null" || !erased.Correct || *erased.ElapsedMS != 2000 || erased.Points != 150 {
 		t.Errorf("the answer of an erased player is %+v", erased)
 	}
+}
+
+// countingSource counts how often all answers are read.
+type countingSource struct {
+	fakeSource
+
+	reads int
+	err   error
+}
+
+func (c *countingSource) EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) error {
+	c.reads++
+	return cmp.Or(c.err, c.fakeSource.EachBlock(ctx, m, onBlock))
+}
+
+// The answers of a match are summed once for all pages of its report, and again after a while,
+// after a void question, and after an error.
+func TestSummariesAreRemembered(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		summaries, source, m := NewSummaries(), &countingSource{fakeSource: smallSource(), err: errSource}, fakeMatch(match.Race, 3)
+		check := func(wantReads int) {
+			t.Helper()
+			for range 3 {
+				questions, err := summaries.Questions(t.Context(), source, m)
+				if err != nil || len(questions) != len(m.Questions) || source.reads != wantReads {
+					t.Errorf("%d questions, %v, %d reads, want %d", len(questions), err, source.reads, wantReads)
+				}
+			}
+		}
+		if _, err := summaries.Questions(t.Context(), source, m); !errors.Is(err, errSource) {
+			t.Errorf("%v", err)
+		}
+		source.err = nil
+		check(2)
+		m.Summary.Voided = []int{1}
+		check(3)
+		m.Summary.Game = "another"
+		check(4)
+		time.Sleep(summaryMaxTime)
+		check(5)
+		for i := range maxSummaries {
+			m.Summary.Match = fmt.Sprint("m_cached", i)
+			check(6 + i)
+		}
+		if summaries.recent.Len() != maxSummaries {
+			t.Errorf("%d summaries", summaries.recent.Len())
+		}
+	})
 }
