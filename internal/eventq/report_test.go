@@ -240,7 +240,7 @@ func TestPauseOutcomePausesTheGame(t *testing.T) {
 		if err := n.Drain(t.Context(), "a"); !errors.Is(err, ErrPaused) {
 			t.Errorf("drain: %v", err)
 		}
-		if n.metric(t, "queue_paused", "a") != 1 || n.metric(t, "queued", "a") != 200 {
+		if n.metric(t, "queue_paused", "a") != 1 || n.metric(t, "queued", "a") != 200 || n.metric(t, "max_age_seconds", "a") != 170 {
 			t.Error("the metrics do not show it")
 		}
 	})

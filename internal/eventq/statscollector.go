@@ -24,7 +24,7 @@ type statsCollector struct {
 	service *Service
 	games   []string
 
-	offered, sent, dropped, queued, inFlight, oldest, paused *prometheus.Desc
+	offered, sent, dropped, queued, inFlight, oldest, maxAge, paused *prometheus.Desc
 
 	mu       sync.Mutex
 	loadedAt time.Time
@@ -45,6 +45,7 @@ func newStatsCollector(s *Service) *statsCollector {
 		queued:   describe("queued", "Behaviours in the queue."),
 		inFlight: describe("in_flight", "Behaviours that a node is sending."),
 		oldest:   describe("oldest_age_seconds", "Time that the oldest behaviour in the queue has waited."),
+		maxAge:   describe("max_age_seconds", "Maximum age of a behaviour when an attempt to send it begins (max_age)."),
 		paused:   describe("queue_paused", "1 while the game's queue is paused, else 0."),
 	}
 	for _, t := range s.Games[:min(len(s.Games), maxLabelledGames)] {
@@ -54,7 +55,7 @@ func newStatsCollector(s *Service) *statsCollector {
 }
 
 func (c *statsCollector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.offered, c.sent, c.dropped, c.queued, c.inFlight, c.oldest, c.paused} {
+	for _, d := range []*prometheus.Desc{c.offered, c.sent, c.dropped, c.queued, c.inFlight, c.oldest, c.maxAge, c.paused} {
 		out <- d
 	}
 }
@@ -68,6 +69,9 @@ func (c *statsCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	if !c.valid {
 		return
+	}
+	for _, t := range c.service.Games[:len(c.games)] {
+		out <- prometheus.MustNewConstMetric(c.maxAge, prometheus.GaugeValue, float64(min(t.MaxAgeMS, MaxAgeMS))/1000, t.Game)
 	}
 	rest := c.totals
 	rest.Dropped = maps.Clone(c.totals.Dropped)
