@@ -81,6 +81,14 @@ func TestAReleaseIsReproducibleAndItsPackageWorks(t *testing.T) {
 	}
 	t.Run("archive", func(t *testing.T) { checkArchive(t, dist) })
 	t.Run("SBOM", func(t *testing.T) { checkSBOM(t, dist) })
+
+	// The next version, with another configuration file.
+	config := filepath.Join(second, "packaging/files/laststand.yaml")
+	if err := os.WriteFile(config, []byte(readText(t, config)+"\n# A new key of the next version.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	newDist := buildRelease(t, second, "0.1.1")
+	t.Run("deb", func(t *testing.T) { checkDebianPackage(t, dist, newDist) })
 }
 
 // command runs a program in a folder and returns its output.

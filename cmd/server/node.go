@@ -186,12 +186,14 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	n.awaitLeaderboards(ctx)
 	announce()
 	go func() { failed <- serveHTTP(n.players, n.certificate, players) }() // Shutdown in stopServingPlayers ends this goroutine
+	systemd := supervisor{operators.Addr(), n.log}
+	stopSupervisor := startTasks(n.log, systemd.Run)
 	var err error
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
 	}
-	n.stopServingPlayers()
+	n.stopServingPlayers(systemd)
 	stopMatchTasks()
 	n.wheel.Close()
 	stopSessionTasks()
@@ -199,6 +201,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopWebhookTasks()
 	stopLedgerTasks()
 	stopMaintenanceTasks()
+	stopSupervisor()
 	return errors.Join(ignoreServerClosed(err), n.operators.Close())
 }
 
@@ -230,9 +233,10 @@ func (n *node) stopReporting(stopTasks func()) {
 
 // stopServingPlayers announces the stop to the players and waits for their matches, for at most
 // the drain timeout. Then it waits up to 5 s for open HTTP requests and closes the listener.
-func (n *node) stopServingPlayers() {
+func (n *node) stopServingPlayers(systemd supervisor) {
 	n.draining.Store(true)
 	drain, _ := n.config.DrainTimeout() // validate checked it
+	systemd.reportStop(drain)
 	n.log.Info("server is stopping", "drain", drain)
 	ctx, cancel := context.WithTimeout(context.Background(), drain)
 	defer cancel()

@@ -17,7 +17,7 @@ func (n *node) operations() ops.Config {
 	return ops.Config{
 		Gatherer: n.registry, Registry: n.registry, Audit: n.ledger.Audit, VerifyAdmin: verifyAdmin(n.identity), Games: n.config.GameNames(), Tasks: n.ledger.Tasks, TaskActions: taskActions, Leaderboards: n.leaderboards,
 		Queues: n.reporting.admin, SendQueued: n.reporting.Drain, Webhooks: n.dispatcher, Revocations: access, Players: access, Keys: access,
-		Corrections: n.corrections(), Days: n.ledger.Days, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
+		Corrections: n.corrections(), Days: n.ledger.Days, Health: n.players.Handler, Now: n.now, IsStoreDown: isStoreUnavailable, Logger: n.log,
 	}
 }
 

@@ -110,6 +110,8 @@ var helpByCommand = map[string]help{
 	"days": {callsServer, "server days confirm --game demo --day 2026-11-22"},
 	"days confirm": {"The server does not start a new day of a game while the database clock is days ahead or differs from cluster time. Confirm the real date.",
 		"server days confirm --game demo --day 2026-11-22"},
+	"health": {"The command asks the operations listener, and exits with 1 if the server does not answer. It needs no token, so that supervisors of containers can run it.",
+		"server health --ready"},
 	"config":  {"", "LASTSTAND_REDIS=redis://cache:6379 server config --config laststand.yaml"},
 	"version": {"", "server version"},
 }

@@ -17,9 +17,9 @@ var verbs = []string{
 	"ban", "print", "replace", "run",
 }
 
-// contractCommands have one word: PROTOCOL.md names all but version, which is the name that
-// every program has.
-var contractCommands = []string{"serve", "token", "config", "version"}
+// contractCommands have one word: PROTOCOL.md names all but version and health, which many programs
+// have by these names.
+var contractCommands = []string{"serve", "token", "config", "version", "health"}
 
 // singularNouns are the nouns of commands that are not plural: PROTOCOL.md names bank and
 // queue, and there is one audit log.

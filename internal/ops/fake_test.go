@@ -49,6 +49,9 @@ func (backend *fakeBackend) ConfirmDay(_ context.Context, game, day string) erro
 	return backend.fail
 }
 
+// fakeHealth returns the path of the request.
+func fakeHealth(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.Path) }
+
 func newFakeBackend() *fakeBackend {
 	return &fakeBackend{queues: newQueues(), auditLog: new(fakeAuditLog), tasks: map[string]taskqueue.Task{
 		"t1": {ID: "t1", Game: "demo", Topic: taskqueue.SettleTopic, Key: "m1", State: taskqueue.StateDead, Tries: 10, Payload: json.RawMessage(`{"match":"m1"}`),
@@ -62,7 +65,7 @@ func (backend *fakeBackend) handler() http.Handler { return New(backend.config()
 func (backend *fakeBackend) config() Config {
 	return Config{
 		Gatherer: prometheus.NewRegistry(), Registry: prometheus.NewRegistry(), Audit: backend.auditLog, Games: []string{"demo"}, Tasks: backend, TaskActions: backend, Leaderboards: backend, Corrections: backend, Days: backend,
-		Queues: fakeQueues{backend}, SendQueued: backend.sendQueued, Webhooks: newFakeWebhooks(backend), Revocations: newFakeRevocations(backend), Players: newFakeRevocations(backend), Keys: newFakeRevocations(backend), Now: func() int64 { return testTime },
+		Queues: fakeQueues{backend}, SendQueued: backend.sendQueued, Webhooks: newFakeWebhooks(backend), Revocations: newFakeRevocations(backend), Players: newFakeRevocations(backend), Keys: newFakeRevocations(backend), Health: http.HandlerFunc(fakeHealth), Now: func() int64 { return testTime },
 		VerifyAdmin: func(_ context.Context, token string) (string, error) {
 			switch token {
 			case "admin":

@@ -37,6 +37,7 @@ type Config struct {
 	// SendQueued sends the queued behaviours of a game now and waits until the queue is
 	// empty. It can return eventq.ErrPaused and the error of the context.
 	SendQueued  func(ctx context.Context, game string) error
+	Health      http.Handler     // serves /healthz and /readyz
 	Now         func() int64     // cluster time, epoch ms
 	IsStoreDown func(error) bool // returns true if an error means that a store is unavailable
 	Logger      *slog.Logger
@@ -52,7 +53,7 @@ func newAPI(config Config) *api {
 	return &api{config, auditor{config.Audit, newAuditCounter(config.Registry), config.IsStoreDown, config.Logger}}
 }
 
-// New returns the handler of the operators' listener. /metrics needs no token;
+// New returns the handler of the operators' listener. /metrics, /healthz and /readyz need no token;
 // /debug/pprof/ and /admin/v1/ need an admin token.
 func New(config Config) http.Handler { return newAPI(config).newMux() }
 
@@ -61,6 +62,8 @@ func (a *api) newMux() http.Handler {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Gatherer, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	mux.Handle("/debug/pprof/", a.requireAdmin(getProfiles))
 	mux.Handle("/debug/pprof/{profile}", a.requireAdmin(a.audit.getProfile))
+	mux.Handle("GET /healthz", a.Health)
+	mux.Handle("GET /readyz", a.Health)
 	for _, route := range a.routes() {
 		mux.Handle(route.method+" "+route.path, a.requireAdmin(a.operationHandler(route)))
 	}

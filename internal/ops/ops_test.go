@@ -30,6 +30,8 @@ func TestMetricsAreOpenAndProfilesNeedAToken(t *testing.T) {
 		{"profiles for an admin", "/debug/pprof/", "Bearer admin", 200, "goroutine"},
 		{"a profile for an admin", "/debug/pprof/goroutine?debug=1", "Bearer admin", 200, "goroutine profile"},
 		{"the command line for an admin", "/debug/pprof/cmdline", "Bearer admin", 404, "no such path or method"},
+		{"liveness is open", "/healthz", "", 200, "/healthz"},
+		{"readiness is open", "/readyz", "", 200, "/readyz"},
 		{"nothing else", "/", "Bearer admin", 404, ""},
 	}
 	for _, tt := range tests {
