@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -94,6 +95,28 @@ func (h hostedArena) checkReport() {
 	h.waitForVisible(byName("draft"))
 	if penalty, err := chromedp.Run(h.ctx, chromedp.Value(byName("draft-penalty"))); err != nil || penalty != "50" {
 		h.Errorf("the form has the penalty %q of the last race, want 50; %v", penalty, err)
+	}
+	h.playSameQuestions()
+}
+
+// playSameQuestions makes a race of the questions of the report that are not void, with their
+// own time and weight, after a time that the page refuses.
+func (h hostedArena) playSameQuestions() {
+	h.Helper()
+	h.click("home", "past-arenas", "report-0", "same-questions")
+	h.waitForVisible(byName("picked"))
+	h.write("item-seconds-0", "2")
+	h.click("make")
+	h.waitForFocus("item-seconds-0")
+	if fault := h.text(byName("fault")); !strings.Contains(fault, "3 to 120 seconds") {
+		h.Errorf("the page refuses the time with %q", fault)
+	}
+	h.checkAccessibility("form with picked questions")
+	h.write("item-seconds-0", "7")
+	h.runSteps(chromedp.SendKeys(byName("item-weight-0"), "D"))
+	h.click("make")
+	if code := h.waitForAttribute(byName("code"), "data-code"); code == h.code {
+		h.Errorf("the code of the new race is that of the last one, %s", code)
 	}
 }
 

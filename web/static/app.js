@@ -30,7 +30,7 @@
 //   leave, leave-yes, leave-no
 //   arena-code, arena-enter   the code field on the home page, and its button
 //   arena-host     opens the screen that makes an arena
-//   draft          that screen; draft-F (a field), fault, mode-M, preset-P, pace-P, more-settings, team-N, add-team, make in it
+//   draft          that screen; draft-F (a field), fault, mode-M, preset-P, pace-P, more-settings, team-N, add-team, make in it; picked (the picked questions, with item-seconds-N, item-weight-N, item-remove-N, random)
 //   gate           an arena's gate; take-team (its select), join, watch, host-again in it
 //   arena-lobby    the lobby, its role in data-as; code, link, copy, players, team-ID (data-players) in it
 //   start, lock, close, play-too, next (data-act wait, open, close or finish), kick-who, kick-ban, kick, screen   what a host does
@@ -42,7 +42,7 @@
 //   standing-N     its rows, from 0; place (data-rank), more   of many players, the own place and the rest
 //   podium, review, reviewed  of a race: the first three; loads the player's answers; where they are shown
 //   past-arenas    opens past, the list of a host's arenas; report-N, more in it
-//   report         a report; play-again, csv, xlsx, more in it; report-open leads to it from the end
+//   report         a report; play-again, same-questions, csv, xlsx, more in it; report-open leads to it from the end
 //   settled        the ranks after the leaderboards were updated
 //   again, home
 //   leaderboard    the boards; kind-ID, window-ID, order-ID, around, top, prev, next in it

@@ -14,3 +14,8 @@ export const mayVoid = ({ mode, over_at }, now) => mode !== 'survival' && now < 
 
 // settingsOf is what a report says of the draft of its arena.
 export const settingsOf = ({ name, mode, questions }) => ({ name, mode, count: String(questions.length) });
+
+// itemsOf are the questions of a report for the draft of another arena, with the settings that
+// they had in a draft before. Void questions are left out.
+export const itemsOf = ({ questions }, before) => questions.filter((question) => !question.void)
+  .map(({ id, text }) => before?.find((item) => item.id === id) ?? { id, text, seconds: '', weight: '1' });

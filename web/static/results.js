@@ -1,5 +1,6 @@
 import * as api from './api.js';
 import { draftOf, keepDraft } from './draft.js';
+import { itemsOf, settingsOf } from './report.js';
 
 const DRAFTS = 'laststand.drafts';
 const ATTEMPTS = 8;
@@ -24,7 +25,7 @@ export class Results {
 
   // answers are the questions of a match with what the player answered.
   answers(match) {
-    return patiently([...ON_THE_WAY, 'not_found'], async () => (await api.ownAnswers(await this.#account.token(), match)).questions);
+    return patiently(ON_THE_WAY, async () => (await api.ownAnswers(await this.#account.token(), match)).questions);
   }
 
   // past opens the list of the arenas that the player has made.
@@ -64,7 +65,17 @@ export class Results {
   // again opens the form with the settings of an arena. Where this page did not make it, known
   // has some of them.
   again(id, known) {
-    this.#show({ screen: 'draft', draft: draftOf(this.#box.get(DRAFTS), id) ?? known });
+    this.#show({ screen: 'draft', draft: this.#draftOf(id) ?? known });
+  }
+
+  // sameQuestions opens the form with the settings and the questions of an arena's report.
+  sameQuestions(id, report) {
+    const draft = this.#draftOf(id) ?? settingsOf(report);
+    this.#show({ screen: 'draft', draft: { ...draft, items: itemsOf(report, draft.items) } });
+  }
+
+  #draftOf(id) {
+    return draftOf(this.#box.get(DRAFTS), id);
   }
 
   #show(arenaScreen) {

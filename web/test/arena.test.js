@@ -84,6 +84,15 @@ test('only a race has points and late joins', () => {
   assert.deepEqual([own.scoring, own.late_join, own.reading_ms], [{ preset: 'accuracy', points: 50, penalty: 25, streak: 10, partial: true }, 'zero', 3000]);
 });
 
+test('picked questions have their own time and weight', () => {
+  const items = [{ id: 'q1', text: 'One?', seconds: '', weight: '1' }, { id: 'q2', text: 'Two?', seconds: '30', weight: '2' }, { id: 'q3', text: 'Three?', seconds: ' ', weight: '0' }];
+  const draft = { ...blank, name: 'Friday', count: '', items };
+  assert.equal(fault(draft), null);
+  assert.deepEqual(newArena(draft, { lang: 'en' }).questions, { items: [{ id: 'q1' }, { id: 'q2', time_limit_ms: 30_000, points: 2 }, { id: 'q3', points: 0 }] });
+  assert.deepEqual(newArena({ ...draft, mode: 'buzzer' }, {}).questions.items[1], { id: 'q2', time_limit_ms: 30_000 }, 'only a race has weights');
+  assert.equal(fault({ ...draft, items: [{ ...items[0], seconds: '2' }] }), 'items');
+});
+
 test('a draft that cannot be sent names its field', () => {
   const faults = [{ name: ' ' }, { count: '0' }, { count: '2.5' }, { count: '' }, { seconds: 'x' }, { seconds: '9999' }, { reading: '61' }, { points: '0' }, { penalty: '' }, { streak: '201' }, { teams: ['Reds'] }, { teams: ['Reds', ' Reds'] }];
   assert.deepEqual(faults.map((fields) => fault({ ...blank, name: 'Friday', ...fields })), ['name', 'count', 'count', 'count', 'seconds', 'seconds', 'reading', 'points', 'penalty', 'streak', 'teams', 'teams']);
@@ -95,6 +104,7 @@ test('a refusal of the server is shown at its field', () => {
   assert.deepEqual([
     'name is refused, because all players see it: a word', 'teams[1].name is not one line', 'teams has a wrong length; use 2 to 64 teams',
     'questions.count is 10 and only 5 match', 'scoring.penalty is out of range; use 0 to 1000', 'the body is too long',
-  ].map(field), ['name', 'teams', 'teams', 'count', 'penalty', null]);
+    'questions.items[3].time_limit_ms is out of range', "questions.ids contains a question that is not in the game's banks",
+  ].map(field), ['name', 'teams', 'teams', 'count', 'penalty', null, 'items', 'picked']);
   assert.deepEqual([refusedField(null), refusedField({ code: 'forbidden', message: 'name is' })], [null, null]);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { blank, draftOf, keepDraft } from '../static/draft.js';
-import { hardest, mayVoid, settingsOf } from '../static/report.js';
+import { hardest, itemsOf, mayVoid, settingsOf } from '../static/report.js';
 import { patiently } from '../static/results.js';
 
 // refusing fails some times with a code, and then succeeds.
@@ -51,4 +51,8 @@ test('an arena is played again with its settings', () => {
   const many = Array.from({ length: 25 }, (_, i) => `a_${i}`).reduce((text, id) => keepDraft(text, id, draft), null);
   assert.deepEqual([draftOf(many, 'a_4'), draftOf(many, 'a_5'), Object.keys(JSON.parse(many)).length], [undefined, draft, 20]);
   assert.deepEqual(settingsOf({ name: 'Friday', mode: 'race', questions: [1, 2, 3] }), { name: 'Friday', mode: 'race', count: '3' });
+  const before = [{ id: 'q2', text: 'Two?', seconds: '30', weight: '2' }];
+  const report = { questions: [{ id: 'q1', text: 'One?' }, { id: 'q2', text: 'Two?' }, { id: 'q3', text: 'Three?', void: true }] };
+  assert.deepEqual(itemsOf(report, before), [{ id: 'q1', text: 'One?', seconds: '', weight: '1' }, before[0]]);
+  assert.equal(itemsOf(report).length, 2);
 });

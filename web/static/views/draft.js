@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from '../preact.js';
 import { filterOf } from '../preferences.js';
 import { Check, Options, Text } from './draftfields.js';
 import { nameIn, NameField } from './name.js';
+import { PickedItems } from './pickeditems.js';
 import { QuestionFilter } from './questionfilter.js';
 
 // Draft is the screen on which a host makes an arena.
@@ -41,12 +42,12 @@ export function Draft({ state, actions }) {
         ${draft.mode === 'race' && html`<${Options} name="preset" values=${['speed', 'accuracy']} ...${field} />`}
         <${Teams} teams=${draft.teams} ...${field} />
         <div class="draft-numbers">
-          <${Text} name="count" ...${field} inputmode="numeric" />
+          ${!draft.items && html`<${Text} name="count" ...${field} inputmode="numeric" />`}
           <${Text} name="seconds" ...${field} inputmode="numeric" />
         </div>
         <${Options} name="pace" values=${['auto', 'host']} ...${field} />
         <${More} field=${field} />
-        <${QuestionFilter} preferences=${preferences} prefer=${actions.prefer} />
+        ${draft.items ? html`<${PickedItems} ...${field} />` : html`<${QuestionFilter} preferences=${preferences} prefer=${actions.prefer} />`}
         <${NameField} state=${state} type=${(name) => actions.login.type(name)} />
         <div class="start-buttons"><button class="button primary" data-test="make" disabled=${busy}>${t('draft.make')}</button></div>
       </form>

@@ -49,6 +49,7 @@ export function Report({ state, actions }) {
         <${Files} file=${(format) => results.file(id, format)} name=${report.name} />`}
       <div class="final-buttons">
         ${report && html`<button type="button" class="button primary" data-test="play-again" onClick=${() => results.again(id, settingsOf(report))}>${t('report.again')}</button>`}
+        ${report?.questions.some((question) => !question.void) && html`<button type="button" class="button" data-test="same-questions" onClick=${() => results.sameQuestions(id, report)}>${t('report.same')}</button>`}
         <button type="button" class="button" data-test="past-arenas" onClick=${() => results.past()}>${t('past.title')}</button>
         <button type="button" class="button" data-test="home" onClick=${actions.home}>${t('final.home')}</button>
       </div>
