@@ -156,7 +156,21 @@ func (w *entryWriter) eventTasks(h *head, items ...*resultItem) (tasks []taskque
 	for _, item := range items {
 		tasks = append(tasks, w.events.TasksForResult(item.result, h.now)...)
 	}
-	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return w.rejectInvalid(h.game, n) })
+	return w.withoutInvalid(h.game, tasks)
+}
+
+// correctionTasks returns the tasks that report the ended days of a head, and then a question
+// of a match that became void.
+func (w *entryWriter) correctionTasks(h *head, m match.Summary, question int) []taskqueue.NewTask {
+	tasks := w.eventTasks(h)
+	if w.events == nil {
+		return tasks
+	}
+	return append(tasks, w.withoutInvalid(h.game, w.events.TasksForCorrection(m, question, h.now))...)
+}
+
+func (w *entryWriter) withoutInvalid(game string, tasks []taskqueue.NewTask) []taskqueue.NewTask {
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool { return w.rejectInvalid(game, n) })
 }
 
 // rejectInvalid reports whether the queue can never accept a task, and then logs and counts

@@ -36,6 +36,9 @@ type Config struct {
 type Events interface {
 	// TasksForResult is called for a result that is new to the ledger.
 	TasksForResult(r *match.Result, at int64) []taskqueue.NewTask
+	// TasksForCorrection is called when a question of a match becomes void. m is the match
+	// after that.
+	TasksForCorrection(m match.Summary, question int, at int64) []taskqueue.NewTask
 	// TasksForEndedDay is called for a game's day (YYYY-MM-DD) when it has ended.
 	TasksForEndedDay(game, day string, at int64) []taskqueue.NewTask
 }

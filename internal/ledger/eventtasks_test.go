@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"laststand/internal/answers"
 	"laststand/internal/match"
 	"laststand/internal/taskqueue"
 	"laststand/internal/testenv"
@@ -30,6 +31,10 @@ func (e endpoints) TasksForResult(r *match.Result, at int64) (tasks []taskqueue.
 		tasks = append(tasks, taskqueue.NewTask{Game: r.Game, Topic: topic, Key: r.Match, Payload: fmt.Appendf(nil, `[%d,%t]`, at, r.CountsForLeaderboards)})
 	}
 	return tasks
+}
+
+func (e endpoints) TasksForCorrection(m match.Summary, question int, at int64) []taskqueue.NewTask {
+	return []taskqueue.NewTask{{Game: m.Game, Topic: "webhook/" + m.Game, Key: fmt.Sprint(m.Match, "-", question), Payload: fmt.Appendf(nil, `[%d,%d]`, at, len(m.Voided))}}
 }
 
 func (e endpoints) TasksForEndedDay(game, day string, at int64) []taskqueue.NewTask {
@@ -82,6 +87,25 @@ func TestNewResultsMakeTasks(t *testing.T) {
 			"webhook/another.game/a m1 [7,true]", "webhook/another.game/b m1 [7,true]",
 			"webhook/G/a m3 [7,true]", "webhook/G/a m2 [7,false]", "webhook/G/a m0 [7,false]", "webhook/G/a m4 [8,true]",
 			"webhook/G/b m3 [7,true]", "webhook/G/b m2 [7,false]", "webhook/G/b m0 [7,false]", "webhook/G/b m4 [8,true]")
+	})
+}
+
+// Each question that becomes void makes a task, once. A refused one makes none.
+func TestVoidQuestionsMakeTasks(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		l := openRaceLedger(t, db)
+		playRace(t, "m1", 5, names("p", 4), 6).commit(t, l.Ledger)
+		l.entries.events = endpoints{"a"}
+		for i, question := range []int{3, 3, 1, 9} {
+			l.setClock(t, int64(10+i))
+			_, err := l.Corrections.MakeVoid(t.Context(), answers.Void{Game: game, Match: "m1", Question: question})
+			if isRefused := question == 9; (err != nil) != isRefused {
+				t.Errorf("question %d: %v", question, err)
+			}
+		}
+		wantTasks(t, l.Ledger, "webhook/G m1-3 [10,1]", "webhook/G m1-1 [12,2]")
 	})
 }
 

@@ -37,7 +37,7 @@ func (c *Corrections) MakeVoid(ctx context.Context, v answers.Void) (isNew bool,
 }
 
 // makeVoid is the transaction of MakeVoid. It locks the game's head first, as Erase and Commit
-// do. It returns the tasks that report ended days.
+// do. It returns the tasks that report ended days and the correction.
 func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.Void) (isNew bool, tasks []taskqueue.NewTask, err error) {
 	h, err := c.entries.lockHead(ctx, tx, v.Game)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.V
 		return false, nil, err
 	}
 	_, err = tx.exec(ctx, insertVoid, v.Game, v.Match, v.Question, v.Reason, v.By)
-	return true, c.entries.eventTasks(h), err
+	return true, c.entries.correctionTasks(h, r.after, v.Question), err
 }
 
 // lockSummary locks a match and returns its summary, if the question can be made void.

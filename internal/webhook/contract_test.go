@@ -100,6 +100,13 @@ func TestContractDescribesEveryEvent(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		corrected := arena.Summary()
+		corrected.AddVoid(0)
+		for range 2 { // a retried transaction reports the same event
+			if _, err := w.Enqueue(t.Context(), w.registry.TasksForCorrection(corrected, 0, eventTime)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		w.enqueueSealTask(t)
 		if _, err := w.dispatcher.Ping(t.Context(), game, "a"); err != nil {
 			t.Fatal(err)
@@ -118,7 +125,7 @@ func TestContractDescribesEveryEvent(t *testing.T) {
 			c.check(t, body.Type, decoded)
 			sent[body.Type]++
 		}
-		if sent[MatchSettled] != 3 || sent[ArenaOver] != 1 || sent[DaySealed] != 1 || sent[Ping] != 1 {
+		if sent[MatchSettled] != 3 || sent[ArenaOver] != 1 || sent[MatchCorrected] != 1 || sent[DaySealed] != 1 || sent[Ping] != 1 {
 			t.Errorf("sent %v", sent)
 		}
 	})

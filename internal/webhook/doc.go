@@ -1,5 +1,5 @@
 // Package webhook reports events to an operator's own services: a settled match, an
-// arena that is over, a sealed day.
+// arena that is over, a corrected match, a sealed day.
 //
 // For an event the package makes tasks of the durable queue, one for each endpoint that
 // subscribes to it. The caller writes them in the transaction that causes the event. So

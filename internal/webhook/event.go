@@ -25,7 +25,7 @@ const (
 )
 
 // event is something that happened in a game. Type, game and subject identify it.
-// subject is the id of a match, or a day.
+// subject is the id of a match, also with a question, or a day.
 type event struct {
 	eventType, game, subject string
 	occurredAt               int64               // epoch ms

@@ -14,14 +14,15 @@ var ErrNoEndpoint = errors.New("there is no such endpoint")
 
 // The types of events.
 const (
-	MatchSettled = "match.settled" // the result of a match is in the ledger
-	ArenaOver    = "arena.over"    // the result of an arena's match is in the ledger
-	DaySealed    = "day.sealed"    // a day of the leaderboards is over, with its top lists
-	Ping         = "webhook.ping"  // an operator tests an endpoint
+	MatchSettled   = "match.settled"   // the result of a match is in the ledger
+	ArenaOver      = "arena.over"      // the result of an arena's match is in the ledger
+	MatchCorrected = "match.corrected" // a match was counted again without a question
+	DaySealed      = "day.sealed"      // a day of the leaderboards is over, with its top lists
+	Ping           = "webhook.ping"    // an operator tests an endpoint
 )
 
 // EventTypes returns the types that an endpoint may subscribe to.
-func EventTypes() []string { return []string{MatchSettled, ArenaOver, DaySealed} }
+func EventTypes() []string { return []string{MatchSettled, ArenaOver, MatchCorrected, DaySealed} }
 
 // The kinds of tasks of this package, see taskqueue.Kind. A task of DeliveryKind sends
 // one event to one endpoint. A task of SealedDayKind reads the top lists of an ended day
