@@ -18,7 +18,7 @@ func TestConfigPrintsAValidFileWithoutSecrets(t *testing.T) {
 	path := configFile(t, string(sample))
 	testenv.WriteBeside(t, path, "demo.key", "k3y-bytes-k3y-bytes-k3y-bytes-k3y")
 	testenv.WriteBeside(t, path, "hook.key", testenv.NewWebhookKey)
-	code, printed, stderr := command("config", "--config="+path, "--redis=redis://u:s3cret@a:1,b:2", "--database=postgres://u:s3cret@h/db")
+	code, printed, stderr := commandIn(t, []string{"LASTSTAND_REDIS=redis://u:s3cret@a:1,b:2", "LASTSTAND_DATABASE=postgres://u:s3cret@h/db"}, "config", "--config="+path)
 	if code != 0 || strings.Contains(printed, "s3cret") || strings.Contains(printed, "k3y") || strings.Contains(printed, testenv.WebhookKeyPrefix) {
 		t.Fatalf("ended with %d: %s\n%s", code, stderr, printed)
 	}

@@ -65,9 +65,15 @@ type nodeProcess struct {
 // startProcess starts a node on free ports that ends with the test.
 func startProcess(t *testing.T, args ...string) *nodeProcess {
 	t.Helper()
+	return startProcessWith(t, nil, args...)
+}
+
+// startProcessWith is startProcess with additional environment variables.
+func startProcessWith(t *testing.T, env []string, args ...string) *nodeProcess {
+	t.Helper()
 	p := &nodeProcess{log: new(logBuffer), exited: make(chan struct{})}
 	p.cmd = exec.Command(os.Args[0], append([]string{"--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}, args...)...)
-	p.cmd.Env = append(os.Environ(), actAsVariable+"=server")
+	p.cmd.Env = append(append(os.Environ(), actAsVariable+"=server"), env...)
 	p.cmd.Stderr = p.log
 	stdin, err := p.cmd.StdinPipe()
 	if err != nil {

@@ -26,6 +26,8 @@ data: /var/lib/laststand
 # An embedded Redis and SQLite need no other software, but they serve only one node. Instead, use:
 #redis: redis://127.0.0.1:6379
 #database: postgres://laststand@127.0.0.1/laststand
+# A file can have a URL with a password. Let only root and the group laststand read it:
+#database: file:/etc/laststand/database.url
 `
 
 // packagedConfig returns the text of packaging/files/laststand.yaml: what differs from the defaults,

@@ -33,7 +33,9 @@ func (r *reporting) openSinks(c *config.Config, keys *config.ReceiverKeys, clien
 	r.sinks = make(map[string]eventq.Sink)
 	for _, name := range c.GameNames() {
 		source := c.SinkKeys(name)
-		s, err := openSink(c.Sink(name), func() []string { return keys.Current(source) }, clients)
+		settings := c.Sink(name)
+		settings.URL = c.SinkURL(name)
+		s, err := openSink(settings, func() []string { return keys.Current(source) }, clients)
 		if err != nil {
 			return fmt.Errorf("games.%s.behaviours.sink: %w", name, err)
 		}

@@ -57,9 +57,9 @@ func TestAStartFailsWithUnreachableStores(t *testing.T) {
 	t.Parallel()
 	unusedAddress := freeAddress(t)
 	dir := "--data=" + t.TempDir()
-	checkContains(t, runFailingStart(t, dir, "--redis=redis://:s3cret@"+unusedAddress), unusedAddress, "--redis", "start it")
+	checkContains(t, runFailingStart(t, dir, "--config="+configFile(t, "redis: redis://:s3cret@"+unusedAddress)), unusedAddress, "--redis", "start it")
 	checkContains(t, runFailingStart(t, dir, "--redis=redis://"+unusedAddress+"?cluster=true"), unusedAddress, "--redis")
-	output := runFailingStart(t, dir, "--database=postgres://u:s3cret@"+unusedAddress+"/x")
+	output := runFailingStart(t, dir, "--config="+configFile(t, "database: postgres://u:s3cret@"+unusedAddress+"/x"))
 	checkContains(t, output, unusedAddress, "--database", "start it")
 	if strings.Contains(output, "s3cret") {
 		t.Errorf("the error shows the password: %s", output)
@@ -86,7 +86,7 @@ func TestAStartFailsIfRedisRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, credentials := range []string{"", ":s3cret@"} {
-		output := runFailingStart(t, "--data="+t.TempDir(), "--redis=redis://"+credentials+server.Addr)
+		output := runFailingStart(t, "--data="+t.TempDir(), "--config="+configFile(t, "redis: redis://"+credentials+server.Addr))
 		checkContains(t, output, "correct the user and password in --redis")
 		if strings.Contains(output, "s3cret") {
 			t.Errorf("the error shows the password: %s", output)

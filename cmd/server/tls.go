@@ -16,7 +16,8 @@ func openCertificate(c *config.Config, registry prometheus.Registerer, log *slog
 	if c.TLSCert == "" {
 		return nil, nil
 	}
-	certificate, err := httpserver.OpenCertificate(httpserver.CertificateConfig{Cert: c.TLSCert, Key: c.TLSKey, Logger: log, Registry: registry})
+	cert, key := c.CertificateFiles()
+	certificate, err := httpserver.OpenCertificate(httpserver.CertificateConfig{Cert: cert, Key: key, Logger: log, Registry: registry})
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
 	}

@@ -16,8 +16,8 @@ type Flags struct {
 	Listen    *string `placeholder:"ADDR" env:"LASTSTAND_LISTEN" help:"The address for players and HTTP (default 127.0.0.1:8080); port 0 picks a free one."`
 	OpsListen *string `placeholder:"ADDR" env:"LASTSTAND_OPS_LISTEN" help:"The address for metrics, profiles and the admin API (default 127.0.0.1:8081)."`
 	Data      *string `placeholder:"DIR" env:"LASTSTAND_DATA" help:"The folder of the embedded database (default data)."`
-	Redis     *string `placeholder:"URL" env:"LASTSTAND_REDIS" help:"The Redis URL: redis://, rediss://, redis+sentinel://; several addresses or ?cluster=true for a cluster (default: embedded)."`
-	Database  *string `placeholder:"URL" env:"LASTSTAND_DATABASE" help:"The database URL: postgres:// (default: embedded SQLite)."`
+	Redis     *string `placeholder:"URL" env:"LASTSTAND_REDIS" help:"The Redis URL: redis://, rediss://, redis+sentinel://; several addresses or ?cluster=true for a cluster; with a password file:PATH or credential:NAME (default: embedded)."`
+	Database  *string `placeholder:"URL" env:"LASTSTAND_DATABASE" help:"The database URL: postgres://, with a password file:PATH or credential:NAME (default: embedded SQLite)."`
 	Config    string  `placeholder:"FILE" env:"LASTSTAND_CONFIG" help:"The YAML file with games, limits and these settings."`
 	Drain     *string `placeholder:"TIME" env:"LASTSTAND_DRAIN" help:"How long a stop waits for matches to end (default 20s)."`
 	TLSCert   *string `name:"tls-cert" placeholder:"FILE" env:"LASTSTAND_TLS_CERT" help:"The PEM file with the certificate chain for --listen; the server reloads it on change."`

@@ -13,7 +13,7 @@ type healthCmd struct {
 	Ready bool `help:"Fail also while the server is not ready for players."`
 }
 
-func (h healthCmd) Run(flags *Flags, ctx context.Context) error {
+func (h healthCmd) Run(ctx context.Context, flags *Flags) error {
 	c, err := flags.read()
 	if err != nil {
 		return err

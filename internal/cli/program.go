@@ -119,11 +119,29 @@ func (p Program) Run(args []string, output Output) int {
 		fmt.Fprintf(output.Stderr, "server: %s%s `%s --help`\n", text, separator, failedCommand(err))
 		return 2
 	}
+	if err := refusePasswords(command); err != nil {
+		fmt.Fprintln(output.Stderr, "server:", err)
+		return 2
+	}
 	if err := command.Run(); err != nil {
 		fmt.Fprintln(output.Stderr, "server:", err)
 		return 1
 	}
 	return 0
+}
+
+// refusePasswords returns an error if a URL on the command line has a password.
+func refusePasswords(command *kong.Context) error {
+	for _, part := range command.Path {
+		if part.Flag == nil || part.Resolved {
+			continue
+		}
+		if url, ok := command.FlagValue(part.Flag).(*string); ok && url != nil && config.HasPassword(*url) {
+			return fmt.Errorf("--%s: the URL has a password, and every user of this machine can see command lines; use %s, the key %[1]s of the configuration file, or --%[1]s=file:PATH",
+				part.Flag.Name, part.Flag.Envs[0])
+		}
+	}
+	return nil
 }
 
 // commandLineError returns the text of an error of the parser. An argument where a command is

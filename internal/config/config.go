@@ -29,15 +29,15 @@ type Config struct {
 	// May be empty if database is set; then the server stores no snapshots, and a start takes longer.
 	Data string `yaml:"data" allowed:"a path"`
 	// URL of the Redis that all nodes share. Empty: an embedded Redis, for one node only.
-	Redis string `yaml:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster"`
+	Redis string `yaml:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster; file:PATH, credential:NAME"`
 	// URL of the PostgreSQL that all nodes share. Empty: an embedded SQLite, for one node only.
-	Database string `yaml:"database" allowed:"postgres:// URL"`
+	Database string `yaml:"database" allowed:"postgres:// URL, file:PATH, credential:NAME"`
 	// Maximum time that a stopping server waits for running matches. Higher: fewer matches are aborted. Lower: a stop takes less time.
 	Drain string `yaml:"drain" allowed:"0s to 1h"`
 	// PEM file with the certificate chain for TLS on listen. The server reloads a changed file. Requires tls_key. Empty: no TLS.
-	TLSCert string `yaml:"tls_cert" allowed:"a path"`
+	TLSCert string `yaml:"tls_cert" allowed:"a path, credential:NAME"`
 	// PEM file with the private key of tls_cert. Empty: no TLS.
-	TLSKey string `yaml:"tls_key" allowed:"a path"`
+	TLSKey string `yaml:"tls_key" allowed:"a path, credential:NAME"`
 
 	// Games (tenants) by package name. A game has its own players, question banks, leaderboards and behaviour queue.
 	Games map[string]Game `yaml:"games" allowed:"at least one"`
@@ -189,7 +189,7 @@ func (c *Config) Ledger(log *slog.Logger) ledger.Config {
 		retention[name] = g.Retention.ledgerRetention()
 		zones[name], pairs[name] = c.timeZone(name), int64(g.Duel.PairLimitPerDay)
 	}
-	return ledger.Config{URL: c.Database, Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Retention: retention, Logger: log}
+	return ledger.Config{URL: c.secret(c.Database), Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Retention: retention, Logger: log}
 }
 
 // QueuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.
@@ -218,7 +218,7 @@ func (c *Config) Endpoints() (endpoints []webhook.Endpoint) {
 	for _, game := range c.GameNames() {
 		for _, settings := range c.Games[game].Webhooks {
 			endpoints = append(endpoints, webhook.Endpoint{
-				Game: game, Name: settings.Name, URL: settings.URL, AllowPrivate: settings.AllowPrivate, Events: settings.Events, Ordered: settings.Ordered,
+				Game: game, Name: settings.Name, URL: c.secret(settings.URL), AllowPrivate: settings.AllowPrivate, Events: settings.Events, Ordered: settings.Ordered,
 			})
 		}
 	}

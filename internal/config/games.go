@@ -46,7 +46,7 @@ type Key struct {
 	// Signature algorithm of the key.
 	Alg string `yaml:"alg" allowed:"HS256, EdDSA"`
 	// File with the key. A relative path starts at the folder of the configuration file. The server reads the file again every 5 s.
-	SecretFile string `yaml:"secret_file" allowed:"a path"`
+	SecretFile string `yaml:"secret_file" allowed:"a path, credential:NAME"`
 }
 
 // Duel configures the duels of a game. Keys with the suffix _ms are in milliseconds.

@@ -44,6 +44,9 @@ func maskPasswords(address string) string {
 	return queryPassword.ReplaceAllString(address, "${1}xxxxx")
 }
 
+// HasPassword returns true if a URL of Redis or a database has a password.
+func HasPassword(address string) bool { return maskPasswords(address) != address }
+
 // maskURL is maskPasswords and also replaces the values of the query, because the URLs of
 // receivers often have secrets there.
 func maskURL(address string) string {

@@ -99,8 +99,9 @@ func ignoreTypeErrors(err error) error {
 }
 
 // resolvePath returns the path of a file that the configuration names. A relative path starts at
-// the folder of the configuration file.
+// the folder of the configuration file. "credential:NAME" is a credential of systemd.
 func (c *Config) resolvePath(path string) string {
+	path = credentialPath(path)
 	if filepath.IsAbs(path) || c.filePath == "" {
 		return path
 	}

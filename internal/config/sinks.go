@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -33,9 +34,9 @@ type Sink struct {
 	MaxFiles int `yaml:"max_files,omitempty" sinks:"file" range:"1..1000"`
 
 	// For type webhook: URL that the sink posts to; required. For type nppa: URL of its interface. Empty: the official URL.
-	URL string `yaml:"url,omitempty" sinks:"webhook nppa" allowed:"http:// or https:// URL"`
+	URL string `yaml:"url,omitempty" sinks:"webhook nppa" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
 	// For types webhook and nppa: file with the keys that sign the reports, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty for a webhook: the server generates a key. Required for nppa.
-	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" allowed:"a path"`
+	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" allowed:"a path, credential:NAME"`
 	// For type webhook: format of the requests. Empty: standard-webhooks.
 	Format string `yaml:"format,omitempty" sinks:"webhook" allowed:"standard-webhooks, cloudevents-batch"`
 	// For types webhook and nppa: whether the sink may connect to addresses in private networks. The default is false.
@@ -84,9 +85,6 @@ func (s *Sink) validate(prefix string, errs *validationErrors) {
 			errs.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, key, s.Type)
 		}
 	}
-	if s.URL != "" {
-		errs.validateURL(prefix+"url", s.URL)
-	}
 	if s.Format != "" {
 		errs.validateOneOf(prefix+"format", s.Format, "standard-webhooks", "cloudevents-batch")
 	}
@@ -100,17 +98,17 @@ func (s *Sink) validate(prefix string, errs *validationErrors) {
 	}
 }
 
-// validateURL adds an error if text is not an http or https URL with a host. The error does
-// not show the URL, because the URL may contain a secret. path is the configuration key.
-func (e *validationErrors) validateURL(path, text string) {
+// checkURL returns an error if text is not an http or https URL with a host. The error does not
+// show the URL, because the URL may contain a secret.
+func checkURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		e.addf("%s: the URL is not of the form http://host/path or https://host/path", path)
-		return
+		return errors.New("the URL is not of the form http://host/path or https://host/path")
 	}
 	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
-		e.addf("%s: the port of the URL is out of range; use 1 to 65535", path)
+		return errors.New("the port of the URL is out of range; use 1 to 65535")
 	}
+	return nil
 }
 
 // nppaID matches the ids and test codes that the NPPA issues.

@@ -80,8 +80,8 @@ func (v *validation) validateAddresses() {
 	if _, port, _ := net.SplitHostPort(v.Listen); v.Listen == v.OpsListen && port != "0" {
 		v.errs.addf("ops_listen: %q is also the address of listen; use two different addresses", v.OpsListen)
 	}
-	v.errs.add("redis", redisx.Validate(v.Redis))
-	v.errs.add("database", ledger.Validate(v.Database))
+	v.validateSecret("redis", v.Redis, redisx.Validate)
+	v.validateSecret("database", v.Database, ledger.Validate)
 	if v.Data == "" && v.Database == "" {
 		v.errs.addf("data: the embedded database needs a folder; set data or database")
 	}
@@ -120,6 +120,9 @@ func (v *validation) validateGame(name string) {
 	settings.Page.validate(prefix+"page.", &v.errs)
 	settings.Retention.validate(prefix+"retention.", &v.errs)
 	settings.Behaviours.validate(prefix+"behaviours.", &v.errs)
+	if url := settings.Behaviours.Sink.URL; url != "" {
+		v.validateSecret(prefix+"behaviours.sink.url", url, checkURL)
+	}
 	v.validateSinkPath(name)
 	if err := v.Leaderboards(name).Validate(); err != nil { // the error names the game
 		v.errs = append(v.errs, err)
@@ -143,7 +146,7 @@ func (v *validation) validateTLS() {
 	case v.TLSKey == "":
 		v.errs.addf("tls_key: tls_cert is set, so tls_key is required too")
 	default:
-		v.errs.add("tls_cert, tls_key", httpserver.CheckCertificate(v.TLSCert, v.TLSKey))
+		v.errs.add("tls_cert, tls_key", httpserver.CheckCertificate(v.CertificateFiles()))
 	}
 }
 
@@ -166,7 +169,7 @@ func (v *validation) validateWebhooks() {
 	for _, game := range v.GameNames() {
 		for _, h := range v.Games[game].Webhooks {
 			prefix := "games." + game + ".webhooks." + h.Name + "."
-			v.errs.validateURL(prefix+"url", h.URL)
+			v.validateSecret(prefix+"url", h.URL, checkURL)
 			if len(h.Events) == 0 {
 				v.errs.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.EventTypes())
 			}

@@ -1,0 +1,80 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A setting with a secret may name a file in place of the secret.
+const (
+	filePrefix       = "file:"       // and a path
+	credentialPrefix = "credential:" // and the name of a systemd credential; also in place of a path
+)
+
+// defaultCredentials is the folder of the credentials of the packaged unit. Commands that run
+// beside the service find them there.
+const defaultCredentials = "/run/credentials/laststand.service"
+
+// readSecret returns the text that a setting stands for: the setting itself, or the content of the
+// file or credential that it names. Its errors never contain a secret.
+func (c *Config) readSecret(setting string) (string, error) {
+	path, isFile := strings.CutPrefix(setting, filePrefix)
+	if !isFile && !strings.HasPrefix(setting, credentialPrefix) {
+		return setting, nil
+	}
+	content, err := os.ReadFile(c.resolvePath(path))
+	if err != nil {
+		return "", fmt.Errorf("the file of %q cannot be read: %w", setting, err)
+	}
+	text := strings.TrimSpace(string(content))
+	if text == "" || strings.ContainsAny(text, "\r\n") {
+		return "", fmt.Errorf("the file of %q must have one line", setting)
+	}
+	return text, nil
+}
+
+// secret is readSecret for a valid configuration. If the file has become unreadable, it returns the
+// setting, which is no address: an empty one would mean an embedded store.
+func (c *Config) secret(setting string) string {
+	text, err := c.readSecret(setting)
+	if err != nil {
+		return setting
+	}
+	return text
+}
+
+// credentialPath returns the path of a credential, and any other path unchanged.
+func credentialPath(path string) string {
+	name, isCredential := strings.CutPrefix(path, credentialPrefix)
+	if !isCredential {
+		return path
+	}
+	folder := os.Getenv("CREDENTIALS_DIRECTORY") // systemd sets it
+	if folder == "" {
+		folder = defaultCredentials
+	}
+	return filepath.Join(folder, name)
+}
+
+// RedisURL returns the URL of Redis, with its password. The configuration must be valid.
+func (c *Config) RedisURL() string { return c.secret(c.Redis) }
+
+// SinkURL returns the URL of the sink of a game. The configuration must be valid.
+func (c *Config) SinkURL(name string) string { return c.secret(c.Games[name].Behaviours.Sink.URL) }
+
+// CertificateFiles returns the paths of the certificate and its key.
+func (c *Config) CertificateFiles() (cert, key string) {
+	return credentialPath(c.TLSCert), credentialPath(c.TLSKey)
+}
+
+// validateSecret adds an error if the text that a setting stands for is invalid, or if its file
+// cannot be read.
+func (v *validation) validateSecret(path, setting string, validate func(string) error) {
+	text, err := v.readSecret(setting)
+	if err == nil {
+		err = validate(text)
+	}
+	v.errs.add(path, err)
+}
