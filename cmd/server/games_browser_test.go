@@ -55,8 +55,8 @@ func TestThePagePlaysEveryGame(t *testing.T) {
 	host.waitForVisible(byNameAndData("players", "value", 1))
 }
 
-// checkLook checks the game's title in the page and in the tab. look is the colours of the
-// main button, of its text and of the page, and the width of the logo.
+// checkLook checks the game's title in the page and in the tab. look has the colours of the
+// main button, of its text and of the page. It ends with the width of the logo.
 func (p *tab) checkLook(title, look string) {
 	p.Helper()
 	p.waitForVisible(byName("play"))

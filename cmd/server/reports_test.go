@@ -59,9 +59,9 @@ func (r reportReader) decode(token, query string, into any) int {
 	return status
 }
 
-// A race of two teams is played over websockets. Before its end nobody gets a report. As soon as
-// `settled` was pushed, the host and services read what was pushed during the match. Nobody else
-// does. The arena is in the list of its host from the lobby on.
+// A race of two teams is played over websockets. Before its end there is no report. After the
+// push `settled`, only the host and services read the report. It has what was pushed during the
+// match. The arena is in the list of its host from the lobby on.
 func TestAHostReadsTheReportOfAnArena(t *testing.T) {
 	t.Parallel()
 	runOnEachDeployment(t, func(t *testing.T, urls []string, token func(role, sub string) string) {

@@ -15,7 +15,7 @@ type Sums struct {
 }
 
 // Recount computes again what the answers of a player in a settled match are worth, as if the
-// match had never asked its void questions. own are all answers of the player, in the order
+// match had never asked its void questions. own has all answers of the player, in the order
 // of questions. Recount sets their points, and marks those to void questions as retracted.
 // The match must have rules, and must not be a survival match.
 func Recount(m *match.Summary, own []Answer) Sums {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -67,6 +69,8 @@ func (s *Service) ListHosted(ctx context.Context, game, host, cursor string, lim
 		return nil, "", err
 	}
 	hosted := make([]protocol.HostedArena, len(records))
+	var reads errgroup.Group // ends below
+	reads.SetLimit(concurrentReads)
 	for i, r := range records {
 		hosted[i] = protocol.HostedArena{
 			ArenaID: r.ArenaID(), Name: r.Name, Mode: string(r.Mode), State: stateOver, CreatedAt: r.CreatedAt, Players: int64(r.Players), Match: r.Match,
@@ -74,15 +78,20 @@ func (s *Service) ListHosted(ctx context.Context, game, host, cursor string, lim
 		if r.IsSettled {
 			continue
 		}
-		if err := s.setCurrentState(ctx, &hosted[i]); err != nil {
-			return nil, "", err
-		}
+		reads.Go(func() error { return s.setCurrentState(ctx, &hosted[i]) })
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, "", err
 	}
 	return hosted, next, nil
 }
 
-// setCurrentState sets the state, players and match of an arena without a result. An arena
-// that the match store does not have is over and had no match.
+// concurrentReads is how many arenas ListHosted reads at the same time.
+const concurrentReads = 8
+
+// setCurrentState sets the state, players and match of an arena without a result in the
+// ledger. An arena that the match store does not have is over: it had no match, or its match
+// has been deleted.
 func (s *Service) setCurrentState(ctx context.Context, hosted *protocol.HostedArena) error {
 	view, err := s.Matches.ReadArena(ctx, hosted.Match)
 	if errors.Is(err, match.ErrNotFound) {

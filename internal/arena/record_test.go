@@ -39,6 +39,28 @@ func TestAHostsArenasAreListedWithTheirStates(t *testing.T) {
 	}
 }
 
+// A page of many arenas that are not settled keeps its order. A failed read fails the page.
+func TestManyHostedArenasAreReadTogether(t *testing.T) {
+	t.Parallel()
+	test := newArenaTest(t)
+	for range 3 * concurrentReads {
+		test.createArena()
+	}
+	hosted, _, err := test.ListHosted(t.Context(), "demo", "hana", "", 100)
+	if err != nil || len(hosted) != len(test.backend.records) {
+		t.Fatalf("%d arenas, %v", len(hosted), err)
+	}
+	for i, h := range hosted {
+		if h.ArenaID != test.backend.records[i].ArenaID() || h.State != stateLobby {
+			t.Errorf("place %d: %+v", i, h)
+		}
+	}
+	test.backend.failingMethods["ReadArena"] = true
+	if _, _, err := test.ListHosted(t.Context(), "demo", "hana", "", 100); err == nil {
+		t.Error("no error although the store is down")
+	}
+}
+
 func (test *arenaTest) checkHosted(want protocol.HostedArena) {
 	test.Helper()
 	hosted, next, err := test.ListHosted(test.Context(), "demo", "hana", "c", 10)

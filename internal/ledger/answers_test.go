@@ -159,7 +159,7 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 	})
 }
 
-// The questions of a match that nobody has answered are stored too.
+// The questions of a match without answers are stored too.
 func TestAMatchWithoutAnswersIsStored(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

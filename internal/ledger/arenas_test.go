@@ -22,7 +22,7 @@ func addArena(t testing.TB, l *Ledger, id, host string) {
 }
 
 // A host finds the own arenas, newest first, in pages, whether they are settled or not.
-// Nobody else's arenas are among them.
+// Arenas of other hosts are not among them.
 func TestAHostsArenasAreListedInPages(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {

@@ -62,7 +62,7 @@ type arenaHistory struct {
 	rng    *rand.Rand
 }
 
-// play stores an arena, its result and its answers. In survival, nobody is right at question 1.
+// play stores an arena, its result and its answers. In survival, question 1 has no right answer.
 func (h *arenaHistory) play(t *testing.T, id string, mode match.Mode, players []string) {
 	t.Helper()
 	numbers := h.rng.Perm(16)[:3+h.rng.IntN(6)]
@@ -146,7 +146,7 @@ SELECT question || '|' || COUNT(*) || '|' || SUM(correct) || '|' || ((20000 * CA
     || '|' || ((2 * CAST(SUM(elapsed_ms) AS BIGINT) + COUNT(*)) / (2 * COUNT(*)))
 FROM counted GROUP BY question ORDER BY question`
 
-	// countsSQL has only choices that somebody chose.
+	// countsSQL has only choices that were chosen.
 	countsSQL = countedSQL + `, places (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM places WHERE place < 7)
 SELECT question || '|' || place || '|' || COUNT(*) FROM counted JOIN places
 ON kind = 1 AND value = place OR kind = 2 AND (value >> place) & 1 = 1 GROUP BY question, place ORDER BY question, place`

@@ -79,8 +79,12 @@ func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64,
 		}); err != nil {
 			return deleted, err
 		}
-		n, err := repeatWithPauses(ctx, func() (int64, error) { return o.deleteMatches(ctx, game, rule.Matches) })
-		return deleted + n, err
+		_, err := repeatWithPauses(ctx, func() (int64, error) {
+			changed, n, err := o.deleteMatches(ctx, game, rule.Matches)
+			deleted += n
+			return changed, err
+		})
+		return deleted, err
 	}
 	return deleted, nil
 }
@@ -110,9 +114,9 @@ func pauseAfterStep(ctx context.Context, began time.Time) error {
 }
 
 // deleteMatches deletes some old matches with their seats. A match without seats that are
-// left is deleted last, so that the next step continues with a large one. It returns how
-// many matches it has changed.
-func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Duration) (changed int64, err error) {
+// left is deleted last, so that the next step continues with a large one. changed counts all
+// matches on which it worked: also those with seats left, and those whose end it has stored.
+func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Duration) (changed, deleted int64, err error) {
 	err = o.inTx(ctx, func(tx *transaction) error {
 		var now int64
 		old, err := collect(func(m *oldMatch) []any { return []any{&m.id, &m.overAt, &m.summary, &now} })(
@@ -132,12 +136,16 @@ func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Du
 				_, err = tx.exec(ctx, deleteVoids, game, m.id)
 				_, matchErr := tx.exec(ctx, deleteMatch, game, m.id)
 				err = cmp.Or(err, matchErr)
+				deleted++
 			}
 			seatsLeft -= n
 		}
 		return err
 	})
-	return changed, err
+	if err != nil {
+		return 0, 0, err
+	}
+	return changed, deleted, nil
 }
 
 // oldMatch is a row of table matches.

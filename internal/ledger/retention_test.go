@@ -31,6 +31,14 @@ func matchesLeft(t *testing.T, l *Ledger, table, column string) []string {
 	return must(collect(func(id *string) []any { return []any{id} })(l.query(t.Context(), fmt.Sprintf("SELECT DISTINCT %s FROM %s ORDER BY 1", column, table))))(t)
 }
 
+func countRows(t *testing.T, l *Ledger, table string) (n int64) {
+	t.Helper()
+	if err := l.queryRow(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // Answers and then matches are deleted when they are old enough, in several steps.
 // Everything that leaderboards, totals and ratings need stays, and so do other games.
 func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
@@ -57,7 +65,11 @@ func TestOldAnswersAndMatchesAreDeleted(t *testing.T) {
 		check := func(day int64, wantAnswers, wantMatches, wantAsked int) {
 			t.Helper()
 			l.setClock(t, day*dayMS)
-			must(l.OldMatches.DeleteOld(t.Context(), game))(t)
+			before := countRows(t, l.Ledger, "matches") + countRows(t, l.Ledger, "answers")
+			deleted := must(l.OldMatches.DeleteOld(t.Context(), game))(t)
+			if after := countRows(t, l.Ledger, "matches") + countRows(t, l.Ledger, "answers"); deleted != before-after {
+				t.Errorf("day %d: %d deleted, from %d rows to %d", day, deleted, before, after)
+			}
 			if n := must(l.OldMatches.DeleteOld(t.Context(), game))(t); n != 0 {
 				t.Errorf("day %d: %d were left", day, n)
 			}

@@ -346,7 +346,7 @@ func TestConcurrentVoidsOfAllQuestions(t *testing.T) {
 	})
 }
 
-// A first right answer to a void question of a buzzer match counts for nobody. A bot's standing
+// A first right answer to a void question of a buzzer match does not count. A bot's standing
 // follows too, and in a forfeited duel the ranks stay.
 func TestVoidQuestionsOfBuzzerMatchesAndDuels(t *testing.T) {
 	t.Parallel()

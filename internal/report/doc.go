@@ -5,7 +5,7 @@
 //
 //   - Facility: the share of right answers among the answers to a question that count. It
 //     is 0 without answers.
-//   - Void: a survival question that nobody answered correctly, or a question that was made
+//   - Void: a survival question without a right answer, or a question that was made
 //     void after the match. Its answers do not count.
 //
 // Start reading in report.go. The package must not know SQL or HTTP.

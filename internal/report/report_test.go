@@ -15,7 +15,7 @@ import (
 )
 
 // Answers that were retracted, or whose question was not revealed, do not count. Those of
-// erased players count, but for the choices.
+// erased players count, except in the choices.
 func TestQuestionsAreSummarized(t *testing.T) {
 	t.Parallel()
 	m := fakeMatch(match.Race, 3)
@@ -40,7 +40,7 @@ func TestQuestionsAreSummarized(t *testing.T) {
 	}
 }
 
-// Nobody was right, so the question does not count. Only survival has such questions.
+// Without a right answer a question does not count. Only survival has such questions.
 func TestAVoidQuestionHasNoNumbers(t *testing.T) {
 	t.Parallel()
 	for mode, isVoid := range map[match.Mode]bool{match.Survival: true, match.Buzzer: false, match.Race: false} {

@@ -22,7 +22,7 @@ type correctionData struct {
 }
 
 // TasksForCorrection returns the deliveries of a correction that is being written to the
-// ledger: a question of a match becomes void. m is the match after it. at is when, in epoch ms.
+// ledger. It makes a question of a match void; m is the match after it. at is when, in epoch ms.
 func (registry *Registry) TasksForCorrection(m match.Summary, question int, at int64) []taskqueue.NewTask {
 	data := correctionData{m.Game, m.Match, m.ArenaID, m.Mode, m.OverAt, question, m.Voided, m.Questions, m.CountsForLeaderboards}
 	return registry.deliveries(event{

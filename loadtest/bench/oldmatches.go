@@ -12,9 +12,9 @@ const (
 	matchesPerErased = 2000    // of each of them; newer than the expired ones
 )
 
-// fillLedger writes matches of two players each. $1 is the first number, $2 the last one, $3
-// the age of the first match in days, and $4 the number of players. The answers are those of
-// one question, in the form that docs/reference/answers.md describes.
+// fillLedger writes matches of two players each, with the numbers $1 to $2. The first match
+// is $3 days old. There are $4 players. The answers are those of one question, in the form that
+// docs/reference/answers.md describes.
 var fillLedger = []string{
 	`INSERT INTO matches (game, id, summary, over_at)
 	 SELECT 'demo', 'm_old' || i, '{}', (extract(epoch FROM now()) - $3 * 86400)::bigint * 1000 + i FROM generate_series($1::int, $2) i WHERE $4 > 0`,
