@@ -51,7 +51,7 @@ func TestManyHostedArenasAreReadTogether(t *testing.T) {
 		t.Fatalf("%d arenas, %v", len(hosted), err)
 	}
 	for i, h := range hosted {
-		if h.ArenaID != test.backend.records[i].ArenaID() || h.State != stateLobby {
+		if newest := test.backend.records[len(hosted)-1-i]; h.ArenaID != newest.ArenaID() || h.State != stateLobby {
 			t.Errorf("place %d: %+v", i, h)
 		}
 	}
