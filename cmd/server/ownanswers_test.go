@@ -10,13 +10,23 @@ import (
 )
 
 // After a duel each player reads the questions and the own answers over HTTP, as they were
-// revealed during the match. A stranger gets nothing.
+// revealed during the match. Before, they must wait. A stranger gets nothing at any time.
 func TestPlayersReadTheirAnswersOfASettledMatch(t *testing.T) {
 	t.Parallel()
 	node := startNode(t, cli.Flags{Data: ptr(t.TempDir()), Config: configFile(t, fastDuelsConfig)})
 	duel := pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
-	playToEnd(t, duel[:]...)
 	path := node.url + "/v1/games/demo/matches/" + duel[0].match + "/answers"
+	stranger := newDeviceGuest(t, node.url, device)
+	checkRefusals := func(refusals map[string]int) {
+		t.Helper()
+		for token, want := range refusals {
+			if status, problem := requestJSON(t, "GET", path, token, nil); status != want {
+				t.Errorf("%d %v, want %d", status, problem, want)
+			}
+		}
+	}
+	checkRefusals(map[string]int{stranger.Token: http.StatusForbidden, "": http.StatusUnauthorized, duel[0].Token: http.StatusServiceUnavailable})
+	playToEnd(t, duel[:]...)
 	for _, c := range duel {
 		var answer map[string]any
 		waitUntil(t, "the answers are stored", func() bool {
@@ -28,12 +38,7 @@ func TestPlayersReadTheirAnswersOfASettledMatch(t *testing.T) {
 			t.Errorf("player %s: %v\nwant %v", c.id, got, want)
 		}
 	}
-	stranger := newDeviceGuest(t, node.url, device)
-	for token, want := range map[string]int{stranger.Token: http.StatusForbidden, "": http.StatusUnauthorized} {
-		if status, problem := requestJSON(t, "GET", path, token, nil); status != want {
-			t.Errorf("%d %v, want %d", status, problem, want)
-		}
-	}
+	checkRefusals(map[string]int{stranger.Token: http.StatusForbidden, "": http.StatusUnauthorized})
 }
 
 // revealedAnswers returns what a player has seen of the questions and the own answers, as

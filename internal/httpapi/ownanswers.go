@@ -9,6 +9,7 @@ import (
 
 	"laststand/internal/answers"
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
@@ -45,6 +46,9 @@ func (h playerRoutes) getAnswers(r *request) (any, error) {
 	return view, err
 }
 
+// errNotSettled is for players of a match. The match may last, so a request does not wait.
+var errNotSettled error = protocol.Errorf(protocol.CodeUnavailable, "the result of this match is not settled yet; retry later")
+
 // readOwnAnswers returns answers.ErrNotPlayer for a match without the player before any other
 // error of the match, so that others cannot find out how far it is.
 func (h playerRoutes) readOwnAnswers(ctx context.Context, game, id, player string) (ownAnswers, error) {
@@ -54,7 +58,7 @@ func (h playerRoutes) readOwnAnswers(ctx context.Context, game, id, player strin
 		if err == nil && !hasSeat {
 			err = answers.ErrNotPlayer
 		}
-		return ownAnswers{}, cmp.Or(err, answers.ErrOnTheWay)
+		return ownAnswers{}, cmp.Or(err, errNotSettled)
 	}
 	if err != nil && !errors.Is(err, answers.ErrOnTheWay) && !errors.Is(err, answers.ErrNotStored) {
 		return ownAnswers{}, err

@@ -93,6 +93,7 @@ func TestBadRequestsGetAProblem(t *testing.T) {
 		{"answers for a player of another game", getCall(demoPath+"/matches/m_1/answers", "Authorization: Bearer foreign"), 403, protocol.CodeForbidden, "another game"},
 		{"answers of a match of others", getCall(demoPath+"/matches/m_2/answers", bearerGood), 403, protocol.CodeForbidden, "only players of the match"},
 		{"answers of an unknown match", getCall(demoPath+"/matches/m_9/answers", bearerGood), 404, protocol.CodeNotFound, "no such match"},
+		{"answers of a match that is not settled", getCall(demoPath+"/matches/m_unsettled/answers", bearerGood), 503, protocol.CodeUnavailable, "not settled yet"},
 		{"answers that were deleted", getCall(demoPath+"/matches/m_old/answers", bearerGood), 404, protocol.CodeNotFound, "deleted"},
 		{"answers on their way", getCall(demoPath+"/matches/m_new/answers", bearerGood), 503, protocol.CodeUnavailable, "retry later"},
 		{"unknown match", getCall(demoPath + "/matches/m_9"), 404, protocol.CodeNotFound, "no such match"},

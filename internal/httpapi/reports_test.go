@@ -59,7 +59,7 @@ func TestPlayersOfAReportArePaged(t *testing.T) {
 // A request waits for answers that are on their way, but not for long.
 func TestReadersOfAnswersWaitForThem(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/arenas/a_new/report", "/matches/m_new/answers", "/matches/m_unsettled/answers"} {
+	for _, path := range []string{"/arenas/a_new/report", "/matches/m_new/answers"} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			rec := serve(t, New(newTestConfig(&fakeBackend{})), getCall(demoPath+path, bearerGood))
