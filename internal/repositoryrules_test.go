@@ -79,6 +79,7 @@ var packageRules = map[string]packageRule{
 	"internal/cli":    {layerProgram, nil},
 
 	"internal/testenv": {layerTestSupport, nil},
+	"deploy/proxies":   {layerBase, nil},
 }
 
 // gameLibraries may be imported by every game package.

@@ -35,7 +35,7 @@ func TestThePageAndItsLinksWorkBehindAProxy(t *testing.T) {
 	}
 }
 
-// startProxy starts an HTTP proxy before a node, as deploy/nginx.conf describes one, and returns its URL.
+// startProxy starts an HTTP proxy before a node, as deploy/proxies/nginx.conf describes one, and returns its URL.
 func startProxy(t *testing.T, nodeURL string, withTLS bool) string {
 	t.Helper()
 	node, err := url.Parse(nodeURL)

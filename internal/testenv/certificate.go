@@ -18,9 +18,24 @@ import (
 // valid from one hour ago until lifetime from now.
 func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
 	t.Helper()
-	privateKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	certificate, cert, key, err := makeCertificate(serial, lifetime)
+	for name, text := range map[string][]byte{certFile: cert, keyFile: key} {
+		if err == nil {
+			err = os.WriteFile(name, text, 0o600)
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	return certificate
+}
+
+// makeCertificate makes a self-signed certificate for localhost, and returns it and its private
+// key as PEM, too.
+func makeCertificate(serial int64, lifetime time.Duration) (certificate *x509.Certificate, cert, key []byte, err error) {
+	privateKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lifetime),
@@ -29,24 +44,16 @@ func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, life
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, privateKey.Public(), privateKey)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, nil, err
 	}
 	privateDER, err := x509.MarshalPKCS8PrivateKey(privateKey)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, nil, err
 	}
-	writePEM(t, certFile, "CERTIFICATE", der)
-	writePEM(t, keyFile, "PRIVATE KEY", privateDER)
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return certificate
+	certificate, err = x509.ParseCertificate(der)
+	return certificate, encodePEM("CERTIFICATE", der), encodePEM("PRIVATE KEY", privateDER), err
 }
 
-func writePEM(t testing.TB, name, kind string, der []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+func encodePEM(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }

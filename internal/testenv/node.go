@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,7 +23,10 @@ type NodeOptions struct {
 	Database string        // URL of a PostgreSQL; "": SQLite in the folder of the node
 	Drain    time.Duration // how long the node continues after the request to stop
 
+	KeepPort bool // listen for players on the same port after a restart, for a proxy
+
 	Game     string            // settings of the game demo, as YAML in braces; no limits apply to clients
+	More     string            // more settings at the top level, as lines of YAML
 	Settings string            // the whole configuration file, instead of Game; see KeysYAML
 	Files    map[string][]byte // files to write beside the configuration file
 	Bank     []byte            // questions to import as the bank `load`; nil: none
@@ -80,9 +85,17 @@ func StartNode(ctx context.Context, o NodeOptions) (*Node, error) {
 	if o.Database != "" {
 		n.flags = append(n.flags, "--database", o.Database)
 	}
+	listen := "127.0.0.1:0"
+	if o.KeepPort {
+		port, err := FreePort()
+		if err != nil {
+			return nil, err
+		}
+		listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	}
 	n.child = child{
 		path: o.Binary, env: o.Env, log: filepath.Join(dir, "log"), timeout: nodeTimeout, ready: n.readAddresses,
-		args: append([]string{"--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
+		args: append([]string{"--listen", listen, "--ops-listen", "127.0.0.1:0", "--drain", o.Drain.String()}, n.flags...),
 	}
 	if err := errors.Join(n.writeFiles(), n.importBank(ctx)); err != nil {
 		return nil, err
@@ -111,7 +124,7 @@ func (n *Node) writeFiles() error {
 	if settings == "" {
 		settings = fmt.Sprintf(unlimited, strings.TrimSuffix(strings.TrimSpace(n.options.Game), "}"), KeysYAML)
 	}
-	files := map[string][]byte{"load.yaml": []byte(settings), "load.key": []byte(secret), "bank.json": n.options.Bank}
+	files := map[string][]byte{"load.yaml": []byte(settings + n.options.More), "load.key": []byte(secret), "bank.json": n.options.Bank}
 	for name, text := range n.options.Files {
 		files[name] = text
 	}

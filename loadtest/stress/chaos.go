@@ -33,6 +33,7 @@ type ChaosConfig struct {
 //	go run ./loadtest stress chaos                     # 3 nodes, 300 players, 60 s
 //	go run ./loadtest stress chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
 //	go run ./loadtest stress chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
+//	go run ./loadtest stress chaos -proxy nginx.conf -players 1000 -kills 0 -stalls 0 -drains 10 -for 5m
 //	go run ./loadtest stress chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
 //
 // The numbers of faults and arenas are those of the whole run: a longer run needs more
@@ -44,6 +45,7 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	var c ChaosConfig
 	c.addFlags(flags, "cluster", "postgres")
 	flags.IntVar(&c.Nodes, "nodes", 3, "servers")
+	flags.StringVar(&c.Proxy, "proxy", "", "example in deploy/proxies to start before the nodes: nginx.conf, haproxy.cfg, haproxy-tcp.cfg or Caddyfile")
 	flags.IntVar(&c.Players, "players", 300, "players that play at the same time")
 	flags.IntVar(&c.Arenas, "arenas", 8, "arenas, buzzer, survival and race in turn")
 	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")

@@ -19,6 +19,7 @@ type ClusterConfig struct {
 
 	Nodes  int
 	Attach []string // URLs of running nodes to use instead
+	Proxy  string   // example of a proxy in front of the nodes; "": none; see testenv.StartProxy
 	Log    func(format string, args ...any)
 }
 
@@ -35,6 +36,7 @@ type cluster struct {
 	checker  *checker.Checker
 	life     context.Context
 	nodes    []*testenv.Node // started by this program; after a fault a new process takes the place of a node
+	proxy    *testenv.Server // nil: none
 	stopOnce sync.Once
 
 	mu        sync.Mutex
@@ -59,13 +61,29 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 	if _, _, err := a.StartStores(); err != nil {
 		return nil, err
 	}
+	if a.Proxy != "" {
+		if err := a.BehindProxy(a.Proxy); err != nil {
+			return nil, err
+		}
+	}
 	if a.nodes, err = testenv.StartNodes(ctx, a.Nodes, a.NodeOptions); err != nil {
 		return nil, err
 	}
 	for _, n := range a.nodes {
 		a.addresses = append(a.addresses, n.URL)
 	}
-	return a, nil
+	return a, a.startProxy()
+}
+
+// startProxy starts the proxy in front of the nodes. Clients then know only its address.
+func (a *cluster) startProxy() (err error) {
+	if a.Proxy == "" {
+		return nil
+	}
+	if a.proxy, err = testenv.StartProxy(a.Proxy, a.nodes); err == nil {
+		a.addresses = []string{a.proxy.URL}
+	}
+	return err
 }
 
 func (a *cluster) stop() {
@@ -75,6 +93,9 @@ func (a *cluster) stop() {
 			ending.Go(func() { a.retire(i) })
 		}
 		ending.Wait()
+		if a.proxy != nil {
+			_ = a.proxy.End()
+		}
 	})
 }
 
@@ -115,14 +136,16 @@ func (a *cluster) urls() []string {
 	return slices.Clone(a.addresses)
 }
 
-// restart starts a node again, at a new address.
+// restart starts a node again, at a new address if no proxy knows the former one.
 func (a *cluster) restart(i int) error {
 	if err := a.nodes[i].Restart(); err != nil {
 		return err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.addresses[i] = a.nodes[i].URL
+	if a.proxy == nil {
+		a.addresses[i] = a.nodes[i].URL
+	}
 	return nil
 }
 

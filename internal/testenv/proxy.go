@@ -1,0 +1,158 @@
+package testenv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"laststand/deploy/proxies"
+)
+
+// Proxies are the examples of proxies that StartProxy knows.
+var Proxies = []string{"nginx.conf", "haproxy.cfg", "haproxy-tcp.cfg", "Caddyfile"}
+
+// proxyProgram returns the program that runs an example.
+func proxyProgram(proxy string) string {
+	for _, program := range []string{"nginx", "haproxy"} {
+		if strings.HasPrefix(proxy, program) {
+			return program
+		}
+	}
+	return "caddy"
+}
+
+// HasProxy reports whether the program of a proxy is installed. If it is required, the test
+// fails.
+func HasProxy(t testing.TB, proxy string) bool {
+	t.Helper()
+	return isInstalled(t, proxyProgram(proxy), findExecutable(proxyProgram(proxy)))
+}
+
+// BehindProxy adds the settings that a node behind a proxy needs: it keeps its port and trusts
+// the proxy. Behind haproxy-tcp.cfg it ends TLS and reads the PROXY protocol.
+func (o *NodeOptions) BehindProxy(proxy string) error {
+	o.KeepPort = true
+	o.More += "trusted_proxies: [127.0.0.1]\n"
+	if proxy != "haproxy-tcp.cfg" {
+		return nil
+	}
+	o.More += "proxy_protocol: required\n"
+	files, err := sharedCertificate()
+	o.Env = append(o.Env, "LASTSTAND_TLS_CERT="+files.cert, "LASTSTAND_TLS_KEY="+files.key)
+	return err
+}
+
+// StartProxy starts an example in front of nodes. URL of the result starts with https. The
+// proxy ends with this process, or by End.
+func StartProxy(proxy string, nodes []*Node) (*Server, error) {
+	program := proxyProgram(proxy)
+	path := findExecutable(program)
+	dir, err := newServerDir(program, path)
+	if err != nil {
+		return nil, err
+	}
+	certificate, err := sharedCertificate()
+	if err != nil {
+		return nil, err
+	}
+	site := proxies.Site{Cert: certificate.cert, Key: certificate.key, Both: certificate.both}
+	for _, n := range nodes {
+		_, address, _ := strings.Cut(n.URL, "://")
+		site.Nodes = append(site.Nodes, address)
+	}
+	server, err := startOnFreePort(func(port int) (*Server, error) {
+		s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+		s.URL = "https://" + s.Addr
+		site.Listen = s.Addr
+		text, err := proxies.Example(proxy, site)
+		if err != nil {
+			return nil, err
+		}
+		config := filepath.Join(dir, proxy)
+		if err := os.WriteFile(config, []byte(proxyFolders(text, dir)), 0o600); err != nil {
+			return nil, err
+		}
+		s.child = child{
+			path: path, args: proxyArgs(program, dir, config), env: []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir},
+			log: filepath.Join(dir, "log"), ready: func(ctx context.Context, _ int) error { return proxyReady(ctx, s.URL) },
+		}
+		return s, s.child.start()
+	})
+	if err != nil {
+		return nil, err
+	}
+	server.stopAtExit()
+	return server, nil
+}
+
+func proxyArgs(program, dir, config string) []string {
+	switch program {
+	case "nginx":
+		return []string{"-p", dir, "-e", "stderr", "-c", config, "-g", "daemon off; pid " + filepath.Join(dir, "pid") + ";"}
+	case "haproxy":
+		return []string{"-db", "-f", config}
+	default:
+		return []string{"run", "--config", config, "--adapter", "caddyfile"}
+	}
+}
+
+// proxyFolders adds settings that keep the files of nginx and the admin port of Caddy out of the
+// way of other servers of this machine.
+func proxyFolders(text, dir string) string {
+	if strings.Contains(text, "reverse_proxy") {
+		return "{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + text
+	}
+	paths := "http {\n    access_log off;\n"
+	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+		paths += fmt.Sprintf("    %s_temp_path %s;\n", kind, filepath.Join(dir, kind))
+	}
+	return strings.Replace(text, "http {\n", paths, 1)
+}
+
+// proxyReady returns nil once a node behind the proxy is ready.
+func proxyReady(ctx context.Context, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("the nodes behind %s answer %s", url, answer.Status)
+	}
+	return nil
+}
+
+// certificateFiles are PEM files of a certificate for 127.0.0.1 and of its key.
+type certificateFiles struct{ cert, key, both string }
+
+// sharedCertificate makes a certificate that all clients of this process trust. It must be
+// called before the first connection by TLS, because Go reads SSL_CERT_FILE only once.
+var sharedCertificate = sync.OnceValues(func() (files certificateFiles, err error) {
+	dir, err := sharedDir()
+	if err != nil {
+		return files, err
+	}
+	_, cert, key, err := makeCertificate(1, 24*time.Hour)
+	files = certificateFiles{cert: filepath.Join(dir, "cert.pem"), key: filepath.Join(dir, "key.pem"), both: filepath.Join(dir, "both.pem")}
+	for name, text := range map[string][]byte{files.cert: cert, files.key: key, files.both: slices.Concat(cert, key)} {
+		if err == nil {
+			err = os.WriteFile(name, text, 0o600)
+		}
+	}
+	return files, errors.Join(err, os.Setenv("SSL_CERT_FILE", files.cert))
+})
