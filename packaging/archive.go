@@ -21,10 +21,7 @@ func (r *release) writeArchive(t target) error {
 	}
 	files = append(files, tarFile{path: name + "/" + licenseFile, source: filepath.Join(r.work, licenseFile), mode: 0o644})
 	return r.writeFile(name+".tar.gz", func(w io.Writer) error {
-		packed, err := gzip.NewWriterLevel(w, gzip.BestCompression)
-		if err != nil {
-			return err
-		}
+		packed := gzip.NewWriter(w)
 		return errors.Join(writeTar(packed, r.time, files), packed.Close())
 	})
 }

@@ -104,5 +104,8 @@ func (r *release) writeArtifacts(t target) error {
 	if t.system != "linux" {
 		return nil
 	}
-	return r.writePackages(t)
+	if err := r.writePackages(t); err != nil {
+		return err
+	}
+	return r.writeImage(t)
 }

@@ -81,6 +81,7 @@ func TestAReleaseIsReproducibleAndItsPackageWorks(t *testing.T) {
 	}
 	t.Run("archive", func(t *testing.T) { checkArchive(t, dist) })
 	t.Run("SBOM", func(t *testing.T) { checkSBOM(t, dist) })
+	t.Run("image", func(t *testing.T) { checkImage(t, dist) })
 
 	// The next version, with another configuration file.
 	config := filepath.Join(second, "packaging/files/laststand.yaml")

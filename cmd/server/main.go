@@ -5,6 +5,8 @@ import (
 	"os"
 	_ "time/tzdata" // a day starts at midnight in the time zone of its game; the machine may have no time zone database
 
+	_ "golang.org/x/crypto/x509roots/fallback" // webhooks need certificate authorities; a container may have none
+
 	"laststand/internal/cli"
 )
 
