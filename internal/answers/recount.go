@@ -15,8 +15,8 @@ type Sums struct {
 }
 
 // Recount computes again what the answers of a player in a settled match are worth, as if the
-// match had never asked its void questions. own has all answers of the player, in the order
-// of questions. Recount sets their points, and marks those to void questions as retracted.
+// match had never asked its void questions. Its argument own has all answers of the player, in
+// the order of questions. Recount sets their points, and marks those to void questions as retracted.
 // The match must have rules, and must not be a survival match.
 func Recount(m *match.Summary, own []Answer) Sums {
 	sums, running := Sums{TimeMS: m.LimitMS()}, quiz.PlayerScore{}

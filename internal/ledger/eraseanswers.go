@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -104,20 +105,20 @@ func (e erasure) lock(ctx context.Context, tx *transaction) (last erasedSeat, er
 func (a *Accounts) eraseGiven(ctx context.Context, tx *transaction, game string, seat erasedSeat) error {
 	block, m := seat.index/answers.BlockPlayers, match.Summary{Game: game, Match: seat.match, OverAt: seat.overAt}
 	all, found, err := lockAnswers(ctx, tx, m, block)
-	if errors.Is(err, answers.ErrMalformed) {
-		a.emptiedBlocks.Inc()
-		a.log.WarnContext(ctx, "malformed answers deleted during an erasure", "game", game, "match", seat.match, "block", block, "error", err)
-		all, err = nil, nil
-	}
-	if err != nil || !found {
-		return err
-	}
 	for i := range all {
 		if all[i].Player == seat.index {
 			all[i].Given = nil
 		}
 	}
-	return updateAnswers(ctx, tx, m, block, all)
+	if err == nil && found {
+		err = updateAnswers(ctx, tx, m, block, all)
+	}
+	if errors.Is(err, answers.ErrMalformed) {
+		a.emptiedBlocks.Inc()
+		a.log.WarnContext(ctx, "malformed answers deleted during an erasure", "game", game, "match", seat.match, "block", block, "error", err)
+		err = updateAnswers(ctx, tx, m, block, nil)
+	}
+	return err
 }
 
 func newEmptiedBlocks(r prometheus.Registerer) prometheus.Counter {
@@ -138,11 +139,12 @@ func lockAnswers(ctx context.Context, tx *transaction, m match.Summary, block in
 	return all, found, err
 }
 
-// updateAnswers replaces the answers of a block that lockAnswers has locked.
+// updateAnswers replaces the answers of a block that lockAnswers has locked. It returns
+// answers.ErrMalformed for answers that cannot be packed again, because the block was malformed.
 func updateAnswers(ctx context.Context, tx *transaction, m match.Summary, block int, all []answers.Answer) error {
 	packed, texts, err := answers.Pack(all)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", answers.ErrMalformed, err)
 	}
 	_, err = tx.exec(ctx, updateBlock, m.Game, m.OverAt, m.Match, block, packed, texts)
 	return err

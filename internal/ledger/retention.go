@@ -114,8 +114,8 @@ func pauseAfterStep(ctx context.Context, began time.Time) error {
 }
 
 // deleteMatches deletes some old matches with their seats. A match without seats that are
-// left is deleted last, so that the next step continues with a large one. changed counts all
-// matches on which it worked: also those with seats left, and those whose end it has stored.
+// left is deleted last, so that the next step continues with a large one. The
+// number changed also counts those with seats left, and those whose end it has stored.
 func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Duration) (changed, deleted int64, err error) {
 	err = o.inTx(ctx, func(tx *transaction) error {
 		var now int64

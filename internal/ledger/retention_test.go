@@ -167,8 +167,12 @@ func TestAnErasureRemovesGivenAnswers(t *testing.T) {
 				}
 			}
 			p.commit(t, l)
-			if i%erasedPerStep == 1 {
+			switch i % erasedPerStep {
+			case 1:
 				must(l.exec(t.Context(), "UPDATE answers SET texts = '[\"my secret\"' WHERE match_id = $1", p.result.Match))(t)
+				p.blocks[0].Answers = nil
+			case 2: // the same answer twice
+				must(l.exec(t.Context(), "UPDATE answers SET answers = $2 WHERE match_id = $1", p.result.Match, make([]byte, 10)))(t)
 				p.blocks[0].Answers = nil
 			}
 			matches = append(matches, p)
@@ -198,8 +202,8 @@ func TestAnErasureRemovesGivenAnswers(t *testing.T) {
 		if err := l.Accounts.deleteErased(t.Context(), e); !errors.Is(err, errErasureTaken) {
 			t.Errorf("an erasure that is completed: %v", err)
 		}
-		if n := testutil.ToFloat64(l.Accounts.emptiedBlocks); n != 3 {
-			t.Errorf("%g malformed blocks were counted, want 3", n)
+		if n := testutil.ToFloat64(l.Accounts.emptiedBlocks); n != 6 {
+			t.Errorf("%g malformed blocks were counted, want 6", n)
 		}
 		for _, text := range []string{"my secret", erasedSubjectID} {
 			if found := rowsWith(t, l, text); len(found) > 0 {

@@ -1,8 +1,8 @@
 import { t, word } from '../i18n.js';
 import { html } from '../preact.js';
 
-// The fields of the screen on which a host makes an arena. draft has their values, and write
-// changes some. wrong names the field with a fault, and faultText says what the fault is.
+// The fields of the screen on which a host makes an arena. Their values are in draft, and write
+// changes some. The field with a fault is wrong; faultText says what the fault is.
 
 export function Text({ name, draft, write, wrong, faultText, ...more }) {
   const isWrong = wrong === name;
