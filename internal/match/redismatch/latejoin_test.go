@@ -51,3 +51,15 @@ func TestLateSeatInEveryPhase(t *testing.T) {
 		m.checkLog()
 	})
 }
+
+// The rank of a player who has left a race can be read.
+func TestLeaverOfRaceCanBeRead(t *testing.T) {
+	runArenaOnEachRedis(t, match.Race, func(m *testMatch) {
+		m.addSeats("p_ada", "p_bob")
+		m.startArena()
+		m.removePlace("p_ada", arena.VerdictLeft)
+		if view := m.read(); view.Ranks["p_ada"] != 2 || view.Ranks["p_bob"] != 1 || len(view.Gaps) != 0 {
+			m.Errorf("ranks %v, gaps %v", view.Ranks, view.Gaps)
+		}
+	})
+}

@@ -44,7 +44,7 @@ for i = 8, #ARGV do
     rank_by_score[score] = redis.call('ZCOUNT', rank, '(' .. score, '+inf') + 1
   end
   ranks[#ranks + 1] = score and rank_by_score[score] or 0
-  local points = m[6] == 'race' and score and tonumber(score) >= 0 and math.floor(score / 1e9)
+  local points = m[6] == 'race' and score and string.sub(score, 1, 1) ~= '-' and math.floor(score / 1e9)
   if points and not gap_by_points[points] then
     local better = redis.call('ZRANGEBYSCORE', rank, (points + 1) * 1e9, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
     gap_by_points[points] = better[2] and math.floor(better[2] / 1e9) - points or 0
