@@ -87,6 +87,7 @@ type matchClient struct {
 	joined            protocol.ArenaJoined
 	seq               int64
 	numberedPushes    bytes.Buffer
+	frames            []string // all that it handled
 	found             protocol.MatchFound
 	asked             []protocol.Question
 	closed            []protocol.QuestionClosed
@@ -183,6 +184,7 @@ func (c *matchClient) play() error {
 }
 
 func (c *matchClient) handleFrame(f checker.Frame) error {
+	c.frames = append(c.frames, string(f.Raw))
 	if err := c.checkFrame(f); err != nil {
 		return err
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 
+	"laststand/internal/identity"
 	"laststand/internal/ledger"
 	"laststand/internal/match"
+	"laststand/internal/nickname"
 )
 
 // seatSource returns the seat that a player gets in a match, with the nickname and rating in the
@@ -21,4 +24,16 @@ func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, 
 		playerRating = match.DefaultRating()
 	}
 	return match.Seat{Player: p.ID, Nickname: p.Nickname, Rating: &playerRating}, nil
+}
+
+func (s seatSource) FindNamed(ctx context.Context, game, name string) (string, error) {
+	n, err := nickname.Parse(name)
+	if err != nil { // no player can have it
+		return "", nil
+	}
+	p, err := s.ledger.PlayerBySkeleton(ctx, game, n.Skeleton)
+	if errors.Is(err, identity.ErrNotFound) {
+		return "", nil
+	}
+	return p.ID, err
 }

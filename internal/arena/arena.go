@@ -26,6 +26,10 @@ type Seats interface {
 	RemovePlace(ctx context.Context, id, player string, bans int) (PlaceReply, error)
 	// LockLobby makes AddSeat refuse further players.
 	LockLobby(ctx context.Context, id string) error
+	// SetExtra gives a seated player extra time while the match is in its lobby; 0
+	// percent takes it away. It ends with the place. The verdict is VerdictOut for a
+	// player without a seat, and VerdictFull after match.MaxExtraSeats players.
+	SetExtra(ctx context.Context, id, player string, percent int64) (PlaceReply, error)
 }
 
 // SeatRequest asks for a seat. The team is one of Teams, or "" for the team
@@ -46,7 +50,7 @@ const (
 	VerdictIn      Verdict = "in"      // the person has a place now
 	VerdictOut     Verdict = "out"     // the person has no place now
 	VerdictLeft    Verdict = "left"    // the player left a running match
-	VerdictFull    Verdict = "full"    // the arena has its maximum of seats, or of bans
+	VerdictFull    Verdict = "full"    // the arena has its maximum of seats, bans or players with extra time
 	VerdictStarted Verdict = "started" // the match has started without the player
 	VerdictLocked  Verdict = "locked"  // the host has locked the arena
 	VerdictBanned  Verdict = "banned"  // the host has banned the person

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"laststand/internal/match"
@@ -46,6 +47,7 @@ type fakeArena struct {
 	banned       map[string]bool
 	hasLeft      map[string]bool
 	proceedCalls []int // values of after passed to Proceed
+	extra        []match.ExtraTime
 }
 
 func newFakeBackend() *fakeBackend {
@@ -177,7 +179,7 @@ func (f *fakeBackend) ReadArena(_ context.Context, id string) (match.View, error
 	if arena == nil {
 		return match.View{}, match.ErrNotFound
 	}
-	view := match.View{Plan: arena.plan, State: match.State{Phase: arena.phase, Question: arena.question, EndReason: arena.endReason, Players: int64(len(arena.seats))}, Teams: map[string]match.TeamTotals{}}
+	view := match.View{Plan: arena.plan, State: match.State{Phase: arena.phase, Question: arena.question, EndReason: arena.endReason, Extra: arena.extra, Players: int64(len(arena.seats))}, Teams: map[string]match.TeamTotals{}}
 	if arena.plan.Arena != nil {
 		for _, team := range arena.plan.Arena.Teams {
 			view.Teams[team.ID] = match.TeamTotals{Players: arena.countPlayers(team.ID)}
@@ -273,6 +275,14 @@ func (f *fakeBackend) Seat(_ context.Context, _, player string) (match.Seat, err
 	unlock, err := f.call("Seat")
 	defer unlock()
 	return match.Seat{Player: player, Nickname: "Nick " + player, Rating: &match.Rating{R: 1500}}, err
+}
+
+// FindNamed implements Players.
+func (f *fakeBackend) FindNamed(_ context.Context, _, nickname string) (string, error) {
+	unlock, err := f.call("FindNamed")
+	defer unlock()
+	player, _ := strings.CutPrefix(nickname, "Nick ")
+	return player, err
 }
 
 // toJSON returns a value as JSON, for comparisons and messages.

@@ -111,6 +111,24 @@ func (f *fakeBackend) RemovePlace(_ context.Context, id, player string, maxBans 
 	return PlaceReply{Verdict: VerdictLeft, Role: match.PlayerRole}, nil
 }
 
+// SetExtra accepts two players with extra time.
+func (f *fakeBackend) SetExtra(_ context.Context, id, player string, percent int64) (PlaceReply, error) {
+	unlock, err := f.call("SetExtra")
+	defer unlock()
+	arena := f.matches[id]
+	seatIndex := arena.seatIndex(player)
+	switch {
+	case err != nil || arena.phase != match.PhaseLobby:
+		return PlaceReply{Verdict: VerdictStarted}, err
+	case seatIndex < 0:
+		return PlaceReply{Verdict: VerdictOut}, nil
+	case len(arena.extra) >= 2:
+		return PlaceReply{Verdict: VerdictFull}, nil
+	}
+	arena.extra = append(arena.extra, match.ExtraTime{Player: player, Nickname: arena.seats[seatIndex].Nickname, Percent: percent})
+	return PlaceReply{Verdict: VerdictIn}, nil
+}
+
 func (f *fakeBackend) LockLobby(_ context.Context, id string) error {
 	unlock, err := f.call("LockLobby")
 	defer unlock()

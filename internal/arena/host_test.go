@@ -23,6 +23,10 @@ func (test *arenaTest) hostRequests() map[string]func(host, arenaID string) erro
 		"kick": func(host, id string) error {
 			return test.Kick(ctx, "demo", host, protocol.ArenaKick{ArenaID: id, Player: "ada"})
 		},
+		"extend": func(host, id string) error {
+			_, err := test.Extend(ctx, "demo", host, protocol.ArenaExtend{ArenaID: id, Player: "ada", Percent: 50})
+			return err
+		},
 	}
 }
 
@@ -41,7 +45,7 @@ func TestOnlyTheHostControlsAnArena(t *testing.T) {
 		}
 		test.backend.failingMethods["ReadArena"] = false
 	}
-	if storedArena.phase != match.PhaseLobby || storedArena.locked || len(storedArena.proceedCalls) != 0 || len(storedArena.seats) != 1 || len(test.backend.retiredCodes) != 0 {
+	if storedArena.phase != match.PhaseLobby || storedArena.locked || len(storedArena.proceedCalls) != 0 || len(storedArena.seats) != 1 || len(storedArena.extra) != 0 || len(test.backend.retiredCodes) != 0 {
 		t.Errorf("%+v, retired codes %v", storedArena, test.backend.retiredCodes)
 	}
 }

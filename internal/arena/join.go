@@ -49,6 +49,9 @@ func (s *Service) join(ctx context.Context, r JoinRequest) (protocol.ArenaJoined
 		ArenaID: a.ID, Mode: string(view.Plan.Mode), Name: a.Name, As: string(reply.Role), Team: reply.Team,
 		Teams: view.TeamCounts(a), Players: view.Players, State: publicState(view.Phase),
 	}
+	if r.Player == a.Host {
+		joined.Extra = extraViews(view)
+	}
 	if joined.State != stateLobby {
 		joined.Match = view.Plan.ID
 	}

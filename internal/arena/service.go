@@ -37,9 +37,13 @@ type Filter struct {
 	IncludeHostBanks                 bool // also select from banks that are reserved for hosts
 }
 
-// Players returns a seat with the nickname of a player. Arenas ignore its rating.
+// Players finds the players of a game.
 type Players interface {
+	// Seat returns a seat with the nickname of a player. Arenas ignore its rating.
 	Seat(ctx context.Context, game, player string) (match.Seat, error)
+	// FindNamed returns the player with a nickname or one that looks like it, "" if there
+	// is none.
+	FindNamed(ctx context.Context, game, nickname string) (player string, err error)
 }
 
 // GameSettings contains the settings of a game's arenas. LimitMS is the default time to

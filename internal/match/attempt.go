@@ -7,6 +7,7 @@ type Attempt struct {
 	Match       string
 	ID          string // unique id of this attempt
 	OpensAt     int64  // the opening time that the answer was judged by
+	ExtraMS     int64  // how long after the close the answer is accepted
 	Record      Record // without the points for a streak
 	Streak      int64  // points that each right answer in a row before this one adds, see quiz.Scoring
 	Seat        Seat

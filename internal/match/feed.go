@@ -1,6 +1,7 @@
 package match
 
 import (
+	"bytes"
 	"slices"
 
 	"laststand/internal/protocol"
@@ -172,6 +173,7 @@ func (l *localMatch) adoptState(state State) {
 	}
 	state.Seq = l.state.Seq
 	l.state = state
+	l.pushOwnDeadlines()
 }
 
 // endAsAbandoned ends a match of which the store has lost data. The final push
@@ -220,6 +222,9 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 			request.Session.Push(l.plan.ID, frame)
 		}
 	}
+	if request.OnState == nil {
+		l.pushOwnDeadline(request.Player)
+	}
 	if l.isAbandoned() {
 		if view.Seq > 0 && (view.EndReason == ReasonAbandoned || !view.Phase.hasEnded()) {
 			request.Session.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(request.AfterSeq, view.Seq)+1))
@@ -231,14 +236,18 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 // arena's lobby.
 const lobbyNoticeIntervalMS = 500
 
-// pushLobbyNotice pushes the player counts of a lobby to every session, if they may have
-// changed since the last notice and it is time for another one. The caller holds mu.
+// pushLobbyNotice pushes the player counts of a lobby to every session, if they have changed
+// since the last notice and it is time for another one. An equal notice would show that the
+// host has done something else. The caller holds mu.
 func (l *localMatch) pushLobbyNotice(view View, now int64) {
 	if l.state.Phase != PhaseLobby || view.Phase != PhaseLobby || view.Version <= l.lobbyVersion || now < l.lobbyNoticeAt+lobbyNoticeIntervalMS {
 		return
 	}
-	l.lobbyVersion, l.lobbyNoticeAt = view.Version, now
-	l.broadcastLocked(protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
+	notice := protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
 		ArenaID: l.plan.Arena.ID, Teams: view.TeamCounts(l.plan.Arena), Players: view.Players,
-	}))
+	})
+	if l.lobbyVersion = view.Version; !bytes.Equal(notice, l.lobbyNotice) {
+		l.lobbyNotice, l.lobbyNoticeAt = notice, now
+		l.broadcastLocked(notice)
+	}
 }

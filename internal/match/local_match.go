@@ -28,8 +28,10 @@ type localMatch struct {
 	lastPersonalQuestion int   // last question whose personal results were sent; -1 for none
 	startReported        bool  // the start was reported, or other nodes report it
 	endReported          bool  // the end was reported, or other nodes report it
+	lastDeadline         int64 // State.ClosesAt when own deadlines were last pushed
 	lobbyVersion         int64 // version of the last notice in the lobby
-	lobbyNoticeAt        int64 // when it was sent, cluster time
+	lobbyNotice          []byte
+	lobbyNoticeAt        int64 // when the notice was sent, cluster time
 
 	checkedEndedPlaces int64                 // State.EndedPlaces when no session was without a place
 	withoutPlace       map[string]Subscriber // sessions without a place at the last check
@@ -43,7 +45,7 @@ func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
 		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber), answerSlot: newAnswerSlot(),
 		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
-		lobbyVersion: view.Version, checkedEndedPlaces: view.EndedPlaces,
+		lastDeadline: view.ClosesAt, lobbyVersion: view.Version, checkedEndedPlaces: view.EndedPlaces,
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
 		local.lastPersonalQuestion--

@@ -77,7 +77,7 @@ func (m *memoryStore) decideOutcome(attempt Attempt) (*storedMatch, Outcome, err
 		verdict = VerdictEliminated
 	case holder != "":
 		return stored, stored.outcome(VerdictDuplicate, stored.records[attempt.answerKey()]), nil
-	case state.Phase != PhaseOpen || record.Question != state.Question || record.ArrivedAt > state.ClosesAt:
+	case state.Phase != PhaseOpen || record.Question != state.Question || record.ArrivedAt > state.ClosesAt+attempt.ExtraMS:
 		verdict = VerdictLate
 	case attempt.OpensAt != state.OpensAt:
 		verdict = VerdictStale

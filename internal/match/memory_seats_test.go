@@ -1,6 +1,9 @@
 package match
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // addSeat gives a player a seat in an arena's lobby and reports whether the
 // player has one.
@@ -30,6 +33,20 @@ func (stored *storedMatch) addTeamPlayers(team string, n int64) {
 	}
 }
 
+// setExtra gives a player in the lobby extra time.
+func (m *memoryStore) setExtra(id, player string, percent int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	stored := m.matches[id]
+	stored.dropExtra(player)
+	stored.state.Extra = append(stored.state.Extra, ExtraTime{player, stored.seats[player].Nickname, percent})
+	stored.state.Version++
+}
+
+func (stored *storedMatch) dropExtra(player string) {
+	stored.state.Extra = slices.DeleteFunc(slices.Clone(stored.state.Extra), func(e ExtraTime) bool { return e.Player == player })
+}
+
 // addWatcher gives a person a place as a watcher.
 func (m *memoryStore) addWatcher(id, player string, role Role) {
 	m.mu.Lock()
@@ -56,6 +73,7 @@ func (m *memoryStore) removePlace(id, player string) {
 	default:
 		stored.leaveRunningMatch(player)
 	}
+	stored.dropExtra(player)
 	stored.state.EndedPlaces++
 	stored.state.Version++
 }

@@ -319,6 +319,9 @@ func (stored *storedMatch) applyStepFields(newState State, opens bool) {
 	if newState.Phase == PhaseSealed {
 		stored.state.Alive = before.Alive
 	}
+	if newState.Phase != PhaseOpen && newState.Phase != PhaseRevealed {
+		stored.state.Extra = before.Extra
+	}
 	stored.state.Players, stored.state.LeftSeats, stored.state.EndedPlaces, stored.state.Locked = before.Players, before.LeftSeats, before.EndedPlaces, before.Locked
 	stored.state.Seq, stored.state.Version = before.Seq, before.Version
 	stored.state.Answered, stored.state.Right, stored.state.First = before.Answered, before.Right, before.First

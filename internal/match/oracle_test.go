@@ -27,6 +27,7 @@ type playerTotals struct {
 	survivedQuestions                 int   // questions up to the last one survived
 	rightInRow                        int64 // right answers in a row up to the last question
 	eliminated, hasLeft               bool
+	extraPercent                      int64
 }
 
 // givenAnswer is an accepted answer.
@@ -66,9 +67,19 @@ func (o *oracle) canAnswer(player string) bool {
 	return t != nil && !t.eliminated && !t.hasLeft && !hasAnswered
 }
 
+// ownClose is when a question that closes at closesAt closes for a player.
+func (o *oracle) ownClose(player string, closesAt int64) int64 {
+	if t := o.players[player]; t != nil {
+		return closesAt + o.limitMS()*t.extraPercent/100
+	}
+	return closesAt
+}
+
 func (o *oracle) recordAnswer(player string, right bool, elapsedMS int64) {
 	if elapsedMS < -50 { // the clock is behind
 		elapsedMS = o.limitMS()
+	} else {
+		elapsedMS = elapsedMS * 100 / (100 + o.players[player].extraPercent)
 	}
 	o.answers[player] = givenAnswer{right, max(elapsedMS, 0)}
 	if right && o.mode == Buzzer {

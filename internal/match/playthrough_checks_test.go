@@ -18,6 +18,14 @@ func (p *playthrough) checkCloseReason(before, newState State) {
 	if grace := before.ClosesAt + answerGraceMS; newState.CloseReason == closeReasonTimeout && p.now < grace {
 		p.Fatalf("closed at %d, before %d", p.now, grace)
 	}
+	for player := range p.oracle.players {
+		if ownClose := p.oracle.ownClose(player, before.ClosesAt); newState.CloseReason == closeReasonTimeout && p.oracle.canAnswer(player) && p.now < ownClose+answerGraceMS {
+			p.Fatalf("closed at %d, while %s could answer until %d", p.now, player, ownClose)
+		}
+	}
+	if lastDue := before.ClosesAt + p.oracle.limitMS() + answerGraceMS; before.DueAt > lastDue {
+		p.Fatalf("%+v is due after %d", before, lastDue)
+	}
 }
 
 // checkFrames compares the log with the oracle.

@@ -109,6 +109,7 @@ func (p *playthrough) addPlayersUntilCountdown(players int) {
 		p.store.removePlace(p.plan.ID, p.plan.arenaSeat(0).Player)
 		delete(p.oracle.players, p.plan.arenaSeat(0).Player)
 	}
+	p.drawExtraTime()
 	p.requestStep(startArenaStep)
 	announcing := p.view()
 	if rapid.Bool().Draw(p.T, "one leaves during the announcement") {
@@ -124,8 +125,22 @@ func (p *playthrough) addPlayersUntilCountdown(players int) {
 	}
 }
 
+// drawExtraTime gives some players extra time.
+func (p *playthrough) drawExtraTime() {
+	if p.plan.Mode == Buzzer {
+		return
+	}
+	players := slices.Sorted(maps.Keys(p.oracle.players))
+	for range rapid.IntRange(0, 3).Draw(p.T, "players with extra time") {
+		player, percent := rapid.SampledFrom(players).Draw(p.T, "player"), rapid.SampledFrom([]int64{25, 50, 100}).Draw(p.T, "percent")
+		p.store.setExtra(p.plan.ID, player, percent)
+		p.oracle.players[player].extraPercent = percent
+	}
+}
+
 func (p *playthrough) view() View {
-	query := ReadQuery{Match: p.plan.ID, Players: p.plan.duelPlayers(), WantListed: p.plan.Arena != nil, AfterSeq: 0}
+	players := append(p.store.state(p.plan.ID).survivorsToCheck(p.plan), p.plan.duelPlayers()...)
+	query := ReadQuery{Match: p.plan.ID, Players: players, WantListed: p.plan.Arena != nil, AfterSeq: 0}
 	v, err := p.store.Read(context.Background(), query)
 	if err != nil {
 		p.Fatal(err)
@@ -248,7 +263,7 @@ func (p *playthrough) answer(view View, player string, right bool) {
 	}
 	record := judgeSubmission(p, p.plan, view.State, Submission{Player: player, ArrivedAt: p.now, Answer: answerTo(p.plan, view.Question, given)})
 	outcome := p.submit(view, record)
-	want := storedState.Phase == PhaseOpen && storedState.Question == view.Question && storedState.OpensAt == view.OpensAt && p.now <= storedState.ClosesAt && p.oracle.canAnswer(player)
+	want := storedState.Phase == PhaseOpen && storedState.Question == view.Question && storedState.OpensAt == view.OpensAt && p.now <= p.oracle.ownClose(player, storedState.ClosesAt) && p.oracle.canAnswer(player)
 	if (outcome.Verdict == VerdictAccepted) != want {
 		p.Fatalf("%s at %d: %s of %s, right %v", player, p.now, outcome.Verdict, storedState.Phase, right)
 	}
@@ -264,7 +279,7 @@ func (p *playthrough) submit(view View, record Record) Outcome {
 	p.attempts++
 	seat := p.seatForPlayer(record.Player)
 	attempt := Attempt{
-		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, Record: record, Seat: seat, Mode: p.plan.Mode, Streak: p.plan.scoring().Streak * p.plan.Multiplier(view.Question),
+		Match: p.plan.ID, ID: fmt.Sprint(p.attempts), OpensAt: view.OpensAt, ExtraMS: view.extraMS(p.plan, record.Player), Record: record, Seat: seat, Mode: p.plan.Mode, Streak: p.plan.scoring().Streak * p.plan.Multiplier(view.Question),
 	}
 	commit := p.store.Commit
 	switch {

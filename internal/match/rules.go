@@ -12,7 +12,7 @@ import (
 // points without those for a streak. It is a pure function and uses the time at which the
 // frame arrived. An extension of the question does not increase the points.
 func judgeAnswer(plan *Plan, state State, answer validAnswer, submission Submission) Record {
-	elapsed, limit := elapsedMS(plan, state, submission.ArrivedAt), plan.Limit(answer.question)
+	elapsed, limit := elapsedMS(plan, state, submission), plan.Limit(answer.question)
 	record := Record{
 		Player: submission.Player, Question: answer.question, Given: answer.given, Normalized: answer.normal, ArrivedAt: submission.ArrivedAt, ElapsedMS: elapsed,
 	}
@@ -32,12 +32,12 @@ const maxEarlyAnswerMS = 50
 // elapsedMS is the time that an answer took. An arrival more than
 // maxEarlyAnswerMS before the opening comes from a clock that is behind. It says
 // nothing about the real time, so it counts as the full limit and earns no speed
-// points.
-func elapsedMS(plan *Plan, state State, at int64) int64 {
-	if at < state.OpensAt-maxEarlyAnswerMS {
+// points. With extra time it is scaled to the limit of the other players.
+func elapsedMS(plan *Plan, state State, submission Submission) int64 {
+	if submission.ArrivedAt < state.OpensAt-maxEarlyAnswerMS {
 		return plan.Limit(state.Question)
 	}
-	return max(at-state.readsUntil(plan), 0)
+	return max(submission.ArrivedAt-state.readsUntil(plan), 0) * 100 / (100 + state.extraPercent(submission.Player))
 }
 
 // compareStandings orders standings, best first: the higher score in duel and buzzer, the

@@ -53,6 +53,10 @@ type State struct {
 	Alive       int64  // how many players may answer: all with a seat; in survival only those still in
 	LastDecided int    // survival: the last question that somebody survived; -1 before the first
 	Voids       []int  // survival: questions that nobody survived
+	// Extra are the players of an arena with extra time, at most MaxExtraSeats. The host
+	// sets them in the lobby. A player who leaves is removed by the store, one who is
+	// eliminated by a step.
+	Extra []ExtraTime
 
 	Answered    int64 // accepted answers to the question; in survival without those of players who left
 	Right       int64 // right answers among them

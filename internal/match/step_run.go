@@ -26,7 +26,8 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
 			r.recipients = r.match.recipients()
-			if view, err = r.read(ctx, r.match, r.match.knownState().Seq, r.recipients...); err != nil {
+			known := r.match.knownState()
+			if view, err = r.read(ctx, r.match, known.Seq, append(known.survivorsToCheck(r.match.plan), r.recipients...)...); err != nil {
 				return err
 			}
 			r.pushMissed(view)

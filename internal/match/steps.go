@@ -24,7 +24,7 @@ func openStep(plan *Plan, view View, question int, opensAt int64) Step {
 	newState.Phase, newState.Question, newState.CloseReason, newState.Extended = PhaseOpen, question, "", false
 	newState.Answered, newState.Right, newState.First = 0, 0, nil
 	newState.OpensAt, newState.ClosesAt = opensAt, opensAt+plan.ReadingMS+plan.Limit(question)
-	newState.DueAt = newState.ClosesAt + answerGraceMS
+	newState.DueAt = newState.lastClosesAt(plan) + answerGraceMS
 	if question == 0 {
 		newState.StartedAt = opensAt
 	}
@@ -42,7 +42,7 @@ func extendStep(plan *Plan, view View, lostMS, now int64) Step {
 	newState := view.State
 	newState.Extended = true
 	newState.ClosesAt = max(view.ClosesAt, now) + min(lostMS, plan.Limit(view.Question))
-	newState.DueAt = newState.ClosesAt + answerGraceMS
+	newState.DueAt = newState.lastClosesAt(plan) + answerGraceMS
 	step := newStep(plan, view, newState)
 	step.Version = view.Version
 	step.Pushes = []protocol.NumberedPush{newPush(plan, protocol.TypeQuestionExtended,
@@ -143,5 +143,9 @@ func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPu
 // maxDurationMS is the longest duration of a match without outages and host
 // pauses, in ms.
 func (p *Plan) maxDurationMS() int64 {
-	return p.CountdownMS + p.sumLimits(len(p.Questions), nil) + int64(len(p.Questions))*(p.ReadingMS+answerGraceMS+p.RevealMS)
+	answeringMS := p.sumLimits(len(p.Questions), nil)
+	if p.Arena != nil {
+		answeringMS += answeringMS * maxExtraPercent / 100
+	}
+	return p.CountdownMS + answeringMS + int64(len(p.Questions))*(p.ReadingMS+answerGraceMS+p.RevealMS)
 }

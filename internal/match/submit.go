@@ -31,7 +31,7 @@ func (j *judge) commitAnswer(ctx context.Context, local *localMatch, submission 
 				return committed{Outcome: Outcome{Verdict: VerdictEarly}}, nil
 			}
 			attempt.Record, attempt.OpensAt, attempt.SeenVersion = judgeAnswer(local.plan, state, answer, submission), state.OpensAt, local.knownVersion()
-			attempt.Record.Node = j.Node
+			attempt.Record.Node, attempt.ExtraMS = j.Node, state.extraMS(local.plan, submission.Player)
 			outcome, err := j.submitAttempt(ctx, local, attempt)
 			local.updateVersion(outcome.Version)
 			if err != nil || outcome.Verdict != VerdictStale {

@@ -6,12 +6,18 @@ import "slices"
 // Players who were wrong, late or silent are out, unless no player would be
 // left. The store records with each right answer that its player survives
 // (Totals.LastCorrect), so no player has to be updated.
+//
+// A player who is out has no extra time any more, because the next questions would wait for it.
 func applySurvivalReveal(view View, newState *State) {
 	if view.isVoid() {
 		newState.Voids = append(slices.Clone(view.Voids), view.Question)
 		return
 	}
 	newState.LastDecided, newState.Alive = view.Question, view.Right
+	newState.Extra = slices.DeleteFunc(slices.Clone(view.Extra), func(e ExtraTime) bool {
+		t, isKnown := view.Totals[e.Player]
+		return isKnown && View{State: *newState}.isEliminated(t)
+	})
 }
 
 // isVoid reports whether no player survived a sealed question, so that the

@@ -140,6 +140,7 @@ func stateView(plan *Plan, view View, player string) protocol.MatchState {
 		if record, ok := view.Records[player]; ok {
 			shown.YourAnswer = acceptedAnswerView(record)
 		}
+		shown.OwnDeadline = ownDeadlineView(plan, view.State, player)
 	}
 	shown.Scores = revealedScores(plan, view)
 	if view.Players > FullListPlayers {

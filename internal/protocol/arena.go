@@ -4,20 +4,23 @@ import "encoding/json"
 
 // The types of an arena's messages.
 const (
-	TypeArenaJoin   = "arena.join"
-	TypeArenaLeave  = "arena.leave"
-	TypeArenaStart  = "arena.start"
-	TypeArenaClose  = "arena.close"
-	TypeArenaLock   = "arena.lock"
-	TypeArenaNext   = "arena.next"
-	TypeArenaKick   = "arena.kick"
-	TypeArenaJoined = "arena.joined"
-	TypeArenaLeft   = "arena.left"
-	TypeArenaOK     = "arena.ok"
-	TypeArenaLobby  = "arena.lobby"
-	TypeArenaKicked = "arena.kicked"
-	TypeArenaClosed = "arena.closed"
-	TypeOwn         = "own"
+	TypeArenaJoin     = "arena.join"
+	TypeArenaLeave    = "arena.leave"
+	TypeArenaStart    = "arena.start"
+	TypeArenaClose    = "arena.close"
+	TypeArenaLock     = "arena.lock"
+	TypeArenaNext     = "arena.next"
+	TypeArenaKick     = "arena.kick"
+	TypeArenaExtend   = "arena.extend"
+	TypeArenaJoined   = "arena.joined"
+	TypeArenaLeft     = "arena.left"
+	TypeArenaOK       = "arena.ok"
+	TypeArenaExtended = "arena.extended"
+	TypeArenaLobby    = "arena.lobby"
+	TypeArenaKicked   = "arena.kicked"
+	TypeArenaClosed   = "arena.closed"
+	TypeOwn           = "own"
+	TypeOwnDeadline   = "own.deadline"
 )
 
 // NewArena is the body of the HTTP request that creates an arena. A nil TimeLimitMS or
@@ -120,7 +123,8 @@ type ArenaJoin struct {
 	As   string `json:"as,omitempty"`
 }
 
-// ArenaJoined is the reply to arena.join. Match is the match's id, "" before it starts.
+// ArenaJoined is the reply to arena.join. Match is the match's id, "" before it starts. Only
+// the host gets Extra.
 type ArenaJoined struct {
 	ArenaID string      `json:"arena_id"`
 	Mode    string      `json:"mode"`
@@ -131,6 +135,14 @@ type ArenaJoined struct {
 	Players int64       `json:"players"`
 	State   string      `json:"state"`
 	Match   string      `json:"match,omitempty"`
+	Extra   []ExtraTime `json:"extra,omitempty"`
+}
+
+// ExtraTime is a player with a longer time limit: by Percent of the limit.
+type ExtraTime struct {
+	Player   string `json:"player"`
+	Nickname string `json:"nickname"`
+	Percent  int64  `json:"percent"`
 }
 
 // ArenaRef names an arena. It is the data of arena.leave, arena.start, arena.close and
@@ -154,6 +166,20 @@ type ArenaKick struct {
 	Ban     bool   `json:"ban,omitempty"`
 }
 
+// ArenaExtend is the data of arena.extend, which gives a player extra time. It names the
+// player by either Player, the id, or Nickname. Percent is 0, 25, 50 or 100.
+type ArenaExtend struct {
+	ArenaID  string `json:"arena_id" need:"true"`
+	Player   string `json:"player,omitempty"`
+	Nickname string `json:"nickname,omitempty"`
+	Percent  int64  `json:"percent" need:"true"`
+}
+
+// ArenaExtended is the reply to arena.extend: all players of the arena with extra time.
+type ArenaExtended struct {
+	Extra []ExtraTime `json:"extra"`
+}
+
 // ArenaLobby is the push with the numbers of players who wait before an arena's match
 // starts.
 type ArenaLobby struct {
@@ -166,6 +192,15 @@ type ArenaLobby struct {
 type ArenaEnd struct {
 	ArenaID string `json:"arena_id"`
 	Reason  string `json:"reason"`
+}
+
+// OwnDeadline is the push to a player with extra time that a question closes at ClosesAt for
+// that player. This is Extra percent of the limit after the closes_at of the others.
+type OwnDeadline struct {
+	Match    string `json:"match"`
+	Question int    `json:"question"`
+	ClosesAt int64  `json:"closes_at"`
+	Extra    int64  `json:"extra"`
 }
 
 // Own is the push with a player's own result of a question, in a match of more than 50

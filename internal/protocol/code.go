@@ -142,8 +142,11 @@ func Outcome(err error, success string) string {
 
 // Reasons of refusals, besides those of package nickname.
 const (
-	ReasonTooFewQuestions = "too_few_questions" // with bad_request: fewer questions match the filter
-	ReasonHostsOnly       = "hosts_only"        // with forbidden: players may not create arenas in this game
+	ReasonTooFewQuestions = "too_few_questions"  // with bad_request: fewer questions match the filter
+	ReasonHostsOnly       = "hosts_only"         // with forbidden: players may not create arenas in this game
+	ReasonNotSeated       = "not_seated"         // with not_found: the named player has no seat in the arena
+	ReasonTooLateForExtra = "too_late_for_extra" // with arena_started: extra time can be set only in the lobby
+	ReasonTooManyExtra    = "too_many_extra"     // with bad_request: the arena has its maximum of players with extra time
 )
 
 // The close codes of the websocket, section 2 of the contract. After 4000 to 4499 a client

@@ -225,14 +225,15 @@ type OverStanding struct {
 // MatchState is the reply to match.sync: the current state of a match. A client that has
 // missed pushes that the server no longer stores needs it.
 type MatchState struct {
-	Seq        int64           `json:"seq"`
-	Phase      string          `json:"phase"`
-	Found      MatchFound      `json:"found"`
-	Question   *Question       `json:"question,omitempty"`
-	YourAnswer *AcceptedAnswer `json:"your_answer,omitempty"`
-	Out        bool            `json:"out,omitempty"`
-	Own        OwnScore        `json:"own"`
-	Scores     []ScoreView     `json:"scores"`
+	Seq         int64           `json:"seq"`
+	Phase       string          `json:"phase"`
+	Found       MatchFound      `json:"found"`
+	Question    *Question       `json:"question,omitempty"`
+	YourAnswer  *AcceptedAnswer `json:"your_answer,omitempty"`
+	OwnDeadline *OwnDeadline    `json:"own_deadline,omitempty"`
+	Out         bool            `json:"out,omitempty"`
+	Own         OwnScore        `json:"own"`
+	Scores      []ScoreView     `json:"scores"`
 }
 
 // OwnScore is the receiving player's score when the last question closed.

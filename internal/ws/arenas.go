@@ -56,6 +56,18 @@ func (r *requests) checkArenaLoad(as string) error {
 	return r.services.LoadShedder.Check(overload.Joining)
 }
 
+func (r *requests) onArenaExtend(ctx context.Context, req request) (func(), error) {
+	var extend protocol.ArenaExtend
+	if err := req.Decode(&extend); err != nil {
+		return doNothing, err
+	}
+	extended, err := r.services.Arenas.Extend(ctx, r.game, r.player, extend)
+	if err == nil {
+		r.reply(req, protocol.TypeArenaExtended, extended)
+	}
+	return doNothing, err
+}
+
 // arenaHandler makes the handler of a request with data of type D. The handler runs call
 // and replies with an empty message of type replyType.
 func arenaHandler[D any](replyType string, call func(arenas Arenas, ctx context.Context, game, caller string, data D) error) func(*requests, context.Context, request) (func(), error) {

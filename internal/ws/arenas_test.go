@@ -45,6 +45,26 @@ func TestArenaRequestsAreForwarded(t *testing.T) {
 	}
 }
 
+// The reply to arena.extend lists the players with extra time.
+func TestExtraTimeIsForwarded(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	c := n.connectPlayer("ada")
+	extend := protocol.ArenaExtend{ArenaID: "a_1", Player: "p", Percent: 50}
+	c.sendRequest(protocol.TypeArenaExtend, extend)
+	if f := c.expectReply(protocol.TypeArenaExtended); string(f.Data) != `{"extra":[{"player":"p","nickname":"Ada","percent":50}]}` {
+		t.Errorf("%s", f.raw)
+	}
+	if calls := n.arenas.takeCalls(); !slices.Equal(calls, []string{"extend demo ada {ArenaID:a_1 Player:p Nickname: Percent:50}"}) {
+		t.Errorf("calls %q", calls)
+	}
+	c.sendRequest(protocol.TypeArenaExtend, json.RawMessage(`{"arena_id":"a_1","player":"p"}`))
+	c.expectError(protocol.CodeBadRequest)
+	n.arenas.setResult(func(context.Context) error { return protocol.Errorf(protocol.CodeForbidden, "not yours") })
+	c.sendRequest(protocol.TypeArenaExtend, extend)
+	c.expectError(protocol.CodeForbidden)
+}
+
 // The reply to a join comes before the pushes that it causes.
 func TestArenaJoinReplyPrecedesItsPushes(t *testing.T) {
 	t.Parallel()

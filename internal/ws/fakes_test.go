@@ -195,3 +195,8 @@ func (a *fakeArenas) Next(ctx context.Context, game, caller string, next protoco
 func (a *fakeArenas) Kick(ctx context.Context, game, caller string, kick protocol.ArenaKick) error {
 	return a.call(ctx, "kick %s %s %+v", game, caller, kick)
 }
+
+func (a *fakeArenas) Extend(ctx context.Context, game, caller string, extend protocol.ArenaExtend) (protocol.ArenaExtended, error) {
+	err := a.call(ctx, "extend %s %s %+v", game, caller, extend)
+	return protocol.ArenaExtended{Extra: []protocol.ExtraTime{{Player: "p", Nickname: "Ada", Percent: 50}}}, err
+}

@@ -28,6 +28,7 @@ var handlers = map[string]struct {
 	protocol.TypeArenaLock:    {1, arenaHandler(protocol.TypeArenaOK, withArenaID(Arenas.Lock))},
 	protocol.TypeArenaNext:    {1, arenaHandler(protocol.TypeArenaOK, Arenas.Next)},
 	protocol.TypeArenaKick:    {1, arenaHandler(protocol.TypeArenaOK, Arenas.Kick)},
+	protocol.TypeArenaExtend:  {3, (*requests).onArenaExtend},
 	protocol.TypeBoardWatch:   {3, (*requests).onBoardWatch},
 	protocol.TypeBoardUnwatch: {1, (*requests).onBoardUnwatch},
 	protocol.TypeHello: {1, func(*requests, context.Context, request) (func(), error) {

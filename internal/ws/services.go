@@ -53,6 +53,7 @@ type Arenas interface {
 	Lock(ctx context.Context, game, caller, arenaID string) error
 	Next(ctx context.Context, game, caller string, next protocol.ArenaNext) error
 	Kick(ctx context.Context, game, caller string, kick protocol.ArenaKick) error
+	Extend(ctx context.Context, game, caller string, extend protocol.ArenaExtend) (protocol.ArenaExtended, error)
 }
 
 // Boards pushes leaderboards to the sessions that watch them; *leaderboard.Display

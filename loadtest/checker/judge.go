@@ -101,7 +101,7 @@ const answerGraceMS = 150
 // judgeRound judges a question, and returns when it had to close.
 func (j *judgement) judgeRound(r *round) (dueAt int64) {
 	verdicts := j.verdicts(r)
-	t := countVerdicts(verdicts)
+	t, lastClosesAt := countVerdicts(verdicts), j.lastClosesAt(r, verdicts)
 	if !t.isUnsure && !j.isPartial {
 		j.checkCounts(r, t)
 	}
@@ -114,7 +114,7 @@ func (j *judgement) judgeRound(r *round) (dueAt int64) {
 		j.score(r, j.final[player], v)
 	}
 	if r.closed.Reason == "timeout" {
-		return r.closesAt + answerGraceMS
+		return lastClosesAt + answerGraceMS
 	}
 	return readsUntil(r.asked) + t.newestMS
 }

@@ -19,6 +19,7 @@ type match struct {
 	hashes []uint64 // of the numbered pushes, from number 1
 	newest []byte   // the newest push
 	log    matchLog
+	extra  int64            // most extra time of a player, in percent
 	broken error            // why the pushes are no valid match; nil: they are valid so far
 	parts  map[string]*part // by player
 
@@ -189,8 +190,9 @@ func (r *round) add(kind string, data json.RawMessage) (err error) {
 // told.
 type part struct {
 	player   string
-	isClient bool // a View reports this part
-	hasEnded bool // the client has seen the end, and has no open request
+	isClient bool  // a View reports this part
+	hasEnded bool  // the client has seen the end, and has no open request
+	extra    int64 // extra time in percent
 	answers  map[int]*answer
 	own      map[int]protocol.Own
 }

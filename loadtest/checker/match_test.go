@@ -24,7 +24,8 @@ type played struct {
 	extendTo int64    // the new deadline; 0: not extended
 	seen     []string // players of answer.seen
 	closed   protocol.QuestionClosed
-	own      *protocol.Own // a push to ada alone
+	own      *protocol.Own         // a push to ada alone
+	deadline *protocol.OwnDeadline // as own
 	over     protocol.MatchOver
 	after    string // type of a push after the end; "": none
 
@@ -102,6 +103,9 @@ func (p *played) play(t *testing.T) string {
 		p.answer(p.ada, 0)
 	}
 	push(protocol.TypeQuestion, p.asked)
+	if p.deadline != nil {
+		p.push(t, p.ada, protocol.EncodePush(protocol.TypeOwnDeadline, p.deadline))
+	}
 	if !p.answersTooSoon {
 		p.answer(p.ada, 0)
 	}
@@ -239,6 +243,10 @@ func TestAMatchWithoutBreachesPasses(t *testing.T) {
 			p.closed.Results[0].ElapsedMS, p.closed.Results[0].Points, p.closed.Results[0].Score = &elapsed, 100, 100
 			p.over.Standings[0].Score, p.over.Standings[0].TimeMS = 100, limitMS
 		}},
+		"extra time": {"race", func(p *played) {
+			p.found.Scoring, p.asked.Points, p.found.ArenaID, p.closed.Counts = protocol.Scoring{Preset: "speed", Points: 100}, 1, "a_1", []int64{1, 1}
+			p.extraTime(opensAt+2*limitMS, 100)
+		}},
 		"the state holds the answer": {"duel", func(p *played) { p.then = state(accepted) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +258,13 @@ func TestAMatchWithoutBreachesPasses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// extraTime gives ada extra time in percent, and tells her that the question closes at
+// closesAt. She needs the same share of her limit.
+func (p *played) extraTime(closesAt, percent int64) {
+	p.deadline = &protocol.OwnDeadline{Match: "m_1", ClosesAt: closesAt, Extra: percent}
+	p.reply[0].At = opensAt + 500*(100+percent)/100
 }
 
 // state returns a step in which ada's client receives a match.state with her answer.
@@ -268,22 +283,25 @@ func TestEachBreachIsFound(t *testing.T) {
 		mode   string
 		change func(p *played)
 	}{
-		"points 181":                         {"duel", func(p *played) { p.closed.Results[0].Points = 181 }},
-		"score 380":                          {"duel", func(p *played) { p.closed.Results[0].Score = 380 }},
-		"points 180":                         {"buzzer", func(p *played) { p.closed.Results[0].Points = 180 }},
-		"Score:181":                          {"duel", func(p *played) { p.over.Standings[0].Score = 181 }},
-		"TimeMS:700":                         {"duel", func(p *played) { p.over.Standings[1].TimeMS = 700 }},
-		"Rank:1 Player:bob":                  {"duel", func(p *played) { p.over.Standings[1].Rank = 1 }},
-		"names 1 players, not 2":             {"duel", func(p *played) { p.over.Standings = p.over.Standings[:1] }},
-		`winner is "bob"`:                    {"duel", func(p *played) { p.over.Winner = "bob" }},
-		`winner is "blue"`:                   {"buzzer", func(p *played) { p.over.Winner = "blue" }},
-		"{Rank:1 ID:red Score:2}":            {"buzzer", func(p *played) { p.over.Teams[0].Score = 2 }},
-		"ends with the teams":                {"buzzer", func(p *played) { p.over.Teams = p.over.Teams[:1] }},
-		"ended as abandoned":                 {"duel", func(p *played) { p.over.Reason = "abandoned" }},
-		"ended as forfeit, and its end says": {"duel", func(p *played) { p.checker.Leavers, p.over.Reason, p.over.Standings[0].Score = true, "forfeit", 7 }},
-		"correct true, points 180":           {"duel", func(p *played) { p.closed.Answer = map[string]int{"choice": 0} }},
-		`given {"choice":0} in 500 ms`:       {"duel", func(p *played) { p.closed.Results[0].Given = json.RawMessage(`{"choice":0}`) }},
-		"its close says 2 and 2":             {"duel", func(p *played) { p.closed.Right = 2 }},
+		"is told {\"match\":\"m_1\",\"question\":0,\"closes_at\":9": {"survival", func(p *played) { p.extraTime(9, 100) }},
+		"with 0% extra time":                        {"survival", func(p *played) { p.extraTime(opensAt+2*limitMS, 70) }},
+		"an answer got {\"question\":0,\"at\":1001": {"survival", func(p *played) { p.reply[0].At = opensAt + 1000 }},
+		"points 181":                                {"duel", func(p *played) { p.closed.Results[0].Points = 181 }},
+		"score 380":                                 {"duel", func(p *played) { p.closed.Results[0].Score = 380 }},
+		"points 180":                                {"buzzer", func(p *played) { p.closed.Results[0].Points = 180 }},
+		"Score:181":                                 {"duel", func(p *played) { p.over.Standings[0].Score = 181 }},
+		"TimeMS:700":                                {"duel", func(p *played) { p.over.Standings[1].TimeMS = 700 }},
+		"Rank:1 Player:bob":                         {"duel", func(p *played) { p.over.Standings[1].Rank = 1 }},
+		"names 1 players, not 2":                    {"duel", func(p *played) { p.over.Standings = p.over.Standings[:1] }},
+		`winner is "bob"`:                           {"duel", func(p *played) { p.over.Winner = "bob" }},
+		`winner is "blue"`:                          {"buzzer", func(p *played) { p.over.Winner = "blue" }},
+		"{Rank:1 ID:red Score:2}":                   {"buzzer", func(p *played) { p.over.Teams[0].Score = 2 }},
+		"ends with the teams":                       {"buzzer", func(p *played) { p.over.Teams = p.over.Teams[:1] }},
+		"ended as abandoned":                        {"duel", func(p *played) { p.over.Reason = "abandoned" }},
+		"ended as forfeit, and its end says":        {"duel", func(p *played) { p.checker.Leavers, p.over.Reason, p.over.Standings[0].Score = true, "forfeit", 7 }},
+		"correct true, points 180":                  {"duel", func(p *played) { p.closed.Answer = map[string]int{"choice": 0} }},
+		`given {"choice":0} in 500 ms`:              {"duel", func(p *played) { p.closed.Results[0].Given = json.RawMessage(`{"choice":0}`) }},
+		"its close says 2 and 2":                    {"duel", func(p *played) { p.closed.Right = 2 }},
 		`an answer got {"question":0,"at":1000500,"elapsed_ms":400}`: {"duel", func(p *played) { p.reply[0].ElapsedMS = 400 }},
 		"and it is ada: given  in none":                              {"duel", func(p *played) { p.reply[0], p.before = nil, refuse(protocol.CodeRateLimited, 1) }},
 		"2 answers were accepted and 1 right":                        {"duel", func(p *played) { p.closed.Answered = 1 }},
@@ -516,7 +534,7 @@ func TestElapsedTime(t *testing.T) {
 	t.Parallel()
 	q := protocol.Question{OpensAt: opensAt, ClosesAt: opensAt + limitMS}
 	for at, want := range map[int64]int64{opensAt + 700: 700, opensAt - 50: 0, opensAt - 51: limitMS} {
-		if got := elapsedMS(q, at); got != want {
+		if got := elapsedMS(q, at, 0); got != want {
 			t.Errorf("a stamp at %d: %d, want %d", at, got, want)
 		}
 	}

@@ -68,8 +68,8 @@ func (j *judgement) checkTimes(r *round, p *part) {
 	if sent == nil || sent.accepted == nil {
 		return
 	}
-	if at := sent.reply.At; at > r.closesAt || sent.reply.ElapsedMS != elapsedMS(r.asked, at) {
-		j.violation("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, r.closesAt, sent.replyData)
+	if at, closesAt := sent.reply.At, r.closesAtFor(p.extra); at > closesAt || sent.reply.ElapsedMS != elapsedMS(r.asked, at, p.extra) {
+		j.violation("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, closesAt, sent.replyData)
 	}
 	if r.asked.ReadsUntil != nil && sent.reply.At < *r.asked.ReadsUntil {
 		j.violation("question %d has a reading time up to %d, and an answer got %s", r.asked.Question, *r.asked.ReadsUntil, sent.replyData)
@@ -87,12 +87,13 @@ func (j *judgement) checkTimes(r *round, p *part) {
 const maxEarlyMS = 50
 
 // elapsedMS returns the elapsed_ms of an accepted answer from its stamp. It is 0 for a
-// stamp up to maxEarlyMS before the opening, and the limit for an earlier stamp.
-func elapsedMS(q protocol.Question, at int64) int64 {
+// stamp up to maxEarlyMS before the opening, and the limit for an earlier stamp. With extra
+// time, in percent, it is scaled to the limit of the others.
+func elapsedMS(q protocol.Question, at, extra int64) int64 {
 	if at < q.OpensAt-maxEarlyMS {
 		return q.ClosesAt - readsUntil(q)
 	}
-	return max(at-readsUntil(q), 0)
+	return max(at-readsUntil(q), 0) * 100 / (100 + extra)
 }
 
 // verdictCounts sums up the verdicts on a question.

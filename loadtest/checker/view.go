@@ -81,6 +81,8 @@ func (v *View) Push(f Frame, at int64) error {
 		return v.numbered(f, at)
 	case f.Type == protocol.TypeOwn:
 		return v.takeOwn(f)
+	case f.Type == protocol.TypeOwnDeadline:
+		return v.takeOwnDeadline(f.Data)
 	case f.Type == protocol.TypeSettled:
 		return v.takeSettled(f)
 	case f.Type == protocol.TypeMatchState:
@@ -197,6 +199,12 @@ func (v *View) takeState(data json.RawMessage) error {
 	var s protocol.MatchState
 	if err := json.Unmarshal(data, &s); err != nil {
 		return violation("%v: %s", err, data)
+	}
+	if s.OwnDeadline != nil {
+		raw, _ := json.Marshal(s.OwnDeadline) // it came from JSON
+		if err := v.takeOwnDeadline(raw); err != nil {
+			return err
+		}
 	}
 	if v.part == nil || s.Question == nil || v.isOver {
 		return nil

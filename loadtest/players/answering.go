@@ -1,6 +1,7 @@
 package players
 
 import (
+	"encoding/json"
 	"time"
 
 	"laststand/internal/protocol"
@@ -37,6 +38,19 @@ func (r *matchRun) planAnswer(h received) {
 		wait = time.Duration(q.ClosesAt-q.OpensAt-50+r.dice.Int64N(100)) * time.Millisecond
 	}
 	r.answerAt = h.ReceivedAt.Add(wait)
+}
+
+// useExtraTime moves some answers of a player with extra time to its own deadline.
+func (r *matchRun) useExtraTime(h received) error {
+	var own protocol.OwnDeadline
+	if err := json.Unmarshal(h.Data, &own); err != nil {
+		return err
+	}
+	q, closed := r.view.Question()
+	if r.answer != nil && closed == nil && *r.answer.Question == own.Question && r.chance(r.group.Habits.LastMomentShare) {
+		r.answerAt = h.ReceivedAt.Add(time.Duration(own.ClosesAt-q.OpensAt-50+r.dice.Int64N(100)) * time.Millisecond)
+	}
+	return nil
 }
 
 func (r *matchRun) sendAnswer(now time.Time) {

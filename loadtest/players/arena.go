@@ -13,9 +13,11 @@ type arena struct {
 	size int
 	wait time.Duration // for the last players
 
-	taken     atomic.Int64 // seats that players have
-	declined  atomic.Int64 // seats that their players will not take
-	isStarted atomic.Bool  // the host has asked to start the match: no more seats
+	givesExtra  bool                   // the first player gets extra time
+	firstPlayer atomic.Pointer[string] // id
+	taken       atomic.Int64           // seats that players have
+	declined    atomic.Int64           // seats that their players will not take
+	isStarted   atomic.Bool            // the host has asked to start the match: no more seats
 }
 
 // seat is a seat in an arena that is offered to a player.

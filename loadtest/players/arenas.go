@@ -19,6 +19,7 @@ type Arenas struct {
 	Count      int           // how many arenas; 0: until the group stops
 	OwnPlayers bool          // MaxPlayers players play only these arenas; else the seats are offered to players of duels
 	Wait       time.Duration // for the last players; 0: 10 s
+	ExtraTime  bool          // the first player of each race and survival arena gets extra time
 }
 
 // AddArenas starts a host for one arena after another, and the players of its arenas if
@@ -69,7 +70,7 @@ func playArenas(g *Group, offers <-chan *seat) {
 func holdArena(g *Group, a Arenas, offers chan<- *seat) bool {
 	host, err := g.newMember(g.closing, "host")
 	defer host.disconnect()
-	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1), wait: cmp.Or(a.Wait, gatherTimeout)}
+	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1), wait: cmp.Or(a.Wait, gatherTimeout), givesExtra: a.ExtraTime && a.Mode != "buzzer"}
 	if err == nil {
 		made.made, err = host.makeArena(a.Mode)
 	}

@@ -30,6 +30,7 @@ func (r *matchRun) handleEntered() {
 		r.hasMatch = false
 	}
 	if r.seat != nil && !r.hasEntered {
+		r.seat.arena.firstPlayer.CompareAndSwap(nil, &r.ID)
 		r.seat.arena.taken.Add(1)
 	}
 	r.hasEntered, r.refusals, r.since = true, 0, time.Now()
@@ -61,6 +62,8 @@ func (r *matchRun) handleRefusal(h received) error {
 	case h.request.kind == protocol.TypeAnswer:
 		return r.handleAnswerRefusal(h, e, after)
 	case r.hasMatch: // the match started without this request
+		return nil
+	case h.request.kind == protocol.TypeArenaExtend && !r.group.Strict: // the arena starts without it
 		return nil
 	case r.group.Strict && (h.request.kind != protocol.TypeDuelJoin || e.Code != protocol.CodeUnavailable):
 	case isForNow(e):

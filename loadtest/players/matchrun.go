@@ -154,6 +154,9 @@ func (r *matchRun) startArena() {
 	default:
 		r.hosts.isStarted.Store(true)
 		r.since = time.Now()
+		if r.hosts.givesExtra {
+			r.ask(protocol.TypeArenaExtend, protocol.ArenaExtend{ArenaID: r.hosts.made.ArenaID, Player: *r.hosts.firstPlayer.Load(), Percent: 100})
+		}
 		r.ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: r.hosts.made.ArenaID})
 	}
 }
@@ -172,7 +175,9 @@ func (r *matchRun) receive(h received) error {
 			r.group.Stats.Add(Resumed, h.ReceivedAt.Sub(r.lostAt))
 			r.lostAt = time.Time{}
 		}
-	case "", protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeDraining:
+	case "", protocol.TypeArenaLobby, protocol.TypeArenaOK, protocol.TypeArenaExtended, protocol.TypeDraining:
+	case protocol.TypeOwnDeadline:
+		return r.useExtraTime(h)
 	case protocol.TypeOwn:
 		r.recordOwn(h)
 	case protocol.TypeWelcome:
@@ -230,7 +235,7 @@ func (r *matchRun) recordOwn(h received) {
 	if closed == nil {
 		return
 	}
-	closedAt := q.ClosesAt
+	closedAt := r.view.LastClosesAt(own.Question)
 	if closed.First != nil {
 		closedAt = q.OpensAt + closed.First.ElapsedMS
 		if q.ReadsUntil != nil {

@@ -131,7 +131,7 @@ func (r *run) startChaosPlayers(c ChaosConfig) {
 	for n := range min(hosts, c.Arenas) {
 		most := max(2, min(10+dice.IntN(71), c.Players/hosts))
 		r.group.AddArenas(players.Arenas{
-			Mode: []string{"buzzer", "survival", "race"}[n%3], MinPlayers: min(10, most), MaxPlayers: most, Count: (c.Arenas + hosts - 1 - n) / hosts,
+			Mode: []string{"buzzer", "survival", "race"}[n%3], MinPlayers: min(10, most), MaxPlayers: most, Count: (c.Arenas + hosts - 1 - n) / hosts, ExtraTime: true,
 		})
 	}
 }

@@ -53,7 +53,7 @@ func (s *swarm) startClients(isAttached bool) {
 	s.group = players.NewGroup(s.playing, c)
 	for mode, n := range map[string]int{"buzzer": s.Buzzer, "survival": s.Survival, "race": s.Race} {
 		for ; n > 1; n -= s.Seats { // one player alone has no arena
-			s.group.AddArenas(players.Arenas{Mode: mode, MinPlayers: min(n, s.Seats), MaxPlayers: min(n, s.Seats), OwnPlayers: true})
+			s.group.AddArenas(players.Arenas{Mode: mode, MinPlayers: min(n, s.Seats), MaxPlayers: min(n, s.Seats), OwnPlayers: true, ExtraTime: true})
 		}
 	}
 	s.starting.Go(func() { s.group.SetDuellists(s.Duellists) })

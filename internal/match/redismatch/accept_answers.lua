@@ -13,7 +13,7 @@
 --       7 points, below 0 for a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for
 --       each right answer in a row before it, 11 normal form to count, '' for none, then of
 --       the mode: duel: 12 head and 13 tail of the push around its number, '' for none;
---       survival and race: 12 team, '' for none; buzzer: 12 lockout (ms), 0 for none
+--       survival and race: 12 team or '', 13 extra time (ms); buzzer: 12 lockout (ms) or 0
 -- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
 -- of a duel, its records if it has all answers, one value per answer}: the count of
 -- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
@@ -26,7 +26,7 @@ local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
 if not phase or tonumber(m[7]) < tonumber(seen_version) then
   return {phase and 'abandoned' or 'gone'}
 end
-local n = (#ARGV - 5) / width
+local n, is_extensible = (#ARGV - 5) / width, mode == 'race' or mode == 'survival'
 local locks = #KEYS - n -- number of KEYS before the locks
 local players, left_fields = {}, {}
 for i = 1, n do
@@ -48,7 +48,7 @@ local function refuse(i, a, last_right)
     return {'eliminated'}
   elseif holders[i] then
     return {'duplicate', earlier, 0, tonumber(m[5]), 0}
-  elseif phase ~= 'open' or question ~= a[3] or tonumber(a[4]) > tonumber(closes_at) then
+  elseif phase ~= 'open' or question ~= a[3] or a[4] - (is_extensible and a[13] or 0) > tonumber(closes_at) then
     return {'late'}
   elseif opens_at ~= a[5] then
     return {'stale'}

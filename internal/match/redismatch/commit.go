@@ -100,7 +100,7 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 func modeArgs(attempt *match.Attempt) []any {
 	switch {
 	case attempt.Mode == match.Survival || attempt.Mode == match.Race:
-		return []any{attempt.Seat.Team}
+		return []any{attempt.Seat.Team, attempt.ExtraMS}
 	case attempt.Mode == match.Buzzer:
 		return []any{lockoutMS(attempt)}
 	case attempt.Push == nil:

@@ -52,6 +52,11 @@ func (p *Places) RemovePlace(ctx context.Context, id, player string, maxBans int
 	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player), k.counts()), id, player, maxBans, closedFirstTTLMS)
 }
 
+// SetExtra gives a player of an arena extra time, see arena.Seats.
+func (p *Places) SetExtra(ctx context.Context, id, player string, percent int64) (arena.PlaceReply, error) {
+	return p.runPlaceScript(ctx, setExtraScript, newKeys(id).placeKeys(), id, player, percent, match.MaxExtraSeats)
+}
+
 // runPlaceScript runs a script about a place in an arena. The first of its ARGV
 // is the match.
 func (p *Places) runPlaceScript(ctx context.Context, script *redis.Script, names []string, args ...any) (arena.PlaceReply, error) {

@@ -1,8 +1,8 @@
--- Ends a place in an arena. In the lobby it deletes the seat. Later the seat stays, but
--- the player may not answer any more, ranks behind all who stay, and the question does
--- not wait for the player. A survival match retracts the player's unrevealed answer;
--- its lock and record stay, so that the player cannot answer again. The script counts
--- the ended places, so that nodes look for sessions without a place.
+-- Ends a place in an arena, and its extra time. In the lobby it deletes the seat. Later
+-- the seat stays, but the player may not answer any more, ranks behind all who stay, and
+-- the question does not wait for the player. A survival match retracts the player's
+-- unrevealed answer; its lock and record stay, so that the player cannot answer again. The
+-- script counts the ended places, so that nodes look for sessions without a place.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash, see accept_answers.lua), 6 teams (hash), 7 rank (zset),
 --       8 top (zset), 9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash),
@@ -13,7 +13,7 @@
 -- banned already. 'full': there are too many bans, and nothing has changed.
 local match, seats, roles, bans, totals, teams, rank, top, nodes, due, seq_key, answers, exit, counts = unpack(KEYS)
 local id, person, max_bans, exit_ttl = unpack(ARGV)
-local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at')
+local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at', 'extra')
 local phase, question, is_survival, opens_at = m[1], m[2], m[3] == 'survival', m[7]
 local role, team, ttl = redis.call('HGET', roles, person) or '', '', redis.call('PTTL', match)
 local function reply(verdict)
@@ -56,6 +56,13 @@ elseif not is_watcher then
   if team ~= '' then
     redis.call('HINCRBY', teams, 'players|' .. team, -1)
   end
+end
+if not is_watcher and m[8] and m[8] ~= '' then
+  local kept = {}
+  for _, other in ipairs(cjson.decode(m[8])) do
+    kept[#kept + 1] = other.player ~= person and other or nil
+  end
+  redis.call('HSET', match, 'extra', #kept > 0 and cjson.encode(kept) or '')
 end
 redis.call('HINCRBY', match, 'ended', 1)
 redis.call('HSET', seq_key, id .. '|v', redis.call('HINCRBY', match, 'version', 1))

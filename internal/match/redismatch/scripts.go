@@ -27,6 +27,7 @@ var (
 	addWatcherScript    = newScript("add_watcher")
 	removePlaceScript   = newScript("remove_place")
 	lockLobbyScript     = newScript("lock_lobby")
+	setExtraScript      = newScript("set_extra")
 )
 
 func newScript(name string) *redis.Script { return redis.NewScript(redisx.JoinScript(luaFiles, name)) }

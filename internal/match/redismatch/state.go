@@ -10,7 +10,8 @@ import (
 )
 
 // stepFields are the fields of a state that a step writes. Sealing leaves alive
-// unchanged, because players may have left since the state was read.
+// unchanged, because players may have left since the state was read. Only steps that
+// compare the version write extra.
 func stepFields(state match.State) []any {
 	fields := []any{
 		"phase", string(state.Phase), "question", state.Question, "starts_at", state.StartsAt, "opens_at", state.OpensAt,
@@ -20,6 +21,9 @@ func stepFields(state match.State) []any {
 	}
 	if state.Phase != match.PhaseSealed {
 		fields = append(fields, "alive", state.Alive)
+	}
+	if state.Extra != nil && (state.Phase == match.PhaseOpen || state.Phase == match.PhaseRevealed) {
+		fields = append(fields, "extra", encodeExtra(state.Extra))
 	}
 	return fields
 }
@@ -42,6 +46,15 @@ func createFields(plan *match.Plan, state match.State) []any {
 // has 512 fields or one value of over 64 bytes. Without this field an answer in
 // a large match costs twice as much. Duels stay small.
 var hashTablePadding = []any{"wide", strings.Repeat(".", 65)}
+
+// encodeExtra encodes the players with extra time, "" if there are none.
+func encodeExtra(extra []match.ExtraTime) string {
+	if len(extra) == 0 {
+		return ""
+	}
+	raw, _ := json.Marshal(extra) // plain texts and numbers always encode
+	return string(raw)
+}
 
 // firstField names the field with the first right answer to a buzzer question.
 func firstField(question int) string { return "first|" + strconv.Itoa(question) }
@@ -77,6 +90,9 @@ func (f fields) decodeState() (match.State, error) {
 	first, ok, err := f.decodeFirst(s.Question)
 	if ok {
 		s.First = &first
+	}
+	if extra := f["extra"]; extra != "" && err == nil {
+		err = json.Unmarshal([]byte(extra), &s.Extra)
 	}
 	if final := f["ratings"]; final != "" && err == nil {
 		err = json.Unmarshal([]byte(final), &s.Ratings)
