@@ -34,6 +34,7 @@
 //   gate           an arena's gate; take-team (its select), join, watch, host-again in it
 //   arena-lobby    the lobby, its role in data-as; code, link, copy, players, team-ID (data-players) in it
 //   start, lock, close, play-too, next (data-act wait, open, close or finish), kick-who, kick-ban, kick, screen   what a host does
+//   extra-time     a host's folded part in the lobby; extra-open, extra-who, extra-percent, extra-give, extra-row (data-player, data-percent), extra-take in it
 //   stage          an arena's match, data-part player, out or watching
 //   team-ID        a team's score, unformatted in data-score
 //   result-row     one of the best after a question, its player in data-player

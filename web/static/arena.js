@@ -1,12 +1,12 @@
 // An arena as this page knows it. All functions are pure.
 //
 //   {code, id, name, mode, as, team, teams: [{id, name, players}], players,
-//    state, host, pace, lateJoin, late, locked, removed: [id…], ended}
+//    state, host, pace, lateJoin, late, locked, extra: [{player, nickname, percent}], removed: [id…], ended}
 //
 // id is null until the server has admitted the player; code is null if it is unknown.
 // as is `player`, `spectator` or `host`. host is true if this page's player created
 // the arena; only its host knows lateJoin, whether players may join after the start. late is
-// true for a player who did. removed lists the players that the host kicked. ended is {type: 'kicked' | 'closed', reason}.
+// true for a player who did. extra lists the players with extra time; only the host learns of them. removed lists the players that the host kicked. ended is {type: 'kicked' | 'closed', reason}.
 
 const CODE_DIGITS = 6;
 
@@ -21,7 +21,7 @@ export const spaced = (code) => `${code.slice(0, 3)} ${code.slice(3)}`;
 
 const unknown = {
   code: null, id: null, name: '', mode: null, as: 'player', team: null, teams: [], players: 0, state: 'lobby',
-  host: false, pace: 'auto', lateJoin: false, late: false, locked: false, removed: [], ended: null,
+  host: false, pace: 'auto', lateJoin: false, late: false, locked: false, extra: [], removed: [], ended: null,
 };
 
 // made is an arena as its host has it from making it.
@@ -33,8 +33,8 @@ export const called = (code) => ({ ...unknown, code });
 export const unnamed = (id) => ({ ...unknown, id });
 
 // seated takes the reply to arena.join.
-export const seated = (arena, { arena_id, name, mode, as, team = null, teams, players, state }) =>
-  ({ ...arena, id: arena_id, name, mode, as, team, teams, players, state });
+export const seated = (arena, { arena_id, name, mode, as, team = null, teams, players, state, extra = [] }) =>
+  ({ ...arena, id: arena_id, name, mode, as, team, teams, players, state, extra });
 
 // applyPush takes a push `arena.lobby`, `arena.kicked` or `arena.closed`; one of
 // another arena changes nothing.

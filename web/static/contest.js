@@ -1,5 +1,5 @@
 import * as api from './api.js';
-import { answered, answering, begin, refused, take, takeOwn, takeState } from './match.js';
+import { answered, answering, begin, refused, take, takeDeadline, takeOwn, takeState } from './match.js';
 import { current, pending, takesAnswer } from './scene.js';
 
 const RESEND_MS = 1000;
@@ -52,12 +52,13 @@ export class Contest {
     await this.#submit(match.id, question, given);
   }
 
-  // receive takes a numbered push, `match.state`, `own`, `settled` or `match.corrected`.
+  // receive takes a numbered push, `match.state`, `own`, `own.deadline`, `settled` or `match.corrected`.
   receive(message) {
     if (message.type === 'match.state') return this.#state(message.data);
     if (message.type === 'settled') return this.#change(message.data.match, (match) => ({ ...match, settled: message.data }));
     if (message.type === 'match.corrected') return this.#change(message.data.match, (match) => ({ ...match, corrected: message.data }));
     if (message.type === 'own') return this.#change(message.data.match, (match) => takeOwn(match, this.#store.get().player.id, message.data));
+    if (message.type === 'own.deadline') return this.#change(message.data.match, (match) => takeDeadline(match, message.data));
     if (message.match) this.#numbered(message);
   }
 

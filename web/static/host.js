@@ -83,13 +83,18 @@ export class Host {
     await this.#act('arena.kick', ban ? { player, ban } : { player }, ({ removed }) => ({ removed: [...removed, player] }));
   }
 
-  // act asks for something about the arena; changes(arena) are the fields that
+  // extend gives a player extra time: {player} or {nickname}, and percent.
+  async extend(data) {
+    await this.#act('arena.extend', data, (_, { extra }) => ({ extra }));
+  }
+
+  // act asks for something about the arena; changes(arena, reply) are the fields that
   // being granted it changes.
   async #act(type, data = {}, changes = () => ({})) {
     await this.#login.trying(async () => {
-      await this.#request(type, { arena_id: this.#store.get().arena.id, ...data });
+      const reply = await this.#request(type, { arena_id: this.#store.get().arena.id, ...data });
       const { arena } = this.#store.get();
-      if (arena) this.#store.patch({ arena: { ...arena, ...changes(arena) } });
+      if (arena) this.#store.patch({ arena: { ...arena, ...changes(arena, reply) } });
     });
   }
 

@@ -5,10 +5,11 @@
 //
 //   {id, seq, floor, found, rounds: [round…], scores: {player: score}, scoredAt: {player: question}, out,
 //    over, ended, settled, corrected?}
-//   round: {question, closesAt, extended, seen: {player: true}, revealed, closed, own, mine}
+//   round: {question, closesAt, ownClosesAt, extended, seen: {player: true}, revealed, closed, own, mine}
 //   mine:  {given, state, elapsed_ms?, error?}; state is `sent`, `held`, in a
 //          buzzer match `wrong` or `first`, or `late` or `refused`
 //
+// ownClosesAt is when the question closes for this page's player, if that has extra time, else 0.
 // own is the result of a question for this page's player in a large match,
 // whose closed.results name only the best.
 // seq: every push up to this number is known. floor is the number of the
@@ -45,11 +46,15 @@ export function takeOwn(match, player, own) {
   return scored(inRound(match, own.question, () => ({ own: { ...own, player, watched } })), own.question, [{ player, score: own.score }]);
 }
 
+// takeDeadline adds an `own.deadline` push: this page's player has more time for a question.
+export const takeDeadline = (match, { question, closes_at }) => inRound(match, question, () => ({ ownClosesAt: closes_at }));
+
 // takeState adds a match.state. Replays may follow it, and are taken as ever.
 export function takeState(match, state) {
   let next = { ...match, found: state.found, floor: state.seq, out: match.out || Boolean(state.out), ended: match.ended || state.phase === 'over' };
   if (state.question) next = asked(next, state.question);
   if (state.question && state.phase !== 'open') next = inRound(next, state.question.question, () => ({ revealed: true }));
+  if (state.own_deadline) next = takeDeadline(next, state.own_deadline);
   if (state.your_answer) next = answered(next, state.your_answer);
   return scored(next, asOf(state), state.scores);
 }
@@ -88,7 +93,7 @@ function extended(match, question, closesAt) {
   return inRound(match, question, (round) => ({ closesAt: Math.max(round.closesAt, closesAt), extended: true }));
 }
 
-const fresh = { question: null, closesAt: 0, extended: false, seen: {}, revealed: false, closed: null, own: null, mine: null };
+const fresh = { question: null, closesAt: 0, ownClosesAt: 0, extended: false, seen: {}, revealed: false, closed: null, own: null, mine: null };
 
 function inRound(match, index, change) {
   const rounds = [...match.rounds];

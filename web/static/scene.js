@@ -77,6 +77,9 @@ export function picks(answer) {
 // takesAnswer says whether a round's answer may still be given, or given again.
 export const takesAnswer = ({ revealed, mine }) => !revealed && (!mine || mine.state === 'refused');
 
+// closesAt is when a round closes for this page's player.
+export const closesAt = (round) => Math.max(round.closesAt, round.ownClosesAt);
+
 // isRated says whether a match counts: a duel with a bot does not.
 export const isRated = (match) => !(match.found?.seats ?? []).some((seat) => seat.bot);
 

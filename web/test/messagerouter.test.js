@@ -6,6 +6,7 @@ import { Duel } from '../static/duel.js';
 import { Login } from '../static/login.js';
 import { Host } from '../static/host.js';
 import { MessageRouter } from '../static/messagerouter.js';
+import { closesAt } from '../static/scene.js';
 import { createStore } from '../static/store.js';
 
 const place = { arena_id: 'a_1', mode: 'survival', name: 'Friday', as: 'player', teams: [], players: 1, state: 'lobby' };
@@ -154,6 +155,32 @@ test('an own push is heard for the match that is on', async () => {
   assert.equal(p.store.get().match.rounds.length, 0);
   p.router.receive({ type: 'own', data: { ...own, match: 'm_1' } });
   assert.equal(p.store.get().match.scores.me, 40);
+});
+
+test('a player with extra time has an own close', async () => {
+  const p = page();
+  p.router.receive(push('match.found', 1, found));
+  p.router.receive(push('question', 2, { question: 0, opens_at: 0, closes_at: 1000 }));
+  const round = () => p.store.get().match.rounds[0];
+  assert.equal(closesAt(round()), 1000);
+  const own = { match: 'm_1', question: 0, closes_at: 2000, extra: 100 };
+  p.router.receive({ type: 'own.deadline', data: { ...own, match: 'm_2' } });
+  assert.equal(closesAt(round()), 1000);
+  p.router.receive({ type: 'own.deadline', data: own });
+  assert.equal(closesAt(round()), 2000);
+  p.router.receive({ type: 'match.state', data: { seq: 2, phase: 'open', found, question: { question: 0, opens_at: 0, closes_at: 1500 }, own_deadline: { ...own, closes_at: 2500 }, own: { score: 0 }, scores: [] } });
+  assert.deepEqual([round().closesAt, closesAt(round())], [1500, 2500]);
+});
+
+test('only the host has the list of those with extra time', async () => {
+  const extra = [{ player: 'p_1', nickname: 'Ada', percent: 50 }];
+  const p = page({ 'arena.join': { ...place, as: 'host' }, 'arena.extend': { extra } });
+  await p.arenas.join('123456', { as: 'host' });
+  assert.deepEqual(p.store.get().arena.extra, []);
+  await p.host.extend({ nickname: 'Ada', percent: 50 });
+  assert.deepEqual(p.store.get().arena.extra, extra);
+  assert.deepEqual(p.asked.at(-1), ['arena.extend', { arena_id: 'a_1', nickname: 'Ada', percent: 50 }]);
+  assert.ok(!p.kept['laststand.arena'].includes('Ada'), 'it is not stored in the browser');
 });
 
 test('a host asks for what the contract names', async () => {

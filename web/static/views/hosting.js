@@ -1,5 +1,6 @@
 import { t } from '../i18n.js';
 import { html, useState } from '../preact.js';
+import { ExtraTime } from './extratime.js';
 import { TeamSelect } from './gate.js';
 import { Leave } from './leave.js';
 
@@ -16,6 +17,7 @@ export function Hosting({ arena, host, busy }) {
       </div>
       <p id="start-hint" class="hint">${t(isEmpty ? 'host.start.empty' : `host.start.${arena.pace}${arena.lateJoin ? '.late' : ''}`)} ${!arena.locked && t('host.lock.hint')}</p>
       ${arena.as === 'host' && !arena.locked && html`<${Seat} teams=${arena.teams} play=${(team) => host.playToo(team)} busy=${busy} />`}
+      ${arena.mode !== 'buzzer' && html`<${ExtraTime} extra=${arena.extra} extend=${(data) => host.extend(data)} busy=${busy} />`}
       <${Leave} name="host.close" test="close" leave=${() => host.close()} />
     </section>`;
 }

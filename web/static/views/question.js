@@ -1,10 +1,13 @@
 import { say } from '../announce.js';
 import { problem, seconds, t, word } from '../i18n.js';
 import { html, useEffect, useRef } from '../preact.js';
-import { takesAnswer } from '../scene.js';
+import { closesAt, takesAnswer } from '../scene.js';
 import { Choices } from './choices.js';
 import { Entry } from './entry.js';
 import { useReached } from './time.js';
+
+// After CLOSING_MS without a result, the question stays open for players with extra time.
+const CLOSING_MS = 600;
 
 // QuestionView shows a question from its opening to its result. Its children are the result.
 // part is `player` or, for people who cannot answer, `out` or `watching`. answer(given)
@@ -12,6 +15,7 @@ import { useReached } from './time.js';
 export function QuestionView({ round, seats, part = 'player', takesFocus = true, shortcuts, clock, answer, children }) {
   const { question } = round;
   const isReading = useReading(round, clock, part);
+  const waits = useReached(clock, closesAt(round) + CLOSING_MS) && !round.revealed;
   const heading = useRef(null);
   useEffect(() => {
     scrollTo(0, 0);
@@ -26,8 +30,8 @@ export function QuestionView({ round, seats, part = 'player', takesFocus = true,
       <h1 id="question" class="question-text" tabindex="-1" ref=${heading} lang=${question.lang} aria-describedby="question-weight"
         data-test="question" data-question=${question.question} data-kind=${question.kind}>${question.text}</h1>
       <${Media} media=${question.media} />
-      ${hasForm && html`<${Form} round=${round} seats=${seats} locked=${part !== 'player' || isReading || !takesAnswer(round)} shortcuts=${shortcuts} answer=${answer} />`}
-      ${round.closed ? children : html`<${OwnState} round=${round} them=${seats.them} part=${part} isReading=${isReading} />`}
+      ${hasForm && html`<${Form} round=${round} seats=${seats} locked=${part !== 'player' || isReading || waits || !takesAnswer(round)} shortcuts=${shortcuts} answer=${answer} />`}
+      ${round.closed ? children : html`<${OwnState} round=${round} them=${seats.them} part=${part} isReading=${isReading} waits=${waits} />`}
     </article>`;
 }
 
@@ -59,15 +63,16 @@ function Media({ media }) {
   return html`<p><a href=${url.href} target="_blank" rel="noopener noreferrer">${t('duel.media')}</a></p>`;
 }
 
-function OwnState({ round, them, part, isReading }) {
-  const text = part === 'player' ? ownText(round, isReading) : t(`arena.part.${part}`);
+function OwnState({ round, them, part, isReading, waits }) {
+  const isOver = waits && !round.mine;
+  const text = isOver ? t('answer.wait') : part === 'player' ? ownText(round, isReading) : t(`arena.part.${part}`);
   const seen = Boolean(round.seen[them?.id]);
-  useEffect(() => { if (round.mine) say(text); }, [text]);
+  useEffect(() => { if (round.mine || isOver) say(text); }, [text]);
   useEffect(() => { if (seen) say(t('answer.seen')); }, [seen]);
   useEffect(() => { if (round.extended) say(t('time.extended')); }, [round.extended]);
   return html`
     <div class="own">
-      <p class="own-state" data-test="status" data-state=${round.mine?.state ?? (isReading ? 'reading' : 'open')}>${text}</p>
+      <p class="own-state" data-test="status" data-state=${round.mine?.state ?? (isOver ? 'waiting' : isReading ? 'reading' : 'open')}>${text}</p>
       ${seen && html`<p class="own-seen">${t('answer.seen')}</p>`}
       ${round.extended && html`<p>${t('time.extended')}</p>`}
     </div>`;

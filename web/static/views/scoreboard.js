@@ -1,6 +1,6 @@
 import { t } from '../i18n.js';
 import { html } from '../preact.js';
-import { current, mark, phase } from '../scene.js';
+import { closesAt, current, mark, phase } from '../scene.js';
 import { TimeBar, TimeLeft, useReached } from './time.js';
 
 // Scoreboard is the head of the stage: two stands, the clock between them, the
@@ -29,7 +29,7 @@ function Remaining({ round, clock }) {
   const { reads_until } = round.question;
   const hasRead = useReached(clock, reads_until ?? 0);
   if (reads_until && !hasRead) return html`<div class="reading"><${TimeLeft} clock=${clock} until=${reads_until} label=${t('time.reading')} /><p>${t('time.reading')}</p></div>`;
-  return html`<${TimeLeft} clock=${clock} until=${round.closesAt} label=${t('duel.left')} announced />`;
+  return html`<${TimeLeft} clock=${clock} until=${closesAt(round)} label=${t('duel.left')} announced />`;
 }
 
 // Start counts down; a host may open the first question later than that.
@@ -40,7 +40,7 @@ function Start({ at, clock }) {
 function Curtain({ match, clock }) {
   const round = match.rounds[current(match)];
   const open = phase(match) === 'open';
-  return html`<${TimeBar} clock=${clock} from=${round?.question?.reads_until ?? round?.question?.opens_at ?? 0} until=${open ? round.closesAt : 0} />`;
+  return html`<${TimeBar} clock=${clock} from=${round?.question?.reads_until ?? round?.question?.opens_at ?? 0} until=${open ? closesAt(round) : 0} />`;
 }
 
 function Pips({ match, player }) {
