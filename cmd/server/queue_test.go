@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -96,7 +97,7 @@ func (s *fakeQueueAdmin) FlushNow(context.Context, string, int64) error {
 func (s *fakeQueueAdmin) serveFlags(t *testing.T, games ...string) []string {
 	t.Helper()
 	server := httptest.NewServer(ops.New(ops.Config{
-		Gatherer: prometheus.NewRegistry(), Audit: discardAudit{}, Games: games, Queues: s, SendQueued: s.drain, Logger: discardLog(),
+		Gatherer: prometheus.NewRegistry(), Audit: discardAudit{}, Games: games, Queues: s, SendQueued: s.drain, Logger: discardLog(), Health: http.NotFoundHandler(),
 		VerifyAdmin: func(context.Context, string) (string, error) { return "ops", nil },
 		Now:         func() int64 { return queueNow }, IsStoreDown: func(error) bool { return false },
 	}))

@@ -136,7 +136,9 @@ var messageData = map[string]any{
 	protocol.TypeArenaJoined: protocol.ArenaJoined{}, protocol.TypeArenaLeft: protocol.Empty{}, protocol.TypeArenaOK: protocol.Empty{},
 	protocol.TypeArenaLobby: protocol.ArenaLobby{}, protocol.TypeArenaKicked: protocol.ArenaEnd{}, protocol.TypeArenaClosed: protocol.ArenaEnd{},
 	protocol.TypeBoardWatch: protocol.BoardWatch{}, protocol.TypeBoardUnwatch: protocol.BoardWatch{}, protocol.TypeBoardOK: protocol.Empty{},
-	protocol.TypeBoard: leaderboard.Page{},
+	protocol.TypeBoard:       leaderboard.Page{},
+	protocol.TypeArenaExtend: protocol.ArenaExtend{}, protocol.TypeArenaExtended: protocol.ArenaExtended{},
+	protocol.TypeOwnDeadline: protocol.OwnDeadline{},
 }
 
 func TestMessagesHaveTheFieldsOfTheContract(t *testing.T) {
