@@ -49,7 +49,8 @@ type node struct {
 	ledger       *ledger.Ledger
 	wheel        *timer.Wheel
 	presence     match.Presence
-	taskSignal   taskqueue.Notifier   // wakes the task workers of this node when there are new tasks
+	taskSignal   taskqueue.Notifier // wakes the task workers of this node when there are new tasks
+	tracing      tracing
 	clients      clients              // HTTP clients for sinks and webhooks
 	receiverKeys *config.ReceiverKeys // keys that sign messages to sinks and webhooks
 	proxies      *httpserver.TrustedProxies
@@ -108,7 +109,11 @@ func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, met
 	registerBuildInfo(n.registry, currentBuild())
 	registerTimerMetrics(n.registry, n.wheel)
 	n.taskNotifier = taskqueue.NewCrossNodeNotifier(taskqueue.CrossNodeConfig{Notifier: &n.taskSignal, Registry: n.registry})
-	err := n.openStores(ctx)
+	var err error
+	if n.tracing, err = newTracing(ctx, n); err != nil {
+		return nil, err
+	}
+	err = n.openStores(ctx)
 	if err == nil {
 		n.certificate, err = openCertificate(&n.config, n.registry, n.log)
 	}
@@ -154,6 +159,7 @@ func (n *node) close() {
 		n.log.Warn("behaviour sink close failed", "error", err)
 	}
 	n.clients.close()
+	n.tracing.close()
 	if n.ledger != nil {
 		if err := n.ledger.Close(); err != nil {
 			n.log.Warn("ledger close failed", "error", err)

@@ -111,7 +111,7 @@ func (n *node) createMatches() {
 		Wheel: n.wheel, Now: n.now, Logger: n.log, Registry: n.registry, AddressKey: n.ledger.DeriveKey("addresses of duels"),
 	})
 	n.settler = settle.New(settle.Config{
-		Ledger: n.ledger.Results, Pending: pendingResults{matches.Results, n.lobby}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
+		Ledger: tracedLedger{n.ledger.Results, n.tracing.tracer}, Pending: pendingResults{matches.Results, n.lobby}, DeadLetters: n.ledger.Tasks, Leaderboards: n.leaderboards,
 		Notify: n.engine.NotifySettled, IsUnavailable: ledger.IsUnavailable, IsRefusal: ledger.IsResultRefused, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	n.answers = answers.NewSaver(answers.Config{Store: matches, Ledger: n.ledger.Answers, IsUnavailable: ledger.IsUnavailable, Now: n.now, Logger: n.log, Registry: n.registry})
@@ -150,7 +150,7 @@ func (n *node) createServers(pages []web.Game) {
 	n.sessions = ws.New(ws.Config{
 		Identity: n.identity, Engine: n.engine, Lobby: n.lobby, Arenas: n.arenas, Boards: n.display, Presence: &n.presence, Visits: n.reporting.sessionEvents,
 		SessionNumbers: redisstore.NewSessions(n.redis.Client, n.id, n.now), NotifyReplaced: n.sendSessionReplaced, Wheel: n.wheel, Now: n.now,
-		Logger: n.log, Registry: n.registry, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
+		Logger: n.log, Registry: n.registry, Tracer: n.tracing.tracer, IsOriginAllowed: origins.Allow, MaxConnections: n.config.Limits.Connections,
 		MessagesPerSecond: n.config.Limits.MessagesPerSecond, PingInterval: pingInterval,
 		Limits: n.limits.sessionLimits(limits.ArenaCodes), LoadShedder: n.shedder, ClientAddress: n.proxies.ClientAddress, OnSingleAddress: newSingleAddressWarning(n.config.TrustedProxies, n.registry, n.log),
 	})
@@ -158,7 +158,7 @@ func (n *node) createServers(pages []web.Game) {
 	tenantQueue := taskqueue.NewTenantQueue(taskqueue.TenantConfig{Store: n.ledger.Tasks, Claims: n.ledger.Claims, Notifier: &n.taskSignal, Registry: n.registry})
 	n.players = n.server("players", httpapi.New(httpapi.Config{
 		Games: n.config.GameNames(), Tokens: n.identity, Guests: n.identity, Accounts: n.accessControl(), Arenas: n.arenas, Voids: n.corrections(), Players: n.ledger.Public.Players, History: n.ledger.Public.History, Answers: n.ledger.Public.Answers, Seats: n.engine, Boards: n.display, Behaviours: n.reporting, Tasks: tenantQueue,
-		Logger: n.log, Registry: n.registry, Websocket: n.sessions, Page: web.Handler(pages), IsOriginAllowed: origins.Allow,
+		Logger: n.log, Registry: n.registry, Tracer: n.tracing.tracer, Websocket: n.sessions, Page: web.Handler(pages), IsOriginAllowed: origins.Allow,
 		ReadinessChecks: map[string]func(context.Context) error{
 			"boards":   n.leaderboards.Ready,
 			"clock":    n.clock.Ready,

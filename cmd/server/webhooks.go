@@ -15,7 +15,7 @@ func (n *node) createWebhooks() {
 		return parseWebhookKeys(n.receiverKeys.Current(n.config.WebhookKeys(endpoint.Game, config.Webhook{Name: endpoint.Name})))
 	}}
 	n.dispatcher = webhook.NewDispatcher(webhook.Config{
-		Registry: n.webhookRegistry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, Poster: poster, Logger: n.log,
+		Registry: n.webhookRegistry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, Poster: tracedPoster{poster, n.tracing.tracer}, Logger: n.log,
 		TopLists: leaderboard.NewTopLists(n.config.LeaderboardConfigs(), n.ledger.Leaderboards, n.ledger.Names),
 	})
 	n.workers = taskqueue.NewWorkers(taskqueue.Config{

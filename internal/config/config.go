@@ -49,6 +49,8 @@ type Config struct {
 	TrustedProxies []string `yaml:"trusted_proxies" allowed:"addresses or CIDR ranges"`
 	// Audit log of the admin API.
 	Audit Audit `yaml:"audit"`
+	// OpenTelemetry traces.
+	Tracing Tracing `yaml:"tracing"`
 	// Whether connections from trusted proxies start with a PROXY protocol header, version 1 or 2. With required, the server closes every connection without the header.
 	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
 
@@ -85,6 +87,7 @@ func defaultWithUnsetLimits() Config {
 		Limits:        Limits{Connections: 100_000, MessagesPerSecond: 20, RequestLimits: defaultRequestLimits(), ConnectionLimits: defaultConnectionLimits(), MatchLimits: defaultMatchLimits()},
 		ProxyProtocol: string(httpserver.ProxyOff),
 		Audit:         Audit{RetentionDays: 400},
+		Tracing:       Tracing{SampleRatio: 0.01},
 	}
 }
 

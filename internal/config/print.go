@@ -14,6 +14,7 @@ import (
 // query values in URLs are masked. It changes c.
 func (c *Config) Print(w io.Writer) error {
 	c.Redis, c.Database = maskPasswords(c.Redis), maskPasswords(c.Database)
+	c.Tracing.Endpoint = maskURL(c.Tracing.Endpoint)
 	for name, g := range c.Games {
 		g.Behaviours.Sink = c.Sink(name)
 		g.Behaviours.Sink.URL = maskURL(g.Behaviours.Sink.URL)

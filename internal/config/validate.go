@@ -86,6 +86,9 @@ func (v *validation) validateAddresses() {
 		v.errs.addf("data: the embedded database needs a folder; set data or database")
 	}
 	v.validateProxies()
+	if url := v.Tracing.Endpoint; url != "" {
+		v.validateSecret("tracing.endpoint", url, checkURL)
+	}
 	for _, o := range v.Origins {
 		_, err := httpserver.ParseOrigin(o)
 		v.errs.add("origins", err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 
 	"laststand/internal/answers"
 	"laststand/internal/arena"
@@ -169,6 +170,7 @@ type Config struct {
 	Tasks      Tasks
 	Logger     *slog.Logger
 	Registry   prometheus.Registerer
+	Tracer     trace.Tracer // traces requests by route; nil: none
 
 	Websocket       http.Handler                           // serves /v1/ws, without the wrappers of the other routes
 	Page            http.Handler                           // serves every path outside the API

@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"cmp"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
@@ -15,6 +18,7 @@ import (
 // and starts no goroutine. A request may take requestTimeout, including its body,
 // and the extraTime of its route. Websocket and Page have no such limit.
 func New(config Config) http.Handler {
+	config.Tracer = cmp.Or(config.Tracer, noop.NewTracerProvider().Tracer(""))
 	return (&api{config, newMetrics(config.Registry), newReportSlots(config.Games), report.NewSummaries()}).newMux()
 }
 

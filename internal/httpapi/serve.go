@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
 	"laststand/internal/httpserver"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
@@ -23,11 +26,16 @@ func (a *api) newHandler(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		startedAt := time.Now()
 		sw := &httpserver.StatusWriter{ResponseWriter: w}
+		tracedCtx, span := a.Tracer.Start(r.Context(), methodLabel(r.Method)+" "+route.path, trace.WithSpanKind(trace.SpanKindServer))
+		defer func() {
+			span.SetAttributes(attribute.Int("http.response.status_code", sw.Status))
+			span.End()
+		}()
 		defer func() { a.metrics.observe(route.path, r.Method, sw.Status, time.Since(startedAt)) }()
 		defer a.recoverPanic(sw, r, route)
 		sw.Header().Set("Cache-Control", "no-store")
 		a.allowOrigin(sw, r)
-		ctx, cancel := context.WithTimeout(r.Context(), requestTimeout+route.admission.extraTime)
+		ctx, cancel := context.WithTimeout(tracedCtx, requestTimeout+route.admission.extraTime)
 		defer cancel()
 		response, err := a.handleRequest(sw, r.WithContext(ctx), route)
 		if err != nil {

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+
 	"laststand/internal/identity"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
@@ -76,8 +79,14 @@ func (r *requests) onAnswer(ctx context.Context, req request) (func(), error) {
 	if err := req.Decode(&answer); err != nil {
 		return doNothing, r.answerDecodeError(ctx, req, err)
 	}
+	ctx, span := r.services.Tracer.Start(ctx, "answer")
+	defer span.End()
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("laststand.match", answer.Match))
+	}
 	answered, afterReply, err := r.services.Engine.Answer(ctx, match.Submission{Player: r.player, ArrivedAt: req.receivedAt, Answer: answer})
 	if err != nil {
+		span.SetStatus(codes.Error, "the answer was refused")
 		return afterReply, err
 	}
 	r.reply(req, protocol.TypeAnswered, answered)

@@ -1,10 +1,12 @@
 package ws
 
 import (
+	"cmp"
 	"net/http"
 	"sync"
 
 	"github.com/gorilla/websocket"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"laststand/internal/protocol"
 	"laststand/internal/wsconn"
@@ -23,6 +25,7 @@ type Server struct {
 // New makes a server. The caller serves it as an http.Handler, calls Run, and calls Drain
 // at the end.
 func New(config Config) *Server {
+	config.Tracer = cmp.Or(config.Tracer, noop.NewTracerProvider().Tracer(""))
 	server := &Server{sessions: make(map[*session]struct{})}
 	server.init(config)
 	server.upgrader = websocket.Upgrader{

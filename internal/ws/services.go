@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 
@@ -89,6 +90,7 @@ type Config struct {
 	Now      func() int64 // cluster time, epoch ms
 	Logger   *slog.Logger
 	Registry prometheus.Registerer
+	Tracer   trace.Tracer // traces answers; nil: none
 
 	// SessionNumbers orders the sessions of a player. NotifyReplaced asks another node to
 	// call its Server.CloseReplaced, because a newer session has started here. It returns

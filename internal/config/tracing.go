@@ -1,0 +1,13 @@
+package config
+
+// Tracing configures OpenTelemetry traces of HTTP requests, answers, commits to the ledger and
+// webhooks. They contain no tokens, names, addresses or contents of answers.
+type Tracing struct {
+	// URL of a collector that takes OTLP over HTTP, such as http://127.0.0.1:4318/v1/traces. The server drops traces that the collector does not accept. Empty: no traces.
+	Endpoint string `yaml:"endpoint" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
+	// Share of requests, answers, commits and webhooks that are traced, each by chance. Higher: more traces and more CPU.
+	SampleRatio float64 `yaml:"sample_ratio" range:"0..1"`
+}
+
+// TracingEndpoint returns the URL of the collector; "": none.
+func (c *Config) TracingEndpoint() string { return c.secret(c.Tracing.Endpoint) }
