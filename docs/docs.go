@@ -17,5 +17,5 @@ var AsyncAPI []byte
 // Storage lists every table of the ledger and every key in Redis, in Markdown.
 // Tests compare it with what is there.
 //
-//go:embed STORAGE.md
+//go:embed reference/storage.md
 var Storage []byte

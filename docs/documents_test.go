@@ -86,7 +86,7 @@ func TestLinksInDocumentsLeadToFilesAndHeadings(t *testing.T) {
 			t.Errorf("%s links to %s, which does not exist", name, target)
 		}
 	}
-	samples := map[string]string{"docs/README.md": "# One thing\n[a](#one-thing) [b](#other) [c](none.md) [d](STORAGE.md) [e](https://example.com)"}
+	samples := map[string]string{"docs/README.md": "# One thing\n[a](#one-thing) [b](#other) [c](none.md) [d](reference/storage.md) [e](https://example.com)"}
 	if got := strings.Join(brokenLinks("docs/README.md", samples["docs/README.md"], samples), " "); got != "#other none.md" {
 		t.Errorf("of the sample links, %q are broken, want #other and none.md", got)
 	}

@@ -27,8 +27,8 @@ func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, 
 }
 
 func (s seatSource) FindNamed(ctx context.Context, game, name string) (string, error) {
-	n, err := nickname.Parse(name)
-	if err != nil { // no player can have it
+	n, invalid := nickname.Parse(name)
+	if invalid != nil { // no player can have it
 		return "", nil
 	}
 	p, err := s.ledger.PlayerBySkeleton(ctx, game, n.Skeleton)

@@ -12,7 +12,7 @@ import (
 	"laststand/internal/testenv"
 )
 
-// Every table of the ledger has a row in docs/STORAGE.md, and every row has a table.
+// Every table of the ledger has a row in docs/reference/storage.md, and every row has a table.
 func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -41,12 +41,12 @@ func TestEveryLedgerTableIsDocumented(t *testing.T) {
 	documented := testenv.StorageRows("Tables of the ledger")
 	for _, name := range tables {
 		if !slices.Contains(documented, name) {
-			t.Errorf("docs/STORAGE.md does not list the table %s: add a row with its owner, limits and end", name)
+			t.Errorf("docs/reference/storage.md does not list the table %s: add a row with its owner, limits and end", name)
 		}
 	}
 	for _, name := range documented {
 		if !slices.Contains(tables, name) {
-			t.Errorf("docs/STORAGE.md lists the table %s, which does not exist", name)
+			t.Errorf("docs/reference/storage.md lists the table %s, which does not exist", name)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func TestUndocumentedRedisKeysAreFound(t *testing.T) {
 }
 
 // redisWithDocumentedKeys starts a real Redis in which this test's nodes may leave only keys
-// that docs/STORAGE.md lists.
+// that docs/reference/storage.md lists.
 func redisWithDocumentedKeys(t *testing.T) string {
 	t.Helper()
 	url := testenv.Redis(t).URL

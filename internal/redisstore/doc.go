@@ -9,7 +9,7 @@
 //     So nodes know which of two sessions is newer.
 //
 // Keys that one change affects share a hash tag, so that every change is one Lua script.
-// Each script is in a .lua file that is named after what it does. docs/STORAGE.md lists the
+// Each script is in a .lua file that is named after what it does. docs/reference/storage.md lists the
 // keys.
 //
 // A waiting ticket is in three keys: its JSON in tickets, its rating in waiting, and its

@@ -41,7 +41,7 @@ func EachSQL(t *testing.T, test func(t *testing.T, db SQL)) {
 // of that kind, which EachRedis closes afterwards. The embedded and the single server are
 // empty, and only f uses them. All tests of the binary share the cluster, which has two
 // masters. So each test must use its own ids and must not flush the cluster. The test fails
-// if f leaves a key in the single server that docs/STORAGE.md does not list.
+// if f leaves a key in the single server that docs/reference/storage.md does not list.
 func EachRedis(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { test(t, OpenRedis(t, "").Client) })

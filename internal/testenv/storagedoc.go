@@ -12,7 +12,7 @@ import (
 	"laststand/docs"
 )
 
-// StorageRows returns the names in the first column of a section of docs/STORAGE.md.
+// StorageRows returns the names in the first column of a section of docs/reference/storage.md.
 func StorageRows(section string) []string {
 	_, text, _ := strings.Cut(string(docs.Storage), "\n## "+section+"\n")
 	text, _, _ = strings.Cut(text, "\n## ")
@@ -33,7 +33,7 @@ var (
 	idInBraces    = regexp.MustCompile(`\\\{[^}]*[A-Z]+`) // in a quoted key
 )
 
-// listedKeys match the keys that docs/STORAGE.md lists. An id in braces may contain any
+// listedKeys match the keys that docs/reference/storage.md lists. An id in braces may contain any
 // character except a brace. Another id must not contain a colon either. Otherwise the row
 // of a match would match every key that starts with the match id.
 var listedKeys = func() (keys []*regexp.Regexp) {
@@ -46,14 +46,14 @@ var listedKeys = func() (keys []*regexp.Regexp) {
 	return keys
 }()
 
-// KeysMissingInDocs returns the keys that docs/STORAGE.md does not list.
+// KeysMissingInDocs returns the keys that docs/reference/storage.md does not list.
 func KeysMissingInDocs(keys []string) []string {
 	return slices.DeleteFunc(slices.Clone(keys), func(key string) bool {
 		return slices.ContainsFunc(listedKeys, func(listed *regexp.Regexp) bool { return listed.MatchString(key) })
 	})
 }
 
-// CheckListedKeys fails the test if Redis has keys that docs/STORAGE.md does not list. Data
+// CheckListedKeys fails the test if Redis has keys that docs/reference/storage.md does not list. Data
 // that stays after a request needs an owner, limits and an expiry.
 func CheckListedKeys(t testing.TB, client redis.UniversalClient) {
 	t.Helper()
@@ -62,6 +62,6 @@ func CheckListedKeys(t testing.TB, client redis.UniversalClient) {
 		t.Fatal(err)
 	}
 	for _, key := range KeysMissingInDocs(keys) {
-		t.Errorf("Redis holds the key %q, which docs/STORAGE.md does not list: add a row with its owner, bounds and end", key)
+		t.Errorf("Redis holds the key %q, which docs/reference/storage.md does not list: add a row with its owner, bounds and end", key)
 	}
 }

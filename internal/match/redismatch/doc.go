@@ -6,7 +6,7 @@
 // index of its partition. All keys of a match share the partition's hash tag,
 // so that each atomic write is one Lua script. The first right answer to a
 // buzzer question is a transaction under WATCH instead (race.go), because it
-// may have to wait for a replica. docs/STORAGE.md lists the keys and fields.
+// may have to wait for a replica. docs/reference/storage.md lists the keys and fields.
 //
 // Words:
 //
