@@ -27,13 +27,15 @@ func (s seatSource) Seat(ctx context.Context, game, player string) (match.Seat, 
 }
 
 func (s seatSource) FindNamed(ctx context.Context, game, name string) (string, error) {
-	n, invalid := nickname.Parse(name)
-	if invalid != nil { // no player can have it
+	var player string
+	n, err := nickname.Parse(name)
+	if err == nil {
+		var p identity.Player
+		p, err = s.ledger.PlayerBySkeleton(ctx, game, n.Skeleton)
+		player = p.ID
+	}
+	if errors.Is(err, nickname.ErrInvalid) || errors.Is(err, identity.ErrNotFound) {
 		return "", nil
 	}
-	p, err := s.ledger.PlayerBySkeleton(ctx, game, n.Skeleton)
-	if errors.Is(err, identity.ErrNotFound) {
-		return "", nil
-	}
-	return p.ID, err
+	return player, err
 }
