@@ -44,7 +44,13 @@ func TestNewDuelIsAttachedWithoutARead(t *testing.T) {
 			}
 			return noFault
 		})
-		plan := newPlan("m_1", now(), 2) // it is due at once
+		nodeB.store.setFault(func(method, _ string) fault { // a node that another precedes in a step has to read
+			if method == "Step" {
+				return failsBefore
+			}
+			return noFault
+		})
+		plan := newPlan("m_1", now()+1000, 2)
 		c.requireNoError(nodeA.StartDuel(c.Context(), plan))
 		c.requireNoError(nodeA.AttachSession(c.Context(), plan.Game, plan.ID, ada)) // attached already
 		if frames := sessionA.frames(); len(frames) != 1 || reads != 0 {
