@@ -138,7 +138,7 @@ func TestConfigurationKeyCheckFindsViolations(t *testing.T) {
 	}
 }
 
-var unitOfKey = regexp.MustCompile(`^(max|min)_|_(ms|mib|bytes|days)$|_per_(second|minute|hour|day|address)(_per_[a-z]+)?$`)
+var unitOfKey = regexp.MustCompile(`^(max|min)_|_(ms|mib|bytes|days|percent)$|_per_(second|minute|hour|day|address)(_per_[a-z]+)?$`)
 
 func keyFaults(k configKey, retired []string) (faults []string) {
 	name := k.path[strings.LastIndexAny(k.path, ".")+1:]

@@ -57,7 +57,7 @@ func (c *traceCollector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // endpoint.
 func tracingConfigText(webhook, endpoint string) string {
 	return webhookConfigText("UTC", fmt.Sprintf(`{name: w, url: "%s/w", secret_file: hook.key, allow_private: true}`, webhook)) +
-		fmt.Sprintf("tracing: {endpoint: %q, sample_ratio: 1}\n", endpoint)
+		fmt.Sprintf("tracing: {endpoint: %q, sample_percent: 100}\n", endpoint)
 }
 
 func startTracedNode(t *testing.T, endpoint string) (node *testNode, receiver *webhookReceiver) {

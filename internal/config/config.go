@@ -87,7 +87,7 @@ func defaultWithUnsetLimits() Config {
 		Limits:        Limits{Connections: 100_000, MessagesPerSecond: 20, RequestLimits: defaultRequestLimits(), ConnectionLimits: defaultConnectionLimits(), MatchLimits: defaultMatchLimits()},
 		ProxyProtocol: string(httpserver.ProxyOff),
 		Audit:         Audit{RetentionDays: 400},
-		Tracing:       Tracing{SampleRatio: 0.01},
+		Tracing:       Tracing{SamplePercent: 1},
 	}
 }
 
