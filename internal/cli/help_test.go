@@ -14,12 +14,12 @@ import (
 var verbs = []string{
 	"add", "check", "confirm", "disable", "discard", "disqualify", "drain", "edit", "enable", "erase", "export", "import", "list", "pause", "peek",
 	"ping", "rebuild", "remove", "requeue", "reset", "restore", "resume", "retire", "revoke", "rotate", "send", "set", "show", "unlink", "verify", "void",
-	"ban", "print", "replace", "run",
+	"back", "ban", "print", "replace", "run",
 }
 
-// contractCommands have one word: PROTOCOL.md names all but version and health, which many programs
-// have by these names.
-var contractCommands = []string{"serve", "token", "config", "version", "health"}
+// contractCommands have one word: PROTOCOL.md names all but version, health, backup and restore,
+// which many programs have by these names.
+var contractCommands = []string{"serve", "token", "config", "version", "health", "backup", "restore"}
 
 // singularNouns are the nouns of commands that are not plural: PROTOCOL.md names bank and
 // queue, and there is one audit log.

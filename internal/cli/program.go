@@ -37,6 +37,8 @@ type commandLine struct {
 	Bans       bansCmd       `cmd:"" help:"Add, remove and list bans of players."`
 	Players    playersCmd    `cmd:"" help:"Erase players, reset devices, unlink accounts."`
 	Days       daysCmd       `cmd:"" help:"Confirm days after a jump of the database clock."`
+	Backup     backupCmd     `cmd:"" help:"Back up the database to a file."`
+	Restore    restoreCmd    `cmd:"" help:"Restore a backup into an empty database."`
 	Health     healthCmd     `cmd:"" help:"Check that the server works."`
 	ShowConfig configCmd     `cmd:"" name:"config" help:"Print the configuration in force, with secrets masked."`
 	Version    versionCmd    `cmd:"" help:"Print the version of the server."`

@@ -202,11 +202,11 @@ func (d *dialect) expandSQL(text string) string {
 	return d.replacer.Replace(text)
 }
 
-// placeholders returns "$from, …" for n parameters.
-func placeholders(from, n int) string {
+// placeholders returns "$1, …" for n parameters.
+func placeholders(n int) string {
 	parameters := make([]string, n)
 	for i := range parameters {
-		parameters[i] = fmt.Sprintf("$%d", from+i)
+		parameters[i] = fmt.Sprintf("$%d", 1+i)
 	}
 	return strings.Join(parameters, ", ")
 }

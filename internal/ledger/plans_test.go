@@ -177,7 +177,7 @@ func (l *Ledger) explain(t *testing.T, text string, args []any) string {
 		}
 	}
 	err := l.inTx(t.Context(), func(tx *transaction) error {
-		rows, attempt, columns := "SELECT "+placeholders(1, len(args)), "EXPLAIN QUERY PLAN ", 4
+		rows, attempt, columns := "SELECT "+placeholders(len(args)), "EXPLAIN QUERY PLAN ", 4
 		if l.name == goose.DialectPostgres {
 			// The planner would scan empty tables, because they are small.
 			if _, err := tx.ExecContext(t.Context(), "SET LOCAL enable_seqscan = off"); err != nil {

@@ -17,7 +17,7 @@ func runBulkSQLite(ctx context.Context, tx *sql.Tx, text string, rows [][]any, s
 	if len(rows) == 0 {
 		return nil
 	}
-	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(1, len(rows[0])))
+	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(len(rows[0])))
 	stmt, err := tx.PrepareContext(ctx, text)
 	if err != nil {
 		return err

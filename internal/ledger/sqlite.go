@@ -52,7 +52,11 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 		db.SetMaxIdleConns(maxSQLiteReaders)
 		return db
 	}
-	return &database{writePool: writePool, readPool: openReaders(), dialect: &dialect{
+	return &database{writePool: writePool, readPool: openReaders(), dialect: sqliteDialect()}, openReaders(), nil
+}
+
+func sqliteDialect() *dialect {
+	return &dialect{
 		name:                goose.DialectSQLite3,
 		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
@@ -62,7 +66,7 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 		idList:              jsonList,
 		runBulk:             runBulkSQLite,
 		registrationWorkers: 1, // there is one writer
-	}}, openReaders(), nil
+	}
 }
 
 func jsonList(ids []string) any {
@@ -91,7 +95,12 @@ func createPrivateFile(path string) error {
 func sqliteURL(path, key string, values ...string) string {
 	q := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "secure_delete(1)"}}
 	q[key] = append(q[key], values...)
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+	return sqliteFileURL(path, q.Encode())
+}
+
+// sqliteFileURL returns the URL of a file with parameters of SQLite.
+func sqliteFileURL(path, parameters string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + parameters
 }
 
 var sqliteDriver sqlite.Driver

@@ -1,0 +1,196 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pressly/goose/v3"
+)
+
+// BackupInfo describes a backup.
+type BackupInfo struct {
+	Players, Matches int64
+	Version          int64         // of the tables
+	Bytes            int64         // size of the file
+	Took             time.Duration // to write or to restore it
+}
+
+// Backup writes the ledger to a new file, also while servers use the ledger. The file is a
+// SQLite database with the tables of the ledger, for both kinds of databases. It has all that was
+// committed at one moment. Backup does not migrate the tables. After an error there is no file.
+func Backup(ctx context.Context, config Config, path string) (info BackupInfo, err error) {
+	defer describe(&err, "backup")
+	began := time.Now()
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return info, fmt.Errorf("%s exists or is not readable; name a new file", path)
+	}
+	config.MustExist = true
+	db, err := openUnmigrated(ctx, config)
+	if err != nil {
+		return info, err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	work, err := newWorkFolder(path + ".unfinished")
+	if err != nil {
+		return info, err
+	}
+	defer os.RemoveAll(work)
+	unfinished := filepath.Join(work, sqliteFile)
+	if db.name == goose.DialectSQLite3 {
+		_, err = db.writePool.ExecContext(ctx, "VACUUM INTO $1", unfinished)
+	} else {
+		err = db.dump(ctx, work)
+	}
+	if err == nil {
+		info, err = checkBackup(ctx, unfinished)
+	}
+	if err == nil {
+		err = finishFile(unfinished, path)
+	}
+	info.Took = time.Since(began)
+	return info, err
+}
+
+// openUnmigrated opens the database without a look at its tables.
+func openUnmigrated(ctx context.Context, config Config) (*database, error) {
+	open := openSQLite
+	if config.URL != "" {
+		open = openPostgres
+	}
+	db, publicPool, err := open(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	db.log = cmp.Or(config.Logger, slog.Default())
+	return db, publicPool.Close()
+}
+
+// dump copies the tables to a new SQLite ledger in a folder, as they were at one moment.
+func (db *database) dump(ctx context.Context, dir string) error {
+	return db.inSnapshot(ctx, func(from *transaction) (err error) {
+		version, err := tableVersion(ctx, from)
+		if err != nil {
+			return err
+		}
+		to, err := openUnmigrated(ctx, Config{Dir: dir, Logger: db.log})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, to.close()) }()
+		if err := to.migrateTo(ctx, version); err != nil {
+			return err
+		}
+		tables, err := listTables(ctx, to)
+		if err != nil {
+			return err
+		}
+		return to.inTx(ctx, func(to *transaction) error { return copyTables(ctx, tables, from, to, insertRows(to)) })
+	})
+}
+
+const selectTableVersion = `SELECT COALESCE(MAX(version_id), 0) FROM migrations`
+
+// tableVersion returns the version of the tables. It refuses those of a newer program, and
+// those of an unreleased program.
+func tableVersion(ctx context.Context, in rowQuerier) (version int64, err error) {
+	if err := in.queryRow(ctx, selectTableVersion).Scan(&version); err != nil {
+		return 0, fmt.Errorf("it has no ledger: %w", err)
+	}
+	newest, err := newestVersion()
+	switch {
+	case err != nil:
+		return 0, err
+	case version > newest:
+		return 0, fmt.Errorf("its tables have version %d, and this program supports up to %d; use the newer program", version, newest)
+	case version < firstVersion:
+		return 0, fmt.Errorf("its tables have version %d of an unreleased program", version)
+	}
+	return version, nil
+}
+
+// newestVersion returns the version of the tables of this program.
+func newestVersion() (newest int64, err error) {
+	files, err := migrationFiles.ReadDir("migrations")
+	for _, file := range files {
+		version, err := goose.NumericComponent(file.Name())
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, version)
+	}
+	return newest, err
+}
+
+// migrateTo creates or migrates the tables up to a version.
+func (db *database) migrateTo(ctx context.Context, version int64) error {
+	provider, err := db.migrationProvider()
+	if err == nil {
+		_, err = provider.UpTo(ctx, version)
+	}
+	if err != nil {
+		return fmt.Errorf("create the tables: %w", err)
+	}
+	return nil
+}
+
+const (
+	selectMissingEntries = `
+SELECT h.game FROM ledger_heads h
+WHERE h.pos <> (SELECT COUNT(*) FROM entries e WHERE e.game = h.game) OR h.pos <> (SELECT MAX(pos) FROM entries e WHERE e.game = h.game)`
+	selectSize = `SELECT (SELECT COUNT(*) FROM players), (SELECT COUNT(*) FROM matches) FROM ledger_info WHERE id = 1`
+)
+
+// checkBackup checks the integrity of a backup, the version of its tables, and that no entry is
+// missing.
+func checkBackup(ctx context.Context, path string) (info BackupInfo, err error) {
+	db, err := openBackup(path)
+	if err != nil {
+		return info, err
+	}
+	defer func() { err = errors.Join(err, db.close()) }()
+	var verdict, game string
+	if err := db.queryRow(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil || verdict != "ok" {
+		return info, fmt.Errorf("%s is damaged or is no backup: %w", path, errors.Join(err, errors.New(verdict)))
+	}
+	if info.Version, err = tableVersion(ctx, db); err != nil {
+		return info, fmt.Errorf("%s: %w", path, err)
+	}
+	if found, err := scanOptional(db.queryRow(ctx, selectMissingEntries), &game); err != nil || found {
+		return info, fmt.Errorf("%s: entries of the game %q are missing: %w", path, game, errors.Join(err, errIncompleteBackup))
+	}
+	if err := db.queryRow(ctx, selectSize).Scan(&info.Players, &info.Matches); err != nil {
+		return info, fmt.Errorf("%s: %w: %w", path, errIncompleteBackup, err)
+	}
+	file, err := os.Stat(path)
+	if err == nil {
+		info.Bytes = file.Size()
+	}
+	return info, err
+}
+
+// errIncompleteBackup means that a file lacks rows that every ledger has.
+var errIncompleteBackup = errors.New("the ledger is not complete")
+
+// openBackup opens a file that Backup has written. It changes nothing.
+func openBackup(path string) (*database, error) {
+	if wal, err := os.Stat(path + "-wal"); err == nil && wal.Size() > 0 {
+		return nil, fmt.Errorf("%s is the database of a server, not a backup; use `server backup`", path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	pool := sql.OpenDB(cachingConnector{sqliteFileURL(absolute, "mode=ro&immutable=1")})
+	return &database{writePool: pool, readPool: pool, dialect: sqliteDialect()}, nil
+}

@@ -1,0 +1,185 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// table is a table of the ledger, with the columns that are not computed.
+type table struct {
+	name    string
+	columns []string
+}
+
+// goose creates migrations, so that its rows are not copied.
+const selectTables = `
+SELECT t.name, c.name FROM sqlite_master t, pragma_table_xinfo(t.name) c
+WHERE t.type = 'table' AND t.name <> 'migrations' AND t.name NOT LIKE 'sqlite%' AND c.hidden = 0 ORDER BY t.rowid, c.cid`
+
+// listTables returns the tables of a SQLite ledger. A table comes after those that it refers to.
+func listTables(ctx context.Context, db *database) (tables []table, err error) {
+	err = scanAll(func(rows *sql.Rows) error {
+		var name, column string
+		err := rows.Scan(&name, &column)
+		if len(tables) == 0 || tables[len(tables)-1].name != name {
+			tables = append(tables, table{name: name})
+		}
+		last := &tables[len(tables)-1]
+		last.columns = append(last.columns, column)
+		return err
+	})(db.query(ctx, selectTables))
+	return tables, err
+}
+
+// rowSource iterates over the rows of a table. It stops after an error.
+type rowSource = iter.Seq2[[]any, error]
+
+// insertFunc inserts rows into a table.
+type insertFunc func(ctx context.Context, t table, rows rowSource) error
+
+// copyTables copies the tables of one ledger to another with the same version. Then it compares
+// all rows. The tables of the target have no rows that the ledger itself does not create.
+func copyTables(ctx context.Context, tables []table, from, to *transaction, insert insertFunc) error {
+	for _, t := range tables {
+		var read, written digest
+		_, err := to.exec(ctx, "DELETE FROM "+t.name)
+		if err == nil {
+			err = insert(ctx, t, read.adding(t.rows(ctx, from)))
+		}
+		if err == nil {
+			written, err = t.digest(ctx, to)
+		}
+		if err == nil && read != written {
+			err = fmt.Errorf("%d of %d rows arrived, or some differ", written.rows, read.rows)
+		}
+		if err != nil {
+			return fmt.Errorf("copy the table %s: %w", t.name, err)
+		}
+	}
+	return nil
+}
+
+// rows reads the rows of a table, in any order. A row is valid until the next one is read.
+func (t table) rows(ctx context.Context, in *transaction) rowSource {
+	return func(yield func([]any, error) bool) {
+		rows, err := in.query(ctx, "SELECT "+strings.Join(t.columns, ", ")+" FROM "+t.name)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer rows.Close()
+		row, into := make([]any, len(t.columns)), make([]any, len(t.columns))
+		for i := range row {
+			into[i] = &row[i]
+		}
+		for rows.Next() {
+			if err := rows.Scan(into...); !yield(row, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// insertRows inserts rows one by one. The connection prepares the statement once.
+func insertRows(tx *transaction) insertFunc {
+	return func(ctx context.Context, t table, rows rowSource) error {
+		text := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), placeholders(len(t.columns)))
+		for row, err := range rows {
+			if err == nil {
+				_, err = tx.ExecContext(ctx, text, row...)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// copyRows inserts rows with COPY, on the connection of a transaction of PostgreSQL.
+func copyRows(conn *sql.Conn) insertFunc {
+	return func(ctx context.Context, t table, rows rowSource) error {
+		next, stop := iter.Pull2(rows)
+		defer stop()
+		source := pgx.CopyFromFunc(func() ([]any, error) {
+			row, err, ok := next()
+			if !ok || err != nil {
+				return nil, err
+			}
+			return slices.Clone(row), nil
+		})
+		return conn.Raw(func(driverConn any) error {
+			_, err := driverConn.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, source)
+			return err
+		})
+	}
+}
+
+// digest summarizes rows in any order. Equal rows have equal digests in one process.
+type digest struct{ rows, sum uint64 }
+
+var digestSeed = maphash.MakeSeed()
+
+func (d *digest) add(row []any) error {
+	var h maphash.Hash
+	h.SetSeed(digestSeed)
+	for _, value := range row {
+		var text string
+		switch v := value.(type) {
+		case nil:
+			_ = h.WriteByte(0)
+			continue
+		case int64:
+			_ = h.WriteByte(1)
+			_ = binary.Write(&h, binary.LittleEndian, v)
+			continue
+		case string:
+			text = v
+		case []byte:
+			text = string(v)
+		default:
+			return fmt.Errorf("a value is a %T; a ledger has only texts, numbers and bytes", value)
+		}
+		_ = h.WriteByte(2)
+		_ = binary.Write(&h, binary.LittleEndian, int64(len(text)))
+		_, _ = h.WriteString(text)
+	}
+	d.rows, d.sum = d.rows+1, d.sum+h.Sum64()
+	return nil
+}
+
+// adding passes rows on, and adds them to the digest.
+func (d *digest) adding(rows rowSource) rowSource {
+	return func(yield func([]any, error) bool) {
+		for row, err := range rows {
+			if err == nil {
+				err = d.add(row)
+			}
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// digest returns the digest of the rows of a table.
+func (t table) digest(ctx context.Context, in *transaction) (d digest, err error) {
+	for _, err := range d.adding(t.rows(ctx, in)) {
+		if err != nil {
+			return d, err
+		}
+	}
+	return d, nil
+}

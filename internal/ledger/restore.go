@@ -1,0 +1,190 @@
+package ledger
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Restore creates a ledger from a file that Backup has written. It refuses a damaged file, tables
+// of a newer program, and a database that has a ledger. It compares all rows. The ledger gets
+// another epoch, so that views of the former one are built again. The tables keep their version;
+// Open migrates them. No server may use the database. An error leaves the target without a ledger.
+func Restore(ctx context.Context, config Config, path string) (info BackupInfo, err error) {
+	defer describe(&err, "restore")
+	began := time.Now()
+	if info, err = checkBackup(ctx, path); err != nil {
+		return info, err
+	}
+	if config.URL == "" {
+		err = restoreSQLite(ctx, config, path)
+	} else {
+		err = restorePostgres(ctx, config, path)
+	}
+	info.Took = time.Since(began)
+	return info, err
+}
+
+// restoreSQLite restores into a folder. The file appears under its name when it is complete.
+func restoreSQLite(ctx context.Context, config Config, path string) error {
+	target := filepath.Join(config.Dir, sqliteFile)
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if _, err := os.Lstat(target + suffix); !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s exists or is not readable; stop the server and move this file away, or name another folder with --data", target+suffix)
+		}
+	}
+	work, err := newWorkFolder(filepath.Join(config.Dir, "restore.unfinished"))
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	config.Dir = work
+	restored := filepath.Join(work, sqliteFile)
+	if err := copyFile(path, restored); err != nil {
+		return err
+	}
+	if _, err := checkBackup(ctx, restored); err != nil {
+		return err
+	}
+	if err := renew(ctx, config); err != nil {
+		return err
+	}
+	return finishFile(restored, target)
+}
+
+// renew gives the ledger of a folder its new epoch.
+func renew(ctx context.Context, config Config) error {
+	db, err := openUnmigrated(ctx, config)
+	if err != nil {
+		return err
+	}
+	_, err = db.exec(ctx, replaceEpoch, rand.Text())
+	return errors.Join(err, db.close())
+}
+
+const replaceEpoch = `UPDATE ledger_info SET epoch = $1 WHERE id = 1`
+
+// restorePostgres restores into a database. Another program sees no row before all are there.
+func restorePostgres(ctx context.Context, config Config, path string) (err error) {
+	from, err := openBackup(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, from.close()) }()
+	version, err := tableVersion(ctx, from)
+	if err != nil {
+		return err
+	}
+	to, err := openUnmigrated(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.close()) }()
+	if err := to.refuseLedger(ctx); err != nil {
+		return err
+	}
+	if err := to.migrateTo(ctx, version); err != nil {
+		return err
+	}
+	return to.load(ctx, from)
+}
+
+const (
+	selectTableExists = `SELECT to_regclass('ledger_info') IS NOT NULL`
+	selectHasLedger   = `SELECT EXISTS (SELECT 1 FROM ledger_info)`
+)
+
+// refuseLedger returns an error if a database of PostgreSQL has a ledger. Tables without rows are
+// left of a restore that has failed.
+func (db *database) refuseLedger(ctx context.Context) error {
+	hasTables, hasLedger := false, false
+	err := db.queryRow(ctx, selectTableExists).Scan(&hasTables)
+	if err == nil && hasTables {
+		err = db.queryRow(ctx, selectHasLedger).Scan(&hasLedger)
+	}
+	if err == nil && hasLedger {
+		err = errors.New("the database has a ledger already; create an empty database and name it in --database")
+	}
+	return err
+}
+
+// load copies all rows of a backup in one transaction, with a new epoch.
+func (db *database) load(ctx context.Context, backup *database) error {
+	tables, err := listTables(ctx, backup)
+	if err != nil {
+		return err
+	}
+	conn, err := db.writePool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, db.txOptions)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after a commit
+	to := &transaction{tx, db}
+	if _, err := to.exec(ctx, db.allowIdle); err != nil {
+		return err
+	}
+	err = backup.inSnapshot(ctx, func(from *transaction) error { return copyTables(ctx, tables, from, to, copyRows(conn)) })
+	if err != nil {
+		return err
+	}
+	if _, err := to.exec(ctx, replaceEpoch, rand.Text()); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// newWorkFolder creates an empty folder that only the owner may read.
+func newWorkFolder(path string) (string, error) {
+	if err := os.RemoveAll(path); err != nil {
+		return "", err
+	}
+	return path, os.MkdirAll(path, 0o700)
+}
+
+// copyFile copies a file to a new one that only the owner may read.
+func copyFile(from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
+}
+
+// finishFile moves a complete file to its path. It is on disk then.
+func finishFile(unfinished, path string) error {
+	if err := os.Chmod(unfinished, 0o600); err != nil {
+		return err
+	}
+	if err := syncPath(unfinished); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, path); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(path))
+}
+
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
