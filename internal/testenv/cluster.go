@@ -44,13 +44,16 @@ type ClusterNodes struct {
 func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	t.Helper()
 	requireRedis(t)
-	nodes, err := startCluster(masters, replicas, func(server *Server) { server.stopWithTest(t) },
-		"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0")
+	nodes, err := startCluster(masters, replicas, func(server *Server) { server.stopWithTest(t) }, takeOverEarly...)
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
 	return nodes
 }
+
+// takeOverEarly are arguments of nodes whose replicas take over about two seconds after the death of
+// a master.
+var takeOverEarly = []string{"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0"}
 
 func clusterURL(masters []*Server) string {
 	addrs := make([]string, len(masters))
@@ -124,8 +127,15 @@ func introduceNode(ctx context.Context, firstClient *redis.Client, server *Serve
 			return err
 		}
 	}
+	if epoch == 1 {
+		return nil
+	}
+	return meet(ctx, firstClient, server)
+}
+
+func meet(ctx context.Context, firstClient *redis.Client, server *Server) error {
 	host, port, err := net.SplitHostPort(server.Addr)
-	if err != nil || epoch == 1 {
+	if err != nil {
 		return err
 	}
 	return firstClient.Do(ctx, "CLUSTER", "MEET", host, port, server.clusterPort).Err()

@@ -19,7 +19,7 @@ func (o *NodeOptions) StartStores() (redis []*Server, postgres *Server, err erro
 		}
 	case "cluster":
 		var nodes ClusterNodes
-		nodes, err = startCluster(3, 0, (*Server).stopAtExit, "--cluster-node-timeout", "2000")
+		nodes, err = StartClusterUntilExit(3, 0)
 		redis = nodes.Masters
 	}
 	if err != nil {

@@ -25,9 +25,7 @@ func Replica(t testing.TB, master *Server) *Server {
 
 // makeReplica makes a node of a cluster the replica of a master.
 func makeReplica(ctx context.Context, replica, master *Server) error {
-	masterClient := redis.NewClient(&redis.Options{Addr: master.Addr})
-	defer masterClient.Close()
-	id, err := masterClient.Do(ctx, "CLUSTER", "MYID").Text()
+	id, err := clusterID(ctx, master)
 	if err != nil {
 		return err
 	}

@@ -21,8 +21,9 @@ type ChaosConfig struct {
 	Arenas  int // in addition to the duels; buzzer, survival and race take turns
 
 	Kills, Stalls, Drains int
-	For                   time.Duration // of faults and new duels; matches that have started are played on
-	Seed                  uint64        // of the faults, and of the players' choices
+	RedisChanges
+	For  time.Duration // of faults and new duels; matches that have started are played on
+	Seed uint64        // of the faults, and of the players' choices
 }
 
 // ChaosCommand registers the flags of the program and returns the function that runs it.
@@ -34,6 +35,7 @@ type ChaosConfig struct {
 //	go run ./loadtest stress chaos -nodes 5 -players 800 -for 5m -kills 30 -seed 7
 //	go run ./loadtest stress chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
 //	go run ./loadtest stress chaos -proxy nginx.conf -players 1000 -kills 0 -stalls 0 -drains 10 -for 5m
+//	go run ./loadtest stress chaos -kills 0 -stalls 0 -drains 0 -slot-moves 12 -new-shards 2 -failovers 4 -for 5m
 //	go run ./loadtest stress chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
 //
 // The numbers of faults and arenas are those of the whole run: a longer run needs more
@@ -51,6 +53,9 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&c.Kills, "kills", 5, "nodes killed")
 	flags.IntVar(&c.Stalls, "stalls", 4, "nodes stalled for longer than a question")
 	flags.IntVar(&c.Drains, "drains", 2, "nodes drained")
+	flags.IntVar(&c.SlotMoves, "slot-moves", 0, "times that 1,000 slots of the Redis cluster move to another master")
+	flags.IntVar(&c.NewShards, "new-shards", 0, "masters added to the Redis cluster")
+	flags.IntVar(&c.Failovers, "failovers", 0, "masters of the Redis cluster killed; a replica takes over")
 	flags.DurationVar(&c.For, "for", time.Minute, "time in which new duels start")
 	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "seed of the faults and the players") //nolint:gosec // no secret
 	slack := flags.Duration("slack", 3*time.Second, "added to the 3 s of the contract, because one machine does all of this")
@@ -85,6 +90,9 @@ var chaosGame = fmt.Sprintf(
 func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	rules := &checker.Checker{LimitMS: chaosLimitMS, RevealMS: chaosRevealMS, ArenasCount: true}
 	c.Game, c.Drain = chaosGame, 8*time.Second
+	if err := c.startRedisCluster(); err != nil {
+		return nil, err
+	}
 	r, err := newRun(ctx, c.ClusterConfig, rules, time.Second)
 	if err != nil {
 		return nil, err
@@ -96,6 +104,7 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	from := r.stats.Span()
 	var events errgroup.Group
 	events.Go(func() error { return r.injectFaults(ctx, c) })
+	events.Go(func() error { return r.changeRedis(ctx, c) })
 	events.Go(func() error { return pause(ctx, c.For) })
 	if err := events.Wait(); err != nil {
 		return nil, err

@@ -17,10 +17,12 @@ import (
 type ClusterConfig struct {
 	testenv.NodeOptions // of each node; a Binary "" is built from this tree; for Redis and Database see StartStores
 
-	Nodes  int
-	Attach []string // URLs of running nodes to use instead
-	Proxy  string   // example of a proxy in front of the nodes; "": none; see testenv.StartProxy
-	Log    func(format string, args ...any)
+	Nodes        int
+	Attach       []string              // URLs of running nodes to use instead
+	RedisCluster *testenv.ClusterNodes // serves the URL Redis; nil: another Redis does
+
+	Proxy string // example of a proxy in front of the nodes; "": none; see testenv.StartProxy
+	Log   func(format string, args ...any)
 }
 
 func (c *ClusterConfig) addFlags(flags *flag.FlagSet, redis, database string) {
