@@ -75,7 +75,7 @@ func startCluster(masters, replicas int, onStart func(*Server), extraArgs ...str
 		onStart(server)
 		servers = append(servers, server)
 	}
-	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: servers[:masters], Replicas: servers[masters:]}
+	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
 	if err := assignSlotsAndMeet(ctx, nodes); err != nil {
