@@ -59,6 +59,9 @@ func (n *ClusterNodes) AddMaster(ctx context.Context) error {
 // master as the new replica. Master i must have replica i.
 func (n *ClusterNodes) Failover(ctx context.Context, i int) error {
 	master, replica := n.Masters[i], n.Replicas[i]
+	if err := n.awaitAgreement(ctx); err != nil { // else the replica may not know the latest slots of its master
+		return err
+	}
 	if err := awaitReplication(ctx, replica, master); err != nil {
 		return err
 	}
