@@ -40,6 +40,7 @@ var programs = []program{
 	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", stress.SwarmCommand},
 	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", stress.ChaosCommand},
 	{"stress hostile", "Attack a server while honest players play.", stress.HostileCommand},
+	{"capacity", "Compute what a game with many players costs.", capacityCommand},
 	{"k6", "Run a k6 script of loadtest/k6 against a server.", k6Command},
 
 	{bench.FloorProcess, "", bench.Floor},
