@@ -65,8 +65,8 @@ type viewReader struct {
 
 // newViewReader starts a node with an empty Redis.
 func newViewReader(t *testing.T, config string, db testenv.SQL) *viewReader {
-	redis := redisWithDocumentedKeys(t)
-	node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Database: &db.URL, Redis: &redis})
+	cache := redisWithDocumentedKeys(t)
+	node := startNode(t, cli.Flags{Config: config, Data: &db.Dir, Database: &db.URL, Redis: &cache})
 	return &viewReader{testNode: node, t: t, run: commandRunner(t, node, append(ledgerFlags(db), "--config="+config)...)}
 }
 

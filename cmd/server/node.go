@@ -47,6 +47,7 @@ type node struct {
 	clock        *redisx.Clock
 	inbox        *redisx.Inbox
 	ledger       *ledger.Ledger
+	ledgerWatch  *ledgerWatch
 	wheel        *timer.Wheel
 	presence     match.Presence
 	taskSignal   taskqueue.Notifier // wakes the task workers of this node when there are new tasks
@@ -183,7 +184,7 @@ func (n *node) run(ctx context.Context, players, operators net.Listener, announc
 	stopReportingTasks := startTasks(n.log, n.reporting.Run, n.receiverKeys.Run, n.gameKeys.Run, n.identity.Revocations.Run)
 	stopSessionTasks := startTasks(n.log, n.reporting.sessionEvents.Run)
 	stopMatchTasks := startTasks(n.log, append(dayTasks(n.config.GameNames(), n.ledger.Days, n.leaderboards, n.log), n.engine.Run, n.lobby.Run, n.banks.Run, n.identity.Run, n.display.Run, n.shedder.Run, n.sessions.Run)...)
-	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run,
+	stopMaintenanceTasks := startTasks(n.log, n.certificate.Run, n.ledgerWatch.run,
 		nowAndEvery(auditCleanupInterval, deleteOldAudit(n.ledger.Audit, n.config.Audit.Retention(), n.log)),
 		nowAndEvery(retentionInterval, deleteOldMatches(n.config.GameNames(), n.ledger.OldMatches, n.log)),
 		nowAndEvery(maintenanceInterval, forgetErased(n.ledger.Accounts, n.log)))

@@ -74,6 +74,7 @@ func (n *node) createServices(ctx context.Context) error {
 		return err
 	}
 	n.createServers(pages)
+	n.ledgerWatch = n.newLedgerWatch()
 	n.applyRevocations()
 	n.handleMessages()
 	return nil

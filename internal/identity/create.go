@@ -14,7 +14,8 @@ import (
 // Ensure returns the player of the claims. If the subject is an account that is linked to
 // a guest, it returns the guest. For a new subject of an operator's login service, it
 // creates a player with a generated nickname. Errors are ErrNotPlayer for another role,
-// ErrNoGame, ErrErased, ErrTokenRevoked or ErrBanned.
+// ErrNoGame, ErrErased, ErrTokenRevoked, ErrBanned, or ErrUnknownGuest for a guest that the
+// ledger has lost.
 func (r *Registry) Ensure(ctx context.Context, claims Claims) (Player, error) {
 	player, err := r.findOrCreate(ctx, claims)
 	if err == nil {
@@ -46,6 +47,9 @@ func (r *Registry) findOrCreate(ctx context.Context, claims Claims) (Player, err
 	player, err := r.Players.Known(ctx, claims.Game, claims.Subject)
 	if !errors.Is(err, ErrNotFound) {
 		return player, err
+	}
+	if isGuestID(claims.Subject) { // otherwise the guest would be a second player for its device
+		return Player{}, ErrUnknownGuest
 	}
 	newPlayer := NewPlayer{Game: claims.Game, ID: claims.Subject, JoinedAt: r.now()}
 	player, _, err = r.createNamed(ctx, newPlayer, "", r.Players.EnsurePlayer)
@@ -89,3 +93,10 @@ func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nicknam
 }
 
 func newPlayerID() string { return "p_" + strings.ToLower(ulid.Make().String()) }
+
+// isGuestID reports whether newPlayerID can have made the id.
+func isGuestID(id string) bool {
+	text, ok := strings.CutPrefix(id, "p_")
+	_, err := ulid.ParseStrict(text)
+	return ok && err == nil && text == strings.ToLower(text)
+}

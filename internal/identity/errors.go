@@ -22,6 +22,7 @@ var (
 	ErrTokenAudience    = fmt.Errorf("%w: for another audience", ErrToken)
 	ErrTokenLifetime    = fmt.Errorf("%w: exp is too far after iat", ErrToken)
 	ErrTokenRevoked     = fmt.Errorf("%w: revoked; get a new one", ErrToken)
+	ErrUnknownGuest     = fmt.Errorf("%w: the server does not know this guest; get a token for the device again", ErrToken)
 	ErrErased           = fmt.Errorf("%w: the player has been erased", ErrToken)
 
 	ErrTokenNoKey    = fmt.Errorf("%w; it names no key (kid)", ErrTokenMalformed)

@@ -224,6 +224,22 @@ func TestEnsureReturnsOnePlayerPerSubject(t *testing.T) {
 	}
 }
 
+// A guest's token outlives its player if the ledger went back. It does not create a player,
+// because the guest's device would then get another one.
+func TestATokenOfALostGuestCreatesNoPlayer(t *testing.T) {
+	t.Parallel()
+	registry := newTestRegistry(t, newStore())
+	lost := newPlayerID()
+	if _, err := registry.Ensure(t.Context(), Claims{Subject: lost, Game: game, Role: RolePlayer}); !errors.Is(err, ErrUnknownGuest) || !errors.Is(err, ErrToken) {
+		t.Errorf("%s: %v", lost, err)
+	}
+	for _, subject := range []string{"p_42", "x" + lost, strings.ToUpper(lost), lost[:len(lost)-1], lost[2:]} {
+		if p, err := registry.Ensure(t.Context(), Claims{Subject: subject, Game: game, Role: RolePlayer}); err != nil || p.ID != subject {
+			t.Errorf("the subject %s of a login service: %+v, %v", subject, p, err)
+		}
+	}
+}
+
 func TestAvailableSaysWhetherANicknameIsFree(t *testing.T) {
 	t.Parallel()
 	store := newStore()

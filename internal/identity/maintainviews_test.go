@@ -207,3 +207,18 @@ func TestLookupsAreCountedByResult(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+// After the ledger went back, the view is built again.
+func TestViewsAreBuiltAgainAfterTheLedgerWentBack(t *testing.T) {
+	withFakeTime(t, func(t *testing.T, store *fakeStore) {
+		store.claimMany(t, 0, 3)
+		registry, end := store.startRegistry(t, useSmallFilter)
+		defer end()
+		registry.LedgerWentBack()
+		advance(buildInterval)
+		if registry.rebuildCount(causeWentBack) != 1 {
+			t.Error("the view was not built again")
+		}
+		registry.expectNames(0, 3)
+	})
+}

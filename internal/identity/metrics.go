@@ -17,7 +17,7 @@ var refusalReasons = []struct {
 	{"no_key", ErrTokenNoKey}, {"unknown_key", ErrTokenKey}, {"algorithm", ErrTokenAlg}, {"signature", ErrTokenSignature},
 	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLifetime},
 	{"future", ErrTokenNotYetValid}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
-	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
+	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"unknown_guest", ErrUnknownGuest}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
 }
 
 // refusalLabel returns the label of an error, or "" if the error is not a refusal.

@@ -42,9 +42,10 @@ func (r lookupResult) String() string {
 
 // The reasons for building a view.
 const (
-	causeStart        = "start" // the node has started and has no usable snapshot
-	causeFull         = "full"  // the filter has about as many names as it was sized for
-	causeClockSetBack = "clock" // the ledger's clock was set back
+	causeStart        = "start"  // the node has started and has no usable snapshot
+	causeFull         = "full"   // the filter has about as many names as it was sized for
+	causeClockSetBack = "clock"  // the ledger's clock was set back
+	causeWentBack     = "ledger" // the ledger went back
 )
 
 // nameView is this node's view of a game's nicknames. A name that is not in the view is
@@ -59,7 +60,7 @@ type nameView struct {
 	mu        sync.Mutex
 	building  *nickname.Filter // the filter that is being built; nil: none
 	fullAbove int              // the active filter counts as full above this many names
-	isSetBack bool             // the ledger's clock was set back since the active filter was built
+	outdated  string           // why the active filter may lack names: causeClockSetBack, causeWentBack, or "" if it does not
 }
 
 // mayExist returns true if the name may be taken, so that the caller must ask the ledger.
@@ -122,14 +123,14 @@ func (v *nameView) activate() {
 	capacity := v.building.Cap()
 	v.fullAbove = capacity - rand.IntN(capacity/fullJitterDivisor+1) //nolint:gosec // no secret
 	v.active.Store(v.building)
-	v.building, v.isSetBack = nil, false
+	v.building, v.outdated = nil, ""
 }
 
-// markSetBack says that the ledger's clock was set back.
-func (v *nameView) markSetBack() {
+// markOutdated says that the active filter may lack names, and why.
+func (v *nameView) markOutdated(cause string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.isSetBack = true
+	v.outdated = cause
 }
 
 // buildCause returns why the view must be built, or "" if that is not necessary.
@@ -139,8 +140,8 @@ func (v *nameView) buildCause() string {
 	switch filter := v.active.Load(); {
 	case filter == nil:
 		return causeStart
-	case v.isSetBack:
-		return causeClockSetBack
+	case v.outdated != "":
+		return v.outdated
 	case filter.Len() > v.fullAbove && filter.Cap() < nickname.MaxFilterCapacity:
 		return causeFull
 	}

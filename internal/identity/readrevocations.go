@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -29,6 +30,12 @@ func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocation
 
 // Wake makes Run read changes immediately. It does not block.
 func (r *Revocations) Wake() { loop.Wake(r.wakeRequested) }
+
+// readAllAgain makes Run read all revocations and keys immediately.
+func (r *Revocations) readAllAgain() {
+	r.mustReadAll.Store(true)
+	r.Wake()
+}
 
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
 func (r *Revocations) Run(ctx context.Context) error {
@@ -67,6 +74,9 @@ func (r *Revocations) readChanges(ctx context.Context) (changed []Revocation, ha
 	})
 	if err != nil {
 		return nil, false, err
+	}
+	if r.mustReadAll.Swap(false) {
+		r.revision, r.keysRevision = math.MaxInt64, -1 // no revision of the store, so both are read
 	}
 	changed, mayHaveMissed, err := r.readRevocations(ctx, revision.Revocations)
 	if revision.Keys == r.keysRevision {

@@ -200,3 +200,36 @@ func TestErasedHostsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// The ledger went back, and then reached the same revision with other changes. The node learns
+// of it only because it reads everything again.
+func TestRevocationsAndKeysAreReadAgainAfterTheLedgerWentBack(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	store.revoke(Revocation{Kind: KindBan, ID: "p_1"})
+	registry := newTestRegistry(t, store)
+	store.mu.Lock()
+	store.revocations, store.revision = nil, 0
+	readKeys := store.keyReads
+	store.mu.Unlock()
+	store.revoke(Revocation{Kind: KindBan, ID: "p_2"})
+	if refresh(t, registry); !isBanned(registry, "p_1") || isBanned(registry, "p_2") {
+		t.Fatal("the revision is not the same")
+	}
+	registry.LedgerWentBack()
+	store.mu.Lock()
+	store.failRevocations = true
+	store.mu.Unlock()
+	if err := registry.Revocations.Refresh(t.Context()); !errors.Is(err, errStore) || !isBanned(registry, "p_1") {
+		t.Errorf("a failed read: %v", err)
+	}
+	store.mu.Lock()
+	store.failRevocations = false
+	store.mu.Unlock()
+	if refresh(t, registry); isBanned(registry, "p_1") || !isBanned(registry, "p_2") || store.keyReads == readKeys {
+		t.Errorf("the view differs from the store; keys were read %d times, before %d", store.keyReads, readKeys)
+	}
+	if cause := registry.views[game].buildCause(); cause != causeWentBack && cause != causeStart {
+		t.Errorf("the nicknames are built again because of %q", cause)
+	}
+}

@@ -43,3 +43,12 @@ func (r *Registry) Run(ctx context.Context) error {
 	r.replicator.run(ctx)
 	return nil
 }
+
+// LedgerWentBack makes this node read all revocations, keys and nicknames again, because the
+// ledger may have lost some. Until then the known ones stay in force.
+func (r *Registry) LedgerWentBack() {
+	r.Revocations.readAllAgain()
+	for _, view := range r.replicator.views {
+		view.markOutdated(causeWentBack)
+	}
+}

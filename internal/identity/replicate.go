@@ -133,7 +133,7 @@ func (r *nameReplicator) read(ctx context.Context) error {
 		case r.reads == 0:
 			view.activate()
 		case ledgerNow < since-fullReadOverlap.Milliseconds():
-			view.markSetBack()
+			view.markOutdated(causeClockSetBack)
 		}
 	}
 	r.reads++

@@ -27,6 +27,7 @@ type Revocations struct {
 	metrics       *revocationMetrics
 	wakeRequested chan struct{}
 	onChange      func([]Revocation) // set before Run
+	mustReadAll   atomic.Bool        // the ledger went back
 	missedReads   atomic.Int64       // how often this node may have missed revocations; see Claims.missedReads
 
 	readMu         sync.Mutex

@@ -95,3 +95,11 @@ func (a *Archive) store(key archiveKey, ranking *pastRanking) {
 	a.rankings[key] = ranking
 	a.entries += size
 }
+
+// clear empties the cache.
+func (a *Archive) clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	clear(a.rankings)
+	a.entries = 0
+}

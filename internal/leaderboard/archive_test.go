@@ -302,3 +302,21 @@ func TestADayThatIsCorrectedAllTheTimeIsNotReady(t *testing.T) {
 		t.Errorf("without a ledger: %v", err)
 	}
 }
+
+// After the ledger went back, a day is read again, although its version is the same.
+func TestTheArchiveIsReadAgainAfterTheLedgerWentBack(t *testing.T) {
+	t.Parallel()
+	ledger := newDayLedger()
+	reader := NewReader(ReaderOptions{Archive: NewArchive(ledger)})
+	for want := range 3 {
+		for range 2 {
+			if _, err := reader.archive.readRanking(t.Context(), weightedConfig(), RankingID{Board: Board{Players, "2026-11-20"}, Order: ByScore}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if ledger.reads != want+1 {
+			t.Errorf("%d reads, want %d", ledger.reads, want+1)
+		}
+		reader.LedgerWentBack()
+	}
+}

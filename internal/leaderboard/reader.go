@@ -36,6 +36,10 @@ func NewReader(options ReaderOptions) *Reader {
 	return reader
 }
 
+// LedgerWentBack drops cached rankings of past days. The caller must call it when a ledger was
+// restored, because a version of a day may have other sums then.
+func (r *Reader) LedgerWentBack() { r.archive.clear() }
+
 // Listing returns the windows, orders and kinds of the game's leaderboards.
 func (r *Reader) Listing(ctx context.Context, game string) (listing Listing, err error) {
 	err = r.withServedConfig(ctx, game, func(cfg Config) error {

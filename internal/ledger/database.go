@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pressly/goose/v3"
 )
@@ -20,10 +21,10 @@ import (
 // share it; each of them works on some of the tables.
 type database struct {
 	*dialect
-	writePool *sql.DB // SQLite: one connection, because it allows one writer
-	readPool  *sql.DB // on PostgreSQL the same pool as writePool, unless only for public reads
-	epoch     string  // see Epoch
-	hashKey   hashKey // the same on all nodes
+	writePool *sql.DB                 // SQLite: one connection, because it allows one writer
+	readPool  *sql.DB                 // on PostgreSQL the same pool as writePool, unless only for public reads
+	epoch     *atomic.Pointer[string] // see Epoch
+	hashKey   hashKey                 // the same on all nodes
 	log       *slog.Logger
 }
 
@@ -36,9 +37,9 @@ func (db *database) close() error {
 	return err
 }
 
-// Epoch returns the random id that the ledger got when it was created. Data that was
-// derived from a ledger with another epoch is invalid.
-func (db *database) Epoch() string { return db.epoch }
+// Epoch returns the random id that the ledger got when it was created or restored. Data that
+// was derived from a ledger with another epoch is invalid.
+func (db *database) Epoch() string { return *db.epoch.Load() }
 
 const (
 	insertLedgerInfo = `INSERT INTO ledger_info (id, epoch, erasure_key) VALUES (1, $1, $2) ON CONFLICT (id) DO NOTHING`
@@ -50,9 +51,10 @@ func (db *database) loadInfo(ctx context.Context) error {
 	if _, err := db.exec(ctx, insertLedgerInfo, rand.Text(), rand.Text()); err != nil {
 		return err
 	}
-	var key string
-	err := db.queryRow(ctx, selectLedgerInfo).Scan(&db.epoch, &key)
-	db.hashKey = hashKey(key)
+	var epoch, key string
+	err := db.queryRow(ctx, selectLedgerInfo).Scan(&epoch, &key)
+	db.epoch, db.hashKey = new(atomic.Pointer[string]), hashKey(key)
+	db.epoch.Store(&epoch)
 	return err
 }
 
@@ -179,6 +181,7 @@ func describe(err *error, operation string, args ...any) {
 type dialect struct {
 	name                  goose.Dialect
 	clockSQL              string // SQL expression of the database's current time, epoch ms
+	timelineSQL           string // {timeline}: SQL expression, see Position.Timeline
 	txOptions             *sql.TxOptions
 	snapshotOptions       *sql.TxOptions                                                                                     // of inSnapshot
 	allowIdle             string                                                                                             // statement that allows a transaction to be idle; "": the database has no limit
@@ -197,7 +200,7 @@ type dialect struct {
 // the dialect's fragments: see the fields.
 func (d *dialect) expandSQL(text string) string {
 	d.replacerOnce.Do(func() {
-		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs, "{bytes}", d.byteOrder)
+		d.replacer = strings.NewReplacer("{now}", d.clockSQL, "{lock}", d.forUpdate, "{free}", d.skipLocked, "{any}", d.inSelectPrefix, "{ids}", d.fromIDs, "{listed}", d.inIDs, "{bytes}", d.byteOrder, "{timeline}", d.timelineSQL)
 	})
 	return d.replacer.Replace(text)
 }

@@ -92,6 +92,8 @@ func openPostgres(ctx context.Context, c Config) (db *database, publicPool *sql.
 	return &database{writePool: pool, readPool: pool, dialect: &dialect{
 		name:     goose.DialectPostgres,
 		clockSQL: "CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT)",
+		// The name of a file of the write-ahead log starts with the timeline.
+		timelineSQL: "SUBSTR(pg_walfile_name(pg_current_wal_lsn()), 1, 8)",
 		// A statement that has waited for a lock must see later commits.
 		txOptions:           &sql.TxOptions{Isolation: sql.LevelReadCommitted},
 		snapshotOptions:     &sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true},

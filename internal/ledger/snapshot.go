@@ -71,7 +71,7 @@ SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.g
 // scanHead scans a row of selectHead. It also returns the game's first day. Without a row
 // the game has no entries, and both are empty except for the epoch.
 func (b *Leaderboards) scanHead(row *sql.Row) (head leaderboard.Watermark, firstDay string, err error) {
-	head.Epoch = b.epoch
+	head.Epoch = b.Epoch()
 	_, err = scanOptional(row, &head.Pos, &head.Day, &firstDay, &head.RowID)
 	return head, firstDay, err
 }

@@ -58,6 +58,7 @@ func openSQLite(_ context.Context, c Config) (db *database, publicPool *sql.DB, 
 func sqliteDialect() *dialect {
 	return &dialect{
 		name:                goose.DialectSQLite3,
+		timelineSQL:         "''",
 		clockSQL:            "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 		snapshotOptions:     &sql.TxOptions{ReadOnly: true},
 		inSelectPrefix:      "IN (",

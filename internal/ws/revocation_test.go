@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -99,4 +100,28 @@ func TestCloseReasonFitsAFrame(t *testing.T) {
 	if err := (&identity.BannedError{Reason: "x"}); !errors.Is(err, identity.ErrBanned) || errors.Is(err, identity.ErrToken) {
 		t.Error("a ban counts as an invalid token")
 	}
+}
+
+// The sessions of players that the ledger has lost are closed, but not those of others and of hosts.
+func TestSessionsOfLostPlayersAreClosed(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	n.dial() // has sent no hello
+	lost, known := n.connectPlayer("eve"), n.connectPlayer("ada")
+	failed := errors.New("down")
+	if err := n.CloseUnknown(t.Context(), func(context.Context, string, []string) (map[string]string, error) { return nil, failed }); !errors.Is(err, failed) {
+		t.Errorf("a failed look-up: %v", err)
+	}
+	lost.expectPong()
+	find := func(_ context.Context, _ string, players []string) (map[string]string, error) {
+		if len(players) != 2 {
+			t.Errorf("looked up %q", players)
+		}
+		return map[string]string{"ada": "Ada"}, nil
+	}
+	if err := n.CloseUnknown(t.Context(), find); err != nil {
+		t.Error(err)
+	}
+	lost.expectClose(4401)
+	known.expectPong()
 }

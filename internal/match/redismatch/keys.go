@@ -26,6 +26,7 @@ func (k keys) log() string       { return k.match() + ":log" }     // list: the 
 func (k keys) answers() string   { return k.match() + ":answers" } // hash: QUESTION|PLAYER to the record
 func (k keys) totals() string    { return k.match() + ":totals" }  // hash: PLAYER to sums, left|PLAYER; |wide only sets the encoding
 func (k keys) nodes() string     { return k.match() + ":nodes" }   // set: nodes that hold sessions
+func (k keys) kept() string      { return k.match() + ":kept" }    // JSON: the result, for some minutes after the ledger has it
 func (k keys) tombstone() string { return k.match() + ":tomb" }    // string: "over" (the match existed) or "void" (it never existed); it cannot be created
 
 // Keys of an arena only.
@@ -58,6 +59,7 @@ func (k keys) lockout(question int, team string) string {
 func (k keys) due() string     { return "due:" + k.tag }     // zset: matches by deadline
 func (k keys) seq() string     { return "seq:" + k.tag }     // hash: ID to its last number, ID|v to its version
 func (k keys) result() string  { return "result:" + k.tag }  // hash: ID to a result that waits for the ledger
+func (k keys) settled() string { return "settled:" + k.tag } // list: matches with a kept result, newest first
 func (k keys) unsaved() string { return "unsaved:" + k.tag } // zset: settled matches whose answers wait for the ledger, by the end of the claim
 
 // progressFields are the fields of a match in seq.

@@ -131,7 +131,8 @@ func (r *Results) readResults(ctx context.Context, p, limit int) ([]match.Result
 const markSettledConcurrency = 64
 
 // MarkSettled marks matches whose results are in the ledger as settled. Their answers
-// wait for the ledger from then on, for at most matchTTLMS. It stores the final ratings of results that count for
+// wait for the ledger from then on, for at most matchTTLMS. OfferAgain knows the results for
+// keptTTLMS. It stores the final ratings of results that count for
 // leaderboards, so that their players can be notified. Callers may repeat it.
 func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error {
 	var group errgroup.Group
@@ -139,10 +140,10 @@ func (r *Results) MarkSettled(ctx context.Context, results []match.Result) error
 	for _, result := range results {
 		group.Go(func() error {
 			k := newKeys(result.Match)
-			keyNames := append([]string{k.match(), k.seq(), k.result(), k.tombstone(), k.unsaved()}, k.resultKeys()...)
+			keyNames := append([]string{k.match(), k.seq(), k.result(), k.tombstone(), k.unsaved(), k.kept(), k.settled()}, k.resultKeys()...)
 			ratings, _ := json.Marshal(result.Ratings()) // texts and numbers always encode
 			err := markSettledScript.Run(ctx, r.scripts, keyNames,
-				result.Match, matchTTLMS, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings).Err()
+				result.Match, matchTTLMS, tombstoneTTLMS, boolArg(result.CountsForLeaderboards), ratings, keptTTLMS, maxKept).Err()
 			if err != nil {
 				return fmt.Errorf("redismatch: mark %s settled: %w", result.Match, err)
 			}

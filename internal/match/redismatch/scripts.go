@@ -20,6 +20,7 @@ var (
 	postponeHostDeadlineScript = newScript("postpone_host_deadline")
 	removeOrphanScript         = newScript("remove_orphan")
 	markSettledScript          = newScript("mark_settled")
+	offerAgainScript           = newScript("offer_again")
 	claimAnswersScript         = newScript("claim_answers")
 
 	acceptAnswersScript = newScript("accept_answers")

@@ -52,7 +52,8 @@ type Library struct {
 	store    Store
 	games    []GameBanks
 	log      *slog.Logger
-	revision int64 // of the store, at the last load; only Run changes it
+	revision int64       // of the store, at the last load; only Run changes it
+	isStale  atomic.Bool // the revision does not tell whether a bank has changed
 	pools    atomic.Pointer[map[poolID]*Pool]
 }
 
@@ -77,13 +78,18 @@ func (l *Library) Run(ctx context.Context) error {
 	return nil
 }
 
+// LedgerWentBack makes Run load all banks again, because the ledger may have other ones now.
+func (l *Library) LedgerWentBack() { l.isStale.Store(true) }
+
 func (l *Library) reloadIfChanged(ctx context.Context) error {
 	revision, err := l.store.BankRevision(ctx)
-	if err != nil || revision == l.revision {
+	if err != nil || revision == l.revision && !l.isStale.Load() {
 		return err
 	}
+	l.isStale.Store(false)
 	pools, err := l.load(ctx)
 	if err != nil {
+		l.isStale.Store(true)
 		return err
 	}
 	l.pools.Store(&pools)
