@@ -126,6 +126,9 @@ func newestVersion() (newest int64, err error) {
 		}
 		newest = max(newest, version)
 	}
+	for version := range extraMigrations {
+		newest = max(newest, version)
+	}
 	return newest, err
 }
 

@@ -14,19 +14,28 @@ import (
 )
 
 // migrationFiles are the migrations. The number of a file is the version of the tables
-// after it. The statements may have the dialect's fragments in braces. A migration only
-// changes tables, so that a program of the version before can still use the ledger. Rows
-// are rewritten later in steps, or the program reads them in the old and the new form.
+// after it. The migrations of a release are numbered from a multiple of 100, which is the
+// number of the release. The statements may have the dialect's fragments in braces. A
+// migration only changes tables, so that programs of the release before can still use the
+// ledger; a test refuses others. Rows are rewritten later in steps, or the program reads them
+// in the old and the new form.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
+
+// extraMigrations are migrations that the test of rolling upgrades adds.
+var extraMigrations map[int64]string
 
 // firstVersion is the version of the tables of the first release. Unreleased programs have
 // used smaller ones.
 const firstVersion = 200
 
+// releaseOf returns the number of the release with a version of the tables.
+func releaseOf(version int64) int64 { return version / 100 }
+
 // migrate migrates the tables. If several processes start together, one migrates and the
-// others wait. It refuses a ledger of a newer program, and one of an unreleased program.
+// others wait. Tables of the next release stay as they are, because this program can use them. It
+// refuses a ledger of a release after that, and one of an unreleased program.
 func (db *database) migrate(ctx context.Context) error {
 	provider, err := db.migrationProvider()
 	if err != nil {
@@ -36,8 +45,11 @@ func (db *database) migrate(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the version of the tables: %w", err)
+	case releaseOf(current) > releaseOf(target)+1:
+		return fmt.Errorf("a newer program has migrated the database (tables have version %d, this program supports up to %d); start that program, or one of the release before it", current, 100*releaseOf(target)+199)
 	case current > target:
-		return fmt.Errorf("a newer program has migrated the database (tables have version %d, this program supports up to %d); start the newer program", current, target)
+		db.log.Warn("a newer program has migrated the database; this program runs beside it", "tables", current, "migrations", target)
+		return nil
 	case current > 0 && current < firstVersion:
 		return fmt.Errorf("an unreleased program has made the tables (version %d), and they cannot be migrated; name an empty database in --database, or another folder with --data", current)
 	}
@@ -67,6 +79,12 @@ func (db *database) migrationProvider() (*goose.Provider, error) {
 
 // migrations returns the migrations in the dialect of the database.
 func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
+	add := func(version int64, text string) {
+		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, d.expandSQL(text))
+			return err
+		}}, nil))
+	}
 	files, err := migrationFiles.ReadDir("migrations")
 	for _, file := range files {
 		version, err := goose.NumericComponent(file.Name())
@@ -77,10 +95,10 @@ func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
 		if err != nil {
 			return nil, err
 		}
-		migrations = append(migrations, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, d.expandSQL(string(text)))
-			return err
-		}}, nil))
+		add(version, string(text))
+	}
+	for version, text := range extraMigrations {
+		add(version, text)
 	}
 	return migrations, err
 }

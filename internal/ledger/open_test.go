@@ -72,15 +72,15 @@ func TestAPanicEndsItsTransaction(t *testing.T) {
 	})
 }
 
-func TestNewerTablesAreRefused(t *testing.T) {
+func TestTablesOfTheNextReleaseAreUsedAndLaterOnesRefused(t *testing.T) {
 	t.Parallel()
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		if _, err := l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (99999, TRUE)"); err != nil {
-			t.Fatal(err)
-		}
-		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "newer program")
+		must(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (399, TRUE)"))(t) // of the next release
+		openLedger(t, db)
+		must(l.exec(t.Context(), "INSERT INTO migrations (version_id, is_applied) VALUES (400, TRUE)"))(t)
+		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "newer program", "version 400", "up to 399")
 	})
 }
 

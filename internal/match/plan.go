@@ -6,12 +6,6 @@ import (
 	"laststand/internal/quiz"
 )
 
-// CurrentForm is the version of the stored plan and state that this program
-// writes. A node
-// takes no step of a match that has another form, because the node would misread
-// the match.
-const CurrentForm = 3
-
 // Plan holds the fixed parameters of a match. It is written once and never
 // changes.
 type Plan struct {

@@ -55,7 +55,7 @@ const nodeTimeout = 5 * time.Minute
 
 // BuildServer returns the given binary of the server. If none is given (""), it compiles
 // this tree.
-func BuildServer(ctx context.Context, given string) (binary string, err error) {
+func BuildServer(ctx context.Context, given string, tags ...string) (binary string, err error) {
 	if given != "" {
 		return given, nil
 	}
@@ -63,8 +63,8 @@ func BuildServer(ctx context.Context, given string) (binary string, err error) {
 	if err != nil {
 		return "", err
 	}
-	binary = filepath.Join(dir, "server")
-	out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "laststand/cmd/server").CombinedOutput()
+	binary = filepath.Join(dir, strings.Join(append([]string{"server"}, tags...), "-"))
+	out, err := exec.CommandContext(ctx, "go", "build", "-tags", strings.Join(tags, ","), "-o", binary, "laststand/cmd/server").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w: %s", err, out)
 	}
@@ -177,6 +177,9 @@ func (n *Node) Restart() error {
 	n.logStart = len(n.Log())
 	return n.child.start()
 }
+
+// UseBinary makes the next Restart start another program.
+func (n *Node) UseBinary(binary string) { n.child.path = binary }
 
 // Stop asks the node to stop, waits for its end and returns its exit code. After Stop or
 // Kill it does nothing.

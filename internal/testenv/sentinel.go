@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
 )
 
 // Sentinels starts three Sentinels for this test alone that watch a master with a replica. The

@@ -22,6 +22,7 @@ type ChaosConfig struct {
 
 	Kills, Stalls, Drains int
 	RedisChanges
+	Next string // a program that replaces the nodes one by one and is then replaced by theirs; "": none
 	For  time.Duration // of faults and new duels; matches that have started are played on
 	Seed uint64        // of the faults, and of the players' choices
 }
@@ -36,6 +37,7 @@ type ChaosConfig struct {
 //	go run ./loadtest stress chaos -for 10m -arenas 80 -kills 50 -stalls 40 -drains 20
 //	go run ./loadtest stress chaos -proxy nginx.conf -players 1000 -kills 0 -stalls 0 -drains 10 -for 5m
 //	go run ./loadtest stress chaos -kills 0 -stalls 0 -drains 0 -slot-moves 12 -new-shards 2 -failovers 4 -for 5m
+//	go run ./loadtest stress chaos -kills 0 -stalls 0 -drains 0 -server FORMER -next NEXT -for 5m
 //	go run ./loadtest stress chaos -redis redis://127.0.0.1:7001,127.0.0.1:7002 -database postgres://…
 //
 // The numbers of faults and arenas are those of the whole run: a longer run needs more
@@ -56,6 +58,7 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&c.SlotMoves, "slot-moves", 0, "times that 1,000 slots of the Redis cluster move to another master")
 	flags.IntVar(&c.NewShards, "new-shards", 0, "masters added to the Redis cluster")
 	flags.IntVar(&c.Failovers, "failovers", 0, "masters of the Redis cluster killed; a replica takes over")
+	flags.StringVar(&c.Next, "next", "", "the `binary` of another version that replaces the nodes one by one, and is replaced again; use no other faults")
 	flags.DurationVar(&c.For, "for", time.Minute, "time in which new duels start")
 	flags.Uint64Var(&c.Seed, "seed", rand.Uint64N(1_000_000), "seed of the faults and the players") //nolint:gosec // no secret
 	slack := flags.Duration("slack", 3*time.Second, "added to the 3 s of the contract, because one machine does all of this")
@@ -105,6 +108,7 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	var events errgroup.Group
 	events.Go(func() error { return r.injectFaults(ctx, c) })
 	events.Go(func() error { return r.changeRedis(ctx, c) })
+	events.Go(func() error { return r.replaceNodes(ctx, c) })
 	events.Go(func() error { return pause(ctx, c.For) })
 	if err := events.Wait(); err != nil {
 		return nil, err
@@ -114,6 +118,9 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	compared, err := r.finish(ctx, 1)
 	if err != nil {
 		return nil, err
+	}
+	if c.Next != "" {
+		r.cluster.checkReadable(ctx)
 	}
 	r.cluster.stop()
 	out := r.newReport(fmt.Sprintf("chaos, seed %d: %d kills, %d stalls, %d drains", c.Seed, c.Kills, c.Stalls, c.Drains))

@@ -150,13 +150,13 @@ func decodePlan(raw string) (*match.Plan, error) {
 		return nil, err
 	}
 	switch {
-	case plan.Form > match.CurrentForm:
+	case plan.Form > match.NewestForm:
 		return nil, &match.UnreadableError{
-			Reason: match.ReasonNewerForm, Err: fmt.Errorf("form %d is newer than this node's %d: upgrade the node", plan.Form, match.CurrentForm),
+			Reason: match.ReasonNewerForm, Err: fmt.Errorf("form %d is newer than this node's %d: upgrade the node", plan.Form, match.NewestForm),
 		}
-	case plan.Form < match.CurrentForm:
+	case plan.Form < match.OldestForm:
 		return nil, &match.UnreadableError{
-			Reason: match.ReasonOlderForm, Err: fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", plan.Form, match.CurrentForm),
+			Reason: match.ReasonOlderForm, Err: fmt.Errorf("form %d is older than this node's %d: nodes of that version end the match", plan.Form, match.OldestForm),
 		}
 	}
 	for i := range plan.Questions {

@@ -1,0 +1,10 @@
+//go:build rehearsal_next
+
+package match
+
+// The forms of a version that writes a new form, for the test of rolling upgrades.
+const (
+	OldestForm  = 3
+	CurrentForm = 4
+	NewestForm  = 4
+)
