@@ -37,6 +37,7 @@ var programs = []program{
 	{"bench broadcast", "Measure how long a push takes to reach all watchers.", bench.Broadcast},
 	{"bench connections", "Measure the memory of connections, a storm of them, and the death of a node.", bench.Connections},
 	{"bench scale", "Measure the cost of an answer on 1, 2 and 4 nodes.", bench.Scale},
+	{"bench restore", "Measure backup and restore of a large ledger, on both databases.", bench.Restore},
 	{"stress swarm", "Play with many players on many nodes, and check everything that they receive.", stress.SwarmCommand},
 	{"stress chaos", "Kill, stall and drain nodes while players play, and check that nothing is lost.", stress.ChaosCommand},
 	{"stress hostile", "Attack a server while honest players play.", stress.HostileCommand},

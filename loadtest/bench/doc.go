@@ -6,6 +6,7 @@
 //   - Arena: one arena with thousands of players.
 //   - Scale: the cost of an answer on 1, 2 and 4 nodes.
 //   - Broadcast: how long a push takes to reach every watcher of an arena.
+//   - Restore: backup and restore of a large ledger.
 //   - Connections: the memory of a connection, a storm of connects, the death of a node.
 //
 // A floor is a program without a game that does only the unavoidable work. A peer is
