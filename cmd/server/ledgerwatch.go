@@ -26,24 +26,25 @@ type ledgerWatch struct {
 	position     func(context.Context) (ledger.Position, error)
 	mark         ledgerMark
 	offerResults func(context.Context) (int, error) // to the ledger, those that it has lately got
-	refresh      func(context.Context) error        // reads this node's copies again
+	refresh      func(context.Context, int64) error // reads this node's copies again; gets the time when the ledger went back
+	now          func() int64                       // epoch ms
 	log          *slog.Logger
 	wentBack     prometheus.Counter
 
-	last  ledger.Position // the last one that this node has seen
-	count int64           // of the mark, when this node last read its copies; -1: not known yet
+	last       ledger.Position // the last one that this node has seen
+	wentBackAt int64           // when the ledger went back before this node last read its copies
 }
 
 // ledgerMark has the last position that any node has seen; *redisstore.LedgerMark implements it.
 type ledgerMark interface {
-	Load(ctx context.Context) (position string, wentBack int64, err error)
-	Store(ctx context.Context, position string, wentBack int64) (sum int64, err error)
+	Load(ctx context.Context) (position string, wentBackAt int64, err error)
+	Store(ctx context.Context, position string, wentBackAt int64) error
 }
 
 func (n *node) newLedgerWatch() *ledgerWatch {
 	return &ledgerWatch{
 		position: n.ledger.Position, mark: redisstore.NewLedgerMark(n.redis.Client), offerResults: n.matches.OfferAgain,
-		refresh: n.refreshCopies, log: n.log, count: -1,
+		refresh: n.refreshCopies, now: n.now, log: n.log,
 		wentBack: promauto.With(n.registry).NewCounter(prometheus.CounterOpts{
 			Name: "laststand_ledger_rollbacks_total", Help: "Restores and promotions of a standby after which this node found that the ledger may have lost data.",
 		}),
@@ -62,54 +63,58 @@ func (w *ledgerWatch) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text, count, err := w.mark.Load(ctx)
+	text, wentBackAt, err := w.mark.Load(ctx)
 	if err != nil {
 		return err
 	}
 	var seen ledger.Position
-	_ = json.Unmarshal([]byte(text), &seen) // without a readable mark, there is nothing to compare with
-	isKnown := w.count != count             // another node has reported what this node may see in its last position
-	if !now.Follows(seen) || !isKnown && !now.Follows(w.last) {
-		count, err = w.reportWentBack(ctx, now, seen)
+	_ = json.Unmarshal([]byte(text), &seen)  // without a readable mark, there is nothing to compare with
+	isReported := w.wentBackAt != wentBackAt // another node has reported what this node may see in its last position
+	if !now.Follows(seen) || !isReported && !now.Follows(w.last) {
+		if err := w.reportWentBack(ctx, now, seen); err != nil {
+			return err
+		}
+		wentBackAt = max(w.now(), wentBackAt+1)
+		err = w.store(ctx, now, wentBackAt)
 	} else if now != seen {
-		count, err = w.store(ctx, now, 0)
+		err = w.store(ctx, now, 0)
 	}
 	if err != nil {
 		return err
 	}
 	w.last = now
-	if w.count >= 0 && w.count != count {
-		if err := w.refresh(ctx); err != nil {
-			return err
-		}
+	if w.wentBackAt != wentBackAt {
+		err = w.refresh(ctx, wentBackAt)
 	}
-	w.count = count
-	return nil
+	if err == nil {
+		w.wentBackAt = wentBackAt
+	}
+	return err
 }
 
-// reportWentBack offers results again, and then tells all nodes.
-func (w *ledgerWatch) reportWentBack(ctx context.Context, now, seen ledger.Position) (count int64, err error) {
+// reportWentBack offers results again, so that the caller can tell all nodes.
+func (w *ledgerWatch) reportWentBack(ctx context.Context, now, seen ledger.Position) error {
 	offered, err := w.offerResults(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	w.log.WarnContext(ctx, "ledger may have lost data; nodes read it again", "now", now, "before", seen, "before_here", w.last, "results_offered_again", offered)
 	w.wentBack.Inc()
-	return w.store(ctx, now, 1)
+	return nil
 }
 
-func (w *ledgerWatch) store(ctx context.Context, now ledger.Position, wentBack int64) (count int64, err error) {
+func (w *ledgerWatch) store(ctx context.Context, now ledger.Position, wentBackAt int64) error {
 	text, err := json.Marshal(now)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return w.mark.Store(ctx, string(text), wentBack)
+	return w.mark.Store(ctx, string(text), wentBackAt)
 }
 
 // refreshCopies makes this node read its copies of the ledger again: bans, keys, nicknames, question
 // banks, archived leaderboards, tasks. It closes the sessions of players that the ledger has lost.
-func (n *node) refreshCopies(ctx context.Context) error {
-	n.identity.LedgerWentBack()
+func (n *node) refreshCopies(ctx context.Context, wentBackAt int64) error {
+	n.identity.LedgerWentBack(wentBackAt)
 	n.banks.LedgerWentBack()
 	n.leaderboardReader.LedgerWentBack()
 	n.taskNotifier.Receive(nil)

@@ -13,11 +13,11 @@ import (
 
 // watchedLedger is a ledger that goes back, with what all nodes share.
 type watchedLedger struct {
-	now      ledger.Position
-	mark     string
-	wentBack int64
-	err      error // of the ledger, the offer, the mark and the refresh, each once
-	failures int
+	now        ledger.Position
+	mark       string
+	wentBackAt int64
+	err        error // of the ledger, the offer, the mark and the refresh, each once
+	failures   int
 }
 
 func (l *watchedLedger) fail() error {
@@ -28,15 +28,15 @@ func (l *watchedLedger) fail() error {
 }
 
 func (l *watchedLedger) Load(context.Context) (string, int64, error) {
-	return l.mark, l.wentBack, l.fail()
+	return l.mark, l.wentBackAt, l.fail()
 }
 
-func (l *watchedLedger) Store(_ context.Context, position string, wentBack int64) (int64, error) {
+func (l *watchedLedger) Store(_ context.Context, position string, wentBackAt int64) error {
 	if err := l.fail(); err != nil {
-		return 0, err
+		return err
 	}
-	l.mark, l.wentBack = position, l.wentBack+wentBack
-	return l.wentBack, nil
+	l.mark, l.wentBackAt = position, max(wentBackAt, l.wentBackAt)
+	return nil
 }
 
 // watcher counts what the watch of one node does.
@@ -49,7 +49,7 @@ func (l *watchedLedger) node() *watcher {
 	w := &watcher{}
 	w.ledgerWatch = &ledgerWatch{
 		position: func(context.Context) (ledger.Position, error) { return l.now, l.fail() },
-		mark:     l, log: discardLog(), wentBack: prometheus.NewCounter(prometheus.CounterOpts{}), count: -1,
+		mark:     l, log: discardLog(), wentBack: prometheus.NewCounter(prometheus.CounterOpts{}), now: func() int64 { return 7 },
 		offerResults: func(context.Context) (int, error) {
 			if err := l.fail(); err != nil {
 				return 0, err
@@ -57,7 +57,7 @@ func (l *watchedLedger) node() *watcher {
 			w.offers++
 			return 1, nil
 		},
-		refresh: func(context.Context) error {
+		refresh: func(context.Context, int64) error {
 			if err := l.fail(); err != nil {
 				return err
 			}
@@ -90,7 +90,7 @@ func TestEveryNodeLearnsThatTheLedgerWentBack(t *testing.T) {
 	second.checkWork(t, "nothing new", 0, 1)
 	l.now.Epoch = "b"
 	starting := l.node()
-	starting.checkWork(t, "a node starts with a restored ledger", 1, 0)
+	starting.checkWork(t, "a node starts with a restored ledger", 1, 1)
 	first.checkWork(t, "a running node", 1, 2)
 	l.mark, l.now.Access = "", 3
 	second.checkWork(t, "Redis was emptied", 0, 2)

@@ -71,7 +71,9 @@ func (r *Registry) createNamed(ctx context.Context, newPlayer NewPlayer, lang st
 	rng := newRand()
 	for draw := range maxNicknameDraws {
 		candidate := nickname.Generate(lang, rng)
-		if r.Words[newPlayer.Game].Refuse(candidate) != nil || draw < filterOnlyDraws && r.views[newPlayer.Game].mayExist(candidate) {
+		requester := Requester{Player: newPlayer.ID, device: newPlayer.DeviceHash}
+		if r.Words[newPlayer.Game].Refuse(candidate) != nil || draw < filterOnlyDraws && r.views[newPlayer.Game].mayExist(candidate) ||
+			r.isHeldForOthers(ctx, newPlayer.Game, candidate, requester) {
 			continue
 		}
 		player, created, err := r.create(ctx, newPlayer, candidate, create)
@@ -88,6 +90,11 @@ func (r *Registry) create(ctx context.Context, newPlayer NewPlayer, name nicknam
 	player, created, err := create(ctx, newPlayer)
 	if created {
 		r.views[newPlayer.Game].add(name.Skeleton)
+		holder := Requester{device: newPlayer.DeviceHash}
+		if holder.device == "" {
+			holder.Player = newPlayer.ID
+		}
+		r.hold(ctx, newPlayer.Game, holder, name)
 	}
 	return player, created, err
 }

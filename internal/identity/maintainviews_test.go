@@ -214,7 +214,7 @@ func TestViewsAreBuiltAgainAfterTheLedgerWentBack(t *testing.T) {
 		store.claimMany(t, 0, 3)
 		registry, end := store.startRegistry(t, useSmallFilter)
 		defer end()
-		registry.LedgerWentBack()
+		registry.LedgerWentBack(0)
 		advance(buildInterval)
 		if registry.rebuildCount(causeWentBack) != 1 {
 			t.Error("the view was not built again")

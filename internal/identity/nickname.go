@@ -68,6 +68,9 @@ func (r *Registry) finishRename(ctx context.Context, game string, name nickname.
 	if err == nil || isTaken {
 		r.views[game].add(name.Skeleton)
 	}
+	if err == nil {
+		r.hold(ctx, game, Requester{Player: requester.Player}, name)
+	}
 	if isTaken {
 		err = r.takenError(ctx, game, name, requester, refusalTaken)
 	}

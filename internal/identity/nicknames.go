@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"laststand/internal/nickname"
 )
@@ -10,8 +11,9 @@ import (
 // nicknames checks and suggests nicknames.
 type nicknames struct {
 	Config
-	views   map[string]*nameView // by game
-	metrics nicknameMetrics
+	views      map[string]*nameView // by game
+	holdsUntil *atomic.Int64        // until when held nicknames are checked, epoch ms; see LedgerWentBack
+	metrics    nicknameMetrics
 }
 
 // parseName parses a requested nickname and checks it against the game's refused words.

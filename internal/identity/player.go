@@ -89,4 +89,8 @@ type NameReservations interface {
 	Reserve(ctx context.Context, game, requester string, skeletons []string) ([]bool, error)
 	// ReservedFor returns the requester for whom a skeleton is reserved, or "".
 	ReservedFor(ctx context.Context, game, skeleton string) (requester string, err error)
+	// Hold notes for HoldTTL which requester has claimed a skeleton.
+	Hold(ctx context.Context, game, requester, skeleton string) error
+	// HeldFor returns the requester who claimed a skeleton last, or "".
+	HeldFor(ctx context.Context, game, skeleton string) (requester string, err error)
 }

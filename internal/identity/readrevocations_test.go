@@ -216,7 +216,7 @@ func TestRevocationsAndKeysAreReadAgainAfterTheLedgerWentBack(t *testing.T) {
 	if refresh(t, registry); !isBanned(registry, "p_1") || isBanned(registry, "p_2") {
 		t.Fatal("the revision is not the same")
 	}
-	registry.LedgerWentBack()
+	registry.LedgerWentBack(0)
 	store.mu.Lock()
 	store.failRevocations = true
 	store.mu.Unlock()

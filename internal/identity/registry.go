@@ -3,6 +3,7 @@ package identity
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func Open(config Config) *Registry {
 	replicator.metrics = newNameMetrics(config.Registry, views, replicator.timeSinceRead)
 	return &Registry{
 		Tokens:     config.Tokens,
-		nicknames:  nicknames{Config: config, views: views, metrics: newNicknameMetrics(config.Registry)},
+		nicknames:  nicknames{Config: config, holdsUntil: new(atomic.Int64), views: views, metrics: newNicknameMetrics(config.Registry)},
 		replicator: replicator,
 	}
 }
@@ -45,8 +46,11 @@ func (r *Registry) Run(ctx context.Context) error {
 }
 
 // LedgerWentBack makes this node read all revocations, keys and nicknames again, because the
-// ledger may have lost some. Until then the known ones stay in force.
-func (r *Registry) LedgerWentBack() {
+// ledger may have lost some at a time (epoch ms). Until then the known ones stay in force. For
+// HoldTTL from that time, only their holders may claim the nicknames that were claimed in the last
+// HoldTTL.
+func (r *Registry) LedgerWentBack(at int64) {
+	r.holdsUntil.Store(at + HoldTTL.Milliseconds())
 	r.Revocations.readAllAgain()
 	for _, view := range r.replicator.views {
 		view.markOutdated(causeWentBack)

@@ -65,14 +65,42 @@ func (n *nicknames) reserve(ctx context.Context, game string, requester Requeste
 	return reserved
 }
 
-// isReservedForOthers returns true if a nickname is reserved for another requester.
-func (n *nicknames) isReservedForOthers(ctx context.Context, game string, name nickname.Name, requester Requester) bool {
+// HoldTTL is how long a claimed nickname is held for its holder, in case the ledger loses the
+// claim.
+const HoldTTL = 5 * time.Minute
+
+// hold holds a nickname that the holder has claimed. After an error it is not held.
+func (n *nicknames) hold(ctx context.Context, game string, holder Requester, name nickname.Name) {
 	if n.Reservations == nil {
-		return false
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	owner, err := n.Reservations.ReservedFor(ctx, game, name.Skeleton)
+	if err := n.Reservations.Hold(ctx, game, holder.storeKeys()[0], name.Skeleton); err != nil {
+		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
+	}
+}
+
+// isReservedForOthers returns true if a nickname is reserved for another requester, or held for
+// one after the ledger went back.
+func (n *nicknames) isReservedForOthers(ctx context.Context, game string, name nickname.Name, requester Requester) bool {
+	return n.Reservations != nil && n.belongsToOthers(ctx, game, name, requester, n.Reservations.ReservedFor) ||
+		n.isHeldForOthers(ctx, game, name, requester)
+}
+
+// isHeldForOthers returns true if the ledger went back, and may have lost that another requester
+// has claimed the nickname.
+func (n *nicknames) isHeldForOthers(ctx context.Context, game string, name nickname.Name, requester Requester) bool {
+	return n.Reservations != nil && n.Tokens.now() < n.holdsUntil.Load() && n.belongsToOthers(ctx, game, name, requester, n.Reservations.HeldFor)
+}
+
+// belongsToOthers returns true if find returns another requester for a nickname.
+func (n *nicknames) belongsToOthers(
+	ctx context.Context, game string, name nickname.Name, requester Requester, find func(ctx context.Context, game, skeleton string) (string, error),
+) bool {
+	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
+	defer cancel()
+	owner, err := find(ctx, game, name.Skeleton)
 	if err != nil {
 		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
 		return false

@@ -23,6 +23,7 @@ import (
 type fakeReservations struct {
 	mu       sync.Mutex
 	reserved map[string]fakeReservation // by skeleton
+	held     map[string]string          // the holder by skeleton
 	isDown   bool
 	failed   int // calls while it was down
 }
@@ -61,10 +62,27 @@ func (s *fakeReservations) ReservedFor(_ context.Context, _, skeleton string) (s
 	return "", nil
 }
 
+func (s *fakeReservations) Hold(_ context.Context, _, requester, skeleton string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.isDown {
+		s.failed++
+		return errStore
+	}
+	s.held[skeleton] = requester
+	return nil
+}
+
+func (s *fakeReservations) HeldFor(_ context.Context, _, skeleton string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held[skeleton], nil
+}
+
 // newReservingRegistry returns a registry with refused words and a store of reservations.
 func newReservingRegistry(t testing.TB, store *fakeStore) (*Registry, *fakeReservations) {
 	t.Helper()
-	registry, reservations := newTestRegistry(t, store), &fakeReservations{reserved: map[string]fakeReservation{}}
+	registry, reservations := newTestRegistry(t, store), &fakeReservations{reserved: map[string]fakeReservation{}, held: map[string]string{}}
 	words, err := nickname.NewWords(nickname.WordsConfig{Lists: nickname.BuiltinLists()})
 	if err != nil {
 		t.Fatal(err)
@@ -272,4 +290,37 @@ func TestEachGameHasItsOwnRefusedWords(t *testing.T) {
 			t.Errorf("refused as %s: %v, want %v", reason, n, want)
 		}
 	}
+}
+
+// The ledger has lost the claims of two names. For some minutes only their holders get them.
+func TestANameThatTheLedgerHasLostIsNotGivenToAnother(t *testing.T) {
+	t.Parallel()
+	store := newStore()
+	registry, _ := newReservingRegistry(t, store)
+	must(registry.Guest(t.Context(), guestRequest("Grace")))(t)
+	must(registry.Rename(t.Context(), player("user:1"), "Linus", Requester{}))(t)
+
+	claim := func(id, name string, want error) {
+		t.Helper()
+		if _, err := registry.Rename(t.Context(), player(id), name, Requester{}); !errors.Is(err, want) {
+			t.Errorf("%s claims %s: %v, want %v", id, name, err, want)
+		}
+	}
+	store.mu.Lock()
+	clear(store.players)
+	clear(store.devices)
+	clear(store.names)
+	store.mu.Unlock()
+	registry.LedgerWentBack(registry.now())
+	claim("user:2", "Grace", ErrNicknameTaken)
+	claim("user:2", "Linus", ErrNicknameTaken)
+	claim("user:2", "Margaret", nil)
+	claim("user:1", "Linus", nil)
+	stranger := guestRequest("Grace")
+	stranger.Device = device + "-2"
+	if _, err := registry.Guest(t.Context(), stranger); !errors.Is(err, ErrNicknameTaken) {
+		t.Errorf("another device claims Grace: %v", err)
+	}
+	registry.LedgerWentBack(registry.now() - HoldTTL.Milliseconds())
+	claim("user:3", "Grace", nil)
 }

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -8,21 +9,22 @@ import (
 	"laststand/internal/testenv"
 )
 
-func TestTheLedgerMarkKeepsThePositionAndCountsHowOftenTheLedgerWentBack(t *testing.T) {
+func TestTheLedgerMarkKeepsThePositionAndWhenTheLedgerWentBack(t *testing.T) {
 	t.Parallel()
 	testenv.EachRedis(t, func(t *testing.T, client redis.UniversalClient) {
 		mark := NewLedgerMark(client)
-		for _, step := range []struct {
-			position      string
-			wentBack, sum int64
-		}{{"", 0, 0}, {"a", 0, 0}, {"b", 1, 1}, {"c", 0, 1}, {"b", 1, 2}} {
-			if step.position != "" {
-				if sum, err := mark.Store(t.Context(), step.position, step.wentBack); sum != step.sum || err != nil {
-					t.Errorf("store %q: %d, %v", step.position, sum, err)
+		for _, want := range []struct {
+			position   string
+			wentBackAt int64
+		}{{"", 0}, {"a", 0}, {"b", 7}, {"c", 9}} {
+			if want.position != "" {
+				err := mark.Store(t.Context(), want.position, want.wentBackAt)
+				if err := errors.Join(err, mark.Store(t.Context(), want.position, 0)); err != nil {
+					t.Error(err)
 				}
 			}
-			if position, sum, err := mark.Load(t.Context()); position != step.position || sum != step.sum || err != nil {
-				t.Errorf("load: %q, %d, %v; want %+v", position, sum, err, step)
+			if position, at, err := mark.Load(t.Context()); position != want.position || at != want.wentBackAt || err != nil {
+				t.Errorf("load: %q, %d, %v; want %+v", position, at, err, want)
 			}
 		}
 	})

@@ -50,9 +50,29 @@ func (s *Names) Reserve(ctx context.Context, game, requester string, skeletons [
 
 // ReservedFor returns the requester for whom a skeleton is reserved, or "".
 func (s *Names) ReservedFor(ctx context.Context, game, skeleton string) (string, error) {
-	requester, err := s.client.Get(ctx, reservedNameKey(game, skeleton)).Result()
+	return s.requester(ctx, reservedNameKey(game, skeleton))
+}
+
+// heldNameKey returns the key of a claimed name. Its value is the holder.
+func heldNameKey(game, skeleton string) string { return "names:{" + game + "}:held:" + skeleton }
+
+// Hold notes who has claimed a name; see identity.NameReservations.
+func (s *Names) Hold(ctx context.Context, game, requester, skeleton string) error {
+	if err := s.client.Set(ctx, heldNameKey(game, skeleton), requester, identity.HoldTTL).Err(); err != nil {
+		return fmt.Errorf("redisstore: hold a name: %w", err)
+	}
+	return nil
+}
+
+// HeldFor returns the requester who has claimed a skeleton last, or "".
+func (s *Names) HeldFor(ctx context.Context, game, skeleton string) (string, error) {
+	return s.requester(ctx, heldNameKey(game, skeleton))
+}
+
+func (s *Names) requester(ctx context.Context, key string) (string, error) {
+	requester, err := s.client.Get(ctx, key).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("redisstore: reserved for: %w", err)
+		return "", fmt.Errorf("redisstore: requester of a name: %w", err)
 	}
 	return requester, nil
 }

@@ -123,3 +123,23 @@ func TestReservationsFailWhileRedisIsUnreachable(t *testing.T) {
 		t.Error("ReservedFor succeeded without a Redis")
 	}
 }
+
+// A claimed name is held for its last holder, beside its reservation.
+func TestAClaimedNameIsHeld(t *testing.T) {
+	testNames(t, func(test *namesTest) {
+		test.reserveFor("p:ada", "x")
+		for _, holder := range []string{"", "d:1", "p:bob"} {
+			if holder != "" {
+				if err := test.Hold(test.Context(), test.game, holder, "x"); err != nil {
+					test.Fatal(err)
+				}
+			}
+			if got, err := test.HeldFor(test.Context(), test.game, "x"); got != holder || err != nil {
+				test.Errorf("held for %q, %v; want %q", got, err, holder)
+			}
+		}
+		if ttl := test.client.PTTL(test.Context(), heldNameKey(test.game, "x")).Val(); ttl <= 0 || ttl > identity.HoldTTL || test.reservedFor("x") != "p:ada" {
+			test.Errorf("held for %v, reserved for %q", ttl, test.reservedFor("x"))
+		}
+	})
+}
