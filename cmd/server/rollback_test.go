@@ -92,6 +92,9 @@ func (r *rollback) check(node *testNode) {
 	if status, _ := requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/nickname", r.lost.Token, map[string]string{"nickname": "Grace"}); status != http.StatusUnauthorized {
 		t.Errorf("the token of the lost guest: status %d", status)
 	}
+	if status, _ := requestJSON(t, "PUT", node.url+"/v1/games/demo/players/me/nickname", r.duel[1].Token, map[string]string{"nickname": r.lost.Nickname}); status != http.StatusConflict {
+		t.Errorf("another player claims the name of the lost guest: status %d", status)
+	}
 	if again := newDeviceGuest(t, node.url, lostDevice); again.ID == r.lost.ID {
 		t.Errorf("the lost guest got its id again: %s", again.ID)
 	}
