@@ -48,7 +48,7 @@ func newTracing(ctx context.Context, n *node) (tracing, error) {
 		return tracing{}, err
 	}
 	provider := sdktrace.NewTracerProvider(
-		sdktrace.WithSampler(sdktrace.TraceIDRatioBased(n.config.Tracing.SamplePercent / 100)),
+		sdktrace.WithSampler(sdktrace.TraceIDRatioBased(n.config.Tracing.SamplePercent/100)),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", "laststand"), attribute.String("service.version", version), attribute.String("service.instance.id", n.id))),
 		sdktrace.WithSpanProcessor(endedSpans{spans.WithLabelValues("ended")}),
 		sdktrace.WithBatcher(&countingExporter{SpanExporter: exporter, sent: spans.WithLabelValues("sent"), failed: spans.WithLabelValues("failed"), log: n.log}),

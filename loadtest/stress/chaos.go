@@ -22,7 +22,7 @@ type ChaosConfig struct {
 
 	Kills, Stalls, Drains int
 	RedisChanges
-	Next string // a program that replaces the nodes one by one and is then replaced by theirs; "": none
+	Next string        // a program that replaces the nodes one by one and is then replaced by theirs; "": none
 	For  time.Duration // of faults and new duels; matches that have started are played on
 	Seed uint64        // of the faults, and of the players' choices
 }
