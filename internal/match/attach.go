@@ -124,16 +124,20 @@ func (v *View) bytesAfter(after int64) (size int64) {
 }
 
 // addIfPresent adds a session to a match that was just read, unless the session has
-// left. It returns false if newer pushes were delivered here since the read. It registers
-// the session before it checks that the session is still present. A concurrent Detach
-// therefore finds it.
+// left. It returns false if newer pushes were delivered here since the read, or now, because
+// they had waited for those of the view. It registers the session before it checks that the
+// session is still present. A concurrent Detach therefore finds it.
 func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view View) bool {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	if request.OnState == nil && local.sessions[request.Player] == request.Session {
 		return true
 	}
-	if view.Seq < local.state.Seq && !view.Phase.hasEnded() && !local.isAbandoned() {
+	if local.isNewerThan(view) {
+		return false
+	}
+	local.catchUp(view)
+	if local.isNewerThan(view) {
 		return false
 	}
 	a.addAttachedMatch(local, request.Player)
@@ -143,7 +147,6 @@ func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view V
 		}
 		return true
 	}
-	local.catchUp(view)
 	if request.OnState != nil {
 		request.Session.DiscardUnsent(local.plan.ID)
 		request.OnState(stateView(local.plan, view, request.Player))

@@ -116,6 +116,36 @@ func (c *cluster) checkSync(n *node, plan *Plan, after int64) {
 	c.checkReceivedLog(plan, session, min(after, state.Seq))
 }
 
+// A node misses a push. The next one comes while a session attaches, and waits for the missing
+// one, which the read for the session returns. The session gets both.
+func TestAttachDeliversPushesThatWaitedForTheRead(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		nodeA.openSession(ada)
+		plan := nodeA.startDuel(c, 2)
+		local, err := nodeB.loadMatch(c.Context(), plan.ID)
+		c.requireNoError(err)
+		nodeB.store.setFault(func(string, string) fault { return failsBefore })
+		c.passUntil(plan, PhaseOpen, 0)
+		nodeB.store.setFault(nil)
+		session := nodeB.openSession(bob)
+		request := AttachRequest{Match: plan.ID, Player: bob, Session: session}
+		view, err := nodeB.readForSession(c.Context(), local, request, Member{Role: PlayerRole})
+		c.requireNoError(err)
+		if _, err := nodeA.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Fatal(err)
+		}
+		synctest.Wait()
+		if local.knownState().Seq != 1 || len(local.early) != 1 || view.Seq != 2 {
+			c.Fatalf("node B has push %d and %d early ones, the view has %d", local.knownState().Seq, len(local.early), view.Seq)
+		}
+		if !nodeB.addIfPresent(local, request, view) {
+			c.requireNoError(nodeB.Attach(c.Context(), request))
+		}
+		c.checkReceivedLog(plan, session, 0)
+	})
+}
+
 // Sessions connect and disconnect during pushes. Each gets every frame after
 // its number once, in order.
 func TestAttachDuringPushes(t *testing.T) {

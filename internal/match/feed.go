@@ -123,6 +123,12 @@ func (l *localMatch) catchUp(view View) {
 	l.pushEarly()
 }
 
+// isNewerThan reports whether pushes were delivered here that a view of a running match does not
+// have. The caller holds mu.
+func (l *localMatch) isNewerThan(view View) bool {
+	return view.Seq < l.state.Seq && !view.Phase.hasEnded() && !l.isAbandoned()
+}
+
 // reportDuelEnd tells the sessions that their duel is over, if the given state
 // ends it. The caller holds mu and has not pushed or adopted the end yet.
 func (l *localMatch) reportDuelEnd(newState State) {
