@@ -38,16 +38,18 @@ func (m *memoryStore) copyTables() storeTables {
 	return storeTables{maps.Clone(m.tickets), maps.Clone(m.aliveUntil), maps.Clone(m.activities), maps.Clone(m.lastDuels), maps.Clone(m.pairings)}
 }
 
-func (m *memoryStore) AddTicket(ctx context.Context, ticket Ticket, former Activity, now int64) (Listing, error) {
+// AddTicket is one step, as the script is: nobody can pair the ticket before its listing is read.
+func (m *memoryStore) AddTicket(_ context.Context, ticket Ticket, former Activity, now int64) (Listing, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if activity := m.addTicket(ticket, former, now); activity.Ticket != ticket.ID {
 		return Listing{Activity: activity}, nil
 	}
-	return m.ListNearest(ctx, ticket, FirstSlice, now)
+	return m.listNearest(ticket, FirstSlice, now), nil
 }
 
+// addTicket returns the player's activity after the call. The caller holds mu.
 func (m *memoryStore) addTicket(ticket Ticket, former Activity, now int64) Activity {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	newActivity, former := Activity{Ticket: ticket.ID}, Activity{Match: former.Match}
 	if activity := m.activities[ticket.Seat.Player]; activity != (Activity{}) && activity != former && activity != newActivity {
 		if activity.Match != "" || m.aliveUntil[activity.Ticket] >= now {
@@ -69,13 +71,18 @@ func (m *memoryStore) deleteTicket(id string) {
 func (m *memoryStore) ListNearest(_ context.Context, own Ticket, slice Slice, now int64) (Listing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.listNearest(own, slice, now), nil
+}
+
+// listNearest is ListNearest for a caller that holds mu.
+func (m *memoryStore) listNearest(own Ticket, slice Slice, now int64) Listing {
 	activity := m.activities[own.Seat.Player]
 	if activity.Ticket != own.ID {
 		if _, paired := m.aliveUntil[own.ID]; paired {
 			m.aliveUntil[own.ID] = now + ticketAliveMS
 		}
 		_, activity.Forming = m.pairings[activity.Match]
-		return Listing{Activity: activity}, nil
+		return Listing{Activity: activity}
 	}
 	m.tickets[own.ID] = own
 	m.aliveUntil[own.ID] = now + ticketAliveMS
@@ -99,7 +106,7 @@ func (m *memoryStore) ListNearest(_ context.Context, own Ticket, slice Slice, no
 		near = append(near, side[from:min(from+slice.Count, len(side))]...)
 	}
 	near = slices.DeleteFunc(near, func(other Ticket) bool { return other.ID == own.ID })
-	return Listing{Activity: activity, Waiting: int64(len(m.tickets)), Nearest: near}, nil
+	return Listing{Activity: activity, Waiting: int64(len(m.tickets)), Nearest: near}
 }
 
 func (m *memoryStore) Pair(_ context.Context, p Pairing) (bool, error) {
