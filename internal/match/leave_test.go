@@ -124,3 +124,19 @@ func TestArenaEndRequiresReadVersion(t *testing.T) {
 		t.Error("the arena did not end")
 	}
 }
+
+// A player who has left a running arena still has a seat in it.
+func TestAPlayerWhoLeftAnArenaHasASeat(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n, plan := c.startNode(), newArena(Race, 2)
+		c.startRace(plan, 2, n)
+		leaver := plan.arenaSeat(1).Player
+		c.store.removePlace(plan.ID, leaver)
+		n.Expel(c.Context(), plan.ID, leaver, nil)
+		for player, want := range map[string]bool{"stranger": false, leaver: true} {
+			if hasSeat, err := n.HasSeat(c.Context(), "demo", plan.ID, player); err != nil || hasSeat != want {
+				c.Errorf("%s has a seat: %t, %v", player, hasSeat, err)
+			}
+		}
+	})
+}

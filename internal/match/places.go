@@ -55,8 +55,9 @@ func (p *places) CheckSeat(ctx context.Context, match, player string) error {
 	return err
 }
 
-// HasSeat reports whether a player has a seat in a match of a game. It returns ErrNotFound if
-// the store does not have the match. The store has it at least until it is settled.
+// HasSeat reports whether a player has a seat in a match of a game, also one that the player
+// left during the match. It returns ErrNotFound if the store does not have the match. The
+// store has it at least until it is settled.
 func (p *places) HasSeat(ctx context.Context, game, match, player string) (bool, error) {
 	local, err := p.loadMatch(ctx, match)
 	if err == nil && local.plan.Game != game {
@@ -67,7 +68,8 @@ func (p *places) HasSeat(ctx context.Context, game, match, player string) (bool,
 	}
 	member, err := p.member(ctx, local, player)
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		view, err := p.Matches.Read(ctx, ReadQuery{Match: match, Players: []string{player}, AfterSeq: -1})
+		return view.Totals[player].HasLeft, err
 	}
 	return err == nil && member.Role == PlayerRole, err
 }
