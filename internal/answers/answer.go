@@ -67,8 +67,8 @@ type Void struct {
 var (
 	// ErrOnTheWay means that the answers of a match may still reach the ledger.
 	ErrOnTheWay = errors.New("answers: not stored yet")
-	// ErrNotStored means that the answers of a match were deleted, or lost before they
-	// reached the ledger.
+	// ErrNotStored means that the answers of a match were deleted, lost before they reached
+	// the ledger, or are malformed there.
 	ErrNotStored = errors.New("answers: not stored")
 	// ErrNoQuestion means that a match has revealed no question with a number.
 	ErrNoQuestion = errors.New("answers: the match has revealed no such question")

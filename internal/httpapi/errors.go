@@ -40,7 +40,7 @@ var errorTable = httpserver.ErrorTable{
 	{match.ErrNotFound, protocol.CodeNotFound, 0, "there is no such match, or it is not settled yet"},
 	{answers.ErrNotPlayer, protocol.CodeForbidden, 0, "only players of the match can read their answers"},
 	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, "the answers of this match are not stored yet; retry later"},
-	{answers.ErrNotStored, protocol.CodeNotFound, 0, "the answers of this match have been deleted"},
+	{answers.ErrNotStored, protocol.CodeNotFound, 0, "the answers of this match have been deleted or are lost"},
 	{report.ErrTooLarge, protocol.CodeBadRequest, 0, ""},
 	{answers.ErrNoQuestion, protocol.CodeBadRequest, 0, "the match has revealed no such question; the first is 0"},
 	{answers.ErrNotRecountable, protocol.CodeBadRequest, http.StatusConflict, "questions of survival matches, and of matches before an upgrade of the server, cannot be made void"},

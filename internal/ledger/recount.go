@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -70,6 +71,9 @@ func (r *recount) recountBlocks(ctx context.Context) (isComplete bool, err error
 	}
 	for block := 0; block*answers.BlockPlayers < r.after.Players; block++ {
 		all, found, err := lockAnswers(ctx, r.tx, r.after, block)
+		if errors.Is(err, answers.ErrMalformed) {
+			err = fmt.Errorf("%w: block %d: %w", answers.ErrNotStored, block, err)
+		}
 		if err != nil || !found && block == 0 { // block 0 has the questions
 			return false, err
 		}

@@ -413,13 +413,15 @@ func TestVoidsThatAreRefusedChangeNothing(t *testing.T) {
 		l, players := openRaceLedger(t, db), names("p", 230)
 		playRace(t, "m1", 5, players, 6).commit(t, l.Ledger)
 		survival, early, half, lost := playRace(t, "m2", 5, players, 6), playRace(t, "m3", 5, players, 6), playRace(t, "m4", 5, players, 6), playRace(t, "m5", 5, players, 6)
+		malformed := playRace(t, "m7", 5, players, 6)
 		survival.result.Mode, early.result.Rules = match.Survival, nil
 		half.blocks = half.blocks[:2]
 		lost.blocks[1].Answers = lost.blocks[1].Answers[1:]
-		for _, p := range []playedMatch{survival, early, half, lost} {
+		for _, p := range []playedMatch{survival, early, half, lost, malformed} {
 			p.commit(t, l.Ledger)
 		}
 		must(l.Results.Commit(t.Context(), results(playRace(t, "m6", 5, players, 6).result)))(t)
+		must(l.exec(t.Context(), "UPDATE answers SET texts = '[' WHERE match_id = 'm7' AND block = 1"))(t)
 		before := readHead(t, l.Ledger)
 		for _, c := range []struct {
 			match    string
@@ -431,7 +433,7 @@ func TestVoidsThatAreRefusedChangeNothing(t *testing.T) {
 			{"m9", 0, 0, 0, match.ErrNotFound}, {"m1", 6, 0, 0, answers.ErrNoQuestion}, {"m1", -1, 0, 0, answers.ErrNoQuestion},
 			{"m2", 0, 0, 0, answers.ErrNotRecountable}, {"m3", 0, 0, 0, answers.ErrNotRecountable},
 			{"m4", 0, 0, 0, answers.ErrOnTheWay}, {"m5", 0, 0, 0, answers.ErrOnTheWay}, {"m6", 0, 0, 0, answers.ErrOnTheWay},
-			{"m4", 0, 3 * dayMS, 0, answers.ErrNotStored}, {"m1", 0, 3_600_006, time.Hour, answers.ErrTooOld},
+			{"m7", 0, 0, 0, answers.ErrNotStored}, {"m4", 0, 3 * dayMS, 0, answers.ErrNotStored}, {"m1", 0, 3_600_006, time.Hour, answers.ErrTooOld},
 		} {
 			l.setClock(t, c.now)
 			if _, err := l.Corrections.MakeVoid(t.Context(), answers.Void{Game: game, Match: c.match, Question: c.question, MaxAge: c.maxAge}); !errors.Is(err, c.want) {
