@@ -22,9 +22,10 @@ export const signIn = (device, nickname, arena) =>
 export const rename = (token, nickname) =>
   call('PUT', '/players/me/nickname', { body: { nickname }, token });
 
-// finishedMatch reads a page of a result; query is {limit?, cursor?}.
+// finishedMatch reads a page of a result; query is {limit?, cursor?}. The browser asks whether
+// its copy is still true: a correction changes the result.
 export const finishedMatch = (match, query = {}) =>
-  call('GET', `/matches/${encodeURIComponent(match)}?${new URLSearchParams(query)}`);
+  call('GET', `/matches/${encodeURIComponent(match)}?${new URLSearchParams(query)}`, { cache: 'no-cache' });
 
 export const arena = (code) => call('GET', `/arenas/${encodeURIComponent(code)}`);
 
@@ -57,11 +58,11 @@ export const boards = () => call('GET', '/leaderboards');
 export const board = (window, query) =>
   call('GET', `/leaderboards/${encodeURIComponent(window)}?${new URLSearchParams(query)}`);
 
-async function call(method, path, { body, token } = {}) {
+async function call(method, path, { body, token, cache } = {}) {
   const headers = { Accept: 'application/json' };
   if (body) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
-  const response = await reach(base + path, { method, headers, body: body && JSON.stringify(body) });
+  const response = await reach(base + path, { method, headers, cache, body: body && JSON.stringify(body) });
   const answer = await response.json().catch(() => null);
   if (!response.ok) throw refusal(response, answer ?? {});
   if (answer === null) throw new ApiError({ status: response.status, code: 'internal', detail: '' });

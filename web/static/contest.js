@@ -56,7 +56,7 @@ export class Contest {
   receive(message) {
     if (message.type === 'match.state') return this.#state(message.data);
     if (message.type === 'settled') return this.#change(message.data.match, (match) => ({ ...match, settled: message.data }));
-    if (message.type === 'match.corrected') return this.#change(message.data.match, (match) => ({ ...match, corrected: message.data }));
+    if (message.type === 'match.corrected') return this.#correct(message.data);
     if (message.type === 'own') return this.#change(message.data.match, (match) => takeOwn(match, this.#store.get().player.id, message.data));
     if (message.type === 'own.deadline') return this.#change(message.data.match, (match) => takeDeadline(match, message.data));
     if (message.match) this.#numbered(message);
@@ -105,6 +105,17 @@ export class Contest {
     if (match?.id !== id || match.over) return;
     const over = await api.finishedMatch(id).catch(() => null);
     this.#change(id, (now) => ({ ...now, over: now.over ?? over ?? { reason: 'closed', standings: [] } }));
+  }
+
+  // correct takes a match that was counted again, and reads its new standings. The pages of a
+  // large match do so one after another, about one in a millisecond.
+  async #correct(corrected) {
+    const { match } = this.#store.get();
+    if (match?.id !== corrected.match) return;
+    this.#store.patch({ match: { ...match, corrected } });
+    await new Promise((resolve) => setTimeout(resolve, Math.random() * (match.found?.players ?? 0)));
+    const over = await api.finishedMatch(corrected.match).catch(() => null);
+    if (over) this.#change(corrected.match, (now) => ({ ...now, over: { ...now.over, winner: undefined, ...over } }));
   }
 
   #resend() {

@@ -87,10 +87,11 @@ export function isRight({ value }, { value: right, tolerance, accepted = [] }) {
 }
 
 // placeOf is a player's rank and score as last told; in a match of many by
-// `own`, else by the final standing. Nothing where it was not told.
+// `own`, else by the final standing, or by a correction after it. Nothing where it was not told.
 export function placeOf(match, playerID) {
   const standing = match.over?.standings.find(({ player }) => player === playerID);
-  return standing ?? match.rounds.findLast((round) => round?.own?.player === playerID)?.own;
+  const place = standing ?? match.rounds.findLast((round) => round?.own?.player === playerID)?.own;
+  return place && match.corrected ? { ...place, rank: match.corrected.rank, score: match.corrected.score } : place;
 }
 
 // playersOf is how many play, as far as is known: some may have come after the start.

@@ -104,6 +104,12 @@ test('of many players `own` goes on for who is out, but tells only the place', (
   assert.equal(placeOf(match, 'me').rank, 35);
 });
 
+test('after a correction a player has the place that it gave', () => {
+  const standings = [{ player: 'me', rank: 1, score: 200 }, { player: 'x', rank: 2, score: 90 }];
+  const match = { ...many('race', asked(0), over({ standings })), corrected: { match: 'm', question: 0, rank: 2, score: 10 } };
+  assert.deepEqual([placeOf(match, 'me').rank, placeOf(match, 'me').score], [2, 10]);
+});
+
 test('the results that are shown are the best, and the own', () => {
   const all = Array.from({ length: 12 }, (_, i) => result(`p${i}`, true, i));
   const [, data] = closed(0, all);

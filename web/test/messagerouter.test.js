@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { callGame } from '../static/api.js';
 import { Arenas } from '../static/arenas.js';
 import { Contest } from '../static/contest.js';
 import { Duel } from '../static/duel.js';
+import { winner } from '../static/field.js';
 import { Login } from '../static/login.js';
 import { Host } from '../static/host.js';
 import { MessageRouter } from '../static/messagerouter.js';
@@ -170,6 +172,26 @@ test('a player with extra time has an own close', async () => {
   assert.equal(closesAt(round()), 2000);
   p.router.receive({ type: 'match.state', data: { seq: 2, phase: 'open', found, question: { question: 0, opens_at: 0, closes_at: 1500 }, own_deadline: { ...own, closes_at: 2500 }, own: { score: 0 }, scores: [] } });
   assert.deepEqual([round().closesAt, closesAt(round())], [1500, 2500]);
+});
+
+test('a corrected match shows its new result, in place of the winner that was told', async (t) => {
+  const standing = (player, rank, score) => ({ player, nickname: player, rank, score });
+  const counted = { mode: 'race', standings: [standing('x', 1, 50), standing('me', 2, 0)], teams: [] };
+  t.mock.method(globalThis, 'fetch', async (url, options) => {
+    assert.deepEqual([url, options.cache], ['/v1/games/com.example.quiz/matches/m_1?', 'no-cache']);
+    return Response.json(counted);
+  });
+  callGame('com.example.quiz');
+  const p = page();
+  p.router.receive(push('match.found', 1, { ...found, mode: 'race' }));
+  p.router.receive(push('match.over', 2, { reason: 'finished', winner: 'me', standings: [standing('me', 1, 99), standing('x', 2, 50)] }));
+  assert.equal(winner(p.store.get().match).id, 'me');
+  p.router.receive({ type: 'match.corrected', data: { match: 'm_1', question: 0, score: 0, rank: 2 } });
+  assert.equal(p.store.get().match.corrected.rank, 2, 'the own place needs no request');
+  while (p.store.get().match.over.winner) await done();
+  assert.deepEqual([winner(p.store.get().match).id, p.store.get().match.over.reason], ['x', 'finished']);
+  p.router.receive({ type: 'match.corrected', data: { match: 'm_2', question: 0, score: 7, rank: 1 } });
+  assert.equal(p.store.get().match.corrected.rank, 2, 'another match');
 });
 
 test('only the host has the list of those with extra time', async () => {

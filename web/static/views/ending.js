@@ -21,7 +21,7 @@ export function Ending({ match, arena, player, results, home }) {
       ${match.found?.mode === 'race' && html`<${Winners} standings=${match.over.standings} player=${player} />`}
       <${TeamRanks} match=${match} own=${arena.team} />
       ${isPlayer && html`<${OwnPlace} match=${match} player=${player} />`}
-      <${Everyone} match=${match} player=${player} />
+      <${Everyone} key=${match.corrected?.question} match=${match} player=${player} />
       <div class="final-buttons">
         <button type="button" class="button primary" data-test="home" onClick=${home}>${t('final.home')}</button>
         ${arena.host && match.over.standings.length > 0 && html`<button type="button" class="button" data-test="report-open" onClick=${() => results.open(arena.id)}>${t('report.open')}</button>`}

@@ -35,7 +35,7 @@ function Row({ standing, index, own, teams }) {
   const { rank, nickname, team, correct, asked, time_ms, score } = standing;
   const side = teams.find(({ id }) => id === team)?.name;
   return html`
-    <tr class=${own ? 'me' : ''} data-test=${`standing-${index}`}>
+    <tr class=${own ? 'me' : ''} data-test=${`standing-${index}`} data-score=${score}>
       <td>${number(rank)}</td>
       <th scope="row"><bdi>${nickname}</bdi> ${side && html`<small>${side}</small>`} ${own && html`<span class="tag me">${t('duel.you')}</span>`}</th>
       <td>${correct}/${asked}</td>
