@@ -72,7 +72,7 @@ func TestARaceIsPlayedInTheBrowser(t *testing.T) {
 	waitUntil(t, "the race is settled", func() bool { return get(t, node.url+"/v1/games/com.example.quiz/matches/"+match, nil) == http.StatusOK })
 	host.checkReport()
 	late.waitForVisible(byName("corrected"), byNameAndData("standing-2", "score", 0)) // only Ann's right answer still counts
-	ann.click("review") // the answers are in the ledger, because the report has them
+	ann.click("review")                                                               // the answers are in the ledger, because the report has them
 	ann.waitForVisible(byName("reviewed"), ".recap-mark.right", ".recap-mark.void")
 	ann.checkAccessibility("review of a race")
 }
