@@ -23,7 +23,9 @@ func TestADuelContinuesAfterASentinelFailover(t *testing.T) {
 	duel := pairUp(t, newDuelClient(t, first.url, "demo"), newDuelClient(t, second.url, "demo")).waitForMatch(t)
 	duel.each(func(c *matchClient) { c.readUntilPush(t, protocol.TypeQuestion) })
 	acknowledged := duel[0].submitAndRead(t, true)
-	redisCommand(t, master, "WAIT", 1, 10_000) // the replica has the answer
+	if replicas := redisCommand(t, master, "WAIT", 1, 10_000); replicas != int64(1) {
+		t.Fatalf("%v replicas have the answer", replicas)
+	}
 
 	master.Kill()
 	waitUntil(t, "the replica takes over", func() bool { return redisCommand(t, replica, "ROLE").([]any)[0] == "master" })

@@ -49,8 +49,10 @@ func awaitReplication(ctx context.Context, replica, master *Server) error {
 	return awaitInfo(ctx, master, "replication", "port="+port+",state=online")
 }
 
-// awaitInfo waits until a section of INFO, or for "cluster" CLUSTER INFO, contains all the
-// words.
+// sectionNodes is CLUSTER NODES for awaitInfo.
+const sectionNodes = "cluster nodes"
+
+// awaitInfo waits until a section of INFO, for "cluster" CLUSTER INFO, contains all the words.
 func awaitInfo(ctx context.Context, server *Server, section string, wantTexts ...string) error {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer client.Close()
@@ -73,8 +75,11 @@ func awaitInfo(ctx context.Context, server *Server, section string, wantTexts ..
 }
 
 func readInfo(ctx context.Context, client *redis.Client, section string) (string, error) {
-	if section == "cluster" {
+	switch section {
+	case "cluster":
 		return client.ClusterInfo(ctx).Result()
+	case sectionNodes:
+		return client.ClusterNodes(ctx).Result()
 	}
 	return client.Info(ctx, section).Result()
 }

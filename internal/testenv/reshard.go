@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,8 +79,22 @@ func (n *ClusterNodes) Failover(ctx context.Context, i int) error {
 	return awaitReplication(ctx, master, replica)
 }
 
-// awaitAgreement waits until redis-cli finds that all nodes know the same owners of all slots.
+// awaitAgreement waits until all nodes know all masters, and redis-cli finds that they know the
+// same owners of all slots. It does not see that a node does not know a master without slots.
 func (n *ClusterNodes) awaitAgreement(ctx context.Context) error {
+	var ids []string
+	for _, master := range n.Masters {
+		id, err := clusterID(ctx, master)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id+" ")
+	}
+	for _, server := range slices.Concat(n.Masters, n.Replicas) {
+		if err := awaitInfo(ctx, server, sectionNodes, ids...); err != nil {
+			return err
+		}
+	}
 	for {
 		err := redisCLI(ctx, "--cluster", "check", n.Masters[0].Addr)
 		if err == nil {
