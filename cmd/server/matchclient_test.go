@@ -170,17 +170,33 @@ func joinArena(t *testing.T, url string, g player.Guest, join protocol.ArenaJoin
 }
 
 // play answers by the plan until the match is over, and with waitForSettled until it is settled.
+// It sends an answer again that the server could not take at the time, because it would wait for
+// the end of the question.
 func (c *matchClient) play() error {
 	for c.over == nil || c.waitForSettled && c.settled == nil {
 		f, err := c.Read(time.Minute)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.id, err)
 		}
-		if err := c.handleFrame(f); err != nil {
+		if err := errors.Join(c.handleFrame(f), c.resendUnavailable(f)); err != nil {
 			return fmt.Errorf("%s: %w", c.id, err)
 		}
 	}
 	return nil
+}
+
+// resendUnavailable sends the answer to the latest question again if f says that it was unavailable.
+func (c *matchClient) resendUnavailable(f checker.Frame) error {
+	if f.Type != protocol.TypeError || f.Re == nil || len(c.asked) == 0 {
+		return nil
+	}
+	latest := len(c.asked) - 1
+	question, isAnswer := c.questionByRequest[*f.Re]
+	if !isAnswer || question != latest || c.refused[question].Code != protocol.CodeUnavailable {
+		return nil
+	}
+	time.Sleep(time.Duration(c.refused[question].RetryAfterMS) * time.Millisecond)
+	return c.submitPlanned(c.asked[latest])
 }
 
 func (c *matchClient) handleFrame(f checker.Frame) error {
@@ -236,6 +252,11 @@ func (c *matchClient) answer(f checker.Frame) error {
 		return err
 	}
 	c.asked = append(c.asked, q)
+	return c.submitPlanned(q)
+}
+
+// submitPlanned answers a question by the plan.
+func (c *matchClient) submitPlanned(q protocol.Question) error {
 	if c.plan == nil {
 		return nil
 	}
@@ -243,7 +264,7 @@ func (c *matchClient) answer(f checker.Frame) error {
 	if isSilent {
 		return nil
 	}
-	_, err := c.send(protocol.Answer{Match: f.Match, Question: &q.Question, Given: c.key.answer(q, right)})
+	_, err := c.send(protocol.Answer{Match: c.match, Question: &q.Question, Given: c.key.answer(q, right)})
 	return err
 }
 

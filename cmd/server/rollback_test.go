@@ -31,13 +31,16 @@ type rollback struct {
 
 const lostDevice, bannedDevice = device + "-lost", device + "-banned"
 
-// beginRollback backs up a ledger, and then adds to it.
-func beginRollback(t *testing.T, node *testNode, redis string, flags []string) *rollback {
+// beginRollback backs up a ledger, calls atBackup, and then adds to the ledger.
+func beginRollback(t *testing.T, node *testNode, redis string, flags []string, atBackup ...func()) *rollback {
 	r := &rollback{t: t, redis: redis, flags: flags, file: filepath.Join(t.TempDir(), "backup")}
 	r.banned = newDeviceGuest(t, node.url, bannedDevice)
 	r.duel = pairUp(t, newDuelClient(t, node.url, "demo"), newDuelClient(t, node.url, "demo")).waitForMatch(t)
 	r.play()
 	r.run(node, "backup", r.file)
+	for _, f := range atBackup {
+		f()
+	}
 
 	r.duel = pairUp(t, r.duel[0].withoutMatch(), r.duel[1].withoutMatch()).waitForMatch(t)
 	r.play()
@@ -115,11 +118,33 @@ func checkRollbackCounted(t *testing.T, nodes ...*testNode) {
 	}
 }
 
-// A standby that was behind becomes the database of running nodes; or a backup is restored. Every
-// node notices it, closes the sessions of lost guests, and the lost results are settled again.
+// The database dies, and a standby that was behind is promoted. The nodes find it without a restart:
+// their --database names both servers. Every node notices that the ledger went back.
+func TestRunningNodesNoticeAPromotedStandby(t *testing.T) {
+	t.Parallel()
+	primary := testenv.Postgres(t)
+	standby := testenv.StartStandby(t, primary)
+	db := testenv.SQL{URL: standby.URLs("postgres"), Dir: t.TempDir()}
+	cluster := testCluster{config: configFile(t, fastDuelsConfig), redis: redisWithDocumentedKeys(t), db: db}
+	first, second := cluster.node(t), cluster.node(t)
+	r := beginRollback(t, first, cluster.redis, append(ledgerFlags(db), "--config="+cluster.config), standby.Cut)
+
+	primary.Kill()
+	standby.Promote()
+	if code := readClose(t, r.lost.Player); code != protocol.CloseUnauthorized {
+		t.Errorf("the lost guest was closed with %d", code)
+	}
+	r.check(first)
+	r.check(second)
+	checkRollbackCounted(t, first, second)
+}
+
+// A database that is behind becomes that of running nodes, with the same epoch, as after a recovery; or
+// a backup is restored. Every node notices it, closes the sessions of lost guests, and the lost
+// results are settled again.
 func TestRunningNodesNoticeADatabaseThatIsBehind(t *testing.T) {
 	t.Parallel()
-	for name, isRestore := range map[string]bool{"standby": false, "restore": true} {
+	for name, isRestore := range map[string]bool{"copy": false, "restore": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cluster := newTestCluster(t, redisWithDocumentedKeys(t), fastDuelsConfig)
@@ -141,7 +166,7 @@ func TestRunningNodesNoticeADatabaseThatIsBehind(t *testing.T) {
 }
 
 // replaceDatabase replaces a database of running nodes by a backup. Without isRestore it has the
-// epoch of the former one, like a standby.
+// epoch of the former one, like a recovery to a point in time.
 func replaceDatabase(t *testing.T, databaseURL, file string, isRestore bool) {
 	t.Helper()
 	u, err := url.Parse(databaseURL)

@@ -92,6 +92,11 @@ func startPostgres(settings ...string) (*Server, error) {
 	if err := initDataDir(data, owner); err != nil {
 		return nil, err
 	}
+	return startDataDir(data, owner, settings...)
+}
+
+// startDataDir starts a server with a data directory that belongs to the owner.
+func startDataDir(data string, owner *syscall.Credential, settings ...string) (*Server, error) {
 	bin, err := filepath.EvalSymlinks(initdbPath())
 	if err != nil {
 		return nil, err
@@ -141,12 +146,17 @@ func initDataDir(data string, owner *syscall.Credential) error {
 			return err
 		}
 	}
-	cmd := exec.Command(initdbPath(), "-D", data, "-U", "postgres", "-A", "trust",
+	return runAs(owner, data, initdbPath(), "-D", data, "-U", "postgres", "-A", "trust",
 		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
-	cmd.Dir = data
+}
+
+// runAs runs a program of PostgreSQL in a folder as its owner, or as this user if there is none.
+func runAs(owner *syscall.Credential, dir, program string, args ...string) error {
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", initdbPath(), err, out)
+		return fmt.Errorf("%s: %w: %s", program, err, out)
 	}
 	return nil
 }
