@@ -2,6 +2,7 @@ package redisboard
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"laststand/internal/leaderboard"
 )
@@ -35,6 +36,11 @@ func stateFields(progress leaderboard.Progress, loading bool, touchedAt int64) (
 func (r *reply) progress() (progress leaderboard.Progress) {
 	if err := json.Unmarshal([]byte(r.text()), &progress); err != nil {
 		r.setError(err.Error())
+	}
+	for window, boards := range progress.Rolling {
+		if boards.Served < 0 || boards.Served >= len(boards.FirstDays) {
+			r.setError(fmt.Sprintf("window %q serves board %d of %d", window, boards.Served, len(boards.FirstDays)))
+		}
 	}
 	return progress
 }
