@@ -103,13 +103,13 @@ func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
 	return migrations, err
 }
 
-// runMigrations retries on SQLite, where another process may migrate at the same time. A
-// migration is a transaction there: the second process fails, and finds the migration
-// done at its next attempt.
+// runMigrations tries up to five times. A migration is a transaction: after an error it is not
+// done. On SQLite another process can migrate at the same time. On PostgreSQL a migration and
+// a commit of another node can deadlock (SQLSTATE 40P01), and the database may end either.
 func (db *database) runMigrations(ctx context.Context, provider *goose.Provider) error {
 	for attempt := 1; ; attempt++ {
 		_, err := provider.Up(ctx)
-		if err == nil || db.name == goose.DialectPostgres || attempt == 5 || !loop.Sleep(ctx, time.Duration(attempt)*50*time.Millisecond) {
+		if err == nil || attempt == 5 || !loop.Sleep(ctx, time.Duration(attempt)*50*time.Millisecond) {
 			return err
 		}
 	}

@@ -2,11 +2,15 @@ package ledger
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"net/url"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/testenv"
@@ -20,6 +24,27 @@ func TestTablesOfAnUnreleasedProgramAreRefused(t *testing.T) {
 		l := openLedger(t, db)
 		must(l.exec(t.Context(), "UPDATE migrations SET version_id = 100 WHERE version_id > 0"))(t)
 		wantRefusal(t, Config{URL: db.URL, Dir: db.Dir}, "unreleased", "version 100", "--database", "--data")
+	})
+}
+
+// A migration and a commit of another node deadlock, and the database ends the migration. It runs again.
+func TestAMigrationRunsAgainAfterADeadlock(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		l, runs := openLedger(t, db), 0
+		migration := goose.NewGoMigration(900, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			if runs++; runs == 1 {
+				return &pgconn.PgError{Code: "40P01"}
+			}
+			_, err := tx.ExecContext(ctx, "CREATE TABLE rehearsals (id BIGINT PRIMARY KEY)")
+			return err
+		}}, nil)
+		provider := must(goose.NewProvider(l.name, l.writePool, nil, goose.WithTableName("rehearsal_migrations"),
+			goose.WithDisableGlobalRegistry(true), goose.WithGoMigrations(migration)))(t)
+		if err := l.runMigrations(t.Context(), provider); err != nil || runs != 2 {
+			t.Errorf("%d runs, %v", runs, err)
+		}
+		must(l.exec(t.Context(), "INSERT INTO rehearsals (id) VALUES (1)"))(t)
 	})
 }
 
