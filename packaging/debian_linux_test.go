@@ -67,7 +67,9 @@ func checkDebianPackage(t *testing.T, dist, newDist string) {
 	if token := s.run(t, "laststand", "token", "--role=admin", "--sub=ops"); strings.Count(token, ".") != 2 {
 		t.Errorf("the token is %q", token)
 	}
+	s.run(t, "sh", "-c", "laststand backup - >/root/backup") // the user laststand cannot write there
 	v.stop(t)
+	s.run(t, "sh", "-c", "mkdir /tmp/old && mv /var/lib/laststand/laststand.db* /tmp/old && laststand restore - </root/backup")
 	s.run(t, "laststand", "bank", "check", "builtin") // opens the database while the service is stopped
 	if others := s.run(t, "find", "/var/lib/laststand", "!", "-user", "laststand"); others != "" {
 		t.Errorf("the commands of root left files that the service cannot write: %s", others)
@@ -84,7 +86,7 @@ func checkDebianPackage(t *testing.T, dist, newDist string) {
 	}
 	v = startService(t, s)
 	if after := s.usePage(t); after != player {
-		t.Errorf("after the upgrade, the same device is player %s, before %s", after, player)
+		t.Errorf("after a restore and the upgrade, the same device is player %s, before %s", after, player)
 	}
 	v.stop(t)
 

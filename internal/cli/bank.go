@@ -34,7 +34,7 @@ type questionFlags struct {
 // read reads the questions of a file, or of standard input.
 func (s questionFlags) read(path string) (bank.Import, error) {
 	var input io.Reader = os.Stdin
-	if path != stdin {
+	if path != stdio {
 		f, err := os.Open(path)
 		if err != nil {
 			return bank.Import{}, fmt.Errorf("read the questions: %w", err)
@@ -113,7 +113,7 @@ type bankCheck struct {
 // Run checks a file if there is one with this name, else the bank with this name. It fails if
 // there are errors. A question of a file that cannot be read is an error.
 func (b *bankCheck) Run(ctx context.Context, flags *Flags, output Output) error {
-	if _, err := os.Stat(b.Name); err == nil || b.Name == stdin {
+	if _, err := os.Stat(b.Name); err == nil || b.Name == stdio {
 		imported, err := b.read(b.Name)
 		if err != nil {
 			return err

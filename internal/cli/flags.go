@@ -86,5 +86,5 @@ func (f *Flags) openLedger(mustExist bool, command func(*config.Config, *ledger.
 // Output is where a command writes: its standard output and standard error.
 type Output struct{ Stdout, Stderr io.Writer }
 
-// stdin is the file name that means standard input.
-const stdin = "-"
+// stdio is the file name that means standard input or standard output.
+const stdio = "-"

@@ -98,7 +98,7 @@ func (e *tasksEdit) Run(ctx context.Context, admin *adminClient) error {
 }
 
 func readPayload(path string) ([]byte, error) {
-	if path == stdin {
+	if path == stdio {
 		return io.ReadAll(os.Stdin)
 	}
 	return os.ReadFile(path)
