@@ -9,21 +9,19 @@ import (
 )
 
 // gcHeadroom returns how many bytes the node allocates before the garbage collector runs. That
-// is mib MiB if mib is above 0, else 1/16 of memory (in bytes). If memory is 0 (unknown), it is
-// 256 MiB. If GOGC is set, it is 0, and GOGC decides. A collection takes 0.1 s of two busy
-// processors, and responses must wait for it. With 1/16 of 24 GiB the collector runs every 25 s at 5,000 players
-// of whom 1,500 play duels.
+// is mib MiB if mib is above 0, else 1/16 of memory (in bytes) or 192 MiB, whichever is less. If
+// memory is 0 (unknown), it is 192 MiB. If GOGC is set, it is 0, and GOGC decides.
 func gcHeadroom(mib, memory int64) int64 {
-	const memoryDivisor, defaultBytes = 16, 256 << 20
+	const memoryDivisor, maxDefault = 16, 192 << 20
 	switch {
 	case os.Getenv("GOGC") != "":
 		return 0
 	case mib > 0:
 		return mib << 20
 	case memory > 0:
-		return memory / memoryDivisor
+		return min(memory/memoryDivisor, maxDefault)
 	}
-	return defaultBytes
+	return maxDefault
 }
 
 // gcTuner sets the GC percentage so that the collector runs after the headroom at the

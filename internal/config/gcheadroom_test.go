@@ -14,7 +14,7 @@ func TestGCHeadroomComesFromConfigurationOrMemory(t *testing.T) { //nolint:paral
 		configuredMiB, memory int64
 		want                  int64
 	}{
-		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 4 << 30}, {"", 0, 0, 256 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
+		{"", 0, 1 << 29, 32 << 20}, {"", 0, 64 << 30, 192 << 20}, {"", 0, 0, 192 << 20}, {"", 7, 1 << 30, 7 << 20}, {"100", 7, 1 << 30, 0},
 	} {
 		t.Setenv("GOGC", test.gogc)
 		if got := gcHeadroom(test.configuredMiB, test.memory); got != test.want {

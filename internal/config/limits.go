@@ -199,7 +199,7 @@ type ConnectionLimits struct {
 	MaxSchedulerLagMS int64 `yaml:"max_scheduler_lag_ms" range:"0..60000"`
 	// Memory that the process may use, in MiB. From 70% on, the node sheds load. 0: the value of GOMEMLIMIT, else the memory of the container or machine.
 	MaxMemoryMiB int64 `yaml:"max_memory_mib" range:"0..16777216"`
-	// Memory that the process allocates before the garbage collector runs again, at least, in MiB. Higher: less CPU. Lower: less memory. 0: a sixteenth of max_memory_mib. 1: the default behaviour of Go. The environment variable GOGC takes precedence.
+	// Memory that the process allocates before the garbage collector runs again, at least, in MiB. Higher: less CPU. Lower: less memory. 0: 192, or a sixteenth of max_memory_mib if that is less. 1: the default behaviour of Go. The environment variable GOGC takes precedence.
 	GCHeadroomMiB int64 `yaml:"gc_headroom_mib" range:"0..16777216"`
 }
 

@@ -169,7 +169,7 @@ func (c SwarmConfig) nodeSettings() string {
 	if !c.Spike { // only a spike must show that nodes shed load
 		limits = "max_scheduler_lag_ms: 0, "
 	}
-	if c.Nodes > 1 { // by default each would use a sixteenth of the machine's memory
+	if c.Nodes > 1 { // by default each would use 192 MiB
 		limits += "gc_headroom_mib: 64, "
 	}
 	return fmt.Sprintf(`games:
