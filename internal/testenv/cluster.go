@@ -2,13 +2,15 @@ package testenv
 
 import (
 	"context"
-	"net"
+	"fmt"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
+	"time"
 )
 
 // Cluster returns the URL of a Redis cluster that all tests of the binary share. Its two
@@ -51,6 +53,12 @@ func StartCluster(t testing.TB, masters, replicas int) ClusterNodes {
 	return nodes
 }
 
+// StartClusterUntilExit starts a Redis cluster for a program without a test. It ends with this
+// process. See StartCluster.
+func StartClusterUntilExit(masters, replicas int) (ClusterNodes, error) {
+	return startCluster(masters, replicas, (*Server).stopAtExit, takeOverEarly...)
+}
+
 // takeOverEarly are arguments of nodes whose replicas take over about two seconds after the death of
 // a master.
 var takeOverEarly = []string{"--cluster-node-timeout", "2000", "--cluster-replica-validity-factor", "0"}
@@ -78,65 +86,152 @@ func startCluster(masters, replicas int, onStart func(*Server), extraArgs ...str
 	nodes = ClusterNodes{URL: clusterURL(servers[:masters]), Masters: slices.Clip(servers[:masters]), Replicas: servers[masters:]}
 	ctx, cancel := context.WithTimeout(context.Background(), processTimeout)
 	defer cancel()
-	if err := assignSlotsAndMeet(ctx, nodes); err != nil {
-		return nodes, err
-	}
-	for i, server := range nodes.Replicas {
-		if err := makeReplica(ctx, server, nodes.Masters[i%masters]); err != nil {
-			return nodes, err
-		}
-	}
-	return nodes, nil
+	return nodes, nodes.join(ctx, servers)
 }
 
-// assignSlotsAndMeet assigns the slots, introduces the nodes and waits until each node knows the owner of
-// every slot.
-func assignSlotsAndMeet(ctx context.Context, all ClusterNodes) error {
+// join assigns the slots, introduces the servers to the first one, and waits until each of them
+// knows the owner of every slot. Then it makes the replicas.
+func (n *ClusterNodes) join(ctx context.Context, servers []*Server) error {
 	const slots = 16384
-	firstClient := redis.NewClient(&redis.Options{Addr: all.Masters[0].Addr})
-	defer firstClient.Close()
-	nodes := slices.Concat(all.Masters, all.Replicas)
-	masters := len(all.Masters)
-	for i, server := range nodes {
-		var slot [2]int
-		if i < masters {
-			slot = [2]int{i * slots / masters, (i+1)*slots/masters - 1}
+	masters := len(n.Masters)
+	for i, server := range servers {
+		_, err := server.redis(ctx, fmt.Sprint("CLUSTER SET-CONFIG-EPOCH ", i+1))
+		if i < masters && err == nil {
+			_, err = server.redis(ctx, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", i*slots/masters, (i+1)*slots/masters-1))
 		}
-		if err := introduceNode(ctx, firstClient, server, i+1, slot); err != nil {
+		if i > 0 && err == nil {
+			err = n.meet(ctx, server)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	for _, server := range nodes {
-		if err := awaitInfo(ctx, server, "cluster", "cluster_state:ok", "cluster_slots_ok:16384"); err != nil {
+	for _, server := range servers {
+		if err := server.awaitSlots(ctx); err != nil {
+			return err
+		}
+	}
+	for i, replica := range n.Replicas {
+		master := n.Masters[i%masters]
+		id, err := master.clusterID(ctx)
+		if err == nil {
+			_, err = replica.redis(ctx, "CLUSTER REPLICATE "+id)
+		}
+		if err == nil {
+			err = awaitReplication(ctx, replica, master)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// introduceNode sets the epoch of a node, assigns it a range of slots, and makes the first node
-// meet it. If slots is the zero value, the node gets no slots.
-func introduceNode(ctx context.Context, firstClient *redis.Client, server *Server, epoch int, slots [2]int) error {
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer client.Close()
-	if err := client.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", epoch).Err(); err != nil {
-		return err
-	}
-	if slots[1] > 0 {
-		if err := client.ClusterAddSlotsRange(ctx, slots[0], slots[1]).Err(); err != nil {
-			return err
-		}
-	}
-	if epoch == 1 {
-		return nil
-	}
-	return meet(ctx, firstClient, server)
+// meet introduces a server to the first master.
+func (n *ClusterNodes) meet(ctx context.Context, server *Server) error {
+	_, err := n.Masters[0].redis(ctx, fmt.Sprintf("CLUSTER MEET %s %d", strings.Replace(server.Addr, ":", " ", 1), server.clusterPort))
+	return err
 }
 
-func meet(ctx context.Context, firstClient *redis.Client, server *Server) error {
-	host, port, err := net.SplitHostPort(server.Addr)
+// awaitSlots waits until the server knows the owner of every slot.
+func (s *Server) awaitSlots(ctx context.Context) error {
+	return s.awaitInfo(ctx, "CLUSTER INFO", "cluster_state:ok", "cluster_slots_ok:16384")
+}
+
+func (s *Server) clusterID(ctx context.Context) (string, error) { return s.redis(ctx, "CLUSTER MYID") }
+
+// MoveSlots moves slots of a master to another one with redis-cli, as operators do. Clients may use the
+// cluster at the same time. The arguments from and to are indexes of Masters.
+func (n *ClusterNodes) MoveSlots(ctx context.Context, from, to, slots int) error {
+	fromID, err := n.Masters[from].clusterID(ctx)
 	if err != nil {
 		return err
 	}
-	return firstClient.Do(ctx, "CLUSTER", "MEET", host, port, server.clusterPort).Err()
+	toID, err := n.Masters[to].clusterID(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.awaitAgreement(ctx); err != nil {
+		return err
+	}
+	return redisCLI(ctx, "--cluster", "reshard", n.Masters[from].Addr, "--cluster-from", fromID, "--cluster-to", toID,
+		"--cluster-slots", strconv.Itoa(slots), "--cluster-yes", "--cluster-pipeline", "10")
+}
+
+// AddMaster adds a master without slots to the cluster.
+func (n *ClusterNodes) AddMaster(ctx context.Context) error {
+	server, err := startRedis(append([]string{clusterEnabled, "yes"}, takeOverEarly...)...)
+	if err != nil {
+		return err
+	}
+	server.stopAtExit()
+	if err := n.meet(ctx, server); err != nil {
+		return err
+	}
+	if err := server.awaitSlots(ctx); err != nil {
+		return err
+	}
+	n.Masters = append(n.Masters, server)
+	return n.awaitAgreement(ctx)
+}
+
+// Failover kills a master, waits until its replica has taken over, and starts the former
+// master as the new replica. Master i must have replica i.
+func (n *ClusterNodes) Failover(ctx context.Context, i int) error {
+	master, replica := n.Masters[i], n.Replicas[i]
+	if err := n.awaitAgreement(ctx); err != nil { // else the replica may not know the latest slots of its master
+		return err
+	}
+	if err := awaitReplication(ctx, replica, master); err != nil {
+		return err
+	}
+	if err := master.child.stop(syscall.SIGKILL); err != nil {
+		return err
+	}
+	if err := replica.awaitInfo(ctx, "INFO replication", "role:master"); err != nil {
+		return err
+	}
+	if err := master.child.start(); err != nil {
+		return err
+	}
+	n.Masters[i], n.Replicas[i] = replica, master
+	return awaitReplication(ctx, master, replica)
+}
+
+// awaitAgreement waits until all nodes know all masters, and redis-cli finds that they know the
+// same owners of all slots. It does not see that a node does not know a master without slots.
+func (n *ClusterNodes) awaitAgreement(ctx context.Context) error {
+	var ids []string
+	for _, master := range n.Masters {
+		id, err := master.clusterID(ctx)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id+" ")
+	}
+	for _, server := range slices.Concat(n.Masters, n.Replicas) {
+		if err := server.awaitInfo(ctx, "CLUSTER NODES", ids...); err != nil {
+			return err
+		}
+	}
+	for {
+		err := redisCLI(ctx, "--cluster", "check", n.Masters[0].Addr)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// redisCLI runs redis-cli, which Debian installs with redis-server.
+func redisCLI(ctx context.Context, args ...string) error {
+	out, err := exec.CommandContext(ctx, "redis-cli", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("redis-cli %s: %w: %s", strings.Join(args, " "), err, out[max(0, len(out)-1000):])
+	}
+	return nil
 }

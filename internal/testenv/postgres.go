@@ -3,7 +3,6 @@ package testenv
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -13,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -81,40 +81,69 @@ func initdbPath() string {
 
 // startPostgres makes a data directory and starts a server with it.
 func startPostgres(settings ...string) (*Server, error) {
-	data, err := newServerDir("postgresql", initdbPath())
+	d, err := newDataDir()
+	if err == nil {
+		err = d.run("initdb", "-D", d.path, "-U", "postgres", "-A", "trust", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	}
 	if err != nil {
 		return nil, err
 	}
-	owner, err := unprivilegedUser()
-	if err != nil {
-		return nil, err
-	}
-	if err := initDataDir(data, owner); err != nil {
-		return nil, err
-	}
-	return startDataDir(data, owner, settings...)
+	return d.start(settings...)
 }
 
-// startDataDir starts a server with a data directory that belongs to the owner.
-func startDataDir(data string, owner *syscall.Credential, settings ...string) (*Server, error) {
-	bin, err := filepath.EvalSymlinks(initdbPath())
-	if err != nil {
-		return nil, err
+// dataDir is the data directory of a server.
+type dataDir struct {
+	path  string
+	bin   string              // folder of the programs
+	owner *syscall.Credential // runs the programs; nil: the user of the test
+}
+
+// newDataDir makes an empty folder that belongs to the owner.
+func newDataDir() (d dataDir, err error) {
+	if d.path, err = newServerDir("postgresql", initdbPath()); err != nil {
+		return d, err
 	}
-	return startOnFreePort(func(port int) (*Server, error) {
-		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-		server := &Server{URL: postgresURL(addr, "postgres"), Addr: addr}
-		server.child = child{
-			path: filepath.Join(filepath.Dir(bin), "postgres"),
+	initdb, err := filepath.EvalSymlinks(initdbPath())
+	if err != nil {
+		return d, err
+	}
+	d.bin = filepath.Dir(initdb)
+	if d.owner, err = unprivilegedUser(); err != nil || d.owner == nil {
+		return d, err
+	}
+	return d, os.Chown(d.path, int(d.owner.Uid), int(d.owner.Gid))
+}
+
+// run runs a program of PostgreSQL in the folder.
+func (d dataDir) run(program string, args ...string) error {
+	cmd := exec.Command(filepath.Join(d.bin, program), args...)
+	cmd.Dir = d.path
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: d.owner}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", program, err, out)
+	}
+	return nil
+}
+
+// start starts a server with the data directory.
+func (d dataDir) start(settings ...string) (*Server, error) {
+	return startOnFreePort(func(s *Server, port int) error {
+		s.URL = postgresURL(s.Addr, "postgres")
+		s.child = child{
+			path: filepath.Join(d.bin, "postgres"),
 			args: append([]string{
-				"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "",
-				"-c", "shared_buffers=32MB", "-c", "max_connections=200",
+				"-D", d.path, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "", "-c", "shared_buffers=32MB", "-c", "max_connections=200",
 			}, settings...),
-			user:  owner,
-			log:   data + ".log",
-			ready: func(ctx context.Context, _ int) error { return postgresReady(ctx, server.URL, data) },
+			user: d.owner, log: d.path + ".log",
+			ready: func(ctx context.Context, _ int) error {
+				data, err := readSQL[string](ctx, s.URL, "SHOW data_directory")
+				if err == nil && data != d.path {
+					return errPortTaken
+				}
+				return err
+			},
 		}
-		return server, server.child.start()
+		return nil
 	})
 }
 
@@ -138,59 +167,100 @@ func unprivilegedUser() (*syscall.Credential, error) {
 	return nil, fmt.Errorf("PostgreSQL refuses to run as root, and the system has no unprivileged user for it; run the tests as another user")
 }
 
-// initDataDir makes a folder the data directory of a server. If an owner is given, it belongs
-// to the owner.
-func initDataDir(data string, owner *syscall.Credential) error {
-	if owner != nil {
-		if err := os.Chown(data, int(owner.Uid), int(owner.Gid)); err != nil {
-			return err
-		}
-	}
-	return runAs(owner, data, initdbPath(), "-D", data, "-U", "postgres", "-A", "trust",
-		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
-}
-
-// runAs runs a program of PostgreSQL in a folder as its owner, or as this user if there is none.
-func runAs(owner *syscall.Credential, dir, program string, args ...string) error {
-	cmd := exec.Command(program, args...)
-	cmd.Dir = dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: owner}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", program, err, out)
-	}
-	return nil
-}
-
-// postgresReady returns nil if the server answers and has this data directory. If another
-// server has taken the port, it returns errPortTaken.
-func postgresReady(ctx context.Context, url, data string) error {
-	conn, err := pgx.Connect(ctx, url)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	var actualData string
-	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&actualData); err != nil {
-		return err
-	}
-	if actualData != data {
-		return errPortTaken
-	}
-	return nil
-}
-
 func postgresURL(addr, name string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", addr, name)
 }
 
 func executeSQL(ctx context.Context, url, statement string) error {
+	_, err := withSQL(ctx, url, statement, func(conn *pgx.Conn) (none struct{}, err error) {
+		_, err = conn.Exec(ctx, statement)
+		return none, err
+	})
+	return err
+}
+
+// readSQL returns the one value of a query.
+func readSQL[V any](ctx context.Context, url, query string) (V, error) {
+	return withSQL(ctx, url, query, func(conn *pgx.Conn) (value V, err error) {
+		err = conn.QueryRow(ctx, query).Scan(&value)
+		return value, err
+	})
+}
+
+// withSQL uses a connection of its own for a statement.
+func withSQL[V any](ctx context.Context, url, statement string, use func(*pgx.Conn) (V, error)) (value V, err error) {
 	conn, err := pgx.Connect(ctx, url)
+	if err == nil {
+		defer conn.Close(ctx)
+		value, err = use(conn)
+	}
 	if err != nil {
-		return err
+		return value, fmt.Errorf("%s: %w", statement, err)
 	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, statement); err != nil {
-		return fmt.Errorf("%s: %w", statement, err)
+	return value, nil
+}
+
+// Standby is a PostgreSQL for one test alone that follows a primary.
+type Standby struct {
+	*Server
+	t       testing.TB
+	primary *Server
+}
+
+// StartStandby copies a server of Postgres, and starts the copy as its standby. It can be read.
+func StartStandby(t testing.TB, primary *Server) Standby {
+	t.Helper()
+	server, err := startStandby(primary)
+	if err != nil {
+		t.Fatalf("start a standby: %v", err)
 	}
-	return nil
+	server.stopWithTest(t)
+	return Standby{server, t, primary}
+}
+
+func startStandby(primary *Server) (*Server, error) {
+	d, err := newDataDir()
+	if err == nil {
+		err = d.run("pg_basebackup", "--pgdata="+d.path, "--dbname="+primary.URL, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.start()
+}
+
+// URLs is a URL for --database that names both servers. A client uses the one that accepts writes.
+func (s Standby) URLs(database string) string {
+	return postgresURL(s.primary.Addr+","+s.Addr, database) + "&target_session_attrs=read-write"
+}
+
+// Cut waits until the standby has all that is committed, and then ends the replication.
+func (s Standby) Cut() {
+	s.t.Helper()
+	position, err := readSQL[string](s.t.Context(), s.primary.URL, "SELECT pg_current_wal_flush_lsn()::text")
+	s.failTestOn(err)
+	s.await("replay "+position, "SELECT pg_last_wal_replay_lsn() >= '"+position+"'")
+	for _, statement := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"} {
+		s.failTestOn(executeSQL(s.t.Context(), s.URL, statement))
+	}
+	s.await("end the replication", "SELECT count(*) = 0 FROM pg_stat_wal_receiver")
+}
+
+// Promote makes the standby a primary. It waits until it accepts writes.
+func (s Standby) Promote() {
+	s.t.Helper()
+	s.await("be promoted", "SELECT pg_promote()")
+}
+
+// await waits until a query of the standby is true.
+func (s Standby) await(description, query string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeoutCause(s.t.Context(), processTimeout, fmt.Errorf("the standby did not %s within %v", description, processTimeout))
+	defer cancel()
+	for isTrue := false; !isTrue; time.Sleep(20 * time.Millisecond) {
+		var err error
+		if isTrue, err = readSQL[bool](ctx, s.URL, query); err != nil {
+			s.t.Fatal(err, context.Cause(ctx))
+		}
+	}
 }

@@ -2,14 +2,19 @@ package testenv
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -70,29 +75,23 @@ func StartProxy(proxy string, nodes []*Node) (*Server, error) {
 		_, address, _ := strings.Cut(n.URL, "://")
 		site.Nodes = append(site.Nodes, address)
 	}
-	server, err := startOnFreePort(func(port int) (*Server, error) {
-		s := &Server{Addr: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
-		s.URL = "https://" + s.Addr
-		site.Listen = s.Addr
+	server, err := startOnFreePort(func(s *Server, _ int) error {
+		s.URL, site.Listen = "https://"+s.Addr, s.Addr
 		text, err := proxies.Example(proxy, site)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		config := filepath.Join(dir, proxy)
-		if err := os.WriteFile(config, []byte(proxyFolders(text, dir)), 0o600); err != nil {
-			return nil, err
-		}
 		s.child = child{
 			path: path, args: proxyArgs(program, dir, config), env: []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir},
 			log: filepath.Join(dir, "log"), ready: func(ctx context.Context, _ int) error { return proxyReady(ctx, s.URL) },
 		}
-		return s, s.child.start()
+		return os.WriteFile(config, []byte(proxyFolders(text, dir)), 0o600)
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		server.stopAtExit()
 	}
-	server.stopAtExit()
-	return server, nil
+	return server, err
 }
 
 func proxyArgs(program, dir, config string) []string {
@@ -156,3 +155,48 @@ var sharedCertificate = sync.OnceValues(func() (files certificateFiles, err erro
 	}
 	return files, errors.Join(err, os.Setenv("SSL_CERT_FILE", files.cert))
 })
+
+// WriteCertificate makes a self-signed certificate for localhost. It writes the certificate
+// and its private key to two PEM files, and returns the certificate for clients. It is
+// valid from one hour ago until lifetime from now.
+func WriteCertificate(t testing.TB, certFile, keyFile string, serial int64, lifetime time.Duration) *x509.Certificate {
+	t.Helper()
+	certificate, cert, key, err := makeCertificate(serial, lifetime)
+	for name, text := range map[string][]byte{certFile: cert, keyFile: key} {
+		if err == nil {
+			err = os.WriteFile(name, text, 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate
+}
+
+// makeCertificate makes a self-signed certificate for localhost, and returns it and its private
+// key as PEM, too.
+func makeCertificate(serial int64, lifetime time.Duration) (certificate *x509.Certificate, cert, key []byte, err error) {
+	privateKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(serial), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(lifetime),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, privateKey.Public(), privateKey)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	privateDER, err := x509.MarshalPKCS8PrivateKey(privateKey)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	certificate, err = x509.ParseCertificate(der)
+	return certificate, encodePEM("CERTIFICATE", der), encodePEM("PRIVATE KEY", privateDER), err
+}
+
+func encodePEM(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
