@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"laststand/loadtest/report"
+	"laststand/loadtest/players"
 )
 
 // few is the number of producers of a way that takes many events at once.
@@ -34,13 +34,13 @@ func BenchmarkPairs(b *testing.B) {
 		b.Logf("        floor   %v", run.floor)
 		pair = append(pair, run)
 	}
-	b.ReportMetric(report.Median(pair, func(p pairRun) float64 { return p.theirs.rate }), "article-events/s")
-	b.ReportMetric(report.Median(pair, func(p pairRun) float64 { return p.ours.rate }), "ours-events/s")
-	b.ReportMetric(report.Median(pair, pairRun.ratio), "times")
-	b.ReportMetric(report.Median(pair, func(p pairRun) float64 { return p.floor.rate }), "floor-events/s")
+	b.ReportMetric(players.Median(pair, func(p pairRun) float64 { return p.theirs.rate }), "article-events/s")
+	b.ReportMetric(players.Median(pair, func(p pairRun) float64 { return p.ours.rate }), "ours-events/s")
+	b.ReportMetric(players.Median(pair, pairRun.ratio), "times")
+	b.ReportMetric(players.Median(pair, func(p pairRun) float64 { return p.floor.rate }), "floor-events/s")
 	for name, of := range map[string]func(pairRun) figures{"ours": func(p pairRun) figures { return p.ours }, "floor": func(p pairRun) figures { return p.floor }} {
-		b.ReportMetric(report.Median(pair, func(p pairRun) float64 { return of(p).process }), name+"-here-us/event")
-		b.ReportMetric(report.Median(pair, func(p pairRun) float64 { return of(p).redis }), name+"-redis-us/event")
+		b.ReportMetric(players.Median(pair, func(p pairRun) float64 { return of(p).process }), name+"-here-us/event")
+		b.ReportMetric(players.Median(pair, func(p pairRun) float64 { return of(p).redis }), name+"-redis-us/event")
 	}
 	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }

@@ -10,7 +10,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // playOptions say what players play.
@@ -42,10 +41,10 @@ type answeringPlayers struct {
 	playing   sync.WaitGroup
 
 	first, over sync.Once
-	latencies   *report.Recorder // of answers
-	replies     atomic.Int64     // to answers so far
-	firsts      atomic.Int64     // first right answers so far
-	trace       *answerTrace     // nil: none
+	latencies   *players.Recorder // of answers
+	replies     atomic.Int64      // to answers so far
+	firsts      atomic.Int64      // first right answers so far
+	trace       *answerTrace      // nil: none
 }
 
 // answered is the kind of the latencies of answers.
@@ -54,7 +53,7 @@ const answered = "answered"
 // seatPlayers connects players, spread over all nodes, and seats them in arenas.
 func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlayers, error) {
 	p := &answeringPlayers{
-		playOptions: o, latencies: report.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
+		playOptions: o, latencies: players.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
 		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if o.isTraced {

@@ -12,7 +12,6 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 type arenaOptions struct {
@@ -45,7 +44,7 @@ func Arena(flags *flag.FlagSet) func(context.Context) error {
 			return errors.New("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
 		}
 		o.title = fmt.Sprintf("%s, %d players, %d questions, answers within %v, 2 nodes, medians of %d runs", o.title, o.players, o.questions, o.think, o.runs)
-		return o.run(ctx, func(r *report.Report) (all []part) {
+		return o.run(ctx, func(r *players.Report) (all []part) {
 			tables := newArenaTables(r)
 			for _, mode := range []string{"race", "buzzer", "survival"} {
 				all = append(all, part{mode, func(ctx context.Context) error { return o.measure(ctx, tables, mode) }})
@@ -55,13 +54,13 @@ func Arena(flags *flag.FlagSet) func(context.Context) error {
 	}
 }
 
-type arenaTables struct{ results, answers, work *report.Table }
+type arenaTables struct{ results, answers, work *players.Table }
 
-func newArenaTables(r *report.Report) arenaTables {
-	times := []report.Column{{Name: "number"}, {Name: "p50 ms"}, {Name: "p99 ms"}, {Name: "last ms"}}
-	work := []report.Column{{Name: "resident kB", Decimals: 1}}
+func newArenaTables(r *players.Report) arenaTables {
+	times := []players.Column{{Name: "number"}, {Name: "p50 ms"}, {Name: "p99 ms"}, {Name: "last ms"}}
+	work := []players.Column{{Name: "resident kB", Decimals: 1}}
 	for _, c := range speedColumns {
-		work = append(work, report.Column{Name: c.Name})
+		work = append(work, players.Column{Name: c.Name})
 	}
 	return arenaTables{r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...), r.Table("for each player and match", work...)}
 }
@@ -118,8 +117,8 @@ func (o arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mod
 	return from, to, err
 }
 
-func (t arenaTables) add(mode string, count float64, recorded report.Sum, resident float64, from, to usage) {
-	for table, kind := range map[*report.Table]string{t.results: players.Own, t.answers: players.Answer} {
+func (t arenaTables) add(mode string, count float64, recorded players.Sum, resident float64, from, to usage) {
+	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
 		q := recorded.Quantiles(kind)
 		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
 	}

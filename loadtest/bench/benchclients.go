@@ -12,13 +12,12 @@ import (
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // benchClients are the clients of Connections, and what they have recorded.
 type benchClients struct {
 	*players.Group
-	stats *report.Recorder
+	stats *players.Recorder
 	found *checker.Checker
 	end   context.CancelFunc
 }
@@ -26,7 +25,7 @@ type benchClients struct {
 // newBenchClients makes clients without a task. They connect to random nodes at a rate.
 func newBenchClients(ctx context.Context, c *cluster, perSecond float64, habits players.Habits) *benchClients {
 	ctx, cancel := context.WithCancel(ctx)
-	k := &benchClients{stats: report.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
+	k := &benchClients{stats: players.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
 	k.Group = players.NewGroup(ctx, players.Config{
 		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: k.found, Stats: k.stats, Habits: habits,
 		Dialer:       func(n int) *net.Dialer { return players.FromAddress(n / players.PerAddress) },

@@ -1,16 +1,21 @@
 package bench
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
+	"strconv"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"laststand/internal/protocol"
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 type broadcastOptions struct {
@@ -41,9 +46,9 @@ func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 			return fmt.Errorf("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
 		}
 		o.title = fmt.Sprintf("%s, %d watchers, %d pushes a run, medians of %d runs", o.title, o.watchers, o.pushes, o.runs)
-		return o.run(ctx, func(r *report.Report) []part {
-			t := r.Table("push to the last watcher", report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "max ms", Decimals: 1},
-				report.Column{Name: "bytes"}, report.Column{Name: "server µs", Decimals: 2})
+		return o.run(ctx, func(r *players.Report) []part {
+			t := r.Table("push to the last watcher", players.Column{Name: "p50 ms", Decimals: 1}, players.Column{Name: "max ms", Decimals: 1},
+				players.Column{Name: "bytes"}, players.Column{Name: "server µs", Decimals: 2})
 			size := 0
 			return []part{
 				{"arena", func(ctx context.Context) (err error) { size, err = o.measureArena(ctx, t); return err }},
@@ -55,7 +60,7 @@ func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 
 // measureArena measures the questions of an arena with one player, and returns the size of a
 // push. The host opens and closes each question.
-func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (size int, err error) {
+func (o broadcastOptions) measureArena(ctx context.Context, t *players.Table) (size int, err error) {
 	c, err := startCluster(ctx, clusterOptions{nodes: 1, node: testenv.NodeOptions{
 		Redis: "redis", Binary: o.server, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}",
 	}})
@@ -97,7 +102,7 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *report.Table) (si
 }
 
 // measureFloor measures pushes of the given size.
-func (o broadcastOptions) measureFloor(ctx context.Context, t *report.Table, size int) (err error) {
+func (o broadcastOptions) measureFloor(ctx context.Context, t *players.Table, size int) (err error) {
 	c, err := startCluster(ctx, clusterOptions{floor: []string{}})
 	if err != nil {
 		return err
@@ -117,7 +122,7 @@ func (o broadcastOptions) measureFloor(ctx context.Context, t *report.Table, siz
 
 // measure connects watchers, lets lead cause the pushes, and adds a row of figures. Each
 // watcher receives a number of frames. It returns the size of a push.
-func (o broadcastOptions) measure(ctx context.Context, t *report.Table, c *cluster, row, code string, frames int, lead func() error) (size int, err error) {
+func (o broadcastOptions) measure(ctx context.Context, t *players.Table, c *cluster, row, code string, frames int, lead func() error) (size int, err error) {
 	w, err := connectWatchers(ctx, c.urls[0], code, o.watchers)
 	if err != nil {
 		return 0, err
@@ -140,4 +145,100 @@ func (o broadcastOptions) measure(ctx context.Context, t *report.Table, c *clust
 	}
 	t.Add(row, times[len(times)/2], times[len(times)-1], float64(size), float64((after-before).Microseconds())/float64(frames*o.watchers))
 	return size, nil
+}
+
+// watchers are connections that receive the pushes of an arena.
+type watchers struct {
+	all     []*players.Player
+	reading sync.WaitGroup
+
+	mu     sync.Mutex
+	pushes map[int64]*watchedPush // by the time at which the question opened, epoch ms
+}
+
+// watchedPush is a push that watchers have received.
+type watchedPush struct {
+	last  time.Time // when the last watcher received it
+	count int       // watchers that received it
+	size  int       // bytes
+}
+
+func connectWatchers(ctx context.Context, url, code string, count int) (*watchers, error) {
+	w := &watchers{all: make([]*players.Player, count), pushes: make(map[int64]*watchedPush)}
+	connecting, ctx := errgroup.WithContext(ctx)
+	connecting.SetLimit(64)
+	for i := range w.all {
+		connecting.Go(func() error {
+			id := "watcher_" + strconv.Itoa(i)
+			token, err := testenv.Token("host", id) // hosts need no row in the ledger
+			if err != nil {
+				return err
+			}
+			d := players.Dialer{LocalDialer: players.FromAddress(i / players.PerAddress), Buffer: 1024}
+			if w.all[i], err = d.Connect(ctx, url, players.Guest{ID: id, Token: token}, nil); err != nil {
+				return err
+			}
+			return w.all[i].Ask(protocol.TypeArenaJoin, protocol.ArenaJoin{Code: code, As: "spectator"})
+		})
+	}
+	if err := connecting.Wait(); err != nil {
+		w.close()
+		return nil, err
+	}
+	for _, one := range w.all {
+		w.reading.Go(func() { w.read(one) })
+	}
+	return w, nil
+}
+
+// read records the questions that a watcher receives, until its connection is closed.
+func (w *watchers) read(one *players.Player) {
+	for {
+		frame, err := one.ReadRaw(playTimeout)
+		if err != nil {
+			return
+		}
+		receivedAt := time.Now()
+		openedAt, ok := players.ParseNumber(players.TextAfter(frame, `"opens_at":`))
+		if !ok || !bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)) {
+			continue
+		}
+		w.mu.Lock()
+		p := w.pushes[openedAt]
+		if p == nil {
+			p = &watchedPush{size: len(frame)}
+			w.pushes[openedAt] = p
+		}
+		p.count++
+		if receivedAt.After(p.last) {
+			p.last = receivedAt
+		}
+		w.mu.Unlock()
+	}
+}
+
+// times returns how long each push took to reach all watchers, in ms and sorted.
+func (w *watchers) times(pushes int) (ms []float64, size int, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.pushes) != pushes {
+		return nil, 0, fmt.Errorf("watchers received %d pushes, want %d", len(w.pushes), pushes)
+	}
+	for openedAt, p := range w.pushes {
+		if p.count != len(w.all) {
+			return nil, 0, fmt.Errorf("a push reached %d of %d watchers", p.count, len(w.all))
+		}
+		ms, size = append(ms, float64(p.last.UnixMicro())/1000-float64(openedAt)), p.size
+	}
+	slices.Sort(ms)
+	return ms, size, nil
+}
+
+func (w *watchers) close() {
+	for _, one := range w.all {
+		if one != nil {
+			_ = one.Close()
+		}
+	}
+	w.reading.Wait()
 }

@@ -3,7 +3,14 @@ package bench
 import (
 	"cmp"
 	"context"
+	"crypto/sha1" //nolint:gosec // Redis names scripts by it
+	"encoding/hex"
+	"fmt"
+	"io/fs"
 	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,17 +18,18 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/loadtest/report"
+	"laststand/internal/testenv"
+	"laststand/loadtest/players"
 )
 
 // costTables show the work for an answer by its parts.
-type costTables struct{ redis, node *report.Table }
+type costTables struct{ redis, node *players.Table }
 
-func newCostTables(r *report.Report) *costTables {
+func newCostTables(r *players.Report) *costTables {
 	return &costTables{
-		redis: r.Table("Redis, for each answer", report.Column{Name: "calls", Decimals: 2}, report.Column{Name: "µs", Decimals: 1},
-			report.Column{Name: "commands", Decimals: 1}, report.Column{Name: "writes", Decimals: 1}),
-		node: r.Table("node, for each answer", report.Column{Name: "µs", Decimals: 1}, report.Column{Name: "allocations", Decimals: 1}, report.Column{Name: "bytes"}),
+		redis: r.Table("Redis, for each answer", players.Column{Name: "calls", Decimals: 2}, players.Column{Name: "µs", Decimals: 1},
+			players.Column{Name: "commands", Decimals: 1}, players.Column{Name: "writes", Decimals: 1}),
+		node: r.Table("node, for each answer", players.Column{Name: "µs", Decimals: 1}, players.Column{Name: "allocations", Decimals: 1}, players.Column{Name: "bytes"}),
 	}
 }
 
@@ -60,7 +68,7 @@ type redisCost struct {
 // call counts with the median of some times.
 func (r *redisCost) figures(times []time.Duration, answers float64) []float64 {
 	calls := float64(len(r.times))
-	return []float64{calls / answers, calls * report.Median(times, micros) / answers, r.commands / answers, r.writes / answers}
+	return []float64{calls / answers, calls * players.Median(times, micros) / answers, r.commands / answers, r.writes / answers}
 }
 
 // smallPart is the time of a part that gets no row of its own, in µs for each answer.
@@ -68,7 +76,7 @@ const smallPart = 0.3
 
 // addRedisCosts adds the work of Redis for each answer, from its log of commands. totalMicros
 // is its processor time for an answer without that log.
-func (c *cluster) addRedisCosts(ctx context.Context, t *report.Table, p *answeringPlayers, totalMicros float64) error {
+func (c *cluster) addRedisCosts(ctx context.Context, t *players.Table, p *answeringPlayers, totalMicros float64) error {
 	names, err := scriptNames(ctx)
 	if err != nil {
 		return err
@@ -150,4 +158,108 @@ func countCommands(log []redis.SlowLog, names map[string]string, writes []string
 		}
 	}
 	return parts
+}
+
+// nodeRules name the part of a sample by the functions on its stack. The first rule with one
+// of them counts.
+var nodeRules = []struct{ part, functions string }{
+	{"garbage collection", "runtime.gcBgMarkWorker runtime.bgsweep runtime.gcAssistAlloc runtime.bgscavenge runtime.gcStart"},
+	{"settlement, leaderboards", "internal/settle. internal/ledger. internal/leaderboard"},
+	{"sockets: write", "internal/wsconn.(*Conn).Write internal/ws.(*outbox)"},
+	{"Redis client", "github.com/redis/go-redis"},
+	{"matchmaking, creation", "internal/lobby. match.(*Engine).StartDuel"},
+	{"close, reveal, open, end", "match.(*stepRun)"},
+	{"answer: push", "match.(*judge).followUpAnswer"},
+	{"answer: judge, store", "match.(*judge).Answer redismatch.(*batcher)"},
+	{"sockets: read, dispatch", "internal/wsconn. internal/ws."},
+	{"scheduler", "runtime.schedule runtime.mcall runtime.findRunnable runtime.sysmon"},
+	{"others", ""},
+}
+
+func nodePart(stack string) string {
+	for _, rule := range nodeRules {
+		if slices.ContainsFunc(strings.Split(rule.functions, " "), func(f string) bool { return strings.Contains(stack, f) }) {
+			return rule.part
+		}
+	}
+	return ""
+}
+
+// nodeProfiles are the paths of profiles of a node: its processor time between two times, and
+// all allocations before each of them.
+type nodeProfiles struct{ before, cpu, after string }
+
+func profileNode(ctx context.Context, n *testenv.Node, duration time.Duration) (nodeProfiles, error) {
+	paths := nodeProfiles{filepath.Join(n.Dir, "before"), filepath.Join(n.Dir, "cpu"), filepath.Join(n.Dir, "after")}
+	for _, profile := range []struct{ path, name string }{
+		{paths.before, "heap?gc=1"}, {paths.cpu, fmt.Sprintf("profile?seconds=%.0f", duration.Seconds())}, {paths.after, "heap?gc=1"},
+	} {
+		content, err := n.Profile(ctx, profile.name)
+		if err != nil {
+			return paths, err
+		}
+		if err := os.WriteFile(profile.path, content, 0o600); err != nil {
+			return paths, err
+		}
+	}
+	return paths, nil
+}
+
+// addNodeCosts adds the work of a node for each answer by its parts.
+func addNodeCosts(ctx context.Context, t *players.Table, paths nodeProfiles, answers float64) error {
+	figures := make(map[string][]float64)
+	for _, rule := range nodeRules {
+		figures[rule.part] = make([]float64, 3)
+	}
+	for i, arguments := range [][]string{
+		{"-sample_index=cpu", "-unit=us", paths.cpu}, {"-sample_index=alloc_objects", "-base=" + paths.before, paths.after},
+		{"-sample_index=alloc_space", "-unit=B", "-base=" + paths.before, paths.after},
+	} {
+		out, err := exec.CommandContext(ctx, "go", append([]string{"tool", "pprof", "-traces"}, arguments...)...).Output()
+		if err != nil {
+			return fmt.Errorf("go tool pprof: %w", err)
+		}
+		for _, sample := range strings.Split(string(out), "-----------+-------------------------------------------------------\n")[1:] {
+			if strings.HasPrefix(strings.TrimSpace(sample), "bytes:") { // the size of each allocation
+				_, sample, _ = strings.Cut(sample, "\n")
+			}
+			number, stack, _ := strings.Cut(strings.TrimSpace(sample), " ")
+			if value, err := strconv.ParseFloat(strings.TrimRight(number, "usB"), 64); err == nil {
+				figures[nodePart(stack)][i] += value / answers
+			}
+		}
+	}
+	all := make([]float64, 3)
+	for _, rule := range nodeRules {
+		t.Add(rule.part, figures[rule.part]...)
+		for i, figure := range figures[rule.part] {
+			all[i] += figure
+		}
+	}
+	t.Add("all", all...)
+	return nil
+}
+
+// scriptNames returns the names of the scripts of this tree by their hashes. A script can
+// consist of two files of a folder; then the second gives the name.
+func scriptNames(ctx context.Context) (map[string]string, error) {
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	names, earlier := make(map[string]string), make(map[string][][]byte) // earlier files by folder
+	err = filepath.WalkDir(filepath.Join(strings.TrimSpace(string(root)), "internal"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".lua" {
+			return err
+		}
+		script, err := os.ReadFile(path)
+		folder := filepath.Dir(path)
+		for _, first := range append(earlier[folder], nil) {
+			hash := sha1.Sum(slices.Concat(first, script)) //nolint:gosec // as above
+			names[hex.EncodeToString(hash[:])] = strings.TrimSuffix(entry.Name(), ".lua")
+		}
+		earlier[folder] = append(earlier[folder], script)
+		return err
+	})
+	return names, err
 }

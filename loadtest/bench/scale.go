@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"laststand/internal/testenv"
-	"laststand/loadtest/report"
+	"laststand/loadtest/players"
 )
 
 type scaleOptions struct {
@@ -41,7 +41,7 @@ func Scale(flags *flag.FlagSet) func(context.Context) error {
 			return fmt.Errorf("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.players, o.rate, o.duration, 2*scaleArenas)
 		}
 		o.title = fmt.Sprintf("%s, %d players in %d arenas or in duels, PostgreSQL, medians of %d runs", o.title, o.players, scaleArenas, o.runs)
-		return o.run(ctx, func(r *report.Report) []part { return caseParts(r, o.cases()) })
+		return o.run(ctx, func(r *players.Report) []part { return caseParts(r, o.cases()) })
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // The figures of a row divide the work of all nodes and masters by the number of answers.
@@ -19,11 +18,11 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 		to: usage{
 			at: start.Add(2 * time.Second), work: map[string]float64{"nodes µs": 3e6, "PostgreSQL µs": 1e6, "commands": 500, "bytes in": 2010, "rows": 100},
 		},
-		answers: report.Quantiles{N: 1000, P50: 2}, memory: 6000, replies: 2000,
+		answers: players.Quantiles{N: 1000, P50: 2}, memory: 6000, replies: 2000,
 	}
-	tables := newAnswerTables(report.New("test"))
+	tables := newAnswerTables(players.NewReport("test"))
 	tables.add("row", m)
-	for table, want := range map[*report.Table]string{
+	for table, want := range map[*players.Table]string{
 		tables.speed: "row 500 2.00 0.00 2000.0 0.0 1000.0 0.0",
 		tables.work:  "row 3 0.4 2 0 0.10 0.000",
 	} {
@@ -59,7 +58,7 @@ func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	if k := cases[len(cases)-1]; k.name != "duels/cluster/4" || k.cluster.nodes != 4 || k.cluster.node.Redis != "cluster" || k.play.mode != "duel" {
 		t.Errorf("%+v", k)
 	}
-	parts := caseParts(report.New("test"), cases)
+	parts := caseParts(players.NewReport("test"), cases)
 	o.kinds = "duels/redis/4,arenas/cluster/1"
 	if chosen, err := o.choose(parts); err != nil || len(chosen) != 2 || chosen[0].name != "duels/redis/4" || chosen[1].name != "arenas/cluster/1" {
 		t.Errorf("%d parts, %v", len(chosen), err)
@@ -90,7 +89,7 @@ func TestWaitReportsAFault(t *testing.T) {
 // A reply counts with its latency, and a first right answer as one.
 func TestRepliesAreCounted(t *testing.T) {
 	t.Parallel()
-	p := &answeringPlayers{latencies: report.NewRecorder(time.Hour), answering: make(chan struct{})}
+	p := &answeringPlayers{latencies: players.NewRecorder(time.Hour), answering: make(chan struct{})}
 	p.record(players.Reply{Latency: time.Millisecond})
 	p.record(players.Reply{Latency: 3 * time.Millisecond, IsFirst: true})
 	<-p.answering

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"laststand/internal/ledger"
-	"laststand/loadtest/report"
+	"laststand/loadtest/players"
 )
 
 // BenchmarkPairs compares ours with River on the same PostgreSQL.
@@ -29,9 +29,9 @@ func BenchmarkPairs(b *testing.B) {
 		"here-us/task":      func(f figures) float64 { return f.Process },
 		"database-us/task":  func(f figures) float64 { return f.Database },
 	} {
-		b.ReportMetric(report.Median(pair, func(r pairRun) float64 { return of(r.theirs) }), "river-"+name)
-		b.ReportMetric(report.Median(pair, func(r pairRun) float64 { return of(r.ours) }), "ours-"+name)
-		b.ReportMetric(report.Median(pair, func(r pairRun) float64 { return of(r.ours) / of(r.theirs) }), "times-"+name)
+		b.ReportMetric(players.Median(pair, func(r pairRun) float64 { return of(r.theirs) }), "river-"+name)
+		b.ReportMetric(players.Median(pair, func(r pairRun) float64 { return of(r.ours) }), "ours-"+name)
+		b.ReportMetric(players.Median(pair, func(r pairRun) float64 { return of(r.ours) / of(r.theirs) }), "times-"+name)
 	}
 	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"laststand/loadtest/report"
+	"laststand/loadtest/players"
 )
 
 // The benchmarks Pending and Churn measure the timing wheel of internal/timer. It runs beside
@@ -101,7 +101,7 @@ func show(n int, churn time.Duration, outcomes map[string][]outcome) {
 	}
 	fmt.Printf("; medians of %d\n%-16s %8s %8s %8s %8s %28s %9s %9s %9s\n", *runs, "", "bytes", "RSS", "ns/add", "CPU s",
 		"late p50 / p99 / p99.9, ms", "latest", "earliest", "missed")
-	middle := func(kind string, says func(outcome) float64) float64 { return report.Median(outcomes[kind], says) }
+	middle := func(kind string, says func(outcome) float64) float64 { return players.Median(outcomes[kind], says) }
 	for _, kind := range order {
 		ms := func(says func(outcome) float64) float64 { return 1e3 * middle(kind, says) }
 		latest, earliest, missed := outcomes[kind][0].Max, outcomes[kind][0].Earliest, 0

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/loadtest/report"
+	"laststand/loadtest/players"
 )
 
 // answerTrace holds what happened to answers that come one at a time.
@@ -90,11 +90,11 @@ func (t *answerTrace) addCommand(line string, names map[string]string) {
 }
 
 // addTo adds the parts of all answers to a table. An answer ends when the next is sent.
-func (t *answerTrace) addTo(table *report.Table) {
+func (t *answerTrace) addTo(table *players.Table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.SortFunc(t.events, func(a, b traceEvent) int { return a.at.Compare(b.at) })
-	parts := report.NewRecorder(time.Hour)
+	parts := players.NewRecorder(time.Hour)
 	times := make(map[string]time.Time)
 	for _, event := range t.events {
 		if event.kind == answerSent {
@@ -112,7 +112,7 @@ func (t *answerTrace) addTo(table *report.Table) {
 	}
 }
 
-func addParts(parts *report.Recorder, times map[string]time.Time) {
+func addParts(parts *players.Recorder, times map[string]time.Time) {
 	if len(times) < 5 { // an answer that began before, or was not lone
 		return
 	}

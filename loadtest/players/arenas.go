@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"laststand/internal/protocol"
@@ -111,6 +112,131 @@ func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
 		p.group.Stats.Count("arena "+outcome(err), 1)
 		if !p.group.pause(2 * checkInterval) {
 			return made, context.Cause(p.group.closing)
+		}
+	}
+}
+
+type arena struct {
+	mode string
+	made protocol.ArenaMade
+	size int
+	wait time.Duration // for the last players
+
+	givesExtra  bool                   // the first player gets extra time
+	firstPlayer atomic.Pointer[string] // id
+	taken       atomic.Int64           // seats that players have
+	declined    atomic.Int64           // seats that their players will not take
+	isStarted   atomic.Bool            // the host has asked to start the match: no more seats
+}
+
+// seat is a seat in an arena that is offered to a player.
+type seat struct {
+	arena *arena
+	team  string
+}
+
+// teams are the teams of buzzer arenas. Their players take them in turn.
+var teams = []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "green", Name: "Green"}, {ID: "blue", Name: "Blue"}}
+
+func (a *arena) offerSeats(offers chan<- *seat) {
+	for i := range a.size {
+		s := &seat{arena: a}
+		if a.mode == "buzzer" {
+			s.team = teams[i%len(teams)].ID
+		}
+		select {
+		case offers <- s:
+		default: // there are more seats than players
+			a.declined.Add(1)
+		}
+	}
+}
+
+// gatherTimeout is how long an arena waits for its last players, unless Arenas says otherwise.
+const gatherTimeout = 10 * time.Second
+
+// isReady reports whether the arena may start: all seats are taken or declined, or the wait
+// for the last players is over. hasPlayers is false if no player came.
+func (a *arena) isReady(waitedFor time.Duration) (isReady, hasPlayers bool) {
+	taken, declined := int(a.taken.Load()), int(a.declined.Load())
+	return taken+declined >= a.size || taken > 1 && waitedFor > a.wait, taken > 0
+}
+
+// SetDuellists changes the number of duel players. It starts new ones, or the newest
+// leave when their match is over.
+func (g *Group) SetDuellists(n int) {
+	g.mu.Lock()
+	for len(g.quits) > n {
+		last := len(g.quits) - 1
+		g.quits[last]()
+		g.quits = g.quits[:last]
+	}
+	missing := n - len(g.quits)
+	g.mu.Unlock()
+	for range missing {
+		if !g.awaitConnect() {
+			return
+		}
+		g.addDuellist()
+	}
+}
+
+func (g *Group) addDuellist() {
+	leave, quit := context.WithCancel(g.closing)
+	g.mu.Lock()
+	g.quits = append(g.quits, quit)
+	g.mu.Unlock()
+	g.tasks.Go(func() {
+		defer quit()
+		p, err := g.newMember(leave, "player")
+		if err == nil {
+			err = p.playDuels(leave)
+		}
+		p.reportEnd(err)
+		if g.closing.Err() == nil { // only this player leaves
+			p.disconnect()
+			return
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.duellists = append(g.duellists, p)
+	})
+}
+
+// playDuels plays duels, and between them the arenas that offer a seat.
+func (p *member) playDuels(leave context.Context) error {
+	for leave.Err() == nil {
+		if p.chance(p.group.Habits.MoveFirstShare) {
+			p.dropConnection()
+		}
+		if err := p.play(&matchRun{leave: leave, seat: nextSeat(p.group.offers)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextSeat returns a seat that an arena offers to players of duels, nil for none.
+func nextSeat(offers <-chan *seat) *seat {
+	for {
+		select {
+		case s := <-offers:
+			if !s.arena.isStarted.Load() {
+				return s
+			}
+		default:
+			return nil
+		}
+	}
+}
+
+// Rejoin lets all duel players enter the queue once more, after Wait, and leave it. A
+// player that the server still counts in a match cannot do this. They enter one after
+// another, so that no two of them meet.
+func (g *Group) Rejoin() {
+	for _, p := range g.duellists {
+		if !p.isLost {
+			p.reportEnd(p.play(&matchRun{leave: g.closing, isAlone: true}))
 		}
 	}
 }

@@ -9,13 +9,12 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/report"
 )
 
 // newRun returns a run of a player without a connection.
 func newRun(t *testing.T, c Config) *matchRun {
 	t.Helper()
-	c.Checker, c.Stats = new(checker.Checker), report.NewRecorder(time.Hour)
+	c.Checker, c.Stats = new(checker.Checker), NewRecorder(time.Hour)
 	g := NewGroup(t.Context(), c)
 	p := &member{reconnecting: &reconnecting{group: g, dice: g.newDice(0)}, view: c.Checker.Player("ada")}
 	return &matchRun{member: p, leave: t.Context(), kind: protocol.TypeDuelJoin}

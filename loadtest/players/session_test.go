@@ -8,7 +8,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/checker"
-	"laststand/loadtest/report"
 )
 
 // A client without a token never connects. If the refusal is temporary, the client retries
@@ -22,7 +21,7 @@ func TestASessionNeedsAGuest(t *testing.T) {
 			w.WriteHeader(status)
 		})
 		found := new(checker.Checker)
-		g := NewGroup(t.Context(), Config{Servers: func() []string { return []string{url} }, Checker: found, Stats: report.NewRecorder(time.Hour)})
+		g := NewGroup(t.Context(), Config{Servers: func() []string { return []string{url} }, Checker: found, Stats: NewRecorder(time.Hour)})
 		g.AddIdle(1)
 		ended := make(chan struct{})
 		go func() { // ends with the clients
@@ -70,7 +69,7 @@ func TestReadersCheckPages(t *testing.T) {
 			})
 			found := new(checker.Checker)
 			g := NewGroup(t.Context(), Config{
-				Servers: func() []string { return []string{url} }, Checker: found, Stats: report.NewRecorder(time.Hour), Strict: true,
+				Servers: func() []string { return []string{url} }, Checker: found, Stats: NewRecorder(time.Hour), Strict: true,
 				ReplyTimeout: 10 * time.Second, ReadInterval: time.Millisecond,
 			})
 			g.AddReaders(1)

@@ -3,12 +3,15 @@ package stress
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"syscall"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"laststand/internal/testenv"
 )
 
 type fault struct {
@@ -93,4 +96,141 @@ func (a *cluster) drain(ctx context.Context, node int, lasts time.Duration) erro
 		return err
 	}
 	return a.restart(node)
+}
+
+const (
+	redisMasters       = 3
+	slotsPerMove       = 1000
+	redisChangeTimeout = 2 * time.Minute
+)
+
+// RedisChanges counts the changes of the Redis cluster during a run.
+type RedisChanges struct {
+	SlotMoves int // 1,000 slots each, from one master to another
+	NewShards int // masters that take 1,000 slots from each of the first three
+	Failovers int // masters killed; the replica takes over, and the master returns as its replica
+}
+
+func (c RedisChanges) count() int { return c.SlotMoves + c.NewShards + c.Failovers }
+
+// startRedisCluster starts a Redis cluster that can be changed, if the run changes one that it
+// must start itself.
+func (c *ChaosConfig) startRedisCluster() error {
+	if c.count() == 0 || c.RedisCluster != nil {
+		return nil
+	}
+	if c.Redis != "cluster" {
+		return fmt.Errorf("-redis is %s; use cluster, because only a cluster that this program starts can be changed", c.Redis)
+	}
+	nodes, err := testenv.StartClusterUntilExit(redisMasters, redisMasters)
+	c.RedisCluster, c.Redis = &nodes, nodes.URL
+	return err
+}
+
+type redisChange struct {
+	name   string
+	change func(context.Context, *testenv.ClusterNodes) error
+}
+
+// redisChanges returns the changes of a run in random order.
+func redisChanges(c ChaosConfig) (all []redisChange) {
+	dice := rand.New(rand.NewPCG(c.Seed, 200)) //nolint:gosec // a seed must repeat its choices
+	for range c.SlotMoves {
+		from := dice.IntN(redisMasters)
+		to := (from + 1 + dice.IntN(redisMasters-1)) % redisMasters
+		all = append(all, redisChange{fmt.Sprintf("move %d slots of master %d to %d", slotsPerMove, from+1, to+1),
+			func(ctx context.Context, redis *testenv.ClusterNodes) error {
+				return redis.MoveSlots(ctx, from, to, slotsPerMove)
+			}})
+	}
+	for range c.NewShards {
+		all = append(all, redisChange{"add a shard", addShard})
+	}
+	for range c.Failovers {
+		master := dice.IntN(redisMasters)
+		all = append(all, redisChange{fmt.Sprintf("kill master %d", master+1),
+			func(ctx context.Context, redis *testenv.ClusterNodes) error { return redis.Failover(ctx, master) }})
+	}
+	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+func addShard(ctx context.Context, redis *testenv.ClusterNodes) error {
+	err := redis.AddMaster(ctx)
+	for from := range redisMasters {
+		if err == nil {
+			err = redis.MoveSlots(ctx, from, len(redis.Masters)-1, slotsPerMove)
+		}
+	}
+	return err
+}
+
+// changeRedis makes the changes one after another, spread over the run.
+func (r *run) changeRedis(ctx context.Context, c ChaosConfig) error {
+	changes := redisChanges(c)
+	startAt := time.Now()
+	for i, change := range changes {
+		if err := pause(ctx, time.Until(startAt.Add(c.For*time.Duration(i+1)/time.Duration(len(changes)+2)))); err != nil {
+			return err
+		}
+		if err := r.changeRedisOnce(ctx, change, c.RedisCluster); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) changeRedisOnce(ctx context.Context, change redisChange, redis *testenv.ClusterNodes) error {
+	changing, cancel := context.WithTimeout(ctx, redisChangeTimeout)
+	defer cancel()
+	r.log("Redis: %s", change.name)
+	if err := change.change(changing, redis); err != nil {
+		return fmt.Errorf("%s: %w", change.name, err)
+	}
+	r.log("Redis: %s: done", change.name)
+	return nil
+}
+
+// replaceNodes replaces the nodes one by one with the program c.Next, and then one by one with
+// the program before, spread over the run. A match that a node cannot read is a violation.
+func (r *run) replaceNodes(ctx context.Context, c ChaosConfig) error {
+	if c.Next == "" {
+		return nil
+	}
+	startAt := time.Now()
+	steps := 2 * len(r.cluster.nodes)
+	for step := range steps {
+		if err := pause(ctx, time.Until(startAt.Add(c.For*time.Duration(step+1)/time.Duration(steps+2)))); err != nil {
+			return err
+		}
+		node, binary, name := step%len(r.cluster.nodes), c.Next, "the next version"
+		if step >= len(r.cluster.nodes) {
+			binary, name = r.cluster.Binary, "the former version"
+		}
+		r.log("replace %s with %s", nodeName(node), name)
+		if err := r.cluster.replace(ctx, node, binary); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replace drains a node, and starts another program in its place.
+func (a *cluster) replace(ctx context.Context, node int, binary string) error {
+	a.checkReadable(ctx)
+	a.retire(node)
+	a.nodes[node].UseBinary(binary)
+	return a.restart(node)
+}
+
+// checkReadable checks that all nodes can read all matches.
+func (a *cluster) checkReadable(ctx context.Context) {
+	for i, n := range a.nodes {
+		m, err := n.Metrics(ctx)
+		if err != nil {
+			a.checker.Violations.Add("%s: no metrics: %v", nodeName(i), err)
+		} else if failures := m.Sum("laststand_match_decode_failures_total"); failures > 0 {
+			a.checker.Violations.Add("%s could not read a match %v times", nodeName(i), failures)
+		}
+	}
 }

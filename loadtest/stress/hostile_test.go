@@ -6,7 +6,6 @@ import (
 
 	"laststand/internal/testenv"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // A server that is larger than before is reported.
@@ -29,8 +28,8 @@ func TestALargerServerIsReported(t *testing.T) {
 // Slow phases, refused honest players and a large server are reported.
 func TestSlowPhasesAreReported(t *testing.T) {
 	t.Parallel()
-	answers := func(ms float64) map[string]report.Quantiles {
-		return map[string]report.Quantiles{players.Answer: {P99: ms}}
+	answers := func(ms float64) map[string]players.Quantiles {
+		return map[string]players.Quantiles{players.Answer: {P99: ms}}
 	}
 	for want, p := range map[string]phase{
 		"":                  {control: answers(20)},

@@ -12,16 +12,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // phase is a span of time in a run with attackers.
 type phase struct {
 	name    string
 	seconds float64
-	control map[string]report.Quantiles // durations of the honest players, the control group
-	shed    int64                       // honest reads and new guests that an overloaded server refused
-	most    size                        // of the server
+	control map[string]players.Quantiles // durations of the honest players, the control group
+	shed    int64                        // honest reads and new guests that an overloaded server refused
+	most    size                         // of the server
 	attacks []attackCounts
 }
 
@@ -171,10 +170,10 @@ func (p phase) String() string {
 }
 
 func (out *Report) addPhases(phases []phase) {
-	table := out.Table("attack", report.Column{Name: "s"}, report.Column{Name: "sent/s"}, report.Column{Name: "answers"},
-		report.Column{Name: "p50 ms", Decimals: 1}, report.Column{Name: "p99 ms", Decimals: 1},
-		report.Column{Name: "reads p50 ms", Decimals: 1}, report.Column{Name: "reads p99 ms", Decimals: 1},
-		report.Column{Name: "MB"}, report.Column{Name: "goroutines"}, report.Column{Name: "sockets"}, report.Column{Name: "files"})
+	table := out.Table("attack", players.Column{Name: "s"}, players.Column{Name: "sent/s"}, players.Column{Name: "answers"},
+		players.Column{Name: "p50 ms", Decimals: 1}, players.Column{Name: "p99 ms", Decimals: 1},
+		players.Column{Name: "reads p50 ms", Decimals: 1}, players.Column{Name: "reads p99 ms", Decimals: 1},
+		players.Column{Name: "MB"}, players.Column{Name: "goroutines"}, players.Column{Name: "sockets"}, players.Column{Name: "files"})
 	for _, p := range phases {
 		sent := int64(0)
 		for _, t := range p.attacks {

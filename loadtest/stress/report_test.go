@@ -9,14 +9,13 @@ import (
 
 	"laststand/loadtest/checker"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // Each limit of a spike is checked.
 func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 	t.Parallel()
 	measured := func(p99 float64) measurement {
-		return measurement{Quantiles: report.Quantiles{P99: p99}, refusals: 5}
+		return measurement{Quantiles: players.Quantiles{P99: p99}, refusals: 5}
 	}
 	for want, change := range map[string]func(*spike){
 		"":                     func(*spike) {},
@@ -28,7 +27,7 @@ func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 	} {
 		k := spike{before: measured(40), during: measured(79), recoveredS: 10}
 		change(&k)
-		out := &Report{Report: report.New("spike")}
+		out := &Report{Report: players.NewReport("spike")}
 		out.addSpike(&k)
 		if want == "" && len(out.Failures) > 0 || want != "" && (len(out.Failures) != 1 || !strings.Contains(out.Failures[0], want)) {
 			t.Errorf("%q: %q", want, out.Failures)
@@ -42,7 +41,7 @@ func TestEachLimitOfASpikeIsChecked(t *testing.T) {
 func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &swarm{run: &run{stats: report.NewRecorder(time.Second)}}
+		s := &swarm{run: &run{stats: players.NewRecorder(time.Second)}}
 		for n, ms := range []int64{500, 70, 500, 70, 70, 70, 70} {
 			s.stats.Add(players.Answer, time.Duration(ms)*time.Millisecond)
 			s.stats.Count("answer question_closed", 7)
@@ -51,7 +50,7 @@ func TestRecoveryTakesThreeGoodSpans(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		k := &spike{before: measurement{Quantiles: report.Quantiles{P99: 40}}}
+		k := &spike{before: measurement{Quantiles: players.Quantiles{P99: 40}}}
 		if after := s.recoveryTime(k, 0, 7); after != 4 {
 			t.Errorf("recovered after %v s", after)
 		}
@@ -82,7 +81,7 @@ func TestRefusalsAreCounted(t *testing.T) {
 	if k.unclear != 2 || len(k.refused) != 3 || k.refused["duel.join overloaded"] != 3 {
 		t.Errorf("%+v", k)
 	}
-	out := &Report{Report: report.New("spike")}
+	out := &Report{Report: players.NewReport("spike")}
 	out.addSpike(&k)
 	if text := out.String(); !strings.Contains(text, "refused: connect closed 1013") {
 		t.Errorf("%s", text)
@@ -108,7 +107,7 @@ func TestFewRefusalsAreSustainable(t *testing.T) {
 func TestTheReportEndsWithTheVerdict(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := &run{checker: new(checker.Checker), stats: report.NewRecorder(time.Second), cluster: &cluster{addresses: []string{"a"}}, group: new(players.Group)}
+		r := &run{checker: new(checker.Checker), stats: players.NewRecorder(time.Second), cluster: &cluster{addresses: []string{"a"}}, group: new(players.Group)}
 		for range 20 {
 			r.stats.Add(players.Answer, 12*time.Millisecond)
 		}
@@ -136,7 +135,7 @@ func TestTheReportEndsWithTheVerdict(t *testing.T) {
 func TestAnAbortedRunReportsItsViolations(t *testing.T) {
 	t.Parallel()
 	found := new(checker.Checker)
-	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: report.NewRecorder(time.Second), cluster: new(cluster)}}
+	s := &swarm{SwarmConfig: SwarmConfig{For: time.Hour, Seats: 2}, run: &run{checker: found, stats: players.NewRecorder(time.Second), cluster: new(cluster)}}
 	s.cluster.Log = t.Logf
 	ctx, end := context.WithCancel(t.Context())
 	s.playing, s.stopPlaying = ctx, end

@@ -10,7 +10,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/loadtest/players"
-	"laststand/loadtest/report"
 )
 
 // spike is the result of a spike to three times the sustainable load.
@@ -26,10 +25,10 @@ type spike struct {
 
 // measurement is what was measured with a fixed number of players.
 type measurement struct {
-	report.Quantiles         // of answers
-	rate             float64 // answers/s
-	matches          int64   // counted once for each of their players
-	refusals         int64   // with a clear code
+	players.Quantiles         // of answers
+	rate              float64 // answers/s
+	matches           int64   // counted once for each of their players
+	refusals          int64   // with a clear code
 }
 
 // Limits and steps of a spike.

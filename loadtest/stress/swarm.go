@@ -3,9 +3,13 @@ package stress
 import (
 	"cmp"
 	"context"
+	"errors"
+	"flag"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"laststand/internal/testenv"
@@ -127,4 +131,174 @@ func (s *swarm) connect(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// SwarmConfig configures a run with much load.
+type SwarmConfig struct {
+	ClusterConfig
+	Idle, Watchers, Duellists, Buzzer, Survival, Race, Readers int
+
+	Seats      int           // per arena, at most
+	Questions  int           // per duel and arena
+	Behaviours float64       // posted per second to nodes that the run starts; others accept no token of this program
+	Think      time.Duration // the time to answer within
+	Reveal     time.Duration // the pause after a question
+	Ramp       float64       // connections started per second
+	For        time.Duration // duration of the load, after all have connected
+
+	Spike         bool
+	LateMatchWait time.Duration // for a match that was made before its player left the queue; 0: as long as an overloaded node may need
+}
+
+// SwarmCommand registers the flags of the program and returns the function that runs it.
+// The program plays on many nodes with many players, in any mix.
+//
+//	go run ./loadtest stress swarm                                 # 1,950 connections, 400 of them play
+//	go run ./loadtest stress swarm -idle 0 -duels 5000 -buzzer 5000 -survival 5000 -think 11s -reveal 39s -questions 3 -ramp 300 -for 1m
+//	go run ./loadtest stress swarm -spike                          # three times the sustainable load
+//	go run ./loadtest stress swarm -attach http://127.0.0.1:8080   # a running server, with guests
+//
+// The open files of this process limit its connections. For more of them, start further
+// swarms with -attach and the addresses that the first one prints.
+//
+// The program exits with status 1 in these cases:
+//
+//   - The checker found a violation of the contract; see package checker.
+//   - In a spike: no client was turned away, a refusal had no clear code, the p99 of
+//     admitted players was over twice the earlier p99 and over 25 ms, or that lasted for
+//     over 10 s.
+func SwarmCommand(flags *flag.FlagSet) func(context.Context) error {
+	o := newSwarmOptions(flags)
+	return func(ctx context.Context) error {
+		if err := o.complete(); err != nil {
+			return err
+		}
+		debug.SetGCPercent(-1) // while this process collects garbage, answers seem late
+		debug.SetMemoryLimit(memoryLimit)
+		out, err := Swarm(ctx, o.SwarmConfig)
+		if err != nil {
+			return err
+		}
+		return out.publish()
+	}
+}
+
+type swarmOptions struct {
+	SwarmConfig
+	set *flag.FlagSet
+}
+
+// memoryLimit is the memory of this process from which on it collects garbage. As many
+// connections as it may have files take half a GiB.
+const memoryLimit = 2 << 30
+
+func newSwarmOptions(flags *flag.FlagSet) *swarmOptions {
+	o := &swarmOptions{set: flags}
+	o.addFlags(flags, "redis", "")
+	flags.IntVar(&o.Nodes, "nodes", 1, "servers")
+	flags.IntVar(&o.Idle, "idle", 1500, "sessions that do nothing")
+	flags.IntVar(&o.Watchers, "watchers", 50, "sessions that watch a leaderboard")
+	flags.IntVar(&o.Duellists, "duels", 200, "players of duels, an even number")
+	flags.IntVar(&o.Buzzer, "buzzer", 100, "players of buzzer arenas")
+	flags.IntVar(&o.Survival, "survival", 100, "players of survival arenas")
+	flags.IntVar(&o.Race, "race", 100, "players of races")
+	flags.IntVar(&o.Seats, "seats", 50, "players of an arena; beyond 50 each gets a result of its own")
+	flags.IntVar(&o.Questions, "questions", 10, "questions of a match")
+	flags.IntVar(&o.Readers, "readers", 20, "readers of leaderboards over HTTP, each one a second")
+	flags.Float64Var(&o.Behaviours, "behaviours", 500, "behaviours posted per second")
+	flags.DurationVar(&o.Think, "think", 2*time.Second, "time in which players answer")
+	flags.DurationVar(&o.Reveal, "reveal", 1500*time.Millisecond, "pause after a question")
+	flags.Float64Var(&o.Ramp, "ramp", 500, "connections started per second")
+	flags.DurationVar(&o.For, "for", 30*time.Second, "duration of the load, once all are connected; of a spike, the spike alone")
+	flags.BoolVar(&o.Spike, "spike", false, "offer three times the sustainable load, of duels")
+	flags.Func("attach", "URLs of running nodes, separated by commas, instead of starting some; arenas do not count there, lift their limits for guests", func(urls string) error {
+		o.Attach = strings.Split(urls, ",")
+		return nil
+	})
+	return o
+}
+
+// complete sets the options that follow from others. A spike plays short matches, and
+// nothing else that was not asked for.
+func (o *swarmOptions) complete() error {
+	if o.Spike {
+		given := map[string]bool{}
+		o.set.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		for name, value := range map[string]string{"buzzer": "0", "survival": "0", "race": "0", "idle": "0", "questions": "3", "think": "1s", "reveal": "1s"} {
+			if !given[name] {
+				_ = o.set.Set(name, value) // the value is valid
+			}
+		}
+	}
+	return o.Validate()
+}
+
+// Validate returns all errors of a configuration.
+func (c SwarmConfig) Validate() error {
+	var errs []error
+	add := func(isWrong bool, format string, args ...any) {
+		if isWrong {
+			errs = append(errs, fmt.Errorf(format, args...))
+		}
+	}
+	add(min(c.Idle, c.Watchers, c.Duellists, c.Buzzer, c.Survival, c.Race, c.Readers) < 0, "a number of clients is below 0; use 0 or more")
+	add(c.Duellists%2 != 0, "-duels is %d; use an even number", c.Duellists)
+	add(c.Seats < 2 || c.Seats > 10000, "-seats is %d; use 2 to 10000", c.Seats)
+	add(c.Questions < 1 || c.Questions > 50, "-questions is %d; use 1 to 50", c.Questions)
+	add(c.For <= 0 || c.For > 50*time.Minute, "-for is %v; use up to 50m, because tokens are valid for an hour", c.For)
+	add(!(c.Ramp >= 0.01 && c.Ramp <= maxPerSecond), "-ramp is %v; use 0.01 to %.0f a second", c.Ramp, maxPerSecond)
+	add(!(c.Behaviours >= 0 && c.Behaviours <= maxPerSecond), "-behaviours is %v; use 0 to %.0f a second", c.Behaviours, maxPerSecond)
+	add(len(c.Attach) == 0 && (c.Nodes < 1 || c.Nodes > 100), "-nodes is %d; use 1 to 100", c.Nodes)
+	add(c.connections() > openFiles(), "%d connections need more than the %d open files of a process; raise ulimit -n, or start further swarms with -attach", c.connections(), openFiles())
+	add(c.Spike && c.Buzzer+c.Survival+c.Race > 0, "a spike has only duels; omit -buzzer, -survival and -race")
+	for _, url := range c.Attach {
+		add(!strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://"), "%q is no URL; use one such as http://127.0.0.1:8080", url)
+	}
+	return errors.Join(errs...)
+}
+
+// maxPerSecond bounds every rate, because tickers pace them.
+const maxPerSecond = 1e6
+
+// openFiles returns how many connections this process may have. It needs some files for
+// other purposes.
+func openFiles() int {
+	var files syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil {
+		return 1000
+	}
+	return max(int(min(files.Cur, 1<<20))-2500, 1000)
+}
+
+// connections returns the number of all connections. Each arena has a host.
+func (c SwarmConfig) connections() int {
+	hosts := 0
+	for _, players := range []int{c.Buzzer, c.Survival, c.Race} {
+		hosts += (players + c.Seats - 1) / max(c.Seats, 1)
+	}
+	return c.players() + hosts + c.Watchers + c.Idle
+}
+
+func (c SwarmConfig) players() int { return c.Duellists + c.Buzzer + c.Survival + c.Race }
+
+const swarmLimit = 15 * time.Second // for an answer
+
+func (c SwarmConfig) nodeSettings() string {
+	times := fmt.Sprintf("time_limit_ms: %d, countdown_ms: 1000, reveal_ms: %d", swarmLimit.Milliseconds(), c.Reveal.Milliseconds())
+	limits := ""
+	if !c.Spike { // only a spike must show that nodes shed load
+		limits = "max_scheduler_lag_ms: 0, "
+	}
+	if c.Nodes > 1 { // by default each would use 192 MiB
+		limits += "gc_headroom_mib: 64, "
+	}
+	return fmt.Sprintf(`games:
+  demo:
+    %s
+    duel: {questions: %d, %s, bot_after_ms: 0, pair_limit_per_day: 0}
+    arena: {%s}
+    behaviours: {max_len: 1000000, rate: {per_second: 1000, burst: 1000}, report: [], sink: {type: file, max_file_mib: 16, max_files: 1}}
+limits: {%scode_attempts_per_hour_per_address: 0, reads_per_second_per_address: 0, arenas_per_hour_per_host: 0, arenas_per_hour_per_address: 0, guests_per_minute_per_address: 0,
+  matches_per_day_per_player: 0, matches_per_day_per_address: 0}
+`, testenv.KeysYAML, c.Questions, times, times, limits)
 }

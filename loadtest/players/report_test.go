@@ -1,18 +1,13 @@
-package report_test
+package players
 
 import (
 	"strings"
 	"testing"
-
-	"laststand/internal/testenv"
-	"laststand/loadtest/report"
 )
 
-func TestMain(m *testing.M) { testenv.Main(m) }
-
-func threeRuns() *report.Report {
-	r := report.New("bench example, 3 runs")
-	t := r.Table("kind", report.Column{Name: "answers/s"}, report.Column{Name: "p99 µs", Decimals: 1})
+func threeRuns() *Report {
+	r := NewReport("bench example, 3 runs")
+	t := r.Table("kind", Column{Name: "answers/s"}, Column{Name: "p99 µs", Decimals: 1})
 	for _, rate := range []float64{300, 100, 200} {
 		t.Add("floor", 2*rate, rate/1000)
 		t.Add("laststand", rate, rate/100)
