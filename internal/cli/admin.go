@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"laststand/internal/config"
@@ -58,26 +56,22 @@ func dialAddress(listen string) string {
 	return listen
 }
 
-// call sends a request for a path below /admin/v1 and decodes the response into result, if
-// result is not nil. The body of the request is content: JSON as []byte, a value to encode,
-// or nil for no body.
-func (a *adminClient) call(ctx context.Context, method, path string, content, result any) error {
+// call sends a request like open and decodes the response. A response without a body is the zero T.
+func call[T any](ctx context.Context, a *adminClient, method, path string, content any) (result T, err error) {
 	body, err := a.open(ctx, method, path, content)
 	if err != nil {
-		return err
+		return result, err
 	}
 	defer body.Close()
-	if result == nil {
-		return nil
+	if err := json.NewDecoder(body).Decode(&result); err != nil && !errors.Is(err, io.EOF) {
+		return result, fmt.Errorf("decode the response of the server at %s: %w", a.address, err)
 	}
-	if err := json.NewDecoder(body).Decode(result); err != nil {
-		return fmt.Errorf("decode the response of the server at %s: %w", a.address, err)
-	}
-	return nil
+	return result, nil
 }
 
-// open sends a request like call and returns the body of the response, which the caller must
-// close. It returns an error for a status of 400 or more.
+// open sends a request for a path below /admin/v1 and returns the body of the response, which the
+// caller must close. The body of the request is content: JSON as []byte, a value to encode, or nil
+// for no body. It returns an error for a status of 400 or more.
 func (a *adminClient) open(ctx context.Context, method, path string, content any) (io.ReadCloser, error) {
 	if err := a.connect(ctx); err != nil {
 		return nil, err
@@ -123,90 +117,10 @@ func (a *adminClient) responseError(response *http.Response) error {
 	return errors.New(problem.Detail)
 }
 
-// callAndPrint calls the API without a result and prints a message.
-func (a *adminClient) callAndPrint(ctx context.Context, method, path, message string) error {
-	if err := a.call(ctx, method, path, nil, nil); err != nil {
-		return err
-	}
-	return a.printf("%s\n", message)
-}
-
+// printf prints to the standard output of the command.
 func (a *adminClient) printf(format string, args ...any) error {
 	_, err := fmt.Fprintf(a.output.Stdout, format, args...)
 	return err
-}
-
-// fetchList reads a list page by page, until it has limit items; 0 means all. The pages have
-// the items under the JSON key key. It sets hasMore if the list has more items.
-func fetchList[T any](ctx context.Context, a *adminClient, path, key string, query url.Values, limit int) (items []T, hasMore bool, err error) {
-	for {
-		var page map[string]json.RawMessage
-		if err := a.call(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
-			return nil, false, err
-		}
-		var pageItems []T
-		if err := json.Unmarshal(page[key], &pageItems); err != nil {
-			return nil, false, err
-		}
-		items = append(items, pageItems...)
-		if limit > 0 && len(items) > limit {
-			return items[:limit], true, nil
-		}
-		if page["next_cursor"] == nil {
-			return items, false, nil
-		}
-		var cursor string
-		if err := json.Unmarshal(page["next_cursor"], &cursor); err != nil {
-			return nil, false, err
-		}
-		query.Set("cursor", cursor)
-	}
-}
-
-// listQuery returns a query of the largest pages, with pairs of a name and a value. It leaves
-// out empty values.
-func listQuery(pairs ...string) url.Values {
-	query := url.Values{"limit": {"200"}}
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
-	return query
-}
-
-// table prints items, a row for each. header has the titles of the columns, separated by tabs.
-type table[T any] struct {
-	header string
-	row    func(T) []any
-}
-
-func (t table[T]) print(a *adminClient, items ...T) error {
-	writer := tabwriter.NewWriter(a.output.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(writer, t.header)
-	for _, item := range items {
-		cells := t.row(item)
-		fmt.Fprintf(writer, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
-	}
-	return writer.Flush()
-}
-
-// printList prints a list; see fetchList.
-func (t table[T]) printList(ctx context.Context, a *adminClient, path, key string, query url.Values, limit int) error {
-	items, _, err := fetchList[T](ctx, a, path, key, query, limit)
-	if err != nil {
-		return err
-	}
-	return t.print(a, items...)
-}
-
-// callAndPrint sends a request and prints the item in the response.
-func (t table[T]) callAndPrint(ctx context.Context, a *adminClient, method, path string, body any) error {
-	var item T
-	if err := a.call(ctx, method, path, body, &item); err != nil {
-		return err
-	}
-	return t.print(a, item)
 }
 
 // gamePath returns the path of a game's resource. For game "" it returns the path of the same
@@ -224,37 +138,3 @@ type gameFlag struct {
 }
 
 func (g gameFlag) path(suffix string) string { return gamePath(g.Game, suffix) }
-
-// emptyCell is the text for an empty value in a table.
-const emptyCell = "-"
-
-// formatTime formats epoch ms for a table, in UTC. It formats 0 as "-".
-func formatTime(ms int64) string {
-	if ms == 0 {
-		return emptyCell
-	}
-	return time.UnixMilli(ms).UTC().Format(time.DateTime)
-}
-
-// formatExpiry returns "until" and the time ms (epoch ms), or "forever" for 0.
-func formatExpiry(ms int64) string {
-	if ms == 0 {
-		return "forever"
-	}
-	return "until " + formatTime(ms) + " UTC"
-}
-
-// expiryAfter returns the time after d in epoch ms. It returns 0 (never) if d is 0.
-func expiryAfter(d time.Duration) int64 {
-	if d == 0 {
-		return 0
-	}
-	return time.Now().Add(d).UnixMilli()
-}
-
-func checkLimit(limit int) error {
-	if limit < 1 {
-		return fmt.Errorf("--limit %d is out of range; use 1 or more", limit)
-	}
-	return nil
-}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,9 +15,14 @@ import (
 )
 
 type boardsCmd struct {
-	Verify     boardsVerify     `cmd:"" help:"Verify the leaderboards against the ledger."`
-	Rebuild    boardsRebuild    `cmd:"" help:"Rebuild the leaderboards from the ledger."`
-	Disqualify boardsDisqualify `cmd:"" help:"Disqualify the results of a match, or of one player."`
+	Verify     boardsVerify  `cmd:"" help:"Verify the leaderboards against the ledger."`
+	Rebuild    boardsRebuild `cmd:"" help:"Rebuild the leaderboards from the ledger."`
+	Disqualify struct {
+		gameFlag
+		Match  string `required:"" placeholder:"ID" body:"match" help:"The match."`
+		Player string `placeholder:"ID" body:"player" help:"The player (default: all players of the match and their teams)."`
+		Reason string `required:"" placeholder:"TEXT" body:"reason" help:"The reason; the server keeps it."`
+	} `cmd:"" help:"Disqualify the results of a match, or of one player."`
 }
 
 type boardsVerify struct{ gameFlag }
@@ -66,38 +72,26 @@ type boardsRebuild struct {
 const rebuildPoll = 200 * time.Millisecond
 
 func (b *boardsRebuild) Run(ctx context.Context, admin *adminClient) error {
-	var rebuild ops.Rebuild
-	if err := admin.call(ctx, http.MethodPost, b.path("/leaderboards/rebuild"), nil, &rebuild); err != nil {
-		return err
-	}
-	if !b.Wait {
+	rebuild, err := call[ops.Rebuild](ctx, admin, http.MethodPost, b.path("/leaderboards/rebuild"), nil)
+	if err == nil && !b.Wait {
 		return admin.printf("%s: rebuild started\n", b.Game)
 	}
-	for rebuild.IsBuilding {
-		if !loop.Sleep(ctx, rebuildPoll) {
-			return ctx.Err()
-		}
-		if err := admin.call(ctx, http.MethodGet, b.path("/leaderboards/rebuild"), nil, &rebuild); err != nil {
-			return err
-		}
+	for err == nil && rebuild.IsBuilding && loop.Sleep(ctx, rebuildPoll) {
+		rebuild, err = call[ops.Rebuild](ctx, admin, http.MethodGet, b.path("/leaderboards/rebuild"), nil)
+	}
+	if err := cmp.Or(err, ctx.Err()); err != nil {
+		return err
 	}
 	return admin.printf("%s: new leaderboards are served\n", b.Game)
 }
 
-type boardsDisqualify struct {
-	gameFlag
-	Match  string `required:"" placeholder:"ID" help:"The match."`
-	Player string `placeholder:"ID" help:"The player (default: all players of the match and their teams)."`
-	Reason string `required:"" placeholder:"TEXT" help:"The reason; the server keeps it."`
-}
-
-func (b *boardsDisqualify) Run(ctx context.Context, admin *adminClient) error {
-	var corrected ops.Corrected
-	body := map[string]string{"match": b.Match, "player": b.Player, "reason": b.Reason}
-	if err := admin.call(ctx, http.MethodPost, b.path("/corrections"), body, &corrected); err != nil {
-		return err
-	}
-	return admin.printf("%s: %d rows of the ledger cancelled\n", b.Match, corrected.Rows)
+type matchesCmd struct {
+	Void struct {
+		gameFlag
+		Match    string `required:"" placeholder:"ID" help:"The match."`
+		Question int    `required:"" placeholder:"N" help:"The number of the question; the first is 0."`
+		Reason   string `required:"" placeholder:"TEXT" body:"reason" help:"The reason; the server keeps it."`
+	} `cmd:"" help:"Void a question of a settled match."`
 }
 
 type daysCmd struct {
@@ -114,9 +108,4 @@ func (d *daysConfirm) Validate() error {
 		return fmt.Errorf("--day %q is not a date; use YYYY-MM-DD", d.Day)
 	}
 	return nil
-}
-
-func (d *daysConfirm) Run(ctx context.Context, admin *adminClient) error {
-	message := fmt.Sprintf("%s: days up to %s may start", d.Game, d.Day)
-	return admin.callAndPrint(ctx, http.MethodPut, d.path("/days/"+d.Day+"/confirmation"), message)
 }

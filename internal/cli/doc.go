@@ -6,7 +6,8 @@
 // read the database.
 //
 // The main function is [Program.Run]. Start reading at the type commandLine, which lists all
-// commands, then at adminClient. Each group of commands has a file.
+// commands, then at apiCommands, which has their requests and output. The other commands have a
+// method Run.
 //
 // The package must not start services: Program.Serve does that.
 package cli

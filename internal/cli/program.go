@@ -76,11 +76,10 @@ func (versionCmd) Run(program Program, output Output) error {
 const About = "Laststand is a backend for live quiz matches. Without flags it needs no other software.\n\n" +
 	"Example: server --listen :8080 --config laststand.yaml"
 
-// newParser returns the parser of the command line. It calls exit after it has printed help.
-func newParser(program Program, output Output, exit func(int)) (*kong.Kong, error) {
-	var line commandLine
-	return kong.New(&line, kong.Name("server"), kong.Description(About), kong.Exit(exit), kong.Writers(output.Stdout, output.Stderr),
-		kong.Bind(program, output, &line.Flags, &adminClient{flags: &line.Flags, output: output}), kong.BindFor(context.Background()),
+// newParser returns the parser of a command line. It calls exit after it has printed help.
+func newParser(line *commandLine, output Output, exit func(int), binds ...any) (*kong.Kong, error) {
+	return kong.New(line, kong.Name("server"), kong.Description(About), kong.Exit(exit), kong.Writers(output.Stdout, output.Stderr),
+		kong.Bind(append(binds, output, &line.Flags)...), kong.BindFor(context.Background()),
 		kong.PostBuild(func(k *kong.Kong) error {
 			addHelp(k.Model.Node)
 			return nil
@@ -89,7 +88,7 @@ func newParser(program Program, output Output, exit func(int)) (*kong.Kong, erro
 
 // Model returns kong's model of the command line, for the reference.
 func Model() (*kong.Application, error) {
-	parser, err := newParser(Program{}, Output{io.Discard, io.Discard}, func(int) {})
+	parser, err := newParser(new(commandLine), Output{io.Discard, io.Discard}, func(int) {})
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +98,10 @@ func Model() (*kong.Application, error) {
 // Run parses a command line and runs its command. It returns the exit code: 0 for success, 1 if
 // the command failed, 2 if the command line is invalid.
 func (p Program) Run(args []string, output Output) int {
+	var line commandLine
+	admin := &adminClient{flags: &line.Flags, output: output}
 	exitCode := -1
-	parser, err := newParser(p, output, func(c int) { exitCode = c })
+	parser, err := newParser(&line, output, func(c int) { exitCode = c }, p, admin)
 	if err != nil {
 		fmt.Fprintln(output.Stderr, "server:", err)
 		return 1
@@ -125,7 +126,12 @@ func (p Program) Run(args []string, output Output) int {
 		fmt.Fprintln(output.Stderr, "server:", err)
 		return 2
 	}
-	if err := command.Run(); err != nil {
+	if api, ok := apiCommands[command.Selected().Path()]; ok {
+		err = api.print(context.Background(), admin, api.newRequest(command.Selected()))
+	} else {
+		err = command.Run()
+	}
+	if err != nil {
 		fmt.Fprintln(output.Stderr, "server:", err)
 		return 1
 	}

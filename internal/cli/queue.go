@@ -1,30 +1,34 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
-	"time"
 
 	"laststand/internal/config"
-	"laststand/internal/eventq"
 	"laststand/internal/ledger"
 	"laststand/internal/ops"
+	"laststand/internal/webhook"
 )
 
 type queueCmd struct {
-	List      queueList      `cmd:"" help:"List the behaviour queues."`
-	Peek      queuePeek      `cmd:"" help:"Print the oldest behaviours of a queue."`
-	Drain     queueDrain     `cmd:"" help:"Send all queued behaviours now, or discard them."`
-	Pause     queuePause     `cmd:"" help:"Pause the reporting of a game."`
-	Resume    queueResume    `cmd:"" help:"Resume the reporting of a game."`
-	SetMaxLen queueSetMaxLen `cmd:"" help:"Set the maximum length of a queue."`
-	ShowKey   queueShowKey   `cmd:"" help:"Print the generated key that signs the batches of a game."`
+	List queueList `cmd:"" help:"List the behaviour queues."`
+	Peek struct {
+		gameFlag
+		Limit int `default:"50" placeholder:"N" query:"limit" help:"Print at most N behaviours, up to 200 (default 50)."`
+	} `cmd:"" help:"Print the oldest behaviours of a queue."`
+	Drain queueDrain `cmd:"" help:"Send all queued behaviours now, or discard them."`
+	Pause struct {
+		gameFlag
+		Reason string `required:"" placeholder:"TEXT" body:"reason" help:"The reason that the list of queues shows."`
+	} `cmd:"" help:"Pause the reporting of a game."`
+	Resume    struct{ gameFlag } `cmd:"" help:"Resume the reporting of a game."`
+	SetMaxLen struct {
+		gameFlag
+		MaxLen int `arg:"" body:"max_len" help:"The maximum number of behaviours; 0 restores the configured length."`
+	} `cmd:"" help:"Set the maximum length of a queue."`
+	ShowKey queueShowKey `cmd:"" help:"Print the generated key that signs the batches of a game."`
 }
 
 type queueList struct {
@@ -33,28 +37,9 @@ type queueList struct {
 
 func (l *queueList) Run(ctx context.Context, admin *adminClient) error {
 	if l.Game != "" {
-		return queueTable.callAndPrint(ctx, admin, http.MethodGet, gamePath(l.Game, "/queue"), nil)
+		return queueTable.one(ctx, admin, apiRequest{method: http.MethodGet, path: gamePath(l.Game, "/queue")})
 	}
-	return queueTable.printList(ctx, admin, "/queues", "queues", listQuery(), 0)
-}
-
-type queuePeek struct {
-	gameFlag
-	Limit int `default:"50" placeholder:"N" help:"Print at most N behaviours, up to 200 (default 50)."`
-}
-
-func (p *queuePeek) Run(ctx context.Context, admin *adminClient) error {
-	var peeked struct{ Items []json.RawMessage }
-	query := url.Values{"limit": {strconv.Itoa(p.Limit)}}
-	if err := admin.call(ctx, http.MethodGet, p.path("/queue/items?"+query.Encode()), nil, &peeked); err != nil {
-		return err
-	}
-	for _, item := range peeked.Items {
-		if err := admin.printf("%s\n", item); err != nil {
-			return err
-		}
-	}
-	return nil
+	return queueTable.list("queues")(ctx, admin, apiRequest{path: "/queues?limit=200"})
 }
 
 type queueDrain struct {
@@ -63,8 +48,8 @@ type queueDrain struct {
 }
 
 func (d *queueDrain) Run(ctx context.Context, admin *adminClient) error {
-	var drained ops.DrainedQueue
-	if err := admin.call(ctx, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard}, &drained); err != nil {
+	drained, err := call[ops.DrainedQueue](ctx, admin, http.MethodPost, d.path("/queue/drain"), map[string]bool{"discard": d.Discard})
+	if err != nil {
 		return err
 	}
 	if d.Discard {
@@ -74,30 +59,6 @@ func (d *queueDrain) Run(ctx context.Context, admin *adminClient) error {
 		return fmt.Errorf("%s: %d behaviours are left (%d in flight); see `server queue list --game %s` for the last error", d.Game, remaining, drained.Counts.InFlight, d.Game)
 	}
 	return admin.printf("%s: the queue is empty\n", d.Game)
-}
-
-type queuePause struct {
-	gameFlag
-	Reason string `required:"" placeholder:"TEXT" help:"The reason that the list of queues shows."`
-}
-
-func (p *queuePause) Run(ctx context.Context, admin *adminClient) error {
-	return queueTable.callAndPrint(ctx, admin, http.MethodPost, p.path("/queue/pause"), map[string]string{"reason": p.Reason})
-}
-
-type queueResume struct{ gameFlag }
-
-func (r *queueResume) Run(ctx context.Context, admin *adminClient) error {
-	return queueTable.callAndPrint(ctx, admin, http.MethodPost, r.path("/queue/resume"), nil)
-}
-
-type queueSetMaxLen struct {
-	gameFlag
-	MaxLen int `arg:"" help:"The maximum number of behaviours; 0 restores the configured length."`
-}
-
-func (b *queueSetMaxLen) Run(ctx context.Context, admin *adminClient) error {
-	return queueTable.callAndPrint(ctx, admin, http.MethodPatch, b.path("/queue"), map[string]int{"max_len": b.MaxLen})
 }
 
 type queueShowKey struct{ gameFlag }
@@ -114,61 +75,58 @@ func (k *queueShowKey) Run(ctx context.Context, flags *Flags, output Output) err
 	})
 }
 
-var queueTable = table[ops.Queue]{"GAME\tQUEUED\tIN FLIGHT\tOLDEST\tNEXT BATCH\tWORKER POOL\tSENT\tDROPPED\tPAUSED\tLAST ERROR", queueRow}
-
-func queueRow(q ops.Queue) []any {
-	length, oldest, lastError := fmt.Sprint(q.Counts.Queued), emptyCell, emptyCell
-	if q.MaxLen > 0 { // an operator has set it
-		length = fmt.Sprintf("%d of %d", q.Counts.Queued, q.MaxLen)
-	}
-	if q.OldestAt > 0 {
-		oldest = formatDuration(q.AsOf - q.OldestAt)
-	}
-	if q.Error != "" {
-		lastError = formatDuration(q.AsOf-q.ErrorAt) + " ago: " + q.Error
-	}
-	return []any{
-		q.Game, length, q.Counts.InFlight, oldest, nextBatchText(q), cmp.Or(q.Pool, emptyCell),
-		q.Counts.Sent, formatDropped(q.Counts), cmp.Or(q.Paused, emptyCell), lastError,
-	}
+type webhooksCmd struct {
+	List    struct{}               `cmd:"" help:"List the webhooks of all games."`
+	Ping    webhooksPing           `cmd:"" help:"Send a test event to a webhook and print its response."`
+	Enable  struct{ webhookFlags } `cmd:"" help:"Enable a webhook."`
+	Disable struct {
+		webhookFlags
+		Reason string `required:"" placeholder:"TEXT" body:"reason" help:"The reason that the list of webhooks shows."`
+	} `cmd:"" help:"Disable a webhook."`
+	ShowKey webhooksShowKey `cmd:"" help:"Print the generated key that signs the events of a webhook."`
 }
 
-// nextBatchText returns when the server sends the next batch, for a table.
-func nextBatchText(q ops.Queue) string {
-	dueAt := max(q.DueAt, q.CoolUntil)
-	switch {
-	case q.DueAt == 0:
-		return emptyCell
-	case dueAt <= q.AsOf:
-		return "now"
-	}
-	return "in " + formatDuration(dueAt-q.AsOf)
+// webhookFlags are the flag and the argument that name a webhook.
+type webhookFlags struct {
+	gameFlag
+	Name string `arg:"" help:"The webhook's name in the configuration."`
 }
 
-// formatDuration formats a duration in ms, rounded. A negative duration counts as 0.
-func formatDuration(ms int64) string {
-	d := time.Duration(max(0, ms)) * time.Millisecond
-	switch {
-	case d >= time.Minute:
-		d = d.Round(time.Second)
-	case d >= time.Second:
-		d = d.Round(100 * time.Millisecond)
+type webhooksPing struct{ webhookFlags }
+
+func (p *webhooksPing) Run(ctx context.Context, admin *adminClient) error {
+	pinged, err := call[webhook.PingResult](ctx, admin, http.MethodPost, p.path("/webhooks/"+url.PathEscape(p.Name)+"/ping"), nil)
+	if err != nil {
+		return err
 	}
-	return d.String()
+	if pinged.Error != "" {
+		return fmt.Errorf("%s: after %d ms: %s", p.Name, pinged.TookMS, pinged.Error)
+	}
+	return admin.printf("%s: accepted with %d after %d ms\n", p.Name, pinged.Status, pinged.TookMS)
 }
 
-// formatDropped formats how many behaviours the queue dropped, with the reasons.
-func formatDropped(counts eventq.Counts) string {
-	var sum int64
-	var reasons []string
-	for _, reason := range eventq.Reasons() {
-		if n := counts.Dropped[reason]; n > 0 {
-			sum += n
-			reasons = append(reasons, fmt.Sprintf("%s %d", reason, n))
+type webhooksShowKey struct{ webhookFlags }
+
+func (k *webhooksShowKey) Run(ctx context.Context, flags *Flags, output Output) error {
+	return flags.withLedger(func(c *config.Config, l *ledger.Ledger) error {
+		for _, h := range c.Games[k.Game].Webhooks {
+			if h.Name == k.Name {
+				return printGeneratedKeys(ctx, c.WebhookKeys(k.Game, h), l, output)
+			}
 		}
+		return c.Missing(fmt.Sprintf("webhook %q of game %q", k.Name, k.Game))
+	})
+}
+
+// printGeneratedKeys prints the generated keys of a receiver, one per line. It fails if the keys
+// are in a file.
+func printGeneratedKeys(ctx context.Context, source config.KeySource, l *ledger.Ledger, output Output) error {
+	if source.File != "" {
+		return fmt.Errorf("%s: the server reads the keys from %s and generates no key", source.Setting, source.File)
 	}
-	if sum == 0 {
-		return "0"
+	keys, err := source.Load(ctx, l.TokenKeys)
+	for _, key := range keys {
+		fmt.Fprintln(output.Stdout, key)
 	}
-	return fmt.Sprintf("%d (%s)", sum, strings.Join(reasons, ", "))
+	return err
 }

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +9,17 @@ import (
 	"net/url"
 	"os"
 
-	"laststand/internal/ops"
 	"laststand/internal/taskqueue"
 )
 
 type tasksCmd struct {
-	List    tasksList    `cmd:"" help:"List tasks, newest first."`
-	Show    tasksShow    `cmd:"" help:"Print a task with its payload and errors."`
+	List struct {
+		taskFilter
+		State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" query:"state" help:"List only tasks in this state: waiting, claimed, later, dead, done, discarded or all (default dead)."`
+	} `cmd:"" help:"List tasks, newest first."`
+	Show struct {
+		ID string `arg:"" help:"The id of the task."`
+	} `cmd:"" help:"Print a task with its payload and errors."`
 	Edit    tasksEdit    `cmd:"" help:"Replace the payload of a task."`
 	Requeue tasksRequeue `cmd:"" help:"Requeue tasks, so that workers try them again immediately."`
 	Discard tasksDiscard `cmd:"" help:"Discard tasks, so that no worker tries them again."`
@@ -25,36 +27,9 @@ type tasksCmd struct {
 
 // taskFilter is the flags that select tasks by game and topic. An empty flag selects all.
 type taskFilter struct {
-	Game  string `placeholder:"NAME" help:"Select only tasks of this game."`
-	Topic string `placeholder:"NAME" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
+	Game  string `placeholder:"NAME" query:"game" help:"Select only tasks of this game."`
+	Topic string `placeholder:"NAME" query:"topic" help:"Select only tasks of this topic, such as webhook/demo/rewards."`
 }
-
-type tasksList struct {
-	taskFilter
-	State string `enum:"waiting,claimed,later,dead,done,discarded,all" default:"dead" placeholder:"dead" help:"List only tasks in this state: waiting, claimed, later, dead, done, discarded or all (default dead)."`
-}
-
-func (l *tasksList) Run(ctx context.Context, admin *adminClient) error {
-	query := listQuery("game", l.Game, "topic", l.Topic, "state", l.State)
-	if l.State == "all" {
-		query.Del("state")
-	}
-	tasks, _, err := fetchList[taskqueue.Task](ctx, admin, "/tasks", "tasks", query, 0)
-	if err != nil {
-		return err
-	}
-	if len(tasks) > 0 {
-		return taskTable.print(admin, tasks...)
-	}
-	if l.State == "all" {
-		return admin.printf("no tasks in any state\n")
-	}
-	return admin.printf("no tasks in state %s; to list other states, use --state, such as --state all\n", l.State)
-}
-
-var taskTable = table[taskqueue.Task]{"ID\tGAME\tTOPIC\tKEY\tSTATE\tTRIES\tCREATED (UTC)\tLAST ERROR", func(t taskqueue.Task) []any {
-	return []any{t.ID, t.Game, t.Topic, t.Key, t.State, t.Tries, formatTime(t.CreatedAt), lastTaskError(t)}
-}}
 
 // lastTaskError returns the error of the last failed try of a task, or "".
 func lastTaskError(t taskqueue.Task) string {
@@ -66,20 +41,6 @@ func lastTaskError(t taskqueue.Task) string {
 
 func taskPath(id, suffix string) string { return "/tasks/" + url.PathEscape(id) + suffix }
 
-type tasksShow struct {
-	ID string `arg:"" help:"The id of the task."`
-}
-
-func (s *tasksShow) Run(ctx context.Context, admin *adminClient) error {
-	var t taskqueue.Task
-	if err := admin.call(ctx, http.MethodGet, taskPath(s.ID, ""), nil, &t); err != nil {
-		return err
-	}
-	e := json.NewEncoder(admin.output.Stdout)
-	e.SetIndent("", "  ")
-	return e.Encode(t)
-}
-
 type tasksEdit struct {
 	ID   string `arg:"" help:"The id of the task."`
 	File string `arg:"" help:"The file with the payload as JSON; - means standard input."`
@@ -90,8 +51,8 @@ func (e *tasksEdit) Run(ctx context.Context, admin *adminClient) error {
 	if err != nil {
 		return fmt.Errorf("read the payload: %w", err)
 	}
-	var t taskqueue.Task
-	if err := admin.call(ctx, http.MethodPut, taskPath(e.ID, "/payload"), payload, &t); err != nil {
+	t, err := call[taskqueue.Task](ctx, admin, http.MethodPut, taskPath(e.ID, "/payload"), payload)
+	if err != nil {
 		return err
 	}
 	return admin.printf("%s: edited; run `server tasks requeue %s` to try the task again\n", t.ID, t.ID)
@@ -145,8 +106,8 @@ func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, a
 	}
 	var errs []error
 	for _, id := range s.IDs {
-		var t taskqueue.Task
-		if err := admin.call(ctx, http.MethodPost, taskPath(id, "/"+action), nil, &t); err != nil {
+		t, err := call[taskqueue.Task](ctx, admin, http.MethodPost, taskPath(id, "/"+action), nil)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", id, err))
 			continue
 		}
@@ -159,12 +120,13 @@ func (s *taskSelection) requestAction(ctx context.Context, admin *adminClient, a
 // requestForAll requests the action for all dead tasks that the filter selects, page by page.
 func (s *taskSelection) requestForAll(ctx context.Context, admin *adminClient, action string) (changed []taskqueue.Task, err error) {
 	body := map[string]string{"game": s.Game, "topic": s.Topic}
+	type taskPage struct {
+		Tasks      []taskqueue.Task
+		NextCursor string `json:"next_cursor"`
+	}
 	for {
-		var page struct {
-			Tasks      []taskqueue.Task
-			NextCursor string `json:"next_cursor"`
-		}
-		if err := admin.call(ctx, http.MethodPost, "/tasks/"+action, body, &page); err != nil {
+		page, err := call[taskPage](ctx, admin, http.MethodPost, "/tasks/"+action, body)
+		if err != nil {
 			return changed, err
 		}
 		for _, t := range page.Tasks {
@@ -187,37 +149,10 @@ func printState(t taskqueue.Task, output Output) {
 }
 
 type taskQueuesCmd struct {
-	List taskQueuesList `cmd:"" help:"List the task queues and how many tasks wait in each."`
+	List struct {
+		Kind  string `placeholder:"NAME" query:"kind" help:"List only queues of this kind: the topic up to its first slash."`
+		Topic string `placeholder:"NAME" query:"topic" help:"List only queues of this topic."`
+		Busy  bool   `query:"busy" help:"List only queues with tasks that wait or are in progress."`
+		Limit int    `default:"1000" placeholder:"N" help:"List at most N queues (default 1000)."`
+	} `cmd:"" help:"List the task queues and how many tasks wait in each."`
 }
-
-type taskQueuesList struct {
-	Kind  string `placeholder:"NAME" help:"List only queues of this kind: the topic up to its first slash."`
-	Topic string `placeholder:"NAME" help:"List only queues of this topic."`
-	Busy  bool   `help:"List only queues with tasks that wait or are in progress."`
-	Limit int    `default:"1000" placeholder:"N" help:"List at most N queues (default 1000)."`
-}
-
-func (l *taskQueuesList) Run(ctx context.Context, admin *adminClient) error {
-	if err := checkLimit(l.Limit); err != nil {
-		return err
-	}
-	query := listQuery("kind", l.Kind, "topic", l.Topic)
-	if l.Busy {
-		query.Set("busy", "true")
-	}
-	queues, hasMore, err := fetchList[ops.TaskQueue](ctx, admin, "/task-queues", "task_queues", query, l.Limit)
-	if err != nil {
-		return err
-	}
-	if hasMore {
-		fmt.Fprintf(admin.output.Stderr, "there are more than %d queues; select some with --kind, --topic or --busy, or raise --limit\n", l.Limit)
-	}
-	return taskQueueTable.print(admin, queues...)
-}
-
-var taskQueueTable = table[ops.TaskQueue]{"TOPIC\tPRIORITY\tORDERING\tLAST\tCLAIMED\tFINISHED\tWAITING\tIN PROGRESS\tBLOCKED BY", func(q ops.TaskQueue) []any {
-	return []any{
-		q.Topic, q.Priority, cmp.Or(string(q.Ordering), emptyCell), q.LastPosition, q.ClaimedPosition, q.FinishedPosition,
-		q.LastPosition - q.ClaimedPosition, q.ClaimedPosition - q.FinishedPosition, cmp.Or(q.BlockedBy, emptyCell),
-	}
-}}
