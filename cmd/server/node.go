@@ -242,7 +242,7 @@ func (n *node) stopReporting(stopTasks func()) {
 // the drain timeout. Then it waits up to 5 s for open HTTP requests and closes the listener.
 func (n *node) stopServingPlayers(systemd supervisor) {
 	n.draining.Store(true)
-	drain, _ := n.config.DrainTimeout() // validate checked it
+	drain := n.config.DrainTimeout()
 	systemd.reportStop(drain)
 	n.log.Info("server is stopping", "drain", drain)
 	ctx, cancel := context.WithTimeout(context.Background(), drain)

@@ -58,7 +58,7 @@ func (c *configKeyCollector) addFields(prefix string, v reflect.Value) {
 }
 
 func (c *configKeyCollector) addKey(path, fieldName string, field reflect.StructField, v reflect.Value) {
-	k := configKey{path: path, kind: kindName(v), meaning: c.comments[fieldName], values: field.Tag.Get("allowed")}
+	k := configKey{path: path, kind: kindName(v), meaning: c.comments[fieldName], values: cmp.Or(field.Tag.Get("oneof"), field.Tag.Get("allowed"))}
 	if lowest, highest, ok := strings.Cut(field.Tag.Get("range"), ".."); ok {
 		k.values = lowest + " to " + highest
 	}

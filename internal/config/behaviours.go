@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"laststand/internal/eventq"
@@ -11,13 +12,13 @@ import (
 // zero value of a field by its default.
 type Behaviours struct {
 	// Maximum number of behaviours in the queue. Higher: the queue survives longer outages of the sink without a loss, and uses more Redis memory.
-	MaxLen int `yaml:"max_len" range:"1..10000000"`
+	MaxLen int `yaml:"max_len" default:"10000" range:"1..10000000"`
 	// Reaction of a full queue to a new behaviour: drop the oldest behaviour instead, drop the new behaviour, or refuse the request with the error overloaded.
-	Overflow string `yaml:"overflow" allowed:"drop_oldest, drop_newest, reject"`
+	Overflow string `yaml:"overflow" default:"drop_oldest" oneof:"drop_oldest, drop_newest, reject"`
 	// When the server sends a batch.
 	Batch Batch `yaml:"batch"`
 	// Maximum age of an unsent behaviour; the queue drops older ones. The server never sends a behaviour that is older than 3 minutes.
-	MaxAge string `yaml:"max_age" allowed:"1ms to 2m55s"`
+	MaxAge string `yaml:"max_age" default:"170s" allowed:"1ms to 2m55s"`
 	// Maximum rate of attempts to send, retries included. All nodes share this limit.
 	Rate Rate `yaml:"rate"`
 	// Whether the server starts a dedicated reporter for the game immediately. Otherwise it starts one when the game becomes busy.
@@ -32,15 +33,15 @@ type Behaviours struct {
 // its oldest behaviour has waited for FlushInterval.
 type Batch struct {
 	// Maximum number of behaviours in a batch. The server sends a full batch immediately.
-	MaxSize int `yaml:"max_size" range:"1..128"`
+	MaxSize int `yaml:"max_size" default:"128" range:"1..128"`
 	// Maximum time that the oldest behaviour of a batch waits for the batch to fill. Higher: fewer, larger batches. Lower: earlier reports. Must be less than max_age.
-	FlushInterval string `yaml:"flush_interval" allowed:"1ms or more"`
+	FlushInterval string `yaml:"flush_interval" default:"1s" allowed:"1ms or more"`
 }
 
 // Rate limits the attempts to send the batches of a game.
 type Rate struct {
 	// Maximum number of attempts per second, on average.
-	PerSecond float64 `yaml:"per_second" range:"0.01..100000"`
+	PerSecond float64 `yaml:"per_second" default:"8" range:"0.01..100000"`
 	// Maximum number of attempts in a burst. The default is 8, for a sink of type nppa 1: the NPPA bans a game for 60 s after more than 10 attempts within a second.
 	Burst int `yaml:"burst" range:"1..100000"`
 }
@@ -49,12 +50,7 @@ type Rate struct {
 // reports whether the configuration file has a section behaviours for the game. Without the
 // section the server reports no behaviours that it creates itself.
 func (b *Behaviours) applyDefaults(isConfigured bool) {
-	b.MaxLen = cmp.Or(b.MaxLen, 10_000)
-	b.Overflow = cmp.Or(b.Overflow, string(eventq.DropOldest))
-	b.Batch.MaxSize = cmp.Or(b.Batch.MaxSize, eventq.MaxBatch)
-	b.Batch.FlushInterval = cmp.Or(b.Batch.FlushInterval, "1s")
-	b.MaxAge = cmp.Or(b.MaxAge, "170s")
-	b.Rate.PerSecond = cmp.Or(b.Rate.PerSecond, 8)
+	setDefaults(b)
 	b.Sink.applyDefaults()
 	b.Sink.isConfigured = isConfigured
 	burst := 8
@@ -75,9 +71,10 @@ const (
 )
 
 func (b *Behaviours) validate(prefix string, errs *validationErrors) {
-	errs.validateOneOf(prefix+"overflow", b.Overflow, string(eventq.DropOldest), string(eventq.DropNewest), string(eventq.Reject))
-	flush := errs.parseDuration(prefix+"batch.flush_interval", b.Batch.FlushInterval)
-	age := errs.parseDuration(prefix+"max_age", b.MaxAge)
+	flush, flushErr := parseDuration(b.Batch.FlushInterval)
+	age, ageErr := parseDuration(b.MaxAge)
+	errs.add(prefix+"batch.flush_interval", flushErr)
+	errs.add(prefix+"max_age", ageErr)
 	switch {
 	case age > maxAge:
 		errs.addf("%smax_age: %q is over %v: an attempt to send takes up to %v, and the server never sends a behaviour older than 3 minutes", prefix, b.MaxAge, maxAge, tryTimeout)
@@ -85,7 +82,16 @@ func (b *Behaviours) validate(prefix string, errs *validationErrors) {
 		errs.addf("%sbatch.flush_interval: %q is not less than max_age (%s); the behaviours would be too old to send", prefix, b.Batch.FlushInterval, b.MaxAge)
 	}
 	for _, kind := range b.Report {
-		errs.validateOneOf(prefix+"report", kind, b.Sink.reportableTypes()...)
+		errs.add(prefix+"report", checkOneOf(kind, b.Sink.reportableTypes()))
 	}
 	b.Sink.validate(prefix+"sink.", errs)
+}
+
+// parseDuration returns the duration in text, which must be at least 1 ms.
+func parseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil || d < time.Millisecond {
+		return 0, fmt.Errorf("%q is not a duration of at least 1ms, such as 1s", text)
+	}
+	return d, nil
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"laststand/internal/eventq"
-	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
@@ -22,18 +21,18 @@ import (
 // section 6, fixes most keys.
 type Config struct {
 	// Address that serves players: HTTP and websockets. Port 0 picks a free port.
-	Listen string `yaml:"listen" allowed:"host:port"`
+	Listen string `yaml:"listen" default:"127.0.0.1:8080" check:"address" allowed:"host:port"`
 	// Address that serves operators: metrics, profiles and the admin API. Keep this address private.
-	OpsListen string `yaml:"ops_listen" allowed:"host:port"`
+	OpsListen string `yaml:"ops_listen" default:"127.0.0.1:8081" check:"address" allowed:"host:port"`
 	// Folder for the embedded database, snapshots of nicknames and behaviour files, relative to the working directory.
 	// May be empty if database is set; then the server stores no snapshots, and a start takes longer.
-	Data string `yaml:"data" allowed:"a path"`
+	Data string `yaml:"data" default:"data" allowed:"a path"`
 	// URL of the Redis that all nodes share. Empty: an embedded Redis, for one node only.
-	Redis string `yaml:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster; file:PATH, credential:NAME"`
+	Redis string `yaml:"redis" check:"redis" allowed:"redis://, rediss:// or redis+sentinel:// URL; several addresses or ?cluster=true: a cluster; file:PATH, credential:NAME"`
 	// URL of the PostgreSQL that all nodes share. Empty: an embedded SQLite, for one node only.
-	Database string `yaml:"database" allowed:"postgres:// URL, file:PATH, credential:NAME"`
+	Database string `yaml:"database" check:"database" allowed:"postgres:// URL, file:PATH, credential:NAME"`
 	// Maximum time that a stopping server waits for running matches. Higher: fewer matches are aborted. Lower: a stop takes less time.
-	Drain string `yaml:"drain" allowed:"0s to 1h"`
+	Drain string `yaml:"drain" default:"20s" range:"0s..1h"`
 	// PEM file with the certificate chain for TLS on listen. The server reloads a changed file. Requires tls_key. Empty: no TLS.
 	TLSCert string `yaml:"tls_cert" allowed:"a path, credential:NAME"`
 	// PEM file with the private key of tls_cert. Empty: no TLS.
@@ -44,15 +43,15 @@ type Config struct {
 	// Limits on connections, requests, matches and load, per node or for all nodes together.
 	Limits Limits `yaml:"limits"`
 	// Origins whose web pages may call this server. Pages that this server itself serves always may.
-	Origins []string `yaml:"origins" allowed:"https://host"`
+	Origins []string `yaml:"origins" check:"origin" allowed:"https://host"`
 	// Proxies whose X-Forwarded-For and PROXY headers the server trusts. All players behind a proxy that is not listed count as one address.
-	TrustedProxies []string `yaml:"trusted_proxies" allowed:"addresses or CIDR ranges"`
+	TrustedProxies []string `yaml:"trusted_proxies" check:"proxy" allowed:"addresses or CIDR ranges"`
 	// Audit log of the admin API.
 	Audit Audit `yaml:"audit"`
 	// OpenTelemetry traces.
 	Tracing Tracing `yaml:"tracing"`
 	// Whether connections from trusted proxies start with a PROXY protocol header, version 1 or 2. With required, the server closes every connection without the header.
-	ProxyProtocol string `yaml:"proxy_protocol" allowed:"off, optional, required"`
+	ProxyProtocol string `yaml:"proxy_protocol" default:"off" oneof:"off, optional, required"`
 
 	filePath   string // path of the configuration file; "": none
 	fileFaults error  // unknown keys and wrong types of the file; nil: none
@@ -63,9 +62,9 @@ type Config struct {
 type Limits struct {
 	// Maximum number of websockets per node. The last 5% are reserved for players in a match. Connections of all kinds together may be 10% and 1,000 more.
 	// Above the limit the node closes new websockets with 1013. Higher: more players and more memory.
-	Connections int64 `yaml:"connections" range:"1..10000000"`
+	Connections int64 `yaml:"connections" default:"100000" range:"1..10000000"`
 	// Maximum number of messages per second and websocket; a burst may be as large. Above the limit: error rate_limited; the third within 10 s closes the websocket with 4429.
-	MessagesPerSecond float64 `yaml:"messages_per_second" range:"1..10000"`
+	MessagesPerSecond float64 `yaml:"messages_per_second" default:"20" range:"1..10000"`
 
 	RequestLimits    `yaml:",inline"`
 	ConnectionLimits `yaml:",inline"`
@@ -81,20 +80,16 @@ func Default() Config {
 
 // defaultWithUnsetLimits is Default without the limits whose defaults depend on other limits.
 func defaultWithUnsetLimits() Config {
-	return Config{
-		Listen: "127.0.0.1:8080", OpsListen: "127.0.0.1:8081", Data: "data", Drain: "20s",
-		Games:         map[string]Game{"demo": DefaultGame()},
-		Limits:        Limits{Connections: 100_000, MessagesPerSecond: 20, RequestLimits: defaultRequestLimits(), ConnectionLimits: defaultConnectionLimits(), MatchLimits: defaultMatchLimits()},
-		ProxyProtocol: string(httpserver.ProxyOff),
-		Audit:         Audit{RetentionDays: 400},
-		Tracing:       Tracing{SamplePercent: 1},
-	}
+	c := Config{Games: map[string]Game{"demo": DefaultGame()}}
+	setDefaults(&c)
+	c.Limits.GuestsPerDayPerAddress, c.Limits.GuestRequestsPerMinutePerAddress = unsetLimit, unsetLimit
+	return c
 }
 
 // Audit configures the audit log of the admin API.
 type Audit struct {
 	// Number of days that the server stores an entry of the audit log before it deletes the entry. Higher: more rows in the database.
-	RetentionDays int64 `yaml:"retention_days" range:"1..36500"`
+	RetentionDays int64 `yaml:"retention_days" default:"400" range:"1..36500"`
 }
 
 // Retention returns RetentionDays as a duration.
@@ -145,13 +140,11 @@ func (c *Config) GameNames() []string {
 	return slices.Sorted(maps.Keys(c.Games))
 }
 
-// DrainTimeout returns how long a stopping server waits for running matches.
-func (c *Config) DrainTimeout() (time.Duration, error) {
-	d, err := time.ParseDuration(c.Drain)
-	if err != nil || d < 0 || d > time.Hour {
-		return 0, fmt.Errorf("%q is not a duration between 0s and 1h", c.Drain)
-	}
-	return d, nil
+// DrainTimeout returns how long a stopping server waits for running matches. The configuration
+// must be valid.
+func (c *Config) DrainTimeout() time.Duration {
+	d, _ := time.ParseDuration(c.Drain)
+	return d
 }
 
 // Scheme returns the URL scheme of the players' address.

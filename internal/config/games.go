@@ -6,18 +6,19 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
+	"laststand/web/theme"
 )
 
-// Game configures one game. defaultGame has the defaults.
+// Game configures one game. The tags default have most defaults.
 type Game struct {
 	// Time zone of the game's days: the days of leaderboards and of pair_limit_per_day start at midnight in this zone.
-	TimeZone string `yaml:"time_zone" allowed:"a zone of the time zone database, such as Europe/Berlin"`
+	TimeZone string `yaml:"time_zone" default:"UTC" check:"zone" allowed:"a zone of the time zone database, such as Europe/Berlin"`
 	// Whether players may create arenas. False: only clients whose token has the role host may.
-	PlayersMayHost bool `yaml:"players_may_host"`
+	PlayersMayHost bool `yaml:"players_may_host" default:"true"`
 	// Names of the question banks for duels and arenas.
-	Banks []string `yaml:"banks" allowed:"at least one name: builtin or an imported bank"`
+	Banks []string `yaml:"banks" default:"[builtin]" allowed:"at least one name: builtin or an imported bank"`
 	// Names of the question banks that are reserved for arenas of hosts (tokens of the role host). Duels and arenas of players never use these banks.
-	HostBanks []string `yaml:"host_banks" allowed:"names that are not in banks"`
+	HostBanks []string `yaml:"host_banks" default:"[]" allowed:"names that are not in banks"`
 	// Keys that sign the game's tokens, the current key first. Empty: the server generates a key and stores it in the database.
 	Keys       []Key `yaml:"keys"`
 	TokenRules `yaml:",inline"`
@@ -49,69 +50,71 @@ type Key struct {
 	SecretFile string `yaml:"secret_file" allowed:"a path, credential:NAME"`
 }
 
+// TokenRules configures what a game requires of its tokens, besides a valid signature.
+type TokenRules struct {
+	// Audience that the claim aud of every token must contain. Empty: tokens need no aud; an aud must contain the name of the game or laststand.
+	TokenAudience string `yaml:"token_audience,omitempty" check:"audience" allowed:"1 to 255 ASCII characters without spaces"`
+	// Maximum lifetime of a token, from iat to exp. Higher: a stolen token works longer. Lower: players log in more often. Empty: no limit.
+	MaxTokenTTL string `yaml:"max_token_ttl,omitempty" range:"1m..87600h"`
+}
+
 // Duel configures the duels of a game. Keys with the suffix _ms are in milliseconds.
 type Duel struct {
 	// Number of questions in a duel.
-	Questions int `yaml:"questions" range:"1..100"`
+	Questions int `yaml:"questions" default:"10" range:"1..100"`
 	// Time to answer a question, in ms.
-	TimeLimitMS int64 `yaml:"time_limit_ms" range:"500..600000"`
+	TimeLimitMS int64 `yaml:"time_limit_ms" default:"15000" range:"500..600000"`
 	// Time from the pairing of two players to the first question, in ms.
-	CountdownMS int64 `yaml:"countdown_ms" range:"0..60000"`
+	CountdownMS int64 `yaml:"countdown_ms" default:"3000" range:"0..60000"`
 	// Time from the close of a question to the next question, in ms. During this time players see the right answer.
-	RevealMS int64 `yaml:"reveal_ms" range:"0..60000"`
+	RevealMS int64 `yaml:"reveal_ms" default:"2500" range:"0..60000"`
 	// Time after which a player without an opponent gets a bot as opponent, in ms. 0: never.
-	BotAfterMS int64 `yaml:"bot_after_ms" range:"0..600000"`
+	BotAfterMS int64 `yaml:"bot_after_ms" default:"8000" range:"0..600000"`
 	// Whether duels between two players change their ratings. Duels against a bot never do.
-	Rated bool `yaml:"rated"`
+	Rated bool `yaml:"rated" default:"true"`
 	// Maximum number of duels per day between the same two players that count for leaderboards and ratings. Later duels count for neither. 0: no limit.
-	PairLimitPerDay int `yaml:"pair_limit_per_day" range:"0..1000000"`
+	PairLimitPerDay int `yaml:"pair_limit_per_day" default:"5" range:"0..1000000"`
 	// Whether a duel between two players with the same IP address (IPv6: the same /64) counts for leaderboards and ratings. Behind a proxy, set trusted_proxies before you set this to false.
-	CountSameAddress bool `yaml:"count_same_address"`
+	CountSameAddress bool `yaml:"count_same_address" default:"true"`
 }
 
 // Arena configures the arenas of a game. Keys with the suffix _ms are in milliseconds.
 type Arena struct {
 	// Time to answer a question if the arena sets no time limit, in ms.
-	TimeLimitMS int64 `yaml:"time_limit_ms" range:"500..600000"`
+	TimeLimitMS int64 `yaml:"time_limit_ms" default:"15000" range:"500..600000"`
 	// Time from the start of the match to the first question, in ms.
-	CountdownMS int64 `yaml:"countdown_ms" range:"0..60000"`
+	CountdownMS int64 `yaml:"countdown_ms" default:"3000" range:"0..60000"`
 	// Time from the close of a question to the next question, in ms. If this is too short for a large arena, laststand_match_personal_results_skipped_total grows.
-	RevealMS int64 `yaml:"reveal_ms" range:"0..60000"`
+	RevealMS int64 `yaml:"reveal_ms" default:"2500" range:"0..60000"`
 	// Maximum number of players in an arena. The embedded Redis allows at most 1,000.
-	MaxPlayers int `yaml:"max_players" range:"2..100000"`
+	MaxPlayers int `yaml:"max_players" default:"10000" range:"2..100000"`
 	// Time that a team must wait after a wrong answer in a buzzer match, in ms. 0: no wait; only that player may not answer the question again.
-	TeamLockoutMS int64 `yaml:"team_lockout_ms" range:"0..600000"`
+	TeamLockoutMS int64 `yaml:"team_lockout_ms" default:"2000" range:"0..600000"`
 }
 
 // Leaderboards configures the leaderboards of a game.
 type Leaderboards struct {
 	// Windows of the leaderboards: one leaderboard for each span of days.
-	Windows []leaderboard.Window `yaml:"windows,flow" allowed:"all, day, and Nd for N days"`
+	Windows []leaderboard.Window `yaml:"windows,flow" default:"[all, day, 7d, 30d]" allowed:"all, day, and Nd for N days"`
 	// Orders (sort keys) in which clients can read a leaderboard.
 	Orders []leaderboard.Order `yaml:"orders,flow" allowed:"value (required), score, accuracy, time, matches"`
 	// Weights of the parts that make up the value of an entry. At least one weight must be above 0.
 	Weights Weights `yaml:"weights"`
 	// Minimum number of questions that an entry must have been asked to rank by accuracy or time. Higher: fewer entries rank by luck. 0: one question is enough.
-	MinAnswers int64 `yaml:"min_answers" range:"0..1000000"`
+	MinAnswers int64 `yaml:"min_answers" default:"20" range:"0..1000000"`
 }
 
 // Retention configures how many days of 24 hours the server keeps answers and matches. Leaderboards, totals and ratings
 // never lose a result.
 type Retention struct {
 	// Days after the end of a match until its answers are deleted, with the questions as they were asked. At the latest, answers are deleted with their match. 0: with the match.
-	AnswersDays int `yaml:"answers_days" range:"0..36500"`
+	AnswersDays int `yaml:"answers_days" default:"365" range:"0..36500"`
 	// Days after the end of a match until it is deleted, with its standings. 0: never. Otherwise at least 7, because results may wait for an unreachable database.
 	MatchesDays int `yaml:"matches_days" range:"0..36500"`
 }
 
 // minMatchesDays is the minimum of MatchesDays, except 0. The ledger refuses results that are older than MatchesDays.
 const minMatchesDays = 7
-
-func (r Retention) validate(path string, errs *validationErrors) {
-	if r.MatchesDays > 0 && r.MatchesDays < minMatchesDays {
-		errs.addf("%smatches_days: %d is out of range; use %d or more days, or 0 to keep matches for good", path, r.MatchesDays, minMatchesDays)
-	}
-}
 
 // ledgerRetention returns the retention in the form of the ledger.
 func (r Retention) ledgerRetention() ledger.Retention {
@@ -123,7 +126,7 @@ func (r Retention) ledgerRetention() ledger.Retention {
 // the part does not count.
 type Weights struct {
 	// Weight of the score (sum of points).
-	Score int64 `yaml:"score" range:"0..1000000"`
+	Score int64 `yaml:"score" default:"1" range:"0..1000000"`
 	// Weight of the accuracy, a number from 0 to 10,000.
 	Accuracy int64 `yaml:"accuracy" range:"0..1000000"`
 	// Weight of the speed, a number from 0 to 10,000.
@@ -134,19 +137,14 @@ type Weights struct {
 
 // DefaultGame returns the configuration of a game that sets nothing.
 func DefaultGame() Game {
-	settings := Game{
-		TimeZone: "UTC", PlayersMayHost: true, Banks: []string{"builtin"}, HostBanks: []string{}, Page: defaultPage(),
-		Duel:  Duel{Questions: 10, TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, BotAfterMS: 8000, Rated: true, PairLimitPerDay: 5, CountSameAddress: true},
-		Arena: Arena{TimeLimitMS: 15_000, CountdownMS: 3000, RevealMS: 2500, MaxPlayers: 10_000, TeamLockoutMS: 2000},
-		Leaderboards: Leaderboards{
-			Windows: []leaderboard.Window{leaderboard.All, leaderboard.Day, "7d", "30d"}, Orders: leaderboard.Orders(),
-			Weights: Weights{Score: 1}, MinAnswers: 20,
-		},
-		Retention: Retention{AnswersDays: 365},
-		Names:     Names{Blocklists: nickname.BuiltinLists()},
-	}
-	settings.Behaviours.applyDefaults(false)
-	return settings
+	var g Game
+	setDefaults(&g)
+	colors := theme.Default()
+	g.Page.Accent, g.Page.Background, g.Page.DarkBackground = colors.Accent, colors.Background, colors.DarkBackground
+	g.Leaderboards.Orders = leaderboard.Orders()
+	g.Names.Blocklists = nickname.BuiltinLists()
+	g.Behaviours.applyDefaults(false)
+	return g
 }
 
 // Names configures the words that nicknames, arena names and team names must not contain.

@@ -51,7 +51,7 @@ func (c *Config) OpenTokens(ctx context.Context, store identity.Keys, games []st
 		if err != nil {
 			return nil, fmt.Errorf("games.%s.keys: %w", name, err)
 		}
-		maxTTL, _ := c.Games[name].maxTTL() // Validate checked it
+		maxTTL, _ := time.ParseDuration(c.Games[name].MaxTokenTTL) // Validate checked it; "": no limit
 		configured[name] = keys
 		rules[name] = identity.TokenRules{Audience: c.Games[name].TokenAudience, MaxTTL: maxTTL}
 	}

@@ -5,14 +5,13 @@ import (
 	"io"
 	"os"
 
-	"laststand/internal/nickname"
 	"laststand/web/theme"
 )
 
 // Page configures how the page of a game looks. Colors has the colours.
 type Page struct {
 	// Name of the game on its page, in the list of games and in the browser's tab. Empty: Laststand; the list shows the package name.
-	Title string `yaml:"title" allowed:"at most 40 characters"`
+	Title string `yaml:"title" check:"optional title" allowed:"at most 40 characters"`
 	// Image beside the title, and the icon in the browser's tab. A relative path starts at the folder of the configuration file. Empty: the emblem of Laststand.
 	Logo string `yaml:"logo" allowed:"a path; PNG or JPEG of at most 50,000 bytes and 32 to 1,024 pixels"`
 	// Colour of buttons and of what belongs to the player. Other colours follow from it.
@@ -24,11 +23,6 @@ type Page struct {
 }
 
 const maxPageTitle = 40 // characters
-
-func defaultPage() Page {
-	colors := theme.Default()
-	return Page{Accent: colors.Accent, Background: colors.Background, DarkBackground: colors.DarkBackground}
-}
 
 // Colors returns the colours of the page. Validate checks them.
 func (p Page) Colors() theme.Colors {
@@ -54,16 +48,4 @@ func (c *Config) ReadLogo(game string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return content, nil
-}
-
-// validate adds an error for each invalid setting except the logo. prefix is the configuration
-// key of the section, with a dot.
-func (p Page) validate(prefix string, errs *validationErrors) {
-	if p.Title != "" {
-		_, err := nickname.ParseTitle(p.Title, maxPageTitle)
-		errs.add(prefix+"title", err)
-	}
-	for _, err := range p.Colors().Check() { // the error begins with the key
-		errs.addf("%s%w", prefix, err)
-	}
 }

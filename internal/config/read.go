@@ -1,15 +1,15 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 
 	"go.yaml.in/yaml/v3"
+
+	"laststand/internal/webhook"
 )
 
 // Read returns the defaults, overridden by a configuration file. path "" means no file. It
@@ -33,69 +33,46 @@ func Read(path string) (Config, error) {
 	return c, nil
 }
 
-// decode decodes the text of a configuration file into c, which has the defaults. Without
-// a section games, c keeps its games.
+// decode decodes the text of a configuration file into c, which has the defaults. It returns an
+// error if the text is no YAML, and stores other faults in c.
 func (c *Config) decode(raw []byte) error {
 	var file yaml.Node
-	if err := decodeYAML(raw, &file); err != nil {
+	if err := yaml.Unmarshal(raw, &file); err != nil {
 		return err
 	}
-	defaultGames := c.Games
-	c.Games = nil
-	if err := ignoreTypeErrors(decodeYAML(raw, c)); err != nil {
+	err := yaml.Unmarshal(raw, new(any)) // refuses aliases that contain themselves, or too many
+	if _, isTypeError := errors.AsType[*yaml.TypeError](err); err != nil && !isTypeError {
 		return err
 	}
-	c.fileFaults = checkKeysAndTypes(&file)
+	var d decoder
+	for _, document := range file.Content {
+		d.decode(document, "", reflect.ValueOf(c).Elem())
+	}
+	c.fileFaults = d.faults.join()
 	c.Limits.applyDefaults()
-	if !hasKey(&file, "games") {
-		c.Games = defaultGames
-	}
-	for name, game := range c.Games {
-		if reflect.ValueOf(game).IsZero() { // the file has the name without a section
-			c.Games[name] = DefaultGame()
-		}
-	}
 	return nil
 }
 
-// UnmarshalYAML decodes a game over the defaults of a game. It applies the defaults of
-// behaviours afterwards, because they depend on the sink and on whether there is a section
-// behaviours.
-func (g *Game) UnmarshalYAML(node *yaml.Node) error {
-	type fields Game
+// decodeGame decodes a game over the defaults of a game. It applies the defaults of behaviours
+// afterwards, because they depend on the sink and on whether there is a section behaviours.
+func (d *decoder) decodeGame(node *yaml.Node, path string, g *Game) {
 	*g = DefaultGame()
 	g.Behaviours = Behaviours{}
-	err := node.Decode((*fields)(g))
+	d.decode(node, path, reflect.ValueOf(g).Elem())
 	g.Behaviours.applyDefaults(hasKey(node, "behaviours"))
 	for i := range g.Webhooks {
-		g.Webhooks[i].applyDefaults()
+		if h := &g.Webhooks[i]; h.Events == nil {
+			h.Events = webhook.EventTypes()
+		}
 	}
-	return ignoreTypeErrors(err)
 }
 
 // hasKey returns true if a section has a key, also if the key has no value.
 func hasKey(section *yaml.Node, key string) bool {
 	var values map[string]yaml.Node
-	_ = section.Decode(&values) // checkKeysAndTypes reports errors
+	_ = section.Decode(&values) // the decoder reports errors
 	_, ok := values[key]
 	return ok
-}
-
-// decodeYAML decodes YAML into a value. An empty text is valid.
-func decodeYAML(raw []byte, into any) error {
-	if err := yaml.NewDecoder(bytes.NewReader(raw)).Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return nil
-}
-
-// ignoreTypeErrors returns err, or nil if values of wrong types caused it. The decoder leaves
-// these values out; checkKeysAndTypes lists them.
-func ignoreTypeErrors(err error) error {
-	if _, ok := errors.AsType[*yaml.TypeError](err); ok {
-		return nil
-	}
-	return err
 }
 
 // resolvePath returns the path of a file that the configuration names. A relative path starts at

@@ -69,12 +69,12 @@ func (c *Config) CertificateFiles() (cert, key string) {
 	return credentialPath(c.TLSCert), credentialPath(c.TLSKey)
 }
 
-// validateSecret adds an error if the text that a setting stands for is invalid, or if its file
+// checkSecret returns an error if the text that a setting stands for is invalid, or if its file
 // cannot be read.
-func (v *validation) validateSecret(path, setting string, validate func(string) error) {
-	text, err := v.readSecret(setting)
+func (c *Config) checkSecret(setting string, check func(string) error) error {
+	text, err := c.readSecret(setting)
 	if err == nil {
-		err = validate(text)
+		err = check(text)
 	}
-	v.errs.add(path, err)
+	return err
 }

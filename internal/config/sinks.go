@@ -2,12 +2,9 @@ package config
 
 import (
 	"cmp"
-	"errors"
-	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"laststand/internal/eventq"
@@ -24,7 +21,7 @@ const (
 // apply. The other fields must have their zero value.
 type Sink struct {
 	// Type of the sink: a file, a webhook, or China's anti-addiction interface (nppa). The type decides which other keys apply. The default is file.
-	Type string `yaml:"type" allowed:"file, webhook, nppa"`
+	Type string `yaml:"type" default:"file" oneof:"file, webhook, nppa"`
 
 	// For type file: path of the file to append to, relative to the working directory. Empty: behaviours/GAME.ndjson in the folder of the key data.
 	Path string `yaml:"path,omitempty" sinks:"file" allowed:"a path that no other game uses"`
@@ -34,11 +31,11 @@ type Sink struct {
 	MaxFiles int `yaml:"max_files,omitempty" sinks:"file" range:"1..1000"`
 
 	// For type webhook: URL that the sink posts to; required. For type nppa: URL of its interface. Empty: the official URL.
-	URL string `yaml:"url,omitempty" sinks:"webhook nppa" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
+	URL string `yaml:"url,omitempty" sinks:"webhook nppa" check:"url" allowed:"http:// or https:// URL, file:PATH, credential:NAME"`
 	// For types webhook and nppa: file with the keys that sign the reports, one per line, the current key first. A relative path starts at the folder of the configuration file. Empty for a webhook: the server generates a key. Required for nppa.
 	SecretFile string `yaml:"secret_file,omitempty" sinks:"webhook nppa" allowed:"a path, credential:NAME"`
 	// For type webhook: format of the requests. Empty: standard-webhooks.
-	Format string `yaml:"format,omitempty" sinks:"webhook" allowed:"standard-webhooks, cloudevents-batch"`
+	Format string `yaml:"format,omitempty" sinks:"webhook" oneof:"standard-webhooks, cloudevents-batch"`
 	// For types webhook and nppa: whether the sink may connect to addresses in private networks. The default is false.
 	AllowPrivate bool `yaml:"allow_private,omitempty" sinks:"webhook nppa"`
 
@@ -57,7 +54,6 @@ func (s Sink) IsConfigured() bool { return s.isConfigured }
 
 // applyDefaults sets the empty fields that have a default for this type of sink.
 func (s *Sink) applyDefaults() {
-	s.Type = cmp.Or(s.Type, SinkFile)
 	switch s.Type {
 	case SinkFile:
 		s.MaxFileMiB, s.MaxFiles = cmp.Or(s.MaxFileMiB, 64), cmp.Or(s.MaxFiles, 8)
@@ -76,17 +72,13 @@ func (s *Sink) reportableTypes() []string {
 }
 
 func (s *Sink) validate(prefix string, errs *validationErrors) {
-	sinkTypes := []string{SinkFile, SinkWebhook, SinkNPPA}
-	errs.validateOneOf(prefix+"type", s.Type, sinkTypes...)
+	isKnown := slices.Contains([]string{SinkFile, SinkWebhook, SinkNPPA}, s.Type)
 	for field, value := range reflect.ValueOf(*s).Fields() {
 		types, isLimited := field.Tag.Lookup("sinks")
-		if isLimited && !value.IsZero() && slices.Contains(sinkTypes, s.Type) && !strings.Contains(types, s.Type) {
+		if isLimited && !value.IsZero() && isKnown && !strings.Contains(types, s.Type) {
 			key, _ := yamlKey(field)
 			errs.addf("%s%s: a sink of type %s does not have this key; remove it", prefix, key, s.Type)
 		}
-	}
-	if s.Format != "" {
-		errs.validateOneOf(prefix+"format", s.Format, "standard-webhooks", "cloudevents-batch")
 	}
 	switch s.Type {
 	case SinkWebhook:
@@ -96,19 +88,6 @@ func (s *Sink) validate(prefix string, errs *validationErrors) {
 	case SinkNPPA:
 		s.validateNPPA(prefix, errs)
 	}
-}
-
-// checkURL returns an error if text is not an http or https URL with a host. The error does not
-// show the URL, because the URL may contain a secret.
-func checkURL(text string) error {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return errors.New("the URL is not of the form http://host/path or https://host/path")
-	}
-	if port, err := strconv.ParseUint(cmp.Or(u.Port(), "443"), 10, 16); err != nil || port == 0 {
-		return errors.New("the port of the URL is out of range; use 1 to 65535")
-	}
-	return nil
 }
 
 // nppaID matches the ids and test codes that the NPPA issues.

@@ -1,19 +1,36 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
-	"time"
+	"strings"
 
 	"laststand/internal/httpserver"
-	"laststand/internal/ledger"
-	"laststand/internal/redisx"
 	"laststand/internal/webhook"
 )
+
+// validationErrors collects all problems of a configuration, so that the operator sees them
+// together.
+type validationErrors []error
+
+// addf adds an error. By convention its text starts with the configuration key and a colon.
+func (e *validationErrors) addf(format string, args ...any) {
+	*e = append(*e, fmt.Errorf(format, args...))
+}
+
+// add adds an error about the configuration key path. A nil error adds nothing.
+func (e *validationErrors) add(path string, err error) {
+	if err != nil {
+		e.addf("%s: %w", path, err)
+	}
+}
+
+// join returns all errors as one error, or nil if there is none.
+func (e validationErrors) join() error { return errors.Join(e...) }
 
 // Validate returns one error with all problems of the configuration, key files, word lists and
 // logos included. It returns nil if there is none.
@@ -60,57 +77,34 @@ func (v *validation) validateWithoutKeys() {
 	if v.fileFaults != nil {
 		v.errs = append(v.errs, v.fileFaults)
 	}
-	v.errs.checkRanges("", reflect.ValueOf(*v.Config))
-	v.validateAddresses()
-	_, err := v.DrainTimeout()
-	v.errs.add("drain", err)
-	v.Limits.validate(&v.errs)
+	visit("", reflect.ValueOf(v.Config).Elem(), func(f field) { f.check(v) })
+	if _, port, _ := net.SplitHostPort(v.Listen); v.Listen == v.OpsListen && port != "0" {
+		v.errs.addf("ops_listen: %q is also the address of listen; use two different addresses", v.OpsListen)
+	}
+	if v.Data == "" && v.Database == "" {
+		v.errs.addf("data: the embedded database needs a folder; set data or database")
+	}
+	if v.ProxyProtocol != string(httpserver.ProxyOff) && len(v.TrustedProxies) == 0 {
+		v.errs.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", v.ProxyProtocol)
+	}
+	for _, name := range v.Limits.DryRun.rules {
+		if ruleNames := DryRunRules(); !slices.Contains(ruleNames, name) {
+			v.errs.addf("limits.dry_run: %q is not a rule; use one of %s", name, strings.Join(ruleNames, ", "))
+		}
+	}
 	if len(v.Games) == 0 {
 		v.errs.addf("games: the section has no game; declare at least one game")
 	}
 	for _, name := range v.GameNames() {
 		v.validateGame(name)
 	}
-	v.validateWebhooks()
-}
-
-func (v *validation) validateAddresses() {
-	v.errs.add("listen", checkAddress(v.Listen))
-	v.errs.add("ops_listen", checkAddress(v.OpsListen))
-	if _, port, _ := net.SplitHostPort(v.Listen); v.Listen == v.OpsListen && port != "0" {
-		v.errs.addf("ops_listen: %q is also the address of listen; use two different addresses", v.OpsListen)
+	if _, err := webhook.NewRegistry(v.Endpoints(), nil); err != nil { // the error names the endpoints
+		v.errs = append(v.errs, err)
 	}
-	v.validateSecret("redis", v.Redis, redisx.Validate)
-	v.validateSecret("database", v.Database, ledger.Validate)
-	if v.Data == "" && v.Database == "" {
-		v.errs.addf("data: the embedded database needs a folder; set data or database")
-	}
-	v.validateProxies()
-	if url := v.Tracing.Endpoint; url != "" {
-		v.validateSecret("tracing.endpoint", url, checkURL)
-	}
-	for _, o := range v.Origins {
-		_, err := httpserver.ParseOrigin(o)
-		v.errs.add("origins", err)
-	}
-}
-
-func checkAddress(address string) error {
-	_, port, err := net.SplitHostPort(address)
-	if err == nil {
-		_, err = strconv.ParseUint(port, 10, 16)
-	}
-	if err != nil {
-		return fmt.Errorf("%q is not an address of the form 127.0.0.1:8080", address)
-	}
-	return nil
 }
 
 func (v *validation) validateGame(name string) {
 	settings, prefix := v.Games[name], "games."+name+"."
-	if _, err := time.LoadLocation(settings.TimeZone); err != nil || settings.TimeZone == "Local" {
-		v.errs.addf("%stime_zone: %q is not in the time zone database; use a name such as Europe/Berlin", prefix, settings.TimeZone)
-	}
 	if len(settings.Banks) == 0 {
 		v.errs.addf("%sbanks: the list is empty; name at least one bank, such as builtin", prefix)
 	}
@@ -119,25 +113,21 @@ func (v *validation) validateGame(name string) {
 			v.errs.addf("%shost_banks: %q is also in banks, which all players use; remove it from one of the two lists", prefix, name)
 		}
 	}
-	settings.validate(prefix, &v.errs)
-	settings.Page.validate(prefix+"page.", &v.errs)
-	settings.Retention.validate(prefix+"retention.", &v.errs)
-	settings.Behaviours.validate(prefix+"behaviours.", &v.errs)
-	if url := settings.Behaviours.Sink.URL; url != "" {
-		v.validateSecret(prefix+"behaviours.sink.url", url, checkURL)
+	for _, err := range settings.Page.Colors().Check() { // the error begins with the key
+		v.errs.addf("%spage.%w", prefix, err)
 	}
+	if days := settings.Retention.MatchesDays; days > 0 && days < minMatchesDays {
+		v.errs.addf("%sretention.matches_days: %d is out of range; use %d or more days, or 0 to keep matches for good", prefix, days, minMatchesDays)
+	}
+	settings.Behaviours.validate(prefix+"behaviours.", &v.errs)
 	v.validateSinkPath(name)
+	for _, h := range settings.Webhooks { // the webhook registry checks the other keys
+		if len(h.Events) == 0 {
+			v.errs.addf("%swebhooks.%s.events: the list is empty; name at least one event, or remove the key for all events: %v", prefix, h.Name, webhook.EventTypes())
+		}
+	}
 	if err := v.Leaderboards(name).Validate(); err != nil { // the error names the game
 		v.errs = append(v.errs, err)
-	}
-}
-
-func (v *validation) validateProxies() {
-	_, err := httpserver.ParseTrustedProxies(v.TrustedProxies)
-	v.errs.add("trusted_proxies", err)
-	v.errs.add("proxy_protocol", httpserver.ProxyProtocol(v.ProxyProtocol).Validate())
-	if v.ProxyProtocol != string(httpserver.ProxyOff) && len(v.TrustedProxies) == 0 {
-		v.errs.addf("proxy_protocol: %s requires trusted_proxies, because the server ignores the headers of other peers", v.ProxyProtocol)
 	}
 }
 
@@ -163,22 +153,5 @@ func (v *validation) validateSinkPath(name string) {
 		if sink.Path != "" && filepath.Clean(sink.Path) == filepath.Clean(v.Sink(other).Path) {
 			v.errs.addf("games.%s.behaviours.sink.path: %s is the file of game %s; use another path", name, sink.Path, other)
 		}
-	}
-}
-
-// validateWebhooks adds an error for each invalid URL and each empty list of events. The webhook
-// registry checks the other keys.
-func (v *validation) validateWebhooks() {
-	for _, game := range v.GameNames() {
-		for _, h := range v.Games[game].Webhooks {
-			prefix := "games." + game + ".webhooks." + h.Name + "."
-			v.validateSecret(prefix+"url", h.URL, checkURL)
-			if len(h.Events) == 0 {
-				v.errs.addf("%sevents: the list is empty; name at least one event, or remove the key for all events: %v", prefix, webhook.EventTypes())
-			}
-		}
-	}
-	if _, err := webhook.NewRegistry(v.Endpoints(), nil); err != nil { // the error names the endpoints
-		v.errs = append(v.errs, err)
 	}
 }
