@@ -72,46 +72,43 @@ func followUpContext(ctx context.Context) (context.Context, context.CancelFunc) 
 	return context.WithTimeout(context.WithoutCancel(ctx), followUpTimeout)
 }
 
-// publishChange applies a stored change at this node and notifies the other nodes. If this node
-// cannot read the ledger now, its next periodic read applies the change.
-func (a accessControl) publishChange(ctx context.Context) {
+// publish applies a change that was stored without an error at this node, and notifies the other
+// nodes. It returns the error of the change. If this node cannot read the ledger now, its next
+// periodic read applies the change.
+func (a accessControl) publish(ctx context.Context, err error) error {
+	if err != nil {
+		return err
+	}
 	ctx, cancel := followUpContext(ctx)
 	defer cancel()
 	_ = a.Registry.Revocations.Refresh(ctx) // after an error, Run reads again and logs
 	a.inbox.Send(ctx, a.aliveNodes(), kindRevocations, nil)
+	return nil
 }
 
 // SetRevocation stores a ban or revocation. It implements ops.Revocations. A banned player
 // forfeits the current match.
 func (a accessControl) SetRevocation(ctx context.Context, revocation identity.Revocation) (identity.Revocation, error) {
 	stored, err := a.Revocations.SetRevocation(ctx, revocation)
-	if err != nil {
-		return stored, err
-	}
-	a.publishChange(ctx)
-	if stored.Kind == identity.KindBan {
+	err = a.publish(ctx, err)
+	if err == nil && stored.Kind == identity.KindBan {
 		a.forfeit(ctx, stored.Game, stored.ID)
 	}
-	return stored, nil
+	return stored, err
 }
 
 // LiftRevocation removes a ban or revocation. It implements ops.Revocations.
 func (a accessControl) LiftRevocation(ctx context.Context, revocation identity.Revocation) error {
-	err := a.Revocations.LiftRevocation(ctx, revocation)
-	if err == nil {
-		a.publishChange(ctx)
-	}
-	return err
+	return a.publish(ctx, a.Revocations.LiftRevocation(ctx, revocation))
 }
 
 // Erase erases a player. It implements ops.Players and httpapi.Accounts. The player forfeits the
 // current match. Erase also deletes the Redis keys of the player; if that fails, they expire
 // later.
 func (a accessControl) Erase(ctx context.Context, game, player string) error {
-	if err := a.accounts.Erase(ctx, game, player); err != nil {
+	if err := a.publish(ctx, a.accounts.Erase(ctx, game, player)); err != nil {
 		return err
 	}
-	a.publishChange(ctx)
 	a.forfeit(ctx, game, player)
 	ctx, cancel := followUpContext(ctx)
 	defer cancel()
@@ -123,10 +120,8 @@ func (a accessControl) Erase(ctx context.Context, game, player string) error {
 
 // UnlinkAccount removes the link between a guest and its account. It implements ops.Players.
 func (a accessControl) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
-	if account, err = a.accounts.UnlinkAccount(ctx, game, id); err == nil {
-		a.publishChange(ctx)
-	}
-	return account, err
+	account, err = a.accounts.UnlinkAccount(ctx, game, id)
+	return account, a.publish(ctx, err)
 }
 
 // PlayerNamed returns the player whose nickname looks like name. It implements ops.Players. It
@@ -173,30 +168,29 @@ func (a accessControl) LinkAccount(ctx context.Context, request identity.LinkReq
 	}
 	game, guest := request.Guest.Game, request.Guest.Subject
 	if account != guest {
-		playing, err := a.lobby.RunningMatch(ctx, game, account)
-		if err == nil && playing != nil {
-			err = fmt.Errorf("%w: the player of the account is in a match; retry when the match is over", identity.ErrAccountTaken)
-		}
-		if err == nil {
-			err = a.checkSettled(ctx, game, account)
-		}
-		if err != nil {
+		if err := a.checkIdle(ctx, game, account); err != nil {
 			return "", err
 		}
 	}
-	if err := a.accounts.LinkAccount(ctx, game, guest, account); err != nil {
+	if err := a.publish(ctx, a.accounts.LinkAccount(ctx, game, guest, account)); err != nil {
 		return "", err
 	}
-	a.publishChange(ctx)
 	if account != guest {
 		a.forfeit(ctx, game, account) // removes the ticket of the deleted player
 	}
 	return account, nil
 }
 
-// checkSettled returns an error that asks for a retry if the last result of the player is not in
-// the ledger yet.
-func (a accessControl) checkSettled(ctx context.Context, game, player string) error {
+// checkIdle returns an error if a player is in a match, or if the last result of the player is not
+// in the ledger yet.
+func (a accessControl) checkIdle(ctx context.Context, game, player string) error {
+	playing, err := a.lobby.RunningMatch(ctx, game, player)
+	if err != nil {
+		return err
+	}
+	if playing != nil {
+		return fmt.Errorf("%w: the player of the account is in a match; retry when the match is over", identity.ErrAccountTaken)
+	}
 	isUnsettled, err := a.lobby.IsUnsettled(ctx, game, player)
 	if err == nil && isUnsettled {
 		err = protocol.RetryAfter(protocol.CodeUnavailable, 1000, "the last match of the account is not settled yet; retry after 1 s")
@@ -207,17 +201,10 @@ func (a accessControl) checkSettled(ctx context.Context, game, player string) er
 // RotateKey creates a signing key. It implements ops.Keys.
 func (a accessControl) RotateKey(ctx context.Context, game string) (identity.KeyInfo, error) {
 	created, err := a.Registry.RotateKey(ctx, game)
-	if err == nil {
-		a.publishChange(ctx)
-	}
-	return created, err
+	return created, a.publish(ctx, err)
 }
 
 // RetireKey makes all nodes refuse the tokens of a key. It implements ops.Keys.
 func (a accessControl) RetireKey(ctx context.Context, game, id string) error {
-	err := a.Registry.RetireKey(ctx, game, id)
-	if err == nil {
-		a.publishChange(ctx)
-	}
-	return err
+	return a.publish(ctx, a.Registry.RetireKey(ctx, game, id))
 }

@@ -84,16 +84,23 @@ func dayTasks(games []string, days *ledger.Days, leaderboards *leaderboard.Appli
 	}
 }
 
-// forgetErased returns a function that deletes what the ledger keeps about erased players for
-// ledger.ErasureRetention.
-func forgetErased(accounts *ledger.Accounts, log *slog.Logger) func(context.Context) {
-	return loop.LogFailures(log, "cleanup after erasures", func(ctx context.Context) error {
+// untilDone returns a function that repeats a step until it finds nothing more to do. It logs the
+// first error of a series.
+func untilDone(log *slog.Logger, operation string, step func(context.Context) (hasMore bool, err error)) func(context.Context) {
+	return loop.LogFailures(log, operation, func(ctx context.Context) error {
 		for {
-			found, err := accounts.ForgetErased(ctx, ledger.ErasureRetention)
-			if err != nil || !found {
+			if hasMore, err := step(ctx); err != nil || !hasMore {
 				return err
 			}
 		}
+	})
+}
+
+// forgetErased returns a function that deletes what the ledger keeps about erased players for
+// ledger.ErasureRetention.
+func forgetErased(accounts *ledger.Accounts, log *slog.Logger) func(context.Context) {
+	return untilDone(log, "cleanup after erasures", func(ctx context.Context) (bool, error) {
+		return accounts.ForgetErased(ctx, ledger.ErasureRetention)
 	})
 }
 
@@ -127,12 +134,8 @@ type auditEntries interface {
 // deleteOldAudit returns a function that deletes all audit entries that are older than
 // retention, batch by batch.
 func deleteOldAudit(entries auditEntries, retention time.Duration, log *slog.Logger) func(context.Context) {
-	return loop.LogFailures(log, "audit log cleanup", func(ctx context.Context) error {
-		for {
-			deleted, err := entries.ForgetAuditEntries(ctx, retention, auditCleanupBatch)
-			if err != nil || deleted < auditCleanupBatch {
-				return err
-			}
-		}
+	return untilDone(log, "audit log cleanup", func(ctx context.Context) (bool, error) {
+		deleted, err := entries.ForgetAuditEntries(ctx, retention, auditCleanupBatch)
+		return deleted >= auditCleanupBatch, err
 	})
 }

@@ -40,14 +40,20 @@ func timerMetric(name, help string) *prometheus.Desc {
 }
 
 var (
-	timersPending      = timerMetric("timers", "Timers that wait.")
-	timersDue          = timerMetric("due_timers", "Timers that are due and wait for a worker.")
-	occupiedTimerSlots = timerMetric("occupied_slots", "Slots of the timing wheel that hold timers.")
-	busyTimerWorkers   = timerMetric("busy_workers", "Workers that are calling the function of a timer.")
-	timerLateness      = timerMetric("lateness_seconds", "Delay between the due time of a timer and its call.")
-	maxTimerLateness   = timerMetric("max_lateness_seconds", "Largest delay between the due time of a timer and its call since the start.")
-	timerCancellations = timerMetric("cancellations_total", "Timers stopped in time or reset.")
-	wheelRebuilds      = timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one.")
+	timerLateness = timerMetric("lateness_seconds", "Delay between the due time of a timer and its call.")
+	timerValues   = []struct {
+		metric *prometheus.Desc
+		kind   prometheus.ValueType
+		value  func(timer.Stats) float64
+	}{
+		{timerMetric("timers", "Timers that wait."), prometheus.GaugeValue, func(s timer.Stats) float64 { return float64(s.Pending) }},
+		{timerMetric("due_timers", "Timers that are due and wait for a worker."), prometheus.GaugeValue, func(s timer.Stats) float64 { return float64(s.Waiting) }},
+		{timerMetric("occupied_slots", "Slots of the timing wheel that hold timers."), prometheus.GaugeValue, func(s timer.Stats) float64 { return float64(s.Slots) }},
+		{timerMetric("busy_workers", "Workers that are calling the function of a timer."), prometheus.GaugeValue, func(s timer.Stats) float64 { return float64(s.Running) }},
+		{timerMetric("max_lateness_seconds", "Largest delay between the due time of a timer and its call since the start."), prometheus.GaugeValue, func(s timer.Stats) float64 { return s.Late.Max.Seconds() }},
+		{timerMetric("cancellations_total", "Timers stopped in time or reset."), prometheus.CounterValue, func(s timer.Stats) float64 { return float64(s.Stopped) }},
+		{timerMetric("wheel_rebuilds_total", "Timing wheels replaced by a new one."), prometheus.CounterValue, func(s timer.Stats) float64 { return float64(s.Rebuilt) }},
+	}
 )
 
 func (m timerMetrics) Describe(descs chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, descs) }
@@ -59,14 +65,7 @@ func (m timerMetrics) Collect(metrics chan<- prometheus.Metric) {
 		countsUpTo[bound.Seconds()] = s.Late.Within[i]
 	}
 	metrics <- prometheus.MustNewConstHistogram(timerLateness, s.Fired, s.Late.Sum.Seconds(), countsUpTo)
-	gauge := func(d *prometheus.Desc, v float64) {
-		metrics <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v)
+	for _, v := range timerValues {
+		metrics <- prometheus.MustNewConstMetric(v.metric, v.kind, v.value(s))
 	}
-	gauge(timersPending, float64(s.Pending))
-	gauge(timersDue, float64(s.Waiting))
-	gauge(occupiedTimerSlots, float64(s.Slots))
-	gauge(busyTimerWorkers, float64(s.Running))
-	gauge(maxTimerLateness, s.Late.Max.Seconds())
-	metrics <- prometheus.MustNewConstMetric(timerCancellations, prometheus.CounterValue, float64(s.Stopped))
-	metrics <- prometheus.MustNewConstMetric(wheelRebuilds, prometheus.CounterValue, float64(s.Rebuilt))
 }

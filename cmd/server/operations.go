@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
 
 	"laststand/internal/identity"
 	"laststand/internal/ledger"
@@ -53,4 +56,16 @@ func (c corrections) Correct(ctx context.Context, correction ops.Correction) (in
 		return 0, err
 	}
 	return disqualified.EntryCount, c.leaderboards.Apply(ctx, correction.Game)
+}
+
+// isStoreUnavailable reports whether the database or Redis cannot serve requests at the moment.
+// Then the request itself may be valid, and the client can retry it.
+func isStoreUnavailable(err error) bool {
+	if errors.Is(err, redis.ErrClosed) || errors.Is(err, redis.ErrPoolTimeout) {
+		return true
+	}
+	return slices.ContainsFunc([]func(error) bool{
+		ledger.IsUnavailable, redis.IsLoadingError, redis.IsReadOnlyError, redis.IsClusterDownError, redis.IsTryAgainError,
+		redis.IsMasterDownError, redis.IsMaxClientsError, redis.IsOOMError, redis.IsNoReplicasError,
+	}, func(meansUnavailable func(error) bool) bool { return meansUnavailable(err) })
 }

@@ -26,6 +26,7 @@ import (
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
+	"laststand/internal/webhook"
 	"laststand/internal/ws"
 	"laststand/web"
 )
@@ -200,4 +201,32 @@ func (n *node) createReporting() error {
 		Node: n.id, Now: n.now, Logger: n.log, Registry: n.registry,
 	})
 	return nil
+}
+
+// createWebhooks creates the dispatcher of webhooks, and the workers of the task queue that
+// deliver events.
+func (n *node) createWebhooks() {
+	poster := &httpserver.Poster{Clients: n.clients, Keys: func(endpoint webhook.Endpoint) ([]webhook.Key, error) {
+		return parseWebhookKeys(n.receiverKeys.Current(n.config.WebhookKeys(endpoint.Game, config.Webhook{Name: endpoint.Name})))
+	}}
+	n.dispatcher = webhook.NewDispatcher(webhook.Config{
+		Registry: n.webhookRegistry, EndpointStates: n.ledger.Endpoints, TaskCounter: n.ledger.Tasks, Queue: n.ledger.Tasks, Poster: tracedPoster{poster, n.tracing.tracer}, Logger: n.log,
+		TopLists: leaderboard.NewTopLists(n.config.LeaderboardConfigs(), n.ledger.Leaderboards, n.ledger.Names),
+	})
+	n.workers = taskqueue.NewWorkers(taskqueue.Config{
+		Store: n.ledger.Claims, Notifier: &n.taskSignal, Kinds: n.dispatcher.Services(), Logger: n.log, Registry: n.registry,
+	})
+}
+
+// webGames returns the games with the looks of their pages.
+func (n *node) webGames() (games []web.Game, err error) {
+	for _, name := range n.config.GameNames() {
+		logo, err := n.config.ReadLogo(name)
+		if err != nil { // the file has changed since Validate
+			return nil, fmt.Errorf("games.%s.page.logo: %w", name, err)
+		}
+		page := n.config.Games[name].Page
+		games = append(games, web.Game{Name: name, Title: page.Title, Colors: page.Colors(), Logo: logo})
+	}
+	return games, nil
 }

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"fmt"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/netip"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+	"golang.org/x/time/rate"
 
 	"laststand/internal/config"
 	"laststand/internal/httpserver"
@@ -87,4 +93,79 @@ func (n *node) newShedder() *overload.Shedder {
 		CloseIdle: func() int { return n.sessions.CloseIdle() },
 		ReadBusy:  config.NewCPUUsage("/proc", os.DirFS("/sys/fs/cgroup")).Sample, CountDuelPlayers: func() int64 { return n.sessions.DuelPlayers() },
 	})
+}
+
+func openCertificate(c *config.Config, registry prometheus.Registerer, log *slog.Logger) (*httpserver.Certificate, error) {
+	if c.TLSCert == "" {
+		return nil, nil
+	}
+	cert, key := c.CertificateFiles()
+	certificate, err := httpserver.OpenCertificate(httpserver.CertificateConfig{Cert: cert, Key: key, Logger: log, Registry: registry})
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert, --tls-key: %w", err)
+	}
+	return certificate, nil
+}
+
+// serveHTTP serves until the server shuts down, with TLS if certificate is not nil.
+func serveHTTP(server *http.Server, certificate *httpserver.Certificate, l net.Listener) error {
+	if certificate == nil {
+		return server.Serve(l)
+	}
+	server.TLSConfig = certificate.TLSConfig()
+	return server.ServeTLS(l, "", "")
+}
+
+// warnOfExposedOperations logs a warning if other machines can reach the operations address.
+func warnOfExposedOperations(address net.Addr, log *slog.Logger) {
+	if tcp, ok := address.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		log.Warn("operations address is reachable from other machines; keep it in a private network, because /metrics needs no token and admin tokens are sent without TLS",
+			"address", address.String())
+	}
+}
+
+// newSingleAddressWarning returns the function that ws.Server calls when it refuses a websocket
+// and all its websockets come from one address. If that address is private and trusted_proxies
+// is empty, the address is probably a load balancer: the function counts the refusal and logs
+// one warning.
+func newSingleAddressWarning(proxies []string, registry prometheus.Registerer, log *slog.Logger) func(netip.Addr) {
+	refusals := promauto.With(registry).NewCounter(prometheus.CounterOpts{
+		Name: "laststand_ws_single_address_refusals_total", Help: "Websockets refused because all websockets come from one private address while trusted_proxies is empty.",
+	})
+	var once sync.Once
+	return func(from netip.Addr) {
+		if len(proxies) > 0 || !isPrivate(from) {
+			return
+		}
+		refusals.Inc()
+		once.Do(func() {
+			log.Warn("websocket refused: one private address has reached its limit of websockets; add your proxy to trusted_proxies and let it send X-Forwarded-For or the PROXY protocol, or raise limits.connections_per_address", "address", from)
+		})
+	}
+}
+
+// carrierGradeNAT is the address range that carriers and clouds use behind their address
+// translators (RFC 6598).
+var carrierGradeNAT = netip.MustParsePrefix("100.64.0.0/10")
+
+func isPrivate(a netip.Addr) bool {
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || carrierGradeNAT.Contains(a)
+}
+
+// trustedProxies returns the proxies of trusted_proxies. The server counts requests with
+// forwarding headers from other peers, and now and then logs one of these peers. Such a peer may be a proxy that the operator has not listed; then all its players count
+// as one address.
+func trustedProxies(proxies []string, registry prometheus.Registerer, log *slog.Logger) *httpserver.TrustedProxies {
+	trusted, _ := httpserver.ParseTrustedProxies(proxies) // validate checked it
+	ignored := promauto.With(registry).NewCounter(prometheus.CounterOpts{
+		Name: "laststand_untrusted_forwarded_headers_total", Help: "Requests with X-Forwarded-For from a peer that is not a trusted proxy; the server ignores the header.",
+	})
+	logging := rate.Sometimes{First: 3, Interval: 10 * time.Minute}
+	trusted.OnUntrustedForward = func(peer netip.Addr) {
+		ignored.Inc()
+		logging.Do(func() {
+			log.Warn("X-Forwarded-For from an untrusted address ignored; add the address to trusted_proxies if it is your proxy, because otherwise all its players count as one address", "peer", peer)
+		})
+	}
+	return trusted
 }
