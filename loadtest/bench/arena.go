@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -84,8 +83,7 @@ func (o arenaOptions) measure(ctx context.Context, t arenaTables, mode string) (
 		return err
 	}
 	k.found.JudgeRest()
-	stored := checker.Stored{Checker: k.found, Share: 1}
-	stored.Get, stored.GetAs = k.newReaders(c.urls[0])
+	stored := checker.Stored{Checker: k.found, Get: k.Get, Share: 1}
 	compared, err := stored.CheckStored(ctx)
 	if err == nil && compared < o.players && k.violation() == nil {
 		err = fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players)
@@ -159,16 +157,4 @@ func (c *cluster) watchMemory() func() (growth float64, err error) {
 		watching.Wait()
 		return float64(largest - first), failed
 	}
-}
-
-// newReaders returns functions that read from the first node, without a token and with the
-// token of a player.
-func (k *benchClients) newReaders(url string) (get func(ctx context.Context, path string, v any) error, getAs func(ctx context.Context, player, path string, v any) error) {
-	client := &http.Client{Timeout: clientTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 16}}
-	call := players.Call{Client: client, URL: url + "/v1/games/demo/"}
-	get = func(ctx context.Context, path string, v any) error { return call.At(path, "").Do(ctx, v) }
-	getAs = func(ctx context.Context, player, path string, v any) error {
-		return call.At(path, k.TokenOf(player)).Do(ctx, v)
-	}
-	return get, getAs
 }

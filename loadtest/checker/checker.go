@@ -95,6 +95,14 @@ func (v *Violations) All() (listed []string, count int) {
 	return slices.Clone(v.listed), v.count
 }
 
+// decode decodes what a server sent.
+func decode[T any](data json.RawMessage) (v T, err error) {
+	if err := json.Unmarshal(data, &v); err != nil {
+		return v, violation("%v: %s", err, data)
+	}
+	return v, nil
+}
+
 func violation(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrContract}, args...)...)
 }

@@ -1,10 +1,8 @@
 package checker
 
 import (
-	"encoding/json"
 	"fmt"
-
-	"laststand/internal/protocol"
+	"slices"
 )
 
 // JudgeRest judges all matches that are not judged yet. Call it when all clients have
@@ -19,7 +17,7 @@ func (c *Checker) JudgeRest() {
 
 // judge compares a match with the rules, and forgets its pushes and answers.
 func (c *Checker) judge(m *match) {
-	j := &judgement{match: m, checker: c, firsts: make(map[string]int64), sums: make(map[string]int64)}
+	j := &judgement{match: m, checker: c, firsts: make(map[string]int64)}
 	j.run()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,144 +154,118 @@ func (j *judgement) checkCounts(r *round, t verdictCounts) {
 	}
 }
 
-// verdict is what is known about a player's answer to a question.
-type verdict struct {
-	isAccepted, isCorrect bool
-	isUnsure              bool // nothing is known
-	given                 json.RawMessage
-	elapsedMS             int64
-}
+// maxNamed is how many players of a larger match the pushes to every player name.
+const maxNamed = 10
 
-// verdict returns the verdict on a player's answer. The reply to the answer decides. If
-// the reply is missing, because the server refused the answer for now or because the
-// player is no client, the result that the server published decides.
-func (j *judgement) verdict(r *round, p *part) verdict {
-	sent := p.answers[r.asked.Question]
-	hasSeenAll := p.isClient && p.hasEnded
-	switch {
-	case sent != nil && sent.accepted != nil:
-		return r.accept(sent.accepted, sent.reply.ElapsedMS)
-	case sent == nil && hasSeenAll, sent != nil && sent.isLate && !r.isExtended():
-		return verdict{}
-	case sent != nil && hasSeenAll && !sent.isUnsure && !sent.isLate: // the server never accepted it
-		return verdict{}
-	}
-	published := j.published(r, p)
-	for _, result := range published {
-		if result.ElapsedMS == nil {
-			continue
-		}
-		if sent != nil && !sent.has(result.Given) {
-			j.violation("question %d: %s sent %s, and %s counts", r.asked.Question, p.player, sent.sent, result.Given)
-		}
-		return r.accept(result.Given, *result.ElapsedMS)
-	}
-	return verdict{isUnsure: len(published) == 0}
-}
-
-func (r *round) accept(given json.RawMessage, elapsedMS int64) verdict {
-	return verdict{isAccepted: true, isCorrect: r.right.IsCorrect(given), given: given, elapsedMS: elapsedMS}
-}
-
-// published returns the player's results that the server sent to all players and to this
-// player alone.
-func (j *judgement) published(r *round, p *part) (all []protocol.QuestionResult) {
-	for _, result := range r.closed.Results {
-		if result.Player == p.player {
-			all = append(all, result)
-		}
-	}
-	if o, ok := p.own[r.asked.Question]; ok {
-		all = append(all, protocol.QuestionResult{
-			Player: p.player, Given: o.Given, Correct: o.Correct, ElapsedMS: o.ElapsedMS, Points: o.Points, Score: o.Score, Out: o.Out,
-		})
-	}
-	return all
-}
-
-// checkTimes checks the stamp and the time of an accepted answer.
-func (j *judgement) checkTimes(r *round, p *part) {
-	sent := p.answers[r.asked.Question]
-	if sent == nil || sent.accepted == nil {
+func (j *judgement) end() {
+	over, found := j.log.over, j.log.found
+	rank(found.Mode, j.final)
+	if over.Reason != "finished" {
+		j.endEarly()
 		return
 	}
-	if at, closesAt := sent.reply.At, r.closesAtFor(p.extra); at > closesAt || sent.reply.ElapsedMS != elapsedMS(r.asked, at, p.extra) {
-		j.violation("question %d from %d to %d: an answer got %s", r.asked.Question, r.asked.OpensAt, closesAt, sent.replyData)
+	if n := len(j.log.rounds); n > 0 && j.log.rounds[n-1].closed == nil {
+		j.violation("it ended while question %d was open", n-1)
 	}
-	if r.asked.ReadsUntil != nil && sent.reply.At < *r.asked.ReadsUntil {
-		j.violation("question %d has a reading time up to %d, and an answer got %s", r.asked.Question, *r.asked.ReadsUntil, sent.replyData)
+	j.checkLength()
+	want := found.Players
+	if want > maxFullView {
+		want = maxNamed
 	}
-	if sent.isEarly && sent.reply.At < r.asked.OpensAt {
-		j.violation("question %d opened at %d, and an answer before that got %s", r.asked.Question, r.asked.OpensAt, sent.replyData)
+	if len(over.Standings) != want {
+		j.violation("its end names %d players, not %d", len(over.Standings), want)
 	}
-	if sent.isLate && !r.isExtended() {
-		j.violation("question %d was closed to an answer that got %s", r.asked.Question, sent.replyData)
-	}
-}
-
-// maxEarlyMS is how far the stamp of an answer may lie before the opening, because the
-// clocks of two nodes differ.
-const maxEarlyMS = 50
-
-// elapsedMS returns the elapsed_ms of an accepted answer from its stamp. It is 0 for a
-// stamp up to maxEarlyMS before the opening, and the limit for an earlier stamp. With extra
-// time, in percent, it is scaled to the limit of the others.
-func elapsedMS(q protocol.Question, at, extra int64) int64 {
-	if at < q.OpensAt-maxEarlyMS {
-		return q.ClosesAt - readsUntil(q)
-	}
-	return max(at-readsUntil(q), 0) * 100 / (100 + extra)
-}
-
-// verdictCounts sums up the verdicts on a question.
-type verdictCounts struct {
-	players, accepted, right int64
-	newestMS                 int64 // elapsed time of the last answer
-	isUnsure                 bool
-}
-
-func countVerdicts(verdicts map[string]verdict) (t verdictCounts) {
-	for _, v := range verdicts {
-		t.players++
-		t.isUnsure = t.isUnsure || v.isUnsure
-		if v.isAccepted {
-			t.accepted++
-			t.newestMS = max(t.newestMS, v.elapsedMS)
-		}
-		if v.isCorrect {
-			t.right++
+	for _, s := range over.Standings {
+		t := j.final[s.Player]
+		if t == nil && !j.isPartial || t != nil && !j.isUnsure() && s != t.standing(s) {
+			j.violation("its end says %+v, and it is %+v", s, t)
 		}
 	}
-	return t
+	if found.Mode != "race" || len(found.Teams) == 0 || !j.isUnsure() && found.Players <= maxFullView { // else the points of a team are unknown
+		j.checkWinner()
+	}
 }
 
-// maxFullView is the largest match in which the server sends every result to every
-// player.
-const maxFullView = 50
-
-// judgement compares one match with the rules.
-type judgement struct {
-	*match
-	checker   *Checker
-	firsts    map[string]int64 // by team: questions that a player of the team answered first
-	sums      map[string]int64 // by team of a race: the points of its players
-	lateMS    []int64          // see Summary
-	isPartial bool             // some players are unknown
-}
-
-func (j *judgement) violation(format string, args ...any) {
-	j.checker.Violations.Add("%s (%s): %s", j.id, j.log.found.Mode, fmt.Sprintf(format, args...))
-}
-
-// isUnsure reports whether something about a player is unknown.
-func (j *judgement) isUnsure() bool {
+// endEarly checks the scores of a match that a player left or that the server gave up.
+// Ranks then depend on who left, which clients do not learn.
+func (j *judgement) endEarly() {
+	over := j.log.over
+	if !j.checker.Leavers {
+		j.violation("it ended as %s", over.Reason)
+	}
+	for _, s := range over.Standings {
+		if t := j.final[s.Player]; t != nil && !t.isUnsure && s.Score != t.Score {
+			j.violation("it ended as %s, and its end says %+v, and it is %+v", over.Reason, s, t)
+		}
+	}
 	for _, t := range j.final {
-		if t.isUnsure {
-			return true
-		}
+		t.isUnsure = true
 	}
-	return j.isPartial
 }
 
-// maxClockSkewMS is how far the clocks of two nodes may differ.
-const maxClockSkewMS = 100
+// checkLength checks that all questions were asked. A survival match may end when one
+// player is left.
+func (j *judgement) checkLength() {
+	alive := 0
+	for _, t := range j.final {
+		if !t.isOut {
+			alive++
+		}
+	}
+	n, found := len(j.log.rounds), j.log.found
+	if n < found.Questions && (found.Mode != "survival" || alive > 1 && !j.isUnsure()) {
+		j.violation("it ended after %d of %d questions with %d players in it", n, found.Questions, alive)
+	}
+}
+
+// checkWinner checks the winner: the one leader among the teams, or else among the players.
+func (j *judgement) checkWinner() {
+	var leaders []string
+	if len(j.log.found.Teams) > 0 {
+		leaders = j.checkTeams()
+	} else {
+		for _, s := range j.log.over.Standings {
+			if s.Rank == 1 {
+				leaders = append(leaders, s.Player)
+			}
+		}
+	}
+	want := ""
+	if len(leaders) == 1 {
+		want = leaders[0]
+	}
+	if j.log.over.Winner != want {
+		j.violation("its winner is %q, and the leaders are %q", j.log.over.Winner, leaders)
+	}
+}
+
+// checkTeams checks the scores and ranks of the teams, and returns those at rank 1. The points
+// of the team of a race are those of its players.
+func (j *judgement) checkTeams() (leaders []string) {
+	if len(j.log.over.Teams) != len(j.log.found.Teams) {
+		j.violation("it ends with the teams %+v", j.log.over.Teams)
+	}
+	scores := j.firsts
+	if j.log.found.Mode == "race" {
+		scores = make(map[string]int64)
+		for _, s := range j.log.over.Standings {
+			scores[s.Team] += j.final[s.Player].Score
+		}
+	}
+	for _, t := range j.log.over.Teams {
+		rank := 1
+		for _, other := range j.log.found.Teams {
+			if scores[other.ID] > scores[t.ID] {
+				rank++
+			}
+		}
+		if t.Score != scores[t.ID] || t.Rank != rank {
+			j.violation("its end says %+v of a team with %d points, at rank %d", t, scores[t.ID], rank)
+		}
+		if rank == 1 {
+			leaders = append(leaders, t.ID)
+		}
+	}
+	slices.Sort(leaders)
+	return leaders
+}

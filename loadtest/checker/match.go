@@ -52,16 +52,6 @@ func (m *match) push(f Frame) error {
 	return nil
 }
 
-// round returns the question with an index, nil if it was not asked.
-func (m *match) round(index int) *round {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if index < 0 || index >= len(m.log.rounds) {
-		return nil
-	}
-	return m.log.rounds[index]
-}
-
 func (m *match) part(player string) *part {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,6 +96,9 @@ type round struct {
 
 func (r *round) limitMS() int64 { return r.asked.ClosesAt - readsUntil(r.asked) }
 
+// closesAtFor is when a question closes for a player with extra time, in percent.
+func (r *round) closesAtFor(extra int64) int64 { return r.closesAt + r.limitMS()*extra/100 }
+
 // readsUntil is when a question accepts answers.
 func readsUntil(q protocol.Question) int64 {
 	if q.ReadsUntil != nil {
@@ -137,6 +130,14 @@ func (l *matchLog) add(kind string, data json.RawMessage) error {
 	return r.add(kind, data)
 }
 
+// round returns the question with an index, nil if it was not asked.
+func (l *matchLog) round(index int) *round {
+	if index < 0 || index >= len(l.rounds) {
+		return nil
+	}
+	return l.rounds[index]
+}
+
 // openRound returns the open question, nil if none is open.
 func (l *matchLog) openRound() *round {
 	if n := len(l.rounds); n > 0 && l.rounds[n-1].closed == nil {
@@ -159,31 +160,37 @@ func (l *matchLog) open(data json.RawMessage) error {
 }
 
 // add decodes a push that belongs to the open question.
-func (r *round) add(kind string, data json.RawMessage) (err error) {
+func (r *round) add(kind string, data json.RawMessage) error {
 	var question int
 	switch kind {
 	case protocol.TypeQuestionExtended:
-		var e protocol.QuestionExtended
-		err = json.Unmarshal(data, &e)
+		e, err := decode[protocol.QuestionExtended](data)
+		if err != nil {
+			return err
+		}
 		question, r.closesAt = e.Question, e.ClosesAt
 	case protocol.TypeAnswerSeen:
-		var s protocol.AnswerSeen
-		err = json.Unmarshal(data, &s)
+		s, err := decode[protocol.AnswerSeen](data)
+		if err != nil {
+			return err
+		}
 		if r.seen[s.Player] {
 			return fmt.Errorf("it was pushed before")
 		}
 		question, r.seen[s.Player] = s.Question, true
 	case protocol.TypeQuestionClosed:
-		if err = json.Unmarshal(data, &r.closed); err == nil {
-			question, r.right = r.closed.Question, DecodeCorrectAnswer(r.closed.Answer)
+		closed, err := decode[protocol.QuestionClosed](data)
+		if err != nil {
+			return err
 		}
+		question, r.closed, r.right = closed.Question, &closed, DecodeCorrectAnswer(closed.Answer)
 	default:
 		return fmt.Errorf("this is no numbered push")
 	}
-	if err == nil && question != r.asked.Question {
+	if question != r.asked.Question {
 		return fmt.Errorf("question %d is open", r.asked.Question)
 	}
-	return err
+	return nil
 }
 
 // part is the part of one player in a match: the answers, and what only this player was

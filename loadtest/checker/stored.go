@@ -1,27 +1,30 @@
 package checker
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
-
-	"laststand/internal/protocol"
 )
 
 // Stored compares the data that a server has stored with the judged matches.
 type Stored struct {
 	*Checker
-	Get   reader
-	GetAs func(ctx context.Context, player, path string, v any) error // with the player's token; nil: own answers are not compared
+	Get   func(ctx context.Context, player, path string, v any) error // reads a path below the game's URL, with the player's token; no player: without a token
 	Share int                                                         // one match and one player in so many is read by itself; leaderboards are read for all players
 
 	players map[string]*record
+}
+
+// record is what the server must have stored of a player.
+type record struct {
+	Sums                       // of the matches that count
+	matches map[string]*totals // by match
+	counted map[string]bool    // matches that count
+	isSure  bool               // no verdict is unknown
 }
 
 // settleTimeout bounds how long the stored data may take to agree, after the last match.
@@ -40,7 +43,7 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	for i, m := range s.sorted() {
 		s.collect(m)
 		if len(m.final) > 0 && i%s.Share == 0 {
-			check(func() (string, error) { return s.Get.compareMatch(ctx, m, s.Strangers) })
+			check(func() (string, error) { return s.compareMatch(ctx, m) })
 		}
 	}
 	ids := slices.Sorted(maps.Keys(s.players))
@@ -49,18 +52,19 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 		if r.isSure {
 			compared++
 		}
-		if i%s.Share == 0 {
-			check(func() (string, error) { return s.Get.compareHistory(ctx, id, r) })
-			check(func() (string, error) { return s.Get.compareProfile(ctx, id, r) })
-			for match, t := range r.matches {
-				if s.GetAs != nil && !t.isUnsure {
-					check(func() (string, error) { return s.compareAnswers(ctx, match, t) })
-				}
+		if i%s.Share != 0 {
+			continue
+		}
+		check(func() (string, error) { return s.compareHistory(ctx, id, r) })
+		check(func() (string, error) { return s.compareProfile(ctx, id, r) })
+		for match, t := range r.matches {
+			if s.KeepAnswers && !t.isUnsure {
+				check(func() (string, error) { return s.compareAnswers(ctx, match, t) })
 			}
 		}
 	}
 	for some := range slices.Chunk(ids, 100) {
-		check(func() (string, error) { return s.Get.compareBoard(ctx, some, s.players) })
+		check(func() (string, error) { return s.compareBoard(ctx, some) })
 	}
 	return compared, group.Wait()
 }
@@ -113,49 +117,30 @@ func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(co
 	})
 }
 
-// storedAnswer is a player's answer to a question of a settled match, as the server tells it
-// to the player. The form can be compared.
-type storedAnswer struct {
-	Given     string
-	Correct   bool
-	ElapsedMS int64 // -1: no answer
-	Points    int64
+// Behaviours are a server's counts of behaviours.
+type Behaviours struct {
+	Offered, Sent, Dropped, Queued, InFlight int64
 }
 
-func newStoredAnswer(r protocol.QuestionResult) storedAnswer {
-	a := storedAnswer{Given: cmp.Or(string(r.Given), "null"), Correct: r.Correct, ElapsedMS: -1, Points: r.Points}
-	if r.ElapsedMS != nil {
-		a.ElapsedMS = *r.ElapsedMS
+// CheckBehaviours compares the counts with the posted behaviours that the server
+// answered for, accepted or dropped at intake. It returns the difference, or "".
+func CheckBehaviours(posted int64, b Behaviours) string {
+	switch {
+	case b.Offered != b.Sent+b.Dropped+b.Queued+b.InFlight:
+		return fmt.Sprintf("behaviours do not add up: %+v", b)
+	case b.Offered != posted:
+		return fmt.Sprintf("%d behaviours were answered for, and %d count as offered", posted, b.Offered)
 	}
-	return a
+	return ""
 }
 
-// compareAnswers compares the stored answers of a player in a match with those that the
-// server had accepted. Questions that a player was not asked are stored without an answer.
-func (s *Stored) compareAnswers(ctx context.Context, match string, t *totals) (difference string, err error) {
-	var stored struct {
-		Questions []struct {
-			Given     json.RawMessage
-			Correct   bool
-			ElapsedMS *int64 `json:"elapsed_ms"`
-			Points    int64
+// CheckRanks checks that the ranks of a leaderboard page never fall. It returns the
+// difference, or "".
+func CheckRanks(ranks []int) string {
+	for i := 1; i < len(ranks); i++ {
+		if ranks[i] < ranks[i-1] {
+			return fmt.Sprintf("rank %d comes after rank %d", ranks[i], ranks[i-1])
 		}
 	}
-	if err := s.GetAs(ctx, t.player, "matches/"+match+"/answers", &stored); err != nil {
-		return "", err
-	}
-	if len(stored.Questions) < len(t.answers) {
-		return fmt.Sprintf("the answers of %s to %d questions of %s are stored, and there were %d", t.player, len(stored.Questions), match, len(t.answers)), nil
-	}
-	for i, q := range stored.Questions {
-		want, isAsked := t.answers[i]
-		if !isAsked {
-			want = newStoredAnswer(protocol.QuestionResult{})
-		}
-		got := newStoredAnswer(protocol.QuestionResult{Given: q.Given, Correct: q.Correct, ElapsedMS: q.ElapsedMS, Points: q.Points})
-		if got != want {
-			return fmt.Sprintf("the answer of %s to question %d of %s is stored as %+v, and was %+v", t.player, i, match, got, want), nil
-		}
-	}
-	return "", nil
+	return ""
 }

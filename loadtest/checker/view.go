@@ -58,13 +58,12 @@ func (v *View) Question() (protocol.Question, *protocol.QuestionClosed) { return
 // Asked returns a question of the match by its index, and its close; nil if it is open. Before
 // the question was asked both are empty.
 func (v *View) Asked(index int) (protocol.Question, *protocol.QuestionClosed) {
-	r := v.match.round(index)
-	if r == nil {
-		return protocol.Question{}, nil
-	}
 	v.match.mu.Lock()
 	defer v.match.mu.Unlock()
-	return r.asked, r.closed
+	if r := v.match.log.round(index); r != nil {
+		return r.asked, r.closed
+	}
+	return protocol.Question{}, nil
 }
 
 // Newest returns the newest push of the match that any client received.
@@ -83,7 +82,11 @@ func (v *View) Push(f Frame, at int64) error {
 	case f.Type == protocol.TypeOwn:
 		return v.takeOwn(f)
 	case f.Type == protocol.TypeOwnDeadline:
-		return v.takeOwnDeadline(f.Data)
+		own, err := decode[protocol.OwnDeadline](f.Data)
+		if err != nil {
+			return err
+		}
+		return v.takeOwnDeadline(own)
 	case f.Type == protocol.TypeSettled:
 		return v.takeSettled(f)
 	case f.Type == protocol.TypeMatchState:
@@ -134,27 +137,16 @@ func (v *View) checkOpening(at int64) error {
 
 // noteElimination notes whether the close of the newest question eliminates the player.
 func (v *View) noteElimination() {
-	_, closed := v.Question()
-	if closed == nil {
-		return
-	}
-	for _, r := range closed.Results {
-		if r.Player == v.player {
-			v.isOut = v.isOut || r.Out
-		}
+	if _, closed := v.Question(); closed != nil {
+		v.isOut = v.isOut || slices.ContainsFunc(closed.Results, func(r protocol.QuestionResult) bool { return r.Player == v.player && r.Out })
 	}
 }
 
 func (v *View) takeOver(f Frame) error {
+	over, err := decode[protocol.MatchOver](f.Data)
 	v.isOver = true
-	var over protocol.MatchOver
-	if err := json.Unmarshal(f.Data, &over); err != nil {
-		return violation("%v: %s", err, f.Raw)
-	}
-	for _, s := range over.Standings {
-		v.isRated = v.isRated || s.Player == v.player && s.Rating != nil
-	}
-	return nil
+	v.isRated = slices.ContainsFunc(over.Standings, func(s protocol.OverStanding) bool { return s.Player == v.player && s.Rating != nil })
+	return err
 }
 
 // Finish notes that the client has seen the end of its match and has no open request.
@@ -167,48 +159,36 @@ func (v *View) Finish() {
 
 // takeOwn takes the result that only this player receives.
 func (v *View) takeOwn(f Frame) error {
-	var o protocol.Own
-	if err := json.Unmarshal(f.Data, &o); err != nil {
-		return violation("%v: %s", err, f.Raw)
+	own, err := decode[protocol.Own](f.Data)
+	if err != nil || v.part == nil || v.part.hasEnded || v.match.id != own.Match {
+		return err
 	}
-	if v.part == nil || v.part.hasEnded || v.match.id != o.Match {
-		return nil
+	if q, _ := v.Asked(own.Question); q.Of == 0 {
+		return violation("question %d of %s was not asked, and its player is told %s", own.Question, own.Match, f.Raw)
 	}
-	if v.match.round(o.Question) == nil {
-		return violation("question %d of %s was not asked, and its player is told %s", o.Question, o.Match, f.Raw)
-	}
-	v.part.own[o.Question] = o
-	v.isOut = v.isOut || o.Out
+	v.part.own[own.Question] = own
+	v.isOut = v.isOut || own.Out
 	return nil
 }
 
 // takeSettled checks that the final rating comes exactly if the match is rated.
 func (v *View) takeSettled(f Frame) error {
-	var s protocol.Settled
-	if err := json.Unmarshal(f.Data, &s); err != nil {
-		return violation("%v: %s", err, f.Raw)
-	}
-	if v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated {
+	s, err := decode[protocol.Settled](f.Data)
+	if err == nil && v.isOver && s.Match == v.match.id && (s.Rating != nil) != v.isRated {
 		return violation("match.over has a rating: %t, and settled is %s", v.isRated, f.Raw)
 	}
-	return nil
+	return err
 }
 
 // takeState compares the player's answer in a match.state with the reply to it. The state
 // may hold an answer whose reply has not come yet.
 func (v *View) takeState(data json.RawMessage) error {
-	var s protocol.MatchState
-	if err := json.Unmarshal(data, &s); err != nil {
-		return violation("%v: %s", err, data)
+	s, err := decode[protocol.MatchState](data)
+	if err == nil && s.OwnDeadline != nil {
+		err = v.takeOwnDeadline(*s.OwnDeadline)
 	}
-	if s.OwnDeadline != nil {
-		raw, _ := json.Marshal(s.OwnDeadline) // it came from JSON
-		if err := v.takeOwnDeadline(raw); err != nil {
-			return err
-		}
-	}
-	if v.part == nil || s.Question == nil || v.isOver {
-		return nil
+	if err != nil || v.part == nil || s.Question == nil || v.isOver {
+		return err
 	}
 	sent := v.part.answers[s.Question.Question]
 	switch {
@@ -220,36 +200,28 @@ func (v *View) takeState(data json.RawMessage) error {
 	return nil
 }
 
-// closesAtFor is when a question closes for a player with extra time, in percent.
-func (r *round) closesAtFor(extra int64) int64 { return r.closesAt + r.limitMS()*extra/100 }
-
 // takeOwnDeadline takes the later close of a question that only a player with extra time
 // receives. The extra time is the same in all questions.
-func (v *View) takeOwnDeadline(data json.RawMessage) error {
-	var own protocol.OwnDeadline
-	if err := json.Unmarshal(data, &own); err != nil {
-		return violation("%v: %s", err, data)
-	}
-	if v.match != nil && v.part == nil {
-		return violation("a client that does not play %s is told %s", v.match.id, data)
-	}
-	if v.match == nil || v.isOver || v.match.id != own.Match {
+func (v *View) takeOwnDeadline(own protocol.OwnDeadline) error {
+	switch {
+	case v.match != nil && v.part == nil:
+		return violation("a client that does not play %s is told %+v", v.match.id, own)
+	case v.match == nil, v.isOver, v.match.id != own.Match:
 		return nil
-	}
-	if !slices.Contains([]int64{25, 50, 100}, own.Extra) || v.part.extra != 0 && v.part.extra != own.Extra {
-		return violation("a player of %s with %d%% extra time is told %s", v.match.id, v.part.extra, data)
+	case !slices.Contains([]int64{25, 50, 100}, own.Extra), v.part.extra != 0 && v.part.extra != own.Extra:
+		return violation("a player of %s with %d%% extra time is told %+v", v.match.id, v.part.extra, own)
 	}
 	v.part.extra = own.Extra
 	m := v.match
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.extra = max(m.extra, own.Extra)
-	if own.Question < 0 || own.Question >= len(m.log.rounds) { // a state can come before its question
+	r := m.log.round(own.Question)
+	if r == nil { // a state can come before its question
 		return nil
 	}
-	r := m.log.rounds[own.Question]
 	if closesAt := own.ClosesAt - r.limitMS()*own.Extra/100; closesAt < r.asked.ClosesAt || closesAt > r.closesAt {
-		return violation("question %d of %s closes at %d, and a player is told %s", own.Question, m.id, r.closesAt, data)
+		return violation("question %d of %s closes at %d, and a player is told %+v", own.Question, m.id, r.closesAt, own)
 	}
 	return nil
 }
@@ -260,16 +232,4 @@ func (v *View) LastClosesAt(question int) int64 {
 	v.match.mu.Lock()
 	defer v.match.mu.Unlock()
 	return v.match.log.rounds[question].closesAtFor(v.match.extra)
-}
-
-// lastClosesAt is when a question had to close at the latest, for the players still in. One
-// who has left without a trace counts as without extra time.
-func (j *judgement) lastClosesAt(r *round, verdicts map[string]verdict) int64 {
-	extra := int64(0)
-	for player := range verdicts {
-		if !j.checker.Leavers {
-			extra = max(extra, j.parts[player].extra)
-		}
-	}
-	return r.closesAtFor(extra)
 }

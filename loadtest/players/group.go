@@ -160,11 +160,19 @@ func (g *Group) number() int {
 	return g.clients - 1
 }
 
-// TokenOf returns the token of a player of the group, "" for another player.
-func (g *Group) TokenOf(player string) string {
+// readTimeout bounds a read of Get.
+const readTimeout = 10 * time.Second
+
+// Get reads a path below the URL of the game from a random server, with the token of a player of
+// the group. No player ("") has no token.
+func (g *Group) Get(ctx context.Context, player, path string, v any) error {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.tokens[player]
+	token := g.tokens[player]
+	g.mu.Unlock()
+	urls := g.Servers()
+	return Call{URL: urls[rand.IntN(len(urls))] + "/v1/games/demo/" + path, Token: token}.Do(ctx, v) //nolint:gosec // no secret
 }
 
 func (g *Group) newDice(n int) *rand.Rand {

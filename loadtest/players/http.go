@@ -52,12 +52,6 @@ type Call struct {
 	Body   any // sent as JSON; nil: none
 }
 
-// At returns the call to a path below the URL, with a token.
-func (c Call) At(path, token string) Call {
-	c.URL, c.Token = c.URL+path, token
-	return c
-}
-
 // StatusError is an answer with a status that is no success.
 type StatusError struct {
 	Status int

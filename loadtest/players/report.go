@@ -82,6 +82,14 @@ type Column struct {
 	Decimals int    // digits after the point in the text
 }
 
+// Columns returns columns with the same number of digits after the point.
+func Columns(decimals int, names ...string) (all []Column) {
+	for _, name := range names {
+		all = append(all, Column{name, decimals})
+	}
+	return all
+}
+
 // Table holds rows of figures with the same columns.
 type Table struct {
 	name    string

@@ -107,8 +107,8 @@ func Chaos(ctx context.Context, c ChaosConfig) (*Report, error) {
 	from := r.stats.Span()
 	var events errgroup.Group
 	events.Go(func() error { return r.injectFaults(ctx, c) })
-	events.Go(func() error { return r.changeRedis(ctx, c) })
-	events.Go(func() error { return r.replaceNodes(ctx, c) })
+	events.Go(func() error { return r.makeChanges(ctx, c.For, c.redisChanges()) })
+	events.Go(func() error { return r.makeChanges(ctx, c.For, r.cluster.replacements(c)) })
 	events.Go(func() error { return pause(ctx, c.For) })
 	if err := events.Wait(); err != nil {
 		return nil, err

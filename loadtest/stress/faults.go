@@ -70,14 +70,12 @@ func (r *run) injectFaults(ctx context.Context, c ChaosConfig) error {
 	return errors.Join(group.Wait(), ctx.Err())
 }
 
+// kill ends a node without a warning. The node restarts after a while.
 func (a *cluster) kill(ctx context.Context, node int, lasts time.Duration) error {
 	if err := a.nodes[node].Kill(); err != nil {
 		return err
 	}
-	if err := pause(ctx, lasts); err != nil {
-		return err
-	}
-	return a.restart(node)
+	return a.restartAfter(ctx, node, lasts)
 }
 
 // stall stops the process of a node, and resumes it later.
@@ -92,135 +90,61 @@ func (a *cluster) stall(ctx context.Context, node int, lasts time.Duration) erro
 // drain ends a node as an operator does. The node restarts after a while.
 func (a *cluster) drain(ctx context.Context, node int, lasts time.Duration) error {
 	a.retire(node)
-	if err := pause(ctx, lasts); err != nil {
+	return a.restartAfter(ctx, node, lasts)
+}
+
+func (a *cluster) restartAfter(ctx context.Context, node int, wait time.Duration) error {
+	if err := pause(ctx, wait); err != nil {
 		return err
 	}
 	return a.restart(node)
 }
 
-const (
-	redisMasters       = 3
-	slotsPerMove       = 1000
-	redisChangeTimeout = 2 * time.Minute
-)
-
-// RedisChanges counts the changes of the Redis cluster during a run.
-type RedisChanges struct {
-	SlotMoves int // 1,000 slots each, from one master to another
-	NewShards int // masters that take 1,000 slots from each of the first three
-	Failovers int // masters killed; the replica takes over, and the master returns as its replica
+// change is a change of the nodes or of the Redis cluster.
+type change struct {
+	name  string
+	apply func(context.Context) error
 }
 
-func (c RedisChanges) count() int { return c.SlotMoves + c.NewShards + c.Failovers }
+// changeTimeout bounds a change.
+const changeTimeout = 2 * time.Minute
 
-// startRedisCluster starts a Redis cluster that can be changed, if the run changes one that it
-// must start itself.
-func (c *ChaosConfig) startRedisCluster() error {
-	if c.count() == 0 || c.RedisCluster != nil {
-		return nil
+// makeChanges makes changes one after another, spread over a time.
+func (r *run) makeChanges(ctx context.Context, over time.Duration, changes []change) error {
+	startAt := time.Now()
+	for i, c := range changes {
+		if err := pause(ctx, time.Until(startAt.Add(over*time.Duration(i+1)/time.Duration(len(changes)+2)))); err != nil {
+			return err
+		}
+		changing, cancel := context.WithTimeout(ctx, changeTimeout)
+		r.log("%s", c.name)
+		err := c.apply(changing)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		r.log("%s: done", c.name)
 	}
-	if c.Redis != "cluster" {
-		return fmt.Errorf("-redis is %s; use cluster, because only a cluster that this program starts can be changed", c.Redis)
-	}
-	nodes, err := testenv.StartClusterUntilExit(redisMasters, redisMasters)
-	c.RedisCluster, c.Redis = &nodes, nodes.URL
-	return err
+	return nil
 }
 
-type redisChange struct {
-	name   string
-	change func(context.Context, *testenv.ClusterNodes) error
-}
-
-// redisChanges returns the changes of a run in random order.
-func redisChanges(c ChaosConfig) (all []redisChange) {
-	dice := rand.New(rand.NewPCG(c.Seed, 200)) //nolint:gosec // a seed must repeat its choices
-	for range c.SlotMoves {
-		from := dice.IntN(redisMasters)
-		to := (from + 1 + dice.IntN(redisMasters-1)) % redisMasters
-		all = append(all, redisChange{fmt.Sprintf("move %d slots of master %d to %d", slotsPerMove, from+1, to+1),
-			func(ctx context.Context, redis *testenv.ClusterNodes) error {
-				return redis.MoveSlots(ctx, from, to, slotsPerMove)
+// replacements replace the nodes one by one with the program c.Next, and then one by one with
+// the program before. A match that a node cannot read is a violation.
+func (a *cluster) replacements(c ChaosConfig) (all []change) {
+	for _, next := range []struct{ binary, name string }{{c.Next, "the next version"}, {a.Binary, "the former version"}} {
+		for i := range a.nodes {
+			if c.Next == "" {
+				return nil
+			}
+			all = append(all, change{fmt.Sprintf("replace %s with %s", nodeName(i), next.name), func(ctx context.Context) error {
+				a.checkReadable(ctx)
+				a.retire(i)
+				a.nodes[i].UseBinary(next.binary)
+				return a.restart(i)
 			}})
+		}
 	}
-	for range c.NewShards {
-		all = append(all, redisChange{"add a shard", addShard})
-	}
-	for range c.Failovers {
-		master := dice.IntN(redisMasters)
-		all = append(all, redisChange{fmt.Sprintf("kill master %d", master+1),
-			func(ctx context.Context, redis *testenv.ClusterNodes) error { return redis.Failover(ctx, master) }})
-	}
-	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
-}
-
-func addShard(ctx context.Context, redis *testenv.ClusterNodes) error {
-	err := redis.AddMaster(ctx)
-	for from := range redisMasters {
-		if err == nil {
-			err = redis.MoveSlots(ctx, from, len(redis.Masters)-1, slotsPerMove)
-		}
-	}
-	return err
-}
-
-// changeRedis makes the changes one after another, spread over the run.
-func (r *run) changeRedis(ctx context.Context, c ChaosConfig) error {
-	changes := redisChanges(c)
-	startAt := time.Now()
-	for i, change := range changes {
-		if err := pause(ctx, time.Until(startAt.Add(c.For*time.Duration(i+1)/time.Duration(len(changes)+2)))); err != nil {
-			return err
-		}
-		if err := r.changeRedisOnce(ctx, change, c.RedisCluster); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *run) changeRedisOnce(ctx context.Context, change redisChange, redis *testenv.ClusterNodes) error {
-	changing, cancel := context.WithTimeout(ctx, redisChangeTimeout)
-	defer cancel()
-	r.log("Redis: %s", change.name)
-	if err := change.change(changing, redis); err != nil {
-		return fmt.Errorf("%s: %w", change.name, err)
-	}
-	r.log("Redis: %s: done", change.name)
-	return nil
-}
-
-// replaceNodes replaces the nodes one by one with the program c.Next, and then one by one with
-// the program before, spread over the run. A match that a node cannot read is a violation.
-func (r *run) replaceNodes(ctx context.Context, c ChaosConfig) error {
-	if c.Next == "" {
-		return nil
-	}
-	startAt := time.Now()
-	steps := 2 * len(r.cluster.nodes)
-	for step := range steps {
-		if err := pause(ctx, time.Until(startAt.Add(c.For*time.Duration(step+1)/time.Duration(steps+2)))); err != nil {
-			return err
-		}
-		node, binary, name := step%len(r.cluster.nodes), c.Next, "the next version"
-		if step >= len(r.cluster.nodes) {
-			binary, name = r.cluster.Binary, "the former version"
-		}
-		r.log("replace %s with %s", nodeName(node), name)
-		if err := r.cluster.replace(ctx, node, binary); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// replace drains a node, and starts another program in its place.
-func (a *cluster) replace(ctx context.Context, node int, binary string) error {
-	a.checkReadable(ctx)
-	a.retire(node)
-	a.nodes[node].UseBinary(binary)
-	return a.restart(node)
 }
 
 // checkReadable checks that all nodes can read all matches.
@@ -233,4 +157,57 @@ func (a *cluster) checkReadable(ctx context.Context) {
 			a.checker.Violations.Add("%s could not read a match %v times", nodeName(i), failures)
 		}
 	}
+}
+
+const (
+	redisMasters = 3
+	slotsPerMove = 1000
+)
+
+// RedisChanges counts the changes of the Redis cluster during a run.
+type RedisChanges struct {
+	SlotMoves int // 1,000 slots each, from one master to another
+	NewShards int // masters that take 1,000 slots from each of the first three
+	Failovers int // masters killed; the replica takes over, and the master returns as its replica
+}
+
+// startRedisCluster starts a Redis cluster that can be changed, if the run changes one that it
+// must start itself.
+func (c *ChaosConfig) startRedisCluster() error {
+	if c.RedisChanges == (RedisChanges{}) || c.RedisCluster != nil {
+		return nil
+	}
+	if c.Redis != "cluster" {
+		return fmt.Errorf("-redis is %s; use cluster, because only a cluster that this program starts can be changed", c.Redis)
+	}
+	nodes, err := testenv.StartClusterUntilExit(redisMasters, redisMasters)
+	c.RedisCluster, c.Redis = &nodes, nodes.URL
+	return err
+}
+
+// redisChanges returns the changes of the Redis cluster in random order.
+func (c *ChaosConfig) redisChanges() (all []change) {
+	dice := rand.New(rand.NewPCG(c.Seed, 200)) //nolint:gosec // a seed must repeat its choices
+	redis := c.RedisCluster
+	for range c.SlotMoves {
+		from := dice.IntN(redisMasters)
+		to := (from + 1 + dice.IntN(redisMasters-1)) % redisMasters
+		all = append(all, change{fmt.Sprintf("move %d slots of Redis master %d to %d", slotsPerMove, from+1, to+1),
+			func(ctx context.Context) error { return redis.MoveSlots(ctx, from, to, slotsPerMove) }})
+	}
+	for range c.NewShards {
+		all = append(all, change{"add a Redis shard", func(ctx context.Context) error {
+			err := redis.AddMaster(ctx)
+			for from := 0; from < redisMasters && err == nil; from++ {
+				err = redis.MoveSlots(ctx, from, len(redis.Masters)-1, slotsPerMove)
+			}
+			return err
+		}})
+	}
+	for range c.Failovers {
+		master := dice.IntN(redisMasters)
+		all = append(all, change{fmt.Sprintf("kill Redis master %d", master+1), func(ctx context.Context) error { return redis.Failover(ctx, master) }})
+	}
+	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
 }

@@ -99,6 +99,9 @@ type attacked struct {
 	phases  []phase           // without attackers, of the attacks, and without attackers again
 }
 
+// server returns the attacked server.
+func (a *attacked) server() *testenv.Node { return a.cluster.nodes[0] }
+
 // Hostile runs all attacks. An error means that the run could not finish. The report lists
 // what the run found.
 func Hostile(ctx context.Context, c HostileConfig) (*Report, error) {
@@ -192,7 +195,7 @@ func (a *attacked) revokeTokens(ctx context.Context) (map[string]string, error) 
 
 // revoke makes one revocation while its player is connected.
 func (a *attacked) revoke(ctx context.Context, v revocation, token string) error {
-	n := a.cluster.nodes[0]
+	n := a.server()
 	live, err := players.Connect(ctx, n.URL, players.Guest{ID: v.id, Token: token}, nil)
 	if err != nil {
 		return err

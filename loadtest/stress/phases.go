@@ -33,27 +33,25 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error
 	if err := pause(ctx, min(maxWarmUp, a.Quiet)); err != nil {
 		return 0, err
 	}
-	if a.before, err = a.cluster.nodes[0].Metrics(ctx); err != nil {
+	if a.before, err = a.server().Metrics(ctx); err != nil {
 		return 0, err
 	}
 	if a.revoked, err = a.revokeTokens(ctx); err != nil {
 		return 0, err
 	}
-	if err := a.runPhase(ctx, "none, before"); err != nil {
+	err = a.runPhase(ctx, "none, before")
+	if a.Each > 0 {
+		for _, kind := range a.Kinds {
+			if err == nil {
+				err = a.runPhase(ctx, kind, kind)
+			}
+		}
+	}
+	if (len(a.Kinds) > 1 || a.Each == 0) && err == nil {
+		err = a.runPhase(ctx, "all together", a.Kinds...)
+	}
+	if err != nil {
 		return 0, err
-	}
-	for _, kind := range a.Kinds {
-		if a.Each == 0 {
-			break
-		}
-		if err := a.runPhase(ctx, kind, kind); err != nil {
-			return 0, err
-		}
-	}
-	if len(a.Kinds) > 1 || a.Each == 0 {
-		if err := a.runPhase(ctx, "all together", a.Kinds...); err != nil {
-			return 0, err
-		}
 	}
 	if recoveredS, err = a.awaitRecovery(ctx); err != nil {
 		return 0, err
@@ -65,18 +63,15 @@ func (a *attacked) attackAll(ctx context.Context) (recoveredS float64, err error
 // well the server served the honest players during that time, and how large the server grew.
 func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) error {
 	a.stats.Take() // earlier measurements belong to no phase
-	startedAt, stopWatching := time.Now(), watchSize(ctx, a.cluster.nodes[0])
+	startedAt, stopWatching := time.Now(), watchSize(ctx, a.server())
 	counts := make([]attackCounts, len(kinds))
+	attack := runAttackers
+	if a.InProcess {
+		attack = runAttack
+	}
 	var attacks errgroup.Group
 	for i, kind := range kinds {
-		attacks.Go(func() (err error) {
-			attack := runAttackers
-			if a.InProcess {
-				attack = runAttack
-			}
-			counts[i], err = attack(ctx, a.order(kind, len(kinds)))
-			return err
-		})
+		attacks.Go(func() (err error) { counts[i], err = attack(ctx, a.order(kind, len(kinds))); return err })
 	}
 	if len(kinds) == 0 {
 		attacks.Go(func() error { return pause(ctx, a.Quiet) })
@@ -95,7 +90,7 @@ func (a *attacked) runPhase(ctx context.Context, name string, kinds ...string) e
 // order returns the order for one kind when the given number of kinds runs together. All
 // kinds together get a bounded rate, however many run.
 func (a *attacked) order(kind string, together int) attackOrder {
-	n := a.cluster.nodes[0]
+	n := a.server()
 	o := attackOrder{
 		Kind: kind, URL: n.URL, Ops: n.OpsURL, For: a.Each, PerSecond: a.PerSecond, Sockets: a.Sockets,
 		Match: a.group.ArenaMatch(), Limits: a.Limits, Revoked: a.revoked, SlowTimeout: a.SlowTimeout,
@@ -118,10 +113,10 @@ func (a *attacked) order(kind string, together int) attackOrder {
 // many seconds that took.
 func (a *attacked) awaitRecovery(ctx context.Context) (seconds float64, err error) {
 	for startedAt := time.Now(); ; {
-		if err := a.cluster.nodes[0].CollectGarbage(ctx); err != nil {
+		if err := a.server().CollectGarbage(ctx); err != nil {
 			return 0, err
 		}
-		now, err := sizeOf(ctx, a.cluster.nodes[0])
+		now, err := sizeOf(ctx, a.server())
 		if err != nil {
 			return 0, err
 		}
@@ -170,10 +165,9 @@ func (p phase) String() string {
 }
 
 func (out *Report) addPhases(phases []phase) {
-	table := out.Table("attack", players.Column{Name: "s"}, players.Column{Name: "sent/s"}, players.Column{Name: "answers"},
-		players.Column{Name: "p50 ms", Decimals: 1}, players.Column{Name: "p99 ms", Decimals: 1},
-		players.Column{Name: "reads p50 ms", Decimals: 1}, players.Column{Name: "reads p99 ms", Decimals: 1},
-		players.Column{Name: "MB"}, players.Column{Name: "goroutines"}, players.Column{Name: "sockets"}, players.Column{Name: "files"})
+	columns := slices.Concat(players.Columns(0, "s", "sent/s", "answers"), players.Columns(1, "p50 ms", "p99 ms", "reads p50 ms", "reads p99 ms"),
+		players.Columns(0, "MB", "goroutines", "sockets", "files"))
+	table := out.Table("attack", columns...)
 	for _, p := range phases {
 		sent := int64(0)
 		for _, t := range p.attacks {

@@ -25,7 +25,7 @@ func (a *attacked) checkServer(ctx context.Context) error {
 			}
 		}
 	}
-	after, err := a.cluster.nodes[0].Metrics(ctx)
+	after, err := a.server().Metrics(ctx)
 	if err != nil {
 		return fmt.Errorf("the server does not answer any more: %w", err)
 	}

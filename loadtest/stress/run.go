@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -87,10 +86,7 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 	}
 	r.log("all has been played; checking what is stored")
 	r.checker.JudgeRest()
-	stored := checker.Stored{Checker: r.checker, Get: r.get, Share: share}
-	if r.checker.KeepAnswers {
-		stored.GetAs = r.getAs
-	}
+	stored := checker.Stored{Checker: r.checker, Get: r.group.Get, Share: share}
 	if compared, err = stored.CheckStored(ctx); err != nil {
 		return compared, err
 	}
@@ -99,24 +95,6 @@ func (r *run) finish(ctx context.Context, share int) (compared int, err error) {
 	}
 	r.log("everything is checked")
 	return compared, err
-}
-
-// get reads from a random node.
-func (r *run) get(ctx context.Context, path string, v any) error {
-	return r.call(ctx, path, "", v)
-}
-
-// getAs reads from a random node with the token of a player.
-func (r *run) getAs(ctx context.Context, player, path string, v any) error {
-	return r.call(ctx, path, r.group.TokenOf(player), v)
-}
-
-func (r *run) call(ctx context.Context, path, token string, v any) error {
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	urls := r.cluster.urls()
-	url := urls[rand.IntN(len(urls))] //nolint:gosec // no secret
-	return players.Call{URL: url + "/v1/games/demo/"}.At(path, token).Do(ctx, v)
 }
 
 // MaxLateMS is how late a step of a match may be by the contract.
