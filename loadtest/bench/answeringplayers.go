@@ -29,6 +29,7 @@ const playTimeout = time.Hour
 // answeringPlayers are players who answer every question of their arenas or duels.
 type answeringPlayers struct {
 	playOptions
+	cluster   *cluster
 	all       []*players.AnsweringPlayer
 	hosts     []*players.Player
 	arenaIDs  []string
@@ -53,7 +54,7 @@ const answered = "answered"
 // seatPlayers connects players, spread over all nodes, and seats them in arenas.
 func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlayers, error) {
 	p := &answeringPlayers{
-		playOptions: o, latencies: players.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
+		playOptions: o, cluster: c, latencies: players.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
 		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
 	}
 	if o.isTraced {

@@ -47,35 +47,50 @@ func Answers(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
 	flags.IntVar(&o.rate, "rate", 0, "answers/s to offer, of answers and floor; 0: as many as possible")
 	return func(ctx context.Context) error {
-		o.title = fmt.Sprintf("%s, %d arenas of %d players, %d questions, medians of %d runs", o.title, o.arenas, o.players, o.questions, o.runs)
-		return o.run(ctx, func(r *players.Report) []part {
-			if o.costs {
-				k := o.cases()[0]
-				k.warmUp, k.duration = 500*time.Millisecond, time.Second
-				return costParts(r, k)
-			}
-			return caseParts(r, o.cases())
-		})
+		return o.run(ctx, fmt.Sprintf("%d arenas of %d players, %d questions", o.arenas, o.players, o.questions), o.parts)
 	}
 }
 
-func (o *answersOptions) cases() []playCase {
+func (o *answersOptions) parts(r *players.Report) []part {
 	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{
-		Redis: "redis", Binary: o.server, Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
+		Redis: "redis", Bank: textBank(o.questions), Game: "{banks: [load], arena: {countdown_ms: 1000, reveal_ms: 0}}",
 	}}
-	onRedis := testenv.NodeOptions{Redis: "redis"}
-	floor := clusterOptions{node: onRedis, floor: []string{"-players", strconv.Itoa(o.players)}}
+	onRedis := clusterOptions{node: testenv.NodeOptions{Redis: "redis"}}
+	floor := onRedis
+	floor.floor = []string{"-players", strconv.Itoa(o.players)}
 	survival := playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`}
 	if o.rate > 0 {
 		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.rate)
 	}
+	if o.costs {
+		return []part{newCostPart(r, "answers", node, survival, 500*time.Millisecond, time.Second)}
+	}
+	t := newAnswerTables(r)
+	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {
+		return part{name, on, func(ctx context.Context, c *cluster) error {
+			return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
+				m, err := p.measureAll(ctx)
+				if err == nil {
+					t.add(name, m)
+					err = check(p)
+				}
+				return err
+			})
+		}}
+	}
+	decideAll := func(name string, decide decideFunc) part {
+		return part{name, onRedis, func(ctx context.Context, c *cluster) error {
+			m, err := c.decideAnswers(ctx, o.players, questionsTimes*o.questions, decide)
+			if err == nil {
+				t.add(name, m)
+			}
+			return err
+		}}
+	}
 	buzzer := playOptions{mode: "buzzer", players: o.players, arenas: 1, questions: o.questions, answer: `"right"`}
-	return []playCase{
-		{name: "answers", cluster: node, play: survival, check: checkAllAccepted},
-		{name: "floor", cluster: floor, play: survival, check: checkAllAccepted},
-		{name: "firsts", cluster: node, play: buzzer, check: checkFirsts},
-		{name: "plain WATCH", cluster: clusterOptions{node: onRedis}, play: buzzer, decide: decideByWatch},
-		{name: "one script", cluster: clusterOptions{node: onRedis}, play: buzzer, decide: decideByScript},
+	return []part{
+		playAll("answers", node, survival, checkAllAccepted), playAll("floor", floor, survival, checkAllAccepted), playAll("firsts", node, buzzer, checkFirsts),
+		decideAll("plain WATCH", decideByWatch), decideAll("one script", decideByScript),
 	}
 }
 
@@ -129,18 +144,18 @@ func decideByScript(ctx context.Context, client *redis.Client, key string) error
 const questionsTimes = 40
 
 // decideAnswers lets one goroutine per player race for each question.
-func decideAnswers(ctx context.Context, c *cluster, o playOptions, decide decideFunc) (m measurement, err error) {
+func (c *cluster) decideAnswers(ctx context.Context, count, questions int, decide decideFunc) (m measurement, err error) {
 	latencies := players.NewRecorder(playTimeout)
 	if m.from, err = c.readUsage(ctx); err != nil {
 		return m, err
 	}
-	for question := range questionsTimes * o.questions {
+	for question := range questions {
 		key := fmt.Sprintf("first:%d", question)
 		if err := c.masters[0].Set(ctx, key, 1, time.Minute).Err(); err != nil {
 			return m, err
 		}
 		var racing errgroup.Group
-		for range o.players {
+		for range count {
 			racing.Go(func() error {
 				start := time.Now()
 				err := decide(ctx, c.masters[0], key)

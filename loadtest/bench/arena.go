@@ -42,38 +42,30 @@ func Arena(flags *flag.FlagSet) func(context.Context) error {
 		if o.players < 100 || o.players > 10_000 || o.questions < 1 || o.think < time.Second {
 			return errors.New("use 100 to 10,000 -players, at least 1 of -questions, and -think 1s or more")
 		}
-		o.title = fmt.Sprintf("%s, %d players, %d questions, answers within %v, 2 nodes, medians of %d runs", o.title, o.players, o.questions, o.think, o.runs)
-		return o.run(ctx, func(r *players.Report) (all []part) {
-			tables := newArenaTables(r)
-			for _, mode := range []string{"race", "buzzer", "survival"} {
-				all = append(all, part{mode, func(ctx context.Context) error { return o.measure(ctx, tables, mode) }})
-			}
-			return all
-		})
+		return o.run(ctx, fmt.Sprintf("%d players, %d questions, answers within %v, 2 nodes", o.players, o.questions, o.think), o.parts)
 	}
+}
+
+func (o *arenaOptions) parts(r *players.Report) (all []part) {
+	times := players.Columns(0, "number", "p50 ms", "p99 ms", "last ms")
+	t := arenaTables{
+		r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...),
+		r.Table("for each player and match", append(players.Columns(1, "resident kB"), speedColumns...)...),
+	}
+	on := clusterOptions{nodes: 2, node: testenv.NodeOptions{
+		Redis: "redis", Database: "postgres", Env: []string{"GOGC=100"},
+		Game: fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.think + time.Second/2).Milliseconds()),
+	}}
+	for _, mode := range []string{"race", "buzzer", "survival"} {
+		all = append(all, part{mode, on, func(ctx context.Context, c *cluster) error { return o.measure(ctx, c, t, mode) }})
+	}
+	return all
 }
 
 type arenaTables struct{ results, answers, work *players.Table }
 
-func newArenaTables(r *players.Report) arenaTables {
-	times := []players.Column{{Name: "number"}, {Name: "p50 ms"}, {Name: "p99 ms"}, {Name: "last ms"}}
-	work := []players.Column{{Name: "resident kB", Decimals: 1}}
-	for _, c := range speedColumns {
-		work = append(work, players.Column{Name: c.Name})
-	}
-	return arenaTables{r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...), r.Table("for each player and match", work...)}
-}
-
 // measure plays one match, checks it, and adds a row to each table.
-func (o arenaOptions) measure(ctx context.Context, t arenaTables, mode string) (err error) {
-	game := fmt.Sprintf("{arena: {time_limit_ms: %d, countdown_ms: 3000, reveal_ms: 1500}}", (o.think + time.Second/2).Milliseconds())
-	c, err := startCluster(ctx, clusterOptions{nodes: 2, node: testenv.NodeOptions{
-		Redis: "redis", Database: "postgres", Binary: o.server, Env: []string{"GOGC=100"}, Game: game,
-	}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, mode string) error {
 	growth := c.watchMemory()
 	k := newBenchClients(ctx, c, joinsPerSecond, players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)})
 	k.Questions, k.Ranked, k.found.ArenasCount, k.found.KeepAnswers = o.questions, true, true, true
@@ -91,14 +83,19 @@ func (o arenaOptions) measure(ctx context.Context, t arenaTables, mode string) (
 	if err != nil {
 		return err
 	}
-	t.add(mode, float64(o.players), k.stats.All(), resident, from, to)
+	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
+		q := k.stats.All().Quantiles(kind)
+		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
+	}
+	count := float64(o.players)
+	t.work.Add(mode, append([]float64{resident / count / 1000}, to.growth(from, speedColumns, count)...)...)
 	return k.violation()
 }
 
 // play plays one arena, and returns the use of all processes from its first question to its
 // end.
-func (o arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mode string) (from, to usage, err error) {
-	joining := time.Duration(o.players) * time.Second / joinsPerSecond
+func (o *arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mode string) (from, to usage, err error) {
+	joining, match := time.Duration(o.players)*time.Second/joinsPerSecond, time.Duration(o.questions)*(o.think+3*time.Second)
 	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
 	if err = k.await(ctx, "asked", joining, func() bool { return k.stats.All().Quantiles(players.Question).N > 0 }); err != nil {
 		return from, to, err
@@ -106,25 +103,10 @@ func (o arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mod
 	if from, err = c.readUsage(ctx); err != nil {
 		return from, to, err
 	}
-	match := time.Duration(o.questions) * (o.think + 3*time.Second)
-	err = k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.players) })
-	if err != nil {
-		return from, to, err
+	if err = k.await(ctx, "done", match, func() bool { return k.sumCounts("matches ") >= int64(o.players) }); err == nil {
+		to, err = c.readUsage(ctx)
 	}
-	to, err = c.readUsage(ctx)
 	return from, to, err
-}
-
-func (t arenaTables) add(mode string, count float64, recorded players.Sum, resident float64, from, to usage) {
-	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
-		q := recorded.Quantiles(kind)
-		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
-	}
-	work := []float64{resident / count / 1000}
-	for _, c := range speedColumns {
-		work = append(work, (to.work[c.Name]-from.work[c.Name])/count)
-	}
-	t.work.Add(mode, work...)
 }
 
 // watchMemory reads the resident memory of all nodes until its result is called, which

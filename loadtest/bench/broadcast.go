@@ -3,7 +3,6 @@ package bench
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"slices"
@@ -45,29 +44,26 @@ func Broadcast(flags *flag.FlagSet) func(context.Context) error {
 		if o.watchers < 1 || o.pushes < 1 {
 			return fmt.Errorf("-watchers is %d and -pushes is %d; use at least 1", o.watchers, o.pushes)
 		}
-		o.title = fmt.Sprintf("%s, %d watchers, %d pushes a run, medians of %d runs", o.title, o.watchers, o.pushes, o.runs)
-		return o.run(ctx, func(r *players.Report) []part {
-			t := r.Table("push to the last watcher", players.Column{Name: "p50 ms", Decimals: 1}, players.Column{Name: "max ms", Decimals: 1},
-				players.Column{Name: "bytes"}, players.Column{Name: "server µs", Decimals: 2})
-			size := 0
-			return []part{
-				{"arena", func(ctx context.Context) (err error) { size, err = o.measureArena(ctx, t); return err }},
-				{"floor", func(ctx context.Context) error { return o.measureFloor(ctx, t, size) }},
-			}
-		})
+		return o.run(ctx, fmt.Sprintf("%d watchers, %d pushes a run", o.watchers, o.pushes), o.parts)
+	}
+}
+
+func (o *broadcastOptions) parts(r *players.Report) []part {
+	t := r.Table("push to the last watcher", slices.Concat(players.Columns(1, "p50 ms", "max ms"), players.Columns(0, "bytes"), players.Columns(2, "server µs"))...)
+	node := testenv.NodeOptions{Redis: "redis", Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}"}
+	size := 0
+	return []part{
+		{"arena", clusterOptions{nodes: 1, node: node}, func(ctx context.Context, c *cluster) (err error) {
+			size, err = o.measureArena(ctx, t, c)
+			return err
+		}},
+		{"floor", clusterOptions{floor: []string{}}, func(ctx context.Context, c *cluster) error { return o.measureFloor(ctx, t, c, size) }},
 	}
 }
 
 // measureArena measures the questions of an arena with one player, and returns the size of a
 // push. The host opens and closes each question.
-func (o broadcastOptions) measureArena(ctx context.Context, t *players.Table) (size int, err error) {
-	c, err := startCluster(ctx, clusterOptions{nodes: 1, node: testenv.NodeOptions{
-		Redis: "redis", Binary: o.server, Game: "{arena: {countdown_ms: 0, reveal_ms: 60000}}",
-	}})
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+func (o *broadcastOptions) measureArena(ctx context.Context, t *players.Table, c *cluster) (size int, err error) {
 	host, made, err := makeArena(ctx, c.urls[0], protocol.NewArena{
 		Mode: "buzzer", Name: "broadcast", Pace: "host", Questions: protocol.ArenaQuestions{Count: o.pushes, Lang: "en"},
 	})
@@ -84,45 +80,32 @@ func (o broadcastOptions) measureArena(ctx context.Context, t *players.Table) (s
 		return 0, err
 	}
 	lead := func() error {
-		if err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID}); err != nil {
-			return err
-		}
+		err := host.Ask(protocol.TypeArenaStart, protocol.ArenaRef{ArenaID: made.ArenaID})
 		time.Sleep(2 * pushPause)
-		for question := range o.pushes {
-			for _, after := range []int{question - 1, question} { // opens the question, closes it
-				if err := host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: after}); err != nil {
-					return err
-				}
-				time.Sleep(pushPause)
-			}
+		for n := 0; n < 2*o.pushes && err == nil; n++ { // opens each question, and closes it
+			err = host.Ask(protocol.TypeArenaNext, protocol.ArenaNext{ArenaID: made.ArenaID, After: (n+1)/2 - 1})
+			time.Sleep(pushPause)
 		}
-		return nil
+		return err
 	}
 	return o.measure(ctx, t, c, "laststand", made.Code, 2*o.pushes, lead)
 }
 
 // measureFloor measures pushes of the given size.
-func (o broadcastOptions) measureFloor(ctx context.Context, t *players.Table, size int) (err error) {
-	c, err := startCluster(ctx, clusterOptions{floor: []string{}})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	_, err = o.measure(ctx, t, c, "floor", "", o.pushes, func() error {
-		for range o.pushes {
-			if err := (players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.urls[0], size)}).Do(ctx, new(any)); err != nil {
-				return err
-			}
+func (o *broadcastOptions) measureFloor(ctx context.Context, t *players.Table, c *cluster, size int) error {
+	_, err := o.measure(ctx, t, c, "floor", "", o.pushes, func() (err error) {
+		for n := 0; n < o.pushes && err == nil; n++ {
+			err = players.Call{URL: fmt.Sprintf("%s/push?size=%d", c.urls[0], size)}.Do(ctx, new(any))
 			time.Sleep(pushPause)
 		}
-		return nil
+		return err
 	})
 	return err
 }
 
 // measure connects watchers, lets lead cause the pushes, and adds a row of figures. Each
 // watcher receives a number of frames. It returns the size of a push.
-func (o broadcastOptions) measure(ctx context.Context, t *players.Table, c *cluster, row, code string, frames int, lead func() error) (size int, err error) {
+func (o *broadcastOptions) measure(ctx context.Context, t *players.Table, c *cluster, row, code string, frames int, lead func() error) (size int, err error) {
 	w, err := connectWatchers(ctx, c.urls[0], code, o.watchers)
 	if err != nil {
 		return 0, err

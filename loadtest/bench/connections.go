@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"time"
 
 	"laststand/internal/testenv"
@@ -38,15 +39,7 @@ func Connections(flags *flag.FlagSet) func(context.Context) error {
 	flags.IntVar(&o.storm, "storm", 10_000, "connections of a storm")
 	flags.IntVar(&o.playing, "playing", 2_000, "players in each measurement: in arenas of 100, in duels, and on two nodes, one of which is killed")
 	return func(ctx context.Context) error {
-		o.title = fmt.Sprintf("%s, medians of %d runs", o.title, o.runs)
-		return o.run(ctx, func(r *players.Report) []part {
-			tables := newConnectionTables(r)
-			return []part{
-				{"idle", func(ctx context.Context) error { return measureIdle(ctx, o, tables) }},
-				{"play", func(ctx context.Context) error { return measurePlaying(ctx, o, tables) }},
-				{"kill", func(ctx context.Context) error { return measureKill(ctx, o, tables) }},
-			}
-		})
+		return o.run(ctx, fmt.Sprintf("%d at rest, a storm of %d, %d players", o.idle, o.storm, o.playing), o.parts)
 	}
 }
 
@@ -58,61 +51,75 @@ const (
 // longQuestions is a game whose questions stay open for the longest permitted time.
 const longQuestions = "{duel: {time_limit_ms: 300000, countdown_ms: 0, bot_after_ms: 0, pair_limit_per_day: 0}, arena: {time_limit_ms: 300000, countdown_ms: 0}}"
 
-// startNodes starts nodes on a redis-server. They collect garbage as often as the minimal
-// servers: a heap that may grow before a collection hides the memory of connections.
-func (o connectionsOptions) startNodes(ctx context.Context, nodes int) (*cluster, error) {
-	return startCluster(ctx, clusterOptions{nodes: nodes, node: testenv.NodeOptions{
-		Redis: "redis", Binary: o.server, Env: []string{"GOGC=100"}, Game: longQuestions,
-	}})
-}
+type connectionTables struct{ memory, serveTimes *players.Table }
 
-// measureIdle measures the memory of connections at rest on each kind of server. Then it
-// closes them and measures a storm of connections.
-func measureIdle(ctx context.Context, o connectionsOptions, r connectionTables) error {
-	kinds := []struct {
-		name  string
-		start func() (*cluster, error)
-	}{
-		{"gorilla, leanest", func() (*cluster, error) { return startCluster(ctx, clusterOptions{floor: []string{}}) }},
-		{"laststand", func() (*cluster, error) { return o.startNodes(ctx, 1) }},
+// parts returns what to measure. The nodes collect garbage as often as the minimal server: a heap
+// that may grow before a collection hides the memory of connections.
+func (o *connectionsOptions) parts(r *players.Report) []part {
+	t := connectionTables{
+		r.Table("bytes of a connection", append(players.Columns(0, "connections", "resident", "heap", "stacks"), players.Columns(3, "goroutines")...)...),
+		r.Table("until a client is served", slices.Concat(players.Columns(0, "clients"), players.Columns(1, "seconds", "p50 ms", "p99 ms", "max ms"), players.Columns(0, "refusals"))...),
 	}
-	for _, k := range kinds {
-		c, err := k.start()
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(o.measureIdleServer(ctx, r, k.name, c), c.stop()); err != nil {
-			return fmt.Errorf("%s: %w", k.name, err)
+	node := clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: "redis", Env: []string{"GOGC=100"}, Game: longQuestions}}
+	two := node
+	two.nodes = 2
+	idle := func(name string) func(context.Context, *cluster) error {
+		return func(ctx context.Context, c *cluster) error { return o.measureIdle(ctx, t, c, name) }
+	}
+	play := func(inArenas bool, row string) func(context.Context, *cluster) error {
+		return func(ctx context.Context, c *cluster) error {
+			return t.addMemory(ctx, c, row, o.playing, func() (*benchClients, error) { return o.openQuestion(ctx, c, inArenas) })
 		}
 	}
-	return nil
+	return []part{
+		{"idle", clusterOptions{floor: []string{}}, idle("gorilla, leanest")}, {"idle", node, idle("laststand")},
+		{"play", node, play(true, "playing, arenas")}, {"play", node, play(false, "playing, duels")},
+		{"kill", two, func(ctx context.Context, c *cluster) error { return o.measureKill(ctx, t, c) }},
+	}
 }
 
-func (o connectionsOptions) measureIdleServer(ctx context.Context, r connectionTables, name string, c *cluster) error {
+// addMemory connects clients, adds a row with the growth of the first node, divided by its
+// connections, and disconnects the clients.
+func (t connectionTables) addMemory(ctx context.Context, c *cluster, row string, connections int, connect func() (*benchClients, error)) error {
 	before, err := c.steadyMemory(ctx)
 	if err != nil {
 		return err
 	}
-	atRest, err := connectIdle(ctx, c, o.idle, fillTime)
-	if err != nil {
-		return errors.Join(err, atRest.close())
+	var after memory
+	k, err := connect()
+	if err == nil {
+		after, err = c.steadyMemory(ctx)
 	}
-	after, err := c.steadyMemory(ctx)
-	if err := errors.Join(err, atRest.close()); err != nil {
+	if err := errors.Join(err, k.close()); err != nil {
 		return err
 	}
-	r.addMemory(name, o.idle, before, after)
-	if _, err := c.steadyMemory(ctx); err != nil { // until the server has freed their memory
+	n := float64(connections)
+	t.memory.Add(row, n, (after.resident-before.resident)/n, (after.heap-before.heap)/n, (after.stacks-before.stacks)/n, (after.goroutines-before.goroutines)/n)
+	return nil
+}
+
+// addServeTimes adds a row for clients that came at the same time: how long each waited.
+func (t connectionTables) addServeTimes(row string, q players.Quantiles, took time.Duration, refusals int64) {
+	t.serveTimes.Add(row, float64(q.N), took.Seconds(), q.P50, q.P99, q.Max, float64(refusals))
+}
+
+// measureIdle measures the memory of connections at rest. Then it closes them and measures a
+// storm of connections.
+func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables, c *cluster, name string) error {
+	err := t.addMemory(ctx, c, name, o.idle, func() (*benchClients, error) { return connectIdle(ctx, c, o.idle, fillTime) })
+	if err == nil {
+		_, err = c.steadyMemory(ctx) // until the server has freed their memory
+	}
+	if err != nil {
 		return err
 	}
 	start := time.Now()
 	storm, err := connectIdle(ctx, c, o.storm, stormTime)
-	took := time.Since(start)
-	refusals := storm.sumCounts("connect ")
+	took, refusals := time.Since(start), storm.sumCounts("connect ")
 	if err := errors.Join(err, storm.close()); err != nil {
 		return err
 	}
-	r.addServeTimes(name+", storm", storm.stats.All().Quantiles(players.Served), took, refusals)
+	t.addServeTimes(name+", storm", storm.stats.All().Quantiles(players.Served), took, refusals)
 	return nil
 }
 
@@ -130,39 +137,9 @@ const seatsPerArena = 100
 // joinsPerSecond is how many players of matches connect per second.
 const joinsPerSecond = 1000
 
-// measurePlaying measures the memory of players in arenas and in duels while their question is
-// open.
-func measurePlaying(ctx context.Context, o connectionsOptions, r connectionTables) error {
-	for _, row := range []string{"playing, arenas", "playing, duels"} {
-		c, err := o.startNodes(ctx, 1)
-		if err != nil {
-			return err
-		}
-		before, after, err := o.measureOpenQuestion(ctx, c, row == "playing, arenas")
-		if err := errors.Join(err, c.stop()); err != nil {
-			return fmt.Errorf("%s: %w", row, err)
-		}
-		r.addMemory(row, o.playing, before, after)
-	}
-	return nil
-}
-
-// measureOpenQuestion returns the memory of the node before it has players, and while all have
-// an open question.
-func (o connectionsOptions) measureOpenQuestion(ctx context.Context, c *cluster, inArenas bool) (before, after memory, err error) {
-	if before, err = c.steadyMemory(ctx); err != nil {
-		return before, after, err
-	}
-	k, err := o.openQuestion(ctx, c, inArenas)
-	if err == nil {
-		after, err = c.steadyMemory(ctx)
-	}
-	return before, after, errors.Join(err, k.close())
-}
-
 // openQuestion lets players play until all of them have an open question. In arenas most of
 // them answer it; the others keep it open. In duels nobody answers.
-func (o connectionsOptions) openQuestion(ctx context.Context, c *cluster, inArenas bool) (*benchClients, error) {
+func (o *connectionsOptions) openQuestion(ctx context.Context, c *cluster, inArenas bool) (*benchClients, error) {
 	habits := players.Habits{SkipShare: 1}
 	if inArenas {
 		habits.SkipShare = 0.05
@@ -182,12 +159,7 @@ func (o connectionsOptions) openQuestion(ctx context.Context, c *cluster, inAren
 
 // measureKill kills one of two nodes during a question. It measures how long its players
 // take to return to their matches on the other node.
-func measureKill(ctx context.Context, o connectionsOptions, r connectionTables) (err error) {
-	c, err := o.startNodes(ctx, 2)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables, c *cluster) (err error) {
 	k, err := o.openQuestion(ctx, c, true)
 	defer func() { err = errors.Join(err, k.close()) }()
 	if err != nil {
@@ -209,35 +181,13 @@ func measureKill(ctx context.Context, o connectionsOptions, r connectionTables) 
 	}
 	took := time.Since(start)
 	time.Sleep(time.Second) // for the hosts' share
-	r.addServeTimes("death of a node", k.stats.All().Quantiles(players.Resumed), took, k.sumCounts("connect ")-refused)
+	t.addServeTimes("death of a node", k.stats.All().Quantiles(players.Resumed), took, k.sumCounts("connect ")-refused)
 	return nil
 }
 
 // memory is the memory that a process uses, in bytes, and its goroutines, after a garbage
 // collection.
 type memory struct{ resident, heap, stacks, goroutines float64 }
-
-type connectionTables struct{ memory, serveTimes *players.Table }
-
-func newConnectionTables(r *players.Report) connectionTables {
-	return connectionTables{
-		r.Table("bytes of a connection", players.Column{Name: "connections"}, players.Column{Name: "resident"}, players.Column{Name: "heap"},
-			players.Column{Name: "stacks"}, players.Column{Name: "goroutines", Decimals: 3}),
-		r.Table("until a client is served", players.Column{Name: "clients"}, players.Column{Name: "seconds", Decimals: 1}, players.Column{Name: "p50 ms", Decimals: 1},
-			players.Column{Name: "p99 ms", Decimals: 1}, players.Column{Name: "max ms", Decimals: 1}, players.Column{Name: "refusals"}),
-	}
-}
-
-// addMemory adds the growth of a process, divided by its connections.
-func (r connectionTables) addMemory(row string, connections int, before, after memory) {
-	n := float64(connections)
-	r.memory.Add(row, n, (after.resident-before.resident)/n, (after.heap-before.heap)/n, (after.stacks-before.stacks)/n, (after.goroutines-before.goroutines)/n)
-}
-
-// addServeTimes adds a row for clients that came at the same time: how long each waited.
-func (r connectionTables) addServeTimes(row string, q players.Quantiles, took time.Duration, refusals int64) {
-	r.serveTimes.Add(row, float64(q.N), took.Seconds(), q.P50, q.P99, q.Max, float64(refusals))
-}
 
 // steadyMemory waits until the memory of the first node, or of the peer, no longer changes.
 // Each collection halves unused stacks, and free memory returns to the system after a while.

@@ -22,40 +22,37 @@ import (
 	"laststand/loadtest/players"
 )
 
-// costTables show the work for an answer by its parts.
-type costTables struct{ redis, node *players.Table }
-
-func newCostTables(r *players.Report) *costTables {
-	return &costTables{
-		redis: r.Table("Redis, for each answer", players.Column{Name: "calls", Decimals: 2}, players.Column{Name: "µs", Decimals: 1},
-			players.Column{Name: "commands", Decimals: 1}, players.Column{Name: "writes", Decimals: 1}),
-		node: r.Table("node, for each answer", players.Column{Name: "µs", Decimals: 1}, players.Column{Name: "allocations", Decimals: 1}, players.Column{Name: "bytes"}),
-	}
-}
-
-// measureCosts measures players for a time after the warm-up, and adds the work by its parts.
-func (c *cluster) measureCosts(ctx context.Context, k playCase, p *answeringPlayers) error {
-	if err := p.wait(ctx, p.firstOver, k.warmUp); err != nil {
-		return err
-	}
-	from, err := c.readUsage(ctx)
-	if err != nil {
-		return err
-	}
-	answers := p.replies.Load()
-	profiles, err := profileNode(ctx, c.nodes[0], k.duration)
-	if err != nil {
-		return err
-	}
-	answers = p.replies.Load() - answers
-	to, err := c.readUsage(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.addRedisCosts(ctx, k.costs.redis, p, (to.work["Redis µs"]-from.work["Redis µs"])/float64(answers)); err != nil {
-		return err
-	}
-	return addNodeCosts(ctx, k.costs.node, profiles, float64(answers))
+// newCostPart returns the measurement of the work for an answer by its parts. It adds a table of the
+// work of Redis and one of the node.
+func newCostPart(r *players.Report, name string, on clusterOptions, play playOptions, warmUp, duration time.Duration) part {
+	onRedis := r.Table("Redis, for each answer", slices.Concat(players.Columns(2, "calls"), players.Columns(1, "µs", "commands", "writes"))...)
+	onNode := r.Table("node, for each answer", append(players.Columns(1, "µs", "allocations"), players.Columns(0, "bytes")...)...)
+	return part{name, on, func(ctx context.Context, c *cluster) error {
+		return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
+			p.start()
+			if err := p.wait(ctx, p.firstOver, warmUp); err != nil {
+				return err
+			}
+			from, err := c.readUsage(ctx)
+			if err != nil {
+				return err
+			}
+			answers := p.replies.Load()
+			profiles, err := profileNode(ctx, c.nodes[0], duration)
+			if err != nil {
+				return err
+			}
+			answers = p.replies.Load() - answers
+			to, err := c.readUsage(ctx)
+			if err != nil {
+				return err
+			}
+			if err := c.addRedisCosts(ctx, onRedis, p, (to.work["Redis µs"]-from.work["Redis µs"])/float64(answers)); err != nil {
+				return err
+			}
+			return addNodeCosts(ctx, onNode, profiles, float64(answers))
+		})
+	}}
 }
 
 // redisCost is the work of Redis in a script, or in a command outside of scripts.

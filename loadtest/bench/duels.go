@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -42,50 +43,61 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 		if o.trace {
 			o.pairs = 1
 		}
-		o.title = fmt.Sprintf("%s, %d pairs, %v a run, medians of %d runs", o.title, o.pairs, o.duration, o.runs)
-		return o.run(ctx, func(r *players.Report) []part {
-			if o.trace {
-				return o.traceParts(r)
-			}
-			if o.costs {
-				return costParts(r, o.newCase("redis", "redis", 0, 0))
-			}
-			return caseParts(r, append([]playCase{
-				o.newCase("embedded", "", 0, 0),
-				o.newCase("embedded paced", "", 700*time.Millisecond, 300*time.Millisecond),
-				o.newCase("redis", "redis", 0, 0),
-				o.floorCase(),
-				o.newCase("redis paced", "redis", 70*time.Millisecond, 150*time.Millisecond),
-			}, o.oldMatchesCases()...))
-		})
+		return o.run(ctx, fmt.Sprintf("%d pairs, %v a run", o.pairs, o.duration), o.parts)
 	}
 }
 
-// traceParts returns the measurement of the time of a lone answer by its parts.
-func (o duelsOptions) traceParts(r *players.Report) []part {
-	k := o.newCase("trace", "redis", 70*time.Millisecond, 0)
-	k.play.maxDelay, k.play.isTraced = 150*time.Millisecond, true
-	k.traces = r.Table("lone answer", players.Column{Name: "p50 µs"}, players.Column{Name: "p99 µs"}, players.Column{Name: "answers"})
-	return caseParts(r, []playCase{k})
+func (o *duelsOptions) parts(r *players.Report) []part {
+	play := playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`}
+	switch {
+	case o.trace:
+		play.maxDelay, play.isTraced = 150*time.Millisecond, true
+		return []part{newTracePart(r, newDuelCluster("redis", 70*time.Millisecond), play, duelWarmUp, o.duration)}
+	case o.costs:
+		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, duelWarmUp, o.duration)}
+	}
+	t := newAnswerTables(r)
+	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
+		return part{name, on, func(ctx context.Context, c *cluster) error {
+			empty, err := c.readUsage(ctx)
+			if err != nil {
+				return err
+			}
+			play := play
+			play.maxDelay = maxDelay
+			return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
+				p.start()
+				m, err := p.measurePlay(ctx, duelWarmUp, o.duration, empty)
+				if err == nil {
+					t.add(name, m)
+				}
+				return err
+			})
+		}}
+	}
+	floor, postgres := newDuelCluster("redis", 0), newDuelCluster("redis", 70*time.Millisecond)
+	floor.floor = []string{"-questions", "10"}
+	postgres.node.Database = "postgres"
+	postgres.node.Game = "{retention: {answers_days: 30, matches_days: 60}, " + postgres.node.Game[1:]
+	return []part{
+		measure("embedded", newDuelCluster("", 0), 0),
+		measure("embedded paced", newDuelCluster("", 700*time.Millisecond), 300*time.Millisecond),
+		measure("redis", newDuelCluster("redis", 0), 0),
+		measure("floor", floor, 0),
+		measure("redis paced", newDuelCluster("redis", 70*time.Millisecond), 150*time.Millisecond),
+		measure("postgres paced", postgres, 150*time.Millisecond),
+		withOldMatches(measure("beside deletion", postgres, 150*time.Millisecond)),
+	}
 }
 
-// floorCase returns the case of the floor of duels, see floor. It starts on the same Redis.
-func (o duelsOptions) floorCase() playCase {
-	k := o.newCase("floor", "redis", 0, 0)
-	k.cluster.floor = []string{"-questions", "10"}
-	return k
-}
+// duelWarmUp is how long duels are played before the measurement.
+const duelWarmUp = 2 * time.Second
 
-// newCase returns a case of duels on a Redis (see StartStores), with a pause after each
-// question and a longest delay of an answer.
-func (o duelsOptions) newCase(name, redis string, pause, maxDelay time.Duration) playCase {
+// newDuelCluster returns a node for duels on a Redis (see StartStores), with a pause after each
+// question.
+func newDuelCluster(redis string, pause time.Duration) clusterOptions {
 	game := fmt.Sprintf("{banks: [load], duel: {questions: 10, countdown_ms: 0, reveal_ms: %d, bot_after_ms: 0, pair_limit_per_day: 0}}", pause.Milliseconds())
-	return playCase{
-		name:    name,
-		cluster: clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: redis, Binary: o.server, Bank: textBank(100), Game: game}},
-		play:    playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`},
-		warmUp:  2 * time.Second, duration: o.duration, rates: []playRate{{"", maxDelay}},
-	}
+	return clusterOptions{nodes: 1, node: testenv.NodeOptions{Redis: redis, Bank: textBank(100), Game: game}}
 }
 
 const (
@@ -108,28 +120,30 @@ var fillLedger = []string{
 	 WHERE $3 > 0 AND $4 > 0`,
 }
 
-// withOldMatches returns a case in which the node deletes old matches and erases answers of
-// players while others play.
-func withOldMatches(k playCase, name string) playCase {
-	k.name = name
-	k.prepare = func(ctx context.Context, c *cluster) (check func(context.Context) error, err error) {
-		players := erasedPlayers
+// withOldMatches returns a measurement during which the node deletes old matches and erases
+// answers of players.
+func withOldMatches(p part) part {
+	measure := p.measure
+	p.measure = func(ctx context.Context, c *cluster) error {
 		for _, part := range []struct{ from, to, days, players int }{
-			{1, expiredMatches, 400, 5000}, {expiredMatches + 1, expiredMatches + players*matchesPerErased/2, 2, players},
+			{1, expiredMatches, 400, 5000}, {expiredMatches + 1, expiredMatches + erasedPlayers*matchesPerErased/2, 2, erasedPlayers},
 		} {
 			for _, statement := range fillLedger {
 				if _, err := c.ledger.Exec(ctx, statement, part.from, part.to, part.days, part.players); err != nil {
-					return nil, err
+					return err
 				}
 			}
 		}
 		if _, err := c.ledger.Exec(ctx, `INSERT INTO erasures (game, subject, opaque_id, last_move_pos, erased_at)
-			SELECT 'demo', 'old_' || i, '', 0, 1 FROM generate_series(0, $1::int - 1) i`, players); err != nil {
-			return nil, err
+			SELECT 'demo', 'old_' || i, '', 0, 1 FROM generate_series(0, $1::int - 1) i`, erasedPlayers); err != nil {
+			return err
 		}
-		return c.checkDeleting, c.restartNode(ctx)
+		if err := c.restartNode(ctx); err != nil {
+			return err
+		}
+		return cmp.Or(measure(ctx, c), c.checkDeleting(ctx))
 	}
-	return k
+	return p
 }
 
 // restartNode restarts the only node. It looks for old matches when it starts.
@@ -155,13 +169,4 @@ func (c *cluster) checkDeleting(ctx context.Context) error {
 		return fmt.Errorf("the node did not delete and erase all the time: %d of %d rows and %d of %d erasures are left", matches, all, erasures, erasedPlayers)
 	}
 	return err
-}
-
-// oldMatchesCases returns the cases of paced duels on PostgreSQL, without old matches and
-// with them.
-func (o duelsOptions) oldMatchesCases() []playCase {
-	k := o.newCase("postgres paced", "redis", 70*time.Millisecond, 150*time.Millisecond)
-	k.cluster.node.Database = "postgres"
-	k.cluster.node.Game = "{retention: {answers_days: 30, matches_days: 60}, " + k.cluster.node.Game[1:]
-	return []playCase{k, withOldMatches(k, "beside deletion")}
 }

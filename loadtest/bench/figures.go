@@ -3,9 +3,9 @@ package bench
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,108 +14,11 @@ import (
 	"laststand/loadtest/players"
 )
 
-// answerTables are the figures of answers: their speed, and the work for each of them.
-type answerTables struct{ speed, work *players.Table }
-
-func newAnswerTables(r *players.Report) answerTables {
-	speed := []players.Column{{Name: "answers/s"}, {Name: "p50 ms", Decimals: 2}, {Name: "p99 ms", Decimals: 2}}
-	work := []players.Column{{Name: "Redis B an answer"}}
-	return answerTables{r.Table("speed", append(speed, speedColumns...)...), r.Table("work for each", append(work, workColumns...)...)}
-}
-
-// measurement is the use of all processes between two times, and the answers.
-type measurement struct {
-	from, to usage
-	answers  players.Quantiles
-	memory   float64 // bytes of Redis for all matches so far
-	replies  int64   // so far
-}
-
-// add adds a measurement to a row. Without answers, the work is that of a second.
-func (t answerTables) add(row string, m measurement) {
-	count, seconds := float64(m.answers.N), m.to.at.Sub(m.from.at).Seconds()
-	divisor := cmp.Or(count, seconds)
-	speed := []float64{count / seconds, m.answers.P50, m.answers.P99}
-	work := []float64{m.memory / float64(max(m.replies, 1))}
-	for _, c := range speedColumns {
-		speed = append(speed, (m.to.work[c.Name]-m.from.work[c.Name])/divisor)
-	}
-	for _, c := range workColumns {
-		work = append(work, (m.to.work[c.Name]-m.from.work[c.Name])/divisor)
-	}
-	t.speed.Add(row, speed...)
-	t.work.Add(row, work...)
-}
-
-func (c *cluster) measureRest(ctx context.Context, duration time.Duration) (m measurement, err error) {
-	if m.from, err = c.readUsage(ctx); err != nil {
-		return m, err
-	}
-	select {
-	case <-ctx.Done():
-		return m, ctx.Err()
-	case <-time.After(duration):
-	}
-	m.to, err = c.readUsage(ctx)
-	return m, err
-}
-
-// measureAll starts the players and measures them until all arenas are over. The time starts
-// at the first answer. It reads the other counters before, because that takes some ms.
-func (c *cluster) measureAll(ctx context.Context, p *answeringPlayers) (m measurement, err error) {
-	if m.from, err = c.readUsage(ctx); err != nil {
-		return m, err
-	}
-	p.start()
-	if err := p.wait(ctx, p.answering, playTimeout); err != nil {
-		return m, err
-	}
-	m.from.at = time.Now()
-	if err := p.wait(ctx, p.allOver, playTimeout); err != nil {
-		return m, err
-	}
-	return m, c.finish(ctx, p, &m)
-}
-
-// measurePlay measures playing players for a time after the warm-up, but not after the end
-// of the first arena. The memory of Redis counts from the given usage.
-func (c *cluster) measurePlay(ctx context.Context, p *answeringPlayers, warmUp, duration time.Duration, empty usage) (m measurement, err error) {
-	if err := p.wait(ctx, p.firstOver, warmUp); err != nil {
-		return m, err
-	}
-	_ = p.latencies.Take()
-	if m.from, err = c.readUsage(ctx); err != nil {
-		return m, err
-	}
-	if err := p.wait(ctx, p.firstOver, duration); err != nil {
-		return m, err
-	}
-	if err := c.finish(ctx, p, &m); err != nil {
-		return m, err
-	}
-	m.memory = m.to.memory - empty.memory
-	return m, nil
-}
-
-// finish ends a measurement of players.
-func (c *cluster) finish(ctx context.Context, p *answeringPlayers, m *measurement) (err error) {
-	if m.to, err = c.readUsage(ctx); err != nil {
-		return err
-	}
-	m.answers, m.replies = p.latencies.Take().Quantiles(answered), p.replies.Load()
-	if m.answers.N == 0 {
-		return errors.New("no player could answer in the measured time; use fewer -players, or measure for longer")
-	}
-	return nil
-}
-
 // The columns of the figures of answers. Each shows the growth of a counter, divided by the
 // answers.
 var (
-	speedColumns = []players.Column{{Name: "nodes µs", Decimals: 1}, {Name: "Redis µs", Decimals: 1}, {Name: "PostgreSQL µs", Decimals: 1}, {Name: "clients µs", Decimals: 1}}
-	workColumns  = []players.Column{
-		{Name: "commands", Decimals: 1}, {Name: "bytes in"}, {Name: "bytes out"}, {Name: "rows", Decimals: 2}, {Name: "messages", Decimals: 3},
-	}
+	speedColumns = players.Columns(1, "nodes µs", "Redis µs", "PostgreSQL µs", "clients µs")
+	workColumns  = slices.Concat(players.Columns(1, "commands"), players.Columns(0, "bytes in", "bytes out"), players.Columns(2, "rows"), players.Columns(3, "messages"))
 )
 
 // usage is the work of all processes so far.
@@ -125,14 +28,13 @@ type usage struct {
 	memory float64            // bytes of Redis, without the buffers of its clients
 }
 
-// addCPU adds the processor time of a process, as cpuTime reads it, to a column.
-func (u *usage) addCPU(column string, cpuTime func(pid int) (time.Duration, error), pid int) error {
-	spent, err := cpuTime(pid)
-	u.work[column] += micros(spent)
-	return err
+// growth returns by how much the counters of some columns have grown, divided by a number.
+func (u usage) growth(from usage, columns []players.Column, divisor float64) (all []float64) {
+	for _, c := range columns {
+		all = append(all, (u.work[c.Name]-from.work[c.Name])/divisor)
+	}
+	return all
 }
-
-func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
 func (c *cluster) readUsage(ctx context.Context) (usage, error) {
 	u := usage{at: time.Now(), work: make(map[string]float64)}
@@ -177,6 +79,15 @@ func (c *cluster) readStores(ctx context.Context, u *usage) error {
 	return err
 }
 
+// addCPU adds the processor time of a process, as cpuTime reads it, to a column.
+func (u *usage) addCPU(column string, cpuTime func(pid int) (time.Duration, error), pid int) error {
+	spent, err := cpuTime(pid)
+	u.work[column] += micros(spent)
+	return err
+}
+
+func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+
 func (u *usage) addRedisInfo(info string) (err error) {
 	fields := make(map[string]string)
 	for line := range strings.Lines(info) {
@@ -196,4 +107,30 @@ func (u *usage) addRedisInfo(info string) (err error) {
 	u.work["bytes out"] += number("total_net_output_bytes")
 	u.memory += number("used_memory") - number("mem_clients_normal")
 	return err
+}
+
+// measurement is the use of all processes between two times, and the answers.
+type measurement struct {
+	from, to usage
+	answers  players.Quantiles
+	memory   float64 // bytes of Redis for all matches so far
+	replies  int64   // so far
+}
+
+// answerTables are the figures of answers: their speed, and the work for each of them.
+type answerTables struct{ speed, work *players.Table }
+
+func newAnswerTables(r *players.Report) answerTables {
+	return answerTables{
+		r.Table("speed", slices.Concat(players.Columns(0, "answers/s"), players.Columns(2, "p50 ms", "p99 ms"), speedColumns)...),
+		r.Table("work for each", append(players.Columns(0, "Redis B an answer"), workColumns...)...),
+	}
+}
+
+// add adds a measurement to a row. Without answers, the work is that of a second.
+func (t answerTables) add(row string, m measurement) {
+	count, seconds := float64(m.answers.N), m.to.at.Sub(m.from.at).Seconds()
+	divisor := cmp.Or(count, seconds)
+	t.speed.Add(row, append([]float64{count / seconds, m.answers.P50, m.answers.P99}, m.to.growth(m.from, speedColumns, divisor)...)...)
+	t.work.Add(row, append([]float64{m.memory / float64(max(m.replies, 1))}, m.to.growth(m.from, workColumns, divisor)...)...)
 }

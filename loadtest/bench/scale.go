@@ -40,21 +40,21 @@ func Scale(flags *flag.FlagSet) func(context.Context) error {
 		if o.players < 2*scaleArenas || o.players%2 != 0 || o.rate < 1 || o.duration < time.Second {
 			return fmt.Errorf("-players is %d, -rate is %d and -each is %v; use an even number from %d, 1 and 1s on", o.players, o.rate, o.duration, 2*scaleArenas)
 		}
-		o.title = fmt.Sprintf("%s, %d players in %d arenas or in duels, PostgreSQL, medians of %d runs", o.title, o.players, scaleArenas, o.runs)
-		return o.run(ctx, func(r *players.Report) []part { return caseParts(r, o.cases()) })
+		return o.run(ctx, fmt.Sprintf("%d players in %d arenas or in duels, PostgreSQL", o.players, scaleArenas), o.parts)
 	}
 }
 
-// cases returns all combinations of matches, stores and numbers of nodes.
-func (o *scaleOptions) cases() (cases []playCase) {
+// parts returns all combinations of matches, stores and numbers of nodes.
+func (o *scaleOptions) parts(r *players.Report) (all []part) {
+	t := newAnswerTables(r)
 	for _, store := range []string{"redis", "cluster"} {
 		for _, nodes := range []int{1, 2, 4} {
 			for _, kind := range []string{"arenas", "duels"} {
-				cases = append(cases, o.newCase(store, nodes, kind))
+				all = append(all, o.newPart(t, store, nodes, kind))
 			}
 		}
 	}
-	return cases
+	return all
 }
 
 // scaleGame asks text questions, whose answer is `right`.
@@ -67,28 +67,40 @@ const (
 	restTime       = 10 * time.Second // of the measurement without players
 )
 
-func (o *scaleOptions) newCase(store string, nodes int, kind string) playCase {
-	play := playOptions{mode: "survival", players: o.players, arenas: scaleArenas, questions: arenaQuestions, answer: `"wrong"`}
-	if kind == "duels" {
-		play.mode, play.arenas = "duel", 0
-	}
-	return playCase{
-		name: fmt.Sprintf("%s/%s/%d", kind, store, nodes),
-		cluster: clusterOptions{nodes: nodes, node: testenv.NodeOptions{
-			Redis: store, Database: "postgres", Binary: o.server, Game: scaleGame, Bank: textBank(arenaQuestions),
-		}},
-		play: play, rest: restTime, warmUp: warmUpTime, duration: o.duration,
-		rates: []playRate{{fmt.Sprintf(" at %d/s", o.rate), o.maxDelay(kind)}, {" at full speed", 0}},
-	}
+func (o *scaleOptions) newPart(t answerTables, store string, nodes int, kind string) part {
+	name := fmt.Sprintf("%s/%s/%d", kind, store, nodes)
+	on := clusterOptions{nodes: nodes, node: testenv.NodeOptions{Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}}
+	return part{name, on, func(ctx context.Context, c *cluster) error {
+		empty, err := c.measureRest(ctx, restTime)
+		if err != nil {
+			return err
+		}
+		t.add(name+" at rest", empty)
+		return c.measurePlayers(ctx, o.play(kind), func(p *answeringPlayers) error {
+			p.start()
+			for _, rate := range []struct {
+				name     string
+				maxDelay time.Duration
+			}{{fmt.Sprintf("%s at %d/s", name, o.rate), p.playOptions.maxDelay}, {name + " at full speed", 0}} {
+				p.maxDelay.Store(int64(rate.maxDelay))
+				m, err := p.measurePlay(ctx, warmUpTime, o.duration, empty.to)
+				if err != nil {
+					return err
+				}
+				t.add(rate.name, m)
+			}
+			return nil
+		})
+	}}
 }
 
-// maxDelay returns the delay of answers with which all players together reach the rate. A
-// question of an arena takes the whole of it. A question of a duel takes the longer of two
-// random delays, on average two thirds.
-func (o *scaleOptions) maxDelay(kind string) time.Duration {
-	all := time.Duration(o.players) * time.Second / time.Duration(o.rate)
+// play returns what is played, with the delay of answers with which all players together reach
+// the rate. A question of an arena takes the whole of it. A question of a duel takes the longer of
+// two random delays, on average two thirds.
+func (o *scaleOptions) play(kind string) playOptions {
+	delay := time.Duration(o.players) * time.Second / time.Duration(o.rate)
 	if kind == "duels" {
-		return all * 3 / 2
+		return playOptions{mode: "duel", players: o.players, questions: arenaQuestions, answer: `"wrong"`, maxDelay: delay * 3 / 2}
 	}
-	return all
+	return playOptions{mode: "survival", players: o.players, arenas: scaleArenas, questions: arenaQuestions, answer: `"wrong"`, maxDelay: delay}
 }

@@ -54,11 +54,10 @@ func TestRedisInfoIsAdded(t *testing.T) {
 func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	t.Parallel()
 	o := scaleOptions{players: 800, rate: 2000}
-	cases := o.cases()
-	if k := cases[len(cases)-1]; k.name != "duels/cluster/4" || k.cluster.nodes != 4 || k.cluster.node.Redis != "cluster" || k.play.mode != "duel" {
-		t.Errorf("%+v", k)
+	parts := o.parts(players.NewReport("test"))
+	if p := parts[len(parts)-1]; p.name != "duels/cluster/4" || p.cluster.nodes != 4 || p.cluster.node.Redis != "cluster" || o.play("duels").mode != "duel" {
+		t.Errorf("%+v", p)
 	}
-	parts := caseParts(players.NewReport("test"), cases)
 	o.kinds = "duels/redis/4,arenas/cluster/1"
 	if chosen, err := o.choose(parts); err != nil || len(chosen) != 2 || chosen[0].name != "duels/redis/4" || chosen[1].name != "arenas/cluster/1" {
 		t.Errorf("%d parts, %v", len(chosen), err)
@@ -67,7 +66,7 @@ func TestScaleMeasuresTheChosenCases(t *testing.T) {
 	if _, err := o.choose(parts); err == nil || !strings.Contains(err.Error(), "chess") || !strings.Contains(err.Error(), "arenas/redis/1,duels/redis/1") {
 		t.Errorf("an unknown name: %v", err)
 	}
-	if duels, arenas := o.maxDelay("duels"), o.maxDelay("arenas"); duels != 600*time.Millisecond || arenas != 400*time.Millisecond {
+	if duels, arenas := o.play("duels").maxDelay, o.play("arenas").maxDelay; duels != 600*time.Millisecond || arenas != 400*time.Millisecond {
 		t.Errorf("players of duels answer within %v, of arenas within %v", duels, arenas)
 	}
 }

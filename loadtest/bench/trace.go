@@ -40,17 +40,32 @@ func (t *answerTrace) add(kind string, at time.Time) {
 	t.events = append(t.events, traceEvent{at, kind})
 }
 
-// measureTrace adds the time of each part of an answer. Redis tells when it runs which
-// command. All clocks are those of this machine.
-func (c *cluster) measureTrace(ctx context.Context, k playCase, p *answeringPlayers) error {
-	if err := p.wait(ctx, p.firstOver, k.warmUp); err != nil {
-		return err
-	}
+// newTracePart returns the measurement of the time of each part of an answer. Redis tells when it
+// runs which command. All clocks are those of this machine.
+func newTracePart(r *players.Report, on clusterOptions, play playOptions, warmUp, duration time.Duration) part {
+	t := r.Table("lone answer", players.Columns(0, "p50 µs", "p99 µs", "answers")...)
+	return part{"trace", on, func(ctx context.Context, c *cluster) error {
+		return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
+			p.start()
+			if err := p.wait(ctx, p.firstOver, warmUp); err != nil {
+				return err
+			}
+			if err := p.trace.follow(ctx, c.masters[0].Options().Addr, duration); err != nil {
+				return err
+			}
+			p.trace.addTo(t)
+			return p.wait(ctx, p.firstOver, 0)
+		})
+	}}
+}
+
+// follow adds the commands that a Redis runs within a time.
+func (t *answerTrace) follow(ctx context.Context, address string, duration time.Duration) error {
 	names, err := scriptNames(ctx)
 	if err != nil {
 		return err
 	}
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", c.masters[0].Options().Addr)
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
@@ -58,14 +73,13 @@ func (c *cluster) measureTrace(ctx context.Context, k playCase, p *answeringPlay
 	if _, err := io.WriteString(conn, "MONITOR\r\n"); err != nil {
 		return err
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(k.duration)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(duration)); err != nil {
 		return err
 	}
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		p.trace.addCommand(lines.Text(), names)
+		t.addCommand(lines.Text(), names)
 	}
-	p.trace.addTo(k.traces)
-	return p.wait(ctx, p.firstOver, 0)
+	return nil
 }
 
 // addCommand adds a line of MONITOR, such as `+1339518083.107412 [0 127.0.0.1:60866] "evalsha"
@@ -89,36 +103,35 @@ func (t *answerTrace) addCommand(line string, names map[string]string) {
 	}
 }
 
-// addTo adds the parts of all answers to a table. An answer ends when the next is sent.
+// answerParts are the parts of an answer, by the events at their start and end.
+var answerParts = []struct{ name, from, to string }{
+	{"client to Redis", answerSent, scriptBegan}, {"script", scriptBegan, inScript}, {"Redis to client", inScript, replyArrived},
+	{"answer to reply", answerSent, replyArrived}, {"answer to the last push", answerSent, pushArrived},
+}
+
+// addTo adds the parts of all answers to a table. An answer ends when the next is sent. One that
+// lacks an event began before, or was not lone.
 func (t *answerTrace) addTo(table *players.Table) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	slices.SortFunc(t.events, func(a, b traceEvent) int { return a.at.Compare(b.at) })
-	parts := players.NewRecorder(time.Hour)
-	times := make(map[string]time.Time)
+	recorder, times := players.NewRecorder(time.Hour), make(map[string]time.Time)
 	for _, event := range t.events {
 		if event.kind == answerSent {
-			addParts(parts, times)
+			for _, part := range answerParts {
+				if len(times) == 5 {
+					recorder.Add(part.name, times[part.to].Sub(times[part.from]))
+				}
+			}
 			clear(times)
 		}
 		if _, isKnown := times[event.kind]; !isKnown || event.kind == pushArrived || event.kind == inScript && times[replyArrived].IsZero() {
 			times[event.kind] = event.at
 		}
 	}
-	all := parts.Take()
-	for _, part := range []string{"client to Redis", "script", "Redis to client", "answer to reply", "answer to the last push"} {
-		q := all.Quantiles(part)
-		table.Add(part, 1000*q.P50, 1000*q.P99, float64(q.N))
+	all := recorder.Take()
+	for _, part := range answerParts {
+		q := all.Quantiles(part.name)
+		table.Add(part.name, 1000*q.P50, 1000*q.P99, float64(q.N))
 	}
-}
-
-func addParts(parts *players.Recorder, times map[string]time.Time) {
-	if len(times) < 5 { // an answer that began before, or was not lone
-		return
-	}
-	parts.Add("client to Redis", times[scriptBegan].Sub(times[answerSent]))
-	parts.Add("script", times[inScript].Sub(times[scriptBegan]))
-	parts.Add("Redis to client", times[replyArrived].Sub(times[inScript]))
-	parts.Add("answer to reply", times[replyArrived].Sub(times[answerSent]))
-	parts.Add("answer to the last push", times[pushArrived].Sub(times[answerSent]))
 }

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"laststand/internal/testenv"
+	"laststand/loadtest/players"
+)
+
+// options are the flags that all programs of this package have.
+type options struct {
+	program string
+	runs    int
+	server  string // path of the binary
+	kinds   string
+	costs   bool // show the work for an answer by its parts instead
+}
+
+// register registers the flags. runs is the default of -runs, and kinds is the name of the
+// flag that chooses what to measure; "": none.
+func (o *options) register(flags *flag.FlagSet, runs int, kinds string) {
+	flags.IntVar(&o.runs, "runs", runs, "runs of each `kind`; the report shows medians")
+	flags.StringVar(&o.server, "server", "", "measure this `binary` instead of this tree")
+	if kinds != "" {
+		flags.StringVar(&o.kinds, kinds, "", "measure only what has these `names`, separated by commas")
+	}
+	o.program = flags.Name()
+}
+
+// registerCosts registers the flag that shows the costs of a kind.
+func (o *options) registerCosts(flags *flag.FlagSet, kind string) {
+	flags.BoolVar(&o.costs, "costs", false, "show the work for an answer of the kind "+kind+" by its parts instead")
+}
+
+// part is one of the measurements of a program, on a cluster of its own.
+type part struct {
+	name    string // several parts can have the same
+	cluster clusterOptions
+	measure func(context.Context, *cluster) error
+}
+
+func (p part) run(ctx context.Context, server string) error {
+	p.cluster.node.Binary = server
+	c, err := startCluster(ctx, p.cluster)
+	if err == nil {
+		err = errors.Join(p.measure(ctx, c), c.stop())
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
+// collectRarely is the garbage collector's setting for clients, which must leave the
+// processors to the server.
+const collectRarely = 400
+
+// run builds the server, measures as often as runs are wanted, and publishes the report.
+// newParts adds tables to the report, and returns what to measure.
+func (o *options) run(ctx context.Context, settings string, newParts func(*players.Report) []part) (err error) {
+	if o.runs < 1 {
+		return fmt.Errorf("-runs is %d; use at least 1", o.runs)
+	}
+	if o.server, err = testenv.BuildServer(ctx, o.server); err != nil {
+		return err
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(collectRarely))
+	r := players.NewReport(fmt.Sprintf("%s, %s, medians of %d runs", o.program, settings, o.runs))
+	chosen, err := o.choose(newParts(r))
+	for range o.runs {
+		for _, p := range chosen {
+			if err == nil {
+				err = p.run(ctx, o.server)
+			}
+		}
+	}
+	return errors.Join(err, r.Publish())
+}
+
+// choose returns the parts that the flags name; without names, all. An unknown name is an
+// error.
+func (o *options) choose(all []part) (chosen []part, err error) {
+	if o.kinds == "" {
+		return all, nil
+	}
+	for name := range strings.SplitSeq(o.kinds, ",") {
+		known, names := len(chosen), ""
+		for _, p := range all {
+			names += "," + p.name
+			if p.name == name {
+				chosen = append(chosen, p)
+			}
+		}
+		if len(chosen) == known {
+			return nil, fmt.Errorf("there is no %q to measure; use some of %s", name, strings.TrimPrefix(names, ","))
+		}
+	}
+	return chosen, nil
+}
