@@ -47,11 +47,11 @@ func TestReconnectAfter(t *testing.T) {
 // Numbered pushes come once and in order. Pushes before a resumed state are dropped.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	hear := func(r *reconnecting, match string, seq int64) error {
+	hear := func(r *member, match string, seq int64) error {
 		return r.sortPush(received{Frame: checker.Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
 	}
 	for _, order := range []string{"12", "1", "123"} {
-		r := new(reconnecting)
+		r := new(member)
 		for _, n := range order {
 			seq, _ := strconv.ParseInt(string(n), 10, 64)
 			if err := hear(r, "m_1", seq); err != nil {
@@ -70,7 +70,7 @@ func TestNumbers(t *testing.T) {
 			t.Errorf("another match after %s: %v", order, err)
 		}
 	}
-	r := &reconnecting{match: "m_1", lastSeq: 4, stateRequest: 1}
+	r := &member{match: "m_1", lastSeq: 4, stateRequest: 1}
 	if err := hear(r, "m_1", 9); err != nil || len(r.waiting) != 0 {
 		t.Errorf("a live push before the state: %v, %d came out", err, len(r.waiting))
 	}

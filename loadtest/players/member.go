@@ -1,0 +1,173 @@
+package players
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"laststand/internal/protocol"
+	"laststand/loadtest/checker"
+)
+
+// member is a player or a host of a group, which continues when a server fails. It detects a
+// connection that breaks or falls silent, and connects to another server. It resumes its
+// match after the last push that it has received, and sends unanswered requests again. It is
+// not safe for concurrent use.
+type member struct {
+	Guest
+	group  *Group
+	dice   *rand.Rand
+	dialer Dialer
+	view   *checker.View
+	isLost bool      // saw a violation, or could not connect, and plays no more
+	overAt time.Time // when the last match ended; zero: it is settled
+
+	isConnected bool      // has connected, and has not disconnected for good
+	refusal     error     // of the last attempt to connect; nil: it succeeded
+	hasLost     bool      // has lost a connection, or left one without a reply or that drains
+	lostAt      time.Time // when a connection last ended by itself; zero: the match is resumed
+
+	connection  *frameReader // nil: none
+	server      string       // of the newest connection
+	lastFrameAt time.Time    // when the last frame came
+	unanswered  []*request
+	waiting     []received // not yet returned by next
+	leaveAt     time.Time  // when to leave a server that drains or cannot give the state; zero: never
+
+	match        string // that the player is in; "": none
+	lastSeq      int64  // of the last push of the match; 0: none yet
+	stateRequest int64  // id of the request whose reply match.state is missing; 0: none
+}
+
+// request is a request of a client.
+type request struct {
+	kind     string
+	data     any
+	attempts int // how often it was sent
+
+	id     int64
+	sentAt time.Time
+}
+
+// received is a frame that next returns.
+type received struct {
+	checker.Frame
+	request   *request // that the frame answers; nil: it is a push
+	clusterMS int64    // latest possible cluster time of its arrival, epoch ms
+}
+
+// newMember makes a player or a host. It connects when it has something to do.
+func (g *Group) newMember(ctx context.Context, role string) (p *member, err error) {
+	n := g.number()
+	p = &member{group: g, dice: g.newDice(n), dialer: Dialer{LocalDialer: g.dialer(n), Buffer: 2048}, view: g.Checker.Spectator()}
+	p.Guest, err = g.guest(ctx, role, fmt.Sprintf("%s_%d", role, n), p.dice)
+	if role == "player" {
+		p.view = g.Checker.Player(p.ID)
+		g.mu.Lock()
+		g.tokens[p.ID] = p.Token
+		g.mu.Unlock()
+	}
+	return p, err
+}
+
+// guest returns a player with a token that this program mints, or with one from the
+// server. It tries again while the server refuses for now. An error says that the
+// refusal is final or that ctx has ended.
+func (g *Group) guest(ctx context.Context, role, id string, dice *rand.Rand) (guest Guest, err error) {
+	if g.Token != nil {
+		guest.ID = id
+		if guest.Token, err = g.Token(role, id); guest.Token != "" || err != nil {
+			return guest, err
+		}
+	}
+	for ctx.Err() == nil {
+		if guest, err = CreateGuest(ctx, g.server(dice, ""), "demo", ""); err == nil {
+			return guest, nil
+		}
+		g.Stats.Count("guest "+outcome(err), 1)
+		if !isTemporary(err) {
+			return guest, err
+		}
+		g.pause(time.Second)
+	}
+	return guest, ctx.Err()
+}
+
+// chance returns true with the given probability.
+func (p *member) chance(share float64) bool { return p.dice.Float64() < share }
+
+// reportEnd records why a member has ended. A nil error and the end of the group are no
+// violations.
+func (p *member) reportEnd(err error) {
+	if err == nil || p.group.life.Err() != nil || errors.Is(err, context.Canceled) {
+		return
+	}
+	p.isLost = true
+	p.group.Checker.Violations.Add("%s %s: %v", time.Now().Format("15:04:05.000"), p.ID, err)
+}
+
+// ask sends a request. next returns its reply.
+func (p *member) ask(kind string, data any) *request {
+	q := &request{kind: kind, data: data}
+	p.unanswered = append(p.unanswered, q)
+	p.send(q)
+	return q
+}
+
+// isAwaitingReply reports whether a request of one of the kinds has no reply yet.
+func (p *member) isAwaitingReply(kinds ...string) bool {
+	return slices.ContainsFunc(p.unanswered, func(q *request) bool { return slices.Contains(kinds, q.kind) })
+}
+
+// requestState requests a match from its first number on.
+func (p *member) requestState(match string) {
+	p.match = match
+	p.stateRequest = p.ask(protocol.TypeMatchSync, protocol.Resume{Match: match}).id
+}
+
+// send writes a request. If that fails, the connection is about to end, and the next one
+// sends the request again.
+func (p *member) send(q *request) {
+	if p.connection == nil {
+		return
+	}
+	id, err := p.connection.Send(q.kind, q.data)
+	if err != nil {
+		_ = p.connection.Close()
+	}
+	q.id, q.sentAt = id, time.Now()
+	q.attempts++
+}
+
+// dropConnection closes the connection. The next one may be to another server.
+func (p *member) dropConnection() {
+	if p.connection != nil {
+		p.connection.close()
+		p.connection = nil
+	}
+}
+
+// disconnect closes the connection for good.
+func (p *member) disconnect() {
+	p.dropConnection()
+	if p.isConnected {
+		p.group.Connected.Add(-1)
+	}
+	p.isConnected = false
+}
+
+// checkConnection returns an error if a strict member has lost a connection.
+func (p *member) checkConnection() error {
+	switch {
+	case !p.group.Strict:
+		return nil
+	case p.refusal != nil:
+		return fmt.Errorf("%w: connect: %w", checker.ErrContract, p.refusal)
+	case p.hasLost:
+		return fmt.Errorf("%w: the connection was closed, or a reply was missing for %v", checker.ErrContract, p.group.ReplyTimeout)
+	}
+	return nil
+}
