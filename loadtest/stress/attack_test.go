@@ -17,12 +17,7 @@ import (
 
 // attackerOf returns an attacker of a server, and a function that joins its violations.
 func attackerOf(url string) (a *attacker, violations func() string) {
-	a = &attacker{
-		attackOrder: attackOrder{Kind: "test", URL: url, Addresses: []string{"127.0.0.1"}, For: time.Minute, Sockets: 1, PerSecond: 1000},
-		until:       time.Now().Add(time.Minute),
-		clients:     newClients([]string{"127.0.0.1"}),
-		counts:      attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}},
-	}
+	a = newAttacker(attackOrder{Kind: "test", URL: url, Addresses: []string{"127.0.0.1"}, For: time.Minute, Sockets: 1, PerSecond: 1000})
 	return a, func() string {
 		var all []string
 		for line := range a.counts.Violations {

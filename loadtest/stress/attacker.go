@@ -50,71 +50,6 @@ func AttackKinds() (names []string) {
 	return names
 }
 
-// runAttack carries out an order. It returns after For and SlowTimeout, or when ctx ends. By
-// then it has closed everything that it opened.
-func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
-	i := slices.Index(AttackKinds(), o.Kind)
-	if i < 0 {
-		return attackCounts{}, fmt.Errorf("there is no attack %q; use some of %v", o.Kind, AttackKinds())
-	}
-	a := &attacker{
-		attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For),
-		clients: newClients(o.Addresses), counts: attackCounts{Kind: o.Kind, Refused: map[string]int64{}, Violations: map[string]int64{}},
-	}
-	defer a.clients.close()
-	bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
-	defer cancel()
-	attackKinds[i].run(bounded, a)
-	return a.counts, ctx.Err()
-}
-
-// AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
-// out and writes its counts.
-const AttackersProcess = "hostile-attackers"
-
-// idlePriority starts attackers so that they run only when no other process of the
-// machine wants to. Nice values are not enough, because the server would still wait
-// until an attacker's time slice ends.
-var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
-
-// processGrace is how long a process may take beyond the time of its order.
-const processGrace = 30 * time.Second
-
-func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err error) {
-	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
-	defer cancel()
-	self, err := os.Executable()
-	if err != nil {
-		return counts, err
-	}
-	order, err := json.Marshal(o)
-	if err != nil {
-		return counts, err
-	}
-	cmd := exec.CommandContext(ctx, idlePriority[0], append(idlePriority[1:], self, AttackersProcess)...)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return counts, fmt.Errorf("the attackers %s: %w", o.Kind, err)
-	}
-	return counts, json.Unmarshal(out, &counts)
-}
-
-// Attackers runs a subprocess of attackers.
-func Attackers(*flag.FlagSet) func(context.Context) error {
-	return func(ctx context.Context) error {
-		var o attackOrder
-		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
-			return err
-		}
-		counts, err := runAttack(ctx, o)
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(os.Stdout).Encode(counts)
-	}
-}
-
 // attackOrder says what one kind of attackers does. All fields but Match and Revoked are
 // needed.
 type attackOrder struct {
@@ -141,12 +76,73 @@ var defaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
 
 // attackCounts are the results of an order.
 type attackCounts struct {
-	Kind       string           `json:"kind"`
-	Sent       int64            `json:"sent"`                 // actions
-	Served     int64            `json:"served"`               // of them, those that the server grants to all
-	Refused    map[string]int64 `json:"refused,omitempty"`    // by kind of refusal: see noteFrame and noteAnswer
-	Violations map[string]int64 `json:"violations,omitempty"` // the first few, and how often each occurred
-	Omitted    int64            `json:"omitted,omitempty"`    // how often other violations occurred
+	Sent       int64            // actions
+	Served     int64            // of them, those that the server grants to all
+	Refused    map[string]int64 // by kind of refusal: see noteFrame and noteAnswer
+	Violations map[string]int64 // how often each occurred
+}
+
+// AttackersProcess is the name of the subprocess that reads an order as JSON, carries it
+// out and writes its counts.
+const AttackersProcess = "hostile-attackers"
+
+// Attackers runs a subprocess of attackers.
+func Attackers(*flag.FlagSet) func(context.Context) error {
+	return func(ctx context.Context) error {
+		var o attackOrder
+		if err := json.NewDecoder(os.Stdin).Decode(&o); err != nil {
+			return err
+		}
+		counts, err := runAttack(ctx, o)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(os.Stdout).Encode(counts)
+	}
+}
+
+// idlePriority starts attackers so that they run only when no other process of the
+// machine wants to. Nice values are not enough, because the server would still wait
+// until an attacker's time slice ends.
+var idlePriority = []string{"chrt", "--idle", "0"} // of util-linux
+
+// processGrace is how long a process may take beyond the time of its order.
+const processGrace = 30 * time.Second
+
+// runAttackers carries out an order in a process of idle priority.
+func runAttackers(ctx context.Context, o attackOrder) (counts attackCounts, err error) {
+	ctx, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout+processGrace)
+	defer cancel()
+	self, err := os.Executable()
+	if err != nil {
+		return counts, err
+	}
+	order, err := json.Marshal(o)
+	if err != nil {
+		return counts, err
+	}
+	cmd := exec.CommandContext(ctx, idlePriority[0], append(idlePriority[1:], self, AttackersProcess)...)
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(order), os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return counts, fmt.Errorf("the attackers %s: %w", o.Kind, err)
+	}
+	return counts, json.Unmarshal(out, &counts)
+}
+
+// runAttack carries out an order. It returns after For and SlowTimeout, or when ctx ends. By
+// then it has closed everything that it opened.
+func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
+	i := slices.Index(AttackKinds(), o.Kind)
+	if i < 0 {
+		return attackCounts{}, fmt.Errorf("there is no attack %q; use some of %v", o.Kind, AttackKinds())
+	}
+	a := newAttacker(o)
+	defer a.clients.close()
+	bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
+	defer cancel()
+	attackKinds[i].run(bounded, a)
+	return a.counts, ctx.Err()
 }
 
 // attacker runs the attackers of one order.
@@ -158,6 +154,13 @@ type attacker struct {
 
 	mu     sync.Mutex
 	counts attackCounts
+}
+
+func newAttacker(o attackOrder) *attacker {
+	return &attacker{
+		attackOrder: o, pace: rate.NewLimiter(rate.Limit(o.PerSecond), 1), until: time.Now().Add(o.For), clients: newClients(o.Addresses),
+		counts: attackCounts{Refused: map[string]int64{}, Violations: map[string]int64{}},
+	}
 }
 
 // repeat runs workers that call act again and again, at the pace of the order. It ends
@@ -190,22 +193,38 @@ func (a *attacker) awaitPace(ctx context.Context) bool {
 	if a.pace.Wait(ctx) != nil {
 		return false
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.Sent++
+	a.count(func(c *attackCounts) { c.Sent++ })
 	return true
 }
 
-func (a *attacker) served() {
+func (a *attacker) count(add func(*attackCounts)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.counts.Served++
+	add(&a.counts)
 }
 
-func (a *attacker) refused(refusal string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.counts.Refused[refusal]++
+func (a *attacker) served() { a.count(func(c *attackCounts) { c.Served++ }) }
+
+func (a *attacker) refused(refusal string) { a.count(func(c *attackCounts) { c.Refused[refusal]++ }) }
+
+// lost notes a connection that ended, unless the order has ended it.
+func (a *attacker) lost(ctx context.Context, refusal string) {
+	if ctx.Err() == nil {
+		a.refused(refusal)
+	}
+}
+
+// maxListed bounds the violations that are listed.
+const maxListed = 12
+
+func (a *attacker) violation(format string, args ...any) {
+	line := a.Kind + ": " + fmt.Sprintf(format, args...)
+	a.count(func(c *attackCounts) {
+		if c.Violations[line] == 0 && len(c.Violations) >= maxListed {
+			line = a.Kind + ": others"
+		}
+		c.Violations[line]++
+	})
 }
 
 // checkGranted checks how often all addresses together were granted something since the
@@ -217,20 +236,6 @@ func (a *attacker) checkGranted(name string, times int64, each int, period time.
 	if each > 0 && float64(times) > most {
 		a.violation("%d addresses were granted %d %s; the limit is %.0f", len(a.Addresses), times, name, most)
 	}
-}
-
-// maxListed bounds the violations that are listed.
-const maxListed = 12
-
-func (a *attacker) violation(format string, args ...any) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	line := a.Kind + ": " + fmt.Sprintf(format, args...)
-	if a.counts.Violations[line] == 0 && len(a.counts.Violations) == maxListed {
-		a.counts.Omitted++
-		return
-	}
-	a.counts.Violations[line]++
 }
 
 // token returns a valid token of a hostile player of the game demo.

@@ -76,25 +76,17 @@ func (a *attacker) ask(ctx context.Context, worker int, c call) answer {
 	}
 	r.Host = c.host
 	response, err := a.clients[worker%len(a.clients)].Do(r)
-	if err != nil {
-		a.lost(ctx, "cut")
-		return answer{}
+	var body []byte
+	if err == nil {
+		defer response.Body.Close()
+		body, err = io.ReadAll(io.LimitReader(response.Body, maxBody))
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if err != nil {
 		a.lost(ctx, "cut")
 		return answer{}
 	}
 	a.noteAnswer(c.method+" "+c.path, listener, response, body)
 	return answer{response.StatusCode, string(body)}
-}
-
-// lost notes a connection that ended, unless the order has ended it.
-func (a *attacker) lost(ctx context.Context, refusal string) {
-	if ctx.Err() == nil {
-		a.refused(refusal)
-	}
 }
 
 // noteAnswer notes an answer: "http 429" for a problem of the API, "ops 401" for one of

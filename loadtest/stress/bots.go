@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"time"
 
 	"laststand/internal/protocol"
@@ -61,12 +60,9 @@ func (b *bot) play(ctx context.Context) {
 	}
 	defer func() { _ = b.conn.Close() }() // whichever connection it is by then
 	b.join()
-	for {
+	for b.view.IsPlaying() || time.Now().Before(b.until) {
 		f, err := b.conn.next(min(time.Until(b.until)+finalWait, callTimeout))
 		if !b.noteFrame(ctx, f, err) || !b.receive(ctx, f) {
-			return
-		}
-		if !b.view.IsPlaying() && time.Now().After(b.until) {
 			return
 		}
 	}
@@ -80,9 +76,8 @@ func (b *bot) join() {
 func (b *bot) request(kind string, data any) (id int64) {
 	b.last++
 	raw, _ := json.Marshal(data) // our own messages always encode
-	id = 100 + b.last
-	_ = b.conn.sendText(`{"id":` + strconv.FormatInt(id, 10) + `,"type":"` + kind + `","data":` + string(raw) + `}`)
-	return id
+	_ = b.conn.sendText(fmt.Sprintf(`{"id":%d,"type":%q,"data":%s}`, 100+b.last, kind, raw))
+	return 100 + b.last
 }
 
 // try sends an answer to a question of a match, which may not be the bot's own.
