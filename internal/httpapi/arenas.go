@@ -4,30 +4,28 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
+	"time"
 
+	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/httpserver"
+	"laststand/internal/identity"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
 // postArena creates an arena. The host is the subject of the token.
 func (h arenaRoutes) postArena(r *request) (any, error) {
-	if h.IsDraining() {
-		return nil, errDraining
-	}
-	claims, err := h.authenticateHost(r)
-	if err != nil {
-		return nil, err
-	}
 	pageURL, err := h.pageURL(r.Request)
 	if err != nil {
 		return nil, err
 	}
-	create := arena.CreateRequest{Game: r.game, Creator: claims.Subject, Role: claims.Role}
-	if err := r.readBody(&create.NewArena); err != nil {
+	create := arena.CreateRequest{Game: r.game, Creator: r.claims.Subject, Role: r.claims.Role}
+	if err := r.readBody(maxBody, &create.NewArena); err != nil {
 		return nil, err
 	}
-	if err := h.checkNewArenaLimits(r, claims); err != nil {
+	if err := h.checkNewArenaLimits(r); err != nil {
 		return nil, err
 	}
 	created, err := h.Arenas.Create(r.Context(), create)
@@ -46,16 +44,8 @@ type hostedArenas struct {
 }
 
 // getHosted lists the arenas whose host is the subject of the token.
-func (h arenaRoutes) getHosted(r *request) (any, error) {
-	claims, err := h.authenticateHost(r)
-	if err != nil {
-		return nil, err
-	}
-	page, err := readPaging(r.query)
-	if err != nil {
-		return nil, err
-	}
-	arenas, next, err := h.Arenas.ListHosted(r.Context(), r.game, claims.Subject, page.cursor, page.limit)
+func (h arenaRoutes) getHosted(r *request, page paging) (any, error) {
+	arenas, next, err := h.Arenas.ListHosted(r.Context(), r.game, r.claims.Subject, page.cursor, page.limit)
 	return hostedArenas{arenas, next}, err
 }
 
@@ -88,9 +78,50 @@ func (h arenaRoutes) getArena(r *request) (any, error) {
 		view, err = h.Arenas.Show(r.Context(), r.game, code)
 		return err
 	})
+	view.Teams = nonNil(view.Teams)
+	return view, err
+}
+
+const (
+	hostVoidTime  = time.Hour // how long after a match its host may make questions void
+	maxVoidReason = 500       // bytes
+)
+
+// newVoid is the body of postVoid.
+type newVoid struct {
+	Question *int   `json:"question" need:"true"`
+	Reason   string `json:"reason,omitempty"`
+}
+
+// voided is the response of postVoid. IsNew is false if the question was void before.
+type voided struct {
+	Match    string `json:"match"`
+	Question int    `json:"question"`
+	IsNew    bool   `json:"new"`
+}
+
+// postVoid counts the match of an arena again without a question.
+func (h arenaRoutes) postVoid(r *request) (any, error) {
+	record, err := h.findArenaRecord(r)
 	if err != nil {
 		return nil, err
 	}
-	view.Teams = nonNil(view.Teams)
-	return view, nil
+	var body newVoid
+	if err := r.readBody(maxBody, &body); err != nil {
+		return nil, err
+	}
+	if len(body.Reason) > maxVoidReason || strings.Contains(body.Reason, "\x00") {
+		return nil, badRequest("the reason has %d bytes or a NUL character; use at most %d bytes", len(body.Reason), maxVoidReason)
+	}
+	void := answers.Void{Game: r.game, Match: record.Match, Question: *body.Question, Reason: body.Reason, MaxAge: hostVoidTime}
+	if r.claims.Role == identity.RoleService {
+		void.By, void.MaxAge = r.claims.Subject, 0
+	} else if err := h.Limits.Changes.Take(r.Context(), overload.ObjectKey(r.game, r.claims.Subject), 1); err != nil {
+		return nil, err
+	}
+	if _, err := h.settledMatch(r, record); err != nil {
+		return nil, err
+	}
+	isNew, err := h.Voids.MakeVoid(r.Context(), void)
+	return voided{record.Match, void.Question, isNew}, err
 }

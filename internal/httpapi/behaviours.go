@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"laststand/internal/eventq"
 	"laststand/internal/httpserver"
@@ -30,39 +31,27 @@ type behavioursBody struct {
 // postBehaviours queues the behaviours that a game service reports. It responds
 // after they are in the queue.
 func (h serviceRoutes) postBehaviours(r *request) (any, error) {
-	claims, err := h.authenticateService(r)
-	if err != nil {
-		return nil, err
-	}
-	if h.IsDraining() {
-		return nil, errDraining
-	}
 	bodies, err := r.readBehaviours()
 	if err != nil {
 		return nil, err
 	}
-	if err := h.Limits.Behaviours.Take(r.Context(), overload.ObjectKey(r.game, claims.Subject), len(bodies)); err != nil {
+	if n := len(bodies); n == 0 || n > maxBehaviours {
+		return nil, badRequest("send 1 to %d behaviours per call", maxBehaviours)
+	}
+	if err := h.Limits.Behaviours.Take(r.Context(), overload.ObjectKey(r.game, r.claims.Subject), len(bodies)); err != nil {
 		return nil, err
 	}
 	posted, err := h.Behaviours.Post(r.Context(), r.game, bodies)
-	if err != nil {
-		return nil, err
-	}
 	if posted.Dropped == nil {
 		posted.Dropped = map[eventq.Reason]int{}
 	}
-	return httpserver.Response{Status: http.StatusAccepted, Body: posted}, nil
+	return httpserver.Response{Status: http.StatusAccepted, Body: posted}, err
 }
 
 // readBehaviours splits a body into behaviours. It does not validate them.
 func (r *request) readBehaviours() ([]json.RawMessage, error) {
-	var splitBody func([]byte) ([]json.RawMessage, error)
-	switch httpserver.ContentType(r.Request) {
-	case "application/json":
-		splitBody = splitJSON
-	case ndjsonType:
-		splitBody = splitLines
-	default:
+	contentType := httpserver.ContentType(r.Request)
+	if contentType != "application/json" && contentType != ndjsonType {
 		return nil, &httpserver.StatusError{
 			Status:  http.StatusUnsupportedMediaType,
 			Refusal: protocol.Errorf(protocol.CodeBadRequest, "send JSON or NDJSON with Content-Type: application/json or application/x-ndjson"),
@@ -72,32 +61,26 @@ func (r *request) readBehaviours() ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := splitBody(body)
-	if err != nil {
-		return nil, err
+	if contentType == ndjsonType {
+		return splitLines(body), nil
 	}
-	if n := len(bodies); n == 0 || n > maxBehaviours {
-		return nil, badRequest("send 1 to %d behaviours per call", maxBehaviours)
-	}
-	return bodies, nil
+	var decoded behavioursBody
+	err = decodeBody(body, &decoded)
+	return presentElements(decoded.Behaviours[:]), err
 }
 
-func splitJSON(body []byte) ([]json.RawMessage, error) {
-	var decoded behavioursBody
-	if err := decodeBody(body, &decoded); err != nil {
-		return nil, err
+// presentElements returns the elements that the client has sent, from an array that the
+// decoder has not filled.
+func presentElements(array []json.RawMessage) []json.RawMessage {
+	if n := slices.IndexFunc(array, func(element json.RawMessage) bool { return element == nil }); n >= 0 {
+		return array[:n]
 	}
-	n := 0
-	for n < len(decoded.Behaviours) && decoded.Behaviours[n] != nil {
-		n++
-	}
-	return decoded.Behaviours[:n], nil
+	return array
 }
 
 // splitLines returns the lines of an NDJSON body that are not blank. It stops
 // one line after maxBehaviours.
-func splitLines(body []byte) ([]json.RawMessage, error) {
-	var lines []json.RawMessage
+func splitLines(body []byte) (lines []json.RawMessage) {
 	for line := range bytes.Lines(body) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			lines = append(lines, line)
@@ -106,5 +89,5 @@ func splitLines(body []byte) ([]json.RawMessage, error) {
 			break
 		}
 	}
-	return lines, nil
+	return lines
 }

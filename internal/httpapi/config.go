@@ -194,11 +194,3 @@ type api struct {
 	reportSlots reportSlots
 	summaries   *report.Summaries
 }
-
-// The groups of routes. Each has the handlers of one kind of client or object.
-type (
-	playerRoutes  struct{ *api } // guests, nicknames, accounts, profiles
-	arenaRoutes   struct{ *api }
-	boardRoutes   struct{ *api } // leaderboards and settled matches
-	serviceRoutes struct{ *api } // behaviours and tasks of the services of a game
-)

@@ -20,7 +20,7 @@ func (a *api) authenticatePlayer(r *request) (identity.Claims, error) {
 		err = identity.ErrNotPlayer
 	}
 	if err != nil {
-		return identity.Claims{}, err
+		return claims, err
 	}
 	return a.resolvePlayer(r, claims)
 }
@@ -35,22 +35,30 @@ func (a *api) resolvePlayer(r *request, claims identity.Claims) (identity.Claims
 // authenticateHost returns the claims of a host or a player of the game in the path:
 // players may be hosts too. The subject of a player's claims is the player id.
 func (a *api) authenticateHost(r *request) (identity.Claims, error) {
-	claims, err := a.authenticate(r)
-	if err != nil {
-		return identity.Claims{}, err
+	claims, err := a.authenticateHostOrService(r)
+	if err == nil && claims.Role == identity.RoleService {
+		err = errHostsOnly
 	}
-	return a.resolveHost(r, claims)
+	return claims, err
 }
 
-// resolveHost does the work of authenticateHost for claims of the game in the path.
-func (a *api) resolveHost(r *request, claims identity.Claims) (identity.Claims, error) {
+var errHostsOnly = protocol.Errorf(protocol.CodeForbidden, "only hosts and players may call this; use a token of role host or player")
+
+// authenticateHostOrService is authenticateHost that also admits services.
+func (a *api) authenticateHostOrService(r *request) (identity.Claims, error) {
+	claims, err := a.authenticate(r)
+	if err != nil {
+		return claims, err
+	}
 	switch claims.Role {
 	case identity.RolePlayer:
 		return a.resolvePlayer(r, claims)
 	case identity.RoleHost:
 		return claims, a.Guests.CheckHost(r.Context(), claims)
+	case identity.RoleService:
+		return claims, nil
 	}
-	return identity.Claims{}, protocol.Errorf(protocol.CodeForbidden, "only hosts and players may call this; use a token of role host or player")
+	return claims, errHostsOnly
 }
 
 // authenticateService returns the claims of a service of the game in the path.
@@ -58,7 +66,7 @@ func (a *api) resolveHost(r *request, claims identity.Claims) (identity.Claims, 
 func (a *api) authenticateService(r *request) (identity.Claims, error) {
 	claims, err := a.authenticate(r)
 	if err == nil && claims.Role != identity.RoleService {
-		return identity.Claims{}, protocol.Errorf(protocol.CodeForbidden, "only services may call this; use a token of role service")
+		err = protocol.Errorf(protocol.CodeForbidden, "only services may call this; use a token of role service")
 	}
 	return claims, err
 }
@@ -171,13 +179,13 @@ func (a *api) newCodeAttempt(r *request, code string) overload.Attempt {
 // checkNewArenaLimits takes a token of the host for a new arena, or returns the
 // refusal. If the host is a player, it also takes one of the client's address,
 // because anyone can become a player.
-func (a *api) checkNewArenaLimits(r *request, host identity.Claims) error {
-	if host.Role == identity.RolePlayer {
+func (a *api) checkNewArenaLimits(r *request) error {
+	if r.claims.Role == identity.RolePlayer {
 		if err := a.Limits.ArenasPerAddress.Take(r.Context(), a.addressKey(r), 1); err != nil {
 			return err
 		}
 	}
-	return a.Limits.ArenasPerHost.Take(r.Context(), overload.ObjectKey(r.game, host.Subject), 1)
+	return a.Limits.ArenasPerHost.Take(r.Context(), overload.ObjectKey(r.game, r.claims.Subject), 1)
 }
 
 // authenticateChange is authenticatePlayer for a request that changes the player.

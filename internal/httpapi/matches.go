@@ -1,9 +1,17 @@
 package httpapi
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"laststand/internal/answers"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/quiz"
 )
 
 // finishedMatch is the response with one page of a settled match. A page contains
@@ -42,11 +50,7 @@ func publicFirsts(stored []match.First) []matchFirst {
 	return firsts
 }
 
-func (h boardRoutes) getMatch(r *request) (any, error) {
-	page, err := readPaging(r.query)
-	if err != nil {
-		return nil, err
-	}
+func (h boardRoutes) getMatch(r *request, page paging) (any, error) {
 	summary, err := h.History.Match(r.Context(), r.game, r.PathValue("match"))
 	if err != nil {
 		return nil, err
@@ -62,10 +66,80 @@ func (h boardRoutes) getMatch(r *request) (any, error) {
 	for _, team := range summary.Teams {
 		view.Teams = append(view.Teams, protocol.TeamStanding{Rank: team.Rank, ID: team.ID, Score: team.Score})
 	}
-	if view.Standings, err = h.History.Standings(r.Context(), summary, from, to); err != nil {
-		return nil, err
-	}
+	view.Standings, err = h.History.Standings(r.Context(), summary, from, to)
 	body := leaderboard.EncodeAnswer(view)
 	body.IsFinal = true
-	return r.cacheable(body, nil)
+	return r.cacheable(body, err)
+}
+
+// ownAnswers is the response with the answers of a player in a settled match.
+type ownAnswers struct {
+	Questions []ownAnswer `json:"questions"`
+}
+
+// ownAnswer is a revealed question and what the player answered.
+type ownAnswer struct {
+	Question    int             `json:"question"`
+	Text        string          `json:"text"`
+	Kind        quiz.Kind       `json:"kind"`
+	Choices     []string        `json:"choices,omitempty"`
+	Answer      quiz.Solution   `json:"answer"`
+	Explanation string          `json:"explanation,omitempty"`
+	Void        bool            `json:"void,omitempty"` // the question was made void after the match
+	Given       json.RawMessage `json:"given"`
+	Correct     bool            `json:"correct"`
+	ElapsedMS   *int64          `json:"elapsed_ms"` // nil: no answer
+	Points      int64           `json:"points"`
+}
+
+func (h playerRoutes) getAnswers(r *request) (any, error) {
+	var view ownAnswers
+	err := awaitAnswers(r, func() (err error) {
+		view, err = h.readOwnAnswers(r.Context(), r.game, r.PathValue("match"), r.claims.Subject)
+		return err
+	})
+	return view, err
+}
+
+// errNotSettled is for players of a match. The match may last, so a request does not wait.
+var errNotSettled error = protocol.Errorf(protocol.CodeUnavailable, "the result of this match is not settled yet; retry later")
+
+// readOwnAnswers returns answers.ErrNotPlayer for a match without the player before any other
+// error of the match, so that others cannot find out how far it is.
+func (h playerRoutes) readOwnAnswers(ctx context.Context, game, id, player string) (ownAnswers, error) {
+	m, err := h.Answers.Match(ctx, game, id)
+	if errors.Is(err, match.ErrNotFound) {
+		hasSeat, err := h.Seats.HasSeat(ctx, game, id, player)
+		if err == nil && !hasSeat {
+			err = answers.ErrNotPlayer
+		}
+		return ownAnswers{}, cmp.Or(err, errNotSettled)
+	}
+	if err != nil && !errors.Is(err, answers.ErrOnTheWay) && !errors.Is(err, answers.ErrNotStored) {
+		return ownAnswers{}, err
+	}
+	given, seatErr := h.Answers.Of(ctx, m, player)
+	return newOwnAnswers(m, given), cmp.Or(seatErr, err)
+}
+
+// newOwnAnswers returns all revealed questions with the answers that count.
+func newOwnAnswers(m answers.Match, given []answers.Answer) ownAnswers {
+	view := ownAnswers{make([]ownAnswer, len(m.Questions))}
+	for i, q := range m.Questions {
+		view.Questions[i] = ownAnswer{
+			Question: i, Text: q.Text, Kind: q.Kind, Choices: q.Choices(), Answer: q.Solution(), Explanation: q.Explanation, Given: json.RawMessage("null"),
+			Void: slices.Contains(m.Summary.Voided, i),
+		}
+	}
+	for _, a := range given {
+		if a.Retracted || a.Question >= len(m.Questions) {
+			continue
+		}
+		own := &view.Questions[a.Question]
+		own.Correct, own.ElapsedMS, own.Points = a.Correct, &a.ElapsedMS, a.Points
+		if a.Given != nil {
+			own.Given = a.Given
+		}
+	}
+	return view
 }

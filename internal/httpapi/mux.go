@@ -37,7 +37,11 @@ func (a *api) newMux() http.Handler {
 	}
 	paths[websocketPath] = methodHandlers{"GET": a.Websocket}
 	for path, handlers := range paths {
-		mux.Handle(path, handlers.withFallback(a.newHandler(route{path: path, handle: a.newMethodRefusal(handlers)})))
+		if get := handlers["GET"]; get != nil {
+			handlers["HEAD"] = get
+		}
+		handlers[""] = a.newHandler(route{path: path, handle: a.newMethodRefusal(handlers)})
+		mux.Handle(path, handlers)
 	}
 	notFoundHandler := a.newHandler(route{path: noRoute, handle: notFound})
 	mux.Handle("/v1", notFoundHandler)
@@ -46,23 +50,17 @@ func (a *api) newMux() http.Handler {
 	return mux
 }
 
-// methodHandlers maps the HTTP methods of one path to handlers. The handler of
-// GET also serves HEAD.
+// methodHandlers maps the HTTP methods of one path to handlers. The handler of "" is for
+// all other methods.
 type methodHandlers map[string]http.Handler
 
-// withFallback returns a handler that uses fallback for all other methods.
-func (m methodHandlers) withFallback(fallback http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		method := r.Method
-		if method == http.MethodHead {
-			method = http.MethodGet
-		}
-		if handler := m[method]; handler != nil {
-			handler.ServeHTTP(w, r)
-			return
-		}
-		fallback.ServeHTTP(w, r)
-	})
+// ServeHTTP implements http.Handler.
+func (m methodHandlers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	handler := m[r.Method]
+	if handler == nil {
+		handler = m[""]
+	}
+	handler.ServeHTTP(w, r)
 }
 
 // noRoute is the route label in the metrics if no route matched.
@@ -75,11 +73,7 @@ func notFound(*request) (any, error) {
 // newMethodRefusal returns the handler for methods that a path does not support.
 // It answers CORS preflights and refuses all others with status 405.
 func (a *api) newMethodRefusal(handlers methodHandlers) handler {
-	allowed := slices.Sorted(maps.Keys(handlers))
-	if handlers["GET"] != nil {
-		allowed = append(allowed, "HEAD")
-	}
-	allowList := strings.Join(allowed, ", ")
+	allowList := strings.Join(slices.Sorted(maps.Keys(handlers)), ", ")
 	return func(r *request) (any, error) {
 		if isPreflight(r.Request) {
 			return nil, a.answerPreflight(r, allowList)
@@ -87,4 +81,32 @@ func (a *api) newMethodRefusal(handlers methodHandlers) handler {
 		r.w.Header().Set("Allow", allowList)
 		return nil, &httpserver.StatusError{Status: http.StatusMethodNotAllowed, Refusal: protocol.Errorf(protocol.CodeBadRequest, "this path takes %s", allowList)}
 	}
+}
+
+// allowOrigin sets the CORS headers that let pages of the allowed origins read the
+// response. The header Vary tells caches that the response depends on the origin.
+func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Origin")
+	if origin := r.Header.Get("Origin"); origin != "" && a.IsOriginAllowed(r) {
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		w.Header().Set("Access-Control-Expose-Headers", "ETag, Retry-After")
+	}
+}
+
+func isPreflight(r *http.Request) bool {
+	return r.Method == http.MethodOptions && r.Header.Get("Origin") != "" &&
+		r.Header.Get("Access-Control-Request-Method") != ""
+}
+
+// answerPreflight sets the headers of the answer to the CORS preflight, which a
+// browser sends before the real request. methods is the list of allowed methods.
+func (a *api) answerPreflight(r *request, methods string) error {
+	if !a.IsOriginAllowed(r.Request) {
+		return protocol.Errorf(protocol.CodeForbidden, "pages of this origin may not call the API; the operator must add the origin to `origins`")
+	}
+	header := r.w.Header()
+	header.Set("Access-Control-Allow-Methods", methods)
+	header.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-None-Match")
+	header.Set("Access-Control-Max-Age", "600")
+	return nil
 }

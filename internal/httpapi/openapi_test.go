@@ -133,8 +133,8 @@ func TestBodiesHaveTheFieldsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for schema, body := range map[string]any{
 		"GuestRequest": guestBody{}, "NewVoid": newVoid{}, "NewArena": protocol.NewArena{}, "Team": protocol.ArenaTeam{}, "ArenaQuestions": protocol.ArenaQuestions{},
-		"Behaviours": behavioursBody{}, "NewTasks": tasksBody{}, "NewTask": newTask{}, "Claim": claimBody{}, "Renewal": renewBody{},
-		"Leases": leasesBody{}, "Lease": leaseBody{}, "Failures": failBody{}, "FailedTask": failedTask{},
+		"Behaviours": behavioursBody{}, "NewTasks": tasksBody{}, "NewTask": taskqueue.NewTask{}, "Claim": claimBody{}, "Renewal": renewBody{},
+		"Leases": leasesBody{}, "Lease": taskqueue.Lease{}, "Failures": failBody{}, "FailedTask": failedTask{},
 	} {
 		node, _ := openAPI().find("components", "schemas", schema, "properties")
 		inContract := slices.Sorted(maps.Keys(node.(map[string]any)))

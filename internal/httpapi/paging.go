@@ -16,12 +16,9 @@ type paging struct {
 	cursor string
 }
 
-// readPaging reads the query parameters limit and cursor. Default and maximum of
-// the limit are the same as for leaderboards.
-func readPaging(query url.Values) (paging, error) { return readPagingUpTo(query, leaderboard.MaxLimit) }
-
-// readPagingUpTo is readPaging with another maximum of the limit.
-func readPagingUpTo(query url.Values, maxLimit int) (paging, error) {
+// readPaging reads the query parameters limit and cursor. The default of the limit is the
+// same as for leaderboards.
+func readPaging(query url.Values, maxLimit int) (paging, error) {
 	limit, err := httpserver.ReadLimit(query, leaderboard.DefaultLimit, maxLimit)
 	return paging{limit, query.Get("cursor")}, err
 }

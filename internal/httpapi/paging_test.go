@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -67,7 +68,7 @@ func FuzzQuery(f *testing.F) {
 
 func checkPaging(t *testing.T, query url.Values) {
 	t.Helper()
-	p, err := readPaging(query)
+	p, err := readPaging(query, leaderboard.MaxLimit)
 	if err != nil {
 		if _, isClientError := errors.AsType[*protocol.Error](err); !isClientError {
 			t.Fatalf("%v: %v", query, err)

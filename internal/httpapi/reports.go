@@ -44,11 +44,11 @@ var reportFiles = map[string]reportFile{
 // getReport returns the report of an arena: as JSON with a page of its players, or as a file
 // with all of them.
 func (h arenaRoutes) getReport(r *request) (response any, err error) {
-	record, _, err := h.authorizeArena(r)
+	record, err := h.findArenaRecord(r)
 	if err != nil {
 		return nil, err
 	}
-	page, err := readPagingUpTo(r.query, maxReportPlayers)
+	page, err := readPaging(r.query, maxReportPlayers)
 	if err != nil {
 		return nil, err
 	}
@@ -108,24 +108,13 @@ func fileName(arenaName, format string) string {
 	return strings.Join(append([]string{"report"}, words...), "-") + "." + format
 }
 
-// authorizeArena returns the arena in the path to its host, and to services of the game. It
-// also returns the claims.
-func (h arenaRoutes) authorizeArena(r *request) (arena.Record, identity.Claims, error) {
-	claims, err := h.authenticate(r)
-	if err == nil && claims.Role != identity.RoleService {
-		claims, err = h.resolveHost(r, claims)
-	}
-	if err != nil {
-		return arena.Record{}, claims, err
-	}
+// findArenaRecord returns the arena in the path to its host, and to services of the game.
+func (h arenaRoutes) findArenaRecord(r *request) (arena.Record, error) {
 	record, err := h.Arenas.FindRecord(r.Context(), r.game, r.PathValue("arena_id"))
-	if err == nil && claims.Role != identity.RoleService && claims.Subject != record.Host {
+	if err == nil && r.claims.Role != identity.RoleService && r.claims.Subject != record.Host {
 		err = protocol.Errorf(protocol.CodeForbidden, "only the host of the arena and services can read its report, or make its questions void")
 	}
-	if err != nil {
-		return arena.Record{}, claims, err
-	}
-	return record, claims, nil
+	return record, err
 }
 
 // settledMatch returns the match of an arena with its questions.

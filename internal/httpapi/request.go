@@ -3,20 +3,49 @@ package httpapi
 import (
 	"net/http"
 	"net/url"
-	"time"
 
 	"laststand/internal/httpserver"
-	"laststand/internal/overload"
+	"laststand/internal/identity"
 	"laststand/internal/protocol"
 )
 
 // request is an HTTP request for a known game; game is "" if the path has none.
-// query has only the allowed parameters, each once and with a value.
+// query has only the allowed parameters, each once and with a value. claims are those
+// of the client, if the route authenticates it. slot is nil if the route needs none.
 type request struct {
 	*http.Request
-	w     http.ResponseWriter
-	game  string
-	query url.Values
+	w      http.ResponseWriter
+	game   string
+	query  url.Values
+	claims identity.Claims
+	slot   *concurrencySlot
+}
+
+// handler carries out a request and returns the response; see httpserver.Respond. If
+// the error is not nil, the response does not count.
+type handler func(*request) (response any, err error)
+
+// withBody returns a handler that decodes the JSON body and then calls handle.
+func withBody[Body any](maxBytes int64, handle func(*request, *Body) (any, error)) handler {
+	return func(r *request) (any, error) {
+		var body Body
+		if err := r.readBody(maxBytes, &body); err != nil {
+			return nil, err
+		}
+		return handle(r, &body)
+	}
+}
+
+// withPage returns a handler that reads the query parameters limit, up to maxLimit, and
+// cursor, and then calls handle.
+func withPage(maxLimit int, handle func(*request, paging) (any, error)) handler {
+	return func(r *request) (any, error) {
+		page, err := readPaging(r.query, maxLimit)
+		if err != nil {
+			return nil, err
+		}
+		return handle(r, page)
+	}
 }
 
 // maxBody is the default maximum size of a request body in bytes.
@@ -25,11 +54,12 @@ const maxBody = 1 << 20
 // readBody decodes a JSON object into target, a pointer to a struct. Like the
 // websocket it refuses unknown fields, fields whose names differ only in upper
 // and lower case, and values of a wrong type. The error names the field.
-func (r *request) readBody(target any) error { return r.readBodyLimited(maxBody, target) }
-
-// readBodyLimited is readBody with a maximum size in bytes.
-func (r *request) readBodyLimited(maxBytes int64, target any) error {
+func (r *request) readBody(maxBytes int64, target any) error {
+	r.slot.release() // the read waits for the client
 	body, err := httpserver.ReadJSON(r.w, r.Request, maxBytes)
+	if err == nil {
+		err = r.slot.acquire()
+	}
 	if err != nil {
 		return err
 	}
@@ -39,25 +69,3 @@ func (r *request) readBodyLimited(maxBytes int64, target any) error {
 func decodeBody(body []byte, target any) error {
 	return protocol.Request{Type: "the body", Data: body}.Decode(target)
 }
-
-// handler carries out a request and returns the response; see httpserver.Respond.
-type handler func(*request) (response any, err error)
-
-// route is one operation of the contract. query lists the allowed query
-// parameters. The server refuses all others.
-type route struct {
-	method, path string
-	handle       handler
-	query        []string
-	admission    admission
-}
-
-// admission says how requests of a route are admitted before they are authenticated.
-type admission struct {
-	rule          *overload.Rule // limit per address; nil: none
-	shedKind      overload.Kind  // kind of work that an overloaded node refuses; "": it never refuses the route
-	extraTime     time.Duration  // time limit in addition to requestTimeout; such requests need no slot, because most of their time is waiting
-	isHealthCheck bool           // needs no slot, because a full node must answer too
-}
-
-func (a admission) needsSlot() bool { return a.extraTime == 0 && !a.isHealthCheck }

@@ -5,6 +5,8 @@ import (
 
 	"laststand/docs"
 	"laststand/internal/httpserver"
+	"laststand/internal/identity"
+	"laststand/internal/leaderboard"
 	"laststand/internal/overload"
 	"laststand/internal/taskqueue"
 )
@@ -27,6 +29,34 @@ const (
 	yamlType = "application/yaml"
 )
 
+// route is one operation of the contract. authenticate returns the claims of the
+// client; nil means that anyone may call the route. query lists the allowed query
+// parameters. The server refuses all others.
+type route struct {
+	method, path string
+	authenticate func(*request) (identity.Claims, error)
+	handle       handler
+	query        []string
+	admission    admission
+}
+
+// admission says how requests of a route are admitted before they are authenticated.
+type admission struct {
+	rule          *overload.Rule // limit per address; nil: none
+	shedKind      overload.Kind  // kind of work that an overloaded node refuses; "": it never refuses the route
+	extraTime     time.Duration  // time limit in addition to requestTimeout; such requests need no slot, because most of their time is waiting
+	isHealthCheck bool           // needs no slot, because a full node must answer too
+	isNewWork     bool           // refused while the node is draining
+}
+
+// The groups of routes. Each has the handlers of one kind of client or object.
+type (
+	playerRoutes  struct{ *api } // guests, nicknames, accounts, profiles
+	arenaRoutes   struct{ *api }
+	boardRoutes   struct{ *api } // leaderboards and settled matches
+	serviceRoutes struct{ *api } // behaviours and tasks of the services of a game
+)
+
 // routes lists all operations except the websocket, which newMux adds.
 func (a *api) routes() []route {
 	players, arenas, boards, services := playerRoutes{a}, arenaRoutes{a}, boardRoutes{a}, serviceRoutes{a}
@@ -35,36 +65,45 @@ func (a *api) routes() []route {
 	board := []string{"order", "kind", "limit", "cursor", "around", "players", "date"}
 	standing := []string{"order", "kind", "explain"}
 	reading := admission{rule: a.Limits.Reads, shedKind: overload.Reading}
-	largeBody := admission{extraTime: largeBodyTimeout}
+	newGuest := admission{rule: a.Limits.GuestCalls, shedKind: overload.NewGuests, isNewWork: true}
+	reporting := admission{rule: a.Limits.Reads, shedKind: overload.Reading, extraTime: reportTimeout}
+	healthCheck := admission{isHealthCheck: true}
 	return []route{
-		{"POST", gamePath + "/guests", players.postGuest, nil, admission{rule: a.Limits.GuestCalls, shedKind: overload.NewGuests}},
-		{"GET", gamePath + "/nicknames/{name}", players.getNickname, nil, admission{rule: a.Limits.Nicknames, shedKind: overload.Reading}},
-		{"PUT", callingPlayerPath + "/nickname", players.putNickname, nil, admission{}},
-		{"DELETE", callingPlayerPath, players.deleteMe, nil, admission{}},
-		{"PUT", callingPlayerPath + "/account", players.putAccount, nil, admission{}},
-		{"PUT", callingPlayerPath + "/device", players.putDevice, nil, admission{}},
-		{"GET", gamePath + "/players/{player}", players.getPlayer, nil, reading},
-		{"GET", gamePath + "/players/{player}/matches", players.getHistory, page, reading},
-		{"GET", callingPlayerPath + "/arenas", arenas.getHosted, page, reading},
-		{"GET", gamePath + "/matches/{match}", boards.getMatch, page, reading},
-		{"GET", gamePath + "/matches/{match}/answers", players.getAnswers, nil, reading},
-		{"POST", gamePath + "/arenas", arenas.postArena, nil, admission{shedKind: overload.Joining}},
-		{"GET", gamePath + "/arenas/{code}", arenas.getArena, nil, admission{rule: a.Limits.Reads}},
-		{"GET", gamePath + "/arenas/{arena_id}/report", arenas.getReport, []string{"limit", "cursor", "format"}, admission{rule: a.Limits.Reads, shedKind: overload.Reading, extraTime: reportTimeout}},
-		{"POST", gamePath + "/arenas/{arena_id}/voids", arenas.postVoid, nil, admission{}},
-		{"POST", gamePath + "/behaviours", services.postBehaviours, nil, largeBody},
-		{"POST", gamePath + "/tasks", services.postTasks, nil, largeBody},
-		{"POST", gamePath + "/tasks/claim", services.postClaim, nil, admission{extraTime: taskqueue.MaxPollWait}},
-		{"POST", gamePath + "/tasks/renew", services.postRenew, nil, admission{}},
-		{"POST", gamePath + "/tasks/complete", services.postComplete, nil, admission{}},
-		{"POST", gamePath + "/tasks/fail", services.postFail, nil, admission{}},
-		{"GET", gamePath + "/tasks/{task}", services.getTask, nil, admission{}},
-		{"GET", gamePath + "/leaderboards", boards.getBoards, nil, reading},
-		{"GET", gamePath + "/leaderboards/{window}", boards.getBoard, board, reading},
-		{"GET", gamePath + "/leaderboards/{window}/{player}", boards.getStanding, standing, reading},
-		{"GET", "/healthz", status.getHealth, nil, admission{isHealthCheck: true}},
-		{"GET", "/readyz", status.getReadiness, nil, admission{isHealthCheck: true}},
-		{"GET", "/openapi.yaml", func(*request) (any, error) { return httpserver.Raw{ContentType: yamlType, Content: docs.OpenAPI}, nil }, nil, admission{}},
-		{"GET", "/asyncapi.yaml", func(*request) (any, error) { return httpserver.Raw{ContentType: yamlType, Content: docs.AsyncAPI}, nil }, nil, admission{}},
+		{"POST", gamePath + "/guests", nil, withBody(maxGuestBody, players.postGuest), nil, newGuest},
+		{"GET", gamePath + "/nicknames/{name}", nil, players.getNickname, nil, admission{rule: a.Limits.Nicknames, shedKind: overload.Reading}},
+		{"PUT", callingPlayerPath + "/nickname", a.authenticateChange, withBody(maxBody, players.putNickname), nil, admission{}},
+		{"DELETE", callingPlayerPath, a.authenticateChange, players.deleteMe, nil, admission{}},
+		{"PUT", callingPlayerPath + "/account", a.authenticateChange, withBody(maxBody, players.putAccount), nil, admission{}},
+		{"PUT", callingPlayerPath + "/device", a.authenticateChange, withBody(maxGuestBody, players.putDevice), nil, admission{}},
+		{"GET", gamePath + "/players/{player}", nil, players.getPlayer, nil, reading},
+		{"GET", gamePath + "/players/{player}/matches", nil, withPage(leaderboard.MaxLimit, players.getHistory), page, reading},
+		{"GET", callingPlayerPath + "/arenas", a.authenticateHost, withPage(leaderboard.MaxLimit, arenas.getHosted), page, reading},
+		{"GET", gamePath + "/matches/{match}", nil, withPage(leaderboard.MaxLimit, boards.getMatch), page, reading},
+		{"GET", gamePath + "/matches/{match}/answers", a.authenticatePlayer, players.getAnswers, nil, reading},
+		{"POST", gamePath + "/arenas", a.authenticateHost, arenas.postArena, nil, admission{shedKind: overload.Joining, isNewWork: true}},
+		{"GET", gamePath + "/arenas/{code}", nil, arenas.getArena, nil, admission{rule: a.Limits.Reads}},
+		{"GET", gamePath + "/arenas/{arena_id}/report", a.authenticateHostOrService, arenas.getReport, []string{"limit", "cursor", "format"}, reporting},
+		{"POST", gamePath + "/arenas/{arena_id}/voids", a.authenticateHostOrService, arenas.postVoid, nil, admission{}},
+		{"POST", gamePath + "/behaviours", a.authenticateService, services.postBehaviours, nil, admission{extraTime: largeBodyTimeout, isNewWork: true}},
+		{"POST", gamePath + "/tasks", a.authenticateTaskCall, withBody(maxTasksBody, services.postTasks), nil, admission{extraTime: largeBodyTimeout}},
+		{"POST", gamePath + "/tasks/claim", a.authenticateTaskCall, withBody(maxBody, services.postClaim), nil, admission{extraTime: taskqueue.MaxPollWait}},
+		{"POST", gamePath + "/tasks/renew", a.authenticateTaskCall, withBody(maxBody, services.postRenew), nil, admission{}},
+		{"POST", gamePath + "/tasks/complete", a.authenticateTaskCall, withBody(maxBody, services.postComplete), nil, admission{}},
+		{"POST", gamePath + "/tasks/fail", a.authenticateTaskCall, withBody(maxBody, services.postFail), nil, admission{}},
+		{"GET", gamePath + "/tasks/{task}", a.authenticateTaskCall, services.getTask, nil, admission{}},
+		{"GET", gamePath + "/leaderboards", nil, boards.getBoards, nil, reading},
+		{"GET", gamePath + "/leaderboards/{window}", nil, boards.getBoard, board, reading},
+		{"GET", gamePath + "/leaderboards/{window}/{player}", nil, boards.getStanding, standing, reading},
+		{"GET", "/healthz", nil, status.getHealth, nil, healthCheck},
+		{"GET", "/readyz", nil, status.getReadiness, nil, healthCheck},
+		{"GET", "/openapi.yaml", nil, contract(docs.OpenAPI), nil, admission{}},
+		{"GET", "/asyncapi.yaml", nil, contract(docs.AsyncAPI), nil, admission{}},
+	}
+}
+
+// contract returns a handler that serves a file of the wire contract.
+func contract(content []byte) handler {
+	return func(*request) (any, error) {
+		return httpserver.Raw{ContentType: yamlType, Content: content}, nil
 	}
 }

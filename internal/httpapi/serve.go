@@ -6,8 +6,11 @@ import (
 	"net/http"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
@@ -30,8 +33,9 @@ func (a *api) newHandler(route route) http.Handler {
 		defer func() {
 			span.SetAttributes(attribute.Int("http.response.status_code", sw.Status))
 			span.End()
+			a.metrics.requests.WithLabelValues(route.path, methodLabel(r.Method), strconv.Itoa(sw.Status)).Inc()
+			a.metrics.seconds.WithLabelValues(route.path).Observe(time.Since(startedAt).Seconds())
 		}()
-		defer func() { a.metrics.observe(route.path, r.Method, sw.Status, time.Since(startedAt)) }()
 		defer a.recoverPanic(sw, r, route)
 		sw.Header().Set("Cache-Control", "no-store")
 		a.allowOrigin(sw, r)
@@ -46,8 +50,8 @@ func (a *api) newHandler(route route) http.Handler {
 	})
 }
 
-// handleRequest checks a request against all limits and runs the handler of its
-// route.
+// handleRequest checks a request against all limits, authenticates its client, and runs
+// the handler of its route.
 func (a *api) handleRequest(w http.ResponseWriter, r *http.Request, route route) (response any, err error) {
 	req := &request{Request: r, w: w, game: r.PathValue("game")}
 	if req.game != "" && !slices.Contains(a.Games, req.game) {
@@ -59,21 +63,37 @@ func (a *api) handleRequest(w http.ResponseWriter, r *http.Request, route route)
 	if req.query, err = protocol.ReadQuery(r.URL, route.query); err != nil {
 		return nil, err
 	}
-	if route.admission.needsSlot() {
-		slot := &concurrencySlot{shedder: a.LoadShedder}
-		if err := slot.acquire(); err != nil {
+	if route.admission.extraTime == 0 && !route.admission.isHealthCheck {
+		req.slot = &concurrencySlot{shedder: a.LoadShedder}
+	}
+	if err := req.slot.acquire(); err != nil {
+		return nil, err
+	}
+	defer req.slot.release() // before the response is written, which waits for the client
+	if err := a.admit(req, route.admission); err != nil {
+		return nil, err
+	}
+	if route.authenticate != nil {
+		if req.claims, err = route.authenticate(req); err != nil {
 			return nil, err
 		}
-		defer slot.release() // before the response is written, which waits for the client
-		r.Body = slotReleasingBody{r.Body, slot}
-	}
-	if err := a.checkLoad(req, route.admission.shedKind); err != nil {
-		return nil, err
-	}
-	if err := route.admission.rule.Take(r.Context(), a.addressKey(req), 1); err != nil {
-		return nil, err
 	}
 	return route.handle(req)
+}
+
+// admit refuses a request if the node sheds its kind of work, if the limit of the client's
+// address is reached, or if the node is draining.
+func (a *api) admit(r *request, admission admission) error {
+	if err := a.checkLoad(r, admission.shedKind); err != nil {
+		return err
+	}
+	if err := admission.rule.Take(r.Context(), a.addressKey(r), 1); err != nil {
+		return err
+	}
+	if admission.isNewWork && a.IsDraining() {
+		return errDraining
+	}
+	return nil
 }
 
 // checkLoad refuses a request if the node sheds its kind of work. It allows reads
@@ -105,4 +125,32 @@ func (a *api) recoverPanic(w *httpserver.StatusWriter, r *http.Request, route ro
 	if w.Status == 0 {
 		httpserver.WriteProblem(w, httpserver.NewProblem(errInternal))
 	}
+}
+
+type metrics struct {
+	requests *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	factory := promauto.With(r)
+	return &metrics{
+		requests: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_http_requests_total", Help: "HTTP requests by route, method and status code; code 499 means that the client closed the request.",
+		}, []string{"route", "method", "code"}),
+		seconds: factory.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "laststand_http_request_duration_seconds", Help: "Duration of an HTTP request from its headers to the end of the answer.",
+			Buckets: []float64{.0005, .001, .002, .005, .01, .02, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"route"}),
+	}
+}
+
+// methodLabel maps unknown methods to "other". The label then takes values of a closed
+// set.
+func methodLabel(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
 }

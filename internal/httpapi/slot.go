@@ -1,10 +1,10 @@
 package httpapi
 
 import (
-	"errors"
-	"io"
+	"context"
 
 	"laststand/internal/overload"
+	"laststand/internal/protocol"
 )
 
 // LoadShedder refuses work while the node is overloaded. *overload.Shedder
@@ -20,7 +20,8 @@ type LoadShedder interface {
 
 // concurrencySlot is one request's place in the limit of concurrent requests. The
 // request has the slot only while the node works for it, not while it waits for the
-// body or writes the response. Otherwise slow clients could occupy all slots. Only the goroutine of the request may use it.
+// body or writes the response. Otherwise slow clients could occupy all slots. Only the
+// goroutine of the request may use it. A nil slot is for requests without a limit.
 type concurrencySlot struct {
 	shedder LoadShedder
 	isHeld  bool
@@ -28,6 +29,9 @@ type concurrencySlot struct {
 
 // acquire takes a slot, or returns the refusal.
 func (s *concurrencySlot) acquire() error {
+	if s == nil {
+		return nil
+	}
 	err := s.shedder.AcquireRequest()
 	s.isHeld = err == nil
 	return err
@@ -35,27 +39,43 @@ func (s *concurrencySlot) acquire() error {
 
 // release returns the slot. It does nothing if the slot is not held.
 func (s *concurrencySlot) release() {
-	if s.isHeld {
+	if s != nil && s.isHeld {
 		s.isHeld = false
 		s.shedder.ReleaseRequest()
 	}
 }
 
-// slotReleasingBody is the body of a request with a slot. Read releases the slot,
-// since it waits for the client, and acquires a slot again at the end of the
-// body. If no slot is free then, Read returns the refusal.
-type slotReleasingBody struct {
-	io.ReadCloser
-	slot *concurrencySlot
+// maxReports limits the reports that a node computes at the same time. A large one takes
+// seconds of a core. A game has one at a time, so it cannot delay the others for long.
+const maxReports = 4
+
+// reportSlots limits concurrent reports.
+type reportSlots struct {
+	node  chan struct{}            // full while the node computes maxReports
+	games map[string]chan struct{} // full while the node computes a report of the game
 }
 
-func (b slotReleasingBody) Read(buffer []byte) (int, error) {
-	b.slot.release()
-	n, err := b.ReadCloser.Read(buffer)
-	if errors.Is(err, io.EOF) {
-		if refusal := b.slot.acquire(); refusal != nil {
-			err = refusal
+func newReportSlots(games []string) reportSlots {
+	slots := reportSlots{make(chan struct{}, maxReports), map[string]chan struct{}{}}
+	for _, game := range games {
+		slots.games[game] = make(chan struct{}, 1)
+	}
+	return slots
+}
+
+// run calls compute when the game and the node have a slot, and returns its error. It refuses
+// after reportTimeout. The caller must write the response later, because that waits for the
+// client.
+func (s reportSlots) run(ctx context.Context, game string, compute func() error) error {
+	waiting, cancel := context.WithTimeout(ctx, reportTimeout)
+	defer cancel()
+	for _, slot := range []chan struct{}{s.games[game], s.node} {
+		select {
+		case slot <- struct{}{}:
+			defer func() { <-slot }()
+		case <-waiting.Done():
+			return protocol.RetryAfter(protocol.CodeOverloaded, 5000, "the node computes many reports; retry in 5 s")
 		}
 	}
-	return n, err
+	return compute()
 }

@@ -233,6 +233,9 @@ func fieldRules(messageType reflect.Type) map[string]fieldRule {
 			continue
 		}
 		name, _, _ := strings.Cut(structField.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
 		objectType, isList := structField.Type, structField.Type.Kind() == reflect.Slice
 		if isList || objectType.Kind() == reflect.Pointer {
 			objectType = objectType.Elem()

@@ -25,16 +25,17 @@ const (
 // invalid.
 var ErrBadTask = errors.New("the task cannot be enqueued")
 
-// NewTask is a task to enqueue.
+// NewTask is a task to enqueue. Its JSON form is that of a game's services; the tag need
+// is of package protocol.
 type NewTask struct {
-	Game      string
-	Topic     string // for example webhook/demo/1; the part before the first / is the kind
-	Key       string // only one task per game, topic and key is accepted
-	Priority  int64  // 0 to MaxPriority, the highest
-	Ordering  Ordering
-	NotBefore int64 // when the task joins its queue, epoch ms; 0: now
-	MaxTries  int64 // attempts before the task is dead; 0: 20
-	Payload   json.RawMessage
+	Game      string          `json:"-"`
+	Topic     string          `json:"topic" need:"true"` // for example webhook/demo/1; the part before the first / is the kind
+	Key       string          `json:"key" need:"true"`   // only one task per game, topic and key is accepted
+	Priority  int64           `json:"priority"`          // 0 to MaxPriority, the highest
+	Ordering  Ordering        `json:"ordering"`
+	NotBefore int64           `json:"not_before"` // when the task joins its queue, epoch ms; 0: now
+	MaxTries  int64           `json:"max_tries"`  // attempts before the task is dead; 0: 20
+	Payload   json.RawMessage `json:"payload" need:"true"`
 }
 
 // Accepted is the stored task of a call of Enqueue. For a known key it is the

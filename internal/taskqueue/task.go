@@ -48,8 +48,8 @@ const (
 // of a task has a higher fence than the ones before. Only the newest lease
 // counts.
 type Lease struct {
-	ID    string `json:"id"`    // of the task
-	Fence int64  `json:"fence"` // fencing token
+	ID    string `json:"id" need:"true"`    // of the task
+	Fence int64  `json:"fence" need:"true"` // fencing token
 }
 
 // Errors whose texts are for operators. The store wraps the first two.
