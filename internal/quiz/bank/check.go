@@ -2,6 +2,9 @@ package bank
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"laststand/internal/quiz"
 )
@@ -47,4 +50,67 @@ func Check(bank *Bank) []Finding {
 		texts.add(q)
 	}
 	return findings
+}
+
+// textIndex finds questions by language and folded text.
+type textIndex map[string][]indexEntry
+
+type indexEntry struct {
+	id      string
+	answers []string // as answerKeys returns them
+}
+
+func (t textIndex) add(q *quiz.Question) {
+	key := textKey(q)
+	t[key] = append(t[key], indexEntry{q.ID, answerKeys(q)})
+}
+
+// find returns the id of an earlier question with the same language and text, or "". It
+// prefers a question with the same answer. If there is only one with another answer,
+// isConflict is true. The questions of a conflict may both be correct ("Which of these is
+// a prime?"), so a person must review it.
+func (t textIndex) find(q *quiz.Question) (earlierID string, isConflict bool) {
+	answers := answerKeys(q)
+	for _, entry := range t[textKey(q)] {
+		if slices.ContainsFunc(answers, func(answer string) bool { return slices.Contains(entry.answers, answer) }) {
+			return entry.id, false
+		}
+		if !isConflict {
+			earlierID, isConflict = entry.id, true
+		}
+	}
+	return earlierID, isConflict
+}
+
+func textKey(q *quiz.Question) string {
+	return strings.ToLower(q.Lang) + "\n" + quiz.Fold(q.Text)
+}
+
+// answerKeys returns folded texts, each of which is a complete right answer. Two
+// questions of different kinds can have the same key: "1969" may be a choice in
+// one question and a number in another.
+func answerKeys(q *quiz.Question) []string {
+	switch {
+	case q.Kind == quiz.Number && q.Target != nil:
+		return []string{strconv.FormatFloat(q.Target.Value, 'f', -1, 64)}
+	case q.Kind == quiz.Text:
+		return foldAll(q.Accepted)
+	}
+	var right []string
+	for _, i := range q.RightIndexes {
+		if i >= 0 && i < len(q.Choices) {
+			right = append(right, q.Choices[i])
+		}
+	}
+	return []string{strings.Join(foldAll(right), "\n")}
+}
+
+// foldAll returns the texts folded and sorted.
+func foldAll(texts []string) []string {
+	folded := make([]string, len(texts))
+	for i, text := range texts {
+		folded[i] = quiz.Fold(text)
+	}
+	slices.Sort(folded)
+	return folded
 }

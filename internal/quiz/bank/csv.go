@@ -2,12 +2,16 @@ package bank
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
+
+	"laststand/internal/quiz"
 )
 
 // readCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without a
@@ -33,8 +37,15 @@ func (imp *importer) readCSV(data []byte) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err := imp.addCSVRow(reader, columns, row, err); err != nil {
-			return err
+		var parseErr *csv.ParseError
+		switch {
+		case errors.As(err, &parseErr):
+			imp.skipItem(parseErr.StartLine, strings.Join(row, ","), fmt.Sprintf("%v (seen on line %d)", parseErr.Err, parseErr.Line))
+		case err != nil:
+			return fmt.Errorf("bank: read: %w", err)
+		default:
+			line, _ := reader.FieldPos(0)
+			imp.addCSVRow(line, columns, row)
 		}
 	}
 }
@@ -67,30 +78,116 @@ func readCSVHeader(reader *csv.Reader) ([]string, error) {
 	return columns, nil
 }
 
-// addCSVRow adds the question of a row. It skips a row that is not a valid
-// question. err is the error of reading the row.
-func (imp *importer) addCSVRow(reader *csv.Reader, columns, row []string, err error) error {
-	var parseErr *csv.ParseError
-	if errors.As(err, &parseErr) {
-		return imp.skipItem(parseErr.StartLine, strings.Join(row, ","), fmt.Sprintf("%v (seen on line %d)", parseErr.Err, parseErr.Line))
-	}
-	if err != nil {
-		return fmt.Errorf("bank: read: %w", err)
-	}
-	line, _ := reader.FieldPos(0)
+// addCSVRow adds the question of a row. It skips a row that is not a valid question.
+func (imp *importer) addCSVRow(line int, columns, row []string) {
 	cells := make(csvRow, len(columns))
 	for i, cell := range row {
-		cell = strings.TrimSpace(cell)
-		if i >= len(columns) && cell != "" {
-			return imp.skipItem(line, strings.Join(row, ","), fmt.Sprintf("it has %d cells for %d columns", len(row), len(columns)))
-		}
-		if i < len(columns) && cell != "" {
+		switch cell = strings.TrimSpace(cell); {
+		case cell == "":
+		case i >= len(columns):
+			imp.skipItem(line, strings.Join(row, ","), fmt.Sprintf("it has %d cells for %d columns", len(row), len(columns)))
+			return
+		default:
 			cells[columns[i]] = cell
 		}
 	}
-	if len(cells) == 0 {
-		return nil // a spreadsheet's empty row
+	if len(cells) > 0 { // else it is a spreadsheet's empty row
+		question, err := cells.toQuestion(imp.options.Lang)
+		imp.addItem(line, cells["text"], question, err)
 	}
-	question, err := cells.toQuestion(imp.options.Lang)
-	return imp.addItem(line, cells["text"], question, err)
+}
+
+// maxCSVChoices is the number of columns choice1, choice2 …
+const maxCSVChoices = 8
+
+var csvColumns = append([]string{
+	"id", "kind", "text", "right", "value", "tolerance", "accepted", "category", "difficulty", "lang",
+	"explanation", "source", "licence", "media",
+}, choiceColumns()...)
+
+func choiceColumns() []string {
+	var names []string
+	for n := 1; n <= maxCSVChoices; n++ {
+		names = append(names, "choice"+strconv.Itoa(n))
+	}
+	return names
+}
+
+// csvRow has the non-empty cells of a row, by the name of the column.
+type csvRow map[string]string
+
+func (row csvRow) toQuestion(defaultLang string) (quiz.Question, error) {
+	question := quiz.Question{
+		ID: row["id"], Kind: quiz.Kind(strings.ToLower(row["kind"])), Lang: row["lang"], Category: row["category"],
+		Difficulty: quiz.Difficulty(strings.ToLower(row["difficulty"])), Text: row["text"],
+		Explanation: row["explanation"], Source: row["source"], Licence: row["licence"], Media: row["media"],
+	}
+	for accepted := range strings.SplitSeq(row["accepted"], "|") {
+		if accepted = strings.TrimSpace(accepted); accepted != "" {
+			question.Accepted = append(question.Accepted, accepted)
+		}
+	}
+	return question, errors.Join(row.setChoices(&question, cmp.Or(question.Lang, defaultLang)), row.setTarget(&question))
+}
+
+func (row csvRow) setChoices(q *quiz.Question, lang string) error {
+	for n, name := range choiceColumns() {
+		choice, isSet := row[name]
+		if isSet && len(q.Choices) < n {
+			return fmt.Errorf("choice%d is empty but %s is not", len(q.Choices)+1, name)
+		}
+		if isSet {
+			q.Choices = append(q.Choices, choice)
+		}
+	}
+	if q.Kind == quiz.Boolean && len(q.Choices) == 0 {
+		q.Choices = booleanChoicesIn(lang)
+	}
+	return row.setRight(q)
+}
+
+func (row csvRow) setRight(q *quiz.Question) error {
+	if row["right"] == "" {
+		return nil
+	}
+	for number := range strings.SplitSeq(row["right"], ";") {
+		number = strings.ToLower(strings.TrimSpace(number))
+		if q.Kind == quiz.Boolean && number == "true" {
+			number = "1"
+		} else if q.Kind == quiz.Boolean && number == "false" {
+			number = "2"
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > len(q.Choices) {
+			return fmt.Errorf("right: %q is not the number of a choice, 1 to %d", number, len(q.Choices))
+		}
+		q.RightIndexes = append(q.RightIndexes, n-1)
+	}
+	return nil
+}
+
+func (row csvRow) setTarget(q *quiz.Question) error {
+	if q.Kind != quiz.Number {
+		if row["tolerance"] != "" || row["value"] != "" {
+			return fmt.Errorf("value and tolerance do not fit kind %s", q.Kind)
+		}
+		return nil
+	}
+	q.Target = new(quiz.Target)
+	var err error
+	if q.Target.Value, err = parseNumber(row["value"]); err != nil {
+		return fmt.Errorf("value: %w", err)
+	}
+	if q.Target.Tolerance, err = parseNumber(cmp.Or(row["tolerance"], "0")); err != nil {
+		return fmt.Errorf("tolerance: %w", err)
+	}
+	return nil
+}
+
+func parseNumber(s string) (float64, error) {
+	v, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a number such as 1969 or 3.14", excerpt(s))
+	}
+	return v, nil
 }

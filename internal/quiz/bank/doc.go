@@ -12,7 +12,7 @@
 //   - Conflict: two questions with the same text and different answers.
 //
 // The main types are Bank, Pool and Library. Start reading in bank.go, format.go for
-// imports, pool.go for draws and library.go for the server. The file formats are in native.go (our own
+// imports, draw.go for draws and library.go for the server. The file formats are in native.go (our own
 // JSON), csv.go, gift.go (Moodle) and trivia.go (Open Trivia Database).
 //
 // This package must not know about players or databases. A library knows only the

@@ -26,11 +26,10 @@ func (imp *importer) readGIFT(data []byte) error {
 	reader := giftReader{importer: imp}
 	for line := range strings.Lines(string(data)) {
 		reader.line++
-		if err := reader.readLine(strings.TrimSpace(line)); err != nil {
-			return err
-		}
+		reader.readLine(strings.TrimSpace(line))
 	}
-	return reader.endBlock()
+	reader.endBlock()
+	return nil
 }
 
 // maxGIFTBlockBytes limits the size of one question, in bytes. A valid question is
@@ -47,11 +46,11 @@ type giftReader struct {
 	blockLines []string
 }
 
-func (g *giftReader) readLine(line string) error {
+func (g *giftReader) readLine(line string) {
 	const category = "$CATEGORY:"
 	switch {
 	case line == "":
-		return g.endBlock()
+		g.endBlock()
 	case strings.HasPrefix(line, "//"):
 	case len(g.blockLines) == 0 && strings.HasPrefix(line, category):
 		g.category = lastGIFTCategory(line[len(category):])
@@ -61,22 +60,21 @@ func (g *giftReader) readLine(line string) error {
 		}
 		g.blockLines = append(g.blockLines, line)
 	}
-	return nil
 }
 
 // endBlock adds the question of the block, or skips it, and starts a new block.
-func (g *giftReader) endBlock() error {
-	if len(g.blockLines) == 0 {
-		return nil
-	}
+func (g *giftReader) endBlock() {
 	text := strings.Join(g.blockLines, "\n")
 	g.blockLines = g.blockLines[:0]
-	if len(text) > maxGIFTBlockBytes {
-		return g.importer.skipItem(g.blockStart, text, "it is longer than any question: put a blank line between questions")
+	switch {
+	case text == "":
+	case len(text) > maxGIFTBlockBytes:
+		g.importer.skipItem(g.blockStart, text, "it is longer than any question: put a blank line between questions")
+	default:
+		q, err := parseGIFTQuestion(text, g.importer.options.Lang)
+		q.Category = g.category
+		g.importer.addItem(g.blockStart, text, q, err)
 	}
-	q, err := parseGIFTQuestion(text, g.importer.options.Lang)
-	q.Category = g.category
-	return g.importer.addItem(g.blockStart, text, q, err)
 }
 
 // lastGIFTCategory returns the last name in a path such as

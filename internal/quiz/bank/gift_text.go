@@ -30,32 +30,17 @@ func cutGIFTFormat(text string, inherited giftFormat) (giftFormat, string) {
 	return giftFormat(strings.ToLower(match[1])), text[len(match[0]):]
 }
 
-// indexAnyUnescaped returns the index of the first of some ASCII characters that is
-// not escaped by a backslash, or -1.
-func indexAnyUnescaped(s, chars string) int {
+// indexUnescaped returns the index of the first of some marks that is not escaped by a
+// backslash, or -1.
+func indexUnescaped(s string, marks ...string) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\\' {
 			i++
-		} else if strings.IndexByte(chars, s[i]) >= 0 {
+		} else if slices.ContainsFunc(marks, func(mark string) bool { return strings.HasPrefix(s[i:], mark) }) {
 			return i
 		}
 	}
 	return -1
-}
-
-// indexUnescaped returns the index of the first mark that is not escaped by a
-// backslash, or -1.
-func indexUnescaped(s, mark string) int {
-	for from := 0; ; from++ {
-		i := indexAnyUnescaped(s[from:], mark[:1])
-		if i < 0 {
-			return -1
-		}
-		from += i
-		if strings.HasPrefix(s[from:], mark) {
-			return from
-		}
-	}
 }
 
 // cutUnescaped is like strings.Cut, but ignores marks that are escaped by a backslash.
@@ -83,9 +68,10 @@ var (
 		`(?:\s+[a-z-]+\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=]+))*\s*/?>|<!--.*?-->`)
 )
 
-// plainGIFTText converts a text of the file to plain text.
-func plainGIFTText(raw string, format giftFormat) (string, error) {
-	text := unescapeGIFT(raw)
+// plainGIFTText converts a text of the file, with or without a format tag, to plain text.
+func plainGIFTText(raw string, inherited giftFormat) (string, error) {
+	format, text := cutGIFTFormat(raw, inherited)
+	text = unescapeGIFT(text)
 	if giftMediaPattern.MatchString(text) {
 		return "", errors.New("it needs a picture or a file, which is not supported")
 	}

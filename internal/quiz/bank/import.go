@@ -1,6 +1,7 @@
 package bank
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -30,6 +31,14 @@ type Options struct {
 	Difficulty quiz.Difficulty `json:"difficulty,omitempty"`
 	Source     string          `json:"source,omitempty"`
 	Licence    string          `json:"licence,omitempty"`
+}
+
+// or returns the options with the fields of other for the empty ones.
+func (o Options) or(other Options) Options {
+	return Options{
+		Lang: cmp.Or(o.Lang, other.Lang), Category: cmp.Or(o.Category, other.Category), Difficulty: cmp.Or(o.Difficulty, other.Difficulty),
+		Source: cmp.Or(o.Source, other.Source), Licence: cmp.Or(o.Licence, other.Licence),
+	}
 }
 
 // Import is the outcome of an import. Every item of the input is either in
@@ -75,15 +84,18 @@ func (imp *Import) SkipDuplicates(existing []quiz.Question) (conflicts []Conflic
 		q := &questions[i]
 		earlierID, isConflict := known.find(q)
 		known.add(q)
+		reason := ""
 		switch {
 		case earlierID != "" && !isConflict:
-			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it is the same question as " + earlierID})
-			continue
+			reason = "it is the same question as " + earlierID
 		case isConflict && earlierID == q.ID:
-			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), "it has another answer than " + earlierID + ", which exists already"})
-			continue
+			reason = "it has another answer than " + earlierID + ", which exists already"
 		case isConflict:
 			conflicts = append(conflicts, Conflict{len(imp.Questions), earlierID})
+		}
+		if reason != "" {
+			imp.Skipped = append(imp.Skipped, SkippedItem{lines[i], excerpt(q.Text), reason})
+			continue
 		}
 		imp.Questions, imp.Lines = append(imp.Questions, *q), append(imp.Lines, lines[i])
 	}

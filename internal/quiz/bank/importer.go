@@ -1,7 +1,11 @@
 package bank
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
 	"fmt"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/language"
@@ -12,63 +16,50 @@ import (
 // importer collects the outcome of an import. The reader of each format uses it.
 type importer struct {
 	Import
-	options  Options
-	lineByID map[string]int // by question id, the number of its first line
+	options    Options
+	lineByID   map[string]int // by question id, the number of its first line
+	isTooLarge bool           // the input has more than MaxImportItems; further ones are dropped
 }
 
-// addItem adds a question, or skips the item if err says why it is none. The error wraps
-// ErrTooLarge.
-func (imp *importer) addItem(line int, item string, question quiz.Question, err error) error {
+// addItem adds the question of an item. It skips the item instead if err says why it is no
+// question, if the question is invalid or if its id is used.
+func (imp *importer) addItem(line int, item string, q quiz.Question, err error) {
 	if err != nil {
-		return imp.skipItem(line, item, err.Error())
+		imp.skipItem(line, item, err.Error())
+		return
 	}
-	return imp.addQuestion(line, question)
-}
-
-// addQuestion applies the defaults to a question and adds it. If the question is invalid or
-// its id is used, it is skipped instead. The error wraps ErrTooLarge.
-func (imp *importer) addQuestion(line int, q quiz.Question) error {
 	imp.applyDefaults(&q)
 	if errs := q.ValidationErrors(); len(errs) > 0 {
-		return imp.skipItem(line, q.Text, strings.Join(errs, "; "))
+		imp.skipItem(line, q.Text, strings.Join(errs, "; "))
+		return
 	}
 	if firstLine, exists := imp.lineByID[q.ID]; exists {
-		return imp.skipItem(line, q.Text, fmt.Sprintf("it has the id of the question on line %d (%s)", firstLine, q.ID))
+		imp.skipItem(line, q.Text, fmt.Sprintf("it has the id of the question on line %d (%s)", firstLine, q.ID))
+		return
 	}
-	if err := imp.checkLimit(); err != nil {
-		return err
+	if imp.hasRoom() {
+		imp.lineByID[q.ID] = line
+		imp.Questions, imp.Lines = append(imp.Questions, q), append(imp.Lines, line)
 	}
-	imp.lineByID[q.ID] = line
-	imp.Questions = append(imp.Questions, q)
-	imp.Lines = append(imp.Lines, line)
-	return nil
 }
 
-// skipItem records an item that is not imported. The error wraps ErrTooLarge.
-func (imp *importer) skipItem(line int, item, reason string) error {
-	if err := imp.checkLimit(); err != nil {
-		return err
+// skipItem records an item that is not imported.
+func (imp *importer) skipItem(line int, item, reason string) {
+	if imp.hasRoom() {
+		reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join separates errors by line ends
+		imp.Skipped = append(imp.Skipped, SkippedItem{Line: line, Item: excerpt(item), Reason: reason})
 	}
-	reason = strings.ReplaceAll(reason, "\n", "; ") // errors.Join separates errors by line ends
-	imp.Skipped = append(imp.Skipped, SkippedItem{Line: line, Item: excerpt(item), Reason: reason})
-	return nil
 }
 
-func (imp *importer) checkLimit() error {
-	if len(imp.Questions)+len(imp.Skipped) >= MaxImportItems {
-		return fmt.Errorf("%w: over %d questions, split it", ErrTooLarge, MaxImportItems)
-	}
-	return nil
+// hasRoom returns true if another item may be recorded. Otherwise it sets isTooLarge.
+func (imp *importer) hasRoom() bool {
+	imp.isTooLarge = imp.isTooLarge || len(imp.Questions)+len(imp.Skipped) >= MaxImportItems
+	return !imp.isTooLarge
 }
 
 func (imp *importer) applyDefaults(q *quiz.Question) {
-	options := &imp.options
-	setDefault(&q.Lang, options.Lang)
-	setDefault(&q.Category, options.Category)
-	setDefault(&q.Difficulty, options.Difficulty)
-	setDefault(&q.Difficulty, quiz.Medium)
-	setDefault(&q.Source, options.Source)
-	setDefault(&q.Licence, options.Licence)
+	o := Options{q.Lang, q.Category, q.Difficulty, q.Source, q.Licence}.or(imp.options)
+	q.Lang, q.Category, q.Difficulty, q.Source, q.Licence = o.Lang, o.Category, cmp.Or(o.Difficulty, quiz.Medium), o.Source, o.Licence
 	if tag, err := language.Parse(q.Lang); err == nil {
 		q.Lang = tag.String()
 	}
@@ -77,8 +68,47 @@ func (imp *importer) applyDefaults(q *quiz.Question) {
 	}
 }
 
-func setDefault[T ~string](field *T, value T) {
-	if *field == "" {
-		*field = value
+// contentID returns the id of a question without one: "q_" and 80 bits of the
+// hash of its language, kind, folded text and folded choices in any order. The
+// same question therefore has the same id on every import, even after its
+// answer, explanation or category was corrected.
+func contentID(q *quiz.Question) string {
+	parts := append([]string{q.Lang, string(q.Kind), quiz.Fold(q.Text)}, foldAll(q.Choices)...)
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return "q_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
+}
+
+// booleanChoices has by language the two choices of boolean questions, for inputs
+// that do not name the choices. The first choice means true.
+var booleanChoices = map[string][]string{
+	"de":      {"Richtig", "Falsch"},
+	"en":      {"True", "False"},
+	"es":      {"Verdadero", "Falso"},
+	"fr":      {"Vrai", "Faux"},
+	"it":      {"Vero", "Falso"},
+	"ja":      {"正しい", "誤り"},
+	"ko":      {"참", "거짓"},
+	"pt":      {"Verdadeiro", "Falso"},
+	"ru":      {"Верно", "Неверно"},
+	"zh":      {"对", "错"},
+	"zh-Hant": {"對", "錯"},
+}
+
+// booleanChoicesIn returns the choices for true and false in a language. It uses
+// English if the language is unknown.
+func booleanChoicesIn(lang string) []string {
+	tag, err := language.Parse(lang)
+	if err != nil {
+		tag = language.English
 	}
+	base, _ := tag.Base()
+	key := base.String()
+	if script, _ := tag.Script(); key == "zh" && script.String() == "Hant" {
+		key = "zh-Hant"
+	}
+	choices, isKnown := booleanChoices[key]
+	if !isKnown {
+		choices = booleanChoices["en"]
+	}
+	return slices.Clone(choices)
 }

@@ -58,20 +58,13 @@ func (imp *importer) readJSON(data []byte) error {
 	if err != nil {
 		return err
 	}
-	setDefault(&own.Lang, imp.options.Lang)
-	setDefault(&own.Category, imp.options.Category)
-	setDefault(&own.Difficulty, imp.options.Difficulty)
-	setDefault(&own.Source, imp.options.Source)
-	setDefault(&own.Licence, imp.options.Licence)
-	imp.options = own
+	imp.options = own.or(imp.options)
 	for _, item := range items {
 		var question quiz.Question
 		decoder := json.NewDecoder(bytes.NewReader(item.raw))
 		decoder.DisallowUnknownFields()
 		err := explainJSONError(decoder.Decode(&question))
-		if err := imp.addItem(item.line, string(item.raw), question, err); err != nil {
-			return err
-		}
+		imp.addItem(item.line, string(item.raw), question, err)
 	}
 	return nil
 }

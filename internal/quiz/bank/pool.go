@@ -1,8 +1,6 @@
 package bank
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -13,16 +11,15 @@ import (
 // never changes and is safe for concurrent use. It uses the questions of the
 // banks, so the caller must not change the banks any more.
 type Pool struct {
-	questions    []*quiz.Question
-	byID         map[string]int32    // indexes into questions
-	indexesByKey map[poolKey][]int32 // indexes into questions
-	languages    []string            // lower-case tags of the questions, sorted
+	byID      map[string]*quiz.Question
+	byKey     map[poolKey][]*quiz.Question
+	languages []string // lower-case tags of the questions, sorted
 }
 
 // NewPool makes a pool of banks. It leaves out invalid questions. Of several
 // questions with the same id, it uses the first.
 func NewPool(banks ...*Bank) *Pool {
-	p := &Pool{byID: make(map[string]int32), indexesByKey: make(map[poolKey][]int32)}
+	p := &Pool{byID: make(map[string]*quiz.Question), byKey: make(map[poolKey][]*quiz.Question)}
 	for _, bank := range banks {
 		for i := range bank.Questions {
 			question := &bank.Questions[i]
@@ -37,12 +34,10 @@ func NewPool(banks ...*Bank) *Pool {
 }
 
 func (p *Pool) addQuestion(q *quiz.Question) {
-	index := int32(len(p.questions))
-	p.questions = append(p.questions, q)
-	p.byID[q.ID] = index
+	p.byID[q.ID] = q
 	p.languages = append(p.languages, strings.ToLower(q.Lang))
 	for _, key := range poolKeys(q) {
-		p.indexesByKey[key] = append(p.indexesByKey[key], index)
+		p.byKey[key] = append(p.byKey[key], q)
 	}
 }
 
@@ -52,11 +47,11 @@ func (p *Pool) addQuestion(q *quiz.Question) {
 func (p *Pool) Count(spec DrawSpec) int {
 	key := spec.poolKey()
 	if key.lang != "" {
-		return len(p.indexesByKey[key])
+		return len(p.byKey[key])
 	}
 	highest := 0
 	for _, key.lang = range p.languages {
-		highest = max(highest, len(p.indexesByKey[key]))
+		highest = max(highest, len(p.byKey[key]))
 	}
 	return highest
 }
@@ -64,87 +59,38 @@ func (p *Pool) Count(spec DrawSpec) int {
 // HasEnough reports whether Draw can return spec.Count questions.
 func (p *Pool) HasEnough(spec DrawSpec) bool { return p.Count(spec) >= spec.Count }
 
-// Draw returns spec.Count different random questions that match the spec, with
-// their choices shuffled. The result shares the questions with the pool.
-//
-// Draw uses questions whose ids are in seen only if there are too few others, and
-// then as few as possible, at random. seen may be nil and stays unchanged. If the
-// spec has no language, Draw first draws a language that has enough questions. The
-// probability of a language is proportional to its number of questions.
-//
-// If there are fewer than spec.Count questions, including seen ones, the error
-// wraps ErrTooFewQuestions. No other goroutine may use rng at the same time. The
-// time is proportional to spec.Count plus the number of seen questions that Draw
-// encounters.
-func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.DrawnQuestion, error) {
-	if spec.Count < 1 {
-		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
-	}
-	key := spec.poolKey()
-	if key.lang == "" {
-		key.lang = p.drawLanguage(key, spec.Count, rng)
-	}
-	list := p.indexesByKey[key]
-	if len(list) < spec.Count {
-		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(spec), spec.Count)
-	}
-	drawn := make([]quiz.DrawnQuestion, 0, spec.Count)
-	for _, index := range p.drawIndexes(list, spec.Count, seen, rng) {
-		drawn = append(drawn, p.questions[index].Shuffle(rng))
-	}
-	return drawn, nil
+// poolKey identifies a list of questions in a Pool. A field "" means any value.
+type poolKey struct {
+	category   string // folded
+	lang       string // lower case
+	difficulty quiz.Difficulty
 }
 
-// Pick returns the questions with these ids in this order, with their choices
-// shuffled. The result shares the questions with the pool. The error about an
-// unknown id names the id and wraps ErrUnknownID. No other goroutine may use rng at
-// the same time.
-func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.DrawnQuestion, error) {
-	picked := make([]quiz.DrawnQuestion, 0, len(ids))
-	for _, id := range ids {
-		index, known := p.byID[id]
-		if !known {
-			return nil, fmt.Errorf("%w: %q", ErrUnknownID, id)
-		}
-		picked = append(picked, p.questions[index].Shuffle(rng))
-	}
-	return picked, nil
+func (s *DrawSpec) poolKey() poolKey {
+	return poolKey{quiz.Fold(s.Category), strings.ToLower(s.Lang), quiz.Difficulty(s.Difficulty)}
 }
 
-// drawLanguage returns a random language with enough questions, or "-", which
-// no question has.
-func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
-	drawn, total := "-", 0
-	for _, key.lang = range p.languages {
-		n := len(p.indexesByKey[key])
-		if n < count {
-			continue
-		}
-		// Replacing the choice with probability n/total gives each language its
-		// share.
-		if total += n; rng.IntN(total) < n {
-			drawn = key.lang
+// poolKeys returns the keys of all lists that contain a question.
+func poolKeys(q *quiz.Question) []poolKey {
+	var keys []poolKey
+	category := quiz.Fold(q.Category)
+	for _, lang := range langRanges(q.Lang) {
+		for _, c := range []string{"", category} {
+			keys = append(keys, poolKey{c, lang, ""}, poolKey{c, lang, q.Difficulty})
 		}
 	}
-	return drawn
+	return keys
 }
 
-// drawIndexes reads the list in a random order until it has count questions that
-// are not in seen. If there are too few, it adds seen ones. The list must have at
-// least count elements.
-func (p *Pool) drawIndexes(list []int32, count int, seen map[string]struct{}, rng *rand.Rand) []int32 {
-	var drawn, seenIndexes []int32
-	for index := range randomOrder(list, rng) {
-		if _, known := seen[p.questions[index].ID]; !known {
-			drawn = append(drawn, index)
-		} else if len(seenIndexes) < count {
-			seenIndexes = append(seenIndexes, index)
-		}
-		if len(drawn) == count {
-			return drawn
+// langRanges returns the language ranges that match a tag: zh-Hant-TW is in
+// "", "zh", "zh-hant" and "zh-hant-tw".
+func langRanges(tag string) []string {
+	tag = strings.ToLower(tag)
+	ranges := []string{""}
+	for i := range len(tag) {
+		if tag[i] == '-' {
+			ranges = append(ranges, tag[:i])
 		}
 	}
-	drawn = append(drawn, seenIndexes[:count-len(drawn)]...)
-	rng.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
-	return drawn
+	return append(ranges, tag)
 }

@@ -40,18 +40,14 @@ type triviaItem struct {
 // of each item. The type "multiple" becomes our kind single. The default language
 // is English.
 func (imp *importer) readOpenTrivia(data []byte) error {
-	setDefault(&imp.options.Lang, "en")
-	setDefault(&imp.options.Source, triviaSource)
-	setDefault(&imp.options.Licence, triviaLicence)
+	imp.options = imp.options.or(Options{Lang: "en", Source: triviaSource, Licence: triviaLicence})
 	items, err := readJSONItems(data, "results", checkResponseCode)
 	if err != nil {
 		return err
 	}
 	for _, item := range items {
 		question, err := triviaQuestion(item.raw)
-		if err := imp.addItem(item.line, string(item.raw), question, err); err != nil {
-			return err
-		}
+		imp.addItem(item.line, string(item.raw), question, err)
 	}
 	return nil
 }
