@@ -45,7 +45,7 @@ type AnswerValue struct {
 //
 // Every error wraps ErrInvalidAnswer. Its text is for the player.
 func (q *Question) Normalize(answer AnswerValue) (string, error) {
-	field := answerField(q.Kind)
+	field := kindRules[q.Kind].field
 	if field == "" {
 		return "", invalidAnswer("questions of kind %q cannot be answered", q.Kind)
 	}
@@ -60,60 +60,29 @@ func (q *Question) Normalize(answer AnswerValue) (string, error) {
 		return normalizeNumber(value)
 	case Text:
 		return normalizeText(value)
-	default:
-		return q.normalizeChoice(*answer.Choice)
 	}
+	return formatChoice(*answer.Choice), q.checkChoice(*answer.Choice)
 }
 
 func invalidAnswer(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrInvalidAnswer, fmt.Sprintf(format, args...))
 }
 
-// answerField returns the JSON name of the field of an AnswerValue that answers a
-// question of this kind, or "" for an unknown kind.
-func answerField(kind Kind) string {
-	switch kind {
-	case Single, Boolean:
-		return "choice"
-	case Multiple:
-		return "choices"
-	case Number, Text:
-		return "value"
-	}
-	return ""
-}
-
 // checkFields returns an error unless this field is set and no other.
 func (a *AnswerValue) checkFields(field string) error {
-	fields := []struct {
+	value := string(bytes.TrimSpace(a.Value))
+	for _, f := range []struct {
 		name  string
-		given bool
-	}{
-		{"choice", a.Choice != nil},
-		{"choices", a.Choices != nil},
-		{"value", isPresent(a.Value)},
-	}
-	for _, f := range fields {
-		if f.name == field && !f.given {
+		isSet bool
+	}{{"choice", a.Choice != nil}, {"choices", a.Choices != nil}, {"value", value != "" && value != "null"}} {
+		if f.name == field && !f.isSet {
 			return invalidAnswer("%q is missing", field)
 		}
-		if f.name != field && f.given {
+		if f.name != field && f.isSet {
 			return invalidAnswer("%q does not fit this question, it asks for %q", f.name, field)
 		}
 	}
 	return nil
-}
-
-func isPresent(raw json.RawMessage) bool {
-	value := string(bytes.TrimSpace(raw))
-	return value != "" && value != "null"
-}
-
-func (q *Question) normalizeChoice(choice int) (string, error) {
-	if err := q.checkChoice(choice); err != nil {
-		return "", err
-	}
-	return formatChoice(choice), nil
 }
 
 func (q *Question) checkChoice(choice int) error {

@@ -12,6 +12,20 @@ const (
 	Text     Kind = "text"     // up to MaxTextLen characters, compared folded
 )
 
+// kindRule says how questions of a kind are asked and answered.
+type kindRule struct {
+	field                  string // the JSON name of the field of an AnswerValue that answers it
+	minChoices, maxChoices int    // 0: it has no choices
+}
+
+var kindRules = map[Kind]kindRule{
+	Single:   {"choice", 2, 6},
+	Boolean:  {"choice", 2, 2},
+	Multiple: {"choices", 2, 8},
+	Number:   {"value", 0, 0},
+	Text:     {"value", 0, 0},
+}
+
 // Difficulty is one of three levels.
 type Difficulty string
 
