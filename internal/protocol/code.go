@@ -130,11 +130,10 @@ func (e *Error) Because(reason string) *Error {
 // Outcome returns the metric label of a request: success if err is nil, the code of a
 // refusal, or failed.
 func Outcome(err error, success string) string {
-	var refusal *Error
-	switch {
-	case err == nil:
+	if err == nil {
 		return success
-	case errors.As(err, &refusal):
+	}
+	if refusal, ok := errors.AsType[*Error](err); ok {
 		return string(refusal.Code)
 	}
 	return "failed"

@@ -6,49 +6,63 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
-// decodePlain decodes an answer of the usual form. encoding/json takes five times as long
-// for it. It returns false and changes nothing if a member is unknown or has another form.
-func (a *Answer) decodePlain(object object) bool {
-	var plain Answer
-	for _, member := range object {
-		ok := false
-		switch string(member.name) {
-		case "match":
-			plain.Match, ok = parsePlainText(member.value)
-		case "question":
-			plain.Question, ok = parsePlainIndex(member.value)
-		case "choice":
-			plain.Choice, ok = parsePlainIndex(member.value)
-		case "value":
-			plain.Value, ok = bytes.Clone(member.value), true
-		}
-		if !ok {
-			return false
-		}
+// EncodeReply encodes the reply to the request with an id; nil is encoded as null.
+func EncodeReply(requestID *int64, messageType string, data any) []byte {
+	frame := append(make([]byte, 0, 128), `{"re":`...)
+	if requestID == nil {
+		frame = append(frame, "null"...)
+	} else {
+		frame = strconv.AppendInt(frame, *requestID, 10)
 	}
-	*a = plain
-	return true
+	frame = AppendJSONText(append(frame, `,"type":`...), messageType)
+	return append(appendData(append(frame, `,"data":`...), data), '}')
 }
 
-// parsePlainText parses a JSON string without escapes; ok is false for any other value.
-func parsePlainText(raw []byte) (string, bool) {
-	if raw[0] != '"' || bytes.IndexByte(raw, '\\') >= 0 {
-		return "", false
-	}
-	return string(raw[1 : len(raw)-1]), true
+// EncodePush encodes a push that has no number.
+func EncodePush(messageType string, data any) []byte {
+	frame := append(make([]byte, 0, 256), `{"type":`...)
+	frame = AppendJSONText(frame, messageType)
+	return append(appendData(append(frame, `,"data":`...), data), '}')
 }
 
-// parsePlainIndex parses a JSON number without sign, fraction and exponent; ok is false
-// for any other value.
-func parsePlainIndex(raw []byte) (*int, bool) {
-	n, err := strconv.ParseUint(string(raw), 10, 31)
-	if err != nil {
-		return nil, false
+// NumberedPush is an encoded push of a match without its number. The number is known only
+// when the store commits the push. The frame is Head, the number in decimal, and Tail.
+type NumberedPush struct{ Head, Tail string }
+
+// EncodeNumberedPush encodes a push of a match, without its number.
+func EncodeNumberedPush(match, messageType string, data any) NumberedPush {
+	head := AppendJSONText([]byte(`{"type":`), messageType)
+	head = append(AppendJSONText(append(head, `,"match":`...), match), `,"seq":`...)
+	return NumberedPush{Head: string(head), Tail: `,"data":` + string(mustJSON(data)) + `}`}
+}
+
+// Frame returns the frame of the push with the number seq.
+func (n NumberedPush) Frame(seq int64) []byte {
+	frame := make([]byte, 0, len(n.Head)+len(n.Tail)+20)
+	frame = append(frame, n.Head...)
+	frame = strconv.AppendInt(frame, seq, 10)
+	return append(frame, n.Tail...)
+}
+
+// AppendJSONText appends a text to dst as a JSON string. The result equals that of
+// encoding/json without HTML escaping. A text without escapes takes a fraction of the time.
+func AppendJSONText(dst []byte, text string) []byte {
+	for i := 0; i < len(text); i++ {
+		switch char := text[i]; {
+		case char >= utf8.RuneSelf:
+			decoded, size := utf8.DecodeRuneInString(text[i:])
+			if decoded == utf8.RuneError || decoded == '\u2028' || decoded == '\u2029' {
+				return append(dst, mustJSON(text)...)
+			}
+			i += size - 1
+		case char < ' ' || char == '"' || char == '\\':
+			return append(dst, mustJSON(text)...)
+		}
 	}
-	index := int(n)
-	return &index, true
+	return append(append(append(dst, '"'), text...), '"')
 }
 
 // fastEncoder is a message that encodes itself, in a quarter of the time of encoding/json.
