@@ -3,6 +3,7 @@ module laststand
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/KimMachineGun/automemlimit v1.0.1
 	github.com/RussellLuo/timingwheel v0.0.0-20220218152713-54845bda3108

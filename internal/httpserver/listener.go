@@ -2,7 +2,6 @@ package httpserver
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"sync"
@@ -22,15 +21,6 @@ const (
 	ProxyOptional ProxyProtocol = "optional"
 	ProxyRequired ProxyProtocol = "required"
 )
-
-// Validate returns an error with the valid values if p is not one of them.
-func (p ProxyProtocol) Validate() error {
-	switch p {
-	case ProxyOff, ProxyOptional, ProxyRequired:
-		return nil
-	}
-	return fmt.Errorf("%q is none of off, optional, required", string(p))
-}
 
 // ListenerConfig configures a Listener.
 type ListenerConfig struct {

@@ -57,13 +57,8 @@ func (t *TrustedProxies) Has(address netip.Addr) bool {
 	if t == nil {
 		return false
 	}
-	address = address.Unmap().WithZone("")
-	for _, prefix := range t.ranges {
-		if prefix.Contains(address) {
-			return true
-		}
-	}
-	return false
+	address = normalize(address)
+	return slices.ContainsFunc(t.ranges, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
 // ClientAddress returns the address of the client of a request. Without a trusted
