@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"laststand/web/theme"
 )
 
 // quizLook is a game with a look of its own.
@@ -20,7 +18,7 @@ func quizLook(t *testing.T) Game {
 	if err := png.Encode(&logo, image.NewGray(image.Rect(0, 0, 64, 48))); err != nil {
 		t.Fatal(err)
 	}
-	return Game{Name: "com.example.quiz", Title: `Quiz "<b>Night</b>"`, Colors: theme.Colors{Accent: "#0b3d91", Background: "#fdf6e3", DarkBackground: "#101418"}, Logo: logo.Bytes()}
+	return Game{Name: "com.example.quiz", Title: `Quiz "<b>Night</b>"`, Colors: Colors{Accent: "#0b3d91", Background: "#fdf6e3", DarkBackground: "#101418"}, Logo: logo.Bytes()}
 }
 
 // The page of a game has its title, colours and logo; a page of another game has not.

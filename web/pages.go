@@ -3,12 +3,14 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
+	"image"
+	_ "image/jpeg" // the formats of logos
+	_ "image/png"
 	"regexp"
 	"slices"
 	"strings"
-
-	"laststand/web/theme"
 )
 
 // defaultTitle is the title of a game without a title of its own.
@@ -18,8 +20,8 @@ const defaultTitle = "Laststand"
 type Game struct {
 	Name   string
 	Title  string // "": defaultTitle
-	Colors theme.Colors
-	Logo   []byte // an image that theme.CheckLogo accepts; empty: the emblem of the default look
+	Colors Colors
+	Logo   []byte // an image that CheckLogo accepts; empty: the emblem of the default look
 }
 
 // pages are the HTML pages of a server: one for each game, and "/".
@@ -67,10 +69,10 @@ func newPages(built site, games []Game) (p pages, err error) {
 	}
 	if len(games) > 1 {
 		p.root, err = built.render(gamesPage, struct {
-			Colors theme.Colors
+			Colors Colors
 			Style  string
 			Games  []gameView
-		}{theme.Default(), built.urls[styleEntry], views})
+		}{DefaultColors(), built.urls[styleEntry], views})
 	}
 	return p, err
 }
@@ -85,7 +87,7 @@ func (s site) render(name string, data any) (file, error) {
 }
 
 func newLogo(game Game) asset {
-	format, err := theme.CheckLogo(game.Logo)
+	format, err := CheckLogo(game.Logo)
 	if err != nil {
 		return asset{} // without a logo
 	}
@@ -131,4 +133,30 @@ func (a asset) at(path string) (file, bool) {
 	f := a.file
 	f.isImmutable = path == a.url
 	return f, a.url != ""
+}
+
+// Limits of a logo. A first visit to the page stays below 120 kB with the largest logo.
+const (
+	MaxLogoBytes  = 50_000
+	minLogoPixels = 32
+	maxLogoPixels = 1024
+)
+
+// CheckLogo returns the format of a logo: png or jpeg. It refuses other formats, damaged
+// files, and images that are too small or too large.
+func CheckLogo(content []byte) (format string, err error) {
+	if len(content) > MaxLogoBytes {
+		return "", fmt.Errorf("the file is larger than %d bytes; use a smaller image", MaxLogoBytes)
+	}
+	size, format, err := image.DecodeConfig(bytes.NewReader(content))
+	if err != nil || format != "png" && format != "jpeg" { // other packages register other formats
+		return "", errors.New("the file is no PNG or JPEG image; use one of the two")
+	}
+	if min(size.Width, size.Height) < minLogoPixels || max(size.Width, size.Height) > maxLogoPixels {
+		return "", fmt.Errorf("the image has %d × %d pixels; use %d to %d in each direction", size.Width, size.Height, minLogoPixels, maxLogoPixels)
+	}
+	if _, _, err := image.Decode(bytes.NewReader(content)); err != nil {
+		return "", fmt.Errorf("the image is damaged: %w", err)
+	}
+	return format, nil
 }

@@ -5,14 +5,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"laststand/web/theme"
 )
 
 // games returns games of the default look.
 func games(names ...string) (all []Game) {
 	for _, name := range names {
-		all = append(all, Game{Name: name, Colors: theme.Default()})
+		all = append(all, Game{Name: name, Colors: DefaultColors()})
 	}
 	return all
 }

@@ -12,7 +12,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/nickname"
-	"laststand/web/theme"
+	"laststand/web"
 )
 
 // ReadKeys reads the configured keys of a game from their files. Its error lists every problem.
@@ -113,8 +113,8 @@ func (c *Config) ReadWordLists(game string) (*nickname.Words, error) {
 const maxPageTitle = 40 // characters
 
 // Colors returns the colours of the page. Validate checks them.
-func (p Page) Colors() theme.Colors {
-	return theme.Colors{Accent: p.Accent, Background: p.Background, DarkBackground: p.DarkBackground}
+func (p Page) Colors() web.Colors {
+	return web.Colors{Accent: p.Accent, Background: p.Background, DarkBackground: p.DarkBackground}
 }
 
 // ReadLogo reads the logo of a game. It returns nothing if the game has no logo.
@@ -123,11 +123,11 @@ func (c *Config) ReadLogo(game string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	content, err := readUpTo(c.resolvePath(path), theme.MaxLogoBytes)
+	content, err := readUpTo(c.resolvePath(path), web.MaxLogoBytes)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := theme.CheckLogo(content); err != nil {
+	if _, err := web.CheckLogo(content); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return content, nil

@@ -6,7 +6,7 @@ import (
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
 	"laststand/internal/nickname"
-	"laststand/web/theme"
+	"laststand/web"
 )
 
 // Game configures one game. The tags default have most defaults.
@@ -153,7 +153,7 @@ type Weights struct {
 func DefaultGame() Game {
 	var g Game
 	setDefaults(&g)
-	colors := theme.Default()
+	colors := web.DefaultColors()
 	g.Page.Accent, g.Page.Background, g.Page.DarkBackground = colors.Accent, colors.Background, colors.DarkBackground
 	g.Leaderboards.Orders = leaderboard.Orders()
 	g.Names.Blocklists = nickname.BuiltinLists()

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"laststand/internal/testenv"
-	"laststand/web/theme"
+	"laststand/web"
 )
 
 // A game has the look of its section page. What the section leaves out is the default look.
@@ -26,7 +26,7 @@ func TestAGameHasTheLookOfItsConfiguration(t *testing.T) {
 	if err := c.Validate(); err != nil {
 		t.Error(err)
 	}
-	want := theme.Default()
+	want := web.DefaultColors()
 	want.Accent = "#0b3d91"
 	if page := c.Games["quiz"].Page; page.Title != "Quiz Night" || page.Colors() != want {
 		t.Errorf("the page is %+v", page)
@@ -34,7 +34,7 @@ func TestAGameHasTheLookOfItsConfiguration(t *testing.T) {
 	if got, err := c.ReadLogo("quiz"); err != nil || !bytes.Equal(got, logo.Bytes()) {
 		t.Errorf("the logo has %d bytes, %v", len(got), err)
 	}
-	if got, err := c.ReadLogo("plain"); err != nil || got != nil || c.Games["plain"].Page.Colors() != theme.Default() {
+	if got, err := c.ReadLogo("plain"); err != nil || got != nil || c.Games["plain"].Page.Colors() != web.DefaultColors() {
 		t.Errorf("a game without a look has a logo of %d bytes, %v, and %+v", len(got), err, c.Games["plain"].Page)
 	}
 }

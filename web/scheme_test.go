@@ -1,4 +1,4 @@
-package theme
+package web
 
 import (
 	"math/rand/v2"
@@ -24,7 +24,7 @@ func TestContrastIsThatOfWCAG(t *testing.T) {
 // An error names the key, two colours, the ratio, and colours that pass.
 func TestBadColorsAreRefusedWithAdvice(t *testing.T) {
 	t.Parallel()
-	ok := Default()
+	ok := DefaultColors()
 	for _, test := range []struct {
 		colors Colors
 		want   []string
@@ -55,7 +55,7 @@ func TestAdvisedColorsPass(t *testing.T) {
 		c := Colors{randomColor(random), randomColor(random), randomColor(random)}
 		for _, err := range c.Check() {
 			for _, color := range advice.FindAllStringSubmatch(err.Error(), -1) {
-				fixed := Default()
+				fixed := DefaultColors()
 				switch key, _, _ := strings.Cut(err.Error(), ":"); key {
 				case "accent":
 					fixed.Accent = color[1]
@@ -64,7 +64,7 @@ func TestAdvisedColorsPass(t *testing.T) {
 				default:
 					fixed.DarkBackground = color[1]
 				}
-				if errs := fixed.Check(); len(errs) > 0 && fixed.Accent == Default().Accent {
+				if errs := fixed.Check(); len(errs) > 0 && fixed.Accent == DefaultColors().Accent {
 					t.Errorf("%v: %v; the advice gives %v", c, err, errs)
 				}
 				advised++
@@ -85,7 +85,7 @@ func TestEveryAccentGivesReadableText(t *testing.T) {
 	t.Parallel()
 	random, accepted := rand.New(rand.NewPCG(3, 4)), 0
 	for range 500 {
-		c := Default()
+		c := DefaultColors()
 		c.Accent = randomColor(random)
 		if checkAccent(rgb(c.Accent)) != nil {
 			continue
@@ -104,15 +104,15 @@ func TestEveryAccentGivesReadableText(t *testing.T) {
 // others are fixed, and the theme knows them.
 func TestThemeAndStylesheetHaveTheSameColors(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../static/css/base.css")
+	text, err := os.ReadFile("static/css/base.css")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if Default().Stylesheet() != "" || len(Default().Check()) > 0 {
-		t.Errorf("the default look has the errors %v and the stylesheet %q", Default().Check(), Default().Stylesheet())
+	if DefaultColors().Stylesheet() != "" || len(DefaultColors().Check()) > 0 {
+		t.Errorf("the default look has the errors %v and the stylesheet %q", DefaultColors().Check(), DefaultColors().Stylesheet())
 	}
 	parts := strings.Split(string(text), "@media (prefers-color-scheme: dark)")
-	for i, s := range []scheme{newScheme(light, amber, rgb(Default().Background)), newScheme(dark, amber, rgb(Default().DarkBackground))} {
+	for i, s := range []scheme{newScheme(light, amber, rgb(DefaultColors().Background)), newScheme(dark, amber, rgb(DefaultColors().DarkBackground))} {
 		declared := regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6}|rgb)`).FindAllStringSubmatch(parts[i], -1)
 		if len(declared) < 20 {
 			t.Fatalf("base.css declares only %d colours", len(declared))
