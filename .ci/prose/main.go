@@ -48,22 +48,17 @@ func check(vale, root string) ([]breach, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(folder)
-	places := map[string][]string{} // by file in folder: the place of each line
-	for _, kind := range []string{"help", "messages"} {
-		name := filepath.Join(folder, kind+".md")
-		content, lines := page(texts[kind])
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			return nil, err
-		}
-		places[name] = lines
-		files = append(files, name)
+	name := filepath.Join(folder, "texts.md")
+	content, places := page(texts)
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+		return nil, err
 	}
-	return runVale(vale, root, files, places)
+	return runVale(vale, root, append(files, name), map[string][]string{name: places})
 }
 
 // documents lists the Markdown files that have to follow the rules.
 func documents(tree fs.FS) ([]string, error) {
-	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md"}
+	files := []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "internal/cli/help.md"}
 	err := fs.WalkDir(tree, "docs", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && path.Ext(name) == ".md" {
 			files = append(files, name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -21,80 +22,60 @@ type text struct {
 	words string
 }
 
-// extract collects the texts of the server by their kind. "help" has the texts of
-// the command line. "messages" has all others: errors, problem+json, websocket
-// errors, logs and the descriptions of metrics.
-func extract(tree fs.FS) (map[string][]text, error) {
-	texts := map[string][]text{}
+// extract collects the texts of the server: help texts, errors, problem+json, websocket errors,
+// logs and the descriptions of metrics.
+func extract(tree fs.FS) (texts []text, err error) {
 	for _, folder := range []string{"cmd", "internal"} {
-		err := fs.WalkDir(tree, folder, func(name string, entry fs.DirEntry, err error) error {
+		err = errors.Join(err, fs.WalkDir(tree, folder, func(name string, entry fs.DirEntry, err error) error {
 			if err == nil && name == testSupport {
 				return fs.SkipDir
 			}
 			if err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 				return err
 			}
-			return extractFile(tree, name, texts)
-		})
-		if err != nil {
-			return nil, err
-		}
+			found, err := extractFile(tree, name)
+			texts = append(texts, found...)
+			return err
+		}))
 	}
-	return texts, nil
+	return texts, err
 }
 
-func extractFile(tree fs.FS, name string, texts map[string][]text) error {
+func extractFile(tree fs.FS, name string) (texts []text, err error) {
 	source, err := fs.ReadFile(tree, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, name, source, parser.SkipObjectResolution)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, declaration := range file.Decls {
-		kind := "messages"
-		if f, ok := declaration.(*ast.FuncDecl); ok && f.Name.Name == "Help" {
-			kind = "help"
+	add := func(words string, at ast.Node) {
+		if isText(words) {
+			texts = append(texts, text{fmt.Sprintf("%s:%d", name, set.Position(at.Pos()).Line), words})
 		}
-		inspectTexts(declaration, func(isHelp bool, words string, at ast.Node) {
-			if !isText(words) {
-				return
-			}
-			of := kind
-			if isHelp {
-				of = "help"
-			}
-			texts[of] = append(texts[of], text{fmt.Sprintf("%s:%d", name, set.Position(at.Pos()).Line), words})
-		})
 	}
-	return nil
-}
-
-// inspectTexts calls add for every string below a node. isHelp is set for the help
-// texts in struct tags.
-func inspectTexts(root ast.Node, add func(isHelp bool, words string, at ast.Node)) {
-	ast.Inspect(root, func(n ast.Node) bool {
+	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.ImportSpec:
 			return false
 		case *ast.CallExpr: // strings.Fields splits a list of words, which is no prose
-			if called, ok := n.Fun.(*ast.SelectorExpr); ok && called.Sel.Name == "Fields" {
-				return false
-			}
+			called, ok := n.Fun.(*ast.SelectorExpr)
+			return !ok || called.Sel.Name != "Fields"
 		case *ast.Field:
 			if n.Tag != nil {
 				tag, _ := strconv.Unquote(n.Tag.Value)
-				add(true, reflect.StructTag(tag).Get("help"), n)
+				add(reflect.StructTag(tag).Get("help"), n)
 			}
 		case *ast.BasicLit, *ast.BinaryExpr:
 			words, isString := joinedText(n.(ast.Expr))
-			add(false, words, n)
+			add(words, n)
 			return !isString
 		}
 		return true
 	})
+	return texts, nil
 }
 
 // joinedText is the text of a string literal or of several joined by +, with %s
