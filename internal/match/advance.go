@@ -53,7 +53,7 @@ func (a *advancer) runSteps(ctx context.Context, local *localMatch, view View, r
 func (a *advancer) advanceDue(local *localMatch) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 	defer cancel()
-	err := a.advance(ctx, local, View{State: local.knownState()})
+	err := a.advance(ctx, local, local.knownView())
 	if err == nil || errors.Is(err, ErrNotFound) || errors.Is(err, ErrAbandoned) {
 		return
 	}

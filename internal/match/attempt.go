@@ -52,9 +52,9 @@ type Outcome struct {
 	Totals   map[string]Totals
 }
 
-// LastAnswer is the last answer to the question of a duel. The version of its step says that
-// the store has not changed since the answer was judged.
-type LastAnswer struct {
+// StepAnswer is an answer of a duel that is accepted together with a step. The version of the
+// step says that the store has not changed since the answer was judged.
+type StepAnswer struct {
 	Attempt
 	Totals Totals // of the player, with this answer
 }

@@ -55,12 +55,12 @@ func TestBotAnswersAgainAfterStoreError(t *testing.T) {
 		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
 		c.requireNoError(n.StartDuel(c.Context(), plan))
 		c.passUntil(plan, PhaseOpen, 0)
-		failedCommits := 0
+		failed := 0
 		n.store.setFault(func(method, _ string) fault {
-			if method != "Commit" {
+			if method != "Step" {
 				return noFault
 			}
-			failedCommits++
+			failed++
 			return failsBefore
 		})
 		plannedDelay, _ := planBotAnswer(plan, 0, plan.Seats[1].Player)
@@ -68,8 +68,8 @@ func TestBotAnswersAgainAfterStoreError(t *testing.T) {
 		n.store.setFault(nil)
 		time.Sleep(storeRetryDelay)
 		synctest.Wait()
-		if state := c.store.state(plan.ID); failedCommits != 1 || state.Answered != 1 {
-			c.Errorf("%d commits failed; state %+v", failedCommits, state)
+		if state := c.store.state(plan.ID); failed != 1 || state.Answered != 1 {
+			c.Errorf("%d answers failed; state %+v", failed, state)
 		}
 	})
 }
@@ -81,19 +81,19 @@ func TestBotStopsWhenQuestionCloses(t *testing.T) {
 		n.openSession(ada)
 		plan := newPlan("m_1", now()+3000, 1).withBotOpponent(NewBot())
 		c.requireNoError(n.StartDuel(c.Context(), plan))
-		commits := 0
+		attempts := 0
 		n.store.setFault(func(method, _ string) fault {
-			if method != "Commit" {
+			if state := c.store.state(plan.ID); state.Phase != PhaseOpen || now() > state.ClosesAt || method != "Step" && method != "Commit" {
 				return noFault
 			}
-			commits++
+			attempts++
 			return failsBefore
 		})
 		c.passUntil(plan, PhaseOver, 0)
-		before := commits
+		before := attempts
 		time.Sleep(time.Minute)
-		if synctest.Wait(); before < 5 || commits > before {
-			c.Errorf("%d attempts until the end, %d after it", before, commits-before)
+		if synctest.Wait(); before < 5 || attempts > before {
+			c.Errorf("%d attempts until the end, %d after it", before, attempts-before)
 		}
 	})
 }

@@ -163,13 +163,21 @@ type retryingStore struct {
 }
 
 func (r *retryingStore) Commit(ctx context.Context, attempt Attempt) (Outcome, error) {
-	out, err := r.memoryStore.Commit(ctx, attempt)
+	return retryOnce(r, func() (Outcome, error) { return r.memoryStore.Commit(ctx, attempt) })
+}
+
+func (r *retryingStore) Step(ctx context.Context, step Step) (StepResult, error) {
+	return retryOnce(r, func() (StepResult, error) { return r.memoryStore.Step(ctx, step) })
+}
+
+func retryOnce[T any](r *retryingStore, call func() (T, error)) (T, error) {
+	result, err := call()
 	if r.beforeRetry == nil || err != nil {
-		return out, err
+		return result, err
 	}
 	r.beforeRetry()
 	r.beforeRetry = nil
-	return r.memoryStore.Commit(ctx, attempt)
+	return call()
 }
 
 // fakeBus is the bus between nodes. It delivers every message once, immediately. If

@@ -108,7 +108,7 @@ func TestArenaEndRequiresReadVersion(t *testing.T) {
 	end := func(id string, view View) bool {
 		view.Phase, view.EndReason = PhaseRevealed, ReasonClosed
 		step, due := nextStep(plan, view, 9000, 0)
-		step.FromPhase, step.ID = PhaseLobby, id
+		step.From.Phase, step.ID = PhaseLobby, id
 		result, err := store.Step(t.Context(), step)
 		if !due || err != nil {
 			t.Fatal(due, err)

@@ -52,7 +52,7 @@ func (d *localDelivery) loadMatch(ctx context.Context, match string) (*localMatc
 // read reads the part of a match that query describes.
 func (d *localDelivery) read(ctx context.Context, local *localMatch, after int64, players ...string) (View, error) {
 	view, err := d.Matches.Read(ctx, local.query(after, players...))
-	local.updateVersion(view.Version)
+	local.noteRead(view)
 	if d.RefusesText != nil {
 		view.Counts = withoutRefused(view.Counts, func(text string) bool { return d.RefusesText(local.plan.Game, text) })
 	}

@@ -18,7 +18,8 @@ type localMatch struct {
 	mu                   sync.Mutex // locked before the registry's mutex; never held during store calls
 	state                State      // newest known state; its Seq is the last push delivered here
 	version              int64      // highest known version
-	remoteStepVersion    int64      // version of the newest step of another node; -1 for none
+	duel                 duelAnswers
+	remoteStepVersion    int64 // version of the newest step of another node; -1 for none
 	sessions             map[string]Subscriber
 	members              map[string]Member // of an arena: those that this node has looked up
 	timer                timer.Timer

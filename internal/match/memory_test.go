@@ -41,6 +41,7 @@ type storedMatch struct {
 	counts           map[string]int64 // answers to the current question, by value
 	lastStepID       string           // id of the last applied step
 	lastStepFirstSeq int64            // number of its first push
+	lastStepVersion  int64            // version after it
 	dueAt            int64            // deadline in the index (epoch ms); 0 for none
 	expiresAt        int64            // when it expires (epoch ms); 0 for never
 }
@@ -253,19 +254,19 @@ func (m *memoryStore) Step(_ context.Context, step Step) (StepResult, error) {
 		return StepResult{}, err
 	}
 	if stored.lastStepID != step.ID {
-		if stored.state.Phase != step.FromPhase || stored.state.Question != step.Question || step.Version > 0 && step.Version != stored.state.Version {
+		if stored.state.Phase != step.From.Phase || stored.state.Question != step.From.Question || step.Version > 0 && step.Version != stored.state.Version {
 			return StepResult{}, nil
 		}
 		m.applied[step.Match+" "+step.name()]++
 		m.applyStep(stored, step)
 	}
-	return StepResult{Applied: true, FirstSeq: stored.lastStepFirstSeq, Version: stored.state.Version, Nodes: stored.sortedNodes()}, nil
+	return StepResult{Applied: true, FirstSeq: stored.lastStepFirstSeq, Version: stored.lastStepVersion, Nodes: stored.sortedNodes()}, nil
 }
 
 // name returns the phase and question of a step.
 func (s Step) name() string {
-	if s.FromPhase == PhaseOpen && s.NewState.Phase == PhaseOpen && s.NewState.Question == s.Question {
-		return "extended/" + strconv.Itoa(s.Question)
+	if s.From.Phase == PhaseOpen && s.NewState.Phase == PhaseOpen && s.NewState.Question == s.From.Question {
+		return "extended/" + strconv.Itoa(s.NewState.Question)
 	}
 	return string(s.NewState.Phase) + "/" + strconv.Itoa(s.NewState.Question)
 }
@@ -285,6 +286,7 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 		stored.state.Answered, stored.state.Right = step.NewState.Answered, step.NewState.Right
 	}
 	stored.state.Version++
+	stored.lastStepVersion = stored.state.Version
 	for _, push := range step.Pushes {
 		stored.push(push)
 	}
@@ -304,7 +306,7 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 
 func (stored *storedMatch) updateOpenFirsts(step Step) {
 	if step.Mode == Buzzer && step.ClosesQuestion() {
-		delete(stored.openFirsts, step.Question)
+		delete(stored.openFirsts, step.From.Question)
 	}
 	if step.Mode == Buzzer && step.OpensQuestion() {
 		stored.openFirsts[step.NewState.Question] = true

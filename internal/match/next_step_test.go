@@ -75,8 +75,8 @@ func TestNextStepOfDuel(t *testing.T) {
 			if !reflect.DeepEqual(step.NewState, *testCase.want) {
 				t.Errorf("leads to\n%+v, want\n%+v", step.NewState, *testCase.want)
 			}
-			if step.FromPhase != testCase.state.Phase || step.Question != testCase.state.Question || step.Match != plan.ID || step.Mode != plan.Mode {
-				t.Errorf("starts from %s of question %d", step.FromPhase, step.Question)
+			if step.From.Phase != testCase.state.Phase || step.From.Question != testCase.state.Question || step.Match != plan.ID || step.Mode != plan.Mode {
+				t.Errorf("starts from %s of question %d", step.From.Phase, step.From.Question)
 			}
 			if ends := testCase.want.Phase == PhaseOver; (step.Result != nil) != (ends && plan.leavesResult(step.NewState)) || (step.TTLMS > 0) != ends {
 				t.Errorf("result %v, kept for %d ms", step.Result, step.TTLMS)
@@ -139,7 +139,7 @@ func TestFullyAnsweredArenaQuestionIsRevealed(t *testing.T) {
 			Records: map[string]Record{}, Totals: map[string]Totals{},
 		}
 		step, due := nextStep(newArena(Survival, 3), view, 6000, 0)
-		if !due || step.FromPhase != PhaseOpen || step.Question != 1 || step.Version != 77 || step.NewState.Phase != PhaseRevealed || step.NewState.CloseReason != closeReasonAllAnswered || step.NewState.Alive != 2 {
+		if !due || step.From.Phase != PhaseOpen || step.From.Question != 1 || step.Version != 77 || step.NewState.Phase != PhaseRevealed || step.NewState.CloseReason != closeReasonAllAnswered || step.NewState.Alive != 2 {
 			t.Errorf("%v, %+v", due, step)
 		}
 		if step.Large != (players > FullListPlayers) {

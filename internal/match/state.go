@@ -194,14 +194,13 @@ type ReadQuery struct {
 // the version if Version is set.
 type Step struct {
 	Match       string
-	ID          string // unique id of this attempt
-	FromPhase   Phase
-	Question    int
+	ID          string      // unique id of this attempt
+	From        State       // the known state; the match must have its phase and question
 	Version     int64       // the version that the match must have; 0 accepts any
 	SeenVersion int64       // the highest version seen
-	NewState    State       // the new state; only its first group is written
+	NewState    State       // the new state; a step writes what differs from From in the first group
 	Large       bool        // over FullListPlayers players wait for this step
-	Answer      *LastAnswer // accepted together with the step; nil: none
+	Answer      *StepAnswer // of a duel, accepted together with the step; nil: none
 	Mode        Mode        // buzzer: opening a question allows one first right answer, closing it ends that
 	Pushes      []protocol.NumberedPush
 	Scores      []byte  // stored as View.Scores; nil leaves them unchanged
@@ -211,12 +210,12 @@ type Step struct {
 
 // OpensQuestion reports whether a step opens a question. An extension does not.
 func (s Step) OpensQuestion() bool {
-	return s.NewState.Phase == PhaseOpen && (s.FromPhase != PhaseOpen || s.NewState.Question != s.Question)
+	return s.NewState.Phase == PhaseOpen && (s.From.Phase != PhaseOpen || s.NewState.Question != s.From.Question)
 }
 
 // ClosesQuestion reports whether a step closes the open question.
 func (s Step) ClosesQuestion() bool {
-	return s.FromPhase == PhaseOpen && (s.NewState.Phase != PhaseOpen || s.NewState.Question != s.Question)
+	return s.From.Phase == PhaseOpen && (s.NewState.Phase != PhaseOpen || s.NewState.Question != s.From.Question)
 }
 
 // StepResult reports whether the step was applied, and the number of its first

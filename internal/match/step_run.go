@@ -71,7 +71,8 @@ func (r *stepRun) pushMissed(view View) {
 }
 
 // stepChain is a step, or several that follow each other without a wait and without a
-// read. Step is their composition, which the store applies as one.
+// read. Step is their composition, which the store applies as one. A chain without phases
+// only accepts an answer.
 type stepChain struct {
 	Step
 	phases         []Phase        // the phase after each step
@@ -103,26 +104,28 @@ func (r *stepRun) mustDeliver(chain stepChain) bool {
 	return chain.last.Phase == PhaseRevealed && chain.last.Players > FullListPlayers && len(r.recipients) == 0
 }
 
-// add notes the step that was added last. view is what is known before it. The reveal of a
-// duel changes no records: the store applies it only if it has no others. The reveal of an
-// arena changes who is listed, so its end reads the match again.
+// add notes the step that was added last. view is what is known before it. A question that
+// a duel opens has no records, and a reveal changes none: the store applies it only if it has
+// no others. The reveal of an arena changes who is listed, so its end reads the match again.
 func (c *stepChain) add(plan *Plan, step Step, view View) {
 	c.phases = append(c.phases, step.NewState.Phase)
 	c.last = View{State: step.NewState}
-	if step.NewState.Phase != PhaseRevealed {
-		return
+	switch isDuel := plan.Arena == nil; {
+	case isDuel && step.OpensQuestion():
+		c.last.Records, c.last.Totals = map[string]Record{}, view.Totals
+	case isDuel && step.NewState.Phase != PhaseSealed: // answers may have come before a seal
+		c.last.Records, c.last.Totals = view.Records, view.Totals
 	}
-	view.State = step.NewState
-	c.revealed, c.revealedPushes = view, len(c.Pushes)
-	if plan.Arena == nil {
-		c.last = view
+	if step.NewState.Phase == PhaseRevealed {
+		view.State = step.NewState
+		c.revealed, c.revealedPushes = view, len(c.Pushes)
 	}
 }
 
 // followedBy returns a step with the effect of two, the second of which follows the first
 // without a wait.
 func (s Step) followedBy(next Step) Step {
-	next.FromPhase, next.Question, next.Version = s.FromPhase, s.Question, s.Version
+	next.From, next.Version = s.From, s.Version
 	next.Pushes = append(s.Pushes, next.Pushes...)
 	next.Answer = s.Answer
 	if next.Scores == nil {
@@ -161,7 +164,7 @@ func (r *stepRun) applyChain(ctx context.Context, chain *stepChain) (applied boo
 	r.hasChanged = true
 	chain.NewState.Version, chain.last.Version = result.Version, result.Version
 	chain.nodes, chain.frames = result.Nodes, encodeFrames(chain.Pushes, result.FirstSeq)
-	r.match.updateVersion(result.Version)
+	r.match.noteChain(chain)
 	if chain.NewState.Phase == PhaseOver {
 		r.countEnd(&chain.Step)
 	}
@@ -190,7 +193,11 @@ func (r *stepRun) deliverChain(chain *stepChain) {
 // announceChain delivers the effect of an applied chain at the other nodes, and reports the
 // end of the match.
 func (r *stepRun) announceChain(ctx context.Context, chain *stepChain) {
-	r.publish(ctx, chain.nodes, messageHeader{Match: chain.Match, Version: chain.NewState.Version, State: &chain.NewState}, chain.frames)
+	header := messageHeader{Match: chain.Match, Version: chain.NewState.Version}
+	if len(chain.phases) > 0 {
+		header.State = &chain.NewState
+	}
+	r.publish(ctx, chain.nodes, header, chain.frames)
 	if chain.NewState.Phase == PhaseOver {
 		r.reportEnd(ctx, &chain.Step)
 	}

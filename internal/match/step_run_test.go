@@ -10,16 +10,16 @@ import (
 	"laststand/internal/protocol"
 )
 
-// A question of a duel takes two calls of the store: an answer, and a step with the last
-// answer that reveals it. Without a pause the same step opens the next question or ends the
-// duel.
+// A question of a duel takes two calls of the store: a step for the first answer, and one for
+// the last answer that reveals it. Without a pause the latter also opens the next question or
+// ends the duel.
 func TestDuelQuestionTakesTwoCalls(t *testing.T) {
 	for name, testCase := range map[string]struct {
 		revealMS int64
 		want     []string
 	}{
-		"no pause": {0, []string{"answer", "step", "answer", "step"}},
-		"pause":    {2500, []string{"answer", "step", "step", "answer", "step", "read", "step"}}, // the next question and the end have steps of their own
+		"no pause": {0, []string{"step", "step", "step", "step"}},
+		"pause":    {2500, []string{"step", "step", "step", "step", "step", "step"}}, // the next question and the end have steps of their own
 	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
@@ -123,16 +123,16 @@ func TestStepFollowedByAnother(t *testing.T) {
 	push := func(kind string) []protocol.NumberedPush {
 		return []protocol.NumberedPush{newPush(newPlan("m_1", 0, 1), kind, nil)}
 	}
-	reveal := Step{FromPhase: PhaseOpen, Question: 3, Version: 7, NewState: State{Phase: PhaseRevealed, Question: 3}, Mode: Buzzer, Pushes: push("a"), Scores: []byte("[1]")}
-	open := Step{FromPhase: PhaseRevealed, Question: 3, Version: 9, NewState: State{Phase: PhaseOpen, Question: 4}, Mode: Buzzer, Pushes: push("b"), TTLMS: 5}
+	reveal := Step{From: State{Phase: PhaseOpen, Question: 3}, Version: 7, NewState: State{Phase: PhaseRevealed, Question: 3}, Mode: Buzzer, Pushes: push("a"), Scores: []byte("[1]")}
+	open := Step{From: State{Phase: PhaseRevealed, Question: 3}, Version: 9, NewState: State{Phase: PhaseOpen, Question: 4}, Mode: Buzzer, Pushes: push("b"), TTLMS: 5}
 	both := reveal.followedBy(open)
-	if both.FromPhase != PhaseOpen || both.Question != 3 || both.Version != 7 || both.NewState.Question != 4 || both.TTLMS != 5 || string(both.Scores) != "[1]" || len(both.Pushes) != 2 {
+	if both.From.Phase != PhaseOpen || both.From.Question != 3 || both.Version != 7 || both.NewState.Question != 4 || both.TTLMS != 5 || string(both.Scores) != "[1]" || len(both.Pushes) != 2 {
 		t.Errorf("%+v", both)
 	}
 	if !both.ClosesQuestion() || !both.OpensQuestion() || reveal.OpensQuestion() || open.ClosesQuestion() {
 		t.Error("the step must close one question and open the next")
 	}
-	extension := Step{FromPhase: PhaseOpen, Question: 3, NewState: State{Phase: PhaseOpen, Question: 3}}
+	extension := Step{From: State{Phase: PhaseOpen, Question: 3}, NewState: State{Phase: PhaseOpen, Question: 3}}
 	if extension.OpensQuestion() || extension.ClosesQuestion() {
 		t.Error("an extension neither opens nor closes a question")
 	}

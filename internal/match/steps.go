@@ -119,7 +119,7 @@ func abandonedPush(plan *Plan) protocol.NumberedPush {
 }
 
 func newStep(plan *Plan, view View, newState State) Step {
-	return Step{Match: plan.ID, FromPhase: view.Phase, Question: view.Question, NewState: newState, Large: view.Players > FullListPlayers, Mode: plan.Mode}
+	return Step{Match: plan.ID, From: view.State, NewState: newState, Large: view.Players > FullListPlayers, Mode: plan.Mode}
 }
 
 // newVersionedStep returns a step that depends on how many players may answer.

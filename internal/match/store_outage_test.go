@@ -104,32 +104,46 @@ func TestStepsWithLostRepliesAreAppliedOnce(t *testing.T) {
 }
 
 // The client library repeats a script whose reply was lost. Other commits may
-// have pushed in between. Every frame must keep its number.
-func TestRepeatedCommitKeepsPushNumbers(t *testing.T) {
+// have pushed in between. Every frame must keep its number, and every answer counts once.
+func TestRepeatedAnswerKeepsPushNumbers(t *testing.T) {
 	t.Parallel()
-	for name, otherCommits := range map[string]bool{"no other commit between": false, "another commit between": true} {
+	for name, testCase := range map[string]struct{ otherCommits, knowsAnswers bool }{
+		"judged by the store, no other commit between":  {false, false},
+		"judged by the store, another commit between":   {true, false},
+		"accepted by a step, no other commit between":   {false, true},
+		"accepted by a step, another commit in between": {true, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			runInCluster(t, func(c *cluster) {
 				n := c.startNode()
 				sessionA, sessionB := n.openSession(ada), n.openSession(bob)
 				plan := n.startDuel(c, 1)
-				retrying := &retryingStore{memoryStore: c.store}
-				n.Answers = retrying
 				c.passUntil(plan, PhaseOpen, 0)
+				if !testCase.knowsAnswers {
+					n.findLocalMatch(plan.ID).duel = duelAnswers{}
+				}
+				retrying := &retryingStore{memoryStore: c.store}
+				n.Answers, n.Matches = retrying, retrying
 				retrying.beforeRetry = func() {
-					if otherCommits {
+					if testCase.otherCommits {
 						c.commitElsewhere(plan, bob, 0)
 					}
 				}
 				if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
 					c.Fatal(err)
 				}
+				if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); (err != nil) != testCase.otherCommits {
+					c.Errorf("the other player's answer: %v", err)
+				}
 				time.Sleep(time.Millisecond)
+				if testCase.otherCommits && testCase.knowsAnswers { // a sweep finds that all have answered
+					time.Sleep(2 * time.Second)
+				}
 				synctest.Wait()
 				c.checkReceivedLog(plan, sessionA, 0)
 				c.checkReceivedLog(plan, sessionB, 0)
-				if closed := c.store.state(plan.ID).Phase == PhaseRevealed; closed != otherCommits {
-					c.Errorf("closed: %v", closed)
+				if state := c.store.state(plan.ID); state.Phase != PhaseRevealed || state.Answered != 2 {
+					c.Errorf("%+v", state)
 				}
 			})
 		})

@@ -7,15 +7,16 @@ import (
 )
 
 // commitDuelAnswer lets one answer at a time from this node be stored, and delivers its
-// pushes here. The pushes to the player's own session wait for the reply, see Answer.
+// pushes here. The pushes to the player's own session wait for the reply, see Answer. If this
+// node knows all other answers, a step accepts the answer. Otherwise, or if the duel has
+// changed, the store must judge it.
 func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt Attempt) (committed, error) {
-	slot := &local.answerSlot
-	if err := slot.take(ctx); err != nil {
+	if err := local.answerSlot.take(ctx); err != nil {
 		return committed{}, err
 	}
-	defer slot.release()
-	if view := slot.viewWithLastAnswer(attempt.Record, local.knownVersion()); view != nil {
-		if c, err := j.commitLastAnswer(ctx, local, attempt, view); err != nil || c.chain != nil {
+	defer local.answerSlot.release()
+	if answer, view, known := local.nextAnswer(attempt); known {
+		if c, err := j.commitAnswerStep(ctx, local, answer, view); err != nil || c.chain != nil {
 			return c, err
 		}
 	}
@@ -23,59 +24,57 @@ func (j *judge) commitDuelAnswer(ctx context.Context, local *localMatch, attempt
 	c := committed{Outcome: outcome}
 	if err == nil && outcome.Seq > 0 {
 		local.updateVersion(outcome.Version)
-		slot.answered = viewAfterAnswer(local, outcome)
-		c.view, c.frames = slot.answered, encodeFrames([]protocol.NumberedPush{*attempt.Push}, outcome.Seq)
+		c.view = noteOutcome(local, outcome)
+		c.frames = encodeFrames([]protocol.NumberedPush{*attempt.Push}, outcome.Seq)
 		j.deliver(local, delivery{frames: c.frames})
 	}
 	return c, err
 }
 
-// commitLastAnswer asks the store to accept the last answer to a question together with the
-// steps that follow from it. Without a chain in the result, the match has changed, and the
-// store must judge the answer.
-func (j *judge) commitLastAnswer(ctx context.Context, local *localMatch, attempt Attempt, view *View) (committed, error) {
+// commitAnswerStep asks the store to accept an answer by a step. If it is the last answer to
+// the question, it asks for the steps that follow from it, too. view is what is known with the
+// answer. Without a chain in the result, the match has changed.
+func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer *StepAnswer, view View) (committed, error) {
 	steps := stepRun{localDelivery: j.localDelivery, match: local}
-	reveal, _ := nextStep(local.plan, *view, j.Now(), 0)
-	chain := steps.chainFrom(reveal, *view)
-	accept := Step{
-		FromPhase: view.Phase, Question: view.Question, Version: view.Version, Pushes: []protocol.NumberedPush{*attempt.Push},
-		Answer: &LastAnswer{attempt, view.Totals[attempt.Record.Player]},
+	accept := newStep(local.plan, view, view.State)
+	accept.Version, accept.Answer, accept.Pushes = view.Version, answer, []protocol.NumberedPush{*answer.Push}
+	chain := stepChain{Step: accept, last: view}
+	if view.hasAllAnswers() {
+		reveal, _ := nextStep(local.plan, view, j.Now(), 0)
+		chain = steps.chainFrom(reveal, view)
+		chain.Step = accept.followedBy(chain.Step)
+		chain.revealedPushes++
 	}
-	chain.Step = accept.followedBy(chain.Step)
-	chain.revealedPushes++
 	applied, err := steps.applyChain(ctx, &chain)
 	if err != nil || !applied {
 		return committed{}, err
 	}
-	local.answerSlot.answered = nil
-	steps.deliverChain(&chain)
-	j.armTimer(local)
-	return committed{Outcome: Outcome{Verdict: VerdictAccepted, Record: attempt.Record, Version: chain.NewState.Version}, chain: &chain}, nil
+	if len(chain.phases) > 0 {
+		steps.deliverChain(&chain)
+		j.armTimer(local)
+	} else {
+		j.deliver(local, delivery{frames: chain.frames})
+	}
+	return committed{Outcome: Outcome{Verdict: VerdictAccepted, Record: answer.Record, Version: chain.NewState.Version}, chain: &chain}, nil
 }
 
-// viewAfterAnswer returns what this node knows of a duel after an accepted answer, with all
-// records if it knows them. It is nil if the duel has moved on. An extension of the
-// question that has not arrived here may be missing; it has no effect once the question is
-// closed.
-func viewAfterAnswer(local *localMatch, outcome Outcome) *View {
-	view := &View{State: local.knownState(), Records: outcome.Records, Totals: outcome.Totals}
+// noteOutcome stores what the store has told of a duel with an accepted answer, and returns
+// it: all records if this node knows them. It returns nil if the duel has moved on. An
+// extension of the question that has not arrived here may be missing; it has no effect once
+// the question is closed.
+func noteOutcome(local *localMatch, outcome Outcome) *View {
+	local.mu.Lock()
+	defer local.mu.Unlock()
+	view := &View{State: local.state, Records: outcome.Records, Totals: outcome.Totals}
 	if view.Phase != PhaseOpen || view.Question != outcome.Record.Question {
 		return nil
 	}
 	if outcome.Answered == 1 { // the only one
 		view.Records = map[string]Record{outcome.Record.Player: outcome.Record}
 	}
+	stateVersion := view.Version
 	view.Version, view.Alive = outcome.Version, outcome.Alive
-	view.countAnswers()
+	view.Answered, view.Right = int64(len(view.Records)), countRight(view.Records)
+	local.noteDuel(*view, stateVersion)
 	return view
-}
-
-// countAnswers counts the records, which are all of the question.
-func (v *View) countAnswers() {
-	v.Answered, v.Right = int64(len(v.Records)), 0
-	for _, record := range v.Records {
-		if record.Correct {
-			v.Right++
-		}
-	}
 }

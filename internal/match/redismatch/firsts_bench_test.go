@@ -120,7 +120,7 @@ func (r *raceBenchmark) open(question int) {
 	to.Phase, to.Question = match.PhaseOpen, question
 	to.OpensAt, to.ClosesAt, to.DueAt = epoch, epoch+10_000, epoch+10_150
 	done, err := r.Step(r.b.Context(), match.Step{
-		Match: r.plan.ID, ID: ulid.Make().String(), FromPhase: from.Phase, Question: from.Question, NewState: to, Mode: match.Buzzer,
+		Match: r.plan.ID, ID: ulid.Make().String(), From: from, NewState: to, Mode: match.Buzzer,
 	})
 	if err != nil || !done.Applied {
 		r.b.Fatal(done, err)

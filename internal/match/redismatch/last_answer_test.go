@@ -9,7 +9,7 @@ import (
 
 // stepWithAnswer returns a step that reveals the open question with its last answer.
 func (m *testMatch) stepWithAnswer(open match.State, version int64) match.Step {
-	answer := match.LastAnswer{Attempt: m.attempt(open, "p_bob", 20), Totals: match.Totals{Score: 5, Answered: 1, LastAnswered: 1}}
+	answer := match.StepAnswer{Attempt: m.attempt(open, "p_bob", 20), Totals: match.Totals{Score: 5, Answered: 1, LastAnswered: 1}}
 	step := m.step(open, match.PhaseRevealed, 0)
 	step.Version, step.Answer, step.NewState.Answered, step.NewState.Right = version, &answer, 2, 1
 	return step

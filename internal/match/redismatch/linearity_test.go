@@ -84,7 +84,7 @@ func (h *stepHistory) nextTarget(state match.State) (from match.State, to match.
 }
 
 func (h *stepHistory) applyStep(step match.Step, n node) {
-	operation := stepOperation{step.ID, step.FromPhase, step.NewState.Phase, step.Question, step.NewState.Question, int64(len(step.Pushes))}
+	operation := stepOperation{step.ID, step.From.Phase, step.NewState.Phase, step.From.Question, step.NewState.Question, int64(len(step.Pushes))}
 	h.recordOperation(operation, func() (any, error) {
 		lossesBefore := n.losses()
 		result, err := n.Step(h.Context(), step)

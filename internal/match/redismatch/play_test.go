@@ -143,7 +143,7 @@ func (m *testMatch) read() match.View {
 func (m *testMatch) step(from match.State, to match.Phase, question int) match.Step {
 	m.createdIDs++
 	step := match.Step{
-		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), FromPhase: from.Phase, Question: from.Question, NewState: from,
+		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), From: from, NewState: from,
 		Mode:   m.plan.Mode,
 		Pushes: []protocol.NumberedPush{protocol.EncodeNumberedPush(m.plan.ID, string(to), map[string]any{"question": question})},
 	}

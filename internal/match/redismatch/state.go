@@ -9,29 +9,45 @@ import (
 	"laststand/internal/redisx"
 )
 
-// stepFields are the fields of a state that a step writes. Sealing leaves alive
-// unchanged, because players may have left since the state was read. Only steps that
-// compare the version write extra.
-func stepFields(state match.State) []any {
-	fields := []any{
-		"phase", string(state.Phase), "question", state.Question, "starts_at", state.StartsAt, "opens_at", state.OpensAt,
-		"closes_at", state.ClosesAt, "due_at", state.DueAt, "started_at", state.StartedAt, "reason", state.CloseReason,
-		"ending", string(state.EndReason), "leaver", state.Leaver, "host_paced", boolArg(state.HostPaced), "extended", boolArg(state.Extended),
-		"last", state.LastDecided, "voids", joinInts(state.Voids),
+// stateWriter collects the names and values of the fields of a state.
+type stateWriter struct {
+	args []any
+	all  bool // true: also of fields that do not change
+}
+
+func writeField[T comparable](w *stateWriter, name string, from, to T) {
+	if w.all || from != to {
+		w.args = append(w.args, name, to)
 	}
-	if state.Phase != match.PhaseSealed {
-		fields = append(fields, "alive", state.Alive)
-	}
-	if state.Extra != nil && (state.Phase == match.PhaseOpen || state.Phase == match.PhaseRevealed) {
-		fields = append(fields, "extra", encodeExtra(state.Extra))
-	}
-	return fields
+}
+
+// writeStep writes the fields of two states that steps write. It always writes due_at, which a
+// host can move in between.
+func (w *stateWriter) writeStep(from, to match.State) {
+	w.args = append(w.args, "due_at", to.DueAt)
+	writeField(w, "phase", string(from.Phase), string(to.Phase))
+	writeField(w, "question", from.Question, to.Question)
+	writeField(w, "starts_at", from.StartsAt, to.StartsAt)
+	writeField(w, "opens_at", from.OpensAt, to.OpensAt)
+	writeField(w, "closes_at", from.ClosesAt, to.ClosesAt)
+	writeField(w, "started_at", from.StartedAt, to.StartedAt)
+	writeField(w, "reason", from.CloseReason, to.CloseReason)
+	writeField(w, "ending", string(from.EndReason), string(to.EndReason))
+	writeField(w, "leaver", from.Leaver, to.Leaver)
+	writeField(w, "host_paced", boolArg(from.HostPaced), boolArg(to.HostPaced))
+	writeField(w, "extended", boolArg(from.Extended), boolArg(to.Extended))
+	writeField(w, "alive", from.Alive, to.Alive)
+	writeField(w, "last", from.LastDecided, to.LastDecided)
+	writeField(w, "voids", joinInts(from.Voids), joinInts(to.Voids))
+	writeField(w, "extra", encodeExtra(from.Extra), encodeExtra(to.Extra))
 }
 
 // createFields are all fields of a match's first state, except those that the
 // script numbers.
 func createFields(plan *match.Plan, state match.State) []any {
-	fields := append(stepFields(state),
+	w := stateWriter{all: true}
+	w.writeStep(match.State{}, state)
+	fields := append(w.args,
 		"answered", state.Answered, "right", state.Right,
 		"players", state.Players, "left", state.LeftSeats, "ended", state.EndedPlaces, "locked", boolArg(state.Locked),
 		"form", plan.Form, "game", plan.Game, "mode", string(plan.Mode), "questions", len(plan.Questions))

@@ -16,20 +16,10 @@ const closedFirstTTLMS = 60 * 1000
 // Step applies a step to a match, see match.StateStore. A step that abandons the match ignores the
 // store's version and moves it above the highest seen one.
 func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, error) {
-	args, err := stepArgs(step)
+	keyNames, endAt := stepKeys(step)
+	args, err := stepArgs(step, endAt)
 	if err != nil {
 		return match.StepResult{}, fmt.Errorf("redismatch: step of %s: %w", step.Match, err)
-	}
-	k, player := newKeys(step.Match), ""
-	if step.Answer != nil {
-		player = step.Answer.Record.Player
-	}
-	keyNames := []string{
-		k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.first(step.Question), k.first(step.NewState.Question), k.result(), k.tombstone(),
-		k.answers(), k.totals(), k.lock(step.Question, player), k.counts(),
-	}
-	if step.TTLMS > 0 {
-		keyNames = append(append(keyNames, k.resultKeys()...), k.playKeys()...)
 	}
 	values, err := applyStepScript.Run(ctx, m.scripterForSize(step.Large), keyNames, args...).Slice()
 	if err != nil {
@@ -47,8 +37,28 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
 }
 
+// stepKeys are the KEYS of a step, see apply_step.lua, and the index of those of the last step
+// from 1, 0 if the match goes on.
+func stepKeys(step match.Step) (names []string, endAt int) {
+	k, player := newKeys(step.Match), ""
+	if step.Answer != nil {
+		player = step.Answer.Record.Player
+	}
+	names = make([]string, 0, 11)
+	names = append(names, k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.answers(), k.totals(), k.lock(step.From.Question, player))
+	if step.Mode != match.Duel {
+		names = append(names, k.first(step.From.Question), k.first(step.NewState.Question), k.counts())
+	}
+	if step.TTLMS == 0 {
+		return names, 0
+	}
+	endAt = len(names) + 1
+	names = append(names, k.result(), k.tombstone())
+	return append(append(names, k.resultKeys()...), k.playKeys()...), endAt
+}
+
 // stepArgs are the ARGV of a step, see apply_step.lua.
-func stepArgs(step match.Step) ([]any, error) {
+func stepArgs(step match.Step, endAt int) ([]any, error) {
 	var result []byte
 	persistedKeys := 0
 	if step.Result != nil {
@@ -63,15 +73,16 @@ func stepArgs(step match.Step) ([]any, error) {
 		seenVersion, minVersion = 0, step.SeenVersion
 	}
 	closedTTLMS, openedTTLMS := firstTTLs(step)
-	args := []any{
-		step.Match, step.ID, string(step.FromPhase), step.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt, closedTTLMS, openedTTLMS,
-		result, step.TTLMS, tombstoneTTLMS, persistedKeys,
-	}
-	args = append(append(args, lastAnswerArgs(step.Answer)...), countsTTL(step), len(step.Pushes))
+	args := make([]any, 0, 48)
+	args = append(args, step.Match, step.ID, string(step.From.Phase), step.From.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt)
+	args = append(args, answerArgs(step.Answer)...)
+	args = append(args, closedTTLMS, openedTTLMS, countsTTL(step), endAt, result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes))
 	for _, push := range step.Pushes {
 		args = append(args, push.Head, push.Tail)
 	}
-	args = append(args, stepFields(step.NewState)...)
+	changed := stateWriter{args: args}
+	changed.writeStep(step.From, step.NewState)
+	args = changed.args
 	switch {
 	case step.OpensQuestion():
 		args = append(args, "answered", 0, "right", 0)
@@ -84,8 +95,8 @@ func stepArgs(step match.Step) ([]any, error) {
 	return args, nil
 }
 
-// lastAnswerArgs are the ARGV of the last answer, all empty without one.
-func lastAnswerArgs(answer *match.LastAnswer) []any {
+// answerArgs are the ARGV of the answer of a step, all empty without one.
+func answerArgs(answer *match.StepAnswer) []any {
 	if answer == nil {
 		return []any{"", "", "", "", "", ""}
 	}

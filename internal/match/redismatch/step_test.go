@@ -77,7 +77,7 @@ func TestRepeatedStepChangesNothing(t *testing.T) {
 		m.commit(m.attempt(open, "p_ada", 10), match.VerdictAccepted) // raises the number
 		before := m.read()
 		repeated, err := m.Step(m.Context(), step)
-		if err != nil || repeated.FirstSeq != first.FirstSeq || !repeated.Applied {
+		if err != nil || repeated.FirstSeq != first.FirstSeq || repeated.Version != first.Version || !repeated.Applied {
 			m.Errorf("%+v, %v, at first %+v", repeated, err, first)
 		}
 		if after := m.read(); !reflect.DeepEqual(after, before) {

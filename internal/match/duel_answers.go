@@ -1,0 +1,103 @@
+package match
+
+// duelAnswers is what this node knows of the answers of a duel, by seat. It allows this node
+// to judge an answer without a read, as long as no other node has changed the duel.
+type duelAnswers struct {
+	stateVersion int64    // version of the step that led to the known state
+	version      int64    // version after the newest known answer; 0 if the answers are unknown
+	records      []Record // of the current question; without a player if there is none
+	totals       []Totals
+}
+
+// noteDuel stores the answers of a view, unless newer ones are known. A view without totals
+// has them only if nobody can have answered yet. The caller holds mu.
+func (l *localMatch) noteDuel(view View, stateVersion int64) {
+	isComplete := view.Records != nil && (view.Totals != nil || view.Question <= 0 && len(view.Records) == 0)
+	if l.plan.Arena != nil || !isComplete || view.Version < l.duel.version {
+		return
+	}
+	seats := len(l.plan.Seats)
+	known := duelAnswers{stateVersion: stateVersion, version: view.Version, records: make([]Record, seats), totals: make([]Totals, seats)}
+	for i, seat := range l.plan.Seats {
+		known.records[i], known.totals[i] = view.Records[seat.Player], view.Totals[seat.Player]
+	}
+	l.duel = known
+}
+
+// noteChain stores what is known after an applied chain.
+func (l *localMatch) noteChain(chain *stepChain) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	stateVersion := chain.last.Version
+	if len(chain.phases) == 0 {
+		stateVersion = l.duel.stateVersion
+	}
+	l.version = max(l.version, chain.last.Version)
+	l.noteDuel(chain.last, stateVersion)
+}
+
+// noteRead stores what is known after a read.
+func (l *localMatch) noteRead(view View) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.version = max(l.version, view.Version)
+	l.noteDuel(view, view.Version)
+}
+
+// knowsAnswers reports whether this node knows all answers of a duel. The caller holds mu.
+func (l *localMatch) knowsAnswers() bool {
+	return l.duel.version > 0 && l.duel.version == l.version && l.duel.stateVersion == l.state.Version
+}
+
+// knownView returns what this node knows of a match, with the answers of a duel if it knows
+// them.
+func (l *localMatch) knownView() View {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.knowsAnswers() {
+		return View{State: l.state}
+	}
+	return l.viewOfDuel()
+}
+
+// viewOfDuel returns a duel with its known answers. The caller holds mu.
+func (l *localMatch) viewOfDuel() View {
+	view := View{State: l.state, Records: make(map[string]Record, len(l.plan.Seats)), Totals: make(map[string]Totals, len(l.plan.Seats))}
+	for i, seat := range l.plan.Seats {
+		if record := l.duel.records[i]; record.Player != "" {
+			view.Records[seat.Player] = record
+		}
+		view.Totals[seat.Player] = l.duel.totals[i]
+	}
+	view.Version, view.Answered, view.Right = l.duel.version, int64(len(view.Records)), countRight(view.Records)
+	return view
+}
+
+func countRight(records map[string]Record) (right int64) {
+	for _, record := range records {
+		if record.Correct {
+			right++
+		}
+	}
+	return right
+}
+
+// nextAnswer returns a judged answer to the open question of a duel for a step, and what this
+// node knows of the duel with that answer. It returns false if this node does not know all
+// other answers, or if the store must decide about this one.
+func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	record := attempt.Record
+	if !l.knowsAnswers() || l.state.Phase != PhaseOpen || l.state.Question != record.Question || l.state.OpensAt != attempt.OpensAt || record.ArrivedAt > l.state.ClosesAt {
+		return nil, View{}, false
+	}
+	view = l.viewOfDuel()
+	if _, isRepeated := view.Records[record.Player]; isRepeated {
+		return nil, View{}, false
+	}
+	totals := view.Totals[record.Player].withRecord(record)
+	view.Records[record.Player], view.Totals[record.Player] = record, totals
+	view.Answered, view.Right = view.Answered+1, countRight(view.Records)
+	return &StepAnswer{attempt, totals}, view, true
+}
