@@ -12,7 +12,6 @@ type Attempt struct {
 	Streak      int64  // points that each right answer in a row before this one adds, see quiz.Scoring
 	Seat        Seat
 	Mode        Mode
-	TTLMS       int64
 	LockoutMS   int64                  // how long a wrong answer locks its team out, ms
 	Push        *protocol.NumberedPush // pushed if the answer is accepted; may be nil
 	SeenVersion int64                  // the highest version seen

@@ -139,13 +139,3 @@ func newPush(plan *Plan, kind string, data any) protocol.NumberedPush {
 func answerSeenPush(plan *Plan, question int, player string) protocol.NumberedPush {
 	return newPush(plan, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: question, Player: player})
 }
-
-// maxDurationMS is the longest duration of a match without outages and host
-// pauses, in ms.
-func (p *Plan) maxDurationMS() int64 {
-	answeringMS := p.sumLimits(len(p.Questions), nil)
-	if p.Arena != nil {
-		answeringMS += answeringMS * maxExtraPercent / 100
-	}
-	return p.CountdownMS + answeringMS + int64(len(p.Questions))*(p.ReadingMS+answerGraceMS+p.RevealMS)
-}

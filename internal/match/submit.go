@@ -6,10 +6,6 @@ import (
 	"laststand/internal/protocol"
 )
 
-// lockTTLSlackMS is added to the longest duration of a match. The sum is the time to
-// live of an answer's lock.
-const lockTTLSlackMS = 60 * 60 * 1000
-
 // committed is the outcome of an answer. In a duel this node has delivered the pushes, and
 // knows what to tell the other nodes.
 type committed struct {
@@ -60,7 +56,6 @@ func (j *judge) newAttempt(local *localMatch, answer validAnswer) Attempt {
 	attempt := Attempt{
 		Match: local.plan.ID, ID: j.attemptID(), Seat: answer.seat, Mode: local.plan.Mode,
 		Streak: local.plan.scoring().Streak * local.plan.Multiplier(answer.question),
-		TTLMS:  local.plan.maxDurationMS() + lockTTLSlackMS,
 	}
 	if local.plan.Arena != nil {
 		attempt.LockoutMS = local.plan.Arena.TeamLockoutMS

@@ -1,13 +1,14 @@
 -- Judges answers in one match, each of another player, and stores the accepted ones. If the
 -- question waits for no other answer, the match is due. In a buzzer match, which locks out the
--- team of a wrong answer, right ones race in Go, see race.go.
+-- team of a wrong answer, right ones race in Go, see race.go. The record of an answer is also
+-- the lock against a second one.
 -- KEYS  1 match (hash), 2 answers (hash: QUESTION|PLAYER to record), 3 totals (hash:
 --       player to 'score correct answered saved_ms last_right latest streak'; last_right
---       and latest are question + 1), 4 seats (hash), 5 nodes (set), 6 due:{p} (zset),
---       7 seq:{p} (hash), then of the mode: duel: 8 log (list); others: 8 counts (zset),
---       then survival and race: 9 rank, 10 top (zsets), 11 teams (hash), buzzer: the lockout
---       of each answer; last of all modes the lock of each answer
--- ARGV  1 match id, 2 mode, 3 time to live of the locks (ms), 4 highest version seen,
+--       and latest are question + 1), 4 seats (hash), 5 due:{p} (zset), 6 seq:{p} (hash),
+--       then of the mode: duel: 7 log (list); others: 7 counts (zset), then survival and
+--       race: 8 rank, 9 top (zsets), 10 teams (hash), buzzer: the lockout of each answer,
+--       then the guard of its player, which makes a race of the player fail
+-- ARGV  1 match id, 2 mode, 3 time to live of the guards (ms), 4 highest version seen,
 --       5 number of values per answer: 1 attempt id, 2 player, 3 question, 4 arrival
 --       (ms), 5 opens_at that it was judged by (ms), 6 record (JSON up to its points),
 --       7 points, below 0 for a penalty, 8 1 if right, else 0, 9 saved ms, 10 points for
@@ -17,28 +18,28 @@
 -- Returns {'gone'} or {'abandoned'} for all; else {'judged', alive, version, nodes, totals
 -- of a duel, its records if it has all answers, one value per answer}: the count of
 -- answers if accepted, or {verdict, record, ms left, count of answers, seq}. The attempt
--- that holds the lock is accepted again, with seq 0: others may have pushed since.
-local match, answers, totals, seats, nodes, due, seq_key = unpack(KEYS, 1, 7)
-local id, mode, lock_ttl, seen_version, width = unpack(ARGV, 1, 5)
+-- of the record is accepted again, with seq 0: others may have pushed since.
+local match, answers, totals, seats, due, seq_key = unpack(KEYS, 1, 6)
+local id, mode, guard_ttl, seen_version, width = unpack(ARGV, 1, 5)
 local m = redis.call('HMGET', match, 'phase', 'question', 'opens_at', 'closes_at', 'answered', 'alive', 'version',
-  'last', 'right', 'left', 'seq')
+  'last', 'right', 'left', 'seq', 'nodes')
 local phase, question, opens_at, closes_at, alive = m[1], m[2], m[3], m[4], m[6]
 if not phase or tonumber(m[7]) < tonumber(seen_version) then
   return {phase and 'abandoned' or 'gone'}
 end
 local n, is_extensible = (#ARGV - 5) / width, mode == 'race' or mode == 'survival'
-local locks = #KEYS - n -- number of KEYS before the locks
-local players, left_fields = {}, {}
+local players, left_fields, record_fields = {}, {}, {}
 for i = 1, n do
-  players[i], left_fields[i] = ARGV[7 + (i - 1) * width], 'left|' .. ARGV[7 + (i - 1) * width]
+  local player = ARGV[7 + (i - 1) * width]
+  players[i], left_fields[i], record_fields[i] = player, 'left|' .. player, ARGV[8 + (i - 1) * width] .. '|' .. player
 end
-local sums, holders = redis.call('HMGET', totals, unpack(players)), redis.call('MGET', unpack(KEYS, locks + 1))
+local sums, earlier_records = redis.call('HMGET', totals, unpack(players)), redis.call('HMGET', answers, unpack(record_fields))
 local has_left = m[10] ~= '0' and redis.call('HMGET', totals, unpack(left_fields)) or {}
 
 -- Returns why an answer is not accepted, or nil if it is.
 local function refuse(i, a, last_right)
-  local earlier = holders[i] and redis.call('HGET', answers, a[3] .. '|' .. a[2])
-  if holders[i] == a[1] then
+  local earlier = earlier_records[i]
+  if earlier and string.match(earlier, '^{"id":"([^"]*)"') == a[1] then
     return {'accepted', earlier, 0, tonumber(m[5]), 0}
   elseif has_left[i] or not (mode == 'duel' or sums[i] or redis.call('HEXISTS', seats, a[2]) == 1) then
     return {'gone'}
@@ -46,36 +47,36 @@ local function refuse(i, a, last_right)
     return {'early'}
   elseif mode == 'survival' and tonumber(last_right) <= tonumber(m[8]) then
     return {'eliminated'}
-  elseif holders[i] then
+  elseif earlier then
     return {'duplicate', earlier, 0, tonumber(m[5]), 0}
   elseif phase ~= 'open' or question ~= a[3] or a[4] - (is_extensible and a[13] or 0) > tonumber(closes_at) then
     return {'late'}
   elseif opens_at ~= a[5] then
     return {'stale'}
   end
-  local lockout = mode == 'buzzer' and redis.call('PTTL', KEYS[8 + i]) or -2
+  local lockout = mode == 'buzzer' and redis.call('PTTL', KEYS[7 + i]) or -2
   return lockout > 0 and {'locked_out', '', lockout} or nil -- 0 means that the lockout has ended
 end
-
 local answered, right, version, seq = m[5] + 0, m[9] + 0, m[7] + 0, m[11] + 0
 -- Applies the effect of the mode, and returns the value of the accepted answer.
 local function apply_mode(i, a, points, score, saved)
   for value in string.gmatch(a[11], string.sub(a[11], 1, 2) == 'm:' and '%d+' or '.+') do
-    redis.call('ZINCRBY', KEYS[8], 1, value)
+    redis.call('ZINCRBY', KEYS[7], 1, value)
   end
   if mode == 'duel' and a[12] ~= '' then
     seq = seq + 1
-    redis.call('RPUSH', KEYS[8], a[12] .. string.format('%.0f', seq) .. a[13])
+    redis.call('RPUSH', KEYS[7], a[12] .. string.format('%.0f', seq) .. a[13])
     return {'accepted', '', 0, answered, seq}
   elseif mode == 'race' or mode == 'survival' and a[8] == '1' then
     local first_by = mode == 'race' and score or a[3] + 1 -- then by saved ms; in top by score
-    redis.call('ZADD', KEYS[9], string.format('%.0f', first_by * 1e9 + saved), a[2])
-    redis.call('ZADD', KEYS[10], string.format('%.0f', first_by * 1e6 + score), a[2])
+    redis.call('ZADD', KEYS[8], string.format('%.0f', first_by * 1e9 + saved), a[2])
+    redis.call('ZADD', KEYS[9], string.format('%.0f', first_by * 1e6 + score), a[2])
     if a[12] ~= '' and points ~= 0 then
-      redis.call('HINCRBY', KEYS[11], 'score|' .. a[12], points)
+      redis.call('HINCRBY', KEYS[10], 'score|' .. a[12], points)
     end
-  elseif mode == 'buzzer' and a[12] ~= '0' then
-    redis.call('SET', KEYS[8 + i], a[1], 'PX', a[12])
+  elseif mode == 'buzzer' then
+    redis.call('SET', KEYS[7 + n + i], 1, 'PX', guard_ttl)
+    local _ = a[12] ~= '0' and redis.call('SET', KEYS[7 + i], a[1], 'PX', a[12])
   end
   return answered
 end
@@ -86,7 +87,6 @@ for i = 1, n do
   local score, correct, count, saved, last_right, streak = string.match(sums[i] or '0 0 0 0 0 0 0', '(%d+) (%d+) (%d+) (%d+) (%d+) %d+ (%d+)')
   outcomes[i] = refuse(i, a, last_right)
   if not outcomes[i] then
-    redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)
     local points = a[7]
     if a[8] == '1' then
       streak = last_right == a[3] and streak + 1 or 1
@@ -95,7 +95,7 @@ for i = 1, n do
     points = math.max(points, 0 - score)
     score = score + points
     local at = #records
-    records[at + 1], records[at + 2] = a[3] .. '|' .. a[2], a[6] .. points .. '}'
+    records[at + 1], records[at + 2] = record_fields[i], a[6] .. points .. '}'
     new_totals[at + 1], new_totals[at + 2] = a[2], table.concat({score, correct, count + 1, saved, last_right, a[3] + 1, streak}, ' ')
     answered, right, version, due_at = answered + 1, right + a[8], version + 1, a[4]
     outcomes[i] = apply_mode(i, a, points, score, saved)
@@ -117,4 +117,4 @@ if due_at then
 end
 local t = mode == 'duel' and due_at and redis.call('HGETALL', totals) or {}
 local all = #t == 4 and answered >= tonumber(alive) and redis.call('HMGET', answers, question .. '|' .. t[1], question .. '|' .. t[3]) or {}
-return {'judged', tonumber(alive), version, mode == 'duel' and redis.call('SMEMBERS', nodes) or {}, t, all, unpack(outcomes)}
+return {'judged', tonumber(alive), version, mode == 'duel' and m[12] or '', t, all, unpack(outcomes)}

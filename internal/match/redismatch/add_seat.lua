@@ -3,16 +3,16 @@
 -- This also applies after the end, while the match can be read.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash), 6 teams (hash), 7 rank (zset), 8 top (zset),
---       9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash)
+--       9 due:{p} (zset), 10 seq:{p} (hash)
 -- ARGV  1 match id, 2 player, 3 seat (JSON, without its team), 4 team, '' for
 --       the one with the fewest players, 5 how many seats the arena may have, 6 1 if late
 --       joins are allowed, else 0, 7… teams
 -- Returns {verdict, team, role, phase, nodes}.
-local match, seats, roles, bans, totals, teams, rank, top, nodes, _, seq_key = unpack(KEYS)
+local match, seats, roles, bans, totals, teams, rank, top, _, seq_key = unpack(KEYS)
 local id, player, new_seat, wanted_team, max_seats, is_late_allowed = unpack(ARGV, 1, 6)
-local m = redis.call('HMGET', match, 'phase', 'locked', 'players', 'mode', 'seq')
+local m = redis.call('HMGET', match, 'phase', 'locked', 'players', 'mode', 'seq', 'nodes')
 local function reply(verdict, team)
-  return {verdict, team or '', 'player', m[1] or '', redis.call('SMEMBERS', nodes)}
+  return {verdict, team or '', 'player', m[1] or '', m[6] or ''}
 end
 local seat = redis.call('HGET', seats, player)
 local is_seated = seat and redis.call('HEXISTS', totals, 'left|' .. player) == 0

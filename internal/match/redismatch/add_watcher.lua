@@ -4,12 +4,12 @@
 -- KEYS  as of add_seat.lua
 -- ARGV  1 match id, 2 person, 3 role
 -- Returns as add_seat.lua. For a player with a seat the role is player.
-local match, seats, roles, bans, totals, _, _, _, nodes = unpack(KEYS)
+local match, seats, roles, bans, totals = unpack(KEYS)
 local _, person, new_role = unpack(ARGV)
-local m = redis.call('HMGET', match, 'phase', 'seq')
+local m = redis.call('HMGET', match, 'phase', 'seq', 'nodes')
 local phase = m[1]
 local function reply(verdict, role, team)
-  return {verdict, team or '', role, phase or '', redis.call('SMEMBERS', nodes)}
+  return {verdict, team or '', role, phase or '', m[3] or ''}
 end
 local seat = redis.call('HGET', seats, person)
 local is_seated = seat and redis.call('HEXISTS', totals, 'left|' .. person) == 0

@@ -1,34 +1,32 @@
 -- Applies a step of a match: state, answer, pushes, deadline, and whether a first correct
 -- answer may close the question. The last step also stores the result and lets the keys
 -- expire.
--- KEYS  1 match (hash), 2 log (list), 3 due:{p} (zset), 4 seq:{p} (hash), 5 nodes (set),
---       6 answers (hash), 7 totals (hash), 8 lock of the answer (string);
---       of an arena then: first:Q (string) of the old and of the new question, counts (zset);
---       of the last step then: result:{p} (hash), tombstone (string), keys that stay until
+-- KEYS  1 match (hash), 2 log (list), 3 due:{p} (zset), 4 seq:{p} (hash), 5 answers
+--       (hash), 6 totals (hash); of an arena then: 7 first:Q (string) of the old and 8 of
+--       the new question, 9 counts (zset); of the last step then: result:{p} (hash), tombstone (string), keys that stay until
 --       the match is settled, other keys that get a new time to live
 -- ARGV  1 match id, 2 attempt id, 3 phase, 4 question and 5 version that the match must
 --       have (0: any version), 6 highest version seen, 7 lowest base of the new version,
---       8 due at (ms, 0 for never), 9 attempt id of an answer ('': none), 10 its player,
---       11 its field and 12 its record in answers, 13 the new totals, 14 time to live of
---       its lock (ms), 15 time to live of 0 in the old question's first:Q, 16 of 1 in the
---       new one's and 17 of new counts (ms, 0: unchanged), 18 index of the KEYS of the last
---       step (0: the match goes on), 19 result (JSON, '': none), 20 new time to live and
---       21 that of the tombstone (ms), 22 how many keys stay until the match is settled,
---       23 number of pushes, 24… head and tail of each push around its number, then field,
+--       8 due at (ms, 0 for never, '': unchanged), 9 player of an answer ('': none), 10 its field and
+--       11 its record in answers, 12 the player's new totals, 13 time to live of 0 in the
+--       old question's first:Q, 14 of 1 in the new one's and 15 of new counts (ms, 0:
+--       unchanged), 16 index of the KEYS of the last step (0: the match goes on), 17 result (JSON, '': none), 18 new time to live and
+--       19 that of the tombstone (ms), 20 how many keys stay until the match is settled,
+--       21 number of pushes, 22… head and tail of each push around its number, then field,
 --       value, … of the new state
 -- Returns {'applied', number of the first push, version after the step, nodes}, also for a
 -- repeated attempt; else {'moved_on'}, {'abandoned'} or {'gone'}.
-local match, log, due, seq_key, nodes, answers, totals, lock = unpack(KEYS, 1, 8)
+local match, log, due, seq_key, answers, totals = unpack(KEYS, 1, 6)
 local id, attempt, old_phase, old_question, old_version, seen_version, min_version, due_at = unpack(ARGV, 1, 8)
-local answer, player, answer_field, record, sums, lock_ttl = unpack(ARGV, 9, 14)
-local closed_ttl, opened_ttl, counts_ttl, end_at, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 15, 23)
+local player, answer_field, record, sums = unpack(ARGV, 9, 12)
+local closed_ttl, opened_ttl, counts_ttl, end_at, result, end_ttl, tombstone_ttl, kept_count, push_count = unpack(ARGV, 13, 21)
 
-local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version', 'step_version')
+local m = redis.call('HMGET', match, 'phase', 'question', 'step', 'step_first', 'seq', 'version', 'step_version', 'nodes')
 if not m[1] then
   return {'gone'}
 end
 if m[3] == attempt then
-  return {'applied', m[4], m[7], redis.call('SMEMBERS', nodes)}
+  return {'applied', m[4], m[7], m[8] or ''}
 end
 if tonumber(m[6]) < tonumber(seen_version) then
   return {'abandoned'}
@@ -37,8 +35,7 @@ if m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= o
   return {'moved_on'}
 end
 
-if answer ~= '' then
-  redis.call('SET', lock, answer, 'PX', lock_ttl)
+if player ~= '' then
   redis.call('HSET', answers, answer_field, record)
   local ttl = redis.call('HSET', totals, player, sums) == 1 and redis.call('PTTL', match) or 0
   if ttl > 0 then -- the player's first answer: the keys may be new
@@ -48,8 +45,8 @@ if answer ~= '' then
 end
 
 local seq, pushes = m[5] + 0, {}
-local first_push, fields_at = seq + 1, 24 + 2 * push_count
-for i = 24, fields_at - 1, 2 do
+local first_push, fields_at = seq + 1, 22 + 2 * push_count
+for i = 22, fields_at - 1, 2 do
   seq = seq + 1
   pushes[#pushes + 1] = ARGV[i] .. string.format('%.0f', seq) .. ARGV[i + 1]
 end
@@ -64,19 +61,19 @@ local version = math.max(m[6], min_version) + 1
 redis.call('HSET', match, 'step', attempt, 'step_first', first_push, 'step_version', version, 'seq', seq, 'version', version, unpack(ARGV, fields_at))
 if due_at == '0' then
   redis.call('ZREM', due, id)
-else
+elseif due_at ~= '' then
   redis.call('ZADD', due, due_at, id)
 end
 if closed_ttl ~= '0' then
-  redis.call('SET', KEYS[9], 0, 'PX', closed_ttl)
+  redis.call('SET', KEYS[7], 0, 'PX', closed_ttl)
 end
 if opened_ttl ~= '0' then
-  redis.call('SET', KEYS[10], 1, 'PX', opened_ttl)
+  redis.call('SET', KEYS[8], 1, 'PX', opened_ttl)
 end
 if counts_ttl ~= '0' then
-  redis.call('DEL', KEYS[11])
-  redis.call('ZADD', KEYS[11], 0, '') -- keeps the time to live
-  redis.call('PEXPIRE', KEYS[11], counts_ttl)
+  redis.call('DEL', KEYS[9])
+  redis.call('ZADD', KEYS[9], 0, '') -- keeps the time to live
+  redis.call('PEXPIRE', KEYS[9], counts_ttl)
 end
 
 if end_at ~= '0' then
@@ -97,4 +94,4 @@ if result == '' and end_at ~= '0' then -- the match is over and leaves no result
 else
   redis.call('HSET', seq_key, id, seq, id .. '|v', version)
 end
-return {'applied', first_push, version, redis.call('SMEMBERS', nodes)}
+return {'applied', first_push, version, m[8] or ''}

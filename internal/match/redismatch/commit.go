@@ -52,13 +52,12 @@ func (as *Answers) commitBatch(ctx context.Context, all []*pendingAttempt) error
 	for _, a := range all {
 		seenVersion = max(seenVersion, a.SeenVersion)
 	}
-	k, args := newKeys(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), a.TTLMS, seenVersion, width)
-	keyNames := append(make([]string, 0, 8+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.nodes(), k.due(), k.seq())
+	k, args := newKeys(a.Match), append(make([]any, 0, 5+len(all)*width), a.Match, string(a.Mode), guardTTLMS, seenVersion, width)
+	keyNames := append(make([]string, 0, 7+2*len(all)), k.match(), k.answers(), k.totals(), k.seats(), k.due(), k.seq())
 	keyNames = append(keyNames, k.modeKeys(all)...)
 	for _, a := range all {
 		record := &a.Record
-		keyNames = append(keyNames, k.lock(record.Question, record.Player))
-		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(*record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak, countedValue(a.Attempt))
+		args = append(args, a.ID, record.Player, record.Question, record.ArrivedAt, a.OpensAt, encodeRecord(a.ID, *record), record.Points, boolArg(record.Correct), record.SavedMS, a.Streak, countedValue(a.Attempt))
 		args = append(args, modeArgs(a.Attempt)...)
 	}
 	reply, err := acceptAnswersScript.Run(ctx, as.scripts, keyNames, args...).Slice()
@@ -85,12 +84,12 @@ func (k keys) modeKeys(all []*pendingAttempt) []string {
 	case match.Survival, match.Race:
 		return []string{k.counts(), k.rank(), k.top(), k.teams()}
 	case match.Buzzer:
-		names := make([]string, 1, 1+len(all))
-		names[0] = k.counts()
-		for _, pending := range all {
+		names, guards := []string{k.counts()}, make([]string, len(all))
+		for i, pending := range all {
 			names = append(names, k.lockout(pending.Record.Question, pending.Seat.Team))
+			guards[i] = k.guard(pending.Record.Player)
 		}
-		return names
+		return append(names, guards...)
 	}
 	return []string{k.log()}
 }
@@ -188,7 +187,7 @@ func (p *pendingAttempt) setOutcome(reply redisx.Reply, i int) (err error) {
 		outcome.Record = p.Record
 	}
 	if outcome.Verdict == match.VerdictAccepted || outcome.Verdict == match.VerdictDuplicate {
-		outcome.Alive, outcome.Version, outcome.Nodes = reply.Number(1), reply.Number(2), reply.Texts(3)
+		outcome.Alive, outcome.Version, outcome.Nodes = reply.Number(1), reply.Number(2), splitNodes(reply.Text(3))
 	}
 	return nil
 }

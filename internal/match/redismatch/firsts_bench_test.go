@@ -147,7 +147,7 @@ func (r *raceBenchmark) commitUnlessWon(ctx context.Context, player string) (out
 		return outcome, false, nil
 	}
 	outcome, err = r.CommitIfFirst(ctx, match.Attempt{
-		Match: r.plan.ID, ID: ulid.Make().String(), OpensAt: r.state.OpensAt, TTLMS: 3_600_000, Mode: match.Buzzer,
+		Match: r.plan.ID, ID: ulid.Make().String(), OpensAt: r.state.OpensAt, Mode: match.Buzzer,
 		Seat:   match.Seat{Player: player},
 		Record: match.Record{Player: player, Question: r.state.Question, Given: []byte(`{"value":"right"}`), Normalized: "t:right", Correct: true, ArrivedAt: epoch, Points: 100},
 	})

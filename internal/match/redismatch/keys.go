@@ -25,7 +25,6 @@ func (k keys) plan() string      { return k.match() + ":plan" }    // JSON
 func (k keys) log() string       { return k.match() + ":log" }     // list: the numbered pushes
 func (k keys) answers() string   { return k.match() + ":answers" } // hash: QUESTION|PLAYER to the record
 func (k keys) totals() string    { return k.match() + ":totals" }  // hash: PLAYER to sums, left|PLAYER; |wide only sets the encoding
-func (k keys) nodes() string     { return k.match() + ":nodes" }   // set: nodes that hold sessions
 func (k keys) kept() string      { return k.match() + ":kept" }    // JSON: the result, for some minutes after the ledger has it
 func (k keys) tombstone() string { return k.match() + ":tomb" }    // string: "over" (the match existed) or "void" (it never existed); it cannot be created
 
@@ -38,17 +37,13 @@ func (k keys) rank() string   { return k.match() + ":rank" }   // zset: players 
 func (k keys) counts() string { return k.match() + ":counts" } // zset: answers to the current question by value
 func (k keys) top() string    { return k.match() + ":top" }    // zset: players in the order in which a reveal lists them
 
-func (k keys) lock(question int, player string) string {
-	return k.match() + ":lock:" + strconv.Itoa(question) + ":" + player
-}
-
 // first is 1 while nobody has answered an open buzzer question right, and 0 after
 // the question closed.
 func (k keys) first(question int) string { return k.match() + ":first:" + strconv.Itoa(question) }
 
-// exit is written when a player leaves a buzzer match. A race watches it, and fails
-// if its player leaves.
-func (k keys) exit(player string) string { return k.match() + ":exit:" + player }
+// guard is written when a player leaves a buzzer match, and when a wrong answer of the player
+// is accepted. A race of the player watches it, and fails then.
+func (k keys) guard(player string) string { return k.match() + ":guard:" + player }
 
 // lockout exists while a wrong answer locks a team out of a question.
 func (k keys) lockout(question int, team string) string {
@@ -68,7 +63,7 @@ func (k keys) progressFields() []string { return []string{k.id, k.id + "|v"} }
 // resultKeys are the keys that the ledger needs after the end of a match: for the
 // standings of a large arena, and for the answers.
 func (k keys) resultKeys() []string {
-	return []string{k.match(), k.plan(), k.totals(), k.nodes(), k.seats(), k.rank(), k.answers()}
+	return []string{k.match(), k.plan(), k.totals(), k.seats(), k.rank(), k.answers()}
 }
 
 // playKeys are the other keys of a match. They are needed only while it is

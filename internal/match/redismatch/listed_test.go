@@ -135,8 +135,5 @@ func TestReadAddsNode(t *testing.T) {
 		if nodes, err := m.Nodes(m.Context(), m.plan.ID, "m_none"); err != nil || len(nodes[m.plan.ID]) != 2 || len(nodes["m_none"]) != 0 {
 			m.Errorf("%v, %v", nodes, err)
 		}
-		if ttl := m.client.PTTL(m.Context(), m.keys.nodes()).Val(); ttl <= 0 {
-			m.Errorf("they are kept for %v", ttl)
-		}
 	})
 }

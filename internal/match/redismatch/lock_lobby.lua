@@ -2,7 +2,7 @@
 -- KEYS  as of add_seat.lua
 -- ARGV  1 match id
 -- Returns 1; nil if there is no such match.
-local match, seq_key, id = KEYS[1], KEYS[11], ARGV[1]
+local match, seq_key, id = KEYS[1], KEYS[10], ARGV[1]
 local m = redis.call('HMGET', match, 'phase', 'locked')
 if not m[1] then
   return false

@@ -29,7 +29,7 @@ func TestLongLogIsReadInPages(t *testing.T) {
 		}
 		k := m.keys
 		reply, err := readMatchScript.Run(m.Context(), m.client, []string{
-			k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(),
+			k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.seats(), k.teams(), k.rank(), k.top(),
 		}, 0, 0, 0, "", 0, 0, 0, 0).Slice()
 		if err != nil {
 			m.Fatal(err)

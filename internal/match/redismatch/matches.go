@@ -54,7 +54,7 @@ func (m *Matches) Create(ctx context.Context, created match.NewMatch) (bool, err
 	k := newKeys(p.ID)
 	args := append([]any{p.ID, ulid.Make().String(), plan, first.DueAt, matchTTLMS, frame, created.Node}, createFields(p, first)...)
 	isCreated, err := createMatchScript.Run(ctx, m.scripts,
-		[]string{k.match(), k.plan(), k.log(), k.nodes(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
+		[]string{k.match(), k.plan(), k.log(), k.due(), k.seq(), k.tombstone()}, args...).Bool()
 	if err != nil {
 		return false, fmt.Errorf("redismatch: create %s: %w", p.ID, err)
 	}

@@ -23,16 +23,18 @@ type mutant struct {
 
 // Texts in the scripts.
 const (
-	lockStatement = "redis.call('SET', KEYS[locks + i], a[1], 'PX', lock_ttl)\n"
+	isRepeated    = "if earlier and string.match(earlier, '^{\"id\":\"([^\"]*)\"') == a[1] then"
+	isDuplicate   = "elseif earlier then"
+	guardPlayer   = "redis.call('SET', KEYS[7 + n + i], 1, 'PX', guard_ttl)"
 	stepCondition = "m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= old_version"
 )
 
 // Each of these mutants makes the races for a question not linearizable.
 var raceMutants = map[string]mutant{
-	"an answer takes no lock":        {script: acceptAnswersScript, file: "accept_answers", replaced: lockStatement},
-	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", replaced: "holders[i] == a[1]", replacement: "false"},
+	"a record is no lock":            {script: acceptAnswersScript, file: "accept_answers", replaced: isDuplicate, replacement: "elseif false then"},
+	"a repeated answer counts again": {script: acceptAnswersScript, file: "accept_answers", replaced: isRepeated, replacement: "if false then"},
 	"a race watches nothing":         {droppedCommand: "watch"},
-	"a race takes no lock":           {droppedCommand: "set"},
+	"a wrong answer stops no race":   {script: acceptAnswersScript, file: "accept_answers", replaced: guardPlayer},
 	"a seal leaves the first":        {script: applyStepScript, file: "apply_step", replaced: "if closed_ttl ~= '0'", replacement: "if false"},
 	"a seal compares nothing":        {script: applyStepScript, file: "apply_step", replaced: stepCondition, replacement: "false"},
 }
@@ -43,7 +45,7 @@ var stepMutants = map[string]mutant{
 	"a step compares no question":  {script: applyStepScript, file: "apply_step", replaced: "or m[2] ~= old_question"},
 	"a repeated step counts again": {script: applyStepScript, file: "apply_step", replaced: "m[3] == attempt", replacement: "false"},
 	"a step keeps no number":       {script: applyStepScript, file: "apply_step", replaced: "'seq', seq, "},
-	"an answer takes no lock":      {script: acceptAnswersScript, file: "accept_answers", replaced: lockStatement},
+	"a record is no lock":          {script: acceptAnswersScript, file: "accept_answers", replaced: isDuplicate, replacement: "elseif false then"},
 }
 
 // maxRounds is the number of rounds within which a mutant must be detected. It is many

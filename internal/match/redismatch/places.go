@@ -20,7 +20,7 @@ type Places struct{ connection }
 // placeKeys are the KEYS of all scripts about places, see add_seat.lua.
 func (k keys) placeKeys() []string {
 	return []string{
-		k.match(), k.seats(), k.roles(), k.banned(), k.totals(), k.teams(), k.rank(), k.top(), k.nodes(), k.due(), k.seq(),
+		k.match(), k.seats(), k.roles(), k.banned(), k.totals(), k.teams(), k.rank(), k.top(), k.due(), k.seq(),
 	}
 }
 
@@ -49,7 +49,7 @@ func (p *Places) AddWatcher(ctx context.Context, id, player string, role match.R
 // also bans the person, unless the arena has that many bans already.
 func (p *Places) RemovePlace(ctx context.Context, id, player string, maxBans int) (arena.PlaceReply, error) {
 	k := newKeys(id)
-	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.exit(player), k.counts()), id, player, maxBans, closedFirstTTLMS)
+	return p.runPlaceScript(ctx, removePlaceScript, append(k.placeKeys(), k.answers(), k.guard(player), k.counts()), id, player, maxBans, guardTTLMS)
 }
 
 // SetExtra gives a player of an arena extra time, see arena.Seats.
@@ -67,7 +67,7 @@ func (p *Places) runPlaceScript(ctx context.Context, script *redis.Script, names
 	reply := redisx.Reply(values)
 	return arena.PlaceReply{
 		Verdict: arena.Verdict(reply.Text(0)), Team: reply.Text(1), Role: match.Role(reply.Text(2)),
-		Phase: match.Phase(reply.Text(3)), Nodes: reply.Texts(4),
+		Phase: match.Phase(reply.Text(3)), Nodes: splitNodes(reply.Text(4)),
 	}, nil
 }
 
@@ -166,19 +166,19 @@ func decodeCounts(flat redisx.Reply) (counts []match.ValueCount) {
 
 // Nodes lists the nodes that hold sessions of a match, see match.PlaceStore.
 func (p *Places) Nodes(ctx context.Context, matches ...string) (map[string][]string, error) {
-	cmds := make([]*redis.StringSliceCmd, len(matches))
+	cmds := make([]*redis.StringCmd, len(matches))
 	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, id := range matches {
-			cmds[i] = pipe.SMembers(ctx, newKeys(id).nodes())
+			cmds[i] = pipe.HGet(ctx, newKeys(id).match(), "nodes")
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, redis.Nil) { // a match may have expired
 		return nil, fmt.Errorf("redismatch: nodes of matches: %w", err)
 	}
 	nodes := make(map[string][]string, len(matches))
 	for i, id := range matches {
-		nodes[id] = cmds[i].Val()
+		nodes[id] = splitNodes(cmds[i].Val())
 	}
 	return nodes, nil
 }

@@ -181,7 +181,7 @@ func (m *testMatch) attempt(state match.State, player string, after int64) match
 	m.createdIDs++
 	seen := protocol.EncodeNumberedPush(m.plan.ID, protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: state.Question, Player: player})
 	return match.Attempt{
-		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), OpensAt: state.OpensAt, TTLMS: 3_600_000, Push: &seen,
+		Match: m.plan.ID, ID: fmt.Sprint("try ", m.createdIDs), OpensAt: state.OpensAt, Push: &seen,
 		Mode: m.plan.Mode, Seat: match.Seat{Player: player, Nickname: player},
 		Record: match.Record{
 			Player: player, Question: state.Question, Given: json.RawMessage(`{"choice":1}`), Normalized: "c:1", Correct: true,

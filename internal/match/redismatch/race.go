@@ -13,8 +13,10 @@ import (
 )
 
 const (
+	// guardTTLMS is how long a guard is stored. A race takes much less time.
+	guardTTLMS = 60 * 1000
 	// maxRaceTries limits how often a race runs because a watched key changed. The
-	// keys first, lock and exit change only once. Only the team's
+	// keys first and guard change a few times at most. Only the team's
 	// lockout can cause more restarts.
 	maxRaceTries = 8
 	// raceRetryTimeout limits the search for the outcome of an EXEC without a
@@ -58,7 +60,7 @@ type race struct {
 
 func (as *Answers) newRace(attempt match.Attempt) (*race, error) {
 	attempt.Record.First = true
-	racer := &race{Attempt: attempt, answers: as, keys: newKeys(attempt.Match), record: appendPoints(encodeRecord(attempt.Record), attempt.Record.Points)}
+	racer := &race{Attempt: attempt, answers: as, keys: newKeys(attempt.Match), record: appendPoints(encodeRecord(attempt.ID, attempt.Record), attempt.Record.Points)}
 	var err error
 	racer.first, err = json.Marshal(match.First{
 		Question: attempt.Record.Question, Player: attempt.Record.Player, Nickname: attempt.Seat.Nickname, Team: attempt.Seat.Team,
@@ -68,7 +70,7 @@ func (as *Answers) newRace(attempt match.Attempt) (*race, error) {
 }
 
 func (r *race) run(ctx context.Context) (outcome match.Outcome, err error) {
-	watched := []string{r.keys.first(r.Record.Question), r.lock(), r.keys.exit(r.Record.Player)}
+	watched := []string{r.keys.first(r.Record.Question), r.keys.guard(r.Record.Player)}
 	if lockoutMS(&r.Attempt) > 0 {
 		watched = append(watched, r.lockout())
 	}
@@ -84,8 +86,6 @@ func (r *race) run(ctx context.Context) (outcome match.Outcome, err error) {
 	return match.Outcome{}, errRaceContended
 }
 
-func (r *race) lock() string { return r.keys.lock(r.Record.Question, r.Record.Player) }
-
 func (r *race) lockout() string { return r.keys.lockout(r.Record.Question, r.Seat.Team) }
 
 func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome, error) {
@@ -93,21 +93,20 @@ func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome,
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	if outcome, err := r.decideOutcome(snap); err != nil || outcome.Verdict != match.VerdictAccepted || snap.lockHolder == r.ID {
+	if outcome, err := r.decideOutcome(snap); err != nil || outcome.Verdict != match.VerdictAccepted || attemptID(snap.record) == r.ID {
 		return outcome, err
 	}
 	return r.commitFirst(ctx, tx, snap)
 }
 
-// commitFirst accepts the first right answer in one transaction. It writes the
-// lock, first, record, totals, rank and team score, and seals the match, which is
+// commitFirst accepts the first right answer in one transaction. It writes
+// first, record, totals, rank and team score, and seals the match, which is
 // due then.
 func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot) (match.Outcome, error) {
 	k, record := r.keys, r.Record
 	var answered, version *redis.IntCmd
-	var nodes *redis.StringSliceCmd
+	var nodes *redis.StringCmd
 	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-		pipe.Set(ctx, r.lock(), r.ID, time.Duration(r.TTLMS)*time.Millisecond)
 		pipe.Decr(ctx, k.first(record.Question)) // to 0: it was read as 1 and is watched
 		pipe.PExpire(ctx, k.first(record.Question), closedFirstTTLMS*time.Millisecond)
 		pipe.HSet(ctx, k.answers(), answerField(record.Question, record.Player), r.record)
@@ -126,7 +125,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 		pipe.HSet(ctx, k.match(), "phase", string(match.PhaseSealed), "reason", "first_correct", "due_at", record.ArrivedAt,
 			firstField(record.Question), r.first)
 		pipe.ZAdd(ctx, k.due(), redis.Z{Score: float64(record.ArrivedAt), Member: r.Match})
-		nodes = pipe.SMembers(ctx, k.nodes())
+		nodes = pipe.HGet(ctx, k.match(), "nodes")
 		return nil
 	})
 	if err != nil {
@@ -135,14 +134,14 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	r.waitForReplica(ctx, tx)
 	return match.Outcome{
 		Verdict: match.VerdictAccepted, Record: record, Sealed: true,
-		Answered: answered.Val(), Alive: snap.state.Alive, Version: version.Val(), Nodes: nodes.Val(),
+		Answered: answered.Val(), Alive: snap.state.Alive, Version: version.Val(), Nodes: splitNodes(nodes.Val()),
 	}, nil
 }
 
 // addTotals adds the record to the sums of its player and team. A team's score is the
 // number of questions that it won, see quiz.BuzzerScoring for the player's. No other write
-// changes these sums in between: an answer writes the lock, leaving writes the
-// exit key, and both are watched.
+// changes these sums in between: another answer and leaving write the guard, which is
+// watched.
 func (r *race) addTotals(ctx context.Context, pipe redis.Pipeliner, sums match.Totals) {
 	k, record := r.keys, r.Record
 	pipe.HSet(ctx, k.totals(), record.Player, encodeTotals(match.Totals{

@@ -16,7 +16,6 @@ import (
 type raceSnapshot struct {
 	state       match.State
 	firstFlag   string // "1" while nobody has answered right
-	lockHolder  string // id of the attempt that holds the player's lock
 	record      string // the player's accepted answer, JSON
 	sums        match.Totals
 	hasSeat     bool
@@ -27,39 +26,38 @@ type raceSnapshot struct {
 
 func (r *race) readSnapshot(ctx context.Context, tx *redis.Tx) (raceSnapshot, error) {
 	k, rec := r.keys, r.Record
-	var first, holder, record, sums, left *redis.StringCmd
+	var first, record, sums, left *redis.StringCmd
 	var seated *redis.BoolCmd
 	var lockoutLeft, ttl *redis.DurationCmd
 	var hash *redis.SliceCmd
-	var nodes *redis.StringSliceCmd
 	_, err := tx.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		hash = pipe.HMGet(ctx, k.match(), snapshotFields...)
-		first, holder = pipe.Get(ctx, k.first(rec.Question)), pipe.Get(ctx, r.lock())
+		first = pipe.Get(ctx, k.first(rec.Question))
 		record = pipe.HGet(ctx, k.answers(), answerField(rec.Question, rec.Player))
 		seated, left = pipe.HExists(ctx, k.seats(), rec.Player), pipe.HGet(ctx, k.totals(), leftField(rec.Player))
 		sums = pipe.HGet(ctx, k.totals(), rec.Player)
 		lockoutLeft, ttl = pipe.PTTL(ctx, r.lockout()), pipe.PTTL(ctx, k.match())
-		nodes = pipe.SMembers(ctx, k.nodes())
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return raceSnapshot{}, err
 	}
 	snap := raceSnapshot{
-		firstFlag: first.Val(), lockHolder: holder.Val(), record: record.Val(), hasSeat: seated.Val(),
+		firstFlag: first.Val(), record: record.Val(), hasSeat: seated.Val(),
 		sums:        decodeTotals(sums.Val(), left.Val()),
-		lockoutLeft: lockoutLeft.Val(), ttl: ttl.Val(), nodes: nodes.Val(),
+		lockoutLeft: lockoutLeft.Val(), ttl: ttl.Val(),
 	}
 	found, values := make(fields, len(snapshotFields)), redisx.Reply(hash.Val())
 	for i, name := range snapshotFields {
 		found[name] = values.Text(i)
 	}
+	snap.nodes = splitNodes(found["nodes"])
 	snap.state, err = found.decodeState()
 	return snap, err
 }
 
 // snapshotFields are the fields of the match that a race needs.
-var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version"}
+var snapshotFields = []string{"phase", "question", "opens_at", "closes_at", "answered", "alive", "version", "nodes"}
 
 // decideOutcome returns the outcome of a race. The checks have the same order as in
 // accept_answers.lua. VerdictAccepted means that the attempt may be
@@ -71,13 +69,13 @@ func (r *race) decideOutcome(snap raceSnapshot) (match.Outcome, error) {
 		return match.Outcome{Verdict: match.VerdictGone}, nil
 	case state.Version < r.SeenVersion:
 		return match.Outcome{}, match.ErrAbandoned
-	case snap.lockHolder == r.ID:
+	case attemptID(snap.record) == r.ID:
 		return snap.existingOutcome(match.VerdictAccepted)
 	case !snap.hasSeat || snap.sums.HasLeft:
 		return match.Outcome{Verdict: match.VerdictGone}, nil
 	case record.Question > state.Question:
 		return match.Outcome{Verdict: match.VerdictEarly}, nil
-	case snap.lockHolder != "":
+	case snap.record != "":
 		return snap.existingOutcome(match.VerdictDuplicate)
 	case snap.firstFlag != "1" || state.Phase != match.PhaseOpen || state.Question != record.Question || record.ArrivedAt > state.ClosesAt:
 		return match.Outcome{Verdict: match.VerdictLate}, nil

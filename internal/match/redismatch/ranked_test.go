@@ -3,7 +3,6 @@ package redismatch
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -50,7 +49,7 @@ func TestLargeResultIsReadableUntilItExpires(t *testing.T) {
 // isTTLAfterEnd returns whether a key of a match with its remaining time can expire soon.
 func isTTLAfterEnd(m *testMatch) func(key string, ttl time.Duration) bool {
 	return func(key string, ttl time.Duration) bool {
-		return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && (key == m.keys.tombstone() || strings.Contains(key, ":lock:")))
+		return ttl > 0 && (ttl <= 6*time.Minute || ttl <= time.Hour && key == m.keys.tombstone())
 	}
 }
 

@@ -34,7 +34,7 @@ func (m *Matches) Read(ctx context.Context, query match.ReadQuery) (match.View, 
 	}
 	k := newKeys(query.Match)
 	reply, err := readMatchScript.Run(ctx, m.scripterForSize(len(query.Players) > match.FullListPlayers), []string{
-		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.nodes(), k.seats(), k.teams(), k.rank(), k.top(), k.counts(),
+		k.match(), k.plan(), k.log(), k.answers(), k.totals(), k.seats(), k.teams(), k.rank(), k.top(), k.counts(),
 	}, args...).Slice()
 	switch {
 	case errors.Is(err, redis.Nil):
@@ -100,27 +100,27 @@ func decodeView(reply redisx.Reply, query match.ReadQuery) (view match.View, err
 	for _, frame := range reply.Texts(2) {
 		view.Frames = append(view.Frames, []byte(frame))
 	}
-	view.Nodes = reply.Texts(3)
+	view.Nodes = splitNodes(hash["nodes"])
 	if scores, ok := hash["scores"]; ok {
 		view.Scores = []byte(scores)
 	}
 	if query.WantListed {
-		view.Teams, view.Counts = decodeTeams(reply.List(4)), decodeCounts(reply.List(12))
+		view.Teams, view.Counts = decodeTeams(reply.List(3)), decodeCounts(reply.List(11))
 		if view.Firsts, err = hash.decodeFirsts(); err != nil {
 			return view, err
 		}
 	}
-	shown := reply.Texts(5)
-	if view.Seats, err = decodeSeats(reply.Texts(6)); err != nil {
+	shown := reply.Texts(4)
+	if view.Seats, err = decodeSeats(reply.Texts(5)); err != nil {
 		return view, err
 	}
 	if query.WantRanks {
 		view.Ranks, view.Gaps = make(map[string]int64, len(query.Players)), make(map[string]int64, len(query.Players))
 		for i, player := range query.Players {
-			if gap := reply.List(11).Number(i); gap > 0 {
+			if gap := reply.List(10).Number(i); gap > 0 {
 				view.Gaps[player] = gap
 			}
-			if rank := reply.List(10).Number(i); rank > 0 {
+			if rank := reply.List(9).Number(i); rank > 0 {
 				view.Ranks[player] = rank
 			}
 		}
@@ -170,7 +170,7 @@ func decodePlan(raw string) (*match.Plan, error) {
 // addRecordsAndTotals decodes the records of the current question and the totals of
 // players.
 func addRecordsAndTotals(view *match.View, players []string, reply redisx.Reply) error {
-	records, totals, haveLeft := reply.List(7), reply.List(8), reply.List(9)
+	records, totals, haveLeft := reply.List(6), reply.List(7), reply.List(8)
 	view.Records = make(map[string]match.Record, len(records))
 	view.Totals = make(map[string]match.Totals, len(players))
 	for i, player := range players {

@@ -1,30 +1,29 @@
 -- Reads a match at one instant. It can also add the caller's node to the nodes that
 -- hold sessions of the match.
 -- KEYS  1 match (hash), 2 plan (string), 3 log (list), 4 answers (hash),
---       5 totals (hash), 6 nodes (set), 7 seats (hash), 8 teams (hash),
---       9 rank (zset), 10 top (zset), 11 counts (zset: answers to the question by value)
+--       5 totals (hash), 6 seats (hash), 7 teams (hash), 8 rank (zset),
+--       9 top (zset), 10 counts (zset: answers to the question by value)
 -- ARGV  1 1 if the plan is wanted, else 0, 2 number after which frames are
 --       wanted (about 64 KiB of them, the caller reads the rest), -1 for none,
 --       3 highest version seen, 4 node to add, '' for none, 5 1 if ranks are
 --       wanted, else 0, 6 largest match with all players listed, 0 for no
 --       list, 7 number of listed players of a larger one, 8… requested players
--- Returns {state, plan, frames, nodes, teams, listed players, their seats,
+-- Returns {state, plan, frames, teams, listed players, their seats,
 -- records of the current question, sums and left marks ({} if no player has left)
 -- of listed and requested players, ranks of requested players, in a race the points that
 -- each is behind the next better score, most frequent values and their counts}; {} if the
 -- version is behind; nil if the match does not exist.
-local match, plan_key, log, answers, totals, nodes, seats_key, teams_key, rank, top, counts = unpack(KEYS)
+local match, plan_key, log, answers, totals, seats_key, teams_key, rank, top, counts = unpack(KEYS)
 local wants_plan, after, seen_version, node, wants_ranks, full_list, short_list = unpack(ARGV, 1, 7)
-local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left')
+local m = redis.call('HMGET', match, 'phase', 'question', 'version', 'players', 'ending', 'mode', 'left', 'nodes')
 if not m[1] then
   return false
 end
 if tonumber(m[3]) < tonumber(seen_version) then
   return {}
 end
-local ttl = redis.call('PTTL', match)
-if node ~= '' and redis.call('SADD', nodes, node) == 1 and ttl > 0 then
-  redis.call('PEXPIRE', nodes, ttl)
+if node ~= '' and not string.find(' ' .. m[8] .. ' ', ' ' .. node .. ' ', 1, true) then
+  redis.call('HSET', match, 'nodes', m[8] == '' and node or m[8] .. ' ' .. node)
 end
 local shown, seats, teams, ranks, gaps, values = {}, {}, {}, {}, {}, {}
 if full_list ~= '0' then
@@ -64,6 +63,6 @@ while at >= 0 and size < 65536 do
   end
   at = #frames == at + 8 - after and at + 8 or -1
 end
-return {redis.call('HGETALL', match), plan, frames, redis.call('SMEMBERS', nodes), teams,
+return {redis.call('HGETALL', match), plan, frames, teams,
   shown, seats, read_fields(answers, m[2] .. '|'), read_fields(totals, ''),
   m[7] == '0' and {} or read_fields(totals, 'left|'), ranks, gaps, values}

@@ -9,11 +9,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-// encodeRecord encodes a record without its points, which the store appends, see
-// appendPoints.
-func encodeRecord(record match.Record) []byte {
-	b := make([]byte, 0, 256+len(record.Normalized)+len(record.Given))
-	b = protocol.AppendJSONText(append(b, `{"player":`...), record.Player)
+// encodeRecord encodes the record of an attempt without its points, which the store appends,
+// see appendPoints. The id of the attempt is first: scripts compare it.
+func encodeRecord(id string, record match.Record) []byte {
+	b := make([]byte, 0, 300+len(record.Normalized)+len(record.Given))
+	b = protocol.AppendJSONText(append(b, attemptIDName...), id)
+	b = protocol.AppendJSONText(append(b, `,"player":`...), record.Player)
 	b = strconv.AppendInt(append(b, `,"question":`...), int64(record.Question), 10)
 	b = protocol.AppendJSONText(append(b, `,"normal":`...), record.Normalized)
 	b = strconv.AppendBool(append(b, `,"correct":`...), record.Correct)
@@ -34,10 +35,20 @@ func appendPoints(record []byte, points int64) []byte {
 	return append(strconv.AppendInt(record, points, 10), '}')
 }
 
+// attemptIDName is before the id of the attempt in a record.
+const attemptIDName = `{"id":`
+
+// attemptID returns the id of the attempt of a stored record, "" without a record.
+func attemptID(record string) string {
+	reader := recordReader{rest: record}
+	return reader.readText(attemptIDName)
+}
+
 // decodeRecord decodes a record. It also accepts records of earlier versions.
 func decodeRecord(raw string) (record match.Record, err error) {
 	reader := recordReader{rest: raw}
-	record.Player = reader.readText(`{"player":`)
+	_ = reader.readText(attemptIDName)
+	record.Player = reader.readText(`,"player":`)
 	record.Question = int(reader.readNumber(`,"question":`))
 	record.Normalized = reader.readText(`,"normal":`)
 	record.Correct = reader.readBool(`,"correct":`)

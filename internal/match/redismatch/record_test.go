@@ -25,7 +25,7 @@ func TestRecordCodecAgreesWithStandardJSON(t *testing.T) {
 			ElapsedMS: number.Draw(t, "elapsed"), Points: number.Draw(t, "points"), SavedMS: number.Draw(t, "saved"),
 			Node: text.Draw(t, "node"), First: rapid.Bool().Draw(t, "first"),
 		}
-		encoded := appendPoints(encodeRecord(record), record.Points)
+		encoded := appendPoints(encodeRecord("a.1", record), record.Points)
 		standard, err := json.Marshal(record)
 		if err != nil {
 			t.Fatal(err)

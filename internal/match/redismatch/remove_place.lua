@@ -1,23 +1,23 @@
 -- Ends a place in an arena, and its extra time. In the lobby it deletes the seat. Later
 -- the seat stays, but the player may not answer any more, ranks behind all who stay, and
 -- the question does not wait for the player. A survival match retracts the player's
--- unrevealed answer; its lock and record stay, so that the player cannot answer again. The
+-- unrevealed answer; its record stays, so that the player cannot answer again. The
 -- script counts the ended places, so that nodes look for sessions without a place.
 -- KEYS  1 match (hash), 2 seats (hash), 3 roles (hash), 4 banned (set),
 --       5 totals (hash, see accept_answers.lua), 6 teams (hash), 7 rank (zset),
---       8 top (zset), 9 nodes (set), 10 due:{p} (zset), 11 seq:{p} (hash),
---       12 answers (hash), 13 exit:PLAYER (string), 14 counts (zset)
+--       8 top (zset), 9 due:{p} (zset), 10 seq:{p} (hash), 11 answers (hash),
+--       12 guard:PLAYER (string), 13 counts (zset)
 -- ARGV  1 match id, 2 person, 3 with a ban: how many bans the arena may have, else 0,
---       4 time to live of the exit (ms)
+--       4 time to live of the guard (ms)
 -- Returns {verdict, team, role, phase, nodes}. 'banned': the person has no place and is
 -- banned already. 'full': there are too many bans, and nothing has changed.
-local match, seats, roles, bans, totals, teams, rank, top, nodes, due, seq_key, answers, exit, counts = unpack(KEYS)
-local id, person, max_bans, exit_ttl = unpack(ARGV)
-local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at', 'extra')
+local match, seats, roles, bans, totals, teams, rank, top, due, seq_key, answers, guard, counts = unpack(KEYS)
+local id, person, max_bans, guard_ttl = unpack(ARGV)
+local m = redis.call('HMGET', match, 'phase', 'question', 'mode', 'alive', 'answered', 'last', 'opens_at', 'extra', 'nodes')
 local phase, question, is_survival, opens_at = m[1], m[2], m[3] == 'survival', m[7]
 local role, team, ttl = redis.call('HGET', roles, person) or '', '', redis.call('PTTL', match)
 local function reply(verdict)
-  return {verdict, team, role, phase or '', redis.call('SMEMBERS', nodes)}
+  return {verdict, team, role, phase or '', m[9] or ''}
 end
 local function expire(key)
   return ttl > 0 and redis.call('PEXPIRE', key, ttl)
@@ -78,7 +78,7 @@ local score, correct, count, saved, last_right, latest, streak =
 local is_unrevealed = phase == 'open' or phase == 'sealed'
 local has_answered = is_unrevealed and tonumber(latest) == question + 1
 if not is_survival then
-  redis.call('SET', exit, 1, 'PX', exit_ttl) -- a buzzer race of the player fails
+  redis.call('SET', guard, 1, 'PX', guard_ttl) -- a buzzer race of the player fails
 else
   redis.call('ZINCRBY', top, -1e15, person)
   if tonumber(last_right) <= tonumber(m[6]) then

@@ -3,11 +3,11 @@
 -- ARGV  1 match id, 2 player, 3 extra time in percent, 0 for none, 4 how many players may
 --       have extra time
 -- Returns as add_seat.lua. 'out': the player has no seat. 'full': too many have extra time.
-local match, seats, seq_key = KEYS[1], KEYS[2], KEYS[11]
+local match, seats, seq_key = KEYS[1], KEYS[2], KEYS[10]
 local id, player, percent, max_extra = unpack(ARGV)
 local m = redis.call('HMGET', match, 'phase', 'extra')
 local function reply(verdict)
-  return {verdict, '', 'player', m[1] or '', {}}
+  return {verdict, '', 'player', m[1] or '', ''}
 end
 if not m[1] or m[1] == 'over' or m[1] == 'settled' then
   return reply('gone')

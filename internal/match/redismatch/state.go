@@ -165,3 +165,11 @@ func boolArg(b bool) int {
 	}
 	return 0
 }
+
+// splitNodes returns the nodes of the field nodes, whose names have no spaces; nil for none.
+func splitNodes(names string) []string {
+	if names == "" {
+		return nil
+	}
+	return strings.Split(names, " ")
+}

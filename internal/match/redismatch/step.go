@@ -34,18 +34,15 @@ func (m *Matches) Step(ctx context.Context, step match.Step) (match.StepResult, 
 	case "moved_on":
 		return match.StepResult{}, nil
 	}
-	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: reply.Texts(3)}, nil
+	return match.StepResult{Applied: true, FirstSeq: reply.Number(1), Version: reply.Number(2), Nodes: splitNodes(reply.Text(3))}, nil
 }
 
 // stepKeys are the KEYS of a step, see apply_step.lua, and the index of those of the last step
 // from 1, 0 if the match goes on.
 func stepKeys(step match.Step) (names []string, endAt int) {
-	k, player := newKeys(step.Match), ""
-	if step.Answer != nil {
-		player = step.Answer.Record.Player
-	}
-	names = make([]string, 0, 11)
-	names = append(names, k.match(), k.log(), k.due(), k.seq(), k.nodes(), k.answers(), k.totals(), k.lock(step.From.Question, player))
+	k := newKeys(step.Match)
+	names = make([]string, 0, 9)
+	names = append(names, k.match(), k.log(), k.due(), k.seq(), k.answers(), k.totals())
 	if step.Mode != match.Duel {
 		names = append(names, k.first(step.From.Question), k.first(step.NewState.Question), k.counts())
 	}
@@ -74,7 +71,7 @@ func stepArgs(step match.Step, endAt int) ([]any, error) {
 	}
 	closedTTLMS, openedTTLMS := firstTTLs(step)
 	args := make([]any, 0, 48)
-	args = append(args, step.Match, step.ID, string(step.From.Phase), step.From.Question, step.Version, seenVersion, minVersion, step.NewState.DueAt)
+	args = append(args, step.Match, step.ID, string(step.From.Phase), step.From.Question, step.Version, seenVersion, minVersion, dueAtArg(step))
 	args = append(args, answerArgs(step.Answer)...)
 	args = append(args, closedTTLMS, openedTTLMS, countsTTL(step), endAt, result, step.TTLMS, tombstoneTTLMS, persistedKeys, len(step.Pushes))
 	for _, push := range step.Pushes {
@@ -98,10 +95,18 @@ func stepArgs(step match.Step, endAt int) ([]any, error) {
 // answerArgs are the ARGV of the answer of a step, all empty without one.
 func answerArgs(answer *match.StepAnswer) []any {
 	if answer == nil {
-		return []any{"", "", "", "", "", ""}
+		return []any{"", "", "", ""}
 	}
 	record := answer.Record
-	return []any{answer.ID, record.Player, answerField(record.Question, record.Player), appendPoints(encodeRecord(record), record.Points), encodeTotals(answer.Totals), answer.TTLMS}
+	return []any{record.Player, answerField(record.Question, record.Player), appendPoints(encodeRecord(answer.ID, record), record.Points), encodeTotals(answer.Totals)}
+}
+
+// dueAtArg is the new deadline of a match, "" if the step only accepts an answer.
+func dueAtArg(step match.Step) any {
+	if step.Answer != nil && step.NewState.Phase == step.From.Phase && step.NewState.Question == step.From.Question {
+		return ""
+	}
+	return step.NewState.DueAt
 }
 
 // countsTTL is the time to live of the counts of the question that a step opens, in ms: 0 in
