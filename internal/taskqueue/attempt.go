@@ -12,28 +12,18 @@ import (
 
 // attempt is one run of a handler for a claimed task.
 type attempt struct {
-	task        Task
-	ctx         context.Context //nolint:containedctx // context of this run of the handler only
-	cancel      context.CancelFunc
-	err         error // of the handler
-	isReturned  bool  // the handler was cancelled because the process ends
-	isReported  bool  // the store knows how the attempt ended, or need not know it
-	isLeaseLost bool  // the store no longer accepts a result with this lease; the pool's mu guards it
+	task       Task
+	ctx        context.Context //nolint:containedctx // context of this run of the handler only
+	cancel     context.CancelFunc
+	err        error // of the handler
+	isReturned bool  // the handler was cancelled because the process ends
+	isReported bool  // the store knows how the attempt ended
 }
 
 // panicError is the error of a handler that panicked.
 type panicError struct{ value any }
 
 func (e panicError) Error() string { return fmt.Sprintf("the handler panicked: %v", e.value) }
-
-func (p *pool) addAttempt(attemptsCtx context.Context, task Task) *attempt {
-	a := &attempt{task: task}
-	a.ctx, a.cancel = context.WithCancel(attemptsCtx)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.running[task.Lease()] = a
-	return a
-}
 
 // runAttempt runs the handler, and reports to the store how the attempt ended. If the
 // store fails, it retries until attemptsCtx ends, and then once more. If that fails too,
@@ -68,15 +58,13 @@ func (p *pool) runHandler(a *attempt) (err error) {
 	return p.Handle(a.ctx, a.task)
 }
 
-// report reports to the store how attempts ended. It sets isReported of those that the
-// store knows now.
+// report reports to the store how attempts ended: one call for all that ended in the same
+// way. It ends those that the store knows now. The store decides whose lease is lost.
 func (p *pool) report(ctx context.Context, attempts []*attempt) error {
-	var lost, succeeded, returned, failed []*attempt
+	var succeeded, returned, failed []*attempt
 	var failures []FailedAttempt
 	for _, a := range attempts {
 		switch {
-		case p.hasLostLease(a):
-			lost = append(lost, a)
 		case a.err == nil:
 			succeeded = append(succeeded, a)
 		case a.isReturned:
@@ -86,22 +74,17 @@ func (p *pool) report(ctx context.Context, attempts []*attempt) error {
 		}
 	}
 	store := p.workers.Store
-	p.reportGroup("", lost, func(leases []Lease) ([]Lease, error) { return leases, nil })
-	p.reportGroup("complete", succeeded, func(leases []Lease) ([]Lease, error) { return store.Complete(ctx, leases) })
-	p.reportGroup("return", returned, func(leases []Lease) ([]Lease, error) { return store.Return(ctx, leases) })
-	p.reportGroup("fail", failed, func([]Lease) ([]Lease, error) { return store.Fail(ctx, failures) })
+	p.reportGroup(ctx, "complete", succeeded, store.Complete)
+	p.reportGroup(ctx, "return", returned, store.Return)
+	p.reportGroup(ctx, "fail", failed, func(ctx context.Context, _ []Lease) ([]Lease, error) { return store.Fail(ctx, failures) })
 	return nil
-}
-
-func (p *pool) hasLostLease(a *attempt) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return a.isLeaseLost
 }
 
 // reportGroup makes one call of the store about these attempts. It ends them, unless the
 // call fails.
-func (p *pool) reportGroup(operation string, attempts []*attempt, call func(leases []Lease) (lost []Lease, err error)) {
+func (p *pool) reportGroup(
+	ctx context.Context, operation string, attempts []*attempt, call func(ctx context.Context, leases []Lease) (lost []Lease, err error),
+) {
 	if len(attempts) == 0 {
 		return
 	}
@@ -109,7 +92,7 @@ func (p *pool) reportGroup(operation string, attempts []*attempt, call func(leas
 	for i, a := range attempts {
 		leases[i] = a.task.Lease()
 	}
-	lost, err := call(leases)
+	lost, err := call(ctx, leases)
 	if err != nil {
 		p.recordStoreFailure(operation, err)
 		return
@@ -123,39 +106,40 @@ func (p *pool) endAttempts(attempts []*attempt, lost []Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range attempts {
-		a.isLeaseLost, a.isReported = slices.Contains(lost, a.task.Lease()), true
+		a.isReported = true
 		delete(p.running, a.task.Lease())
-		p.count(a)
+		reason := a.failureReason()
+		if slices.Contains(lost, a.task.Lease()) {
+			reason = reasonLost
+		}
+		p.count(a, reason)
 	}
 	loop.Wake(p.freed)
 }
 
 // count counts an ended attempt, and logs a dead task. The caller holds mu.
-func (p *pool) count(a *attempt) {
-	metrics, reason := p.workers.metrics, a.failureReason()
-	if reason == "" {
+func (p *pool) count(a *attempt, failureReason string) {
+	metrics := p.workers.metrics
+	switch failureReason {
+	case "":
 		metrics.completed.WithLabelValues(p.Kind).Inc()
 		return
+	case reasonError, reasonPanic, reasonPermanent:
+		if failureReason == reasonPermanent || a.task.Tries+1 >= a.task.MaxTries {
+			metrics.dead.WithLabelValues(p.Kind).Inc()
+			p.deadLog.Do(func() { // one cause often makes all tasks of a kind dead
+				p.workers.Logger.Error("task is dead; further dead tasks of its kind are not logged for a minute; see `server tasks list`",
+					"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.err)
+			})
+		}
 	}
-	metrics.failures.WithLabelValues(p.Kind, reason).Inc()
-	if reason == reasonLost || reason == reasonReturned || reason == reasonPostponed {
-		return
-	}
-	if reason == reasonPermanent || a.task.Tries+1 >= a.task.MaxTries {
-		metrics.dead.WithLabelValues(p.Kind).Inc()
-		p.deadLog.Do(func() { // one cause often makes all tasks of a kind dead
-			p.workers.Logger.Error("task is dead; further dead tasks of its kind are not logged for a minute; see `server tasks list`",
-				"id", a.task.ID, "topic", a.task.Topic, "key", a.task.Key, "error", a.err)
-		})
-	}
+	metrics.failures.WithLabelValues(p.Kind, failureReason).Inc()
 }
 
-// failureReason returns the label of a failed attempt in metrics, or "" for a
-// successful one.
+// failureReason returns the label of a failed attempt in metrics, or "" for a successful
+// one. It does not know lost leases.
 func (a *attempt) failureReason() string {
 	switch {
-	case a.isLeaseLost:
-		return reasonLost
 	case a.err == nil:
 		return ""
 	case a.isReturned:

@@ -123,14 +123,14 @@ func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err erro
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: read the next due time: %w", err)
 	}
-	handledDue := 0
+	returned := 0
 	if time.Until(due) <= 0 {
-		handledDue, err = m.repeatStep(ctx, m.returnDue)
+		returned, err = repeatStep(ctx, m.returnDue)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
 	}
-	deleted, err := m.repeatStep(ctx, m.Store.ForgetTasks)
+	deleted, err := repeatStep(ctx, m.Store.ForgetTasks)
 	if err != nil {
 		return 0, fmt.Errorf("taskqueue: delete ended tasks: %w", err)
 	}
@@ -138,7 +138,7 @@ func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err erro
 	if err := m.updateGauges(ctx); err != nil {
 		return 0, fmt.Errorf("taskqueue: count tasks: %w", err)
 	}
-	if handledDue+deleted > 0 {
+	if returned+deleted > 0 {
 		return busyInterval, nil
 	}
 	return max(time.Until(due), minRoundInterval), nil
@@ -148,9 +148,9 @@ func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err erro
 // now.
 func (m *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
 	now := time.Now()
-	callCtx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	wait, ok, err := m.Store.NextDue(callCtx)
+	wait, ok, err := m.Store.NextDue(ctx)
 	if poll := withJitter(m.PollInterval); !ok || wait > poll {
 		wait = poll
 	}
@@ -159,7 +159,7 @@ func (m *Maintainer) nextDue(ctx context.Context) (time.Time, error) {
 
 // repeatStep repeats a step until a call changes fewer than rowsPerStep rows. It
 // returns how many rows changed.
-func (m *Maintainer) repeatStep(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
+func repeatStep(ctx context.Context, step func(context.Context, int) (int, error)) (total int, err error) {
 	for range maxRepeats {
 		callCtx, cancel := context.WithTimeout(ctx, callTimeout)
 		count, err := step(callCtx, rowsPerStep)

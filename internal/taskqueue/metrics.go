@@ -5,18 +5,49 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-const metricPrefix = "laststand_tasks_"
+const (
+	metricPrefix       = "laststand_tasks_"
+	tenantMetricPrefix = "laststand_game_tasks_" // of metrics about the tasks of games
+)
 
-// The reasons of laststand_tasks_failures_total.
+// The reasons of failed attempts.
 const (
 	reasonError     = "error"     // the handler failed
 	reasonPermanent = "permanent" // the handler failed, and no further attempt can repair it
 	reasonPanic     = "panic"     // the handler panicked
 	reasonLost      = "lost"      // the lease had ended, or an operator changed the task
-	reasonReturned  = "returned"  // the process ended and returned the task
+	reasonReturned  = "returned"  // the process ended, or the caller left, and the task was returned
 	reasonPostponed = "postponed" // the handler made no attempt; see Postpone
 	reasonStore     = "store"     // a call of the store failed
 )
+
+// metricFactory makes metrics whose names start with a prefix.
+type metricFactory struct {
+	promauto.Factory
+
+	prefix string
+}
+
+func (f metricFactory) counter(name, help string) prometheus.Counter {
+	return f.NewCounter(prometheus.CounterOpts{Name: f.prefix + name, Help: help})
+}
+
+func (f metricFactory) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return f.NewCounterVec(prometheus.CounterOpts{Name: f.prefix + name, Help: help}, labels)
+}
+
+// countersOf is counters with one label, which has only the given values.
+func (f metricFactory) countersOf(name, help, label string, values ...string) *prometheus.CounterVec {
+	counters := f.counters(name, help, label)
+	for _, value := range values {
+		counters.WithLabelValues(value)
+	}
+	return counters
+}
+
+func (f metricFactory) gauges(name, help, label string) *prometheus.GaugeVec {
+	return f.NewGaugeVec(prometheus.GaugeOpts{Name: f.prefix + name, Help: help}, []string{label})
+}
 
 // workMetrics are metrics about the workers of this node, by kind of task.
 type workMetrics struct {
@@ -25,23 +56,20 @@ type workMetrics struct {
 	attemptSeconds           *prometheus.HistogramVec
 }
 
-func newWorkMetrics(r prometheus.Registerer, kinds []string) *workMetrics {
-	factory := promauto.With(r)
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return factory.NewCounterVec(prometheus.CounterOpts{Name: metricPrefix + name, Help: help}, append([]string{"kind"}, labels...))
-	}
+func newWorkMetrics(r prometheus.Registerer, kinds []KindConfig) *workMetrics {
+	factory := metricFactory{promauto.With(r), metricPrefix}
 	metrics := &workMetrics{
-		claimed:   counter("claims_total", "Attempts at tasks that this node started."),
-		completed: counter("completions_total", "Tasks that this node completed."),
-		dead:      counter("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`."),
-		failures:  counter("failures_total", "Attempts of this node that failed, by reason.", "reason"),
+		claimed:   factory.counters("claims_total", "Attempts at tasks that this node started.", "kind"),
+		completed: factory.counters("completions_total", "Tasks that this node completed.", "kind"),
+		dead:      factory.counters("dead_letters_total", "Tasks that became dead letters after an attempt of this node; see `server tasks list`.", "kind"),
+		failures:  factory.counters("failures_total", "Attempts of this node that failed, by reason.", "kind", "reason"),
 		attemptSeconds: factory.NewHistogramVec(prometheus.HistogramOpts{
 			Name: metricPrefix + "attempt_duration_seconds", Help: "Duration of an attempt.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}, []string{"kind"}),
 	}
 	for _, kind := range kinds {
 		for _, reason := range []string{reasonError, reasonPermanent, reasonPanic, reasonLost, reasonReturned, reasonPostponed, reasonStore} {
-			metrics.failures.WithLabelValues(kind, reason)
+			metrics.failures.WithLabelValues(kind.Kind, reason)
 		}
 	}
 	return metrics
@@ -54,8 +82,6 @@ type maintenanceMetrics struct {
 	readyQueues, waitingTasks *prometheus.GaugeVec // by kind
 	returned, expired         prometheus.Counter
 	forgotten, failures       prometheus.Counter
-
-	shownKinds map[string]bool // kinds that have gauges now; only the loop of the Maintainer uses it
 }
 
 // The limit of the label kind. A limit is needed because callers of Enqueue can
@@ -66,48 +92,31 @@ const (
 )
 
 func newMaintenanceMetrics(r prometheus.Registerer) *maintenanceMetrics {
-	factory := promauto.With(r)
-	gauge := func(name, help, label string) *prometheus.GaugeVec {
-		return factory.NewGaugeVec(prometheus.GaugeOpts{Name: metricPrefix + name, Help: help}, []string{label})
-	}
-	counter := func(name, help string) prometheus.Counter {
-		return factory.NewCounter(prometheus.CounterOpts{Name: metricPrefix + name, Help: help})
-	}
+	factory := metricFactory{promauto.With(r), metricPrefix}
 	return &maintenanceMetrics{
-		tasks:        gauge("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
-		oldest:       gauge("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
-		readyQueues:  gauge("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
-		waitingTasks: gauge("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
-		returned:     counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
-		expired:      counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
-		forgotten:    counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
-		failures:     counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
+		tasks:        factory.gauges("queue_length", "Tasks of all topics by state, counted up to 100,000, the same at every node.", "state"),
+		oldest:       factory.gauges("oldest_age_seconds", "Age of the oldest task of a state.", "state"),
+		readyQueues:  factory.gauges("ready_queues", "Queues of a kind that have a task to hand out, counted up to 10,000, the same at every node.", "kind"),
+		waitingTasks: factory.gauges("backlog", "Tasks of a kind that no worker has claimed yet, of up to 10,000 queues, the same at every node.", "kind"),
+		returned:     factory.counter("requeues_total", "Tasks that this node put back into their queues because their delay or lease ended."),
+		expired:      factory.counter("expirations_total", "Tasks that became dead letters because the lease of their last attempt ended; see `server tasks list`."),
+		forgotten:    factory.counter("deletions_total", "Tasks that this node deleted 7 days after their end."),
+		failures:     factory.counter("maintenance_failures_total", "Maintenance rounds of this node that failed because of the store."),
 	}
 }
 
 // setBacklogs sets the gauges of the kinds and removes those of kinds without a
 // backlog.
 func (m *maintenanceMetrics) setBacklogs(backlogs []Backlog) {
-	sums := map[string]Backlog{}
+	m.readyQueues.Reset()
+	m.waitingTasks.Reset()
 	for i, backlog := range backlogs {
 		label := backlog.Kind
 		if i >= maxShownKinds {
 			label = otherKind
 		}
-		sum := sums[label]
-		sums[label] = Backlog{label, sum.Ready + backlog.Ready, sum.Tasks + backlog.Tasks}
-	}
-	for kind := range m.shownKinds {
-		if _, isPresent := sums[kind]; !isPresent {
-			m.readyQueues.DeleteLabelValues(kind)
-			m.waitingTasks.DeleteLabelValues(kind)
-		}
-	}
-	m.shownKinds = map[string]bool{}
-	for kind, backlog := range sums {
-		m.readyQueues.WithLabelValues(kind).Set(float64(backlog.Ready))
-		m.waitingTasks.WithLabelValues(kind).Set(float64(backlog.Tasks))
-		m.shownKinds[kind] = true
+		m.readyQueues.WithLabelValues(label).Add(float64(backlog.Ready))
+		m.waitingTasks.WithLabelValues(label).Add(float64(backlog.Tasks))
 	}
 }
 
@@ -121,12 +130,69 @@ const (
 )
 
 func newNotificationCounter(r prometheus.Registerer) *prometheus.CounterVec {
-	notifications := promauto.With(r).NewCounterVec(prometheus.CounterOpts{
-		Name: metricPrefix + "notifications_total",
-		Help: "Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
-	}, []string{"result"})
-	for _, result := range []string{notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed} {
-		notifications.WithLabelValues(result)
+	return metricFactory{promauto.With(r), metricPrefix}.countersOf("notifications_total",
+		"Kinds of ready tasks that nodes notify each other about, by result; the polls of the other nodes find those lost, dropped or failed.",
+		"result", notificationSent, notificationReceived, notificationLost, notificationDropped, notificationFailed)
+}
+
+// The limits that a poll can reach, which are values of the label bound of
+// laststand_game_tasks_poll_refusals_total.
+const (
+	limitNode = "node" // maxWaitingPolls
+	limitGame = "game" // maxWaitingPerGame
+)
+
+// The values of the label key: whether a task with the same key existed.
+const (
+	keyNew   = "new"
+	keyKnown = "known"
+)
+
+// tenantMetrics are metrics about the calls of games' programs at this node.
+type tenantMetrics struct {
+	enqueues                 *prometheus.CounterVec
+	claimed, completed, dead prometheus.Counter
+	failures, refusedPolls   *prometheus.CounterVec
+	waiting                  prometheus.Gauge
+}
+
+func newTenantMetrics(r prometheus.Registerer) *tenantMetrics {
+	factory := metricFactory{promauto.With(r), tenantMetricPrefix}
+	return &tenantMetrics{
+		enqueues:  factory.countersOf("enqueues_total", "Tasks that games enqueued at this node, by whether their key was new or known.", "key", keyNew, keyKnown),
+		claimed:   factory.counter("claims_total", "Tasks of games that this node handed to a worker."),
+		completed: factory.counter("completions_total", "Tasks of games that workers completed at this node."),
+		dead:      factory.counter("dead_letters_total", "Tasks of games that became dead letters after an attempt reported to this node; see `server tasks list`."),
+		failures: factory.countersOf("failures_total", "Attempts of games' workers that failed, by reason; lost: the lease had ended; "+
+			"returned: the worker left; store: the store failed.", "reason",
+			reasonError, reasonPermanent, reasonPostponed, reasonLost, reasonReturned, reasonStore),
+		refusedPolls: factory.countersOf("poll_refusals_total", "Long polls that could not wait because a limit was reached, by whose limit.", "bound", limitNode, limitGame),
+		waiting:      factory.NewGauge(prometheus.GaugeOpts{Name: tenantMetricPrefix + "polls", Help: "Long polls of games' workers that wait at this node."}),
 	}
-	return notifications
+}
+
+func (m *tenantMetrics) countEnqueued(accepted []Accepted) {
+	for _, a := range accepted {
+		if a.New {
+			m.enqueues.WithLabelValues(keyNew).Inc()
+		} else {
+			m.enqueues.WithLabelValues(keyKnown).Inc()
+		}
+	}
+}
+
+// recordFailure counts a failed attempt. The parameter task is the task before
+// this attempt was recorded.
+func (m *tenantMetrics) recordFailure(attempt FailedAttempt, task Task) {
+	reason := reasonError
+	switch {
+	case attempt.Postponed:
+		reason = reasonPostponed
+	case attempt.Final:
+		reason = reasonPermanent
+	}
+	m.failures.WithLabelValues(reason).Inc()
+	if !attempt.Postponed && (attempt.Final || task.Tries+1 >= task.MaxTries) {
+		m.dead.Inc()
+	}
 }

@@ -48,7 +48,11 @@ func (p *pool) run(ctx context.Context) {
 	var attempts, renewals sync.WaitGroup
 	renewals.Go(func() { loop.Every(attemptsCtx, p.Lease/3, p.renewLeases) })
 	p.claimTasks(ctx, func(task Task) {
-		a := p.addAttempt(attemptsCtx, task)
+		a := &attempt{task: task}
+		a.ctx, a.cancel = context.WithCancel(attemptsCtx)
+		p.mu.Lock()
+		p.running[task.Lease()] = a
+		p.mu.Unlock()
 		attempts.Go(func() { p.runAttempt(attemptsCtx, a) })
 	})
 	grace := time.AfterFunc(p.workers.GracePeriod, cancelAttempts)
@@ -129,8 +133,7 @@ func (p *pool) renewLeases(ctx context.Context) {
 	defer p.mu.Unlock()
 	for _, lease := range lost {
 		if a := p.running[lease]; a != nil {
-			a.isLeaseLost = true
-			a.cancel()
+			a.cancel() // the store then refuses its result
 		}
 	}
 }

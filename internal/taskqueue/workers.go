@@ -50,15 +50,12 @@ type Workers struct {
 func NewWorkers(c Config) *Workers {
 	c.Logger = cmp.Or(c.Logger, slog.Default())
 	c.PollInterval, c.GracePeriod = cmp.Or(c.PollInterval, time.Minute), cmp.Or(c.GracePeriod, 10*time.Second)
-	w := &Workers{Config: c}
-	var kinds []string
+	w := &Workers{Config: c, metrics: newWorkMetrics(c.Registry, c.Kinds)}
 	for _, kindConfig := range c.Kinds {
 		kindConfig.Concurrency, kindConfig.Lease = cmp.Or(kindConfig.Concurrency, 16), cmp.Or(kindConfig.Lease, 30*time.Second)
 		kindConfig.Backoff = cmp.Or(kindConfig.Backoff, Backoff{First: time.Second, Max: 10 * time.Minute})
-		kinds = append(kinds, kindConfig.Kind)
 		w.pools = append(w.pools, newPool(w, kindConfig))
 	}
-	w.metrics = newWorkMetrics(c.Registry, kinds)
 	return w
 }
 
