@@ -60,7 +60,7 @@ func (f *applierFixture) state(t *testing.T) BoardSetState {
 func (f *applierFixture) maintainAll(t *testing.T) (n int) {
 	t.Helper()
 	for ; ; n++ {
-		isDone, err := f.boards.maintainDaysOnce(t.Context(), f.cfg)
+		isDone, err := f.boards.maintainDaysOnce(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +304,7 @@ func TestApplyContinuesWhenTheLeaseOfADeadNodeExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newApplierFixture()
 		fixture.apply(t)
-		leaseID := fixture.boards.applyLease.id(fixture.cfg)
+		leaseID := fixture.boards.applyLease.id
 		if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "dead", applyLeaseTTL); !hasLease || err != nil {
 			t.Fatal(hasLease, err)
 		}

@@ -30,11 +30,11 @@ type rowApplier struct {
 
 // applyAll applies pages of rows to the served board set until no rows are left. The
 // caller holds the apply lease.
-func (a *rowApplier) applyAll(ctx context.Context, cfg Config) error {
+func (a *rowApplier) applyAll(ctx context.Context) error {
 	for {
-		more, err := a.applyToServed(ctx, cfg)
+		more, err := a.applyToServed(ctx)
 		if err == nil && more {
-			err = a.renewLease(ctx, a.applyLease, cfg)
+			err = a.renewLease(ctx, a.applyLease)
 		}
 		if err != nil || !more {
 			return err
@@ -45,8 +45,8 @@ func (a *rowApplier) applyAll(ctx context.Context, cfg Config) error {
 // applyToServed applies the next page of rows to the served board set. If a row must wait
 // for an eviction, it does one transaction of maintenance. It reports whether there may be
 // more rows.
-func (a *rowApplier) applyToServed(ctx context.Context, cfg Config) (more bool, err error) {
-	state, err := a.store.ServedState(ctx, cfg.Game, cfg.Hash())
+func (a *rowApplier) applyToServed(ctx context.Context) (more bool, err error) {
+	cfg, state, err := a.servedBoards(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -55,7 +55,7 @@ func (a *rowApplier) applyToServed(ctx context.Context, cfg Config) (more bool, 
 	}
 	_, more, err = a.applyPage(ctx, cfg, state)
 	if errors.Is(err, errEvictionPending) {
-		_, err = a.days.maintainOnce(ctx, cfg)
+		_, err = a.days.maintainOnce(ctx)
 		return true, err
 	}
 	return more, err

@@ -41,8 +41,7 @@ func NewArchive(sums DaySumSource) *Archive {
 // span must be a date. It reads again if the version changes during the read, at most
 // maxFetchTries times.
 func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID RankingID) (*pastRanking, error) {
-	key := archiveKey{RankingID: rankingID}
-	ranking, err := a.findRanking(ctx, &key)
+	_, ranking, err := a.findRanking(ctx, rankingID)
 	if ranking != nil || err != nil {
 		return ranking, err
 	}
@@ -50,37 +49,34 @@ func (a *Archive) readRanking(ctx context.Context, cfg Config, rankingID Ranking
 		return nil, err
 	}
 	defer a.fetchLock.Release(1)
-	if ranking, err = a.findRanking(ctx, &key); ranking != nil || err != nil { // another caller has fetched it
-		return ranking, err
-	}
-	for range maxFetchTries {
-		version := key.version
-		fetched, err := fetchRanking(ctx, a.sums, cfg, rankingID)
-		if err == nil {
-			_, err = a.findRanking(ctx, &key)
+	key, ranking, err := a.findRanking(ctx, rankingID) // another caller may have fetched it
+	for tries := 0; ranking == nil && err == nil && tries < maxFetchTries; tries++ {
+		fetchedKey := key
+		fetched, fetchErr := fetchRanking(ctx, a.sums, cfg, rankingID, allEntries)
+		if fetchErr != nil {
+			return nil, fetchErr
 		}
-		if err != nil {
-			return nil, err
-		}
-		if key.version == version {
+		if key, ranking, err = a.findRanking(ctx, rankingID); key == fetchedKey && err == nil {
 			a.store(key, fetched)
 			return fetched, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: the day %s was corrected during every read", ErrNotReady, rankingID.Board.Span)
+	if ranking == nil && err == nil {
+		err = fmt.Errorf("%w: the day %s was corrected during every read", ErrNotReady, rankingID.Board.Span)
+	}
+	return ranking, err
 }
 
-// findRanking reads the current version of a day into the key, and looks the key up in the
-// cache.
-func (a *Archive) findRanking(ctx context.Context, key *archiveKey) (*pastRanking, error) {
-	version, err := a.sums.DayVersion(ctx, key.Game, key.Board.Span)
+// findRanking looks a ranking up in the cache, at the current version of the day.
+func (a *Archive) findRanking(ctx context.Context, rankingID RankingID) (archiveKey, *pastRanking, error) {
+	version, err := a.sums.DayVersion(ctx, rankingID.Game, rankingID.Board.Span)
 	if err != nil {
-		return nil, fmt.Errorf("read the leaderboard of %s: %w", key.Board.Span, err)
+		return archiveKey{}, nil, fmt.Errorf("read the leaderboard of %s: %w", rankingID.Board.Span, err)
 	}
-	key.version = version
+	key := archiveKey{rankingID, version}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.rankings[*key], nil
+	return key, a.rankings[key], nil
 }
 
 // store caches a ranking. It clears the cache first if that is too full.
@@ -102,4 +98,47 @@ func (a *Archive) clear() {
 	defer a.mu.Unlock()
 	clear(a.rankings)
 	a.entries = 0
+}
+
+// readSlice reads entries from a board, or from the archive if the day's boards were
+// deleted.
+func (r *Reader) readSlice(ctx context.Context, cfg Config, rankingID RankingID, request SliceRequest) (RankingSlice, error) {
+	slice, err := r.source.ReadSlice(ctx, rankingID, request)
+	state := slice.BoardState
+	if ranking, archiveErr := r.readArchived(ctx, cfg, rankingID, &state); archiveErr != nil {
+		return RankingSlice{}, archiveErr
+	} else if ranking != nil {
+		slice, err = ranking.slice(request)
+	}
+	slice.BoardState = state
+	return slice, err
+}
+
+// readStandings reads standings from a board, or from the archive if the day's boards
+// were deleted.
+func (r *Reader) readStandings(ctx context.Context, cfg Config, rankingID RankingID, ids []string) (StandingsResult, error) {
+	results, err := r.source.ReadStandings(ctx, []StandingsRequest{{RankingID: rankingID, IDs: ids}})
+	if err != nil {
+		return StandingsResult{}, err
+	}
+	result := results[0]
+	ranking, err := r.readArchived(ctx, cfg, rankingID, &result.BoardState)
+	if ranking != nil {
+		result.Entries = ranking.standings(ids)
+	}
+	return result, err
+}
+
+// readArchived returns the ranking of a ledger day whose boards were deleted, and updates
+// their state. It returns nil if the requested span is none.
+func (r *Reader) readArchived(ctx context.Context, cfg Config, rankingID RankingID, state *BoardState) (*pastRanking, error) {
+	day := rankingID.Board.Span
+	if !datePattern.MatchString(day) || state.FirstDay == "" || day < state.FirstDay || day >= state.OldestDay {
+		return nil, nil //nolint:nilnil // there is no ranking, which is no error
+	}
+	ranking, err := r.archive.readRanking(ctx, cfg, rankingID)
+	if err == nil {
+		state.Span, state.AsOf, state.Total = day, ranking.asOf, ranking.total
+	}
+	return ranking, err
 }

@@ -81,7 +81,7 @@ func (b *builder) failingTime() time.Duration {
 
 func (b *builder) buildUntilServed(ctx context.Context) error {
 	for {
-		err := b.withLease(ctx, b.buildLease, b.newestConfig, func() error { return b.buildOnce(ctx) })
+		err := b.withLease(ctx, b.buildLease, func() error { return b.buildOnce(ctx) })
 		canRetry := errors.Is(err, ErrStale) || errors.Is(err, errCorrupt) || errors.Is(err, errNoBoards) // another board set may succeed
 		if !canRetry || ctx.Err() != nil {
 			return err
@@ -137,7 +137,7 @@ func (b *builder) buildOnce(ctx context.Context) error {
 		return err
 	}
 	for isPublished := false; !isPublished && err == nil; {
-		if err = b.renewLease(ctx, b.buildLease, b.newestConfig); err == nil {
+		if err = b.renewLease(ctx, b.buildLease); err == nil {
 			state, isPublished, err = b.applyAndPublish(ctx, state)
 		}
 	}
@@ -149,11 +149,7 @@ func (b *builder) buildOnce(ctx context.Context) error {
 // board set lacks no row of the one that it replaces. No day is evicted from a board set being
 // built, so no row has to wait.
 func (b *builder) applyAndPublish(ctx context.Context, state BoardSetState) (stateAfter BoardSetState, isPublished bool, err error) {
-	served, err := b.servedConfig(ctx)
-	if err != nil {
-		return state, false, err
-	}
-	err = b.withLease(ctx, b.applyLease, served, func() (err error) {
+	err = b.withLease(ctx, b.applyLease, func() (err error) {
 		var more bool
 		if stateAfter, more, err = b.rows.applyPage(ctx, b.newestConfig, state); err != nil || more {
 			return err

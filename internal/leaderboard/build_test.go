@@ -167,7 +167,7 @@ func TestALongLoadKeepsTheBuildLease(t *testing.T) {
 		}
 		game.ledger.beforeEachSum = func() {
 			time.Sleep(time.Second)
-			if hasLease, err := game.store.AcquireLease(t.Context(), game.boards().buildLease.id(game.cfg), "another", buildLeaseTTL); hasLease || err != nil {
+			if hasLease, err := game.store.AcquireLease(t.Context(), game.boards().buildLease.id, "another", buildLeaseTTL); hasLease || err != nil {
 				t.Errorf("another node acquired the lease of a running build (%v)", err)
 				game.ledger.beforeEachSum = nil // else no build would end
 			}
@@ -187,7 +187,7 @@ func TestBuilderStopsWhenItsLeaseExpires(t *testing.T) {
 		game.ledger.beforeEachSum = func() {
 			game.store.mu.Lock()
 			defer game.store.mu.Unlock()
-			game.store.leases[game.boards().buildLease.id(game.cfg)] = heldLease{"another", time.Now().Add(time.Hour)}
+			game.store.leases[game.boards().buildLease.id] = heldLease{"another", time.Now().Add(time.Hour)}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -244,7 +244,7 @@ func TestABuildEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	game := newTestGame(weightedConfig())
 	ctx, cancel := context.WithCancel(t.Context())
-	leaseID := game.boards().buildLease.id(game.cfg)
+	leaseID := game.boards().buildLease.id
 	if hasLease, err := game.store.AcquireLease(ctx, leaseID, "another", buildLeaseTTL); err != nil || !hasLease {
 		t.Fatal(hasLease, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -110,10 +111,8 @@ func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []stri
 	}
 	for key, entry := range entries {
 		c.wantSizes[sizeKey{key.board, ""}]++
-		for _, order := range c.newestConfig.RankingOrders() {
-			if Rankable(order, entry.Aggregates, c.newestConfig.MinAnswers) {
-				c.wantSizes[sizeKey{key.board, order}]++
-			}
+		for order := range c.newestConfig.keys(entry.Aggregates) {
+			c.wantSizes[sizeKey{key.board, order}]++
 		}
 	}
 	moving, err := c.ledger.ReadMovingPlayers(ctx, c.newestConfig.Game, c.sizesPos)
@@ -121,7 +120,8 @@ func (c *comparison) countEntries(ctx context.Context, kind Kind, holders []stri
 	return err
 }
 
-// comparePage compares the entries of a page of holders on some boards of a kind.
+// comparePage compares the entries of a page of holders on some boards of a kind. It skips
+// boards that are no longer covered: an eviction has begun, or the board was deleted.
 func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board, holders []string) error {
 	inspection, err := c.inspect(ctx, boards, holders)
 	if err != nil {
@@ -134,16 +134,16 @@ func (c *comparison) comparePage(ctx context.Context, kind Kind, boards []Board,
 	}
 	var differences []Difference
 	for i, board := range boards {
-		if !coverage.covers(board) { // an eviction has begun or the board was deleted
+		if !coverage.covers(board) {
 			continue
 		}
 		c.result.Entries += int64(len(holders))
-		have, keys := map[string]BoardEntry{}, map[string]map[Order]float64{}
-		for n, entry := range inspection.Boards[i].Found {
-			have[entry.ID], keys[entry.ID] = entry, inspection.Boards[i].Keys[n]
+		found := map[string]InspectedEntry{}
+		for _, entry := range inspection.Boards[i].Entries {
+			found[entry.ID] = entry
 		}
 		for _, id := range holders {
-			differences = append(differences, c.compareEntry(board, id, expected[entryKey{board, id}], have[id], keys[id])...)
+			differences = append(differences, c.compareEntry(Difference{Board: board, Holder: id}, expected[entryKey{board, id}], found[id])...)
 		}
 	}
 	return c.reportAll(ctx, inspection.Watermark.Pos, differences)
@@ -182,26 +182,21 @@ func (c *comparison) readEntries(ctx context.Context, pos int64, kind Kind, hold
 }
 
 // compareEntry compares an entry and its keys with the expected ones. The zero BoardEntry
-// means that there is no entry.
-func (c *comparison) compareEntry(board Board, id string, want, have BoardEntry, keys map[Order]float64) (differences []Difference) {
+// means that there is no entry. The differences are about the board and holder of place.
+func (c *comparison) compareEntry(place Difference, want BoardEntry, have InspectedEntry) (differences []Difference) {
 	compare := func(field, expected, actual string) {
 		if expected != actual {
-			differences = append(differences, Difference{Board: board, Holder: id, Field: field, Want: expected, Have: actual})
+			place.Field, place.Want, place.Have = field, expected, actual
+			differences = append(differences, place)
 		}
 	}
-	compare("entry", formatEntry(want), formatEntry(have))
+	compare("entry", formatEntry(want), formatEntry(have.BoardEntry))
 	if want.ID == "" || have.ID == "" {
 		return differences
 	}
+	expected := maps.Collect(c.newestConfig.keys(want.Aggregates))
 	for _, order := range c.newestConfig.RankingOrders() {
-		var expected, actual string
-		if Rankable(order, want.Aggregates, c.newestConfig.MinAnswers) {
-			expected = formatKey(Key(order, want.Aggregates, c.newestConfig.Weights))
-		}
-		if key, isRanked := keys[order]; isRanked {
-			actual = formatKey(key)
-		}
-		compare("key by "+string(order), expected, actual)
+		compare("key by "+string(order), formatKey(expected, order), formatKey(have.Keys, order))
 	}
 	return differences
 }
@@ -214,8 +209,15 @@ func formatEntry(entry BoardEntry) string {
 	return fmt.Sprintf("newest %d, %s", entry.Newest, sums)
 }
 
-// formatKey formats a key so that different keys have different texts.
-func formatKey(key float64) string { return strconv.FormatFloat(key, 'g', -1, 64) }
+// formatKey formats the key by an order, or returns "" if there is none. Different keys have
+// different texts.
+func formatKey(keys map[Order]float64, order Order) string {
+	key, isRanked := keys[order]
+	if !isRanked {
+		return ""
+	}
+	return strconv.FormatFloat(key, 'g', -1, 64)
+}
 
 // compareSizes compares the sizes of boards, after all holders were counted.
 func (c *comparison) compareSizes(ctx context.Context, boards []Board) error {

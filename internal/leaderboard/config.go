@@ -5,8 +5,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,7 +23,8 @@ type Config struct {
 	MinAnswers int64          `json:"min_answers"` // an entry ranks by accuracy and time after it was asked this many questions, answered or not
 	Location   *time.Location `json:"-"`           // time zone of the game's days
 
-	hash string // cached Hash, set by withHash; empty: not cached
+	hash     string  // cached Hash, set by withHash; empty: not cached
+	rankings []Order // cached RankingOrders, set by withHash; nil: not cached
 }
 
 // identifierPattern matches an identifier of the wire contract. A game's name becomes part
@@ -90,12 +94,26 @@ func (c Config) RankingOrder(order Order) Order {
 // RankingOrders returns the orders that have a ranking of their own, sorted, each once. At
 // least one of them ranks every entry.
 func (c Config) RankingOrders() []Order {
+	if c.rankings != nil {
+		return c.rankings
+	}
 	orders := make([]Order, len(c.Orders))
 	for i, order := range c.Orders {
 		orders[i] = c.RankingOrder(order)
 	}
 	slices.Sort(orders)
 	return slices.Compact(orders)
+}
+
+// keys returns the keys of an entry in the rankings that rank it, by order.
+func (c Config) keys(aggregates Aggregates) iter.Seq2[Order, float64] {
+	return func(yield func(Order, float64) bool) {
+		for _, order := range c.RankingOrders() {
+			if Rankable(order, aggregates, c.MinAnswers) && !yield(order, Key(order, aggregates, c.Weights)) {
+				return
+			}
+		}
+	}
 }
 
 // Hash identifies the windows, orders and rules of the boards, as 12 hexadecimal digits.
@@ -110,8 +128,35 @@ func (c Config) Hash() string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// withHash returns a Config that caches its Hash, because every read needs it.
+// withHash returns a Config that caches its Hash and RankingOrders, because every read
+// needs them.
 func (c Config) withHash() Config {
-	c.hash = c.Hash()
+	c.hash, c.rankings = c.Hash(), c.RankingOrders()
 	return c
+}
+
+// Window is a span of days: All, Day, or the last N days, written for example "7d".
+type Window string
+
+// The windows without a number.
+const (
+	All Window = "all" // all days of the game
+	Day Window = "day" // the current day
+)
+
+// MaxWindowDays is the length of the longest rolling window.
+const MaxWindowDays = 400
+
+// IsRolling reports whether the window is the last N days.
+func (w Window) IsRolling() bool { return w.Days() > 0 }
+
+// Days returns the length N of the rolling window "Nd", or 0 for other windows. N has at
+// most three digits.
+func (w Window) Days() int {
+	digits, isRolling := strings.CutSuffix(string(w), "d")
+	if !isRolling || digits == "" || len(digits) > 3 || digits[0] < '1' || digits[0] > '9' {
+		return 0
+	}
+	n, _ := strconv.Atoi(digits) // 0 if there is another character
+	return n
 }

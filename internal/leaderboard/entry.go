@@ -93,3 +93,20 @@ func (c Config) newEntry(entry BoardEntry, rank int64) Entry {
 		Accuracy: aggregates.Accuracy(),
 	}
 }
+
+// newEntries returns the entries of a slice with their ranks. A rank is one more than the
+// number of entries with better keys.
+func (c Config) newEntries(slice RankingSlice) []Entry {
+	entries := make([]Entry, len(slice.Entries))
+	for i, row := range slice.Entries {
+		rank := slice.StartIndex + int64(i) + 1
+		switch {
+		case i == 0:
+			rank = slice.BetterCount + 1
+		case row.Key == slice.Entries[i-1].Key:
+			rank = entries[i-1].Rank
+		}
+		entries[i] = c.newEntry(row.BoardEntry, rank)
+	}
+	return entries
+}

@@ -15,8 +15,8 @@ type dayMaintainer struct{ *resources }
 // maintainOnce evicts one slice of a day or deletes one day's boards. It finishes an eviction
 // before it begins another. It reports whether it did something. Boards that are corrupt or
 // too far behind are a corruptError.
-func (d *dayMaintainer) maintainOnce(ctx context.Context, cfg Config) (isDone bool, err error) {
-	state, err := d.store.ServedState(ctx, cfg.Game, cfg.Hash())
+func (d *dayMaintainer) maintainOnce(ctx context.Context) (isDone bool, err error) {
+	cfg, state, err := d.servedBoards(ctx)
 	if err != nil || state.Version == "" || state.Watermark.Day == "" { // Apply handles board sets that are missing, corrupt or empty
 		return false, err
 	}
@@ -96,7 +96,7 @@ func (d *dayMaintainer) planEviction(ctx context.Context, cfg Config, state Boar
 	if err != nil {
 		return Transaction{}, err
 	}
-	eviction := newPlanner(cfg, d.now(), state, foundEntries(requests, results))
+	eviction := &planner{cfg: cfg, plannedAt: d.now(), state: state, entries: foundEntries(requests, results)}
 	eviction.reserveWrites(0)
 	for _, entry := range slice.members {
 		after := eviction.entries[entryKey{board, entry.ID}]
@@ -139,7 +139,7 @@ func (d *dayMaintainer) readDaySlice(ctx context.Context, cfg Config, state Boar
 			cursor -= size
 			continue
 		}
-		limit := min(size-cursor, int64(maxEvictionWrites/(1+2*len(cfg.RankingOrders()))))
+		limit := min(size-cursor, int64(maxEvictionWrites/cfg.writesPerEntry()))
 		rankingID := RankingID{Game: cfg.Game, ConfigHash: cfg.Hash(), Board: Board{kind, day}, Order: cfg.RankingOrder(ByValue)}
 		members, err := d.store.ReadMembers(ctx, state.BoardSet, rankingID, cursor, int(limit))
 		if err == nil && int64(len(members)) != limit {

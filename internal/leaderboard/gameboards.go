@@ -69,13 +69,13 @@ func (g *gameBoards) apply(ctx context.Context) error {
 	}
 	call, began := g.lastBegunApply.Add(1), time.Now()
 	for range maxFailedTries {
-		isApplied, err := g.applyToServed(ctx)
-		if isApplied {
+		err := g.withLease(ctx, g.applyLease, func() error { return g.rows.applyAll(ctx) })
+		if err == nil {
 			g.metrics.applyDuration.Observe(time.Since(began).Seconds())
 			g.lastDoneApply.Store(call)
 			return nil
 		}
-		if errors.Is(err, errNoBoards) {
+		if err = g.requestRepair(ctx, err); errors.Is(err, errNoBoards) {
 			err = g.builder.build(ctx)
 		}
 		if err != nil && !errors.Is(err, ErrStale) {
@@ -85,79 +85,63 @@ func (g *gameBoards) apply(ctx context.Context) error {
 	return ErrContended
 }
 
-// applyToServed applies rows to the served boards. It returns false if boards of another
-// configuration were published during the call, because those may lack rows.
-func (g *gameBoards) applyToServed(ctx context.Context) (isApplied bool, err error) {
-	cfg, err := g.servedConfig(ctx)
-	if err != nil {
-		return false, err
-	}
-	err = g.withLease(ctx, g.applyLease, cfg, func() error { return g.rows.applyAll(ctx, cfg) })
-	if err != nil || cfg.Hash() == g.newestConfig.Hash() {
-		return err == nil, g.requestRepair(ctx, cfg, err)
-	}
-	servedAfter, err := g.servedConfig(ctx)
-	return err == nil && servedAfter.Hash() == cfg.Hash(), err
-}
-
 // maintainDays evicts and deletes days of the served boards until none is left to evict or
 // delete. It releases the apply lease after each transaction, so that rows can be applied
 // in between. It then pauses for as long as the transaction took, to leave time for other
 // users of Redis. It does nothing while another node does the same work.
 func (g *gameBoards) maintainDays(ctx context.Context) error {
-	cfg, err := g.servedConfig(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = g.releaseLease(ctx, g.maintainLease, cfg) }() // if the release fails, the lease expires
+	defer func() { _ = g.releaseLease(ctx, g.maintainLease) }() // if the release fails, the lease expires
 	for ctx.Err() == nil {
-		if err := g.renewLease(ctx, g.maintainLease, cfg); errors.Is(err, ErrStale) {
-			return nil
-		} else if err != nil {
-			return err
+		if err := g.renewLease(ctx, g.maintainLease); err != nil {
+			return ignore(err, ErrStale)
 		}
 		var duration time.Duration
 		isDone := true
-		err := g.withLease(ctx, g.applyLease, cfg, func() (err error) {
+		err := g.withLease(ctx, g.applyLease, func() (err error) {
 			began := time.Now()
-			isDone, err = g.maintainDaysOnce(ctx, cfg)
+			isDone, err = g.maintainDaysOnce(ctx)
 			duration = time.Since(began)
 			return err
 		})
-		if errors.Is(err, errNoBoards) {
-			return nil // requestRepair has logged the error and requested a build
-		}
-		if err != nil && !errors.Is(err, ErrStale) || err == nil && !isDone {
-			return err
+		if err = ignore(err, ErrStale); err != nil || !isDone {
+			return ignore(err, errNoBoards) // requestRepair has logged the error and requested a build
 		}
 		loop.Sleep(ctx, max(duration, minMaintenancePause))
 	}
 	return nil
 }
 
+// ignore returns nil for an error that wraps ignored, and any other error unchanged.
+func ignore(err, ignored error) error {
+	if errors.Is(err, ignored) {
+		return nil
+	}
+	return err
+}
+
 // maintainDaysOnce does one transaction of maintenance. See dayMaintainer.maintainOnce.
-func (g *gameBoards) maintainDaysOnce(ctx context.Context, cfg Config) (isDone bool, err error) {
-	isDone, err = g.rows.days.maintainOnce(ctx, cfg)
-	return isDone, g.requestRepair(ctx, cfg, err)
+func (g *gameBoards) maintainDaysOnce(ctx context.Context) (isDone bool, err error) {
+	isDone, err = g.rows.days.maintainOnce(ctx)
+	return isDone, g.requestRepair(ctx, err)
 }
 
 // requestRepair requests a build if err is a corruptError, and then returns errNoBoards.
 // Readers see the corrupt boards until the build is published. If the board set has
 // changed since it was read, requestRepair returns ErrStale, because the board set may not
 // be corrupt. It returns any other err unchanged.
-func (g *gameBoards) requestRepair(ctx context.Context, cfg Config, err error) error {
-	var corrupt corruptError
-	if !errors.As(err, &corrupt) {
+func (g *gameBoards) requestRepair(ctx context.Context, err error) error {
+	corrupt, isCorrupt := errors.AsType[corruptError](err)
+	if !isCorrupt {
 		return err
 	}
-	current, err := g.store.ServedState(ctx, cfg.Game, cfg.Hash())
+	current, err := g.store.ServedState(ctx, corrupt.state.Game, corrupt.state.ConfigHash)
 	if err != nil {
 		return err
 	}
 	if current.ID != corrupt.state.ID || current.Version != corrupt.state.Version {
 		return ErrStale
 	}
-	if cfg.Hash() == g.newestConfig.Hash() { // else the builder replaces the fallback anyway
+	if corrupt.state.ConfigHash == g.newestConfig.Hash() { // else the builder replaces the fallback anyway
 		g.log.WarnContext(ctx, "leaderboard is corrupt; rebuild requested", "error", corrupt.cause)
 		if err := g.builder.request(ctx, reasonCorrupt); err != nil {
 			return err
@@ -171,11 +155,8 @@ func (g *gameBoards) checkReady(ctx context.Context) (isReady bool, err error) {
 	if g.isReady.Load() {
 		return true, nil
 	}
-	cfg, err := g.servedConfig(ctx)
-	if err == nil {
-		served, stateErr := g.store.ServedState(ctx, cfg.Game, cfg.Hash())
-		isReady, err = served.Version != "" && served.Watermark.Epoch == g.ledger.Epoch(), stateErr
-	}
+	_, served, err := g.servedBoards(ctx)
+	isReady = served.Version != "" && served.Watermark.Epoch == g.ledger.Epoch()
 	if !isReady && g.builder.failingTime() >= maxFailingTime {
 		g.log.ErrorContext(ctx, "leaderboard build keeps failing; node starts without these boards")
 		isReady, err = true, nil

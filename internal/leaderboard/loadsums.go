@@ -19,7 +19,7 @@ func (b *builder) loadSums(ctx context.Context, emptyState BoardSetState) (Board
 		return emptyState, err
 	}
 	sumLoader := &loader{
-		resources: b.resources, planner: newPlanner(b.newestConfig, b.now(), emptyState, map[entryKey]BoardEntry{}),
+		resources: b.resources, planner: &planner{cfg: b.newestConfig, plannedAt: b.now(), state: emptyState, entries: map[entryKey]BoardEntry{}},
 		isThrottled: hasServedBoards, newest: map[Board]int64{},
 	}
 	err = b.ledger.Snapshot(ctx, b.newestConfig.Game, func(snapshot Snapshot) error {
@@ -74,7 +74,7 @@ type loader struct {
 // addHolder adds one holder's entries to the boards. It commits full transactions.
 func (l *loader) addHolder(ctx context.Context, sums []DaySum) error {
 	for _, sum := range l.coverage.entriesFrom(sums) {
-		l.reserveWrites(1 + len(l.orders)) // the entry, and a member per ranking
+		l.reserveWrites(1 + len(l.cfg.RankingOrders())) // the entry, and a member per ranking
 		if err := l.commit(ctx); err != nil {
 			return err
 		}
@@ -105,5 +105,5 @@ func (l *loader) commit(ctx context.Context) error {
 		return nil
 	}
 	l.renewedAt = time.Now()
-	return l.renewLease(ctx, l.buildLease, l.newestConfig)
+	return l.renewLease(ctx, l.buildLease)
 }

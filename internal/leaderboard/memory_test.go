@@ -247,7 +247,7 @@ func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Ord
 	inspection.Rolling = maps.Clone(inspection.Rolling)
 	for i, content := range m.entriesIn(boardSet, requests) {
 		board := requests[i].Board
-		inspected := InspectedBoard{EntryResult: content, RankedCounts: map[Order]int64{}}
+		inspected := InspectedBoard{BoardSize: content.BoardSize, RankedCounts: map[Order]int64{}}
 		for _, entry := range content.Found {
 			keys := map[Order]float64{}
 			for _, order := range orders {
@@ -255,7 +255,7 @@ func (m *memoryStore) Inspect(_ context.Context, boardSet BoardSet, orders []Ord
 					keys[order] = key
 				}
 			}
-			inspected.Keys = append(inspected.Keys, keys)
+			inspected.Entries = append(inspected.Entries, InspectedEntry{entry, keys})
 		}
 		for _, order := range orders {
 			inspected.RankedCounts[order] = int64(len(stored.rankings[board][order]))

@@ -120,8 +120,8 @@ func (m *ledgerModel) applyOrMaintain(ctx context.Context, applier *gameBoards, 
 	if mustApply {
 		return applier.apply(ctx)
 	}
-	err := applier.withLease(ctx, applier.applyLease, m.cfg, func() error {
-		_, err := applier.maintainDaysOnce(ctx, m.cfg)
+	err := applier.withLease(ctx, applier.applyLease, func() error {
+		_, err := applier.maintainDaysOnce(ctx)
 		return err
 	})
 	if errors.Is(err, errCorrupt) && !errors.Is(err, errWindowBehind) {
@@ -220,7 +220,7 @@ func (m *ledgerModel) applyAll(t *rapid.T) {
 	}
 	for isDone := true; isDone; {
 		var err error
-		isDone, err = applier.maintainDaysOnce(t.Context(), m.cfg)
+		isDone, err = applier.maintainDaysOnce(t.Context())
 		if errors.Is(err, errWindowBehind) {
 			isDone, err = true, applier.builder.build(t.Context())
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 )
@@ -20,34 +21,42 @@ type DaySumSource interface {
 // pastRanking is a past day's ranking in one order. Indexes count from 0. It answers reads
 // like a RankingSource.
 type pastRanking struct {
-	asOf    int64 // commit time of the day's newest result, epoch ms
-	entries []RankedEntry
+	asOf    int64         // commit time of the day's newest result, epoch ms
+	total   int64         // number of ranked entries
+	entries []RankedEntry // the best ones, best first
 }
 
-// fetchRanking reads the results of a day and ranks them by the rules of a configuration.
-func fetchRanking(ctx context.Context, sums DaySumSource, cfg Config, rankingID RankingID) (*pastRanking, error) {
-	ranking := &pastRanking{}
-	day := rankingID.Board.Span
+const allEntries = math.MaxInt / 2 // a limit for fetchRanking
+
+// fetchRanking reads the results of a day and ranks them by the rules of a configuration. It
+// keeps the best entries up to a limit, and never stores twice as many.
+func fetchRanking(ctx context.Context, sums DaySumSource, cfg Config, rankingID RankingID, limit int) (*pastRanking, error) {
+	ranking, day := &pastRanking{}, rankingID.Board.Span
 	err := sums.ReadDaySums(ctx, rankingID.Game, day, rankingID.Board.Kind, func(sum DaySum) error {
 		ranking.asOf = max(ranking.asOf, sum.CommittedAt)
-		if Rankable(rankingID.Order, sum.Aggregates, cfg.MinAnswers) {
-			ranking.entries = append(ranking.entries, cfg.rankedEntry(sum, rankingID.Order))
+		if !Rankable(rankingID.Order, sum.Aggregates, cfg.MinAnswers) {
+			return nil
+		}
+		ranking.total++
+		ranking.entries = append(ranking.entries, RankedEntry{
+			BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates}, Key(rankingID.Order, sum.Aggregates, cfg.Weights),
+		})
+		if len(ranking.entries) == 2*limit {
+			ranking.keepBest(limit)
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read the leaderboard of %s: %w", day, err)
 	}
-	slices.SortFunc(ranking.entries, RankedEntry.compare)
+	ranking.keepBest(limit)
 	return ranking, nil
 }
 
-// rankedEntry returns a day's entry of a holder with its key. The sum must be Rankable.
-func (c Config) rankedEntry(sum DaySum, order Order) RankedEntry {
-	return RankedEntry{
-		BoardEntry: BoardEntry{ID: sum.Holder, Newest: sum.Newest, Aggregates: sum.Aggregates},
-		Key:        Key(order, sum.Aggregates, c.Weights),
-	}
+// keepBest sorts the entries and removes those after the best ones.
+func (r *pastRanking) keepBest(limit int) {
+	slices.SortFunc(r.entries, RankedEntry.compare)
+	r.entries = r.entries[:min(limit, len(r.entries))]
 }
 
 // slice returns the requested entries. ErrNotRanked means that the request is for the
@@ -92,21 +101,13 @@ func (r *pastRanking) standings(ids []string) []StandingEntry {
 // countBefore counts the members that are ordered before edge, which need not be in the
 // ranking.
 func (r *pastRanking) countBefore(edge RankedMember) int {
-	return sort.Search(len(r.entries), func(i int) bool { return r.entries[i].edge().compare(edge) >= 0 })
+	return sort.Search(len(r.entries), func(i int) bool {
+		member := r.entries[i].edge()
+		return cmp.Or(cmp.Compare(member.Key, edge.Key), cmp.Compare(member.Member, edge.Member)) >= 0
+	})
 }
 
 // countBetter counts the entries with a smaller key. Smaller keys are better.
 func (r *pastRanking) countBetter(key float64) int64 {
 	return int64(r.countBefore(RankedMember{Key: key}))
-}
-
-// compare returns -1 if r comes before other in a ranking, 1 if it comes after, else 0.
-func (r RankedMember) compare(other RankedMember) int {
-	return cmp.Or(cmp.Compare(r.Key, other.Key), cmp.Compare(r.Member, other.Member))
-}
-
-// boardState returns the state of the deleted boards with the data of the day filled in.
-func (r *pastRanking) boardState(boards BoardState, day string) BoardState {
-	boards.Span, boards.AsOf, boards.Total = day, r.asOf, int64(len(r.entries))
-	return boards
 }

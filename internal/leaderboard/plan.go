@@ -36,7 +36,7 @@ func (e corruptError) Unwrap() error { return e.cause }
 // rows the boards hold. If the error is errEvictionPending, the transactions apply the rows
 // before the one that must wait.
 func plan(cfg Config, now int64, state BoardSetState, rows []Row, entries map[entryKey]BoardEntry) (BoardSetState, []Transaction, error) {
-	rowPlanner := newPlanner(cfg, now, state, entries)
+	rowPlanner := &planner{cfg: cfg, plannedAt: now, state: state, entries: entries}
 	for _, row := range rows {
 		if row.Pos != rowPlanner.state.Watermark.Pos+1 {
 			return state, nil, fmt.Errorf("%w: game %s: position %d follows %d", ErrInvalidRows, cfg.Game, row.Pos, rowPlanner.state.Watermark.Pos)
@@ -59,7 +59,7 @@ func (p *planner) applyRow(row Row) error {
 	boards := p.cfg.changedBoards(p.state.Progress, row)
 	switch row.Kind {
 	case ResultRow:
-		p.reserveWrites(len(boards) * p.writesPerEntry)
+		p.reserveWrites(len(boards) * p.cfg.writesPerEntry())
 		for _, board := range boards {
 			p.addResult(board, row)
 		}
@@ -96,7 +96,7 @@ func (p *planner) applyCorrection(boards []Board, row Row) error {
 			return errEvictionPending
 		}
 	}
-	p.reserveWrites(len(boards) * p.writesPerEntry)
+	p.reserveWrites(len(boards) * p.cfg.writesPerEntry())
 	for _, board := range boards {
 		after := BoardEntry{ID: row.Holder, Newest: row.Newest, Aggregates: p.entries[entryKey{board, row.Holder}].Aggregates.Add(row.Aggregates)}
 		if board.Span == row.TargetDay {
@@ -123,7 +123,7 @@ func (p *planner) applyMove(boards []Board, row Row) error {
 	if row.FormerHolder == "" {
 		return fmt.Errorf("%w: game %s: the ledger has wiped the former id of the move at position %d", errCorrupt, p.cfg.Game, row.Pos)
 	}
-	p.reserveWrites(2 * len(boards) * p.writesPerEntry)
+	p.reserveWrites(2 * len(boards) * p.cfg.writesPerEntry())
 	for _, board := range boards {
 		former, current := p.entries[entryKey{board, row.FormerHolder}], p.entries[entryKey{board, row.Holder}]
 		if former.Newest == 0 {

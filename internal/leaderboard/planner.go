@@ -22,13 +22,11 @@ type entryKey struct {
 // planner turns changes of entries into transactions. Its state and entries are those after
 // the changes so far.
 type planner struct {
-	cfg            Config
-	orders         []Order // that have a ranking
-	writesPerEntry int     // maximum for a change of one entry: the entry, and a removed and an added member per ranking
-	plannedAt      int64
-	state          BoardSetState
-	entries        map[entryKey]BoardEntry // those that the changes need; entries of no holder are missing
-	txs            []Transaction
+	cfg       Config
+	plannedAt int64
+	state     BoardSetState
+	entries   map[entryKey]BoardEntry // those that the changes need; entries of no holder are missing
+	txs       []Transaction
 
 	// The open transaction. Before it, the changed entries were as in entriesBefore.
 	isOpen        bool
@@ -38,10 +36,9 @@ type planner struct {
 	writeCount    int             // reserved writes, at most maxTransactionWrites
 }
 
-func newPlanner(cfg Config, now int64, state BoardSetState, entries map[entryKey]BoardEntry) *planner {
-	orders := cfg.RankingOrders()
-	return &planner{cfg: cfg, orders: orders, writesPerEntry: 1 + 2*len(orders), plannedAt: now, state: state, entries: entries}
-}
+// writesPerEntry is the maximum number of writes for a change of one entry: the entry, and a
+// removed and an added member per ranking.
+func (c Config) writesPerEntry() int { return 1 + 2*len(c.RankingOrders()) }
 
 // foundEntries combines requests and their results, which have the same order.
 func foundEntries(requests []EntryRequest, results []EntryResult) map[entryKey]BoardEntry {
@@ -130,12 +127,14 @@ func (p *planner) addEntryChange(change *Change, before, after BoardEntry) {
 	case before.Newest > 0:
 		change.RemovedIDs = append(change.RemovedIDs, before.ID)
 	}
-	for _, order := range p.orders {
-		if before.Newest > 0 && Rankable(order, before.Aggregates, p.cfg.MinAnswers) {
+	if before.Newest > 0 {
+		for order := range p.cfg.keys(before.Aggregates) {
 			change.RemovedMembers[order] = append(change.RemovedMembers[order], before.Member())
 		}
-		if after.Newest > 0 && Rankable(order, after.Aggregates, p.cfg.MinAnswers) {
-			change.AddedMembers[order] = append(change.AddedMembers[order], RankedMember{Key: Key(order, after.Aggregates, p.cfg.Weights), Member: after.Member()})
+	}
+	if after.Newest > 0 {
+		for order, key := range p.cfg.keys(after.Aggregates) {
+			change.AddedMembers[order] = append(change.AddedMembers[order], RankedMember{Key: key, Member: after.Member()})
 		}
 	}
 }

@@ -29,11 +29,15 @@ type ReaderOptions struct {
 
 // NewReader returns a reader of the games' boards.
 func NewReader(options ReaderOptions) *Reader {
-	reader := &Reader{games: map[string]Config{}, source: options.Source, archive: options.Archive, now: options.Now}
-	for _, cfg := range options.Games {
-		reader.games[cfg.Game] = cfg.withHash()
+	return &Reader{games: configsByGame(options.Games), source: options.Source, archive: options.Archive, now: options.Now}
+}
+
+func configsByGame(configs []Config) map[string]Config {
+	games := map[string]Config{}
+	for _, cfg := range configs {
+		games[cfg.Game] = cfg.withHash()
 	}
-	return reader
+	return games
 }
 
 // LedgerWentBack drops cached rankings of past days. The caller must call it when a ledger was
@@ -101,9 +105,7 @@ func (r *Reader) readPage(ctx context.Context, cfg Config, rankingID RankingID, 
 	if err != nil {
 		return Page{}, err
 	}
-	for i, row := range slice.Entries {
-		page.Entries = append(page.Entries, cfg.newEntry(row.BoardEntry, slice.rankAt(i, page.Entries)))
-	}
+	page.Entries = cfg.newEntries(slice)
 	if rankingID.Board.Span == OpenDay {
 		rankingID.Board.Span = slice.Span
 	}
@@ -120,18 +122,6 @@ func (p Page) truncate(limit int) Page {
 		p.NextCursor = cursor{p.rankingID, After, p.rows[limit-1].edge()}.String()
 	}
 	return p
-}
-
-// rankAt returns the rank of entry i: one more than the number of entries with better
-// keys. entriesBefore are the entries 0 to i-1 with their ranks.
-func (s RankingSlice) rankAt(i int, entriesBefore []Entry) int64 {
-	switch {
-	case i == 0:
-		return s.BetterCount + 1
-	case s.Entries[i].Key == s.Entries[i-1].Key:
-		return entriesBefore[i-1].Rank
-	}
-	return s.StartIndex + int64(i) + 1
 }
 
 // readPlayers reads a page with the players or teams that the query names.

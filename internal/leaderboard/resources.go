@@ -35,22 +35,18 @@ type resources struct {
 	applyLease, buildLease, maintainLease, verifyLease *lease
 }
 
-// lease is the right to do one kind of work on boards, which one node at a time has.
+// lease is the right to do one kind of work on a game's boards, which one node at a time
+// has.
 type lease struct {
-	work              string
+	id                LeaseID
 	ttl, pollInterval time.Duration
 	local             *semaphore.Weighted // for goroutines of this node, because they have the same holderID
 }
 
-func newLease(work string, ttl, pollInterval time.Duration) *lease {
-	return &lease{work, ttl, pollInterval, semaphore.NewWeighted(1)}
-}
-
-func (l *lease) id(cfg Config) LeaseID {
-	return LeaseID{Game: cfg.Game, ConfigHash: cfg.Hash(), Work: l.work}
-}
-
 func newResources(cfg Config, options ApplierOptions) *resources {
+	newLease := func(work string, ttl, pollInterval time.Duration) *lease {
+		return &lease{LeaseID{cfg.Game, work}, ttl, pollInterval, semaphore.NewWeighted(1)}
+	}
 	return &resources{
 		newestConfig: cfg.withHash(), ledger: options.Ledger, store: options.Store, now: options.Now,
 		log: options.Log.With("game", cfg.Game), metrics: newMetrics(options.Registry, cfg.Game),
@@ -65,32 +61,30 @@ func (r *resources) newestState(ctx context.Context) (BoardSetState, error) {
 	return r.store.ServedState(ctx, r.newestConfig.Game, r.newestConfig.Hash())
 }
 
-// servedConfig returns the configuration of the boards that readers see: the newest one,
-// or the fallback while no boards of the newest one are served.
-func (r *resources) servedConfig(ctx context.Context) (Config, error) {
+// servedBoards returns the state of the boards that readers see, and their configuration:
+// the newest one, or the fallback while no boards of the newest one are served.
+func (r *resources) servedBoards(ctx context.Context) (Config, BoardSetState, error) {
 	state, err := r.newestState(ctx)
 	if err != nil || state.ID != "" {
-		return r.newestConfig, err
+		return r.newestConfig, state, err
 	}
 	fallback, found, err := fallbackConfig(ctx, r.store, r.newestConfig)
 	if err != nil || !found {
-		return r.newestConfig, err
+		return r.newestConfig, state, err
 	}
-	return fallback.withHash(), nil
+	fallback = fallback.withHash()
+	state, err = r.store.ServedState(ctx, fallback.Game, fallback.Hash())
+	return fallback, state, err
 }
 
 // withLease calls work while it holds a lease. For the apply lease this means that no other
-// goroutine or node changes the served boards of cfg.
-func (r *resources) withLease(ctx context.Context, lease *lease, cfg Config, work func() error) error {
+// goroutine or node changes the served boards, or replaces them.
+func (r *resources) withLease(ctx context.Context, lease *lease, work func() error) error {
 	if err := lease.local.Acquire(ctx, 1); err != nil {
 		return err
 	}
 	defer lease.local.Release(1)
-	for {
-		err := r.renewLease(ctx, lease, cfg)
-		if err == nil {
-			break
-		}
+	for err := r.renewLease(ctx, lease); err != nil; err = r.renewLease(ctx, lease) {
 		if !errors.Is(err, ErrStale) {
 			return err
 		}
@@ -99,13 +93,13 @@ func (r *resources) withLease(ctx context.Context, lease *lease, cfg Config, wor
 			return ctx.Err()
 		}
 	}
-	defer func() { _ = r.releaseLease(ctx, lease, cfg) }() // if the release fails, the lease expires
+	defer func() { _ = r.releaseLease(ctx, lease) }() // if the release fails, the lease expires
 	return work()
 }
 
 // renewLease acquires a lease or extends it. It returns ErrStale if another node holds it.
-func (r *resources) renewLease(ctx context.Context, lease *lease, cfg Config) error {
-	hasLease, err := r.store.AcquireLease(ctx, lease.id(cfg), r.holderID, lease.ttl)
+func (r *resources) renewLease(ctx context.Context, lease *lease) error {
+	hasLease, err := r.store.AcquireLease(ctx, lease.id, r.holderID, lease.ttl)
 	if err == nil && !hasLease {
 		err = ErrStale
 	}
@@ -113,8 +107,8 @@ func (r *resources) renewLease(ctx context.Context, lease *lease, cfg Config) er
 }
 
 // releaseLease releases a lease if this node holds it, even if ctx has ended.
-func (r *resources) releaseLease(ctx context.Context, lease *lease, cfg Config) error {
-	return r.store.ReleaseLease(context.WithoutCancel(ctx), lease.id(cfg), r.holderID)
+func (r *resources) releaseLease(ctx context.Context, lease *lease) error {
+	return r.store.ReleaseLease(context.WithoutCancel(ctx), lease.id, r.holderID)
 }
 
 // rowsAfter returns the next rows after a watermark, and whether the ledger still has the

@@ -116,7 +116,7 @@ func (f *applierFixture) checkThatRebuildRepairs(t *testing.T, want error) {
 // maintainUntilError runs maintenance until it fails or has nothing to do.
 func (f *applierFixture) maintainUntilError(t *testing.T) error {
 	for {
-		isDone, err := f.boards.maintainDaysOnce(t.Context(), f.cfg)
+		isDone, err := f.boards.maintainDaysOnce(t.Context())
 		if err != nil || !isDone {
 			return err
 		}
@@ -169,7 +169,7 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 			return other.apply(t.Context())
 		},
 		"the same eviction": func(f *applierFixture, other *gameBoards, _ string) error {
-			_, err := other.maintainDaysOnce(t.Context(), f.cfg)
+			_, err := other.maintainDaysOnce(t.Context())
 			return err
 		},
 	} {
@@ -187,7 +187,7 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 			fixture.store.beforeCall = fixture.store.afterWrite
 			return change(fixture, otherBoards, evictedDay)
 		}
-		if _, err := fixture.boards.maintainDaysOnce(t.Context(), fixture.cfg); !errors.Is(err, ErrStale) {
+		if _, err := fixture.boards.maintainDaysOnce(t.Context()); !errors.Is(err, ErrStale) {
 			t.Errorf("%s: maintenance of boards that changed returned %v", name, err)
 		}
 		if pending := fixture.state(t).PendingBuild; pending != "" {
@@ -211,7 +211,7 @@ func (f *applierFixture) stopInsideEviction(t *testing.T, players int) (day stri
 		if boards.Cursor[boards.unservedIndex()] > 0 {
 			return boards.FirstDays[boards.unservedIndex()]
 		}
-		if isDone, err := f.boards.maintainDaysOnce(t.Context(), f.cfg); err != nil || !isDone {
+		if isDone, err := f.boards.maintainDaysOnce(t.Context()); err != nil || !isDone {
 			t.Fatal("no eviction has begun", err)
 		}
 	}
@@ -307,7 +307,7 @@ func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 		fixture.ledger.addResult(Players, "p", 1)
 		otherBoards, began := newTestApplier(fixture.ledger, fixture.store, fixture.cfg).games[fixture.cfg.Game], time.Now()
 		applied := make(chan error, 1)
-		err := otherBoards.withLease(t.Context(), otherBoards.applyLease, fixture.cfg, func() error {
+		err := otherBoards.withLease(t.Context(), otherBoards.applyLease, func() error {
 			go func() { applied <- fixture.Apply(t.Context(), fixture.cfg.Game) }()
 			time.Sleep(10 * leasePollInterval)
 			select {
@@ -315,7 +315,7 @@ func TestAWaitingNodeContinuesWhenTheLeaseIsReleased(t *testing.T) {
 				t.Errorf("the waiting node returned before the row was applied: %v", err)
 			default:
 			}
-			return otherBoards.rows.applyAll(t.Context(), fixture.cfg)
+			return otherBoards.rows.applyAll(t.Context())
 		})
 		if err := errors.Join(err, <-applied); err != nil || time.Since(began) >= applyLeaseTTL {
 			t.Errorf("the waiting node continued after %v with %v", time.Since(began), err)
@@ -333,7 +333,7 @@ func TestOneNodeAtATimeMaintains(t *testing.T) {
 	fixture.playDays(t, 4, 150)
 	fixture.ledger.startDays(1)
 	fixture.apply(t)
-	rolling, leaseID := fixture.state(t).Rolling, fixture.boards.maintainLease.id(fixture.cfg)
+	rolling, leaseID := fixture.state(t).Rolling, fixture.boards.maintainLease.id
 	if hasLease, err := fixture.store.AcquireLease(t.Context(), leaseID, "another", maintainLeaseTTL); !hasLease || err != nil {
 		t.Fatal(hasLease, err)
 	}

@@ -93,10 +93,10 @@ type BoardSetStore interface {
 	Sweep(ctx context.Context, game, configHash string, before int64) error
 }
 
-// LeaseID identifies the lease for one kind of work on the boards of one configuration. Only
-// the holder of the lease does the work.
+// LeaseID identifies the lease for one kind of work on a game's boards. Only the holder of
+// the lease does the work.
 type LeaseID struct {
-	Game, ConfigHash, Work string // Work: "apply", "build", "maintain" or "verify"
+	Game, Work string // Work: "apply", "build", "maintain" or "verify"
 }
 
 // LeaseStore stores which node has a lease. Leases only save work: transactions are safe
@@ -145,13 +145,20 @@ type Inspection struct {
 	Boards []InspectedBoard
 }
 
-// InspectedBoard is one board of an Inspection. Keys[i] are the keys of Found[i] by order;
-// a ranking without a member for the entry is missing. RankedCounts are the numbers of
-// members per ranking.
+// InspectedBoard is one board of an Inspection. Entries are those of the requested ids, in
+// their order; ids without an entry are missing. RankedCounts are the numbers of members per
+// ranking.
 type InspectedBoard struct {
-	EntryResult
-	Keys         []map[Order]float64
+	BoardSize    int64 // number of entries of the whole board
+	Entries      []InspectedEntry
 	RankedCounts map[Order]int64
+}
+
+// InspectedEntry is an entry with its keys by order. A ranking without a member for the
+// entry is missing.
+type InspectedEntry struct {
+	BoardEntry
+	Keys map[Order]float64
 }
 
 // Store stores boards. It is safe for concurrent use, also by several nodes at the same

@@ -100,26 +100,35 @@ func (g *testGame) checkTop(t *testing.T, day string, kind Kind) {
 	}
 }
 
+// risingDays is a DaySumSource in which each entry is better than all entries before it, or
+// equal to the one before it.
+type risingDays struct {
+	DaySumSource
+	entries int64
+}
+
+func (r risingDays) ReadDaySums(_ context.Context, _, _ string, _ Kind, each func(DaySum) error) (err error) {
+	for i := range r.entries {
+		err = errors.Join(err, each(DaySum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}))
+	}
+	return err
+}
+
 // A top list keeps only a few entries in memory, even if each added entry is better than all
 // entries before it.
 func TestTopListHoldsFewEntries(t *testing.T) {
 	t.Parallel()
 	const limit, entryCount = 3, 5000
-	list := topList{cfg: validConfig(), order: ByScore, limit: limit}
-	for i := range int64(entryCount) {
-		if err := list.add(DaySum{Holder: fmt.Sprint("p", i), Newest: i + 1, Aggregates: Aggregates{Score: i / 2, Matches: 1}}); err != nil {
-			t.Fatal(err)
-		}
-		if len(list.rows) >= 2*limit || cap(list.rows) > 4*limit {
-			t.Fatalf("after %d entries the list holds %d, with capacity %d", i+1, len(list.rows), cap(list.rows))
-		}
+	ranking, err := fetchRanking(t.Context(), risingDays{nil, entryCount}, validConfig(), RankingID{Order: ByScore}, limit)
+	if err != nil || cap(ranking.entries) > 4*limit {
+		t.Fatalf("the list holds %d entries, with capacity %d (%v)", len(ranking.entries), cap(ranking.entries), err)
 	}
 	var have []string
-	for _, entry := range list.entries() {
+	for _, entry := range validConfig().newEntries(RankingSlice{Entries: ranking.entries}) {
 		have = append(have, fmt.Sprint(entry.Rank, " ", entry.ID))
 	}
-	if want := []string{"1 p4998", "1 p4999", "3 p4996"}; !slices.Equal(have, want) || list.total != entryCount {
-		t.Errorf("the best of %d are %q, want %q", list.total, have, want)
+	if want := []string{"1 p4998", "1 p4999", "3 p4996"}; !slices.Equal(have, want) || ranking.total != entryCount {
+		t.Errorf("the best of %d are %q, want %q", ranking.total, have, want)
 	}
 }
 

@@ -33,13 +33,10 @@ func (v *verifier) run(ctx context.Context) {
 func (v *verifier) verifyInBackground(ctx context.Context) error {
 	err := v.verifyAndRepair(ctx, func() error {
 		loop.Sleep(ctx, verifyPageInterval)
-		return errors.Join(ctx.Err(), v.renewLease(ctx, v.verifyLease, v.newestConfig))
+		return errors.Join(ctx.Err(), v.renewLease(ctx, v.verifyLease))
 	})
-	err = errors.Join(err, v.releaseLease(ctx, v.verifyLease, v.newestConfig))
-	if errors.Is(err, ErrNotReady) {
-		return nil
-	}
-	return err
+	err = errors.Join(err, v.releaseLease(ctx, v.verifyLease))
+	return ignore(err, ErrNotReady)
 }
 
 func (v *verifier) verifyAndRepair(ctx context.Context, beforePage func() error) error {

@@ -54,7 +54,7 @@ func TestOneNodeAtATimeVerifies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		game := newPlayedGame(t)
 		corruptEntry(game.servedBoardSet(), Board{Players, string(All)}, func(entry *BoardEntry) { entry.Aggregates.Score++ })
-		leaseID := LeaseID{Game: game.cfg.Game, ConfigHash: game.cfg.Hash(), Work: "verify"}
+		leaseID := LeaseID{Game: game.cfg.Game, Work: "verify"}
 		if hasLease, err := game.store.AcquireLease(t.Context(), leaseID, "another", verifyLeaseTTL); err != nil || !hasLease {
 			t.Fatal(hasLease, err)
 		}

@@ -20,17 +20,13 @@ func (s *Store) Commit(ctx context.Context, boardSet leaderboard.BoardSet, txs [
 		}
 	}
 	replies, err := s.runCalls(ctx, commitScript, calls)
-	isApplied := true
-	for i := 0; i < len(replies) && err == nil && isApplied; i++ {
-		isApplied, err = replies[i].Bool()
+	for i := 0; i < len(replies) && err == nil; i++ {
+		var isApplied bool
+		if isApplied, err = replies[i].Bool(); err == nil && !isApplied {
+			return leaderboard.ErrStale
+		}
 	}
-	switch {
-	case err != nil:
-		return fmt.Errorf("commit leaderboards: %w", err)
-	case !isApplied:
-		return leaderboard.ErrStale
-	}
-	return nil
+	return wrap("commit leaderboards", err)
 }
 
 func transactionCall(boardSet leaderboard.BoardSet, tx leaderboard.Transaction) (scriptCall, error) {

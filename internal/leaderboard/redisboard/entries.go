@@ -2,7 +2,6 @@ package redisboard
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,30 +15,21 @@ var membersScript = newScript("members")
 // version returns ErrStale.
 func (s *Store) ReadEntries(ctx context.Context, boardSet leaderboard.BoardSet, requests []leaderboard.EntryRequest) ([]leaderboard.EntryResult, error) {
 	pipe := s.rdb.Pipeline()
-	packed := make([]*redis.SliceCmd, len(requests))
-	sizes := make([]*redis.IntCmd, len(requests))
+	packed, sizes := make([]*redis.SliceCmd, len(requests)), make([]*redis.IntCmd, len(requests))
 	for i, request := range requests {
 		key := keysFor(boardSet, request.Board).entriesKey()
-		sizes[i] = pipe.HLen(ctx, key)
+		sizes[i], packed[i] = pipe.HLen(ctx, key), &redis.SliceCmd{}
 		if len(request.IDs) > 0 {
 			packed[i] = pipe.HMGet(ctx, key, request.IDs...)
 		}
 	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, fmt.Errorf("read leaderboard entries: %w", err)
-	}
+	_, err := pipe.Exec(ctx)
 	results := make([]leaderboard.EntryResult, len(requests))
-	for i, request := range requests {
+	for i := 0; i < len(requests) && err == nil; i++ {
 		results[i].BoardSize = sizes[i].Val()
-		if packed[i] == nil {
-			continue
-		}
-		var err error
-		if results[i].Found, err = unpackEntries(request.IDs, packed[i].Val()); err != nil {
-			return nil, err
-		}
+		results[i].Found, err = unpackEntries(requests[i].IDs, packed[i].Val())
 	}
-	return results, nil
+	return results, wrap("read leaderboard entries", err)
 }
 
 // ReadMembers implements leaderboard.EntryStore.
@@ -47,7 +37,7 @@ func (s *Store) ReadMembers(ctx context.Context, boardSet leaderboard.BoardSet, 
 	keys := keysFor(boardSet, rankingID.Board)
 	values, err := membersScript.Run(ctx, s.rdb, []string{keys.rankingKey(rankingID.Order), keys.entriesKey()}, from, from+int64(limit)-1).Slice()
 	if err != nil {
-		return nil, fmt.Errorf("read leaderboard entries: %w", err)
+		return nil, wrap("read leaderboard entries", err)
 	}
 	reply := newReply(values)
 	var entries []leaderboard.BoardEntry

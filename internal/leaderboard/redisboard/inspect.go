@@ -44,8 +44,7 @@ func (s *Store) Inspect(
 
 // board parses what inspect.lua returned for one board.
 func (r *reply) board(orders []leaderboard.Order, ids []string) leaderboard.InspectedBoard {
-	board := leaderboard.InspectedBoard{RankedCounts: map[leaderboard.Order]int64{}}
-	board.BoardSize = r.number()
+	board := leaderboard.InspectedBoard{BoardSize: r.number(), RankedCounts: map[leaderboard.Order]int64{}}
 	packedEntries := r.listWithLength(len(ids))
 	keys := map[leaderboard.Order][]any{}
 	for _, order := range orders {
@@ -56,14 +55,13 @@ func (r *reply) board(orders []leaderboard.Order, ids []string) leaderboard.Insp
 		if !exists {
 			continue
 		}
-		ranked := map[leaderboard.Order]float64{}
+		entry := leaderboard.InspectedEntry{BoardEntry: r.entry(id, packed), Keys: map[leaderboard.Order]float64{}}
 		for order, orderKeys := range keys {
 			if text, exists := orderKeys[i].(string); exists {
-				ranked[order] = r.parseKey(text)
+				entry.Keys[order] = r.parseKey(text)
 			}
 		}
-		board.Found = append(board.Found, r.entry(id, packed))
-		board.Keys = append(board.Keys, ranked)
+		board.Entries = append(board.Entries, entry)
 	}
 	return board
 }

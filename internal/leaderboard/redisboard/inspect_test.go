@@ -36,19 +36,17 @@ func TestInspectReturnsEntriesAndTheirKeys(t *testing.T) {
 		}
 		rankedCounts := map[lb.Order]int64{lb.ByValue: 4, lb.ByScore: 4, lb.ByMatches: 4, lb.ByAccuracy: 3, lb.ByTime: 3}
 		zeroCounts := map[lb.Order]int64{lb.ByValue: 0, lb.ByScore: 0, lb.ByMatches: 0, lb.ByAccuracy: 0, lb.ByTime: 0}
-		keys := make([]map[lb.Order]float64, 2)
+		inspected := make([]lb.InspectedEntry, 2)
 		for i, entry := range []lb.BoardEntry{entries[2], entries[0]} {
-			keys[i] = map[lb.Order]float64{}
+			inspected[i] = lb.InspectedEntry{BoardEntry: entry, Keys: map[lb.Order]float64{}}
 			for _, order := range fixture.cfg.RankingOrders() {
 				if lb.Rankable(order, entry.Aggregates, fixture.cfg.MinAnswers) {
-					keys[i][order] = lb.Key(order, entry.Aggregates, fixture.cfg.Weights)
+					inspected[i].Keys[order] = lb.Key(order, entry.Aggregates, fixture.cfg.Weights)
 				}
 			}
 		}
 		want := []lb.InspectedBoard{
-			{EntryResult: lb.EntryResult{Found: []lb.BoardEntry{entries[2], entries[0]}, BoardSize: 3}, Keys: keys, RankedCounts: rankedCounts},
-			{RankedCounts: zeroCounts},
-			{EntryResult: lb.EntryResult{BoardSize: 3}, RankedCounts: rankedCounts},
+			{BoardSize: 3, Entries: inspected, RankedCounts: rankedCounts}, {RankedCounts: zeroCounts}, {BoardSize: 3, RankedCounts: rankedCounts},
 		}
 		if !reflect.DeepEqual(got.Boards, want) {
 			t.Fatalf("Inspect returned the boards %+v, want %+v", got.Boards, want)

@@ -9,7 +9,7 @@ import "laststand/internal/leaderboard"
 //	{b:GAME}:building                      hash: CONFIG → id of the board set being built, or why one must be built.
 //	{b:GAME}:sets                          set: ids of all board sets.
 //	{b:GAME}:publications                  number of published board sets so far.
-//	{b:GAME}:lease:CONFIG:WORK             text: holder of the lease; it expires.
+//	{b:GAME}:lease:WORK                    text: holder of the lease; it expires.
 //	{b:GAME}:GEN:state                     hash: version, loading, touched, config, published and stateFields.
 //	{b:GAME}:GEN:boards                    set: KIND:SPAN of each existing board.
 //	{b:GAME}:GEN:KIND:SPAN:parts           hash: id → packed entry (packed.go).
@@ -24,7 +24,7 @@ func boardSetsKey(game string) string    { return keyPrefix(game) + "sets" }
 func publicationsKey(game string) string { return keyPrefix(game) + "publications" }
 
 func leaseKey(leaseID leaderboard.LeaseID) string {
-	return keyPrefix(leaseID.Game) + "lease:" + leaseID.ConfigHash + ":" + leaseID.Work
+	return keyPrefix(leaseID.Game) + "lease:" + leaseID.Work
 }
 
 func stateKey(boardSet leaderboard.BoardSet) string {

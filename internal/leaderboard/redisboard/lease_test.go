@@ -9,7 +9,7 @@ import (
 
 func TestOneHolderHasALeaseAtATime(t *testing.T) {
 	eachStore(t, func(t *testing.T, fixture *storeFixture) {
-		applyLease := lb.LeaseID{Game: fixture.cfg.Game, ConfigHash: fixture.cfg.Hash(), Work: "apply"}
+		applyLease := lb.LeaseID{Game: fixture.cfg.Game, Work: "apply"}
 		acquire := func(leaseID lb.LeaseID, holder string, ttl time.Duration) bool {
 			t.Helper()
 			isHolder, err := fixture.AcquireLease(t.Context(), leaseID, holder, ttl)

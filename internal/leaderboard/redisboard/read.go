@@ -2,7 +2,6 @@ package redisboard
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -105,10 +104,7 @@ func (s *Store) retryWhileStale(rankingID leaderboard.RankingID, read func() err
 	for range maxReadTries {
 		err := read()
 		if !redis.HasErrorPrefix(err, "STALE") {
-			if err != nil {
-				return fmt.Errorf("read leaderboard: %w", err)
-			}
-			return nil
+			return wrap("read leaderboard", err)
 		}
 		s.served.Delete(configKey{rankingID.Game, rankingID.ConfigHash})
 	}

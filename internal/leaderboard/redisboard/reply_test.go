@@ -20,7 +20,7 @@ func FuzzReplies(f *testing.F) {
 		}
 		reply := newReply([]any{int64(1), []any{packed, nil}, int64(2), []any{key, key}})
 		board := reply.board([]leaderboard.Order{leaderboard.ByScore}, []string{"p", "q"})
-		if reply.err() == nil && (len(board.Found) != 1 || len(board.Keys) != 1) {
+		if reply.err() == nil && (len(board.Entries) != 1 || len(board.Entries[0].Keys) != 1) {
 			t.Fatalf("%q became %+v", packed, board)
 		}
 		reply = newReply([]any{packedProgress})

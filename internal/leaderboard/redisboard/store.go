@@ -3,6 +3,7 @@ package redisboard
 import (
 	"context"
 	"embed"
+	"fmt"
 	"sync"
 
 	"github.com/redis/go-redis/v9"
@@ -13,8 +14,9 @@ import (
 // Store stores the boards of every game. It implements leaderboard.Store and
 // leaderboard.Source. Safe for concurrent use.
 type Store struct {
-	rdb    redis.UniversalClient
-	served sync.Map // configKey → servedBoards
+	rdb        redis.UniversalClient
+	served     sync.Map // configKey → servedBoards
+	lastServed sync.Map // configKey → id of the board set that ServedState last returned
 }
 
 // configKey identifies the boards of one configuration of a game.
@@ -22,6 +24,14 @@ type configKey struct{ game, configHash string }
 
 // New returns a store that uses rdb. The caller closes rdb.
 func New(rdb redis.UniversalClient) *Store { return &Store{rdb: rdb} }
+
+// wrap adds the failed operation to an error. It returns nil for nil.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", operation, err)
+}
 
 //go:embed *.lua
 var luaFiles embed.FS

@@ -2,7 +2,6 @@ package redisboard
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -15,13 +14,15 @@ var retireScript = newScript("retire")
 
 // Sweep implements leaderboard.BoardSetStore.
 func (s *Store) Sweep(ctx context.Context, game, keptHash string, before int64) error {
-	if err := s.sweep(ctx, game, keptHash, before); err != nil {
-		return fmt.Errorf("sweep leaderboards: %w", err)
+	err := s.retireConfigs(ctx, game, keptHash, before)
+	if err == nil {
+		err = s.removeUnused(ctx, game)
 	}
-	return nil
+	return wrap("sweep leaderboards", err)
 }
 
-func (s *Store) sweep(ctx context.Context, game, keptHash string, before int64) error {
+// retireConfigs removes abandoned configurations.
+func (s *Store) retireConfigs(ctx context.Context, game, keptHash string, before int64) error {
 	_, served, building, err := s.listBoardSets(ctx, game)
 	if err != nil {
 		return err
@@ -34,20 +35,19 @@ func (s *Store) sweep(ctx context.Context, game, keptHash string, before int64) 
 			return err
 		}
 	}
+	return nil
+}
+
+// removeUnused removes the board sets that are neither served nor being built.
+func (s *Store) removeUnused(ctx context.Context, game string) error {
 	ids, served, building, err := s.listBoardSets(ctx, game)
-	if err != nil {
-		return err
-	}
 	used := slices.Concat(slices.Collect(maps.Values(served)), slices.Collect(maps.Values(building)))
 	for _, id := range ids {
-		if slices.Contains(used, id) {
-			continue
-		}
-		if err := s.removeBoardSet(ctx, leaderboard.BoardSet{Game: game, ID: id}); err != nil {
-			return err
+		if err == nil && !slices.Contains(used, id) {
+			err = s.removeBoardSet(ctx, leaderboard.BoardSet{Game: game, ID: id})
 		}
 	}
-	return nil
+	return err
 }
 
 // listBoardSets returns the ids of all board sets, and the served and building ones by the
