@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 
 	"laststand/internal/identity"
 )
@@ -22,9 +21,10 @@ UPDATE revocations SET ends_at = $4, set_by = $5, changed_at = $4, revision = $6
 WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
 
 	deleteOldRevocations = `DELETE FROM revocations WHERE ends_at > 0 AND ends_at < $1`
-)
 
-const selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND player = $2`
+	selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND player = $2`
+	selectAccount       = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
+)
 
 // accessChange is a transaction that changes revocations, accounts or keys. It holds the lock
 // on the revision until it is committed. So revisions are in commit order.
@@ -39,91 +39,65 @@ type accessChange struct {
 func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) error) error {
 	return db.inTx(ctx, func(tx *transaction) error {
 		c := &accessChange{transaction: tx}
-		if err := c.nextRevision(ctx); err != nil {
-			return err
-		}
-		if _, err := tx.exec(ctx, deleteOldRevocations, c.now-identity.EndedRevocationTTL.Milliseconds()); err != nil {
-			return err
-		}
+		c.nextRevision(ctx)
+		tx.exec(ctx, deleteOldRevocations, c.now-identity.EndedRevocationTTL.Milliseconds())
 		return f(c)
 	})
 }
 
 // nextRevision assigns the next revision to the change. A transaction calls it once for
 // each revocation. The time of the change stays that of the first call.
-func (c *accessChange) nextRevision(ctx context.Context) error {
+func (c *accessChange) nextRevision(ctx context.Context) {
 	now := int64(0)
-	err := c.queryRow(ctx, incrementRevision).Scan(&c.seq, &now)
+	c.get(ctx, into(&c.seq, &now), incrementRevision)
 	c.now = cmp.Or(c.now, now)
-	return err
 }
 
-func (c *accessChange) save(ctx context.Context, b identity.Revocation) error {
-	_, err := c.exec(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
-	return err
+func (c *accessChange) save(ctx context.Context, b identity.Revocation) {
+	c.exec(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
 }
 
 // eachSubject calls apply for each subject of a revocation, each with a revision of its
 // own. For a guest with a linked account these are the account and then the guest.
 // Otherwise it is the subject alone, or the token.
-func (c *accessChange) eachSubject(ctx context.Context, revocation identity.Revocation, apply func(id string) error) error {
+func (c *accessChange) eachSubject(ctx context.Context, revocation identity.Revocation, apply func(id string)) {
 	ids := []string{revocation.ID}
 	if revocation.Kind != identity.KindToken {
-		var err error
-		if ids, err = c.subjectIDs(ctx, revocation.Game, revocation.ID); err != nil {
-			return err
-		}
+		ids = c.subjectIDs(ctx, revocation.Game, revocation.ID)
 	}
 	for i, id := range ids {
 		if i > 0 {
-			if err := c.nextRevision(ctx); err != nil {
-				return err
-			}
+			c.nextRevision(ctx)
 		}
-		if err := apply(id); err != nil {
-			return err
-		}
+		apply(id)
 	}
-	return nil
 }
 
 // subjectIDs returns the subjects that belong to the player of id: the linked account, if
 // there is one, and the player's own id last.
-func (c *accessChange) subjectIDs(ctx context.Context, game, id string) ([]string, error) {
-	player, found, err := c.db.accountPlayer(ctx, c, game, id)
-	if err != nil {
-		return nil, err
-	}
+func (c *accessChange) subjectIDs(ctx context.Context, game, id string) []string {
+	player, found := accountPlayer(ctx, c.transaction, game, id)
 	if found && player != "" && player != id {
-		return []string{id, player}, nil
+		return []string{id, player}
 	}
-	account, err := c.linkedAccount(ctx, game, id)
-	if err != nil || account == "" {
-		return []string{id}, err
+	if account := c.linkedAccount(ctx, game, id); account != "" {
+		return []string{account, id}
 	}
-	return []string{account, id}, nil
+	return []string{id}
 }
 
 // linkedAccount returns the account that is linked to a guest, or "" if there is none.
-func (c *accessChange) linkedAccount(ctx context.Context, game, player string) (account string, err error) {
-	_, err = scanOptional(c.queryRow(ctx, selectLinkedAccount, game, player), &account)
+func (c *accessChange) linkedAccount(ctx context.Context, game, player string) (account string) {
+	c.get(ctx, into(&account), selectLinkedAccount, game, player)
 	if account == player {
-		return "", err
+		return ""
 	}
-	return account, err
-}
-
-const selectAccount = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
-
-// rowQuerier is a transaction or a database.
-type rowQuerier interface {
-	queryRow(ctx context.Context, query string, args ...any) *sql.Row
+	return account
 }
 
 // accountPlayer returns the player that an account belongs to, or "" if the account was
 // erased. subject is that of the account's tokens.
-func (db *database) accountPlayer(ctx context.Context, in rowQuerier, game, subject string) (player string, found bool, err error) {
-	row := in.queryRow(ctx, selectAccount, game, subject, db.hashKey.hashSubject(game, subject))
-	found, err = scanOptional(row, &player)
-	return player, found, err
+func accountPlayer(ctx context.Context, tx *transaction, game, subject string) (player string, found bool) {
+	found = tx.get(ctx, into(&player), selectAccount, game, subject, tx.db.hashKey.hashSubject(game, subject))
+	return player, found
 }

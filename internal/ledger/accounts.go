@@ -1,15 +1,24 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
 )
 
 var _ identity.Accounts = (*Accounts)(nil)
+
+// Accounts links accounts of an operator's login service to guests, and erases players.
+type Accounts struct {
+	*database
+	entries       *entryWriter
+	emptiedBlocks prometheus.Counter
+}
 
 // Known implements identity.Players.
 func (s *Players) Known(ctx context.Context, game, subject string) (identity.Player, error) {
@@ -19,12 +28,11 @@ func (s *Players) Known(ctx context.Context, game, subject string) (identity.Pla
 		if !errors.Is(err, identity.ErrNotFound) {
 			return p, err
 		}
-		player, found, err := s.accountPlayer(ctx, s, game, subject)
+		var player string
+		found, err := s.get(ctx, into(&player), selectAccount, game, subject, s.hashKey.hashSubject(game, subject))
 		switch {
-		case err != nil:
-			return identity.Player{}, fmt.Errorf("ledger: account: %w", err)
-		case !found:
-			return identity.Player{}, identity.ErrNotFound
+		case err != nil || !found:
+			return identity.Player{}, cmp.Or(err, identity.ErrNotFound)
 		case player == "":
 			return identity.Player{}, identity.ErrErased
 		}
@@ -59,9 +67,8 @@ type accountLink struct {
 }
 
 // LinkAccount implements identity.Accounts.
-func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) (err error) {
-	defer describe(&err, "link account")
-	err = inAccessChange(ctx, a.database, func(c *accessChange) error {
+func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string) error {
+	err := inAccessChange(ctx, a.database, func(c *accessChange) error {
 		return accountLink{c, game, guest, account}.apply(ctx)
 	})
 	if errors.Is(err, errAlreadyLinked) {
@@ -74,10 +81,8 @@ func (a *Accounts) LinkAccount(ctx context.Context, game, guest, account string)
 var errAlreadyLinked = errors.New("the account is linked to this guest already")
 
 func (link accountLink) apply(ctx context.Context) error {
-	player, accountExists, err := link.db.accountPlayer(ctx, link, link.game, link.account)
+	player, accountExists := accountPlayer(ctx, link.transaction, link.game, link.account)
 	switch {
-	case err != nil:
-		return err
 	case accountExists && player == link.guest && link.account != link.guest:
 		return errAlreadyLinked
 	case accountExists && player == "":
@@ -89,75 +94,60 @@ func (link accountLink) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	playerAppeared, err := link.claimAccount(ctx, accountExists)
+	playerAppeared := link.claimAccount(ctx, accountExists)
 	switch {
-	case err != nil:
-		return err
+	case link.err != nil:
+		return link.err
 	case playerAppeared:
 		return link.apply(ctx) // at most once: now the account exists
 	}
-	if _, err := link.exec(ctx, moveArenas, link.game, link.account, link.guest); err != nil {
-		return err
+	link.exec(ctx, moveArenas, link.game, link.account, link.guest)
+	// The revocation that UnlinkAccount has set ends, if it is still in force.
+	if link.exec(ctx, endRevocation, link.game, string(identity.KindUnlinked), link.account, link.now, "", link.seq) > 0 {
+		link.nextRevision(ctx)
 	}
-	if err := link.endUnlinkBan(ctx); err != nil || !accountWasPlayer {
-		return err
+	if accountWasPlayer {
+		link.retirePlayer(ctx)
 	}
-	return link.retirePlayer(ctx)
-}
-
-// endUnlinkBan ends the revocation that UnlinkAccount has set, if it is still in force.
-func (link accountLink) endUnlinkBan(ctx context.Context) error {
-	ended, err := link.exec(ctx, endRevocation, link.game, string(identity.KindUnlinked), link.account, link.now, "", link.seq)
-	if err != nil || ended == 0 {
-		return err
-	}
-	return link.nextRevision(ctx)
+	return nil
 }
 
 // claimAccount writes the row that links the account to the guest. playerAppeared means
 // that a player with the account's id was created at the same time; nothing was written.
-func (link accountLink) claimAccount(ctx context.Context, accountExists bool) (playerAppeared bool, err error) {
+func (link accountLink) claimAccount(ctx context.Context, accountExists bool) (playerAppeared bool) {
 	statement := insertAccount
 	if accountExists {
 		statement = moveAccount
 	}
-	written, err := link.exec(ctx, statement, link.game, link.account, link.guest)
-	if isUniqueViolation(err) {
-		err = fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
+	written := link.exec(ctx, statement, link.game, link.account, link.guest)
+	if isUniqueViolation(link.err) {
+		link.err = fmt.Errorf("%w: the guest has another account", identity.ErrAccountTaken)
 	}
-	return written == 0, err
+	return written == 0
 }
 
 // checkAccount locks the guest and the player of the account, if there is one. It
 // reports whether the account was a player, and refuses what cannot be linked.
 func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool, err error) {
-	var guestExists, guestHasDevice, accountHasDevice bool
-	var accountMatches int64
-	err = scanAll(func(rows *sql.Rows) error {
-		var id string
-		var hasDevice bool
-		var matches, rated int64
-		err := rows.Scan(&id, &hasDevice, &matches, &rated)
+	var guestExists, guestHasDevice, accountHasDevice, hasDevice, hasSeat bool
+	var accountMatches, matches, rated int64
+	var id string
+	link.each(ctx, eachRow(func() {
 		if id == link.guest {
 			guestExists, guestHasDevice = true, hasDevice
 		} else {
 			accountWasPlayer, accountHasDevice, accountMatches = true, hasDevice, matches+rated
 		}
-		return err
-	})(link.query(ctx, lockPlayers, link.game, link.guest, link.account))
+	}, &id, &hasDevice, &matches, &rated), lockPlayers, link.game, link.guest, link.account)
+	link.get(ctx, into(&hasSeat), selectHasSeat, link.game, link.account)
 	switch {
-	case err != nil:
-		return false, err
 	case !guestExists:
-		return false, identity.ErrNotFound
+		err = identity.ErrNotFound
 	case !guestHasDevice || link.guest == link.account:
-		return false, identity.ErrNotGuest
+		err = identity.ErrNotGuest
 	case accountHasDevice: // the account is a guest, to which other accounts may be linked
-		return false, fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
-	}
-	hasSeat := false
-	err = link.queryRow(ctx, selectHasSeat, link.game, link.account).Scan(&hasSeat)
-	if err == nil && (accountMatches > 0 || hasSeat) {
+		err = fmt.Errorf("%w: it is a guest itself", identity.ErrAccountTaken)
+	case accountMatches > 0 || hasSeat:
 		err = fmt.Errorf("%w: it is a player with results of its own", identity.ErrAccountTaken)
 	}
 	return accountWasPlayer, err
@@ -165,12 +155,30 @@ func (link accountLink) checkAccount(ctx context.Context) (accountWasPlayer bool
 
 // retirePlayer deletes the player that the account was before. It ends its sessions by a
 // revocation, which lasts until all nodes have read it.
-func (link accountLink) retirePlayer(ctx context.Context) error {
-	if _, err := link.exec(ctx, deletePlayer, link.game, link.account); err != nil {
-		return err
-	}
-	return link.save(ctx, identity.Revocation{
+func (link accountLink) retirePlayer(ctx context.Context) {
+	link.exec(ctx, deletePlayer, link.game, link.account)
+	link.save(ctx, identity.Revocation{
 		Game: link.game, Kind: identity.KindLinked, ID: link.account, EndsAt: link.now + identity.EndedRevocationTTL.Milliseconds(),
 		Reason: "linked to a guest",
 	})
+}
+
+const deleteLinkedAccount = `DELETE FROM accounts WHERE game = $1 AND subject = $2 AND player = $3`
+
+// UnlinkAccount implements identity.Accounts. It also ends the sessions of the account's tokens.
+func (a *Accounts) UnlinkAccount(ctx context.Context, game, id string) (account string, err error) {
+	err = inAccessChange(ctx, a.database, func(c *accessChange) error {
+		subjects := c.subjectIDs(ctx, game, id)
+		if len(subjects) < 2 {
+			return identity.ErrNoAccount
+		}
+		account = subjects[0]
+		c.exec(ctx, deleteLinkedAccount, game, account, subjects[1])
+		c.save(ctx, identity.Revocation{
+			Game: game, Kind: identity.KindUnlinked, ID: account, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(),
+			Reason: "unlinked from a guest",
+		})
+		return nil
+	})
+	return account, err
 }

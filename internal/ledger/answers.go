@@ -3,8 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,44 +13,39 @@ import (
 
 var _ answers.Ledger = (*Answers)(nil)
 
-const (
-	// selectSeats also selects whether the player still exists.
-	selectSeats = `
+// Answers stores the answers of settled matches.
+type Answers struct {
+	*database
+	history *History
+}
+
+// selectSeats also selects whether the player still exists.
+const selectSeats = `
 SELECT s.standing_index, s.player, CASE WHEN p.id IS NULL THEN 1 ELSE 0 END
 FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
 WHERE s.game = $1 AND s.match_id = $2`
 
-	insertAnswers = `
-WITH v (game, over_at, match_id, block, questions, answers, texts) AS ({rows})
-INSERT INTO answers (game, over_at, match_id, block, questions, answers, texts)
-SELECT game, over_at, match_id, block, questions, answers, texts FROM v WHERE true
-ON CONFLICT DO NOTHING`
-)
+var insertAnswers = insertRows("answers", "game, over_at, match_id, block, questions, answers, texts") + `ON CONFLICT DO NOTHING`
 
 // FindSeats implements answers.Ledger. A player who was erased has an opaque id in the
 // ledger, and is found under the former id.
 func (a *Answers) FindSeats(ctx context.Context, game, id string, players []string) (seats answers.Seats, err error) {
 	m, err := a.history.readSummary(ctx, game, id)
-	if errors.Is(err, match.ErrNotFound) {
+	if err != nil {
 		return seats, err
 	}
-	defer describe(&err, "seats of match %s", id)
 	seats = answers.Seats{OverAt: m.OverAt, Indexes: map[string]int{}, Erased: map[int]bool{}}
 	for _, bot := range m.Bots {
 		seats.Indexes[bot.Player] = bot.Index
 	}
-	if err == nil {
-		err = scanAll(func(rows *sql.Rows) error {
-			var index, isErased int
-			var player string
-			err := rows.Scan(&index, &player, &isErased)
-			seats.Indexes[player] = index
-			if isErased == 1 {
-				seats.Erased[index] = true
-			}
-			return err
-		})(a.query(ctx, selectSeats, game, id))
-	}
+	var index, isErased int
+	var player string
+	err = a.each(ctx, eachRow(func() {
+		seats.Indexes[player] = index
+		if isErased == 1 {
+			seats.Erased[index] = true
+		}
+	}, &index, &player, &isErased), selectSeats, game, id)
 	if err == nil {
 		err = a.addFormerIDs(ctx, game, players, seats)
 	}
@@ -61,30 +54,26 @@ func (a *Answers) FindSeats(ctx context.Context, game, id string, players []stri
 
 // addFormerIDs adds the former ids of players whose standings have an opaque id.
 func (a *Answers) addFormerIDs(ctx context.Context, game string, players []string, seats answers.Seats) error {
-	var unknown []string
-	for _, player := range players {
-		if _, isKnown := seats.Indexes[player]; !isKnown {
-			unknown = append(unknown, player)
-		}
-	}
+	unknown := slices.DeleteFunc(slices.Clone(players), func(player string) bool {
+		_, isKnown := seats.Indexes[player]
+		return isKnown
+	})
 	if len(unknown) == 0 {
 		return nil
 	}
 	return a.inSnapshot(ctx, func(tx *transaction) error {
-		opaqueByID, err := a.opaqueIDs(ctx, tx, game, unknown)
-		for former, opaque := range opaqueByID {
+		for former, opaque := range opaqueIDs(ctx, tx, game, unknown) {
 			if index, isKnown := seats.Indexes[opaque]; isKnown {
 				seats.Indexes[former] = index
 			}
 		}
-		return err
+		return nil
 	})
 }
 
 // SaveBlocks implements answers.Ledger. The questions are stored before the answers that
 // refer to them.
 func (a *Answers) SaveBlocks(ctx context.Context, blocks []answers.Block) (err error) {
-	defer describe(&err, "save %d blocks of answers", len(blocks))
 	asked := make([][]askedQuestion, len(blocks))
 	for i, b := range blocks {
 		if asked[i], err = newAskedQuestions(b); err != nil {
@@ -103,7 +92,10 @@ func (a *Answers) SaveBlocks(ctx context.Context, blocks []answers.Block) (err e
 		}
 		rows = append(rows, []any{b.Game, b.OverAt, b.Match, int64(b.Index), ids.packQuestions(asked[i]), packed, texts})
 	}
-	return a.inTx(ctx, func(tx *transaction) error { return tx.bulk(ctx, insertAnswers, rows, nil) })
+	return a.inTx(ctx, func(tx *transaction) error {
+		tx.bulk(ctx, insertAnswers, rows, nil)
+		return nil
+	})
 }
 
 const (
@@ -122,8 +114,8 @@ type answerRow struct {
 }
 
 func (a *Answers) readRows(ctx context.Context, m match.Summary, from, limit int) ([]answerRow, error) {
-	return collect(func(r *answerRow) []any { return []any{&r.block, &r.questions, &r.answers, &r.texts} })(
-		a.query(ctx, selectBlocks, m.Game, m.OverAt, m.Match, from, limit))
+	return list(ctx, a.database, func(r *answerRow) []any { return into(&r.block, &r.questions, &r.answers, &r.texts) },
+		selectBlocks, m.Game, m.OverAt, m.Match, from, limit)
 }
 
 // Match returns the summary of a settled match and the questions that were revealed, as the
@@ -132,10 +124,6 @@ func (a *Answers) readRows(ctx context.Context, m match.Summary, from, limit int
 // later with answers.ErrNotStored.
 func (a *Answers) Match(ctx context.Context, game, id string) (answers.Match, error) {
 	m, err := a.history.readSummary(ctx, game, id)
-	if errors.Is(err, match.ErrNotFound) {
-		return answers.Match{}, err
-	}
-	defer describe(&err, "questions of match %s", id)
 	if err != nil {
 		return answers.Match{}, err
 	}
@@ -165,21 +153,12 @@ func missingReason(m match.Summary, now int64) error {
 // questions. It returns answers.ErrNotPlayer if the player has no standing in it.
 func (a *Answers) Of(ctx context.Context, m answers.Match, player string) (own []answers.Answer, err error) {
 	var index int
-	found, err := scanOptional(a.queryRow(ctx, selectSeatOf, m.Summary.Game, player, m.Summary.OverAt, m.Summary.Match), &index)
-	if err == nil && !found {
-		return nil, answers.ErrNotPlayer
-	}
-	defer describe(&err, "answers of player %s in match %s", player, m.Summary.Match)
-	if err != nil {
-		return nil, err
+	found, err := a.get(ctx, into(&index), selectSeatOf, m.Summary.Game, player, m.Summary.OverAt, m.Summary.Match)
+	if err != nil || !found {
+		return nil, cmp.Or(err, answers.ErrNotPlayer)
 	}
 	all, err := a.readBlock(ctx, m.Summary, index/answers.BlockPlayers)
-	for _, answer := range all {
-		if answer.Player == index {
-			own = append(own, answer)
-		}
-	}
-	return own, err
+	return slices.DeleteFunc(all, func(answer answers.Answer) bool { return answer.Player != index }), err
 }
 
 // readBlock returns the answers of a block; none if there is no such block.
@@ -241,8 +220,7 @@ func (a *Answers) readPlayers(ctx context.Context, m match.Summary, from, to int
 
 // EachBlock calls onBlock with the answers of each block of a match that Match has
 // returned. It holds some blocks in memory.
-func (a *Answers) EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) (err error) {
-	defer describe(&err, "answers of match %s", m.Summary.Match)
+func (a *Answers) EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) error {
 	for next := int64(0); ; {
 		rows, err := a.readRows(ctx, m.Summary, int(next), blocksPerRead)
 		if err != nil || len(rows) == 0 {

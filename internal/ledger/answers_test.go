@@ -152,9 +152,8 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 				}
 			}
 		}
-		var originals int
-		if err := l.queryRow(t.Context(), "SELECT COUNT(*) FROM asked_questions").Scan(&originals); err != nil || originals != 5 {
-			t.Errorf("%d originals, want one for each question, %v", originals, err)
+		if originals := must(getValue[int](t.Context(), l.database, "SELECT COUNT(*) FROM asked_questions"))(t); originals != 5 {
+			t.Errorf("%d originals, want one for each question", originals)
 		}
 	})
 }
@@ -267,10 +266,10 @@ func TestReportsCanBeComputedInSQL(t *testing.T) {
 		for i, s := range p.result.Standings {
 			want = append(want, perPlayer{s.Score, int64(s.Correct), int64(s.Answered), int64(i)})
 		}
-		got, err := collect(func(r *perPlayer) []any { return []any{&r.score, &r.correct, &r.answered, &r.index} })(l.query(t.Context(), decode+`
+		got, err := list(t.Context(), l.database, func(r *perPlayer) []any { return into(&r.score, &r.correct, &r.answered, &r.index) }, decode+`
 SELECT CAST(SUM(d.points) AS BIGINT), CAST(SUM(d.correct) AS BIGINT), COUNT(*), s.standing_index
 FROM seats s JOIN decoded d ON d.standing_index = s.standing_index AND d.retracted = 0
-WHERE s.match_id = $1 GROUP BY s.standing_index ORDER BY s.standing_index`, "m1"))
+WHERE s.match_id = $1 GROUP BY s.standing_index ORDER BY s.standing_index`, "m1")
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%d players, want %d, %v; the first %+v, want %+v", len(got), len(want), err, got[:min(len(got), 1)], want[0])
 		}
@@ -295,9 +294,9 @@ WHERE s.match_id = $1 GROUP BY s.standing_index ORDER BY s.standing_index`, "m1"
 			c := counts[key]
 			counts[key] = count{key[0], key[1], key[2], c.n + 1, c.elapsed + a.ElapsedMS, c.arrived + a.ArrivedAt}
 		}
-		byChoice, err := collect(func(c *count) []any { return []any{&c.question, &c.kind, &c.value, &c.n, &c.elapsed, &c.arrived} })(l.query(t.Context(), decode+`
+		byChoice, err := list(t.Context(), l.database, func(c *count) []any { return into(&c.question, &c.kind, &c.value, &c.n, &c.elapsed, &c.arrived) }, decode+`
 SELECT question, kind, value, COUNT(*), CAST(SUM(elapsed_ms) AS BIGINT), CAST(SUM(arrived_at) AS BIGINT) FROM decoded
-WHERE retracted = 0 AND kind < 3 AND $1 <> '' GROUP BY question, kind, value`, "m1"))
+WHERE retracted = 0 AND kind < 3 AND $1 <> '' GROUP BY question, kind, value`, "m1")
 		if err != nil || len(byChoice) != len(counts) {
 			t.Fatalf("%d counts, want %d, %v", len(byChoice), len(counts), err)
 		}
@@ -320,16 +319,13 @@ func TestAnswersTakeFewBytesOnDisk(t *testing.T) {
 	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
 		t.Parallel()
 		l := openLedger(t, db)
-		usedBytes := func() (n int64) {
+		usedBytes := func() int64 {
 			t.Helper()
 			size := `SELECT pg_total_relation_size('answers')`
 			if l.name == goose.DialectSQLite3 {
 				size = `SELECT (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size)`
 			}
-			if err := l.queryRow(t.Context(), size).Scan(&n); err != nil {
-				t.Fatal(err)
-			}
-			return n
+			return must(getValue[int64](t.Context(), l.database, size))(t)
 		}
 		measure := func(name string, matches []playedMatch) {
 			before, count := usedBytes(), 0

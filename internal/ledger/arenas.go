@@ -11,6 +11,9 @@ import (
 
 var _ arena.Records = (*Arenas)(nil)
 
+// Arenas stores the records of arenas.
+type Arenas struct{ *database }
+
 const (
 	insertArena = `
 INSERT INTO arenas (game, match_id, host, name, mode, created_at) VALUES ($1, $2, $3, $4, $5, {now}) ON CONFLICT DO NOTHING`
@@ -34,17 +37,15 @@ DELETE FROM arenas WHERE (game, match_id) IN (
 )
 
 // AddArena implements arena.Records.
-func (a *Arenas) AddArena(ctx context.Context, r arena.Record) (err error) {
-	defer describe(&err, "add arena of match %s", r.Match)
-	_, err = a.exec(ctx, insertArena, r.Game, r.Match, r.Host, r.Name, string(r.Mode))
+func (a *Arenas) AddArena(ctx context.Context, r arena.Record) error {
+	_, err := a.exec(ctx, insertArena, r.Game, r.Match, r.Host, r.Name, string(r.Mode))
 	return err
 }
 
 // Arena implements arena.Records.
-func (a *Arenas) Arena(ctx context.Context, game, id string) (r arena.Record, err error) {
-	defer describe(&err, "arena of match %s", id)
+func (a *Arenas) Arena(ctx context.Context, game, id string) (arena.Record, error) {
 	row := arenaRow{Record: arena.Record{Game: game}}
-	found, err := scanOptional(a.queryRow(ctx, selectArena, game, id), row.columns()...)
+	found, err := a.get(ctx, row.columns(), selectArena, game, id)
 	if err == nil && !found {
 		err = match.ErrNotFound
 	}
@@ -57,8 +58,7 @@ func (a *Arenas) ArenasOf(ctx context.Context, game, host, cursor string, limit 
 	if !ok {
 		return nil, "", match.ErrBadCursor
 	}
-	defer describe(&err, "arenas of %s", host)
-	rows, err := collect((*arenaRow).columns)(a.query(ctx, selectArenasOf, game, host, createdAt, id, limit+1))
+	rows, err := list(ctx, a.database, (*arenaRow).columns, selectArenasOf, game, host, createdAt, id, limit+1)
 	rows, next = cutPage(rows, limit, func(last *arenaRow) string { return newCursor(last.CreatedAt, last.Match) })
 	for _, row := range rows {
 		row.Game = game
@@ -80,5 +80,5 @@ type arenaRow struct {
 }
 
 func (r *arenaRow) columns() []any {
-	return []any{&r.Match, &r.Host, &r.Name, &r.Mode, &r.CreatedAt, &r.summary}
+	return into(&r.Match, &r.Host, &r.Name, &r.Mode, &r.CreatedAt, &r.summary)
 }

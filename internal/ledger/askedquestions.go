@@ -93,10 +93,9 @@ func (a *Answers) saveQuestions(ctx context.Context, asked []askedQuestion) (ask
 		rows = append(rows, []any{q.game, q.hash, q.text, q.askedAt})
 	}
 	err = a.inTx(ctx, func(tx *transaction) error {
-		if _, err := tx.exec(ctx, lockAsked); err != nil {
-			return err
-		}
-		return tx.bulk(ctx, saveAsked, rows, nil)
+		tx.exec(ctx, lockAsked)
+		tx.bulk(ctx, saveAsked, rows, nil)
+		return nil
 	})
 	if err == nil {
 		ids, _, err = a.findQuestions(ctx, byKey)
@@ -112,15 +111,11 @@ func (a *Answers) findQuestions(ctx context.Context, byKey map[askedKey]askedQue
 		rows = append(rows, []any{key.game, key.hash})
 	}
 	ids, isFresh := askedIDs{}, map[askedKey]bool{}
-	err = a.inSnapshot(ctx, func(tx *transaction) error {
-		return tx.bulk(ctx, selectAsked, rows, func(r *sql.Rows) error {
-			var key askedKey
-			var id, askedAt int64
-			err := r.Scan(&key.game, &key.hash, &id, &askedAt)
-			ids[key], isFresh[key] = id, askedAt > byKey[key].askedAt-dayMillis
-			return err
-		})
-	})
+	var found askedKey
+	var id, askedAt int64
+	err = a.readBulk(ctx, selectAsked, rows, eachRow(func() {
+		ids[found], isFresh[found] = id, askedAt > byKey[found].askedAt-dayMillis
+	}, &found.game, &found.hash, &id, &askedAt))
 	for key, q := range byKey {
 		if !isFresh[key] {
 			outdated = append(outdated, q)
@@ -135,26 +130,24 @@ func (a *Answers) readQuestions(ctx context.Context, packed []byte) ([]quiz.Draw
 	if err != nil {
 		return nil, err
 	}
-	rowsByID, originals := map[int64][]any{}, map[int64]quiz.Question{}
-	for _, q := range asked {
-		rowsByID[q.ID] = []any{q.ID}
-	}
 	var rows [][]any
-	for _, row := range rowsByID {
-		rows = append(rows, row)
+	originals := map[int64]quiz.Question{}
+	for _, q := range asked {
+		if _, isListed := originals[q.ID]; !isListed {
+			originals[q.ID] = quiz.Question{}
+			rows = append(rows, []any{q.ID})
+		}
 	}
-	err = a.inSnapshot(ctx, func(tx *transaction) error {
-		return tx.bulk(ctx, selectAskedByID, rows, func(r *sql.Rows) error {
-			var id int64
-			var text string
-			if err := r.Scan(&id, &text); err != nil {
-				return err
-			}
-			var original quiz.Question
-			err := json.Unmarshal([]byte(text), &original)
-			originals[id] = original
-			return err
-		})
+	err = a.readBulk(ctx, selectAskedByID, rows, func(r *sql.Rows) error {
+		var id int64
+		var text string
+		var original quiz.Question
+		err := r.Scan(&id, &text)
+		if err == nil {
+			err = json.Unmarshal([]byte(text), &original)
+		}
+		originals[id] = original
+		return err
 	})
 	questions := make([]quiz.DrawnQuestion, len(asked))
 	for i, q := range asked {

@@ -1,13 +1,11 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -27,13 +25,12 @@ type BackupInfo struct {
 // SQLite database with the tables of the ledger, for both kinds of databases. It has all that was
 // committed at one moment. Backup does not migrate the tables. After an error there is no file.
 func Backup(ctx context.Context, config Config, path string) (info BackupInfo, err error) {
-	defer describe(&err, "backup")
 	began := time.Now()
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return info, fmt.Errorf("%s exists or is not readable; name a new file", path)
 	}
 	config.MustExist = true
-	db, err := openUnmigrated(ctx, config)
+	db, err := openAlone(ctx, config)
 	if err != nil {
 		return info, err
 	}
@@ -47,7 +44,7 @@ func Backup(ctx context.Context, config Config, path string) (info BackupInfo, e
 	if db.name == goose.DialectSQLite3 {
 		_, err = db.writePool.ExecContext(ctx, "VACUUM INTO $1", unfinished)
 	} else {
-		err = db.dump(ctx, work)
+		err = copyToFolder(ctx, db, work)
 	}
 	if err == nil {
 		info, err = checkBackup(ctx, unfinished)
@@ -59,50 +56,14 @@ func Backup(ctx context.Context, config Config, path string) (info BackupInfo, e
 	return info, err
 }
 
-// openUnmigrated opens the database without a look at its tables.
-func openUnmigrated(ctx context.Context, config Config) (*database, error) {
-	open := openSQLite
-	if config.URL != "" {
-		open = openPostgres
-	}
-	db, publicPool, err := open(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	db.log = cmp.Or(config.Logger, slog.Default())
-	return db, publicPool.Close()
-}
-
-// dump copies the tables to a new SQLite ledger in a folder, as they were at one moment.
-func (db *database) dump(ctx context.Context, dir string) error {
-	return db.inSnapshot(ctx, func(from *transaction) (err error) {
-		version, err := tableVersion(ctx, from)
-		if err != nil {
-			return err
-		}
-		to, err := openUnmigrated(ctx, Config{Dir: dir, Logger: db.log})
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, to.close()) }()
-		if err := to.migrateTo(ctx, version); err != nil {
-			return err
-		}
-		tables, err := listTables(ctx, to)
-		if err != nil {
-			return err
-		}
-		return to.inTx(ctx, func(to *transaction) error { return copyTables(ctx, tables, from, to, insertRows(to)) })
-	})
-}
-
 const selectTableVersion = `SELECT COALESCE(MAX(version_id), 0) FROM migrations`
 
 // tableVersion returns the version of the tables. It refuses those of a newer program, and
 // those of an unreleased program.
-func tableVersion(ctx context.Context, in rowQuerier) (version int64, err error) {
-	if err := in.queryRow(ctx, selectTableVersion).Scan(&version); err != nil {
-		return 0, fmt.Errorf("it has no ledger: %w", err)
+func tableVersion(ctx context.Context, tx *transaction) (version int64, err error) {
+	if !tx.get(ctx, into(&version), selectTableVersion) {
+		tx.err = fmt.Errorf("it has no ledger: %w", tx.err)
+		return 0, tx.err
 	}
 	newest, err := newestVersion()
 	switch {
@@ -159,18 +120,24 @@ func checkBackup(ctx context.Context, path string) (info BackupInfo, err error) 
 		return info, err
 	}
 	defer func() { err = errors.Join(err, db.close()) }()
-	var verdict, game string
-	if err := db.queryRow(ctx, "PRAGMA integrity_check(1)").Scan(&verdict); err != nil || verdict != "ok" {
-		return info, fmt.Errorf("%s is damaged or is no backup: %w", path, errors.Join(err, errors.New(verdict)))
-	}
-	if info.Version, err = tableVersion(ctx, db); err != nil {
+	err = db.inSnapshot(ctx, func(tx *transaction) (err error) {
+		var verdict, game string
+		if tx.get(ctx, into(&verdict), "PRAGMA integrity_check(1)"); verdict != "ok" {
+			tx.err = fmt.Errorf("it is damaged or is no backup: %w", errors.Join(tx.err, errors.New(verdict)))
+		}
+		info.Version, err = tableVersion(ctx, tx)
+		switch {
+		case err != nil:
+			return err
+		case tx.get(ctx, into(&game), selectMissingEntries):
+			return fmt.Errorf("entries of the game %q are missing: %w", game, errIncompleteBackup)
+		case !tx.get(ctx, into(&info.Players, &info.Matches), selectSize):
+			return errIncompleteBackup
+		}
+		return nil
+	})
+	if err != nil {
 		return info, fmt.Errorf("%s: %w", path, err)
-	}
-	if found, err := scanOptional(db.queryRow(ctx, selectMissingEntries), &game); err != nil || found {
-		return info, fmt.Errorf("%s: entries of the game %q are missing: %w", path, game, errors.Join(err, errIncompleteBackup))
-	}
-	if err := db.queryRow(ctx, selectSize).Scan(&info.Players, &info.Matches); err != nil {
-		return info, fmt.Errorf("%s: %w: %w", path, errIncompleteBackup, err)
 	}
 	file, err := os.Stat(path)
 	if err == nil {

@@ -32,7 +32,10 @@ func eachBackup(t *testing.T, f func(b *backupTest)) {
 		t.Parallel()
 		b := &backupTest{T: t, Ledger: openLedger(t, db), db: db, file: filepath.Join(t.TempDir(), "ledger.backup")}
 		sqlite := openLedger(t, testenv.SQL{Dir: t.TempDir()})
-		b.tables = must(listTables(t.Context(), sqlite.database))(t)
+		must(0, sqlite.inSnapshot(t.Context(), func(tx *transaction) error {
+			b.tables = listTables(t.Context(), tx)
+			return nil
+		}))(t)
 		addPlayer(t, b.Ledger, "ada")
 		addPlayer(t, b.Ledger, "bob")
 		must(b.Results.Commit(t.Context(), results(duel("m1", 1, "ada", "bob"), duel("m2", 2, "bob", "ada"))))(t)
@@ -55,7 +58,7 @@ func (b *backupTest) fillEmptyTables(sqlite *Ledger) {
 		}
 		for i := range 3 {
 			var row []any
-			must(0, scanAll(func(rows *sql.Rows) error {
+			must(0, sqlite.each(b.Context(), func(rows *sql.Rows) error {
 				var kind string
 				var notNull bool
 				err := rows.Scan(&kind, &notNull)
@@ -70,7 +73,7 @@ func (b *backupTest) fillEmptyTables(sqlite *Ledger) {
 					row = append(row, int64(i)<<30-7)
 				}
 				return err
-			})(sqlite.query(b.Context(), `SELECT type, "notnull" OR pk > 0 FROM pragma_table_xinfo($1) WHERE hidden = 0 ORDER BY cid`, t.name)))(b)
+			}, `SELECT type, "notnull" OR pk > 0 FROM pragma_table_xinfo($1) WHERE hidden = 0 ORDER BY cid`, t.name))(b)
 			text := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), placeholders(len(row)))
 			must(b.exec(b.Context(), text, row...))(b)
 		}
@@ -204,7 +207,7 @@ func TestAFailedRestoreCanBeRepeated(t *testing.T) {
 				must(0, os.MkdirAll(filepath.Join(config.Dir, "restore.unfinished", sqliteFile), 0o700))(t) // of a killed restore
 				cancel()
 			} else {
-				to := must(openUnmigrated(t.Context(), config))(t)
+				to := must(openAlone(t.Context(), config))(t)
 				must(0, to.migrateTo(t.Context(), must(newestVersion())(t)))(t)
 				must(to.exec(t.Context(), "CREATE FUNCTION fail() RETURNS trigger AS 'BEGIN RAISE ''disk full''; END' LANGUAGE plpgsql"))(t)
 				must(to.exec(t.Context(), "CREATE TRIGGER fail BEFORE INSERT ON days EXECUTE FUNCTION fail()"))(t)

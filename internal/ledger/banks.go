@@ -10,19 +10,19 @@ import (
 	"laststand/internal/quiz"
 )
 
+// QuestionBanks stores the question banks of operators.
+type QuestionBanks struct{ *database }
+
 const (
 	insertBank            = `INSERT INTO banks (name) VALUES ($1) ON CONFLICT DO NOTHING`
 	incrementBankRevision = `UPDATE ledger_info SET bank_revision = bank_revision + 1`
-	saveQuestion          = `
-WITH v (bank, id, question) AS ({rows})
-INSERT INTO questions (bank, id, question) SELECT bank, id, question FROM v WHERE true
-ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
 )
+
+var saveQuestion = insertRows("questions", "bank, id, question") + `ON CONFLICT (bank, id) DO UPDATE SET question = excluded.question`
 
 // SaveBank adds questions to a bank, which it creates if needed. A question replaces one
 // with the same id; the others stay. It saves all or none.
-func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []quiz.Question) (err error) {
-	defer describe(&err, "save bank %s", name)
+func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []quiz.Question) error {
 	rows, err := questionRows(name, questions)
 	if err != nil {
 		return err
@@ -30,13 +30,10 @@ func (b *QuestionBanks) SaveBank(ctx context.Context, name string, questions []q
 	return b.inTx(ctx, func(tx *transaction) error {
 		// The revision comes first: the lock on its row makes writers of banks wait for
 		// each other.
-		if _, err := tx.exec(ctx, incrementBankRevision); err != nil {
-			return err
-		}
-		if _, err := tx.exec(ctx, insertBank, name); err != nil {
-			return err
-		}
-		return tx.bulk(ctx, saveQuestion, rows, nil)
+		tx.exec(ctx, incrementBankRevision)
+		tx.exec(ctx, insertBank, name)
+		tx.bulk(ctx, saveQuestion, rows, nil)
+		return nil
 	})
 }
 
@@ -62,27 +59,20 @@ const selectBanks = `
 SELECT b.name, COUNT(q.id) FROM banks b LEFT JOIN questions q ON q.bank = b.name GROUP BY b.name`
 
 // Banks returns the number of questions of each bank.
-func (b *QuestionBanks) Banks(ctx context.Context) (_ map[string]int, err error) {
-	defer describe(&err, "banks")
+func (b *QuestionBanks) Banks(ctx context.Context) (map[string]int, error) {
 	banks := map[string]int{}
-	err = scanAll(func(rows *sql.Rows) error {
-		var name string
-		var questions int
-		err := rows.Scan(&name, &questions)
-		banks[name] = questions
-		return err
-	})(b.query(ctx, selectBanks))
-	return banks, err
+	var name string
+	var questions int
+	return banks, b.each(ctx, eachRow(func() { banks[name] = questions }, &name, &questions), selectBanks)
 }
 
 const selectQuestions = `
 SELECT q.question FROM banks b LEFT JOIN questions q ON q.bank = b.name WHERE b.name = $1 ORDER BY q.id`
 
 // LoadBank returns a bank's questions in the order of their ids, or quiz.ErrNoBank.
-func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Question, error) {
+func (b *QuestionBanks) LoadBank(ctx context.Context, name string) (questions []quiz.Question, err error) {
 	found := false
-	var questions []quiz.Question
-	err := scanAll(func(rows *sql.Rows) error {
+	err = b.each(ctx, func(rows *sql.Rows) error {
 		found = true
 		var text sql.NullString // NULL: the bank is empty
 		if err := rows.Scan(&text); err != nil || !text.Valid {
@@ -92,8 +82,7 @@ func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Quest
 		err := json.Unmarshal([]byte(text.String), &q)
 		questions = append(questions, q)
 		return err
-	})(b.query(ctx, selectQuestions, name))
-	describe(&err, "load bank %s", name)
+	}, selectQuestions, name)
 	if err == nil && !found {
 		err = quiz.ErrNoBank
 	}
@@ -101,9 +90,6 @@ func (b *QuestionBanks) LoadBank(ctx context.Context, name string) ([]quiz.Quest
 }
 
 // BankRevision grows with every change of any bank.
-func (b *QuestionBanks) BankRevision(ctx context.Context) (_ int64, err error) {
-	defer describe(&err, "bank revision")
-	var revision int64
-	err = b.queryRow(ctx, "SELECT bank_revision FROM ledger_info").Scan(&revision)
-	return revision, err
+func (b *QuestionBanks) BankRevision(ctx context.Context) (int64, error) {
+	return getValue[int64](ctx, b.database, "SELECT bank_revision FROM ledger_info")
 }

@@ -5,10 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
+	"strings"
 
-	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/settle"
 )
@@ -33,45 +34,43 @@ type matchKey struct{ game, id string }
 
 func matchKeyOf(r *match.Result) matchKey { return matchKey{r.Game, r.Match} }
 
+func (key matchKey) compare(other matchKey) int {
+	return cmp.Or(cmp.Compare(key.game, other.game), cmp.Compare(key.id, other.id))
+}
+
 // newResultBatch checks the results and makes a batch of them. A match that is given more than
 // once gets one item.
 func newResultBatch(results []match.Result) (*resultBatch, error) {
-	b := &resultBatch{byKey: map[matchKey]*resultItem{}, outcomes: make([]settle.Committed, len(results))}
+	b := &resultBatch{byKey: make(map[matchKey]*resultItem, len(results)), outcomes: make([]settle.Committed, len(results))}
 	for i := range results {
-		b.outcomes[i].Match = results[i].Match
-		item, err := newResultItem(&results[i], &b.outcomes[i])
-		if err != nil {
+		r := &results[i]
+		if err := checkResult(r); err != nil {
 			return nil, err
 		}
-		if key := matchKeyOf(item.result); b.byKey[key] == nil {
-			b.byKey[key] = item
-			b.items = append(b.items, item)
+		b.outcomes[i].Match = r.Match
+		key := matchKeyOf(r)
+		if b.byKey[key] != nil {
+			continue
 		}
+		item := &resultItem{outcome: &b.outcomes[i]}
+		if err := item.setResult(r); err != nil {
+			return nil, err
+		}
+		b.byKey[key], b.items = item, append(b.items, item)
 	}
 	return b, nil
 }
 
-func newResultItem(r *match.Result, outcome *settle.Committed) (*resultItem, error) {
-	if err := checkResult(r); err != nil {
-		return nil, err
-	}
-	item := &resultItem{outcome: outcome}
-	if err := item.setResult(r); err != nil {
-		return nil, err
-	}
-	if r.CountsForLeaderboards {
-		item.entries = append(playerEntries(r), teamEntries(r)...)
-	}
-	return item, nil
-}
-
-// setResult replaces the result to record, and what follows from it except the entries.
+// setResult replaces the result to record, and what follows from it.
 func (item *resultItem) setResult(r *match.Result) error {
 	text, err := json.Marshal(r.Summary())
 	if err != nil {
 		return fmt.Errorf("%w: match %s: %w", ErrBadResult, r.Match, err)
 	}
-	item.result, item.recordJSON, item.counts = r, string(text), r.CountsForLeaderboards
+	item.result, item.recordJSON, item.counts, item.entries = r, string(text), r.CountsForLeaderboards, nil
+	if r.CountsForLeaderboards {
+		item.entries = resultEntries(r)
+	}
 	return nil
 }
 
@@ -87,11 +86,10 @@ func (b *resultBatch) completeOutcomes(results []match.Result) []settle.Committe
 // matchRows returns the rows of insertMatch, in the order in which all batches lock
 // match ids.
 func (b *resultBatch) matchRows() [][]any {
-	var rows [][]any
-	for _, item := range slices.SortedFunc(slices.Values(b.items), func(a, b *resultItem) int {
-		return cmp.Or(cmp.Compare(a.result.Game, b.result.Game), cmp.Compare(a.result.Match, b.result.Match))
-	}) {
-		rows = append(rows, []any{item.result.Game, item.result.Match, item.recordJSON, item.result.OverAt})
+	rows := make([][]any, 0, len(b.items))
+	for _, key := range slices.SortedFunc(maps.Keys(b.byKey), matchKey.compare) {
+		item := b.byKey[key]
+		rows = append(rows, []any{key.game, key.id, item.recordJSON, item.result.OverAt})
 	}
 	return rows
 }
@@ -150,49 +148,63 @@ func (item *resultItem) setPositions(committedAt int64) {
 	}
 }
 
-// playerRows returns the rows of updatePlayer: one for each player whose totals or
-// rating change.
-func playerRows(game string, items []*resultItem) ([][]any, error) {
-	changes := map[string]*playerChange{}
-	changeOf := func(player string) *playerChange {
-		if changes[player] == nil {
-			changes[player] = &playerChange{}
-		}
-		return changes[player]
+// maxIDBytes is the greatest length of an id in the wire contract, in bytes.
+const maxIDBytes = 64
+
+// checkResult returns an error that wraps ErrBadResult if a result would make the
+// ledger's sums wrong or break its keys.
+func checkResult(r *match.Result) error {
+	if isInvalidID(r.Match) || isInvalidID(r.Game) {
+		return fmt.Errorf("%w: match %q of game %q: ids are 1 to %d of A-Z a-z 0-9 _ . : -", ErrBadResult, r.Match, r.Game, maxIDBytes)
 	}
-	for _, item := range items {
-		for _, e := range item.entries {
-			if e.HolderKind == leaderboard.Players {
-				c := changeOf(e.Holder)
-				c.aggregates = c.aggregates.Add(e.Aggregates)
-			}
+	if !r.IsComplete() {
+		return fmt.Errorf("%w: match %s: its standings are not loaded; read them first", ErrBadResult, r.Match)
+	}
+	if err := checkTeams(r); err != nil {
+		return err
+	}
+	players := make(map[string]bool, len(r.Standings))
+	rated := r.IsRated()
+	for s := range humanStandings(r) {
+		if isInvalidID(s.Player) || players[s.Player] {
+			return fmt.Errorf("%w: match %s: player %q is listed twice or has an invalid id", ErrBadResult, r.Match, s.Player)
 		}
-		for s := range humanStandings(item.result) {
-			if s.Rating == nil {
-				continue
-			}
-			text, err := json.Marshal(s.Rating.After)
-			if err != nil {
-				return nil, fmt.Errorf("%w: match %s: %w", ErrBadResult, item.result.Match, err)
-			}
-			c := changeOf(s.Player)
-			c.ratingJSON, c.ratedMatches = string(text), c.ratedMatches+1
+		players[s.Player] = true
+		if s.Score < 0 || s.TimeMS < 0 || s.LimitMS < 0 || s.Asked < 0 || s.Answered < 0 || s.Correct < 0 {
+			return fmt.Errorf("%w: match %s: player %q has a negative value", ErrBadResult, r.Match, s.Player)
+		}
+		if s.Rating != nil && !rated {
+			return fmt.Errorf("%w: match %s: player %q has a rating; either both players of a duel have one, or neither", ErrBadResult, r.Match, s.Player)
 		}
 	}
-	var rows [][]any
-	for _, player := range slices.Sorted(maps.Keys(changes)) {
-		rows = append(rows, changes[player].row(game, player))
-	}
-	return rows, nil
+	return nil
 }
 
-// playerChange is what a batch changes of one player.
-type playerChange struct {
-	aggregates   leaderboard.Aggregates
-	ratingJSON   string // new rating; "": unchanged
-	ratedMatches int64  // number of rated matches to add
+func checkTeams(r *match.Result) error {
+	seen := make(map[string]bool, len(r.Teams))
+	for _, t := range r.Teams {
+		if isInvalidID(t.ID) || seen[t.ID] || t.Score < 0 {
+			return fmt.Errorf("%w: match %s: team %q is listed twice, has an invalid id or has a negative score", ErrBadResult, r.Match, t.ID)
+		}
+		seen[t.ID] = true
+	}
+	return nil
 }
 
-func (p *playerChange) row(game, player string) []any {
-	return append([]any{game, player, p.ratingJSON, p.ratedMatches}, aggregateValues(p.aggregates)...)
+func isInvalidID(id string) bool {
+	return id == "" || len(id) > maxIDBytes || strings.ContainsFunc(id, func(c rune) bool {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+		return !letter && (c < '0' || c > '9') && !strings.ContainsRune("_.:-", c)
+	})
+}
+
+// humanStandings iterates over the standings of a result, without bots.
+func humanStandings(r *match.Result) iter.Seq[*match.Standing] {
+	return func(yield func(*match.Standing) bool) {
+		for i := range r.Standings {
+			if s := &r.Standings[i]; !s.Bot && !yield(s) {
+				return
+			}
+		}
+	}
 }

@@ -21,9 +21,9 @@ func TestTheClockIsReadUnderTheLock(t *testing.T) {
 	ended := make(chan error, 1)
 	var before int64
 	err := holder.inTx(t.Context(), func(tx *transaction) error {
-		if _, err := holder.entries.lockHeadRow(t.Context(), tx, game); err != nil {
+		if lockHeadRow(t.Context(), tx, game); tx.err != nil {
 			ended <- nil
-			return err
+			return tx.err
 		}
 		go func() { // ends after the lock on the head is released
 			var err error

@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"iter"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
 )
 
 // table is a table of the ledger, with the columns that are not computed.
@@ -26,18 +29,77 @@ SELECT t.name, c.name FROM sqlite_master t, pragma_table_xinfo(t.name) c
 WHERE t.type = 'table' AND t.name <> 'migrations' AND t.name NOT LIKE 'sqlite%' AND c.hidden = 0 ORDER BY t.rowid, c.cid`
 
 // listTables returns the tables of a SQLite ledger. A table comes after those that it refers to.
-func listTables(ctx context.Context, db *database) (tables []table, err error) {
-	err = scanAll(func(rows *sql.Rows) error {
-		var name, column string
-		err := rows.Scan(&name, &column)
+func listTables(ctx context.Context, tx *transaction) (tables []table) {
+	var name, column string
+	tx.each(ctx, eachRow(func() {
 		if len(tables) == 0 || tables[len(tables)-1].name != name {
 			tables = append(tables, table{name: name})
 		}
 		last := &tables[len(tables)-1]
 		last.columns = append(last.columns, column)
+	}, &name, &column), selectTables)
+	return tables
+}
+
+// openAlone opens the database without a look at its tables, and without public reads.
+func openAlone(ctx context.Context, config Config) (*database, error) {
+	db, publicPool, err := openUnmigrated(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return db, publicPool.Close()
+}
+
+// copyToFolder copies a ledger to a new SQLite ledger in a folder.
+func copyToFolder(ctx context.Context, from *database, dir string) (err error) {
+	to, err := openAlone(ctx, Config{Dir: dir, Logger: from.log})
+	if err != nil {
 		return err
-	})(db.query(ctx, selectTables))
-	return tables, err
+	}
+	defer func() { err = errors.Join(err, to.close()) }()
+	return copyLedger(ctx, from, to, func(*transaction) {})
+}
+
+// copyLedger creates the tables of a ledger in another database, and copies all rows in one
+// transaction, as they were at one moment. One of the two is SQLite. At the end of the
+// transaction it calls finish.
+func copyLedger(ctx context.Context, from, to *database, finish func(to *transaction)) error {
+	return from.inSnapshot(ctx, func(source *transaction) error {
+		version, err := tableVersion(ctx, source)
+		if err != nil {
+			return err
+		}
+		if err := to.migrateTo(ctx, version); err != nil {
+			return err
+		}
+		conn, err := to.writePool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		begun, err := conn.BeginTx(ctx, to.txOptions)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = begun.Rollback() }() // does nothing after a commit
+		target := &transaction{Tx: begun, db: to}
+		sqlite, insert := target, insertEach(target)
+		if to.name == goose.DialectPostgres {
+			target.exec(ctx, to.allowIdle)
+			sqlite, insert = source, copyRows(conn)
+		}
+		tables := listTables(ctx, sqlite)
+		if err := cmp.Or(source.err, target.err); err != nil {
+			return err
+		}
+		if err := copyTables(ctx, tables, source, target, insert); err != nil {
+			return err
+		}
+		if finish(target); target.err != nil {
+			return target.err
+		}
+		return begun.Commit()
+	})
 }
 
 // rowSource iterates over the rows of a table. It stops after an error.
@@ -51,7 +113,8 @@ type insertFunc func(ctx context.Context, t table, rows rowSource) error
 func copyTables(ctx context.Context, tables []table, from, to *transaction, insert insertFunc) error {
 	for _, t := range tables {
 		var read, written digest
-		_, err := to.exec(ctx, "DELETE FROM "+t.name)
+		to.exec(ctx, "DELETE FROM "+t.name)
+		err := to.err
 		if err == nil {
 			err = insert(ctx, t, read.adding(t.rows(ctx, from)))
 		}
@@ -71,7 +134,7 @@ func copyTables(ctx context.Context, tables []table, from, to *transaction, inse
 // rows reads the rows of a table, in any order. A row is valid until the next one is read.
 func (t table) rows(ctx context.Context, in *transaction) rowSource {
 	return func(yield func([]any, error) bool) {
-		rows, err := in.query(ctx, "SELECT "+strings.Join(t.columns, ", ")+" FROM "+t.name)
+		rows, err := in.QueryContext(ctx, "SELECT "+strings.Join(t.columns, ", ")+" FROM "+t.name)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -92,8 +155,8 @@ func (t table) rows(ctx context.Context, in *transaction) rowSource {
 	}
 }
 
-// insertRows inserts rows one by one. The connection prepares the statement once.
-func insertRows(tx *transaction) insertFunc {
+// insertEach inserts rows one by one. The connection prepares the statement once.
+func insertEach(tx *transaction) insertFunc {
 	return func(ctx context.Context, t table, rows rowSource) error {
 		text := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columns, ", "), placeholders(len(t.columns)))
 		for row, err := range rows {

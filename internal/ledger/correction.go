@@ -7,11 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/taskqueue"
 )
+
+// Corrections makes results of settled matches not count.
+type Corrections struct {
+	*database
+	entries *entryWriter
+	history *History
+}
 
 // Disqualification says which results to correct, with the reason and the operator.
 type Disqualification struct {
@@ -33,20 +40,42 @@ type DisqualifyResult struct {
 // before do not change. The match's record, history and ratings stay.
 //
 // ErrNotFound means that the game has no such match, or the match no such player.
-func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (_ DisqualifyResult, err error) {
-	defer describe(&err, "disqualify in match %s of %s", d.Match, d.Game)
-	var result DisqualifyResult
+func (c *Corrections) Disqualify(ctx context.Context, d Disqualification) (result DisqualifyResult, err error) {
 	m, err := c.history.readSummary(ctx, d.Game, d.Match)
 	if errors.Is(err, match.ErrNotFound) {
 		err = ErrNotFound
 	}
 	if err == nil {
-		err = c.entries.inTxWithTasks(ctx, func(tx *transaction) (tasks []taskqueue.NewTask, err error) {
-			result, tasks, err = c.writeCorrections(ctx, tx, d, m)
-			return tasks, err
+		err = c.inTx(ctx, func(tx *transaction) (err error) {
+			result, err = c.disqualify(ctx, tx, d, m)
+			return err
 		})
 	}
 	return result, err
+}
+
+var insertCorrection = insertRows("corrections", "game, pos, reason, corrected_by")
+
+// disqualify adds corrections for the entries of a match that still count, under the lock on the
+// game's head. It enqueues the tasks that report ended days.
+func (c *Corrections) disqualify(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (result DisqualifyResult, err error) {
+	h, err := c.entries.lockHead(ctx, tx, d.Game)
+	if err != nil {
+		return result, err
+	}
+	corrections, err := newCorrections(ctx, tx, d, m)
+	if err != nil || len(corrections) == 0 {
+		return result, err
+	}
+	h.add(corrections...)
+	h.save(ctx, tx)
+	applyCorrections(ctx, tx, d.Game, corrections)
+	var reasons [][]any
+	for _, correction := range corrections {
+		reasons = append(reasons, []any{d.Game, correction.Pos, d.Reason, d.By})
+	}
+	tx.bulk(ctx, insertCorrection, reasons, nil)
+	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, enqueueAll(ctx, tx, c.entries.eventTasks(h))
 }
 
 const (
@@ -63,84 +92,36 @@ SELECT {pos} AS pos, {day} AS day, e.holder_kind, e.holder, `+eachAggregate("e.@
 WHERE e.game = $1 AND e.match_id = $2 AND {part} AND {pos} BETWEEN $3 AND $4`) + ` ORDER BY 1`
 
 // countedEntries returns the result entries of the match: those of all players and teams,
-// or of d.Player. It returns none if the match did not count. It finds them near the
-// entry of one player. The caller holds the lock on the game's head, so no erasure
+// or of d.Player. It returns none if the match did not count, or if only bots played. It finds
+// them near the entry of one player. The caller holds the lock on the game's head, so no erasure
 // renames them at the same time.
-func (c *Corrections) countedEntries(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (entries []*entry, err error) {
-	player, limit := "", 0
+func countedEntries(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (entries []*entry, err error) {
+	player, limit, pos := "", int64(0), int64(0)
 	if d.Player == "" {
-		limit = m.Players + len(m.Teams)
+		limit = int64(m.Players + len(m.Teams))
 	}
-	hasSeat, err := scanOptional(tx.queryRow(ctx, selectOneSeat, d.Game, d.Match, d.Player), &player)
-	if err != nil {
-		return nil, err
-	}
-	if hasSeat {
-		if entries, err = c.matchEntries(ctx, tx, d, player, int64(limit)); err != nil {
-			return nil, err
-		}
+	hasSeat := tx.get(ctx, into(&player), selectOneSeat, d.Game, d.Match, d.Player)
+	if hasSeat && tx.get(ctx, into(&pos), selectPlayerEntry, d.Game, player, d.Match) {
+		tx.each(ctx, func(rows *sql.Rows) error {
+			e := &entry{matchID: d.Match}
+			err := rows.Scan(append(into(&e.Pos, &e.Day, &e.HolderKind, &e.Holder), aggregatePointers(&e.Aggregates)...)...)
+			if n := len(entries); n > 0 && entries[n-1].Pos == e.Pos {
+				entries[n-1].Aggregates = entries[n-1].Aggregates.Add(e.Aggregates)
+				return err
+			}
+			entries = append(entries, e)
+			return err
+		}, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit)
 	}
 	switch {
+	case tx.err != nil:
+		return nil, tx.err
 	case !hasSeat && d.Player != "":
 		return nil, ErrNotFound
 	case hasSeat && m.CountsForLeaderboards && len(entries) == 0:
 		return nil, errors.New("the match counts, but the ledger has no entries for it")
 	}
-	return entries, nil // empty if the match did not count, or if only bots played
-}
-
-// matchEntries returns the match's entries within limit positions of the player's entry.
-func (c *Corrections) matchEntries(ctx context.Context, tx *transaction, d Disqualification, player string, limit int64) ([]*entry, error) {
-	var pos int64
-	found, err := scanOptional(tx.queryRow(ctx, selectPlayerEntry, d.Game, player, d.Match), &pos)
-	if err != nil || !found {
-		return nil, err
-	}
-	var entries []*entry
-	err = scanAll(func(rows *sql.Rows) error {
-		e := &entry{matchID: d.Match}
-		err := rows.Scan(append([]any{&e.Pos, &e.Day, &e.HolderKind, &e.Holder}, aggregatePointers(&e.Aggregates)...)...)
-		if n := len(entries); n > 0 && entries[n-1].Pos == e.Pos {
-			entries[n-1].Aggregates = entries[n-1].Aggregates.Add(e.Aggregates)
-			return err
-		}
-		entries = append(entries, e)
-		return err
-	})(tx.query(ctx, selectMatchEntries, d.Game, d.Match, pos-limit, pos+limit))
-	return entries, err
-}
-
-// writeCorrections adds corrections for the entries of a match that still count. All
-// these entries belong to one day. It locks the game's head, and returns the tasks that
-// report ended days.
-func (c *Corrections) writeCorrections(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (result DisqualifyResult, tasks []taskqueue.NewTask, err error) {
-	h, err := c.entries.lockHead(ctx, tx, d.Game)
-	if err != nil {
-		return result, nil, fmt.Errorf("head: %w", err)
-	}
-	entries, err := c.countedEntries(ctx, tx, d, m)
-	if err != nil || len(entries) == 0 {
-		return result, nil, err
-	}
-	corrections, err := c.newCorrections(ctx, tx, d.Game, entries)
-	if err != nil || len(corrections) == 0 {
-		return result, nil, err
-	}
-	h.add(corrections...)
-	if err := c.entries.saveHead(ctx, tx, h); err != nil {
-		return result, nil, err
-	}
-	if err := c.applyCorrections(ctx, tx, d.Game, corrections); err != nil {
-		return result, nil, err
-	}
-	var reasons [][]any
-	for _, correction := range corrections {
-		reasons = append(reasons, []any{d.Game, correction.Pos, d.Reason, d.By})
-	}
-	if err := tx.bulk(ctx, insertCorrection, reasons, nil); err != nil {
-		return result, nil, fmt.Errorf("reasons: %w", err)
-	}
-	return DisqualifyResult{len(corrections), corrections[0].Pos, h.pos}, c.entries.eventTasks(h), nil
+	return entries, nil
 }
 
 // selectNewestRemaining selects the entries that were not corrected before. For each it also
@@ -160,32 +141,71 @@ func newestEntrySQL(condition string) string {
     AND ` + condition + ` AND ` + stillCounts + ` ORDER BY e.pos DESC LIMIT 1), 0)`
 }
 
-// newCorrections returns a correction for each of the entries that still counts. All
-// entries belong to one day.
-func (c *Corrections) newCorrections(ctx context.Context, tx *transaction, game string, entries []*entry) ([]*entry, error) {
-	day, found, err := scanDay(tx.queryRow(ctx, selectDay, game, entries[0].Day))
-	if err != nil || !found {
-		return nil, cmp.Or(err, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day))
+// newCorrections returns a correction for each of the counted entries of a match that still
+// counts: see countedEntries. All entries of a match belong to one day.
+func newCorrections(ctx context.Context, tx *transaction, d Disqualification, m match.Summary) (all []*entry, err error) {
+	entries, err := countedEntries(ctx, tx, d, m)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	var day ledgerDay
+	if !tx.get(ctx, day.pointers(), selectDay, d.Game, entries[0].Day) {
+		return nil, fmt.Errorf("the ledger has no row for the match's day %s", entries[0].Day)
 	}
 	byPos := make(map[int64]*entry, len(entries))
 	var rows [][]any
 	for _, e := range entries {
 		byPos[e.Pos] = e
-		rows = append(rows, []any{game, e.Pos, string(e.HolderKind), e.Holder, day.startPos, cmp.Or(day.nextDayPos, math.MaxInt64)})
+		rows = append(rows, []any{d.Game, e.Pos, string(e.HolderKind), e.Holder, day.startPos, cmp.Or(day.nextDayPos, math.MaxInt64)})
 	}
-	var all []*entry
-	err = tx.bulk(ctx, selectNewestRemaining, rows, func(r *sql.Rows) error {
-		c := &entry{Row: leaderboard.Row{Kind: leaderboard.CorrectionRow}}
-		if err := r.Scan(&c.correctedPos, &c.Newest, &c.NewestOfTargetDay); err != nil {
-			return err
+	var pos, newest, newestOfDay int64
+	tx.bulk(ctx, selectNewestRemaining, rows, eachRow(func() {
+		e := byPos[pos]
+		all = append(all, &entry{matchID: e.matchID, correctedPos: pos, Row: leaderboard.Row{
+			Kind: leaderboard.CorrectionRow, Newest: newest, NewestOfTargetDay: newestOfDay,
+			TargetDay: e.Day, HolderKind: e.HolderKind, Holder: e.Holder, Aggregates: negate(e.Aggregates),
+		}})
+	}, &pos, &newest, &newestOfDay))
+	return all, tx.err
+}
+
+const (
+	// updateDayVersion locks the day: see updateSummedTo.
+	updateDayVersion = `UPDATE days SET version = $3 WHERE game = $1 AND day = $2 RETURNING summed_to`
+
+	deleteEmptySums = `
+WITH v (game, holder_kind, holder, day) AS ({rows})
+DELETE FROM day_sums WHERE (game, holder_kind, holder, day) IN (SELECT game, holder_kind, holder, day FROM v) AND matches = 0`
+)
+
+var correctSums = `
+WITH v (game, holder_kind, holder, day, newest, ` + aggregateColumns + `) AS ({rows})
+UPDATE day_sums SET
+    newest = v.newest,
+    committed_at = COALESCE((SELECT e.committed_at FROM entries e WHERE e.game = v.game AND e.pos = v.newest), day_sums.committed_at),
+    ` + eachAggregate("@ = day_sums.@ + v.@") + `
+FROM v WHERE day_sums.game = v.game AND day_sums.holder_kind = v.holder_kind AND day_sums.holder = v.holder AND day_sums.day = v.day`
+
+// applyCorrections writes what follows from corrections of one day: the players' totals, and
+// the day's sums if there are any.
+func applyCorrections(ctx context.Context, tx *transaction, game string, corrections []*entry) {
+	day := corrections[0].TargetDay
+	var summedTo int64
+	tx.get(ctx, into(&summedTo), updateDayVersion, game, day, rand.Int64()) //nolint:gosec // a version is no secret
+	var players, sums, keys [][]any
+	for _, c := range corrections {
+		if c.HolderKind == leaderboard.Players {
+			players = append(players, (&playerChange{aggregates: c.Aggregates}).row(game, c.Holder))
 		}
-		e := byPos[c.correctedPos]
-		c.matchID, c.TargetDay, c.HolderKind, c.Holder, c.Aggregates = e.matchID, e.Day, e.HolderKind, e.Holder, negate(e.Aggregates)
-		all = append(all, c)
-		return nil
-	})
-	if err != nil {
-		err = fmt.Errorf("remaining results: %w", err)
+		key := []any{game, string(c.HolderKind), c.Holder, day}
+		keys = append(keys, key)
+		var sumChange leaderboard.Aggregates
+		if max(c.correctedPos, c.adjustedPos) <= summedTo {
+			sumChange = c.Aggregates
+		}
+		sums = append(sums, append(append(key[:4:4], c.NewestOfTargetDay), aggregateValues(sumChange)...))
 	}
-	return all, err
+	tx.bulk(ctx, updatePlayer, players, nil)
+	tx.bulk(ctx, correctSums, sums, nil)
+	tx.bulk(ctx, deleteEmptySums, keys, nil)
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -10,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,11 +23,12 @@ import (
 // share it; each of them works on some of the tables.
 type database struct {
 	*dialect
-	writePool *sql.DB                 // SQLite: one connection, because it allows one writer
-	readPool  *sql.DB                 // on PostgreSQL the same pool as writePool, unless only for public reads
-	epoch     *atomic.Pointer[string] // see Epoch
-	hashKey   hashKey                 // the same on all nodes
-	log       *slog.Logger
+	writePool   *sql.DB                 // SQLite: one connection, because it allows one writer
+	readPool    *sql.DB                 // on PostgreSQL the same pool as writePool, unless only for public reads
+	epoch       *atomic.Pointer[string] // see Epoch
+	hashKey     hashKey                 // the same on all nodes
+	log         *slog.Logger
+	notifyTopic func(topic string) // see Config.NotifyTopic
 }
 
 // close closes the connections, after running statements have ended.
@@ -52,91 +55,121 @@ func (db *database) loadInfo(ctx context.Context) error {
 		return err
 	}
 	var epoch, key string
-	err := db.queryRow(ctx, selectLedgerInfo).Scan(&epoch, &key)
+	_, err := db.get(ctx, into(&epoch, &key), selectLedgerInfo)
 	db.epoch, db.hashKey = new(atomic.Pointer[string]), hashKey(key)
 	db.epoch.Store(&epoch)
 	return err
 }
 
 // Now returns the database's time, epoch ms.
-func (db *database) Now(ctx context.Context) (now int64, err error) {
-	defer describe(&err, "clock")
-	err = db.queryRow(ctx, "SELECT {now}").Scan(&now)
-	return now, err
-}
-
-// inTx runs f in one writing transaction, which is on disk when inTx returns nil. After
-// an error nothing has changed. If the error comes from the commit itself, the outcome
-// is unknown.
-func (db *database) inTx(ctx context.Context, f func(*transaction) error) error {
-	tx, err := db.writePool.BeginTx(ctx, db.txOptions)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // also if f panics; does nothing after a commit
-	if err := f(&transaction{tx, db}); err != nil {
-		return err
-	}
-	return tx.Commit()
-}
-
-// inSnapshot runs f in a reading transaction. All its reads see the ledger at the same
-// moment. f may take long.
-func (db *database) inSnapshot(ctx context.Context, f func(*transaction) error) error {
-	tx, err := db.readPool.BeginTx(ctx, db.snapshotOptions)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // the transaction only reads
-	if db.allowIdle != "" {
-		_, err = tx.ExecContext(ctx, db.allowIdle)
-	}
-	if err == nil {
-		err = f(&transaction{tx, db})
-	}
-	return err
+func (db *database) Now(ctx context.Context) (int64, error) {
+	return getValue[int64](ctx, db, "SELECT {now}")
 }
 
 // exec runs one writing statement and returns the number of changed rows. When exec
 // returns without an error, the changes are on disk.
 func (db *database) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	result, err := db.writePool.ExecContext(ctx, db.expandSQL(text), args...)
+	return changedRows(text)(db.writePool.ExecContext(ctx, db.expandSQL(text), args...))
+}
+
+// get scans the row of a query into pointers. found is false if there is none.
+func (db *database) get(ctx context.Context, pointers []any, text string, args ...any) (found bool, err error) {
+	return scanOptional(text, db.readPool.QueryRowContext(ctx, db.expandSQL(text), args...), pointers)
+}
+
+// each scans each row of a query.
+func (db *database) each(ctx context.Context, scan scanFunc, text string, args ...any) error {
+	return describe(text, scanAll(scan)(db.readPool.QueryContext(ctx, db.expandSQL(text), args...)))
+}
+
+// readBulk runs one query for many rows: see transaction.bulk.
+func (db *database) readBulk(ctx context.Context, text string, rows [][]any, scan scanFunc) error {
+	return db.inSnapshot(ctx, func(tx *transaction) error {
+		tx.bulk(ctx, text, rows, scan)
+		return nil
+	})
+}
+
+// inTx runs f in one writing transaction, which is on disk when inTx returns nil. After
+// an error nothing has changed. If the error comes from the commit itself, the outcome
+// is unknown.
+//
+// After a commit it notifies the topics of the transaction. It does so even if the commit
+// returns an error, because the commit may have succeeded nevertheless. A repeated call would
+// then find nothing to notify.
+func (db *database) inTx(ctx context.Context, f func(*transaction) error) error {
+	begun, err := db.writePool.BeginTx(ctx, db.txOptions)
 	if err != nil {
-		return 0, err
+		return describe("BEGIN", err)
 	}
-	return result.RowsAffected()
+	defer func() { _ = begun.Rollback() }() // also if f panics; does nothing after a commit
+	tx := &transaction{Tx: begun, db: db}
+	err = f(tx)
+	if err = cmp.Or(tx.err, err); err != nil {
+		return err
+	}
+	err = describe("COMMIT", begun.Commit())
+	db.notifyTopics(tx.topics)
+	return err
 }
 
-func (db *database) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	return db.readPool.QueryContext(ctx, db.expandSQL(text), args...)
+// notifyTopics notifies topics that had no ready task before and have one now. The topic
+// "" means that maintenance has work: a lease or a wait has started.
+func (db *database) notifyTopics(topics []string) {
+	if db.notifyTopic == nil {
+		return
+	}
+	for _, topic := range topics {
+		db.notifyTopic(topic)
+	}
 }
 
-// queryRow runs one reading statement that returns at most one row.
-func (db *database) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
-	return db.readPool.QueryRowContext(ctx, db.expandSQL(text), args...)
+// inSnapshot runs f in a reading transaction. All its reads see the ledger at the same
+// moment. f may take long.
+func (db *database) inSnapshot(ctx context.Context, f func(*transaction) error) error {
+	begun, err := db.readPool.BeginTx(ctx, db.snapshotOptions)
+	if err != nil {
+		return describe("BEGIN", err)
+	}
+	defer func() { _ = begun.Rollback() }() // the transaction only reads
+	tx := &transaction{Tx: begun, db: db}
+	if db.allowIdle != "" {
+		tx.exec(ctx, db.allowIdle)
+	}
+	err = f(tx)
+	return cmp.Or(tx.err, err)
 }
 
-// transaction is a transaction of a database.
+// transaction is a transaction of a database. It remembers the first error. After that, it
+// runs no statement, its methods return zero values, and inTx or inSnapshot returns the error.
 type transaction struct {
 	*sql.Tx
-	db *database
+	db     *database
+	err    error    // the first one
+	topics []string // to notify after the commit: see notifyTopics
 }
 
 // exec runs a statement and returns the number of changed rows.
-func (tx *transaction) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	result, err := tx.ExecContext(ctx, tx.db.expandSQL(text), args...)
-	if err != nil {
-		return 0, err
+func (tx *transaction) exec(ctx context.Context, text string, args ...any) (changed int64) {
+	if tx.err == nil {
+		changed, tx.err = changedRows(text)(tx.ExecContext(ctx, tx.db.expandSQL(text), args...))
 	}
-	return result.RowsAffected()
+	return changed
 }
 
-func (tx *transaction) query(ctx context.Context, text string, args ...any) (*sql.Rows, error) {
-	return tx.QueryContext(ctx, tx.db.expandSQL(text), args...)
+// get scans the row of a query into pointers. found is false if there is none.
+func (tx *transaction) get(ctx context.Context, pointers []any, text string, args ...any) (found bool) {
+	if tx.err == nil {
+		found, tx.err = scanOptional(text, tx.QueryRowContext(ctx, tx.db.expandSQL(text), args...), pointers)
+	}
+	return found
 }
 
-func (tx *transaction) queryRow(ctx context.Context, text string, args ...any) *sql.Row {
-	return tx.QueryRowContext(ctx, tx.db.expandSQL(text), args...)
+// each scans each row of a query.
+func (tx *transaction) each(ctx context.Context, scan scanFunc, text string, args ...any) {
+	if tx.err == nil {
+		tx.err = describe(text, scanAll(scan)(tx.QueryContext(ctx, tx.db.expandSQL(text), args...)))
+	}
 }
 
 // bulk runs one statement for many rows. On SQLite it runs a prepared statement once for
@@ -145,36 +178,29 @@ func (tx *transaction) queryRow(ctx context.Context, text string, args ...any) *
 //
 // The statement reads the rows from {rows}, a SELECT of their columns in order:
 //
-//	WITH v (game, id) AS ({rows}) INSERT INTO t (game, id) SELECT game, id FROM v WHERE true
+//	WITH v (game, id) AS ({rows}) DELETE FROM t WHERE (game, id) IN (SELECT game, id FROM v)
 //
 // A row consists of strings, int64s and []byte. A column has the same type in all rows. bulk
 // calls scan for each row that the statement returns; scan is nil if it returns none. No
 // two rows may change the same row of a table.
-func (tx *transaction) bulk(ctx context.Context, text string, rows [][]any, scan func(*sql.Rows) error) error {
-	return tx.db.runBulk(ctx, tx.Tx, tx.db.expandSQL(text), rows, scan)
-}
-
-// bulkStep is a statement of bulkSteps. name is for its error.
-type bulkStep struct {
-	name, text string
-	rows       [][]any
-}
-
-// bulkSteps runs statements that return no rows, one after the other, each for many rows.
-func (tx *transaction) bulkSteps(ctx context.Context, steps ...bulkStep) error {
-	for _, step := range steps {
-		if err := tx.bulk(ctx, step.text, step.rows, nil); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
+func (tx *transaction) bulk(ctx context.Context, text string, rows [][]any, scan scanFunc) {
+	if tx.err == nil && len(rows) > 0 {
+		tx.err = describe(text, tx.db.runBulk(ctx, tx.Tx, tx.db.expandSQL(text), rows, scan))
 	}
-	return nil
 }
 
-// describe adds an operation to the error that a function returns: use it with defer.
-func describe(err *error, operation string, args ...any) {
-	if *err != nil {
-		*err = fmt.Errorf("ledger: %s: %w", fmt.Sprintf(operation, args...), *err)
+// statementTarget finds what a statement does to which table.
+var statementTarget = regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM|FROM) ([a-z_]+)`)
+
+// describe adds to an error of the database which statement has failed.
+func describe(text string, err error) error {
+	if err == nil {
+		return nil
 	}
+	if target := statementTarget.FindString(text); target != "" {
+		text = target
+	}
+	return fmt.Errorf("ledger: %s: %w", text, err)
 }
 
 // dialect has everything in which SQLite and PostgreSQL differ.
@@ -183,16 +209,16 @@ type dialect struct {
 	clockSQL              string // SQL expression of the database's current time, epoch ms
 	timelineSQL           string // {timeline}: SQL expression, see Position.Timeline
 	txOptions             *sql.TxOptions
-	snapshotOptions       *sql.TxOptions                                                                                     // of inSnapshot
-	allowIdle             string                                                                                             // statement that allows a transaction to be idle; "": the database has no limit
-	byteOrder             string                                                                                             // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
-	forUpdate, skipLocked string                                                                                             // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
-	inSelectPrefix        string                                                                                             // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
-	fromIDs, inIDs        string                                                                                             // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
-	idList                func(ids []string) any                                                                             // converts ids to the parameter $2
-	runBulk               func(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan func(*sql.Rows) error) error // see transaction.bulk
-	registrationWorkers   int                                                                                                // concurrent registration transactions
-	replacerOnce          sync.Once                                                                                          // initializes replacer
+	snapshotOptions       *sql.TxOptions                                                                        // of inSnapshot
+	allowIdle             string                                                                                // statement that allows a transaction to be idle; "": the database has no limit
+	byteOrder             string                                                                                // {bytes}: after the type of a text column: compares it by bytes, in a database of any locale
+	forUpdate, skipLocked string                                                                                // {lock}: end of a SELECT that locks its rows; {free}: the same, but it skips locked rows
+	inSelectPrefix        string                                                                                // {any}: operator before "(SELECT …))"; true for each of its values; on SQLite the SELECT returns one row
+	fromIDs, inIDs        string                                                                                // {ids}: in FROM, iterates over the ids in $2; {listed}: after a column, true for one of these ids
+	idList                func(ids []string) any                                                                // converts ids to the parameter $2
+	runBulk               func(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan scanFunc) error // see transaction.bulk
+	registrationWorkers   int                                                                                   // concurrent registration transactions
+	replacerOnce          sync.Once                                                                             // initializes replacer
 	replacer              *strings.Replacer
 }
 
@@ -205,22 +231,23 @@ func (d *dialect) expandSQL(text string) string {
 	return d.replacer.Replace(text)
 }
 
-// placeholders returns "$1, …" for n parameters.
-func placeholders(n int) string {
-	parameters := make([]string, n)
-	for i := range parameters {
-		parameters[i] = fmt.Sprintf("$%d", 1+i)
-	}
-	return strings.Join(parameters, ", ")
-}
-
 // hashKey is the key of the hashes by which the ledger remembers erased subjects.
 type hashKey []byte
 
 // hashSubject returns the text that replaces an erased subject. It starts with #, so it is no
 // valid id. Without the key it does not reveal the subject.
 func (k hashKey) hashSubject(game, subject string) string {
+	return "#" + base64.RawURLEncoding.EncodeToString(k.mac(game + "\x00" + subject)[:18])
+}
+
+func (k hashKey) mac(text string) []byte {
 	mac := hmac.New(sha256.New, k)
-	mac.Write([]byte(game + "\x00" + subject))
-	return "#" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:18])
+	mac.Write([]byte(text))
+	return mac.Sum(nil)
+}
+
+// DeriveKey derives a key for a purpose from the ledger's own key. All nodes of a ledger
+// get the same key. It cannot be computed without the ledger.
+func (l *Ledger) DeriveKey(purpose string) []byte {
+	return l.hashKey.mac("key for \x00" + purpose) // never the input of hashSubject, because a game's name has no space
 }

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -88,47 +89,32 @@ func (d *dayClocks) setBlocked(game, today, reason string) (changed bool) {
 	return formerDay != today
 }
 
-const (
-	selectConfirmed = `SELECT day FROM confirmed_days WHERE game = $1`
-	confirmDay      = `
-INSERT INTO confirmed_days (game, day, confirmed_at) VALUES ($1, $2, {now})
-ON CONFLICT (game) DO UPDATE SET day = excluded.day, confirmed_at = excluded.confirmed_at`
-)
-
-// ConfirmDay allows the days of a game up to the given day (YYYY-MM-DD) to start although
-// other clocks disagree. It is for operators who know that the database's clock is right.
-func (s *Days) ConfirmDay(ctx context.Context, game, day string) (err error) {
-	defer describe(&err, "confirm a day of %s", game)
-	_, err = s.exec(ctx, confirmDay, game, day)
-	return err
-}
+const selectConfirmed = `SELECT day FROM confirmed_days WHERE game = $1`
 
 // allowedDays returns those of the days that may start now: all of them, or only those
 // that an operator has confirmed while the clocks disagree. The first day of a game is
 // always allowed. It also records whether the next day is blocked.
-func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head, days []string) ([]string, error) {
+func (w *entryWriter) allowedDays(ctx context.Context, tx *transaction, h *head, days []string) []string {
 	if len(days) == 0 {
 		w.recordDayBlock(h, h.currentDay, "")
 	}
 	if len(days) == 0 || h.currentDay == "" {
-		return days, nil
+		return days
 	}
 	today := days[len(days)-1]
 	reason := w.dayClocks.blockReason(len(days), today, h.now, w.timeZone(h.game))
 	if reason != "" {
 		confirmed := "" // the last day that an operator has confirmed
-		if _, err := scanOptional(tx.queryRow(ctx, selectConfirmed, h.game), &confirmed); err != nil {
-			return nil, err
+		if tx.get(ctx, into(&confirmed), selectConfirmed, h.game); tx.err != nil {
+			return nil
 		}
-		for len(days) > 0 && days[len(days)-1] > confirmed {
-			days = days[:len(days)-1]
-		}
-		if len(days) > 0 && days[len(days)-1] == today {
+		days = slices.DeleteFunc(days, func(day string) bool { return day > confirmed })
+		if confirmed >= today {
 			reason = ""
 		}
 	}
 	w.recordDayBlock(h, today, reason)
-	return days, nil
+	return days
 }
 
 // recordDayBlock records the reason of a block, "" for none, and logs it if it is new.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"context"
 	"strings"
 
 	"laststand/internal/leaderboard"
@@ -16,39 +15,28 @@ type entry struct {
 	adjustedPos  int64  // position of the result whose values a correction changes; else 0
 }
 
-func playerEntries(r *match.Result) []*entry {
-	var all []*entry
+// resultEntries returns the entries of the players of a counting result, and then those of its
+// teams. An entry of a team has the team's own score, and otherwise the sums of the team's
+// players. A team without players has no entry.
+func resultEntries(r *match.Result) (all []*entry) {
+	add := func(kind leaderboard.Kind, holder string, a leaderboard.Aggregates) {
+		all = append(all, &entry{matchID: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: a}})
+	}
+	sums := map[string]leaderboard.Aggregates{} // by team
 	for s := range humanStandings(r) {
-		all = append(all, resultEntry(r, leaderboard.Players, s.Player, aggregatesOf(s)))
-	}
-	return all
-}
-
-// teamEntries returns the entries of the teams of a counting result. An entry has the
-// team's own score, and otherwise the sums of the team's players. A team without players
-// has no entry.
-func teamEntries(r *match.Result) []*entry {
-	if len(r.Teams) == 0 {
-		return nil
-	}
-	sums := map[string]leaderboard.Aggregates{}
-	for s := range humanStandings(r) {
-		sums[s.Team] = sums[s.Team].Add(aggregatesOf(s))
-	}
-	var all []*entry
-	for _, t := range r.Teams {
-		aggregates, hasPlayers := sums[t.ID]
-		if !hasPlayers {
-			continue
+		aggregates := aggregatesOf(s)
+		add(leaderboard.Players, s.Player, aggregates)
+		if len(r.Teams) > 0 {
+			sums[s.Team] = sums[s.Team].Add(aggregates)
 		}
-		aggregates.Score, aggregates.Matches = t.Score, 1
-		all = append(all, resultEntry(r, leaderboard.Teams, t.ID, aggregates))
+	}
+	for _, t := range r.Teams {
+		if aggregates, hasPlayers := sums[t.ID]; hasPlayers {
+			aggregates.Score, aggregates.Matches = t.Score, 1
+			add(leaderboard.Teams, t.ID, aggregates)
+		}
 	}
 	return all
-}
-
-func resultEntry(r *match.Result, kind leaderboard.Kind, holder string, p leaderboard.Aggregates) *entry {
-	return &entry{matchID: r.Match, Row: leaderboard.Row{Kind: leaderboard.ResultRow, HolderKind: kind, Holder: holder, Aggregates: p}}
 }
 
 func aggregatesOf(s *match.Standing) leaderboard.Aggregates {
@@ -58,32 +46,14 @@ func aggregatesOf(s *match.Standing) leaderboard.Aggregates {
 	}
 }
 
-const entryColumns = `game, pos, id, kind, day, committed_at, match_id, holder_kind, holder, target_day, corrected_pos, adjusted_pos, newest, newest_of_target_day, ` + aggregateColumns
+var insertEntry = insertRows("entries", "game, pos, id, kind, day, committed_at, match_id, holder_kind, holder, target_day, corrected_pos, adjusted_pos, newest, newest_of_target_day, "+aggregateColumns)
 
-const insertEntry = `
-WITH v (` + entryColumns + `) AS ({rows})
-INSERT INTO entries (` + entryColumns + `) SELECT ` + entryColumns + ` FROM v WHERE true`
-
+// insertRow returns a row of insertEntry.
 func (e *entry) insertRow(game string) []any {
-	return append([]any{game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.matchID, string(e.HolderKind), e.Holder,
-		e.TargetDay, e.correctedPos, e.adjustedPos, e.Newest, e.NewestOfTargetDay}, aggregateValues(e.Aggregates)...)
-}
-
-// selectEntries also selects the former id of the holder of a move entry, if the ledger
-// still has it (see ErasureRetention).
-const selectEntries = `
-SELECT pos, id, kind, day, committed_at, holder_kind, holder, target_day, newest, newest_of_target_day, CASE WHEN kind = 'move' THEN COALESCE((
-    SELECT e.subject FROM erasures e WHERE e.game = $1 AND e.opaque_id = entries.holder LIMIT 1), '') ELSE '' END, ` + aggregateColumns + `
-FROM entries WHERE game = $1 AND pos > $2 ORDER BY pos LIMIT $3`
-
-// ReadRows implements leaderboard.Ledger.
-func (b *Leaderboards) ReadRows(ctx context.Context, game string, after int64, limit int) (_ []leaderboard.Row, err error) {
-	defer describe(&err, "rows of %s", game)
-	all, err := collect(func(r *leaderboard.Row) []any {
-		return append([]any{&r.Pos, &r.ID, &r.Kind, &r.Day, &r.CommittedAt, &r.HolderKind, &r.Holder,
-			&r.TargetDay, &r.Newest, &r.NewestOfTargetDay, &r.FormerHolder}, aggregatePointers(&r.Aggregates)...)
-	})(b.query(ctx, selectEntries, game, after, limit))
-	return all, err
+	return append([]any{
+		game, e.Pos, e.ID, string(e.Kind), e.Day, e.CommittedAt, e.matchID, string(e.HolderKind), e.Holder,
+		e.TargetDay, e.correctedPos, e.adjustedPos, e.Newest, e.NewestOfTargetDay,
+	}, aggregateValues(e.Aggregates)...)
 }
 
 // aggregateColumns are the columns of leaderboard.Aggregates in all tables, in the
@@ -109,3 +79,43 @@ func aggregatePointers(p *leaderboard.Aggregates) []any {
 }
 
 func negate(p leaderboard.Aggregates) leaderboard.Aggregates { return leaderboard.Aggregates{}.Sub(p) }
+
+// isResult and isCancelled are SQL conditions on the entry e: it is a result; a correction
+// has cancelled the result at {pos}.
+const (
+	isResult    = `e.kind = 'result'`
+	isCancelled = `EXISTS (SELECT 1 FROM entries c WHERE c.game = e.game AND c.corrected_pos = {pos} AND c.corrected_pos > 0)`
+)
+
+// stillCounts is the SQL condition that the entry e is a result that was not cancelled.
+var stillCounts = isResult + ` AND NOT ` + strings.ReplaceAll(isCancelled, "{pos}", "e.pos")
+
+// bothParts returns the UNION ALL of a SELECT for the two parts of results: the entries of
+// results, and the corrections that change their values. In the SELECT, {part} is the
+// condition that the entry e is such a part. {pos} and {day} are the position and the day
+// of the result.
+func bothParts(text string) string {
+	results := strings.NewReplacer("{part}", isResult, "{pos}", "e.pos", "{day}", "e.day")
+	changes := strings.NewReplacer("{part}", "e.adjusted_pos > 0", "{pos}", "e.adjusted_pos", "{day}", "e.target_day")
+	return results.Replace(text) + ` UNION ALL ` + changes.Replace(text)
+}
+
+// sumColumns are the columns of a leaderboard.Sum, in the order of scanSum.
+const sumColumns = `holder_kind, holder, day, newest, committed_at, ` + aggregateColumns
+
+// sumsTemplate is a SELECT that sums {parts} by holder and day.
+var sumsTemplate = `
+SELECT g.holder_kind, g.holder, g.day, g.newest, n.committed_at, ` + eachAggregate("g.@") + ` FROM (
+    SELECT parts.game, parts.holder_kind, parts.holder, parts.day, MAX(parts.pos) AS newest, ` + eachAggregate("CAST(SUM(parts.@) AS BIGINT) AS @") + `
+    FROM ({parts}) parts GROUP BY parts.game, parts.holder_kind, parts.holder, parts.day
+) g JOIN entries n ON n.game = g.game AND n.pos = g.newest`
+
+// sumsFrom returns a SELECT of the sums of results. from follows FROM, and selects the
+// entries e: see bothParts.
+func sumsFrom(from string) string {
+	parts := bothParts(`SELECT e.game, e.holder_kind, e.holder, {day} AS day, {pos} AS pos, ` + eachAggregate("e.@") + ` FROM ` + from)
+	return strings.ReplaceAll(sumsTemplate, "{parts}", parts)
+}
+
+// counted is the SQL condition that the entry e is a part of a result that was not cancelled.
+const counted = `{part} AND NOT ` + isCancelled

@@ -3,12 +3,10 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +14,7 @@ import (
 
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
+	"laststand/internal/match"
 )
 
 func newOpaqueID() string { return "p_" + strings.ToLower(rand.Text()) }
@@ -39,58 +38,39 @@ ON CONFLICT (game, subject) DO NOTHING`
 // guest's id, which is anonymous. Results of a player of an operator's login service get a
 // random id. The leaderboards follow when they apply the entries that Erase adds. All
 // this is one transaction, which does not stop when ctx ends.
-func (a *Accounts) Erase(ctx context.Context, game, player string) (err error) {
-	defer describe(&err, "erase")
+func (a *Accounts) Erase(ctx context.Context, game, player string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eraseTimeout)
 	defer cancel()
-	return inAccessChange(ctx, a.database, func(c *accessChange) error { return a.erase(ctx, c, game, player) })
-}
-
-func (a *Accounts) erase(ctx context.Context, c *accessChange, game, player string) error {
-	var isOwnAccount bool // results may have the id
-	found, err := scanOptional(c.queryRow(ctx, selectIsOwnAccount, game, player), &isOwnAccount)
-	if err != nil || !found {
-		return cmp.Or(err, identity.ErrNotFound)
-	}
-	opaque, lastMove := "", int64(0)
-	if isOwnAccount {
-		opaque = newOpaqueID()
-		if lastMove, err = a.renameResults(ctx, c.transaction, game, player, opaque); err != nil {
-			return err
+	return inAccessChange(ctx, a.database, func(c *accessChange) error {
+		var isOwnAccount bool // results may have the id
+		if !c.get(ctx, into(&isOwnAccount), selectIsOwnAccount, game, player) {
+			return identity.ErrNotFound
 		}
-	}
-	if _, err := c.exec(ctx, deletePlayer, game, player); err != nil {
-		return err
-	}
-	account, err := c.linkedAccount(ctx, game, player)
-	if err != nil {
-		return err
-	}
-	if err := c.eraseSubject(ctx, game, player, opaque, lastMove); err != nil || account == "" {
-		return err
-	}
-	if err := c.nextRevision(ctx); err != nil {
-		return err
-	}
-	return c.eraseSubject(ctx, game, account, "", 0)
+		opaque, lastMove := "", int64(0)
+		if isOwnAccount {
+			opaque = newOpaqueID()
+			lastMove = renameResults(ctx, c.transaction, game, player, opaque)
+		}
+		c.exec(ctx, deletePlayer, game, player)
+		account := c.linkedAccount(ctx, game, player)
+		c.eraseSubject(ctx, game, player, opaque, lastMove)
+		if account != "" {
+			c.nextRevision(ctx)
+			c.eraseSubject(ctx, game, account, "", 0)
+		}
+		return nil
+	})
 }
 
 // eraseSubject replaces a subject by its hash, and ends its sessions. In results, opaque
 // has replaced the subject; it is "" if results keep the id or have none. An id that this
 // server made for a guest stays in results, because it is anonymous.
-func (c *accessChange) eraseSubject(ctx context.Context, game, subject, opaque string, lastMove int64) error {
-	if _, err := c.exec(ctx, insertErased, game, c.db.hashKey.hashSubject(game, subject), opaque); err != nil {
-		return err
-	}
-	for _, statement := range []string{deleteSubject, eraseHost} {
-		if _, err := c.exec(ctx, statement, game, subject); err != nil {
-			return err
-		}
-	}
-	if _, err := c.exec(ctx, insertErasure, game, subject, opaque, lastMove); err != nil {
-		return err
-	}
-	return c.save(ctx, identity.Revocation{
+func (c *accessChange) eraseSubject(ctx context.Context, game, subject, opaque string, lastMove int64) {
+	c.exec(ctx, insertErased, game, c.db.hashKey.hashSubject(game, subject), opaque)
+	c.exec(ctx, deleteSubject, game, subject)
+	c.exec(ctx, eraseHost, game, subject)
+	c.exec(ctx, insertErasure, game, subject, opaque, lastMove)
+	c.save(ctx, identity.Revocation{
 		Game: game, Kind: identity.KindErased, ID: subject, EndsAt: c.now + identity.SessionEndWindow.Milliseconds(), Reason: "erased",
 	})
 }
@@ -118,29 +98,20 @@ WHERE game = $1 AND id IN (SELECT s.match_id FROM seats s WHERE s.game = $1 AND 
 // game's head. So a running commit has written its results before, and later commits find
 // the player erased. It also adds the entries that rename the subject on leaderboards,
 // and returns the position of the last one, 0 if there are none.
-func (a *Accounts) renameResults(ctx context.Context, tx *transaction, game, subject, opaque string) (lastMove int64, err error) {
-	h, err := a.entries.lockHeadRow(ctx, tx, game)
-	if err != nil {
-		return 0, fmt.Errorf("head: %w", err)
-	}
-	days, err := collect(func(day *string) []any { return []any{day} })(tx.query(ctx, selectPlayerDays, game, subject))
-	if err != nil {
-		return 0, fmt.Errorf("days: %w", err)
-	}
+func renameResults(ctx context.Context, tx *transaction, game, subject, opaque string) (lastMove int64) {
+	h := lockHeadRow(ctx, tx, game)
+	var days []string
+	tx.each(ctx, appendTo(&days, itself), selectPlayerDays, game, subject)
 	for _, text := range []string{renameFirsts, renameSeats, renameSums} {
-		if _, err := tx.exec(ctx, text, game, subject, opaque); err != nil {
-			return 0, fmt.Errorf("results: %w", err)
-		}
+		tx.exec(ctx, text, game, subject, opaque)
 	}
-	renamed, err := tx.exec(ctx, renameEntries, game, subject, opaque)
-	if err != nil || renamed == 0 {
-		return 0, err
+	if tx.exec(ctx, renameEntries, game, subject, opaque) == 0 {
+		return 0
 	}
-	if _, err := tx.exec(ctx, updateDayVersionsFrom, game, days[0], mathrand.Int64()); err != nil { //nolint:gosec // a version is no secret
-		return 0, fmt.Errorf("day versions: %w", err)
-	}
+	tx.exec(ctx, updateDayVersionsFrom, game, days[0], mathrand.Int64()) //nolint:gosec // a version is no secret
 	addMoves(h, opaque, days)
-	return h.pos, a.entries.saveHead(ctx, tx, h)
+	h.save(ctx, tx)
+	return h.pos
 }
 
 // addMoves adds the entries that rename a player on leaderboards: one for leaderboards over
@@ -186,7 +157,6 @@ const (
 // erasure, ForgetErased leaves it to that node and returns false. On SQLite it also empties
 // the write-ahead log, so that the log has no copy of the data.
 func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (found bool, err error) {
-	defer describe(&err, "delete the data of an erasure")
 	e, found, err := a.oldestErasure(ctx, minAge)
 	if err != nil || !found {
 		return false, err
@@ -203,28 +173,86 @@ func (a *Accounts) ForgetErased(ctx context.Context, minAge time.Duration) (foun
 	return err == nil, err
 }
 
+// oldestErasure returns an erasure that is at least minAge old.
+func (a *Accounts) oldestErasure(ctx context.Context, minAge time.Duration) (e erasure, found bool, err error) {
+	found, err = a.get(ctx, into(&e.game, &e.subject, &e.opaqueID), selectOldErasure, minAge.Milliseconds())
+	return e, found, err
+}
+
 // deleteErased deletes the last rows with a subject's id, and the erasure.
 func (a *Accounts) deleteErased(ctx context.Context, e erasure) error {
 	return a.inTx(ctx, func(tx *transaction) error {
 		if _, err := e.lock(ctx, tx); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject)); err != nil {
-			return err
-		}
+		tx.exec(ctx, hashErasedRevocation, e.game, e.subject, a.hashKey.hashSubject(e.game, e.subject))
 		for _, statement := range deleteErasedRows {
-			if _, err := tx.exec(ctx, statement, e.game, e.subject); err != nil {
-				return err
-			}
+			tx.exec(ctx, statement, e.game, e.subject)
 		}
 		return nil
 	})
 }
 
-// DeriveKey derives a key for a purpose from the ledger's own key. All nodes of a ledger
-// get the same key. It cannot be computed without the ledger.
-func (l *Ledger) DeriveKey(purpose string) []byte {
-	mac := hmac.New(sha256.New, l.hashKey)
-	mac.Write([]byte("key for \x00" + purpose)) // never the input of hashSubject, because a game's name has no space
-	return mac.Sum(nil)
+const selectOpaque = `
+WITH v (game, id, hash) AS ({rows})
+SELECT v.id, a.opaque_id FROM v JOIN accounts a ON a.game = v.game AND a.subject = v.hash WHERE a.opaque_id <> ''`
+
+// opaqueIDs returns the opaque ids of those players who were erased, by their former ids.
+// An erased guest has no opaque id. The form of an id does not matter, because an
+// operator's login service may create subjects that look like guests' ids. A caller that
+// writes results holds the lock on the game's head.
+func opaqueIDs(ctx context.Context, tx *transaction, game string, players []string) map[string]string {
+	var rows [][]any
+	for _, id := range players {
+		rows = append(rows, []any{game, id, tx.db.hashKey.hashSubject(game, id)})
+	}
+	opaqueByID := map[string]string{}
+	var id, opaque string
+	tx.bulk(ctx, selectOpaque, rows, eachRow(func() { opaqueByID[id] = opaque }, &id, &opaque))
+	return opaqueByID
+}
+
+// renameErased replaces erased players in new results by their opaque ids. It checks only
+// players who do not exist, which means that they are not in stored.
+func renameErased(ctx context.Context, tx *transaction, game string, items []*resultItem, stored map[string]string) error {
+	missing := slices.DeleteFunc(playerIDs(items), func(id string) bool {
+		_, exists := stored[id]
+		return exists
+	})
+	opaqueByID := opaqueIDs(ctx, tx, game, missing)
+	if len(opaqueByID) == 0 {
+		return nil
+	}
+	var records [][]any
+	for _, item := range items {
+		r, changed := withOpaqueIDs(item.result, opaqueByID)
+		if !changed {
+			continue
+		}
+		if err := item.setResult(r); err != nil {
+			return err
+		}
+		records = append(records, []any{game, r.Match, item.recordJSON})
+	}
+	tx.bulk(ctx, updateMatch, records, nil)
+	return nil
+}
+
+// withOpaqueIDs returns a copy of a result in which opaque ids replace former ids. changed
+// is false if the result has none of these players.
+func withOpaqueIDs(r *match.Result, opaqueByID map[string]string) (renamed *match.Result, changed bool) {
+	copied := *r
+	copied.Standings, copied.Firsts = slices.Clone(r.Standings), slices.Clone(r.Firsts)
+	for i := range copied.Standings {
+		if id := opaqueByID[copied.Standings[i].Player]; id != "" && !copied.Standings[i].Bot {
+			copied.Standings[i].Player, copied.Standings[i].Nickname, changed = id, "", true
+		}
+	}
+	for i := range copied.Firsts {
+		if id := opaqueByID[copied.Firsts[i].Player]; id != "" {
+			copied.Firsts[i].Player, copied.Firsts[i].Nickname, changed = id, "", true
+		}
+	}
+	copied.Winner = cmp.Or(opaqueByID[copied.Winner], copied.Winner)
+	return &copied, changed
 }

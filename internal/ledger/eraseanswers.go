@@ -43,6 +43,8 @@ type erasedSeat struct {
 	index  int
 }
 
+func (s *erasedSeat) pointers() []any { return into(&s.overAt, &s.match, &s.index) }
+
 // resultID returns the player's id in results.
 func (e erasure) resultID() string {
 	return cmp.Or(e.opaqueID, e.subject)
@@ -73,19 +75,18 @@ func (a *Accounts) eraseAnswersStep(ctx context.Context, e erasure) (isDone bool
 		if err != nil {
 			return err
 		}
-		seats, err := collect(func(s *erasedSeat) []any { return []any{&s.overAt, &s.match, &s.index} })(
-			tx.query(ctx, selectErasedSeats, e.game, e.resultID(), last.overAt, last.match, erasedPerStep))
+		var seats []erasedSeat
+		tx.each(ctx, appendTo(&seats, (*erasedSeat).pointers), selectErasedSeats, e.game, e.resultID(), last.overAt, last.match, erasedPerStep)
 		for _, seat := range seats {
-			if err == nil {
-				err = a.eraseGiven(ctx, tx, e.game, seat)
+			if err := a.eraseGiven(ctx, tx, e.game, seat); err != nil {
+				return err
 			}
 			last = seat
 		}
-		isDone = len(seats) < erasedPerStep
-		if err == nil && !isDone {
-			_, err = tx.exec(ctx, updateErasedTo, e.game, e.subject, last.overAt, last.match)
+		if isDone = len(seats) < erasedPerStep; !isDone {
+			tx.exec(ctx, updateErasedTo, e.game, e.subject, last.overAt, last.match)
 		}
-		return err
+		return nil
 	})
 	return isDone && err == nil, err
 }
@@ -93,8 +94,7 @@ func (a *Accounts) eraseAnswersStep(ctx context.Context, e erasure) (isDone bool
 // lock locks the erasure and returns the last match in which the given answers were erased. It
 // returns errErasureTaken if the erasure is locked or completed.
 func (e erasure) lock(ctx context.Context, tx *transaction) (last erasedSeat, err error) {
-	isFree, err := scanOptional(tx.queryRow(ctx, lockErasure, e.game, e.subject), &last.overAt, &last.match)
-	if err == nil && !isFree {
+	if !tx.get(ctx, into(&last.overAt, &last.match), lockErasure, e.game, e.subject) {
 		err = errErasureTaken
 	}
 	return last, err
@@ -132,8 +132,7 @@ func newEmptiedBlocks(r prometheus.Registerer) prometheus.Counter {
 func lockAnswers(ctx context.Context, tx *transaction, m match.Summary, block int) (all []answers.Answer, found bool, err error) {
 	var packed []byte
 	var texts string
-	found, err = scanOptional(tx.queryRow(ctx, lockBlock, m.Game, m.OverAt, m.Match, block), &packed, &texts)
-	if err == nil && found {
+	if found = tx.get(ctx, into(&packed, &texts), lockBlock, m.Game, m.OverAt, m.Match, block); found {
 		all, err = answers.Unpack(block, packed, texts)
 	}
 	return all, found, err
@@ -146,12 +145,6 @@ func updateAnswers(ctx context.Context, tx *transaction, m match.Summary, block 
 	if err != nil {
 		return fmt.Errorf("%w: %w", answers.ErrMalformed, err)
 	}
-	_, err = tx.exec(ctx, updateBlock, m.Game, m.OverAt, m.Match, block, packed, texts)
-	return err
-}
-
-// oldestErasure returns an erasure that is at least minAge old.
-func (a *Accounts) oldestErasure(ctx context.Context, minAge time.Duration) (e erasure, found bool, err error) {
-	found, err = scanOptional(a.queryRow(ctx, selectOldErasure, minAge.Milliseconds()), &e.game, &e.subject, &e.opaqueID)
-	return e, found, err
+	tx.exec(ctx, updateBlock, m.Game, m.OverAt, m.Match, block, packed, texts)
+	return nil
 }

@@ -3,39 +3,33 @@ package ledger
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
-	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/taskqueue"
 )
 
-// StartNewDays adds an entry for each day that has started since the last entry, and the tasks
-// that report the ended days. It reports whether it added any. Commit does the same
-// before it adds its entries, so StartNewDays is for games without new results. If there
-// is nothing to do, it only reads.
-func (s *Days) StartNewDays(ctx context.Context, game string) (_ bool, err error) {
-	defer describe(&err, "start the new days of %s", game)
-	day, today, err := s.entries.currentDay(ctx, game)
-	if err != nil {
-		return false, err
+// entryWriter adds entries to the ledgers of games.
+type entryWriter struct {
+	*database
+	timeZones     map[string]*time.Location
+	events        Events
+	dayClocks     *dayClocks
+	droppedEvents *prometheus.CounterVec // events whose tasks were dropped, by game
+}
+
+func newEntryWriter(db *database, config Config) *entryWriter {
+	return &entryWriter{
+		database: db, timeZones: config.TimeZones, events: config.Events, dayClocks: newDayClocks(config, time.Now().UnixMilli()),
+		droppedEvents: promauto.With(config.Registry).NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_ledger_event_enqueue_failures_total", Help: "Events lost because the task queue refused their tasks; the log has the reason.",
+		}, []string{"game"}),
 	}
-	if day >= today {
-		s.entries.recordDayBlock(&head{game: game, currentDay: day}, today, "")
-		return false, nil
-	}
-	hasNewDays := false
-	err = s.entries.inTxWithTasks(ctx, func(tx *transaction) ([]taskqueue.NewTask, error) {
-		h, err := s.entries.lockHead(ctx, tx, game)
-		if err != nil {
-			return nil, err
-		}
-		hasNewDays = len(h.entries) > 0
-		return s.entries.eventTasks(h), s.entries.saveHead(ctx, tx, h)
-	})
-	return hasNewDays, err
 }
 
 const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = $1), ''), {now}`
@@ -43,9 +37,8 @@ const selectToday = `SELECT COALESCE((SELECT day FROM ledger_heads WHERE game = 
 // currentDay returns the game's current day, "" before its first day. It also returns today's
 // date by the database's clock, which is earlier if the clock was set back.
 func (w *entryWriter) currentDay(ctx context.Context, game string) (currentDay, today string, err error) {
-	defer describe(&err, "day of %s", game)
 	var now int64
-	err = w.queryRow(ctx, selectToday, game).Scan(&currentDay, &now)
+	_, err = w.get(ctx, into(&currentDay, &now), selectToday, game)
 	return currentDay, civilDay(now, w.timeZone(game)), err
 }
 
@@ -64,17 +57,16 @@ const (
 	insertHead        = `INSERT INTO ledger_heads (game, pos, day, first_day) VALUES ($1, 0, '', '') ON CONFLICT DO NOTHING`
 	lockHeadStatement = `UPDATE ledger_heads SET pos = pos WHERE game = $1 RETURNING pos, day, {now}`
 	updateHead        = `UPDATE ledger_heads SET pos = $2, day = $3, first_day = CASE WHEN first_day = '' THEN $4 ELSE first_day END WHERE game = $1`
-	insertDay         = `
-WITH v (game, day, start_pos) AS ({rows})
-INSERT INTO days (game, day, start_pos) SELECT game, day, start_pos FROM v WHERE true`
 )
+
+var insertDay = insertRows("days", "game, day, start_pos")
 
 // lockHead locks the game's head, reads the clock, and adds an entry for each day that
 // has started. The caller adds its own entries and saves the head.
 func (w *entryWriter) lockHead(ctx context.Context, tx *transaction, game string) (*head, error) {
-	h, err := w.lockHeadRow(ctx, tx, game)
-	if err != nil {
-		return nil, err
+	h := lockHeadRow(ctx, tx, game)
+	if tx.err != nil {
+		return nil, tx.err
 	}
 	today := civilDay(h.now, w.timeZone(game))
 	days, err := daysAfter(h.currentDay, today)
@@ -85,34 +77,24 @@ func (w *entryWriter) lockHead(ctx context.Context, tx *transaction, game string
 	if err != nil {
 		return nil, err
 	}
-	if days, err = w.allowedDays(ctx, tx, h, days); err != nil {
-		return nil, err
-	}
-	for _, day := range days {
+	for _, day := range w.allowedDays(ctx, tx, h, days) {
 		if h.currentDay != "" {
 			h.endedDays = append(h.endedDays, h.currentDay)
 		}
 		h.currentDay = day
 		h.add(&entry{Row: leaderboard.Row{Kind: leaderboard.DayStartRow}})
 	}
-	return h, nil
+	return h, tx.err
 }
 
 // lockHeadRow locks the head. It reads the clock after it has the lock, so that a later
 // position never has an earlier time.
-func (w *entryWriter) lockHeadRow(ctx context.Context, tx *transaction, game string) (*head, error) {
+func lockHeadRow(ctx context.Context, tx *transaction, game string) *head {
 	h := head{game: game}
-	lockRow := func() error {
-		return tx.queryRow(ctx, lockHeadStatement, game).Scan(&h.pos, &h.currentDay, &h.now)
+	for !tx.get(ctx, into(&h.pos, &h.currentDay, &h.now), lockHeadStatement, game) && tx.err == nil {
+		tx.exec(ctx, insertHead, game)
 	}
-	err := lockRow()
-	if !errors.Is(err, sql.ErrNoRows) {
-		return &h, err
-	}
-	if _, err := tx.exec(ctx, insertHead, game); err != nil {
-		return nil, err
-	}
-	return &h, lockRow()
+	return &h
 }
 
 // add sets the positions, ids, day and time of entries, and appends them to h.entries.
@@ -124,24 +106,49 @@ func (h *head) add(entries ...*entry) {
 	h.entries = append(h.entries, entries...)
 }
 
-func (w *entryWriter) saveHead(ctx context.Context, tx *transaction, h *head) error {
+// save writes the entries of the head.
+func (h *head) save(ctx context.Context, tx *transaction) {
 	if len(h.entries) == 0 {
-		return nil
+		return
 	}
-	var rows, days [][]any
+	rows, days := make([][]any, 0, len(h.entries)), [][]any{}
 	for _, e := range h.entries {
 		rows = append(rows, e.insertRow(h.game))
 		if e.Kind == leaderboard.DayStartRow {
 			days = append(days, []any{h.game, e.Day, e.Pos})
 		}
 	}
-	if err := tx.bulkSteps(ctx, bulkStep{"entries", insertEntry, rows}, bulkStep{"days", insertDay, days}); err != nil {
-		return err
+	tx.bulk(ctx, insertEntry, rows, nil)
+	tx.bulk(ctx, insertDay, days, nil)
+	tx.exec(ctx, updateHead, h.game, h.pos, h.currentDay, h.entries[0].Day)
+}
+
+// eventTasks returns the tasks that report the ended days of a head, and then the new
+// results.
+func (w *entryWriter) eventTasks(h *head, items ...*resultItem) (tasks []taskqueue.NewTask) {
+	if w.events == nil {
+		return nil
 	}
-	if _, err := tx.exec(ctx, updateHead, h.game, h.pos, h.currentDay, h.entries[0].Day); err != nil {
-		return fmt.Errorf("head: %w", err)
+	for _, day := range h.endedDays {
+		tasks = append(tasks, w.events.TasksForEndedDay(h.game, day, h.now)...)
 	}
-	return nil
+	for _, item := range items {
+		tasks = append(tasks, w.events.TasksForResult(item.result, h.now)...)
+	}
+	return w.withoutInvalid(h.game, tasks)
+}
+
+// withoutInvalid drops the tasks that the queue can never accept, so that they do not block the
+// result or the day. It logs and counts them.
+func (w *entryWriter) withoutInvalid(game string, tasks []taskqueue.NewTask) []taskqueue.NewTask {
+	return slices.DeleteFunc(tasks, func(n taskqueue.NewTask) bool {
+		err := n.Check()
+		if err != nil {
+			w.droppedEvents.WithLabelValues(game).Inc()
+			w.log.Error("event dropped: task queue refuses its task", "game", game, "topic", n.Topic, "key", n.Key, "error", err)
+		}
+		return err != nil
+	})
 }
 
 func (w *entryWriter) timeZone(game string) *time.Location {
@@ -161,7 +168,7 @@ func civilDay(at int64, zone *time.Location) string {
 
 // daysAfter returns the dates after day up to and including today, in order. It returns
 // none if today is not after day, and only today if day is "" (no day yet).
-func daysAfter(day, today string) ([]string, error) {
+func daysAfter(day, today string) (days []string, err error) {
 	if day == "" {
 		return []string{today}, nil
 	}
@@ -176,7 +183,6 @@ func daysAfter(day, today string) ([]string, error) {
 	if n := to.Sub(from) / (24 * time.Hour); n > maxStartedDays {
 		return nil, fmt.Errorf("the database's clock shows %s, but the game's last day is %s; correct the clock", today, day)
 	}
-	var days []string
 	for d := from.AddDate(0, 0, 1); !d.After(to); d = d.AddDate(0, 0, 1) {
 		days = append(days, d.Format(time.DateOnly))
 	}

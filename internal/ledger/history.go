@@ -5,13 +5,18 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
+
+// History reads settled matches.
+type History struct {
+	*database
+	names *Names
+}
 
 const selectMatch = `SELECT summary FROM matches WHERE game = $1 AND id = $2`
 
@@ -22,21 +27,19 @@ func (h *History) Match(ctx context.Context, game, id string) (match.Summary, er
 	if err == nil {
 		err = h.setFirstNicknames(ctx, game, m.Firsts)
 	}
-	if err != nil && !errors.Is(err, match.ErrNotFound) {
-		err = fmt.Errorf("ledger: match %s: %w", id, err)
-	}
 	return m, err
 }
 
 // readSummary does the same as Match, but without nicknames.
-func (h *History) readSummary(ctx context.Context, game, id string) (match.Summary, error) {
+func (h *History) readSummary(ctx context.Context, game, id string) (m match.Summary, err error) {
 	var text string
-	found, err := scanOptional(h.queryRow(ctx, selectMatch, game, id), &text)
+	found, err := h.get(ctx, into(&text), selectMatch, game, id)
 	if err != nil || !found {
-		return match.Summary{}, cmp.Or(err, match.ErrNotFound)
+		return m, cmp.Or(err, match.ErrNotFound)
 	}
-	m := match.Summary{}
-	err = json.Unmarshal([]byte(text), &m)
+	if err = json.Unmarshal([]byte(text), &m); err != nil {
+		err = fmt.Errorf("ledger: match %s: %w", id, err)
+	}
 	m.Match, m.Game = id, game
 	return m, err
 }
@@ -55,12 +58,6 @@ func (h *History) setFirstNicknames(ctx context.Context, game string, firsts []m
 }
 
 const (
-	insertSeat = `
-WITH v (` + seatColumns + `) AS ({rows})
-INSERT INTO seats (` + seatColumns + `) SELECT ` + seatColumns + ` FROM v WHERE true`
-
-	seatColumns = `game, player, over_at, match_id, mode, rank, score, correct, player_count, standing_index, team, answered, asked, time_ms, rating, rating_delta, has_left`
-
 	selectStandingsWhere = `
 SELECT s.standing_index, s.rank, s.player, COALESCE(p.nickname, ''), s.team, s.score, s.correct, s.answered, s.asked, s.time_ms, s.rating, s.rating_delta
 FROM seats s LEFT JOIN players p ON p.game = s.game AND p.id = s.player
@@ -73,11 +70,14 @@ WHERE s.game = $1 AND s.match_id = $2 AND `
 ORDER BY s.rank, s.standing_index LIMIT CAST($4 AS BIGINT) - CAST($3 AS BIGINT) OFFSET CAST($3 AS BIGINT)`
 )
 
+var insertSeat = insertRows("seats", "game, player, over_at, match_id, mode, rank, score, correct, player_count, standing_index, team, answered, asked, time_ms, rating, rating_delta, has_left")
+
+// seatRows returns the rows of insertSeat.
 func seatRows(game string, items []*resultItem) [][]any {
 	var rows [][]any
 	for _, item := range items {
 		for i := range item.result.Standings {
-			if s := &item.result.Standings[i]; !s.Bot {
+			if !item.result.Standings[i].Bot {
 				rows = append(rows, seatRow(game, item.result, i))
 			}
 		}
@@ -128,38 +128,29 @@ func (h *History) standings(ctx context.Context, m match.Summary, from, to int) 
 }
 
 // readStandings returns the rows of selectStandings or selectByRank. With selectStandings it
-// also returns those of bots, and sorts all by their indexes.
+// also returns those of bots, and sorts all by their indexes. A row without ratings has 0 for both.
 func (h *History) readStandings(ctx context.Context, m match.Summary, statement string, from, to int) ([]match.IndexedStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
-	err := scanAll(func(rows *sql.Rows) error {
-		standing, err := scanStanding(rows)
-		page = append(page, standing)
+	err := h.each(ctx, func(rows *sql.Rows) error {
+		var s match.IndexedStanding
+		var rating, delta int
+		err := rows.Scan(&s.Index, &s.Rank, &s.Player, &s.Nickname, &s.Team, &s.Score, &s.Correct, &s.Answered, &s.Asked, &s.TimeMS, &rating, &delta)
+		if rating != 0 || delta != 0 {
+			s.Rating, s.RatingDelta = &rating, &delta
+		}
+		page = append(page, s)
 		return err
-	})(h.query(ctx, statement, m.Game, m.Match, from, to))
-	if err != nil {
-		return nil, fmt.Errorf("ledger: standings of match %s: %w", m.Match, err)
+	}, statement, m.Game, m.Match, from, to)
+	if err != nil || len(m.Bots) == 0 {
+		return page, err
 	}
-	if len(m.Bots) == 0 {
-		return page, nil
-	}
-	for _, standing := range m.Bots {
-		if from <= standing.Index && standing.Index < to {
-			page = append(page, standing)
+	for _, bot := range m.Bots {
+		if from <= bot.Index && bot.Index < to {
+			page = append(page, bot)
 		}
 	}
 	slices.SortStableFunc(page, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Index, b.Index) })
 	return page, nil
-}
-
-// scanStanding scans a row of selectStandings. A row without ratings has 0 for both.
-func scanStanding(rows *sql.Rows) (s match.IndexedStanding, err error) {
-	var rating, delta int
-	err = rows.Scan(&s.Index, &s.Rank, &s.Player, &s.Nickname, &s.Team, &s.Score, &s.Correct,
-		&s.Answered, &s.Asked, &s.TimeMS, &rating, &delta)
-	if rating != 0 || delta != 0 {
-		s.Rating, s.RatingDelta = &rating, &delta
-	}
-	return s, err
 }
 
 const selectPlayed = `
@@ -176,10 +167,9 @@ func (h *History) Matches(ctx context.Context, game, player, cursor string, limi
 	if !ok {
 		return nil, "", match.ErrBadCursor
 	}
-	defer describe(&err, "matches of %s", player)
-	page, err = collect(func(p *match.HistoryEntry) []any {
-		return []any{&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players}
-	})(h.query(ctx, selectPlayed, game, player, overAt, id, limit+1))
+	page, err = list(ctx, h.database, func(p *match.HistoryEntry) []any {
+		return into(&p.Match, &p.Mode, &p.OverAt, &p.Rank, &p.Score, &p.Correct, &p.Players)
+	}, selectPlayed, game, player, overAt, id, limit+1)
 	page, next = cutPage(page, limit, func(last *match.HistoryEntry) string { return newCursor(last.OverAt, last.Match) })
 	return page, next, err
 }

@@ -95,8 +95,12 @@ func names(prefix string, n int) []string {
 // readHead returns the watermark of a view that has applied all entries of the game.
 func readHead(t testing.TB, l *Ledger) leaderboard.Watermark {
 	t.Helper()
-	head, _, err := l.Leaderboards.scanHead(l.readPool.QueryRowContext(t.Context(), selectHead, game))
-	return must(head, err)(t)
+	var mark leaderboard.Watermark
+	must(0, l.inSnapshot(t.Context(), func(tx *transaction) error {
+		mark, _ = readHeadMark(t.Context(), tx, game)
+		return nil
+	}))(t)
+	return mark
 }
 
 func results(r ...match.Result) []match.Result { return r }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +10,11 @@ import (
 	"laststand/internal/leaderboard"
 )
 
-func newNames(db *database) *Names { return &Names{db, namePageSize} }
+// Names claims and reads nicknames, and reads the names of teams.
+type Names struct {
+	*database
+	pageSize int // names per statement of NamesBetween and EachSkeleton
+}
 
 // MaxNames limits the ids of one call of Nicknames, TeamNames or GameTasks.
 const MaxNames = 200
@@ -24,22 +27,17 @@ func (s *Names) Rename(ctx context.Context, game, id, nickname, skeleton string)
 	switch {
 	case isUniqueViolation(err):
 		return identity.ErrNicknameTaken
-	case err != nil:
-		return fmt.Errorf("ledger: rename: %w", err)
-	case changed == 0:
+	case err == nil && changed == 0:
 		return identity.ErrNotFound
 	}
-	return nil
+	return err
 }
 
 const nicknameTaken = `SELECT EXISTS (SELECT 1 FROM players WHERE game = $1 AND skeleton = $2)`
 
 // NicknameTaken implements identity.Names.
-func (s *Names) NicknameTaken(ctx context.Context, game, skeleton string) (_ bool, err error) {
-	defer describe(&err, "is the nickname taken")
-	var taken bool
-	err = s.queryRow(ctx, nicknameTaken, game, skeleton).Scan(&taken)
-	return taken, err
+func (s *Names) NicknameTaken(ctx context.Context, game, skeleton string) (bool, error) {
+	return getValue[bool](ctx, s.database, nicknameTaken, game, skeleton)
 }
 
 const selectNicknames = `SELECT n.id, n.nickname FROM {ids} players n WHERE n.game = $1 AND n.id {listed}`
@@ -51,21 +49,16 @@ func (s *Names) Nicknames(ctx context.Context, game string, ids []string) (map[s
 }
 
 // namesByID runs a query that returns ids with their names.
-func (s *Names) namesByID(ctx context.Context, query, game string, ids []string) (names map[string]string, err error) {
-	defer describe(&err, "names")
+func (s *Names) namesByID(ctx context.Context, query, game string, ids []string) (map[string]string, error) {
 	if len(ids) > MaxNames {
-		return nil, fmt.Errorf("%d ids in one call: ask for at most %d", len(ids), MaxNames)
+		return nil, fmt.Errorf("ledger: %d ids in one call: ask for at most %d", len(ids), MaxNames)
 	}
-	names = make(map[string]string, len(ids))
+	names := make(map[string]string, len(ids))
 	if len(ids) == 0 {
 		return names, nil
 	}
-	return names, scanAll(func(rows *sql.Rows) error {
-		var id, name string
-		err := rows.Scan(&id, &name)
-		names[id] = name
-		return err
-	})(s.query(ctx, query, game, s.idList(ids)))
+	var id, name string
+	return names, s.each(ctx, eachRow(func() { names[id] = name }, &id, &name), query, game, s.idList(ids))
 }
 
 var _ identity.NameSource = (*Names)(nil)
@@ -82,26 +75,21 @@ ORDER BY named_at, game, skeleton LIMIT $5`
 // two times, both included, in order of time. Times are epoch ms by the database's clock.
 //
 // Claims may be committed in another order. So a later call must repeat the last minute.
-func (s *Names) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) (err error) {
-	defer describe(&err, "names by time")
+func (s *Names) NamesBetween(ctx context.Context, from, to int64, onName func(game, skeleton string, at int64)) error {
 	at, game, skeleton := from, "", "" // before all names of that time, because no game has an empty name
-	return s.eachPage(func() (*sql.Rows, error) {
-		return s.query(ctx, selectNamedBetween, at, game, skeleton, to, s.pageSize)
-	}, func(rows *sql.Rows) error {
-		if err := rows.Scan(&at, &game, &skeleton); err != nil {
-			return err
-		}
-		onName(game, skeleton, at)
-		return nil
+	return s.eachPage(func(count func()) error {
+		return s.each(ctx, eachRow(func() {
+			count()
+			onName(game, skeleton, at)
+		}, &at, &game, &skeleton), selectNamedBetween, at, game, skeleton, to, s.pageSize)
 	})
 }
 
-// eachPage queries pages of names until one is not full, and scans their rows.
-func (s *Names) eachPage(query func() (*sql.Rows, error), scan func(*sql.Rows) error) error {
+// eachPage reads pages of names until one is not full. read calls count for each name.
+func (s *Names) eachPage(read func(count func()) error) error {
 	for {
 		n := 0
-		err := scanAll(func(rows *sql.Rows) error { n++; return scan(rows) })(query())
-		if err != nil || n < s.pageSize {
+		if err := read(func() { n++ }); err != nil || n < s.pageSize {
 			return err
 		}
 	}
@@ -113,17 +101,13 @@ SELECT skeleton FROM players WHERE game = $1 AND skeleton > $2 ORDER BY skeleton
 // EachSkeleton calls onSkeleton for the skeleton of every nickname of a game, in order. A
 // nickname that changes during the call may be missing, or appear with the old and the
 // new skeleton.
-func (s *Names) EachSkeleton(ctx context.Context, game string, onSkeleton func(skeleton string)) (err error) {
-	defer describe(&err, "skeletons")
+func (s *Names) EachSkeleton(ctx context.Context, game string, onSkeleton func(skeleton string)) error {
 	last := ""
-	return s.eachPage(func() (*sql.Rows, error) {
-		return s.query(ctx, selectSkeletons, game, last, s.pageSize)
-	}, func(rows *sql.Rows) error {
-		if err := rows.Scan(&last); err != nil {
-			return err
-		}
-		onSkeleton(last)
-		return nil
+	return s.eachPage(func(count func()) error {
+		return s.each(ctx, eachRow(func() {
+			count()
+			onSkeleton(last)
+		}, &last), selectSkeletons, game, last, s.pageSize)
 	})
 }
 
@@ -131,16 +115,12 @@ const countNames = `SELECT COUNT(*) FROM players WHERE game = $1`
 
 // CountNames returns the number of nicknames of a game, which is its number of players.
 // It reads a whole index, so it is slow for many players.
-func (s *Names) CountNames(ctx context.Context, game string) (n int64, err error) {
-	defer describe(&err, "count names")
-	err = s.queryRow(ctx, countNames, game).Scan(&n)
-	return n, err
+func (s *Names) CountNames(ctx context.Context, game string) (int64, error) {
+	return getValue[int64](ctx, s.database, countNames, game)
 }
 
-const saveTeam = `
-WITH v (game, id, name) AS ({rows})
-INSERT INTO teams (game, id, name) SELECT game, id, name FROM v WHERE true
-ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> excluded.name`
+var saveTeam = insertRows("teams", "game, id, name") +
+	`ON CONFLICT (game, id) DO UPDATE SET name = excluded.name WHERE teams.name <> excluded.name`
 
 // teamRows returns the rows of saveTeam: the teams with entries, with the names in their
 // newest result.

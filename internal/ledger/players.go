@@ -1,19 +1,30 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 
-	"laststand/internal/identity"
-
 	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/identity"
+	"laststand/internal/loop"
 )
+
+// Players creates and finds players, and changes their devices.
+type Players struct {
+	*database
+	registrations *loop.Batcher[*registration]
+}
 
 func newPlayers(db *database, r prometheus.Registerer) *Players {
 	return &Players{db, newRegistrationBatcher(db.registrationWorkers, r, func(ctx context.Context, batch []*registration) error {
-		return db.inTx(ctx, func(tx *transaction) error { return insertNewPlayers(ctx, tx, batch) })
+		return db.inTx(ctx, func(tx *transaction) error {
+			insertNewPlayers(ctx, tx, batch)
+			return nil
+		})
 	})}
 }
 
@@ -23,19 +34,49 @@ func (s *Players) CreateGuest(ctx context.Context, p identity.NewPlayer) (_ iden
 	if p.DeviceHash == "" {
 		return identity.Player{}, false, errors.New("ledger: create guest: the device hash is empty")
 	}
-	return s.findOrCreate(ctx, p, s.register, func() (identity.Player, error) { return s.Guest(ctx, p.Game, p.DeviceHash) })
-}
-
-// Guest implements identity.Devices.
-func (s *Players) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
-	return s.queryPlayer(ctx, selectPlayerByDevice, game, deviceHash)
+	if created, err = s.register(ctx, p); err != nil || created {
+		return newPlayer(p), created, err
+	}
+	existing, err := s.Guest(ctx, p.Game, p.DeviceHash)
+	return existing, false, takenUnlessFound(err)
 }
 
 // EnsurePlayer implements identity.Players. It locks and writes even if the player exists,
 // so callers try Known first.
 func (s *Players) EnsurePlayer(ctx context.Context, p identity.NewPlayer) (_ identity.Player, created bool, err error) {
 	p.DeviceHash = ""
-	return s.findOrCreate(ctx, p, s.registerSubject, func() (identity.Player, error) { return s.Known(ctx, p.Game, p.ID) })
+	if created, err = s.registerSubject(ctx, p); err != nil || created {
+		return newPlayer(p), created, err
+	}
+	existing, err := s.Known(ctx, p.Game, p.ID)
+	return existing, false, takenUnlessFound(err)
+}
+
+func newPlayer(p identity.NewPlayer) identity.Player {
+	return identity.Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.JoinedAt}
+}
+
+// takenUnlessFound returns why a player was not created, from the error of the search for an
+// existing one.
+func takenUnlessFound(err error) error {
+	if errors.Is(err, identity.ErrNotFound) {
+		return identity.ErrNicknameTaken
+	}
+	return err
+}
+
+const (
+	selectPlayerWhere = `
+SELECT game, id, nickname, joined_at, rating, rated_matches, ` + aggregateColumns + `
+FROM players WHERE game = $1 AND `
+	selectPlayerByID       = selectPlayerWhere + `id = $2`
+	selectPlayerByDevice   = selectPlayerWhere + `device_hash = $2`
+	selectPlayerBySkeleton = selectPlayerWhere + `skeleton = $2`
+)
+
+// Guest implements identity.Devices.
+func (s *Players) Guest(ctx context.Context, game, deviceHash string) (identity.Player, error) {
+	return s.queryPlayer(ctx, selectPlayerByDevice, game, deviceHash)
 }
 
 // Player implements identity.Players.
@@ -48,43 +89,63 @@ func (s *Players) PlayerBySkeleton(ctx context.Context, game, skeleton string) (
 	return s.queryPlayer(ctx, selectPlayerBySkeleton, game, skeleton)
 }
 
-// findOrCreate creates the player. If the player exists already, it returns the result of find.
-func (s *Players) findOrCreate(
-	ctx context.Context, p identity.NewPlayer, create func(context.Context, identity.NewPlayer) (bool, error), find func() (identity.Player, error),
-) (identity.Player, bool, error) {
-	created, err := create(ctx, p)
+func (s *Players) queryPlayer(ctx context.Context, query, game, key string) (p identity.Player, err error) {
+	var ratingJSON string
+	pointers := append(into(&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches), aggregatePointers(&p.Totals)...)
+	found, err := s.get(ctx, pointers, query, game, key)
 	switch {
-	case err != nil:
-		return identity.Player{}, false, fmt.Errorf("ledger: create player: %w", err)
-	case created:
-		return identity.Player{Game: p.Game, ID: p.ID, Nickname: p.Nickname, JoinedAt: p.JoinedAt}, true, nil
+	case err != nil || !found:
+		return p, cmp.Or(err, identity.ErrNotFound)
+	case ratingJSON != "":
+		err = json.Unmarshal([]byte(ratingJSON), &p.Rating)
 	}
-	existing, err := find()
-	if errors.Is(err, identity.ErrNotFound) {
-		return identity.Player{}, false, identity.ErrNicknameTaken
-	}
-	return existing, false, err
+	return p, err
 }
 
 const (
-	selectPlayerWhere = `
-SELECT game, id, nickname, joined_at, rating, rated_matches, ` + aggregateColumns + `
-FROM players WHERE game = $1 AND `
-	selectPlayerByID       = selectPlayerWhere + `id = $2`
-	selectPlayerByDevice   = selectPlayerWhere + `device_hash = $2`
-	selectPlayerBySkeleton = selectPlayerWhere + `skeleton = $2`
+	rotateDevice = `UPDATE players SET device_hash = $4 WHERE game = $1 AND id = $2 AND device_hash = $3`
+	resetDevice  = `UPDATE players SET device_hash = $3 WHERE game = $1 AND id = $2`
+	detachDevice = `UPDATE players SET device_hash = NULL WHERE game = $1 AND id = $2`
 )
 
-func (s *Players) queryPlayer(ctx context.Context, query string, args ...any) (p identity.Player, err error) {
-	var ratingJSON string
-	found, err := scanOptional(s.queryRow(ctx, query, args...),
-		append([]any{&p.Game, &p.ID, &p.Nickname, &p.JoinedAt, &ratingJSON, &p.RatedMatches}, aggregatePointers(&p.Totals)...)...)
-	if err == nil && !found {
-		return p, identity.ErrNotFound
+var errDeviceInUse = fmt.Errorf("%w: the new one is in use already; generate another", identity.ErrBadDevice)
+
+// RotateDevice implements identity.Devices.
+func (s *Players) RotateDevice(ctx context.Context, game, player, oldHash, newHash string) error {
+	n, err := s.exec(ctx, rotateDevice, game, player, oldHash, newHash)
+	switch {
+	case isUniqueViolation(err):
+		return errDeviceInUse
+	case err != nil || n > 0:
+		return err
 	}
-	if err == nil && ratingJSON != "" {
-		err = json.Unmarshal([]byte(ratingJSON), &p.Rating)
+	guest, err := s.Guest(ctx, game, newHash) // a repeated call has changed the hash before
+	switch {
+	case err == nil && guest.ID == player:
+		return nil
+	case err == nil || errors.Is(err, identity.ErrNotFound):
+		return identity.ErrWrongDevice
 	}
-	describe(&err, "player")
-	return p, err
+	return err
+}
+
+// ResetDevice implements identity.Devices.
+func (s *Players) ResetDevice(ctx context.Context, game, id, hash string) (player string, err error) {
+	err = inAccessChange(ctx, s.database, func(c *accessChange) error {
+		linkedPlayer, found := accountPlayer(ctx, c.transaction, game, id)
+		if found && linkedPlayer == id {
+			return fmt.Errorf("%w: it has no device", identity.ErrNotGuest)
+		}
+		if player = id; found {
+			player = linkedPlayer
+		}
+		if c.exec(ctx, resetDevice, game, player, hash) == 0 {
+			return identity.ErrNotFound
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	return player, nil
 }

@@ -18,45 +18,15 @@ import (
 // queues cannot deadlock. If two ever did, the database would end one of them with an
 // error for which IsUnavailable is true.
 
-var (
-	_ taskqueue.ClaimStore       = (*TaskClaims)(nil)
-	_ taskqueue.Enqueuer         = (*TaskStore)(nil)
-	_ taskqueue.MaintenanceStore = (*TaskMaintenance)(nil)
-)
-
-// inQueueTx runs f in one writing transaction, and then notifies the topics that f returns.
-// It notifies even if the commit returns an error, because the commit may have succeeded
-// nevertheless. A repeated call would then find nothing to notify.
-func (s *TaskStore) inQueueTx(ctx context.Context, f func(*transaction) (topicsToNotify []string, err error)) error {
-	var topicsToNotify []string
-	err := s.inTx(ctx, func(tx *transaction) (err error) {
-		topicsToNotify, err = f(tx)
-		return err
-	})
-	s.notifyTopics(topicsToNotify)
-	return err
-}
-
-// notifyTopics notifies topics that had no ready task before and have one now. The topic
-// "" means that maintenance has work: a lease or a wait has started.
-func (s *TaskStore) notifyTopics(topics []string) {
-	if s.notifyTopic == nil {
-		return
-	}
-	for _, topic := range topics {
-		s.notifyTopic(topic)
-	}
-}
+var _ taskqueue.Enqueuer = (*TaskStore)(nil)
 
 // Enqueue implements taskqueue.Enqueuer. If one task is invalid, it adds none and returns
 // taskqueue.ErrBadTask. After an error of the commit itself it is unknown whether the tasks
 // were added, and the caller can enqueue the same tasks again.
-func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) (_ []taskqueue.Accepted, err error) {
-	defer describe(&err, "enqueue %d tasks", len(tasks))
-	var accepted []taskqueue.Accepted
-	err = s.inQueueTx(ctx, func(tx *transaction) (topicsToNotify []string, err error) {
-		accepted, topicsToNotify, err = s.enqueueInTx(ctx, tx, tasks)
-		return topicsToNotify, err
+func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, err error) {
+	err = s.inTx(ctx, func(tx *transaction) error {
+		accepted, err = enqueue(ctx, tx, tasks)
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -64,48 +34,50 @@ func (s *TaskStore) Enqueue(ctx context.Context, tasks []taskqueue.NewTask) (_ [
 	return accepted, nil
 }
 
-// enqueueInTx does the work of Enqueue as the last step of a transaction. Only the commit may
-// follow, because enqueue locks queues. The caller must notify the returned topics after
-// the commit.
-func (s *TaskStore) enqueueInTx(ctx context.Context, tx *transaction, tasks []taskqueue.NewTask) (accepted []taskqueue.Accepted, topicsToNotify []string, err error) {
+// enqueueAll enqueues the tasks of events as the last step of a transaction: see enqueue. So
+// the tasks exist if and only if the changes of the transaction do.
+func enqueueAll(ctx context.Context, tx *transaction, tasks []taskqueue.NewTask) error {
+	if len(tasks) == 0 {
+		return nil
+	}
+	_, err := enqueue(ctx, tx, tasks)
+	return err
+}
+
+// enqueue does the work of Enqueue as the last step of a transaction. Only the commit may
+// follow, because enqueue locks queues.
+func enqueue(ctx context.Context, tx *transaction, tasks []taskqueue.NewTask) ([]taskqueue.Accepted, error) {
 	var now int64
 	if slices.ContainsFunc(tasks, func(n taskqueue.NewTask) bool { return n.NotBefore > 0 }) {
-		if err := tx.queryRow(ctx, "SELECT {now}").Scan(&now); err != nil {
-			return nil, nil, err
-		}
+		tx.get(ctx, into(&now), "SELECT {now}")
 	}
 	batch := newEnqueueBatch()
 	for i := range tasks {
 		if err := tasks[i].Check(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		batch.add(tasks[i].Task(now))
 	}
-	if err := s.insertTasks(ctx, tx, batch); err != nil {
-		return nil, nil, err
+	if err := batch.insert(ctx, tx); err != nil {
+		return nil, err
 	}
-	return batch.outcomes(tasks), batch.topicsToNotify, nil
+	return batch.outcomes(tasks), nil
 }
 
 // AddTask adds a task in the state that it has, for example a dead one. It sets the id
 // and the times. The task is on disk when AddTask returns true. If the topic and game
 // have the key already, AddTask changes nothing and returns false.
-func (s *TaskStore) AddTask(ctx context.Context, t taskqueue.Task) (_ bool, err error) {
-	defer describe(&err, "add task %s", t.Key)
+func (s *TaskStore) AddTask(ctx context.Context, t taskqueue.Task) (bool, error) {
 	batch := newEnqueueBatch()
 	batch.add(t)
-	err = s.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
-		err := s.insertTasks(ctx, tx, batch)
-		return batch.topicsToNotify, err
-	})
-	return err == nil && batch.byKey[taskKeyOf(&t)].isNew, err
+	err := s.inTx(ctx, func(tx *transaction) error { return batch.insert(ctx, tx) })
+	return err == nil && batch.items[0].isNew, err
 }
 
 // enqueueBatch holds tasks to add. If several have the same key, it holds the first.
 type enqueueBatch struct {
-	byKey          map[taskKey]*enqueueItem
-	items          []*enqueueItem // in the order of the call, which is the order of their positions
-	topicsToNotify []string       // set by insertTasks, see notifyTopics
+	byKey map[taskKey]*enqueueItem
+	items []*enqueueItem // in the order of the call, which is the order of their positions
 }
 
 type taskKey struct{ topic, game, key string }
@@ -143,48 +115,32 @@ func (e *enqueueBatch) outcomes(tasks []taskqueue.NewTask) []taskqueue.Accepted 
 	return all
 }
 
-// insertTasks assigns positions to the new tasks and inserts them. It reads existing keys
+// insert assigns positions to the new tasks and inserts them. It reads existing keys
 // first, so that they do not lock queues. If another transaction adds a key after that,
 // no task gets the assigned position.
-func (s *TaskStore) insertTasks(ctx context.Context, tx *transaction, batch *enqueueBatch) error {
-	if err := tx.bulk(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
-		return fmt.Errorf("known keys: %w", err)
-	}
+func (e *enqueueBatch) insert(ctx context.Context, tx *transaction) error {
+	tx.bulk(ctx, selectTasksByKey, e.unresolvedKeys(), e.scanKnown)
 	moves := newQueueMoves()
-	for _, item := range batch.items {
+	for _, item := range e.items {
 		if !item.isKnown && item.State == taskqueue.StateWaiting {
 			moves.append(&item.Task)
 		}
 	}
-	if err := s.applyMoves(ctx, tx, moves); err != nil {
-		return fmt.Errorf("queues: %w", err)
-	}
-	rows, err := batch.insertRows()
+	moves.apply(ctx, tx)
+	rows, err := e.insertRows()
 	if err != nil {
 		return err
 	}
-	err = tx.bulk(ctx, insertTask, rows, func(rows *sql.Rows) error {
-		var key taskKey
-		if err := rows.Scan(&key.topic, &key.game, &key.key); err != nil {
-			return err
-		}
-		batch.byKey[key].isNew = true
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("tasks: %w", err)
+	var key taskKey
+	tx.bulk(ctx, insertTask, rows, eachRow(func() { e.byKey[key].isNew = true }, &key.topic, &key.game, &key.key))
+	if slices.ContainsFunc(e.items, func(item *enqueueItem) bool { return item.isNew && item.State == taskqueue.StateLater }) {
+		tx.topics = append(tx.topics, "")
 	}
-	batch.topicsToNotify = moves.topicsToNotify
-	if slices.ContainsFunc(batch.items, func(item *enqueueItem) bool { return item.isNew && item.State == taskqueue.StateLater }) {
-		batch.topicsToNotify = append(batch.topicsToNotify, "")
-	}
-	if err := tx.bulk(ctx, selectTasksByKey, batch.unresolvedKeys(), batch.scanKnown); err != nil {
-		return err
-	}
-	if unresolved := batch.unresolvedKeys(); len(unresolved) > 0 {
+	tx.bulk(ctx, selectTasksByKey, e.unresolvedKeys(), e.scanKnown)
+	if unresolved := e.unresolvedKeys(); tx.err == nil && len(unresolved) > 0 {
 		return fmt.Errorf("%w: %d keys", errKeyDeleted, len(unresolved))
 	}
-	return nil
+	return tx.err
 }
 
 // unresolvedKeys returns the rows of selectTasksByKey: the keys of items that were neither

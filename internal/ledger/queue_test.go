@@ -444,7 +444,7 @@ func TestTasksAreEnqueuedInTheCallersTransaction(t *testing.T) {
 		undone := errors.New("undone")
 		in := func(end error) error {
 			return q.inTx(t.Context(), func(tx *transaction) error {
-				if _, _, err := q.Tasks.enqueueInTx(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
+				if _, err := enqueue(t.Context(), tx, []taskqueue.NewTask{newTask("a", "k")}); err != nil {
 					return err
 				}
 				return end

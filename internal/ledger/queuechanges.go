@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -16,29 +14,35 @@ import (
 // taskChange is a task before and after a change. The transaction has locked the task.
 type taskChange struct{ before, after taskqueue.Task }
 
-// saveChanges writes changed tasks that the transaction has locked, and updates their
-// queues. now is the time of the change, epoch ms. It returns the topics to notify.
-func (s *TaskStore) saveChanges(ctx context.Context, tx *transaction, now int64, changes []*taskChange) (topicsToNotify []string, err error) {
-	heads, err := s.readQueueHeads(ctx, tx, changes)
-	if err != nil {
-		return nil, fmt.Errorf("heads: %w", err)
+// changeLocked calls change for each task that lockTasks locks and passes to scan, and
+// saves the tasks with their queues. The argument now of change is the time, epoch ms.
+func changeLocked(
+	ctx context.Context, tx *transaction, lockTasks func(scan scanFunc), change func(t *taskqueue.Task, now int64) error,
+) (changes []*taskChange, err error) {
+	var locked []taskqueue.Task
+	var now int64
+	lockTasks(appendTask(&locked, &now))
+	if tx.err != nil || len(locked) == 0 {
+		return nil, tx.err
 	}
+	for _, before := range locked {
+		c := &taskChange{before, before}
+		if err := change(&c.after, now); err != nil {
+			return nil, err
+		}
+		c.after.ChangedAt = now
+		changes = append(changes, c)
+	}
+	heads := readQueueHeads(ctx, tx, changes)
 	slices.SortFunc(changes, func(a, b *taskChange) int { // the order in which they return to their queues
 		return cmp.Or(cmp.Compare(a.before.DueAt, b.before.DueAt), cmp.Compare(a.before.Pos, b.before.Pos), cmp.Compare(a.before.ID, b.before.ID))
 	})
 	moves := newQueueMoves()
 	for _, c := range changes {
-		c.after.ChangedAt = now
 		c.addMoves(moves, heads[c.before.QueueID()] == c.before.ID)
 	}
-	if err := s.applyMoves(ctx, tx, moves); err != nil {
-		return nil, fmt.Errorf("queues: %w", err)
-	}
-	rows, payloads, err := updateRows(changes)
-	if err != nil {
-		return nil, err
-	}
-	return moves.topicsToNotify, tx.bulkSteps(ctx, bulkStep{"tasks", updateTask, rows}, bulkStep{"payloads", updatePayload, payloads})
+	moves.apply(ctx, tx)
+	return changes, saveChanges(ctx, tx, changes)
 }
 
 // addMoves adds to m what a change of state does to the task's queue. isHead says whether
@@ -63,7 +67,7 @@ func (c *taskChange) addMoves(moves *queueMoves, isHead bool) {
 
 // readQueueHeads returns the id of the head of each task's queue, "" for none. It must run
 // after the tasks were locked, because then these heads cannot change.
-func (s *TaskStore) readQueueHeads(ctx context.Context, tx *transaction, changes []*taskChange) (map[taskqueue.QueueID]string, error) {
+func readQueueHeads(ctx context.Context, tx *transaction, changes []*taskChange) map[taskqueue.QueueID]string {
 	heads := map[taskqueue.QueueID]string{}
 	for _, c := range changes {
 		if c.before.Pos > 0 {
@@ -74,35 +78,34 @@ func (s *TaskStore) readQueueHeads(ctx context.Context, tx *transaction, changes
 	for _, key := range slices.SortedFunc(maps.Keys(heads), compareQueues) {
 		rows = append(rows, []any{key.Topic, key.Priority})
 	}
-	return heads, tx.bulk(ctx, selectHeads, rows, func(rows *sql.Rows) error {
-		var key taskqueue.QueueID
-		var head string
-		err := rows.Scan(&key.Topic, &key.Priority, &head)
-		heads[key] = head
-		return err
-	})
+	var key taskqueue.QueueID
+	var head string
+	tx.bulk(ctx, selectHeads, rows, eachRow(func() { heads[key] = head }, &key.Topic, &key.Priority, &head))
+	return heads
 }
 
-// updateRows returns the rows of updateTask. Payloads may be large, so it returns rows
-// of updatePayload only for those that have changed.
-func updateRows(changes []*taskChange) (rows, payloads [][]any, err error) {
-	changes = slices.SortedFunc(slices.Values(changes), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) })
-	for _, c := range changes {
-		failures, err := json.Marshal(c.after.Errors)
+// saveChanges saves changed tasks in the order of their ids. Payloads may be large, so it
+// writes only those that have changed.
+func saveChanges(ctx context.Context, tx *transaction, changes []*taskChange) error {
+	var rows, payloads [][]any
+	for _, c := range slices.SortedFunc(slices.Values(changes), func(a, b *taskChange) int { return cmp.Compare(a.before.ID, b.before.ID) }) {
+		t := &c.after
+		failures, err := json.Marshal(t.Errors)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		endedAt := int64(0)
-		if c.after.State == taskqueue.StateDone || c.after.State == taskqueue.StateDiscarded {
-			endedAt = c.after.ChangedAt
+		if t.State == taskqueue.StateDone || t.State == taskqueue.StateDiscarded {
+			endedAt = t.ChangedAt
 		}
-		t := &c.after
 		rows = append(rows, []any{t.ID, string(t.State), t.Pos, t.DueAt, t.Tries, t.MaxTries, string(failures), t.ChangedAt, endedAt})
 		if !bytes.Equal(c.before.Payload, t.Payload) {
 			payloads = append(payloads, []any{t.ID, string(t.Payload)})
 		}
 	}
-	return rows, payloads, nil
+	tx.bulk(ctx, updateTask, rows, nil)
+	tx.bulk(ctx, updatePayload, payloads, nil)
+	return tx.err
 }
 
 const (
@@ -115,6 +118,6 @@ WITH v (id, state, pos, due_at, tries, max_tries, errors, at, ended_at) AS ({row
 UPDATE tasks SET state = v.state, pos = NULLIF(v.pos, 0), due_at = NULLIF(v.due_at, 0), tries = v.tries, max_tries = v.max_tries,
     errors = v.errors, changed_at = v.at, ended_at = NULLIF(v.ended_at, 0)
 FROM v WHERE tasks.id = v.id`
-
-	updatePayload = `WITH v (id, payload) AS ({rows}) UPDATE tasks SET payload = v.payload FROM v WHERE tasks.id = v.id`
 )
+
+var updatePayload = updateRows("tasks", "id", "payload")

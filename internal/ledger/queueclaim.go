@@ -3,17 +3,18 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
 	"laststand/internal/taskqueue"
 )
 
-const (
-	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.head, q.virtual_time`
+var _ taskqueue.ClaimStore = (*TaskClaims)(nil)
 
+// TaskClaims claims tasks for workers and ends the claims.
+type TaskClaims struct{ *database }
+
+const (
 	selectReady = `
 SELECT ` + queueColumns + `, 0 FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT $2 {free}`
 	selectNextReady = `SELECT q.topic, q.priority FROM queues q WHERE q.kind = $1 AND q.ready = 1 ORDER BY q.virtual_time LIMIT 1`
@@ -43,11 +44,8 @@ func (c *TaskClaims) Claim(ctx context.Context, kind string, n int, lease time.D
 			tasks, retry, err = c.claimAfterWait(ctx, kind, n, lease)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("ledger: claim tasks of %s: %w", kind, err)
+			return nil, err
 		}
-	}
-	if len(tasks) > 0 {
-		c.tasks.notifyTopics([]string{""}) // leases have started
 	}
 	return tasks, nil
 }
@@ -60,7 +58,7 @@ func (c *TaskClaims) Claim(ctx context.Context, kind string, n int, lease time.D
 // of rows that are not ready any more.
 func (c *TaskClaims) claimAfterWait(ctx context.Context, kind string, n int, lease time.Duration) (tasks []taskqueue.Task, retry bool, err error) {
 	var queue taskqueue.QueueID
-	found, err := scanOptional(c.queryRow(ctx, selectNextReady, kind), &queue.Topic, &queue.Priority)
+	found, err := c.get(ctx, into(&queue.Topic, &queue.Priority), selectNextReady, kind)
 	if found {
 		tasks, _, err = c.claimFromQueues(ctx, n, lease, lockReady, queue.Topic, queue.Priority)
 	}
@@ -71,41 +69,30 @@ func (c *TaskClaims) claimAfterWait(ctx context.Context, kind string, n int, lea
 // found reports whether the query returned any queue.
 func (c *TaskClaims) claimFromQueues(ctx context.Context, n int, lease time.Duration, query string, args ...any) (tasks []taskqueue.Task, found bool, err error) {
 	err = c.inTx(ctx, func(tx *transaction) error {
-		queues, err := scanQueues(tx.query(ctx, query, args...))
-		if err != nil {
-			return err
-		}
+		var queues []taskqueue.Queue
+		tx.each(ctx, appendTo(&queues, queuePointers), query, args...)
 		found = len(queues) > 0
-		tasks, err = c.claimAllocations(ctx, tx, taskqueue.Allocate(queues, n), lease)
-		return err
+		tasks = claimAllocations(ctx, tx, taskqueue.Allocate(queues, n), lease)
+		return nil
 	})
 	return tasks, found, err
 }
 
 // claimAllocations claims the tasks at the allocated positions, if they still exist.
-func (c *TaskClaims) claimAllocations(ctx context.Context, tx *transaction, allocations []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task, err error) {
+func claimAllocations(ctx context.Context, tx *transaction, allocations []taskqueue.Allocation, lease time.Duration) (tasks []taskqueue.Task) {
 	var rows [][]any
 	for _, s := range allocations {
 		for pos := s.First; pos <= s.Last; pos++ {
 			rows = append(rows, []any{s.Queue.Topic, s.Queue.Priority, pos, lease.Milliseconds()})
 		}
 	}
-	err = tx.bulk(ctx, claimTasks, rows, func(rows *sql.Rows) error {
-		t, err := scanTask(rows)
-		tasks = append(tasks, t)
-		return err
-	})
-	if err != nil {
-		return nil, err
+	tx.bulk(ctx, claimTasks, rows, appendTask(&tasks))
+	sortTasks(tasks)
+	if len(tasks) > 0 {
+		tx.topics = append(tx.topics, "") // leases start
 	}
-	return sortTasks(tasks), c.moveScanCursors(ctx, tx, allocations, tasks)
-}
-
-// scanQueues scans rows with queueColumns and Queue.Done, which is 0 in claims.
-func scanQueues(rows *sql.Rows, err error) ([]taskqueue.Queue, error) {
-	return collect(func(q *taskqueue.Queue) []any {
-		return []any{&q.Topic, &q.Priority, &q.Ordering, &q.Pos, &q.Scan, &q.Head, &q.VirtualTime, &q.Done}
-	})(rows, err)
+	moveScanCursors(ctx, tx, allocations, tasks)
+	return tasks
 }
 
 func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
@@ -117,7 +104,7 @@ func sortTasks(tasks []taskqueue.Task) []taskqueue.Task {
 
 // moveScanCursors moves the scan cursors of queues to the last allocated positions, and adds the
 // service to the queues.
-func (c *TaskClaims) moveScanCursors(ctx context.Context, tx *transaction, allocations []taskqueue.Allocation, tasks []taskqueue.Task) error {
+func moveScanCursors(ctx context.Context, tx *transaction, allocations []taskqueue.Allocation, tasks []taskqueue.Task) {
 	claimedCount, lastID := map[taskqueue.QueueID]int64{}, map[taskqueue.QueueID]string{}
 	for i := range tasks {
 		key := tasks[i].QueueID()
@@ -130,9 +117,8 @@ func (c *TaskClaims) moveScanCursors(ctx context.Context, tx *transaction, alloc
 			continue
 		}
 		queue, formerScan := s.Queue, s.Queue.Scan
-		key := queue.QueueID
-		s.AdvanceQueue(claimedCount[key], lastID[key])
+		s.AdvanceQueue(claimedCount[queue.QueueID], lastID[queue.QueueID])
 		rows = append(rows, []any{queue.Topic, queue.Priority, formerScan, queue.Scan, queue.Head, queue.VirtualTime})
 	}
-	return tx.bulk(ctx, moveScan, rows, nil)
+	tx.bulk(ctx, moveScan, rows, nil)
 }

@@ -254,7 +254,7 @@ func TestAStalledTransactionReleasesItsLocks(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	err := stalled.inTx(ctx, func(tx *transaction) error {
-		if _, _, err := stalled.Tasks.enqueueInTx(ctx, tx, []taskqueue.NewTask{newTask("a", "stalled")}); err != nil {
+		if _, err := enqueue(ctx, tx, []taskqueue.NewTask{newTask("a", "stalled")}); err != nil {
 			return err
 		}
 		_, err := other.Tasks.Enqueue(ctx, []taskqueue.NewTask{newTask("a", "k")})

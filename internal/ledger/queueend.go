@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -34,14 +33,6 @@ SELECT ` + taskColumns + `, tasks.payload, {now} FROM v JOIN tasks ON tasks.id =
 // leaseSet maps each lease to whether a row has shown that it is still held.
 type leaseSet map[taskqueue.Lease]bool
 
-func newLeaseSet(leases []taskqueue.Lease) leaseSet {
-	s := leaseSet{}
-	for _, lease := range leases {
-		s[lease] = false
-	}
-	return s
-}
-
 // pendingRows returns a row for each lease that was not found yet, with more values at its end.
 // The rows are in the order in which all transactions lock tasks.
 func (s leaseSet) pendingRows(more ...any) (pendingRows [][]any) {
@@ -54,133 +45,83 @@ func (s leaseSet) pendingRows(more ...any) (pendingRows [][]any) {
 	return pendingRows
 }
 
-// scanLease reads a lease from a row and marks it as held.
-func (s leaseSet) scanLease(rows *sql.Rows, more ...any) (lease taskqueue.Lease, err error) {
-	err = rows.Scan(append([]any{&lease.ID, &lease.Fence}, more...)...)
-	s[lease] = true
-	return lease, err
+// markHeld returns a function that scans the id and the fence of a lease that is held.
+func (s leaseSet) markHeld() scanFunc {
+	var lease taskqueue.Lease
+	return eachRow(func() { s[lease] = true }, &lease.ID, &lease.Fence)
 }
 
-// lostLeases returns those of the leases that are not held, in their order.
-func (s leaseSet) lostLeases(leases []taskqueue.Lease) (lostLeases []taskqueue.Lease) {
+// endLeases runs f in a transaction. f marks those leases that are held, and endLeases returns
+// the others, which were lost.
+func (c *TaskClaims) endLeases(ctx context.Context, leases []taskqueue.Lease, f func(*transaction, leaseSet) error) ([]taskqueue.Lease, error) {
+	held := leaseSet{}
 	for _, lease := range leases {
-		if !s[lease] {
-			lostLeases = append(lostLeases, lease)
-		}
+		held[lease] = false
 	}
-	return lostLeases
+	if err := c.inTx(ctx, func(tx *transaction) error { return f(tx, held) }); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(leases), func(lease taskqueue.Lease) bool { return held[lease] }), nil
 }
 
 // Complete implements taskqueue.ClaimStore.
-func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) (_ []taskqueue.Lease, err error) {
-	defer describe(&err, "complete %d tasks", len(leases))
-	held := newLeaseSet(leases)
-	err = c.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
+func (c *TaskClaims) Complete(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
 		moves := newQueueMoves()
-		err := tx.bulk(ctx, completeTasks, held.pendingRows(), func(rows *sql.Rows) error {
-			var t taskqueue.Task
-			var head string
-			lease, err := held.scanLease(rows, &t.Topic, &t.Priority, &head)
-			if t.ID = lease.ID; head == t.ID {
+		var t taskqueue.Task
+		var head string
+		tx.bulk(ctx, completeTasks, held.pendingRows(), eachRow(func() {
+			held[t.Lease()] = true
+			if head == t.ID {
 				moves.releaseHead(&t, false)
 			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-		if err := tx.bulk(ctx, selectEnded, held.pendingRows(), held.markHeld); err != nil {
-			return nil, err
-		}
-		err = c.tasks.applyMoves(ctx, tx, moves)
-		return moves.topicsToNotify, err
+		}, &t.ID, &t.Fence, &t.Topic, &t.Priority, &head))
+		tx.bulk(ctx, selectEnded, held.pendingRows(), held.markHeld())
+		moves.apply(ctx, tx)
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return held.lostLeases(leases), nil
-}
-
-func (s leaseSet) markHeld(rows *sql.Rows) error {
-	_, err := s.scanLease(rows)
-	return err
 }
 
 // Renew implements taskqueue.ClaimStore.
-func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) (_ []taskqueue.Lease, err error) {
-	defer describe(&err, "renew %d leases", len(leases))
-	held := newLeaseSet(leases)
-	err = c.inTx(ctx, func(tx *transaction) error {
-		return tx.bulk(ctx, renewLeases, held.pendingRows(lease.Milliseconds()), held.markHeld)
+func (c *TaskClaims) Renew(ctx context.Context, leases []taskqueue.Lease, lease time.Duration) ([]taskqueue.Lease, error) {
+	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
+		tx.bulk(ctx, renewLeases, held.pendingRows(lease.Milliseconds()), held.markHeld())
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return held.lostLeases(leases), nil
 }
 
 // Fail implements taskqueue.ClaimStore.
-func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) (_ []taskqueue.Lease, err error) {
-	defer describe(&err, "fail %d tasks", len(failed))
+func (c *TaskClaims) Fail(ctx context.Context, failed []taskqueue.FailedAttempt) ([]taskqueue.Lease, error) {
 	causes := map[taskqueue.Lease]*taskqueue.FailedAttempt{}
 	var leases []taskqueue.Lease
 	for i := range failed {
 		causes[failed[i].Lease] = &failed[i]
 		leases = append(leases, failed[i].Lease)
 	}
-	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
+	return c.changeClaimed(ctx, leases, func(t *taskqueue.Task, now int64) error {
 		return t.RecordFailure(now, causes[t.Lease()])
 	})
-	return lost, err
 }
 
 // Return implements taskqueue.ClaimStore.
-func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) (_ []taskqueue.Lease, err error) {
-	defer describe(&err, "return %d tasks", len(leases))
-	lost, err := c.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
+func (c *TaskClaims) Return(ctx context.Context, leases []taskqueue.Lease) ([]taskqueue.Lease, error) {
+	return c.changeClaimed(ctx, leases, func(t *taskqueue.Task, _ int64) error {
 		t.ReturnToQueue()
 		return nil
 	})
-	return lost, err
 }
 
 // changeClaimed calls change for each task whose lease is held and saves the tasks. It
 // returns the leases that were lost.
 func (c *TaskClaims) changeClaimed(ctx context.Context, leases []taskqueue.Lease, change func(t *taskqueue.Task, now int64) error) ([]taskqueue.Lease, error) {
-	held := newLeaseSet(leases)
-	err := c.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
-		topicsToNotify, err := c.tasks.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return tx.bulk(ctx, lockClaimed, held.pendingRows(), scan)
+	return c.endLeases(ctx, leases, func(tx *transaction, held leaseSet) error {
+		tx.topics = append(tx.topics, "") // waits may start
+		_, err := changeLocked(ctx, tx, func(scan scanFunc) {
+			tx.bulk(ctx, lockClaimed, held.pendingRows(), scan)
 		}, func(t *taskqueue.Task, now int64) error {
 			held[t.Lease()] = true
 			return change(t, now)
 		})
-		return append(topicsToNotify, ""), err
+		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return held.lostLeases(leases), nil
-}
-
-// changeLocked calls change for each task that lockTasks locks and passes to scan, and
-// saves the tasks. It returns the topics to notify.
-func (s *TaskStore) changeLocked(
-	ctx context.Context, tx *transaction, lockTasks func(scan func(*sql.Rows) error) error, change func(t *taskqueue.Task, now int64) error,
-) ([]string, error) {
-	var changes []*taskChange
-	var now int64
-	err := lockTasks(func(rows *sql.Rows) error {
-		before, err := scanTask(rows, &now)
-		if err != nil {
-			return err
-		}
-		c := &taskChange{before, before}
-		changes = append(changes, c)
-		return change(&c.after, now)
-	})
-	if err != nil || len(changes) == 0 {
-		return nil, err
-	}
-	return s.saveChanges(ctx, tx, now, changes)
 }

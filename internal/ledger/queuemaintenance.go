@@ -2,13 +2,17 @@ package ledger
 
 import (
 	"context"
-	"database/sql"
 	"math"
 	"strings"
 	"time"
 
 	"laststand/internal/taskqueue"
 )
+
+var _ taskqueue.MaintenanceStore = (*TaskMaintenance)(nil)
+
+// TaskMaintenance returns and deletes tasks whose time has come, and measures queues.
+type TaskMaintenance struct{ *database }
 
 const (
 	// lockMaintenance ensures that only one process at a time returns due tasks. Two
@@ -40,20 +44,17 @@ const (
 // ReturnDue implements taskqueue.MaintenanceStore. While another process runs ReturnDue,
 // it does nothing and returns zeros.
 func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqueue.DueCounts, err error) {
-	defer describe(&err, "return due tasks")
-	err = m.tasks.inQueueTx(ctx, func(tx *transaction) ([]string, error) {
+	err = m.inTx(ctx, func(tx *transaction) error {
 		var id int64
-		isMine, err := scanOptional(tx.queryRow(ctx, lockMaintenance), &id)
-		if err != nil || !isMine {
-			return nil, err
+		if !tx.get(ctx, into(&id), lockMaintenance) {
+			return nil
 		}
-		return m.tasks.changeLocked(ctx, tx, func(scan func(*sql.Rows) error) error {
-			return scanAll(scan)(tx.query(ctx, lockDue, n))
-		}, func(t *taskqueue.Task, now int64) error {
+		_, err := changeLocked(ctx, tx, func(scan scanFunc) { tx.each(ctx, scan, lockDue, n) }, func(t *taskqueue.Task, now int64) error {
 			t.HandleDue(now)
 			returned.Count(t)
 			return nil
 		})
+		return err
 	})
 	if err != nil { // nothing has changed
 		return taskqueue.DueCounts{}, err
@@ -63,34 +64,29 @@ func (m *TaskMaintenance) ReturnDue(ctx context.Context, n int) (returned taskqu
 
 // NextDue implements taskqueue.MaintenanceStore.
 func (m *TaskMaintenance) NextDue(ctx context.Context) (wait time.Duration, ok bool, err error) {
-	defer describe(&err, "next due task")
 	var dueAt, now int64
-	ok, err = scanOptional(m.queryRow(ctx, selectNextDue), &dueAt, &now)
+	ok, err = m.get(ctx, into(&dueAt, &now), selectNextDue)
 	return time.Duration(min(max(0, dueAt-now), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, ok, err
 }
 
 // ForgetTasks implements taskqueue.MaintenanceStore. It also deletes the queues of these
 // tasks if they are idle. It skips tasks and queues that another transaction has locked.
-func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (_ int, err error) {
-	defer describe(&err, "delete old tasks")
+func (m *TaskMaintenance) ForgetTasks(ctx context.Context, n int) (int, error) {
 	var taskRows, queueRows [][]any
-	err = m.inTx(ctx, func(tx *transaction) error {
+	err := m.inTx(ctx, func(tx *transaction) error {
 		isListed := map[taskqueue.QueueID]bool{}
-		err := scanAll(func(r *sql.Rows) error {
-			var id string
-			var queue taskqueue.QueueID
-			err := r.Scan(&id, &queue.Topic, &queue.Priority)
+		var id string
+		var queue taskqueue.QueueID
+		tx.each(ctx, eachRow(func() {
 			taskRows = append(taskRows, []any{id})
 			if !isListed[queue] {
 				isListed[queue] = true
 				queueRows = append(queueRows, []any{queue.Topic, queue.Priority, idleQueueTTL.Milliseconds()})
 			}
-			return err
-		})(tx.query(ctx, lockExpired, keyTTL.Milliseconds(), n))
-		if err != nil {
-			return err
-		}
-		return tx.bulkSteps(ctx, bulkStep{"tasks", deleteTasks, taskRows}, bulkStep{"queues", deleteQueues, queueRows})
+		}, &id, &queue.Topic, &queue.Priority), lockExpired, keyTTL.Milliseconds(), n)
+		tx.bulk(ctx, deleteTasks, taskRows, nil)
+		tx.bulk(ctx, deleteQueues, queueRows, nil)
+		return nil
 	})
 	return len(taskRows), err
 }
@@ -103,9 +99,29 @@ SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM tasks WHERE tasks.state = $1 AND {en
 
 // Depth implements taskqueue.MaintenanceStore.
 func (m *TaskMaintenance) Depth(ctx context.Context, state taskqueue.State, maxCount int) (count int64, oldest time.Duration, err error) {
-	defer describe(&err, "count tasks with state %s", state)
 	var age int64
 	text := strings.ReplaceAll(selectDepth, "{ended}", endedConditionFor(state))
-	err = m.queryRow(ctx, text, string(state), maxCount).Scan(&count, &age)
+	_, err = m.get(ctx, into(&count, &age), text, string(state), maxCount)
 	return count, time.Duration(max(0, age)) * time.Millisecond, err
+}
+
+// selectBacklogs reads the next kind by the index each time, because most queues may
+// have the same kind. held has the tasks of queues that wait for their heads.
+const selectBacklogs = `
+WITH RECURSIVE kinds (kind) AS (
+    SELECT CAST('' AS TEXT) UNION ALL
+    SELECT (SELECT q.kind FROM queues q WHERE q.kind > kinds.kind ORDER BY q.kind LIMIT 1) FROM kinds WHERE kinds.kind IS NOT NULL),
+held (kind, many) AS (
+    SELECT h.kind, SUM(h.many) FROM (
+        SELECT q.kind, q.pos - q.scan AS many FROM queues q WHERE q.head <> '' AND q.topic > '' LIMIT $2) AS h
+    GROUP BY h.kind)
+SELECT kinds.kind,
+    (SELECT COUNT(*) FROM (SELECT 1 FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h),
+    CAST(COALESCE((SELECT SUM(h.many) FROM (SELECT q.pos - q.scan AS many FROM queues q WHERE q.kind = kinds.kind AND q.ready = 1 LIMIT $2) AS h), 0)
+        + COALESCE((SELECT held.many FROM held WHERE held.kind = kinds.kind), 0) AS BIGINT)
+FROM kinds WHERE kinds.kind <> '' LIMIT $1`
+
+// Backlogs implements taskqueue.MaintenanceStore.
+func (m *TaskMaintenance) Backlogs(ctx context.Context, maxKinds, maxQueues int) ([]taskqueue.Backlog, error) {
+	return list(ctx, m.database, func(b *taskqueue.Backlog) []any { return into(&b.Kind, &b.Ready, &b.Tasks) }, selectBacklogs, maxKinds, maxQueues)
 }

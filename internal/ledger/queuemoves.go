@@ -14,11 +14,10 @@ func compareQueues(a, b taskqueue.QueueID) int {
 	return cmp.Or(cmp.Compare(a.Topic, b.Topic), cmp.Compare(a.Priority, b.Priority))
 }
 
-// queueMoves collects what a transaction changes in queues. applyMoves writes it.
+// queueMoves collects what a transaction changes in queues.
 type queueMoves struct {
-	queues         map[taskqueue.QueueID]*queueMove
-	orderingRows   [][]any  // rows of updateOrderings
-	topicsToNotify []string // topics that had no ready task before and have one now
+	queues       map[taskqueue.QueueID]*queueMove
+	orderingRows [][]any // rows of updateOrderings
 }
 
 // queueMove says which tasks get positions in a queue, and what happens to its head.
@@ -83,14 +82,12 @@ ON CONFLICT (topic, priority) DO UPDATE SET
     moved_at = excluded.moved_at
 RETURNING topic, priority, ordering, pos, scan, ready`
 
-const updateOrderings = `
-WITH v (topic, priority, ordering) AS ({rows})
-UPDATE queues SET ordering = v.ordering FROM v WHERE queues.topic = v.topic AND queues.priority = v.priority`
+var updateOrderings = updateRows("queues", "topic, priority", "ordering")
 
-// applyMoves locks the queues and sets the positions of tasks. Until the commit, no other
+// apply locks the queues and sets the positions of tasks. Until the commit, no other
 // transaction can get a position in these queues. So positions are in commit order, and a
 // reader that has read up to a position misses none.
-func (s *TaskStore) applyMoves(ctx context.Context, tx *transaction, m *queueMoves) error {
+func (m *queueMoves) apply(ctx context.Context, tx *transaction) {
 	var rows [][]any
 	for _, key := range slices.SortedFunc(maps.Keys(m.queues), compareQueues) {
 		move := m.queues[key]
@@ -98,15 +95,13 @@ func (s *TaskStore) applyMoves(ctx context.Context, tx *transaction, m *queueMov
 			key.Topic, key.Priority, taskqueue.Kind(key.Topic), string(move.ordering), int64(len(move.appended)), move.head, move.back,
 		})
 	}
-	if err := tx.bulk(ctx, updateQueues, rows, m.scanPositions); err != nil {
-		return err
-	}
-	return tx.bulk(ctx, updateOrderings, m.orderingRows, nil)
+	tx.bulk(ctx, updateQueues, rows, func(rows *sql.Rows) error { return m.scanPositions(tx, rows) })
+	tx.bulk(ctx, updateOrderings, m.orderingRows, nil)
 }
 
 // scanPositions scans a row that updateQueues returns. It sets the positions of the
 // appended tasks, and notes whether the ordering must change and the topic be notified.
-func (m *queueMoves) scanPositions(rows *sql.Rows) error {
+func (m *queueMoves) scanPositions(tx *transaction, rows *sql.Rows) error {
 	var key taskqueue.QueueID
 	var ordering taskqueue.Ordering
 	var pos, scan, ready int64
@@ -122,7 +117,7 @@ func (m *queueMoves) scanPositions(rows *sql.Rows) error {
 		t.Pos = first + int64(i) + 1
 	}
 	if ready == 1 && (first == scan || move.head != "") {
-		m.topicsToNotify = append(m.topicsToNotify, key.Topic)
+		tx.topics = append(tx.topics, key.Topic) // it had no ready task before, and has one now
 	}
 	return nil
 }

@@ -13,16 +13,11 @@ import (
 	"laststand/internal/match"
 )
 
-const (
-	selectRecounted = `
+const selectRecounted = `
 SELECT standing_index, player, rank, team, score, correct, answered, asked, time_ms, has_left FROM seats
 WHERE game = $1 AND match_id = $2 ORDER BY standing_index`
 
-	updateSeat = `
-WITH v (game, match_id, standing_index, rank, score, correct, answered, asked, time_ms) AS ({rows})
-UPDATE seats SET rank = v.rank, score = v.score, correct = v.correct, answered = v.answered, asked = v.asked, time_ms = v.time_ms
-FROM v WHERE seats.game = v.game AND seats.match_id = v.match_id AND seats.standing_index = v.standing_index`
-)
+var updateSeat = updateRows("seats", "game, match_id, standing_index", "rank, score, correct, answered, asked, time_ms")
 
 // recount counts a match again after one more of its questions has become void.
 type recount struct {
@@ -39,26 +34,23 @@ type recountedSeat struct {
 }
 
 // newRecount reads the standings of a match, which the caller has locked.
-func newRecount(ctx context.Context, tx *transaction, m match.Summary, question int) (*recount, error) {
+func newRecount(ctx context.Context, tx *transaction, m match.Summary, question int) *recount {
 	r := &recount{tx: tx, before: m, after: m, question: question}
 	r.after.AddVoid(question)
-	err := scanAll(func(rows *sql.Rows) error {
+	tx.each(ctx, func(rows *sql.Rows) error {
 		seat, hasLeft := recountedSeat{}, 0
 		s := &seat.before
 		err := rows.Scan(&seat.index, &s.Player, &s.Rank, &s.Team, &s.Score, &s.Correct, &s.Answered, &s.Asked, &s.TimeMS, &hasLeft)
 		s.HasLeft = hasLeft == 1
 		r.seats = append(r.seats, &seat)
 		return err
-	})(tx.query(ctx, selectRecounted, m.Game, m.Match))
-	if err != nil {
-		return nil, fmt.Errorf("standings: %w", err)
-	}
+	}, selectRecounted, m.Game, m.Match)
 	for _, bot := range m.Bots {
 		r.seats = append(r.seats, &recountedSeat{index: bot.Index, before: match.Standing{
 			Player: bot.Player, Rank: bot.Rank, Team: bot.Team, Bot: true, Score: bot.Score, Correct: bot.Correct, Answered: bot.Answered, Asked: bot.Asked, TimeMS: bot.TimeMS,
 		}})
 	}
-	return r, nil
+	return r
 }
 
 // recountBlocks counts the answers of all players again, and saves their new points. It holds
@@ -191,8 +183,7 @@ func (r *recount) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := r.tx.bulk(ctx, updateSeat, rows, nil); err != nil {
-		return fmt.Errorf("standings: %w", err)
-	}
-	return r.tx.bulk(ctx, updateMatch, [][]any{{m.Game, m.Match, string(text)}}, nil)
+	r.tx.bulk(ctx, updateSeat, rows, nil)
+	r.tx.bulk(ctx, updateMatch, [][]any{{m.Game, m.Match, string(text)}}, nil)
+	return r.tx.err
 }

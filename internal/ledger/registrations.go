@@ -3,7 +3,6 @@ package ledger
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -82,7 +81,7 @@ INSERT INTO accounts (game, subject, player, changed_at) VALUES ($1, $2, $2, {no
 // insertNewPlayers inserts players and sets created of each. It skips players whose device,
 // id or skeleton is taken. All transactions insert in the order of skeletons. So two
 // transactions deadlock only if they insert the same devices in different orders.
-func insertNewPlayers(ctx context.Context, tx *transaction, registrations []*registration) error {
+func insertNewPlayers(ctx context.Context, tx *transaction, registrations []*registration) {
 	slices.SortStableFunc(registrations, func(a, b *registration) int {
 		return cmp.Or(cmp.Compare(a.Game, b.Game), cmp.Compare(a.Skeleton, b.Skeleton))
 	})
@@ -93,14 +92,12 @@ func insertNewPlayers(ctx context.Context, tx *transaction, registrations []*reg
 		rows = append(rows, []any{reg.Game, reg.ID, reg.DeviceHash, reg.Nickname, reg.Skeleton, reg.JoinedAt})
 		byKey[key{reg.Game, reg.ID}] = reg
 	}
-	return tx.bulk(ctx, insertPlayers, rows, func(rows *sql.Rows) error {
-		var inserted key
-		err := rows.Scan(&inserted.game, &inserted.id)
+	var inserted key
+	tx.bulk(ctx, insertPlayers, rows, eachRow(func() {
 		if reg := byKey[inserted]; reg != nil {
 			reg.created = true
 		}
-		return err
-	})
+	}, &inserted.game, &inserted.id))
 }
 
 // errNotCreated rolls back the transaction of a player whose id or skeleton is taken.
@@ -111,22 +108,16 @@ var errNotCreated = errors.New("the id or the skeleton is taken")
 // was erased, can no longer be a player's own id.
 func (s *Players) registerSubject(ctx context.Context, p identity.NewPlayer) (created bool, err error) {
 	err = s.inTx(ctx, func(tx *transaction) error {
-		claimed, err := tx.exec(ctx, claimSubject, p.Game, p.ID)
-		if err != nil || claimed == 0 {
-			return cmp.Or(err, errNotCreated)
-		}
-		var isErased bool // read after the claim, which waits for a running erasure
-		if err := tx.queryRow(ctx, selectIsErased, p.Game, s.hashKey.hashSubject(p.Game, p.ID)).Scan(&isErased); err != nil {
-			return err
-		}
 		reg := &registration{NewPlayer: p}
-		if !isErased {
-			err = insertNewPlayers(ctx, tx, []*registration{reg})
+		isErased := false // read after the claim, which waits for a running erasure
+		if tx.exec(ctx, claimSubject, p.Game, p.ID) > 0 &&
+			tx.get(ctx, into(&isErased), selectIsErased, p.Game, s.hashKey.hashSubject(p.Game, p.ID)) && !isErased {
+			insertNewPlayers(ctx, tx, []*registration{reg})
 		}
-		if err == nil && !reg.created {
-			err = errNotCreated
+		if !reg.created {
+			return errNotCreated
 		}
-		return err
+		return nil
 	})
 	if errors.Is(err, errNotCreated) {
 		return false, nil

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -186,11 +185,7 @@ func queryLines(t *testing.T, l *Ledger, query, id string) []string {
 	if l.name == goose.DialectSQLite3 {
 		at = "(a.texts -> CAST(d.value AS INTEGER))"
 	}
-	var lines []string
-	err := scanAll(func(rows *sql.Rows) error {
-		lines = append(lines, "")
-		return rows.Scan(&lines[len(lines)-1])
-	})(l.query(t.Context(), strings.ReplaceAll(query, "{json_at:a.texts:d.value}", at), id))
+	lines, err := list(t.Context(), l.database, itself[string], strings.ReplaceAll(query, "{json_at:a.texts:d.value}", at), id)
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}

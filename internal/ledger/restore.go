@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,7 +16,6 @@ import (
 // another epoch, so that views of the former one are built again. The tables keep their version;
 // Open migrates them. No server may use the database. An error leaves the target without a ledger.
 func Restore(ctx context.Context, config Config, path string) (info BackupInfo, err error) {
-	defer describe(&err, "restore")
 	began := time.Now()
 	if info, err = checkBackup(ctx, path); err != nil {
 		return info, err
@@ -32,7 +30,7 @@ func Restore(ctx context.Context, config Config, path string) (info BackupInfo, 
 }
 
 // restoreSQLite restores into a folder. The file appears under its name when it is complete.
-func restoreSQLite(ctx context.Context, config Config, path string) error {
+func restoreSQLite(ctx context.Context, config Config, path string) (err error) {
 	target := filepath.Join(config.Dir, sqliteFile)
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if _, err := os.Lstat(target + suffix); !errors.Is(err, fs.ErrNotExist) {
@@ -44,28 +42,28 @@ func restoreSQLite(ctx context.Context, config Config, path string) error {
 		return err
 	}
 	defer os.RemoveAll(work)
-	config.Dir = work
 	restored := filepath.Join(work, sqliteFile)
-	if err := copyFile(path, restored); err != nil {
+	backup, err := openBackup(path)
+	if err != nil {
+		return err
+	}
+	_, err = backup.writePool.ExecContext(ctx, "VACUUM INTO $1", restored)
+	if err = errors.Join(err, backup.close()); err != nil {
 		return err
 	}
 	if _, err := checkBackup(ctx, restored); err != nil {
 		return err
 	}
-	if err := renew(ctx, config); err != nil {
-		return err
-	}
-	return finishFile(restored, target)
-}
-
-// renew gives the ledger of a folder its new epoch.
-func renew(ctx context.Context, config Config) error {
-	db, err := openUnmigrated(ctx, config)
+	config.Dir = work
+	db, err := openAlone(ctx, config)
 	if err != nil {
 		return err
 	}
 	_, err = db.exec(ctx, replaceEpoch, rand.Text())
-	return errors.Join(err, db.close())
+	if err = errors.Join(err, db.close()); err != nil {
+		return err
+	}
+	return finishFile(restored, target)
 }
 
 const replaceEpoch = `UPDATE ledger_info SET epoch = $1 WHERE id = 1`
@@ -77,11 +75,7 @@ func restorePostgres(ctx context.Context, config Config, path string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, from.close()) }()
-	version, err := tableVersion(ctx, from)
-	if err != nil {
-		return err
-	}
-	to, err := openUnmigrated(ctx, config)
+	to, err := openAlone(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -89,10 +83,7 @@ func restorePostgres(ctx context.Context, config Config, path string) (err error
 	if err := to.refuseLedger(ctx); err != nil {
 		return err
 	}
-	if err := to.migrateTo(ctx, version); err != nil {
-		return err
-	}
-	return to.load(ctx, from)
+	return copyLedger(ctx, from, to, func(tx *transaction) { tx.exec(ctx, replaceEpoch, rand.Text()) })
 }
 
 const (
@@ -103,45 +94,14 @@ const (
 // refuseLedger returns an error if a database of PostgreSQL has a ledger. Tables without rows are
 // left of a restore that has failed.
 func (db *database) refuseLedger(ctx context.Context) error {
-	hasTables, hasLedger := false, false
-	err := db.queryRow(ctx, selectTableExists).Scan(&hasTables)
-	if err == nil && hasTables {
-		err = db.queryRow(ctx, selectHasLedger).Scan(&hasLedger)
+	hasLedger, err := getValue[bool](ctx, db, selectTableExists)
+	if err == nil && hasLedger {
+		hasLedger, err = getValue[bool](ctx, db, selectHasLedger)
 	}
 	if err == nil && hasLedger {
 		err = errors.New("the database has a ledger already; create an empty database and name it in --database")
 	}
 	return err
-}
-
-// load copies all rows of a backup in one transaction, with a new epoch.
-func (db *database) load(ctx context.Context, backup *database) error {
-	tables, err := listTables(ctx, backup)
-	if err != nil {
-		return err
-	}
-	conn, err := db.writePool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, db.txOptions)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = tx.Rollback() }() // does nothing after a commit
-	to := &transaction{tx, db}
-	if _, err := to.exec(ctx, db.allowIdle); err != nil {
-		return err
-	}
-	err = backup.inSnapshot(ctx, func(from *transaction) error { return copyTables(ctx, tables, from, to, copyRows(conn)) })
-	if err != nil {
-		return err
-	}
-	if _, err := to.exec(ctx, replaceEpoch, rand.Text()); err != nil {
-		return err
-	}
-	return tx.Commit()
 }
 
 // newWorkFolder creates an empty folder that only the owner may read.
@@ -150,21 +110,6 @@ func newWorkFolder(path string) (string, error) {
 		return "", err
 	}
 	return path, os.MkdirAll(path, 0o700)
-}
-
-// copyFile copies a file to a new one that only the owner may read.
-func copyFile(from, to string) (err error) {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	return errors.Join(err, target.Close())
 }
 
 // finishFile moves a complete file to its path. It is on disk then.

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,6 +13,12 @@ import (
 // Retention says how long the ledger keeps the answers and matches of a game after the end
 // of a match. 0 means for good. Answers are never kept for longer than their match.
 type Retention struct{ Answers, Matches time.Duration }
+
+// OldMatches deletes answers and matches that are older than the retention of their game.
+type OldMatches struct {
+	*database
+	retention map[string]Retention // by game
+}
 
 // answersAge returns how long answers are kept.
 func (r Retention) answersAge() time.Duration {
@@ -59,34 +64,28 @@ DELETE FROM seats WHERE (game, player, over_at, match_id) IN (
 // It never deletes what leaderboards are computed from, nor totals and ratings. Several
 // nodes may run it: each leaves out what another one is deleting.
 func (o *OldMatches) DeleteOld(ctx context.Context, game string) (deleted int64, err error) {
-	defer describe(&err, "delete old matches of %s", game)
 	rule := o.retention[game]
+	deleteOlder := func(statement string, age time.Duration, limit int) (int64, error) {
+		return repeatWithPauses(ctx, func() (int64, error) { return o.exec(ctx, statement, game, age.Milliseconds(), limit) })
+	}
 	if age := rule.answersAge(); age > 0 {
-		for _, s := range []struct {
-			statement string
-			age       time.Duration
-			counts    int64
-		}{{deleteAnswers, age, 1}, {deleteAsked, age + askedSlack, 0}} {
-			n, err := repeatWithPauses(ctx, func() (int64, error) { return o.exec(ctx, s.statement, game, s.age.Milliseconds(), deletedBlocks) })
-			if deleted += n * s.counts; err != nil {
-				return deleted, err
-			}
+		deleted, err = deleteOlder(deleteAnswers, age, deletedBlocks)
+		if err == nil {
+			_, err = deleteOlder(deleteAsked, age+askedSlack, deletedBlocks)
 		}
 	}
-	if rule.Matches > 0 {
-		if _, err := repeatWithPauses(ctx, func() (int64, error) {
-			return o.exec(ctx, deleteArenas, game, (rule.Matches + arenaSlack).Milliseconds(), deletedMatches)
-		}); err != nil {
-			return deleted, err
-		}
-		_, err := repeatWithPauses(ctx, func() (int64, error) {
-			changed, n, err := o.deleteMatches(ctx, game, rule.Matches)
-			deleted += n
-			return changed, err
-		})
+	if rule.Matches == 0 || err != nil {
 		return deleted, err
 	}
-	return deleted, nil
+	if _, err := deleteOlder(deleteArenas, rule.Matches+arenaSlack, deletedMatches); err != nil {
+		return deleted, err
+	}
+	_, err = repeatWithPauses(ctx, func() (int64, error) {
+		changed, n, err := o.deleteMatches(ctx, game, rule.Matches)
+		deleted += n
+		return changed, err
+	})
+	return deleted, err
 }
 
 // repeatWithPauses calls step until it returns 0, and returns the sum. See pauseAfterStep.
@@ -119,28 +118,28 @@ func pauseAfterStep(ctx context.Context, began time.Time) error {
 func (o *OldMatches) deleteMatches(ctx context.Context, game string, age time.Duration) (changed, deleted int64, err error) {
 	err = o.inTx(ctx, func(tx *transaction) error {
 		var now int64
-		old, err := collect(func(m *oldMatch) []any { return []any{&m.id, &m.overAt, &m.summary, &now} })(
-			tx.query(ctx, selectOldMatches, game, age.Milliseconds(), deletedMatches))
+		var old []oldMatch
+		tx.each(ctx, appendTo(&old, func(m *oldMatch) []any { return into(&m.id, &m.overAt, &m.summary, &now) }),
+			selectOldMatches, game, age.Milliseconds(), deletedMatches)
 		seatsLeft := int64(deletedSeats)
 		for _, m := range old {
-			if err != nil || seatsLeft == 0 {
+			if seatsLeft == 0 {
 				break
 			}
 			changed++
 			if overAt := m.end(now); overAt >= now-age.Milliseconds() {
-				_, err = tx.exec(ctx, updateOverAt, game, m.id, overAt)
+				tx.exec(ctx, updateOverAt, game, m.id, overAt)
 				continue
 			}
-			var n int64
-			if n, err = tx.exec(ctx, deleteSeats, game, m.id, seatsLeft); err == nil && n < seatsLeft {
-				_, err = tx.exec(ctx, deleteVoids, game, m.id)
-				_, matchErr := tx.exec(ctx, deleteMatch, game, m.id)
-				err = cmp.Or(err, matchErr)
+			n := tx.exec(ctx, deleteSeats, game, m.id, seatsLeft)
+			if n < seatsLeft {
+				tx.exec(ctx, deleteVoids, game, m.id)
+				tx.exec(ctx, deleteMatch, game, m.id)
 				deleted++
 			}
 			seatsLeft -= n
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return 0, 0, err

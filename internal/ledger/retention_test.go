@@ -28,15 +28,12 @@ func openWithRetention(t *testing.T, db testenv.SQL) clockLedger {
 // matchesLeft returns the ids of the matches that have rows in a table.
 func matchesLeft(t *testing.T, l *Ledger, table, column string) []string {
 	t.Helper()
-	return must(collect(func(id *string) []any { return []any{id} })(l.query(t.Context(), fmt.Sprintf("SELECT DISTINCT %s FROM %s ORDER BY 1", column, table))))(t)
+	return must(list(t.Context(), l.database, itself[string], fmt.Sprintf("SELECT DISTINCT %s FROM %s ORDER BY 1", column, table)))(t)
 }
 
-func countRows(t *testing.T, l *Ledger, table string) (n int64) {
+func countRows(t *testing.T, l *Ledger, table string) int64 {
 	t.Helper()
-	if err := l.queryRow(t.Context(), "SELECT COUNT(*) FROM "+table).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must(getValue[int64](t.Context(), l.database, "SELECT COUNT(*) FROM "+table))(t)
 }
 
 // Answers and then matches are deleted when they are old enough, in several steps.

@@ -12,13 +12,116 @@ import (
 	"strings"
 )
 
-// runBulkSQLite runs a prepared statement once for each row.
-func runBulkSQLite(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan func(*sql.Rows) error) error {
-	if len(rows) == 0 {
-		return nil
+// scanFunc scans a row.
+type scanFunc func(*sql.Rows) error
+
+// into returns the pointers into which a row is scanned.
+func into(pointers ...any) []any { return pointers }
+
+// eachRow returns a function that scans a row into pointers and then calls onRow.
+func eachRow(onRow func(), pointers ...any) scanFunc {
+	return func(rows *sql.Rows) error {
+		err := rows.Scan(pointers...)
+		if err == nil {
+			onRow()
+		}
+		return err
 	}
-	text = strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(len(rows[0])))
-	stmt, err := tx.PrepareContext(ctx, text)
+}
+
+// appendTo returns a function that scans a row into a new value of a list. columns returns
+// the pointers to the columns of a value.
+func appendTo[T any](all *[]T, columns func(*T) []any) scanFunc {
+	return func(rows *sql.Rows) error {
+		var value T
+		err := rows.Scan(columns(&value)...)
+		*all = append(*all, value)
+		return err
+	}
+}
+
+// itself returns the pointer to a value that is one column.
+func itself[T any](value *T) []any { return into(value) }
+
+// list returns a value for each row of a query: see appendTo.
+func list[T any](ctx context.Context, db *database, columns func(*T) []any, text string, args ...any) (all []T, err error) {
+	err = db.each(ctx, appendTo(&all, columns), text, args...)
+	return all, err
+}
+
+// getValue returns the value of a query that returns one, and the zero value if it has no row.
+func getValue[T any](ctx context.Context, db *database, text string, args ...any) (value T, err error) {
+	_, err = db.get(ctx, into(&value), text, args...)
+	return value, err
+}
+
+// scanAll returns a function that takes the results of QueryContext. The function calls
+// scan for each row, closes the rows, and returns the first error.
+func scanAll(scan scanFunc) func(*sql.Rows, error) error {
+	return func(rows *sql.Rows, err error) error {
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if err := scan(rows); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	}
+}
+
+// scanOptional scans a row of a query. found is false if there is none.
+func scanOptional(text string, row *sql.Row, pointers []any) (found bool, err error) {
+	err = row.Scan(pointers...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, describe(text, err)
+}
+
+// changedRows returns a function that takes the results of ExecContext and returns the number
+// of changed rows.
+func changedRows(text string) func(sql.Result, error) (int64, error) {
+	return func(result sql.Result, err error) (int64, error) {
+		if err != nil {
+			return 0, describe(text, err)
+		}
+		return result.RowsAffected()
+	}
+}
+
+// insertRows returns the start of a statement for bulk that inserts rows into a table.
+func insertRows(table, columns string) string {
+	return fmt.Sprintf("WITH v (%[2]s) AS ({rows})\nINSERT INTO %[1]s (%[2]s) SELECT %[2]s FROM v WHERE true ", table, columns)
+}
+
+// updateRows returns a statement for bulk that updates columns of the rows of a table that have
+// a key. Its rows have the columns of the key first.
+func updateRows(table, key, columns string) string {
+	assigned, conditions := strings.Split(columns, ", "), strings.Split(key, ", ")
+	for i, column := range assigned {
+		assigned[i] = column + " = v." + column
+	}
+	for i, column := range conditions {
+		conditions[i] = table + "." + column + " = v." + column
+	}
+	return fmt.Sprintf("WITH v (%s, %s) AS ({rows})\nUPDATE %s SET %s FROM v WHERE %s", key, columns, table, strings.Join(assigned, ", "), strings.Join(conditions, " AND "))
+}
+
+// placeholders returns "$1, …" for n parameters.
+func placeholders(n int) string {
+	parameters := make([]string, n)
+	for i := range parameters {
+		parameters[i] = fmt.Sprintf("$%d", 1+i)
+	}
+	return strings.Join(parameters, ", ")
+}
+
+// runBulkSQLite runs a prepared statement once for each row.
+func runBulkSQLite(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan scanFunc) error {
+	stmt, err := tx.PrepareContext(ctx, strings.ReplaceAll(text, "{rows}", "SELECT "+placeholders(len(rows[0]))))
 	if err != nil {
 		return err
 	}
@@ -40,11 +143,10 @@ func runBulkSQLite(ctx context.Context, tx *sql.Tx, text string, rows [][]any, s
 const maxBulkRows = 2000
 
 // runBulkPostgres passes each column of the rows to PostgreSQL as one array.
-func runBulkPostgres(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan func(*sql.Rows) error) error {
+func runBulkPostgres(ctx context.Context, tx *sql.Tx, text string, rows [][]any, scan scanFunc) (err error) {
 	for chunk := range slices.Chunk(rows, maxBulkRows) {
 		types, columns := arrayColumns(chunk)
 		text := strings.ReplaceAll(text, "{rows}", unnestRows(types))
-		var err error
 		if scan == nil {
 			_, err = tx.ExecContext(ctx, text, columns...)
 		} else {
@@ -89,46 +191,6 @@ func columnValues[T any](rows [][]any, i int) []T {
 		values[j] = row[i].(T)
 	}
 	return values
-}
-
-// scanAll returns a function that takes the results of QueryContext. The function calls
-// scan for each row, closes the rows, and returns the first error.
-func scanAll(scan func(*sql.Rows) error) func(*sql.Rows, error) error {
-	return func(rows *sql.Rows, err error) error {
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			if err := scan(rows); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
-	}
-}
-
-// scanOptional scans a row of a query. found is false if there is none.
-func scanOptional(row *sql.Row, into ...any) (found bool, err error) {
-	err = row.Scan(into...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// collect returns a function that takes the results of QueryContext and returns a value
-// for each row. columns returns the destinations of a row's columns in a value.
-func collect[T any](columns func(*T) []any) func(*sql.Rows, error) ([]T, error) {
-	return func(rows *sql.Rows, err error) (all []T, _ error) {
-		err = scanAll(func(rows *sql.Rows) error {
-			var value T
-			err := rows.Scan(columns(&value)...)
-			all = append(all, value)
-			return err
-		})(rows, err)
-		return all, err
-	}
 }
 
 // newCursor returns the cursor of the page after a row, which is named by a number and a

@@ -1,15 +1,16 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"laststand/internal/taskqueue"
+	"laststand/internal/webhook"
 )
 
 const (
@@ -23,29 +24,38 @@ const (
 	lockTask         = `SELECT ` + taskColumns + `, tasks.payload, {now} FROM tasks WHERE tasks.id = $1 {lock}`
 )
 
+// TaskStore adds, changes and lists tasks.
+type TaskStore struct{ *database }
+
+var _ webhook.TaskCounter = (*TaskStore)(nil)
+
 // Task returns a task. The error is taskqueue.ErrNotFound if there is none or the id is
 // invalid.
-func (s *TaskStore) Task(ctx context.Context, id string) (_ taskqueue.Task, err error) {
-	defer describe(&err, "task")
+func (s *TaskStore) Task(ctx context.Context, id string) (taskqueue.Task, error) {
+	var row taskRow
 	if isInvalidID(id) {
-		return taskqueue.Task{}, taskqueue.ErrNotFound
+		return row.Task, taskqueue.ErrNotFound
 	}
-	return scanTask(s.queryRow(ctx, selectTask, id))
+	found, err := s.get(ctx, row.pointers(), selectTask, id)
+	if err != nil || !found {
+		return row.Task, cmp.Or(err, taskqueue.ErrNotFound)
+	}
+	return row.Task, row.decode()
 }
 
 // GameTasks returns the tasks with these ids that belong to the game, without payloads. It
 // accepts 1 to MaxNames ids.
-func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) (_ []taskqueue.Task, err error) {
-	defer describe(&err, "tasks of %d ids", len(ids))
+func (s *TaskStore) GameTasks(ctx context.Context, game string, ids []string) (tasks []taskqueue.Task, err error) {
 	if len(ids) == 0 || len(ids) > MaxNames {
-		return nil, fmt.Errorf("use 1 to %d ids", MaxNames)
+		return nil, fmt.Errorf("ledger: tasks of %d ids: use 1 to %d ids", len(ids), MaxNames)
 	}
 	ids = slices.DeleteFunc(slices.Clone(ids), isInvalidID)
 	if len(ids) == 0 {
 		return nil, nil
 	}
 	slices.Sort(ids)
-	return scanTasks(s.query(ctx, selectTasksByIDs, game, s.idList(slices.Compact(ids))))
+	err = s.each(ctx, appendTask(&tasks), selectTasksByIDs, game, s.idList(slices.Compact(ids)))
+	return tasks, err
 }
 
 // Tasks returns up to limit (at least 1) tasks that match a filter, without payloads.
@@ -59,9 +69,8 @@ func (s *TaskStore) Tasks(ctx context.Context, f taskqueue.Filter, cursor string
 	if cursor == "" && !f.OldestFirst {
 		cursor = newestID
 	}
-	defer describe(&err, "tasks")
 	condition, args := taskCondition(f, []any{cursor, limit + 1})
-	page, err = scanTasks(s.query(ctx, strings.Replace(selectTasks, "{chosen}", condition, 1), args...))
+	err = s.each(ctx, appendTask(&page), strings.Replace(selectTasks, "{chosen}", condition, 1), args...)
 	page, next = cutPage(page, limit, func(last *taskqueue.Task) string { return last.ID })
 	return page, next, err
 }
@@ -112,49 +121,102 @@ func endedConditionFor(state taskqueue.State) string {
 // It also updates the task's queue as the new state requires. After an error, also one of
 // change, nothing has changed. The error is taskqueue.ErrNotFound if there is no such
 // task.
-func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (_ taskqueue.Task, err error) {
-	defer describe(&err, "change task")
-	var c taskChange
-	err = s.inQueueTx(ctx, func(tx *transaction) (topicsToNotify []string, err error) {
-		var now int64
-		if c.before, err = scanTask(tx.queryRow(ctx, lockTask, id), &now); err != nil {
-			return nil, err
+func (s *TaskStore) ChangeTask(ctx context.Context, id string, change func(*taskqueue.Task) error) (task taskqueue.Task, err error) {
+	err = s.inTx(ctx, func(tx *transaction) error {
+		changes, err := changeLocked(ctx, tx, func(scan scanFunc) { tx.each(ctx, scan, lockTask, id) },
+			func(t *taskqueue.Task, _ int64) error { return change(t) })
+		if err != nil || len(changes) == 0 {
+			return cmp.Or(err, taskqueue.ErrNotFound)
 		}
-		c.after = c.before
-		if err := change(&c.after); err != nil {
-			return nil, err
-		}
-		return s.saveChanges(ctx, tx, now, []*taskChange{&c})
+		task = changes[0].after
+		return nil
 	})
-	return c.after, err
+	return task, err
 }
 
-// scanTask scans a row with taskColumns, the payload and more columns. It returns
-// taskqueue.ErrNotFound if there is no row.
-func scanTask(row interface{ Scan(into ...any) error }, more ...any) (taskqueue.Task, error) {
-	var t taskqueue.Task
-	var failures, payload string
-	err := row.Scan(append([]any{
-		&t.ID, &t.Game, &t.Topic, &t.Key, &t.Priority, &t.Ordering, &t.State, &t.Pos, &t.Fence, &t.DueAt,
-		&t.Tries, &t.MaxTries, &failures, &t.CreatedAt, &t.ChangedAt, &payload,
-	}, more...)...)
-	if errors.Is(err, sql.ErrNoRows) {
-		return t, taskqueue.ErrNotFound
-	}
-	if payload != "" {
-		t.Payload = json.RawMessage(payload)
-	}
-	if err == nil {
-		err = json.Unmarshal([]byte(failures), &t.Errors)
-	}
-	return t, err
+// taskRow is a task with the columns that must be decoded.
+type taskRow struct {
+	taskqueue.Task
+
+	failures, payload string
 }
 
-func scanTasks(rows *sql.Rows, err error) (tasks []taskqueue.Task, _ error) {
-	err = scanAll(func(rows *sql.Rows) error {
-		t, err := scanTask(rows)
-		tasks = append(tasks, t)
+// pointers returns the pointers for taskColumns and the payload, and then more.
+func (r *taskRow) pointers(more ...any) []any {
+	return append(into(
+		&r.ID, &r.Game, &r.Topic, &r.Key, &r.Priority, &r.Ordering, &r.State, &r.Pos, &r.Fence, &r.DueAt,
+		&r.Tries, &r.MaxTries, &r.failures, &r.CreatedAt, &r.ChangedAt, &r.payload,
+	), more...)
+}
+
+func (r *taskRow) decode() error {
+	if r.payload != "" {
+		r.Payload = json.RawMessage(r.payload)
+	}
+	return json.Unmarshal([]byte(r.failures), &r.Errors)
+}
+
+// appendTask returns a function that scans a row with taskColumns, the payload and more columns
+// into a new task of a list.
+func appendTask(tasks *[]taskqueue.Task, more ...any) scanFunc {
+	return func(rows *sql.Rows) error {
+		var row taskRow
+		err := rows.Scan(row.pointers(more...)...)
+		if err == nil {
+			err = row.decode()
+		}
+		*tasks = append(*tasks, row.Task)
 		return err
-	})(rows, err)
-	return tasks, err
+	}
+}
+
+const (
+	queueColumns = `q.topic, q.priority, q.ordering, q.pos, q.scan, q.head, q.virtual_time`
+
+	// selectQueues computes Queue.Done. Up to scan, a position without a task is free for
+	// ever: its task has ended or left the queue.
+	selectQueues = `
+SELECT ` + queueColumns + `, COALESCE((
+    SELECT tasks.pos - 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos <= q.scan
+    ORDER BY tasks.pos LIMIT 1), q.scan)
+FROM queues q WHERE (q.topic, q.priority) > ($1, $2){chosen} ORDER BY q.topic, q.priority LIMIT $3`
+	busyQueue = "(q.ready = 1 OR EXISTS (" + selectOneInQueue + "))"
+
+	selectOneInQueue = `SELECT 1 FROM tasks WHERE tasks.topic = q.topic AND tasks.priority = q.priority AND tasks.pos IS NOT NULL`
+)
+
+// Queues returns up to limit (at least 1) queues that match a filter, in the order of
+// topic and priority. It returns the cursor of the next page, "" after the last. The error
+// is taskqueue.ErrBadCursor for a cursor that Queues has not returned.
+func (s *TaskStore) Queues(ctx context.Context, f taskqueue.QueueFilter, cursor string, limit int) (page []taskqueue.Queue, next string, err error) {
+	var after taskqueue.QueueID // "" is before all topics
+	if cursor != "" {
+		var ok bool
+		if after.Priority, after.Topic, ok = parseCursor(cursor); !ok {
+			return nil, "", taskqueue.ErrBadCursor
+		}
+	}
+	condition, args := andEqual([]any{after.Topic, after.Priority, limit + 1}, columnValue{"q.kind", f.Kind}, columnValue{"q.topic", f.Topic})
+	if f.Busy {
+		condition += " AND " + busyQueue
+	}
+	page, err = list(ctx, s.database, queuePointers, strings.Replace(selectQueues, "{chosen}", condition, 1), args...)
+	page, next = cutPage(page, limit, func(last *taskqueue.Queue) string { return newCursor(last.Priority, last.Topic) })
+	return page, next, err
+}
+
+// queuePointers returns the pointers for queueColumns and Queue.Done, which is 0 in claims.
+func queuePointers(q *taskqueue.Queue) []any {
+	return into(&q.Topic, &q.Priority, &q.Ordering, &q.Pos, &q.Scan, &q.Head, &q.VirtualTime, &q.Done)
+}
+
+const selectCounts = `
+SELECT (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.pos IS NOT NULL LIMIT $2) AS h)
+    + (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.state = 'later' LIMIT $2) AS h),
+    (SELECT COUNT(*) FROM (SELECT 1 AS one FROM tasks WHERE tasks.topic = $1 AND tasks.state = 'dead' LIMIT $2) AS h)`
+
+// CountTasks implements webhook.TaskCounter.
+func (s *TaskStore) CountTasks(ctx context.Context, topic string, maxCount int) (waiting, dead int64, err error) {
+	_, err = s.get(ctx, into(&waiting, &dead), selectCounts, topic, maxCount)
+	return min(waiting, int64(maxCount)), dead, err
 }

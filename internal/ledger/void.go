@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	"laststand/internal/answers"
 	"laststand/internal/leaderboard"
 	"laststand/internal/match"
-	"laststand/internal/taskqueue"
 )
 
 const (
@@ -28,59 +26,59 @@ const (
 // answers.ErrNotRecountable, answers.ErrTooOld, or why the answers are not complete:
 // answers.ErrOnTheWay or answers.ErrNotStored.
 func (c *Corrections) MakeVoid(ctx context.Context, v answers.Void) (isNew bool, err error) {
-	defer describe(&err, "make question %d of match %s void", v.Question, v.Match)
-	err = c.entries.inTxWithTasks(ctx, func(tx *transaction) (tasks []taskqueue.NewTask, err error) {
-		isNew, tasks, err = c.makeVoid(ctx, tx, v)
-		return tasks, err
+	err = c.inTx(ctx, func(tx *transaction) (err error) {
+		isNew, err = c.makeVoid(ctx, tx, v)
+		return err
 	})
-	return isNew && err == nil, err
+	if err != nil {
+		return false, fmt.Errorf("make question %d of match %s void: %w", v.Question, v.Match, err)
+	}
+	return isNew, nil
 }
 
 // makeVoid is the transaction of MakeVoid. It locks the game's head first, as Erase and Commit
-// do. It returns the tasks that report ended days and the correction.
-func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.Void) (isNew bool, tasks []taskqueue.NewTask, err error) {
+// do. It enqueues the tasks that report ended days and the correction.
+func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.Void) (isNew bool, err error) {
 	h, err := c.entries.lockHead(ctx, tx, v.Game)
 	if err != nil {
-		return false, nil, fmt.Errorf("head: %w", err)
+		return false, err
 	}
 	m, err := lockSummary(ctx, tx, v)
 	if err != nil || slices.Contains(m.Voided, v.Question) {
-		return false, nil, err
+		return false, err
 	}
 	if v.MaxAge > 0 && h.now-m.OverAt > v.MaxAge.Milliseconds() {
-		return false, nil, answers.ErrTooOld
+		return false, answers.ErrTooOld
 	}
-	r, err := newRecount(ctx, tx, m, v.Question)
-	if err != nil {
-		return false, nil, err
-	}
+	r := newRecount(ctx, tx, m, v.Question)
 	isComplete, err := r.recountBlocks(ctx)
 	if err != nil {
-		return false, nil, err
+		return false, err
 	}
 	if !isComplete {
-		return false, nil, missingReason(m, h.now)
+		return false, missingReason(m, h.now)
 	}
 	r.rank()
-	if err := c.correctEntries(ctx, tx, h, r); err != nil {
-		return false, nil, fmt.Errorf("entries: %w", err)
+	if err := correctEntries(ctx, tx, h, r); err != nil {
+		return false, err
 	}
-	if err := c.entries.saveHead(ctx, tx, h); err != nil {
-		return false, nil, err
-	}
+	h.save(ctx, tx)
 	if err := r.save(ctx); err != nil {
-		return false, nil, err
+		return false, err
 	}
-	_, err = tx.exec(ctx, insertVoid, v.Game, v.Match, v.Question, v.Reason, v.By)
-	return true, c.entries.correctionTasks(h, r.after, v.Question), err
+	tx.exec(ctx, insertVoid, v.Game, v.Match, v.Question, v.Reason, v.By)
+	tasks := c.entries.eventTasks(h)
+	if events := c.entries.events; events != nil {
+		tasks = append(tasks, c.entries.withoutInvalid(h.game, events.TasksForCorrection(r.after, v.Question, h.now))...)
+	}
+	return true, enqueueAll(ctx, tx, tasks)
 }
 
 // lockSummary locks a match and returns its summary, if the question can be made void.
 func lockSummary(ctx context.Context, tx *transaction, v answers.Void) (m match.Summary, err error) {
 	var text string
-	found, err := scanOptional(tx.queryRow(ctx, lockMatch, v.Game, v.Match), &text)
-	if err != nil || !found {
-		return m, cmp.Or(err, match.ErrNotFound)
+	if !tx.get(ctx, into(&text), lockMatch, v.Game, v.Match) {
+		return m, match.ErrNotFound
 	}
 	if err := json.Unmarshal([]byte(text), &m); err != nil {
 		return m, err
@@ -97,12 +95,8 @@ func lockSummary(ctx context.Context, tx *transaction, v answers.Void) (m match.
 
 // correctEntries adds a correction to h for each result of the match that still counts, with
 // what changes of its values, and writes what follows from these corrections.
-func (c *Corrections) correctEntries(ctx context.Context, tx *transaction, h *head, r *recount) error {
-	entries, err := c.countedEntries(ctx, tx, Disqualification{Game: h.game, Match: r.after.Match}, r.after)
-	if err != nil || len(entries) == 0 {
-		return err
-	}
-	corrections, err := c.newCorrections(ctx, tx, h.game, entries)
+func correctEntries(ctx context.Context, tx *transaction, h *head, r *recount) error {
+	corrections, err := newCorrections(ctx, tx, Disqualification{Game: h.game, Match: r.after.Match}, r.after)
 	if err != nil || len(corrections) == 0 {
 		return err
 	}
@@ -116,5 +110,6 @@ func (c *Corrections) correctEntries(ctx context.Context, tx *transaction, h *he
 		}
 	}
 	h.add(corrections...)
-	return c.applyCorrections(ctx, tx, h.game, corrections)
+	applyCorrections(ctx, tx, h.game, corrections)
+	return nil
 }

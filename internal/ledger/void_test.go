@@ -443,9 +443,8 @@ func TestVoidsThatAreRefusedChangeNothing(t *testing.T) {
 		if head := readHead(t, l.Ledger); head != before {
 			t.Errorf("head %+v, before %+v", head, before)
 		}
-		var voids int
-		if err := l.queryRow(t.Context(), "SELECT COUNT(*) FROM voids").Scan(&voids); err != nil || voids != 0 {
-			t.Errorf("%d voids, %v", voids, err)
+		if voids := must(getValue[int](t.Context(), l.database, "SELECT COUNT(*) FROM voids"))(t); voids != 0 {
+			t.Errorf("%d voids", voids)
 		}
 	})
 }
