@@ -16,7 +16,7 @@ import (
 
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
+	"laststand/internal/answers"
 	player "laststand/loadtest/players"
 )
 
@@ -125,9 +125,9 @@ func (r reportReader) checkHosted(token, url string, want ...protocol.HostedAren
 // checkReport reads all pages of a report and compares them with what was pushed.
 func (r reportReader) checkReport(token string, clients []*matchClient) {
 	r.Helper()
-	var all report.Report
+	var all answers.Report
 	for cursor := ""; ; {
-		var page report.Report
+		var page answers.Report
 		if status := r.decode(token, "?limit=2"+cursor, &page); status != http.StatusOK || len(page.Players) > 2 {
 			r.Fatalf("%d %+v", status, page)
 		}

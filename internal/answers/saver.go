@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/loop"
 	"laststand/internal/match"
@@ -167,82 +168,44 @@ func (s *Saver) addMatch(ctx context.Context, b *batch, id string) error {
 	return nil
 }
 
-// batch is some blocks that are saved together, and the matches that the ledger has
-// completely after that.
-type batch struct {
-	saver    *Saver
-	blocks   []Block
-	answers  int
-	complete []string
-	waiting  map[string]bool // claimed matches that another attempt may save at once
-	refused  map[string]bool // matches with a refused block
+// The reasons of laststand_answers_losses_total and laststand_answers_failures_total.
+const (
+	reasonExpired     = "expired"     // the match expired in the store; counts the match
+	reasonNoStanding  = "no_standing" // the ledger has no standing of the player; counts the player
+	reasonUnreadable  = "unreadable"  // a record, or a match that this node cannot read
+	reasonNotSettled  = "not_settled" // the ledger does not have the result, which is a dead letter
+	reasonRefused     = "refused"     // the ledger refuses a block
+	reasonUnavailable = "unavailable" // the store or the ledger is unreachable
+)
+
+type metrics struct {
+	waiting  prometheus.Gauge
+	saved    prometheus.Counter
+	lost     *prometheus.CounterVec
+	failures *prometheus.CounterVec
 }
 
-// add adds a block, unless one of the match was refused, and saves a full batch.
-func (b *batch) add(ctx context.Context, block Block) error {
-	if b.refused[block.Match] {
-		return nil
+func newMetrics(registerer prometheus.Registerer) *metrics {
+	factory := promauto.With(registerer)
+	m := &metrics{
+		waiting: factory.NewGauge(prometheus.GaugeOpts{
+			Name: "laststand_answers_waiting_matches", Help: "Settled matches whose answers are not in the ledger yet.",
+		}),
+		saved: factory.NewCounter(prometheus.CounterOpts{
+			Name: "laststand_answers_copies_total", Help: "Answers that this node copied to the ledger; an answer counts again if the copy is repeated.",
+		}),
+		lost: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_answers_losses_total", Help: "Matches, players or answers that never reach the ledger, by reason.",
+		}, []string{"reason"}),
+		failures: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_answers_failures_total", Help: "Attempts to copy answers that failed and are repeated, by reason.",
+		}, []string{"reason"}),
 	}
-	b.blocks, b.answers = append(b.blocks, block), b.answers+len(block.Answers)
-	if b.answers < batchAnswers {
-		return nil
+	for _, reason := range []string{reasonExpired, reasonNoStanding, reasonUnreadable} {
+		m.lost.WithLabelValues(reason)
 	}
-	return b.flush(ctx)
-}
-
-// flush saves the batch and releases its complete matches. Then it pauses for as long as
-// the ledger was busy, so that results have room.
-func (b *batch) flush(ctx context.Context) error {
-	if len(b.blocks) == 0 && len(b.complete) == 0 {
-		return nil
+	for _, reason := range []string{reasonUnreadable, reasonNotSettled, reasonRefused, reasonUnavailable} {
+		m.failures.WithLabelValues(reason)
 	}
-	began := time.Now()
-	if err := b.save(ctx); err != nil {
-		return err
-	}
-	b.saver.metrics.saved.Add(float64(b.answers))
-	busy := time.Since(began)
-	for _, id := range b.complete {
-		if b.refused[id] {
-			continue
-		}
-		if err := b.saver.Store.ReleaseAnswers(ctx, id); err != nil {
-			return err
-		}
-		delete(b.waiting, id)
-	}
-	*b = batch{saver: b.saver, waiting: b.waiting, refused: b.refused}
-	loop.Sleep(ctx, busy)
-	return nil
-}
-
-// save saves the blocks. If the ledger refuses them together, it saves one at a time, so
-// that a bad match does not hold up others.
-func (b *batch) save(ctx context.Context) error {
-	s := b.saver
-	if err := s.Ledger.SaveBlocks(ctx, b.blocks); err == nil || s.isOutage(err) {
-		return err
-	}
-	for _, block := range b.blocks {
-		if b.refused[block.Match] {
-			b.answers -= len(block.Answers)
-			continue
-		}
-		err := s.Ledger.SaveBlocks(ctx, []Block{block})
-		if err != nil && s.isOutage(err) {
-			return err
-		}
-		if err != nil {
-			b.refused[block.Match] = true
-			delete(b.waiting, block.Match)
-			b.answers -= len(block.Answers)
-			s.metrics.failures.WithLabelValues(reasonRefused).Inc()
-			s.Logger.Error("ledger refused answers of a match; they wait until the match expires", "match", block.Match, "block", block.Index, "error", err)
-		}
-	}
-	return nil
-}
-
-func (s *Saver) isOutage(err error) bool {
-	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || s.IsUnavailable(err)
+	return m
 }

@@ -19,7 +19,6 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/overload"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
 	"laststand/internal/taskqueue"
 )
 
@@ -77,7 +76,7 @@ type History interface {
 type Answers interface {
 	Match(ctx context.Context, game, id string) (answers.Match, error)
 	Of(ctx context.Context, m answers.Match, player string) ([]answers.Answer, error)
-	report.Source
+	answers.ReportSource
 }
 
 // Seats returns who plays in matches that are not settled yet. *match.Engine implements it.
@@ -192,5 +191,5 @@ type api struct {
 	Config
 	metrics     *metrics
 	reportSlots reportSlots
-	summaries   *report.Summaries
+	summaries   *answers.Summaries
 }

@@ -13,7 +13,6 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
 	"laststand/internal/taskqueue"
 )
 
@@ -41,7 +40,7 @@ var errorTable = httpserver.ErrorTable{
 	{answers.ErrNotPlayer, protocol.CodeForbidden, 0, "only players of the match can read their answers"},
 	{answers.ErrOnTheWay, protocol.CodeUnavailable, 0, "the answers of this match are not stored yet; retry later"},
 	{answers.ErrNotStored, protocol.CodeNotFound, 0, "the answers of this match have been deleted or are lost"},
-	{report.ErrTooLarge, protocol.CodeBadRequest, 0, ""},
+	{answers.ErrReportTooLarge, protocol.CodeBadRequest, 0, ""},
 	{answers.ErrNoQuestion, protocol.CodeBadRequest, 0, "the match has revealed no such question; the first is 0"},
 	{answers.ErrNotRecountable, protocol.CodeBadRequest, http.StatusConflict, "questions of survival matches, and of matches before an upgrade of the server, cannot be made void"},
 	{answers.ErrTooOld, protocol.CodeForbidden, 0, "the host can make questions void for an hour after the match; ask the operator"},

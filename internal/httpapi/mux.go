@@ -9,9 +9,9 @@ import (
 
 	"go.opentelemetry.io/otel/trace/noop"
 
+	"laststand/internal/answers"
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
 )
 
 // New returns the handler of the public listener. It is safe for concurrent use
@@ -19,7 +19,7 @@ import (
 // and the extraTime of its route. Websocket and Page have no such limit.
 func New(config Config) http.Handler {
 	config.Tracer = cmp.Or(config.Tracer, noop.NewTracerProvider().Tracer(""))
-	return (&api{config, newMetrics(config.Registry), newReportSlots(config.Games), report.NewSummaries()}).newMux()
+	return (&api{config, newMetrics(config.Registry), newReportSlots(config.Games), answers.NewSummaries()}).newMux()
 }
 
 // newMux returns the handler of all paths. A request is routed by its path first,

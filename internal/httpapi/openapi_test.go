@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"laststand/internal/answers"
 	"laststand/internal/eventq"
 	"laststand/internal/httpserver"
 	"laststand/internal/leaderboard"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
 	"laststand/internal/taskqueue"
 )
 
@@ -116,7 +116,7 @@ func TestResponsesHaveTheFieldsOfTheContract(t *testing.T) {
 	for schema, answer := range map[string]any{
 		"Guest": guestResponse{}, "NicknameCheck": nicknameResponse{}, "Profile": profile{}, "History": historyPage{},
 		"Match": finishedMatch{}, "MatchStanding": protocol.OverStanding{}, "Health": health{},
-		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "HostedArenas": hostedArenas{}, "Report": report.Report{}, "Voided": voided{}, "OwnAnswers": ownAnswers{}, "Problem": httpserver.Problem{},
+		"ArenaMade": protocol.ArenaMade{}, "ArenaLook": protocol.ArenaLook{}, "HostedArenas": hostedArenas{}, "Report": answers.Report{}, "Voided": voided{}, "OwnAnswers": ownAnswers{}, "Problem": httpserver.Problem{},
 		"Listing": leaderboard.Listing{}, "Page": leaderboard.Page{}, "Standing": leaderboard.Standing{},
 		"Posted": eventq.PostResult{}, "Behaviour": eventq.Behaviour{},
 		"Enqueued": enqueueResponse{}, "Claimed": claimResponse{}, "Lost": leasesResponse{}, "Task": taskView{},

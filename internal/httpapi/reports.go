@@ -17,7 +17,6 @@ import (
 	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
 )
 
 const (
@@ -32,13 +31,13 @@ const (
 // reportFile is a form of a report with all players.
 type reportFile struct {
 	contentType string
-	write       func(ctx context.Context, w io.Writer, source report.Source, m answers.Match) error
+	write       func(ctx context.Context, w io.Writer, source answers.ReportSource, m answers.Match) error
 }
 
 // reportFiles are the values of the query parameter format besides json.
 var reportFiles = map[string]reportFile{
-	"csv":  {"text/csv; charset=utf-8", report.WriteCSV},
-	"xlsx": {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", report.WriteXLSX},
+	"csv":  {"text/csv; charset=utf-8", answers.WriteCSV},
+	"xlsx": {"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", answers.WriteXLSX},
 }
 
 // getReport returns the report of an arena: as JSON with a page of its players, or as a file
@@ -81,7 +80,7 @@ func (h arenaRoutes) newReportPage(ctx context.Context, page paging, record aren
 	if err != nil {
 		return nil, err
 	}
-	view := report.New(record, m, questions)
+	view := answers.NewReport(record, m, questions)
 	view.NextCursor = next
 	return view, view.AddPlayers(ctx, h.Answers, m, from, to)
 }

@@ -10,8 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"laststand/internal/answers"
 	"laststand/internal/protocol"
-	"laststand/internal/report"
 )
 
 const reportPath = demoPath + "/arenas/a_1/report"
@@ -39,7 +39,7 @@ func TestPlayersOfAReportArePaged(t *testing.T) {
 	handler, cursor, players := New(newTestConfig(&fakeBackend{})), "", []string{}
 	for range 3 {
 		rec := serve(t, handler, getCall(reportPath+"?limit=2"+cursor, bearerGood))
-		var page report.Report
+		var page answers.Report
 		if err := json.Unmarshal(rec.Body.Bytes(), &page); err != nil || len(page.Questions) != 3 {
 			t.Fatalf("%s: %v", rec.Body, err)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/match"
-	"laststand/internal/report"
 	"laststand/internal/testenv"
 )
 
@@ -91,11 +91,11 @@ func (h *arenaHistory) play(t *testing.T, id string, mode match.Mode, players []
 }
 
 // readReport returns a report with all players, read in random pages.
-func readReport(t *testing.T, l *Ledger, id string, rng *rand.Rand) report.Report {
+func readReport(t *testing.T, l *Ledger, id string, rng *rand.Rand) answers.Report {
 	t.Helper()
 	record := must(l.Public.Arenas.Arena(t.Context(), game, id))(t)
 	m := must(l.Public.Answers.Match(t.Context(), game, id))(t)
-	r := report.New(record, m, must(report.NewSummaries().Questions(t.Context(), l.Public.Answers, m))(t))
+	r := answers.NewReport(record, m, must(answers.NewSummaries().Questions(t.Context(), l.Public.Answers, m))(t))
 	for from := 0; from < m.Summary.Players; {
 		to := from + 1 + rng.IntN(120)
 		if err := r.AddPlayers(t.Context(), l.Public.Answers, m, from, to); err != nil {
@@ -193,7 +193,7 @@ func queryLines(t *testing.T, l *Ledger, query, id string) []string {
 }
 
 // questionLines has the questions with answers that count.
-func questionLines(r report.Report) (lines []string) {
+func questionLines(r answers.Report) (lines []string) {
 	for _, q := range r.Questions {
 		if q.Answered > 0 {
 			lines = append(lines, fmt.Sprint(q.Question, "|", q.Answered, "|", q.Right, "|", math.Round(q.Facility*10_000), "|", q.MeanMS))
@@ -202,7 +202,7 @@ func questionLines(r report.Report) (lines []string) {
 	return lines
 }
 
-func countLines(r report.Report) (lines []string) {
+func countLines(r answers.Report) (lines []string) {
 	for _, q := range r.Questions {
 		for choice, n := range q.Counts {
 			if n > 0 {
@@ -213,21 +213,21 @@ func countLines(r report.Report) (lines []string) {
 	return lines
 }
 
-func textLines(r report.Report) (lines []string) {
+func textLines(r answers.Report) (lines []string) {
 	for _, q := range r.Questions {
 		lines = append(lines, fmt.Sprint(q.Question, "|", q.ID, "|", q.Kind, "|", q.Text))
 	}
 	return lines
 }
 
-func playerLines(r report.Report) (lines []string) {
+func playerLines(r answers.Report) (lines []string) {
 	for _, p := range r.Players {
 		lines = append(lines, fmt.Sprintf("%s|%s|%s|%d|%d|%d|%d", p.Player, p.Nickname, p.Team, p.Rank, p.Score, p.Correct, p.TimeMS))
 	}
 	return lines
 }
 
-func answerLines(t *testing.T, r report.Report) (lines []string) {
+func answerLines(t *testing.T, r answers.Report) (lines []string) {
 	t.Helper()
 	for _, p := range r.Players {
 		if len(p.Answers) != len(r.Questions) {
@@ -273,4 +273,4 @@ func givenLine(t *testing.T, raw json.RawMessage) string {
 	return "0|0"
 }
 
-var _ report.Source = (*Answers)(nil)
+var _ answers.ReportSource = (*Answers)(nil)

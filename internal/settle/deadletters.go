@@ -96,16 +96,16 @@ func decodeResult(t taskqueue.Task, payload json.RawMessage) (result match.Resul
 // retryInLoop passes a result to the loop, which commits it, and returns the
 // ledger's error.
 func (s *Service) retryInLoop(ctx context.Context, result match.Result) error {
-	request := retryRequest{result, make(chan error, 1)}
+	done := make(chan error, 1)
 	select {
-	case s.retryRequests <- request:
+	case s.retries <- func(workCtx context.Context) { done <- s.commitDeadLetter(workCtx, result) }:
 	case <-s.stopped:
 		return ErrStopping
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	select {
-	case err := <-request.done:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

@@ -19,7 +19,6 @@
 // as long as the error lasts. They also stay pending if the ledger refuses more
 // than a few results of a game in a row (see gameHold).
 //
-// The main type is [Service]. Start reading at Service.Run in run.go, then sweep.go and
-// commit.go; then refused.go and hold.go (refusals) and notifier.go (after the ledger has
-// a result). The package must not know SQL, Redis or how players are notified.
+// The main type is [Service]. Start reading at Service.Run in run.go, then commit.go; then
+// refused.go (refusals) and notifier.go (after the ledger has a result). The package must not know SQL, Redis or how players are notified.
 package settle

@@ -1,4 +1,4 @@
-package report
+package answers
 
 import (
 	"bytes"
@@ -13,12 +13,11 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
-	"laststand/internal/answers"
 	"laststand/internal/match"
 )
 
 // writers are the forms of a file.
-var writers = map[string]func(context.Context, io.Writer, Source, answers.Match) error{"csv": WriteCSV, "xlsx": WriteXLSX}
+var writers = map[string]func(context.Context, io.Writer, ReportSource, Match) error{"csv": WriteCSV, "xlsx": WriteXLSX}
 
 // Both forms have the same rows: one for each player and question. Only CSV marks texts that
 // would be formulas.
@@ -129,7 +128,7 @@ func TestErrorsOfFilesAreReturned(t *testing.T) {
 		t.Errorf("the most players of a sheet: %v", err)
 	}
 	m.Summary.Players++
-	if err := WriteXLSX(t.Context(), io.Discard, failingSource{}, m); !errors.Is(err, ErrTooLarge) {
+	if err := WriteXLSX(t.Context(), io.Discard, failingSource{}, m); !errors.Is(err, ErrReportTooLarge) {
 		t.Errorf("too many players: %v", err)
 	}
 }
@@ -138,7 +137,7 @@ var errSource = errors.New("the source is down")
 
 type failingSource struct{ fakeSource }
 
-func (failingSource) EachPlayer(context.Context, answers.Match, int, int, func(answers.PlayerAnswers) error) error {
+func (failingSource) EachPlayer(context.Context, Match, int, int, func(PlayerAnswers) error) error {
 	return errSource
 }
 
@@ -150,9 +149,9 @@ type largeSource struct {
 	measure func()
 }
 
-func (l largeSource) EachPlayer(_ context.Context, m answers.Match, from, to int, onPlayer func(answers.PlayerAnswers) error) error {
+func (l largeSource) EachPlayer(_ context.Context, m Match, from, to int, onPlayer func(PlayerAnswers) error) error {
 	for i := from; i < to; i++ {
-		p := answers.PlayerAnswers{Standing: fakeStanding(i)}
+		p := PlayerAnswers{Standing: fakeStanding(i)}
 		for q := range m.Questions {
 			p.Answers = append(p.Answers, answerTo(q, []string{`{"choice":1}`, `{"choices":[0,1]}`, `{"value":-5}`, `{"value":"moon"}`}[q%4], true, int64(i)))
 		}
@@ -167,7 +166,7 @@ func (l largeSource) EachPlayer(_ context.Context, m answers.Match, from, to int
 }
 
 // largeMatch returns a match with 20 questions.
-func largeMatch(players int) answers.Match {
+func largeMatch(players int) Match {
 	m := fakeMatch(match.Race, players)
 	for len(m.Questions) < 20 {
 		m.Questions = append(m.Questions[:len(m.Questions)/4*4], fakeQuestions()...)
@@ -177,7 +176,7 @@ func largeMatch(players int) answers.Match {
 }
 
 // memoryOfFile writes a file and returns its size and the memory that it needed.
-func memoryOfFile(t testing.TB, form string, m answers.Match) (size int, memory uint64) {
+func memoryOfFile(t testing.TB, form string, m Match) (size int, memory uint64) {
 	t.Helper()
 	before, highest := liveHeap(), uint64(0)
 	file := &measuredWriter{measure: func() { highest = max(highest, liveHeap()) }}

@@ -1,18 +1,21 @@
-package report
+package answers
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"time"
 
-	"laststand/internal/answers"
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
 )
 
-// Question is how a revealed question went. The numbers of a void question are 0.
-type Question struct {
+// ReportQuestion is how a revealed question went. The numbers of a void question are 0.
+type ReportQuestion struct {
 	Question int           `json:"question"`
 	ID       string        `json:"id"`
 	Kind     quiz.Kind     `json:"kind"`
@@ -34,7 +37,7 @@ type questionTotals struct {
 }
 
 // summarize reads all answers of a match and returns how its questions went.
-func summarize(ctx context.Context, source Source, m answers.Match) ([]Question, error) {
+func summarize(ctx context.Context, source ReportSource, m Match) ([]ReportQuestion, error) {
 	totals := make([]questionTotals, len(m.Questions))
 	for i, q := range m.Questions {
 		if choices := q.Choices(); len(choices) > 0 {
@@ -42,21 +45,21 @@ func summarize(ctx context.Context, source Source, m answers.Match) ([]Question,
 		}
 	}
 	choices := choiceReader{}
-	err := source.EachBlock(ctx, m, func(block []answers.Answer) {
+	err := source.EachBlock(ctx, m, func(block []Answer) {
 		for _, a := range block {
 			if counts(a, m.Questions) {
 				totals[a.Question].add(a, choices)
 			}
 		}
 	})
-	questions := make([]Question, len(m.Questions))
+	questions := make([]ReportQuestion, len(m.Questions))
 	for i, q := range m.Questions {
 		questions[i] = newQuestion(i, q, totals[i], m.Summary)
 	}
 	return questions, err
 }
 
-func (t *questionTotals) add(a answers.Answer, choices choiceReader) {
+func (t *questionTotals) add(a Answer, choices choiceReader) {
 	t.answered++
 	t.elapsedMS += a.ElapsedMS
 	if a.Correct {
@@ -72,8 +75,8 @@ func (t *questionTotals) add(a answers.Answer, choices choiceReader) {
 	}
 }
 
-func newQuestion(index int, q quiz.DrawnQuestion, t questionTotals, m match.Summary) Question {
-	question := Question{
+func newQuestion(index int, q quiz.DrawnQuestion, t questionTotals, m match.Summary) ReportQuestion {
+	question := ReportQuestion{
 		Question: index, ID: q.ID, Kind: q.Kind, Text: q.Text, Choices: q.Choices(), Answer: q.Solution(),
 		Void: m.Mode == match.Survival && t.right == 0 || slices.Contains(m.Voided, index),
 	}
@@ -115,4 +118,41 @@ func (c choiceReader) read(given json.RawMessage) []int {
 		c[string(given)] = choices
 	}
 	return choices
+}
+
+const (
+	maxSummaries   = 64
+	summaryMaxTime = time.Minute // so that the answers of erased players leave the counts
+)
+
+// Summaries remembers for a short time how the questions of matches went, because each page of
+// a report needs that and it takes all answers of the match. It is safe for concurrent use.
+type Summaries struct {
+	recent *lru.Cache[string, recentSummary]
+}
+
+// recentSummary is what was computed until a time.
+type recentSummary struct {
+	questions []ReportQuestion
+	until     time.Time
+}
+
+// NewSummaries returns an empty cache.
+func NewSummaries() *Summaries {
+	recent, _ := lru.New[string, recentSummary](maxSummaries) // fails only for a size of 0
+	return &Summaries{recent}
+}
+
+// Questions returns how the questions of a match went. Callers must not change it. A match
+// with one more void question is another match for the cache.
+func (s *Summaries) Questions(ctx context.Context, source ReportSource, m Match) ([]ReportQuestion, error) {
+	key := fmt.Sprint(m.Summary.Game, " ", m.Summary.Match, " ", m.Summary.Voided) // neither has a space
+	if found, ok := s.recent.Get(key); ok && time.Now().Before(found.until) {
+		return found.questions, nil
+	}
+	questions, err := summarize(ctx, source, m)
+	if err == nil {
+		s.recent.Add(key, recentSummary{questions, time.Now().Add(summaryMaxTime)})
+	}
+	return questions, err
 }

@@ -1,11 +1,10 @@
-package report
+package answers
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 
-	"laststand/internal/answers"
 	"laststand/internal/arena"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
@@ -13,18 +12,18 @@ import (
 )
 
 // fakeSource has the answers of the players in rank order.
-type fakeSource [][]answers.Answer
+type fakeSource [][]Answer
 
-func (f fakeSource) EachBlock(_ context.Context, _ answers.Match, onBlock func([]answers.Answer)) error {
+func (f fakeSource) EachBlock(_ context.Context, _ Match, onBlock func([]Answer)) error {
 	for _, all := range f {
 		onBlock(all)
 	}
 	return nil
 }
 
-func (f fakeSource) EachPlayer(_ context.Context, _ answers.Match, from, to int, onPlayer func(answers.PlayerAnswers) error) error {
+func (f fakeSource) EachPlayer(_ context.Context, _ Match, from, to int, onPlayer func(PlayerAnswers) error) error {
 	for i := from; i < min(to, len(f)); i++ {
-		if err := onPlayer(answers.PlayerAnswers{Standing: fakeStanding(i), Answers: f[i]}); err != nil {
+		if err := onPlayer(PlayerAnswers{Standing: fakeStanding(i), Answers: f[i]}); err != nil {
 			return err
 		}
 	}
@@ -52,8 +51,8 @@ func fakeQuestions() []quiz.DrawnQuestion {
 	return drawn
 }
 
-func fakeMatch(mode match.Mode, players int) answers.Match {
-	return answers.Match{
+func fakeMatch(mode match.Mode, players int) Match {
+	return Match{
 		Summary:   match.Summary{Match: "m_1", Game: "demo", Mode: mode, StartedAt: 1000, OverAt: 9000, Players: players},
 		Questions: fakeQuestions(),
 	}
@@ -62,8 +61,8 @@ func fakeMatch(mode match.Mode, players int) answers.Match {
 var fakeArena = arena.Record{Game: "demo", Match: "m_1", Host: "hana", Name: "Cup"}
 
 // answerTo returns an answer; given "" is that of an erased player.
-func answerTo(question int, given string, isCorrect bool, elapsedMS int64) answers.Answer {
-	a := answers.Answer{Question: question, Correct: isCorrect, ElapsedMS: elapsedMS}
+func answerTo(question int, given string, isCorrect bool, elapsedMS int64) Answer {
+	a := Answer{Question: question, Correct: isCorrect, ElapsedMS: elapsedMS}
 	if given != "" {
 		a.Given = json.RawMessage(given)
 	}

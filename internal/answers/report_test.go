@@ -1,4 +1,4 @@
-package report
+package answers
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/answers"
 	"laststand/internal/match"
 )
 
@@ -20,11 +19,11 @@ func TestQuestionsAreSummarized(t *testing.T) {
 	t.Parallel()
 	m := fakeMatch(match.Race, 3)
 	questions, err := NewSummaries().Questions(t.Context(), smallSource(), m)
-	r := New(fakeArena, m, questions)
+	r := NewReport(fakeArena, m, questions)
 	if err != nil || r.ArenaID != "a_1" || r.Match != "m_1" || r.Name != "Cup" || r.Mode != match.Race || r.StartedAt != 1000 || r.OverAt != 9000 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	want := []Question{
+	want := []ReportQuestion{
 		{Answered: 3, Right: 2, Facility: 0.6667, MeanMS: 1334, Counts: []int64{0, 1, 1}},
 		{Answered: 3, Right: 1, Facility: 0.3333, MeanMS: 7, Counts: []int64{1, 2, 1}},
 		{Answered: 1, Right: 1, Facility: 1, MeanMS: 7},
@@ -86,7 +85,7 @@ type countingSource struct {
 	err   error
 }
 
-func (c *countingSource) EachBlock(ctx context.Context, m answers.Match, onBlock func([]answers.Answer)) error {
+func (c *countingSource) EachBlock(ctx context.Context, m Match, onBlock func([]Answer)) error {
 	c.reads++
 	return cmp.Or(c.err, c.fakeSource.EachBlock(ctx, m, onBlock))
 }
