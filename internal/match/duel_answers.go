@@ -28,12 +28,14 @@ func (l *localMatch) noteDuel(view View, stateVersion int64) {
 func (l *localMatch) noteChain(chain *stepChain) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	stateVersion := chain.last.Version
-	if len(chain.phases) == 0 {
-		stateVersion = l.duel.stateVersion
-	}
 	l.version = max(l.version, chain.last.Version)
-	l.noteDuel(chain.last, stateVersion)
+	switch {
+	case len(chain.phases) > 0:
+		l.noteDuel(chain.last, chain.last.Version)
+	case l.duel.version == chain.Version:
+		seat := l.plan.seatIndex(chain.Answer.Record.Player)
+		l.duel.records[seat], l.duel.totals[seat], l.duel.version = chain.Answer.Record, chain.Answer.Totals, chain.last.Version
+	}
 }
 
 // noteRead stores what is known after a read.
@@ -62,42 +64,52 @@ func (l *localMatch) knownView() View {
 
 // viewOfDuel returns a duel with its known answers. The caller holds mu.
 func (l *localMatch) viewOfDuel() View {
-	view := View{State: l.state, Records: make(map[string]Record, len(l.plan.Seats)), Totals: make(map[string]Totals, len(l.plan.Seats))}
+	view := View{State: l.duel.addTo(l.state), Records: make(map[string]Record, len(l.plan.Seats)), Totals: make(map[string]Totals, len(l.plan.Seats))}
 	for i, seat := range l.plan.Seats {
 		if record := l.duel.records[i]; record.Player != "" {
 			view.Records[seat.Player] = record
 		}
 		view.Totals[seat.Player] = l.duel.totals[i]
 	}
-	view.Version, view.Answered, view.Right = l.duel.version, int64(len(view.Records)), countRight(view.Records)
 	return view
 }
 
-func countRight(records map[string]Record) (right int64) {
-	for _, record := range records {
-		if record.Correct {
-			right++
+// addTo returns a state with the version and the counts of the known answers.
+func (d *duelAnswers) addTo(state State) State {
+	state.Version, state.Answered, state.Right = d.version, 0, 0
+	for i := range d.records {
+		if d.records[i].Player != "" {
+			state.Answered++
+		}
+		if d.records[i].Correct {
+			state.Right++
 		}
 	}
-	return right
+	return state
 }
 
 // nextAnswer returns a judged answer to the open question of a duel for a step, and what this
-// node knows of the duel with that answer. It returns false if this node does not know all
-// other answers, or if the store must decide about this one.
+// node knows of the duel with that answer: records and totals only if all have answered. It
+// returns false if this node does not know all other answers, or if the store must decide
+// about this one.
 func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	record := attempt.Record
-	if !l.knowsAnswers() || l.state.Phase != PhaseOpen || l.state.Question != record.Question || l.state.OpensAt != attempt.OpensAt || record.ArrivedAt > l.state.ClosesAt {
+	record := &attempt.Record
+	seat := l.plan.seatIndex(record.Player)
+	if !l.knowsAnswers() || l.state.Phase != PhaseOpen || l.state.Question != record.Question || l.state.OpensAt != attempt.OpensAt ||
+		record.ArrivedAt > l.state.ClosesAt || l.duel.records[seat].Player != "" {
 		return nil, View{}, false
 	}
-	view = l.viewOfDuel()
-	if _, isRepeated := view.Records[record.Player]; isRepeated {
-		return nil, View{}, false
+	answer = &StepAnswer{attempt, l.duel.totals[seat].withRecord(*record)}
+	view = View{State: l.duel.addTo(l.state)}
+	if view.Answered+1 >= view.Alive {
+		view = l.viewOfDuel()
+		view.Records[record.Player], view.Totals[record.Player] = *record, answer.Totals
 	}
-	totals := view.Totals[record.Player].withRecord(record)
-	view.Records[record.Player], view.Totals[record.Player] = record, totals
-	view.Answered, view.Right = view.Answered+1, countRight(view.Records)
-	return &StepAnswer{attempt, totals}, view, true
+	view.Answered++
+	if record.Correct {
+		view.Right++
+	}
+	return answer, view, true
 }

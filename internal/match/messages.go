@@ -46,10 +46,15 @@ func (h messageHeader) encode(frames ...[]byte) []byte {
 // publish sends the frames of a step or an accepted answer to the other nodes that hold
 // sessions of the match. It encodes nothing if there are none.
 func (r *registry) publish(ctx context.Context, nodes []string, header messageHeader, frames numberedFrames) {
-	if slices.ContainsFunc(nodes, func(node string) bool { return node != r.Node }) {
+	if r.hasOtherNodes(nodes) {
 		header.FirstSeq = frames.firstSeq
 		r.Bus.Send(ctx, nodes, kindStep, header.encode(frames.encoded...))
 	}
+}
+
+// hasOtherNodes reports whether another node is among nodes.
+func (r *registry) hasOtherNodes(nodes []string) bool {
+	return slices.ContainsFunc(nodes, func(node string) bool { return node != r.Node })
 }
 
 // sendToOtherNodes sends messages, by their match, to the other nodes that hold sessions of

@@ -73,12 +73,15 @@ const (
 
 // FindSeat finds a player's seat in a duel.
 func (p *Plan) FindSeat(player string) (Seat, bool) {
-	for _, seat := range p.Seats {
-		if seat.Player == player {
-			return seat, true
-		}
+	if i := p.seatIndex(player); i >= 0 {
+		return p.Seats[i], true
 	}
 	return Seat{}, false
+}
+
+// seatIndex returns the index of a player's seat in a duel, -1 without one.
+func (p *Plan) seatIndex(player string) int {
+	return slices.IndexFunc(p.Seats, func(seat Seat) bool { return seat.Player == player })
 }
 
 // duelPlayers lists the players of a duel in seat order.

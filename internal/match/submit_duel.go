@@ -73,8 +73,12 @@ func noteOutcome(local *localMatch, outcome Outcome) *View {
 		view.Records = map[string]Record{outcome.Record.Player: outcome.Record}
 	}
 	stateVersion := view.Version
-	view.Version, view.Alive = outcome.Version, outcome.Alive
-	view.Answered, view.Right = int64(len(view.Records)), countRight(view.Records)
+	view.Version, view.Alive, view.Answered, view.Right = outcome.Version, outcome.Alive, outcome.Answered, 0
+	for _, record := range view.Records {
+		if record.Correct {
+			view.Right++
+		}
+	}
 	local.noteDuel(*view, stateVersion)
 	return view
 }

@@ -49,8 +49,10 @@ func acceptedReply(plan *Plan, record Record) protocol.Answered {
 // followUpFunc returns what to do after the reply to an accepted answer. Most
 // answers need nothing.
 func (j *judge) followUpFunc(local *localMatch, outcome committed) func() {
-	if outcome.chain != nil {
-		return func() { j.announceSteps(local, outcome.chain) }
+	if chain := outcome.chain; chain != nil && chain.NewState.Phase != PhaseOver && !j.hasOtherNodes(chain.nodes) {
+		return doNothing
+	} else if chain != nil {
+		return func() { j.announceSteps(local, chain) }
 	}
 	pushUnknown := local.plan.Mode == Duel && outcome.Seq == 0
 	advances := pushUnknown || outcome.Sealed || outcome.Answered >= outcome.Alive
