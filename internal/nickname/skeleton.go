@@ -18,12 +18,12 @@ const MaxSkeleton = 512
 // same. It folds the text and replaces each character by the replacement of its
 // lookalikes. The skeleton of a skeleton is itself. Example: "Аdа" with Cyrillic А and "ada" have the skeleton "ada".
 func computeSkeleton(text string) string {
-	table := lookalikes()
+	replacements := lookalikes()
 	text = foldText(text)
 	var builder strings.Builder
 	builder.Grow(len(text))
 	for _, char := range text {
-		if replacement, ok := table.replacement(char); ok {
+		if replacement, ok := replacements[char]; ok {
 			builder.WriteString(replacement)
 		} else {
 			builder.WriteRune(char)

@@ -17,13 +17,8 @@ const (
 // short random text. The returned name is valid, even if the requested name is not, but may
 // be taken. If it is taken, call Suggest again. rng must not be used concurrently.
 func Suggest(requested Name, rng *rand.Rand) Name {
-	suffix := nameSeparator + randomString(rng, suffixLength)
-	for length := MaxLength - len(suffix); length > 0; length-- {
-		// The profile may need a character that was cut off. So a shorter part can be
-		// valid where a longer one is not.
-		if name, err := Parse(truncate(requested.Display, length) + suffix); err == nil {
-			return name
-		}
+	if name, ok := surround("", requested, nameSeparator+randomString(rng, suffixLength)); ok {
+		return name
 	}
 	return mustParse(randomString(rng, standaloneLength))
 }
@@ -38,12 +33,22 @@ func SuggestWithWords(requested Name, lang string, rng *rand.Rand) Name {
 	if rng.IntN(2) == 0 {
 		prefix, suffix = "", words.animals[rng.IntN(len(words.animals))]
 	}
-	for length := MaxLength - utf8.RuneCountInString(prefix+suffix); length > 0; length-- {
-		if name, err := Parse(prefix + truncate(requested.Display, length) + suffix); err == nil {
-			return name
-		}
+	if name, ok := surround(prefix, requested, suffix); ok {
+		return name
 	}
 	return Generate(lang, rng)
+}
+
+// surround returns as much of the requested name as fits between a prefix and a suffix. The
+// profile may need a character that was cut off. So a shorter part can be valid where a longer
+// one is not.
+func surround(prefix string, requested Name, suffix string) (name Name, ok bool) {
+	for length := MaxLength - utf8.RuneCountInString(prefix+suffix); length > 0; length-- {
+		if name, err := Parse(prefix + truncate(requested.Display, length) + suffix); err == nil {
+			return name, true
+		}
+	}
+	return Name{}, false
 }
 
 // truncate returns at most the first length graphemes of a text, without spaces at the end.
