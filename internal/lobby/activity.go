@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"laststand/internal/match"
@@ -13,7 +14,7 @@ import (
 // activities reads and changes what each player is in.
 type activities struct {
 	Config
-	settled *settledSignals
+	settled sync.Map // by match id: a chan struct{} that this node closes when it settles the match, for the joins that wait for it
 }
 
 // Occupy records that a player is in a match that needs no ticket. It refuses a player
@@ -124,17 +125,6 @@ func (a *activities) readFormerActivity(ctx context.Context, game, player string
 	return Activity{Match: activity.Match}, nil
 }
 
-// isUnsettled reports whether the player's current match or last duel is over
-// and its result is not committed yet.
-func (a *activities) isUnsettled(ctx context.Context, activity Activity) (bool, error) {
-	for _, id := range activity.lastMatches() {
-		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, id); err != nil || isUnsettled {
-			return isUnsettled, err
-		}
-	}
-	return false, nil
-}
-
 // IsUnsettled reports whether a player's current match or last duel is over and its
 // result is not committed to the ledger yet.
 func (a *activities) IsUnsettled(ctx context.Context, game, player string) (bool, error) {
@@ -142,7 +132,12 @@ func (a *activities) IsUnsettled(ctx context.Context, game, player string) (bool
 	if err != nil {
 		return false, err
 	}
-	return a.isUnsettled(ctx, activity)
+	for _, id := range activity.lastMatches() {
+		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, id); err != nil || isUnsettled {
+			return isUnsettled, err
+		}
+	}
+	return false, nil
 }
 
 // busyError returns the refusal for a player who has a ticket or is in a match.

@@ -55,7 +55,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 func (l *Lobby) Leave(ctx context.Context, game, player string) error {
 	id, err := l.Tickets.RemoveTicket(ctx, game, player)
 	if err == nil && id != "" {
-		l.dropTicket(id)
+		l.dropTicket(playerKey{game, player}, id)
 	}
 	return err
 }

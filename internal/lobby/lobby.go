@@ -169,19 +169,9 @@ type Lobby struct {
 	metrics *metrics
 
 	mu        sync.Mutex
-	tickets   map[string]localTicket // by ticket id: the tickets that this node handles
-	ticketIDs map[playerKey]string   // by player: the ids of these tickets
-	claimed   map[string]bool        // ids of tickets of any node that a try of this node is pairing
+	tickets map[playerKey]localTicket // the tickets that this node handles
+	claimed map[string]bool           // ids of tickets of any node that a try of this node is pairing
 }
-
-// localTicket is a ticket that this node handles.
-type localTicket struct {
-	tryTimer *timer.Timer // runs the next tryPairing
-	key      playerKey
-}
-
-// playerKey identifies a player with a ticket.
-type playerKey struct{ game, player string }
 
 const (
 	tryInterval = 500 * time.Millisecond // between two tries to pair a ticket
@@ -191,7 +181,7 @@ const (
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	return &Lobby{activities: &activities{Config: c, settled: newSettledSignals()}, metrics: newMetrics(c.Registry), tickets: make(map[string]localTicket), ticketIDs: make(map[playerKey]string), claimed: make(map[string]bool)}
+	return &Lobby{activities: &activities{Config: c}, metrics: newMetrics(c.Registry), tickets: make(map[playerKey]localTicket), claimed: make(map[string]bool)}
 }
 
 func newID() string { return ulid.Make().String() }

@@ -1,9 +1,24 @@
 package lobby
 
-import "time"
+import (
+	"time"
+
+	"laststand/internal/timer"
+)
+
+// playerKey identifies a player with a ticket.
+type playerKey struct{ game, player string }
+
+func (t Ticket) key() playerKey { return playerKey{t.Game, t.Seat.Player} }
+
+// localTicket is a ticket that this node handles.
+type localTicket struct {
+	id       string
+	tryTimer *timer.Timer // runs the next tryPairing
+}
 
 // scheduleTry makes this node handle a ticket: it tries to pair the ticket after a
-// wait. It replaces an earlier schedule.
+// wait. It replaces an earlier schedule, and an earlier ticket of the player.
 func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -12,12 +27,10 @@ func (l *Lobby) scheduleTry(t Ticket, wait time.Duration) {
 
 // scheduleTryLocked is scheduleTry. The caller holds mu.
 func (l *Lobby) scheduleTryLocked(t Ticket, wait time.Duration) {
-	if former, ok := l.tickets[t.ID]; ok {
+	if former, ok := l.tickets[t.key()]; ok {
 		former.tryTimer.Stop()
 	}
-	key := playerKey{t.Game, t.Seat.Player}
-	l.tickets[t.ID] = localTicket{l.Wheel.After(wait, func() { l.tryPairing(t, nil) }), key}
-	l.ticketIDs[key] = t.ID
+	l.tickets[t.key()] = localTicket{t.ID, l.Wheel.After(wait, func() { l.tryPairing(t, nil) })}
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
 
@@ -26,50 +39,47 @@ func (l *Lobby) scheduleTryLocked(t Ticket, wait time.Duration) {
 func (l *Lobby) rescheduleTry(t Ticket, wait time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.tickets[t.ID]; ok {
+	if l.tickets[t.key()].id == t.ID {
 		l.scheduleTryLocked(t, wait)
 	}
 }
 
 // dropTicket makes this node stop handling a ticket.
-func (l *Lobby) dropTicket(id string) {
+func (l *Lobby) dropTicket(key playerKey, id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if t, ok := l.tickets[id]; ok {
-		t.tryTimer.Stop()
-		if l.ticketIDs[t.key] == id {
-			delete(l.ticketIDs, t.key)
-		}
+	ticket, ok := l.tickets[key]
+	if !ok || ticket.id != id {
+		return
 	}
-	delete(l.tickets, id)
-	if len(l.tickets) == 0 { // new maps, because maps never shrink
-		l.tickets, l.ticketIDs = make(map[string]localTicket), make(map[playerKey]string)
+	ticket.tryTimer.Stop()
+	delete(l.tickets, key)
+	if len(l.tickets) == 0 { // a new map, because maps never shrink
+		l.tickets = make(map[playerKey]localTicket)
 	}
 	l.metrics.tickets.Set(float64(len(l.tickets)))
 }
 
-// claim reserves tickets for one try of this node. It returns false if another try has
-// reserved one of them.
-func (l *Lobby) claim(tickets []Ticket) bool {
+// claim reserves tickets for one try of this node until it calls release. It returns false
+// if another try has reserved one of them.
+func (l *Lobby) claim(tickets []Ticket) (release func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, t := range tickets {
 		if l.claimed[t.ID] {
-			return false
+			return nil, false
 		}
 	}
 	for _, t := range tickets {
 		l.claimed[t.ID] = true
 	}
-	return true
-}
-
-func (l *Lobby) release(tickets []Ticket) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, t := range tickets {
-		delete(l.claimed, t.ID)
-	}
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		for _, t := range tickets {
+			delete(l.claimed, t.ID)
+		}
+	}, true
 }
 
 func (l *Lobby) isClaimed(id string) bool {
@@ -82,7 +92,7 @@ func (l *Lobby) isClaimed(id string) bool {
 func (l *Lobby) HasTicket(game, player string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, waiting := l.ticketIDs[playerKey{game, player}]
+	_, waiting := l.tickets[playerKey{game, player}]
 	return waiting
 }
 

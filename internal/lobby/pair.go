@@ -22,7 +22,7 @@ func (l *Lobby) tryPairing(t Ticket, listing *Listing) {
 	case isWaiting:
 		l.rescheduleTry(t, l.nextTryDelay(t))
 	default:
-		l.dropTicket(t.ID)
+		l.dropTicket(t.key(), t.ID)
 	}
 }
 
@@ -43,7 +43,7 @@ func (l *Lobby) pair(ctx context.Context, t Ticket, listing *Listing) (isWaiting
 			return true, err
 		}
 		if activity.Ticket != t.ID {
-			return l.attachPaired(ctx, playerKey{t.Game, t.Seat.Player}, activity)
+			return l.attachPaired(ctx, t.key(), activity)
 		}
 		listing = nil // the next search needs a new one
 		now := l.Now()
@@ -64,10 +64,11 @@ func (l *Lobby) pair(ctx context.Context, t Ticket, listing *Listing) (isWaiting
 // returns false if another try or node pairs one of them. After an error this node must
 // extend the life of the tickets until the match exists.
 func (l *Lobby) pairClaimed(ctx context.Context, p Pairing) (isPaired bool, err error) {
-	if !l.claim(p.Tickets) {
+	release, ok := l.claim(p.Tickets)
+	if !ok {
 		return false, nil
 	}
-	defer l.release(p.Tickets)
+	defer release()
 	if isPaired, err := l.Pairings.Pair(ctx, p); err != nil || !isPaired {
 		return false, err
 	}
@@ -86,7 +87,7 @@ func (l *Lobby) createMatch(ctx context.Context, p Pairing) error {
 		return err
 	}
 	for _, ticket := range p.Tickets {
-		l.dropTicket(ticket.ID)
+		l.dropTicket(ticket.key(), ticket.ID)
 	}
 	return nil
 }

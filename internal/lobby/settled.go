@@ -2,11 +2,8 @@ package lobby
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 )
@@ -40,16 +37,19 @@ func (a *activities) ReleaseSettled(ctx context.Context, results []match.Result)
 		released = append(released, settled...)
 	}
 	for _, result := range released {
-		a.settled.wake(result.Match)
+		if settled, ok := a.settled.LoadAndDelete(result.Match); ok {
+			close(settled.(chan struct{}))
+		}
 	}
 	return released, err
 }
 
 // awaitSettled waits until the result of a match that is over is committed, at most until
-// the deadline. It returns at once if no result waits.
+// the deadline. It returns at once if no result waits. Joins that wait for one match share
+// a channel; if the first one gives up, the others find the result at their next poll.
 func (a *activities) awaitSettled(ctx context.Context, id string, deadline time.Time) error {
-	settled := a.settled.watch(id)
-	defer a.settled.forget(id, settled)
+	settled, _ := a.settled.LoadOrStore(id, make(chan struct{}))
+	defer a.settled.CompareAndDelete(id, settled)
 	for {
 		if isUnsettled, err := a.Statuses.IsUnsettled(ctx, id); err != nil || !isUnsettled {
 			return err
@@ -58,48 +58,11 @@ func (a *activities) awaitSettled(ctx context.Context, id string, deadline time.
 			return protocol.RetryAfter(protocol.CodeUnavailable, 1000, "your last match is not settled yet; retry in 1 s")
 		}
 		select {
-		case <-settled:
+		case <-settled.(chan struct{}):
 			return nil
 		case <-time.After(settlePollInterval):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}
-}
-
-// settledSignals are the joins at this node that wait for the result of a match.
-type settledSignals struct {
-	mu      sync.Mutex
-	waiting map[string][]chan struct{} // by match
-}
-
-func newSettledSignals() *settledSignals {
-	return &settledSignals{waiting: make(map[string][]chan struct{})}
-}
-
-// watch returns a channel that gets a value when this node settles a match. The caller must
-// call forget.
-func (s *settledSignals) watch(id string) chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	settled := make(chan struct{}, 1)
-	s.waiting[id] = append(s.waiting[id], settled)
-	return settled
-}
-
-func (s *settledSignals) forget(id string, settled chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.waiting[id] = slices.DeleteFunc(s.waiting[id], func(other chan struct{}) bool { return other == settled })
-	if len(s.waiting[id]) == 0 {
-		delete(s.waiting, id)
-	}
-}
-
-func (s *settledSignals) wake(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, settled := range s.waiting[id] {
-		loop.Wake(settled)
 	}
 }

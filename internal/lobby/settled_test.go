@@ -37,7 +37,7 @@ func TestJoinGoesOnWhenThisNodeSettlesTheLastResult(t *testing.T) {
 		if activities := test.store.copyTables().activities; activities["ada"].Ticket == "" || activities["bob"] != (Activity{}) {
 			test.Errorf("%+v", activities)
 		}
-		if n.settled.waiting[id] != nil {
+		if _, ok := n.settled.Load(id); ok {
 			test.Error("the node still watches the match")
 		}
 	})

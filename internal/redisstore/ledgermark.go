@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -25,10 +24,7 @@ func (m *LedgerMark) Load(ctx context.Context) (position string, wentBackAt int6
 	if err == nil && fields["went_back_at"] != "" {
 		wentBackAt, err = strconv.ParseInt(fields["went_back_at"], 10, 64)
 	}
-	if err != nil {
-		return "", 0, fmt.Errorf("redisstore: ledger mark: %w", err)
-	}
-	return fields["position"], wentBackAt, nil
+	return fields["position"], wentBackAt, wrap("read ledger mark", err)
 }
 
 // Store stores a position, and when the ledger went back; 0 leaves the stored time.
@@ -37,8 +33,5 @@ func (m *LedgerMark) Store(ctx context.Context, position string, wentBackAt int6
 	if wentBackAt > 0 {
 		fields = append(fields, "went_back_at", wentBackAt)
 	}
-	if err := m.client.HSet(ctx, ledgerKey, fields...).Err(); err != nil {
-		return fmt.Errorf("redisstore: store ledger mark: %w", err)
-	}
-	return nil
+	return wrap("store ledger mark", m.client.HSet(ctx, ledgerKey, fields...).Err())
 }

@@ -2,7 +2,6 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,25 +35,16 @@ func secretKey(rule, name, secret string) string { return bucketKey(rule, name) 
 func (s *Limits) Take(ctx context.Context, demand overload.SharedDemand) (time.Duration, error) {
 	wait, err := takeTokensScript.Run(ctx, s.client, []string{bucketKey(demand.Rule, demand.Key)},
 		s.now()*1000, demand.Interval.Microseconds(), demand.Burst, demand.Cost, string(demand.Mode)).Int64()
-	if err != nil {
-		return 0, fmt.Errorf("redisstore: take tokens: %w", err)
-	}
-	return time.Duration(wait) * time.Microsecond, nil
+	return time.Duration(wait) * time.Microsecond, wrap("take tokens", err)
 }
 
 // AddSecret stores for secretTTL that a secret is right for a key of a rule.
 func (s *Limits) AddSecret(ctx context.Context, rule, key, secret string) error {
-	if err := s.client.Set(ctx, secretKey(rule, key, secret), 1, secretTTL).Err(); err != nil {
-		return fmt.Errorf("redisstore: add secret: %w", err)
-	}
-	return nil
+	return wrap("add secret", s.client.Set(ctx, secretKey(rule, key, secret), 1, secretTTL).Err())
 }
 
 // HasSecret returns true if a secret is stored for a key of a rule.
 func (s *Limits) HasSecret(ctx context.Context, rule, key, secret string) (bool, error) {
 	count, err := s.client.Exists(ctx, secretKey(rule, key, secret)).Result()
-	if err != nil {
-		return false, fmt.Errorf("redisstore: read secret: %w", err)
-	}
-	return count > 0, nil
+	return count > 0, wrap("read secret", err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -24,12 +23,23 @@ const (
 // Lobby implements lobby.TicketStore, lobby.PairingStore and lobby.ActivityStore. It is safe for concurrent use.
 type Lobby struct{ client redis.UniversalClient }
 
+// lobbyKeys returns the Redis keys of a game's lobby.
+type lobbyKeys struct{ game string }
+
+func (k lobbyKeys) tag() string               { return "{lobby:" + k.game + "}" }
+func (k lobbyKeys) tickets() string           { return "tickets:" + k.tag() }
+func (k lobbyKeys) waiting() string           { return "waiting:" + k.tag() }
+func (k lobbyKeys) alive() string             { return "alive:" + k.tag() }
+func (k lobbyKeys) pairings() string          { return "pairings:" + k.tag() }
+func (k lobbyKeys) busy(player string) string { return "busy:" + k.tag() + ":" + player }
+func (k lobbyKeys) duel(player string) string { return "duel:" + k.tag() + ":" + player }
+
 // NewLobby returns the lobby that uses client.
 func NewLobby(client redis.UniversalClient) *Lobby { return &Lobby{client: client} }
 
 // AddTicket implements lobby.TicketStore.
 func (s *Lobby) AddTicket(ctx context.Context, t lobby.Ticket, former lobby.Activity, now int64) (lobby.Listing, error) {
-	return s.enterTicket(ctx, t, lobby.FirstSlice, now, 1, encodeActivity(former))
+	return s.enterTicket(ctx, t, lobby.FirstSlice, now, 1, encodeMatch(former))
 }
 
 // ListNearest implements lobby.TicketStore.
@@ -41,25 +51,31 @@ func (s *Lobby) ListNearest(ctx context.Context, t lobby.Ticket, slice lobby.Sli
 func (s *Lobby) enterTicket(ctx context.Context, t lobby.Ticket, slice lobby.Slice, now int64, isNew int, replacedBusy string) (lobby.Listing, error) {
 	ticket, err := json.Marshal(t)
 	if err != nil {
-		return lobby.Listing{}, fmt.Errorf("redisstore: enter ticket: %w", err)
+		return lobby.Listing{}, wrap("enter ticket", err)
 	}
 	k := lobbyKeys{t.Game}
 	values, err := enterTicketScript.Run(ctx, s.client, []string{k.tickets(), k.waiting(), k.alive(), k.busy(t.Seat.Player), k.pairings()},
 		t.ID, ticket, t.Rating(), now, now+ticketAliveMS, slice.Count, slice.Skip, busyTTL.Milliseconds(), isNew, replacedBusy).Slice()
 	if err != nil {
-		return lobby.Listing{}, fmt.Errorf("redisstore: enter ticket: %w", err)
+		return lobby.Listing{}, wrap("enter ticket", err)
 	}
 	reply := redisx.Reply(values)
 	listing := lobby.Listing{Activity: parseActivity(reply.Text(0)), Waiting: reply.Number(2)}
 	listing.Activity.Forming = reply.Number(1) == 1
-	for _, raw := range reply.Texts(3) {
-		var near lobby.Ticket
-		if err := json.Unmarshal([]byte(raw), &near); err != nil {
-			return lobby.Listing{}, fmt.Errorf("redisstore: enter ticket: %w", err)
+	listing.Nearest, err = decodeAll[lobby.Ticket](reply.Texts(3))
+	return listing, wrap("enter ticket", err)
+}
+
+// decodeAll decodes texts in JSON.
+func decodeAll[T any](texts []string) (values []T, err error) {
+	for _, text := range texts {
+		var value T
+		if err := json.Unmarshal([]byte(text), &value); err != nil {
+			return nil, err
 		}
-		listing.Nearest = append(listing.Nearest, near)
+		values = append(values, value)
 	}
-	return listing, nil
+	return values, nil
 }
 
 // ReadTicket implements lobby.TicketStore.
@@ -71,18 +87,12 @@ func (s *Lobby) ReadTicket(ctx context.Context, game, id string) (t lobby.Ticket
 	if err == nil {
 		err = json.Unmarshal(raw, &t)
 	}
-	if err != nil {
-		return t, false, fmt.Errorf("redisstore: read ticket: %w", err)
-	}
-	return t, true, nil
+	return t, err == nil, wrap("read ticket", err)
 }
 
 // RemoveTicket implements lobby.TicketStore.
 func (s *Lobby) RemoveTicket(ctx context.Context, game, player string) (string, error) {
 	k := lobbyKeys{game}
 	id, err := removeTicketScript.Run(ctx, s.client, []string{k.busy(player), k.tickets(), k.waiting(), k.alive()}).Text()
-	if err != nil {
-		return "", fmt.Errorf("redisstore: remove ticket: %w", err)
-	}
-	return id, nil
+	return id, wrap("remove ticket", err)
 }

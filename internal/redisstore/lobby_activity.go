@@ -2,26 +2,21 @@ package redisstore
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
 	"laststand/internal/lobby"
+	"laststand/internal/redisx"
 )
 
 // ReadActivity implements lobby.ActivityStore.
 func (s *Lobby) ReadActivity(ctx context.Context, game, player string) (lobby.Activity, error) {
 	k := lobbyKeys{game}
-	reply, err := readActivityScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
-	if err != nil {
-		return lobby.Activity{}, fmt.Errorf("redisstore: read activity: %w", err)
-	}
-	text, _ := reply[0].(string)
-	forming, _ := reply[1].(int64)
-	activity := parseActivity(text)
-	activity.Forming = forming == 1
-	activity.Duel, _ = reply[2].(string)
-	return activity, nil
+	values, err := readActivityScript.Run(ctx, s.client, []string{k.busy(player), k.pairings(), k.duel(player)}).Slice()
+	reply := redisx.Reply(values)
+	activity := parseActivity(reply.Text(0))
+	activity.Forming, activity.Duel = reply.Number(1) == 1, reply.Text(2)
+	return activity, wrap("read activity", err)
 }
 
 // Occupy implements lobby.ActivityStore.
@@ -29,10 +24,7 @@ func (s *Lobby) Occupy(ctx context.Context, o lobby.OccupyRequest, now int64) (l
 	k := lobbyKeys{o.Game}
 	otherActivity, err := occupyPlayerScript.Run(ctx, s.client, []string{k.busy(o.Player), k.tickets(), k.waiting(), k.alive(), k.pairings()},
 		o.Match, o.Former, now, busyTTL.Milliseconds()).Text()
-	if err != nil {
-		return lobby.Activity{}, fmt.Errorf("redisstore: occupy player: %w", err)
-	}
-	return parseActivity(otherActivity), nil
+	return parseActivity(otherActivity), wrap("occupy player", err)
 }
 
 // maxFreedPlayers limits the players of one script, and therefore its duration.
@@ -47,30 +39,27 @@ func (s *Lobby) Free(ctx context.Context, game string, all []lobby.PlayerMatch) 
 			redisKeys, matches = append(redisKeys, k.busy(freed.Player), k.duel(freed.Player)), append(matches, freed.Match)
 		}
 		if err := freePlayersScript.Run(ctx, s.client, redisKeys, matches...).Err(); err != nil {
-			return fmt.Errorf("redisstore: free players: %w", err)
+			return wrap("free players", err)
 		}
 	}
 	return nil
 }
 
-// encodeActivity returns the value of the key busy for an activity.
-func encodeActivity(activity lobby.Activity) string {
-	switch {
-	case activity.Ticket != "":
-		return "ticket:" + activity.Ticket
-	case activity.Match != "":
-		return "match:" + activity.Match
+// encodeMatch returns the value of the key busy for an activity that may be a match.
+func encodeMatch(activity lobby.Activity) string {
+	if activity.Match == "" {
+		return ""
 	}
-	return ""
+	return "match:" + activity.Match
 }
 
 // parseActivity returns the activity of a value of the key busy, without Forming and
 // Duel.
 func parseActivity(text string) lobby.Activity {
-	if id, ok := strings.CutPrefix(text, "ticket:"); ok {
+	switch kind, id, _ := strings.Cut(text, ":"); kind {
+	case "ticket":
 		return lobby.Activity{Ticket: id}
-	}
-	if id, ok := strings.CutPrefix(text, "match:"); ok {
+	case "match":
 		return lobby.Activity{Match: id}
 	}
 	return lobby.Activity{}

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"laststand/internal/lobby"
 )
@@ -12,7 +11,7 @@ import (
 func (s *Lobby) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 	pairing, err := json.Marshal(p)
 	if err != nil {
-		return false, fmt.Errorf("redisstore: pair tickets: %w", err)
+		return false, wrap("pair tickets", err)
 	}
 	k := lobbyKeys{p.Tickets[0].Game}
 	redisKeys := []string{k.tickets(), k.waiting(), k.pairings()}
@@ -25,10 +24,7 @@ func (s *Lobby) Pair(ctx context.Context, p lobby.Pairing) (bool, error) {
 		redisKeys = append(redisKeys, k.duel(t.Seat.Player))
 	}
 	isPaired, err := pairTicketsScript.Run(ctx, s.client, redisKeys, args...).Bool()
-	if err != nil {
-		return false, fmt.Errorf("redisstore: pair tickets: %w", err)
-	}
-	return isPaired, nil
+	return isPaired, wrap("pair tickets", err)
 }
 
 // CompletePairing implements lobby.PairingStore.
@@ -38,10 +34,7 @@ func (s *Lobby) CompletePairing(ctx context.Context, p lobby.Pairing) error {
 	for _, t := range p.Tickets {
 		args = append(args, t.ID)
 	}
-	if err := completePairingScript.Run(ctx, s.client, []string{k.pairings(), k.alive()}, args...).Err(); err != nil {
-		return fmt.Errorf("redisstore: complete pairing: %w", err)
-	}
-	return nil
+	return wrap("complete pairing", completePairingScript.Run(ctx, s.client, []string{k.pairings(), k.alive()}, args...).Err())
 }
 
 // RollBackPairing implements lobby.PairingStore.
@@ -52,29 +45,21 @@ func (s *Lobby) RollBackPairing(ctx context.Context, p lobby.Pairing, now int64)
 	for _, t := range p.Tickets {
 		ticket, err := json.Marshal(t)
 		if err != nil {
-			return false, fmt.Errorf("redisstore: roll back pairing: %w", err)
+			return false, wrap("roll back pairing", err)
 		}
 		redisKeys = append(redisKeys, k.busy(t.Seat.Player))
 		args = append(args, t.ID, t.Rating(), ticket)
 	}
 	rolledBack, err := rollBackPairingScript.Run(ctx, s.client, redisKeys, args...).Bool()
-	if err != nil {
-		return false, fmt.Errorf("redisstore: roll back pairing: %w", err)
-	}
-	return rolledBack, nil
+	return rolledBack, wrap("roll back pairing", err)
 }
 
 // ListPairings implements lobby.PairingStore.
 func (s *Lobby) ListPairings(ctx context.Context, game string) ([]lobby.Pairing, error) {
 	raw, err := s.client.HVals(ctx, lobbyKeys{game}.pairings()).Result()
 	if err != nil {
-		return nil, fmt.Errorf("redisstore: list pairings: %w", err)
+		return nil, wrap("list pairings", err)
 	}
-	pairings := make([]lobby.Pairing, len(raw))
-	for i := range raw {
-		if err := json.Unmarshal([]byte(raw[i]), &pairings[i]); err != nil {
-			return nil, fmt.Errorf("redisstore: list pairings: %w", err)
-		}
-	}
-	return pairings, nil
+	pairings, err := decodeAll[lobby.Pairing](raw)
+	return pairings, wrap("list pairings", err)
 }

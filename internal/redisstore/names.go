@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -39,7 +38,7 @@ func (s *Names) Reserve(ctx context.Context, game, requester string, skeletons [
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("redisstore: reserve: %w", err)
+		return nil, wrap("reserve names", err)
 	}
 	isReserved := make([]bool, len(replies))
 	for i, reply := range replies {
@@ -58,10 +57,7 @@ func heldNameKey(game, skeleton string) string { return "names:{" + game + "}:he
 
 // Hold notes who has claimed a name; see identity.NameReservations.
 func (s *Names) Hold(ctx context.Context, game, requester, skeleton string) error {
-	if err := s.client.Set(ctx, heldNameKey(game, skeleton), requester, identity.HoldTTL).Err(); err != nil {
-		return fmt.Errorf("redisstore: hold a name: %w", err)
-	}
-	return nil
+	return wrap("hold name", s.client.Set(ctx, heldNameKey(game, skeleton), requester, identity.HoldTTL).Err())
 }
 
 // HeldFor returns the requester who has claimed a skeleton last, or "".
@@ -71,8 +67,8 @@ func (s *Names) HeldFor(ctx context.Context, game, skeleton string) (string, err
 
 func (s *Names) requester(ctx context.Context, key string) (string, error) {
 	requester, err := s.client.Get(ctx, key).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("redisstore: requester of a name: %w", err)
+	if errors.Is(err, redis.Nil) {
+		return "", nil
 	}
-	return requester, nil
+	return requester, wrap("read requester of name", err)
 }

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"embed"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -24,5 +25,13 @@ var (
 	takeTokensScript    = newScript("take_tokens")
 	assignSessionScript = newScript("assign_session")
 )
+
+// wrap names the operation that has failed. It returns nil if err is nil.
+func wrap(operation string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("redisstore: %s: %w", operation, err)
+}
 
 func newScript(name string) *redis.Script { return redis.NewScript(redisx.JoinScript(luaFiles, name)) }

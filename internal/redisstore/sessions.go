@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -40,28 +39,23 @@ func (s *Sessions) assign(ctx context.Context, game, player, attempt string) (nu
 	reply, err := assignSessionScript.Run(ctx, s.client, []string{sessionKey(game, player)},
 		attempt, s.node, s.now(), sessionTTL.Milliseconds()).StringSlice()
 	if err == nil {
+		formerNode = reply[1]
 		number, err = strconv.ParseInt(reply[0], 10, 64)
 	}
-	if err != nil {
-		return 0, "", fmt.Errorf("redisstore: assign session number: %w", err)
-	}
-	return number, reply[1], nil
+	return number, formerNode, wrap("assign session number", err)
 }
 
 // Newest returns the highest number assigned to a session of a player, 0 if Redis has
 // none.
 func (s *Sessions) Newest(ctx context.Context, game, player string) (int64, error) {
 	number, err := s.client.HGet(ctx, sessionKey(game, player), "number").Int64()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return 0, fmt.Errorf("redisstore: read newest session number: %w", err)
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
 	}
-	return number, nil
+	return number, wrap("read newest session number", err)
 }
 
 // Forget deletes the key of a player whose sessions have ended.
 func (s *Sessions) Forget(ctx context.Context, game, player string) error {
-	if err := s.client.Del(ctx, sessionKey(game, player)).Err(); err != nil {
-		return fmt.Errorf("redisstore: delete session number: %w", err)
-	}
-	return nil
+	return wrap("delete session number", s.client.Del(ctx, sessionKey(game, player)).Err())
 }
