@@ -83,13 +83,13 @@ const (
 // few. Each node counts refused attempts separately, which needs no request to Redis.
 func (l *limits) codeAttemptLimits() *overload.FailureLimiter {
 	quota := l.config.Limits.CodeAttemptsPerHourPerAddress
-	limiter := &overload.FailureLimiter{PerAddress: l.sharedRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota, time.Hour, 0)}
+	rules := overload.FailureLimiter{PerAddress: l.sharedRule("code_attempts_per_hour_per_address", "wrong codes of arenas from this address", quota, time.Hour, 0)}
 	if quota > 0 {
-		limiter.RefusalsPerAddress = l.nodeRule(config.RuleCodeAttemptsRefused, "refused codes from this address", refusedAttemptsFactor*quota, time.Hour, 0)
-		limiter.PlayersPerAddress = l.sharedRule(config.RuleCodeAttemptsByPlayers, "wrong codes of players from this address", max(quota/2, 1), time.Hour, 0)
-		limiter.PerPlayer = l.sharedRule(config.RuleCodeAttemptsPerPlayer, "wrong codes of this player", codeAttemptsPerPlayerPerHour, time.Hour, 0)
+		rules.RefusalsPerAddress = l.nodeRule(config.RuleCodeAttemptsRefused, "refused codes from this address", refusedAttemptsFactor*quota, time.Hour, 0)
+		rules.PlayersPerAddress = l.sharedRule(config.RuleCodeAttemptsByPlayers, "wrong codes of players from this address", max(quota/2, 1), time.Hour, 0)
+		rules.PerPlayer = l.sharedRule(config.RuleCodeAttemptsPerPlayer, "wrong codes of this player", codeAttemptsPerPlayerPerHour, time.Hour, 0)
 	}
-	return limiter
+	return overload.NewFailureLimiter(rules)
 }
 
 // earlyForfeitLimits returns the limits on duels that players leave before the first question

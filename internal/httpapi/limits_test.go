@@ -151,7 +151,7 @@ func TestLimitsAreIndependent(t *testing.T) {
 // server gave to it. Guests with other codes count as guests of the address.
 func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{ArenaCodes: &overload.FailureLimiter{PerAddress: twoPerHour("codes")}, NewGuests: twoPerHour("guests")})
+	server := newLimitedServer(t, Limits{ArenaCodes: overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: twoPerHour("codes")}), NewGuests: twoPerHour("guests")})
 	right, wrong := getCall(demoPath+"/arenas/402951"), getCall(demoPath+"/arenas/999999")
 	for range 5 {
 		server.wantStatus(getCall(demoPath+"/arenas/40295"), 404) // a malformed code is not counted
@@ -172,7 +172,7 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 		server.wantStatus(newGuest("402951"), 201)
 	}
 
-	server = newLimitedServer(t, Limits{ArenaCodes: &overload.FailureLimiter{PerAddress: twoPerHour("codes")}})
+	server = newLimitedServer(t, Limits{ArenaCodes: overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: twoPerHour("codes")})})
 	server.wantStatus(right, 200)
 	server.wantStatus(wrong, 404)
 	server.wantStatus(wrong, 404)
@@ -308,7 +308,7 @@ func TestGuestCallsAreLimitedBeforeTheBodyIsRead(t *testing.T) {
 // A store that is out of reach does not count as a wrong code.
 func TestAStoreErrorIsNoWrongCode(t *testing.T) {
 	t.Parallel()
-	server := newLimitedServer(t, Limits{ArenaCodes: &overload.FailureLimiter{PerAddress: twoPerHour("codes")}})
+	server := newLimitedServer(t, Limits{ArenaCodes: overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: twoPerHour("codes")})})
 	server.backend.fail = errStore
 	for range 3 {
 		server.wantStatus(newGuest("402951"), 503)

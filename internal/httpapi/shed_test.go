@@ -27,15 +27,13 @@ func (s *fakeShedder) Check(kind overload.Kind) error {
 	return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 }
 
-func (s *fakeShedder) AcquireRequest() error {
+func (s *fakeShedder) Acquire(overload.Kind) (release func(), err error) {
 	if s.freeSlots <= 0 {
-		return protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
+		return nil, protocol.RetryAfter(protocol.CodeOverloaded, 4000, "too much to do")
 	}
 	s.freeSlots--
-	return nil
+	return func() { s.freeSlots++ }, nil
 }
-
-func (s *fakeShedder) ReleaseRequest() { s.freeSlots++ }
 
 // An overloaded node refuses reads without a token, guests, or new arenas,
 // according to the kind that it sheds. It answers everything else.
@@ -135,8 +133,10 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 		if rec := serve(t, handler, getCall(demoPath+"/leaderboards")); rec.Code != http.StatusOK {
 			t.Errorf("during a slow body: %d", rec.Code)
 		}
+		release := func() {}
 		if want != http.StatusOK {
-			if err := shedder.AcquireRequest(); err != nil {
+			var err error
+			if release, err = shedder.Acquire(overload.Requests); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -144,9 +144,7 @@ func TestASlowBodyHoldsNoSlot(t *testing.T) {
 		if rec := <-response; rec.Code != want || (want != http.StatusOK) != (rec.Header().Get("Retry-After") != "") {
 			t.Errorf("the slow request: %d %s, want %d", rec.Code, rec.Body, want)
 		}
-		if want != http.StatusOK {
-			shedder.ReleaseRequest()
-		}
+		release()
 		if rec := serve(t, handler, getCall(demoPath+"/leaderboards")); rec.Code != http.StatusOK {
 			t.Errorf("after the slow request: %d", rec.Code)
 		}

@@ -9,13 +9,12 @@ import (
 
 // LoadShedder refuses work while the node is overloaded. *overload.Shedder
 // implements it. ShouldShed returns true if the node refuses work of a kind now.
-// Check returns the refusal, or nil. AcquireRequest counts a request, or refuses
-// it if too many run. ReleaseRequest stops counting it.
+// Check returns the refusal, or nil. Acquire counts a request until the caller calls
+// release, or refuses it if too many run.
 type LoadShedder interface {
 	ShouldShed(kind overload.Kind) bool
 	Check(kind overload.Kind) error
-	AcquireRequest() error
-	ReleaseRequest()
+	Acquire(kind overload.Kind) (release func(), err error)
 }
 
 // concurrencySlot is one request's place in the limit of concurrent requests. The
@@ -23,25 +22,24 @@ type LoadShedder interface {
 // body or writes the response. Otherwise slow clients could occupy all slots. Only the
 // goroutine of the request may use it. A nil slot is for requests without a limit.
 type concurrencySlot struct {
-	shedder LoadShedder
-	isHeld  bool
+	shedder     LoadShedder
+	releaseSlot func() // nil if the slot is not held
 }
 
 // acquire takes a slot, or returns the refusal.
-func (s *concurrencySlot) acquire() error {
+func (s *concurrencySlot) acquire() (err error) {
 	if s == nil {
 		return nil
 	}
-	err := s.shedder.AcquireRequest()
-	s.isHeld = err == nil
+	s.releaseSlot, err = s.shedder.Acquire(overload.Requests)
 	return err
 }
 
 // release returns the slot. It does nothing if the slot is not held.
 func (s *concurrencySlot) release() {
-	if s != nil && s.isHeld {
-		s.isHeld = false
-		s.shedder.ReleaseRequest()
+	if s != nil && s.releaseSlot != nil {
+		s.releaseSlot()
+		s.releaseSlot = nil
 	}
 }
 

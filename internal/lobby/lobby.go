@@ -168,7 +168,7 @@ type Lobby struct {
 	*activities
 	metrics *metrics
 
-	mu        sync.Mutex
+	mu      sync.Mutex
 	tickets map[playerKey]localTicket // the tickets that this node handles
 	claimed map[string]bool           // ids of tickets of any node that a try of this node is pairing
 }

@@ -3,6 +3,7 @@ package overload
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -38,6 +39,10 @@ const (
 
 	minHellosPerProcessor = 50 // admitted per second at any lag
 )
+
+func (q *admissionQueue) init() {
+	q.perSecond, q.minPerSecond = math.Inf(1), float64(minHellosPerProcessor*runtime.GOMAXPROCS(0))
+}
 
 // reserve returns how long a new hello must wait for its admission. If ok is false, the
 // hello is refused, and the client must retry after the wait. That time reserves no

@@ -22,8 +22,7 @@ type bucketTable struct {
 // bucket is the token bucket of a key. As in the shared store, it is only the time when it
 // will be full (generic cell rate algorithm).
 type bucket struct {
-	fullAt   time.Time
-	attempts chan struct{} // has an element while an attempt of a FailureLimiter runs; nil before the first one
+	fullAt time.Time
 }
 
 func newBucketTable(maxKeys int, config RuleConfig, onEvict func()) *bucketTable {
@@ -68,17 +67,6 @@ func (t *bucketTable) usedTokens(key Key) int {
 	return int((t.get(now, key).fullAt.Sub(now) + t.interval - 1) / t.interval)
 }
 
-// attemptSlot returns the channel in which a running attempt has an element.
-func (t *bucketTable) attemptSlot(key Key) chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found := t.get(time.Now(), key)
-	if found.attempts == nil {
-		found.attempts = make(chan struct{}, 1)
-	}
-	return found.attempts
-}
-
 // len returns how many keys are stored.
 func (t *bucketTable) len() int {
 	t.mu.Lock()
@@ -117,7 +105,7 @@ func (t *bucketTable) refillTime(tokens int) time.Duration { return time.Duratio
 func (t *bucketTable) removeFull(now time.Time) {
 	for {
 		_, oldest, ok := t.buckets.GetOldest()
-		if !ok || oldest.fullAt.After(now) || len(oldest.attempts) > 0 {
+		if !ok || oldest.fullAt.After(now) {
 			return
 		}
 		t.buckets.RemoveOldest()

@@ -65,7 +65,7 @@ func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64
 	for range updates {
 		m.players -= m.players / 30
 		for m.players < players {
-			release, err := m.shedder.AcquireDuel()
+			release, err := m.shedder.Acquire(Duels)
 			if err != nil {
 				refused++
 				break
@@ -75,7 +75,7 @@ func (m *fakeMachine) offerPlayers(players int64, updates int) (maxPlayers int64
 		}
 		m.playerHistory = append(m.playerHistory, m.players)
 		maxPlayers = max(maxPlayers, m.players)
-		m.shedder.updateDuelLimit()
+		m.shedder.updateLimits()
 	}
 	return maxPlayers, refused
 }
@@ -197,7 +197,7 @@ func TestDuelLimitIgnoresLoadWithoutLag(t *testing.T) {
 	t.Parallel()
 	shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: func() int64 { return 500 }}, func() float64 { return .001 })
 	for range floorPeriodUpdates {
-		shedder.updateDuelLimit()
+		shedder.updateLimits()
 	}
 	if limit := shedder.duels.controller.limit; limit < 500 {
 		t.Errorf("limit %v with 500 players", limit)
@@ -246,7 +246,7 @@ func TestSingleUpdateWithLagIsIgnored(t *testing.T) {
 	shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: func() int64 { return 9 }}, func() float64 { return lag })
 	for _, value := range []float64{.1, .01, .1, .01} {
 		lag = value
-		shedder.updateDuelLimit()
+		shedder.updateLimits()
 	}
 	if limit := shedder.duels.controller.limit; limit < 9 {
 		t.Errorf("limit %v", limit)
@@ -259,21 +259,21 @@ func TestDuelLimitRefusesWithRetryTime(t *testing.T) {
 	t.Parallel()
 	for _, dryRun := range []bool{false, true} {
 		shedder := newTestShedder(ShedderConfig{DryRun: dryRun, CountDuelPlayers: func() int64 { return 1 }})
-		shedder.duels.limit.Store(2)
-		release, err := shedder.AcquireDuel()
+		shedder.duels.max.Store(2)
+		release, err := shedder.Acquire(Duels)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = shedder.AcquireDuel()
+		_, err = shedder.Acquire(Duels)
 		var refusal *protocol.Error
 		switch {
-		case dryRun && (err != nil || testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(Duels))) != 1):
+		case dryRun && (err != nil || testutil.ToFloat64(shedder.metrics.wouldRefuse.WithLabelValues(string(Duels))) != 1):
 			t.Errorf("dry run: %v", err)
-		case !dryRun && (!errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS < 4000 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(Duels))) != 1):
+		case !dryRun && (!errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || refusal.RetryAfterMS < 4000 || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(Duels))) != 1):
 			t.Errorf("%v", err)
 		}
 		if release(); !dryRun {
-			if _, err := shedder.AcquireDuel(); err != nil {
+			if _, err := shedder.Acquire(Duels); err != nil {
 				t.Errorf("after the other player's join has failed: %v", err)
 			}
 		}
@@ -287,7 +287,7 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lag := 1.0
 		shedder := newDuelShedder(ShedderConfig{ReadBusy: allBusy, CountDuelPlayers: noPlayers}, func() float64 { return lag })
-		shedder.duels.hellos.minPerSecond = 4
+		shedder.hellos.minPerSecond = 4
 		startedAt := time.Now()
 		awaitHellos := func(n int) (waited time.Duration) {
 			for range n {
@@ -300,12 +300,12 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 		if waited := awaitHellos(100); waited > 0 {
 			t.Errorf("hellos wait for %v without lag", waited)
 		}
-		shedder.updateDuelLimit() // 400 per second were admitted
+		shedder.updateLimits() // 400 per second were admitted
 		if waited := awaitHellos(101); waited.Round(time.Millisecond) != 500*time.Millisecond {
 			t.Errorf("100 are admitted in %v, at 200 per second", waited)
 		}
 		for range 9 {
-			shedder.updateDuelLimit()
+			shedder.updateLimits()
 		}
 		results := make(chan error, 20)
 		for range cap(results) {
@@ -318,12 +318,12 @@ func TestHellosAreQueuedUnderLag(t *testing.T) {
 				refused++
 			}
 		}
-		if refused < 2 || refused > 4 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(NewSessions))) != float64(refused) {
+		if refused < 2 || refused > 4 || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(NewSessions))) != float64(refused) {
 			t.Errorf("%d of 20 refused, at 4 per second", refused)
 		}
 		lag = 0
 		for range 40 {
-			shedder.updateDuelLimit()
+			shedder.updateLimits()
 		}
 		time.Sleep(maxAdmissionWait)
 		startedAt = time.Now()
@@ -403,7 +403,7 @@ func TestMostRefusedHellosSucceedOnRetry(t *testing.T) {
 func TestAwaitHelloEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	shedder := newTestShedder(ShedderConfig{})
-	shedder.duels.hellos.perSecond = 1
+	shedder.hellos.perSecond = 1
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_ = shedder.AwaitHello(ctx) // the first hello is admitted immediately

@@ -3,7 +3,10 @@ package overload
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"laststand/internal/protocol"
 )
@@ -17,7 +20,7 @@ import (
 // An address may use a secret that was right for it before without a token and without
 // waiting. So an attacker behind the address of a school does not lock out the school's
 // players. RefusalsPerAddress keeps the attacker from finding such secrets by trying. A nil
-// *FailureLimiter and one with a nil PerAddress allow all. It is safe for concurrent use.
+// *FailureLimiter allows all. It is safe for concurrent use.
 type FailureLimiter struct {
 	PerAddress *Rule // wrong attempts per address; the limiter's errors name this rule's limit
 
@@ -30,6 +33,9 @@ type FailureLimiter struct {
 	// RefusalsPerAddress counts the refused attempts per address. While its
 	// tokens are used up, known secrets work only for players with a token of PerPlayer.
 	RefusalsPerAddress *Rule
+
+	known   knownSecrets
+	running *lru.Cache[Key, chan struct{}] // by address; a channel has an element while an attempt runs
 }
 
 // Attempt is an attempt to use a secret, such as a join code.
@@ -39,19 +45,47 @@ type Attempt struct {
 	Secret  string
 }
 
+// maxAttemptWait is how long an attempt waits for the address's other attempts to end.
+const maxAttemptWait = time.Second
+
+// NewFailureLimiter returns a limiter with these rules, nil if PerAddress is nil.
+func NewFailureLimiter(rules FailureLimiter) *FailureLimiter {
+	if rules.PerAddress == nil {
+		return nil
+	}
+	rules.known = newKnownSecrets(rules.PerAddress)
+	rules.running, _ = lru.New[Key, chan struct{}](defaultMaxKeys) // fails only for a size below 1
+	return &rules
+}
+
 // Try calls try and returns its error, or refuses with a *protocol.Error of code
 // rate_limited without calling it. The secret counts as wrong if try returns a
 // *protocol.Error of code not_found or panics, and as right if try returns nil.
 func (l *FailureLimiter) Try(ctx context.Context, attempt Attempt, try func() error) error {
-	if l == nil || l.PerAddress == nil {
+	if l == nil || l.known.has(attempt) && l.mayUseKnown(ctx, attempt) {
 		return try()
 	}
-	end, err := l.begin(ctx, attempt)
+	leave, err := l.enter(ctx, attempt.Address)
+	defer leave()
 	if err != nil {
 		return err
 	}
+	charges, wait := l.findTokens(ctx, attempt)
+	if len(charges) == 0 {
+		leave()
+		if err := l.PerAddress.refuse(wait); err != nil {
+			return err
+		}
+		return try()
+	}
 	isWrong := true // also after a panic
-	defer func() { end(isWrong) }()
+	defer func() {
+		for rule, key := range charges {
+			if isWrong {
+				rule.Charge(context.WithoutCancel(ctx), key, 1)
+			}
+		}
+	}()
 	err = try()
 	refusal, ok := errors.AsType[*protocol.Error](err)
 	isWrong = ok && refusal.Code == protocol.CodeNotFound
@@ -61,60 +95,42 @@ func (l *FailureLimiter) Try(ctx context.Context, attempt Attempt, try func() er
 	return err
 }
 
-// AddSecret makes a secret known that the server has given to a client at its address.
-func (l *FailureLimiter) AddSecret(ctx context.Context, attempt Attempt) {
-	if l != nil && l.PerAddress != nil {
-		l.PerAddress.addSecret(context.WithoutCancel(ctx), attempt)
+// enter waits until the address's other attempts at this node have ended, or returns the
+// refusal. The caller calls leave at the end of the attempt.
+func (l *FailureLimiter) enter(ctx context.Context, address Key) (leave func(), err error) {
+	slot := make(chan struct{}, 1)
+	if earlier, ok, _ := l.running.PeekOrAdd(address, slot); ok {
+		slot = earlier
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxAttemptWait)
+	defer cancel()
+	select {
+	case slot <- struct{}{}:
+		return sync.OnceFunc(func() { <-slot }), nil
+	case <-ctx.Done():
+		return func() {}, l.PerAddress.refuse(maxAttemptWait)
 	}
 }
 
-// maxAttemptWait is how long an attempt waits for the address's other attempts to end.
-const maxAttemptWait = time.Second
-
-func doNotCount(bool) {}
-
-// begin begins an attempt, or returns the refusal. It first waits until the address's other
-// attempts at this node have ended. The caller calls end after the attempt. A known secret
-// begins without tokens.
-func (l *FailureLimiter) begin(ctx context.Context, attempt Attempt) (end func(isWrong bool), err error) {
-	if l.mayUseKnownSecret(ctx, attempt) && l.PerAddress.knowsSecret(attempt) {
-		return doNotCount, nil
+// AddSecret makes a secret known that the server has given to a client at its address.
+func (l *FailureLimiter) AddSecret(ctx context.Context, attempt Attempt) {
+	if l != nil {
+		l.known.add(context.WithoutCancel(ctx), attempt)
 	}
-	slot := l.PerAddress.buckets.attemptSlot(attempt.Address)
-	select {
-	case slot <- struct{}{}:
-	case <-ctx.Done():
-		return doNotCount, l.PerAddress.refuse(maxAttemptWait)
-	case <-time.After(maxAttemptWait):
-		return doNotCount, l.PerAddress.refuse(maxAttemptWait)
-	}
-	charges, wait := l.findTokens(ctx, attempt)
-	if len(charges) == 0 {
-		<-slot
-		return doNotCount, l.PerAddress.refuse(wait)
-	}
-	return func(isWrong bool) {
-		if isWrong {
-			for rule, key := range charges {
-				rule.Charge(context.WithoutCancel(ctx), key, 1)
-			}
-		}
-		<-slot
-	}, nil
 }
 
 // findTokens returns the rules and keys whose tokens a wrong secret takes, none for a known
 // secret. If tokens are missing, it returns how long to wait. If only PlayersPerAddress
 // refuses, the attempt counts against the player.
 func (l *FailureLimiter) findTokens(ctx context.Context, attempt Attempt) (charges map[*Rule]Key, wait time.Duration) {
-	mayUseKnown := l.mayUseKnownSecret(ctx, attempt)
-	if mayUseKnown && l.PerAddress.knowsSecret(attempt) {
+	mayUseKnown := l.mayUseKnown(ctx, attempt)
+	if mayUseKnown && l.known.has(attempt) {
 		return nil, 0
 	}
 	if wait = l.PerAddress.tokenWait(ctx, attempt.Address); wait == 0 {
 		return map[*Rule]Key{l.PerAddress: attempt.Address}, 0
 	}
-	if mayUseKnown && l.PerAddress.fetchSecret(ctx, attempt) {
+	if mayUseKnown && l.known.fetch(ctx, attempt) {
 		return nil, 0
 	}
 	_ = l.RefusalsPerAddress.Take(ctx, attempt.Address, 1) // counts this refusal
@@ -131,74 +147,9 @@ func (l *FailureLimiter) findTokens(ctx context.Context, attempt Attempt) (charg
 	return map[*Rule]Key{l.PerPlayer: attempt.Player, l.PlayersPerAddress: attempt.Address}, 0
 }
 
-// mayUseKnownSecret returns true if the client has not been refused too often to use a
-// known secret without a token.
-func (l *FailureLimiter) mayUseKnownSecret(ctx context.Context, attempt Attempt) bool {
+// mayUseKnown returns true if the client has not been refused too often to use a known
+// secret without a token.
+func (l *FailureLimiter) mayUseKnown(ctx context.Context, attempt Attempt) bool {
 	return l.RefusalsPerAddress.tokenWait(ctx, attempt.Address) == 0 ||
 		attempt.Player != (Key{}) && l.PerPlayer.tokenWait(ctx, attempt.Player) == 0
-}
-
-// tokenWait returns how long a key must wait for its next token; 0 means that it has one.
-// In dry run it returns 0 and counts that the rule would refuse.
-func (r *Rule) tokenWait(ctx context.Context, key Key) time.Duration {
-	if r == nil {
-		return 0
-	}
-	wait := r.waitTime(ctx, key, 1, Check)
-	if wait > 0 && r.dryRun {
-		r.wouldRefuse.Inc()
-		return 0
-	}
-	return wait
-}
-
-// knownSecretTTL is how long a node remembers a known secret.
-const knownSecretTTL = 24 * time.Hour
-
-// knowsSecret returns true if this node knows that an attempt's secret is right for its
-// address.
-func (r *Rule) knowsSecret(attempt Attempt) bool {
-	attempt.Player = Key{}
-	expiresAt, ok := r.secrets.Get(attempt)
-	return ok && time.Now().Before(expiresAt)
-}
-
-func (r *Rule) rememberSecret(attempt Attempt) {
-	attempt.Player = Key{}
-	r.secrets.Add(attempt, time.Now().Add(knownSecretTTL))
-}
-
-// addSecret stores that an attempt's secret is right for its address, in the shared store
-// and at this node. If the store fails, this node does not learn it either, so that the
-// next right attempt stores it again.
-func (r *Rule) addSecret(ctx context.Context, attempt Attempt) {
-	if r.knowsSecret(attempt) {
-		return
-	}
-	if r.store != nil {
-		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		if r.store.AddSecret(ctx, r.config.Name, attempt.Address.String(), attempt.Secret) != nil {
-			r.storeErrors.Inc()
-			return
-		}
-	}
-	r.rememberSecret(attempt)
-}
-
-// fetchSecret returns true if the shared store has an attempt's secret for its address.
-func (r *Rule) fetchSecret(ctx context.Context, attempt Attempt) bool {
-	if r.store == nil {
-		return false
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	found, err := r.store.HasSecret(ctx, r.config.Name, attempt.Address.String(), attempt.Secret)
-	if err != nil {
-		r.storeErrors.Inc()
-	}
-	if found {
-		r.rememberSecret(attempt)
-	}
-	return found
 }

@@ -31,10 +31,10 @@ func newCodeLimiter(limiter *Limiter, limit int) *FailureLimiter {
 	rule := func(name string, limit int) *Rule {
 		return limiter.NewRule(RuleConfig{Name: name, Subject: name, Limit: limit, Per: time.Hour, ClusterWide: true})
 	}
-	return &FailureLimiter{
+	return NewFailureLimiter(FailureLimiter{
 		PerAddress: rule("wrong codes", limit), PlayersPerAddress: rule("late", 2), PerPlayer: rule("late of one", 1),
 		RefusalsPerAddress: limiter.NewRule(RuleConfig{Name: "refused", Limit: 20 * limit, Per: time.Hour}),
-	}
+	})
 }
 
 // tryConcurrently makes n attempts at the same time and counts the allowed and refused
@@ -145,7 +145,7 @@ func TestOtherErrorsDoNotCountAsWrongSecrets(t *testing.T) {
 		if wait := retryTime(t, limiter.Try(t.Context(), attempt, rightCode)); wait != time.Hour {
 			t.Errorf("wait %v", wait)
 		}
-		if (*FailureLimiter)(nil).Try(t.Context(), attempt, rightCode) != nil || (&FailureLimiter{}).Try(t.Context(), attempt, rightCode) != nil {
+		if (*FailureLimiter)(nil).Try(t.Context(), attempt, rightCode) != nil || NewFailureLimiter(FailureLimiter{}).Try(t.Context(), attempt, rightCode) != nil {
 			t.Error("refused without a rule")
 		}
 	})
@@ -332,12 +332,12 @@ func TestSecretsOfOtherNodesAreFetched(t *testing.T) {
 func TestSecretsAreRememberedForADay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		rule, attempt := NewLimiter(LimiterConfig{}).NewRule(RuleConfig{Name: "codes", Limit: 1, Per: time.Hour}), Attempt{Address: ada, Secret: "right"}
-		rule.addSecret(t.Context(), attempt)
-		if time.Sleep(knownSecretTTL - time.Second); !rule.knowsSecret(attempt) || rule.knowsSecret(Attempt{Address: bob, Secret: "right"}) {
+		limiter, attempt := newCodeLimiter(NewLimiter(LimiterConfig{}), 1), Attempt{Address: ada, Secret: "right"}
+		limiter.AddSecret(t.Context(), attempt)
+		if time.Sleep(knownSecretTTL - time.Second); !limiter.known.has(attempt) || limiter.known.has(Attempt{Address: bob, Secret: "right"}) {
 			t.Error("the wrong secrets are known")
 		}
-		if time.Sleep(time.Second); rule.knowsSecret(attempt) {
+		if time.Sleep(time.Second); limiter.known.has(attempt) {
 			t.Error("the secret is still known")
 		}
 	})

@@ -39,10 +39,6 @@ const (
 	floorPeriodUpdates = 240  // updates (60 s) during which the limit stays at half of the players or more
 )
 
-func newLimitController(minimum int64) limitController {
-	return limitController{minPlayers: float64(minimum), limit: math.Inf(1)}
-}
-
 // update returns the new limit. Shedder calls it four times a second. lag is the
 // scheduler lag divided by its maximum. busy is the use of the processors since the last
 // update, 0 to 1.

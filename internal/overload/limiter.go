@@ -2,9 +2,7 @@ package overload
 
 import (
 	"cmp"
-	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
@@ -38,12 +36,8 @@ func (l *Limiter) NewRule(config RuleConfig) *Rule {
 		return nil
 	}
 	config.Burst = cmp.Or(config.Burst, config.Limit)
-	secrets, err := lru.New[Attempt, time.Time](l.config.MaxKeys)
-	if err != nil {
-		panic(err) // MaxKeys is negative: a fault of the caller
-	}
 	rule := &Rule{
-		Cap: l.NewCap(config.Name), config: config, secrets: secrets,
+		Cap: l.NewCap(config.Name), config: config,
 		allowed:     l.newCounter(config.Name, "passes_total", "Requests that a limit let through."),
 		storeErrors: l.newCounter(config.Name, "store_errors_total", "Decisions of a cluster-wide limit that this node made alone because the shared store did not answer."),
 	}

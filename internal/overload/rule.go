@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/protocol"
@@ -21,7 +20,6 @@ type Rule struct {
 	config               RuleConfig
 	store                Store // nil: only this node's buckets count
 	buckets              *bucketTable
-	secrets              *lru.Cache[Attempt, time.Time] // known secrets and when they expire; no Attempt has a Player
 	allowed, storeErrors prometheus.Counter
 }
 
@@ -63,6 +61,20 @@ func (r *Rule) checkLocal(key Key) error {
 	return r.refuse(r.buckets.apply(key, 1, 1, Check))
 }
 
+// tokenWait returns how long a key must wait for its next token; 0 means that it has one.
+// In dry run it returns 0 and counts that the rule would refuse.
+func (r *Rule) tokenWait(ctx context.Context, key Key) time.Duration {
+	if r == nil {
+		return 0
+	}
+	wait := r.waitTime(ctx, key, 1, Check)
+	if wait > 0 && r.dryRun {
+		r.wouldRefuse.Inc()
+		return 0
+	}
+	return wait
+}
+
 // refuse returns nil if wait is 0. Otherwise it counts a refusal and returns the error for
 // the client, nil in dry run. wait is its retry time.
 func (r *Rule) refuse(wait time.Duration) error {
@@ -91,13 +103,14 @@ func (r *Rule) waitTime(ctx context.Context, key Key, cost int, mode Mode) time.
 	if wait := r.buckets.apply(key, cost, required, Check); wait > 0 && mode != Charge {
 		return wait
 	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	wait, err := r.store.Take(ctx, SharedDemand{
-		Rule: r.config.Name, Key: key.String(), Cost: cost, Burst: burst, Interval: r.config.tokenInterval(), Mode: mode,
+	var wait time.Duration
+	err := r.callStore(ctx, func(ctx context.Context, store Store) (err error) {
+		wait, err = store.Take(ctx, SharedDemand{
+			Rule: r.config.Name, Key: key.String(), Cost: cost, Burst: burst, Interval: r.config.tokenInterval(), Mode: mode,
+		})
+		return err
 	})
 	if err != nil {
-		r.storeErrors.Inc()
 		return r.buckets.apply(key, cost, required, mode)
 	}
 	if mode == Charge || mode == Take && wait == 0 {
@@ -110,4 +123,19 @@ func (r *Rule) waitTime(ctx context.Context, key Key, cost int, mode Mode) time.
 		r.buckets.follow(key, required, wait)
 	}
 	return wait
+}
+
+// callStore calls the shared store of a cluster-wide rule, and counts a failure. Without a
+// store it does nothing and returns nil.
+func (r *Rule) callStore(ctx context.Context, call func(ctx context.Context, store Store) error) error {
+	if r.store == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := call(ctx, r.store)
+	if err != nil {
+		r.storeErrors.Inc()
+	}
+	return err
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/loop"
 	"laststand/internal/protocol"
@@ -53,63 +52,33 @@ type ShedderConfig struct {
 type Shedder struct {
 	ShedderConfig
 	level    atomic.Int32
-	requests atomic.Int64
 	signals  []signal
+	requests concurrencyLimit
 	duels    duelLimit
-
-	levelGauge           prometheus.Gauge
-	ratioGauges          *prometheus.GaugeVec // by resource: memory, requests
-	lagGauge             prometheus.Gauge
-	refused, wouldRefuse *prometheus.CounterVec // by Kind
+	hellos   admissionQueue
+	metrics  shedderMetrics
 }
 
 // NewShedder returns a shedder. It refuses nothing before Run has computed a level.
 func NewShedder(config ShedderConfig) *Shedder {
-	shedder := &Shedder{ShedderConfig: config}
-	shedder.registerMetrics()
-	shedder.duels.init(config.MaxLag)
+	s := &Shedder{ShedderConfig: config, metrics: newShedderMetrics(config)}
+	s.duels.init(config.MaxLag, s.metrics.duelLimit)
+	s.hellos.init()
 	if config.MemoryLimit > 0 {
-		shedder.signals = append(shedder.signals, newMemorySignal(config.MemoryLimit))
+		s.signals = append(s.signals, newMemorySignal(config.MemoryLimit))
 	}
 	if config.MaxLag > 0 {
-		shedder.signals = append(shedder.signals, newLagSignal(config.MaxLag))
+		s.signals = append(s.signals, newLagSignal(config.MaxLag))
 	}
+	s.requests.max.Store(math.MaxInt64)
 	if config.MaxRequests > 0 {
-		shedder.signals = append(shedder.signals, signal{
+		s.requests.max.Store(config.MaxRequests)
+		s.signals = append(s.signals, signal{
 			name: "requests", thresholds: [maxLevel]float64{.5, .7, .8, .9, math.Inf(1)}, riseAfter: 2,
-			read: func() float64 { return float64(shedder.requests.Load()) / float64(config.MaxRequests) },
+			read: func() float64 { return float64(s.requests.held.Load()) / float64(config.MaxRequests) },
 		})
 	}
-	return shedder
-}
-
-func (s *Shedder) registerMetrics() {
-	factory := promauto.With(s.Registry)
-	s.levelGauge = factory.NewGauge(prometheus.GaugeOpts{
-		Name: "laststand_load_shed_level", Help: "Load shedding level of the node: 0 (nothing is refused) to 5.",
-	})
-	s.ratioGauges = factory.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "laststand_load_shed_utilization_ratio", Help: "Share of a limit of the node that is in use, by resource.",
-	}, []string{"resource"})
-	s.lagGauge = factory.NewGauge(prometheus.GaugeOpts{
-		Name: "laststand_load_shed_scheduler_lag_seconds", Help: "Time that goroutines wait for a processor, 99th percentile.",
-	})
-	s.refused = factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_load_shed_refusals_total", Help: "Requests that an overloaded node refused, by what; idling counts the sessions that it closed.",
-	}, []string{"what"})
-	s.wouldRefuse = factory.NewCounterVec(prometheus.CounterOpts{
-		Name: "laststand_load_shed_dry_run_refusals_total", Help: "Requests that an overloaded node would have refused without the dry run (limits.dry_run), by what; idling counts the rounds in which it would have closed sessions.",
-	}, []string{"what"})
-	factory.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "laststand_duel_players", Help: "Players at this node who play a duel or wait for one.",
-	}, func() float64 { return float64(s.CountDuelPlayers()) })
-	s.duels.gauge = factory.NewGauge(prometheus.GaugeOpts{
-		Name: "laststand_duel_players_limit", Help: "Players for whom this node has capacity in duels now; +Inf means all.",
-	})
-	for kind := range shedLevels { // so that all counters are visible at 0
-		s.refused.WithLabelValues(string(kind))
-		s.wouldRefuse.WithLabelValues(string(kind))
-	}
+	return s
 }
 
 // ShouldShed returns true if a kind is refused at the current level.
@@ -124,30 +93,53 @@ func (s *Shedder) Check(kind Kind) error {
 	return s.refuse(kind, randomRetryMS())
 }
 
-// AcquireRequest counts an HTTP request until the caller calls ReleaseRequest. If
-// MaxRequests are under way, it returns the refusal, and the caller must not call
-// ReleaseRequest.
-func (s *Shedder) AcquireRequest() error {
-	if s.requests.Add(1) <= s.MaxRequests || s.MaxRequests == 0 {
-		return nil
+// concurrencyLimit limits the work of a kind that runs at the same time.
+type concurrencyLimit struct{ held, max atomic.Int64 }
+
+// acquire counts one more and returns true, or returns false above the maximum. others is
+// how many more count.
+func (l *concurrencyLimit) acquire(others int64) bool { return l.held.Add(1)+others <= l.max.Load() }
+
+func (l *concurrencyLimit) release() { l.held.Add(-1) }
+
+// Acquire lets work of the kind Requests or Duels start, or returns the refusal. The caller
+// calls release when a request has ended. For a duel it calls release when CountDuelPlayers
+// counts the player, or when the join has failed.
+func (s *Shedder) Acquire(kind Kind) (release func(), err error) {
+	limit, others, retryMS := &s.requests, int64(0), randomRetryMS()
+	if kind == Duels {
+		limit, others, retryMS = &s.duels.concurrencyLimit, s.CountDuelPlayers(), duelRetryFactor*retryMS
 	}
-	err := s.refuse(Requests, randomRetryMS())
-	if err != nil {
-		s.ReleaseRequest()
+	if !limit.acquire(others) {
+		if err := s.refuse(kind, retryMS); err != nil {
+			limit.release()
+			return nil, err
+		}
 	}
-	return err
+	return limit.release, nil
 }
 
-// ReleaseRequest stops counting an HTTP request.
-func (s *Shedder) ReleaseRequest() { s.requests.Add(-1) }
+// AwaitHello waits until a new hello is admitted. If the wait would be too long, it
+// returns a refusal with a retry time, as Check does. It returns ctx.Err if ctx ends
+// first.
+func (s *Shedder) AwaitHello(ctx context.Context) error {
+	wait, ok := s.hellos.reserve(time.Now())
+	switch {
+	case !ok:
+		return s.refuse(NewSessions, wait.Milliseconds())
+	case wait > 0 && !s.DryRun && !loop.Sleep(ctx, wait):
+		return ctx.Err()
+	}
+	return nil
+}
 
 // refuse counts and returns a refusal with a retry time. In dry run it returns nil.
 func (s *Shedder) refuse(kind Kind, retryMS int64) error {
 	if s.DryRun {
-		s.wouldRefuse.WithLabelValues(string(kind)).Inc()
+		s.metrics.wouldRefuse.WithLabelValues(string(kind)).Inc()
 		return nil
 	}
-	s.refused.WithLabelValues(string(kind)).Inc()
+	s.metrics.refused.WithLabelValues(string(kind)).Inc()
 	return protocol.RetryAfter(protocol.CodeOverloaded, retryMS, "server is overloaded; try again in some seconds")
 }
 
@@ -163,31 +155,35 @@ func (s *Shedder) Run(ctx context.Context) error {
 	var levels sync.WaitGroup // a signal may collect garbage, and the duel limit does not wait for that
 	levels.Go(func() { loop.Every(ctx, levelUpdateInterval, func(context.Context) { s.update() }) })
 	if s.MaxLag > 0 {
-		loop.Every(ctx, duelUpdateInterval, func(context.Context) { s.updateDuelLimit() })
+		loop.Every(ctx, duelUpdateInterval, func(context.Context) { s.updateLimits() })
 	}
 	levels.Wait()
 	return nil
 }
 
+// updateLimits adapts the limit of duel players and the rate of hellos.
+func (s *Shedder) updateLimits() {
+	lag, busy := s.duels.readLag()/s.duels.maxLag, s.ReadBusy()
+	s.hellos.adaptRate(lag >= 1 || lag >= 0.5 && busy >= highBusy)
+	s.duels.set(s.duels.controller.update(lag, busy, s.CountDuelPlayers()))
+}
+
+// update computes the level.
 func (s *Shedder) update() {
 	level := 0
 	for i := range s.signals {
 		signal := &s.signals[i]
 		signal.update()
 		level = max(level, signal.level)
-		if signal.name == lagName {
-			s.lagGauge.Set(signal.value)
-		} else {
-			s.ratioGauges.WithLabelValues(signal.name).Set(signal.value)
-		}
+		s.metrics.setSignal(signal)
 	}
 	s.level.Store(int32(level))
-	s.levelGauge.Set(float64(level))
+	s.metrics.level.Set(float64(level))
 	switch {
 	case !s.ShouldShed(ClosingIdle) || s.CloseIdle == nil:
 	case s.DryRun:
-		s.wouldRefuse.WithLabelValues(string(ClosingIdle)).Inc()
+		s.metrics.wouldRefuse.WithLabelValues(string(ClosingIdle)).Inc()
 	default:
-		s.refused.WithLabelValues(string(ClosingIdle)).Add(float64(s.CloseIdle()))
+		s.metrics.refused.WithLabelValues(string(ClosingIdle)).Add(float64(s.CloseIdle()))
 	}
 }

@@ -61,10 +61,10 @@ func TestEachLevelRefusesMoreKinds(t *testing.T) {
 			t.Errorf("level %d: %v refused, want %v", shedder.level.Load(), refused, want)
 		}
 	}
-	if n := testutil.ToFloat64(shedder.refused.WithLabelValues(string(Reading))); n != 5 {
+	if n := testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(Reading))); n != 5 {
 		t.Errorf("%v refusals of reading counted", n)
 	}
-	if n := testutil.ToFloat64(shedder.levelGauge); n != 5 {
+	if n := testutil.ToFloat64(shedder.metrics.level); n != 5 {
 		t.Errorf("level %v shown", n)
 	}
 }
@@ -79,7 +79,7 @@ func TestDryRunRefusesNothing(t *testing.T) {
 	if err := shedder.Check(Reading); err != nil {
 		t.Error(err)
 	}
-	if testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(Reading))) != 1 || testutil.ToFloat64(shedder.wouldRefuse.WithLabelValues(string(ClosingIdle))) != 1 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(Reading))) != 0 {
+	if testutil.ToFloat64(shedder.metrics.wouldRefuse.WithLabelValues(string(Reading))) != 1 || testutil.ToFloat64(shedder.metrics.wouldRefuse.WithLabelValues(string(ClosingIdle))) != 1 || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(Reading))) != 0 {
 		t.Error("the refusals are counted wrong")
 	}
 }
@@ -133,14 +133,14 @@ func TestHighestSignalIsTheLevel(t *testing.T) {
 		signalB.set(1)
 		time.Sleep(levelUpdateInterval + time.Millisecond)
 		synctest.Wait()
-		if shedder.level.Load() != 4 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))) != 0 {
-			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))))
+		if shedder.level.Load() != 4 || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(ClosingIdle))) != 0 {
+			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(ClosingIdle))))
 		}
 		signalB.set(5)
 		time.Sleep(2 * levelUpdateInterval)
 		synctest.Wait()
-		if shedder.level.Load() != 5 || testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))) != 6 {
-			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.refused.WithLabelValues(string(ClosingIdle))))
+		if shedder.level.Load() != 5 || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(ClosingIdle))) != 6 {
+			t.Errorf("level %d, %v closed", shedder.level.Load(), testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(ClosingIdle))))
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -198,13 +198,15 @@ func TestLagSignalReadsTheSchedulerLag(t *testing.T) {
 func TestConcurrentRequestsAreLimited(t *testing.T) {
 	t.Parallel()
 	shedder := newTestShedder(ShedderConfig{MaxRequests: 10})
+	var release func()
 	for range 10 {
-		if err := shedder.AcquireRequest(); err != nil {
+		var err error
+		if release, err = shedder.Acquire(Requests); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var refusal *protocol.Error
-	if err := shedder.AcquireRequest(); !errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || testutil.ToFloat64(shedder.refused.WithLabelValues(string(Requests))) != 1 {
+	if _, err := shedder.Acquire(Requests); !errors.As(err, &refusal) || refusal.Code != protocol.CodeOverloaded || testutil.ToFloat64(shedder.metrics.refused.WithLabelValues(string(Requests))) != 1 {
 		t.Errorf("the eleventh request: %v", err)
 	}
 	shedder.update()
@@ -212,8 +214,8 @@ func TestConcurrentRequestsAreLimited(t *testing.T) {
 	if shedder.level.Load() != 4 {
 		t.Errorf("level %d", shedder.level.Load())
 	}
-	shedder.ReleaseRequest()
-	if err := shedder.AcquireRequest(); err != nil {
+	release()
+	if _, err := shedder.Acquire(Requests); err != nil {
 		t.Errorf("after another request has ended: %v", err)
 	}
 }

@@ -52,7 +52,7 @@ func TestRightCodeCostsNothingWhileRedisFails(t *testing.T) {
 	client.AddHook(loss)
 	newNode := func() *overload.FailureLimiter {
 		limiter := overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(client, func() int64 { return epoch })})
-		return &overload.FailureLimiter{PerAddress: limiter.NewRule(overload.RuleConfig{Name: "codes", Subject: "codes", Limit: quota, Per: time.Hour, ClusterWide: true})}
+		return overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: limiter.NewRule(overload.RuleConfig{Name: "codes", Subject: "codes", Limit: quota, Per: time.Hour, ClusterWide: true})})
 	}
 	failing := newNode()
 	other := overload.Attempt{Address: overload.ObjectKey("", "other"), Secret: "wrong"}
@@ -94,7 +94,7 @@ func TestAttemptsAtSeveralNodesShareTheTokens(t *testing.T) {
 		for i := range nodes {
 			nodeRegistry := prometheus.WrapRegistererWith(prometheus.Labels{"node": fmt.Sprint(i)}, registry)
 			limiter := overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(client, func() int64 { return epoch }), Registry: nodeRegistry})
-			nodes[i] = &overload.FailureLimiter{PerAddress: limiter.NewRule(overload.RuleConfig{Name: rule, Subject: "codes", Limit: maxWrong, Per: time.Hour, ClusterWide: true})}
+			nodes[i] = overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: limiter.NewRule(overload.RuleConfig{Name: rule, Subject: "codes", Limit: maxWrong, Per: time.Hour, ClusterWide: true})})
 		}
 		tryConcurrently := func(n int, secret func(int) string, result error) (allowedCount int64) {
 			var allowed atomic.Int64
@@ -166,8 +166,8 @@ func TestNodeDecidesAloneIfRedisFailsDuringAttempt(t *testing.T) {
 	server := testenv.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, DialerRetries: 1})
 	defer client.Close()
-	limiter := &overload.FailureLimiter{PerAddress: overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(client, func() int64 { return epoch })}).
-		NewRule(overload.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})}
+	limiter := overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: overload.NewLimiter(overload.LimiterConfig{Store: NewLimits(client, func() int64 { return epoch })}).
+		NewRule(overload.RuleConfig{Name: "codes", Limit: 2, Per: time.Hour, ClusterWide: true})})
 	tryWrongCode := func(during func()) error {
 		return limiter.Try(context.Background(), overload.Attempt{Address: overload.ObjectKey("", "a"), Secret: "x"}, func() error {
 			during()

@@ -161,7 +161,7 @@ func TestWrongArenaCodesAreLimited(t *testing.T) {
 	t.Parallel()
 	codes := overload.NewLimiter(overload.LimiterConfig{}).NewRule(overload.RuleConfig{Name: "codes", Subject: "wrong codes", Limit: 2, Per: time.Hour})
 	n := startNode(t, addressFromHeader, func(c *Config, _ *lobby.DuelSettings) {
-		c.Limits.CodeAttempts = &overload.FailureLimiter{PerAddress: codes}
+		c.Limits.CodeAttempts = overload.NewFailureLimiter(overload.FailureLimiter{PerAddress: codes})
 	})
 	clientA, clientB := n.dialFrom("198.51.100.1").sendHelloExpectWelcome("ada"), n.dialFrom("198.51.100.1").sendHelloExpectWelcome("bob")
 	code := "123456"

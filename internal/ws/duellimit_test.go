@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"laststand/internal/lobby"
+	"laststand/internal/overload"
 	"laststand/internal/protocol"
 )
 
@@ -28,7 +29,7 @@ func (l *fakeDuelLimit) AwaitHello(ctx context.Context) error {
 	return errorIf(l.refusesHellos.Load())
 }
 
-func (l *fakeDuelLimit) AcquireDuel() (release func(), err error) {
+func (l *fakeDuelLimit) Acquire(overload.Kind) (release func(), err error) {
 	return func() {}, errorIf(l.refusesDuels.Load())
 }
 

@@ -45,7 +45,7 @@ func (r *requests) onDuelJoin(ctx context.Context, req request) (func(), error) 
 		return doNothing, err
 	}
 	if !r.inDuel.Load() && !r.services.Lobby.HasTicket(r.game, r.player) { // else Join refuses it
-		release, err := r.services.LoadShedder.AcquireDuel()
+		release, err := r.services.LoadShedder.Acquire(overload.Duels)
 		if err != nil {
 			return doNothing, err
 		}

@@ -127,14 +127,14 @@ const (
 // LoadShedder decides which work the node refuses while it is overloaded;
 // *overload.Shedder implements it. ShouldShed returns true if the node refuses work of a
 // kind now. Check returns the refusal, or nil if the work is allowed. AwaitHello makes a new
-// hello wait until the node has capacity, or returns the refusal. AcquireDuel lets a player
+// hello wait until the node has capacity, or returns the refusal. Acquire lets a player
 // join a duel, or returns the refusal. The caller calls release when Server.DuelPlayers
 // counts the player, or when the join has failed.
 type LoadShedder interface {
 	ShouldShed(kind overload.Kind) bool
 	Check(kind overload.Kind) error
 	AwaitHello(ctx context.Context) error
-	AcquireDuel() (release func(), err error)
+	Acquire(kind overload.Kind) (release func(), err error)
 }
 
 // services are what all sessions of a server use.
