@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/match"
 	"laststand/internal/nickname"
@@ -143,4 +144,21 @@ func badRequestError(format string, args ...any) *protocol.Error {
 
 func notFoundError() error {
 	return protocol.Errorf(protocol.CodeNotFound, "the arena does not exist or is over; check the code")
+}
+
+type metrics struct {
+	creations *prometheus.CounterVec // by outcome: created, a code, failed
+	joins     *prometheus.CounterVec // by outcome: a role, a code, failed
+}
+
+func newMetrics(r prometheus.Registerer) *metrics {
+	factory := promauto.With(r)
+	return &metrics{
+		creations: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_arena_creations_total", Help: "Requests to create an arena, by outcome.",
+		}, []string{"outcome"}),
+		joins: factory.NewCounterVec(prometheus.CounterOpts{
+			Name: "laststand_arena_joins_total", Help: "Requests to join an arena, by outcome.",
+		}, []string{"outcome"}),
+	}
 }

@@ -33,7 +33,7 @@ func (r *Registry) checkPlayerRole(claims Claims) error {
 	switch {
 	case claims.Role != RolePlayer:
 		return ErrNotPlayer
-	case !r.keys.has(claims.Game):
+	case !r.keys().has(claims.Game):
 		return ErrNoGame
 	}
 	return nil

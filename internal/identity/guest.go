@@ -41,13 +41,13 @@ type Guest struct {
 // ErrBanned. For a new device they are also those of Admit,
 // nickname.ErrInvalid and ErrNicknameTaken (a *TakenError).
 func (r *Registry) Guest(ctx context.Context, request GuestRequest) (Guest, error) {
-	if !r.keys.has(request.Game) {
+	if !r.keys().has(request.Game) {
 		return Guest{}, ErrNoGame
 	}
 	if !validDevice(request.Device) {
 		return Guest{}, ErrBadDevice
 	}
-	if _, err := r.keys.load().signingKey(request.Game, r.now()); err != nil {
+	if _, err := r.keys().signingKey(request.Game, r.now()); err != nil {
 		return Guest{}, err
 	}
 	p, created, issuedFrom, err := r.findOrCreateGuestWithIssueTime(ctx, request)

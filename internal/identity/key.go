@@ -118,31 +118,21 @@ func isPublicKeyDER(der []byte) bool {
 
 // parsePEM parses the secret of an EdDSA key.
 func (k Key) parsePEM() (parsedKey, error) {
-	result := parsedKey{id: k.ID, method: jwt.SigningMethodEdDSA}
 	block, rest := pem.Decode(k.Secret)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
 		return parsedKey{}, errors.New("not one PEM block; EdDSA needs a public key (PKIX) or a private one (PKCS #8), such as `openssl genpkey -algorithm ed25519` makes")
 	}
-	var parsed any
-	var err error
-	switch block.Type {
-	case "PUBLIC KEY":
-		parsed, err = x509.ParsePKIXPublicKey(block.Bytes)
-	case "PRIVATE KEY":
-		parsed, err = x509.ParsePKCS8PrivateKey(block.Bytes)
-	default:
-		return parsedKey{}, fmt.Errorf("a PEM block %q; EdDSA needs PUBLIC KEY or PRIVATE KEY", block.Type)
+	key := parsedKey{id: k.ID, method: jwt.SigningMethodEdDSA}
+	private, err := jwt.ParseEdPrivateKeyFromPEM(k.Secret)
+	if err == nil {
+		key.signKey, key.verifyKey = private, private.(ed25519.PrivateKey).Public()
+		return key, nil
+	}
+	if block.Type == "PUBLIC KEY" {
+		key.verifyKey, err = jwt.ParseEdPublicKeyFromPEM(k.Secret)
 	}
 	if err != nil {
-		return parsedKey{}, fmt.Errorf("the PEM block %q cannot be read: %w", block.Type, err)
+		return parsedKey{}, fmt.Errorf("the PEM block %q cannot be read; EdDSA needs PUBLIC KEY or PRIVATE KEY of Ed25519: %w", block.Type, err)
 	}
-	switch key := parsed.(type) {
-	case ed25519.PublicKey:
-		result.verifyKey = key
-	case ed25519.PrivateKey:
-		result.verifyKey, result.signKey = key.Public(), key
-	default:
-		return parsedKey{}, fmt.Errorf("a key of another algorithm (%T); EdDSA needs Ed25519", parsed)
-	}
-	return result, nil
+	return key, nil
 }

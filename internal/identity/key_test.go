@@ -152,7 +152,7 @@ func TestTheServersKeyCannotBeConfigured(t *testing.T) {
 	t.Parallel()
 	store := newStore()
 	tokens := openTestTokens(t, store, map[string][]Key{"": {{ID: "mine", Alg: HS256, Secret: bytes.Repeat([]byte("m"), 32)}}})
-	if _, configured := tokens.keys.load().find("", "mine"); configured || len(store.keys[""]) != 1 {
+	if _, configured := tokens.keys().find("", "mine"); configured || len(store.keys[""]) != 1 {
 		t.Errorf("configured %v, %d generated", configured, len(store.keys[""]))
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 )
 
 // Keys stores generated keys per game. The game "" stands for the server's own keys.
@@ -34,14 +33,14 @@ type keyring map[string][]parsedKey
 func loadKeys(ctx context.Context, games []string, configured map[string][]Key, store Keys) (keyring, error) {
 	ring := keyring{}
 	for _, game := range append([]string{serverKeys}, games...) {
-		keys := configured[game]
+		keys, err := configured[game], error(nil)
 		if game == serverKeys || len(keys) == 0 {
-			var err error
-			if keys, err = loadStoredKeys(ctx, game, store); err != nil {
-				return nil, fmt.Errorf("identity: keys of %q: %w", game, err)
-			}
+			keys, err = loadStoredKeys(ctx, game, store)
 		}
-		if err := ring.parseAndAdd(game, keys); err != nil {
+		if err == nil {
+			err = ring.parseAndAdd(game, keys)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("identity: keys of %q: %w", game, err)
 		}
 	}
@@ -77,16 +76,6 @@ func (r keyring) parseAndAdd(game string, keys []Key) error {
 	return nil
 }
 
-func (r keyring) games() []string {
-	var games []string
-	for game := range r {
-		if r.has(game) {
-			games = append(games, game)
-		}
-	}
-	return games
-}
-
 // has returns true if the keyring has keys for the game. It returns false for serverKeys,
 // which is not a game.
 func (r keyring) has(game string) bool {
@@ -94,12 +83,11 @@ func (r keyring) has(game string) bool {
 }
 
 func (r keyring) find(game, id string) (parsedKey, bool) {
-	for _, key := range r[game] {
-		if key.id == id {
-			return key, true
-		}
+	i := slices.IndexFunc(r[game], func(key parsedKey) bool { return key.id == id })
+	if i < 0 {
+		return parsedKey{}, false
 	}
-	return parsedKey{}, false
+	return r[game][i], true
 }
 
 // signingKey returns the key that signs at a time, in epoch ms. If all stored keys are
@@ -120,13 +108,3 @@ func (r keyring) signingKey(game string, now int64) (parsedKey, error) {
 	}
 	return parsedKey{}, fmt.Errorf("%w: %q has public keys only; mint its tokens where the private key is", ErrCannotSign, game)
 }
-
-// currentKeys has the keyring in use, which the server can replace while it runs. It is
-// safe for concurrent use.
-type currentKeys struct{ current atomic.Pointer[keyring] }
-
-func (c *currentKeys) load() keyring { return *c.current.Load() }
-
-func (c *currentKeys) has(game string) bool { return c.load().has(game) }
-
-func (c *currentKeys) games() []string { return c.load().games() }

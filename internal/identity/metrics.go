@@ -8,26 +8,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// refusalReasons are the reasons for refusing a token, with their labels in metrics. An
-// error may match several entries; its label is that of the first one.
-var refusalReasons = []struct {
+// refusalReason is a reason for refusing a token, with its label in metrics.
+type refusalReason struct {
 	label string
 	err   error
-}{
+}
+
+// refusalReasons are all reasons. An error may match several entries; the first one counts.
+var refusalReasons = []refusalReason{
 	{"no_key", ErrTokenNoKey}, {"unknown_key", ErrTokenKey}, {"algorithm", ErrTokenAlg}, {"signature", ErrTokenSignature},
 	{"no_expiry", ErrTokenNoExpiry}, {"malformed", ErrTokenMalformed}, {"expired", ErrTokenExpired}, {"too_long", ErrTokenLifetime},
 	{"future", ErrTokenNotYetValid}, {"audience", ErrTokenAudience}, {"game", ErrTokenGame}, {"role", ErrTokenRole}, {"subject", ErrTokenSubject},
 	{"pi", ErrTokenPI}, {"erased", ErrErased}, {"unknown_guest", ErrUnknownGuest}, {"revoked", ErrTokenRevoked}, {"banned", ErrBanned},
 }
 
-// refusalLabel returns the label of an error, or "" if the error is not a refusal.
-func refusalLabel(err error) string {
-	for _, reason := range refusalReasons {
-		if errors.Is(err, reason.err) {
-			return reason.label
+// findReason returns the reason of a refusal, nil if the error is none.
+func findReason(err error) *refusalReason {
+	for i := range refusalReasons {
+		if errors.Is(err, refusalReasons[i].err) {
+			return &refusalReasons[i]
 		}
 	}
-	return ""
+	return nil
 }
 
 // newRefusalCounter registers the counter of refused tokens.

@@ -45,12 +45,12 @@ func (v *nameView) register(factory promauto.Factory) {
 			return 0
 		})
 	}
-	for result := range countedLookupResults {
+	for result, count := range v.lookups {
 		factory.NewCounterFunc(prometheus.CounterOpts{
 			Name:        "laststand_name_filter_lookups_total",
 			Help:        "Look-ups of names by result: absent (free, no query), taken, false_positive (free, after a query), late (just claimed elsewhere), unready (no filter yet).",
-			ConstLabels: prometheus.Labels{"game": v.game, "answer": result.String()},
-		}, func() float64 { return float64(v.lookups[result].Load()) })
+			ConstLabels: prometheus.Labels{"game": v.game, "answer": string(result)},
+		}, func() float64 { return float64(count.Load()) })
 	}
 	gauge("names", "Names in the filter, including those that no player has any more.", prometheus.Labels{}, func(f *nickname.Filter) float64 { return float64(f.Len()) })
 	gauge("capacity", "Names that the filter is sized for.", prometheus.Labels{}, func(f *nickname.Filter) float64 { return float64(f.Cap()) })
@@ -58,4 +58,36 @@ func (v *nameView) register(factory promauto.Factory) {
 	const falsePositives = "Share of free names for which the filter needs a query: measured since the start, and estimated from its fill."
 	gauge("false_positive_ratio", falsePositives, prometheus.Labels{"by": "measured"}, func(*nickname.Filter) float64 { return v.falsePositiveRatio() })
 	gauge("false_positive_ratio", falsePositives, prometheus.Labels{"by": "estimated"}, (*nickname.Filter).EstimatedFalsePositiveRate)
+}
+
+// nicknameMetrics count refused nicknames and failed suggestions.
+type nicknameMetrics struct {
+	refusals          *prometheus.CounterVec // by game and reason
+	failedSuggestions *prometheus.CounterVec // failures, by game and reason
+}
+
+// The reasons of failed suggestions.
+const (
+	suggestionNotFound  = "not_found"
+	suggestionNotStored = "not_stored"
+)
+
+// The reasons of refused nicknames.
+const (
+	refusalInvalid  = "invalid"
+	refusalWord     = "word"    // it contains a refused word
+	refusalTaken    = "taken"   // another player has it
+	refusalReserved = "offered" // it is reserved for another requester
+)
+
+func newNicknameMetrics(r prometheus.Registerer) nicknameMetrics {
+	factory := promauto.With(r)
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return factory.NewCounterVec(prometheus.CounterOpts{Namespace: "laststand", Subsystem: "nickname", Name: name, Help: help}, append([]string{"game"}, labels...))
+	}
+	return nicknameMetrics{
+		refusals: counter("refusals_total", "Nicknames that the server refused, by reason: invalid, word (a refused word), taken (another player has it), "+
+			"offered (just suggested to another player).", "reason"),
+		failedSuggestions: counter("suggestion_failures_total", "Suggestions of nicknames that failed, by reason: not_found (no three free names), not_stored (Redis did not answer).", "reason"),
+	}
 }

@@ -23,22 +23,18 @@ const (
 	fullJitterDivisor = 10
 )
 
-// lookupResult is what a view returned for a name, and whether that was right.
-type lookupResult int
+// lookupResult is what a view returned for a name, and whether that was right. Its value is
+// the label in metrics.
+type lookupResult string
 
 const (
-	lookupUnready        lookupResult  = iota // the view is not loaded yet
-	lookupAbsent                              // not in the view, and free
-	lookupLate                                // not in the view, but taken: claimed at another node a moment ago
-	lookupTaken                               // in the view, and taken
-	lookupFalsePositive                       // in the view, but free
-	lookupMaybe                               // in the view; the ledger has not confirmed it yet; never counted
-	countedLookupResults = lookupMaybe        // how many results are counted: those before lookupMaybe
+	lookupUnready       lookupResult = "unready"        // the view is not loaded yet
+	lookupAbsent        lookupResult = "absent"         // not in the view, and free
+	lookupLate          lookupResult = "late"           // not in the view, but taken: claimed at another node a moment ago
+	lookupTaken         lookupResult = "taken"          // in the view, and taken
+	lookupFalsePositive lookupResult = "false_positive" // in the view, but free
+	lookupMaybe         lookupResult = "maybe"          // in the view; the ledger has not confirmed it yet; never counted
 )
-
-func (r lookupResult) String() string {
-	return [...]string{"unready", "absent", "late", "taken", "false_positive", "maybe"}[r]
-}
 
 // The reasons for building a view.
 const (
@@ -53,14 +49,22 @@ const (
 // has any more leave the view when it is rebuilt.
 type nameView struct {
 	game       string
-	active     atomic.Pointer[nickname.Filter]    // nil until it is loaded; lookups then ask the ledger
-	lookups    [countedLookupResults]atomic.Int64 // how many lookups had each result
-	savedNames int                                // names in the last snapshot, -1: none; only saveSnapshots uses it after the start
+	active     atomic.Pointer[nickname.Filter] // nil until it is loaded; lookups then ask the ledger
+	lookups    map[lookupResult]*atomic.Int64  // how many lookups had each result
+	savedNames int                             // names in the last snapshot, -1: none; only saveSnapshots uses it after the start
 
 	mu        sync.Mutex
 	building  *nickname.Filter // the filter that is being built; nil: none
 	fullAbove int              // the active filter counts as full above this many names
 	outdated  string           // why the active filter may lack names: causeClockSetBack, causeWentBack, or "" if it does not
+}
+
+func newNameView(game string) *nameView {
+	lookups := map[lookupResult]*atomic.Int64{}
+	for _, result := range []lookupResult{lookupUnready, lookupAbsent, lookupLate, lookupTaken, lookupFalsePositive} {
+		lookups[result] = new(atomic.Int64)
+	}
+	return &nameView{game: game, lookups: lookups, savedNames: -1}
 }
 
 // mayExist returns true if the name may be taken, so that the caller must ask the ledger.

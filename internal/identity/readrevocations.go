@@ -21,7 +21,7 @@ const (
 func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocations, error) {
 	r := &Revocations{RevocationsConfig: config, wakeRequested: make(chan struct{}, 1), onChange: func([]Revocation) {}, readAt: config.Now()}
 	r.metrics = newRevocationMetrics(config.Registry, config.Now)
-	r.replaceAll(nil)
+	r.apply(nil, true)
 	if err := r.Refresh(ctx); err != nil {
 		return nil, fmt.Errorf("identity: read bans and revocations: %w", err)
 	}
@@ -104,16 +104,17 @@ func withTimeout(ctx context.Context, call func(context.Context) error) error {
 func (r *Revocations) readRevocations(ctx context.Context, revision int64) (changed []Revocation, mayHaveMissed bool, err error) {
 	now := r.Now()
 	if revision < r.revision || now-r.readAt > EndedRevocationTTL.Milliseconds()/2 {
-		if changed, err = r.readSince(ctx, 0, func([]Revocation) {}); err != nil {
+		if changed, err = r.readSince(ctx, 0); err != nil {
 			return nil, false, err
 		}
-		r.replaceAll(prolongRevocations(changed, now))
+		r.apply(prolongRevocations(changed, now), true)
 		if mayHaveMissed = now-r.readAt > EndedRevocationTTL.Milliseconds(); mayHaveMissed {
 			r.missedReads.Add(1)
 		}
 		r.revision = 0
 	} else if revision > r.revision {
-		changed, err = r.readSince(ctx, r.revision, func(page []Revocation) { r.apply(prolongRevocations(page, now)) })
+		changed, err = r.readSince(ctx, r.revision)
+		r.apply(prolongRevocations(changed, now), false)
 	}
 	if len(changed) > 0 {
 		r.revision = changed[len(changed)-1].Seq
@@ -124,9 +125,9 @@ func (r *Revocations) readRevocations(ctx context.Context, revision int64) (chan
 	return changed, mayHaveMissed, err
 }
 
-// readSince reads the revocations that changed after the change seq, in pages. It calls
-// onPage for each page. After an error it returns the pages that it has read.
-func (r *Revocations) readSince(ctx context.Context, seq int64, onPage func(page []Revocation)) (found []Revocation, err error) {
+// readSince reads the revocations that changed after the change seq, in pages. After an error
+// it returns those of the pages that it has read.
+func (r *Revocations) readSince(ctx context.Context, seq int64) (found []Revocation, err error) {
 	for {
 		var page []Revocation
 		err := withTimeout(ctx, func(ctx context.Context) (err error) {
@@ -136,7 +137,6 @@ func (r *Revocations) readSince(ctx context.Context, seq int64, onPage func(page
 		if err != nil {
 			return found, err
 		}
-		onPage(page)
 		found = append(found, page...)
 		if len(page) < revocationsPageSize {
 			return found, nil

@@ -1,10 +1,14 @@
 package identity
 
 import (
-	"cmp"
 	"context"
+	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"laststand/internal/nickname"
 )
 
 // Registry knows the players of all games. It is safe for concurrent use.
@@ -21,13 +25,10 @@ func Open(config Config) *Registry {
 		config.Revocations = &Revocations{}
 	}
 	views := map[string]*nameView{}
-	for _, game := range config.Tokens.keys.games() {
-		views[game] = &nameView{game: game, savedNames: -1}
+	for _, game := range config.Tokens.config.Games {
+		views[game] = newNameView(game)
 	}
-	replicator := &nameReplicator{
-		source: config.NameSource, snapshots: config.Snapshots, epoch: config.Epoch, log: config.Logger, views: views,
-		initialCapacity: cmp.Or(config.initialFilterCapacity, defaultFilterCapacity),
-	}
+	replicator := &nameReplicator{Config: config, views: views}
 	replicator.lastReadAt.Store(time.Now().UnixNano())
 	replicator.metrics = newNameMetrics(config.Registry, views, replicator.timeSinceRead)
 	return &Registry{
@@ -55,4 +56,24 @@ func (r *Registry) LedgerWentBack(at int64) {
 	for _, view := range r.replicator.views {
 		view.markOutdated(causeWentBack)
 	}
+}
+
+// Config configures a registry. All fields are required unless their comment says
+// otherwise.
+type Config struct {
+	Tokens      *Tokens // the registry has the same games and clock
+	Players     Players
+	Devices     Devices
+	Names       Names        // claims and looks up single nicknames
+	NameSource  NameSource   // lists all nicknames, for the views
+	Revocations *Revocations // nil: no player or token is banned or revoked
+	Epoch       string       // id of the ledger's data; a snapshot with another epoch is ignored
+	Snapshots   Snapshots    // nil: no snapshots
+	Logger      *slog.Logger
+	Registry    prometheus.Registerer
+
+	Words        map[string]*nickname.Words // by game, words that a nickname must not contain; nil: none
+	Reservations NameReservations           // nil: suggestions are not reserved
+
+	initialFilterCapacity int // number of names for which a view's filter has room at least; 0: defaultFilterCapacity; only tests set it
 }

@@ -1,9 +1,9 @@
 package identity
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -50,13 +50,9 @@ const (
 
 // nameReplicator keeps the views of all games up to date with the ledger.
 type nameReplicator struct {
-	source          NameSource
-	snapshots       Snapshots // nil: none
-	epoch           string    // id of the ledger's data
-	initialCapacity int       // number of names for which a filter has room at least
-	log             *slog.Logger
-	views           map[string]*nameView
-	metrics         *nameMetrics
+	Config
+	views   map[string]*nameView
+	metrics *nameMetrics
 
 	reads      int          // successful reads; only the read loop uses it
 	readClock  atomic.Int64 // when the last read started, by the ledger's clock, epoch ms; the views have all names up to then
@@ -89,7 +85,7 @@ func (r *nameReplicator) run(ctx context.Context) {
 
 // logFailures returns a function that calls work, and logs and counts its failures.
 func (r *nameReplicator) logFailures(operation string, work func(context.Context) error) func(context.Context) {
-	return loop.LogFailures(r.log, operation, func(ctx context.Context) error {
+	return loop.LogFailures(r.Logger, operation, func(ctx context.Context) error {
 		err := work(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()
@@ -111,7 +107,7 @@ func (r *nameReplicator) read(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, readTimeout)
 		defer cancel()
 	}
-	ledgerNow, err := r.source.Now(ctx)
+	ledgerNow, err := r.NameSource.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +116,7 @@ func (r *nameReplicator) read(ctx context.Context) error {
 	}
 	since := r.readClock.Load()
 	from, to := min(since, ledgerNow)-overlap.Milliseconds(), ledgerNow+overlap.Milliseconds()
-	err = r.source.NamesBetween(ctx, from, to, func(game, skeleton string, _ int64) {
+	err = r.NameSource.NamesBetween(ctx, from, to, func(game, skeleton string, _ int64) {
 		if view := r.views[game]; view != nil {
 			view.add(skeleton)
 		}
@@ -158,19 +154,19 @@ func (r *nameReplicator) buildViews(ctx context.Context) error {
 // stays active until then, and new names are added to both.
 func (r *nameReplicator) buildView(ctx context.Context, view *nameView, cause string) error {
 	startedAt := time.Now()
-	names, err := r.source.CountNames(ctx, view.game)
+	names, err := r.NameSource.CountNames(ctx, view.game)
 	if err != nil {
 		return err
 	}
-	filter := nickname.NewFilter(filterCapacity(names, r.initialCapacity), maxFalsePositiveRate)
+	filter := nickname.NewFilter(filterCapacity(names, cmp.Or(r.initialFilterCapacity, defaultFilterCapacity)), maxFalsePositiveRate)
 	view.setBuilding(filter)
-	if err := r.source.EachSkeleton(ctx, view.game, func(skeleton string) { filter.Add(skeleton) }); err != nil {
+	if err := r.NameSource.EachSkeleton(ctx, view.game, func(skeleton string) { filter.Add(skeleton) }); err != nil {
 		view.setBuilding(nil)
 		return err
 	}
 	view.activate()
 	r.metrics.builds.WithLabelValues(view.game, cause).Inc()
-	r.log.InfoContext(ctx, "nickname view built", "game", view.game, "reason", cause,
+	r.Logger.InfoContext(ctx, "nickname view built", "game", view.game, "reason", cause,
 		"names", filter.Len(), "capacity", filter.Cap(), "bytes", filter.Bytes(), "took", time.Since(startedAt).Round(time.Millisecond))
 	return nil
 }

@@ -49,11 +49,12 @@ func (n *nicknames) reserve(ctx context.Context, game string, requester Requeste
 	for _, name := range names {
 		skeletons = append(skeletons, name.Skeleton)
 	}
-	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
-	defer cancel()
-	isReserved, err := n.Reservations.Reserve(ctx, game, storeKeys[0], skeletons)
-	if err != nil {
-		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
+	var isReserved []bool
+	ok := n.callReservations(ctx, game, func(ctx context.Context) (err error) {
+		isReserved, err = n.Reservations.Reserve(ctx, game, storeKeys[0], skeletons)
+		return err
+	})
+	if !ok {
 		return names
 	}
 	var reserved []nickname.Name
@@ -71,13 +72,10 @@ const HoldTTL = 5 * time.Minute
 
 // hold holds a nickname that the holder has claimed. After an error it is not held.
 func (n *nicknames) hold(ctx context.Context, game string, holder Requester, name nickname.Name) {
-	if n.Reservations == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
-	defer cancel()
-	if err := n.Reservations.Hold(ctx, game, holder.storeKeys()[0], name.Skeleton); err != nil {
-		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
+	if n.Reservations != nil {
+		n.callReservations(ctx, game, func(ctx context.Context) error {
+			return n.Reservations.Hold(ctx, game, holder.storeKeys()[0], name.Skeleton)
+		})
 	}
 }
 
@@ -98,12 +96,22 @@ func (n *nicknames) isHeldForOthers(ctx context.Context, game string, name nickn
 func (n *nicknames) belongsToOthers(
 	ctx context.Context, game string, name nickname.Name, requester Requester, find func(ctx context.Context, game, skeleton string) (string, error),
 ) bool {
+	owner := ""
+	n.callReservations(ctx, game, func(ctx context.Context) (err error) {
+		owner, err = find(ctx, game, name.Skeleton)
+		return err
+	})
+	return owner != "" && !slices.Contains(requester.storeKeys(), owner)
+}
+
+// callReservations makes one call of NameReservations, with the time limit reservationTimeout.
+// It counts a failure and returns false.
+func (n *nicknames) callReservations(ctx context.Context, game string, call func(context.Context) error) (ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, reservationTimeout)
 	defer cancel()
-	owner, err := find(ctx, game, name.Skeleton)
+	err := call(ctx)
 	if err != nil {
 		n.metrics.failedSuggestions.WithLabelValues(game, suggestionNotStored).Inc()
-		return false
 	}
-	return owner != "" && !slices.Contains(requester.storeKeys(), owner)
+	return err == nil
 }

@@ -51,25 +51,16 @@ type revocationKey struct {
 // changed. Call OnChange before Run.
 func (r *Revocations) OnChange(onChange func([]Revocation)) { r.onChange = onChange }
 
-// replaceAll replaces all known revocations by these.
-func (r *Revocations) replaceAll(all []Revocation) {
+// apply adds changed revocations and removes ended ones. If isAll is true, it also removes
+// all others.
+func (r *Revocations) apply(changed []Revocation, isAll bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.active = make(map[revocationKey]Revocation, len(all))
-	r.applyLocked(all)
-}
-
-// apply adds changed revocations and removes ended ones.
-func (r *Revocations) apply(page []Revocation) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.applyLocked(page)
-}
-
-// applyLocked adds changed revocations and removes ended ones. The caller holds mu.
-func (r *Revocations) applyLocked(page []Revocation) {
+	if isAll {
+		r.active = make(map[revocationKey]Revocation, len(changed))
+	}
 	now := r.Now()
-	for _, revocation := range page {
+	for _, revocation := range changed {
 		r.active[revocationKey{revocation.Game, revocation.Kind, revocation.ID}] = revocation
 	}
 	counts := map[RevocationKind]int{}
@@ -90,7 +81,7 @@ const removeEndedInterval = time.Minute
 func (r *Revocations) removeEnded() {
 	if now := r.Now(); now-r.removedEndedAt >= removeEndedInterval.Milliseconds() {
 		r.removedEndedAt = now
-		r.apply(nil)
+		r.apply(nil, false)
 	}
 }
 

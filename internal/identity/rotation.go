@@ -18,7 +18,7 @@ type KeyInfo struct {
 // ListKeys returns the keys of a game, newest first, or in configured order. The game ""
 // stands for the server's own keys.
 func (t *Tokens) ListKeys(game string) []KeyInfo {
-	ring := t.keys.load()
+	ring := t.keys()
 	signingKey, _ := ring.signingKey(game, t.now()) // none if all keys only verify
 	var keys []KeyInfo
 	for _, key := range ring[game] {
@@ -67,7 +67,7 @@ func (t *Tokens) RetireKey(ctx context.Context, game, id string) error {
 func (t *Tokens) Configure(ctx context.Context, game string, keys []Key) error {
 	t.changeMu.Lock()
 	defer t.changeMu.Unlock()
-	if !t.keys.has(game) {
+	if !t.keys().has(game) {
 		return ErrNoGame
 	}
 	configured := map[string][]Key{}
@@ -97,12 +97,12 @@ func (t *Tokens) reloadLocked(ctx context.Context, configured map[string][]Key) 
 		return fmt.Errorf("identity: read keys again: %w", err)
 	}
 	t.configured = configured
-	t.keys.current.Store(&keys)
+	t.current.Store(&keys)
 	return nil
 }
 
 // hasKey returns true if the key that signed a token still exists.
 func (t *Tokens) hasKey(claims Claims) bool {
-	_, found := t.keys.load().find(claims.Game, claims.KeyID)
+	_, found := t.keys().find(claims.Game, claims.KeyID)
 	return found
 }

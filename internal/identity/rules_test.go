@@ -126,14 +126,14 @@ func TestEachRefusalHasItsOwnLabel(t *testing.T) {
 	t.Parallel()
 	labels := map[string]bool{}
 	for _, reason := range refusalReasons {
-		if labels[reason.label] || refusalLabel(reason.err) != reason.label {
-			t.Errorf("%v is counted as %q, want %q and no label twice", reason.err, refusalLabel(reason.err), reason.label)
+		if found := findReason(reason.err); labels[reason.label] || found.label != reason.label {
+			t.Errorf("%v is counted as %q, want %q and no label twice", reason.err, found.label, reason.label)
 		}
 		labels[reason.label] = true
 	}
 	for _, other := range []error{nil, errStore, ErrNotFound, ErrNotPlayer} {
-		if label := refusalLabel(other); label != "" {
-			t.Errorf("%v is counted as %q", other, label)
+		if reason := findReason(other); reason != nil {
+			t.Errorf("%v is counted as %q", other, reason.label)
 		}
 	}
 }

@@ -31,7 +31,7 @@ const (
 // returns the time up to which they have all names, by the ledger's clock.
 func (r *nameReplicator) loadSnapshots(ledgerNow int64) (watermark int64) {
 	watermark = ledgerNow
-	if r.snapshots == nil {
+	if r.Snapshots == nil {
 		return watermark
 	}
 	for _, game := range r.games() {
@@ -42,7 +42,7 @@ func (r *nameReplicator) loadSnapshots(ledgerNow int64) (watermark int64) {
 			outcome = snapshotMissing
 		case err != nil:
 			outcome = snapshotIgnored
-			r.log.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "error", err)
+			r.Logger.Warn("nickname snapshot ignored; the view is built from the ledger", "game", game, "error", err)
 		default:
 			r.views[game].setBuilding(filter)
 			r.views[game].savedNames = filter.Len()
@@ -56,7 +56,7 @@ func (r *nameReplicator) loadSnapshots(ledgerNow int64) (watermark int64) {
 // loadSnapshot reads the snapshot of a game. It must belong to this ledger, must not be
 // ahead of it, and must have this program's format and rules.
 func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.Filter, nickname.SnapshotInfo, error) {
-	snapshot, err := r.snapshots.Load(game)
+	snapshot, err := r.Snapshots.Load(game)
 	if err != nil {
 		return nil, nickname.SnapshotInfo{}, err
 	}
@@ -71,12 +71,12 @@ func (r *nameReplicator) loadSnapshot(game string, ledgerNow int64) (*nickname.F
 }
 
 func (r *nameReplicator) snapshotInfo(game string, watermark int64) nickname.SnapshotInfo {
-	return nickname.SnapshotInfo{Game: game, Epoch: r.epoch, Rules: nickname.RulesVersion, Watermark: watermark}
+	return nickname.SnapshotInfo{Game: game, Epoch: r.Epoch, Rules: nickname.RulesVersion, Watermark: watermark}
 }
 
 // saveSnapshots saves a snapshot of each view that has new names.
 func (r *nameReplicator) saveSnapshots(context.Context) {
-	if r.snapshots == nil {
+	if r.Snapshots == nil {
 		return
 	}
 	for _, game := range r.games() {
@@ -88,11 +88,11 @@ func (r *nameReplicator) saveSnapshots(context.Context) {
 		names := filter.Len()
 		snapshot, err := filter.Snapshot(r.snapshotInfo(game, watermark))
 		if err == nil {
-			err = r.snapshots.Save(game, snapshot)
+			err = r.Snapshots.Save(game, snapshot)
 		}
 		if err != nil {
 			r.metrics.snapshots.WithLabelValues(snapshotSaveFailed).Inc()
-			r.log.Warn("nickname snapshot save failed; the next start reads more from the ledger", "game", game, "error", err)
+			r.Logger.Warn("nickname snapshot save failed; the next start reads more from the ledger", "game", game, "error", err)
 			continue
 		}
 		view.savedNames = names

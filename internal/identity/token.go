@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -27,9 +28,9 @@ type Tokens struct {
 	now      func() int64
 	refusals *prometheus.CounterVec
 
-	keys       currentKeys
-	changeMu   sync.Mutex       // held while keys change
-	configured map[string][]Key // by game; guarded by changeMu, replaced as a whole
+	current    atomic.Pointer[keyring] // the keys in use; the server can replace them while it runs
+	changeMu   sync.Mutex              // held while keys change
+	configured map[string][]Key        // by game; guarded by changeMu, replaced as a whole
 }
 
 // TokensConfig configures Tokens. Games, Keys and Now are required.
@@ -59,30 +60,24 @@ func OpenTokens(ctx context.Context, c TokensConfig) (*Tokens, error) {
 		jwt.WithTimeFunc(func() time.Time { return time.UnixMilli(c.Now()) }),
 	)
 	t := &Tokens{config: c, parser: parser, now: c.Now, refusals: newRefusalCounter(c.Registry), configured: c.Configured}
-	t.keys.current.Store(&keys)
+	t.current.Store(&keys)
 	return t, nil
 }
+
+func (t *Tokens) keys() keyring { return *t.current.Load() }
 
 // jwtClaims are the claims as they are encoded in a token. Game is absent for an admin. The
 // parser checks nbf if an operator's login service sets it.
 type jwtClaims struct {
-	Subject   string           `json:"sub"`
-	Game      string           `json:"game,omitempty"`
-	Role      Role             `json:"role"`
-	PI        string           `json:"pi,omitempty"`
-	ID        string           `json:"jti,omitempty"`
-	Audience  jwt.ClaimStrings `json:"aud,omitempty"`
-	IssuedAt  *jwt.NumericDate `json:"iat"`
-	ExpiresAt *jwt.NumericDate `json:"exp"`
-	NotBefore *jwt.NumericDate `json:"nbf,omitempty"`
+	Game string `json:"game,omitempty"`
+	Role Role   `json:"role"`
+	PI   string `json:"pi,omitempty"`
+	jwt.RegisteredClaims
 }
 
-func (c jwtClaims) GetExpirationTime() (*jwt.NumericDate, error) { return c.ExpiresAt, nil }
-func (c jwtClaims) GetIssuedAt() (*jwt.NumericDate, error)       { return c.IssuedAt, nil }
-func (c jwtClaims) GetNotBefore() (*jwt.NumericDate, error)      { return c.NotBefore, nil }
-func (c jwtClaims) GetIssuer() (string, error)                   { return "", nil }
-func (c jwtClaims) GetSubject() (string, error)                  { return c.Subject, nil }
-func (c jwtClaims) GetAudience() (jwt.ClaimStrings, error)       { return c.Audience, nil }
+func (c jwtClaims) claims() Claims {
+	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, TokenID: c.ID}
+}
 
 // Mint signs a token with Subject, Game, Role and PI of the claims, and a new id. The token
 // is valid for ttl, in whole seconds from the current second, or from IssuedAt if that is
@@ -92,7 +87,7 @@ func (t *Tokens) Mint(claims Claims, ttl time.Duration) (token string, expiresAt
 	if err := claims.validate(); err != nil {
 		return "", 0, err
 	}
-	keys, rules := t.keys.load(), t.config.Rules[claims.Game]
+	keys, rules := t.keys(), t.config.Rules[claims.Game]
 	switch {
 	case claims.Role != RoleAdmin && !keys.has(claims.Game):
 		return "", 0, refuseGame(claims.Game)
@@ -108,9 +103,9 @@ func (t *Tokens) Mint(claims Claims, ttl time.Duration) (token string, expiresAt
 	}
 	iat := jwt.NewNumericDate(time.UnixMilli(max(t.now(), claims.IssuedAt)))
 	exp := jwt.NewNumericDate(iat.Add(ttl))
-	unsigned := jwt.NewWithClaims(key.method, jwtClaims{
-		Subject: claims.Subject, Game: claims.Game, Role: claims.Role, PI: claims.PI, ID: rand.Text(), Audience: rules.audience(), IssuedAt: iat, ExpiresAt: exp,
-	})
+	unsigned := jwt.NewWithClaims(key.method, jwtClaims{claims.Game, claims.Role, claims.PI, jwt.RegisteredClaims{
+		Subject: claims.Subject, ID: rand.Text(), Audience: rules.audience(), IssuedAt: iat, ExpiresAt: exp,
+	}})
 	unsigned.Header["kid"] = key.id
 	if token, err = unsigned.SignedString(key.signKey); err != nil {
 		return "", 0, fmt.Errorf("identity: sign: %w", err)
@@ -137,11 +132,8 @@ func (t *Tokens) Verify(_ context.Context, token string) (Claims, error) {
 
 // countRefusal counts err by its reason if it is a refusal. It returns err.
 func (t *Tokens) countRefusal(err error) error {
-	if err == nil {
-		return nil
-	}
-	if reason := refusalLabel(err); reason != "" {
-		t.refusals.WithLabelValues(reason).Inc()
+	if reason := findReason(err); reason != nil {
+		t.refusals.WithLabelValues(reason.label).Inc()
 	}
 	return err
 }
@@ -189,7 +181,7 @@ func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	if err := claims.validate(); err != nil {
 		return nil, err
 	}
-	keys := t.keys.load()
+	keys := t.keys()
 	if claims.Role != RoleAdmin && !keys.has(claims.Game) {
 		return nil, refuseGame(claims.Game)
 	}
@@ -210,10 +202,6 @@ func (t *Tokens) verificationKey(unverified *jwt.Token) (any, error) {
 	return key.verifyKey, nil
 }
 
-func (c jwtClaims) claims() Claims {
-	return Claims{Subject: c.Subject, Game: c.Game, Role: c.Role, PI: c.PI, TokenID: c.ID}
-}
-
 // unsupportedAlgorithmText is part of the parser's error text for an algorithm that it does
 // not accept. The library has no error value for this error.
 const unsupportedAlgorithmText = "signing method"
@@ -224,10 +212,8 @@ func mapParserError(err error) error {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused
 	}
-	for _, reason := range refusalReasons {
-		if errors.Is(err, reason.err) {
-			return reason.err
-		}
+	if reason := findReason(err); reason != nil {
+		return reason.err
 	}
 	switch {
 	case strings.Contains(err.Error(), unsupportedAlgorithmText):
