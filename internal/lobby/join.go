@@ -47,7 +47,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 		return l.refuse(busyError(listing.Activity))
 	}
 	l.metrics.joins.WithLabelValues("queued").Inc()
-	l.scheduleTry(t, tryInterval)
+	l.scheduleTry(t, tryInterval, false)
 	return protocol.DuelQueued{Ticket: t.ID, Waiting: listing.Waiting}, func() { l.tryPairing(t, &listing) }, nil
 }
 
@@ -55,7 +55,7 @@ func (l *Lobby) Join(ctx context.Context, r Request) (protocol.DuelQueued, func(
 func (l *Lobby) Leave(ctx context.Context, game, player string) error {
 	id, err := l.Tickets.RemoveTicket(ctx, game, player)
 	if err == nil && id != "" {
-		l.dropTicket(playerKey{game, player}, id)
+		l.drop(playerKey{game, player}, id)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
@@ -166,11 +165,8 @@ type Config struct {
 // concurrent use.
 type Lobby struct {
 	*activities
+	*localTickets
 	metrics *metrics
-
-	mu      sync.Mutex
-	tickets map[playerKey]localTicket // the tickets that this node handles
-	claimed map[string]bool           // ids of tickets of any node that a try of this node is pairing
 }
 
 const (
@@ -181,7 +177,8 @@ const (
 // New returns a lobby. The lobby handles pairings of dead nodes only while Run
 // runs.
 func New(c Config) *Lobby {
-	return &Lobby{activities: &activities{Config: c}, metrics: newMetrics(c.Registry), tickets: make(map[playerKey]localTicket), claimed: make(map[string]bool)}
+	metrics := newMetrics(c.Registry)
+	return &Lobby{&activities{Config: c}, newLocalTickets(c.Wheel, metrics.tickets), metrics}
 }
 
 func newID() string { return ulid.Make().String() }

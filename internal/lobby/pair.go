@@ -18,12 +18,18 @@ func (l *Lobby) tryPairing(t Ticket, listing *Listing) {
 	switch {
 	case err != nil:
 		l.Logger.Warn("ticket pairing failed; retrying", "ticket", t.ID, "error", err)
-		l.rescheduleTry(t, tryInterval)
+		l.scheduleTry(t, tryInterval, true)
 	case isWaiting:
-		l.rescheduleTry(t, l.nextTryDelay(t))
+		l.scheduleTry(t, l.nextTryDelay(t), true)
 	default:
-		l.dropTicket(t.key(), t.ID)
+		l.drop(t.key(), t.ID)
 	}
+}
+
+// scheduleTry makes this node try to pair a ticket after a wait. If isHandled is true, it
+// does nothing unless this node handles the ticket already.
+func (l *Lobby) scheduleTry(t Ticket, wait time.Duration, isHandled bool) {
+	l.schedule(t, wait, isHandled, func() { l.tryPairing(t, nil) })
 }
 
 // maxPairingAttempts limits how often one try looks for an opponent again because another
@@ -87,7 +93,7 @@ func (l *Lobby) createMatch(ctx context.Context, p Pairing) error {
 		return err
 	}
 	for _, ticket := range p.Tickets {
-		l.dropTicket(ticket.key(), ticket.ID)
+		l.drop(ticket.key(), ticket.ID)
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (l *Lobby) TakeOver(ctx context.Context, game, player string) error {
 			return err
 		}
 		if isWaiting {
-			l.scheduleTry(t, tryInterval)
+			l.scheduleTry(t, tryInterval, false)
 			return nil
 		}
 		activity.Forming = true // it was just paired

@@ -20,13 +20,13 @@ func TestMemoryOfManyTicketsIsReleased(t *testing.T) {
 		before := mapAddress()
 		const manyTickets = 100
 		for i := range manyTickets {
-			n.scheduleTry(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour)
+			n.scheduleTry(Ticket{ID: fmt.Sprint(i), Game: "demo", Seat: match.Seat{Player: fmt.Sprint(i)}}, time.Hour, false)
 		}
 		for i := range manyTickets {
 			if mapAddress() != before || !n.HasTicket("demo", fmt.Sprint(i)) {
 				test.Fatalf("the map was replaced, or ticket %d does not wait", i)
 			}
-			n.dropTicket(playerKey{"demo", fmt.Sprint(i)}, fmt.Sprint(i))
+			n.drop(playerKey{"demo", fmt.Sprint(i)}, fmt.Sprint(i))
 			if n.HasTicket("demo", fmt.Sprint(i)) {
 				test.Fatalf("ticket %d still waits", i)
 			}
