@@ -71,18 +71,18 @@ type bots struct{ *judge }
 func (b *bots) scheduleBots(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
-	state := local.state
-	if state.Phase != PhaseOpen || state.Question == local.lastBotsQuestion {
+	question, opensAt := local.state.Question, local.state.OpensAt
+	if local.state.Phase != PhaseOpen || question == local.lastBotsQuestion {
 		return
 	}
-	local.lastBotsQuestion = state.Question
+	local.lastBotsQuestion = question
 	for _, seat := range local.plan.Seats {
 		if !seat.Bot {
 			continue
 		}
-		wait, given := planBotAnswer(local.plan, state.Question, seat.Player)
-		wait -= time.Duration(b.Now()-state.OpensAt) * time.Millisecond
-		b.Wheel.After(wait, func() { b.submitBotAnswer(local, seat.Player, state.Question, given) })
+		wait, given := planBotAnswer(local.plan, question, seat.Player)
+		wait -= time.Duration(b.Now()-opensAt) * time.Millisecond
+		b.Wheel.After(wait, func() { b.submitBotAnswer(local, seat.Player, question, given) })
 	}
 }
 

@@ -76,13 +76,13 @@ func (l *localMatch) claimFrames(frames personalFrames) personalFrames {
 func (p *personalResults) schedulePersonal(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
-	state := local.state
-	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.isAbandoned() || local.lastPersonalQuestion >= state.Question {
+	state, question := &local.state, local.state.Question
+	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.isAbandoned() || local.lastPersonalQuestion >= question {
 		return
 	}
-	local.lastPersonalQuestion = state.Question
+	local.lastPersonalQuestion = question
 	p.Wheel.After(0, func() {
-		p.sendPersonal(local, state.Question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
+		p.sendPersonal(local, question, slices.Collect(maps.Keys(local.playerSessions())), maxPersonalTries)
 	})
 }
 

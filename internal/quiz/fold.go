@@ -2,6 +2,7 @@ package quiz
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -26,6 +27,9 @@ func Fold(s string) string {
 const maxFoldRounds = 4
 
 func foldOnce(s string) string {
+	if isASCII(s) { // most answers: only the case can change
+		return strings.Join(strings.Fields(strings.ToLower(s)), " ")
+	}
 	// The first fold needs the decomposed form, because composed letters can
 	// contain an iota subscript. The second fold handles what compatibility
 	// mapping produced.
@@ -33,4 +37,13 @@ func foldOnce(s string) string {
 	s = norm.NFKC.String(fold.String(norm.NFD.String(s)))
 	s = norm.NFKC.String(fold.String(s))
 	return strings.Join(strings.Fields(s), " ")
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
