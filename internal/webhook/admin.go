@@ -66,17 +66,12 @@ type pingData struct {
 // change at their next refresh. Dead deliveries stay dead until an operator requeues
 // them. Enable returns the new status, or ErrNoEndpoint.
 func (d *Dispatcher) Enable(ctx context.Context, game, name string) (Status, error) {
-	endpoint, err := d.Registry.find(game, name)
-	if err == nil {
-		err = d.EndpointStates.EnableEndpoint(ctx, game, name)
-	}
-	if err == nil {
-		err = d.refreshStates(ctx)
-	}
-	if err != nil {
-		return Status{}, err
-	}
-	return d.status(ctx, endpoint)
+	return d.change(ctx, game, name, func(*endpointState) error {
+		if err := d.EndpointStates.EnableEndpoint(ctx, game, name); err != nil {
+			return err
+		}
+		return d.refreshStates(ctx)
+	})
 }
 
 // Disable disables an endpoint; operators can see the reason. Events are no longer
@@ -84,9 +79,14 @@ func (d *Dispatcher) Enable(ctx context.Context, game, name string) (Status, err
 // endpoint is already disabled, its reason does not change. Disable returns the new
 // status, or ErrNoEndpoint.
 func (d *Dispatcher) Disable(ctx context.Context, game, name, reason string) (Status, error) {
+	return d.change(ctx, game, name, func(endpoint *endpointState) error { return d.disableEndpoint(ctx, endpoint, reason) })
+}
+
+// change changes an endpoint and returns its new status.
+func (d *Dispatcher) change(ctx context.Context, game, name string, apply func(*endpointState) error) (Status, error) {
 	endpoint, err := d.Registry.find(game, name)
 	if err == nil {
-		err = d.disableEndpoint(ctx, endpoint, reason)
+		err = apply(endpoint)
 	}
 	if err != nil {
 		return Status{}, err

@@ -52,6 +52,14 @@ func (d *Dispatcher) deliver(ctx context.Context, task taskqueue.Task) error {
 	return d.deliveryResult(ctx, endpoint, &task, d.attemptDelivery(ctx, endpoint, Message{ID: task.Key, Body: task.Payload}))
 }
 
+// attemptDelivery posts a message and releases the endpoint's slot, which the caller
+// has acquired.
+func (d *Dispatcher) attemptDelivery(ctx context.Context, endpoint *endpointState, message Message) (reply Reply) {
+	startedAt := time.Now()
+	defer func() { endpoint.release(startedAt, reply) }()
+	return d.postMessage(ctx, endpoint, message)
+}
+
 // disabledReason returns why an endpoint is disabled, or "" if it is enabled. A reason
 // makes the delivery dead. So before it returns a reason, it reads the states again,
 // because another node may have enabled the endpoint.
@@ -61,20 +69,6 @@ func (d *Dispatcher) disabledReason(ctx context.Context, endpoint *endpointState
 	}
 	err := d.refreshStates(ctx)
 	return endpoint.disabledReason(), err
-}
-
-// attemptDelivery posts a message and releases the endpoint's slot, which the caller
-// has acquired. It pauses the endpoint if the reply asks for that.
-func (d *Dispatcher) attemptDelivery(ctx context.Context, endpoint *endpointState, message Message) Reply {
-	defer endpoint.release(time.Now())
-	reply := d.postMessage(ctx, endpoint, message)
-	switch {
-	case reply.Err == nil:
-		endpoint.resetPause()
-	case reply.isThrottled():
-		endpoint.pause(reply.RetryAfter)
-	}
-	return reply
 }
 
 // deliveryResult returns the result of a delivery task after a reply: nil if the

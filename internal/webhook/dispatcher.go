@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
+	"laststand/internal/loop"
 	"laststand/internal/taskqueue"
 )
 
@@ -26,17 +29,46 @@ type Config struct {
 type Dispatcher struct {
 	Config
 
-	isStateKnown atomic.Bool   // the states of endpoints were read at least once
-	refreshLock  chan struct{} // has an element while the states are being read, so that no older read overwrites a newer one
+	isStateKnown atomic.Bool         // the states of endpoints were read at least once
+	refreshing   *semaphore.Weighted // held while the states are being read, so that no older read overwrites a newer one
 }
-
-const (
-	callTimeout = 10 * time.Second // for reading the states
-)
 
 // NewDispatcher returns a dispatcher.
 func NewDispatcher(config Config) *Dispatcher {
-	return &Dispatcher{Config: config, refreshLock: make(chan struct{}, 1)}
+	return &Dispatcher{Config: config, refreshing: semaphore.NewWeighted(1)}
+}
+
+const (
+	callTimeout     = 10 * time.Second // for reading the states
+	refreshInterval = 10 * time.Second // between two reads of the states, which other nodes may change
+
+	concurrentDeliveries = 128 // concurrent attempts per node; an endpoint gets at most slotsPerEndpoint
+	concurrentSeals      = 2   // concurrent tasks of SealedDayKind per node
+)
+
+// deliveryBackoff is the retry delay of deliveries, see maxAttempts.
+var deliveryBackoff = taskqueue.Backoff{First: 5 * time.Second, Max: 6 * time.Hour}
+
+// Services returns the services that handle the tasks of the Registry, for the task
+// queue.
+func (d *Dispatcher) Services() []taskqueue.KindConfig {
+	return []taskqueue.KindConfig{
+		{Kind: DeliveryKind, Handle: d.deliver, Concurrency: concurrentDeliveries, Backoff: deliveryBackoff},
+		{Kind: SealedDayKind, Handle: d.enqueueSealedDay, Concurrency: concurrentSeals},
+	}
+}
+
+// Run refreshes the states of endpoints, which other nodes may change, until the
+// context ends.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	if len(d.Registry.byTopic) == 0 {
+		<-ctx.Done()
+		return nil
+	}
+	refresh := loop.LogFailures(d.Logger, "read of the states of webhook endpoints", d.refreshStates)
+	refresh(ctx)
+	loop.Every(ctx, refreshInterval, refresh)
+	return nil
 }
 
 // refreshStates reads the states of all endpoints. callTimeout limits the wait for
@@ -44,12 +76,10 @@ func NewDispatcher(config Config) *Dispatcher {
 func (d *Dispatcher) refreshStates(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	select {
-	case d.refreshLock <- struct{}{}:
-		defer func() { <-d.refreshLock }()
-	case <-ctx.Done():
-		return fmt.Errorf("states of endpoints: %w", ctx.Err())
+	if err := d.refreshing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("states of endpoints: %w", err)
 	}
+	defer d.refreshing.Release(1)
 	rows, err := d.EndpointStates.EndpointStates(ctx)
 	if err != nil {
 		return fmt.Errorf("states of endpoints: %w", err)
@@ -59,10 +89,8 @@ func (d *Dispatcher) refreshStates(ctx context.Context) error {
 		states[(&Endpoint{Game: state.Game, Name: state.Name}).Topic()] = state
 	}
 	for topic, endpoint := range d.Registry.byTopic {
-		state, ok := states[topic]
-		if !ok {
-			state = State{Game: endpoint.Game, Name: endpoint.Name}
-		}
+		state := states[topic]
+		state.Game, state.Name = endpoint.Game, endpoint.Name
 		endpoint.setState(state)
 		d.Registry.metrics.setDisabled(endpoint, state.Disabled != "")
 	}
@@ -70,6 +98,7 @@ func (d *Dispatcher) refreshStates(ctx context.Context) error {
 	return nil
 }
 
+// postMessage makes one attempt to send a message, and records its result.
 func (d *Dispatcher) postMessage(ctx context.Context, endpoint *endpointState, message Message) Reply {
 	startedAt := time.Now()
 	reply := d.Poster.Post(ctx, endpoint.Endpoint, message)

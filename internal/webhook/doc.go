@@ -12,7 +12,7 @@
 // no attempts for some time; a disabled one gets none until an operator enables it.
 //
 // [Registry] knows the endpoints and makes the tasks of events. [Dispatcher] handles
-// these tasks and the operators' requests. Start reading at services.go, which lists the
+// these tasks and the operators' requests. Start reading at dispatcher.go, which lists the
 // tasks, then deliver.go; then Registry.TasksForResult.
 //
 // The package also signs messages by Standard Webhooks 1.0.0: see signature.go. During

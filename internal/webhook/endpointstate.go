@@ -15,16 +15,15 @@ type endpointState struct {
 	Endpoint
 	*throttle
 
-	mu             sync.Mutex
-	state          State
-	lastError      string // of the last failed attempt at this node
-	lastErrorAt    int64  // epoch ms
-	lastAcceptedAt int64  // of the last accepted message at this node, epoch ms
-	isFailing      bool   // the last attempt at this node failed
+	mu        sync.Mutex
+	known     Status // what this node knows, without the fields that need the database
+	isFailing bool   // the last attempt at this node failed
 }
 
 func newEndpointState(endpoint Endpoint) *endpointState {
-	return &endpointState{Endpoint: endpoint, throttle: newThrottle(), state: State{Game: endpoint.Game, Name: endpoint.Name}}
+	return &endpointState{Endpoint: endpoint, throttle: newThrottle(), known: Status{
+		State: State{Game: endpoint.Game, Name: endpoint.Name}, URL: endpoint.host(), Events: endpoint.Events, Ordered: endpoint.Ordered,
+	}}
 }
 
 func (endpoint *endpointState) isSubscribedTo(eventType string) bool {
@@ -41,18 +40,21 @@ func (endpoint *endpointState) newDelivery(message Message) taskqueue.NewTask {
 	return task
 }
 
-// disabledReason returns why the endpoint gets no messages, or "" if it is
-// enabled.
-func (endpoint *endpointState) disabledReason() string {
+// status returns the status, without the fields that need the database.
+func (endpoint *endpointState) status() Status {
 	endpoint.mu.Lock()
 	defer endpoint.mu.Unlock()
-	return endpoint.state.Disabled
+	return endpoint.known
 }
+
+// disabledReason returns why the endpoint gets no messages, or "" if it is
+// enabled.
+func (endpoint *endpointState) disabledReason() string { return endpoint.status().Disabled }
 
 func (endpoint *endpointState) setState(state State) {
 	endpoint.mu.Lock()
 	defer endpoint.mu.Unlock()
-	endpoint.state = state
+	endpoint.known.State = state
 }
 
 // recordAttempt records the result of an attempt. It returns true if the endpoint has just
@@ -62,20 +64,10 @@ func (endpoint *endpointState) recordAttempt(failure error) (startedFailing bool
 	defer endpoint.mu.Unlock()
 	now := time.Now().UnixMilli()
 	if failure == nil {
-		endpoint.lastAcceptedAt, endpoint.isFailing = now, false
+		endpoint.known.AcceptedAt, endpoint.isFailing = now, false
 		return false
 	}
 	startedFailing, endpoint.isFailing = !endpoint.isFailing, true
-	endpoint.lastError, endpoint.lastErrorAt = failure.Error(), now
+	endpoint.known.Error, endpoint.known.ErrorAt = failure.Error(), now
 	return startedFailing
-}
-
-// status returns the status, without the fields that need the database.
-func (endpoint *endpointState) status() Status {
-	endpoint.mu.Lock()
-	defer endpoint.mu.Unlock()
-	return Status{
-		State: endpoint.state, URL: endpoint.host(), Events: endpoint.Events, Ordered: endpoint.Ordered,
-		Error: endpoint.lastError, ErrorAt: endpoint.lastErrorAt, AcceptedAt: endpoint.lastAcceptedAt,
-	}
 }

@@ -89,6 +89,20 @@ type matchData struct {
 	Teams     []protocol.TeamStanding `json:"teams,omitempty"`
 }
 
+// correctionData is the data of match.corrected. It has no standings: the match has the new
+// ones, for all its players.
+type correctionData struct {
+	Game      string     `json:"game"`
+	Match     string     `json:"match"`
+	ArenaID   string     `json:"arena_id,omitempty"`
+	Mode      match.Mode `json:"mode"`
+	OverAt    int64      `json:"over_at"`
+	Question  int        `json:"question"`
+	Voided    []int      `json:"voided"`
+	Questions int        `json:"questions"`
+	Counts    bool       `json:"counts"`
+}
+
 // settledMatchData returns a function that makes the matchData of a result, with at
 // most limit standings and teams.
 func settledMatchData(result *match.Result) func(limit int) any {

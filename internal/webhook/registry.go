@@ -78,6 +78,15 @@ func (registry *Registry) TasksForResult(result *match.Result, at int64) []taskq
 	return append(tasks, registry.deliveries(event{eventType: ArenaOver, game: result.Game, subject: result.Match, occurredAt: at, data: settledMatchData(result)})...)
 }
 
+// TasksForCorrection returns the deliveries of a correction that is being written to the
+// ledger. It makes a question of a match void; m is the match after it. at is when, in epoch ms.
+func (registry *Registry) TasksForCorrection(m match.Summary, question int, at int64) []taskqueue.NewTask {
+	data := correctionData{m.Game, m.Match, m.ArenaID, m.Mode, m.OverAt, question, m.Voided, m.Questions, m.CountsForLeaderboards}
+	return registry.deliveries(event{
+		eventType: MatchCorrected, game: m.Game, subject: fmt.Sprint(m.Match, "\x00", question), occurredAt: at, data: func(int) any { return data },
+	})
+}
+
 // TasksForEndedDay returns the task that reads the top lists of an ended day and enqueues
 // their deliveries. It returns none if no endpoint of the game subscribes to day.sealed.
 // at is when the day ended, in epoch ms.

@@ -33,40 +33,29 @@ const schemePrefix = "v1,"
 // knows one of the keys accepts the message. The error is ErrInvalidKey if there is no
 // key, or ErrInvalidID.
 func Sign(keys []Key, id string, at time.Time, body []byte) (headers map[string]string, err error) {
-	if err := checkKeys(keys); err != nil {
-		return nil, err
+	timestamp := strconv.FormatInt(at.Unix(), 10)
+	var signatures []string
+	for _, key := range keys {
+		if len(key.secret) == 0 {
+			return nil, errNoKey
+		}
+		signatures = append(signatures, schemePrefix+base64.StdEncoding.EncodeToString(key.sign(id, timestamp, body)))
 	}
-	if !isValidID(id) {
+	switch {
+	case len(signatures) == 0:
+		return nil, errNoKey
+	case id == "" || len(id) > maxIDLength || strings.ContainsFunc(id, isForbiddenInID):
 		return nil, ErrInvalidID
 	}
-	timestamp := strconv.FormatInt(at.Unix(), 10)
-	var signatures []byte
-	for i, key := range keys {
-		if i > 0 {
-			signatures = append(signatures, ' ')
-		}
-		signatures = append(signatures, schemePrefix...)
-		signatures = base64.StdEncoding.AppendEncode(signatures, key.sign(id, timestamp, body))
-	}
-	return map[string]string{HeaderID: id, HeaderTimestamp: timestamp, HeaderSignature: string(signatures)}, nil
+	return map[string]string{HeaderID: id, HeaderTimestamp: timestamp, HeaderSignature: strings.Join(signatures, " ")}, nil
 }
 
 // maxIDLength is the maximum length of an id, in bytes.
 const maxIDLength = 256
 
-// isValidID rejects a full stop, because two messages could then have the same
+// isForbiddenInID also rejects a full stop, because two messages could then have the same
 // signed content.
-func isValidID(id string) bool {
-	if id == "" || len(id) > maxIDLength {
-		return false
-	}
-	for _, char := range []byte(id) {
-		if char <= ' ' || char >= 0x7f || char == '.' {
-			return false
-		}
-	}
-	return true
-}
+func isForbiddenInID(char rune) bool { return char <= ' ' || char >= 0x7f || char == '.' }
 
 // ErrInvalidKey is wrapped by each error about keys. No error contains a key.
 var ErrInvalidKey = errors.New("invalid webhook key")
@@ -131,17 +120,4 @@ func (k Key) sign(id, timestamp string, body []byte) []byte {
 	_, _ = io.WriteString(mac, id+"."+timestamp+".")
 	_, _ = mac.Write(body)
 	return mac.Sum(nil)
-}
-
-// checkKeys returns an error if there is no key, or if a key is the zero Key.
-func checkKeys(keys []Key) error {
-	for _, key := range keys {
-		if len(key.secret) == 0 {
-			return errNoKey
-		}
-	}
-	if len(keys) == 0 {
-		return errNoKey
-	}
-	return nil
 }

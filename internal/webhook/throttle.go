@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"laststand/internal/taskqueue"
@@ -33,8 +34,9 @@ var (
 type throttle struct {
 	slots chan struct{} // one element for each attempt in progress
 
+	waiting atomic.Int64 // tasks that wait for a slot
+
 	mu              sync.Mutex
-	waiting         int           // tasks that wait for a slot
 	averageDuration time.Duration // moving average of the attempts' durations
 	lastChange      time.Time     // when a slot was last acquired or released
 	pausedUntil     time.Time     // no attempts before this time
@@ -49,18 +51,19 @@ func newThrottle() *throttle {
 // acquire takes a slot for an attempt; release returns it. If no slot is available, it
 // returns the error that postpones the task.
 func (t *throttle) acquire(ctx context.Context) error {
-	if !t.tryStartWaiting() {
+	defer t.waiting.Add(-1)
+	if !t.isWorthWaiting(t.waiting.Add(1)) {
 		return t.postpone(errBusy)
 	}
-	defer t.stopWaiting()
-	timer := time.NewTimer(maxSlotWait)
-	defer timer.Stop()
+	waiting, cancel := context.WithTimeout(ctx, maxSlotWait)
+	defer cancel()
 	select {
 	case t.slots <- struct{}{}:
-	case <-timer.C:
+	case <-waiting.Done():
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return t.postpone(errBusy)
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 	if !t.isStartAllowed() {
 		<-t.slots
@@ -69,22 +72,12 @@ func (t *throttle) acquire(ctx context.Context) error {
 	return nil
 }
 
-// tryStartWaiting returns true if a slot is likely to be free within maxSlotWait. Then
-// the caller may wait and must call stopWaiting afterwards.
-func (t *throttle) tryStartWaiting() bool {
+// isWorthWaiting returns true if a slot is likely to be free within maxSlotWait, for the
+// last of some tasks that wait.
+func (t *throttle) isWorthWaiting(waiting int64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.slots) == cap(t.slots) && t.expectedDuration()*time.Duration(t.waiting+1)/slotsPerEndpoint > maxSlotWait {
-		return false
-	}
-	t.waiting++
-	return true
-}
-
-func (t *throttle) stopWaiting() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiting--
+	return len(t.slots) < cap(t.slots) || t.expectedDuration()*time.Duration(waiting)/slotsPerEndpoint <= maxSlotWait
 }
 
 // isStartAllowed returns true if the caller, who has taken a slot, may start an attempt
@@ -105,29 +98,26 @@ func (t *throttle) expectedDuration() time.Duration {
 	return max(t.averageDuration, time.Since(t.lastChange))
 }
 
-// release returns the slot of an attempt that started at startedAt.
-func (t *throttle) release(startedAt time.Time) {
+// release returns the slot of an attempt that started at startedAt. It pauses the endpoint
+// if the reply asks for that. An accepted message makes the next pause short again.
+func (t *throttle) release(startedAt time.Time, reply Reply) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.averageDuration += (time.Since(startedAt) - t.averageDuration) / 8
 	t.lastChange = time.Now()
+	t.averageDuration += (t.lastChange.Sub(startedAt) - t.averageDuration) / 8
 	<-t.slots
-}
-
-// resetPause makes the next pause short again, because the endpoint has accepted a
-// message.
-func (t *throttle) resetPause() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.nextPause = minDefaultPause
+	switch {
+	case reply.Err == nil:
+		t.nextPause = minDefaultPause
+	case reply.isThrottled():
+		t.pause(reply.RetryAfter)
+	}
 }
 
 // pause stops attempts for the time that the endpoint asks for. If wait is 0, it stops
 // them for nextPause. During a pause it ignores further calls with wait 0, because they
-// have the same cause.
+// have the same cause. The caller holds mu.
 func (t *throttle) pause(wait time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	now := time.Now()
 	if wait == 0 && now.Before(t.pausedUntil) {
 		return
