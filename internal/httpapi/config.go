@@ -28,8 +28,7 @@ type Tokens interface {
 	Verify(ctx context.Context, token string) (identity.Claims, error)
 }
 
-// Guests registers guests and manages nicknames. *identity.Registry implements
-// it.
+// Guests registers guests and manages nicknames. *identity.Registry implements it.
 type Guests interface {
 	Guest(ctx context.Context, req identity.GuestRequest) (identity.Guest, error)
 	Available(ctx context.Context, game, nickname string, requester identity.Requester) (identity.Availability, error)
@@ -40,17 +39,15 @@ type Guests interface {
 	CheckHost(ctx context.Context, claims identity.Claims) error
 }
 
-// Accounts erases players and links guests to accounts. player is the player id
-// of the claims. LinkAccount and RotateDevice have the contracts of the methods
-// of the identity package.
+// Accounts erases players and links guests to accounts, as package identity does.
+// player is the player id of the claims.
 type Accounts interface {
 	Erase(ctx context.Context, game, player string) error
 	LinkAccount(ctx context.Context, req identity.LinkRequest) (account string, err error)
 	RotateDevice(ctx context.Context, change identity.DeviceChange) error
 }
 
-// Players returns the public data of players. Player returns
-// identity.ErrNotFound if there is no such player.
+// Players returns the public data of players, or identity.ErrNotFound.
 type Players interface {
 	Player(ctx context.Context, game, id string) (identity.Player, error)
 }
@@ -58,9 +55,8 @@ type Players interface {
 // History returns settled matches.
 //
 // Matches returns the matches of one player, newest first, and the cursor of
-// the next page. The cursor after the last page is "". An unknown cursor gives
-// match.ErrBadCursor. Match returns match.ErrNotFound if there is no such
-// match.
+// the next page, "" after the last one. The errors are match.ErrBadCursor and
+// match.ErrNotFound.
 type History interface {
 	Matches(ctx context.Context, game, player, cursor string, limit int) ([]match.HistoryEntry, string, error)
 	// Match returns a settled match without its standings. Standings returns

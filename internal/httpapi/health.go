@@ -14,9 +14,9 @@ import (
 // readinessTimeout is the time limit of each readiness check.
 const readinessTimeout = 2 * time.Second
 
-// statusRoutes shows the state of the node, and the contracts.
+// statusRoutes shows the state of the node.
 type statusRoutes struct {
-	Config
+	*api
 	readiness singleflight.Group // makes concurrent requests share one run of the readiness checks
 }
 

@@ -36,7 +36,9 @@ func offsetCursor(n int) string {
 // "". The list must never change, since cursors contain indexes.
 func (p paging) indexRange(n int) (from, to int, next string, err error) {
 	if p.cursor != "" {
-		if from, err = readOffset(p.cursor); err != nil || from >= n {
+		raw, _ := base64.RawURLEncoding.DecodeString(p.cursor)
+		from, _ = strconv.Atoi(strings.TrimPrefix(string(raw), offsetPrefix))
+		if from < 1 || from >= n || offsetCursor(from) != p.cursor {
 			return 0, 0, "", match.ErrBadCursor
 		}
 	}
@@ -45,17 +47,4 @@ func (p paging) indexRange(n int) (from, to int, next string, err error) {
 		next = offsetCursor(to)
 	}
 	return from, to, next, nil
-}
-
-func readOffset(cursor string) (int, error) {
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil {
-		return 0, match.ErrBadCursor
-	}
-	digits, ok := strings.CutPrefix(string(raw), offsetPrefix)
-	n, err := strconv.Atoi(digits)
-	if !ok || err != nil || n < 1 || offsetCursor(n) != cursor {
-		return 0, match.ErrBadCursor
-	}
-	return n, nil
 }

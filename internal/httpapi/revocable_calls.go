@@ -13,9 +13,7 @@ import (
 // key of the token is retired. It is safe for concurrent use.
 type RevocableCalls struct {
 	checkClaims func(identity.Claims) error
-
-	mu    sync.Mutex
-	calls map[*revocableCall]struct{}
+	calls       sync.Map // from *revocableCall to nothing
 }
 
 type revocableCall struct {
@@ -26,18 +24,21 @@ type revocableCall struct {
 // NewRevocableCalls returns an empty set of calls. checkClaims returns an error
 // if a token with these claims is no longer valid. It must not call a store.
 func NewRevocableCalls(checkClaims func(identity.Claims) error) *RevocableCalls {
-	return &RevocableCalls{checkClaims: checkClaims, calls: make(map[*revocableCall]struct{})}
+	return &RevocableCalls{checkClaims: checkClaims}
 }
 
 // CancelRevoked checks the claims of all calls again and cancels the calls with
 // an error. It does not wait until they have ended.
 func (s *RevocableCalls) CancelRevoked() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for call := range s.calls {
-		if err := s.checkClaims(call.claims); err != nil {
-			call.cancel(err)
-		}
+	s.calls.Range(func(call, _ any) bool {
+		s.cancelIfRevoked(call.(*revocableCall))
+		return true
+	})
+}
+
+func (s *RevocableCalls) cancelIfRevoked(call *revocableCall) {
+	if err := s.checkClaims(call.claims); err != nil {
+		call.cancel(err)
 	}
 }
 
@@ -47,16 +48,10 @@ func (s *RevocableCalls) CancelRevoked() {
 func (s *RevocableCalls) track(r *http.Request, claims identity.Claims) (ctx context.Context, untrack func()) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	call := &revocableCall{claims, cancel}
-	s.mu.Lock()
-	s.calls[call] = struct{}{}
-	s.mu.Unlock()
-	if err := s.checkClaims(claims); err != nil { // revoked between authentication and track
-		cancel(err)
-	}
+	s.calls.Store(call, nil)
+	s.cancelIfRevoked(call) // revoked between authentication and track
 	return ctx, func() {
-		s.mu.Lock()
-		delete(s.calls, call)
-		s.mu.Unlock()
+		s.calls.Delete(call)
 		cancel(nil)
 	}
 }

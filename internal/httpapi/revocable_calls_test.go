@@ -59,9 +59,10 @@ func TestPollsEndWhenTheServiceIsRevoked(t *testing.T) {
 	if status := <-ended; status != http.StatusUnauthorized {
 		t.Errorf("the next poll ended with %d, want 401", status)
 	}
-	if len(calls.calls) != 0 {
-		t.Errorf("%d ended calls are still tracked", len(calls.calls))
-	}
+	calls.calls.Range(func(call, _ any) bool {
+		t.Errorf("the ended call %+v is still tracked", call)
+		return true
+	})
 }
 
 // A poll that ends because the client disconnects or because of a time limit is not revoked.

@@ -60,7 +60,7 @@ type (
 // routes lists all operations except the websocket, which newMux adds.
 func (a *api) routes() []route {
 	players, arenas, boards, services := playerRoutes{a}, arenaRoutes{a}, boardRoutes{a}, serviceRoutes{a}
-	status := &statusRoutes{Config: a.Config}
+	status := &statusRoutes{api: a}
 	page := []string{"limit", "cursor"}
 	board := []string{"order", "kind", "limit", "cursor", "around", "players", "date"}
 	standing := []string{"order", "kind", "explain"}
