@@ -103,5 +103,5 @@ func WriteProblem(w http.ResponseWriter, p Problem) {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.FormatInt((cmp.Or(p.RetryAfterMS, defaultRetryAfterMS)+999)/1000, 10))
 	}
-	write(w, p.Status, Raw{"application/problem+json", encodeJSON(p)})
+	write(w, p.Status, Raw{"application/problem+json", append(protocol.EncodeJSON(p), '\n')})
 }

@@ -1,14 +1,14 @@
 package httpserver
 
 import (
-	"bytes"
-	"encoding/json"
 	"io"
 	"math"
 	"mime"
 	"net/http"
 	"os"
 	"strconv"
+
+	"laststand/internal/protocol"
 )
 
 const jsonType = "application/json"
@@ -67,7 +67,7 @@ func Respond(w http.ResponseWriter, result any) {
 	case File:
 		body.write(w)
 	default:
-		write(w, status, Raw{jsonType, encodeJSON(body)})
+		write(w, status, Raw{jsonType, append(protocol.EncodeJSON(body), '\n')})
 	}
 }
 
@@ -89,18 +89,6 @@ func (f File) write(w http.ResponseWriter) {
 	}
 	w.WriteHeader(http.StatusOK)
 	_, _ = io.Copy(w, io.NewSectionReader(f.Content, 0, math.MaxInt64))
-}
-
-// encodeJSON encodes a body as JSON. It panics on an error, which would be a defect: all
-// bodies are types that can be encoded.
-func encodeJSON(body any) []byte {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
-		panic(err)
-	}
-	return buffer.Bytes()
 }
 
 // StatusWriter records the status of a response.

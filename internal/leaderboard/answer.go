@@ -1,11 +1,11 @@
 package leaderboard
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"time"
+
+	"laststand/internal/protocol"
 )
 
 // Answer is an encoded answer for clients: a page, a standing or a listing.
@@ -17,14 +17,9 @@ type Answer struct {
 
 // EncodeAnswer encodes an answer as JSON. It panics if JSON cannot represent the answer.
 func EncodeAnswer(answer any) Answer {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(answer); err != nil {
-		panic(err)
-	}
-	sum := sha256.Sum256(buffer.Bytes())
-	return Answer{JSON: buffer.Bytes(), ETag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	content := append(protocol.EncodeJSON(answer), '\n')
+	sum := sha256.Sum256(content)
+	return Answer{JSON: content, ETag: base64.RawURLEncoding.EncodeToString(sum[:12])}
 }
 
 // dayEndMargin is added to the end of a day in UTC. After that time, the day has ended in

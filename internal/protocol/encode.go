@@ -36,7 +36,7 @@ type NumberedPush struct{ Head, Tail string }
 func EncodeNumberedPush(match, messageType string, data any) NumberedPush {
 	head := AppendJSONText([]byte(`{"type":`), messageType)
 	head = append(AppendJSONText(append(head, `,"match":`...), match), `,"seq":`...)
-	return NumberedPush{Head: string(head), Tail: `,"data":` + string(mustJSON(data)) + `}`}
+	return NumberedPush{Head: string(head), Tail: `,"data":` + string(EncodeJSON(data)) + `}`}
 }
 
 // Frame returns the frame of the push with the number seq.
@@ -55,11 +55,11 @@ func AppendJSONText(dst []byte, text string) []byte {
 		case char >= utf8.RuneSelf:
 			decoded, size := utf8.DecodeRuneInString(text[i:])
 			if decoded == utf8.RuneError || decoded == '\u2028' || decoded == '\u2029' {
-				return append(dst, mustJSON(text)...)
+				return append(dst, EncodeJSON(text)...)
 			}
 			i += size - 1
 		case char < ' ' || char == '"' || char == '\\':
-			return append(dst, mustJSON(text)...)
+			return append(dst, EncodeJSON(text)...)
 		}
 	}
 	return append(append(append(dst, '"'), text...), '"')
@@ -78,17 +78,17 @@ func appendData(dst []byte, data any) []byte {
 	if message, ok := data.(fastEncoder); ok {
 		return message.appendJSON(dst)
 	}
-	return append(dst, mustJSON(data)...)
+	return append(dst, EncodeJSON(data)...)
 }
 
-// mustJSON encodes a message of this package. It panics on an error, which cannot happen
-// with these types.
-func mustJSON(message any) []byte {
+// EncodeJSON encodes a value as JSON without HTML escaping. It panics on an error: only
+// types that JSON can represent may be passed.
+func EncodeJSON(value any) []byte {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(message); err != nil {
-		panic(fmt.Sprintf("protocol: cannot encode %T: %v", message, err))
+	if err := encoder.Encode(value); err != nil {
+		panic(fmt.Sprintf("protocol: cannot encode %T: %v", value, err))
 	}
 	return bytes.TrimRight(buffer.Bytes(), "\n")
 }
@@ -153,5 +153,5 @@ func (g Given) Encode() json.RawMessage {
 	case g.Choice == nil && g.Choices == nil && g.Value != nil:
 		return slices.Concat([]byte(`{"value":`), g.Value, []byte(`}`))
 	}
-	return mustJSON(g)
+	return EncodeJSON(g)
 }

@@ -1,10 +1,8 @@
 package webhook
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/base32"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -38,7 +36,7 @@ func (e *event) message() Message { return Message{ID: e.id(), Body: e.body()} }
 // body returns the JSON body, with lists as long as the size limit of a task allows.
 func (e *event) body() (body []byte) {
 	for limit := maxListEntries; limit >= 0; limit -= 10 {
-		body = encodeJSON(envelope{e.eventType, time.UnixMilli(e.occurredAt).UTC().Format(timestampLayout), e.data(limit)})
+		body = protocol.EncodeJSON(envelope{e.eventType, time.UnixMilli(e.occurredAt).UTC().Format(timestampLayout), e.data(limit)})
 		if len(body) <= taskqueue.MaxPayloadBytes {
 			break
 		}
@@ -58,17 +56,6 @@ type envelope struct {
 	Type      string `json:"type"`
 	Timestamp string `json:"timestamp"`
 	Data      any    `json:"data"`
-}
-
-// encodeJSON encodes a value as JSON. It panics if the value cannot be encoded.
-func encodeJSON(value any) []byte {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		panic(err)
-	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
 }
 
 // matchData is the data of match.settled and arena.over. Standings and Teams contain

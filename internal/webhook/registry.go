@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/match"
+	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
 )
 
@@ -94,7 +95,7 @@ func (registry *Registry) TasksForEndedDay(game, day string, at int64) []taskque
 	if !registry.hasSubscriber(DaySealed, game) {
 		return nil
 	}
-	return []taskqueue.NewTask{{Game: game, Topic: SealedDayKind + "/" + game, Key: day, Payload: encodeJSON(sealTask{at})}}
+	return []taskqueue.NewTask{{Game: game, Topic: SealedDayKind + "/" + game, Key: day, Payload: protocol.EncodeJSON(sealTask{at})}}
 }
 
 // sealTask is the payload of a task of SealedDayKind. The task's key is the day.
