@@ -13,7 +13,7 @@
 //
 // New returns the handler. Start reading in mux.go and routes.go. serve.go shows the
 // steps of each request: time limit, query, slot, load shedding, rate limits,
-// handler, error. The handlers call gate.go to authenticate clients.
+// authentication (gate.go), handler, error. request.go reads bodies and pages.
 //
 // This package must not know Redis, SQL or the frames of the websocket. It calls
 // the services only through the interfaces in config.go.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"laststand/internal/leaderboard"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
 	"laststand/internal/taskqueue"
@@ -106,6 +107,33 @@ func settledMatchData(result *match.Result) func(limit int) any {
 		}
 		return data
 	}
+}
+
+// dayData is the data of day.sealed.
+type dayData struct {
+	Game   string           `json:"game"`
+	Date   string           `json:"date"`
+	Boards []dayLeaderboard `json:"boards"`
+}
+
+// dayLeaderboard is the top list of a day. Nickname of a team's entry is the team's
+// name, as on all leaderboards.
+type dayLeaderboard struct {
+	Kind    leaderboard.Kind    `json:"kind"`
+	Order   leaderboard.Order   `json:"order"`
+	Total   int64               `json:"total"` // entries ranked
+	Entries []leaderboard.Entry `json:"entries"`
+}
+
+// truncated returns the day with at most limit entries on each leaderboard.
+func (day dayData) truncated(limit int) any {
+	boards := make([]dayLeaderboard, len(day.Boards))
+	for i, board := range day.Boards {
+		board.Entries = firstEntries(board.Entries, limit)
+		boards[i] = board
+	}
+	day.Boards = boards
+	return day
 }
 
 func firstEntries[E any](list []E, limit int) []E { return list[:min(limit, len(list))] }
