@@ -37,9 +37,7 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, e
 // request's context, cut off, or not UTF-8.
 func ReadBody(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, error) {
 	body, err := readBeforeDeadline(w, r, maxBytes)
-	switch tooLarge, netErr, refusal := (*http.MaxBytesError)(nil), net.Error(nil), (*protocol.Error)(nil); {
-	case errors.As(err, &refusal): // by the reader that a handler has put around the body
-		return nil, refusal
+	switch tooLarge, netErr := (*http.MaxBytesError)(nil), net.Error(nil); {
 	case errors.As(err, &tooLarge):
 		return nil, protocol.Errorf(protocol.CodePayloadTooLarge, "the body is larger than %d bytes; send less per call", maxBytes)
 	case errors.As(err, &netErr) && netErr.Timeout():
