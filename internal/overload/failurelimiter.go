@@ -38,13 +38,6 @@ type FailureLimiter struct {
 	running *lru.Cache[Key, chan struct{}] // by address; a channel has an element while an attempt runs
 }
 
-// Attempt is an attempt to use a secret, such as a join code.
-type Attempt struct {
-	Address Key
-	Player  Key // the zero Key if the player is unknown
-	Secret  string
-}
-
 // maxAttemptWait is how long an attempt waits for the address's other attempts to end.
 const maxAttemptWait = time.Second
 

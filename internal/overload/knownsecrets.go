@@ -7,6 +7,13 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
+// Attempt is an attempt to use a secret, such as a join code.
+type Attempt struct {
+	Address Key
+	Player  Key // the zero Key if the player is unknown
+	Secret  string
+}
+
 // knownSecretTTL is how long a node remembers a known secret.
 const knownSecretTTL = 24 * time.Hour
 
