@@ -23,99 +23,6 @@ type Arenas struct {
 	ExtraTime  bool          // the first player of each race and survival arena gets extra time
 }
 
-// AddArenas starts a host for one arena after another, and the players of its arenas if
-// they have some of their own.
-func (g *Group) AddArenas(a Arenas) {
-	offers := g.offers
-	var playing sync.WaitGroup
-	if a.OwnPlayers {
-		offers = make(chan *seat, a.MaxPlayers)
-		for range a.MaxPlayers {
-			playing.Go(func() { playArenas(g, offers) })
-		}
-	}
-	g.hosting.Add(1)
-	g.tasks.Go(func() {
-		defer g.hosting.Done()
-		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
-			if !holdArena(g, a, offers) {
-				break
-			}
-		}
-		if a.OwnPlayers {
-			close(offers)
-		}
-		playing.Wait()
-	})
-}
-
-// AwaitArenas waits until all hosts have held their arenas.
-func (g *Group) AwaitArenas() { g.hosting.Wait() }
-
-// playArenas takes one seat after another, until no more are offered.
-func playArenas(g *Group, offers <-chan *seat) {
-	p, err := g.newMember(g.closing, "player")
-	defer p.disconnect()
-	for s := range offers {
-		if err != nil || p.isLost || !p.isConnected && !g.awaitConnect() {
-			s.arena.declined.Add(1)
-			continue
-		}
-		err = p.play(&matchRun{leave: g.closing, seat: s})
-		p.reportEnd(err)
-	}
-}
-
-// holdArena makes an arena with a new host, offers its seats, and plays it to the end. The
-// host also checks the pushes of the match. It returns false if no further arena makes sense.
-func holdArena(g *Group, a Arenas, offers chan<- *seat) bool {
-	host, err := g.newMember(g.closing, "host")
-	defer host.disconnect()
-	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1), wait: cmp.Or(a.Wait, gatherTimeout), givesExtra: a.ExtraTime && a.Mode != "buzzer"}
-	if err == nil {
-		made.made, err = host.makeArena(a.Mode)
-	}
-	if err == nil {
-		made.offerSeats(offers)
-		err = host.play(&matchRun{leave: g.closing, hosts: made})
-	}
-	host.reportEnd(err)
-	return err == nil && made.taken.Load() > 0
-}
-
-// makeArena asks one node after another to make an arena, until one does.
-func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
-	body := protocol.NewArena{
-		Mode: mode, Name: "Load test", Pace: "auto", Ranked: p.group.Ranked,
-		Questions: protocol.ArenaQuestions{Count: p.group.Questions, Lang: "en"},
-	}
-	if mode != "survival" {
-		body.Teams = teams
-	}
-	if mode == "race" {
-		points := int64(300)
-		body.ReadingMS = 100
-		body.Scoring = &protocol.NewScoring{Preset: []string{"speed", "accuracy"}[p.dice.IntN(2)], Points: &points, Penalty: 50, Streak: 20, Partial: true}
-	}
-	server := ""
-	for until := time.Now().Add(p.group.ConnectTimeout); ; {
-		server = p.group.server(p.dice, server)
-		ctx, cancel := context.WithTimeout(p.group.closing, p.group.ReplyTimeout)
-		made, err = CreateArena(ctx, server, "demo", p.Token, body)
-		cancel()
-		switch {
-		case err == nil:
-			return made, nil
-		case !isTemporary(err), p.group.Strict, time.Now().After(until):
-			return made, fmt.Errorf("%w: an arena was refused: %w", checker.ErrContract, err)
-		}
-		p.group.Stats.Count("arena "+outcome(err), 1)
-		if !p.group.pause(2 * checkInterval) {
-			return made, context.Cause(p.group.closing)
-		}
-	}
-}
-
 type arena struct {
 	mode string
 	made protocol.ArenaMade
@@ -138,20 +45,6 @@ type seat struct {
 // teams are the teams of buzzer arenas. Their players take them in turn.
 var teams = []protocol.ArenaTeam{{ID: "red", Name: "Red"}, {ID: "green", Name: "Green"}, {ID: "blue", Name: "Blue"}}
 
-func (a *arena) offerSeats(offers chan<- *seat) {
-	for i := range a.size {
-		s := &seat{arena: a}
-		if a.mode == "buzzer" {
-			s.team = teams[i%len(teams)].ID
-		}
-		select {
-		case offers <- s:
-		default: // there are more seats than players
-			a.declined.Add(1)
-		}
-	}
-}
-
 // gatherTimeout is how long an arena waits for its last players, unless Arenas says otherwise.
 const gatherTimeout = 10 * time.Second
 
@@ -160,6 +53,106 @@ const gatherTimeout = 10 * time.Second
 func (a *arena) isReady(waitedFor time.Duration) (isReady, hasPlayers bool) {
 	taken, declined := int(a.taken.Load()), int(a.declined.Load())
 	return taken+declined >= a.size || taken > 1 && waitedFor > a.wait, taken > 0
+}
+
+// AddArenas starts a host for one arena after another, and the players of its arenas if
+// they have some of their own.
+func (g *Group) AddArenas(a Arenas) {
+	offers := g.offers
+	var playing sync.WaitGroup
+	if a.OwnPlayers {
+		offers = make(chan *seat, a.MaxPlayers)
+		for range a.MaxPlayers {
+			playing.Go(func() { g.playArenas(offers) })
+		}
+	}
+	g.hosting.Add(1)
+	g.tasks.Go(func() {
+		defer g.hosting.Done()
+		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil && g.holdArena(a, offers); n++ {
+		}
+		if a.OwnPlayers {
+			close(offers)
+		}
+		playing.Wait()
+	})
+}
+
+// AwaitArenas waits until all hosts have held their arenas.
+func (g *Group) AwaitArenas() { g.hosting.Wait() }
+
+// playArenas takes one seat after another, until no more are offered.
+func (g *Group) playArenas(offers <-chan *seat) {
+	p, err := g.newMember(g.closing, "player")
+	defer p.disconnect()
+	for s := range offers {
+		if err != nil || p.isLost || !p.isConnected && !g.awaitConnect() {
+			s.arena.declined.Add(1)
+			continue
+		}
+		err = p.play(&matchRun{leave: g.closing, seat: s})
+		p.reportEnd(err)
+	}
+}
+
+// holdArena makes an arena with a new host, offers its seats, and plays it to the end. The
+// host also checks the pushes of the match. It returns false if no further arena makes sense.
+func (g *Group) holdArena(a Arenas, offers chan<- *seat) bool {
+	host, err := g.newMember(g.closing, "host")
+	defer host.disconnect()
+	made := &arena{mode: a.Mode, size: a.MinPlayers + host.dice.IntN(a.MaxPlayers-a.MinPlayers+1), wait: cmp.Or(a.Wait, gatherTimeout), givesExtra: a.ExtraTime && a.Mode != "buzzer"}
+	if err == nil {
+		made.made, err = host.makeArena(a.Mode)
+	}
+	if err == nil {
+		for i := range made.size {
+			s := &seat{arena: made}
+			if a.Mode == "buzzer" {
+				s.team = teams[i%len(teams)].ID
+			}
+			select {
+			case offers <- s:
+			default: // there are more seats than players
+				made.declined.Add(1)
+			}
+		}
+		err = host.play(&matchRun{leave: g.closing, hosts: made})
+	}
+	host.reportEnd(err)
+	return err == nil && made.taken.Load() > 0
+}
+
+// makeArena asks one node after another to make an arena, until one does.
+func (p *member) makeArena(mode string) (made protocol.ArenaMade, err error) {
+	g := p.group
+	body := protocol.NewArena{
+		Mode: mode, Name: "Load test", Pace: "auto", Ranked: g.Ranked, Questions: protocol.ArenaQuestions{Count: g.Questions, Lang: "en"},
+	}
+	if mode != "survival" {
+		body.Teams = teams
+	}
+	if mode == "race" {
+		points := int64(300)
+		body.ReadingMS = 100
+		body.Scoring = &protocol.NewScoring{Preset: []string{"speed", "accuracy"}[p.dice.IntN(2)], Points: &points, Penalty: 50, Streak: 20, Partial: true}
+	}
+	server := ""
+	for until := time.Now().Add(g.ConnectTimeout); ; {
+		server = g.server(p.dice, server)
+		ctx, cancel := context.WithTimeout(g.closing, g.ReplyTimeout)
+		made, err = CreateArena(ctx, server, "demo", p.Token, body)
+		cancel()
+		switch {
+		case err == nil:
+			return made, nil
+		case !isTemporary(err), g.Strict, time.Now().After(until):
+			return made, fmt.Errorf("%w: an arena was refused: %w", checker.ErrContract, err)
+		}
+		g.Stats.Count("arena "+outcome(err), 1)
+		if !g.pause(2 * checkInterval) {
+			return made, context.Cause(g.closing)
+		}
+	}
 }
 
 // SetDuellists changes the number of duel players. It starts new ones, or the newest
@@ -173,47 +166,36 @@ func (g *Group) SetDuellists(n int) {
 	}
 	missing := n - len(g.quits)
 	g.mu.Unlock()
-	for range missing {
-		if !g.awaitConnect() {
-			return
-		}
-		g.addDuellist()
+	for ; missing > 0 && g.awaitConnect(); missing-- {
+		leave, quit := context.WithCancel(g.closing)
+		g.mu.Lock()
+		g.quits = append(g.quits, quit)
+		g.mu.Unlock()
+		g.tasks.Go(func() {
+			defer quit()
+			g.playDuels(leave)
+		})
 	}
 }
 
-func (g *Group) addDuellist() {
-	leave, quit := context.WithCancel(g.closing)
-	g.mu.Lock()
-	g.quits = append(g.quits, quit)
-	g.mu.Unlock()
-	g.tasks.Go(func() {
-		defer quit()
-		p, err := g.newMember(leave, "player")
-		if err == nil {
-			err = p.playDuels(leave)
-		}
-		p.reportEnd(err)
-		if g.closing.Err() == nil { // only this player leaves
-			p.disconnect()
-			return
-		}
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.duellists = append(g.duellists, p)
-	})
-}
-
-// playDuels plays duels, and between them the arenas that offer a seat.
-func (p *member) playDuels(leave context.Context) error {
-	for leave.Err() == nil {
-		if p.chance(p.group.Habits.MoveFirstShare) {
+// playDuels plays duels with a new player, and between them the arenas that offer a seat. If the
+// group ends, the player stays connected.
+func (g *Group) playDuels(leave context.Context) {
+	p, err := g.newMember(leave, "player")
+	for err == nil && leave.Err() == nil {
+		if p.chance(g.Habits.MoveFirstShare) {
 			p.dropConnection()
 		}
-		if err := p.play(&matchRun{leave: leave, seat: nextSeat(p.group.offers)}); err != nil {
-			return err
-		}
+		err = p.play(&matchRun{leave: leave, seat: nextSeat(g.offers)})
 	}
-	return nil
+	p.reportEnd(err)
+	if g.closing.Err() == nil { // only this player leaves
+		p.disconnect()
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.duellists = append(g.duellists, p)
 }
 
 // nextSeat returns a seat that an arena offers to players of duels, nil for none.
