@@ -17,12 +17,13 @@ import (
 	"laststand/internal/testenv"
 )
 
-// k6Options are the flags and the arguments of k6Command.
-type k6Options struct {
+// k6Run is a run of a k6 script against a server.
+type k6Run struct {
 	k6, server  string
 	timeout     time.Duration
 	script      string
 	environment []string // NAME=VALUE for the script
+	node        *testenv.Node
 }
 
 // defaultGame configures the game of all scripts except short and spike.
@@ -52,77 +53,60 @@ limits: {guests_per_minute_per_address: 0, nickname_lookups_per_minute_per_addre
 // short also demands that k6 checked every rule. Then it runs again, and what k6 receives
 // breaks each rule: k6 must find every breach.
 func k6Command(flags *flag.FlagSet) func(context.Context) error {
-	var o k6Options
-	flags.StringVar(&o.k6, "k6", "k6", "`path` of k6")
-	flags.StringVar(&o.server, "server", "", "start this `binary` instead of this tree")
-	flags.DurationVar(&o.timeout, "within", 24*time.Hour, "end the run after this time; it has then failed")
+	var r k6Run
+	flags.StringVar(&r.k6, "k6", "k6", "`path` of k6")
+	flags.StringVar(&r.server, "server", "", "start this `binary` instead of this tree")
+	flags.DurationVar(&r.timeout, "within", 24*time.Hour, "end the run after this time; it has then failed")
 	return func(ctx context.Context) error {
 		if flags.NArg() == 0 {
 			return errors.New("no script is named; use a script of loadtest/k6, such as duel")
 		}
-		o.script, o.environment = flags.Arg(0), flags.Args()[1:]
-		ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("%s did not end within %v", o.script, o.timeout))
+		r.script, r.environment = flags.Arg(0), flags.Args()[1:]
+		ctx, cancel := context.WithTimeoutCause(ctx, r.timeout, fmt.Errorf("%s did not end within %v", r.script, r.timeout))
 		defer cancel()
-		err := o.run(ctx)
+		err := r.run(ctx)
 		return errors.Join(context.Cause(ctx), err)
 	}
 }
 
-func (o k6Options) run(ctx context.Context) (err error) {
-	binary, err := testenv.BuildServer(ctx, o.server)
+// run starts the server and runs the script; short runs twice.
+func (r *k6Run) run(ctx context.Context) (err error) {
+	binary, err := testenv.BuildServer(ctx, r.server)
 	if err != nil {
 		return err
 	}
-	options, isShort := testenv.NodeOptions{Binary: binary, Game: defaultGame}, o.script == "short"
-	switch o.script {
+	options, isShort := testenv.NodeOptions{Binary: binary, Game: defaultGame}, r.script == "short"
+	switch r.script {
 	case "short":
 		options.Game = shortGame
-		o.environment = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, o.environment...)
+		r.environment = append([]string{"VUS=2", "DURATION=5s", "THINK=100", "P99=0", "TWICE=0.5", "RESUMES=0.3"}, r.environment...)
 	case "spike": // matches start and end before, during and after the spike
 		options.Settings = fmt.Sprintf(spikeSettings, strings.TrimSuffix(shortGame, "}"), testenv.KeysYAML)
 	}
-	node, err := testenv.StartNode(ctx, options)
-	if err != nil {
+	if r.node, err = testenv.StartNode(ctx, options); err != nil {
 		return err
 	}
-	defer func() { _, stopped := node.Stop(); err = errors.Join(err, stopped) }()
-	k := script{
-		k6: o.k6, path: filepath.Join("loadtest", "k6", o.script+".js"), export: filepath.Join(node.Dir, "summary.json"),
-		environment: append(o.environment, "KEY_FILE="+node.KeyFile(), "KEY_ID="+testenv.KeyID),
-	}
-	err = k.runUnmodified(ctx, node.URL, node.OpsURL, isShort)
+	defer func() { _, stopped := r.node.Stop(); err = errors.Join(err, stopped) }()
+	err = r.checkServer(ctx, isShort)
 	if err == nil && isShort {
-		err = k.runWithFaults(ctx, node.URL, node.OpsURL)
+		err = r.checkRules(ctx)
 	}
-	if log := node.Log(); strings.Contains(log, "DATA RACE") {
+	if log := r.node.Log(); strings.Contains(log, "DATA RACE") {
 		err = errors.Join(err, fmt.Errorf("the server has a race:\n%s", log))
 	}
 	return err
 }
 
-// thresholdExitCode is the exit code of k6 if a threshold does not hold.
-const thresholdExitCode = 99
-
-// script is a k6 script, and how to run it.
-type script struct {
-	k6, path    string
-	export      string // file for the summary
-	environment []string
-}
-
-// checkCount is how often a rule held and how often it was broken.
-type checkCount struct{ Passes, Fails int }
-
-// runUnmodified runs the script against the server. If mustCheckAll is set, k6 must have
+// checkServer runs the script against the server. If mustCheckAll is set, k6 must have
 // checked each rule.
-func (s script) runUnmodified(ctx context.Context, url, ops string, mustCheckAll bool) error {
-	exitCode, rules, output, err := s.run(ctx, url, ops)
+func (r *k6Run) checkServer(ctx context.Context, mustCheckAll bool) error {
+	isBroken, rules, output, err := r.runScript(ctx)
 	if err != nil {
 		return err
 	}
 	fmt.Print(output)
-	if exitCode != 0 {
-		return fmt.Errorf("k6 ended with %d: the server broke a rule, or was too slow", exitCode)
+	if isBroken {
+		return errors.New("k6 failed: the server broke a rule, or was too slow")
 	}
 	var unchecked []string
 	for name, count := range rules {
@@ -136,21 +120,24 @@ func (s script) runUnmodified(ctx context.Context, url, ops string, mustCheckAll
 	return nil
 }
 
-// runWithFaults runs the script so that what it receives breaks each rule. k6 must find every
+// checkRules runs the script so that what it receives breaks each rule. k6 must find every
 // breach.
-func (s script) runWithFaults(ctx context.Context, url, ops string) error {
-	s.environment = append(s.environment, "FAULTS=1", "PUSH_TIMEOUT=5", "GRACE=5s") // clients need not wait long for messages that a fault has removed
-	exitCode, rules, output, err := s.run(ctx, url, ops)
+func (r *k6Run) checkRules(ctx context.Context) error {
+	r.environment = append(r.environment, "FAULTS=1", "PUSH_TIMEOUT=5", "GRACE=5s") // clients need not wait long for messages that a fault has removed
+	isBroken, rules, output, err := r.runScript(ctx)
 	if err != nil {
 		return err
 	}
 	found, missed := brokenRules(rules)
 	fmt.Printf("breaches found: %v\n", found)
-	if exitCode != thresholdExitCode || len(missed) > 0 {
-		return fmt.Errorf("%s\nk6 ended with %d and did not find the breaches of: %v", output, exitCode, missed)
+	if !isBroken || len(missed) > 0 {
+		return fmt.Errorf("%s\nk6 failed: %t, and did not find the breaches of: %v", output, isBroken, missed)
 	}
 	return nil
 }
+
+// checkCount is how often a rule held and how often it was broken.
+type checkCount struct{ Passes, Fails int }
 
 // brokenRules sorts the rules by whether k6 found a breach.
 func brokenRules(rules map[string]checkCount) (found, missed []string) {
@@ -167,22 +154,25 @@ func brokenRules(rules map[string]checkCount) (found, missed []string) {
 	return found, missed
 }
 
-// run returns the exit code of k6, the counts of its rules and its output.
-func (s script) run(ctx context.Context, url, ops string) (exitCode int, rules map[string]checkCount, output string, err error) {
-	cmd := exec.CommandContext(ctx, s.k6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", s.export, s.path)
-	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+url, "OPS="+ops), s.environment...)
+// thresholdExitCode is the exit code of k6 if a threshold does not hold.
+const thresholdExitCode = 99
+
+// runScript returns whether a threshold did not hold, the counts of the rules and the output of k6.
+func (r *k6Run) runScript(ctx context.Context) (isBroken bool, rules map[string]checkCount, output string, err error) {
+	export := filepath.Join(r.node.Dir, "summary.json")
+	cmd := exec.CommandContext(ctx, r.k6, "run", "--quiet", "--no-color", "--address", "127.0.0.1:0", "--summary-export", export, filepath.Join("loadtest", "k6", r.script+".js"))
+	cmd.Env = append(append(os.Environ(), "K6_NO_USAGE_REPORT=true", "URL="+r.node.URL, "OPS="+r.node.OpsURL), r.environment...)
+	cmd.Env = append(cmd.Env, "KEY_FILE="+r.node.KeyFile(), "KEY_ID="+testenv.KeyID)
 	out, err := cmd.CombinedOutput()
-	if ended, ok := errors.AsType[*exec.ExitError](err); ok && ended.ExitCode() == thresholdExitCode {
-		exitCode = thresholdExitCode
-	} else if err != nil {
-		return 0, nil, "", fmt.Errorf("%s: %w\n%s", s.k6, err, out)
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	if isBroken = ok && ended.ExitCode() == thresholdExitCode; err != nil && !isBroken {
+		return false, nil, "", fmt.Errorf("%s: %w\n%s", r.k6, err, out)
 	}
-	summary, err := os.ReadFile(s.export)
-	if err != nil {
-		return exitCode, nil, "", err
+	summary, err := os.ReadFile(export)
+	if err == nil {
+		rules, err = readRules(summary)
 	}
-	rules, err = readRules(summary)
-	return exitCode, rules, string(out), err
+	return isBroken, rules, string(out), err
 }
 
 // readRules reads the counts of the rules from the summary that k6 exports.

@@ -84,7 +84,7 @@ func StartProxy(proxy string, nodes []*Node) (*Server, error) {
 		config := filepath.Join(dir, proxy)
 		s.child = child{
 			path: path, args: proxyArgs(program, dir, config), env: []string{"HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir},
-			log: filepath.Join(dir, "log"), ready: func(ctx context.Context, _ int) error { return proxyReady(ctx, s.URL) },
+			log: filepath.Join(dir, "log"), ready: func(ctx context.Context, _ int) error { return CheckReady(ctx, s.URL) },
 		}
 		return os.WriteFile(config, []byte(proxyFolders(text, dir)), 0o600)
 	})
@@ -118,8 +118,8 @@ func proxyFolders(text, dir string) string {
 	return strings.Replace(text, "http {\n", paths, 1)
 }
 
-// proxyReady returns nil once a node behind the proxy is ready.
-func proxyReady(ctx context.Context, url string) error {
+// CheckReady returns nil if the node at a URL, or a node behind the proxy there, is ready.
+func CheckReady(ctx context.Context, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", nil)
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func proxyReady(ctx context.Context, url string) error {
 	}
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("the nodes behind %s answer %s", url, answer.Status)
+		return fmt.Errorf("%s is not ready: %s", url, answer.Status)
 	}
 	return nil
 }

@@ -38,8 +38,7 @@ func newCostPart(r *players.Report, name string, on clusterOptions, play playOpt
 				return err
 			}
 			answers := p.replies.Load()
-			profiles, err := profileNode(ctx, c.nodes[0], duration)
-			if err != nil {
+			if err := profileNode(ctx, c.nodes[0], duration); err != nil {
 				return err
 			}
 			answers = p.replies.Load() - answers
@@ -50,7 +49,7 @@ func newCostPart(r *players.Report, name string, on clusterOptions, play playOpt
 			if err := c.addRedisCosts(ctx, onRedis, p, (to.work["Redis µs"]-from.work["Redis µs"])/float64(answers)); err != nil {
 				return err
 			}
-			return addNodeCosts(ctx, onNode, profiles, float64(answers))
+			return addNodeCosts(ctx, onNode, c.nodes[0], float64(answers))
 		})
 	}}
 }
@@ -182,35 +181,31 @@ func nodePart(stack string) string {
 	return ""
 }
 
-// nodeProfiles are the paths of profiles of a node: its processor time between two times, and
+// profileNode writes profiles into the folder of a node: its processor time between two times, and
 // all allocations before each of them.
-type nodeProfiles struct{ before, cpu, after string }
-
-func profileNode(ctx context.Context, n *testenv.Node, duration time.Duration) (nodeProfiles, error) {
-	paths := nodeProfiles{filepath.Join(n.Dir, "before"), filepath.Join(n.Dir, "cpu"), filepath.Join(n.Dir, "after")}
-	for _, profile := range []struct{ path, name string }{
-		{paths.before, "heap?gc=1"}, {paths.cpu, fmt.Sprintf("profile?seconds=%.0f", duration.Seconds())}, {paths.after, "heap?gc=1"},
-	} {
-		content, err := n.Profile(ctx, profile.name)
-		if err != nil {
-			return paths, err
+func profileNode(ctx context.Context, n *testenv.Node, duration time.Duration) error {
+	for _, profile := range [][2]string{{"before", "heap?gc=1"}, {"cpu", fmt.Sprintf("profile?seconds=%.0f", duration.Seconds())}, {"after", "heap?gc=1"}} {
+		content, err := n.Profile(ctx, profile[1])
+		if err == nil {
+			err = os.WriteFile(filepath.Join(n.Dir, profile[0]), content, 0o600)
 		}
-		if err := os.WriteFile(profile.path, content, 0o600); err != nil {
-			return paths, err
+		if err != nil {
+			return err
 		}
 	}
-	return paths, nil
+	return nil
 }
 
 // addNodeCosts adds the work of a node for each answer by its parts.
-func addNodeCosts(ctx context.Context, t *players.Table, paths nodeProfiles, answers float64) error {
+func addNodeCosts(ctx context.Context, t *players.Table, n *testenv.Node, answers float64) error {
+	before, after := filepath.Join(n.Dir, "before"), filepath.Join(n.Dir, "after")
 	figures := make(map[string][]float64)
 	for _, rule := range nodeRules {
 		figures[rule.part] = make([]float64, 3)
 	}
 	for i, arguments := range [][]string{
-		{"-sample_index=cpu", "-unit=us", paths.cpu}, {"-sample_index=alloc_objects", "-base=" + paths.before, paths.after},
-		{"-sample_index=alloc_space", "-unit=B", "-base=" + paths.before, paths.after},
+		{"-sample_index=cpu", "-unit=us", filepath.Join(n.Dir, "cpu")}, {"-sample_index=alloc_objects", "-base=" + before, after},
+		{"-sample_index=alloc_space", "-unit=B", "-base=" + before, after},
 	} {
 		out, err := exec.CommandContext(ctx, "go", append([]string{"tool", "pprof", "-traces"}, arguments...)...).Output()
 		if err != nil {

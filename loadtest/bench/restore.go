@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -118,8 +117,11 @@ func (b restoreBench) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := awaitReady(ctx, node.URL); err != nil {
-		return err
+	for testenv.CheckReady(ctx, node.URL) != nil { // until it has its leaderboards
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		time.Sleep(100 * time.Millisecond)
 	}
 	fmt.Printf("PostgreSQL ready with leaderboards after %v\n", time.Since(began).Round(100*time.Millisecond))
 	out, err := b.command(ctx, "boards", "verify", "--game=demo", "--ops-listen="+strings.TrimPrefix(node.OpsURL, "http://"),
@@ -137,23 +139,4 @@ func (b restoreBench) command(ctx context.Context, args ...string) (string, erro
 		return "", fmt.Errorf("server %s: %w: %s", args[0], err, out)
 	}
 	return string(out), nil
-}
-
-// awaitReady waits until a node has its leaderboards.
-func awaitReady(ctx context.Context, url string) error {
-	for {
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/readyz", http.NoBody)
-		if err != nil {
-			return err
-		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			return err
-		}
-		_ = answer.Body.Close()
-		if answer.StatusCode == http.StatusOK {
-			return nil
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
 }

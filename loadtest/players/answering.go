@@ -46,8 +46,8 @@ func (r *matchRun) planAnswer(h received) {
 
 // useExtraTime moves some answers of a player with extra time to its own deadline.
 func (r *matchRun) useExtraTime(h received) error {
-	var own protocol.OwnDeadline
-	if err := json.Unmarshal(h.Data, &own); err != nil {
+	own, err := decode[protocol.OwnDeadline](h)
+	if err != nil {
 		return err
 	}
 	q, closed := r.view.Question()

@@ -1,7 +1,6 @@
 package players
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -12,14 +11,11 @@ import (
 // enterAgain requests the entry again if the ticket may have ended with the old connection.
 // A seat survives a reconnect.
 func (r *matchRun) enterAgain(h received) error {
-	var w protocol.Welcome
-	if err := json.Unmarshal(h.Data, &w); err != nil {
-		return err
-	}
-	if !r.hasMatch && r.hasEntered && !r.isLeaving && w.Playing == nil && !r.isAwaitingReply(r.kind) && r.retry == nil {
+	w, err := decode[protocol.Welcome](h)
+	if err == nil && !r.hasMatch && r.hasEntered && !r.isLeaving && w.Playing == nil && !r.isAwaitingReply(r.kind) && r.retry == nil {
 		r.ask(r.kind, r.data)
 	}
-	return nil
+	return err
 }
 
 // handleEntered waits for the match. A match that came before is over: the server made it
@@ -52,8 +48,8 @@ func (r *matchRun) handleLeft() {
 }
 
 func (r *matchRun) handleRefusal(h received) error {
-	var e protocol.Error
-	if err := json.Unmarshal(h.Data, &e); err != nil {
+	e, err := decode[protocol.Error](h)
+	if err != nil {
 		return err
 	}
 	r.group.Stats.Count(h.request.kind+" "+string(e.Code), 1)

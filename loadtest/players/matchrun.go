@@ -1,8 +1,8 @@
 package players
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -227,30 +227,25 @@ func (r *matchRun) handlePush(h received) {
 // recordOwn records how long after the close of a question its result came to this player alone.
 // The close of a question that all have answered is not told.
 func (r *matchRun) recordOwn(h received) {
-	var own protocol.Own
-	if json.Unmarshal(h.Data, &own) != nil || own.Match != r.view.Match() {
+	own, err := decode[protocol.Own](h)
+	if err != nil || own.Match != r.view.Match() {
 		return
 	}
 	q, closed := r.view.Asked(own.Question)
-	if closed == nil {
+	if closed == nil || closed.Reason == "all_answered" {
 		return
 	}
 	closedAt := r.view.LastClosesAt(own.Question)
 	if closed.First != nil {
-		closedAt = q.OpensAt + closed.First.ElapsedMS
-		if q.ReadsUntil != nil {
-			closedAt = *q.ReadsUntil + closed.First.ElapsedMS
-		}
+		closedAt = *cmp.Or(q.ReadsUntil, &q.OpensAt) + closed.First.ElapsedMS
 	}
-	if closed.Reason != "all_answered" {
-		r.group.Stats.Add(Own, time.Duration(h.ReceivedAt.UnixMilli()-closedAt)*time.Millisecond)
-	}
+	r.group.Stats.Add(Own, time.Duration(h.ReceivedAt.UnixMilli()-closedAt)*time.Millisecond)
 }
 
 // recordSettled records how long the server took to settle the last match.
 func (r *matchRun) recordSettled(h received) {
-	var s protocol.Settled
-	if json.Unmarshal(h.Data, &s) == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
+	s, err := decode[protocol.Settled](h)
+	if err == nil && s.Match == r.view.Match() && !r.overAt.IsZero() {
 		r.group.Stats.Add(Settled, h.ReceivedAt.Sub(r.overAt))
 		r.overAt = time.Time{}
 	}

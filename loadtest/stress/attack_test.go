@@ -138,9 +138,9 @@ func TestASlowClientMustBeCutOff(t *testing.T) {
 		ours, server := net.Pipe()
 		a, violations := attackerOf("")
 		started := make(chan struct{})
-		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval, start: func(context.Context, *attacker, int) (connection, error) {
+		c := slowClient{name: "a body", drip: "x", limit: 2 * dripInterval, start: func(context.Context, *attacker, int) connection {
 			close(started)
-			return ours, nil
+			return ours
 		}}
 		go func() { // ends with the connection
 			<-started

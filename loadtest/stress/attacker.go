@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"slices"
@@ -138,7 +139,11 @@ func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
 		return attackCounts{}, fmt.Errorf("there is no attack %q; use some of %v", o.Kind, AttackKinds())
 	}
 	a := newAttacker(o)
-	defer a.clients.close()
+	defer func() {
+		for _, client := range a.clients {
+			client.CloseIdleConnections()
+		}
+	}()
 	bounded, cancel := context.WithTimeout(ctx, o.For+o.SlowTimeout)
 	defer cancel()
 	attackKinds[i].run(bounded, a)
@@ -149,8 +154,8 @@ func runAttack(ctx context.Context, o attackOrder) (attackCounts, error) {
 type attacker struct {
 	attackOrder
 	pace    *rate.Limiter
-	until   time.Time // no new action starts after it
-	clients clients
+	until   time.Time      // no new action starts after it
+	clients []*http.Client // one for each address
 
 	mu     sync.Mutex
 	counts attackCounts

@@ -13,11 +13,9 @@ import (
 	"time"
 )
 
-// clients are HTTP clients, one for each address to connect from.
-type clients []*http.Client
-
-func newClients(addresses []string) clients {
-	all := make(clients, len(addresses))
+// newClients returns HTTP clients, one for each address to connect from.
+func newClients(addresses []string) []*http.Client {
+	all := make([]*http.Client, len(addresses))
 	for i, address := range addresses {
 		all[i] = &http.Client{
 			Timeout: callTimeout,
@@ -34,12 +32,6 @@ const callTimeout = 10 * time.Second
 
 func dialer(address string) *net.Dialer {
 	return &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: callTimeout}
-}
-
-func (c clients) close() {
-	for _, client := range c {
-		client.CloseIdleConnections()
-	}
 }
 
 type call struct {

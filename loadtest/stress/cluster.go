@@ -71,21 +71,16 @@ func startCluster(ctx context.Context, c ClusterConfig, found *checker.Checker) 
 	if a.nodes, err = testenv.StartNodes(ctx, a.Nodes, a.NodeOptions); err != nil {
 		return nil, err
 	}
-	for _, n := range a.nodes {
-		a.addresses = append(a.addresses, n.URL)
-	}
-	return a, a.startProxy()
-}
-
-// startProxy starts the proxy in front of the nodes. Clients then know only its address.
-func (a *cluster) startProxy() (err error) {
 	if a.Proxy == "" {
-		return nil
+		for _, n := range a.nodes {
+			a.addresses = append(a.addresses, n.URL)
+		}
+		return a, nil
 	}
 	if a.proxy, err = testenv.StartProxy(a.Proxy, a.nodes); err == nil {
-		a.addresses = []string{a.proxy.URL}
+		a.addresses = []string{a.proxy.URL} // clients know only this one
 	}
-	return err
+	return a, err
 }
 
 func (a *cluster) stop() {

@@ -14,8 +14,8 @@ import (
 // must cut it off within the limit.
 type slowClient struct {
 	name  string
-	start func(ctx context.Context, a *attacker, worker int) (connection, error)
-	drip  string // the bytes that follow, one at a time; "" for silence
+	start func(ctx context.Context, a *attacker, worker int) connection // nil: refused, which is noted
+	drip  string                                                        // the bytes that follow, one at a time; "" for silence
 	limit time.Duration
 }
 
@@ -54,25 +54,26 @@ var halfOpen = []slowClient{
 }
 
 // bare starts a TCP connection with some bytes.
-func bare(first string) func(context.Context, *attacker, int) (connection, error) {
-	return func(ctx context.Context, a *attacker, worker int) (connection, error) {
+func bare(first string) func(context.Context, *attacker, int) connection {
+	return func(ctx context.Context, a *attacker, worker int) connection {
 		conn, err := a.dial(ctx, worker)
 		if err != nil {
-			return nil, err
+			return nil
 		}
-		_, err = io.WriteString(conn, first)
-		return conn, err
+		_, _ = io.WriteString(conn, first) // the reader notes a lost connection
+		return conn
 	}
 }
 
 // upgraded starts a websocket with some bytes.
-func upgraded(first string) func(context.Context, *attacker, int) (connection, error) {
-	return func(ctx context.Context, a *attacker, worker int) (connection, error) {
+func upgraded(first string) func(context.Context, *attacker, int) connection {
+	return func(ctx context.Context, a *attacker, worker int) connection {
 		s, err := a.open(ctx, worker, "")
 		if err != nil {
-			return nil, err
+			return nil
 		}
-		return s, s.send([]byte(first))
+		_ = s.send([]byte(first)) // as above
+		return s
 	}
 }
 
@@ -91,12 +92,8 @@ func runSlowClients(ctx context.Context, a *attacker, all []slowClient) {
 // time. If that time is after the end of the order, it gives up at the end, unless
 // SlowTimeout allows it to wait.
 func runSlowClient(ctx context.Context, a *attacker, worker int, c slowClient) {
-	conn, err := c.start(ctx, a, worker)
-	if err != nil {
-		if conn != nil {
-			_ = conn.Close()
-			a.lost(ctx, "cut")
-		}
+	conn := c.start(ctx, a, worker)
+	if conn == nil {
 		return
 	}
 	giveUpAt := a.until
