@@ -72,7 +72,7 @@ func (f *floor) serveNewArena(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	number := strconv.Itoa(len(f.arenas))
-	f.arenas = append(f.arenas, newFloorArena(number, f.players, a.Questions.Count))
+	f.arenas = append(f.arenas, newFloorArena(number, f.players, a.Questions.Count, false))
 	w.WriteHeader(http.StatusCreated)
 	_ = json.NewEncoder(w).Encode(protocol.ArenaMade{ArenaID: number, Code: number})
 }
@@ -94,7 +94,7 @@ func (f *floor) joinDuel(p *floorPlayer) {
 	}
 	f.waiting = nil
 	f.duels++
-	duel := newFloorDuel(strconv.Itoa(f.duels), f.questions)
+	duel := newFloorArena(strconv.Itoa(f.duels), 2, f.questions, true)
 	f.mu.Unlock()
 	for _, player := range []*floorPlayer{opponent, p} {
 		player.arena.Store(duel)

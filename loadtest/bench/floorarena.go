@@ -37,65 +37,52 @@ type floorFrames struct {
 	batches [][]byte
 }
 
-func newFloorFrames(number string) *floorFrames {
-	return &floorFrames{match: "01JD" + strings.Repeat("0", 22-len(number)) + number}
-}
-
 func (f *floorFrames) add(kind string, data any) {
 	f.seq++
 	f.batch = append(f.batch, textFrame(protocol.EncodeNumberedPush(f.match, kind, data).Frame(f.seq))...)
 }
 
-func (f *floorFrames) addQuestion(question, questions int) {
-	f.add(protocol.TypeQuestion, protocol.Question{
-		Question: question, Of: questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", question), Category: "load",
-		Difficulty: "easy", Lang: "en", OpensAt: time.Now().UnixMilli(), ClosesAt: time.Now().UnixMilli(), MaxPoints: 1000,
-	})
-}
-
 func (f *floorFrames) endBatch() { f.batches, f.batch = append(f.batches, f.batch), nil }
 
-// newFloorArena prepares all frames of an arena: the first question, then each close with
-// the next question or the end.
-func newFloorArena(number string, players, questions int) *floorArena {
-	frames := newFloorFrames(number)
+// newFloorArena prepares all frames of an arena or a duel: the first question, then each close with
+// the next question or the end. In a duel both players are found first, and each answer is
+// announced; the second answer closes the question.
+func newFloorArena(number string, players, questions int, isDuel bool) *floorArena {
+	f := &floorFrames{match: "01JD" + strings.Repeat("0", 22-len(number)) + number}
+	rating, delta, now := 1500, 12, time.Now().UnixMilli()
+	over := protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}}
+	a := &floorArena{number: number, answersABatch: int64(players)}
+	if isDuel {
+		a.answersABatch = 1
+		seat := protocol.SeatView{ID: floorPlayerID, Nickname: floorNickname, Rating: &rating}
+		f.add(protocol.TypeMatchFound, protocol.MatchFound{Mode: "duel", Questions: questions, Players: 2, Seats: []protocol.SeatView{seat, seat}, StartsAt: now})
+		over.Standings = slices.Repeat([]protocol.OverStanding{{
+			Rank: 1, Player: floorPlayerID, Nickname: floorNickname, Answered: questions, Asked: questions, TimeMS: 1234, Rating: &rating, RatingDelta: &delta,
+		}}, 2)
+	}
 	for q := range questions {
-		frames.addQuestion(q, questions)
-		frames.endBatch()
-		frames.add(protocol.TypeQuestionClosed, floorClose(q, players))
+		f.add(protocol.TypeQuestion, protocol.Question{
+			Question: q, Of: questions, Kind: "text", Text: fmt.Sprintf("What is asked in question %d?", q), Category: "load",
+			Difficulty: "easy", Lang: "en", OpensAt: now, ClosesAt: now, MaxPoints: 1000,
+		})
+		f.endBatch()
+		if isDuel {
+			f.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
+			f.endBatch()
+			f.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
+		}
+		f.add(protocol.TypeQuestionClosed, floorClose(q, players))
 	}
-	frames.add(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{}})
-	frames.endBatch()
-	return &floorArena{number: number, answersABatch: int64(players), batches: frames.batches}
-}
-
-// newFloorDuel prepares all frames of a duel: both players are found, and each answer is
-// announced. The second answer closes the question.
-func newFloorDuel(number string, questions int) *floorArena {
-	frames := newFloorFrames(number)
-	rating, delta := 1500, 12
-	seat := protocol.SeatView{ID: floorPlayerID, Nickname: floorNickname, Rating: &rating}
-	frames.add(protocol.TypeMatchFound, protocol.MatchFound{
-		Mode: "duel", Questions: questions, Players: 2, Seats: []protocol.SeatView{seat, seat}, StartsAt: time.Now().UnixMilli(),
-	})
-	for q := range questions {
-		frames.addQuestion(q, questions)
-		frames.endBatch()
-		frames.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
-		frames.endBatch()
-		frames.add(protocol.TypeAnswerSeen, protocol.AnswerSeen{Question: q, Player: floorPlayerID})
-		frames.add(protocol.TypeQuestionClosed, floorClose(q, 2))
+	f.add(protocol.TypeMatchOver, over)
+	if isDuel {
+		value := protocol.SettledStanding{Rank: 1, Value: 100}
+		f.batch = append(f.batch, textFrame(protocol.EncodePush(protocol.TypeSettled, protocol.Settled{
+			Match: f.match, Standings: map[string]protocol.SettledStanding{"all": value, "day": value, "7d": value, "30d": value}, Rating: &rating,
+		}))...)
 	}
-	standing := protocol.OverStanding{
-		Rank: 1, Player: floorPlayerID, Nickname: floorNickname, Answered: questions, Asked: questions, TimeMS: 1234, Rating: &rating, RatingDelta: &delta,
-	}
-	frames.add(protocol.TypeMatchOver, protocol.MatchOver{Reason: "finished", Standings: []protocol.OverStanding{standing, standing}})
-	value := protocol.SettledStanding{Rank: 1, Value: 100}
-	frames.batch = append(frames.batch, textFrame(protocol.EncodePush(protocol.TypeSettled, protocol.Settled{
-		Match: frames.match, Standings: map[string]protocol.SettledStanding{"all": value, "day": value, "7d": value, "30d": value}, Rating: &rating,
-	}))...)
-	frames.endBatch()
-	return &floorArena{number: number, answersABatch: 1, batches: frames.batches}
+	f.endBatch()
+	a.batches = f.batches
+	return a
 }
 
 // floorPlayerID and floorNickname are as long as those of a player.

@@ -78,7 +78,6 @@ var defaultLimits = Limits{Guests: 60, Lookups: 600, Codes: 150}
 // attackCounts are the results of an order.
 type attackCounts struct {
 	Sent       int64            // actions
-	Served     int64            // of them, those that the server grants to all
 	Refused    map[string]int64 // by kind of refusal: see noteFrame and noteAnswer
 	Violations map[string]int64 // how often each occurred
 }
@@ -207,8 +206,6 @@ func (a *attacker) count(add func(*attackCounts)) {
 	defer a.mu.Unlock()
 	add(&a.counts)
 }
-
-func (a *attacker) served() { a.count(func(c *attackCounts) { c.Served++ }) }
 
 func (a *attacker) refused(refusal string) { a.count(func(c *attackCounts) { c.Refused[refusal]++ }) }
 

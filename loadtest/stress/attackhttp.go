@@ -88,7 +88,6 @@ func (a *attacker) ask(ctx context.Context, worker int, c call) answer {
 func (a *attacker) noteAnswer(request, listener string, response *http.Response, body []byte) {
 	status := response.StatusCode
 	if status < 400 {
-		a.served()
 		return
 	}
 	if !strings.HasPrefix(response.Header.Get("Content-Type"), "application/problem+json") {

@@ -108,7 +108,6 @@ func (b *bot) receive(ctx context.Context, f frame) bool {
 			err = b.view.Refused(b.sent[*f.Re].Answer, decodeError(f), 1)
 		}
 	case protocol.TypeMatchOver:
-		b.served()
 		b.view.Finish()
 		if !b.next(ctx) {
 			return false
