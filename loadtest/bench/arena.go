@@ -68,14 +68,14 @@ type arenaTables struct{ results, answers, work *players.Table }
 func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, mode string) error {
 	growth := c.watchMemory()
 	k := newBenchClients(ctx, c, joinsPerSecond, players.Habits{Think: o.think, SkipShare: 10 / float64(o.players)})
-	k.Questions, k.Ranked, k.found.ArenasCount, k.found.KeepAnswers = o.questions, true, true, true
+	k.Questions, k.Ranked, k.Checker.ArenasCount, k.Checker.KeepAnswers = o.questions, true, true, true
 	from, to, err := o.play(ctx, c, k, mode)
 	resident, failed := growth()
 	if err := errors.Join(err, failed, k.close()); err != nil {
 		return err
 	}
-	k.found.JudgeRest()
-	stored := checker.Stored{Checker: k.found, Get: k.Get, Share: 1}
+	k.Checker.JudgeRest()
+	stored := checker.Stored{Checker: k.Checker, Get: k.Get, Share: 1}
 	compared, err := stored.CheckStored(ctx)
 	if err == nil && compared < o.players && k.violation() == nil {
 		err = fmt.Errorf("the results of %d of %d players are unknown, so they were not compared", o.players-compared, o.players)
@@ -84,7 +84,7 @@ func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, m
 		return err
 	}
 	for table, kind := range map[*players.Table]string{t.results: players.Own, t.answers: players.Answer} {
-		q := k.stats.All().Quantiles(kind)
+		q := k.Stats.All().Quantiles(kind)
 		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
 	}
 	count := float64(o.players)
@@ -97,7 +97,7 @@ func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, m
 func (o *arenaOptions) play(ctx context.Context, c *cluster, k *benchClients, mode string) (from, to usage, err error) {
 	joining, match := time.Duration(o.players)*time.Second/joinsPerSecond, time.Duration(o.questions)*(o.think+3*time.Second)
 	k.AddArenas(players.Arenas{Mode: mode, MinPlayers: o.players, MaxPlayers: o.players, Count: 1, OwnPlayers: true, Wait: joining + clientTimeout})
-	if err = k.await(ctx, "asked", joining, func() bool { return k.stats.All().Quantiles(players.Question).N > 0 }); err != nil {
+	if err = k.await(ctx, "asked", joining, func() bool { return k.Stats.All().Quantiles(players.Question).N > 0 }); err != nil {
 		return from, to, err
 	}
 	if from, err = c.readUsage(ctx); err != nil {

@@ -14,24 +14,20 @@ import (
 	"laststand/loadtest/players"
 )
 
-// benchClients are the clients of Connections, and what they have recorded.
+// benchClients are the clients of Arena and Connections.
 type benchClients struct {
 	*players.Group
-	stats *players.Recorder
-	found *checker.Checker
-	end   context.CancelFunc
+	end context.CancelFunc
 }
 
 // newBenchClients makes clients without a task. They connect to random nodes at a rate.
 func newBenchClients(ctx context.Context, c *cluster, perSecond float64, habits players.Habits) *benchClients {
 	ctx, cancel := context.WithCancel(ctx)
-	k := &benchClients{stats: players.NewRecorder(time.Hour), found: new(checker.Checker), end: cancel}
-	k.Group = players.NewGroup(ctx, players.Config{
-		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: k.found, Stats: k.stats, Habits: habits,
+	return &benchClients{end: cancel, Group: players.NewGroup(ctx, players.Config{
+		Servers: func() []string { return c.urls }, Token: testenv.Token, Checker: new(checker.Checker), Stats: players.NewRecorder(time.Hour), Habits: habits,
 		Dialer:       func(n int) *net.Dialer { return players.FromAddress(n / players.PerAddress) },
 		ReplyTimeout: clientTimeout, ConnectTimeout: clientTimeout, SilenceTimeout: playTimeout, ConnectsPerSecond: perSecond, Questions: 2,
-	})
-	return k
+	})}
 }
 
 // clientTimeout limits every wait of a client, and beyond its expected time the wait of await.
@@ -40,7 +36,7 @@ const clientTimeout = time.Minute
 // await waits until something holds for all clients. It fails after the expected time and
 // clientTimeout, or when a client reports a violation.
 func (k *benchClients) await(ctx context.Context, what string, expected time.Duration, holds func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, expected+clientTimeout, fmt.Errorf("not all clients were %s in time: %v", what, k.stats.All().Counts))
+	ctx, cancel := context.WithTimeoutCause(ctx, expected+clientTimeout, fmt.Errorf("not all clients were %s in time: %v", what, k.Stats.All().Counts))
 	defer cancel()
 	for !holds() {
 		if err := k.violation(); err != nil {
@@ -57,7 +53,7 @@ func (k *benchClients) await(ctx context.Context, what string, expected time.Dur
 
 // violation returns the first violation that a client has reported.
 func (k *benchClients) violation() error {
-	if listed, count := k.found.Violations.All(); count > 0 {
+	if listed, count := k.Checker.Violations.All(); count > 0 {
 		return fmt.Errorf("%d violations: %s", count, listed[0])
 	}
 	return nil
@@ -65,7 +61,7 @@ func (k *benchClients) violation() error {
 
 // sumCounts adds up the counts whose names start with a text.
 func (k *benchClients) sumCounts(prefix string) (sum int64) {
-	for name, n := range k.stats.All().Counts {
+	for name, n := range k.Stats.All().Counts {
 		if strings.HasPrefix(name, prefix) {
 			sum += n
 		}
@@ -81,7 +77,7 @@ func (k *benchClients) close() error {
 	k.Wait()
 	k.Disconnect()
 	if lost > 0 {
-		return fmt.Errorf("%d connections were lost: %v", lost, k.stats.All().Counts)
+		return fmt.Errorf("%d connections were lost: %v", lost, k.Stats.All().Counts)
 	}
 	return err
 }

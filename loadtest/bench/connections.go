@@ -119,7 +119,7 @@ func (o *connectionsOptions) measureIdle(ctx context.Context, t connectionTables
 	if err := errors.Join(err, storm.close()); err != nil {
 		return err
 	}
-	t.addServeTimes(name+", storm", storm.stats.All().Quantiles(players.Served), took, refusals)
+	t.addServeTimes(name+", storm", storm.Stats.All().Quantiles(players.Served), took, refusals)
 	return nil
 }
 
@@ -153,7 +153,7 @@ func (o *connectionsOptions) openQuestion(ctx context.Context, c *cluster, inAre
 		k.SetDuellists(o.playing)
 	}
 	return k, k.await(ctx, "asked", time.Duration(o.playing)*time.Second/joinsPerSecond, func() bool {
-		return k.stats.All().Quantiles(players.Question).N >= int64(o.playing)
+		return k.Stats.All().Quantiles(players.Question).N >= int64(o.playing)
 	})
 }
 
@@ -175,13 +175,13 @@ func (o *connectionsOptions) measureKill(ctx context.Context, t connectionTables
 	}
 	hosts := int64(o.playing / seatsPerArena) // some of them were on the other node
 	lost := all - int64(sessions.Sum("laststand_ws_sessions"))
-	err = k.await(ctx, "back", 0, func() bool { return k.stats.All().Quantiles(players.Resumed).N >= lost-hosts })
+	err = k.await(ctx, "back", 0, func() bool { return k.Stats.All().Quantiles(players.Resumed).N >= lost-hosts })
 	if err != nil {
 		return err
 	}
 	took := time.Since(start)
 	time.Sleep(time.Second) // for the hosts' share
-	t.addServeTimes("death of a node", k.stats.All().Quantiles(players.Resumed), took, k.sumCounts("connect ")-refused)
+	t.addServeTimes("death of a node", k.Stats.All().Quantiles(players.Resumed), took, k.sumCounts("connect ")-refused)
 	return nil
 }
 

@@ -44,9 +44,11 @@ func (r *Report) Line(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
-// Fail adds a reason why the run failed.
-func (r *Report) Fail(format string, args ...any) {
-	r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
+// FailIf adds a reason why the run failed, if there is one.
+func (r *Report) FailIf(hasFailed bool, format string, args ...any) {
+	if hasFailed {
+		r.Failures = append(r.Failures, fmt.Sprintf(format, args...))
+	}
 }
 
 // String formats the report for people.

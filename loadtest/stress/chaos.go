@@ -70,9 +70,8 @@ func ChaosCommand(flags *flag.FlagSet) func(context.Context) error {
 		if err != nil {
 			return err
 		}
-		if late := out.LaterThan(MaxLateMS + slack.Milliseconds()); late > 0 {
-			out.Fail("%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+*slack)
-		}
+		late := out.LaterThan(MaxLateMS + slack.Milliseconds())
+		out.FailIf(late > 0, "%d questions opened more than %v late", late, MaxLateMS*time.Millisecond+*slack)
 		return out.publish()
 	}
 }

@@ -131,7 +131,7 @@ func Hostile(ctx context.Context, c HostileConfig) (*Report, error) {
 	out.Line("the server was as small as before within %.1f s", recoveredS)
 	for _, p := range a.phases[1:] {
 		for _, fault := range p.faults(a.phases[0], c.FloorMS, c.MostMB) {
-			out.Fail("slow: %s: %s", p.name, fault)
+			out.FailIf(true, "slow: %s: %s", p.name, fault)
 		}
 	}
 	return out.finish(&r.checker.Violations), nil

@@ -122,9 +122,7 @@ func (out *Report) finish(found *checker.Violations) *Report {
 	for _, line := range out.Violations {
 		out.Line("VIOLATION %s", line)
 	}
-	if out.ViolationCount > 0 {
-		out.Fail("%d violations", out.ViolationCount)
-	}
+	out.FailIf(out.ViolationCount > 0, "%d violations", out.ViolationCount)
 	return out
 }
 

@@ -154,34 +154,35 @@ func (m measurement) String() string {
 	return fmt.Sprintf("%.0f answers/s, p50 %.1f ms, p99 %.1f ms, %d turned away", m.rate, m.P50, m.P99, m.refusals)
 }
 
-// isClearRefusal reports whether a counted outcome is a refusal that asks for a later
-// retry.
-func isClearRefusal(name string) bool {
-	for _, outcome := range []string{
+// clearRefusals are the outcomes that ask for a later retry. unclearFailures are faults, or give no
+// reason; a status of 50x is one, too.
+var (
+	clearRefusals = []string{
 		string(protocol.CodeOverloaded), string(protocol.CodeRateLimited), string(protocol.CodeUnavailable), "closed 1013", "status 503", "status 429",
-	} {
-		if strings.HasSuffix(name, " "+outcome) {
-			return true
-		}
 	}
-	return false
+	unclearFailures = []string{"failed", "timeout", string(protocol.CodeInternal)}
+)
+
+// endsWith reports whether a counted name ends with one of the outcomes.
+func endsWith(name string, outcomes []string) bool {
+	return slices.ContainsFunc(outcomes, func(outcome string) bool { return strings.HasSuffix(name, " "+outcome) })
 }
 
-// isUnclearFailure reports whether a counted outcome is a fault, or gives no reason.
+func isClearRefusal(name string) bool { return endsWith(name, clearRefusals) }
+
 func isUnclearFailure(name string) bool {
-	return strings.HasSuffix(name, " failed") || strings.HasSuffix(name, " timeout") ||
-		strings.HasSuffix(name, " "+string(protocol.CodeInternal)) || strings.Contains(name, " status 50") && !isClearRefusal(name)
+	return endsWith(name, unclearFailures) || strings.Contains(name, " status 50") && !isClearRefusal(name)
 }
 
 func (k *spike) countRefusals(counts map[string]int64) {
 	k.refused = make(map[string]int64)
 	for name, n := range counts {
-		if isClearRefusal(name) {
-			k.refused[name] = n
-		}
-		if isUnclearFailure(name) {
-			k.refused[name] = n
+		isUnclear := isUnclearFailure(name)
+		if isUnclear {
 			k.unclear += n
+		}
+		if isUnclear || isClearRefusal(name) {
+			k.refused[name] = n
 		}
 	}
 }
@@ -209,14 +210,9 @@ func (out *Report) addSpike(k *spike) {
 	for _, name := range slices.Sorted(maps.Keys(k.refused)) {
 		out.Line("          refused: %-32s %10d", name, k.refused[name])
 	}
-	failIf := func(isExceeded bool, format string, args ...any) {
-		if isExceeded {
-			out.Fail(format, args...)
-		}
-	}
 	highest := max(maxSlowdown*k.before.P99, acceptableMS)
-	failIf(k.during.P99 > highest, "p99 of admitted players is %.1f ms in the spike and %.1f before; the limit is %.1f", k.during.P99, k.before.P99, highest)
-	failIf(k.during.refusals == 0, "no client was turned away in the spike")
-	failIf(k.unclear > 0, "%d clients were turned away without a clear code", k.unclear)
-	failIf(k.recoveredS < 0 || k.recoveredS > recoveryTimeout.Seconds(), "recovered after %.0f s (-1: not recovered); the limit is %.0f", k.recoveredS, recoveryTimeout.Seconds())
+	out.FailIf(k.during.P99 > highest, "p99 of admitted players is %.1f ms in the spike and %.1f before; the limit is %.1f", k.during.P99, k.before.P99, highest)
+	out.FailIf(k.during.refusals == 0, "no client was turned away in the spike")
+	out.FailIf(k.unclear > 0, "%d clients were turned away without a clear code", k.unclear)
+	out.FailIf(k.recoveredS < 0 || k.recoveredS > recoveryTimeout.Seconds(), "recovered after %.0f s (-1: not recovered); the limit is %.0f", k.recoveredS, recoveryTimeout.Seconds())
 }

@@ -99,9 +99,7 @@ func (s *swarm) play(ctx context.Context) *Report {
 	s.end()
 	out := s.newReport(fmt.Sprintf("swarm of %d connections, %d of them play", s.connections(), s.players()))
 	out.Compared = compared
-	if err != nil {
-		out.Fail("aborted: %v", err)
-	}
+	out.FailIf(err != nil, "aborted: %v", err)
 	out.addPlay(s.run, from, to)
 	if k != nil {
 		out.addSpike(k)
