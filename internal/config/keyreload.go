@@ -18,14 +18,15 @@ import (
 // valid key, which would end every session. So a change takes effect within 10 s.
 const keyReloadInterval = 5 * time.Second
 
-// reloadedKeys are the keys of one setting. Only one goroutine may use it.
+// reloadedKeys are the keys of one setting. Only one goroutine may reload them.
 type reloadedKeys[K any] struct {
 	setting string
 	read    func() ([]K, error)
-	apply   func(ctx context.Context, keys []K) error
+	apply   func(ctx context.Context, keys []K) error // nil: nothing to do
 
-	applied, lastRead []K
-	lastError         string // of the last reading; "" if it succeeded
+	current   atomic.Pointer[[]K] // the keys in use
+	lastRead  []K
+	lastError string // of the last reading; "" if it succeeded
 }
 
 // reload reads the keys and applies changed ones. It returns true if it has applied keys.
@@ -35,9 +36,12 @@ func (k *reloadedKeys[K]) reload(ctx context.Context, log *slog.Logger) (isAppli
 	keys, err := k.read()
 	isConfirmed := reflect.DeepEqual(keys, k.lastRead)
 	k.lastRead = keys
-	if err == nil && isConfirmed && !reflect.DeepEqual(keys, k.applied) {
-		if err = k.apply(ctx, keys); err == nil {
-			k.applied, isApplied = keys, true
+	if err == nil && isConfirmed && !reflect.DeepEqual(keys, *k.current.Load()) {
+		if k.apply != nil {
+			err = k.apply(ctx, keys)
+		}
+		if isApplied = err == nil; isApplied {
+			k.current.Store(&keys)
 			log.InfoContext(ctx, "keys reloaded", "setting", k.setting, "keys", len(keys))
 		}
 	}
@@ -72,11 +76,13 @@ func NewGameKeys(c *Config, tokens *identity.Tokens, log *slog.Logger, onApplied
 		if err != nil {
 			return nil, fmt.Errorf("games.%s.keys: %w", game, err)
 		}
-		k.games = append(k.games, &reloadedKeys[identity.Key]{
-			setting: "games." + game + ".keys", applied: keys,
-			read:  func() ([]identity.Key, error) { return k.readGame(game, len(keys) > 0) },
-			apply: func(ctx context.Context, keys []identity.Key) error { return tokens.Configure(ctx, game, keys) },
-		})
+		reloaded := &reloadedKeys[identity.Key]{
+			setting: "games." + game + ".keys",
+			read:    func() ([]identity.Key, error) { return k.readGame(game, len(keys) > 0) },
+			apply:   func(ctx context.Context, keys []identity.Key) error { return tokens.Configure(ctx, game, keys) },
+		}
+		reloaded.current.Store(&keys)
+		k.games = append(k.games, reloaded)
 	}
 	return k, nil
 }
@@ -121,38 +127,30 @@ func (k *GameKeys) readGame(game string, hadKeys bool) ([]identity.Key, error) {
 // runs. It is safe for concurrent use.
 type ReceiverKeys struct {
 	log       *slog.Logger
-	current   map[string]*atomic.Pointer[[]string] // by KeySource.Setting
-	receivers []*reloadedKeys[string]
+	receivers map[string]*reloadedKeys[string] // by KeySource.Setting
 }
 
 // OpenReceiverKeys loads the keys of all receivers from their files and from the ledger.
 func OpenReceiverKeys(ctx context.Context, c *Config, store identity.Keys, log *slog.Logger) (*ReceiverKeys, error) {
-	k := &ReceiverKeys{log: log, current: make(map[string]*atomic.Pointer[[]string])}
+	k := &ReceiverKeys{log: log, receivers: make(map[string]*reloadedKeys[string])}
 	for _, source := range c.keySources() {
 		keys, err := source.Load(ctx, store)
 		if err != nil {
 			return nil, err
 		}
-		current := new(atomic.Pointer[[]string])
-		current.Store(&keys)
-		k.current[source.Setting] = current
-		if source.File == "" {
-			continue // generated keys do not change
+		reloaded := &reloadedKeys[string]{setting: source.Setting, read: source.read}
+		if source.File == "" { // generated keys do not change
+			reloaded.read = func() ([]string, error) { return keys, nil }
 		}
-		k.receivers = append(k.receivers, &reloadedKeys[string]{
-			setting: source.Setting, read: source.read, applied: keys,
-			apply: func(_ context.Context, keys []string) error {
-				current.Store(&keys)
-				return nil
-			},
-		})
+		reloaded.current.Store(&keys)
+		k.receivers[source.Setting] = reloaded
 	}
 	return k, nil
 }
 
 // Current returns the keys of a source, the current key first.
 func (k *ReceiverKeys) Current(source KeySource) []string {
-	return *k.current[source.Setting].Load()
+	return *k.receivers[source.Setting].current.Load()
 }
 
 // Run reloads key files until ctx ends.
