@@ -163,11 +163,7 @@ func (a auditor) routes() []route {
 }
 
 func (a auditor) list(r *request) (any, error) {
-	limit, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
 	filter := identity.AuditFilter{Game: r.query.Get("game"), Actor: r.query.Get("actor")}
-	entries, next, err := a.log.AuditEntries(r.ctx, filter, r.query.Get("cursor"), limit)
+	entries, next, err := a.log.AuditEntries(r.ctx, filter, r.query.Get("cursor"), r.limit)
 	return page[identity.AuditEntry]{"entries", entries, next}, err
 }

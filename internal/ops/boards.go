@@ -106,8 +106,8 @@ func (h boardRoutes) routes() []route {
 		{"GET", gamePath + "/leaderboards/verify", h.verify, nil, false, "Compare the leaderboards with the ledger: a line of JSON per difference, last `verified` or `error`."},
 		{"POST", gamePath + "/leaderboards/rebuild", h.rebuild, nil, false, "Start to rebuild the leaderboards: 202."},
 		{"GET", gamePath + "/leaderboards/rebuild", h.getRebuild, nil, false, "Report whether a rebuild is running."},
-		{"POST", gamePath + "/corrections", h.correct, nil, false, "Take back what `match` gave `player`, or all players, for a `reason`."},
-		{"PUT", gamePath + "/matches/{match}/voids/{question}", h.makeVoid, nil, false, "Count a settled match again without a question, for a `reason`."},
+		{"POST", gamePath + "/corrections", withBody(h.correct), nil, false, "Take back what `match` gave `player`, or all players, for a `reason`."},
+		{"PUT", gamePath + "/matches/{match}/voids/{question}", withReason(h.makeVoid), nil, false, "Count a settled match again without a question, for a `reason`."},
 		{"PUT", gamePath + "/days/{day}/confirmation", h.confirmDay, nil, false, "Confirm that a day may begin."},
 	}
 }
@@ -171,11 +171,7 @@ func (h boardRoutes) getRebuild(r *request) (any, error) {
 	return Rebuild{inProgress}, err
 }
 
-func (h boardRoutes) correct(r *request) (any, error) {
-	var body correctionBody
-	if err := r.readObject(&body); err != nil {
-		return nil, err
-	}
+func (h boardRoutes) correct(r *request, body correctionBody) (any, error) {
 	if body.Match == "" || body.Reason == "" || len(body.Reason) > maxReason {
 		return nil, badRequest("give a match and a reason of 1 to %d bytes", maxReason)
 	}
@@ -183,14 +179,10 @@ func (h boardRoutes) correct(r *request) (any, error) {
 	return Corrected{rows}, err
 }
 
-func (h boardRoutes) makeVoid(r *request) (any, error) {
+func (h boardRoutes) makeVoid(r *request, reason string) (any, error) {
 	question, err := strconv.Atoi(r.PathValue("question"))
 	if err != nil || question < 0 {
 		return nil, badRequest("question %q is not a number from 0", r.PathValue("question"))
-	}
-	reason, err := r.readReason()
-	if err != nil {
-		return nil, err
 	}
 	isNew, err := h.Corrections.MakeVoid(r.ctx, answers.Void{Game: r.game, Match: r.PathValue("match"), Question: question, Reason: reason, By: r.actor})
 	return Voided{isNew}, err

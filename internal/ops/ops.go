@@ -107,6 +107,9 @@ func (a *api) operationHandler(route route) handler {
 		if r.query, err = protocol.ReadQuery(r.URL, route.query); err != nil {
 			return nil, err
 		}
+		if r.limit, err = httpserver.ReadLimit(r.query, 50, 200); err != nil {
+			return nil, err
+		}
 		if route.isAudited() {
 			return a.audit.handle(route, r)
 		}

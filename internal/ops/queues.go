@@ -61,20 +61,16 @@ func (h queueRoutes) routes() []route {
 		{"GET", "/admin/v1/queues", h.list, []string{"limit", "cursor"}, false, "List the behaviour queues of all games."},
 		{"GET", gamePath + "/queue", h.get, nil, false, "Return the behaviour queue of a game."},
 		{"GET", gamePath + "/queue/items", h.peek, []string{"limit"}, true, "Return the oldest behaviours of a queue, and leave them there."},
-		{"POST", gamePath + "/queue/pause", h.pause, nil, false, "Pause the reporting of a game for a `reason`."},
+		{"POST", gamePath + "/queue/pause", withReason(h.pause), nil, false, "Pause the reporting of a game for a `reason`."},
 		{"POST", gamePath + "/queue/resume", h.resume, nil, false, "Resume the reporting of a game."},
-		{"POST", gamePath + "/queue/drain", h.drain, nil, false, "Send all queued behaviours now, or drop them with `discard`; returns after 20 s at the latest."},
-		{"PATCH", gamePath + "/queue", h.setMaxLen, nil, false, "Set `max_len` of a queue at all nodes; 0: the configured length."},
+		{"POST", gamePath + "/queue/drain", optionalBody(h.drain), nil, false, "Send all queued behaviours now, or drop them with `discard`; returns after 20 s at the latest."},
+		{"PATCH", gamePath + "/queue", withBody(h.setMaxLen), nil, false, "Set `max_len` of a queue at all nodes; 0: the configured length."},
 	}
 }
 
 // list lists the queues of all games, sorted by name. The cursor is the last name of
 // the previous page.
 func (h queueRoutes) list(r *request) (any, error) {
-	limit, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
 	games, next := h.Games, ""
 	if cursor := r.query.Get("cursor"); cursor != "" {
 		position, found := slices.BinarySearch(games, cursor)
@@ -83,8 +79,8 @@ func (h queueRoutes) list(r *request) (any, error) {
 		}
 		games = games[position+1:]
 	}
-	if len(games) > limit {
-		games, next = games[:limit], games[limit-1]
+	if len(games) > r.limit {
+		games, next = games[:r.limit], games[r.limit-1]
 	}
 	states, err := h.states(r.ctx, games...)
 	return page[Queue]{"queues", states, next}, err
@@ -126,11 +122,7 @@ func (h queueRoutes) stateAfter(r *request, err error) (any, error) {
 
 // peek returns the oldest items, and leaves them in the queue. They are personal data.
 func (h queueRoutes) peek(r *request) (any, error) {
-	limit, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	stored, err := h.Queues.Peek(r.ctx, r.game, limit)
+	stored, err := h.Queues.Peek(r.ctx, r.game, r.limit)
 	items := make([]queueItem, len(stored))
 	for i, item := range stored {
 		items[i] = queueItem{item.QueuedAt, json.RawMessage(item.Body)}
@@ -138,36 +130,22 @@ func (h queueRoutes) peek(r *request) (any, error) {
 	return page[queueItem]{key: "items", items: items}, err
 }
 
-func (h queueRoutes) pause(r *request) (any, error) {
-	reason, err := r.readReason()
-	if err == nil {
-		err = h.Queues.Pause(r.ctx, r.game, reason)
-	}
-	return h.stateAfter(r, err)
+func (h queueRoutes) pause(r *request, reason string) (any, error) {
+	return h.stateAfter(r, h.Queues.Pause(r.ctx, r.game, reason))
 }
 
 func (h queueRoutes) resume(r *request) (any, error) {
 	return h.stateAfter(r, h.Queues.Resume(r.ctx, r.game, h.Now()))
 }
 
-func (h queueRoutes) setMaxLen(r *request) (any, error) {
-	var body queueSettings
-	if err := r.readObject(&body); err != nil {
-		return nil, err
-	}
+func (h queueRoutes) setMaxLen(r *request, body queueSettings) (any, error) {
 	if body.MaxLen < 0 || body.MaxLen > eventq.MaxQueueLen {
 		return nil, badRequest("max_len %d is out of range; use 1 to %d, or 0 for the configured length", body.MaxLen, eventq.MaxQueueLen)
 	}
 	return h.stateAfter(r, h.Queues.SetMaxLen(r.ctx, r.game, body.MaxLen))
 }
 
-func (h queueRoutes) drain(r *request) (any, error) {
-	var body drainBody
-	if r.ContentLength != 0 {
-		if err := r.readObject(&body); err != nil {
-			return nil, err
-		}
-	}
+func (h queueRoutes) drain(r *request, body drainBody) (any, error) {
 	before, err := h.state(r.ctx, r.game)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
 )
 
@@ -43,6 +42,7 @@ type request struct {
 	actor string // subject of the token
 	game  string
 	query url.Values
+	limit int // the query parameter limit, or its default: the maximum number of items of a page
 
 	body    []byte // JSON; only audited routes have one
 	bodyErr error  // why the body is not JSON text; handlers without a body ignore it
@@ -71,16 +71,50 @@ func badCursor(cursor string) error {
 	return badRequest("cursor=%q is not from a page of this list; start again without a cursor", cursor)
 }
 
-// readObject decodes a JSON object into target, a pointer to a struct. It refuses
-// unknown fields, and NUL characters (\u0000), which PostgreSQL cannot store as text.
-func (r *request) readObject(target any) error {
-	if r.bodyErr != nil {
-		return r.bodyErr
+// withBody returns a handler that decodes the body, a JSON object. It refuses unknown fields, and
+// NUL characters (\u0000), which PostgreSQL cannot store as text.
+func withBody[T any](handle func(*request, T) (any, error)) handler {
+	return func(r *request) (any, error) {
+		var body T
+		if r.bodyErr != nil {
+			return nil, r.bodyErr
+		}
+		if hasNUL(r.body) {
+			return nil, badRequest("the body has a NUL character; remove it")
+		}
+		if err := (protocol.Request{Type: "the body", Data: r.body}).Decode(&body); err != nil {
+			return nil, err
+		}
+		return handle(r, body)
 	}
-	if hasNUL(r.body) {
-		return badRequest("the body has a NUL character; remove it")
+}
+
+// optionalBody is withBody, but a request without a body has the zero body.
+func optionalBody[T any](handle func(*request, T) (any, error)) handler {
+	return func(r *request) (any, error) {
+		if r.ContentLength == 0 {
+			return handle(r, *new(T))
+		}
+		return withBody(handle)(r)
 	}
-	return protocol.Request{Type: "the body", Data: r.body}.Decode(target)
+}
+
+// maxReason is the maximum length of a reason, in bytes.
+const maxReason = 500
+
+type reasonBody struct {
+	Reason string `json:"reason" need:"true"`
+}
+
+// withReason is withBody for a body that has only the reason of a change, which other operators
+// can see.
+func withReason(handle func(r *request, reason string) (any, error)) handler {
+	return withBody(func(r *request, body reasonBody) (any, error) {
+		if body.Reason == "" || len(body.Reason) > maxReason {
+			return nil, badRequest("the reason has %d bytes; use 1 to %d", len(body.Reason), maxReason)
+		}
+		return handle(r, body.Reason)
+	})
 }
 
 // hasNUL reports whether a text in JSON has a NUL character. It ignores what follows invalid
@@ -97,26 +131,6 @@ func hasNUL(body []byte) bool {
 		}
 	}
 }
-
-// maxReason is the maximum length of a reason, in bytes.
-const maxReason = 500
-
-// readReason reads the reason of a change, which other operators can see.
-func (r *request) readReason() (string, error) {
-	var body struct {
-		Reason string `json:"reason" need:"true"`
-	}
-	if err := r.readObject(&body); err != nil {
-		return "", err
-	}
-	if body.Reason == "" || len(body.Reason) > maxReason {
-		return "", badRequest("the reason has %d bytes; use 1 to %d", len(body.Reason), maxReason)
-	}
-	return body.Reason, nil
-}
-
-// limit returns the query parameter limit: the maximum number of items of a page.
-func (r *request) limit() (int, error) { return httpserver.ReadLimit(r.query, 50, 200) }
 
 // page is one page of a list. Its JSON has the items under key, and the cursor of the next
 // page, which the last page does not have.

@@ -81,13 +81,13 @@ type revocationRoutes struct {
 func (h revocationRoutes) routes() []route {
 	return []route{
 		{"GET", gamePath + "/bans", h.listBans, []string{"limit", "cursor"}, false, "List bans, newest first."},
-		{"PUT", gamePath + "/bans/{player}", h.ban, nil, false, "Ban a player for a `reason`, until `expires_at` if given."},
+		{"PUT", gamePath + "/bans/{player}", withBody(h.ban), nil, false, "Ban a player for a `reason`, until `expires_at` if given."},
 		{"DELETE", gamePath + "/bans/{player}", h.removeBan, nil, false, "Remove a ban."},
 		{"GET", gamePath + "/revocations", h.listRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations, newest first."},
-		{"PUT", gamePath + "/revocations/{kind}/{id}", h.revoke, nil, false, "Revoke a token, or all tokens of a subject."},
+		{"PUT", gamePath + "/revocations/{kind}/{id}", withBody(h.revoke), nil, false, "Revoke a token, or all tokens of a subject."},
 		{"DELETE", gamePath + "/revocations/{kind}/{id}", h.restore, nil, false, "Remove a revocation."},
 		{"GET", "/admin/v1/revocations", h.listRevocations, []string{"kind", "limit", "cursor"}, false, "List revocations of admin tokens."},
-		{"PUT", "/admin/v1/revocations/{kind}/{id}", h.revoke, nil, false, "Revoke admin tokens."},
+		{"PUT", "/admin/v1/revocations/{kind}/{id}", withBody(h.revoke), nil, false, "Revoke admin tokens."},
 		{"DELETE", "/admin/v1/revocations/{kind}/{id}", h.restore, nil, false, "Remove a revocation of admin tokens."},
 	}
 }
@@ -100,11 +100,7 @@ func (r *request) pathBan() identity.Revocation {
 	return identity.Revocation{Game: r.game, Kind: identity.KindBan, ID: r.PathValue("player"), SetBy: r.actor}
 }
 
-func (h revocationRoutes) ban(r *request) (any, error) {
-	var body banBody
-	if err := r.readObject(&body); err != nil {
-		return nil, err
-	}
+func (h revocationRoutes) ban(r *request, body banBody) (any, error) {
 	requested := r.pathBan()
 	requested.Reason, requested.EndsAt = body.Reason, body.ExpiresAt
 	stored, err := h.set(r, requested)
@@ -132,11 +128,7 @@ func (r *request) pathRevocation() (identity.Revocation, error) {
 	return identity.Revocation{Game: r.game, Kind: revocationKinds[name], ID: r.PathValue("id"), SetBy: r.actor}, nil
 }
 
-func (h revocationRoutes) revoke(r *request) (any, error) {
-	var body revocationBody
-	if err := r.readObject(&body); err != nil {
-		return nil, err
-	}
+func (h revocationRoutes) revoke(r *request, body revocationBody) (any, error) {
 	requested, err := r.pathRevocation()
 	if err != nil {
 		return nil, err
@@ -156,20 +148,17 @@ func (h revocationRoutes) restore(r *request) (any, error) {
 
 // listRevocations returns a page of the current bans or revocations, as newItem shows them.
 func listRevocations[T any](h revocationRoutes, r *request, key string, kind identity.RevocationKind, newItem func(identity.Revocation) T) (any, error) {
-	limit, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
 	before := int64(0)
 	if cursor := r.query.Get("cursor"); cursor != "" {
+		var err error
 		if before, err = strconv.ParseInt(cursor, 10, 64); err != nil || before <= 0 {
 			return nil, badCursor(cursor)
 		}
 	}
-	stored, err := h.Revocations.ListRevocations(r.ctx, r.game, kind, before, limit+1)
+	stored, err := h.Revocations.ListRevocations(r.ctx, r.game, kind, before, r.limit+1)
 	list := page[T]{key: key}
 	for i, revocation := range stored {
-		if i == limit {
+		if i == r.limit {
 			list.next = strconv.FormatInt(stored[i-1].Seq, 10)
 			break
 		}

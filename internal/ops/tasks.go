@@ -58,8 +58,8 @@ type taskRoutes struct {
 func (h taskRoutes) routes() []route {
 	return []route{
 		{"GET", tasksPath, h.listTasks, []string{"game", "topic", "key", "state", "limit", "cursor"}, false, "List tasks, newest first, without payloads."},
-		{"POST", tasksPath + "/requeue", h.requeueDead, nil, false, "Requeue up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
-		{"POST", tasksPath + "/discard", h.discardDead, nil, false, "Discard up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
+		{"POST", tasksPath + "/requeue", withBody(h.requeueDead), nil, false, "Requeue up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
+		{"POST", tasksPath + "/discard", withBody(h.discardDead), nil, false, "Discard up to 20 dead tasks of `game` and `topic`, oldest first; repeat with `cursor`."},
 		{"GET", tasksPath + "/{task}", h.get, nil, true, "Return a task with its payload and errors."},
 		{"PUT", tasksPath + "/{task}/payload", h.edit, nil, false, "Replace the payload of a task; the body is the JSON payload."},
 		{"POST", tasksPath + "/{task}/requeue", h.requeue, nil, false, "Requeue a task and return it."},
@@ -73,11 +73,7 @@ func (h taskRoutes) listTasks(r *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	tasks, next, err := h.Tasks.Tasks(r.ctx, filter, r.query.Get("cursor"), limit)
+	tasks, next, err := h.Tasks.Tasks(r.ctx, filter, r.query.Get("cursor"), r.limit)
 	return page[taskqueue.Task]{"tasks", tasks, next}, err
 }
 
@@ -108,22 +104,18 @@ func (h taskRoutes) edit(r *request) (any, error) {
 	return h.TaskActions.Edit(r.ctx, r.PathValue("task"), r.body)
 }
 
-func (h taskRoutes) requeueDead(r *request) (any, error) {
-	return h.changeDead(r, h.TaskActions.Requeue)
+func (h taskRoutes) requeueDead(r *request, body deadTasksBody) (any, error) {
+	return h.changeDead(r, body, h.TaskActions.Requeue)
 }
 
-func (h taskRoutes) discardDead(r *request) (any, error) {
-	return h.changeDead(r, h.TaskActions.Discard)
+func (h taskRoutes) discardDead(r *request, body deadTasksBody) (any, error) {
+	return h.changeDead(r, body, h.TaskActions.Discard)
 }
 
 // changeDead calls change for each task of a page of dead tasks, and returns the
 // changed tasks. It changes the oldest task first, so that requeued tasks keep their order.
 // It skips tasks that another request has finished or deleted in the meantime.
-func (h taskRoutes) changeDead(r *request, change func(context.Context, string) (taskqueue.Task, error)) (any, error) {
-	var body deadTasksBody
-	if err := r.readObject(&body); err != nil {
-		return nil, err
-	}
+func (h taskRoutes) changeDead(r *request, body deadTasksBody, change func(context.Context, string) (taskqueue.Task, error)) (any, error) {
 	filter := taskqueue.Filter{Game: body.Game, Topic: body.Topic, State: taskqueue.StateDead, OldestFirst: true}
 	tasks, next, err := h.Tasks.Tasks(r.ctx, filter, body.Cursor, deadTasksPerCall)
 	if err != nil {
@@ -153,11 +145,7 @@ func (h taskRoutes) listQueues(r *request) (any, error) {
 	default:
 		return nil, badRequest("busy=%q is unknown; use true or false", busy)
 	}
-	limit, err := r.limit()
-	if err != nil {
-		return nil, err
-	}
-	stored, next, err := h.Tasks.Queues(r.ctx, filter, r.query.Get("cursor"), limit)
+	stored, next, err := h.Tasks.Queues(r.ctx, filter, r.query.Get("cursor"), r.limit)
 	var queues []TaskQueue
 	for _, queue := range stored {
 		queues = append(queues, TaskQueue{queue.Topic, queue.Priority, queue.Ordering, queue.Pos, queue.Scan, queue.Done, queue.Head})

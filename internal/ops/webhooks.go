@@ -22,7 +22,7 @@ func (h webhookRoutes) routes() []route {
 		{"GET", "/admin/v1/webhooks", h.list, nil, false, "List the webhooks of all games."},
 		{"POST", gamePath + "/webhooks/{webhook}/ping", h.ping, nil, false, "Send a test event to a webhook and return its status."},
 		{"POST", gamePath + "/webhooks/{webhook}/enable", h.enable, nil, false, "Enable a webhook."},
-		{"POST", gamePath + "/webhooks/{webhook}/disable", h.disable, nil, false, "Disable a webhook for a `reason`."},
+		{"POST", gamePath + "/webhooks/{webhook}/disable", withReason(h.disable), nil, false, "Disable a webhook for a `reason`."},
 	}
 }
 
@@ -40,10 +40,6 @@ func (h webhookRoutes) enable(r *request) (any, error) {
 	return h.Webhooks.Enable(r.ctx, r.game, r.PathValue("webhook"))
 }
 
-func (h webhookRoutes) disable(r *request) (any, error) {
-	reason, err := r.readReason()
-	if err != nil {
-		return nil, err
-	}
+func (h webhookRoutes) disable(r *request, reason string) (any, error) {
 	return h.Webhooks.Disable(r.ctx, r.game, r.PathValue("webhook"), reason)
 }
