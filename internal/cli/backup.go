@@ -72,10 +72,7 @@ func withTemporaryFile(run func(path string) error) error {
 func copyLedger(
 	ctx context.Context, flags *Flags, report io.Writer, file, done string, run func(context.Context, ledger.Config, string) (ledger.BackupInfo, error),
 ) error {
-	c, err := flags.read()
-	if err == nil {
-		err = c.ValidateWithoutKeys()
-	}
+	c, err := flags.loadWithoutKeys()
 	if err != nil {
 		return err
 	}

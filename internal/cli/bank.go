@@ -65,7 +65,9 @@ type bankImport struct {
 // bankName matches the valid names of question banks.
 var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 
-// Run imports the questions of a file. It lists the skipped questions with line and reason.
+// Run imports the questions of a file. It lists the skipped questions with line and reason. It
+// creates a missing database: banks that the configuration names must be imported before the
+// first start.
 func (b *bankImport) Run(ctx context.Context, flags *Flags, output Output) error {
 	if b.Bank == bank.BuiltinName || !bankName.MatchString(b.Bank) {
 		return fmt.Errorf("--bank %q is not a valid name; use 1 to 64 of A-Z a-z 0-9 _ . : - and not builtin", b.Bank)
@@ -74,7 +76,7 @@ func (b *bankImport) Run(ctx context.Context, flags *Flags, output Output) error
 	if err != nil {
 		return err
 	}
-	return flags.withNewLedger(func(_ *config.Config, l *ledger.Ledger) error {
+	return flags.openLedger(false, func(_ *config.Config, l *ledger.Ledger) error {
 		existing, err := l.Banks.LoadBank(ctx, b.Bank)
 		if err != nil && !errors.Is(err, quiz.ErrNoBank) {
 			return err

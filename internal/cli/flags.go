@@ -33,6 +33,15 @@ func (f *Flags) Load() (config.Config, error) {
 	return c, err
 }
 
+// loadWithoutKeys is Load without key files and word lists.
+func (f *Flags) loadWithoutKeys() (config.Config, error) {
+	c, err := f.read()
+	if err == nil {
+		err = c.ValidateWithoutKeys()
+	}
+	return c, err
+}
+
 // read returns the configuration of the file, overridden by the environment and by flags. It
 // does not validate it.
 func (f *Flags) read() (config.Config, error) {
@@ -60,17 +69,9 @@ func (f *Flags) withLedger(command func(*config.Config, *ledger.Ledger) error) e
 	return f.openLedger(true, command)
 }
 
-// withNewLedger is withLedger, but creates a missing database: banks that the configuration
-// names must be imported before the first start.
-func (f *Flags) withNewLedger(command func(*config.Config, *ledger.Ledger) error) error {
-	return f.openLedger(false, command)
-}
-
+// openLedger is withLedger, but creates a missing database unless mustExist is set.
 func (f *Flags) openLedger(mustExist bool, command func(*config.Config, *ledger.Ledger) error) error {
-	c, err := f.read()
-	if err == nil {
-		err = c.ValidateWithoutKeys()
-	}
+	c, err := f.loadWithoutKeys()
 	if err != nil {
 		return err
 	}

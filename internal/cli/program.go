@@ -114,12 +114,7 @@ func (p Program) Run(args []string, output Output) int {
 		return exitCode
 	}
 	if err != nil {
-		text := commandLineError(err)
-		separator := "; see"
-		if strings.HasSuffix(text, "?") {
-			separator = " See"
-		}
-		fmt.Fprintf(output.Stderr, "server: %s%s `%s --help`\n", text, separator, failedCommand(err))
+		fmt.Fprintln(output.Stderr, "server:", commandLineError(err))
 		return 2
 	}
 	if err := refusePasswords(command); err != nil {
@@ -152,31 +147,23 @@ func refusePasswords(command *kong.Context) error {
 	return nil
 }
 
-// commandLineError returns the text of an error of the parser. An argument where a command is
-// expected is an unknown command.
+// commandLineError returns the text of an error of the parser, and the command whose help the
+// operator needs. An argument where a command is expected is an unknown command.
 func commandLineError(err error) string {
-	text := err.Error()
-	parseError, ok := errors.AsType[*kong.ParseError](err)
-	if !ok {
-		return text
-	}
-	path := parseError.Context.Path
-	if last := path[len(path)-1].Node(); last == nil || len(last.Children) == 0 {
-		return text
-	}
-	return strings.Replace(text, "unexpected argument", "unknown command", 1)
-}
-
-// failedCommand returns the words of the command whose command line could not be parsed, such
-// as "server bank import".
-func failedCommand(err error) string {
-	command := "server"
+	text, command := err.Error(), "server"
 	if parseError, ok := errors.AsType[*kong.ParseError](err); ok {
-		for _, step := range parseError.Context.Path {
+		path := parseError.Context.Path
+		for _, step := range path {
 			if step.Command != nil && step.Command.Tag.Default == "" {
 				command += " " + step.Command.Name
 			}
 		}
+		if last := path[len(path)-1].Node(); last != nil && len(last.Children) > 0 {
+			text = strings.Replace(text, "unexpected argument", "unknown command", 1)
+		}
 	}
-	return command
+	if strings.HasSuffix(text, "?") {
+		return text + " See `" + command + " --help`"
+	}
+	return text + "; see `" + command + " --help`"
 }
