@@ -35,11 +35,29 @@ func (n *node) handleMessages() {
 		n.taskNotifier.Receive(nil)
 	})
 	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
-	n.inbox.Handle(kindSessionReplaced, n.closeReplacedSession)
-	n.inbox.Handle(kindMatchCorrected, newCorrectionNotices(n).receive)
+	handleMessage(n, kindSessionReplaced, func(m sessionReplaced) { n.sessions.CloseReplaced(m.Game, m.Player, m.Number) })
+	handleMessage(n, kindMatchCorrected, newCorrectionNotices(n).tell)
 	if n.redis.Kind != redisx.KindEmbedded {
 		connectTaskNotifier(n.taskNotifier, n.inbox, n.aliveNodes)
 	}
+}
+
+// handleMessage registers the handler of messages whose payload is a T in JSON.
+func handleMessage[T any](n *node, kind string, handle func(T)) {
+	n.inbox.Handle(kind, func(payload []byte) {
+		var message T
+		if err := json.Unmarshal(payload, &message); err != nil {
+			n.log.Warn("message from another node ignored; it does not parse", "error", err)
+			return
+		}
+		handle(message)
+	})
+}
+
+// sendMessage sends a message in JSON to nodes.
+func sendMessage(ctx context.Context, inbox *redisx.Inbox, nodes []string, kind string, message any) {
+	payload, _ := json.Marshal(message) // plain fields always encode
+	inbox.Send(ctx, nodes, kind, payload)
 }
 
 // aliveNodes returns the ids of the nodes that are alive.
@@ -69,17 +87,7 @@ type sessionReplaced struct {
 
 // sendSessionReplaced sends the message to the node with the earlier session.
 func (n *node) sendSessionReplaced(ctx context.Context, node, game, player string, number int64) {
-	payload, _ := json.Marshal(sessionReplaced{game, player, number}) // plain fields always encode
-	n.inbox.Send(ctx, []string{node}, kindSessionReplaced, payload)
-}
-
-func (n *node) closeReplacedSession(payload []byte) {
-	var r sessionReplaced
-	if err := json.Unmarshal(payload, &r); err != nil {
-		n.log.Warn("message from another node ignored; it does not parse", "error", err)
-		return
-	}
-	n.sessions.CloseReplaced(r.Game, r.Player, r.Number)
+	sendMessage(ctx, n.inbox, []string{node}, kindSessionReplaced, sessionReplaced{game, player, number})
 }
 
 func (n *node) corrections() corrections {
@@ -128,18 +136,12 @@ func newCorrectionNotices(n *node) correctionNotices {
 
 // announce tells the players who are connected to any node.
 func (c correctionNotices) announce(ctx context.Context, corrected matchCorrected) {
-	payload, _ := json.Marshal(corrected) // plain fields always encode
-	c.inbox.Send(ctx, c.aliveNodes(), kindMatchCorrected, payload)
-	c.receive(payload)
+	sendMessage(ctx, c.inbox, c.aliveNodes(), kindMatchCorrected, corrected)
+	c.tell(corrected)
 }
 
-// receive tells the players at this node. It does not block.
-func (c correctionNotices) receive(payload []byte) {
-	var corrected matchCorrected
-	if err := json.Unmarshal(payload, &corrected); err != nil {
-		c.log.Warn("message from another node ignored; it does not parse", "error", err)
-		return
-	}
+// tell tells the players at this node. It does not block.
+func (c correctionNotices) tell(corrected matchCorrected) {
 	c.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), pushCorrectedTimeout)
 		defer cancel()

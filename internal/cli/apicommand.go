@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ func (c apiCommand) newRequest(command *kong.Node) apiRequest {
 		r.values[value.Name] = text
 		path = strings.ReplaceAll(path, "{"+value.Name+"}", url.PathEscape(text))
 		parameter, field := value.Tag.Get("query"), value.Tag.Get("body")
-		switch isUnset := value.Target.IsZero() && !value.Required; {
+		switch isUnset := value.Target.IsZero() && !value.Required && value.Target.Kind() != reflect.Int; {
 		case field != "" && !isUnset:
 			body[field] = bodyValue(value.Target.Interface())
 		case parameter != "" && !isUnset && text != "all":
