@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"runtime"
@@ -53,26 +54,20 @@ func (u *CPUUsage) Sample() float64 {
 
 // readCPUTimes reads the counters of the kernel. Time spent waiting for a disk counts as idle.
 // Time that the host of a virtual machine took (stolen) counts as busy.
-func readCPUTimes(proc string) (times cpuTimes, err error) {
+func readCPUTimes(proc string) (cpuTimes, error) {
 	kernel, err := procfs.NewFS(proc)
 	if err != nil {
-		return times, err
+		return cpuTimes{}, err
 	}
-	machine, err := kernel.Stat()
-	if err != nil {
-		return times, err
-	}
-	self, err := kernel.Self()
-	if err != nil {
-		return times, err
+	machine, machineErr := kernel.Stat()
+	self, selfErr := kernel.Self()
+	if err := errors.Join(machineErr, selfErr); err != nil {
+		return cpuTimes{}, err
 	}
 	process, err := self.Stat()
-	if err != nil {
-		return times, err
-	}
 	cpus := machine.CPUTotal
 	busy := cpus.User + cpus.Nice + cpus.System + cpus.IRQ + cpus.SoftIRQ + cpus.Steal
-	return cpuTimes{busy, busy + cpus.Idle + cpus.Iowait, process.CPUTime()}, nil
+	return cpuTimes{busy, busy + cpus.Idle + cpus.Iowait, process.CPUTime()}, err
 }
 
 // usableCPUs returns how many CPUs this process may use: the quota of its container (cgroups
