@@ -36,7 +36,7 @@ func (n *node) handleMessages() {
 	})
 	n.inbox.Handle(kindRevocations, func([]byte) { n.identity.Revocations.Wake() })
 	handleMessage(n, kindSessionReplaced, func(m sessionReplaced) { n.sessions.CloseReplaced(m.Game, m.Player, m.Number) })
-	handleMessage(n, kindMatchCorrected, newCorrectionNotices(n).tell)
+	handleMessage(n, kindMatchCorrected, newCorrectionNotices(n).notify)
 	if n.redis.Kind != redisx.KindEmbedded {
 		connectTaskNotifier(n.taskNotifier, n.inbox, n.aliveNodes)
 	}
@@ -137,11 +137,11 @@ func newCorrectionNotices(n *node) correctionNotices {
 // announce tells the players who are connected to any node.
 func (c correctionNotices) announce(ctx context.Context, corrected matchCorrected) {
 	sendMessage(ctx, c.inbox, c.aliveNodes(), kindMatchCorrected, corrected)
-	c.tell(corrected)
+	c.notify(corrected)
 }
 
-// tell tells the players at this node. It does not block.
-func (c correctionNotices) tell(corrected matchCorrected) {
+// notify notifies the players at this node. It does not block.
+func (c correctionNotices) notify(corrected matchCorrected) {
 	c.wheel.After(0, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), pushCorrectedTimeout)
 		defer cancel()
