@@ -1,10 +1,10 @@
 // Package ledger is the source of truth in SQL. It stores players and nicknames,
 // results and the entries that follow from them, tasks, token keys and question banks.
 // It runs on SQLite in a folder and on PostgreSQL, with one text for each statement.
-// [Ledger] has one field for each of the types that divide the tables among them; see
-// stores.go. They share a database handle (database.go). Start reading with Open in
-// ledger.go and Results.Commit in commit.go. The package must not know HTTP, Redis or
-// sessions.
+// [Ledger] has one field for each of the types that divide the tables among them. They share
+// a database handle (database.go), whose transactions keep their first error. Start reading
+// with Open in ledger.go and Results.Commit in commit.go. The package must not know HTTP,
+// Redis or sessions.
 //
 // In signatures, at, now and other instants are epoch ms by the database's clock.
 //

@@ -114,21 +114,28 @@ func (h *History) Standings(ctx context.Context, m match.Summary, from, to int) 
 }
 
 // standings returns what Standings does, with indexes. A place is an index, unless a void
-// question has changed the order.
+// question has changed the order. The table has no bots; these play only duels.
 func (h *History) standings(ctx context.Context, m match.Summary, from, to int) ([]match.IndexedStanding, error) {
-	if len(m.Voided) == 0 {
-		return h.readStandings(ctx, m, selectStandings, from, to)
+	statement := selectStandings
+	if len(m.Voided) > 0 {
+		statement = selectByRank
 	}
 	if len(m.Bots) == 0 {
-		return h.readStandings(ctx, m, selectByRank, from, to)
+		return h.readStandings(ctx, m, statement, from, to)
 	}
-	all, err := h.readStandings(ctx, m, selectStandings, 0, m.Players) // of a duel
-	slices.SortStableFunc(all, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Rank, b.Rank) })
+	all, err := h.readStandings(ctx, m, selectStandings, 0, m.Players)
+	all = append(all, m.Bots...)
+	slices.SortFunc(all, func(a, b match.IndexedStanding) int {
+		if len(m.Voided) == 0 {
+			return cmp.Compare(a.Index, b.Index)
+		}
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Index, b.Index))
+	})
 	return all[min(from, len(all)):min(to, len(all))], err
 }
 
-// readStandings returns the rows of selectStandings or selectByRank. With selectStandings it
-// also returns those of bots, and sorts all by their indexes. A row without ratings has 0 for both.
+// readStandings returns the rows of selectStandings or selectByRank. A row without ratings has 0
+// for both.
 func (h *History) readStandings(ctx context.Context, m match.Summary, statement string, from, to int) ([]match.IndexedStanding, error) {
 	page := make([]match.IndexedStanding, 0, to-from)
 	err := h.each(ctx, func(rows *sql.Rows) error {
@@ -141,16 +148,7 @@ func (h *History) readStandings(ctx context.Context, m match.Summary, statement 
 		page = append(page, s)
 		return err
 	}, statement, m.Game, m.Match, from, to)
-	if err != nil || len(m.Bots) == 0 {
-		return page, err
-	}
-	for _, bot := range m.Bots {
-		if from <= bot.Index && bot.Index < to {
-			page = append(page, bot)
-		}
-	}
-	slices.SortStableFunc(page, func(a, b match.IndexedStanding) int { return cmp.Compare(a.Index, b.Index) })
-	return page, nil
+	return page, err
 }
 
 const selectPlayed = `

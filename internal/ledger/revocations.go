@@ -93,3 +93,98 @@ func (s *Revocations) LiftRevocation(ctx context.Context, revocation identity.Re
 		return nil
 	})
 }
+
+const (
+	incrementRevision  = `UPDATE access_revision SET revision = revision + 1 WHERE id = 1 RETURNING revision, {now}`
+	updateKeysRevision = `UPDATE access_revision SET keys_revision = revision WHERE id = 1`
+
+	saveRevocation = `
+INSERT INTO revocations (game, kind, id, issued_before, ends_at, reason, set_by, changed_at, revision) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (game, kind, id) DO UPDATE SET issued_before = excluded.issued_before, ends_at = excluded.ends_at,
+    reason = excluded.reason, set_by = excluded.set_by, changed_at = excluded.changed_at, revision = excluded.revision`
+
+	endRevocation = `
+UPDATE revocations SET ends_at = $4, set_by = $5, changed_at = $4, revision = $6
+WHERE game = $1 AND kind = $2 AND id = $3 AND (ends_at = 0 OR ends_at > $4)`
+
+	deleteOldRevocations = `DELETE FROM revocations WHERE ends_at > 0 AND ends_at < $1`
+
+	selectLinkedAccount = `SELECT subject FROM accounts WHERE game = $1 AND player = $2`
+	selectAccount       = `SELECT player FROM accounts WHERE game = $1 AND subject IN ($2, $3) ORDER BY player LIMIT 1`
+)
+
+// accessChange is a transaction that changes revocations, accounts or keys. It holds the lock
+// on the revision until it is committed. So revisions are in commit order.
+type accessChange struct {
+	*transaction
+	seq int64 // its revision
+	now int64 // time of its start by the database's clock, epoch ms
+}
+
+// inAccessChange runs f in a transaction with the next revision. It also deletes revocations
+// that ended longer than identity.EndedRevocationTTL ago.
+func inAccessChange(ctx context.Context, db *database, f func(c *accessChange) error) error {
+	return db.inTx(ctx, func(tx *transaction) error {
+		c := &accessChange{transaction: tx}
+		c.nextRevision(ctx)
+		tx.exec(ctx, deleteOldRevocations, c.now-identity.EndedRevocationTTL.Milliseconds())
+		return f(c)
+	})
+}
+
+// nextRevision assigns the next revision to the change. A transaction calls it once for
+// each revocation. The time of the change stays that of the first call.
+func (c *accessChange) nextRevision(ctx context.Context) {
+	now := int64(0)
+	c.get(ctx, into(&c.seq, &now), incrementRevision)
+	c.now = cmp.Or(c.now, now)
+}
+
+func (c *accessChange) save(ctx context.Context, b identity.Revocation) {
+	c.exec(ctx, saveRevocation, b.Game, string(b.Kind), b.ID, b.IssuedBefore, b.EndsAt, b.Reason, b.SetBy, c.now, c.seq)
+}
+
+// eachSubject calls apply for each subject of a revocation, each with a revision of its
+// own. For a guest with a linked account these are the account and then the guest.
+// Otherwise it is the subject alone, or the token.
+func (c *accessChange) eachSubject(ctx context.Context, revocation identity.Revocation, apply func(id string)) {
+	ids := []string{revocation.ID}
+	if revocation.Kind != identity.KindToken {
+		ids = c.subjectIDs(ctx, revocation.Game, revocation.ID)
+	}
+	for i, id := range ids {
+		if i > 0 {
+			c.nextRevision(ctx)
+		}
+		apply(id)
+	}
+}
+
+// subjectIDs returns the subjects that belong to the player of id: the linked account, if
+// there is one, and the player's own id last.
+func (c *accessChange) subjectIDs(ctx context.Context, game, id string) []string {
+	player, found := accountPlayer(ctx, c.transaction, game, id)
+	if found && player != "" && player != id {
+		return []string{id, player}
+	}
+	if account := c.linkedAccount(ctx, game, id); account != "" {
+		return []string{account, id}
+	}
+	return []string{id}
+}
+
+// linkedAccount returns the account that is linked to a guest, or "" if there is none.
+func (c *accessChange) linkedAccount(ctx context.Context, game, player string) (account string) {
+	c.get(ctx, into(&account), selectLinkedAccount, game, player)
+	if account == player {
+		return ""
+	}
+	return account
+}
+
+// accountPlayer returns the player that an account belongs to, or "" if the account was
+// erased. subject is that of the account's tokens.
+func accountPlayer(ctx context.Context, tx *transaction, game, subject string) (player string, found bool) {
+	found = tx.get(ctx, into(&player), selectAccount, game, subject, tx.db.hashKey.hashSubject(game, subject))
+	return player, found
+}
