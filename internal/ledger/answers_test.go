@@ -158,6 +158,29 @@ func TestAnswersAreStoredOnce(t *testing.T) {
 	})
 }
 
+// Nodes that store new questions at the same time give each a number of its own.
+func TestConcurrentNodesNumberNewQuestions(t *testing.T) {
+	t.Parallel()
+	testenv.EachSQL(t, func(t *testing.T, db testenv.SQL) {
+		t.Parallel()
+		nodes := []*Ledger{openLedger(t, db), openLedger(t, db)}
+		const matches, questions = 8, 50
+		runConcurrently(matches, func(i int) {
+			b := answers.Block{Game: game, Match: fmt.Sprint("m", i), OverAt: 1}
+			for k := range questions {
+				q := quiz.Question{ID: fmt.Sprint("q", k), Kind: quiz.Text, Text: fmt.Sprint("Question ", k, " of match ", i, "?"), Accepted: []string{"yes"}}
+				b.Questions = append(b.Questions, quiz.DrawnQuestion{Question: &q})
+			}
+			if err := nodes[i%len(nodes)].Answers.SaveBlocks(t.Context(), []answers.Block{b}); err != nil {
+				t.Error(err)
+			}
+		})
+		if n := countRows(t, nodes[0], "asked_questions"); n != matches*questions {
+			t.Errorf("%d questions are stored, want %d", n, matches*questions)
+		}
+	})
+}
+
 // The questions of a match without answers are stored too.
 func TestAMatchWithoutAnswersIsStored(t *testing.T) {
 	t.Parallel()
