@@ -24,10 +24,7 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	conn, err := dial(addr)
-	if err != nil {
-		return nil, err
-	}
+	conn := dial(addr)
 	if err := conn.checkAndRegister(ctx, addr, cfg); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -36,32 +33,28 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 
 // dial makes the clients of a connection. It does not contact a server yet, except that it
 // starts an embedded one.
-func dial(addr address) (*Conn, error) {
+func dial(addr address) *Conn {
 	if addr.kind == KindEmbedded {
-		return openEmbedded(), nil
+		return openEmbedded()
 	}
 	client, bulkClient := newClient(addr), newClient(addr)
-	pipelined, err := newAutopipeline(client)
-	if err != nil {
-		return nil, errors.Join(err, client.Close(), bulkClient.Close())
-	}
-	bulk, err := newStreamingAutopipeline(bulkClient)
-	if err != nil {
-		return nil, errors.Join(err, pipelined.queue.Close(), client.Close(), bulkClient.Close())
-	}
+	pipelined, bulk := newAutopipeline(client, 1), newAutopipeline(bulkClient, bulkCalls)
 	return &Conn{
 		Kind: addr.kind, Client: client, Pipelined: pipelined, Bulk: bulk,
-		closeFuncs: []func() error{bulk.queue.Close, bulkClient.Close, pipelined.queue.Close, client.Close},
-	}, nil
+		closeFuncs: []func() error{bulk.Close, pipelined.Close},
+	}
 }
+
+// bulkCalls is how many calls of Conn.Bulk a master gets at the same time. Its scripts are
+// long and few, so that they gain more from several connections than from shared round trips.
+const bulkCalls = 8
 
 // clusterReloadInterval is how often the client of a cluster reloads the owners of slots
 // while it runs commands. By default it could call a dead master for a minute, because it
 // learns of a new owner at once only from masters that answer.
 const clusterReloadInterval = time.Second
 
-// newClient makes a client. Each auto-pipeline needs its own client, because the library
-// keeps only the first auto-pipeline of a client.
+// newClient makes a client.
 func newClient(addr address) redis.UniversalClient {
 	options := clientOptions(addr)
 	if addr.kind != KindCluster {
