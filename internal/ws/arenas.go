@@ -9,24 +9,12 @@ import (
 	"laststand/internal/protocol"
 )
 
-func (r *requests) onArenaJoin(ctx context.Context, req request) (func(), error) {
-	var join protocol.ArenaJoin
-	if err := req.Decode(&join); err != nil {
-		return doNothing, err
-	}
-	if r.services.draining.Load() {
-		return doNothing, drainingError()
-	}
-	if join.As == "" || join.As == string(match.PlayerRole) {
-		if err := r.services.Limits.checkJoin(r.playerKey(), r.addressKey()); err != nil {
-			return doNothing, err
-		}
-	}
-	if err := r.checkArenaLoad(join.As); err != nil {
-		return doNothing, err
+func (r *requests) onArenaJoin(ctx context.Context, join protocol.ArenaJoin) (outcome, error) {
+	if err := r.checkArenaJoin(join.As); err != nil {
+		return outcome{}, err
 	}
 	var joined protocol.ArenaJoined
-	afterReply := doNothing
+	var afterReply func()
 	attempt := overload.Attempt{Address: r.addressKey(), Player: r.playerKey(), Secret: arena.CodeKey(r.game, join.Code)}
 	err := r.services.Limits.CodeAttempts.Try(ctx, attempt, func() (err error) {
 		joined, afterReply, err = r.services.Arenas.Join(ctx, arena.JoinRequest{
@@ -34,59 +22,33 @@ func (r *requests) onArenaJoin(ctx context.Context, req request) (func(), error)
 		})
 		return err
 	})
-	if err != nil {
-		return afterReply, err
+	if err == nil && joined.As == string(match.PlayerRole) {
+		afterReply = r.countMatch(afterReply)
 	}
-	r.reply(req, protocol.TypeArenaJoined, joined)
-	if joined.As != string(match.PlayerRole) {
-		return afterReply, nil
-	}
-	return r.countMatch(afterReply), nil
+	return outcome{protocol.TypeArenaJoined, joined, afterReply}, err
 }
 
-// checkArenaLoad rejects a join while the node is overloaded. Under rising load it
-// rejects spectators first, then players too, and never a host. as is the requested role.
-func (r *requests) checkArenaLoad(as string) error {
+// checkArenaJoin rejects a join while the node drains or is overloaded. Under rising load
+// it rejects spectators first, then players too, and never a host. It also checks the limits
+// of players. as is the requested role.
+func (r *requests) checkArenaJoin(as string) error {
+	if r.services.draining.Load() {
+		return drainingError()
+	}
 	switch as {
 	case string(match.HostRole):
 		return nil
 	case string(match.SpectatorRole):
 		return r.services.LoadShedder.Check(overload.Watching)
+	case "", string(match.PlayerRole):
+		if err := r.services.Limits.checkJoin(r.playerKey(), r.addressKey()); err != nil {
+			return err
+		}
 	}
 	return r.services.LoadShedder.Check(overload.Joining)
 }
 
-func (r *requests) onArenaExtend(ctx context.Context, req request) (func(), error) {
-	var extend protocol.ArenaExtend
-	if err := req.Decode(&extend); err != nil {
-		return doNothing, err
-	}
+func (r *requests) onArenaExtend(ctx context.Context, extend protocol.ArenaExtend) (outcome, error) {
 	extended, err := r.services.Arenas.Extend(ctx, r.game, r.player, extend)
-	if err == nil {
-		r.reply(req, protocol.TypeArenaExtended, extended)
-	}
-	return doNothing, err
-}
-
-// arenaHandler makes the handler of a request with data of type D. The handler runs call
-// and replies with an empty message of type replyType.
-func arenaHandler[D any](replyType string, call func(arenas Arenas, ctx context.Context, game, caller string, data D) error) func(*requests, context.Context, request) (func(), error) {
-	return func(r *requests, ctx context.Context, req request) (func(), error) {
-		var data D
-		if err := req.Decode(&data); err != nil {
-			return doNothing, err
-		}
-		if err := call(r.services.Arenas, ctx, r.game, r.player, data); err != nil {
-			return doNothing, err
-		}
-		r.reply(req, replyType, protocol.Empty{})
-		return doNothing, nil
-	}
-}
-
-// withArenaID makes a call of arenaHandler from one that takes only the arena's id.
-func withArenaID(call func(arenas Arenas, ctx context.Context, game, caller, arenaID string) error) func(Arenas, context.Context, string, string, protocol.ArenaRef) error {
-	return func(arenas Arenas, ctx context.Context, game, caller string, ref protocol.ArenaRef) error {
-		return call(arenas, ctx, game, caller, ref.ArenaID)
-	}
+	return outcome{replyType: protocol.TypeArenaExtended, reply: extended}, err
 }

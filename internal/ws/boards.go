@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,67 +11,98 @@ import (
 	"laststand/internal/protocol"
 )
 
-func (r *requests) onBoardWatch(ctx context.Context, req request) (func(), error) {
-	watch, limit, err := decodeBoardWatch(req)
-	if err != nil {
-		return doNothing, err
+// maxBoards is how many boards one session can watch.
+const maxBoards = 8
+
+// boardKey identifies a board that a session watches.
+type boardKey struct {
+	window leaderboard.Window
+	order  leaderboard.Order
+	kind   leaderboard.Kind
+}
+
+// boardWatches are the boards that a session watches. The session's read loop owns
+// them.
+type boardWatches struct {
+	started int // watches started since the session began; numbers the tags
+	open    map[boardKey]boardWatch
+}
+
+// boardWatch is one watched board. tag marks its pushes in the outbox.
+type boardWatch struct {
+	tag  string
+	stop func()
+}
+
+// stopAll stops all watches. The ending session calls it.
+func (b *boardWatches) stopAll() {
+	for _, w := range b.open {
+		w.stop()
 	}
-	board := newBoardKey(watch)
-	formerWatch, isReplacement := r.watches.open[board]
-	if !isReplacement && len(r.watches.open) >= maxBoards {
-		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
+}
+
+func (r *requests) onBoardWatch(ctx context.Context, watch protocol.BoardWatch) (outcome, error) {
+	board, limit, err := readBoard(watch)
+	if err != nil {
+		return outcome{}, err
+	}
+	if _, isReplacement := r.watches.open[board]; !isReplacement && len(r.watches.open) >= maxBoards {
+		return outcome{}, protocol.Errorf(protocol.CodeBadRequest, "a connection can watch at most %d boards; unwatch one first", maxBoards)
 	}
 	if err := r.services.LoadShedder.Check(overload.Watching); err != nil {
-		return doNothing, err
+		return outcome{}, err
 	}
 	r.watches.started++
 	tag := fmt.Sprint("board ", r.watches.started)
 	query := leaderboard.Query{Window: board.window, Order: board.order, Kind: board.kind, Limit: limit}
-	stopWatch, err := r.services.Boards.Watch(ctx, r.game, query, func(frame []byte) { r.outbox.push(tag, frame) })
+	stop, err := r.services.Boards.Watch(ctx, r.game, query, func(frame []byte) { r.outbox.push(tag, frame) })
 	if err != nil {
-		return doNothing, boardError(err)
+		return outcome{}, boardError(err)
 	}
-	if isReplacement {
-		formerWatch.stopAndDropHeld(&r.outbox)
+	r.replaceWatch(board, &boardWatch{tag, stop})
+	return outcome{replyType: protocol.TypeBoardOK, reply: protocol.Empty{}}, nil
+}
+
+// onBoardUnwatch ends a watch if there is one. No push of the board follows the reply.
+func (r *requests) onBoardUnwatch(_ context.Context, watch protocol.BoardWatch) (outcome, error) {
+	board, _, err := readBoard(watch)
+	if err == nil {
+		r.replaceWatch(board, nil)
+	}
+	return outcome{replyType: protocol.TypeBoardOK, reply: protocol.Empty{}}, err
+}
+
+// replaceWatch stops the watch of a board, if there is one, and drops its pushes that the
+// outbox holds back. The new watch takes its place; nil: none.
+func (r *requests) replaceWatch(board boardKey, watch *boardWatch) {
+	if former, ok := r.watches.open[board]; ok {
+		former.stop()
+		r.outbox.dropHeld(former.tag)
+		delete(r.watches.open, board)
 	}
 	if r.watches.open == nil {
 		r.watches.open = make(map[boardKey]boardWatch)
 	}
-	r.watches.open[board] = boardWatch{tag, stopWatch}
+	if watch != nil {
+		r.watches.open[board] = *watch
+	}
 	r.watchCount.Store(int32(len(r.watches.open)))
-	r.reply(req, protocol.TypeBoardOK, protocol.Empty{})
-	return doNothing, nil
 }
 
-// onBoardUnwatch ends a watch if there is one. No push of the board follows the reply.
-func (r *requests) onBoardUnwatch(_ context.Context, req request) (func(), error) {
-	watch, _, err := decodeBoardWatch(req)
-	if err != nil {
-		return doNothing, err
+// readBoard reads the data of a board.watch or board.unwatch request. The limit is 0 if the
+// request has none.
+func readBoard(watch protocol.BoardWatch) (board boardKey, limit int, err error) {
+	if watch.Limit != nil {
+		limit = *watch.Limit
+		if limit < 1 || limit > leaderboard.MaxLimit {
+			return board, 0, protocol.Errorf(protocol.CodeBadRequest, "limit %d is out of range; use 1 to %d", limit, leaderboard.MaxLimit)
+		}
 	}
-	board := newBoardKey(watch)
-	if w, ok := r.watches.open[board]; ok {
-		w.stopAndDropHeld(&r.outbox)
-		delete(r.watches.open, board)
-		r.watchCount.Store(int32(len(r.watches.open)))
-	}
-	r.reply(req, protocol.TypeBoardOK, protocol.Empty{})
-	return doNothing, nil
-}
-
-// decodeBoardWatch decodes the data of a board.watch or board.unwatch request. The limit
-// is 0 if the request has none.
-func decodeBoardWatch(req request) (watch protocol.BoardWatch, limit int, err error) {
-	if err := req.Decode(&watch); err != nil {
-		return watch, 0, err
-	}
-	if watch.Limit == nil {
-		return watch, 0, nil
-	}
-	if *watch.Limit < 1 || *watch.Limit > leaderboard.MaxLimit {
-		return watch, 0, protocol.Errorf(protocol.CodeBadRequest, "limit %d is out of range; use 1 to %d", *watch.Limit, leaderboard.MaxLimit)
-	}
-	return watch, *watch.Limit, nil
+	return boardKey{
+		window: leaderboard.Window(watch.Window),
+		order:  cmp.Or(leaderboard.Order(watch.Order), leaderboard.ByValue),
+		kind:   cmp.Or(leaderboard.Kind(watch.Kind), leaderboard.Players),
+	}, limit, nil
 }
 
 // boardError returns the error to reply if Boards.Watch has returned err.

@@ -167,7 +167,7 @@ func (a *fakeArenas) Join(ctx context.Context, request arena.JoinRequest) (proto
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.afterReply == nil || err != nil {
-		return a.joined, doNothing, err
+		return a.joined, func() {}, err
 	}
 	return a.joined, a.afterReply, nil
 }

@@ -7,6 +7,8 @@ import (
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"laststand/internal/identity"
 	"laststand/internal/lobby"
@@ -15,39 +17,30 @@ import (
 	"laststand/internal/protocol"
 )
 
-func (r *requests) onPing(_ context.Context, req request) (func(), error) {
-	var ping protocol.Ping
-	if err := req.Decode(&ping); err != nil {
-		return doNothing, err
-	}
+func (r *requests) onPing(_ context.Context, ping protocol.Ping) (outcome, error) {
 	if !isNumberOrText(ping.At) {
-		return doNothing, protocol.Errorf(protocol.CodeBadRequest, "at must be a number or a text")
+		return outcome{}, protocol.Errorf(protocol.CodeBadRequest, "at must be a number or a text")
 	}
-	r.reply(req, protocol.TypePong, protocol.Pong{At: ping.At, ServerAt: r.services.Now()})
-	return doNothing, nil
+	return outcome{replyType: protocol.TypePong, reply: protocol.Pong{At: ping.At, ServerAt: r.services.Now()}}, nil
 }
 
-func (r *requests) onDuelJoin(ctx context.Context, req request) (func(), error) {
-	var join protocol.DuelJoin
-	if err := req.Decode(&join); err != nil {
-		return doNothing, err
-	}
+func (r *requests) onDuelJoin(ctx context.Context, join protocol.DuelJoin) (outcome, error) {
 	switch {
 	case r.services.draining.Load():
-		return doNothing, drainingError()
+		return outcome{}, drainingError()
 	case r.claims.Role != identity.RolePlayer:
-		return doNothing, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
+		return outcome{}, protocol.Errorf(protocol.CodeForbidden, "only role player can join duels; role host joins arenas")
 	}
 	if err := r.services.Limits.checkDuelJoin(r.playerKey(), r.addressKey()); err != nil {
-		return doNothing, err
+		return outcome{}, err
 	}
 	if err := r.services.LoadShedder.Check(overload.Joining); err != nil {
-		return doNothing, err
+		return outcome{}, err
 	}
 	if !r.inDuel.Load() && !r.services.Lobby.HasTicket(r.game, r.player) { // else Join refuses it
 		release, err := r.services.LoadShedder.Acquire(overload.Duels)
 		if err != nil {
-			return doNothing, err
+			return outcome{}, err
 		}
 		defer release()
 	}
@@ -55,43 +48,41 @@ func (r *requests) onDuelJoin(ctx context.Context, req request) (func(), error) 
 		Game: r.game, Player: r.player, BotAfterMS: join.BotAfterMS, Address: r.address,
 		Filter: lobby.Filter{Category: join.Category, Lang: join.Lang, Difficulty: join.Difficulty},
 	})
-	if err != nil {
-		return afterReply, err
+	if err == nil {
+		afterReply = r.countMatch(afterReply)
 	}
-	r.reply(req, protocol.TypeDuelQueued, queued)
-	return r.countMatch(afterReply), nil
+	return outcome{protocol.TypeDuelQueued, queued, afterReply}, err
 }
 
-func (r *requests) onDuelLeave(ctx context.Context, req request) (func(), error) {
-	if err := req.Decode(&protocol.Empty{}); err != nil {
-		return doNothing, err
-	}
-	if err := r.services.Lobby.Leave(ctx, r.game, r.player); err != nil {
-		return doNothing, err
-	}
-	r.reply(req, protocol.TypeDuelLeft, protocol.Empty{})
-	return doNothing, nil
+func (r *requests) onDuelLeave(ctx context.Context, _ protocol.Empty) (outcome, error) {
+	err := r.services.Lobby.Leave(ctx, r.game, r.player)
+	return outcome{replyType: protocol.TypeDuelLeft, reply: protocol.Empty{}}, err
 }
 
-func (r *requests) onAnswer(ctx context.Context, req request) (func(), error) {
+func (r *requests) onAnswer(ctx context.Context, req request) (outcome, error) {
 	startedAt := time.Now()
 	var answer protocol.Answer
 	if err := req.Decode(&answer); err != nil {
-		return doNothing, r.answerDecodeError(ctx, req, err)
+		return outcome{}, r.answerDecodeError(ctx, req, err)
 	}
-	ctx, span := r.services.Tracer.Start(ctx, "answer")
+	ctx, span := r.startSpan(ctx, answer.Match)
 	defer span.End()
-	if span.IsRecording() {
-		span.SetAttributes(attribute.String("laststand.match", answer.Match))
-	}
 	answered, afterReply, err := r.services.Engine.Answer(ctx, match.Submission{Player: r.player, ArrivedAt: req.receivedAt, Answer: answer})
 	if err != nil {
 		span.SetStatus(codes.Error, "the answer was refused")
-		return afterReply, err
+		return outcome{afterReply: afterReply}, err
 	}
 	r.reply(req, protocol.TypeAnswered, answered)
 	r.services.metrics.answerSeconds.Observe(time.Since(startedAt).Seconds())
-	return afterReply, nil
+	return outcome{afterReply: afterReply}, nil
+}
+
+// startSpan starts the trace of an answer, if there is a tracer.
+func (r *requests) startSpan(ctx context.Context, matchID string) (context.Context, trace.Span) {
+	if r.services.Tracer == nil {
+		return ctx, noop.Span{}
+	}
+	return r.services.Tracer.Start(ctx, "answer", trace.WithAttributes(attribute.String("laststand.match", matchID)))
 }
 
 // answerDecodeError returns the error reply to an answer that cannot be decoded. If the
@@ -109,12 +100,12 @@ func (r *requests) answerDecodeError(ctx context.Context, req request, decodeErr
 	return decodeErr
 }
 
-func (r *requests) onMatchSync(ctx context.Context, req request) (func(), error) {
+func (r *requests) onMatchSync(ctx context.Context, req request) (outcome, error) {
 	var resume protocol.Resume
 	if err := req.Decode(&resume); err != nil {
-		return doNothing, err
+		return outcome{}, err
 	}
-	return doNothing, r.syncMatch(ctx, req, resume)
+	return outcome{}, r.syncMatch(ctx, req, resume)
 }
 
 // syncMatch replies with a match's state, and sends the pushes after resume.Seq, which
@@ -155,25 +146,16 @@ func (r *requests) checkReplay(bytes int64) error {
 	return nil
 }
 
-func (r *requests) onMatchLeave(ctx context.Context, req request) (func(), error) {
-	var leave protocol.MatchLeave
-	if err := req.Decode(&leave); err != nil {
-		return doNothing, err
-	}
+// onMatchLeave counts a duel that the player leaves before the first question closes. Such a
+// forfeit costs the player no points, so a limit must stop repetitions.
+func (r *requests) onMatchLeave(ctx context.Context, leave protocol.MatchLeave) (outcome, error) {
 	isEarlyForfeit, err := r.leaveMatch(ctx, leave.Match)
-	if err != nil {
-		return doNothing, err
-	}
-	r.reply(req, protocol.TypeMatchLeft, protocol.Empty{})
+	left := outcome{replyType: protocol.TypeMatchLeft, reply: protocol.Empty{}}
 	if isEarlyForfeit {
-		return r.countEarlyForfeit, nil
+		left.afterReply = func() { r.countAction(r.services.Limits.EarlyForfeits) }
 	}
-	return doNothing, nil
+	return left, err
 }
-
-// countEarlyForfeit counts a duel that the player has left before the first question
-// closed. Such a forfeit costs the player no points, so a limit must stop repetitions.
-func (r *requests) countEarlyForfeit() { r.countAction(r.services.Limits.EarlyForfeits) }
 
 // leaveMatch forfeits a match; an arena's match continues without the player.
 // isEarlyForfeit is true if the forfeit ended a duel before its first question closed.

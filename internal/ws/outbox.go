@@ -1,6 +1,9 @@
 package ws
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 const (
 	// The limits of the frames that wait for one slow client.
@@ -48,21 +51,23 @@ func (o *outbox) init(startWriter, onFull func()) {
 // back instead. tag names the source of the pushes, see dropHeld.
 func (o *outbox) push(tag string, frames ...[]byte) {
 	o.mu.Lock()
-	if !o.isHolding || o.closed {
-		o.unlockAndStartWriter(o.queueLocked(frames...))
-		return
-	}
 	for _, frame := range frames {
-		o.held = append(o.held, heldPush{tag, frame})
+		if o.isHolding {
+			o.held = append(o.held, heldPush{tag, frame})
+		} else {
+			o.queue = append(o.queue, frame)
+		}
 		o.bytes += len(frame)
 	}
-	o.unlockAndStartWriter(false)
+	o.unlockAndStartWriter()
 }
 
 // reply queues a reply, also between hold and release.
 func (o *outbox) reply(frame []byte) {
 	o.mu.Lock()
-	o.unlockAndStartWriter(o.queueLocked(frame))
+	o.queue = append(o.queue, frame)
+	o.bytes += len(frame)
+	o.unlockAndStartWriter()
 }
 
 // hold holds pushes back until release. If no writer runs, the caller becomes the writer,
@@ -81,14 +86,12 @@ func (o *outbox) hold() {
 func (o *outbox) release() (mustWrite bool) {
 	o.mu.Lock()
 	mustWrite, o.isHolding, o.holderIsWriter = o.holderIsWriter, false, false
-	startWriter := false
 	for _, push := range o.held {
-		o.bytes -= len(push.frame)
-		startWriter = o.queueLocked(push.frame) || startWriter
+		o.queue = append(o.queue, push.frame)
 	}
 	o.held = nil
 	o.changed.Broadcast()
-	o.unlockAndStartWriter(startWriter)
+	o.unlockAndStartWriter()
 	return mustWrite
 }
 
@@ -96,16 +99,12 @@ func (o *outbox) release() (mustWrite bool) {
 func (o *outbox) dropHeld(tag string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	remaining := o.held[:0]
-	for _, push := range o.held {
-		if push.tag != tag {
-			remaining = append(remaining, push)
-			continue
+	o.held = slices.DeleteFunc(o.held, func(push heldPush) bool {
+		if push.tag == tag {
+			o.bytes -= len(push.frame)
 		}
-		o.bytes -= len(push.frame)
-	}
-	clear(o.held[len(remaining):])
-	o.held = remaining
+		return push.tag == tag
+	})
 }
 
 // takeBatch removes all queued frames and returns them to the writer. After nil the
@@ -153,33 +152,15 @@ func (o *outbox) waitForWriterEnd() {
 	}
 }
 
-// queueLocked queues frames, and returns true if the caller must start a writer. The
-// caller holds mu.
-func (o *outbox) queueLocked(frames ...[]byte) bool {
-	if o.closed {
-		return false
-	}
-	o.queue = append(o.queue, frames...)
-	for _, frame := range frames {
-		o.bytes += len(frame)
-	}
-	if o.hasWriter {
-		return false
-	}
-	o.hasWriter = true
-	return true
-}
-
-// unlockAndStartWriter is the last call of each method that adds frames. It checks the
-// limits of the outbox, unlocks mu and, if startWriter is true, starts a writer.
-func (o *outbox) unlockAndStartWriter(startWriter bool) {
+// unlockAndStartWriter is the last call of each method that adds frames. It drops them if
+// the outbox is closed, checks the limits, unlocks mu, and starts a writer if none runs.
+func (o *outbox) unlockAndStartWriter() {
 	isFull := !o.closed && (len(o.queue)+len(o.held) > maxOutboxFrames || o.bytes > maxOutboxBytes)
-	if isFull {
+	if isFull || o.closed {
 		o.closeLocked()
 	}
-	if isFull && startWriter {
-		startWriter, o.hasWriter = false, false
-	}
+	startWriter := len(o.queue) > 0 && !o.hasWriter
+	o.hasWriter = o.hasWriter || startWriter
 	o.mu.Unlock()
 	if isFull {
 		o.onFull()

@@ -21,17 +21,14 @@ type requests struct {
 	lastSlow    bool // the last request failed at a store after more than a third of its time limit
 }
 
-// doNothing is the function that most handlers return to run after the reply.
-func doNothing() {}
-
-// run handles one request with handle, which returns a function to run after the reply.
-// Pushes wait until the reply is queued. This goroutine usually writes the reply itself,
+// run handles one request with handle, which returns a function to run after the reply, or
+// nil. Pushes wait until the reply is queued. This goroutine usually writes the reply itself,
 // since starting another one takes longer.
 func (r *requests) run(req request, handle func(context.Context) func()) {
 	startedAt, timeout, greeted := time.Now(), r.timeout(), r.greeted.Load()
 	ctx, cancel := r.newContext()
 	defer cancel()
-	afterReply := doNothing
+	var afterReply func()
 	r.storeFailed = false
 	r.outbox.hold()
 	if !r.runRecovered(func() { afterReply = handle(ctx) }, req.label) {
@@ -40,7 +37,9 @@ func (r *requests) run(req request, handle func(context.Context) func()) {
 	if r.outbox.release() {
 		r.writeQueued()
 	}
-	r.runRecovered(afterReply, req.label)
+	if afterReply != nil {
+		r.runRecovered(afterReply, req.label)
+	}
 	r.lastSlow = r.storeFailed && time.Since(startedAt) > timeout/3
 }
 

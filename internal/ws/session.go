@@ -112,7 +112,7 @@ func (se *session) handleRequest(frame []byte) {
 	se.services.places.HelloReceived(&se.admission.place)
 	se.requests.run(req, func(ctx context.Context) func() {
 		se.admission.onHello(ctx, req, err)
-		return doNothing
+		return nil
 	})
 	if se.greeted.Load() {
 		se.scheduleHeartbeat()
