@@ -8,8 +8,6 @@ import (
 	"time"
 )
 
-const canPoll = true
-
 // maxEvents is how many events an epoll reads per system call.
 const maxEvents = 128
 

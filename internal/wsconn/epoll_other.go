@@ -8,9 +8,7 @@ import (
 	"time"
 )
 
-// canPoll is false: on this system no connection can be parked, and each keeps a goroutine.
-const canPoll = false
-
+// epoll cannot be made: on this system no connection can be parked, and each keeps a goroutine.
 type epoll struct{}
 
 func newEpoll() (*epoll, error) { return nil, errors.ErrUnsupported }

@@ -43,17 +43,20 @@ type Parker struct {
 	running     map[*Conn]struct{} // connections that can park and are not parked
 	parked      map[uint64]*Conn   // by the number of their parking
 	lastParking uint64             // the number of the last parking of any connection
-	epoll       *epoll             // nil before the first connection, and without resources for it
-	newEpoll    func() (*epoll, error)
-	pausedUntil time.Duration // no connection is interrupted before this time since processStart
-	closed      bool
+	epoll       *epoll             // nil if the system has none; then no connection can park
+	pausedUntil time.Duration      // no connection is interrupted before this time since processStart
 
-	watchGroup sync.WaitGroup // watchEpoll
+	watching sync.WaitGroup // watchEpoll
 }
 
 // NewParker returns a parker without connections.
 func NewParker(config Config) *Parker {
-	return &Parker{Config: config, newEpoll: newEpoll, running: make(map[*Conn]struct{}), parked: make(map[uint64]*Conn)}
+	p := &Parker{Config: config, running: make(map[*Conn]struct{}), parked: make(map[uint64]*Conn)}
+	if created, err := newEpoll(); err == nil {
+		p.epoll = created
+		p.watching.Go(func() { p.watchEpoll(created) })
+	}
+	return p
 }
 
 // NewConn returns the websocket of a connection after the handshake. The connection calls
@@ -65,26 +68,22 @@ func (p *Parker) NewConn(netConn net.Conn, resume func()) *Conn {
 	}
 	c.readFunc, c.writeFunc = c.readAvailable, c.writeOnce
 	c.lastReceived.Store(int64(sinceStart()))
-	if c.rawConn == nil || !canPoll {
-		return c
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.running[c] = struct{}{}
-	p.hasEpoll()
+	if c.rawConn != nil && p.epoll != nil {
+		p.running[c] = struct{}{}
+	}
 	return c
 }
 
 // Close ends the parker's goroutine and waits for it. All connections must be closed.
 func (p *Parker) Close() {
 	p.mu.Lock()
-	ended := p.epoll
-	p.epoll, p.closed = nil, true
-	p.mu.Unlock()
-	if ended != nil {
-		ended.close()
+	if p.epoll != nil {
+		p.epoll.close()
 	}
-	p.watchGroup.Wait()
+	p.mu.Unlock()
+	p.watching.Wait()
 }
 
 // remove unparks a connection that was closed. It cannot park any more.
@@ -102,7 +101,7 @@ func (p *Parker) park(c *Conn) bool {
 		return false
 	}
 	p.mu.Lock()
-	if _, canPark := p.running[c]; !canPark || !p.hasEpoll() {
+	if _, canPark := p.running[c]; !canPark {
 		p.mu.Unlock()
 		return false
 	}
@@ -156,17 +155,16 @@ func (p *Parker) handleEvents(events []uint64) {
 	}
 }
 
-// unparkAll unparks all connections after their epoll instance has failed.
-func (p *Parker) unparkAll(failed *epoll) {
+// stop unparks all connections after the epoll instance has ended. No connection can park
+// any more.
+func (p *Parker) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.epoll != failed {
-		return // the parker was closed
-	}
 	p.epoll = nil
 	for _, c := range p.parked {
 		p.unparkLocked(c)
 	}
+	clear(p.running)
 }
 
 // unparkLocked is unpark; the caller holds mu.
@@ -181,32 +179,18 @@ func (p *Parker) unparkLocked(c *Conn) {
 func (p *Parker) endParking(c *Conn) {
 	delete(p.parked, c.parking)
 	c.parking = 0
-	p.running[c] = struct{}{}
+	if p.epoll != nil {
+		p.running[c] = struct{}{}
+	}
 	p.Wakeups.Inc()
 	p.Parked.Set(float64(len(p.parked)))
-}
-
-// hasEpoll starts the epoll instance if there is none. It returns false if the system has
-// no resources for one. The caller holds mu.
-func (p *Parker) hasEpoll() bool {
-	if p.epoll != nil || p.closed {
-		return p.epoll != nil
-	}
-	created, err := p.newEpoll()
-	if err != nil {
-		p.pausedUntil = sinceStart() + parkingPause
-		return false
-	}
-	p.epoll = created
-	p.watchGroup.Go(func() { p.watchEpoll(created) })
-	return true
 }
 
 // watchEpoll unparks the connections of events, and searches for quiet connections each
 // CheckInterval, until the epoll instance is closed or fails. Then it unparks all.
 func (p *Parker) watchEpoll(e *epoll) {
 	defer e.close()
-	defer p.unparkAll(e)
+	defer p.stop()
 	var nextCheck time.Time
 	for {
 		if now := time.Now(); !now.Before(nextCheck) {
