@@ -3,6 +3,7 @@ package redisx
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -51,6 +52,9 @@ type Conn struct {
 	closeOnce   sync.Once
 	closeErr    error // result of the first Close
 }
+
+// closeFirst makes Close call a function before those that it knows.
+func (c *Conn) closeFirst(f func() error) { c.closeFuncs = slices.Insert(c.closeFuncs, 0, f) }
 
 // Close closes the connection, stops the embedded server and waits for everything that
 // Open has started. Later commands fail with redis.ErrClosed. Further calls return the

@@ -10,8 +10,12 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
+
+// The library logs errors that it also returns.
+func init() { logging.Disable() }
 
 // Open connects and checks the server. The server must answer within 5 s and be Redis
 // 7.0 or newer; so must every master of a cluster. Errors name the address, the cause and
@@ -54,7 +58,6 @@ const bulkCalls = 8
 // learns of a new owner at once only from masters that answer.
 const clusterReloadInterval = time.Second
 
-// newClient makes a client.
 func newClient(addr address) redis.UniversalClient {
 	options := clientOptions(addr)
 	if addr.kind != KindCluster {
@@ -77,12 +80,11 @@ func (c *Conn) checkAndRegister(ctx context.Context, addr address, cfg Config) e
 	if cfg.Registry == nil {
 		return nil
 	}
-	stats := newPoolCollector(c.Client, c.Bulk)
-	if err := cfg.Registry.Register(stats); err != nil {
+	pools := poolCollector{c}
+	if err := cfg.Registry.Register(pools); err != nil {
 		return fmt.Errorf("register the metrics of redis: %w", err)
 	}
-	unregister := func() error { cfg.Registry.Unregister(stats); return nil }
-	c.closeFuncs = append([]func() error{unregister}, c.closeFuncs...)
+	c.closeFirst(func() error { cfg.Registry.Unregister(pools); return nil })
 	return nil
 }
 
