@@ -99,10 +99,7 @@ func (a *autopipeline) join(ctx context.Context, keys []string, script redis.Cmd
 	}
 	var master *redis.Client
 	if cluster, ok := a.UniversalClient.(*redis.ClusterClient); ok && len(keys) > 0 {
-		var err error
-		if master, err = cluster.MasterForKey(ctx, keys[0]); err != nil {
-			return nil, nil, err
-		}
+		master, _ = cluster.MasterForKey(ctx, keys[0]) // after an error the call tries again, or fails
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()

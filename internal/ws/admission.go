@@ -68,10 +68,7 @@ func (a *admission) checkAdmission(ctx context.Context, player identity.Player, 
 // rejectHello closes a session whose hello is refused for now, and sends the client a
 // time to retry. The time is random and at least retryMS, so that many rejected clients
 // do not retry at the same time.
-func (a *admission) rejectHello(err error) {
-	retryAfterMS := retryMS + rand.Int64N(retryMS) //nolint:gosec // a delay is no secret
-	if refusal, ok := errors.AsType[*protocol.Error](err); ok {
-		retryAfterMS = max(refusal.RetryAfterMS, retryAfterMS)
-	}
+func (a *admission) rejectHello(refusal *protocol.Error) {
+	retryAfterMS := max(refusal.RetryAfterMS, retryMS+rand.Int64N(retryMS)) //nolint:gosec // a delay is no secret
 	a.close(protocol.CloseOverloaded, retryReasonAfter(retryAfterMS))
 }

@@ -25,33 +25,60 @@ func (a *admission) onHello(ctx context.Context, req request, err error) {
 		a.close(protocol.CloseProtocol, "the first message must be a well-formed hello")
 		return
 	}
-	if err := a.services.Limits.checkHello(ctx, a.addressKey(), hello.Resume != nil); err != nil {
-		a.rejectHello(err)
-		return
+	if err := a.admit(ctx, req, hello); err != nil && !a.isClosing() {
+		a.closeRefused(err)
+	}
+}
+
+// admit welcomes the player of a hello, or returns why not. It does nothing more if the
+// session was closed in the meantime.
+func (a *admission) admit(ctx context.Context, req request, hello protocol.Hello) error {
+	isResume := hello.Resume != nil
+	if err := a.services.Limits.checkHello(ctx, a.addressKey(), isResume); err != nil {
+		return err
 	}
 	player, err := a.identify(ctx, hello)
-	switch {
-	case err == nil:
-		err = a.checkAdmission(ctx, player, hello.Resume != nil)
-	case hello.Resume != nil:
-		_ = a.services.Limits.HellosPerNode.Take(ctx, newHelloKey, 1) // an invalid resume counts as a new hello, but makes no debt
+	if err != nil {
+		if isResume {
+			_ = a.services.Limits.HellosPerNode.Take(ctx, newHelloKey, 1) // an invalid resume counts as a new hello, but makes no debt
+		}
+		return err
 	}
+	if err := a.checkAdmission(ctx, player, isResume); err != nil || a.isClosing() {
+		return err
+	}
+	playing, err := a.bindPlayer(ctx, player)
+	if err != nil {
+		return err
+	}
+	if err := a.services.Identity.CheckActive(a.claims, a.player); err != nil { // banned since identify
+		return err
+	}
+	a.welcome(ctx, req, hello, protocol.Welcome{PlayerID: player.ID, Nickname: player.Nickname, Game: player.Game, Playing: playing})
+	return nil
+}
+
+// closeRefused closes a session whose hello failed with err.
+func (a *admission) closeRefused(err error) {
 	var refusal *protocol.Error
 	switch {
-	case a.isClosing(): // the session was closed in the meantime
 	case a.closeRevoked(err):
 	case errors.As(err, &refusal):
 		a.rejectHello(refusal)
 	case errors.Is(err, errRole):
 		a.close(protocol.CloseForbidden, "only the roles player and host can use the websocket")
-	case err != nil:
-		a.closeUnavailable(err)
-	default:
-		a.welcome(ctx, req, hello, player)
+	case errors.Is(err, errReplaced):
+		a.close(protocol.CloseReplaced, replacedReason)
+	default: // a store failed
+		a.services.Logger.Warn("hello failed", "error", err)
+		a.close(protocol.CloseOverloaded, retryReason)
 	}
 }
 
-var errRole = errors.New("ws: only players and hosts can use a websocket")
+var (
+	errRole     = errors.New("ws: only players and hosts can use a websocket")
+	errReplaced = errors.New("ws: the player has a newer session")
+)
 
 // identify verifies the token, stores its claims in the session and returns the player. A
 // new player first waits for admission. For a host it returns a player made of the claims.
@@ -76,33 +103,18 @@ func (a *admission) identify(ctx context.Context, hello protocol.Hello) (identit
 	return identity.Player{}, errRole
 }
 
-// welcome binds the player to this session, sends the welcome and attaches the session to
-// the player's match. If the hello has a resume, it also replays the pushes that the
-// client has missed.
-func (a *admission) welcome(ctx context.Context, req request, hello protocol.Hello, player identity.Player) {
-	playing, err := a.bindPlayer(ctx, player)
-	switch {
-	case errors.Is(err, errReplaced):
-		a.close(protocol.CloseReplaced, replacedReason)
-		return
-	case err != nil:
-		a.closeUnavailable(err)
-		return
-	case !a.closeUnlessAllowed(): // the player may have been banned since identify
-		return
-	}
+// welcome sends the welcome and attaches the session to the player's match. If the hello has
+// a resume, it also replays the pushes that the client has missed.
+func (a *admission) welcome(ctx context.Context, req request, hello protocol.Hello, welcome protocol.Welcome) {
 	a.startVisit()
-	a.reply(req, protocol.TypeWelcome, protocol.Welcome{
-		Version: protocol.Version, PlayerID: player.ID, Nickname: player.Nickname, Game: player.Game, Session: "s_" + ulid.Make().String(),
-		ServerAt: a.services.Now(), PingMS: a.services.PingInterval.Milliseconds(), Playing: playing,
-	})
+	welcome.Version, welcome.Session = protocol.Version, "s_"+ulid.Make().String()
+	welcome.ServerAt, welcome.PingMS = a.services.Now(), a.services.PingInterval.Milliseconds()
+	a.reply(req, protocol.TypeWelcome, welcome)
 	resumed := a.resume(ctx, req, hello.Resume)
-	if playing != nil && playing.Match != resumed {
+	if playing := welcome.Playing; playing != nil && playing.Match != resumed {
 		a.rejoinMatch(ctx, playing)
 	}
 }
-
-var errReplaced = errors.New("ws: the player has a newer session")
 
 // bindPlayer makes this session the player's newest one at any node. It returns the
 // player's match, or the arena whose lobby the player waits in, or nil. This node's lobby
@@ -151,11 +163,4 @@ func (a *admission) rejoinMatch(ctx context.Context, playing *protocol.Playing) 
 	if err != nil {
 		a.services.Logger.Warn("session resume failed; the client can send match.sync", "match", playing.Match, "error", err)
 	}
-}
-
-// closeUnavailable closes a session whose hello could not be handled because a store
-// failed with err.
-func (a *admission) closeUnavailable(err error) {
-	a.services.Logger.Warn("hello failed", "error", err)
-	a.close(protocol.CloseOverloaded, retryReason)
 }

@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"encoding/json"
 	"net/http"
 	"sync"
 
@@ -57,37 +58,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	go se.start() // Drain waits for it
 }
 
-// register adds a session to the server. It returns the close code and reason to reject the
-// connection with, or 0.
-func (s *Server) register(se *session) (code int, reason string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.draining.Load() {
-		return protocol.CloseDraining, "draining"
-	}
-	taken, isSingleAddress := s.places.Take(&se.admission.place)
-	if isSingleAddress && s.OnSingleAddress != nil {
-		s.OnSingleAddress(se.address)
-	}
-	if !taken {
-		return protocol.CloseOverloaded, retryReason
-	}
-	s.sessions[se] = struct{}{}
-	s.runningSessions.Add(1)
-	s.metrics.sessions.Set(float64(len(s.sessions)))
-	return 0, ""
-}
-
-// removeSession removes a session that has ended.
-func (s *Server) removeSession(se *session) {
-	s.places.Release(&se.admission.place)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.sessions, se)
-	s.metrics.sessions.Set(float64(len(s.sessions)))
-	s.runningSessions.Done()
-}
-
 // reject closes a connection that gets no session. It sends a close frame and waits for
 // the client's close frame, both in the background. If maxRejecting connections are being
 // rejected already, it closes the connection without a close frame.
@@ -105,36 +75,24 @@ func (s *Server) reject(conn *wsconn.Conn, code int, reason string) {
 	conn.Close()
 }
 
-// openSessions returns all registered sessions.
-func (s *Server) openSessions() []*session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sessions := make([]*session, 0, len(s.sessions))
-	for se := range s.sessions {
-		sessions = append(sessions, se)
-	}
-	return sessions
-}
-
 // DuelPlayers returns how many players at this node play a duel or wait for one.
 func (s *Server) DuelPlayers() int64 { return s.duelPlayers.Load() + s.Lobby.LocalTickets() }
 
-// CloseReplaced closes a player's session at this node if its own number is lower than
-// number, the number of a newer session at another node. It does not block.
-func (s *Server) CloseReplaced(game, player string, number int64) {
-	if p := s.presenceOf(game, player); p != nil && p.number < number {
-		p.close(protocol.CloseReplaced, replacedReason)
+// refuseUpgrade replies to a request that cannot become a websocket, with a problem
+// document (RFC 9457).
+func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+	code := protocol.CodeBadRequest
+	if status == http.StatusForbidden {
+		code = protocol.CodeForbidden
 	}
-}
-
-// Recheck closes the sessions whose player or token is no longer allowed. The close code
-// is 4410 for a banned player. It is 4401 for a revoked token, a retired key and an
-// erased player. Recheck does not block. It skips sessions without a hello: the server
-// checks these before it sends the welcome.
-func (s *Server) Recheck() {
-	for _, se := range s.openSessions() {
-		if se.greeted.Load() {
-			se.closeUnlessAllowed()
-		}
+	body, err := json.Marshal(map[string]any{
+		"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": reason.Error(), "code": code,
+	})
+	if err != nil {
+		return // cannot happen: strings and a number always encode
 	}
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Sec-Websocket-Version", "13")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // an error means that the client has disconnected
 }
