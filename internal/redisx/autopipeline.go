@@ -28,7 +28,7 @@ type autopipeline struct {
 	parallel int // calls of a master at the same time
 
 	mu      sync.Mutex
-	masters map[*redis.Client]*calls // those with calls; a server that is no cluster is nil
+	masters map[*redis.Client]*calls // of a cluster only those with calls; nil is any other server
 	closed  bool
 	running sync.WaitGroup // calls under way; Close waits for them
 }
@@ -80,8 +80,8 @@ func (a *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, a
 	return script
 }
 
-// scriptArgs returns the arguments of EVALSHA. It has pointers to texts, because a text in
-// an interface would be copied.
+// scriptArgs returns the arguments of EVALSHA. It has pointers to the keys, because a text
+// in an interface would be copied. So the caller must not change them, even later.
 func scriptArgs(sha *string, keys []string, args []any) []any {
 	all := make([]any, 0, 3+len(keys)+len(args))
 	all = append(all, "evalsha", sha, len(keys))
@@ -169,7 +169,7 @@ func (a *autopipeline) nextRound(master *redis.Client) *round {
 	}
 	c.running--
 	a.running.Done()
-	if c.running == 0 {
+	if c.running == 0 && master != nil { // that of a cluster may never return
 		delete(a.masters, master)
 	}
 	return nil
