@@ -10,12 +10,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"laststand/internal/protocol"
+	"laststand/internal/wsconn"
 )
 
 // parkImmediately makes a node interrupt sessions all the time. Call it before a client
 // connects.
 func (n *node) parkImmediately() {
-	n.parker.QuietAfter, n.parker.CheckInterval = 0, time.Millisecond
+	n.changeParker(func(c *wsconn.Config) { c.QuietAfter, c.CheckInterval = 0, time.Millisecond })
+}
+
+// changeParker gives a node another parker. Call it before a client connects.
+func (n *node) changeParker(change func(*wsconn.Config)) {
+	config := n.parker.Config
+	change(&config)
+	n.parker.Close()
+	n.parker = wsconn.NewParker(config)
 }
 
 // parkedCount returns the metric of parked sessions.
@@ -57,7 +66,7 @@ func TestParkedSessionsHaveNoGoroutine(t *testing.T) { //nolint:paralleltest // 
 func TestSessionParksAfterItsHello(t *testing.T) {
 	t.Parallel()
 	n := startNode(t)
-	n.parker.QuietAfter = time.Hour
+	n.changeParker(func(c *wsconn.Config) { c.QuietAfter = time.Hour })
 	n.connectPlayer("ada")
 	n.eventually("it is parked", func() bool { return n.parkedCount() == 1 })
 }
