@@ -68,9 +68,12 @@ func (p *Parker) NewConn(netConn net.Conn, resume func()) *Conn {
 	}
 	c.readFunc, c.writeFunc = c.readAvailable, c.writeOnce
 	c.lastReceived.Store(int64(sinceStart()))
+	if c.rawConn == nil {
+		return c
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if c.rawConn != nil && p.epoll != nil {
+	if p.epoll != nil {
 		p.running[c] = struct{}{}
 	}
 	return c
