@@ -158,7 +158,7 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 	step := func(phase match.Phase, question int, result *match.Result) {
 		next := state
 		next.Phase, next.Question, next.OpensAt, next.ClosesAt, next.Alive = phase, question, int64(100_000*(question+1)), int64(100_000*(question+1)+10_000), 2
-		s := match.Step{Match: id, ID: fmt.Sprint(phase, question), FromPhase: state.Phase, Question: state.Question, NewState: next, Result: result}
+		s := match.Step{Match: id, ID: fmt.Sprint(phase, question), From: state, NewState: next, Result: result}
 		if result != nil {
 			s.TTLMS = 360_000
 		}
@@ -171,7 +171,7 @@ func settleDuel(t *testing.T, store *redismatch.Store, l *ledger.Ledger, id stri
 		step(match.PhaseOpen, q, nil)
 		for i, seat := range plan.Seats {
 			r := match.Record{Player: seat.Player, Question: q, Given: json.RawMessage(fmt.Sprintf(`{"choice":%d}`, i)), Correct: i == 0, ArrivedAt: state.OpensAt + 700, ElapsedMS: 700, Points: int64(190 * (1 - i))}
-			outcome, err := store.Commit(t.Context(), match.Attempt{Match: id, ID: fmt.Sprint(q, i), OpensAt: state.OpensAt, Record: r, Seat: seat, Mode: match.Duel, TTLMS: 60_000})
+			outcome, err := store.Commit(t.Context(), match.Attempt{Match: id, ID: fmt.Sprint(q, i), OpensAt: state.OpensAt, Record: r, Seat: seat, Mode: match.Duel})
 			if err != nil || outcome.Verdict != match.VerdictAccepted {
 				t.Fatalf("answer: %+v, %v", outcome, err)
 			}
