@@ -45,10 +45,8 @@ func (t *Task) Fail(now int64, cause error) error {
 // If this was its last attempt, the task becomes dead instead.
 func (t *Task) Retry(now int64, cause error, wait time.Duration) {
 	t.addError(now, cause)
-	t.State, t.DueAt = StateLater, now+max(0, wait.Milliseconds())
-	if t.Tries >= t.MaxTries {
-		t.State, t.DueAt = StateDead, 0
-	}
+	t.Postpone(now, wait)
+	t.endAfterLastTry()
 }
 
 // Postpone makes the task return to its queue after a wait. The attempt does
@@ -62,14 +60,19 @@ func (t *Task) Postpone(now int64, wait time.Duration) {
 // attempt: the task becomes dead after its last attempt, or returns to its
 // queue.
 func (t *Task) HandleDue(now int64) {
-	if t.State == StateClaimed {
-		t.addError(now, errLeaseEnded)
-	}
-	if t.State == StateClaimed && t.Tries >= t.MaxTries {
-		t.State, t.DueAt = StateDead, 0
-		return
-	}
+	leaseEnded := t.State == StateClaimed
 	t.ReturnToQueue()
+	if leaseEnded {
+		t.addError(now, errLeaseEnded)
+		t.endAfterLastTry()
+	}
+}
+
+// endAfterLastTry makes the task dead if it has no attempts left.
+func (t *Task) endAfterLastTry() {
+	if t.Tries >= t.MaxTries {
+		t.State, t.DueAt = StateDead, 0
+	}
 }
 
 // ReturnToQueue returns a task to its queue. The attempt under way, if any, does not

@@ -84,17 +84,16 @@ func NewMaintainer(c MaintainerConfig) *Maintainer {
 // Run maintains the queue until the context ends, and then returns nil. It logs
 // the first failure of a series and retries.
 func (m *Maintainer) Run(ctx context.Context) error {
-	failing := false
-	for ctx.Err() == nil {
-		wait, err := m.runRound(ctx)
-		if err != nil && ctx.Err() == nil {
+	var wait time.Duration
+	round := loop.LogFailures(m.Logger, "task queue maintenance", func(ctx context.Context) (err error) {
+		if wait, err = m.runRound(ctx); err != nil && ctx.Err() == nil {
 			wait = busyInterval
 			m.metrics.failures.Inc()
-			if !failing {
-				m.Logger.Warn("task queue maintenance failed; the server retries it", "error", err)
-			}
 		}
-		failing = err != nil
+		return err
+	})
+	for ctx.Err() == nil {
+		round(ctx)
 		m.waitForWork(ctx, wait)
 	}
 	return nil
@@ -125,10 +124,9 @@ func (m *Maintainer) runRound(ctx context.Context) (rest time.Duration, err erro
 	}
 	returned := 0
 	if time.Until(due) <= 0 {
-		returned, err = repeatStep(ctx, m.returnDue)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
+		if returned, err = repeatStep(ctx, m.returnDue); err != nil {
+			return 0, fmt.Errorf("taskqueue: return due tasks: %w", err)
+		}
 	}
 	deleted, err := repeatStep(ctx, m.Store.ForgetTasks)
 	if err != nil {

@@ -23,26 +23,17 @@ type Notifier struct {
 // never blocks.
 func (n *Notifier) Notify(topic string) { n.notifyKinds("", Kind(topic)) }
 
-// notifyKinds wakes only the subscribers of the given kinds.
+// notifyKinds wakes only the subscribers of the given kinds. Without kinds it wakes all.
 func (n *Notifier) notifyKinds(kinds ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(kinds) == 0 {
+		kinds = slices.Collect(maps.Keys(n.subscribers))
+	}
 	for _, kind := range kinds {
-		wakeAll(n.subscribers[kind])
-	}
-}
-
-func (n *Notifier) notifyAll() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, subscribers := range n.subscribers {
-		wakeAll(subscribers)
-	}
-}
-
-func wakeAll(subscribers []chan struct{}) {
-	for _, subscriber := range subscribers {
-		loop.Wake(subscriber)
+		for _, subscriber := range n.subscribers[kind] {
+			loop.Wake(subscriber)
+		}
 	}
 }
 
@@ -137,8 +128,6 @@ func (n *CrossNodeNotifier) Notify(topic string) {
 func (n *CrossNodeNotifier) Receive(kinds []string) {
 	if len(kinds) == 0 {
 		n.notifications.WithLabelValues(notificationLost).Inc()
-		n.Notifier.notifyAll()
-		return
 	}
 	n.notifications.WithLabelValues(notificationReceived).Add(float64(len(kinds)))
 	n.Notifier.notifyKinds(kinds...)

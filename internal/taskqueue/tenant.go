@@ -128,22 +128,18 @@ func (q *TenantQueue) Enqueue(ctx context.Context, game string, tasks []NewTask)
 		}
 		storedTasks[i] = task
 	}
-	accepted, err := q.enqueueInBatch(ctx, storedTasks)
-	q.metrics.countEnqueued(accepted)
-	return accepted, err
-}
-
-// enqueueInBatch stores several tasks in one commit. A single task shares a commit
-// with single tasks of other calls.
-func (q *TenantQueue) enqueueInBatch(ctx context.Context, tasks []NewTask) ([]Accepted, error) {
-	if len(tasks) > 1 {
-		return q.store.Enqueue(ctx, tasks)
+	accepted := make([]Accepted, 1)
+	var err error
+	if len(tasks) == 1 { // shares a commit with single tasks of other calls
+		accepted[0], err = q.batcher.Enqueue(ctx, storedTasks[0])
+	} else {
+		accepted, err = q.store.Enqueue(ctx, storedTasks)
 	}
-	accepted, err := q.batcher.Enqueue(ctx, tasks[0])
 	if err != nil {
 		return nil, err
 	}
-	return []Accepted{accepted}, nil
+	q.metrics.countEnqueued(accepted)
+	return accepted, nil
 }
 
 // Task returns a task of a game, or ErrNotFound.

@@ -32,7 +32,7 @@ func (p *Poll) check() error {
 // Claim claims tasks of a game; see ClaimStore.Claim. If there are none, it waits
 // up to request.Wait, and then returns none. If the context ends during the call,
 // Claim puts the tasks back into their queues. It returns ErrBadRequest for bad
-// input. It returns ErrTooManyPolls if too many polls wait already.
+// input. It returns ErrTooManyPolls if there are none and too many polls wait already.
 func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]Task, error) {
 	if err := request.check(); err != nil {
 		return nil, err
@@ -40,12 +40,15 @@ func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]T
 	if request.Wait == 0 {
 		return q.claimOnce(ctx, game, request)
 	}
-	poll, limit := q.polls.register(game, storedTopic(game, request.Kind)) // before the first claim, so that no notification is missed
-	if limit != "" {
-		return q.claimWithoutWait(ctx, game, request, limit)
+	notified, unregister, limit := q.polls.register(game, storedTopic(game, request.Kind)) // before the first claim, so that no notification is missed
+	if limit == "" {
+		defer unregister()
 	}
-	defer q.polls.unregister(poll)
 	tasks, err := q.claimOnce(ctx, game, request)
+	if limit != "" && err == nil && len(tasks) == 0 {
+		q.metrics.refusedPolls.WithLabelValues(limit).Inc()
+		err = ErrTooManyPolls
+	}
 	waitTimer := time.NewTimer(request.Wait)
 	defer waitTimer.Stop()
 	for err == nil && len(tasks) == 0 {
@@ -56,24 +59,13 @@ func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]T
 			return nil, nil
 		case <-waitTimer.C:
 			return nil, nil
-		case <-poll.notified:
+		case <-notified:
 		}
 		if tasks, err = q.claimOnce(ctx, game, request); len(tasks) > 0 || err != nil {
-			loop.Wake(poll.notified)
+			loop.Wake(notified)
 		}
 	}
 	return tasks, err
-}
-
-// claimWithoutWait claims once and does not wait, because a limit of waiting
-// polls is reached. reason is the limit.
-func (q *TenantQueue) claimWithoutWait(ctx context.Context, game string, request Poll, reason string) ([]Task, error) {
-	tasks, err := q.claimOnce(ctx, game, request)
-	if err != nil || len(tasks) > 0 {
-		return tasks, err
-	}
-	q.metrics.refusedPolls.WithLabelValues(reason).Inc()
-	return nil, ErrTooManyPolls
 }
 
 func (q *TenantQueue) claimOnce(ctx context.Context, game string, request Poll) ([]Task, error) {

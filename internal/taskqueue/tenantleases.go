@@ -84,9 +84,19 @@ func (q *TenantQueue) callForGameLeases(
 	if err := checkCount(len(leases)); err != nil {
 		return nil, err
 	}
-	byID, err := q.gameTasksByID(ctx, game, leases)
+	ids := make([]string, len(leases))
+	for i, lease := range leases {
+		ids[i] = lease.ID
+	}
+	tasks, err := q.store.GameTasks(ctx, game, ids)
 	if err != nil {
 		return nil, err
+	}
+	byID := make(map[string]Task, len(tasks))
+	for _, task := range tasks {
+		if task.stripTopic(game) {
+			byID[task.ID] = task
+		}
 	}
 	var gameLeases []Lease
 	for _, lease := range leases {
@@ -106,20 +116,4 @@ func (q *TenantQueue) callForGameLeases(
 	}
 	q.metrics.failures.WithLabelValues(reasonLost).Add(float64(len(lost)))
 	return lost, nil
-}
-
-// gameTasksByID returns the tasks of these leases that belong to the game, by id.
-func (q *TenantQueue) gameTasksByID(ctx context.Context, game string, leases []Lease) (map[string]Task, error) {
-	ids := make([]string, len(leases))
-	for i, lease := range leases {
-		ids[i] = lease.ID
-	}
-	tasks, err := q.store.GameTasks(ctx, game, ids)
-	byID := make(map[string]Task, len(tasks))
-	for _, task := range tasks {
-		if task.stripTopic(game) {
-			byID[task.ID] = task
-		}
-	}
-	return byID, err
 }

@@ -31,28 +31,20 @@ type kindPolls struct {
 	waiting  int           // how many polls wait; the mutex of polls guards it
 }
 
-// waitingPoll is one poll that waits.
-type waitingPoll struct {
-	*kindPolls
-
-	game, kind string // kind as stored
-}
-
 func newPolls(notifier *Notifier, gauge prometheus.Gauge) *polls {
 	return &polls{notifier: notifier, gauge: gauge, perGame: map[string]int{}, byKind: map[string]*kindPolls{}}
 }
 
-// register registers a poll that will wait. If a limit is reached, it registers
-// nothing and returns the limit; otherwise the limit is "", and the caller must
-// call unregister.
-func (p *polls) register(game, kind string) (poll waitingPoll, limit string) {
+// register registers a poll of a stored kind that will wait for notified, until unregister.
+// If a limit is reached, it registers nothing and returns the limit, which is "" otherwise.
+func (p *polls) register(game, kind string) (notified chan struct{}, unregister func(), limit string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.perGame[game] >= maxWaitingPerGame:
-		return waitingPoll{}, limitGame
+		return nil, nil, limitGame
 	case p.waiting >= maxWaitingPolls:
-		return waitingPoll{}, limitNode
+		return nil, nil, limitNode
 	}
 	group := p.byKind[kind]
 	if group == nil {
@@ -60,23 +52,24 @@ func (p *polls) register(game, kind string) (poll waitingPoll, limit string) {
 		p.byKind[kind] = group
 		p.notifier.addSubscriber(kind, group.notified)
 	}
-	group.waiting++
-	p.perGame[game]++
-	p.waiting++
-	p.gauge.Set(float64(p.waiting))
-	return waitingPoll{group, game, kind}, ""
+	p.add(game, group, 1)
+	return group.notified, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.add(game, group, -1); p.perGame[game] == 0 {
+			delete(p.perGame, game)
+		}
+		if group.waiting == 0 {
+			delete(p.byKind, kind)
+			p.notifier.removeSubscriber(kind, group.notified)
+		}
+	}, ""
 }
 
-func (p *polls) unregister(poll waitingPoll) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.waiting--
+// add adds n to the numbers of waiting polls. The caller holds mu.
+func (p *polls) add(game string, group *kindPolls, n int) {
+	group.waiting += n
+	p.perGame[game] += n
+	p.waiting += n
 	p.gauge.Set(float64(p.waiting))
-	if p.perGame[poll.game]--; p.perGame[poll.game] == 0 {
-		delete(p.perGame, poll.game)
-	}
-	if poll.waiting--; poll.waiting == 0 {
-		delete(p.byKind, poll.kind)
-		p.notifier.removeSubscriber(poll.kind, poll.notified)
-	}
 }
