@@ -58,12 +58,16 @@ func (b *builder) request(ctx context.Context, reason string) error {
 // build returns once usable boards are served and no build is pending. It records success
 // or failure for failingTime and the metrics.
 func (b *builder) build(ctx context.Context) error {
-	err := b.buildUntilServed(ctx)
-	switch {
-	case err == nil:
+	err := ErrStale
+	for errors.Is(err, ErrStale) || errors.Is(err, errCorrupt) || errors.Is(err, errNoBoards) { // another board set may succeed
+		if err = b.withLease(ctx, b.buildLease, func() error { return b.buildOnce(ctx) }); err != nil && ctx.Err() != nil {
+			return err // the caller cancelled the call; a build did not fail
+		}
+	}
+	if err == nil {
 		b.failingSince.Store(0)
 		b.metrics.buildFailing.Set(0)
-	case ctx.Err() == nil: // else the caller cancelled the call; the build did not fail
+	} else {
 		b.failingSince.CompareAndSwap(0, time.Now().UnixNano())
 		b.metrics.buildFailing.Set(1)
 	}
@@ -77,16 +81,6 @@ func (b *builder) failingTime() time.Duration {
 		return 0
 	}
 	return time.Since(time.Unix(0, since))
-}
-
-func (b *builder) buildUntilServed(ctx context.Context) error {
-	for {
-		err := b.withLease(ctx, b.buildLease, func() error { return b.buildOnce(ctx) })
-		canRetry := errors.Is(err, ErrStale) || errors.Is(err, errCorrupt) || errors.Is(err, errNoBoards) // another board set may succeed
-		if !canRetry || ctx.Err() != nil {
-			return err
-		}
-	}
 }
 
 // buildReason returns why a board set must be built, or "" if that is not needed. It reads

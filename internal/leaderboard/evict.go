@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 )
 
 // dayMaintainer evicts and deletes days of one game's served boards. The caller holds the
@@ -20,34 +19,29 @@ func (d *dayMaintainer) maintainOnce(ctx context.Context) (isDone bool, err erro
 	if err != nil || state.Version == "" || state.Watermark.Day == "" { // Apply handles board sets that are missing, corrupt or empty
 		return false, err
 	}
-	var windows []Window // to evict from
+	var next Window // to evict from
 	today := state.Watermark.Day
 	for _, window := range cfg.rollingWindows() {
 		boards := state.Rolling[window]
 		switch {
 		case boards.isTooFarBehind(today, window.Days()):
 			return false, corruptError{state, fmt.Errorf("%w: %s", errWindowBehind, window)}
-		case boards.Cursor != [2]int64{}:
-			windows = slices.Insert(windows, 0, window)
-		case boards.mustEvict(today, window.Days()):
-			windows = append(windows, window)
+		case boards.Cursor != [2]int64{}, next == "" && boards.mustEvict(today, window.Days()):
+			next = window
 		}
 	}
-	if len(windows) == 0 {
+	if next == "" {
 		return d.deleteOldestDay(ctx, cfg, state)
 	}
-	return true, d.evictSlice(ctx, cfg, state, windows[0])
+	return true, d.evictSlice(ctx, cfg, state, next)
 }
 
 // deleteOldestDay deletes the boards of the oldest day that has boards, and reports
 // whether it did. It keeps them if the day is one of the last two days, if a rolling
 // board holds the day, or if the ledger does not store the day's sums.
 func (d *dayMaintainer) deleteOldestDay(ctx context.Context, cfg Config, state BoardSetState) (isDeleted bool, err error) {
-	day := state.OldestDay
-	if day >= addDays(state.Watermark.Day, -1) {
-		return false, nil
-	}
-	if firstRollingDay := earliestDay(state.Rolling); firstRollingDay != "" && firstRollingDay <= day {
+	day, firstRollingDay := state.OldestDay, earliestDay(state.Rolling)
+	if day >= addDays(state.Watermark.Day, -1) || firstRollingDay != "" && firstRollingDay <= day {
 		return false, nil
 	}
 	hasSums, err := d.ledger.HasDaySums(ctx, cfg.Game, day)

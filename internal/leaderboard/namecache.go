@@ -51,12 +51,9 @@ func newNameCache(source NameSource) *nameCache {
 // expired cache entry, it uses these and returns nil.
 func (n *nameCache) setNames(ctx context.Context, game string, kind Kind, entries []Entry) error {
 	key := holderKey{kind: cmp.Or(kind, Players), game: game}
-	missing, expired, removals := n.setCachedNames(key, entries)
-	if len(missing) == 0 {
-		return nil
-	}
+	missing, areAllKnown, removals := n.setCachedNames(key, entries)
 	if err := setNames(ctx, n.source, game, key.kind, missing); err != nil {
-		if expired == len(missing) {
+		if areAllKnown {
 			return nil
 		}
 		return err
@@ -89,24 +86,22 @@ func setNames(ctx context.Context, source NameSource, game string, kind Kind, en
 }
 
 // setCachedNames fills in cached names, also expired ones. It returns the entries that need
-// a lookup, how many of these have an expired name, and the removals to pass to store.
-func (n *nameCache) setCachedNames(key holderKey, entries []Entry) (missing []*Entry, expired int, removals int64) {
+// a lookup, whether all of these have an expired name, and the removals to pass to store.
+func (n *nameCache) setCachedNames(key holderKey, entries []Entry) (missing []*Entry, areAllKnown bool, removals int64) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	areAllKnown = true
 	for i := range entries {
 		key.id = entries[i].ID
-		cached, ok := n.names[key]
+		cached, isKnown := n.names[key]
 		entries[i].Nickname = cached.text
-		if ok && !now.After(cached.expiresAt) {
-			continue
-		}
-		missing = append(missing, &entries[i])
-		if ok {
-			expired++
+		if !isKnown || now.After(cached.expiresAt) {
+			missing = append(missing, &entries[i])
+			areAllKnown = areAllKnown && isKnown
 		}
 	}
-	return missing, expired, n.removals
+	return missing, areAllKnown, n.removals
 }
 
 // store caches names for nameTTL, unless a name was removed since removals was read.

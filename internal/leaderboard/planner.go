@@ -128,13 +128,15 @@ func (p *planner) addEntryChange(change *Change, before, after BoardEntry) {
 		change.RemovedIDs = append(change.RemovedIDs, before.ID)
 	}
 	if before.Newest > 0 {
+		member := before.Member()
 		for order := range p.cfg.keys(before.Aggregates) {
-			change.RemovedMembers[order] = append(change.RemovedMembers[order], before.Member())
+			change.RemovedMembers[order] = append(change.RemovedMembers[order], member)
 		}
 	}
 	if after.Newest > 0 {
+		member := after.Member()
 		for order, key := range p.cfg.keys(after.Aggregates) {
-			change.AddedMembers[order] = append(change.AddedMembers[order], RankedMember{Key: key, Member: after.Member()})
+			change.AddedMembers[order] = append(change.AddedMembers[order], RankedMember{Key: key, Member: member})
 		}
 	}
 }

@@ -3,6 +3,8 @@ package leaderboard
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -43,6 +45,30 @@ func configsByGame(configs []Config) map[string]Config {
 // LedgerWentBack drops cached rankings of past days. The caller must call it when a ledger was
 // restored, because a version of a day may have other sums then.
 func (r *Reader) LedgerWentBack() { r.archive.clear() }
+
+// withServedConfig calls read with the game's configuration. If no boards of it are
+// served, it calls read again with the fallback: the configuration of the boards that were
+// published last. Readers see these until the new boards are published, and appliers keep
+// them up to date. So read must return the answer of its last call.
+func (r *Reader) withServedConfig(ctx context.Context, game string, read func(Config) error) error {
+	newestConfig, known := r.games[game]
+	if !known {
+		return fmt.Errorf("%w: no game %q", ErrNoWindow, game)
+	}
+	err := read(newestConfig)
+	if !errors.Is(err, ErrNotReady) && !errors.Is(err, ErrBadCursor) { // the cursor may belong to the fallback's boards
+		return err
+	}
+	fallback, found, fallbackErr := fallbackConfig(ctx, r.source, newestConfig)
+	if fallbackErr != nil || !found {
+		return cmp.Or(fallbackErr, err)
+	}
+	err = read(fallback)
+	if errors.Is(err, ErrNoWindow) || errors.Is(err, ErrBadQuery) && !errors.Is(err, ErrBadCursor) {
+		return fmt.Errorf("%w: the boards of the new configuration are being built", ErrNotReady) // the request needs the new configuration
+	}
+	return err
+}
 
 // Listing returns the windows, orders and kinds of the game's leaderboards.
 func (r *Reader) Listing(ctx context.Context, game string) (listing Listing, err error) {

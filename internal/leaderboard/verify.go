@@ -31,33 +31,25 @@ func (v *verifier) run(ctx context.Context) {
 // any, it requests a build. It returns nil if another node is verifying, or if other boards
 // are served by the end.
 func (v *verifier) verifyInBackground(ctx context.Context) error {
-	err := v.verifyAndRepair(ctx, func() error {
-		loop.Sleep(ctx, verifyPageInterval)
-		return errors.Join(ctx.Err(), v.renewLease(ctx, v.verifyLease))
-	})
-	err = errors.Join(err, v.releaseLease(ctx, v.verifyLease))
-	return ignore(err, ErrNotReady)
-}
-
-func (v *verifier) verifyAndRepair(ctx context.Context, beforePage func() error) error {
 	logged := 0
 	result, err := v.verify(ctx, func(difference Difference) {
 		v.metrics.differences.Inc()
-		if logged++; logged > maxLoggedDifferences {
-			return
+		if logged++; logged <= maxLoggedDifferences {
+			v.log.LogAttrs(ctx, slog.LevelError, "leaderboard differs from ledger",
+				slog.String("kind", string(difference.Board.Kind)), slog.String("board", difference.Board.Span), slog.String("holder", difference.Holder),
+				slog.String("field", difference.Field), slog.String("want", difference.Want), slog.String("have", difference.Have))
 		}
-		v.log.LogAttrs(ctx, slog.LevelError, "leaderboard differs from ledger",
-			slog.String("kind", string(difference.Board.Kind)), slog.String("board", difference.Board.Span), slog.String("holder", difference.Holder),
-			slog.String("field", difference.Field), slog.String("want", difference.Want), slog.String("have", difference.Have))
-	}, beforePage)
-	if err != nil {
-		return err
+	}, func() error {
+		loop.Sleep(ctx, verifyPageInterval)
+		return errors.Join(ctx.Err(), v.renewLease(ctx, v.verifyLease))
+	})
+	if err == nil {
+		v.metrics.lastVerification.Set(float64(v.now()) / 1000)
+		if result.Differences > 0 {
+			err = v.builder.request(ctx, reasonDifferences)
+		}
 	}
-	v.metrics.lastVerification.Set(float64(v.now()) / 1000)
-	if result.Differences == 0 {
-		return nil
-	}
-	return v.builder.request(ctx, reasonDifferences)
+	return ignore(errors.Join(err, v.releaseLease(ctx, v.verifyLease)), ErrNotReady)
 }
 
 // verify does the work of Applier.Verify. It calls beforePage before each page of holders,

@@ -50,7 +50,7 @@ type Term struct {
 // are 0.
 func Value(aggregates Aggregates, weights Weights) int64 {
 	var sum int64
-	for _, term := range Explain(aggregates, weights) {
+	for _, term := range newTerms(aggregates, weights) {
 		sum += term.Value
 	}
 	return sum
@@ -59,7 +59,13 @@ func Value(aggregates Aggregates, weights Weights) int64 {
 // Explain lists the terms of Value, including those with weight 0. They add up to the
 // value.
 func Explain(aggregates Aggregates, weights Weights) []Term {
-	return []Term{
+	terms := newTerms(aggregates, weights)
+	return terms[:]
+}
+
+// newTerms is Explain without an allocation.
+func newTerms(aggregates Aggregates, weights Weights) [4]Term {
+	return [...]Term{
 		newTerm("score", weights.Score, aggregates.Score),
 		newTerm("accuracy", weights.Accuracy, tenThousandths(aggregates.Correct, aggregates.Asked, aggregates.Asked)),
 		newTerm("speed", weights.Speed, tenThousandths(aggregates.LimitMS-aggregates.TimeMS, aggregates.LimitMS, aggregates.Asked)),
