@@ -106,36 +106,25 @@ func (c Config) rankingID(window Window, k Kind, order Order) (RankingID, error)
 // normalize returns an error for invalid or contradictory fields, and sets a zero Limit to
 // the default.
 func (q *Query) normalize() error {
-	exclusive := 0
-	for _, isSet := range []bool{q.Cursor != "", q.Around != "", q.Players != nil} {
-		if isSet {
-			exclusive++
-		}
-	}
-	if exclusive > 1 {
+	if q.Cursor != "" && q.Around != "" || q.Players != nil && (q.Cursor != "" || q.Around != "") {
 		return queryError("use only one of cursor, around and players")
 	}
 	if len(q.Players) > MaxLimit {
 		return queryError("%d players are too many; use at most %d", len(q.Players), MaxLimit)
 	}
-	for _, id := range q.Players {
-		if !identifierPattern.MatchString(id) {
-			return playerError(id)
-		}
+	ids := q.Players
+	if q.Around != "" {
+		ids = []string{q.Around}
 	}
-	if q.Around != "" && !identifierPattern.MatchString(q.Around) {
-		return playerError(q.Around)
+	for _, id := range ids {
+		if !identifierPattern.MatchString(id) {
+			return queryError("player %q is invalid; an id has 1 to 64 characters of A-Z a-z 0-9 _ . : -", id)
+		}
 	}
 	if q.Limit < 0 || q.Limit > MaxLimit {
 		return queryError("limit %d is out of range; use 1 to %d", q.Limit, MaxLimit)
 	}
-	if q.Limit == 0 {
-		q.Limit = DefaultLimit
-	}
-	return q.checkDate()
-}
-
-func (q *Query) checkDate() error {
+	q.Limit = cmp.Or(q.Limit, DefaultLimit)
 	if q.Date == "" {
 		return nil
 	}
@@ -146,10 +135,6 @@ func (q *Query) checkDate() error {
 		return queryError("date=%q is invalid; write YYYY-MM-DD", q.Date)
 	}
 	return nil
-}
-
-func playerError(id string) error {
-	return queryError("player %q is invalid; an id has 1 to 64 characters of A-Z a-z 0-9 _ . : -", id)
 }
 
 func queryError(format string, args ...any) error {

@@ -109,8 +109,7 @@ type LeaseStore interface {
 	ReleaseLease(ctx context.Context, leaseID LeaseID, holder string) error
 }
 
-// EntryRequest asks for entries of a board by id, and for the board's size. Without ids it
-// asks for the size only.
+// EntryRequest asks for entries of a board by id. Without ids it asks for the board's size.
 type EntryRequest struct {
 	Board Board
 	IDs   []string
@@ -119,7 +118,7 @@ type EntryRequest struct {
 // EntryResult answers an EntryRequest.
 type EntryResult struct {
 	Found     []BoardEntry // entries of the requested ids, in their order; ids without an entry are missing
-	BoardSize int64        // number of entries of the whole board
+	BoardSize int64        // number of entries of the whole board, for a request without ids
 }
 
 // EntryStore stores the entries and rankings of board sets.

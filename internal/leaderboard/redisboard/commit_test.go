@@ -41,7 +41,7 @@ func TestATransactionWritesEntriesAndProgress(t *testing.T) {
 		additions := fixture.addEntries(board, moved)
 		change.PutEntries, change.AddedMembers = additions.PutEntries, additions.AddedMembers
 		fixture.commit(t, fixture.transaction(11, change, fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "all"}, oldEntries[2])))
-		want := lb.EntryResult{Found: []lb.BoardEntry{moved, oldEntries[2]}, BoardSize: 2}
+		want := lb.EntryResult{Found: []lb.BoardEntry{moved, oldEntries[2]}}
 		if got := fixture.readEntries(t, board, "p0000", "p0001", "nobody", "p0002"); !reflect.DeepEqual(got, want) {
 			t.Fatalf("read the entries %+v, want %+v", got, want)
 		}

@@ -17,10 +17,11 @@ func (s *Store) ReadEntries(ctx context.Context, boardSet leaderboard.BoardSet, 
 	pipe := s.rdb.Pipeline()
 	packed, sizes := make([]*redis.SliceCmd, len(requests)), make([]*redis.IntCmd, len(requests))
 	for i, request := range requests {
-		key := keysFor(boardSet, request.Board).entriesKey()
-		sizes[i], packed[i] = pipe.HLen(ctx, key), &redis.SliceCmd{}
-		if len(request.IDs) > 0 {
+		packed[i], sizes[i] = &redis.SliceCmd{}, &redis.IntCmd{}
+		if key := keysFor(boardSet, request.Board).entriesKey(); len(request.IDs) > 0 {
 			packed[i] = pipe.HMGet(ctx, key, request.IDs...)
+		} else {
+			sizes[i] = pipe.HLen(ctx, key)
 		}
 	}
 	_, err := pipe.Exec(ctx)
