@@ -372,3 +372,16 @@ func TestANewDayStartsMaintenanceImmediately(t *testing.T) {
 		fixture.checkWindows(t)
 	})
 }
+
+// When a day starts while an eviction is behind, a partly evicted board is not served.
+func TestAPartlyEvictedBoardIsNotServed(t *testing.T) {
+	t.Parallel()
+	boards := RollingBoards{FirstDays: [2]string{"2026-03-01", "2026-03-02"}, Cursor: [2]int64{0, 5}}
+	if started := boards.withDayStarted("2026-03-04", 2); started.Served != 0 {
+		t.Errorf("the partly evicted board is served: %+v", started)
+	}
+	boards.Cursor[1] = 0
+	if started := boards.withDayStarted("2026-03-04", 2); started.Served != 1 {
+		t.Errorf("the board that is less behind is not served: %+v", started)
+	}
+}

@@ -160,7 +160,12 @@ func TestAGameSeesOnlyItsOwnTasks(t *testing.T) {
 	t.Parallel()
 	queue := newTestTenantQueue(t)
 	id := queue.enqueue("demo", "mail/eu", "k")[0]
-	queue.store.tasks = append(queue.store.tasks, &Task{ID: "hook", Game: "demo", Topic: "webhook/demo/x", Key: "k", State: StateClaimed, Fence: 1})
+	queue.store.tasks = append(queue.store.tasks,
+		&Task{ID: "hook", Game: "demo", Topic: "webhook/demo/x", Key: "k", State: StateClaimed, Fence: 1},
+		&Task{ID: "odd", Game: "other", Topic: storedTopic("demo", "mail/eu"), Key: "k", State: StateDead})
+	if task, err := queue.Task(t.Context(), "demo", "odd"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a task of another game under a topic of this one: %+v, %v", task, err)
+	}
 	for game, kind := range map[string]string{"other": "mail", "demo": "webhook", "own:demo": "mail"} {
 		if keys, _ := queue.claimKeys(game, pollFor(kind, 0)); keys != "" {
 			t.Errorf("a worker of %s got %s", game, keys)
