@@ -43,6 +43,7 @@ type Parker struct {
 	running     map[*Conn]struct{} // connections that can park and are not parked
 	parked      map[uint64]*Conn   // by the number of their parking
 	lastParking uint64             // the number of the last parking of any connection
+	started     bool               // start was called, or must not be called any more
 	epoll       *epoll             // nil if the system has none; then no connection can park
 	pausedUntil time.Duration      // no connection is interrupted before this time since processStart
 
@@ -51,12 +52,16 @@ type Parker struct {
 
 // NewParker returns a parker without connections.
 func NewParker(config Config) *Parker {
-	p := &Parker{Config: config, running: make(map[*Conn]struct{}), parked: make(map[uint64]*Conn)}
+	return &Parker{Config: config, running: make(map[*Conn]struct{}), parked: make(map[uint64]*Conn)}
+}
+
+// start makes the epoll instance for the first connection. The caller holds mu.
+func (p *Parker) start() {
+	p.started = true
 	if created, err := newEpoll(); err == nil {
 		p.epoll = created
 		p.watching.Go(func() { p.watchEpoll(created) })
 	}
-	return p
 }
 
 // NewConn returns the websocket of a connection after the handshake. The connection calls
@@ -73,6 +78,9 @@ func (p *Parker) NewConn(netConn net.Conn, resume func()) *Conn {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.started {
+		p.start()
+	}
 	if p.epoll != nil {
 		p.running[c] = struct{}{}
 	}
@@ -82,6 +90,7 @@ func (p *Parker) NewConn(netConn net.Conn, resume func()) *Conn {
 // Close ends the parker's goroutine and waits for it. All connections must be closed.
 func (p *Parker) Close() {
 	p.mu.Lock()
+	p.started = true // a late connection must not start it
 	if p.epoll != nil {
 		p.epoll.close()
 	}
