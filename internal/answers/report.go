@@ -55,7 +55,7 @@ type ReportAnswer struct {
 	Points    int64           `json:"points"`
 }
 
-// New returns the report of an arena without players. The questions are those of
+// NewReport returns the report of an arena without players. The questions are those of
 // Summaries.Questions.
 func NewReport(record arena.Record, m Match, questions []ReportQuestion) Report {
 	return Report{

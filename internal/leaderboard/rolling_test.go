@@ -168,7 +168,7 @@ func TestBoardsThatChangeDuringAReadAreNotCorrupt(t *testing.T) {
 			f.ledger.correct(f.ledger.newestResult(Players, "p7", evictedDay))
 			return other.apply(t.Context())
 		},
-		"the same eviction": func(f *applierFixture, other *gameBoards, _ string) error {
+		"the same eviction": func(_ *applierFixture, other *gameBoards, _ string) error {
 			_, err := other.maintainDaysOnce(t.Context())
 			return err
 		},

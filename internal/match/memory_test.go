@@ -278,7 +278,7 @@ func (m *memoryStore) applyStep(stored *storedMatch, step Step) {
 		stored.locks[answer.answerKey()], stored.records[answer.answerKey()], stored.totals[answer.Record.Player] = answer.ID, answer.Record, answer.Totals
 	}
 	stored.updateOpenFirsts(step)
-	stored.applyStepFields(step.NewState, step.OpensQuestion())
+	stored.applyStepFields(step)
 	if step.NewState.EndReason == ReasonAbandoned {
 		stored.state.Version = max(stored.state.Version, step.SeenVersion)
 	}
@@ -313,22 +313,37 @@ func (stored *storedMatch) updateOpenFirsts(step Step) {
 	}
 }
 
-// applyStepFields sets the fields that steps write. Sealing does not change Alive, because
-// players may have left in between.
-func (stored *storedMatch) applyStepFields(newState State, opens bool) {
-	before := stored.state
-	stored.state = newState
-	if newState.Phase == PhaseSealed {
-		stored.state.Alive = before.Alive
+// applyStepFields sets the fields that steps write, as far as the step changes them.
+func (stored *storedMatch) applyStepFields(step Step) {
+	state, from, to := &stored.state, &step.From, &step.NewState
+	state.DueAt = to.DueAt
+	setChanged(&state.Phase, from.Phase, to.Phase)
+	setChanged(&state.Question, from.Question, to.Question)
+	setChanged(&state.StartsAt, from.StartsAt, to.StartsAt)
+	setChanged(&state.OpensAt, from.OpensAt, to.OpensAt)
+	setChanged(&state.ClosesAt, from.ClosesAt, to.ClosesAt)
+	setChanged(&state.StartedAt, from.StartedAt, to.StartedAt)
+	setChanged(&state.CloseReason, from.CloseReason, to.CloseReason)
+	setChanged(&state.EndReason, from.EndReason, to.EndReason)
+	setChanged(&state.Leaver, from.Leaver, to.Leaver)
+	setChanged(&state.HostPaced, from.HostPaced, to.HostPaced)
+	setChanged(&state.Extended, from.Extended, to.Extended)
+	setChanged(&state.Alive, from.Alive, to.Alive)
+	setChanged(&state.LastDecided, from.LastDecided, to.LastDecided)
+	if !slices.Equal(from.Voids, to.Voids) {
+		state.Voids = to.Voids
 	}
-	if newState.Phase != PhaseOpen && newState.Phase != PhaseRevealed {
-		stored.state.Extra = before.Extra
+	if !slices.Equal(from.Extra, to.Extra) {
+		state.Extra = to.Extra
 	}
-	stored.state.Players, stored.state.LeftSeats, stored.state.EndedPlaces, stored.state.Locked = before.Players, before.LeftSeats, before.EndedPlaces, before.Locked
-	stored.state.Seq, stored.state.Version = before.Seq, before.Version
-	stored.state.Answered, stored.state.Right, stored.state.First = before.Answered, before.Right, before.First
-	if opens {
-		stored.state.Answered, stored.state.Right, stored.state.First = 0, 0, nil
+	if step.OpensQuestion() {
+		state.Answered, state.Right, state.First = 0, 0, nil
+	}
+}
+
+func setChanged[T comparable](stored *T, from, to T) {
+	if from != to {
+		*stored = to
 	}
 }
 

@@ -15,7 +15,13 @@ const (
 // Example: a duel whose question 0 opened at 1000 with a limit of 10,000 is
 // revealed at 11,150 (closes_at 11,000 plus answerGraceMS), and question 1 opens RevealMS
 // later.
-func nextStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
+func nextStep(plan *Plan, view View, now, lostMS int64) (step Step, due bool) {
+	step, due = computeStep(plan, view, now, lostMS)
+	step.From = view.State // not that of a copy with the reason of the step
+	return step, due
+}
+
+func computeStep(plan *Plan, view View, now, lostMS int64) (Step, bool) {
 	switch view.Phase {
 	case PhaseLobby:
 		if view.isDue(now) { // the host never started the match

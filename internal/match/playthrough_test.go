@@ -228,7 +228,9 @@ func (p *playthrough) applyDueStepEarly() {
 }
 
 func (p *playthrough) requestStep(requestedStep stepFunc) {
-	if s, ok := requestedStep(p.plan, p.view(), p.now); ok {
+	view := p.view()
+	if s, ok := requestedStep(p.plan, view, p.now); ok {
+		s.From = view.State
 		p.applyStep(s)
 	}
 }

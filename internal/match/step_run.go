@@ -214,6 +214,7 @@ var errMatchChanging = protocol.RetryAfter(protocol.CodeUnavailable, 100, "the m
 func (r *stepRun) chooseStep(view View, requestedStep stepFunc) (step Step, requested, due bool) {
 	if requestedStep != nil {
 		if step, requested = requestedStep(r.match.plan, view, r.Now()); requested {
+			step.From = view.State
 			return step, true, true
 		}
 	}

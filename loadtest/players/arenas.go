@@ -69,7 +69,9 @@ func (g *Group) AddArenas(a Arenas) {
 	g.hosting.Add(1)
 	g.tasks.Go(func() {
 		defer g.hosting.Done()
-		for n := 0; (n < a.Count || a.Count == 0) && g.closing.Err() == nil && g.holdArena(a, offers); n++ {
+		isHeld := true
+		for n := 0; isHeld && (n < a.Count || a.Count == 0) && g.closing.Err() == nil; n++ {
+			isHeld = g.holdArena(a, offers)
 		}
 		if a.OwnPlayers {
 			close(offers)

@@ -2,6 +2,7 @@ package redismatch
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,10 +48,11 @@ func (w *stateWriter) writeStep(from, to match.State) {
 func createFields(plan *match.Plan, state match.State) []any {
 	w := stateWriter{all: true}
 	w.writeStep(match.State{}, state)
-	fields := append(w.args,
+	fields := slices.Concat(w.args, []any{
 		"answered", state.Answered, "right", state.Right,
 		"players", state.Players, "left", state.LeftSeats, "ended", state.EndedPlaces, "locked", boolArg(state.Locked),
-		"form", plan.Form, "game", plan.Game, "mode", string(plan.Mode), "questions", len(plan.Questions))
+		"form", plan.Form, "game", plan.Game, "mode", string(plan.Mode), "questions", len(plan.Questions),
+	})
 	if plan.Arena != nil {
 		fields = append(fields, hashTablePadding...)
 	}
