@@ -14,9 +14,9 @@ import (
 
 	"github.com/xuri/excelize/v2"
 
+	"laststand/internal/answers"
 	"laststand/internal/httpserver"
 	"laststand/internal/protocol"
-	"laststand/internal/answers"
 	player "laststand/loadtest/players"
 )
 
