@@ -21,7 +21,7 @@ func TestPlayersOfAnUnreadableMatchCanPlayAgain(t *testing.T) {
 	oldNode := startNode(t, cli.Flags{Config: cluster.config, Data: &cluster.db.Dir, Database: &cluster.db.URL, Redis: &cluster.redis, Drain: ptr("1ms")})
 	oldDuel := pairUp(t, newDuelClient(t, oldNode.url, "demo"), newDuelClient(t, oldNode.url, "demo")).waitForMatch(t)
 	oldNode.stop()
-	rewritePlans(t, server, `"form":3`, `"form":2`)
+	rewritePlans(t, server, `"form":4`, `"form":3`)
 
 	node := cluster.node(t)
 	var reconnected duelPair

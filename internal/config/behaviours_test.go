@@ -64,6 +64,19 @@ func TestGamesCanShareBehavioursByAYAMLAlias(t *testing.T) {
 	}
 }
 
+// A merged section sets whole keys: a section that a game has itself inherits nothing from it.
+func TestAMergedSectionDoesNotReachIntoTheSectionsOfAGame(t *testing.T) {
+	t.Parallel()
+	c := readTestConfig(t, "games:\n  a: &a {banks: [x], duel: {time_limit_ms: 5000}, behaviours: {max_len: 7}}\n"+
+		"  b: {<<: *a, duel: {questions: 5}, behaviours: {hot: true}}\n  c: {<<: *a}\n")
+	if b := c.Games["b"]; b.Duel.TimeLimitMS != 15_000 || b.Duel.Questions != 5 || len(b.Banks) != 1 || c.QueuePolicy("b").MaxLen == 7 {
+		t.Errorf("%+v", b)
+	}
+	if c.Games["c"].Duel.TimeLimitMS != 5000 || c.QueuePolicy("c").MaxLen != 7 {
+		t.Errorf("%+v", c.Games["c"])
+	}
+}
+
 func TestSinkOptionsHaveDefaultsAndSettings(t *testing.T) {
 	t.Parallel()
 	c := readTestConfig(t, `data: here

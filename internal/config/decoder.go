@@ -38,36 +38,38 @@ func (d *decoder) decode(node *yaml.Node, path string, v reflect.Value) {
 
 // decodeSection decodes the keys of a section into a struct, or into the map of games.
 func (d *decoder) decodeSection(node *yaml.Node, path string, v reflect.Value) {
+	d.decodeKeys(node, path, v, make(map[string]bool))
+}
+
+// decodeKeys decodes the keys of a section that are not set yet: first its own, then those of
+// the sections that it merges (<<). A merged section sets whole keys, also if their values are
+// sections. The first of several merged sections has precedence.
+func (d *decoder) decodeKeys(node *yaml.Node, path string, v reflect.Value, isSet map[string]bool) {
+	var merged []*yaml.Node
 	lines := make(map[string]int)
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		key, value := node.Content[i], node.Content[i+1]
-		if first, isSet := lines[key.Value]; isSet {
+		if first, isRepeated := lines[key.Value]; isRepeated {
 			d.faults.addf("line %d: mapping key %q already defined at line %d", key.Line, key.Value, first)
 		}
 		lines[key.Value] = key.Line
-		if key.Tag == "!!merge" {
-			d.decodeMerged(value, path, v)
-		}
-	}
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if key, value := node.Content[i], node.Content[i+1]; key.Tag != "!!merge" {
+		switch {
+		case key.Tag == "!!merge" && value.Kind == yaml.SequenceNode:
+			merged = append(merged, value.Content...)
+		case key.Tag == "!!merge":
+			merged = append(merged, value)
+		case !isSet[key.Value]:
 			d.decodeKey(key, value, path, v)
 		}
 	}
-}
-
-// decodeMerged decodes the value of a merge key (<<): a section or a list of sections, of which
-// the first has precedence.
-func (d *decoder) decodeMerged(value *yaml.Node, path string, v reflect.Value) {
-	sections := []*yaml.Node{value}
-	if value.Kind == yaml.SequenceNode {
-		sections = value.Content
+	for key := range lines {
+		isSet[key] = true
 	}
-	for _, section := range slices.Backward(sections) {
+	for _, section := range merged {
 		if section.Kind == yaml.AliasNode {
 			section = section.Alias
 		}
-		d.decodeSection(section, path, v)
+		d.decodeKeys(section, path, v, isSet)
 	}
 }
 

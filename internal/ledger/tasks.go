@@ -40,7 +40,8 @@ func (s *TaskStore) Task(ctx context.Context, id string) (taskqueue.Task, error)
 	if err != nil || !found {
 		return row.Task, cmp.Or(err, taskqueue.ErrNotFound)
 	}
-	return row.Task, row.decode()
+	err = row.decode()
+	return row.Task, err
 }
 
 // GameTasks returns the tasks with these ids that belong to the game, without payloads. It

@@ -7,7 +7,7 @@ package match
 // misread them. Nodes of two versions play together: a version that changes the form reads
 // the new one and writes the former one. The version after it writes the new one.
 const (
-	OldestForm  = 3
-	CurrentForm = 3
-	NewestForm  = 3
+	OldestForm  = 4
+	CurrentForm = 4
+	NewestForm  = 4
 )

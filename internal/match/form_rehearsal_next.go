@@ -4,7 +4,7 @@ package match
 
 // The forms of a version that writes a new form, for the test of rolling upgrades.
 const (
-	OldestForm  = 3
-	CurrentForm = 4
-	NewestForm  = 4
+	OldestForm  = 4
+	CurrentForm = 5
+	NewestForm  = 5
 )

@@ -93,6 +93,9 @@ func (l *localMatch) updateVersion(version int64) {
 func (l *localMatch) noteRemoteStep(version int64, isStep bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if version <= l.version { // the store may have lost writes that this node knows
+		l.duel = duelAnswers{}
+	}
 	l.version = max(l.version, version)
 	if isStep {
 		l.remoteStepVersion = max(l.remoteStepVersion, version)

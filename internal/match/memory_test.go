@@ -316,7 +316,7 @@ func (stored *storedMatch) updateOpenFirsts(step Step) {
 // applyStepFields sets the fields that steps write, as far as the step changes them.
 func (stored *storedMatch) applyStepFields(step Step) {
 	state, from, to := &stored.state, &step.From, &step.NewState
-	state.DueAt = to.DueAt
+	state.DueAt, state.Extended = to.DueAt, to.Extended
 	setChanged(&state.Phase, from.Phase, to.Phase)
 	setChanged(&state.Question, from.Question, to.Question)
 	setChanged(&state.StartsAt, from.StartsAt, to.StartsAt)
@@ -327,7 +327,6 @@ func (stored *storedMatch) applyStepFields(step Step) {
 	setChanged(&state.EndReason, from.EndReason, to.EndReason)
 	setChanged(&state.Leaver, from.Leaver, to.Leaver)
 	setChanged(&state.HostPaced, from.HostPaced, to.HostPaced)
-	setChanged(&state.Extended, from.Extended, to.Extended)
 	setChanged(&state.Alive, from.Alive, to.Alive)
 	setChanged(&state.LastDecided, from.LastDecided, to.LastDecided)
 	if !slices.Equal(from.Voids, to.Voids) {

@@ -110,10 +110,10 @@ func (r *stepRun) mustDeliver(chain stepChain) bool {
 func (c *stepChain) add(plan *Plan, step Step, view View) {
 	c.phases = append(c.phases, step.NewState.Phase)
 	c.last = View{State: step.NewState}
-	switch isDuel := plan.Arena == nil; {
-	case isDuel && step.OpensQuestion():
+	switch isDuel, knowsTotals := plan.Arena == nil, view.Totals != nil || view.Question < 0; {
+	case isDuel && step.OpensQuestion() && knowsTotals:
 		c.last.Records, c.last.Totals = map[string]Record{}, view.Totals
-	case isDuel && step.NewState.Phase != PhaseSealed: // answers may have come before a seal
+	case isDuel && !step.OpensQuestion() && step.NewState.Phase != PhaseSealed: // answers may have come before a seal
 		c.last.Records, c.last.Totals = view.Records, view.Totals
 	}
 	if step.NewState.Phase == PhaseRevealed {

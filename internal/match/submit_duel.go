@@ -59,9 +59,8 @@ func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer 
 }
 
 // noteOutcome stores what the store has told of a duel with an accepted answer, and returns
-// it: all records if this node knows them. It returns nil if the duel has moved on. An
-// extension of the question that has not arrived here may be missing; it has no effect once
-// the question is closed.
+// it: all records if this node knows them. It returns nil if the duel has moved on. It stores
+// nothing if pushes are missing here, because an extension of the question may be among them.
 func noteOutcome(local *localMatch, outcome Outcome) *View {
 	local.mu.Lock()
 	defer local.mu.Unlock()
@@ -79,6 +78,8 @@ func noteOutcome(local *localMatch, outcome Outcome) *View {
 			view.Right++
 		}
 	}
-	local.noteDuel(*view, stateVersion)
+	if outcome.Seq == local.state.Seq+1 {
+		local.noteDuel(*view, stateVersion)
+	}
 	return view
 }

@@ -111,3 +111,40 @@ func TestLastAnswerAfterReadRevealsBoth(t *testing.T) {
 		}
 	})
 }
+
+// A node that has missed the extension of a question does not reveal it at its former end, also
+// if an answer has told the node the newest version.
+func TestAnswerAfterMissedExtensionRevealsNothing(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		n := c.startNode()
+		n.openSession(ada)
+		n.openSession(bob)
+		plan := n.startDuel(c, 1)
+		c.passUntil(plan, PhaseOpen, 0)
+		view, err := c.store.Read(c.Context(), ReadQuery{Match: plan.ID, Players: plan.duelPlayers(), AfterSeq: -1})
+		c.requireNoError(err)
+		extension := extendStep(plan, view, 2000, now())
+		extension.ID = "of another node"
+		if extended, err := c.store.Step(c.Context(), extension); err != nil || !extended.Applied {
+			c.Fatalf("%+v, %v", extended, err)
+		}
+		n.store.setFault(func(method, _ string) fault {
+			if method == "Read" {
+				return failsBefore
+			}
+			return noFault
+		})
+		if _, err := n.answer(plan, ada, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Fatal(err)
+		}
+		time.Sleep(time.Duration(view.DueAt+1000-now()) * time.Millisecond)
+		synctest.Wait()
+		if state := c.store.state(plan.ID); state.Phase != PhaseOpen {
+			c.Errorf("it was revealed: %+v", state)
+		}
+		n.store.setFault(nil)
+		if _, err := n.answer(plan, bob, 0, rightAnswer(&plan.Questions[0])); err != nil {
+			c.Error(err)
+		}
+	})
+}

@@ -96,21 +96,18 @@ func (s *Shedder) Check(kind Kind) error {
 // concurrencyLimit limits the work of a kind that runs at the same time.
 type concurrencyLimit struct{ held, max atomic.Int64 }
 
-// acquire counts one more and returns true, or returns false above the maximum. others is
-// how many more count.
-func (l *concurrencyLimit) acquire(others int64) bool { return l.held.Add(1)+others <= l.max.Load() }
-
 func (l *concurrencyLimit) release() { l.held.Add(-1) }
 
 // Acquire lets work of the kind Requests or Duels start, or returns the refusal. The caller
 // calls release when a request has ended. For a duel it calls release when CountDuelPlayers
 // counts the player, or when the join has failed.
 func (s *Shedder) Acquire(kind Kind) (release func(), err error) {
-	limit, others, retryMS := &s.requests, int64(0), randomRetryMS()
+	limit, others, retryMS := &s.requests, func() int64 { return 0 }, randomRetryMS()
 	if kind == Duels {
-		limit, others, retryMS = &s.duels.concurrencyLimit, s.CountDuelPlayers(), duelRetryFactor*retryMS
+		limit, others, retryMS = &s.duels.concurrencyLimit, s.CountDuelPlayers, duelRetryFactor*retryMS
 	}
-	if !limit.acquire(others) {
+	// Count this one first: a player may move from the joins to the duels in between.
+	if limit.held.Add(1)+others() > limit.max.Load() {
 		if err := s.refuse(kind, retryMS); err != nil {
 			limit.release()
 			return nil, err

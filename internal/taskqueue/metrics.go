@@ -80,6 +80,7 @@ func newWorkMetrics(r prometheus.Registerer, kinds []KindConfig) *workMetrics {
 type maintenanceMetrics struct {
 	tasks, oldest             *prometheus.GaugeVec // by state
 	readyQueues, waitingTasks *prometheus.GaugeVec // by kind
+	shown                     map[string]Backlog   // by kind: what the gauges show; only the loop of the Maintainer uses it
 	returned, expired         prometheus.Counter
 	forgotten, failures       prometheus.Counter
 }
@@ -108,15 +109,25 @@ func newMaintenanceMetrics(r prometheus.Registerer) *maintenanceMetrics {
 // setBacklogs sets the gauges of the kinds and removes those of kinds without a
 // backlog.
 func (m *maintenanceMetrics) setBacklogs(backlogs []Backlog) {
-	m.readyQueues.Reset()
-	m.waitingTasks.Reset()
+	sums := map[string]Backlog{}
 	for i, backlog := range backlogs {
 		label := backlog.Kind
 		if i >= maxShownKinds {
 			label = otherKind
 		}
-		m.readyQueues.WithLabelValues(label).Add(float64(backlog.Ready))
-		m.waitingTasks.WithLabelValues(label).Add(float64(backlog.Tasks))
+		sum := sums[label]
+		sums[label] = Backlog{label, sum.Ready + backlog.Ready, sum.Tasks + backlog.Tasks}
+	}
+	for kind := range m.shown {
+		if _, isPresent := sums[kind]; !isPresent {
+			m.readyQueues.DeleteLabelValues(kind)
+			m.waitingTasks.DeleteLabelValues(kind)
+		}
+	}
+	m.shown = sums
+	for kind, backlog := range sums {
+		m.readyQueues.WithLabelValues(kind).Set(float64(backlog.Ready))
+		m.waitingTasks.WithLabelValues(kind).Set(float64(backlog.Tasks))
 	}
 }
 

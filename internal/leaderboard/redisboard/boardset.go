@@ -33,7 +33,8 @@ func (s *Store) ServedState(ctx context.Context, game, configHash string) (leade
 		}
 		state.PendingBuild = building.Val()
 		if state.ID == served.Val() {
-			return state, setState(&state, values.Val())
+			err := setState(&state, values.Val())
+			return state, err
 		}
 		state.ID = served.Val()
 		s.lastServed.Store(key, state.ID)

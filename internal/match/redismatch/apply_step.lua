@@ -36,7 +36,9 @@ if m[1] ~= old_phase or m[2] ~= old_question or old_version ~= '0' and m[6] ~= o
 end
 
 if player ~= '' then
-  redis.call('HSET', answers, answer_field, record)
+  if redis.call('HSETNX', answers, answer_field, record) == 0 then
+    return {'moved_on'} -- after a fail-over, versions can repeat
+  end
   local ttl = redis.call('HSET', totals, player, sums) == 1 and redis.call('PTTL', match) or 0
   if ttl > 0 then -- the player's first answer: the keys may be new
     redis.call('PEXPIRE', answers, ttl)

@@ -53,3 +53,21 @@ func TestStepOfAnotherVersionAcceptsNoAnswer(t *testing.T) {
 		m.commit(m.attempt(open, "p_bob", 30), match.VerdictAccepted)
 	})
 }
+
+// After a fail-over that lost writes, a version can repeat. A step does not replace the answer
+// that the store has.
+func TestStepReplacesNoAnswer(t *testing.T) {
+	runOnEachRedis(t, func(m *testMatch) {
+		open := m.applyStep(match.PhaseOpen, 0)
+		accepted := m.commit(m.attempt(open, "p_bob", 10), match.VerdictAccepted)
+		if err := m.client.HSet(m.Context(), m.keys.match(), "version", open.Version).Err(); err != nil {
+			m.Fatal(err)
+		}
+		if result, err := m.Step(m.Context(), m.stepWithAnswer(open, open.Version)); err != nil || result.Applied {
+			m.Errorf("%+v, %v", result, err)
+		}
+		if record := m.read().Records["p_bob"]; !reflect.DeepEqual(record, accepted.Record) {
+			m.Errorf("%+v became %+v", accepted.Record, record)
+		}
+	})
+}

@@ -167,18 +167,19 @@ func decodeCounts(flat redisx.Reply) (counts []match.ValueCount) {
 // Nodes lists the nodes that hold sessions of a match, see match.PlaceStore.
 func (p *Places) Nodes(ctx context.Context, matches ...string) (map[string][]string, error) {
 	cmds := make([]*redis.StringCmd, len(matches))
-	_, err := p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+	_, _ = p.client.Pipelined(ctx, func(pipe redis.Pipeliner) error { // each command has its error
 		for i, id := range matches {
 			cmds[i] = pipe.HGet(ctx, newKeys(id).match(), "nodes")
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, redis.Nil) { // a match may have expired
-		return nil, fmt.Errorf("redismatch: nodes of matches: %w", err)
-	}
 	nodes := make(map[string][]string, len(matches))
 	for i, id := range matches {
-		nodes[id] = splitNodes(cmds[i].Val())
+		names, err := cmds[i].Result()
+		if err != nil && !errors.Is(err, redis.Nil) { // a match may have expired
+			return nil, fmt.Errorf("redismatch: nodes of matches: %w", err)
+		}
+		nodes[id] = splitNodes(names)
 	}
 	return nodes, nil
 }

@@ -23,9 +23,9 @@ func writeField[T comparable](w *stateWriter, name string, from, to T) {
 }
 
 // writeStep writes the fields of two states that steps write. It always writes due_at, which a
-// host can move in between.
+// host can move in between, and extended, which may have changed since a node answered.
 func (w *stateWriter) writeStep(from, to match.State) {
-	w.args = append(w.args, "due_at", to.DueAt)
+	w.args = append(w.args, "due_at", to.DueAt, "extended", boolArg(to.Extended))
 	writeField(w, "phase", string(from.Phase), string(to.Phase))
 	writeField(w, "question", from.Question, to.Question)
 	writeField(w, "starts_at", from.StartsAt, to.StartsAt)
@@ -36,7 +36,6 @@ func (w *stateWriter) writeStep(from, to match.State) {
 	writeField(w, "ending", string(from.EndReason), string(to.EndReason))
 	writeField(w, "leaver", from.Leaver, to.Leaver)
 	writeField(w, "host_paced", boolArg(from.HostPaced), boolArg(to.HostPaced))
-	writeField(w, "extended", boolArg(from.Extended), boolArg(to.Extended))
 	writeField(w, "alive", from.Alive, to.Alive)
 	writeField(w, "last", from.LastDecided, to.LastDecided)
 	writeField(w, "voids", joinInts(from.Voids), joinInts(to.Voids))

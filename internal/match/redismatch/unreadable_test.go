@@ -20,12 +20,12 @@ func (m *testMatch) setPlan(change func(string) string) {
 	}
 }
 
-func withOlderForm(plan string) string { return strings.Replace(plan, `"form":3`, `"form":2`, 1) }
+func withOlderForm(plan string) string { return strings.Replace(plan, `"form":4`, `"form":3`, 1) }
 
 // For every fault of stored data the error reports that the match cannot be
 // read, and why.
 func TestUnreadableMatchErrorNamesReason(t *testing.T) {
-	for name, plan := range map[string]string{match.ReasonOlderForm: `{"form":2}`, match.ReasonNewerForm: `{"form":99}`, match.ReasonCorrupt: `{"form":3`} {
+	for name, plan := range map[string]string{match.ReasonOlderForm: `{"form":2}`, match.ReasonNewerForm: `{"form":99}`, match.ReasonCorrupt: `{"form":4`} {
 		t.Run(name, func(t *testing.T) {
 			runOnEachRedis(t, func(m *testMatch) {
 				m.setPlan(func(string) string { return plan })
