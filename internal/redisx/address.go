@@ -47,46 +47,45 @@ func parseURL(rawURL string) (address, error) {
 		return address{}, addressError("it has no scheme: write redis://host:port")
 	}
 	rest = strings.ReplaceAll(rest, ","+scheme+"://", ",") // each address may repeat the scheme
-	parsed, hosts, err := splitHosts(rest)
-	if err != nil {
+	authority, tail := rest, ""
+	if end := strings.IndexAny(rest, "/?"); end >= 0 {
+		authority, tail = rest[:end], rest[end:]
+	}
+	if strings.Contains(tail, "@") {
+		return address{}, errCredentials
+	}
+	path, query, _ := strings.Cut(strings.TrimPrefix(tail, "/"), "?")
+
+	var a address
+	if err := a.setAuthority(scheme, authority); err != nil {
 		return address{}, err
 	}
-	a := address{username: parsed.User.Username()}
-	a.password, _ = parsed.User.Password()
-	if err := a.setHosts(scheme, hosts); err != nil {
-		return address{}, err
-	}
-	path := strings.TrimPrefix(parsed.Path, "/")
 	switch scheme {
 	case "redis", "rediss":
 		a.tls = scheme == "rediss"
-		return a, a.setSingleOrCluster(path, parsed.RawQuery)
+		return a, a.setSingleOrCluster(path, query)
 	case "redis+sentinel":
-		return a, a.setSentinel(path, parsed.RawQuery)
+		return a, a.setSentinel(path, query)
 	}
 	return address{}, addressError("unknown scheme %q: write redis://, rediss:// or redis+sentinel://", scheme)
 }
 
-// splitHosts takes the hosts out of [user:password@]host[,host]...[/path][?query]. It parses
-// the rest with one host in their place.
-func splitHosts(text string) (rest *url.URL, hosts string, err error) {
-	authority, tail := text, ""
-	if end := strings.IndexAny(text, "/?"); end >= 0 {
-		authority, tail = text[:end], text[end:]
-	}
+// setAuthority reads [user:password@]host[:port][,host[:port]]...
+func (a *address) setAuthority(scheme, authority string) error {
+	hosts := authority
 	if strings.Count(authority, "@") > 1 {
-		return nil, "", addressError("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
+		return addressError("several addresses share one user and password: write them once, before the first host, an @ in them as %%40")
 	}
-	start := strings.Index(authority, "@") + 1
-	rest, err = url.Parse("redis://" + authority[:start] + "host" + tail)
-	if err != nil || rest.Host != "host" || strings.Contains(tail, "@") {
-		return nil, "", errCredentials // the error of url.Parse would show the password
+	if index := strings.Index(authority, "@"); index >= 0 {
+		hosts = authority[index+1:]
+		// The error of url.Parse would show the password.
+		parsed, err := url.Parse("redis://" + authority[:index] + "@host")
+		if err != nil || parsed.Host != "host" {
+			return errCredentials
+		}
+		a.username = parsed.User.Username()
+		a.password, _ = parsed.User.Password()
 	}
-	return rest, authority[start:], nil
-}
-
-// setHosts reads host[:port][,host[:port]]...
-func (a *address) setHosts(scheme, hosts string) error {
 	port := "6379"
 	if scheme == "redis+sentinel" {
 		port = "26379"
@@ -179,8 +178,8 @@ func (a address) String() string {
 	return strings.Join(a.hosts, ",")
 }
 
-// errCredentials is about a malformed user, password or path. Its text has no part of them.
-var errCredentials = addressError("the user, password or path does not parse: write special characters in them as %%XX")
+// errCredentials is about a malformed user or password. Its text has no part of them.
+var errCredentials = addressError("user and password do not parse: write special characters as %%XX")
 
 func addressError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrAddress, fmt.Sprintf(format, args...))

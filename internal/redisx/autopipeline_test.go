@@ -27,7 +27,10 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 			Addr: "127.0.0.1:1", Protocol: 2, DisableIdentity: true, Dialer: server.connect,
 			MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 		})
-		pipelined := newAutopipeline(client, 1)
+		pipelined, err := newAutopipeline(client)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var callers sync.WaitGroup
 		run := func() {
 			if err := pipelined.EvalSha(t.Context(), "sha", nil).Err(); err != nil {
@@ -45,7 +48,10 @@ func TestPipelinedScriptsAreNotDelayed(t *testing.T) {
 		if waited := time.Since(startedAt); waited > time.Microsecond {
 			t.Errorf("the scripts were delayed by %v", waited)
 		}
-		if err := pipelined.Close(); err != nil {
+		if err := pipelined.queue.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := client.Close(); err != nil {
 			t.Error(err)
 		}
 		server.served.Wait()
@@ -64,7 +70,10 @@ func TestLoneScriptNeedsNoQueue(t *testing.T) {
 		})
 		hook := new(callerHook)
 		client.AddHook(hook)
-		pipelined := newAutopipeline(client, 1)
+		pipelined, err := newAutopipeline(client)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var callers sync.WaitGroup
 		for range 2 {
 			callers.Go(func() {
@@ -79,7 +88,7 @@ func TestLoneScriptNeedsNoQueue(t *testing.T) {
 		}
 		close(server.release)
 		callers.Wait()
-		if err := pipelined.Close(); err != nil {
+		if err := errors.Join(pipelined.queue.Close(), client.Close()); err != nil {
 			t.Error(err)
 		}
 		server.served.Wait()
@@ -158,17 +167,4 @@ func readCommand(reader *bufio.Reader) (name string, err error) {
 		}
 	}
 	return name, nil
-}
-
-func TestScriptsThatWaitAreLimited(t *testing.T) {
-	t.Parallel()
-	var master calls
-	for n := range maxRound * maxRounds {
-		if _, err := master.join(redis.NewCmd(t.Context())); err != nil {
-			t.Fatalf("script %d: %v", n, err)
-		}
-	}
-	if _, err := master.join(redis.NewCmd(t.Context())); !errors.Is(err, errManyScripts) {
-		t.Errorf("one more script: %v, want errManyScripts", err)
-	}
 }

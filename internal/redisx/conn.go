@@ -3,7 +3,6 @@ package redisx
 import (
 	"errors"
 	"log/slog"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -39,12 +38,13 @@ type Conn struct {
 	Client redis.UniversalClient
 	// Pipelined is like Client, except that EVALSHA (and so redis.Script.Run) of
 	// concurrent callers share round trips. This more than doubles the throughput of
-	// a server. A call whose context ends returns immediately, a lone one at its deadline;
-	// its script may still run. If 16,384 scripts of a master wait, a further one fails
-	// immediately and is not sent. For the embedded server, Pipelined equals Client.
+	// a server. A lone script uses Client. A call whose context ends returns immediately, a
+	// lone one at its deadline; its script may still run. If 16,384 scripts are waiting, a further one fails immediately with
+	// redis.ErrAutoPipelineQueueFull and is not sent. For the embedded server,
+	// Pipelined equals Client.
 	Pipelined redis.UniversalClient
-	// Bulk is like Pipelined, but with several separate connections. It is for bulk work
-	// that must not delay players.
+	// Bulk is like Pipelined, but with separate connections. It is for bulk work that
+	// must not delay players. If 16,384 scripts are waiting, a further one waits too.
 	Bulk redis.UniversalClient
 
 	hasReplicas atomic.Bool
@@ -52,9 +52,6 @@ type Conn struct {
 	closeOnce   sync.Once
 	closeErr    error // result of the first Close
 }
-
-// closeFirst makes Close call a function before those that it knows.
-func (c *Conn) closeFirst(f func() error) { c.closeFuncs = slices.Insert(c.closeFuncs, 0, f) }
 
 // Close closes the connection, stops the embedded server and waits for everything that
 // Open has started. Later commands fail with redis.ErrClosed. Further calls return the

@@ -10,12 +10,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"github.com/redis/go-redis/v9/logging"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
-
-// The library logs errors that it also returns.
-func init() { logging.Disable() }
 
 // Open connects and checks the server. The server must answer within 5 s and be Redis
 // 7.0 or newer; so must every master of a cluster. Errors name the address, the cause and
@@ -28,7 +24,10 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	conn := dial(addr)
+	conn, err := dial(addr)
+	if err != nil {
+		return nil, err
+	}
 	if err := conn.checkAndRegister(ctx, addr, cfg); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -37,27 +36,32 @@ func Open(ctx context.Context, cfg Config) (*Conn, error) {
 
 // dial makes the clients of a connection. It does not contact a server yet, except that it
 // starts an embedded one.
-func dial(addr address) *Conn {
+func dial(addr address) (*Conn, error) {
 	if addr.kind == KindEmbedded {
-		return openEmbedded()
+		return openEmbedded(), nil
 	}
 	client, bulkClient := newClient(addr), newClient(addr)
-	pipelined, bulk := newAutopipeline(client, 1), newAutopipeline(bulkClient, bulkCalls)
+	pipelined, err := newAutopipeline(client)
+	if err != nil {
+		return nil, errors.Join(err, client.Close(), bulkClient.Close())
+	}
+	bulk, err := newStreamingAutopipeline(bulkClient)
+	if err != nil {
+		return nil, errors.Join(err, pipelined.queue.Close(), client.Close(), bulkClient.Close())
+	}
 	return &Conn{
 		Kind: addr.kind, Client: client, Pipelined: pipelined, Bulk: bulk,
-		closeFuncs: []func() error{bulk.Close, pipelined.Close},
-	}
+		closeFuncs: []func() error{bulk.queue.Close, bulkClient.Close, pipelined.queue.Close, client.Close},
+	}, nil
 }
-
-// bulkCalls is how many calls of Conn.Bulk a master gets at the same time. Its scripts are
-// long and few, so that they gain more from several connections than from shared round trips.
-const bulkCalls = 8
 
 // clusterReloadInterval is how often the client of a cluster reloads the owners of slots
 // while it runs commands. By default it could call a dead master for a minute, because it
 // learns of a new owner at once only from masters that answer.
 const clusterReloadInterval = time.Second
 
+// newClient makes a client. Each auto-pipeline needs its own client, because the library
+// keeps only the first auto-pipeline of a client.
 func newClient(addr address) redis.UniversalClient {
 	options := clientOptions(addr)
 	if addr.kind != KindCluster {
@@ -80,11 +84,12 @@ func (c *Conn) checkAndRegister(ctx context.Context, addr address, cfg Config) e
 	if cfg.Registry == nil {
 		return nil
 	}
-	pools := poolCollector{c}
-	if err := cfg.Registry.Register(pools); err != nil {
+	stats := newPoolCollector(c.Client, c.Bulk)
+	if err := cfg.Registry.Register(stats); err != nil {
 		return fmt.Errorf("register the metrics of redis: %w", err)
 	}
-	c.closeFirst(func() error { cfg.Registry.Unregister(pools); return nil })
+	unregister := func() error { cfg.Registry.Unregister(stats); return nil }
+	c.closeFuncs = append([]func() error{unregister}, c.closeFuncs...)
 	return nil
 }
 

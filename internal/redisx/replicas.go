@@ -30,7 +30,8 @@ func (c *Conn) watchReplicas(ctx context.Context) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var checks sync.WaitGroup
 	checks.Go(func() { loop.Every(ctx, replicaCheckInterval, c.checkReplicas) })
-	c.closeFirst(func() error { cancel(); checks.Wait(); return nil })
+	stop := func() error { cancel(); checks.Wait(); return nil }
+	c.closeFuncs = append([]func() error{stop}, c.closeFuncs...)
 }
 
 // checkReplicas asks every master whether it has a replica. If a master does not answer,
