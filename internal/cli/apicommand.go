@@ -41,7 +41,7 @@ func (c apiCommand) newRequest(command *kong.Node) apiRequest {
 		switch isUnset := value.Target.IsZero() && !value.Required && value.Target.Kind() != reflect.Int; {
 		case field != "" && !isUnset:
 			body[field] = bodyValue(value.Target.Interface())
-		case parameter != "" && !isUnset && !(text == "all" && value.Tag.Enum != ""):
+		case parameter != "" && !isUnset && (text != "all" || value.Tag.Enum == ""):
 			query.Set(parameter, text)
 		case value.Name == "game" && parameter == "":
 			game = text

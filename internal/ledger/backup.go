@@ -123,7 +123,8 @@ func checkBackup(ctx context.Context, path string) (info BackupInfo, err error) 
 	err = db.inSnapshot(ctx, func(tx *transaction) (err error) {
 		var verdict, game string
 		if tx.get(ctx, into(&verdict), "PRAGMA integrity_check(1)"); verdict != "ok" {
-			return fmt.Errorf("it is damaged or is no backup: %w", errors.Join(tx.err, errors.New(verdict)))
+			tx.err = fmt.Errorf("it is damaged or is no backup: %w", errors.Join(tx.err, errors.New(verdict)))
+			return tx.err
 		}
 		info.Version, err = tableVersion(ctx, tx)
 		switch {
