@@ -10,7 +10,7 @@ type duelAnswers struct {
 }
 
 // noteDuel stores the answers of a view, unless newer ones are known. A view without totals
-// has them only if nobody can have answered yet. The caller holds mu.
+// is complete only before the first answer. The caller holds mu.
 func (l *localMatch) noteDuel(view View, stateVersion int64) {
 	isComplete := view.Records != nil && (view.Totals != nil || view.Question <= 0 && len(view.Records) == 0)
 	if l.plan.Arena != nil || !isComplete || view.Version < l.duel.version {
@@ -88,8 +88,8 @@ func (d *duelAnswers) addTo(state State) State {
 	return state
 }
 
-// nextAnswer returns a judged answer to the open question of a duel for a step, and what this
-// node knows of the duel with that answer: records and totals only if all have answered. It
+// nextAnswer prepares a judged answer to the open question of a duel for a step. view is the
+// duel with that answer. It has records and totals only if all have answered. nextAnswer
 // returns false if this node does not know all other answers, or if the store must decide
 // about this one.
 func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View, known bool) {

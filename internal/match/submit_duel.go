@@ -58,8 +58,8 @@ func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer 
 	return committed{Outcome: Outcome{Verdict: VerdictAccepted, Record: answer.Record, Version: chain.NewState.Version}, chain: &chain}, nil
 }
 
-// noteOutcome stores what the store has told of a duel with an accepted answer, and returns
-// it: all records if this node knows them. It returns nil if the duel has moved on. It stores
+// noteOutcome notes the reply of the store to an accepted answer of a duel. It returns the
+// view after the answer, with all records if this node knows them. It returns nil if the duel has moved on. It stores
 // nothing if pushes are missing here, because an extension of the question may be among them.
 func noteOutcome(local *localMatch, outcome Outcome) *View {
 	local.mu.Lock()
