@@ -3,6 +3,7 @@ package lobby
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -100,12 +101,16 @@ func (m *memoryStore) listNearest(own Ticket, slice Slice, now int64) Listing {
 	byRatingAndAge := func(a, b Ticket) int { return cmp.Or(cmp.Compare(a.Rating(), b.Rating()), cmp.Compare(a.ID, b.ID)) }
 	slices.SortFunc(higher, byRatingAndAge)
 	slices.SortFunc(lower, func(a, b Ticket) int { return byRatingAndAge(b, a) })
-	var near []Ticket
+	var near []ListedTicket
 	for _, side := range [][]Ticket{higher, lower} {
 		from := min(slice.Skip, len(side))
-		near = append(near, side[from:min(from+slice.Count, len(side))]...)
+		for _, other := range side[from:min(from+slice.Count, len(side))] {
+			if other.ID != own.ID {
+				text, _ := json.Marshal(other) // a ticket can always be encoded
+				near = append(near, ListedTicket{other.ID, other.Rating(), string(text)})
+			}
+		}
 	}
-	near = slices.DeleteFunc(near, func(other Ticket) bool { return other.ID == own.ID })
 	return Listing{Activity: activity, Waiting: int64(len(m.tickets)), Nearest: near}
 }
 

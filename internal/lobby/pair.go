@@ -112,8 +112,15 @@ func (l *Lobby) findOpponent(ctx context.Context, t Ticket, listing *Listing) (o
 			}
 			listing = &next
 		}
-		for _, candidate := range listing.Nearest {
-			if !l.isClaimed(candidate.ID) && l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
+		for _, listed := range listing.Nearest {
+			if l.isClaimed(listed.ID) {
+				continue
+			}
+			candidate, err := listed.Decode()
+			if err != nil {
+				return nil, Activity{}, err
+			}
+			if l.hasEnoughQuestions(t.Game, t.Filter.Merge(candidate.Filter)) {
 				candidates = append(candidates, candidate)
 			}
 		}

@@ -1,6 +1,10 @@
 package lobby
 
-import "math"
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
 
 // Slice selects tickets by rating: Count tickets with a higher or equal rating and
 // Count with a lower one, each without the nearest Skip.
@@ -13,7 +17,22 @@ type Slice struct{ Skip, Count int }
 type Listing struct {
 	Activity Activity // of the ticket's player, without Duel; the ticket waits if it is in there
 	Waiting  int64    // how many tickets wait; 0 if the ticket does not
-	Nearest  []Ticket
+	Nearest  []ListedTicket
+}
+
+// ListedTicket is a ticket of a listing. Most are not decoded, because they are claimed.
+type ListedTicket struct {
+	ID     string
+	Rating float64
+	JSON   string // the Ticket
+}
+
+// Decode returns the ticket.
+func (l ListedTicket) Decode() (t Ticket, err error) {
+	if err = json.Unmarshal([]byte(l.JSON), &t); err != nil {
+		err = fmt.Errorf("lobby: listed ticket %s: %w", l.ID, err)
+	}
+	return t, err
 }
 
 // FirstSlice is the first slice that a search reads.
@@ -22,7 +41,7 @@ var FirstSlice = Slice{0, 4}
 // searchSlices are the slices that findOpponent reads one after the other. The first
 // is small: nearly always one of the first few tickets is suitable, and each listed
 // ticket takes time.
-var searchSlices = []Slice{FirstSlice, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
+var searchSlices = []Slice{FirstSlice, {4, 12}, {16, 48}, {64, 64}}
 
 // minUnreadDistances returns the smallest rating distances from ticket t that an unread
 // ticket can have: among higher and among lower ratings. s is the last slice that was
@@ -33,15 +52,15 @@ var searchSlices = []Slice{FirstSlice, {4, 28}, {32, 32}, {64, 32}, {96, 32}}
 //
 // Example: t has rating 1500, and the slice listed 1510, 1530 and 1480. Unread
 // tickets are at least 30 above or 20 below.
-func (s Slice) minUnreadDistances(t Ticket, listed []Ticket) (higher, lower float64) {
+func (s Slice) minUnreadDistances(t Ticket, listed []ListedTicket) (higher, lower float64) {
 	var higherCount, lowerCount int
 	for _, ticket := range listed {
-		if ticket.Rating() >= t.Rating() {
+		if distance := ticket.Rating - t.Rating(); distance >= 0 {
 			higherCount++
-			higher = max(higher, ratingDistance(t, ticket))
+			higher = max(higher, distance)
 		} else {
 			lowerCount++
-			lower = max(lower, ratingDistance(t, ticket))
+			lower = max(lower, -distance)
 		}
 	}
 	if higherCount < s.Count-1 { // one place may be t itself

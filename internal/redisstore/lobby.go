@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,20 +64,14 @@ func (s *Lobby) enterTicket(ctx context.Context, t lobby.Ticket, slice lobby.Sli
 	reply := redisx.Reply(values)
 	listing := lobby.Listing{Activity: parseActivity(reply.Text(0)), Waiting: reply.Number(2)}
 	listing.Activity.Forming = reply.Number(1) == 1
-	listing.Nearest, err = decodeAll[lobby.Ticket](reply.Texts(3))
-	return listing, wrap("enter ticket", err)
-}
-
-// decodeAll decodes texts in JSON.
-func decodeAll[T any](texts []string) (values []T, err error) {
-	for _, text := range texts {
-		var value T
-		if err := json.Unmarshal([]byte(text), &value); err != nil {
-			return nil, err
+	for listed := range slices.Chunk(reply.List(3), 3) {
+		rating, err := strconv.ParseFloat(listed.Text(1), 64)
+		if err != nil {
+			return lobby.Listing{}, wrap("enter ticket", err)
 		}
-		values = append(values, value)
+		listing.Nearest = append(listing.Nearest, lobby.ListedTicket{ID: listed.Text(0), Rating: rating, JSON: listed.Text(2)})
 	}
-	return values, nil
+	return listing, nil
 }
 
 // ReadTicket implements lobby.TicketStore.

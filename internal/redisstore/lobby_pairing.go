@@ -60,6 +60,11 @@ func (s *Lobby) ListPairings(ctx context.Context, game string) ([]lobby.Pairing,
 	if err != nil {
 		return nil, wrap("list pairings", err)
 	}
-	pairings, err := decodeAll[lobby.Pairing](raw)
-	return pairings, wrap("list pairings", err)
+	pairings := make([]lobby.Pairing, len(raw))
+	for i, text := range raw {
+		if err := json.Unmarshal([]byte(text), &pairings[i]); err != nil {
+			return nil, wrap("list pairings", err)
+		}
+	}
+	return pairings, nil
 }

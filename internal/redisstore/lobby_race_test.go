@@ -110,7 +110,7 @@ func (l *lobbyTest) addAndPair(node *Lobby, t lobby.Ticket) {
 		if len(near) == 0 {
 			continue
 		}
-		p := lobby.Pairing{Match: "m_" + ulid.Make().String(), PairedAt: epoch, Tickets: []lobby.Ticket{t, near[rand.IntN(len(near))]}}
+		p := lobby.Pairing{Match: "m_" + ulid.Make().String(), PairedAt: epoch, Tickets: []lobby.Ticket{t, l.decode(near[rand.IntN(len(near))])}}
 		if _, err := node.Pair(l.Context(), p); err != nil {
 			l.Error(err)
 			return

@@ -65,7 +65,7 @@ func (l *lobbyTest) nearestPlayers(t lobby.Ticket, now int64) []string {
 	}
 	players := make([]string, 0, len(listing.Nearest))
 	for _, near := range listing.Nearest {
-		players = append(players, near.Seat.Player)
+		players = append(players, l.decode(near).Seat.Player)
 	}
 	slices.Sort(players)
 	return players
@@ -82,10 +82,22 @@ func (l *lobbyTest) checkNearest(t lobby.Ticket, now int64, want ...string) {
 func (l *lobbyTest) checkListing(t lobby.Ticket, now int64, other lobby.Ticket) {
 	l.Helper()
 	got, err := l.ListNearest(l.Context(), t, allTickets, now)
-	want := lobby.Listing{Activity: lobby.Activity{Ticket: t.ID}, Waiting: 2, Nearest: []lobby.Ticket{other}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		l.Errorf("%+v, %v, want %+v", got, err, want)
+	if err != nil || got.Activity != (lobby.Activity{Ticket: t.ID}) || got.Waiting != 2 || len(got.Nearest) != 1 {
+		l.Fatalf("%+v, %v", got, err)
 	}
+	if listed := got.Nearest[0]; listed.ID != other.ID || listed.Rating != other.Rating() || !reflect.DeepEqual(l.decode(listed), other) {
+		l.Errorf("%+v is listed, want %+v", listed, other)
+	}
+}
+
+// decode returns a listed ticket.
+func (l *lobbyTest) decode(listed lobby.ListedTicket) lobby.Ticket {
+	l.Helper()
+	t, err := listed.Decode()
+	if err != nil {
+		l.Error(err)
+	}
+	return t
 }
 
 func (l *lobbyTest) checkActivity(player string, want lobby.Activity) {
@@ -201,7 +213,7 @@ func TestListNearestListsSlicesByRating(t *testing.T) {
 				test.Errorf("slice %+v: %d tickets, %v, %v, want %d", slice, len(near), listing.Waiting, err, want)
 			}
 			for _, t := range near {
-				if gap := math.Abs(t.Rating() - own.Rating()); gap < float64(slice.Skip) || gap > float64(slice.Skip+slice.Count) {
+				if gap := math.Abs(t.Rating - own.Rating()); gap < float64(slice.Skip) || gap > float64(slice.Skip+slice.Count) {
 					test.Errorf("%s is in slice %+v, %g away", t.ID, slice, gap)
 				}
 			}
