@@ -83,7 +83,7 @@ func (a *advancer) catchUp(local *localMatch) {
 // about its newest version.
 func (a *advancer) scheduleLobbyNotice(local *localMatch) {
 	local.mu.Lock()
-	isOutdated := local.state.Phase == PhaseLobby && local.state.Version > local.lobbyVersion
+	isOutdated := local.state.Phase == PhaseLobby && local.state.Version > local.lobby.version
 	local.mu.Unlock()
 	if isOutdated {
 		a.scheduleCatchUp(local)

@@ -133,11 +133,11 @@ func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view V
 	if request.OnState == nil && local.sessions[request.Player] == request.Session {
 		return true
 	}
-	if local.isNewerThan(view) {
+	if local.state.hasPushesAfter(view.State) {
 		return false
 	}
 	local.catchUp(view)
-	if local.isNewerThan(view) {
+	if local.state.hasPushesAfter(view.State) {
 		return false
 	}
 	a.addAttachedMatch(local, request.Player)
@@ -160,7 +160,7 @@ func (a *attacher) addIfPresent(local *localMatch, request AttachRequest, view V
 func (a *attacher) IsInMatch(game, player string) bool {
 	for _, local := range a.attachedMatches(game, player) {
 		state := local.knownState()
-		member, _ := local.findMember(player)
+		member := local.members.find(player)
 		if !state.Phase.hasEnded() && state.Phase != PhaseLobby && state.Phase != PhaseStarting && member.Role != SpectatorRole {
 			return true
 		}
@@ -189,7 +189,7 @@ func (a *attacher) detach(local *localMatch, player string, session Subscriber) 
 	defer local.mu.Unlock()
 	if local.sessions[player] == session {
 		delete(local.sessions, player)
-		delete(local.members, player)
+		local.members.remove(player)
 		a.removeAttachedMatch(local, player)
 	}
 }

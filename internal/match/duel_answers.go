@@ -9,19 +9,45 @@ type duelAnswers struct {
 	totals       []Totals
 }
 
-// noteDuel stores the answers of a view, unless newer ones are known. A view without totals
-// is complete only before the first answer. The caller holds mu.
-func (l *localMatch) noteDuel(view View, stateVersion int64) {
+// newerAnswers returns the answers of a view of a duel, or the known ones if the view has
+// older ones or not all. A view without totals is complete only before the first answer.
+func (d duelAnswers) newerAnswers(plan *Plan, view View, stateVersion int64) duelAnswers {
 	isComplete := view.Records != nil && (view.Totals != nil || view.Question <= 0 && len(view.Records) == 0)
-	if l.plan.Arena != nil || !isComplete || view.Version < l.duel.version {
-		return
+	if plan.Arena != nil || !isComplete || view.Version < d.version {
+		return d
 	}
-	seats := len(l.plan.Seats)
-	known := duelAnswers{stateVersion: stateVersion, version: view.Version, records: make([]Record, seats), totals: make([]Totals, seats)}
-	for i, seat := range l.plan.Seats {
-		known.records[i], known.totals[i] = view.Records[seat.Player], view.Totals[seat.Player]
+	seats := len(plan.Seats)
+	newer := duelAnswers{stateVersion: stateVersion, version: view.Version, records: make([]Record, seats), totals: make([]Totals, seats)}
+	for i, seat := range plan.Seats {
+		newer.records[i], newer.totals[i] = view.Records[seat.Player], view.Totals[seat.Player]
 	}
-	l.duel = known
+	return newer
+}
+
+// view returns a duel in a state with its known answers.
+func (d duelAnswers) view(plan *Plan, state State) View {
+	view := View{State: d.addTo(state), Records: make(map[string]Record, len(plan.Seats)), Totals: make(map[string]Totals, len(plan.Seats))}
+	for i, seat := range plan.Seats {
+		if record := d.records[i]; record.Player != "" {
+			view.Records[seat.Player] = record
+		}
+		view.Totals[seat.Player] = d.totals[i]
+	}
+	return view
+}
+
+// addTo returns a state with the version and the counts of the known answers.
+func (d duelAnswers) addTo(state State) State {
+	state.Version, state.Answered, state.Right = d.version, 0, 0
+	for i := range d.records {
+		if d.records[i].Player != "" {
+			state.Answered++
+		}
+		if d.records[i].Correct {
+			state.Right++
+		}
+	}
+	return state
 }
 
 // noteChain stores what is known after an applied chain.
@@ -31,7 +57,7 @@ func (l *localMatch) noteChain(chain *stepChain) {
 	l.version = max(l.version, chain.last.Version)
 	switch {
 	case len(chain.phases) > 0:
-		l.noteDuel(chain.last, chain.last.Version)
+		l.duel = l.duel.newerAnswers(l.plan, chain.last, chain.last.Version)
 	case l.duel.version == chain.Version:
 		seat := l.plan.seatIndex(chain.Answer.Record.Player)
 		l.duel.records[seat], l.duel.totals[seat], l.duel.version = chain.Answer.Record, chain.Answer.Totals, chain.last.Version
@@ -43,12 +69,7 @@ func (l *localMatch) noteRead(view View) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.version = max(l.version, view.Version)
-	l.noteDuel(view, view.Version)
-}
-
-// knowsAnswers reports whether this node knows all answers of a duel. The caller holds mu.
-func (l *localMatch) knowsAnswers() bool {
-	return l.duel.version > 0 && l.duel.version == l.version && l.duel.stateVersion == l.state.Version
+	l.duel = l.duel.newerAnswers(l.plan, view, view.Version)
 }
 
 // knownView returns what this node knows of a match, with the answers of a duel if it knows
@@ -59,33 +80,12 @@ func (l *localMatch) knownView() View {
 	if !l.knowsAnswers() {
 		return View{State: l.state}
 	}
-	return l.viewOfDuel()
+	return l.duel.view(l.plan, l.state)
 }
 
-// viewOfDuel returns a duel with its known answers. The caller holds mu.
-func (l *localMatch) viewOfDuel() View {
-	view := View{State: l.duel.addTo(l.state), Records: make(map[string]Record, len(l.plan.Seats)), Totals: make(map[string]Totals, len(l.plan.Seats))}
-	for i, seat := range l.plan.Seats {
-		if record := l.duel.records[i]; record.Player != "" {
-			view.Records[seat.Player] = record
-		}
-		view.Totals[seat.Player] = l.duel.totals[i]
-	}
-	return view
-}
-
-// addTo returns a state with the version and the counts of the known answers.
-func (d *duelAnswers) addTo(state State) State {
-	state.Version, state.Answered, state.Right = d.version, 0, 0
-	for i := range d.records {
-		if d.records[i].Player != "" {
-			state.Answered++
-		}
-		if d.records[i].Correct {
-			state.Right++
-		}
-	}
-	return state
+// knowsAnswers reports whether this node knows all answers of a duel. The caller holds mu.
+func (l *localMatch) knowsAnswers() bool {
+	return l.duel.version > 0 && l.duel.version == l.version && l.duel.stateVersion == l.state.Version
 }
 
 // nextAnswer prepares a judged answer to the open question of a duel for a step. view is the
@@ -104,7 +104,7 @@ func (l *localMatch) nextAnswer(attempt Attempt) (answer *StepAnswer, view View,
 	answer = &StepAnswer{attempt, l.duel.totals[seat].withRecord(*record)}
 	view = View{State: l.duel.addTo(l.state)}
 	if view.Answered+1 >= view.Alive {
-		view = l.viewOfDuel()
+		view = l.duel.view(l.plan, l.state)
 		view.Records[record.Player], view.Totals[record.Player] = *record, answer.Totals
 	}
 	view.Answered++

@@ -74,7 +74,7 @@ func (e *earlyDeliveries) next(seq int64) (delivery, bool) {
 func (l *localMatch) deliver(delivered delivery) (done, resumed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.isAbandoned() {
+	if l.state.isAbandoned() {
 		return true, false
 	}
 	if !delivered.follows(l.state.Seq) {
@@ -111,7 +111,7 @@ func (l *localMatch) push(delivered delivery) {
 // the store has lost data, because the end has a frame of its own. The caller holds mu.
 func (l *localMatch) catchUp(view View) {
 	switch {
-	case l.isAbandoned():
+	case l.state.isAbandoned():
 		return
 	case view.Phase.hasEnded() && 0 < view.Seq && view.Seq <= l.state.Seq:
 		l.endAsAbandoned()
@@ -121,12 +121,6 @@ func (l *localMatch) catchUp(view View) {
 	l.pushFrames(numberedFrames{firstSeq: view.Seq - int64(len(view.Frames)) + 1, encoded: view.Frames}, personalFrames{})
 	l.adoptState(view.State)
 	l.pushEarly()
-}
-
-// isNewerThan reports whether pushes were delivered here that a view of a running match does not
-// have. The caller holds mu.
-func (l *localMatch) isNewerThan(view View) bool {
-	return view.Seq < l.state.Seq && !view.Phase.hasEnded() && !l.isAbandoned()
 }
 
 // reportDuelEnd tells the sessions that their duel is over, if the given state
@@ -165,7 +159,7 @@ func (l *localMatch) pushFrames(added numberedFrames, personal personalFrames) {
 // mu.
 func (l *localMatch) adoptState(state State) {
 	switch {
-	case state.Phase.hasEnded() && state.EndReason == ReasonAbandoned:
+	case state.isAbandoned():
 		l.endAsAbandoned()
 		return
 	case state.Version < l.state.Version:
@@ -175,7 +169,7 @@ func (l *localMatch) adoptState(state State) {
 		l.endAsAbandoned()
 		return
 	case state.Phase.hasEnded() && state.Seq == 0 && !l.state.Phase.hasEnded(): // it ended in the lobby
-		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonClosed))
+		l.sessions.push(lobbyClosedFrame(l.plan, ReasonClosed))
 	}
 	state.Seq = l.state.Seq
 	l.state = state
@@ -190,7 +184,7 @@ func (l *localMatch) endAsAbandoned() {
 	}
 	l.reportDuelEnd(State{Phase: PhaseOver})
 	if l.state.Seq == 0 {
-		l.broadcastLocked(lobbyClosedFrame(l.plan, ReasonAbandoned))
+		l.sessions.push(lobbyClosedFrame(l.plan, ReasonAbandoned))
 	} else {
 		seq := l.state.Seq + 1
 		l.pushFrames(numberedFrames{firstSeq: seq, encoded: [][]byte{abandonedPush(l.plan).Frame(seq)}}, personalFrames{})
@@ -198,21 +192,11 @@ func (l *localMatch) endAsAbandoned() {
 	l.state.Phase, l.state.EndReason = PhaseOver, ReasonAbandoned
 }
 
-// broadcastLocked pushes a frame without a number to every session. The caller
-// holds mu.
-func (l *localMatch) broadcastLocked(frame []byte) {
-	for _, session := range l.sessions {
-		session.Push("", frame)
-	}
-}
-
 // broadcast pushes frames without numbers to every session.
 func (l *localMatch) broadcast(frames ...[]byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, frame := range frames {
-		l.broadcastLocked(frame)
-	}
+	l.sessions.push(frames...)
 }
 
 // addSession adds a session. It first pushes the frames of the view that the session has
@@ -231,7 +215,7 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 	if request.OnState == nil {
 		l.pushOwnDeadline(request.Player)
 	}
-	if l.isAbandoned() {
+	if l.state.isAbandoned() {
 		if view.Seq > 0 && (view.EndReason == ReasonAbandoned || !view.Phase.hasEnded()) {
 			request.Session.Push(l.plan.ID, abandonedPush(l.plan).Frame(max(request.AfterSeq, view.Seq)+1))
 		}
@@ -242,18 +226,26 @@ func (l *localMatch) addSession(request AttachRequest, view View) {
 // arena's lobby.
 const lobbyNoticeIntervalMS = 500
 
-// pushLobbyNotice pushes the player counts of a lobby to every session, if they have changed
-// since the last notice and it is time for another one. An equal notice would show that the
-// host has done something else. The caller holds mu.
-func (l *localMatch) pushLobbyNotice(view View, now int64) {
-	if l.state.Phase != PhaseLobby || view.Phase != PhaseLobby || view.Version <= l.lobbyVersion || now < l.lobbyNoticeAt+lobbyNoticeIntervalMS {
-		return
+// lobbyNotice is the last notice to the players in an arena's lobby.
+type lobbyNotice struct {
+	version int64 // of the match
+	encoded []byte
+	sentAt  int64 // cluster time
+}
+
+// next returns a notice with the player counts of a lobby if they have changed since the last
+// one and it is time for another one, else nil. An equal notice would show that the host has
+// done something else.
+func (n *lobbyNotice) next(plan *Plan, known State, view View, now int64) []byte {
+	if known.Phase != PhaseLobby || view.Phase != PhaseLobby || view.Version <= n.version || now < n.sentAt+lobbyNoticeIntervalMS {
+		return nil
 	}
 	notice := protocol.EncodePush(protocol.TypeArenaLobby, protocol.ArenaLobby{
-		ArenaID: l.plan.Arena.ID, Teams: view.TeamCounts(l.plan.Arena), Players: view.Players,
+		ArenaID: plan.Arena.ID, Teams: view.TeamCounts(plan.Arena), Players: view.Players,
 	})
-	if l.lobbyVersion = view.Version; !bytes.Equal(notice, l.lobbyNotice) {
-		l.lobbyNotice, l.lobbyNoticeAt = notice, now
-		l.broadcastLocked(notice)
+	if n.version = view.Version; bytes.Equal(notice, n.encoded) {
+		return nil
 	}
+	n.encoded, n.sentAt = notice, now
+	return notice
 }

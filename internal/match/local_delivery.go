@@ -98,7 +98,7 @@ func (d *localDelivery) scheduleCatchUp(local *localMatch) {
 	local.isCatchUpScheduled = true
 	wait := int64(0)
 	if local.state.Phase == PhaseLobby {
-		wait = max(local.lobbyNoticeAt+lobbyNoticeIntervalMS-d.Now(), 1)
+		wait = max(local.lobby.sentAt+lobbyNoticeIntervalMS-d.Now(), 1)
 	}
 	d.Wheel.After(time.Duration(wait)*time.Millisecond, func() {
 		local.mu.Lock()
@@ -113,7 +113,9 @@ func (d *localDelivery) scheduleCatchUp(local *localMatch) {
 func (d *localDelivery) adoptView(local *localMatch, view View) {
 	local.mu.Lock()
 	local.catchUp(view)
-	local.pushLobbyNotice(view, d.Now())
+	if notice := local.lobby.next(local.plan, local.state, view, d.Now()); notice != nil {
+		local.sessions.push(notice)
+	}
 	local.mu.Unlock()
 	d.noteChange(local)
 }

@@ -20,8 +20,8 @@ type localMatch struct {
 	version              int64      // highest known version
 	duel                 duelAnswers
 	remoteStepVersion    int64 // version of the newest step of another node; -1 for none
-	sessions             map[string]Subscriber
-	members              map[string]Member // of an arena: those that this node has looked up
+	sessions             sessionSet
+	members              memberCache
 	timer                timer.Timer
 	early                earlyDeliveries // what other goroutines or nodes delivered before earlier pushes
 	isCatchUpScheduled   bool
@@ -30,23 +30,29 @@ type localMatch struct {
 	startReported        bool  // the start was reported, or other nodes report it
 	endReported          bool  // the end was reported, or other nodes report it
 	lastDeadline         int64 // State.ClosesAt when own deadlines were last pushed
-	lobbyVersion         int64 // version of the last notice in the lobby
-	lobbyNotice          []byte
-	lobbyNoticeAt        int64 // when the notice was sent, cluster time
+	lobby                lobbyNotice
 
 	checkedEndedPlaces int64                 // State.EndedPlaces when no session was without a place
 	withoutPlace       map[string]Subscriber // sessions without a place at the last check
 
-	settledNotified     bool  // the sessions here were notified that the result is settled
-	settledCheckAt      int64 // when to check whether it is settled, cluster time; 0 before the end was seen
-	settledCheckDelayMS int64 // delay before that check
+	settled settledCheck
+}
+
+// sessionSet has the sessions of players at this node, by player.
+type sessionSet map[string]Subscriber
+
+// push pushes frames without numbers to every session.
+func (s sessionSet) push(frames ...[]byte) {
+	for _, session := range s {
+		session.Push("", frames...)
+	}
 }
 
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
-		plan: view.Plan, state: view.State, version: view.Version, sessions: make(map[string]Subscriber), answerSlot: newAnswerSlot(),
+		plan: view.Plan, state: view.State, version: view.Version, sessions: make(sessionSet), answerSlot: newAnswerSlot(),
 		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
-		lastDeadline: view.ClosesAt, lobbyVersion: view.Version, checkedEndedPlaces: view.EndedPlaces,
+		lastDeadline: view.ClosesAt, lobby: lobbyNotice{version: view.Version}, checkedEndedPlaces: view.EndedPlaces,
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {
 		local.lastPersonalQuestion--
@@ -76,7 +82,7 @@ func (l *localMatch) knownState() State {
 func (l *localMatch) knownVersion() int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.isAbandoned() {
+	if l.state.isAbandoned() {
 		return 0
 	}
 	return l.version
@@ -111,33 +117,9 @@ func (l *localMatch) isBehind(progress Progress) bool {
 	return progress.Seq > l.state.Seq || progress.Version < l.version || l.plan.Arena != nil && progress.Version > l.state.Version
 }
 
-// isAbandoned reports whether the match ended because the store lost data of
-// it. The caller holds mu.
-func (l *localMatch) isAbandoned() bool {
-	return l.state.Phase.hasEnded() && l.state.EndReason == ReasonAbandoned
-}
-
-// findMember returns a member of an arena that this node has looked up.
-func (l *localMatch) findMember(player string) (Member, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	member, ok := l.members[player]
-	return member, ok
-}
-
-func (l *localMatch) storeMember(member Member) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.members == nil {
-		l.members = make(map[string]Member)
-	}
-	l.members[member.Seat.Player] = member
-}
-
-// hasSeat reports whether a player with a session here is known to have a seat. The caller
-// holds mu.
+// hasSeat reports whether a player with a session here is known to have a seat.
 func (l *localMatch) hasSeat(player string) bool {
-	return l.plan.Arena == nil || l.members[player].Role == PlayerRole
+	return l.plan.Arena == nil || l.members.find(player).Role == PlayerRole
 }
 
 // isAttached reports whether a session gets the pushes of the match.
@@ -170,4 +152,33 @@ func (l *localMatch) stopAndListPlayers() []string {
 	defer l.mu.Unlock()
 	l.timer.Stop()
 	return slices.Collect(maps.Keys(l.sessions))
+}
+
+// memberCache has the members of an arena that this node has looked up. It is safe for
+// concurrent use.
+type memberCache struct {
+	mu       sync.Mutex
+	byPlayer map[string]Member // nil for a duel
+}
+
+// find returns a member, without a role if it is unknown.
+func (c *memberCache) find(player string) Member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.byPlayer[player]
+}
+
+func (c *memberCache) store(member Member) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.byPlayer == nil {
+		c.byPlayer = make(map[string]Member)
+	}
+	c.byPlayer[member.Seat.Player] = member
+}
+
+func (c *memberCache) remove(player string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byPlayer, player)
 }

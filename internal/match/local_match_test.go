@@ -39,13 +39,13 @@ func TestNodeKeepsNewestState(t *testing.T) {
 func TestDuelAllocatesNothingForArenas(t *testing.T) {
 	t.Parallel()
 	duel := newLocalMatch(View{Plan: newPlan("m_1", 0, 2)})
-	if duel.members != nil {
-		t.Errorf("%v", duel.members)
+	if duel.members.byPlayer != nil {
+		t.Errorf("%v", duel.members.byPlayer)
 	}
 	arena := newLocalMatch(View{Plan: newArena(Buzzer, 2)})
-	arena.storeMember(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
+	arena.members.store(Member{Seat: Seat{Player: ada}, Role: SpectatorRole})
 	if arena.hasSeat(ada) || !duel.hasSeat(ada) {
-		t.Errorf("%+v", arena.members)
+		t.Errorf("%+v", arena.members.byPlayer)
 	}
 }
 

@@ -27,15 +27,15 @@ type personalFrames struct {
 	byPlayer map[string][]byte
 }
 
-// recipients returns the local players whose personal results are delivered with the next
+// findRecipients finds the local players whose personal results are delivered with the next
 // reveal. There are none in a small match, if the question is not open or sealed, or if
 // one read does not cover the players; then schedulePersonal sends the results.
-func (l *localMatch) recipients() []string {
-	state := l.knownState()
+func findRecipients(local *localMatch) []string {
+	state := local.knownState()
 	if state.Players <= FullListPlayers || state.Phase != PhaseOpen && state.Phase != PhaseSealed {
 		return nil
 	}
-	if players := slices.Collect(maps.Keys(l.playerSessions())); len(players) <= personalChunkSize {
+	if players := slices.Collect(maps.Keys(local.playerSessions())); len(players) <= personalChunkSize {
 		return players
 	}
 	return nil
@@ -77,7 +77,7 @@ func (p *personalResults) schedulePersonal(local *localMatch) {
 	local.mu.Lock()
 	defer local.mu.Unlock()
 	state, question := &local.state, local.state.Question
-	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.isAbandoned() || local.lastPersonalQuestion >= question {
+	if state.Players <= FullListPlayers || state.Phase != PhaseRevealed && !state.Phase.hasEnded() || local.state.isAbandoned() || local.lastPersonalQuestion >= question {
 		return
 	}
 	local.lastPersonalQuestion = question

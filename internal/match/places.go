@@ -15,7 +15,7 @@ type places struct{ *advancer }
 // member returns a player's place in a match, or ErrNotFound. It uses what this
 // node looked up before.
 func (p *places) member(ctx context.Context, local *localMatch, player string) (Member, error) {
-	if member, ok := local.findMember(player); ok {
+	if member := local.members.find(player); member.Role != "" {
 		return member, nil
 	}
 	return p.lookUpMember(ctx, local, player)
@@ -38,7 +38,7 @@ func (p *places) lookUpMember(ctx context.Context, local *localMatch, player str
 	if !ok {
 		return Member{}, ErrNotFound
 	}
-	local.storeMember(member)
+	local.members.store(member)
 	return member, nil
 }
 
@@ -97,7 +97,7 @@ func (p *places) expel(local *localMatch, player string, only Subscriber, frames
 		return
 	}
 	delete(local.sessions, player)
-	delete(local.members, player)
+	local.members.remove(player)
 	p.removeAttachedMatch(local, player)
 	if session != nil && len(frames) > 0 {
 		session.Push("", frames...)

@@ -36,7 +36,7 @@ func (c *logCopies) find(match string) [][]byte {
 // returns none if they are few or unavailable; the caller's own read then returns them.
 func (c *logCopies) framesAfter(ctx context.Context, local *localMatch, after int64) [][]byte {
 	local.mu.Lock()
-	lastSeq, abandoned := local.state.Seq, local.isAbandoned()
+	lastSeq, abandoned := local.state.Seq, local.state.isAbandoned()
 	local.mu.Unlock()
 	if abandoned || after < 0 || lastSeq-after <= maxDirectReadFrames {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -75,7 +76,7 @@ func (n *settledNotices) scheduleNotice(local *localMatch, ratings map[string]in
 // notifyHere notifies the sessions of settlements, except those of matches that were
 // notified before. After an error the checks of the matches go on.
 func (n *settledNotices) notifyHere(ctx context.Context, notices ...settledNotice) {
-	notices = slices.DeleteFunc(notices, func(notice settledNotice) bool { return notice.local != nil && notice.local.setSettledNotified(true) })
+	notices = slices.DeleteFunc(notices, func(notice settledNotice) bool { return notice.local != nil && notice.local.settled.setNotified(true) })
 	if len(notices) == 0 {
 		return
 	}
@@ -90,40 +91,55 @@ func (n *settledNotices) notifyHere(ctx context.Context, notices ...settledNotic
 	n.Logger.Warn("settled pushes failed; the node retries while it holds the matches", "matches", len(notices), "error", err)
 	for _, notice := range notices {
 		if notice.local != nil {
-			notice.local.setSettledNotified(false)
+			notice.local.settled.setNotified(false)
 		}
 	}
 }
 
-// setSettledNotified notes whether the sessions here were notified that the result is
-// settled, and returns what was noted before.
-func (l *localMatch) setSettledNotified(notified bool) (before bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	before, l.settledNotified = l.settledNotified, notified
+// settledCheck is when a node checks whether the result of a match is settled. It is safe
+// for concurrent use.
+type settledCheck struct {
+	mu         sync.Mutex
+	isNotified bool  // the sessions here were notified
+	checkAt    int64 // cluster time of the next check; 0 before the end was seen
+	delayMS    int64 // before that check
+}
+
+// setNotified notes whether the sessions here were notified, and returns what was noted
+// before.
+func (c *settledCheck) setNotified(notified bool) (before bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, c.isNotified = c.isNotified, notified
 	return before
 }
 
-// isSettledCheckDue reports whether sessions here wait for the notification that the
-// result is settled, and it is time to check the store for it.
-func (l *localMatch) isSettledCheckDue(now int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	isExpected := l.plan.CountsForLeaderboards && l.state.hasClosedQuestion() && l.state.Phase.hasEnded() && !l.isAbandoned()
-	if !isExpected || l.settledNotified || len(l.sessions) == 0 || now < l.settledCheckAt {
+// isDue reports whether the sessions were not notified and it is time for a check. It
+// then sets the time of the next one.
+func (c *settledCheck) isDue(now int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isNotified || now < c.checkAt {
 		return false
 	}
-	isDue := l.settledCheckAt > 0
-	l.settledCheckDelayMS = max(2*l.settledCheckDelayMS, firstSettledCheckDelayMS)
-	l.settledCheckAt = now + l.settledCheckDelayMS
+	isDue := c.checkAt > 0
+	c.delayMS = max(2*c.delayMS, firstSettledCheckDelayMS)
+	c.checkAt = now + c.delayMS
 	return isDue
+}
+
+// waitsForSettlement reports whether sessions here can expect that the result is settled.
+func (l *localMatch) waitsForSettlement() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.plan.CountsForLeaderboards && l.state.hasClosedQuestion() && l.state.Phase.hasEnded() && !l.state.isAbandoned() && len(l.sessions) > 0
 }
 
 // checkSettled notifies players whose result is settled but whose notification
 // did not arrive.
 func (n *settledNotices) checkSettled(ctx context.Context) error {
 	now := n.Now()
-	return forEach(n.filterLocalMatches(func(local *localMatch) bool { return local.isSettledCheckDue(now) }), func(local *localMatch) error {
+	return forEach(n.filterLocalMatches(func(local *localMatch) bool { return local.waitsForSettlement() && local.settled.isDue(now) }), func(local *localMatch) error {
 		view, err := n.Matches.Read(ctx, ReadQuery{Match: local.plan.ID, AfterSeq: -1})
 		switch {
 		case errors.Is(err, ErrNotFound):

@@ -79,6 +79,15 @@ func (s State) readsUntil(plan *Plan) int64 { return s.OpensAt + plan.ReadingMS 
 // isDue reports whether the next step is due.
 func (s State) isDue(now int64) bool { return !s.Phase.hasEnded() && s.DueAt != 0 && now >= s.DueAt }
 
+// isAbandoned reports whether the match ended because the store lost data of it.
+func (s State) isAbandoned() bool { return s.Phase.hasEnded() && s.EndReason == ReasonAbandoned }
+
+// hasPushesAfter reports whether a known state has pushes that a read of the running match does
+// not have.
+func (s State) hasPushesAfter(read State) bool {
+	return read.Seq < s.Seq && !read.Phase.hasEnded() && !s.isAbandoned()
+}
+
 // isClosed reports whether a question is not open any more.
 func (s State) isClosed(question int) bool {
 	return s.Question > question || s.Question == question && s.Phase != PhaseOpen

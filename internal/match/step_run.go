@@ -25,7 +25,7 @@ func (r *stepRun) run(ctx context.Context, view View, requestedStep stepFunc) er
 	for range maxStepAttempts {
 		if requestedStep != nil || !view.sufficesForNextStep(r.match.plan) {
 			var err error
-			r.recipients = r.match.recipients()
+			r.recipients = findRecipients(r.match)
 			known := r.match.knownState()
 			if view, err = r.read(ctx, r.match, known.Seq, append(known.survivorsToCheck(r.match.plan), r.recipients...)...); err != nil {
 				return err

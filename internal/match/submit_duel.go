@@ -79,7 +79,7 @@ func noteOutcome(local *localMatch, outcome Outcome) *View {
 		}
 	}
 	if outcome.Seq == local.state.Seq+1 {
-		local.noteDuel(*view, stateVersion)
+		local.duel = local.duel.newerAnswers(local.plan, *view, stateVersion)
 	}
 	return view
 }
