@@ -40,12 +40,12 @@ type packageRule struct {
 // packageRules has the rule of every package under internal, by its folder. If you add a
 // package, add it here.
 var packageRules = map[string]packageRule{
-	"internal/quiz":     {layerBase, []string{"golang.org/x/text"}},
 	"internal/protocol": {layerBase, nil},
 	"internal/timer":    {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
 	"internal/loop":     {layerBase, nil},
 	"internal/nickname": {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
+	"internal/quiz":                {layerGame, []string{"golang.org/x/text"}},
 	"internal/match":               {layerGame, nil},
 	"internal/arena":               {layerGame, nil},
 	"internal/lobby":               {layerGame, nil},
@@ -59,7 +59,6 @@ var packageRules = map[string]packageRule{
 	"internal/identity":            {layerGame, []string{"github.com/golang-jwt/jwt/v5"}},
 	"internal/overload":            {layerGame, []string{"github.com/hashicorp/golang-lru/v2"}},
 
-	"internal/quiz/bank":              {layerAdapter, nil},
 	"internal/match/redismatch":       {layerRedis, nil},
 	"internal/leaderboard/redisboard": {layerRedis, nil},
 	"internal/eventq/redisqueue":      {layerRedis, nil},
@@ -302,10 +301,10 @@ func TestRepositoryRulesFindViolations(t *testing.T) {
 	}
 	const header = "-- KEYS 1: the match\n-- ARGV none\n-- returns 1\n"
 	tests := map[string]struct{ file, text, want string }{
-		"a library in a base package":            {"internal/quiz/a.go", imports("github.com/google/uuid"), "only the libraries"},
+		"a library in a base package":            {"internal/timer/a.go", imports("github.com/google/uuid"), "only the libraries"},
 		"a library of another package":           {"internal/protocol/a.go", imports("golang.org/x/text/cases"), "only the libraries"},
 		"a game package in a base one":           {"internal/timer/a.go", imports("laststand/internal/match"), "only the standard library"},
-		"a base package in another":              {"internal/nickname/a.go", imports("laststand/internal/quiz"), "only the standard library"},
+		"a base package in another":              {"internal/nickname/a.go", imports("laststand/internal/timer"), "only the standard library"},
 		"a file read by a game package":          {"internal/match/a.go", imports("os"), "only adapters do I/O"},
 		"a library in a game package":            {"internal/lobby/a.go", imports("github.com/redis/go-redis/v9"), "only the libraries"},
 		"tokens outside identity":                {"internal/settle/a.go", imports("github.com/golang-jwt/jwt/v5"), "only the libraries"},
@@ -349,22 +348,22 @@ func TestRepositoryRulesFindViolations(t *testing.T) {
 func TestRepositoryRulesAllowValidFiles(t *testing.T) {
 	t.Parallel()
 	files := map[string][]string{
-		"internal/quiz/a.go":               {"strings", "golang.org/x/text/unicode/norm"},
-		"internal/timer/a.go":              {"time", "github.com/RussellLuo/timingwheel"},
-		"internal/match/a.go":              {"log/slog", "golang.org/x/sync/errgroup", "laststand/internal/quiz", "laststand/internal/settle"},
-		"internal/identity/a.go":           {"github.com/golang-jwt/jwt/v5"},
-		"internal/ledger/a.go":             {"database/sql", "os", "github.com/jackc/pgx/v5", "laststand/internal/settle"},
-		"internal/match/match_test.go":     {"os", "pgregory.net/rapid", "laststand/internal/testenv", "laststand/internal/match/redismatch"},
-		"internal/match/redismatch/a.go":   {"laststand/internal/match", "laststand/internal/redisx"},
-		"internal/testenv/a.go":            {"testing", "laststand/internal/redisx"},
-		"cmd/server/a.go":                  {"laststand/internal/ws", "laststand/internal/ledger", "laststand/web"},
-		"internal/httpapi/a.go":            {"net/http", "laststand/docs"},
-		"internal/ws/a.go":                 {"laststand/internal/wsconn"},
-		"internal/wsconn/a.go":             {"net", "syscall", "laststand/internal/protocol"},
-		"docs/docs.go":                     {"embed"},
-		"loadtest/swarm/a.go":              {"laststand/internal/protocol", "laststand/internal/testenv", "laststand/loadtest/players", "github.com/gorilla/websocket"},
-		".cache/util.go":                   {"laststand/internal/testenv"},
-		"internal/quiz/bank/testdata/a.go": {"laststand/internal/testenv"},
+		"internal/quiz/a.go":             {"strings", "golang.org/x/text/unicode/norm", "laststand/internal/timer"},
+		"internal/timer/a.go":            {"time", "github.com/RussellLuo/timingwheel"},
+		"internal/match/a.go":            {"log/slog", "golang.org/x/sync/errgroup", "laststand/internal/quiz", "laststand/internal/settle"},
+		"internal/identity/a.go":         {"github.com/golang-jwt/jwt/v5"},
+		"internal/ledger/a.go":           {"database/sql", "os", "github.com/jackc/pgx/v5", "laststand/internal/settle"},
+		"internal/match/match_test.go":   {"os", "pgregory.net/rapid", "laststand/internal/testenv", "laststand/internal/match/redismatch"},
+		"internal/match/redismatch/a.go": {"laststand/internal/match", "laststand/internal/redisx"},
+		"internal/testenv/a.go":          {"testing", "laststand/internal/redisx"},
+		"cmd/server/a.go":                {"laststand/internal/ws", "laststand/internal/ledger", "laststand/web"},
+		"internal/httpapi/a.go":          {"net/http", "laststand/docs"},
+		"internal/ws/a.go":               {"laststand/internal/wsconn"},
+		"internal/wsconn/a.go":           {"net", "syscall", "laststand/internal/protocol"},
+		"docs/docs.go":                   {"embed"},
+		"loadtest/swarm/a.go":            {"laststand/internal/protocol", "laststand/internal/testenv", "laststand/loadtest/players", "github.com/gorilla/websocket"},
+		".cache/util.go":                 {"laststand/internal/testenv"},
+		"internal/quiz/testdata/a.go":    {"laststand/internal/testenv"},
 	}
 	tree := fstest.MapFS{
 		"internal/match/redismatch/a.lua": {Data: []byte("-- KEYS 1\n-- ARGV 1\n-- Returns 1\n" + strings.Repeat("local a\n", maxLuaLines-3))},

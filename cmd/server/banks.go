@@ -13,19 +13,18 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/nickname"
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
-func (n *node) openBanks(ctx context.Context) (*bank.Library, error) {
-	var games []bank.GameBanks
+func (n *node) openBanks(ctx context.Context) (*quiz.Library, error) {
+	var games []quiz.GameBanks
 	for _, name := range n.config.GameNames() {
 		game := n.config.Games[name]
-		games = append(games, bank.GameBanks{Game: name, Banks: game.Banks, HostBanks: game.HostBanks, DuelQuestions: game.Duel.Questions})
+		games = append(games, quiz.GameBanks{Game: name, Banks: game.Banks, HostBanks: game.HostBanks, DuelQuestions: game.Duel.Questions})
 	}
-	return bank.OpenLibrary(ctx, n.ledger.Banks, games, n.log)
+	return quiz.OpenLibrary(ctx, n.ledger.Banks, games, n.log)
 }
 
-type duelBanks struct{ *bank.Library }
+type duelBanks struct{ *quiz.Library }
 
 func (b duelBanks) Count(game string, filter lobby.Filter) int {
 	return b.Pool(game, "", false).Count(drawSpec(filter, 0))
@@ -37,7 +36,7 @@ func (b duelBanks) Draw(game string, filter lobby.Filter, count int, seen map[st
 
 // arenaBanks draws the questions of arenas, from all banks of a game or from one. It
 // implements arena.Bank.
-type arenaBanks struct{ *bank.Library }
+type arenaBanks struct{ *quiz.Library }
 
 func (b arenaBanks) Count(game string, filter arena.Filter) int {
 	return b.Pool(game, filter.Bank, filter.IncludeHostBanks).Count(arenaDrawSpec(filter, 0))
@@ -49,7 +48,7 @@ func (b arenaBanks) Draw(game string, filter arena.Filter, count int) ([]quiz.Dr
 
 func (b arenaBanks) Pick(game, name string, ids []string, host bool) ([]quiz.DrawnQuestion, error) {
 	questions, err := b.Pool(game, name, host).Pick(ids, newRand())
-	if errors.Is(err, bank.ErrUnknownID) {
+	if errors.Is(err, quiz.ErrUnknownID) {
 		return nil, errors.Join(arena.ErrUnknownQuestion, err)
 	}
 	return questions, err
@@ -59,11 +58,11 @@ func newRand() *rand.Rand {
 	return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) //nolint:gosec // seeded by the runtime's secure source; a match needs no more security
 }
 
-func drawSpec(filter lobby.Filter, count int) bank.DrawSpec {
-	return bank.DrawSpec{Category: filter.Category, Lang: filter.Lang, Difficulty: strings.ToLower(filter.Difficulty), Count: count}
+func drawSpec(filter lobby.Filter, count int) quiz.DrawSpec {
+	return quiz.DrawSpec{Category: filter.Category, Lang: filter.Lang, Difficulty: strings.ToLower(filter.Difficulty), Count: count}
 }
 
-func arenaDrawSpec(filter arena.Filter, count int) bank.DrawSpec {
+func arenaDrawSpec(filter arena.Filter, count int) quiz.DrawSpec {
 	return drawSpec(lobby.Filter{Category: filter.Category, Lang: filter.Lang, Difficulty: filter.Difficulty}, count)
 }
 

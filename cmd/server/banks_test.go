@@ -21,7 +21,7 @@ var bankSamples = []struct {
 	{"opentdb.json", "opentdb", 6, 6}, {"school.gift", "gift", 15, 14}, {"spreadsheet.csv", "csv", 7, 9}, {"native.json", "json", 3, 4},
 }
 
-func samplePath(file string) string { return filepath.Join("../../internal/quiz/bank/testdata", file) }
+func samplePath(file string) string { return filepath.Join("../../internal/quiz/testdata", file) }
 
 // ledgerFlags returns the flags that name a database.
 func ledgerFlags(db testenv.SQL) []string {

@@ -10,7 +10,6 @@ import (
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 	"laststand/internal/testenv"
 )
 
@@ -54,7 +53,7 @@ func TestOnlyHostsUseHostBanks(t *testing.T) {
 }
 
 // openConfiguredBanks opens the banks of a configuration.
-func openConfiguredBanks(t *testing.T, dir, text string) *bank.Library {
+func openConfiguredBanks(t *testing.T, dir, text string) *quiz.Library {
 	t.Helper()
 	c, err := config.Read(configFile(t, text))
 	if err != nil {

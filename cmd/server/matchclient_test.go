@@ -14,7 +14,6 @@ import (
 
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 	"laststand/loadtest/checker"
 	player "laststand/loadtest/players"
 )
@@ -32,7 +31,7 @@ func newAnswerKey(t *testing.T) answerKey {
 }
 
 var builtinAnswers = sync.OnceValues(func() (answerKey, error) {
-	b, err := bank.Builtin()
+	b, err := quiz.BuiltinBank()
 	s := make(answerKey)
 	for i := range b.Questions {
 		s[b.Questions[i].Text] = &b.Questions[i]

@@ -26,7 +26,7 @@ import (
 	"laststand/internal/match"
 	"laststand/internal/match/redismatch"
 	"laststand/internal/overload"
-	"laststand/internal/quiz/bank"
+	"laststand/internal/quiz"
 	"laststand/internal/redisx"
 	"laststand/internal/settle"
 	"laststand/internal/taskqueue"
@@ -58,7 +58,7 @@ type node struct {
 	limits       *limits
 	shedder      *overload.Shedder
 
-	banks             *bank.Library
+	banks             *quiz.Library
 	identity          *identity.Registry
 	gameKeys          *config.GameKeys // keys of operators that sign and verify tokens
 	engine            *match.Engine

@@ -6,7 +6,6 @@ import (
 	"laststand/internal/cli"
 	"laststand/internal/protocol"
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 	"laststand/loadtest/checker"
 	player "laststand/loadtest/players"
 )
@@ -91,7 +90,7 @@ func (c *matchClient) readReply(t *testing.T) checker.Frame {
 // singleChoiceIDs returns ids of built-in questions with exactly one right choice.
 func singleChoiceIDs(t *testing.T, count int) (ids []string) {
 	t.Helper()
-	b, err := bank.Builtin()
+	b, err := quiz.BuiltinBank()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"laststand/internal/config"
 	"laststand/internal/ledger"
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
 type bankCmd struct {
@@ -32,21 +31,21 @@ type questionFlags struct {
 }
 
 // read reads the questions of a file, or of standard input.
-func (s questionFlags) read(path string) (bank.Import, error) {
+func (s questionFlags) read(path string) (quiz.Import, error) {
 	var input io.Reader = os.Stdin
 	if path != stdio {
 		f, err := os.Open(path)
 		if err != nil {
-			return bank.Import{}, fmt.Errorf("read the questions: %w", err)
+			return quiz.Import{}, fmt.Errorf("read the questions: %w", err)
 		}
 		defer f.Close()
 		input = f
 	}
-	format := bank.Format(s.Format)
+	format := quiz.BankFormat(s.Format)
 	if s.Format == "auto" {
 		format = ""
 	}
-	imported, err := bank.Read(input, path, format, bank.Options{
+	imported, err := quiz.ReadBank(input, path, format, quiz.ImportOptions{
 		Lang: s.Lang, Category: s.Category, Difficulty: quiz.Difficulty(s.Difficulty), Source: s.Source, Licence: s.Licence,
 	})
 	if err != nil {
@@ -69,7 +68,7 @@ var bankName = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`)
 // creates a missing database: banks that the configuration names must be imported before the
 // first start.
 func (b *bankImport) Run(ctx context.Context, flags *Flags, output Output) error {
-	if b.Bank == bank.BuiltinName || !bankName.MatchString(b.Bank) {
+	if b.Bank == quiz.BuiltinBankName || !bankName.MatchString(b.Bank) {
 		return fmt.Errorf("--bank %q is not a valid name; use 1 to 64 of A-Z a-z 0-9 _ . : - and not builtin", b.Bank)
 	}
 	imported, err := b.read(b.File)
@@ -92,7 +91,7 @@ func (b *bankImport) Run(ctx context.Context, flags *Flags, output Output) error
 }
 
 // save stores the questions unless this is a dry run, and prints their number.
-func (b *bankImport) save(ctx context.Context, l *ledger.QuestionBanks, content bank.Import, output Output) error {
+func (b *bankImport) save(ctx context.Context, l *ledger.QuestionBanks, content quiz.Import, output Output) error {
 	imported, skipped := len(content.Questions), len(content.Skipped)
 	if b.DryRun {
 		fmt.Fprintf(output.Stdout, "dry run: %d questions would be imported into bank %s, %d skipped\n", imported, b.Bank, skipped)
@@ -123,10 +122,10 @@ func (b *bankCheck) Run(ctx context.Context, flags *Flags, output Output) error 
 		for _, s := range imported.Skipped {
 			fmt.Fprintln(output.Stdout, "error:", s)
 		}
-		return printBankReport(&bank.Bank{Name: b.Name, Questions: imported.Questions}, len(imported.Skipped), output)
+		return printBankReport(&quiz.Bank{Name: b.Name, Questions: imported.Questions}, len(imported.Skipped), output)
 	}
 	return flags.withLedger(func(_ *config.Config, l *ledger.Ledger) error {
-		checked, err := bank.Load(ctx, l.Banks, b.Name)
+		checked, err := quiz.LoadBank(ctx, l.Banks, b.Name)
 		if err != nil {
 			return err
 		}
@@ -136,11 +135,11 @@ func (b *bankCheck) Run(ctx context.Context, flags *Flags, output Output) error 
 
 // printBankReport prints the errors and warnings of a bank. errorCount is the number of errors
 // that are printed already. It fails if there are errors.
-func printBankReport(b *bank.Bank, errorCount int, output Output) error {
+func printBankReport(b *quiz.Bank, errorCount int, output Output) error {
 	warningCount := 0
-	for _, finding := range bank.Check(b) {
+	for _, finding := range quiz.CheckBank(b) {
 		fmt.Fprintf(output.Stdout, "%s: %s: %s\n", finding.Severity, finding.QuestionID, finding.Text)
-		if finding.Severity == bank.SeverityError {
+		if finding.Severity == quiz.SeverityError {
 			errorCount++
 		} else {
 			warningCount++
@@ -160,18 +159,18 @@ type bankExport struct {
 
 func (b *bankExport) Run(ctx context.Context, flags *Flags, output Output) error {
 	return flags.withLedger(func(_ *config.Config, l *ledger.Ledger) (err error) {
-		exported, err := bank.Load(ctx, l.Banks, b.Name)
+		exported, err := quiz.LoadBank(ctx, l.Banks, b.Name)
 		if err != nil {
 			return err
 		}
 		if b.Out == "" {
-			return bank.Export(output.Stdout, exported)
+			return quiz.ExportBank(output.Stdout, exported)
 		}
 		f, err := os.Create(b.Out)
 		if err != nil {
 			return fmt.Errorf("write the bank: %w", err)
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		return bank.Export(f, exported)
+		return quiz.ExportBank(f, exported)
 	})
 }

@@ -1,5 +1,6 @@
-// Package quiz defines questions, checks whether answers are right, and
-// calculates their points. It does no I/O and reads no clock.
+// Package quiz defines questions, checks whether answers are right, and calculates their
+// points. It also reads, checks and exports question banks, and draws the questions of a
+// match from them. It stores nothing, and only a Library reads the clock.
 //
 // Words:
 //
@@ -11,7 +12,19 @@
 //     short text such as "c:1"; two answers with the same form mean the same.
 //   - Folded: the form in which texts are compared, see Fold.
 //   - Validation error: a reason why a question must not be asked.
+//   - Bank: a named set of questions with distinct ids.
+//   - Import: the outcome of reading a file: questions and skipped items.
+//   - Pool: an index of banks, from which matches draw questions.
+//   - DrawSpec: how many questions of which category, language and difficulty a
+//     match needs.
+//   - Library: the pools of all games, which the server loads again after an import.
+//   - Conflict: two questions with the same text and different answers.
 //
-// Start reading in quiz.go, then drawn.go, answer.go and correct.go. Package
-// bank reads and draws questions. This package must not know about matches.
+// For questions, start reading in quiz.go, then drawn.go, answer.go and correct.go. For
+// banks, start in bank.go, format.go for imports, draw.go for draws and library.go for the
+// server. The file formats are in native.go (our own JSON), csv.go, gift.go (Moodle) and
+// trivia.go (Open Trivia Database).
+//
+// This package must not know about matches, players or databases. A library knows only the
+// names of games.
 package quiz

@@ -1,12 +1,10 @@
-package bank
+package quiz
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 	"testing"
-
-	"laststand/internal/quiz"
 )
 
 // oneBank is a store with one bank, always at the same revision.
@@ -16,8 +14,8 @@ type oneBank struct {
 
 func (b *oneBank) BankRevision(context.Context) (int64, error) { return 1, nil }
 
-func (b *oneBank) LoadBank(context.Context, string) ([]quiz.Question, error) {
-	builtin, err := Builtin()
+func (b *oneBank) LoadBank(context.Context, string) ([]Question, error) {
+	builtin, err := BuiltinBank()
 	return builtin.Questions, errors.Join(b.err, err)
 }
 

@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"bytes"
@@ -11,35 +11,32 @@ import (
 	"unicode/utf8"
 )
 
-// Format is a file format of questions that can be imported.
-type Format string
+// BankFormat is a file format of questions that can be imported.
+type BankFormat string
 
 // The formats.
 const (
-	FormatJSON       Format = "json" // our own, see readJSON
-	FormatOpenTrivia Format = "opentdb"
-	FormatGIFT       Format = "gift"
-	FormatCSV        Format = "csv"
+	FormatJSON       BankFormat = "json" // our own, see readJSON
+	FormatOpenTrivia BankFormat = "opentdb"
+	FormatGIFT       BankFormat = "gift"
+	FormatCSV        BankFormat = "csv"
 )
-
-// Formats lists the formats, for help texts.
-func Formats() []Format {
-	return []Format{FormatJSON, FormatOpenTrivia, FormatGIFT, FormatCSV}
-}
 
 // readers are the readers of the formats. Each passes the items of an input to the
 // importer. An error means that the whole input is unreadable; it wraps ErrFormat.
-var readers = map[Format]func(imp *importer, data []byte) error{
+var readers = map[BankFormat]func(imp *importer, data []byte) error{
 	FormatJSON:       (*importer).readJSON,
 	FormatOpenTrivia: (*importer).readOpenTrivia,
 	FormatGIFT:       (*importer).readGIFT,
 	FormatCSV:        (*importer).readCSV,
 }
 
-// Read imports questions in a format. If the format is "", Read detects it from the
+var formats = []BankFormat{FormatJSON, FormatOpenTrivia, FormatGIFT, FormatCSV}
+
+// ReadBank imports questions in a format. If the format is "", ReadBank detects it from the
 // extension of the file name and the contents (see DetectFormat). Errors wrap
 // ErrFormat or ErrTooLarge, or come from r.
-func Read(r io.Reader, name string, format Format, options Options) (Import, error) {
+func ReadBank(r io.Reader, name string, format BankFormat, options ImportOptions) (Import, error) {
 	data, err := readAll(r)
 	if err == nil && format == "" {
 		format, err = DetectFormat(name, data)
@@ -49,7 +46,7 @@ func Read(r io.Reader, name string, format Format, options Options) (Import, err
 	}
 	read, isKnown := readers[format]
 	if !isKnown {
-		return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, Formats())
+		return Import{}, fmt.Errorf("%w: unknown format %q, it is one of %v", ErrFormat, format, formats)
 	}
 	imp := &importer{options: options, lineByID: make(map[string]int)}
 	if err := read(imp, data); err != nil {
@@ -81,9 +78,9 @@ func readAll(r io.Reader) ([]byte, error) {
 
 // DetectFormat returns the format of an input. It uses the extensions .csv and .gift
 // first, then the contents. The error wraps ErrFormat.
-func DetectFormat(name string, data []byte) (Format, error) {
-	extension := Format(strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
-	if slices.Contains([]Format{FormatCSV, FormatGIFT}, extension) {
+func DetectFormat(name string, data []byte) (BankFormat, error) {
+	extension := BankFormat(strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
+	if slices.Contains([]BankFormat{FormatCSV, FormatGIFT}, extension) {
 		return extension, nil
 	}
 	switch {
@@ -97,7 +94,7 @@ func DetectFormat(name string, data []byte) (Format, error) {
 	case bytes.Contains(data, []byte("{")) && bytes.Contains(data, []byte("}")):
 		return FormatGIFT, nil
 	}
-	return "", fmt.Errorf("%w: the format of %q is not clear, name it: one of %v", ErrFormat, name, Formats())
+	return "", fmt.Errorf("%w: the format of %q is not clear, name it: one of %v", ErrFormat, name, formats)
 }
 
 // looksLikeJSON returns true if the input starts like a JSON object or list of

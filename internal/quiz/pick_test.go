@@ -1,20 +1,20 @@
-package bank_test
+package quiz_test
 
 import (
 	"errors"
 	"math/rand/v2"
 	"testing"
 
-	"laststand/internal/quiz/bank"
+	"laststand/internal/quiz"
 )
 
 func TestPickKeepsTheOrderAndSharesQuestions(t *testing.T) {
 	t.Parallel()
-	builtin, err := bank.Builtin()
+	builtin, err := quiz.BuiltinBank()
 	if err != nil {
 		t.Fatal(err)
 	}
-	pool := bank.NewPool(builtin)
+	pool := quiz.NewPool(builtin)
 	all := builtin.Questions
 	ids := []string{all[3].ID, all[0].ID, all[7].ID}
 	picked, err := pool.Pick(ids, rand.New(rand.NewPCG(1, 2)))
@@ -36,7 +36,7 @@ func TestPickKeepsTheOrderAndSharesQuestions(t *testing.T) {
 
 func TestPickRefusesUnknownIDs(t *testing.T) {
 	t.Parallel()
-	if _, err := bank.NewPool().Pick([]string{"q_none"}, rand.New(rand.NewPCG(1, 2))); !errors.Is(err, bank.ErrUnknownID) {
+	if _, err := quiz.NewPool().Pick([]string{"q_none"}, rand.New(rand.NewPCG(1, 2))); !errors.Is(err, quiz.ErrUnknownID) {
 		t.Errorf("Pick of an unknown id returned %v", err)
 	}
 }

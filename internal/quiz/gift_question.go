@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"errors"
@@ -6,26 +6,24 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-
-	"laststand/internal/quiz"
 )
 
 // parseGIFTQuestion parses one block: [::title::][[format]]text{answers}[text].
-func parseGIFTQuestion(block, lang string) (quiz.Question, error) {
+func parseGIFTQuestion(block, lang string) (Question, error) {
 	text := cutGIFTTitle(block)
 	format, _ := cutGIFTFormat(text, giftMoodle)
 	textBefore, answers, textAfter, err := cutGIFTAnswers(text)
 	if err != nil {
-		return quiz.Question{}, err
+		return Question{}, err
 	}
 	answers, explanation, _ := cutUnescaped(answers, "####")
 	body := giftBody{answers: strings.TrimSpace(answers), format: format, lang: lang}
 	if err := body.parse(); err != nil {
-		return quiz.Question{}, err
+		return Question{}, err
 	}
 	question := body.question
 	if question.Text, err = plainGIFTText(joinGIFTText(textBefore, textAfter, question.Kind), format); err != nil {
-		return quiz.Question{}, err
+		return Question{}, err
 	}
 	question.Explanation, err = plainGIFTText(explanation, format)
 	return question, err
@@ -60,11 +58,11 @@ func cutGIFTAnswers(text string) (textBefore, answers, textAfter string, err err
 
 // joinGIFTText joins the texts before and after the answers. It puts a gap (_____)
 // between them, except for true or false.
-func joinGIFTText(textBefore, textAfter string, kind quiz.Kind) string {
+func joinGIFTText(textBefore, textAfter string, kind Kind) string {
 	if strings.TrimSpace(textAfter) == "" {
 		return textBefore
 	}
-	if kind == quiz.Boolean {
+	if kind == Boolean {
 		return strings.TrimRight(textBefore, " ") + textAfter
 	}
 	return textBefore + "_____" + textAfter
@@ -96,7 +94,7 @@ func (b *giftBody) parse() error {
 }
 
 func (b *giftBody) setBoolean(right int) {
-	b.question.Kind, b.question.Choices, b.question.RightIndexes = quiz.Boolean, booleanChoicesIn(b.lang), []int{right}
+	b.question.Kind, b.question.Choices, b.question.RightIndexes = Boolean, booleanChoicesIn(b.lang), []int{right}
 }
 
 // giftBody parses the text between the braces: the kind of a question and its
@@ -105,7 +103,7 @@ type giftBody struct {
 	answers  string     // the text between the braces
 	format   giftFormat // default format of the answers
 	lang     string
-	question quiz.Question // the result; has no text yet
+	question Question // the result; has no text yet
 }
 
 // giftAnswer is one of the answers between braces, without its feedback.
@@ -153,14 +151,14 @@ func newGIFTAnswer(marker byte, piece string) giftAnswer {
 // parseChoices parses choices. If one is marked with =, the kind is single. Without
 // any =, the choices have weights, and the kind is multiple.
 func (b *giftBody) parseChoices() error {
-	b.question.Kind = quiz.Multiple
+	b.question.Kind = Multiple
 	hasPartlyRight := false
 	for i, answer := range splitGIFTAnswers(b.answers) {
 		if answer.marker == 0 {
 			return fmt.Errorf("%q is before the first = or ~", excerpt(answer.text))
 		}
 		if answer.marker == '=' {
-			b.question.Kind = quiz.Single
+			b.question.Kind = Single
 		}
 		if answer.weight > 0 {
 			b.question.RightIndexes = append(b.question.RightIndexes, i)
@@ -173,16 +171,16 @@ func (b *giftBody) parseChoices() error {
 		b.question.Choices = append(b.question.Choices, choice)
 	}
 	switch {
-	case b.question.Kind == quiz.Single && hasPartlyRight:
+	case b.question.Kind == Single && hasPartlyRight:
 		return errors.New("some choices are partly right")
-	case b.question.Kind == quiz.Single && len(b.question.RightIndexes) > 1:
+	case b.question.Kind == Single && len(b.question.RightIndexes) > 1:
 		return errors.New("several choices are right and one would be enough; to ask for all of them give each a weight, ~%50% instead of =")
 	}
 	return nil
 }
 
 func (b *giftBody) parseShortAnswers() error {
-	b.question.Kind = quiz.Text
+	b.question.Kind = Text
 	for _, answer := range splitGIFTAnswers(b.answers) {
 		if answer.weight < 100 || indexUnescaped(answer.text, "*") >= 0 {
 			continue
@@ -200,7 +198,7 @@ func (b *giftBody) parseShortAnswers() error {
 }
 
 func (b *giftBody) parseNumber() error {
-	b.question.Kind = quiz.Number
+	b.question.Kind = Number
 	for _, answer := range splitGIFTAnswers(b.answers[1:]) {
 		if answer.weight < 100 {
 			continue
@@ -218,18 +216,18 @@ func (b *giftBody) parseNumber() error {
 }
 
 // parseGIFTTarget reads "1969", "1969:2" or "1967..1971".
-func parseGIFTTarget(text string) (quiz.Target, error) {
+func parseGIFTTarget(text string) (Target, error) {
 	if low, high, isRange := strings.Cut(text, ".."); isRange {
 		lowest, errFrom := parseNumber(strings.TrimSpace(low))
 		highest, errTo := parseNumber(strings.TrimSpace(high))
-		return quiz.Target{Value: roundDecimal(lowest/2 + highest/2), Tolerance: roundDecimal(highest/2 - lowest/2)}, errors.Join(errFrom, errTo)
+		return Target{Value: roundDecimal(lowest/2 + highest/2), Tolerance: roundDecimal(highest/2 - lowest/2)}, errors.Join(errFrom, errTo)
 	}
 	number, tolerance, _ := strings.Cut(text, ":")
 	value, err := parseNumber(strings.TrimSpace(number))
 	if err != nil {
-		return quiz.Target{}, err
+		return Target{}, err
 	}
-	target := quiz.Target{Value: value}
+	target := Target{Value: value}
 	if tolerance = strings.TrimSpace(tolerance); tolerance != "" {
 		target.Tolerance, err = parseNumber(tolerance)
 	}

@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"cmp"
@@ -9,21 +9,19 @@ import (
 	"strings"
 
 	"golang.org/x/text/language"
-
-	"laststand/internal/quiz"
 )
 
 // importer collects the outcome of an import. The reader of each format uses it.
 type importer struct {
 	Import
-	options    Options
+	options    ImportOptions
 	lineByID   map[string]int // by question id, the number of its first line
 	isTooLarge bool           // the input has more than MaxImportItems; further ones are dropped
 }
 
 // addItem adds the question of an item. It skips the item instead if err says why it is no
 // question, if the question is invalid or if its id is used.
-func (imp *importer) addItem(line int, item string, q quiz.Question, err error) {
+func (imp *importer) addItem(line int, item string, q Question, err error) {
 	if err != nil {
 		imp.skipItem(line, item, err.Error())
 		return
@@ -57,9 +55,9 @@ func (imp *importer) hasRoom() bool {
 	return !imp.isTooLarge
 }
 
-func (imp *importer) applyDefaults(q *quiz.Question) {
-	o := Options{q.Lang, q.Category, q.Difficulty, q.Source, q.Licence}.or(imp.options)
-	q.Lang, q.Category, q.Difficulty, q.Source, q.Licence = o.Lang, o.Category, cmp.Or(o.Difficulty, quiz.Medium), o.Source, o.Licence
+func (imp *importer) applyDefaults(q *Question) {
+	o := ImportOptions{q.Lang, q.Category, q.Difficulty, q.Source, q.Licence}.or(imp.options)
+	q.Lang, q.Category, q.Difficulty, q.Source, q.Licence = o.Lang, o.Category, cmp.Or(o.Difficulty, Medium), o.Source, o.Licence
 	if tag, err := language.Parse(q.Lang); err == nil {
 		q.Lang = tag.String()
 	}
@@ -72,8 +70,8 @@ func (imp *importer) applyDefaults(q *quiz.Question) {
 // hash of its language, kind, folded text and folded choices in any order. The
 // same question therefore has the same id on every import, even after its
 // answer, explanation or category was corrected.
-func contentID(q *quiz.Question) string {
-	parts := append([]string{q.Lang, string(q.Kind), quiz.Fold(q.Text)}, foldAll(q.Choices)...)
+func contentID(q *Question) string {
+	parts := append([]string{q.Lang, string(q.Kind), Fold(q.Text)}, foldAll(q.Choices)...)
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return "q_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:10]))
 }

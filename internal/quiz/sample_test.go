@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
 // anyText generates texts of 1 to n characters, including characters that formats must escape.
@@ -78,10 +77,10 @@ func numberedQuestions(prefix, lang, category string, difficulty quiz.Difficulty
 }
 
 // newPool returns a pool with one bank per list.
-func newPool(lists ...[]quiz.Question) *bank.Pool {
-	var banks []*bank.Bank
+func newPool(lists ...[]quiz.Question) *quiz.Pool {
+	var banks []*quiz.Bank
 	for _, questions := range lists {
-		banks = append(banks, &bank.Bank{Questions: questions})
+		banks = append(banks, &quiz.Bank{Questions: questions})
 	}
-	return bank.NewPool(banks...)
+	return quiz.NewPool(banks...)
 }

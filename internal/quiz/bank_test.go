@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"bytes"
@@ -11,12 +11,11 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
-func builtin(t *testing.T) *bank.Bank {
+func builtin(t *testing.T) *quiz.Bank {
 	t.Helper()
-	builtinBank, err := bank.Builtin()
+	builtinBank, err := quiz.BuiltinBank()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +53,7 @@ func TestBuiltinHasEnoughQuestions(t *testing.T) {
 			}
 		}
 	}
-	for _, finding := range bank.Check(builtinBank) {
+	for _, finding := range quiz.CheckBank(builtinBank) {
 		t.Errorf("%s: %s: %s", finding.QuestionID, finding.Severity, finding.Text)
 	}
 }
@@ -73,19 +72,19 @@ func TestBuiltinCategoriesAreInBothLanguages(t *testing.T) {
 func TestExportedBanksAreReadBackUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		original := &bank.Bank{
+		original := &quiz.Bank{
 			Name:      anyText(10).Draw(t, "name"),
 			Questions: rapid.SliceOfNDistinct(anyQuestion(), 0, 6, questionID).Draw(t, "questions"),
 		}
 		before := slices.Clone(original.Questions)
 		var file bytes.Buffer
-		if err := bank.Export(&file, original); err != nil {
+		if err := quiz.ExportBank(&file, original); err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(original.Questions, before) {
 			t.Fatal("Export changed the bank")
 		}
-		imported, err := bank.Read(bytes.NewReader(file.Bytes()), "x.json", "", bank.Options{})
+		imported, err := quiz.ReadBank(bytes.NewReader(file.Bytes()), "x.json", "", quiz.ImportOptions{})
 		if err != nil || len(imported.Skipped) > 0 || imported.BankName != original.Name {
 			t.Fatalf("bank %q: %v, skipped %v", imported.BankName, err, imported.Skipped)
 		}
@@ -94,7 +93,7 @@ func TestExportedBanksAreReadBackUnchanged(t *testing.T) {
 			t.Fatalf("%+v became %+v", before, imported.Questions)
 		}
 		var again bytes.Buffer
-		if err := bank.Export(&again, &bank.Bank{Name: imported.BankName, Questions: imported.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
+		if err := quiz.ExportBank(&again, &quiz.Bank{Name: imported.BankName, Questions: imported.Questions}); err != nil || !bytes.Equal(file.Bytes(), again.Bytes()) {
 			t.Fatalf("a second export differs from the first (error %v)", err)
 		}
 	})
@@ -103,10 +102,10 @@ func TestExportedBanksAreReadBackUnchanged(t *testing.T) {
 func TestAnEmptyBankCanBeExported(t *testing.T) {
 	t.Parallel()
 	var file bytes.Buffer
-	if err := bank.Export(&file, &bank.Bank{Name: "void"}); err != nil {
+	if err := quiz.ExportBank(&file, &quiz.Bank{Name: "void"}); err != nil {
 		t.Fatal(err)
 	}
-	imported, err := bank.Read(&file, "", bank.FormatJSON, bank.Options{})
+	imported, err := quiz.ReadBank(&file, "", quiz.FormatJSON, quiz.ImportOptions{})
 	if err != nil || imported.BankName != "void" || len(imported.Questions)+len(imported.Skipped) > 0 {
 		t.Fatalf("%+v, %v", imported, err)
 	}
@@ -122,17 +121,17 @@ func TestCheckReturnsAllProblems(t *testing.T) {
 	}
 	broken := newQuestion("broken", "Broken?", 5)
 	broken.Explanation = ""
-	checked := &bank.Bank{Questions: []quiz.Question{
+	checked := &quiz.Bank{Questions: []quiz.Question{
 		newQuestion("a", "One?", 0), newQuestion("b", " ONE? ", 0), newQuestion("c", "One?", 1), newQuestion("a", "Two?", 0), broken,
 	}}
-	want := []bank.Finding{
-		{QuestionID: "b", Severity: bank.SeverityError, Text: "it is the same question as a"},
-		{QuestionID: "c", Severity: bank.SeverityWarning, Text: "a has the same text with another answer"},
-		{QuestionID: "a", Severity: bank.SeverityError, Text: "an earlier question has the same id"},
-		{QuestionID: "broken", Severity: bank.SeverityError, Text: "right index 5 points at no choice"},
-		{QuestionID: "broken", Severity: bank.SeverityWarning, Text: "it has no explanation"},
+	want := []quiz.BankFinding{
+		{QuestionID: "b", Severity: quiz.SeverityError, Text: "it is the same question as a"},
+		{QuestionID: "c", Severity: quiz.SeverityWarning, Text: "a has the same text with another answer"},
+		{QuestionID: "a", Severity: quiz.SeverityError, Text: "an earlier question has the same id"},
+		{QuestionID: "broken", Severity: quiz.SeverityError, Text: "right index 5 points at no choice"},
+		{QuestionID: "broken", Severity: quiz.SeverityWarning, Text: "it has no explanation"},
 	}
-	if got := bank.Check(checked); !slices.Equal(got, want) {
+	if got := quiz.CheckBank(checked); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"errors"
@@ -14,12 +14,11 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
 func newRand() *rand.Rand { return rand.New(rand.NewPCG(3, 5)) }
 
-func samplePool() *bank.Pool {
+func samplePool() *quiz.Pool {
 	return newPool(
 		numberedQuestions("a", "en", "History", quiz.Easy, 20),
 		numberedQuestions("b", "en-GB", "history", quiz.Hard, 10),
@@ -32,24 +31,24 @@ func TestPoolCountsMatchingQuestions(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
 	for _, test := range []struct {
-		spec bank.DrawSpec
+		spec quiz.DrawSpec
 		want int
 	}{
-		{bank.DrawSpec{Lang: "en"}, 30},
-		{bank.DrawSpec{Lang: "EN-gb"}, 10},
-		{bank.DrawSpec{Lang: "en-US"}, 0},
-		{bank.DrawSpec{Lang: "e"}, 0},
-		{bank.DrawSpec{Lang: "zh"}, 35},
-		{bank.DrawSpec{Lang: "zh-CN"}, 30},
-		{bank.DrawSpec{Lang: "fr"}, 0},
-		{bank.DrawSpec{}, 30},
-		{bank.DrawSpec{Category: "HISTORY"}, 30},
-		{bank.DrawSpec{Category: "History", Difficulty: "hard"}, 10},
-		{bank.DrawSpec{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
-		{bank.DrawSpec{Difficulty: "hard", Lang: "zh-CN"}, 0},
-		{bank.DrawSpec{Difficulty: "brutal"}, 0},
-		{bank.DrawSpec{Category: "Science"}, 5},
-		{bank.DrawSpec{Category: "Twice"}, 0},
+		{quiz.DrawSpec{Lang: "en"}, 30},
+		{quiz.DrawSpec{Lang: "EN-gb"}, 10},
+		{quiz.DrawSpec{Lang: "en-US"}, 0},
+		{quiz.DrawSpec{Lang: "e"}, 0},
+		{quiz.DrawSpec{Lang: "zh"}, 35},
+		{quiz.DrawSpec{Lang: "zh-CN"}, 30},
+		{quiz.DrawSpec{Lang: "fr"}, 0},
+		{quiz.DrawSpec{}, 30},
+		{quiz.DrawSpec{Category: "HISTORY"}, 30},
+		{quiz.DrawSpec{Category: "History", Difficulty: "hard"}, 10},
+		{quiz.DrawSpec{Category: "History", Difficulty: "hard", Lang: "en-GB"}, 10},
+		{quiz.DrawSpec{Difficulty: "hard", Lang: "zh-CN"}, 0},
+		{quiz.DrawSpec{Difficulty: "brutal"}, 0},
+		{quiz.DrawSpec{Category: "Science"}, 5},
+		{quiz.DrawSpec{Category: "Twice"}, 0},
 	} {
 		if got := pool.Count(test.spec); got != test.want {
 			t.Errorf("Count(%+v) = %d, want %d", test.spec, got, test.want)
@@ -68,7 +67,7 @@ func TestPoolLeavesOutInvalidQuestions(t *testing.T) {
 	t.Parallel()
 	questions := numberedQuestions("a", "en", "c", quiz.Easy, 3)
 	questions[1].RightIndexes = nil
-	if n := newPool(questions).Count(bank.DrawSpec{}); n != 2 {
+	if n := newPool(questions).Count(quiz.DrawSpec{}); n != 2 {
 		t.Errorf("%d questions", n)
 	}
 }
@@ -76,7 +75,7 @@ func TestPoolLeavesOutInvalidQuestions(t *testing.T) {
 func TestDrawRefusesTooFewQuestions(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
-	for spec, want := range map[bank.DrawSpec]string{
+	for spec, want := range map[quiz.DrawSpec]string{
 		{Count: 31}:                        "30 match, 31 were asked for",
 		{Count: 6, Category: "Science"}:    "5 match, 6 were asked for",
 		{Count: 1, Lang: "fr"}:             "0 match, 1 were asked for",
@@ -84,12 +83,12 @@ func TestDrawRefusesTooFewQuestions(t *testing.T) {
 		{Count: 1, Difficulty: "terrible"}: "0 match",
 	} {
 		drawn, err := pool.Draw(spec, nil, newRand())
-		if !errors.Is(err, bank.ErrTooFewQuestions) || !strings.Contains(err.Error(), want) || drawn != nil {
+		if !errors.Is(err, quiz.ErrTooFewQuestions) || !strings.Contains(err.Error(), want) || drawn != nil {
 			t.Errorf("%+v: %v, %v, want %q", spec, drawn, err, want)
 		}
 	}
 	for _, count := range []int{0, -1} {
-		if _, err := pool.Draw(bank.DrawSpec{Count: count}, nil, newRand()); err == nil {
+		if _, err := pool.Draw(quiz.DrawSpec{Count: count}, nil, newRand()); err == nil {
 			t.Errorf("Draw of %d questions returned no error", count)
 		}
 	}
@@ -99,7 +98,7 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 	t.Parallel()
 	pool := samplePool()
 	rapid.Check(t, func(t *rapid.T) {
-		spec := bank.DrawSpec{
+		spec := quiz.DrawSpec{
 			Category:   rapid.SampledFrom([]string{"", "history", "历史", "Science"}).Draw(t, "category"),
 			Lang:       rapid.SampledFrom([]string{"", "en", "en-GB", "zh", "zh-CN"}).Draw(t, "lang"),
 			Difficulty: rapid.SampledFrom([]string{"", "easy", "hard"}).Draw(t, "difficulty"),
@@ -115,7 +114,7 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 			t.Fatal("Draw changed seen")
 		}
 		if !pool.HasEnough(spec) {
-			if !errors.Is(err, bank.ErrTooFewQuestions) {
+			if !errors.Is(err, quiz.ErrTooFewQuestions) {
 				t.Fatalf("%+v: %v", spec, err)
 			}
 			return
@@ -127,7 +126,7 @@ func TestDrawFollowsItsSpec(t *testing.T) {
 	})
 }
 
-func checkDrawn(t *rapid.T, pool *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
+func checkDrawn(t *rapid.T, pool *quiz.Pool, spec quiz.DrawSpec, seen map[string]struct{}, drawn []quiz.DrawnQuestion) {
 	ids := make(map[string]struct{})
 	repeated := 0
 	for _, q := range drawn {
@@ -157,7 +156,7 @@ func checkDrawn(t *rapid.T, pool *bank.Pool, spec bank.DrawSpec, seen map[string
 }
 
 // countSeen counts the matching questions that were seen. It draws all of them.
-func countSeen(pool *bank.Pool, spec bank.DrawSpec, seen map[string]struct{}) int {
+func countSeen(pool *quiz.Pool, spec quiz.DrawSpec, seen map[string]struct{}) int {
 	spec.Count = pool.Count(spec)
 	all, _ := pool.Draw(spec, nil, newRand())
 	return len(slices.DeleteFunc(all, func(q quiz.DrawnQuestion) bool {
@@ -175,7 +174,7 @@ func TestEachQuestionIsDrawnEquallyOften(t *testing.T) {
 	firstCounts := make(map[string]int)
 	rightIndexCounts := make(map[int]int)
 	for range draws {
-		drawn, err := pool.Draw(bank.DrawSpec{Count: 3}, nil, rng)
+		drawn, err := pool.Draw(quiz.DrawSpec{Count: 3}, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -215,8 +214,8 @@ func TestDrawAvoidsSeenQuestions(t *testing.T) {
 	repeatCounts := make(map[string]int)
 	firstIsSeenCounts := make(map[bool]int)
 	for range 1000 {
-		two, _ := pool.Draw(bank.DrawSpec{Count: 2}, seen, rng)
-		three, err := pool.Draw(bank.DrawSpec{Count: 3}, seen, rng)
+		two, _ := pool.Draw(quiz.DrawSpec{Count: 2}, seen, rng)
+		three, err := pool.Draw(quiz.DrawSpec{Count: 3}, seen, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +251,7 @@ func TestLanguagesAreDrawnByTheirNumberOfQuestions(t *testing.T) {
 	rng := newRand()
 	drawnCounts := make(map[string]int)
 	for range 4000 {
-		drawn, err := pool.Draw(bank.DrawSpec{Count: 5}, nil, rng)
+		drawn, err := pool.Draw(quiz.DrawSpec{Count: 5}, nil, rng)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -275,7 +274,7 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 		draws.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, 0))
 			for range 100 {
-				drawn, _ := pool.Draw(bank.DrawSpec{Count: 5}, nil, rng)
+				drawn, _ := pool.Draw(quiz.DrawSpec{Count: 5}, nil, rng)
 				for _, q := range drawn {
 					q.Choices()[0], q.RightIndexes()[0] = "changed", 99
 				}
@@ -289,17 +288,17 @@ func TestDrawNeverChangesThePool(t *testing.T) {
 }
 
 func BenchmarkNewPool(b *testing.B) {
-	questions := numberedQuestions("a", "zh-CN", "历史", quiz.Easy, bank.MaxImportItems)
+	questions := numberedQuestions("a", "zh-CN", "历史", quiz.Easy, quiz.MaxImportItems)
 	for b.Loop() {
 		newPool(questions)
 	}
 }
 
 func BenchmarkDraw(b *testing.B) {
-	pool := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, bank.MaxImportItems))
+	pool := newPool(numberedQuestions("a", "zh-CN", "历史", quiz.Easy, quiz.MaxImportItems))
 	rng := newRand()
 	for b.Loop() {
-		if _, err := pool.Draw(bank.DrawSpec{Count: 10}, nil, rng); err != nil {
+		if _, err := pool.Draw(quiz.DrawSpec{Count: 10}, nil, rng); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,11 +1,9 @@
-package bank
+package quiz
 
 import (
 	"cmp"
 	"errors"
 	"fmt"
-
-	"laststand/internal/quiz"
 )
 
 // Limits of one import.
@@ -22,20 +20,20 @@ var (
 	ErrTooLarge = errors.New("bank: input too large")
 )
 
-// Options are defaults for fields that an item of the input does not have. A
+// ImportOptions are defaults for fields that an item of the input does not have. A
 // missing difficulty becomes medium. An item without language or category is
 // skipped.
-type Options struct {
-	Lang       string          `json:"lang,omitempty"`
-	Category   string          `json:"category,omitempty"`
-	Difficulty quiz.Difficulty `json:"difficulty,omitempty"`
-	Source     string          `json:"source,omitempty"`
-	Licence    string          `json:"licence,omitempty"`
+type ImportOptions struct {
+	Lang       string     `json:"lang,omitempty"`
+	Category   string     `json:"category,omitempty"`
+	Difficulty Difficulty `json:"difficulty,omitempty"`
+	Source     string     `json:"source,omitempty"`
+	Licence    string     `json:"licence,omitempty"`
 }
 
 // or returns the options with the fields of other for the empty ones.
-func (o Options) or(other Options) Options {
-	return Options{
+func (o ImportOptions) or(other ImportOptions) ImportOptions {
+	return ImportOptions{
 		Lang: cmp.Or(o.Lang, other.Lang), Category: cmp.Or(o.Category, other.Category), Difficulty: cmp.Or(o.Difficulty, other.Difficulty),
 		Source: cmp.Or(o.Source, other.Source), Licence: cmp.Or(o.Licence, other.Licence),
 	}
@@ -45,7 +43,7 @@ func (o Options) or(other Options) Options {
 // Questions or in Skipped.
 type Import struct {
 	BankName  string // name of the bank in the input; "": none
-	Questions []quiz.Question
+	Questions []Question
 	Lines     []int // for each of Questions, the number of its first line in the input, from 1
 	Skipped   []SkippedItem
 }
@@ -73,7 +71,7 @@ type Conflict struct {
 // moves a question to Skipped if an earlier one has the same language, folded text and
 // answer. It also moves a question that conflicts with another of the same id. It returns
 // the other conflicts.
-func (imp *Import) SkipDuplicates(existing []quiz.Question) (conflicts []Conflict) {
+func (imp *Import) SkipDuplicates(existing []Question) (conflicts []Conflict) {
 	known := make(textIndex, len(existing)+len(imp.Questions))
 	for i := range existing {
 		known.add(&existing[i])

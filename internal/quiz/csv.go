@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"laststand/internal/quiz"
 )
 
 // readCSV reads comma-separated values as in RFC 4180, in UTF-8 with or without a
@@ -116,10 +114,10 @@ func choiceColumns() []string {
 // csvRow has the non-empty cells of a row, by the name of the column.
 type csvRow map[string]string
 
-func (row csvRow) toQuestion(defaultLang string) (quiz.Question, error) {
-	question := quiz.Question{
-		ID: row["id"], Kind: quiz.Kind(strings.ToLower(row["kind"])), Lang: row["lang"], Category: row["category"],
-		Difficulty: quiz.Difficulty(strings.ToLower(row["difficulty"])), Text: row["text"],
+func (row csvRow) toQuestion(defaultLang string) (Question, error) {
+	question := Question{
+		ID: row["id"], Kind: Kind(strings.ToLower(row["kind"])), Lang: row["lang"], Category: row["category"],
+		Difficulty: Difficulty(strings.ToLower(row["difficulty"])), Text: row["text"],
 		Explanation: row["explanation"], Source: row["source"], Licence: row["licence"], Media: row["media"],
 	}
 	for accepted := range strings.SplitSeq(row["accepted"], "|") {
@@ -130,7 +128,7 @@ func (row csvRow) toQuestion(defaultLang string) (quiz.Question, error) {
 	return question, errors.Join(row.setChoices(&question, cmp.Or(question.Lang, defaultLang)), row.setTarget(&question))
 }
 
-func (row csvRow) setChoices(q *quiz.Question, lang string) error {
+func (row csvRow) setChoices(q *Question, lang string) error {
 	for n, name := range choiceColumns() {
 		choice, isSet := row[name]
 		if isSet && len(q.Choices) < n {
@@ -140,21 +138,21 @@ func (row csvRow) setChoices(q *quiz.Question, lang string) error {
 			q.Choices = append(q.Choices, choice)
 		}
 	}
-	if q.Kind == quiz.Boolean && len(q.Choices) == 0 {
+	if q.Kind == Boolean && len(q.Choices) == 0 {
 		q.Choices = booleanChoicesIn(lang)
 	}
 	return row.setRight(q)
 }
 
-func (row csvRow) setRight(q *quiz.Question) error {
+func (row csvRow) setRight(q *Question) error {
 	if row["right"] == "" {
 		return nil
 	}
 	for number := range strings.SplitSeq(row["right"], ";") {
 		number = strings.ToLower(strings.TrimSpace(number))
-		if q.Kind == quiz.Boolean && number == "true" {
+		if q.Kind == Boolean && number == "true" {
 			number = "1"
-		} else if q.Kind == quiz.Boolean && number == "false" {
+		} else if q.Kind == Boolean && number == "false" {
 			number = "2"
 		}
 		n, err := strconv.Atoi(number)
@@ -166,14 +164,14 @@ func (row csvRow) setRight(q *quiz.Question) error {
 	return nil
 }
 
-func (row csvRow) setTarget(q *quiz.Question) error {
-	if q.Kind != quiz.Number {
+func (row csvRow) setTarget(q *Question) error {
+	if q.Kind != Number {
 		if row["tolerance"] != "" || row["value"] != "" {
 			return fmt.Errorf("value and tolerance do not fit kind %s", q.Kind)
 		}
 		return nil
 	}
-	q.Target = new(quiz.Target)
+	q.Target = new(Target)
 	var err error
 	if q.Target.Value, err = parseNumber(row["value"]); err != nil {
 		return fmt.Errorf("value: %w", err)

@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"bytes"
@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"laststand/internal/quiz/bank"
+	"laststand/internal/quiz"
 )
 
 // fuzzReader fuzzes the import of a format.
-func fuzzReader(f *testing.F, format bank.Format, seeds ...string) {
+func fuzzReader(f *testing.F, format quiz.BankFormat, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}
@@ -31,10 +31,10 @@ func sampleParts(f *testing.F, name, separator string) []string {
 
 // checkReadInput reads an input and checks what Import promises: valid questions with different ids,
 // reasons for skipped ones, and an export that is read back unchanged.
-func checkReadInput(t *testing.T, format bank.Format, input []byte) {
-	imported, err := bank.Read(bytes.NewReader(input), "", format, defaultOptions)
+func checkReadInput(t *testing.T, format quiz.BankFormat, input []byte) {
+	imported, err := quiz.ReadBank(bytes.NewReader(input), "", format, defaultOptions)
 	if err != nil {
-		if !errors.Is(err, bank.ErrFormat) && !errors.Is(err, bank.ErrTooLarge) {
+		if !errors.Is(err, quiz.ErrFormat) && !errors.Is(err, quiz.ErrTooLarge) {
 			t.Fatalf("unexpected error: %v", err)
 		}
 		return
@@ -56,10 +56,10 @@ func checkReadInput(t *testing.T, format bank.Format, input []byte) {
 		}
 	}
 	var file bytes.Buffer
-	if err := bank.Export(&file, &bank.Bank{Questions: imported.Questions}); err != nil {
+	if err := quiz.ExportBank(&file, &quiz.Bank{Questions: imported.Questions}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := bank.Read(&file, "", bank.FormatJSON, bank.Options{})
+	again, err := quiz.ReadBank(&file, "", quiz.FormatJSON, quiz.ImportOptions{})
 	if err != nil || len(again.Skipped) > 0 || len(again.Questions) != len(imported.Questions) {
 		t.Fatalf("exported and read again: %v, %v", err, again.Skipped)
 	}
@@ -69,7 +69,7 @@ func checkReadInput(t *testing.T, format bank.Format, input []byte) {
 }
 
 func FuzzGIFT(f *testing.F) {
-	fuzzReader(f, bank.FormatGIFT, append(sampleParts(f, "school.gift", "\n\n"),
+	fuzzReader(f, quiz.FormatGIFT, append(sampleParts(f, "school.gift", "\n\n"),
 		`::t::[html]a{=b#c ~%-50%d####e}f`, `Q{#1..5}`, `Q{#=1:2#x =%50%1}`, "$CATEGORY: $a$/b//c\nQ{T}",
 		`\\{\}{=\`, `{`, `::`, `Q{=*}`, `Q{~}`, "a\r\n{T}\r\n\r\n//\r\n",
 	)...)
@@ -80,7 +80,7 @@ func FuzzOpenTrivia(f *testing.F) {
 	for _, item := range sampleParts(f, "opentdb.json", "},\n{") {
 		seeds = append(seeds, "[{"+item+"}]")
 	}
-	fuzzReader(f, bank.FormatOpenTrivia, seeds...)
+	fuzzReader(f, quiz.FormatOpenTrivia, seeds...)
 }
 
 func FuzzCSV(f *testing.F) {
@@ -92,11 +92,11 @@ func FuzzCSV(f *testing.F) {
 	for _, row := range rows[1:] {
 		seeds = append(seeds, rows[0]+"\n"+row)
 	}
-	fuzzReader(f, bank.FormatCSV, seeds...)
+	fuzzReader(f, quiz.FormatCSV, seeds...)
 }
 
 func FuzzJSON(f *testing.F) {
-	fuzzReader(f, bank.FormatJSON,
+	fuzzReader(f, quiz.FormatJSON,
 		`{"bank":"x","questions":[{"kind":"text","text":"a","accepted":["b"]}],"lang":"de"}`,
 		`[{"kind":"number","text":"a","target":{"value":-0,"tolerance":1e-9}}]`,
 		`[{"id":"a","kind":"single","text":"b","choices":["c","d"],"right":[1]},[]]`,

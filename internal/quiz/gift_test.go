@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
 func TestReadGIFTImportsTheSample(t *testing.T) {
@@ -53,7 +52,7 @@ func TestReadGIFTWithWindowsLines(t *testing.T) {
 	wantImport{imported: []string{
 		"1 boolean zh-TW 常識 hard: First? | 對* | 錯",
 		"5 single zh-TW 常識 hard: Second⏎? | yes* | no",
-	}}.check(t, readSample(t, "crlf.gift", bank.Options{Lang: "zh-tw", Category: "常識", Difficulty: quiz.Hard}))
+	}}.check(t, readSample(t, "crlf.gift", quiz.ImportOptions{Lang: "zh-tw", Category: "常識", Difficulty: quiz.Hard}))
 }
 
 func TestReadGIFTParsesEachKind(t *testing.T) {
@@ -93,7 +92,7 @@ func TestReadGIFTParsesEachKind(t *testing.T) {
 		{`Q{=a ~b}}`, "it has more than one"},
 		{`Q{T####}`, "Q | True* | False"},
 	} {
-		imported, err := bank.Read(strings.NewReader(test.gift), "", bank.FormatGIFT, defaultOptions)
+		imported, err := quiz.ReadBank(strings.NewReader(test.gift), "", quiz.FormatGIFT, defaultOptions)
 		if err != nil {
 			t.Errorf("%s: %v", test.gift, err)
 			continue
@@ -122,7 +121,7 @@ func TestGIFTCategoryIsTheLastPartOfThePath(t *testing.T) {
 		"$system$/top/TCP//IP":       "TCP/IP",
 		"tom/$/x":                    "x",
 	} {
-		imported, err := bank.Read(strings.NewReader("$CATEGORY: "+path+"\nQ{T}"), "", bank.FormatGIFT, defaultOptions)
+		imported, err := quiz.ReadBank(strings.NewReader("$CATEGORY: "+path+"\nQ{T}"), "", quiz.FormatGIFT, defaultOptions)
 		if err != nil || len(imported.Questions) != 1 || imported.Questions[0].Category != want {
 			t.Errorf("%q: %+v, %v, want %q", path, imported, err, want)
 		}

@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
 // newSingleChoice returns a question of kind single. Its last choice is the right one.
@@ -39,7 +38,7 @@ func TestDuplicatesAndConflictsAreFound(t *testing.T) {
 		newSingleChoice("8", "en", "New?", "yes", "no"),
 		newSingleChoice("9", "en", "New?", "yes", "maybe"),
 	}
-	imported := bank.Import{Questions: incoming, Lines: make([]int, len(incoming))}
+	imported := quiz.Import{Questions: incoming, Lines: make([]int, len(incoming))}
 	conflicts := imported.SkipDuplicates(existing)
 	var got []string
 	for _, c := range conflicts {
@@ -68,7 +67,7 @@ Corrected?,single,a,b,2,same
 New? ,single,a,c,1,
 Last?,single,a,b,1,
 `
-	imported, err := bank.Read(strings.NewReader(file), "", bank.FormatCSV, defaultOptions)
+	imported, err := quiz.ReadBank(strings.NewReader(file), "", quiz.FormatCSV, defaultOptions)
 	if err != nil || len(imported.Questions) != 7 {
 		t.Fatalf("%+v, %v", imported, err)
 	}
@@ -93,7 +92,7 @@ Last?,single,a,b,1,
 	}; !slices.Equal(skipped, want) {
 		t.Errorf("skipped %q, want %q", skipped, want)
 	}
-	if want := []bank.Conflict{{Index: 2, EarlierID: imported.Questions[1].ID}}; !slices.Equal(conflicts, want) {
+	if want := []quiz.Conflict{{Index: 2, EarlierID: imported.Questions[1].ID}}; !slices.Equal(conflicts, want) {
 		t.Errorf("conflicts %+v, want %+v", conflicts, want)
 	}
 }
@@ -111,7 +110,7 @@ func TestASecondImportHasOnlyDuplicates(t *testing.T) {
 func TestIDsComeFromTheContents(t *testing.T) {
 	t.Parallel()
 	importedID := func(gift string) string {
-		imported, err := bank.Read(strings.NewReader(gift), "", bank.FormatGIFT, defaultOptions)
+		imported, err := quiz.ReadBank(strings.NewReader(gift), "", quiz.FormatGIFT, defaultOptions)
 		if err != nil || len(imported.Questions) != 1 {
 			t.Fatalf("%s: %+v, %v", gift, imported, err)
 		}
@@ -140,7 +139,7 @@ func TestNoDuplicateIsMissed(t *testing.T) {
 		others := rapid.SliceOfN(anyQuestion(), 0, 5).Draw(t, "others")
 		twin := q
 		twin.ID, twin.Text = "twin", "  "+strings.ToUpper(q.Text)
-		imported := bank.Import{Questions: []quiz.Question{twin}, Lines: []int{1}}
+		imported := quiz.Import{Questions: []quiz.Question{twin}, Lines: []int{1}}
 		if conflicts := imported.SkipDuplicates(append(others, q)); len(conflicts) > 0 || len(imported.Skipped) != 1 {
 			t.Fatalf("%+v: %+v, %+v", q, conflicts, imported)
 		}

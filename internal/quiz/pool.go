@@ -1,25 +1,23 @@
-package bank
+package quiz
 
 import (
 	"slices"
 	"strings"
-
-	"laststand/internal/quiz"
 )
 
 // Pool is an index of the questions of some banks, from which matches draw. It
 // never changes and is safe for concurrent use. It uses the questions of the
 // banks, so the caller must not change the banks any more.
 type Pool struct {
-	byID      map[string]*quiz.Question
-	byKey     map[poolKey][]*quiz.Question
+	byID      map[string]*Question
+	byKey     map[poolKey][]*Question
 	languages []string // lower-case tags of the questions, sorted
 }
 
 // NewPool makes a pool of banks. It leaves out invalid questions. Of several
 // questions with the same id, it uses the first.
 func NewPool(banks ...*Bank) *Pool {
-	p := &Pool{byID: make(map[string]*quiz.Question), byKey: make(map[poolKey][]*quiz.Question)}
+	p := &Pool{byID: make(map[string]*Question), byKey: make(map[poolKey][]*Question)}
 	for _, bank := range banks {
 		for i := range bank.Questions {
 			question := &bank.Questions[i]
@@ -33,7 +31,7 @@ func NewPool(banks ...*Bank) *Pool {
 	return p
 }
 
-func (p *Pool) addQuestion(q *quiz.Question) {
+func (p *Pool) addQuestion(q *Question) {
 	p.byID[q.ID] = q
 	p.languages = append(p.languages, strings.ToLower(q.Lang))
 	for _, key := range poolKeys(q) {
@@ -63,17 +61,17 @@ func (p *Pool) HasEnough(spec DrawSpec) bool { return p.Count(spec) >= spec.Coun
 type poolKey struct {
 	category   string // folded
 	lang       string // lower case
-	difficulty quiz.Difficulty
+	difficulty Difficulty
 }
 
 func (s *DrawSpec) poolKey() poolKey {
-	return poolKey{quiz.Fold(s.Category), strings.ToLower(s.Lang), quiz.Difficulty(s.Difficulty)}
+	return poolKey{Fold(s.Category), strings.ToLower(s.Lang), Difficulty(s.Difficulty)}
 }
 
 // poolKeys returns the keys of all lists that contain a question.
-func poolKeys(q *quiz.Question) []poolKey {
+func poolKeys(q *Question) []poolKey {
 	var keys []poolKey
-	category := quiz.Fold(q.Category)
+	category := Fold(q.Category)
 	for _, lang := range langRanges(q.Lang) {
 		for _, c := range []string{"", category} {
 			keys = append(keys, poolKey{c, lang, ""}, poolKey{c, lang, q.Difficulty})

@@ -1,12 +1,10 @@
-package bank
+package quiz
 
 import (
 	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
-
-	"laststand/internal/quiz"
 )
 
 // ErrTooFewQuestions means that fewer questions match than a draw asked for.
@@ -17,7 +15,7 @@ var ErrUnknownID = errors.New("bank: no question with this id")
 
 // DrawSpec says which questions a match needs. An empty text field matches any value.
 type DrawSpec struct {
-	Category   string // compared folded, see quiz.Fold
+	Category   string // compared folded, see Fold
 	Lang       string // "en" matches en and en-GB: basic filtering, RFC 4647, 3.3.1
 	Difficulty string
 	Count      int // how many questions to draw
@@ -35,7 +33,7 @@ type DrawSpec struct {
 // wraps ErrTooFewQuestions. No other goroutine may use rng at the same time. The
 // time is proportional to spec.Count plus the number of seen questions that Draw
 // encounters.
-func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]quiz.DrawnQuestion, error) {
+func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]DrawnQuestion, error) {
 	if spec.Count < 1 {
 		return nil, fmt.Errorf("bank: draw: %d questions were asked for", spec.Count)
 	}
@@ -47,7 +45,7 @@ func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]
 	if len(list) < spec.Count {
 		return nil, fmt.Errorf("%w: %d match, %d were asked for", ErrTooFewQuestions, p.Count(spec), spec.Count)
 	}
-	drawn := make([]quiz.DrawnQuestion, 0, spec.Count)
+	drawn := make([]DrawnQuestion, 0, spec.Count)
 	for _, q := range drawUnseen(list, spec.Count, seen, rng) {
 		drawn = append(drawn, q.Shuffle(rng))
 	}
@@ -58,8 +56,8 @@ func (p *Pool) Draw(spec DrawSpec, seen map[string]struct{}, rng *rand.Rand) ([]
 // shuffled. The result shares the questions with the pool. The error about an
 // unknown id names the id and wraps ErrUnknownID. No other goroutine may use rng at
 // the same time.
-func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]quiz.DrawnQuestion, error) {
-	picked := make([]quiz.DrawnQuestion, 0, len(ids))
+func (p *Pool) Pick(ids []string, rng *rand.Rand) ([]DrawnQuestion, error) {
+	picked := make([]DrawnQuestion, 0, len(ids))
 	for _, id := range ids {
 		q, known := p.byID[id]
 		if !known {
@@ -91,8 +89,8 @@ func (p *Pool) drawLanguage(key poolKey, count int, rng *rand.Rand) string {
 // drawUnseen reads the list in a random order until it has count questions that
 // are not in seen. If there are too few, it adds seen ones. The list must have at
 // least count elements.
-func drawUnseen(list []*quiz.Question, count int, seen map[string]struct{}, rng *rand.Rand) []*quiz.Question {
-	var drawn, drawnSeen []*quiz.Question
+func drawUnseen(list []*Question, count int, seen map[string]struct{}, rng *rand.Rand) []*Question {
+	var drawn, drawnSeen []*Question
 	for q := range randomOrder(list, rng) {
 		if _, isSeen := seen[q.ID]; !isSeen {
 			drawn = append(drawn, q)

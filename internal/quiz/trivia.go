@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"encoding/base64"
@@ -9,8 +9,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-
-	"laststand/internal/quiz"
 )
 
 // The default source and licence of Open Trivia Database questions, as the site
@@ -40,7 +38,7 @@ type triviaItem struct {
 // of each item. The type "multiple" becomes our kind single. The default language
 // is English.
 func (imp *importer) readOpenTrivia(data []byte) error {
-	imp.options = imp.options.or(Options{Lang: "en", Source: triviaSource, Licence: triviaLicence})
+	imp.options = imp.options.or(ImportOptions{Lang: "en", Source: triviaSource, Licence: triviaLicence})
 	items, err := readJSONItems(data, "results", checkResponseCode)
 	if err != nil {
 		return err
@@ -75,26 +73,26 @@ func checkResponseCode(key string, raw json.RawMessage) error {
 	return nil
 }
 
-func triviaQuestion(raw json.RawMessage) (quiz.Question, error) {
+func triviaQuestion(raw json.RawMessage) (Question, error) {
 	var item triviaItem
 	if err := json.Unmarshal(raw, &item); err != nil {
-		return quiz.Question{}, explainJSONError(err)
+		return Question{}, explainJSONError(err)
 	}
 	if err := item.decode(); err != nil {
-		return quiz.Question{}, err
+		return Question{}, err
 	}
-	question := quiz.Question{
+	question := Question{
 		Text:         item.Question,
 		Category:     item.Category,
-		Difficulty:   quiz.Difficulty(item.Difficulty),
+		Difficulty:   Difficulty(item.Difficulty),
 		Choices:      append([]string{item.Correct}, item.Incorrect...),
 		RightIndexes: []int{0},
 	}
 	switch item.Type {
 	case "multiple":
-		question.Kind = quiz.Single
+		question.Kind = Single
 	case "boolean":
-		question.Kind = quiz.Boolean
+		question.Kind = Boolean
 		if item.Correct == "False" && len(question.Choices) == 2 {
 			question.Choices[0], question.Choices[1], question.RightIndexes[0] = question.Choices[1], question.Choices[0], 1
 		}

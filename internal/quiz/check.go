@@ -1,35 +1,33 @@
-package bank
+package quiz
 
 import (
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"laststand/internal/quiz"
 )
 
-// The severities of a Finding. A question with an error must not be asked.
+// The severities of a BankFinding. A question with an error must not be asked.
 const (
 	SeverityError   = "error"
 	SeverityWarning = "warning"
 )
 
-// Finding is one problem in a bank.
-type Finding struct {
+// BankFinding is one problem in a bank.
+type BankFinding struct {
 	QuestionID string `json:"question"`
 	Severity   string `json:"severity"`
 	Text       string `json:"text"`
 }
 
-// Check returns all problems of a bank, in the order of its questions. Errors are
+// CheckBank returns all problems of a bank, in the order of its questions. Errors are
 // invalid questions, repeated ids and repeated questions. Warnings are missing
 // optional fields, and equal texts with different answers.
-func Check(bank *Bank) []Finding {
-	var findings []Finding
-	add := func(q *quiz.Question, severity string, texts ...string) {
+func CheckBank(bank *Bank) []BankFinding {
+	var findings []BankFinding
+	add := func(q *Question, severity string, texts ...string) {
 		for _, text := range texts {
-			findings = append(findings, Finding{q.ID, severity, text})
+			findings = append(findings, BankFinding{q.ID, severity, text})
 		}
 	}
 	ids := make(map[string]struct{}, len(bank.Questions))
@@ -60,7 +58,7 @@ type indexEntry struct {
 	answers []string // as answerKeys returns them
 }
 
-func (t textIndex) add(q *quiz.Question) {
+func (t textIndex) add(q *Question) {
 	key := textKey(q)
 	t[key] = append(t[key], indexEntry{q.ID, answerKeys(q)})
 }
@@ -69,7 +67,7 @@ func (t textIndex) add(q *quiz.Question) {
 // prefers a question with the same answer. If there is only one with another answer,
 // isConflict is true. The questions of a conflict may both be correct ("Which of these is
 // a prime?"), so a person must review it.
-func (t textIndex) find(q *quiz.Question) (earlierID string, isConflict bool) {
+func (t textIndex) find(q *Question) (earlierID string, isConflict bool) {
 	answers := answerKeys(q)
 	for _, entry := range t[textKey(q)] {
 		if slices.ContainsFunc(answers, func(answer string) bool { return slices.Contains(entry.answers, answer) }) {
@@ -82,18 +80,18 @@ func (t textIndex) find(q *quiz.Question) (earlierID string, isConflict bool) {
 	return earlierID, isConflict
 }
 
-func textKey(q *quiz.Question) string {
-	return strings.ToLower(q.Lang) + "\n" + quiz.Fold(q.Text)
+func textKey(q *Question) string {
+	return strings.ToLower(q.Lang) + "\n" + Fold(q.Text)
 }
 
 // answerKeys returns folded texts, each of which is a complete right answer. Two
 // questions of different kinds can have the same key: "1969" may be a choice in
 // one question and a number in another.
-func answerKeys(q *quiz.Question) []string {
+func answerKeys(q *Question) []string {
 	switch {
-	case q.Kind == quiz.Number && q.Target != nil:
+	case q.Kind == Number && q.Target != nil:
 		return []string{strconv.FormatFloat(q.Target.Value, 'f', -1, 64)}
-	case q.Kind == quiz.Text:
+	case q.Kind == Text:
 		return foldAll(q.Accepted)
 	}
 	var right []string
@@ -109,7 +107,7 @@ func answerKeys(q *quiz.Question) []string {
 func foldAll(texts []string) []string {
 	folded := make([]string, len(texts))
 	for i, text := range texts {
-		folded[i] = quiz.Fold(text)
+		folded[i] = Fold(text)
 	}
 	slices.Sort(folded)
 	return folded

@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"bytes"
@@ -8,17 +8,15 @@ import (
 	"io"
 	"maps"
 	"slices"
-
-	"laststand/internal/quiz"
 )
 
-// Export writes a bank in the native format, ordered by id. Read reads the same questions
+// ExportBank writes a bank in the native format, ordered by id. ReadBank reads the same questions
 // back. The bank stays unchanged.
-func Export(w io.Writer, bank *Bank) error {
+func ExportBank(w io.Writer, bank *Bank) error {
 	doc := struct {
-		Bank      string          `json:"bank"`
-		Questions []quiz.Question `json:"questions"`
-	}{bank.Name, append([]quiz.Question{}, bank.Questions...)} // not nil, which would be null
+		Bank      string     `json:"bank"`
+		Questions []Question `json:"questions"`
+	}{bank.Name, append([]Question{}, bank.Questions...)} // not nil, which would be null
 	sortByID(doc.Questions)
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -40,7 +38,7 @@ func Export(w io.Writer, bank *Bank) error {
 // an unknown field is skipped. An unknown field of the document makes the whole
 // input unreadable.
 func (imp *importer) readJSON(data []byte) error {
-	var own Options
+	var own ImportOptions
 	fields := map[string]any{
 		"bank": &imp.BankName, "lang": &own.Lang, "category": &own.Category, "difficulty": &own.Difficulty,
 		"source": &own.Source, "licence": &own.Licence,
@@ -60,7 +58,7 @@ func (imp *importer) readJSON(data []byte) error {
 	}
 	imp.options = own.or(imp.options)
 	for _, item := range items {
-		var question quiz.Question
+		var question Question
 		decoder := json.NewDecoder(bytes.NewReader(item.raw))
 		decoder.DisallowUnknownFields()
 		err := explainJSONError(decoder.Decode(&question))

@@ -1,4 +1,4 @@
-package bank_test
+package quiz_test
 
 import (
 	"fmt"
@@ -9,19 +9,18 @@ import (
 	"testing"
 
 	"laststand/internal/quiz"
-	"laststand/internal/quiz/bank"
 )
 
-var defaultOptions = bank.Options{Lang: "en", Category: "General"}
+var defaultOptions = quiz.ImportOptions{Lang: "en", Category: "General"}
 
-func readSample(t *testing.T, name string, options bank.Options) bank.Import {
+func readSample(t *testing.T, name string, options quiz.ImportOptions) quiz.Import {
 	t.Helper()
 	file, err := os.Open(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	imported, err := bank.Read(file, name, "", options)
+	imported, err := quiz.ReadBank(file, name, "", options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ type wantImport struct {
 	skipped  []string // prefixes of "line: reason"
 }
 
-func (want wantImport) check(t *testing.T, got bank.Import) {
+func (want wantImport) check(t *testing.T, got quiz.Import) {
 	t.Helper()
 	for i, q := range got.Questions {
 		description := describe(got.Lines[i], q)
@@ -86,7 +85,7 @@ func (want wantImport) check(t *testing.T, got bank.Import) {
 
 func TestReadOpenTriviaImportsTheSample(t *testing.T) {
 	t.Parallel()
-	imported := readSample(t, "opentdb.json", bank.Options{})
+	imported := readSample(t, "opentdb.json", quiz.ImportOptions{})
 	wantImport{
 		imported: []string{
 			`2 single en Entertainment: Japanese Anime & Manga easy: Who says "It's over 9000!" – and where? | Vegeta, in épisode 21* | Nappa | Goku | Krillin`,
@@ -114,7 +113,7 @@ func TestReadOpenTriviaImportsTheSample(t *testing.T) {
 
 func TestOptionsOverrideTheDefaultSourceOfOpenTrivia(t *testing.T) {
 	t.Parallel()
-	imported := readSample(t, "opentdb.json", bank.Options{Lang: "de", Source: "mine", Licence: "own", Category: "x", Difficulty: quiz.Hard})
+	imported := readSample(t, "opentdb.json", quiz.ImportOptions{Lang: "de", Source: "mine", Licence: "own", Category: "x", Difficulty: quiz.Hard})
 	q := imported.Questions[2]
 	if q.Lang != "de" || q.Source != "mine" || q.Licence != "own" || q.Category != "Mythology" || q.Difficulty != quiz.Medium {
 		t.Errorf("%+v", q)
@@ -123,7 +122,7 @@ func TestOptionsOverrideTheDefaultSourceOfOpenTrivia(t *testing.T) {
 
 func TestReadCSVImportsTheSample(t *testing.T) {
 	t.Parallel()
-	imported := readSample(t, "spreadsheet.csv", bank.Options{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
+	imported := readSample(t, "spreadsheet.csv", quiz.ImportOptions{Lang: "en", Category: "General", Source: "class 4b", Licence: "CC-BY-4.0"})
 	wantImport{
 		imported: []string{
 			`2 single en-GB Words hard: Which word is a "palindrome"?⏎Mind the case. | level* | lever # Read it backwards,⏎letter by letter. # https://example.org/a.png`,
@@ -153,7 +152,7 @@ func TestReadCSVImportsTheSample(t *testing.T) {
 
 func TestReadJSONImportsTheSample(t *testing.T) {
 	t.Parallel()
-	imported := readSample(t, "native.json", bank.Options{Lang: "fr", Licence: "other", Difficulty: quiz.Hard})
+	imported := readSample(t, "native.json", quiz.ImportOptions{Lang: "fr", Licence: "other", Difficulty: quiz.Hard})
 	wantImport{
 		imported: []string{
 			"5 single de Alltag easy: Was ist 1 + 1? | 1 | 2*",

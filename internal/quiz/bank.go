@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"bytes"
@@ -8,41 +8,39 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-
-	"laststand/internal/quiz"
 )
 
 // Bank is a named set of questions with distinct ids.
 type Bank struct {
 	Name      string
-	Questions []quiz.Question
+	Questions []Question
 }
 
-func sortByID(questions []quiz.Question) {
-	slices.SortStableFunc(questions, func(a, b quiz.Question) int { return cmp.Compare(a.ID, b.ID) })
+func sortByID(questions []Question) {
+	slices.SortStableFunc(questions, func(a, b Question) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// BuiltinName is the name of the bank that comes with the server.
-const BuiltinName = "builtin"
+// BuiltinBankName is the name of the bank that comes with the server.
+const BuiltinBankName = "builtin"
 
 //go:embed builtin/*.json
 var builtin embed.FS
 
-// Builtin reads the bank that comes with the server. Its questions are ordered by
+// BuiltinBank reads the bank that comes with the server. Its questions are ordered by
 // id. Every call returns a new bank. An error means that the program was built
 // with a wrong file: one that is not a bank, or has an invalid question.
-func Builtin() (*Bank, error) {
+func BuiltinBank() (*Bank, error) {
 	files, err := fs.Glob(builtin, "builtin/*.json")
 	if err != nil {
 		return nil, fmt.Errorf("bank: list the built-in files: %w", err)
 	}
-	bank := &Bank{Name: BuiltinName}
+	bank := &Bank{Name: BuiltinBankName}
 	for _, name := range files {
 		content, err := builtin.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		imported, err := Read(bytes.NewReader(content), name, FormatJSON, Options{})
+		imported, err := ReadBank(bytes.NewReader(content), name, FormatJSON, ImportOptions{})
 		if err == nil && len(imported.Skipped) > 0 {
 			err = errors.New(imported.Skipped[0].String())
 		}
@@ -52,7 +50,7 @@ func Builtin() (*Bank, error) {
 		bank.Questions = append(bank.Questions, imported.Questions...)
 	}
 	sortByID(bank.Questions)
-	for _, finding := range Check(bank) {
+	for _, finding := range CheckBank(bank) {
 		if finding.Severity == SeverityError {
 			return nil, fmt.Errorf("bank: built-in question %s: %s", finding.QuestionID, finding.Text)
 		}

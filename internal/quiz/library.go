@@ -1,4 +1,4 @@
-package bank
+package quiz
 
 import (
 	"context"
@@ -10,23 +10,22 @@ import (
 	"time"
 
 	"laststand/internal/loop"
-	"laststand/internal/quiz"
 )
 
-// Store has the imported banks; *ledger.QuestionBanks implements it. LoadBank returns
-// quiz.ErrNoBank for an unknown name. BankRevision grows with every change of any bank.
-type Store interface {
-	LoadBank(ctx context.Context, name string) ([]quiz.Question, error)
+// BankStore has the imported banks; *ledger.QuestionBanks implements it. LoadBank returns
+// ErrNoBank for an unknown name. BankRevision grows with every change of any bank.
+type BankStore interface {
+	LoadBank(ctx context.Context, name string) ([]Question, error)
 	BankRevision(ctx context.Context) (int64, error)
 }
 
-// Load reads the bank with a name, from the program (builtin) or from a store.
-func Load(ctx context.Context, store Store, name string) (*Bank, error) {
-	if name == BuiltinName {
-		return Builtin()
+// LoadBank reads the bank with a name, from the program (builtin) or from a store.
+func LoadBank(ctx context.Context, store BankStore, name string) (*Bank, error) {
+	if name == BuiltinBankName {
+		return BuiltinBank()
 	}
 	questions, err := store.LoadBank(ctx, name)
-	if errors.Is(err, quiz.ErrNoBank) {
+	if errors.Is(err, ErrNoBank) {
 		return nil, fmt.Errorf("bank %q does not exist; import it with `server bank import --bank %s FILE`", name, name)
 	}
 	if err != nil {
@@ -49,7 +48,7 @@ const libraryInterval = 5 * time.Second
 // Library has the questions of each game in memory, and loads them again after an import.
 // It is safe for concurrent use.
 type Library struct {
-	store    Store
+	store    BankStore
 	games    []GameBanks
 	log      *slog.Logger
 	revision int64       // of the store, at the last load; only Run changes it
@@ -66,7 +65,7 @@ type poolID struct {
 
 // OpenLibrary loads the banks of all games. It fails if a bank does not exist, or if a game
 // has too few questions for a duel.
-func OpenLibrary(ctx context.Context, store Store, games []GameBanks, log *slog.Logger) (*Library, error) {
+func OpenLibrary(ctx context.Context, store BankStore, games []GameBanks, log *slog.Logger) (*Library, error) {
 	l := &Library{store: store, games: games, log: log, revision: -1}
 	return l, l.reloadIfChanged(ctx)
 }
@@ -129,7 +128,7 @@ func (l *Library) load(ctx context.Context) (map[poolID]*Pool, error) {
 // loadAll loads the banks that a setting of a game names.
 func (l *Library) loadAll(ctx context.Context, game, setting string, names []string) (banks []*Bank, err error) {
 	for _, name := range names {
-		bank, loadErr := Load(ctx, l.store, name)
+		bank, loadErr := LoadBank(ctx, l.store, name)
 		if loadErr != nil {
 			err = errors.Join(err, fmt.Errorf("games.%s.%s: %w", game, setting, loadErr))
 			continue
