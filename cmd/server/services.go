@@ -15,7 +15,6 @@ import (
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
 	"laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/redisboard"
 	"laststand/internal/ledger"
 	"laststand/internal/lobby"
 	"laststand/internal/match"
@@ -83,7 +82,7 @@ func (n *node) createServices(ctx context.Context) error {
 
 func (n *node) createLeaderboards() {
 	games := n.config.LeaderboardConfigs()
-	store := redisboard.New(n.redis.Client)
+	store := redisstore.NewBoards(n.redis.Client)
 	n.leaderboards = leaderboard.NewApplier(leaderboard.ApplierOptions{
 		Games: games, Ledger: n.ledger.Leaderboards, Store: store, Now: n.now, Log: n.log, Registry: n.registry,
 	})

@@ -22,7 +22,7 @@
 //
 // [Applier] keeps the boards up to date with the [Ledger]. [Reader] answers queries.
 // [Archive] ranks past days whose boards were deleted. Boards are stored behind
-// [Store]; package redisboard implements it. [Display] encodes boards for clients.
+// [Store]; package redisstore implements it. [Display] encodes boards for clients.
 //
 // Each game of an Applier has a gameBoards with a rowApplier, a dayMaintainer, a builder
 // and a verifier. Start reading with gameboards.go, then applyrows.go and plan.go (rows

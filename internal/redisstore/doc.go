@@ -1,6 +1,7 @@
-// Package redisstore stores the small states that all nodes share in Redis. Each main type
-// keeps one of them:
+// Package redisstore stores in Redis what all nodes share, except matches and behaviours.
+// Redis is one master, a cluster, or the embedded server. Each main type is one store:
 //
+//   - [Boards]: leaderboards. It implements leaderboard.Store and leaderboard.Source.
 //   - [Lobby]: tickets and pairings. It implements the stores of package lobby.
 //   - [Limits]: the buckets of cluster-wide limits. It implements overload.Store.
 //   - [Names]: reservations of suggested nicknames. It implements identity.NameReservations.
@@ -16,6 +17,24 @@
 // expiry (epoch ms) in alive. The key busy of each player has the player's activity:
 // ticket:ID or match:ID.
 //
+// Go code computes the entries and keys of leaderboards. Scripts compare a version and write
+// the given values, or read several Redis keys at one moment. So the cost of a script follows
+// from its arguments, and the ranking rules exist only in Go. Words of leaderboards:
+//
+//   - board set: one complete set of a game's boards for one configuration.
+//   - transaction: one atomic write to a board set, by board_commit.lua.
+//   - version: the field of a board set's state that says which transaction was the last. Each
+//     transaction replaces it. The value "torn" marks a corrupt board set: a script failed in
+//     the middle of a transaction.
+//   - entries: the hash of a board that stores its packed entries by id. Its Redis key
+//     ends in "parts".
+//   - ranking: a sorted set of a board: members by key.
+//   - member: an entry in a ranking: its newest ledger position and its id.
+//
+// Start reading with lobby.go; for leaderboards with boards_keys.go, then boards_commit.go with
+// board_commit.lua (writes) and boards_read.go with board_read_slice.lua (reads).
+//
 // The package must not decide which players play each other, which limits exist, how
-// nicknames are generated, or what a session sends.
+// nicknames are generated, or what a session sends. It must not know the ledger, players'
+// names or the wire contract.
 package redisstore

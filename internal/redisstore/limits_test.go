@@ -27,7 +27,7 @@ func TestDemandsAgreeWithModelOfBucket(t *testing.T) {
 		var now atomic.Int64
 		now.Store(epoch)
 		nodes := []*Limits{NewLimits(client, now.Load), NewLimits(client, now.Load)}
-		rapid.Check(t, func(t *rapid.T) {
+		checkBucket := func(t *rapid.T) {
 			burst := rapid.IntRange(1, 12).Draw(t, "burst")
 			key, tokens := ulid.Make().String(), burst
 			for range rapid.IntRange(1, 15).Draw(t, "steps") {
@@ -50,6 +50,11 @@ func TestDemandsAgreeWithModelOfBucket(t *testing.T) {
 				if err != nil || wait != want {
 					t.Fatalf("%+v: wait %v, want %v, %d tokens left; %v", demand, wait, want, tokens, err)
 				}
+			}
+		}
+		rapid.Check(t, func(t *rapid.T) {
+			for range 12 { // TestMain sets few checks
+				checkBucket(t)
 			}
 		})
 	})

@@ -34,4 +34,7 @@ func wrap(operation string, err error) error {
 	return fmt.Errorf("redisstore: %s: %w", operation, err)
 }
 
-func newScript(name string) *redis.Script { return redis.NewScript(redisx.JoinScript(luaFiles, name)) }
+// newScript returns a script that consists of several files, one after the other.
+func newScript(names ...string) *redis.Script {
+	return redis.NewScript(redisx.JoinScript(luaFiles, names...))
+}

@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lb "laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/redisboard"
+	"laststand/internal/redisstore"
 	"laststand/internal/testenv"
 )
 
@@ -25,7 +25,7 @@ func BenchmarkRoll(b *testing.B) {
 	rdb := redis.NewClient(options(b, testenv.Redis(b).URL))
 	defer rdb.Close()
 	ledger := newSynthetic(*entries)
-	store := redisboard.New(rdb)
+	store := redisstore.NewBoards(rdb)
 	applier := lb.NewApplier(applierOptions(ledger, store))
 	began := time.Now()
 	if err := applier.Apply(b.Context(), game); err != nil {
@@ -228,7 +228,7 @@ func startRun(b *testing.B, a *lb.Applier) (stop func()) {
 }
 
 // rolled waits until the board that is not served is ready for the next turn.
-func rolled(b *testing.B, store *redisboard.Store, ledger *synthetic) {
+func rolled(b *testing.B, store *redisstore.Boards, ledger *synthetic) {
 	want := ledger.date(2 - window.Days())
 	for {
 		state, err := store.ServedState(b.Context(), game, config().Hash())

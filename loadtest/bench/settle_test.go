@@ -19,9 +19,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	lb "laststand/internal/leaderboard"
-	"laststand/internal/leaderboard/redisboard"
 	"laststand/internal/ledger"
 	"laststand/internal/match"
+	"laststand/internal/redisstore"
 	"laststand/internal/settle"
 	"laststand/internal/testenv"
 )
@@ -74,7 +74,7 @@ func benchSettle(b *testing.B, c ledger.Config, open func() (*sql.DB, error), ba
 func startSettler(b *testing.B, l *ledger.Ledger, rdb *redis.Client) (watcher *watch, settler *settle.Service, stop func()) {
 	cfg := config()
 	cfg.Windows, cfg.Orders = []lb.Window{lb.All, lb.Day, "7d"}, []lb.Order{lb.ByValue}
-	o := applierOptions(nil, redisboard.New(rdb))
+	o := applierOptions(nil, redisstore.NewBoards(rdb))
 	o.Ledger, o.Games = l.Leaderboards, []lb.Config{cfg}
 	watcher = &watch{since: map[string]time.Time{}, room: make(chan struct{}, waiting)}
 	settler = settle.New(settle.Config{

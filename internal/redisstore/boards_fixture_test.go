@@ -1,0 +1,149 @@
+package redisstore_test
+
+import (
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	lb "laststand/internal/leaderboard"
+	"laststand/internal/redisstore"
+	"laststand/internal/testenv"
+)
+
+// mixedConfig has a separate ranking for every order.
+func mixedConfig() lb.Config {
+	return lb.Config{
+		Game:       "g" + strings.ToLower(rand.Text()[:12]),
+		Windows:    []lb.Window{lb.All, lb.Day, "2d", "7d"},
+		Orders:     lb.Orders(),
+		Weights:    lb.Weights{Score: 2, Accuracy: 3, Speed: 1, Matches: 50},
+		MinAnswers: 4,
+		Location:   time.UTC,
+	}
+}
+
+// newAggregates returns the aggregates of one result with some correct answers.
+func newAggregates(correct int64) lb.Aggregates {
+	return lb.Aggregates{Score: 100 * correct, Matches: 1, Asked: 5, Answered: 5, Correct: correct, LimitMS: 5000, TimeMS: 5000 - 300*correct}
+}
+
+// storeFixture is a game whose boards a test writes with single transactions.
+type storeFixture struct {
+	*redisstore.Boards
+	rdb       redis.UniversalClient
+	cfg       lb.Config
+	lastState lb.BoardSetState // state of the board set that was begun last
+}
+
+// eachStore runs a test on every kind of Redis.
+func eachStore(t *testing.T, test func(t *testing.T, fixture *storeFixture)) {
+	t.Parallel()
+	testenv.EachRedis(t, func(t *testing.T, rdb redis.UniversalClient) {
+		test(t, &storeFixture{Boards: redisstore.NewBoards(rdb), rdb: rdb, cfg: mixedConfig()})
+	})
+}
+
+// begin begins a board set for the fixture's current configuration.
+func (s *storeFixture) begin(t *testing.T, id string) lb.BoardSet {
+	t.Helper()
+	s.lastState = lb.BoardSetState{
+		BoardSet: lb.BoardSet{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), ID: id},
+		Version:  id + "-0", Loading: true,
+		Progress: lb.Progress{Watermark: lb.Watermark{Epoch: "e1"}},
+	}
+	if err := s.Begin(t.Context(), s.cfg, s.lastState, 1000); err != nil {
+		t.Fatal(err)
+	}
+	return s.lastState.BoardSet
+}
+
+// transaction returns a transaction that expects the version of lastState and sets the
+// watermark to a position.
+func (s *storeFixture) transaction(pos int64, changes ...lb.Change) lb.Transaction {
+	tx := lb.Transaction{
+		ExpectedVersion: s.lastState.Version, Version: fmt.Sprintf("%s-%d", s.lastState.ID, pos), PlannedAt: 2000,
+		Progress: s.lastState.Progress, Changes: changes,
+	}
+	tx.Watermark = lb.Watermark{Epoch: "e1", Pos: pos, RowID: fmt.Sprint("r", pos), Day: "2026-11-21"}
+	tx.FirstDay, tx.OldestDay = "2026-11-20", "2026-11-20"
+	return tx
+}
+
+func (s *storeFixture) commit(t *testing.T, txs ...lb.Transaction) {
+	t.Helper()
+	if err := s.Commit(t.Context(), s.lastState.BoardSet, txs); err != nil {
+		t.Fatal(err)
+	}
+	lastTx := txs[len(txs)-1]
+	s.lastState.Version, s.lastState.Progress = lastTx.Version, lastTx.Progress
+}
+
+func (s *storeFixture) publish(t *testing.T) {
+	t.Helper()
+	if err := s.Publish(t.Context(), s.lastState.BoardSet); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// served returns the state of the served board set.
+func (s *storeFixture) served(t *testing.T) lb.BoardSetState {
+	t.Helper()
+	state, err := s.ServedState(t.Context(), s.cfg.Game, s.cfg.Hash())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
+}
+
+// publishWith publishes a board set with entries on one board.
+func (s *storeFixture) publishWith(t *testing.T, board lb.Board, entries ...lb.BoardEntry) lb.BoardSet {
+	t.Helper()
+	boardSet := s.begin(t, "first")
+	s.commit(t, s.transaction(10, s.addEntries(board, entries...)))
+	s.publish(t)
+	return boardSet
+}
+
+// addEntries returns the change that adds entries to a board.
+func (s *storeFixture) addEntries(board lb.Board, entries ...lb.BoardEntry) lb.Change {
+	change := lb.Change{Board: board, AsOf: 5000, PutEntries: entries, AddedMembers: map[lb.Order][]lb.RankedMember{}}
+	for _, entry := range entries {
+		for _, order := range s.cfg.RankingOrders() {
+			if lb.Rankable(order, entry.Aggregates, s.cfg.MinAnswers) {
+				change.AddedMembers[order] = append(change.AddedMembers[order], lb.RankedMember{Key: lb.Key(order, entry.Aggregates, s.cfg.Weights), Member: entry.Member()})
+			}
+		}
+	}
+	return change
+}
+
+// removeEntries returns the change that removes entries.
+func (s *storeFixture) removeEntries(board lb.Board, entries ...lb.BoardEntry) lb.Change {
+	change := lb.Change{Board: board, RemovedMembers: map[lb.Order][]string{}}
+	for _, entry := range entries {
+		change.RemovedIDs = append(change.RemovedIDs, entry.ID)
+		for _, order := range s.cfg.RankingOrders() {
+			change.RemovedMembers[order] = append(change.RemovedMembers[order], entry.Member())
+		}
+	}
+	return change
+}
+
+// manyEntries returns n entries, each better than the one before.
+func manyEntries(n int) []lb.BoardEntry {
+	var entries []lb.BoardEntry
+	for i := range n {
+		entries = append(entries, lb.BoardEntry{ID: fmt.Sprintf("p%04d", i), Newest: int64(i + 1), Aggregates: newAggregates(int64(i))})
+	}
+	return entries
+}
+
+func (s *storeFixture) rankingID(span string) lb.RankingID {
+	return lb.RankingID{Game: s.cfg.Game, ConfigHash: s.cfg.Hash(), Board: lb.Board{Kind: lb.Players, Span: span}, Order: lb.ByScore}
+}
+
+func players(span string) lb.Board { return lb.Board{Kind: lb.Players, Span: span} }

@@ -1,0 +1,209 @@
+package redisstore_test
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	lb "laststand/internal/leaderboard"
+)
+
+func TestABoardSetIsBuiltWhileAnotherIsServed(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		if state := fixture.served(t); state.ID != "" || state.PendingBuild != "" {
+			t.Fatalf("served %+v of nothing", state)
+		}
+		fixture.publishWith(t, players("all"), manyEntries(3)...)
+		first := fixture.lastState
+		if state := fixture.served(t); !reflect.DeepEqual(state, lb.BoardSetState{BoardSet: first.BoardSet, Version: first.Version, Progress: first.Progress}) {
+			t.Fatalf("served %+v, want %+v", state, first)
+		}
+		fixture.begin(t, "second")
+		if state := fixture.served(t); state.ID != "first" || state.Version != first.Version || state.PendingBuild != "second" {
+			t.Fatalf("served %+v", state)
+		}
+		fixture.commit(t, fixture.transaction(12, fixture.addEntries(players("all"), manyEntries(5)...)))
+		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 3 {
+			t.Fatalf("read %d, %v, before the board set is published", slice.Total, err)
+		}
+		fixture.publish(t)
+		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 5 {
+			t.Fatalf("read %d, %v, after the board set is published", slice.Total, err)
+		}
+		if state := fixture.served(t); state.ID != "second" || state.PendingBuild != "" {
+			t.Fatalf("served %+v", state)
+		}
+	})
+}
+
+func TestARequestedBuildIsPendingUntilItIsPublished(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		for _, reason := range []string{"asked", "drift"} {
+			if err := fixture.RequestBuild(t.Context(), fixture.cfg.Game, fixture.cfg.Hash(), reason); err != nil {
+				t.Fatal(err)
+			}
+			if state := fixture.served(t); state.ID != "" || state.PendingBuild != "asked" {
+				t.Fatalf("state %+v, want the first request", state)
+			}
+		}
+		fixture.publishWith(t, players("all"), manyEntries(3)...)
+		if state := fixture.served(t); state.PendingBuild != "" {
+			t.Fatalf("the build %q is pending after the publication", state.PendingBuild)
+		}
+	})
+}
+
+// Of two nodes that build at the same time, only the one that began last publishes.
+func TestOnlyTheLastBegunBoardSetIsPublished(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		one := fixture.begin(t, "one")
+		fixture.commit(t, fixture.transaction(10))
+		for range 2 { // repeated, as after a timeout
+			fixture.begin(t, "two")
+		}
+		if err := fixture.Publish(t.Context(), one); err != nil {
+			t.Fatal(err)
+		}
+		if state := fixture.served(t); state.ID != "" || state.PendingBuild != "two" {
+			t.Fatalf("served %+v", state)
+		}
+		fixture.commit(t, fixture.transaction(10))
+		fixture.publish(t)
+		fixture.publish(t)
+		if state := fixture.served(t); state.ID != "two" || state.Version != fixture.lastState.Version {
+			t.Fatalf("served %+v", state)
+		}
+	})
+}
+
+func TestOnlyACompleteBoardSetIsPublished(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		loading := fixture.begin(t, "one")
+		fixture.publish(t)
+		if state := fixture.served(t); state.ID != "" {
+			t.Fatalf("served %+v, which is still loading", state)
+		}
+		fixture.commit(t, fixture.transaction(10))
+		stateKey := "{b:" + fixture.cfg.Game + "}:" + loading.ID + ":state"
+		for name, corrupt := range map[string]error{
+			"torn": fixture.rdb.HSet(t.Context(), stateKey, "version", "torn").Err(),
+			"lost": fixture.rdb.HDel(t.Context(), stateKey, "version").Err(),
+		} {
+			fixture.publish(t)
+			if state := fixture.served(t); corrupt != nil || state.ID != "" {
+				t.Fatalf("%s: served %+v, %v", name, state, corrupt)
+			}
+		}
+		if err := fixture.rdb.HSet(t.Context(), stateKey, "version", fixture.lastState.Version).Err(); err != nil {
+			t.Fatal(err)
+		}
+		fixture.publish(t)
+		if state := fixture.served(t); state.ID != "one" {
+			t.Fatalf("served %+v", state)
+		}
+	})
+}
+
+func (s *storeFixture) checkLastPublished(t *testing.T, want lb.Config) {
+	t.Helper()
+	last, found, err := s.LastPublished(t.Context(), s.cfg.Game)
+	if err != nil || found != (want.Game != "") || !reflect.DeepEqual(last, want) {
+		t.Fatalf("LastPublished returned %+v, %t, %v, want %+v", last, found, err, want)
+	}
+}
+
+func TestLastPublishedReturnsTheNewestServedConfig(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		fixture.cfg.Location = nil // it is not stored
+		old := fixture.cfg
+		changed := fixture.cfg
+		changed.Weights.Accuracy++
+		fixture.checkLastPublished(t, lb.Config{})
+		fixture.publishWith(t, players("all"), manyEntries(3)...)
+		fixture.cfg = changed
+		fixture.begin(t, "changed")
+		fixture.checkLastPublished(t, old)
+		fixture.commit(t, fixture.transaction(10))
+		fixture.publish(t)
+		fixture.checkLastPublished(t, changed)
+		fixture.cfg = old
+		fixture.begin(t, "again")
+		fixture.commit(t, fixture.transaction(10))
+		fixture.publish(t)
+		fixture.checkLastPublished(t, old)
+		if err := fixture.Sweep(t.Context(), old.Game, old.Hash(), 2001); err != nil {
+			t.Fatal(err)
+		}
+		fixture.checkLastPublished(t, old)
+		if state, err := fixture.ServedState(t.Context(), changed.Game, changed.Hash()); err != nil || state.ID != "" {
+			t.Fatalf("state %+v, %v after the sweep", state, err)
+		}
+	})
+}
+
+func TestSweepRemovesAllButServedBoardSets(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		fixture.publishWith(t, players("all"), manyEntries(3)...)
+		keysBefore := fixture.allKeys(t)
+		old := fixture.cfg
+		fixture.begin(t, "abandoned-1") // it is replaced while it is loading, so its progress does not list its boards
+		tx := fixture.transaction(12, fixture.addEntries(players("2026-10-01"), manyEntries(3)...), fixture.addEntries(lb.Board{Kind: lb.Teams, Span: "7d.1"}, manyEntries(3)...))
+		tx.Loading, tx.Progress = true, lb.Progress{}
+		fixture.commit(t, tx)
+		fixture.begin(t, "abandoned-2")
+		fixture.cfg.MinAnswers++
+		fixture.publishWith(t, players("all"), manyEntries(7)...)
+		sweep := func(before int64) {
+			t.Helper()
+			if err := fixture.Sweep(t.Context(), old.Game, old.Hash(), before); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sweep(2000)
+		if slice, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); err != nil || slice.Total != 7 {
+			t.Fatalf("Sweep removed boards that were just written: %d, %v", slice.Total, err)
+		}
+		sweep(2001)
+		if _, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
+			t.Fatalf("the boards of the other configuration: %v", err)
+		}
+		fixture.cfg = old
+		fixture.begin(t, "third")
+		fixture.commit(t, fixture.transaction(10, fixture.addEntries(players("all"), manyEntries(3)...)))
+		sweep(2001) // keeps the board set that is being built
+		fixture.publish(t)
+		if served := fixture.served(t); served.ID != "third" {
+			t.Fatalf("served %+v", served)
+		}
+		sweep(2001)
+		if got := fixture.allKeys(t); len(got) != len(keysBefore) {
+			t.Fatalf("after the sweep the keys are %v, want %v", got, keysBefore)
+		}
+	})
+}
+
+func TestALostStateIsNotReady(t *testing.T) {
+	eachStore(t, func(t *testing.T, fixture *storeFixture) {
+		boardSet := fixture.publishWith(t, players("all"), manyEntries(3)...)
+		stateKey := "{b:" + fixture.cfg.Game + "}:" + boardSet.ID + ":state"
+		if !slices.Contains(fixture.allKeys(t), stateKey) {
+			t.Fatalf("no %s in %v", stateKey, fixture.allKeys(t))
+		}
+		if err := fixture.rdb.Del(t.Context(), stateKey).Err(); err != nil {
+			t.Fatal(err)
+		}
+		if served := fixture.served(t); served.ID != boardSet.ID || served.Version != "" {
+			t.Fatalf("served %+v", served)
+		}
+		if _, err := fixture.ReadSlice(t.Context(), fixture.rankingID("all"), lb.SliceRequest{Anchor: lb.Top}); !errors.Is(err, lb.ErrNotReady) {
+			t.Fatalf("a lost board set: %v", err)
+		}
+		fixture.begin(t, "second")
+		fixture.commit(t, fixture.transaction(10))
+		fixture.publish(t)
+		if served := fixture.served(t); served.ID != "second" || served.Version != fixture.lastState.Version {
+			t.Fatalf("served %+v", served)
+		}
+	})
+}
