@@ -9,16 +9,14 @@ import (
 	"laststand/internal/protocol"
 )
 
-// request is an HTTP request for a known game; game is "" if the path has none.
-// query has only the allowed parameters, each once and with a value. claims are those
-// of the client, if the route authenticates it. slot is nil if the route needs none.
+// request is an HTTP request for a known game.
 type request struct {
 	*http.Request
 	w      http.ResponseWriter
-	game   string
-	query  url.Values
-	claims identity.Claims
-	slot   *concurrencySlot
+	game   string           // "": the path has none
+	query  url.Values       // only the allowed parameters, each once and with a value
+	claims identity.Claims  // of the client, if the route authenticates it
+	slot   *concurrencySlot // nil: the route needs none
 }
 
 // handler carries out a request and returns the response; see httpserver.Respond. If

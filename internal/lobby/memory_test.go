@@ -39,7 +39,7 @@ func (m *memoryStore) copyTables() storeTables {
 	return storeTables{maps.Clone(m.tickets), maps.Clone(m.aliveUntil), maps.Clone(m.activities), maps.Clone(m.lastDuels), maps.Clone(m.pairings)}
 }
 
-// AddTicket is one step, as the script is: nobody can pair the ticket before its listing is read.
+// AddTicket is one step, as the script is: no node can pair the ticket before its listing is read.
 func (m *memoryStore) AddTicket(_ context.Context, ticket Ticket, former Activity, now int64) (Listing, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

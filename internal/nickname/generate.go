@@ -97,7 +97,7 @@ func Suggest(requested Name, rng *rand.Rand) Name {
 	return mustParse(randomString(rng, standaloneLength))
 }
 
-// SuggestWithWords returns a name that is similar to the requested one, with a word of the
+// SuggestWithWords returns a name that is similar to the requested one. It adds a word of the
 // player's language: an adjective before as much of the name as fits, or an animal after
 // it. The returned name is valid but may be taken. If no word fits, it returns a generated
 // name.

@@ -52,8 +52,9 @@ func newAutopipelineWith(client redis.UniversalClient, o *redis.AutoPipelineOpti
 
 // EvalSha runs a script by its hash. redis.Script calls it first. If other scripts wait for
 // their replies, it shares round trips with them. A lone script uses the client directly:
-// handing it to the goroutine of the queue, and its reply back, would take longer. If the server does not know the script, the reply is NOSCRIPT, and redis.Script then
-// calls Eval, which sends the whole script.
+// handing it to the goroutine of the queue, and its reply back, would take longer. If the
+// server does not know the script, the reply is NOSCRIPT. Then redis.Script calls Eval, which
+// sends the whole script.
 func (a *autopipeline) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	if err := ctx.Err(); err != nil {
 		return failedCmd(ctx, err)

@@ -79,9 +79,8 @@ var errProcessEnded = errors.New("it ended")
 // errPortTaken means that another process has taken the port.
 var errPortTaken = errors.New("another process has the port")
 
-// startOnFreePort starts a server on one of up to five free ports, because another process may
-// take a free port before the server binds it. configure sets the URL and the process of the
-// server.
+// startOnFreePort starts a server on a free port. Another process may take the port before the
+// server binds it, so it tries up to five ports. configure sets the URL and the process.
 func startOnFreePort(configure func(s *Server, port int) error) (*Server, error) {
 	var lastErr error
 	for range 5 {
