@@ -239,6 +239,7 @@ func ServeFloor(ctx context.Context, handler http.Handler) error {
 	mux.Handle("/", handler)
 	mux.Handle("/metrics", promhttp.Handler())
 	mux.Handle("/debug/pprof/heap", pprof.Handler("heap"))
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	fmt.Printf("listening on http://%s\noperations on http://%[1]s\n", listener.Addr())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	if err := server.Serve(listener); !errors.Is(err, net.ErrClosed) {

@@ -111,7 +111,7 @@ func (r *round) isExtended() bool { return r.closesAt > r.asked.ClosesAt }
 
 // add decodes a push and checks its place in the match.
 func (l *matchLog) add(kind string, data json.RawMessage) error {
-	if l.over != nil || l.hasFound == (kind == protocol.TypeMatchFound) {
+	if l.hasFound == (kind == protocol.TypeMatchFound) {
 		return fmt.Errorf("it is out of place")
 	}
 	switch kind {

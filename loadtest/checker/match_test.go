@@ -328,7 +328,7 @@ func TestEachBreachIsFound(t *testing.T) {
 		"after 1 of 2 questions":                       {"duel", func(p *played) { p.found.Questions, p.asked.Of = 2, 2 }},
 		"3 were found":                                 {"duel", func(p *played) { p.found.Players = 3 }},
 		"bob did not see its end":                      {"duel", func(p *played) { p.bobLeaves = true }},
-		"out of place":                                 {"duel", func(p *played) { p.after = protocol.TypeQuestionExtended }},
+		"push 5 of m_1 came after push 4":              {"duel", func(p *played) { p.after = protocol.TypeQuestionExtended }},
 		"question 0 is open":                           {"duel", func(p *played) { p.closed.Question = 7 }},
 		"an answer got {\"question\":0,\"at\":1020000": {"duel", func(p *played) { p.reply[0].At, p.reply[0].ElapsedMS = opensAt+20_000, 20_000 }},
 		"an answer before that got":                    {"duel", func(p *played) { p.reply[0].At, p.reply[0].ElapsedMS, p.answersTooSoon = opensAt-10, 0, true }},

@@ -38,6 +38,15 @@ func (v *View) Match() string {
 	return v.match.id
 }
 
+// Position returns the match that is being played and the number of its last push; "" and 0
+// if none is.
+func (v *View) Position() (match string, seq int64) {
+	if !v.IsPlaying() {
+		return "", 0
+	}
+	return v.match.id, v.seq
+}
+
 // Mode returns the mode of the match.
 func (v *View) Mode() string {
 	v.match.mu.Lock()
@@ -99,7 +108,7 @@ func (v *View) numbered(f Frame, at int64) error {
 	if f.Seq == 1 && !v.IsPlaying() {
 		v.start(f.Match)
 	}
-	if v.match == nil || f.Match != v.match.id || f.Seq != v.seq+1 {
+	if !v.IsPlaying() || f.Match != v.match.id || f.Seq != v.seq+1 {
 		return violation("push %d of %s came after push %d of %q: %s", f.Seq, f.Match, v.seq, v.Match(), f.Raw)
 	}
 	v.seq = f.Seq

@@ -10,12 +10,10 @@ import (
 
 // enterAgain requests the entry again if the ticket may have ended with the old connection.
 // A seat survives a reconnect.
-func (r *matchRun) enterAgain(h received) error {
-	w, err := decode[protocol.Welcome](h)
-	if err == nil && !r.hasMatch && r.hasEntered && !r.isLeaving && w.Playing == nil && !r.isAwaitingReply(r.kind) && r.retry == nil {
+func (r *matchRun) enterAgain() {
+	if !r.hasMatch && r.hasEntered && !r.isLeaving && r.connection.Welcome.Playing == nil && !r.isAwaitingReply(r.kind) && r.retry == nil {
 		r.ask(r.kind, r.data)
 	}
-	return err
 }
 
 // handleEntered waits for the match. A match that came before is over: the server made it

@@ -10,98 +10,83 @@ import (
 	"laststand/loadtest/checker"
 )
 
-// sortFrame queues a frame for next, or handles it in the client.
-func (p *member) sortFrame(f checker.Frame) error {
-	h := received{Frame: f, clusterMS: f.ReceivedAt.UnixMilli() + p.connection.ClockLeadMS}
+// received is a frame that next returns.
+type received struct {
+	checker.Frame
+	request *request // that the frame answers; nil: it is a push
+}
+
+// handleFrame handles what concerns the connection, and returns the frame. It returns an empty
+// one for live pushes before the state of their match, because the server sends them again
+// after the state.
+func (p *member) handleFrame(f checker.Frame) (received, error) {
 	switch {
 	case f.Re != nil:
-		return p.matchReply(h)
-	case f.Seq != 0:
-		return p.sortPush(h)
+		return p.matchReply(received{Frame: f})
+	case f.Seq != 0 && f.Match == p.stateOf:
+		return received{}, nil
 	case f.Type == protocol.TypeDraining:
-		d, err := decode[protocol.Draining](h)
+		d, err := decode[protocol.Draining](received{Frame: f})
 		if err != nil {
-			return err
+			return received{}, err
 		}
 		p.leaveAt = f.ReceivedAt.Add(time.Duration(d.ReconnectAfterMS) * time.Millisecond)
 	}
-	p.waiting = append(p.waiting, h)
-	return nil
-}
-
-// sortPush queues a push of a match. While the client waits for the state, it drops
-// live pushes. The server sends them again after the state.
-func (p *member) sortPush(h received) error {
-	if p.stateRequest != 0 && h.Match == p.match {
-		return nil
-	}
-	if p.lastSeq == 0 {
-		p.match = h.Match
-	}
-	if h.Match != p.match || h.Seq != p.lastSeq+1 {
-		return fmt.Errorf("%w: push %d of %s came where %d of %s was due: %s", checker.ErrContract, h.Seq, h.Match, p.lastSeq+1, p.match, h.Raw)
-	}
-	p.lastSeq++
-	if h.Type == protocol.TypeMatchOver {
-		p.match, p.lastSeq = "", 0
-	}
-	p.waiting = append(p.waiting, h)
-	return nil
+	return received{Frame: f}, nil
 }
 
 // matchReply matches a reply with its request. After the reply to a request to join, it
 // requests the beginning of a match that the arena has already started.
-func (p *member) matchReply(h received) error {
+func (p *member) matchReply(h received) (received, error) {
 	i := slices.IndexFunc(p.unanswered, func(q *request) bool { return q.id == *h.Re })
 	if i < 0 {
-		return fmt.Errorf("%w: this answers nothing that was asked: %s", checker.ErrContract, h.Raw)
+		return h, fmt.Errorf("%w: this answers nothing that was asked: %s", checker.ErrContract, h.Raw)
 	}
 	h.request = p.unanswered[i]
 	p.unanswered = slices.Delete(p.unanswered, i, i+1)
 	switch {
 	case h.request.kind == protocol.TypePing:
-		return nil
+		return received{}, nil
 	case h.request.kind == protocol.TypeMatchSync:
 		return p.handleState(h)
 	case h.Type == protocol.TypeArenaJoined:
 		a, err := decode[protocol.ArenaJoined](h)
 		if err != nil {
-			return err
+			return h, err
 		}
-		if a.Match != "" && p.match != a.Match {
+		if playing, _ := p.view.Position(); a.Match != "" && a.Match != playing && a.Match != p.stateOf {
 			p.requestState(a.Match)
 		}
 	}
-	p.waiting = append(p.waiting, h)
-	return nil
+	return h, nil
 }
 
 // handleState handles the reply to a resume or a match.sync. If the server could not give the
 // state, the client asks another server.
-func (p *member) handleState(h received) error {
+func (p *member) handleState(h received) (received, error) {
+	match, seq := p.view.Position()
 	if h.Type == protocol.TypeError {
 		e, err := decode[protocol.Error](h)
 		switch {
 		case err != nil:
-			return err
+			return h, err
 		case e.Code == protocol.CodeUnavailable, e.Code == protocol.CodeOverloaded:
 			p.leaveAt = time.Now().Add(time.Duration(e.RetryAfterMS) * time.Millisecond)
-			return nil
+			return received{}, nil
 		}
-		return fmt.Errorf("%w: %s could not be resumed after %d: %s", checker.ErrContract, p.match, p.lastSeq, h.Raw)
+		return h, fmt.Errorf("%w: %s could not be resumed after %d: %s", checker.ErrContract, p.stateOf, seq, h.Raw)
 	}
 	s, err := decode[protocol.MatchState](h)
 	if err != nil {
-		return err
+		return h, err
 	}
-	if s.Seq < p.lastSeq {
-		return fmt.Errorf("%w: %s stands at %d, and %d was seen: %s", checker.ErrContract, p.match, s.Seq, p.lastSeq, h.Raw)
+	if s.Seq < seq {
+		return h, fmt.Errorf("%w: %s stands at %d, and %d was seen: %s", checker.ErrContract, match, s.Seq, seq, h.Raw)
 	}
-	p.stateRequest = 0
+	p.stateOf = ""
 	p.group.Stats.Count("match resumed", 1)
-	p.group.Stats.Count("pushes missed", s.Seq-p.lastSeq)
-	p.waiting = append(p.waiting, h)
-	return nil
+	p.group.Stats.Count("pushes missed", s.Seq-seq)
+	return h, nil
 }
 
 // decode decodes the data of a frame.

@@ -162,7 +162,7 @@ func (r *matchRun) startArena() {
 }
 
 func (r *matchRun) receive(h received) error {
-	if err := r.view.Push(h.Frame, h.clusterMS); err != nil {
+	if err := r.view.Push(h.Frame, h.ReceivedAt.UnixMilli()+r.clockLeadMS); err != nil {
 		return err
 	}
 	if h.Seq > 0 {
@@ -181,7 +181,7 @@ func (r *matchRun) receive(h received) error {
 	case protocol.TypeOwn:
 		r.recordOwn(h)
 	case protocol.TypeWelcome:
-		return r.enterAgain(h)
+		r.enterAgain()
 	case protocol.TypeDuelQueued, protocol.TypeArenaJoined:
 		r.handleEntered()
 	case protocol.TypeDuelLeft:

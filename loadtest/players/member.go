@@ -32,14 +32,11 @@ type member struct {
 
 	connection  *frameReader // nil: none
 	server      string       // of the newest connection
+	clockLeadMS int64        // see Player
 	lastFrameAt time.Time    // when the last frame came
 	unanswered  []*request
-	waiting     []received // not yet returned by next
-	leaveAt     time.Time  // when to leave a server that drains or cannot give the state; zero: never
-
-	match        string // that the player is in; "": none
-	lastSeq      int64  // of the last push of the match; 0: none yet
-	stateRequest int64  // id of the request whose reply match.state is missing; 0: none
+	leaveAt     time.Time // when to leave a server that drains or cannot give the state; zero: never
+	stateOf     string    // the match whose match.state was requested and is missing; "": none
 }
 
 // request is a request of a client.
@@ -50,13 +47,6 @@ type request struct {
 
 	id     int64
 	sentAt time.Time
-}
-
-// received is a frame that next returns.
-type received struct {
-	checker.Frame
-	request   *request // that the frame answers; nil: it is a push
-	clusterMS int64    // latest possible cluster time of its arrival, epoch ms
 }
 
 // newMember makes a player or a host. It connects when it has something to do.
@@ -110,11 +100,10 @@ func (p *member) reportEnd(err error) {
 }
 
 // ask sends a request. next returns its reply.
-func (p *member) ask(kind string, data any) *request {
+func (p *member) ask(kind string, data any) {
 	q := &request{kind: kind, data: data}
 	p.unanswered = append(p.unanswered, q)
 	p.send(q)
-	return q
 }
 
 // isAwaitingReply reports whether a request of one of the kinds has no reply yet.
@@ -124,8 +113,8 @@ func (p *member) isAwaitingReply(kinds ...string) bool {
 
 // requestState requests a match from its first number on.
 func (p *member) requestState(match string) {
-	p.match = match
-	p.stateRequest = p.ask(protocol.TypeMatchSync, protocol.Resume{Match: match}).id
+	p.stateOf = match
+	p.ask(protocol.TypeMatchSync, protocol.Resume{Match: match})
 }
 
 // send writes a request. If that fails, the connection is about to end, and the next one

@@ -19,13 +19,8 @@ import (
 // could be reached.
 func (p *member) next(ctx context.Context, until time.Time) (received, error) {
 	for {
-		if err := p.connect(ctx); err != nil {
-			return received{}, err
-		}
-		if len(p.waiting) > 0 {
-			first := p.waiting[0]
-			p.waiting = p.waiting[1:]
-			return first, nil
+		if p.connection == nil {
+			return p.connect(ctx)
 		}
 		now := time.Now()
 		if !now.Before(until) {
@@ -34,38 +29,36 @@ func (p *member) next(ctx context.Context, until time.Time) (received, error) {
 		if p.leaveSilentServer(now) {
 			continue
 		}
-		if err := p.readFrame(ctx, until); err != nil {
-			return received{}, err
+		if h, err := p.readFrame(ctx, until); err != nil || h.Type != "" {
+			return h, err
 		}
 	}
 }
 
-// connect connects if there is no connection.
-func (p *member) connect(ctx context.Context) error {
-	giveUpAt := time.Now().Add(p.group.ConnectTimeout)
-	for p.connection == nil {
+// connect connects, and returns the welcome.
+func (p *member) connect(ctx context.Context) (received, error) {
+	for giveUpAt := time.Now().Add(p.group.ConnectTimeout); ; {
 		p.server = p.group.server(p.dice, p.server)
 		player, err := p.dial(ctx)
 		if err == nil {
 			p.startConnection(player)
-			return nil
+			return received{Frame: checker.Frame{Type: protocol.TypeWelcome, ReceivedAt: p.lastFrameAt}}, nil
 		}
 		if err := p.waitToReconnect(ctx, err); err != nil {
-			return err
+			return received{}, err
 		}
 		if time.Now().After(giveUpAt) {
-			return fmt.Errorf("players: no server for %s: %w", p.group.ConnectTimeout, err)
+			return received{}, fmt.Errorf("players: no server for %s: %w", p.group.ConnectTimeout, err)
 		}
 	}
-	return nil
 }
 
 func (p *member) dial(ctx context.Context) (*Player, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.group.ReplyTimeout)
 	defer cancel()
 	var resume *protocol.Resume
-	if p.lastSeq > 0 {
-		resume = &protocol.Resume{Match: p.match, Seq: p.lastSeq}
+	if match, seq := p.view.Position(); match != "" {
+		resume = &protocol.Resume{Match: match, Seq: seq}
 	}
 	dialledAt := time.Now()
 	player, err := p.dialer.Connect(ctx, p.server, p.Guest, resume)
@@ -99,15 +92,15 @@ const helloID = 1
 // startConnection continues over a new connection. It continues the resumed match, or the match
 // that the welcome names. It sends all unanswered requests again.
 func (p *member) startConnection(player *Player) {
-	p.connection = newFrameReader(player)
-	p.lastFrameAt, p.leaveAt, p.stateRequest = time.Now(), time.Time{}, 0
+	p.connection, p.clockLeadMS = newFrameReader(player), player.ClockLeadMS
+	p.lastFrameAt, p.leaveAt = time.Now(), time.Time{}
+	p.stateOf, _ = p.view.Position()
 	p.unanswered = slices.DeleteFunc(p.unanswered, func(q *request) bool {
 		return q.kind == protocol.TypePing || q.kind == protocol.TypeMatchSync
 	})
 	again := p.unanswered
 	switch playing := player.Welcome.Playing; {
-	case p.lastSeq > 0:
-		p.stateRequest = helloID
+	case p.stateOf != "":
 		p.unanswered = append(p.unanswered, &request{kind: protocol.TypeMatchSync, id: helloID, sentAt: time.Now(), attempts: 1})
 	case playing != nil && playing.Seq > 0:
 		p.requestState(playing.Match)
@@ -118,28 +111,26 @@ func (p *member) startConnection(player *Player) {
 		}
 		p.send(q)
 	}
-	data, _ := json.Marshal(player.Welcome) // it came from JSON
-	welcome := checker.Frame{Type: protocol.TypeWelcome, Data: data, ReceivedAt: p.lastFrameAt}
-	p.waiting = append(p.waiting, received{Frame: welcome, clusterMS: player.Welcome.ServerAt})
 }
 
-// readFrame waits for a frame until the given time, or for a short time.
-func (p *member) readFrame(ctx context.Context, until time.Time) error {
+// readFrame waits for a frame until the given time, or for a short time. It returns an empty
+// one if none came, or if the connection ended.
+func (p *member) readFrame(ctx context.Context, until time.Time) (received, error) {
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return received{}, ctx.Err()
 	case <-time.After(min(time.Until(until), p.group.ReplyTimeout/4)):
-		return nil
+		return received{}, nil
 	case f, open := <-p.connection.frames:
 		if open {
 			p.lastFrameAt = f.ReceivedAt
-			return p.sortFrame(f)
+			return p.handleFrame(f)
 		}
 		lost := p.connection.err
 		p.countLoss("connection lost")
 		p.lostAt = time.Now()
 		p.dropConnection()
-		return p.waitToReconnect(ctx, lost)
+		return received{}, p.waitToReconnect(ctx, lost)
 	}
 }
 

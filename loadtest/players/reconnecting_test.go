@@ -1,9 +1,7 @@
 package players
 
 import (
-	"errors"
 	"io"
-	"strconv"
 	"testing"
 	"time"
 
@@ -44,34 +42,15 @@ func TestReconnectAfter(t *testing.T) {
 	}
 }
 
-// Numbered pushes come once and in order. Pushes before a resumed state are dropped.
-func TestNumbers(t *testing.T) {
+// Pushes before a resumed state are dropped; the server sends them again after it.
+func TestLivePushesBeforeTheStateAreDropped(t *testing.T) {
 	t.Parallel()
-	hear := func(r *member, match string, seq int64) error {
-		return r.sortPush(received{Frame: checker.Frame{Match: match, Seq: seq, Type: protocol.TypeQuestion}})
-	}
-	for _, order := range []string{"12", "1", "123"} {
-		r := new(member)
-		for _, n := range order {
-			seq, _ := strconv.ParseInt(string(n), 10, 64)
-			if err := hear(r, "m_1", seq); err != nil {
-				t.Errorf("%s: %v", order, err)
-			}
+	r := newRun(t, Config{})
+	r.stateOf = "m_1"
+	for match, isDropped := range map[string]bool{"m_1": true, "m_2": false} {
+		h, err := r.handleFrame(checker.Frame{Match: match, Seq: 9, Type: protocol.TypeQuestion})
+		if err != nil || (h.Type == "") != isDropped {
+			t.Errorf("%s: %+v, %v", match, h, err)
 		}
-		if len(r.waiting) != len(order) {
-			t.Errorf("%s: %d came out", order, len(r.waiting))
-		}
-		for _, wrong := range []int64{int64(len(order)), int64(len(order)) + 2} {
-			if err := hear(r, "m_1", wrong); !errors.Is(err, checker.ErrContract) {
-				t.Errorf("%d after %s: %v", wrong, order, err)
-			}
-		}
-		if err := hear(r, "m_2", 1); !errors.Is(err, checker.ErrContract) {
-			t.Errorf("another match after %s: %v", order, err)
-		}
-	}
-	r := &member{match: "m_1", lastSeq: 4, stateRequest: 1}
-	if err := hear(r, "m_1", 9); err != nil || len(r.waiting) != 0 {
-		t.Errorf("a live push before the state: %v, %d came out", err, len(r.waiting))
 	}
 }
