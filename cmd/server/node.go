@@ -129,7 +129,7 @@ func openWithMetrics(ctx context.Context, c config.Config, log *slog.Logger, met
 }
 
 func (n *node) openStores(ctx context.Context) (err error) {
-	if n.redis, err = redisx.Open(ctx, redisx.Config{URL: n.config.RedisURL(), Registry: n.registry, Logger: n.log}); err != nil {
+	if n.redis, err = redisx.Open(ctx, redisx.Config{URL: n.config.Secret(n.config.Redis), Registry: n.registry, Logger: n.log}); err != nil {
 		return err
 	}
 	if n.clock, err = redisx.NewClock(ctx, n.redis, redisx.ClockConfig{Registry: n.registry, Logger: n.log}); err != nil {

@@ -34,7 +34,7 @@ func (r *reporting) openSinks(c *config.Config, keys *config.ReceiverKeys, clien
 	for _, name := range c.GameNames() {
 		source := c.SinkKeys(name)
 		settings := c.Sink(name)
-		settings.URL = c.SinkURL(name)
+		settings.URL = c.Secret(settings.URL)
 		s, err := openSink(settings, func() []string { return keys.Current(source) }, clients)
 		if err != nil {
 			return fmt.Errorf("games.%s.behaviours.sink: %w", name, err)

@@ -38,7 +38,7 @@ func newTracing(ctx context.Context, n *node) (tracing, error) {
 	spans := promauto.With(n.registry).NewCounterVec(prometheus.CounterOpts{
 		Name: "laststand_trace_spans_total", Help: "Spans of traces by outcome: ended at this node, sent to the collector, failed to be sent. The rest waits or was dropped because too many waited.",
 	}, []string{"outcome"})
-	endpoint := n.config.TracingEndpoint()
+	endpoint := n.config.Secret(n.config.Tracing.Endpoint)
 	if endpoint == "" {
 		return tracing{tracer: noop.NewTracerProvider().Tracer("")}, nil
 	}

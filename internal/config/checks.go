@@ -47,12 +47,12 @@ func (f field) check(v *validation) {
 var checks = map[string]func(c *Config, text string) error{
 	"address":  checkAddress,
 	"audience": checkAudience,
-	"database": func(c *Config, text string) error { return c.checkSecret(text, ledger.Validate) },
+	"database": func(c *Config, text string) error { return c.file.checkSecret(text, ledger.Validate) },
 	"origin":   func(_ *Config, text string) error { return second(httpserver.ParseOrigin(text)) },
 	"proxy":    func(_ *Config, text string) error { return second(httpserver.ParseTrustedProxies([]string{text})) },
-	"redis":    func(c *Config, text string) error { return c.checkSecret(text, redisx.Validate) },
+	"redis":    func(c *Config, text string) error { return c.file.checkSecret(text, redisx.Validate) },
 	"title":    func(_ *Config, text string) error { return second(nickname.ParseTitle(text, maxPageTitle)) },
-	"url":      func(c *Config, text string) error { return c.checkSecret(text, checkURL) },
+	"url":      func(c *Config, text string) error { return c.file.checkSecret(text, checkURL) },
 	"zone":     checkZone,
 }
 

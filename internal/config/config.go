@@ -53,8 +53,7 @@ type Config struct {
 	// Whether connections from trusted proxies start with a PROXY protocol header, version 1 or 2. With required, the server closes every connection without the header.
 	ProxyProtocol string `yaml:"proxy_protocol" default:"off" oneof:"off, optional, required"`
 
-	filePath   string // path of the configuration file; "": none
-	fileFaults error  // unknown keys and wrong types of the file; nil: none
+	file sourceFile
 }
 
 // Limits configures all limits of a node. 0 means no limit, except in connections and
@@ -102,7 +101,7 @@ func (c *Config) Leaderboards(name string) leaderboard.Config {
 	b := c.Games[name].Leaderboards
 	return leaderboard.Config{
 		Game: name, Windows: b.Windows, Orders: b.Orders, MinAnswers: b.MinAnswers,
-		Weights: leaderboard.Weights(b.Weights), Location: c.timeZone(name),
+		Weights: leaderboard.Weights(b.Weights), Location: c.Games[name].location(),
 	}
 }
 
@@ -127,14 +126,6 @@ func (c *Config) DuelSettings() map[string]lobby.DuelSettings {
 	return duels
 }
 
-func (c *Config) timeZone(name string) *time.Location {
-	zone, err := time.LoadLocation(c.Games[name].TimeZone)
-	if err != nil {
-		return time.UTC // validate reports it
-	}
-	return zone
-}
-
 // GameNames returns the names of all games, sorted.
 func (c *Config) GameNames() []string {
 	return slices.Sorted(maps.Keys(c.Games))
@@ -157,10 +148,10 @@ func (c *Config) Scheme() string {
 
 // Missing returns the error for something that a command names and the configuration lacks.
 func (c *Config) Missing(what string) error {
-	if c.filePath == "" {
+	if c.file.path == "" {
 		return fmt.Errorf("%s is not in the configuration: no --config was given", what)
 	}
-	return fmt.Errorf("%s is not in %s", what, c.filePath)
+	return fmt.Errorf("%s is not in %s", what, c.file.path)
 }
 
 // CheckGame returns an error if the configuration lacks a game.
@@ -183,9 +174,9 @@ func (c *Config) Ledger(log *slog.Logger) ledger.Config {
 	retention := make(map[string]ledger.Retention, len(c.Games))
 	for name, g := range c.Games {
 		retention[name] = g.Retention.ledgerRetention()
-		zones[name], pairs[name] = c.timeZone(name), int64(g.Duel.PairLimitPerDay)
+		zones[name], pairs[name] = g.location(), int64(g.Duel.PairLimitPerDay)
 	}
-	return ledger.Config{URL: c.secret(c.Database), Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Retention: retention, Logger: log}
+	return ledger.Config{URL: c.Secret(c.Database), Dir: c.Data, TimeZones: zones, PairDuelLimits: pairs, Retention: retention, Logger: log}
 }
 
 // QueuePolicy returns the settings of a game's behaviour queue. The configuration must be valid.
@@ -214,7 +205,7 @@ func (c *Config) Endpoints() (endpoints []webhook.Endpoint) {
 	for _, game := range c.GameNames() {
 		for _, settings := range c.Games[game].Webhooks {
 			endpoints = append(endpoints, webhook.Endpoint{
-				Game: game, Name: settings.Name, URL: c.secret(settings.URL), AllowPrivate: settings.AllowPrivate, Events: settings.Events, Ordered: settings.Ordered,
+				Game: game, Name: settings.Name, URL: c.Secret(settings.URL), AllowPrivate: settings.AllowPrivate, Events: settings.Events, Ordered: settings.Ordered,
 			})
 		}
 	}
@@ -229,6 +220,3 @@ type Tracing struct {
 	// Percentage of requests, answers, commits and webhooks that are traced, each by chance. Higher: more traces and more CPU.
 	SamplePercent float64 `yaml:"sample_percent" default:"1" range:"0..100"`
 }
-
-// TracingEndpoint returns the URL of the collector; "": none.
-func (c *Config) TracingEndpoint() string { return c.secret(c.Tracing.Endpoint) }

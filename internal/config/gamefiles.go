@@ -21,7 +21,7 @@ func (c *Config) ReadKeys(name string) ([]identity.Key, error) {
 	var keys []identity.Key
 	seen := make(map[string]bool)
 	for _, k := range c.Games[name].Keys {
-		key, err := c.readKey(k)
+		key, err := c.file.readKey(k)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
@@ -34,15 +34,15 @@ func (c *Config) ReadKeys(name string) ([]identity.Key, error) {
 	return keys, errs.join()
 }
 
-func (c *Config) readKey(k Key) (identity.Key, error) {
+func (f sourceFile) readKey(k Key) (identity.Key, error) {
 	if k.SecretFile == "" {
 		return identity.Key{}, fmt.Errorf("key %q: it needs a secret_file", k.ID)
 	}
-	file, err := os.ReadFile(c.resolvePath(k.SecretFile))
+	content, err := os.ReadFile(f.resolve(k.SecretFile))
 	if err != nil {
 		return identity.Key{}, fmt.Errorf("key %q: its file cannot be read: %w", k.ID, err)
 	}
-	return identity.ReadKey(k.ID, k.Alg, file)
+	return identity.ReadKey(k.ID, k.Alg, content)
 }
 
 // OpenTokens reads the server's own key and the keys of some games. It reads configured keys from
@@ -99,7 +99,7 @@ func (c *Config) ReadWordLists(game string) (*nickname.Words, error) {
 	lists := nickname.WordsConfig{Lists: g.Blocklists, Allow: g.AllowedWords}
 	var errs []error
 	for _, file := range g.BlocklistFiles {
-		text, err := readWordFile(c.resolvePath(file))
+		text, err := readWordFile(c.file.resolve(file))
 		if err != nil {
 			errs = append(errs, fmt.Errorf("blocklist_files: %s: %w", file, err))
 			continue
@@ -123,7 +123,7 @@ func (c *Config) ReadLogo(game string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	content, err := readUpTo(c.resolvePath(path), web.MaxLogoBytes)
+	content, err := readUpTo(c.file.resolve(path), web.MaxLogoBytes)
 	if err != nil {
 		return nil, err
 	}

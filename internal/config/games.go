@@ -40,6 +40,15 @@ type Game struct {
 	Webhooks []Webhook `yaml:"webhooks,omitempty"`
 }
 
+// location returns the time zone of the game's days.
+func (g Game) location() *time.Location {
+	zone, err := time.LoadLocation(g.TimeZone)
+	if err != nil {
+		return time.UTC // Validate reports it
+	}
+	return zone
+}
+
 // Key configures a key that signs tokens of a game.
 type Key struct {
 	// Identifier of the key, unique in the game: the kid header of tokens.

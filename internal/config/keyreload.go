@@ -70,7 +70,7 @@ type GameKeys struct {
 
 // NewGameKeys returns the keys of all games, to be applied to tokens.
 func NewGameKeys(c *Config, tokens *identity.Tokens, log *slog.Logger, onApplied func()) (*GameKeys, error) {
-	k := &GameKeys{path: c.filePath, log: log, onApplied: onApplied}
+	k := &GameKeys{path: c.file.path, log: log, onApplied: onApplied}
 	for _, game := range c.GameNames() {
 		keys, err := c.ReadKeys(game)
 		if err != nil {
@@ -97,7 +97,7 @@ func (k *GameKeys) Run(ctx context.Context) error {
 
 func (k *GameKeys) reload(ctx context.Context) {
 	k.file, k.fileErr = Read(k.path)
-	k.fileErr = errors.Join(k.fileErr, k.file.fileFaults)
+	k.fileErr = errors.Join(k.fileErr, k.file.file.faults)
 	isAnyApplied := false
 	for _, keys := range k.games {
 		isAnyApplied = keys.reload(ctx, k.log) || isAnyApplied

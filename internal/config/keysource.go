@@ -43,7 +43,7 @@ func (c *Config) SinkKeys(name string) KeySource {
 		source.check = checkNPPAKey
 	}
 	if source.check != nil && s.SecretFile != "" {
-		source.File = c.resolvePath(s.SecretFile)
+		source.File = c.file.resolve(s.SecretFile)
 	}
 	return source
 }
@@ -55,7 +55,7 @@ func (c *Config) WebhookKeys(game string, h Webhook) KeySource {
 		ledgerName: "hook/" + game + "/" + h.Name, // the slashes keep it apart from names of games
 	}
 	if h.SecretFile != "" {
-		source.File = c.resolvePath(h.SecretFile)
+		source.File = c.file.resolve(h.SecretFile)
 	}
 	return source
 }

@@ -55,7 +55,7 @@ func FuzzConfigFile(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c := defaultWithUnsetLimits()
-		if c.decode([]byte(text)) != nil || c.Validate() != nil {
+		if decode([]byte(text), &c) != nil || c.Validate() != nil {
 			return
 		}
 		printed, err := yaml.Marshal(c)

@@ -12,6 +12,13 @@ import (
 	"laststand/internal/webhook"
 )
 
+// sourceFile is the file that a configuration was read from. Settings name further files, whose
+// relative paths start at its folder.
+type sourceFile struct {
+	path   string // "": none
+	faults error  // unknown keys and wrong types; nil: none
+}
+
 // Read returns the defaults, overridden by a configuration file. path "" means no file. It
 // does not validate values; Validate also reports unknown keys and values of wrong types.
 func Read(path string) (Config, error) {
@@ -23,19 +30,19 @@ func Read(path string) (Config, error) {
 	if err != nil {
 		return c, fmt.Errorf("the configuration file cannot be read: %w", err)
 	}
-	if err := c.decode(raw); err != nil { // the text is no YAML
+	if err := decode(raw, &c); err != nil { // the text is no YAML
 		return c, fmt.Errorf("%s: %w", path, err)
 	}
-	if c.fileFaults != nil {
-		c.fileFaults = fmt.Errorf("%s: %w", path, c.fileFaults)
+	if c.file.faults != nil {
+		c.file.faults = fmt.Errorf("%s: %w", path, c.file.faults)
 	}
-	c.filePath = path
+	c.file.path = path
 	return c, nil
 }
 
 // decode decodes the text of a configuration file into c, which has the defaults. It returns an
 // error if the text is no YAML, and stores other faults in c.
-func (c *Config) decode(raw []byte) error {
+func decode(raw []byte, c *Config) error {
 	var file yaml.Node
 	if err := yaml.Unmarshal(raw, &file); err != nil {
 		return err
@@ -48,7 +55,7 @@ func (c *Config) decode(raw []byte) error {
 	for _, document := range file.Content {
 		d.decode(document, "", reflect.ValueOf(c).Elem())
 	}
-	c.fileFaults = d.faults.join()
+	c.file.faults = d.faults.join()
 	c.Limits.applyDefaults()
 	return nil
 }
@@ -75,12 +82,12 @@ func hasKey(section *yaml.Node, key string) bool {
 	return ok
 }
 
-// resolvePath returns the path of a file that the configuration names. A relative path starts at
+// resolve returns the path of a file that the configuration names. A relative path starts at
 // the folder of the configuration file. "credential:NAME" is a credential of systemd.
-func (c *Config) resolvePath(path string) string {
+func (f sourceFile) resolve(path string) string {
 	path = credentialPath(path)
-	if filepath.IsAbs(path) || c.filePath == "" {
+	if filepath.IsAbs(path) || f.path == "" {
 		return path
 	}
-	return filepath.Join(filepath.Dir(c.filePath), path)
+	return filepath.Join(filepath.Dir(f.path), path)
 }

@@ -25,12 +25,12 @@ const defaultCredentials = "/run/credentials/laststand.service"
 
 // readSecret returns the text that a setting stands for: the setting itself, or the content of the
 // file or credential that it names. Its errors never contain a secret.
-func (c *Config) readSecret(setting string) (string, error) {
+func (f sourceFile) readSecret(setting string) (string, error) {
 	path, isFile := strings.CutPrefix(setting, filePrefix)
 	if !isFile && !strings.HasPrefix(setting, credentialPrefix) {
 		return setting, nil
 	}
-	content, err := os.ReadFile(c.resolvePath(path))
+	content, err := os.ReadFile(f.resolve(path))
 	if err != nil {
 		return "", fmt.Errorf("the file of %q cannot be read: %w", setting, err)
 	}
@@ -41,10 +41,11 @@ func (c *Config) readSecret(setting string) (string, error) {
 	return text, nil
 }
 
-// secret is readSecret for a valid configuration. If the file has become unreadable, it returns the
-// setting, which is no address: an empty one would mean an embedded store.
-func (c *Config) secret(setting string) string {
-	text, err := c.readSecret(setting)
+// Secret returns the text that a setting stands for, such as the URL of Redis with its password.
+// The configuration must be valid. If the file of the secret has become unreadable, Secret returns
+// the setting, which is no address: an empty one would mean an embedded store.
+func (c *Config) Secret(setting string) string {
+	text, err := c.file.readSecret(setting)
 	if err != nil {
 		return setting
 	}
@@ -64,12 +65,6 @@ func credentialPath(path string) string {
 	return filepath.Join(folder, name)
 }
 
-// RedisURL returns the URL of Redis, with its password. The configuration must be valid.
-func (c *Config) RedisURL() string { return c.secret(c.Redis) }
-
-// SinkURL returns the URL of the sink of a game. The configuration must be valid.
-func (c *Config) SinkURL(name string) string { return c.secret(c.Games[name].Behaviours.Sink.URL) }
-
 // CertificateFiles returns the paths of the certificate and its key.
 func (c *Config) CertificateFiles() (cert, key string) {
 	return credentialPath(c.TLSCert), credentialPath(c.TLSKey)
@@ -77,8 +72,8 @@ func (c *Config) CertificateFiles() (cert, key string) {
 
 // checkSecret returns an error if the text that a setting stands for is invalid, or if its file
 // cannot be read.
-func (c *Config) checkSecret(setting string, check func(string) error) error {
-	text, err := c.readSecret(setting)
+func (f sourceFile) checkSecret(setting string, check func(string) error) error {
+	text, err := f.readSecret(setting)
 	if err == nil {
 		err = check(text)
 	}

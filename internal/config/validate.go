@@ -74,8 +74,8 @@ func (v *validation) validateKeys() {
 }
 
 func (v *validation) validateWithoutKeys() {
-	if v.fileFaults != nil {
-		v.errs = append(v.errs, v.fileFaults)
+	if v.file.faults != nil {
+		v.errs = append(v.errs, v.file.faults)
 	}
 	visit("", reflect.ValueOf(v.Config).Elem(), func(f field) { f.check(v) })
 	if _, port, _ := net.SplitHostPort(v.Listen); v.Listen == v.OpsListen && port != "0" {
