@@ -63,7 +63,7 @@ func FuzzConfigFile(f *testing.F) {
 			t.Fatal(err)
 		}
 		reread := defaultWithUnsetLimits()
-		if err := reread.decode(printed); err != nil {
+		if err := decode(printed, &reread); err != nil {
 			t.Fatalf("%q is printed as\n%s\nwhich is invalid: %v", text, printed, err)
 		}
 		reprinted, err := yaml.Marshal(reread)
