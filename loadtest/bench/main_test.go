@@ -14,8 +14,8 @@ import (
 )
 
 // The benchmarks of this folder measure parts of a node on real services, which they start for
-// themselves: settlement and leaderboards (boards_test.go), the task queue (tasks_test.go) and
-// the timing wheel (timers_test.go). docs/PERFORMANCE.md has the current figures.
+// themselves: settlement and leaderboards (boards_test.go), the behaviour queue
+// (behaviours_test.go), the task queue (tasks_test.go) and the timing wheel (timers_test.go). docs/PERFORMANCE.md has the current figures.
 //
 //	go test -run '^$' -bench 'Settle|Read|Roll' -benchtime 1x -timeout 60m ./loadtest/bench
 

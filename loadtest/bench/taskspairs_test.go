@@ -7,8 +7,8 @@ import (
 	"laststand/loadtest/players"
 )
 
-// BenchmarkPairs compares ours with River on the same PostgreSQL.
-func BenchmarkPairs(b *testing.B) {
+// BenchmarkTaskPairs compares ours with River on the same PostgreSQL.
+func BenchmarkTaskPairs(b *testing.B) {
 	p := startPostgres(b)
 	river := buildPeers(b)
 	var pair []pairRun

@@ -1,9 +1,14 @@
-// Package behaviours measures the behaviour queue end to end, beside other
-// designs. Each benchmark starts its own redis-server.
+package bench
+
+import (
+	"flag"
+	"time"
+)
+
+// The benchmarks BehaviourX measure the behaviour queue end to end, beside other designs.
+// Each starts its own redis-server.
 //
-//	go test -run '^$' -bench . -benchtime 1x -timeout 30m ./loadtest/behaviours
-//
-// Current figures are in docs/PERFORMANCE.md, section "Behaviours".
+//	go test -run '^$' -bench Behaviour -benchtime 1x -timeout 30m ./loadtest/bench
 //
 // Events of 200 bytes belong to 1,000 games, distributed by Zipf's law.
 // Producers and reporters run at the same time, in this process. The benchmark
@@ -14,7 +19,7 @@
 // us/event is the processor time of this process and of Redis.
 //
 //   - Pairs: two scripts of a published article, Laststand and the floor in turn,
-//     -pairs times. It prints medians, and the median ratio to the article's scripts.
+//     -behaviour-pairs times. It prints medians, and the median ratio to the article's scripts.
 //   - Floor: the least work that Redis must do for the same bytes; see least.
 //   - Ours: Laststand alone, for a profile (-cpuprofile covers everything but Redis).
 //   - Once: Laststand, for events whose ids count once, as the server reports its
@@ -24,46 +29,17 @@
 //   - Posted: events as services post them, 100 and 1,000 of a game per call.
 //   - Latency: the time from offered to reported, at half of the rate that Ours has
 //     just reached.
-//   - Many: the cost of -many games with few events each, while they wait and while
+//   - Many: the cost of -behaviour-games games with few events each, while they wait and while
 //     they are reported.
-package behaviours
-
-import (
-	"flag"
-	"fmt"
-	"os"
-	"runtime"
-	"strings"
-	"testing"
-	"time"
-)
 
 var (
-	pairs     = flag.Int("pairs", 5, "of runs, the article's and ours in turn")
+	pairs     = flag.Int("behaviour-pairs", 5, "of runs, the article's and ours in turn")
 	games     = flag.Int("games", 1000, "that events belong to")
-	many      = flag.Int("many", 100_000, "games of the benchmark of idle ones")
+	many      = flag.Int("behaviour-games", 100_000, "games of the benchmark of idle ones")
 	seconds   = flag.Duration("seconds", 5*time.Second, "that are measured, after some of warming up")
 	window    = flag.Int64("window", 190_000, "events of ours that are on their way at the most, as many wait for -flush; below what a node collects, 200,000")
 	backlog   = flag.Int64("backlog", 30_000, "the same of the other ways, which report as soon as they can: what they offer, they have reported in the same run")
-	producers = flag.Int("producers", 64, "that offer at once to who answers each event; the others have 4")
+	producers = flag.Int("behaviour-producers", 64, "that offer at once to who answers each event; the others have 4")
 	consumers = flag.Int("consumers", 4, "that report at once, where the way does not say itself")
 	flush     = flag.Duration("flush", time.Second, "after which ours reports a batch that is not full")
 )
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	fmt.Printf("machine: %d cores, %s, %s, %s; producers, reporters and Redis share it\n",
-		runtime.NumCPU(), processor(), runtime.GOARCH, runtime.Version())
-	os.Exit(m.Run())
-}
-
-// processor returns the processor's name according to Linux.
-func processor() string {
-	info, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(info)) {
-		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return "unknown processor"
-}

@@ -1,4 +1,4 @@
-package behaviours
+package bench
 
 import (
 	"context"
@@ -13,9 +13,9 @@ import (
 )
 
 var (
-	//go:embed push.lua
+	//go:embed article_push.lua
 	pushText string
-	//go:embed pull.lua
+	//go:embed article_pull.lua
 	pullText string
 
 	pushScript = redis.NewScript(pushText)

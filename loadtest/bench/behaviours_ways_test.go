@@ -1,4 +1,4 @@
-package behaviours
+package bench
 
 import (
 	"fmt"
@@ -22,9 +22,9 @@ func floorLoad() load {
 	return load{name: "floor", producers: few, chunk: chunk, window: *window, open: openLeast}
 }
 
-// BenchmarkPairs measures the goal: ours takes at least 8 times as many events as the
+// BenchmarkBehaviourPairs measures the goal: ours takes at least 8 times as many events as the
 // article's scripts, and at least 500,000 per second.
-func BenchmarkPairs(b *testing.B) {
+func BenchmarkBehaviourPairs(b *testing.B) {
 	rdb := connect(b)
 	var pair []pairRun
 	for i := range *pairs {
@@ -49,18 +49,18 @@ type pairRun struct{ theirs, ours, floor figures }
 
 func (p pairRun) ratio() float64 { return p.ours.rate / p.theirs.rate }
 
-// BenchmarkOurs measures ours alone, for a profile.
-func BenchmarkOurs(b *testing.B) { drive(b, connect(b), ourLoad()).report(b) }
+// BenchmarkBehaviourOurs measures ours alone, for a profile.
+func BenchmarkBehaviourOurs(b *testing.B) { drive(b, connect(b), ourLoad()).report(b) }
 
-// BenchmarkFloor measures the floor alone.
-func BenchmarkFloor(b *testing.B) { drive(b, connect(b), floorLoad()).report(b) }
+// BenchmarkBehaviourFloor measures the floor alone.
+func BenchmarkBehaviourFloor(b *testing.B) { drive(b, connect(b), floorLoad()).report(b) }
 
-// BenchmarkOnce measures ours for events of the server's own players.
-func BenchmarkOnce(b *testing.B) {
+// BenchmarkBehaviourOnce measures ours for events of the server's own players.
+func BenchmarkBehaviourOnce(b *testing.B) {
 	drive(b, connect(b), load{producers: few, chunk: chunk, window: *window, open: openOnce}).report(b)
 }
 
-func BenchmarkStreams(b *testing.B) {
+func BenchmarkBehaviourStreams(b *testing.B) {
 	rdb := connect(b)
 	b.Run("one-by-one", func(b *testing.B) {
 		drive(b, rdb, load{producers: *producers, chunk: chunk, window: *backlog, open: openStreams(false)}).report(b)
@@ -70,7 +70,7 @@ func BenchmarkStreams(b *testing.B) {
 	})
 }
 
-func BenchmarkPosted(b *testing.B) {
+func BenchmarkBehaviourPosted(b *testing.B) {
 	rdb := connect(b)
 	for _, each := range []int{100, 1000} {
 		b.Run(fmt.Sprint(each), func(b *testing.B) {
@@ -79,8 +79,8 @@ func BenchmarkPosted(b *testing.B) {
 	}
 }
 
-// BenchmarkLatency offers half as many events as each way has just taken.
-func BenchmarkLatency(b *testing.B) {
+// BenchmarkBehaviourLatency offers half as many events as each way has just taken.
+func BenchmarkBehaviourLatency(b *testing.B) {
 	rdb := connect(b)
 	for _, l := range []load{articleLoad(), ourLoad()} {
 		b.Run(l.name, func(b *testing.B) {

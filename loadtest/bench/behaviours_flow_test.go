@@ -1,4 +1,4 @@
-package behaviours
+package bench
 
 import (
 	"context"

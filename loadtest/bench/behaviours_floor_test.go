@@ -1,4 +1,4 @@
-package behaviours
+package bench
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-//go:embed floor.lua
+//go:embed behaviours_floor.lua
 var leastText string
 
 var leastScript = redis.NewScript(leastText)

@@ -1,4 +1,4 @@
-package behaviours
+package bench
 
 import (
 	"fmt"
@@ -13,9 +13,9 @@ import (
 // eventsEach is the number of events of each game.
 const eventsEach = 3
 
-// BenchmarkMany gives many games few events each, and then none. It measures their cost
+// BenchmarkBehaviourMany gives many games few events each, and then none. It measures their cost
 // while the events wait and after they are reported.
-func BenchmarkMany(b *testing.B) {
+func BenchmarkBehaviourMany(b *testing.B) {
 	b.Run("waiting", func(b *testing.B) {
 		defer func(before time.Duration) { *flush = before }(*flush)
 		*flush = time.Hour
@@ -30,7 +30,7 @@ func BenchmarkMany(b *testing.B) {
 // measures from then on.
 func benchMany(b *testing.B, come func(o *ours) int64) {
 	rdb := connect(b)
-	heap, data := inUse(), memory(b, rdb)
+	heap, data := inUse(), redisBytes(b, rdb)
 	want := int64(*many * eventsEach)
 	f := newFlow(want)
 	o := newOurs(b, rdb, f, gameNames(*many))
@@ -52,7 +52,7 @@ func benchMany(b *testing.B, come func(o *ours) int64) {
 	b.ReportMetric(100*idle.redis.Seconds()/idle.took.Seconds(), "redis-%cpu")
 	b.ReportMetric(float64(idle.commands)/idle.took.Seconds(), "commands/s")
 	b.ReportMetric(float64(inUse()-heap)/float64(*many), "here-B/game")
-	b.ReportMetric(float64(memory(b, rdb)-data)/float64(*many), "redis-B/game")
+	b.ReportMetric(float64(redisBytes(b, rdb)-data)/float64(*many), "redis-B/game")
 	b.ReportMetric(0, "ns/op") // meaningless here: left out
 }
 
@@ -84,8 +84,8 @@ func inUse() int64 {
 	return int64(m.HeapInuse + m.StackInuse)
 }
 
-// memory returns the bytes that Redis uses for its data.
-func memory(b *testing.B, rdb *redis.Client) (used int64) {
+// redisBytes returns the bytes that Redis uses for its data.
+func redisBytes(b *testing.B, rdb *redis.Client) (used int64) {
 	for line := range strings.Lines(ask(b, rdb, "memory")) {
 		_, _ = fmt.Sscanf(line, "used_memory:%d", &used)
 	}
