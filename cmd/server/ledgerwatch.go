@@ -59,11 +59,11 @@ func (w *ledgerWatch) run(ctx context.Context) error {
 // check compares the position of the ledger with those that were seen before. It repeats its work at
 // the next call after an error.
 func (w *ledgerWatch) check(ctx context.Context) error {
-	now, err := w.position(ctx)
+	text, wentBackAt, err := w.mark.Load(ctx) // before the position: another node can store a newer one at any time
 	if err != nil {
 		return err
 	}
-	text, wentBackAt, err := w.mark.Load(ctx)
+	now, err := w.position(ctx)
 	if err != nil {
 		return err
 	}

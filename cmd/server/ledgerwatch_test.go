@@ -101,6 +101,23 @@ func TestEveryNodeLearnsThatTheLedgerWentBack(t *testing.T) {
 	}
 }
 
+// A node that stores a newer position, while another one checks, does not look like a rollback.
+func TestAConcurrentCheckIsNoRollback(t *testing.T) {
+	t.Parallel()
+	l := &watchedLedger{now: ledger.Position{Epoch: "a", Entries: 5}}
+	slow, fast := l.node(), l.node()
+	readPosition := slow.position
+	slow.position = func(ctx context.Context) (ledger.Position, error) {
+		position, err := readPosition(ctx)
+		l.now.Entries++
+		fast.checkWork(t, "a new entry", 0, 0)
+		return position, err
+	}
+	for range 3 {
+		slow.checkWork(t, "an older position than the other node's", 0, 0)
+	}
+}
+
 // After an error, the next check does the work.
 func TestTheWatchRepeatsItsWorkAfterAnError(t *testing.T) {
 	t.Parallel()
