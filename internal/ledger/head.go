@@ -42,7 +42,7 @@ func (w *entryWriter) currentDay(ctx context.Context, game string) (currentDay, 
 	return currentDay, civilDay(now, w.timeZone(game)), err
 }
 
-// head is a game's row of table heads, locked until the transaction ends, with the
+// head is a game's row of table ledger_heads, locked until the transaction ends, with the
 // entries to add.
 type head struct {
 	game       string

@@ -40,7 +40,7 @@ const (
 SELECT h.pos, h.day, h.first_day, e.id FROM ledger_heads h JOIN entries e ON e.game = h.game AND e.pos = h.pos WHERE h.game = $1`
 )
 
-// selectSums returns all sums of a game. Days are summed in order. So table sums has the
+// selectSums returns all sums of a game. Days are summed in order. So table day_sums has the
 // days before the first unsummed one ($2), and the entries after its position ($3) are
 // added here. The concatenation of day with an empty text prevents the database from
 // using an index by day, which would need a sort; the primary key has the order already.
@@ -158,8 +158,8 @@ SELECT ` + sumColumns + ` FROM day_sums WHERE game = $1 AND day = $2 AND holder_
 var computeDaySums = sumsFrom(`entries e WHERE e.game = $1 AND {pos} > $2 AND ({pos} < $3 OR $3 = 0) AND e.holder_kind = $4 AND `+counted) + orderByBytes
 
 // ledgerDay is a row of table days. Its entries are after startPos and before nextDayPos,
-// which is 0 for the current day. summed is 1 if all its entries are in table sums, else
-// 0. Entries up to summedTo are in sums already.
+// which is 0 for the current day. summed is 1 if all its entries are in table day_sums, else
+// 0. Entries up to summedTo are in day_sums already.
 type ledgerDay struct {
 	game, day                              string
 	startPos, summed, summedTo, nextDayPos int64

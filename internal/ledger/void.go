@@ -36,8 +36,8 @@ func (c *Corrections) MakeVoid(ctx context.Context, v answers.Void) (isNew bool,
 	return isNew, nil
 }
 
-// makeVoid is the transaction of MakeVoid. It locks the game's head first, as Erase and Commit
-// do. It enqueues the tasks that report ended days and the correction.
+// makeVoid is the transaction of MakeVoid. It locks the game's head before the match, as Erase
+// does. It enqueues the tasks that report ended days and the correction.
 func (c *Corrections) makeVoid(ctx context.Context, tx *transaction, v answers.Void) (isNew bool, err error) {
 	h, err := c.entries.lockHead(ctx, tx, v.Game)
 	if err != nil {

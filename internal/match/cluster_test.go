@@ -150,7 +150,7 @@ func (session *frameRecorder) DiscardUnsent(string) {
 
 func (session *frameRecorder) CanAttach(string) bool { return true }
 
-func (session *frameRecorder) DuelChanged(_ string, running bool) {
+func (session *frameRecorder) DuelChanged(running bool) {
 	session.mu.Lock()
 	defer session.mu.Unlock()
 	session.duels = append(session.duels, duelChange{running, len(session.rawFrames)})

@@ -1,5 +1,5 @@
-// Package match runs matches. It contains the rules of the three modes (duel,
-// buzzer, survival), the steps of a match, and the recovery of missed steps and
+// Package match runs matches. It contains the rules of the four modes (duel,
+// buzzer, survival, race), the steps of a match, and the recovery of missed steps and
 // pushes.
 //
 // No node owns a match. Its state is in stores that all nodes share. A step is

@@ -57,6 +57,7 @@ func (l *localMatch) noteChain(chain *stepChain) {
 	l.version = max(l.version, chain.last.Version)
 	switch {
 	case len(chain.phases) > 0:
+		l.ownStepVersion = chain.last.Version
 		l.duel = l.duel.newerAnswers(l.plan, chain.last, chain.last.Version)
 	case l.duel.version == chain.Version:
 		seat := l.plan.seatIndex(chain.Answer.Record.Player)

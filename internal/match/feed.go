@@ -130,7 +130,7 @@ func (l *localMatch) reportDuelEnd(newState State) {
 		return
 	}
 	for _, session := range l.sessions {
-		session.DuelChanged(l.plan.ID, false)
+		session.DuelChanged(false)
 	}
 }
 
@@ -204,7 +204,7 @@ func (l *localMatch) broadcast(frames ...[]byte) {
 func (l *localMatch) addSession(request AttachRequest, view View) {
 	l.sessions[request.Player] = request.Session
 	if running := !l.state.Phase.hasEnded(); l.plan.Mode == Duel && (running || request.AfterSeq < view.Seq) {
-		request.Session.DuelChanged(l.plan.ID, running)
+		request.Session.DuelChanged(running)
 	}
 	first := view.Seq - int64(len(view.Frames)) + 1
 	for i, frame := range view.Frames {

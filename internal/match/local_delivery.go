@@ -153,9 +153,19 @@ func (d *localDelivery) armTimer(local *localMatch) {
 		return
 	}
 	dueAt := local.state.DueAt
-	if local.state.Version == local.remoteStepVersion {
+	if local.remoteStepVersion > local.ownStepVersion {
 		dueAt += remoteStepGraceMS
 	}
 	wait := time.Duration(max(dueAt-d.Now(), 0)) * time.Millisecond
 	d.Wheel.Set(&local.timer, wait, func() { d.onDue(local) })
+}
+
+// storeOutageMS returns how long this node could not reach the store. It is 0 in normal
+// operation.
+func (d *localDelivery) storeOutageMS() int64 {
+	outageMS := d.Now() - d.storeReachedAt.Load()
+	if outageMS < recoveryInterval.Milliseconds()+minOutageMS {
+		return 0
+	}
+	return outageMS
 }

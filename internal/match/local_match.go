@@ -19,7 +19,8 @@ type localMatch struct {
 	state                State      // newest known state; its Seq is the last push delivered here
 	version              int64      // highest known version
 	duel                 duelAnswers
-	remoteStepVersion    int64 // version of the newest step of another node; -1 for none
+	ownStepVersion       int64 // version after the newest step of this node; 0 for none
+	remoteStepVersion    int64 // the same of other nodes
 	sessions             sessionSet
 	members              memberCache
 	timer                timer.Timer
@@ -51,7 +52,7 @@ func (s sessionSet) push(frames ...[]byte) {
 func newLocalMatch(view View) *localMatch {
 	local := &localMatch{
 		plan: view.Plan, state: view.State, version: view.Version, sessions: make(sessionSet), answerSlot: newAnswerSlot(),
-		remoteStepVersion: -1, lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
+		lastBotsQuestion: -1, lastPersonalQuestion: view.Question, startReported: view.Question >= 0, endReported: view.Phase.hasEnded(),
 		lastDeadline: view.ClosesAt, lobby: lobbyNotice{version: view.Version}, checkedEndedPlaces: view.EndedPlaces,
 	}
 	if view.Phase == PhaseOpen || view.Phase == PhaseSealed {

@@ -21,7 +21,7 @@ type Subscriber interface {
 	// DuelChanged reports that a duel of the player has begun or is over. A session
 	// that is attached to a running duel is told that it has begun. The call comes
 	// before the pushes of the change.
-	DuelChanged(match string, running bool)
+	DuelChanged(running bool)
 }
 
 // Presence stores the session of each player at this node. It is safe for

@@ -40,7 +40,7 @@ func elapsedMS(plan *Plan, state State, submission Submission) int64 {
 	return max(submission.ArrivedAt-state.readsUntil(plan), 0) * 100 / (100 + state.extraPercent(submission.Player))
 }
 
-// compareStandings orders standings, best first: the higher score in duel and buzzer, the
+// compareStandings orders standings, best first: the higher score in duel, buzzer and race, the
 // longer survival in survival, then less time. A player who leaves a duel loses it. A player
 // who leaves an arena ranks behind all who stayed.
 func compareStandings(mode Mode, leaver string, a, b Standing) int {

@@ -51,7 +51,7 @@ func (s *bufferedSession) DiscardUnsent(match string) {
 
 func (s *bufferedSession) CanAttach(string) bool { return true }
 
-func (s *bufferedSession) DuelChanged(string, bool) {}
+func (s *bufferedSession) DuelChanged(bool) {}
 
 // sync requests the match from a number on, like match.sync.
 func (s *bufferedSession) sync(c *cluster, n *node, plan *Plan, player string, after int64) {

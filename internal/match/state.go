@@ -34,9 +34,10 @@ func (p Phase) hasEnded() bool { return p == PhaseOver || p == PhaseSettled }
 // State is the part of a match that changes. Question counts from 0 and is -1
 // before the first question opens. Times are cluster time in ms.
 //
-// Only steps write the fields of the first group. Other writes of the store
-// move the fields of the second group. A step leaves those alone, except that
-// opening a question sets Answered and Right to 0.
+// Steps write the fields of the first group. Of these, a first right answer writes the phase
+// and its reason, places write Alive and Extra, and a host can move DueAt. Other writes of the
+// store move the fields of the second group. A step leaves those alone, except that opening a
+// question sets Answered and Right to 0.
 type State struct {
 	Phase       Phase
 	Question    int
@@ -73,7 +74,7 @@ type State struct {
 	Version int64  // every accepted write raises it
 }
 
-// readsUntil is when the question accepts answers.
+// readsUntil is from when on the question accepts answers.
 func (s State) readsUntil(plan *Plan) int64 { return s.OpensAt + plan.ReadingMS }
 
 // isDue reports whether the next step is due.

@@ -238,13 +238,3 @@ func (r *stepRun) reportEnd(ctx context.Context, step *Step) {
 	}
 	r.OnResult(step.Result)
 }
-
-// storeOutageMS returns how long this node could not reach the store. It is 0 in normal
-// operation.
-func (d *localDelivery) storeOutageMS() int64 {
-	outageMS := d.Now() - d.storeReachedAt.Load()
-	if outageMS < recoveryInterval.Milliseconds()+minOutageMS {
-		return 0
-	}
-	return outageMS
-}

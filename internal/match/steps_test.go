@@ -63,6 +63,36 @@ func TestAnswerAtOtherNodeDelaysNoStep(t *testing.T) {
 	})
 }
 
+// A step of another node stays the last one while answers raise the version. So the next step
+// is still left to that node for a short time.
+func TestAnswersDoNotEndTheWaitForTheOtherNode(t *testing.T) {
+	runInCluster(t, func(c *cluster) {
+		nodeA, nodeB := c.startNode(), c.startNode()
+		plan := newArena(Survival, 2)
+		c.createArenaWithPlayers(plan, 4, nodeA, nodeB)
+		c.requireNoError(nodeA.StartArena(c.Context(), plan.ID))
+		c.passUntil(plan, PhaseOpen, 0)
+		opening, other := nodeA, nodeB
+		if testutil.ToFloat64(nodeB.metrics.steps.WithLabelValues(string(PhaseOpen), "taken")) > 0 {
+			opening, other = nodeB, nodeA
+		}
+		for i := range 2 {
+			c.answerUntilAccepted(plan, nodeA, plan.arenaSeat(i).Player, 0)
+		}
+		time.Sleep(2 * recoveryInterval) // each node has read the match
+		if known, stored := other.findLocalMatch(plan.ID).knownState(), c.store.state(plan.ID); known.Version != stored.Version {
+			c.Fatalf("the other node knows version %d of %d", known.Version, stored.Version)
+		}
+		opening.kill()
+		if c.hasAdvancedAfter(plan, remoteStepGraceMS-20) {
+			c.Error("the other node did not wait")
+		}
+		if !c.hasAdvancedAfter(plan, maxLateOpeningMS) {
+			c.Error("no node has applied the step")
+		}
+	})
+}
+
 // A late message about an older step delays no step here either.
 func TestLateStepEventDelaysNoStep(t *testing.T) {
 	runInCluster(t, func(c *cluster) {

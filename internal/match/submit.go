@@ -87,15 +87,15 @@ func (j *judge) submitAttempt(ctx context.Context, local *localMatch, attempt At
 // question is known to be won, it only checks whether the answer repeats an
 // accepted one.
 func (j *judge) commitFirstAnswer(ctx context.Context, local *localMatch, attempt Attempt) (Outcome, error) {
-	outcome, committed, err := j.tryCommitIfFirst(ctx, local, attempt)
-	if err != nil || committed {
+	outcome, wasTried, err := j.tryCommitIfFirst(ctx, local, attempt)
+	if err != nil || wasTried {
 		return outcome, err
 	}
 	j.metrics.droppedRaces.Inc()
 	return j.outcomeForClosedQuestion(ctx, local, attempt.Record.Player, attempt.Record.Question)
 }
 
-func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, committed bool, err error) {
+func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt Attempt) (outcome Outcome, wasTried bool, err error) {
 	question := attempt.Record.Question
 	slot := &local.answerSlot
 	if local.knownState().isClosed(question) {
@@ -105,13 +105,13 @@ func (j *judge) tryCommitIfFirst(ctx context.Context, local *localMatch, attempt
 		return Outcome{}, false, err
 	}
 	defer slot.release()
-	if slot.lastWon >= question || local.knownState().isClosed(question) {
+	if slot.lastClosed >= question || local.knownState().isClosed(question) {
 		return Outcome{}, false, nil
 	}
 	outcome, err = j.Answers.CommitIfFirst(ctx, attempt)
 	// An answer that was late itself says nothing about earlier answers.
 	if err == nil && (outcome.Verdict == VerdictAccepted || outcome.Verdict == VerdictLate && attempt.Record.ArrivedAt <= local.knownState().ClosesAt) {
-		slot.lastWon = max(slot.lastWon, question)
+		slot.lastClosed = max(slot.lastClosed, question)
 	}
 	return outcome, true, err
 }

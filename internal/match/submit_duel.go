@@ -43,7 +43,6 @@ func (j *judge) commitAnswerStep(ctx context.Context, local *localMatch, answer 
 		reveal, _ := nextStep(local.plan, view, j.Now(), 0)
 		chain = steps.chainFrom(reveal, view)
 		chain.Step = accept.followedBy(chain.Step)
-		chain.revealedPushes++
 	}
 	applied, err := steps.applyChain(ctx, &chain)
 	if err != nil || !applied {

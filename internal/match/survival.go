@@ -20,7 +20,7 @@ func applySurvivalReveal(view View, newState *State) {
 	})
 }
 
-// isVoid reports whether no player survived a sealed question, so that the
+// isVoid reports whether no player survived a question that is about to be revealed, so that the
 // question does not count. The right answers of players who left do not count.
 func (v View) isVoid() bool { return v.Right == 0 }
 

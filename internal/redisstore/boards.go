@@ -8,7 +8,7 @@ import (
 )
 
 // Boards stores the leaderboards of every game. It implements leaderboard.Store and
-// leaderboard.Source. Safe for concurrent use.
+// leaderboard.RankingSource. Safe for concurrent use.
 type Boards struct {
 	rdb        redis.UniversalClient
 	served     sync.Map // configKey → servedBoards

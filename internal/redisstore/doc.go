@@ -1,7 +1,7 @@
 // Package redisstore stores in Redis what all nodes share, except matches and behaviours.
 // Redis is one master, a cluster, or the embedded server. Each main type is one store:
 //
-//   - [Boards]: leaderboards. It implements leaderboard.Store and leaderboard.Source.
+//   - [Boards]: leaderboards. It implements leaderboard.Store and leaderboard.RankingSource.
 //   - [Lobby]: tickets and pairings. It implements the stores of package lobby.
 //   - [Limits]: the buckets of cluster-wide limits. It implements overload.Store.
 //   - [Names]: reservations of suggested nicknames. It implements identity.NameReservations.

@@ -2,6 +2,7 @@ package ws
 
 import (
 	"context"
+	"laststand/internal/timer"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -75,6 +76,30 @@ func TestHeartbeatFindsNewerSession(t *testing.T) {
 	if n.closedCount("4409") != 1 || other.closedCount("4409") != 0 {
 		t.Errorf("closed at the first node %v, at the other %v", n.labelValues("closes_total"), other.labelValues("closes_total"))
 	}
+}
+
+// A client that answers pings stays connected when heartbeats are late, because other calls
+// keep the workers of the wheel busy. A client that answers nothing is closed.
+func TestLateHeartbeatClosesNoLiveClient(t *testing.T) {
+	t.Parallel()
+	const interval = 100 * time.Millisecond
+	wheel := timer.New(timer.Config{Workers: 1})
+	n := startNode(t, func(c *Config, _ *lobby.DuelSettings) {
+		c.Wheel.Close()
+		c.PingInterval, c.Wheel = interval, wheel
+	})
+	ada, bob := n.connectPlayer("ada"), n.connectPlayer("bob")
+	bob.conn.SetPingHandler(func(string) error { return nil })
+	answerPing, pings := ada.conn.PingHandler(), 0
+	ada.conn.SetPingHandler(func(data string) error {
+		if pings++; pings == 4 {
+			ada.sendRequest(protocol.TypeDuelLeave, protocol.Empty{})
+		}
+		return answerPing(data)
+	})
+	wheel.After(0, func() { time.Sleep(4 * interval) })
+	ada.readUntil(protocol.TypeDuelLeft)
+	bob.expectClose(int(protocol.CloseSilent))
 }
 
 func TestCloseReplacedClosesOnlyOlderSessions(t *testing.T) {

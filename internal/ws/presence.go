@@ -61,7 +61,7 @@ func (p *presence) CanAttach(match string) bool {
 
 // DuelChanged counts the player in services.duelPlayers from the start of a duel to its
 // end.
-func (p *presence) DuelChanged(_ string, running bool) {
+func (p *presence) DuelChanged(running bool) {
 	if p.inDuel.Swap(running) == running {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"laststand/internal/protocol"
 )
 
-// requests handles the requests of a session after its hello, one after the other. The
+// requests handles the requests of a session, from its hello on, one after the other. The
 // read loop owns it.
 type requests struct {
 	*presence

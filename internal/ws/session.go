@@ -25,6 +25,7 @@ type session struct {
 	requests  requests
 	onEnd     func(*session) // called when everything is released
 	timer     timer.Timer    // the time limit of the hello, then the next heartbeat
+	pings     int            // heartbeats since the client was last heard
 }
 
 func newSession(services *services, netConn net.Conn, address netip.Addr, onEnd func(*session)) *session {
@@ -144,7 +145,7 @@ func (se *session) end() {
 	if se.greeted.Load() {
 		se.unbind()
 	}
-	se.DuelChanged("", false)
+	se.DuelChanged(false)
 	se.onEnd(se)
 }
 
@@ -153,16 +154,21 @@ func (se *session) closeForMissingHello() {
 	se.close(protocol.CloseSilent, "no hello within 5 s; reconnect")
 }
 
-// sendHeartbeat sends a ping to the client. It closes the session instead if nothing
-// arrived during the last three ping intervals, or if the token has expired. It also
-// checks whether the player has a newer session at another node.
+// sendHeartbeat sends a ping to the client. It closes the session instead if the token has
+// expired, or if nothing arrived during the last three ping intervals, not even after two
+// pings: heartbeats can be late. It also checks whether the player has a newer session at
+// another node.
 func (se *session) sendHeartbeat() {
+	if se.conn.SilentFor() < se.services.PingInterval {
+		se.pings = 0
+	}
 	switch {
 	case se.services.Now() >= se.claims.ExpiresAt:
 		se.closeAfterQueued(protocol.CloseUnauthorized, "token expired")
-	case se.conn.SilentFor() >= 3*se.services.PingInterval:
+	case se.conn.SilentFor() >= 3*se.services.PingInterval && se.pings >= 2:
 		se.close(protocol.CloseSilent, "no frame received for too long; reconnect")
 	default:
+		se.pings++
 		se.outbox.push("", pingFrame)
 		se.services.lookups.TryGo(func() error { se.closeIfReplaced(); return nil })
 		se.scheduleHeartbeat()

@@ -13,7 +13,8 @@
 //   - Partition: one of 256 hash tags over which matches are spread.
 //   - First: the first right answer to a buzzer question. The key first:QUESTION
 //     decides it.
-//   - Lock: the key that allows one accepted answer per player and question.
+//   - Record: an accepted answer, the field QUESTION|PLAYER of the hash answers. It is also
+//     the lock against a second answer.
 //   - Tombstone: the key that prevents a match id from being used again, or at
 //     all. Its suffix in Redis is ":tomb".
 //   - Batch: the answers to one match that share a script.

@@ -32,7 +32,7 @@ func (pl *autoPlayer) DiscardUnsent(string) {}
 
 func (pl *autoPlayer) CanAttach(string) bool { return true }
 
-func (pl *autoPlayer) DuelChanged(string, bool) {}
+func (pl *autoPlayer) DuelChanged(bool) {}
 
 func (pl *autoPlayer) Push(id string, frames ...[]byte) {
 	pl.mu.Lock()

@@ -54,7 +54,7 @@ func (x *Index) RemoveIndexEntries(ctx context.Context, id string) error {
 }
 
 // RemoveOrphan removes a match that no node can read, see match.Index. The keys of
-// single answers expire by themselves.
+// its buzzer questions expire by themselves.
 func (x *Index) RemoveOrphan(ctx context.Context, id string, dueBefore int64) (bool, error) {
 	k := newKeys(id)
 	keyNames := append([]string{k.match(), k.due(), k.seq(), k.tombstone()}, k.resultKeys()[1:]...)

@@ -93,10 +93,19 @@ func (r *race) tryTransaction(ctx context.Context, tx *redis.Tx) (match.Outcome,
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	if outcome, err := r.decideOutcome(snap); err != nil || outcome.Verdict != match.VerdictAccepted || attemptID(snap.record) == r.ID {
+	outcome, err := r.decideOutcome(snap)
+	if err != nil || outcome.Verdict != match.VerdictAccepted {
 		return outcome, err
 	}
-	return r.commitFirst(ctx, tx, snap)
+	if attemptID(snap.record) == r.ID { // the reply to its transaction was lost; a wait needs a write of this connection
+		err = r.expireFirst(ctx, tx).Err()
+	} else {
+		outcome, err = r.commitFirst(ctx, tx, snap)
+	}
+	if err == nil {
+		r.waitForReplica(ctx, tx)
+	}
+	return outcome, err
 }
 
 // commitFirst accepts the first right answer in one transaction. It writes
@@ -108,7 +117,7 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	var nodes *redis.StringCmd
 	_, err := tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 		pipe.Decr(ctx, k.first(record.Question)) // to 0: it was read as 1 and is watched
-		pipe.PExpire(ctx, k.first(record.Question), closedFirstTTLMS*time.Millisecond)
+		r.expireFirst(ctx, pipe)
 		pipe.HSet(ctx, k.answers(), answerField(record.Question, record.Player), r.record)
 		r.addTotals(ctx, pipe, snap.sums)
 		for _, value := range match.CountedValues(record.Normalized) {
@@ -131,7 +140,6 @@ func (r *race) commitFirst(ctx context.Context, tx *redis.Tx, snap raceSnapshot)
 	if err != nil {
 		return match.Outcome{}, err
 	}
-	r.waitForReplica(ctx, tx)
 	return match.Outcome{
 		Verdict: match.VerdictAccepted, Record: record, Sealed: true,
 		Answered: answered.Val(), Alive: snap.state.Alive, Version: version.Val(), Nodes: splitNodes(nodes.Val()),
@@ -152,6 +160,11 @@ func (r *race) addTotals(ctx context.Context, pipe redis.Pipeliner, sums match.T
 	if r.Seat.Team != "" {
 		pipe.HIncrBy(ctx, k.teams(), "score|"+r.Seat.Team, 1)
 	}
+}
+
+// expireFirst sets the time to live of the key first of a question that is closed.
+func (r *race) expireFirst(ctx context.Context, on redis.Cmdable) *redis.BoolCmd {
+	return on.PExpire(ctx, r.keys.first(r.Record.Question), closedFirstTTLMS*time.Millisecond)
 }
 
 // waitForReplica waits until a replica has the transaction, if there are
