@@ -20,7 +20,7 @@ type playOptions struct {
 	questions int // of an arena
 	answer    string
 	maxDelay  time.Duration // of an answer, at the start
-	profile   string        // file for a processor profile of the first node; "": none
+	isTraced  bool
 }
 
 // playTimeout limits how long players play.
@@ -45,6 +45,7 @@ type answeringPlayers struct {
 	latencies   *players.Recorder // of answers
 	replies     atomic.Int64      // to answers so far
 	firsts      atomic.Int64      // first right answers so far
+	trace       *answerTrace      // nil: none
 }
 
 // answered is the kind of the latencies of answers.
@@ -55,6 +56,9 @@ func seatPlayers(ctx context.Context, c *cluster, o playOptions) (*answeringPlay
 	p := &answeringPlayers{
 		playOptions: o, cluster: c, latencies: players.NewRecorder(playTimeout), all: make([]*players.AnsweringPlayer, o.players),
 		answering: make(chan struct{}), firstOver: make(chan struct{}), allOver: make(chan struct{}), failed: make(chan error, 1),
+	}
+	if o.isTraced {
+		p.trace = new(answerTrace)
 	}
 	p.maxDelay.Store(int64(o.maxDelay))
 	err := p.connect(ctx, c.urls)
@@ -76,6 +80,9 @@ func (p *answeringPlayers) connect(ctx context.Context, urls []string) error {
 			player, err := connectPlayer(ctx, urls[i%len(urls)], i)
 			p.all[i] = &players.AnsweringPlayer{
 				Player: player, AnswerJSON: p.answer, MaxDelay: &p.maxDelay, OnReply: p.record, IsBuzzer: p.mode == "buzzer", PlaysDuels: p.mode == "duel",
+			}
+			if p.trace != nil {
+				p.all[i].OnSeen = func() { p.trace.add(pushArrived, time.Now()) }
 			}
 			return err
 		})
@@ -130,6 +137,11 @@ func (p *answeringPlayers) addError(err error) bool {
 
 func (p *answeringPlayers) record(r players.Reply) {
 	p.replies.Add(1)
+	if p.trace != nil {
+		receivedAt := time.Now()
+		p.trace.add(answerSent, receivedAt.Add(-r.Latency))
+		p.trace.add(replyArrived, receivedAt)
+	}
 	if r.IsFirst {
 		p.firsts.Add(1)
 	}

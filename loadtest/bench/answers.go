@@ -41,6 +41,7 @@ type answersOptions struct {
 func Answers(flags *flag.FlagSet) func(context.Context) error {
 	var o answersOptions
 	o.register(flags, 3, "kinds")
+	o.registerCosts(flags, "answers")
 	flags.IntVar(&o.arenas, "arenas", 8, "arenas that play at the same time, of answers and floor")
 	flags.IntVar(&o.players, "players", 100, "players of each arena")
 	flags.IntVar(&o.questions, "questions", 60, "questions of each arena, at most 100")
@@ -60,6 +61,9 @@ func (o *answersOptions) parts(r *players.Report) []part {
 	survival := playOptions{mode: "survival", players: o.arenas * o.players, arenas: o.arenas, questions: o.questions, answer: `"wrong"`}
 	if o.rate > 0 {
 		survival.maxDelay = time.Duration(survival.players) * time.Second / time.Duration(o.rate)
+	}
+	if o.costs {
+		return []part{newCostPart(r, "answers", node, survival, 500*time.Millisecond, time.Second)}
 	}
 	t := newAnswerTables(r)
 	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {

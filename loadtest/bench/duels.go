@@ -15,7 +15,7 @@ type duelsOptions struct {
 	options
 	pairs    int
 	duration time.Duration
-	profile  string // file; "": none
+	trace    bool
 }
 
 // Duels measures answers of duels, without pauses and at a pace, on an embedded server and
@@ -24,7 +24,8 @@ type duelsOptions struct {
 //
 //	go run ./loadtest bench duels                     # all kinds, 3 runs each
 //	go run ./loadtest bench duels -kinds redis,floor -pairs 100 -for 10s -runs 1
-//	go run ./loadtest bench duels -kinds redis -profile FILE && go tool pprof FILE
+//	go run ./loadtest bench duels -costs              # the work for an answer, by part
+//	go run ./loadtest bench duels -trace              # the time of an answer that comes alone, by part
 //	go run ./loadtest bench duels -kinds 'postgres paced,beside deletion'
 //
 // Beside deletion is the same as postgres paced, while the node deletes old matches and
@@ -35,15 +36,26 @@ func Duels(flags *flag.FlagSet) func(context.Context) error {
 	var o duelsOptions
 	o.register(flags, 3, "kinds")
 	flags.IntVar(&o.pairs, "pairs", 100, "pairs of players")
-	flags.StringVar(&o.profile, "profile", "", "write a processor profile of the node to this `file`; of several runs, the last")
+	o.registerCosts(flags, "redis")
+	flags.BoolVar(&o.trace, "trace", false, "show the time of an answer by its parts instead, with one pair on a redis-server")
 	flags.DurationVar(&o.duration, "for", 10*time.Second, "time of each run")
 	return func(ctx context.Context) error {
+		if o.trace {
+			o.pairs = 1
+		}
 		return o.run(ctx, fmt.Sprintf("%d pairs, %v a run", o.pairs, o.duration), o.parts)
 	}
 }
 
 func (o *duelsOptions) parts(r *players.Report) []part {
-	play := playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`, profile: o.profile}
+	play := playOptions{mode: "duel", players: 2 * o.pairs, answer: `"wrong"`}
+	switch {
+	case o.trace:
+		play.maxDelay, play.isTraced = 150*time.Millisecond, true
+		return []part{newTracePart(r, newDuelCluster("redis", 70*time.Millisecond), play, duelWarmUp, o.duration)}
+	case o.costs:
+		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, duelWarmUp, o.duration)}
+	}
 	t := newAnswerTables(r)
 	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
 		return part{name, on, func(ctx context.Context, c *cluster) error {

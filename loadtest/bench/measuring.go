@@ -3,11 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // measurePlayers seats players, calls measure, and ends the players.
@@ -61,24 +57,12 @@ func (p *answeringPlayers) measurePlay(ctx context.Context, warmUp, duration tim
 	if m.from, err = p.cluster.readUsage(ctx); err != nil {
 		return m, err
 	}
-	var working errgroup.Group
-	if p.profile != "" {
-		working.Go(func() error { return p.writeProfile(ctx, duration) })
-	}
-	if err := errors.Join(p.wait(ctx, p.firstOver, duration), working.Wait()); err != nil {
+	if err := p.wait(ctx, p.firstOver, duration); err != nil {
 		return m, err
 	}
 	err = p.finish(ctx, &m)
 	m.memory = m.to.memory - empty.memory
 	return m, err
-}
-
-func (p *answeringPlayers) writeProfile(ctx context.Context, duration time.Duration) error {
-	content, err := p.cluster.nodes[0].Profile(ctx, fmt.Sprintf("profile?seconds=%.0f", duration.Seconds()))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(p.profile, content, 0o600)
 }
 
 // finish ends a measurement of players.

@@ -18,6 +18,7 @@ type options struct {
 	runs    int
 	server  string // path of the binary
 	kinds   string
+	costs   bool // show the work for an answer by its parts instead
 }
 
 // register registers the flags. runs is the default of -runs, and kinds is the name of the
@@ -29,6 +30,11 @@ func (o *options) register(flags *flag.FlagSet, runs int, kinds string) {
 		flags.StringVar(&o.kinds, kinds, "", "measure only what has these `names`, separated by commas")
 	}
 	o.program = flags.Name()
+}
+
+// registerCosts registers the flag that shows the costs of a kind.
+func (o *options) registerCosts(flags *flag.FlagSet, kind string) {
+	flags.BoolVar(&o.costs, "costs", false, "show the work for an answer of the kind "+kind+" by its parts instead")
 }
 
 // part is one of the measurements of a program, on a cluster of its own.

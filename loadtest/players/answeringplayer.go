@@ -23,6 +23,7 @@ type AnsweringPlayer struct {
 	IsBuzzer   bool          // an answer after another player has closed the question is a reply, not an error
 	PlaysDuels bool          // join a duel at the start, and the next one after each match
 	OnReply    func(Reply)   // is called with each reply to an answer
+	OnSeen     func()        // is called with each push about an answer; may be nil
 
 	data    []byte              // reused: of the newest answer
 	sentAt  map[int64]time.Time // when each answer without a reply was sent, by request id
@@ -82,6 +83,8 @@ func (p *AnsweringPlayer) handle(frame []byte) (isOver bool, err error) {
 	switch {
 	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeQuestion+`",`)):
 		return false, p.answer(frame)
+	case p.OnSeen != nil && bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeAnswerSeen+`",`)):
+		p.OnSeen()
 	case bytes.HasPrefix(frame, []byte(`{"type":"`+protocol.TypeMatchOver+`",`)):
 		return true, nil
 	}
