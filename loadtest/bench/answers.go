@@ -65,13 +65,13 @@ func (o *answersOptions) parts(r *players.Report) []part {
 	if o.costs {
 		return []part{newCostPart(r, "answers", node, survival, 500*time.Millisecond, time.Second)}
 	}
-	t := newAnswerTables(r)
+	t := newAnswerTable(r)
 	playAll := func(name string, on clusterOptions, play playOptions, check func(*answeringPlayers) error) part {
 		return part{name, on, func(ctx context.Context, c *cluster) error {
 			return c.measurePlayers(ctx, play, func(p *answeringPlayers) error {
 				m, err := p.measureAll(ctx)
 				if err == nil {
-					t.add(name, m)
+					m.addTo(t, name)
 					err = check(p)
 				}
 				return err
@@ -82,7 +82,7 @@ func (o *answersOptions) parts(r *players.Report) []part {
 		return part{name, onRedis, func(ctx context.Context, c *cluster) error {
 			m, err := c.decideAnswers(ctx, o.players, questionsTimes*o.questions, decide)
 			if err == nil {
-				t.add(name, m)
+				m.addTo(t, name)
 			}
 			return err
 		}}

@@ -50,7 +50,7 @@ func (o *arenaOptions) parts(r *players.Report) (all []part) {
 	times := players.Columns(0, "number", "p50 ms", "p99 ms", "last ms")
 	t := arenaTables{
 		r.Table("results of players, after the deadline", times...), r.Table("answers, until the reply", times...),
-		r.Table("for each player and match", append(players.Columns(1, "resident kB"), speedColumns...)...),
+		r.Table("for each player and match", append(players.Columns(1, "resident kB"), costColumns...)...),
 	}
 	on := clusterOptions{nodes: 2, node: testenv.NodeOptions{
 		Redis: "redis", Database: "postgres", Env: []string{"GOGC=100"},
@@ -88,7 +88,7 @@ func (o *arenaOptions) measure(ctx context.Context, c *cluster, t arenaTables, m
 		table.Add(mode, float64(q.N), q.P50, q.P99, q.Max)
 	}
 	count := float64(o.players)
-	t.work.Add(mode, append([]float64{resident / count / 1000}, to.growth(from, speedColumns, count)...)...)
+	t.work.Add(mode, append([]float64{resident / count / 1000}, to.costs(from, count)...)...)
 	return k.violation()
 }
 

@@ -46,7 +46,7 @@ func newCostPart(r *players.Report, name string, on clusterOptions, play playOpt
 			if err != nil {
 				return err
 			}
-			if err := c.addRedisCosts(ctx, onRedis, p, (to.work["Redis µs"]-from.work["Redis µs"])/float64(answers)); err != nil {
+			if err := c.addRedisCosts(ctx, onRedis, p, (to.cpu["Redis µs"]-from.cpu["Redis µs"])/float64(answers)); err != nil {
 				return err
 			}
 			return addNodeCosts(ctx, onNode, c.nodes[0], float64(answers))

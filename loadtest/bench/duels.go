@@ -56,7 +56,7 @@ func (o *duelsOptions) parts(r *players.Report) []part {
 	case o.costs:
 		return []part{newCostPart(r, "redis", newDuelCluster("redis", 0), play, duelWarmUp, o.duration)}
 	}
-	t := newAnswerTables(r)
+	t := newAnswerTable(r)
 	measure := func(name string, on clusterOptions, maxDelay time.Duration) part {
 		return part{name, on, func(ctx context.Context, c *cluster) error {
 			empty, err := c.readUsage(ctx)
@@ -69,7 +69,7 @@ func (o *duelsOptions) parts(r *players.Report) []part {
 				p.start()
 				m, err := p.measurePlay(ctx, duelWarmUp, o.duration, empty)
 				if err == nil {
-					t.add(name, m)
+					m.addTo(t, name)
 				}
 				return err
 			})

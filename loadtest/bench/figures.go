@@ -3,6 +3,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,75 +15,44 @@ import (
 	"laststand/loadtest/players"
 )
 
-// The columns of the figures of answers. Each shows the growth of a counter, divided by the
-// answers.
-var (
-	speedColumns = players.Columns(1, "nodes µs", "Redis µs", "PostgreSQL µs", "clients µs")
-	workColumns  = slices.Concat(players.Columns(1, "commands"), players.Columns(0, "bytes in", "bytes out"), players.Columns(2, "rows"), players.Columns(3, "messages"))
-)
+// costColumns show the growth of processor time, divided by a number such as that of answers.
+var costColumns = players.Columns(1, "nodes µs", "Redis µs", "PostgreSQL µs", "clients µs")
 
-// usage is the work of all processes so far.
+// usage is what all processes have used so far.
 type usage struct {
 	at     time.Time
-	work   map[string]float64 // by column
+	cpu    map[string]float64 // µs, by column
 	memory float64            // bytes of Redis, without the buffers of its clients
 }
 
-// growth returns by how much the counters of some columns have grown, divided by a number.
-func (u usage) growth(from usage, columns []players.Column, divisor float64) (all []float64) {
-	for _, c := range columns {
-		all = append(all, (u.work[c.Name]-from.work[c.Name])/divisor)
+// costs returns by how much the processor times have grown, divided by a number.
+func (u usage) costs(from usage, divisor float64) (all []float64) {
+	for _, c := range costColumns {
+		all = append(all, (u.cpu[c.Name]-from.cpu[c.Name])/divisor)
 	}
 	return all
 }
 
 func (c *cluster) readUsage(ctx context.Context) (usage, error) {
-	u := usage{at: time.Now(), work: make(map[string]float64)}
-	if err := u.addCPU("clients µs", testenv.CPUTime, os.Getpid()); err != nil {
-		return u, err
+	u := usage{at: time.Now(), cpu: make(map[string]float64)}
+	err := u.addCPU("clients µs", testenv.CPUTime, os.Getpid())
+	for _, master := range c.masters {
+		info, failed := master.Info(ctx, "everything").Result()
+		err = errors.Join(err, cmp.Or(failed, u.addRedisInfo(info)))
 	}
-	if err := c.readStores(ctx, &u); err != nil {
-		return u, err
+	if c.postgres != nil {
+		err = errors.Join(err, u.addCPU("PostgreSQL µs", testenv.CPUTimeWithChildren, c.postgres.PID()))
 	}
 	for _, n := range c.nodes {
-		if err := u.addCPU("nodes µs", testenv.CPUTime, n.PID()); err != nil {
-			return u, err
-		}
-		m, err := n.Metrics(ctx)
-		if err != nil {
-			return u, err
-		}
-		u.work["messages"] += m.Sum("laststand_inbox_messages_sent_total")
+		err = errors.Join(err, u.addCPU("nodes µs", testenv.CPUTime, n.PID()))
 	}
-	return u, nil
-}
-
-func (c *cluster) readStores(ctx context.Context, u *usage) error {
-	for _, master := range c.masters {
-		info, err := master.Info(ctx, "everything").Result()
-		if err == nil {
-			err = u.addRedisInfo(info)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if c.ledger == nil {
-		return nil
-	}
-	if err := u.addCPU("PostgreSQL µs", testenv.CPUTimeWithChildren, c.postgres.PID()); err != nil {
-		return err
-	}
-	var rows float64 // written, without those of the last second
-	err := c.ledger.QueryRow(ctx, "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::float8 FROM pg_stat_user_tables").Scan(&rows)
-	u.work["rows"] = rows
-	return err
+	return u, err
 }
 
 // addCPU adds the processor time of a process, as cpuTime reads it, to a column.
 func (u *usage) addCPU(column string, cpuTime func(pid int) (time.Duration, error), pid int) error {
 	spent, err := cpuTime(pid)
-	u.work[column] += micros(spent)
+	u.cpu[column] += micros(spent)
 	return err
 }
 
@@ -101,10 +71,7 @@ func (u *usage) addRedisInfo(info string) (err error) {
 		}
 		return n
 	}
-	u.work["commands"] += number("total_commands_processed")
-	u.work["Redis µs"] += 1e6 * (number("used_cpu_user") + number("used_cpu_sys"))
-	u.work["bytes in"] += number("total_net_input_bytes")
-	u.work["bytes out"] += number("total_net_output_bytes")
+	u.cpu["Redis µs"] += 1e6 * (number("used_cpu_user") + number("used_cpu_sys"))
 	u.memory += number("used_memory") - number("mem_clients_normal")
 	return err
 }
@@ -117,20 +84,14 @@ type measurement struct {
 	replies  int64   // so far
 }
 
-// answerTables are the figures of answers: their speed, and the work for each of them.
-type answerTables struct{ speed, work *players.Table }
-
-func newAnswerTables(r *players.Report) answerTables {
-	return answerTables{
-		r.Table("speed", slices.Concat(players.Columns(0, "answers/s"), players.Columns(2, "p50 ms", "p99 ms"), speedColumns)...),
-		r.Table("work for each", append(players.Columns(0, "Redis B an answer"), workColumns...)...),
-	}
+// newAnswerTable adds the table of the figures of answers: their speed, and the cost of each.
+func newAnswerTable(r *players.Report) *players.Table {
+	return r.Table("answers", slices.Concat(players.Columns(0, "answers/s"), players.Columns(2, "p50 ms", "p99 ms"), costColumns, players.Columns(0, "Redis B"))...)
 }
 
-// add adds a measurement to a row. Without answers, the work is that of a second.
-func (t answerTables) add(row string, m measurement) {
-	count, seconds := float64(m.answers.N), m.to.at.Sub(m.from.at).Seconds()
-	divisor := cmp.Or(count, seconds)
-	t.speed.Add(row, append([]float64{count / seconds, m.answers.P50, m.answers.P99}, m.to.growth(m.from, speedColumns, divisor)...)...)
-	t.work.Add(row, append([]float64{m.memory / float64(max(m.replies, 1))}, m.to.growth(m.from, workColumns, divisor)...)...)
+// addTo adds a measurement to a row.
+func (m measurement) addTo(t *players.Table, row string) {
+	count := float64(m.answers.N)
+	figures := append([]float64{count / m.to.at.Sub(m.from.at).Seconds(), m.answers.P50, m.answers.P99}, m.to.costs(m.from, count)...)
+	t.Add(row, append(figures, m.memory/float64(max(m.replies, 1)))...)
 }

@@ -16,20 +16,6 @@ func (c *cluster) measurePlayers(ctx context.Context, o playOptions, measure fun
 	return measure(p)
 }
 
-// measureRest measures the cluster without players.
-func (c *cluster) measureRest(ctx context.Context, duration time.Duration) (m measurement, err error) {
-	if m.from, err = c.readUsage(ctx); err != nil {
-		return m, err
-	}
-	select {
-	case <-ctx.Done():
-		return m, ctx.Err()
-	case <-time.After(duration):
-	}
-	m.to, err = c.readUsage(ctx)
-	return m, err
-}
-
 // measureAll starts the players and measures them until all arenas are over. The time starts
 // at the first answer. It reads the other counters before, because that takes some ms.
 func (p *answeringPlayers) measureAll(ctx context.Context) (m measurement, err error) {

@@ -22,10 +22,9 @@ type scaleOptions struct {
 //	go run ./loadtest bench scale                                       # about 9 minutes
 //	go run ./loadtest bench scale -kinds duels/cluster/1,duels/cluster/4
 //
-// Each case starts everything again: Redis, PostgreSQL and nodes. It measures their work at
-// rest. Then the players answer at the same rate in every case, and then as fast as they
+// Each case starts everything again: Redis, PostgreSQL and nodes. The players answer at the same rate in every case, and then as fast as they
 // can. All processes share this machine, so more nodes do not give more answers. The figures
-// show whether an answer costs more. The work at rest is part of that cost.
+// show whether an answer costs more. What the processes do without players is part of it.
 //
 // Players reach the rate if only their delays take time; the measured rate is lower. Arenas
 // play survival and every answer is wrong, so that all play on. Duels are paired over all
@@ -46,7 +45,7 @@ func Scale(flags *flag.FlagSet) func(context.Context) error {
 
 // parts returns all combinations of matches, stores and numbers of nodes.
 func (o *scaleOptions) parts(r *players.Report) (all []part) {
-	t := newAnswerTables(r)
+	t := newAnswerTable(r)
 	for _, store := range []string{"redis", "cluster"} {
 		for _, nodes := range []int{1, 2, 4} {
 			for _, kind := range []string{"arenas", "duels"} {
@@ -64,18 +63,16 @@ const (
 	scaleArenas    = 8   // that the players are seated in
 	arenaQuestions = 100 // of an arena, the highest permitted number
 	warmUpTime     = 2 * time.Second
-	restTime       = 10 * time.Second // of the measurement without players
 )
 
-func (o *scaleOptions) newPart(t answerTables, store string, nodes int, kind string) part {
+func (o *scaleOptions) newPart(t *players.Table, store string, nodes int, kind string) part {
 	name := fmt.Sprintf("%s/%s/%d", kind, store, nodes)
 	on := clusterOptions{nodes: nodes, node: testenv.NodeOptions{Redis: store, Database: "postgres", Game: scaleGame, Bank: textBank(arenaQuestions)}}
 	return part{name, on, func(ctx context.Context, c *cluster) error {
-		empty, err := c.measureRest(ctx, restTime)
+		empty, err := c.readUsage(ctx)
 		if err != nil {
 			return err
 		}
-		t.add(name+" at rest", empty)
 		return c.measurePlayers(ctx, o.play(kind), func(p *answeringPlayers) error {
 			p.start()
 			for _, rate := range []struct {
@@ -83,11 +80,11 @@ func (o *scaleOptions) newPart(t answerTables, store string, nodes int, kind str
 				maxDelay time.Duration
 			}{{fmt.Sprintf("%s at %d/s", name, o.rate), p.playOptions.maxDelay}, {name + " at full speed", 0}} {
 				p.maxDelay.Store(int64(rate.maxDelay))
-				m, err := p.measurePlay(ctx, warmUpTime, o.duration, empty.to)
+				m, err := p.measurePlay(ctx, warmUpTime, o.duration, empty)
 				if err != nil {
 					return err
 				}
-				t.add(rate.name, m)
+				m.addTo(t, rate.name)
 			}
 			return nil
 		})

@@ -14,34 +14,27 @@ func TestFiguresDivideByAnswers(t *testing.T) {
 	t.Parallel()
 	start := time.Now()
 	m := measurement{
-		from: usage{at: start, work: map[string]float64{"nodes µs": 1e6, "commands": 100, "bytes in": 10}},
-		to: usage{
-			at: start.Add(2 * time.Second), work: map[string]float64{"nodes µs": 3e6, "PostgreSQL µs": 1e6, "commands": 500, "bytes in": 2010, "rows": 100},
-		},
+		from:    usage{at: start, cpu: map[string]float64{"nodes µs": 1e6}},
+		to:      usage{at: start.Add(2 * time.Second), cpu: map[string]float64{"nodes µs": 3e6, "PostgreSQL µs": 1e6}},
 		answers: players.Quantiles{N: 1000, P50: 2}, memory: 6000, replies: 2000,
 	}
-	tables := newAnswerTables(players.NewReport("test"))
-	tables.add("row", m)
-	for table, want := range map[*players.Table]string{
-		tables.speed: "row 500 2.00 0.00 2000.0 0.0 1000.0 0.0",
-		tables.work:  "row 3 0.4 2 0 0.10 0.000",
-	} {
-		if text := strings.Join(strings.Fields(table.String()), " "); !strings.HasSuffix(text, want) {
-			t.Errorf("%s, want %s", text, want)
-		}
+	table := newAnswerTable(players.NewReport("test"))
+	m.addTo(table, "row")
+	const want = "row 500 2.00 0.00 2000.0 0.0 1000.0 0.0 3"
+	if text := strings.Join(strings.Fields(table.String()), " "); !strings.HasSuffix(text, want) {
+		t.Errorf("%s, want %s", text, want)
 	}
 }
 
 // The INFO of each master is added to the work. A field that is missing is an error.
 func TestRedisInfoIsAdded(t *testing.T) {
 	t.Parallel()
-	u := usage{work: make(map[string]float64)}
-	info := "used_cpu_user:1\r\nused_cpu_sys:0.5\r\ntotal_commands_processed:7\r\ntotal_net_input_bytes:5\r\n" +
-		"total_net_output_bytes:6\r\nused_memory:100\r\nmem_clients_normal:40\r\n"
+	u := usage{cpu: make(map[string]float64)}
+	info := "used_cpu_user:1\r\nused_cpu_sys:0.5\r\nused_memory:100\r\nmem_clients_normal:40\r\n"
 	if err := errors.Join(u.addRedisInfo(info), u.addRedisInfo(info)); err != nil {
 		t.Fatal(err)
 	}
-	if u.work["Redis µs"] != 3e6 || u.work["commands"] != 14 || u.memory != 120 || u.work["bytes out"] != 12 {
+	if u.cpu["Redis µs"] != 3e6 || u.memory != 120 {
 		t.Errorf("%+v", u)
 	}
 	if err := u.addRedisInfo("used_cpu_user:1\n"); err == nil {
