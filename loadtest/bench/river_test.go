@@ -12,12 +12,12 @@ import (
 // buildPeers compiles the module that measures River. To run it by hand, on an empty
 // database:
 //
-//	cd loadtest/bench/river && go run . -database postgres://…
+//	cd loadtest/bench/testdata/river && go run . -database postgres://…
 func buildPeers(b *testing.B) (binary string) {
 	b.Helper()
 	binary = filepath.Join(b.TempDir(), "peers")
 	build := exec.CommandContext(b.Context(), "go", "build", "-o", binary, ".")
-	build.Dir = "river"
+	build.Dir = filepath.Join("testdata", "river")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("build peers: %v: %s", err, out)
 	}

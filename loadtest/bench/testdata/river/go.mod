@@ -1,4 +1,4 @@
-module laststand/loadtest/bench/river
+module laststand/loadtest/bench/testdata/river
 
 go 1.26.0
 
