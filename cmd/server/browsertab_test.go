@@ -18,6 +18,7 @@ type tab struct {
 	*testing.T
 	ctx   context.Context
 	score int // the score that the page showed last
+	rival int // the score of the opponent that it showed then
 }
 
 // browser is a running Chromium.
