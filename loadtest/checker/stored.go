@@ -37,8 +37,9 @@ func (s *Stored) CheckStored(ctx context.Context) (compared int, err error) {
 	s.players = make(map[string]*record)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(8)
+	until := time.Now().Add(settleTimeout)
 	check := func(compare func() (difference string, err error)) {
-		group.Go(func() error { return s.agree(ctx, compare) })
+		group.Go(func() error { return s.agree(ctx, until, compare) })
 	}
 	for i, m := range s.sorted() {
 		s.collect(m)
@@ -85,10 +86,10 @@ func (s *Stored) collect(m *match) {
 	}
 }
 
-// agree calls compare until it finds no difference. After settleTimeout it reports the
+// agree calls compare until it finds no difference. After the given time it reports the
 // remaining difference. A failed read counts as a difference.
-func (s *Stored) agree(ctx context.Context, compare func() (difference string, err error)) error {
-	for until := time.Now().Add(settleTimeout); ; {
+func (s *Stored) agree(ctx context.Context, until time.Time, compare func() (difference string, err error)) error {
+	for {
 		difference, err := compare()
 		if err != nil {
 			difference = err.Error()
@@ -111,7 +112,7 @@ func (s *Stored) agree(ctx context.Context, compare func() (difference string, e
 // AwaitBehaviours waits until the counts of behaviours agree with the posted behaviours
 // that the server answered for.
 func (s *Stored) AwaitBehaviours(ctx context.Context, posted int64, read func(context.Context) (Behaviours, error)) error {
-	return s.agree(ctx, func() (string, error) {
+	return s.agree(ctx, time.Now().Add(settleTimeout), func() (string, error) {
 		counts, err := read(ctx)
 		return CheckBehaviours(posted, counts), err
 	})
