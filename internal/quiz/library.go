@@ -109,9 +109,16 @@ func (l *Library) load(ctx context.Context) (map[poolID]*Pool, error) {
 		errs = append(errs, err, hostErr)
 		all := slices.Concat(public, hostOnly)
 		forPlayers := NewPool(public...)
-		pools[poolID{game.Game, "", false}], pools[poolID{game.Game, "", true}] = forPlayers, NewPool(all...)
+		forHosts := forPlayers
+		if len(hostOnly) > 0 {
+			forHosts = NewPool(all...)
+		}
+		pools[poolID{game.Game, "", false}], pools[poolID{game.Game, "", true}] = forPlayers, forHosts
 		for i, bank := range all {
-			pool := NewPool(bank)
+			pool := forHosts // of the only bank
+			if len(all) > 1 {
+				pool = NewPool(bank)
+			}
 			pools[poolID{game.Game, bank.Name, true}] = pool
 			if i < len(public) {
 				pools[poolID{game.Game, bank.Name, false}] = pool
