@@ -20,17 +20,17 @@ func TestAnEmbeddedServerSendsBehavioursBeforeItStops(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "reports.ndjson")
 	const slowBatches = "batch: {flush_interval: 1m}"
 	config := configFile(t, fmt.Sprintf(`games:
-  demo: {behaviours: {%s, report: [online, offline], sink: {type: file, path: %q}}}
-  deaf: {behaviours: {%s, sink: {type: webhook, url: "http://127.0.0.1:1", allow_private: true}}}
-`, slowBatches, file, slowBatches))
+  demo: {%s, behaviours: {%s, report: [online, offline], sink: {type: file, path: %q}}}
+  deaf: {%s, behaviours: {%s, sink: {type: webhook, url: "http://127.0.0.1:1", allow_private: true}}}
+`, testenv.KeysYAML, slowBatches, file, testenv.KeysYAML, slowBatches))
+	testenv.WriteKey(t, config)
 	server := startProcess(t, "--config="+config, "--data="+db.Dir, "--database="+db.URL)
 	guest, err := player.CreateGuest(t.Context(), server.url, "demo", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	connect(t, server.url, guest)
-	reporting := &reportingTest{t: t, posted: map[string][]string{}, tokens: map[string]string{}, games: []string{"deaf", "demo"}, testCluster: testCluster{config: config, db: db}}
-	reporting.mintTokens()
+	reporting := &reportingTest{t: t, posted: map[string][]string{}, games: []string{"deaf", "demo"}, testCluster: testCluster{config: config, db: db}}
 	reporting.post("demo", 300, server.url)
 	reporting.post("deaf", 3, server.url)
 	server.signal(syscall.SIGTERM)

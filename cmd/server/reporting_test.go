@@ -26,7 +26,6 @@ type reportingTest struct {
 	games    []string
 	admin    *redisqueue.Store
 	conn     *redisx.Conn
-	tokens   map[string]string   // tokens of the role service, by game
 	posted   map[string][]string // ids of the posted behaviours by game, in order
 	idSeries string              // part of the ids of posted behaviours; a new series makes new ids
 }
@@ -37,12 +36,12 @@ const fastReporting = "batch: {flush_interval: 50ms}, rate: {per_second: 1000, b
 // newReportingTest configures games with these settings, and their webhook.
 func newReportingTest(t *testing.T, redis string, settings map[string]string) *reportingTest {
 	t.Helper()
-	r := &reportingTest{batchReceiver: newBatchReceiver(t), t: t, tokens: map[string]string{}, posted: map[string][]string{}}
+	r := &reportingTest{batchReceiver: newBatchReceiver(t), t: t, posted: map[string][]string{}}
 	text := "games:\n"
 	for game, gameSettings := range settings {
 		r.games = append(r.games, game)
-		text += fmt.Sprintf("  %s: {banks: [small], duel: {questions: 1, time_limit_ms: 60000, countdown_ms: 1000, reveal_ms: 0, bot_after_ms: 0}, "+
-			"behaviours: {%s, sink: {type: webhook, url: %q, secret_file: hook.key, allow_private: true}}}\n", game, gameSettings, r.URL+"/"+game)
+		text += fmt.Sprintf("  %s: {%s, banks: [small], duel: {questions: 1, time_limit_ms: 60000, countdown_ms: 1000, reveal_ms: 0, bot_after_ms: 0}, "+
+			"behaviours: {%s, sink: {type: webhook, url: %q, secret_file: hook.key, allow_private: true}}}\n", game, testenv.KeysYAML, gameSettings, r.URL+"/"+game)
 	}
 	slices.Sort(r.games)
 	r.testCluster = newTestCluster(t, redis, text)
@@ -54,21 +53,8 @@ func newReportingTest(t *testing.T, redis string, settings map[string]string) *r
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	r.conn, r.admin = conn, redisqueue.New(conn.Client)
-	r.mintTokens()
+	testenv.WriteKey(t, r.config)
 	return r
-}
-
-// mintTokens mints a service token for each game.
-func (r *reportingTest) mintTokens() {
-	r.t.Helper()
-	createDatabase(r.t, r.db)
-	for _, game := range r.games {
-		code, token, stderr := command("token", "--game="+game, "--role=service", "--sub=poster", "--config="+r.config, "--data="+r.db.Dir, "--database="+r.db.URL)
-		if code != 0 {
-			r.t.Fatal(stderr)
-		}
-		r.tokens[game] = strings.TrimSpace(token)
-	}
 }
 
 // post posts this many new behaviours of a game to the first node. If a node does not accept
@@ -101,7 +87,11 @@ func (r *reportingTest) postTo(url, game, lines string) (status int, posted even
 		r.t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/x-ndjson")
-	request.Header.Set("Authorization", "Bearer "+r.tokens[game])
+	token, err := testenv.Sign(testenv.Claims(game, "service", "poster"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return 0, posted

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -20,6 +21,12 @@ const KeyID = "load"
 
 // KeysYAML is the setting of a game that accepts the tokens of Token and Sign.
 const KeysYAML = "keys: [{id: " + KeyID + ", alg: HS256, secret_file: load.key}]"
+
+// WriteKey writes the key of KeysYAML beside a configuration.
+func WriteKey(t testing.TB, config string) {
+	t.Helper()
+	WriteBeside(t, config, "load.key", secret)
+}
 
 // Token mints a token of the game demo that is valid for an hour. Nodes with KeysYAML
 // accept it.
