@@ -42,7 +42,6 @@ type packageRule struct {
 var packageRules = map[string]packageRule{
 	"internal/protocol": {layerBase, nil},
 	"internal/timer":    {layerBase, []string{"github.com/RussellLuo/timingwheel"}},
-	"internal/loop":     {layerBase, nil},
 	"internal/nickname": {layerBase, []string{"golang.org/x/text", "github.com/rivo/uniseg", "github.com/bits-and-blooms/bloom/v3", "go.mau.fi/util/confusable"}},
 
 	"internal/quiz":                {layerGame, []string{"golang.org/x/text"}},

@@ -10,8 +10,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/ledger"
-	"laststand/internal/loop"
 	"laststand/internal/redisstore"
+	"laststand/internal/timer"
 )
 
 // ledgerWatchInterval is how often a node reads the position of the ledger.
@@ -53,7 +53,7 @@ func (n *node) newLedgerWatch() *ledgerWatch {
 
 // run checks the ledger until ctx ends.
 func (w *ledgerWatch) run(ctx context.Context) error {
-	return nowAndEvery(ledgerWatchInterval, loop.LogFailures(w.log, "ledger check", w.check))(ctx)
+	return nowAndEvery(ledgerWatchInterval, timer.LogFailures(w.log, "ledger check", w.check))(ctx)
 }
 
 // check compares the position of the ledger with those that were seen before. It repeats its work at

@@ -8,7 +8,7 @@ import (
 
 	"laststand/internal/leaderboard"
 	"laststand/internal/ledger"
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // backgroundTask runs until its context ends. It returns nil then.
@@ -40,7 +40,7 @@ const maintenanceInterval = 5 * time.Second
 func nowAndEvery(interval time.Duration, work func(context.Context)) backgroundTask {
 	return func(ctx context.Context) error {
 		work(ctx)
-		loop.Every(ctx, interval, work)
+		timer.Every(ctx, interval, work)
 		return nil
 	}
 }
@@ -50,7 +50,7 @@ func nowAndEvery(interval time.Duration, work func(context.Context)) backgroundT
 func forEachGame(games []string, log *slog.Logger, operation string, work func(ctx context.Context, game string) error) func(context.Context) {
 	var works []func(context.Context)
 	for _, game := range games {
-		works = append(works, loop.LogFailures(log.With("game", game), operation, func(ctx context.Context) error { return work(ctx, game) }))
+		works = append(works, timer.LogFailures(log.With("game", game), operation, func(ctx context.Context) error { return work(ctx, game) }))
 	}
 	return func(ctx context.Context) {
 		for _, work := range works {
@@ -87,7 +87,7 @@ func dayTasks(games []string, days *ledger.Days, leaderboards *leaderboard.Appli
 // untilDone returns a function that repeats a step until it finds nothing more to do. It logs the
 // first error of a series.
 func untilDone(log *slog.Logger, operation string, step func(context.Context) (hasMore bool, err error)) func(context.Context) {
-	return loop.LogFailures(log, operation, func(ctx context.Context) error {
+	return timer.LogFailures(log, operation, func(ctx context.Context) error {
 		for {
 			if hasMore, err := step(ctx); err != nil || !hasMore {
 				return err

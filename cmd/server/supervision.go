@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"laststand/internal/cli"
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // A supervisor tells systemd about the state of the node. Without systemd (Type=notify) it does
@@ -49,12 +49,12 @@ func (s supervisor) Run(ctx context.Context) error {
 		endStart()
 	}
 	check(starting)
-	loop.Every(starting, readinessInterval, check)
+	timer.Every(starting, readinessInterval, check)
 	timeout, err := daemon.SdWatchdogEnabled(false)
 	if err != nil || timeout == 0 {
 		return err
 	}
-	loop.Every(ctx, timeout/3, func(ctx context.Context) {
+	timer.Every(ctx, timeout/3, func(ctx context.Context) {
 		if err := cli.CheckHealth(ctx, s.operators.String(), "/healthz"); err != nil {
 			s.log.WarnContext(ctx, "watchdog not notified", "error", err)
 			return

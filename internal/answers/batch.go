@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
+	"laststand/internal/timer"
 )
 
 // batch is some blocks that are saved together, and the matches that the ledger has
@@ -56,7 +56,7 @@ func (b *batch) flush(ctx context.Context) error {
 		delete(b.waiting, id)
 	}
 	*b = batch{saver: b.saver, waiting: b.waiting, refused: b.refused}
-	loop.Sleep(ctx, busy)
+	timer.Sleep(ctx, busy)
 	return nil
 }
 

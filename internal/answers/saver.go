@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
+	"laststand/internal/timer"
 )
 
 const (
@@ -79,7 +79,7 @@ func NewSaver(config Config) *Saver {
 // Run saves answers until the context ends, and then returns nil. Answers that it has not
 // saved wait in the store.
 func (s *Saver) Run(ctx context.Context) error {
-	loop.Every(ctx, saveInterval, loop.LogFailures(s.Logger, "answers transfer", s.SaveWaiting))
+	timer.Every(ctx, saveInterval, timer.LogFailures(s.Logger, "answers transfer", s.SaveWaiting))
 	return nil
 }
 

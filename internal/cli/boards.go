@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/ops"
+	"laststand/internal/timer"
 )
 
 type boardsCmd struct {
@@ -76,7 +76,7 @@ func (b *boardsRebuild) Run(ctx context.Context, admin *adminClient) error {
 	if err == nil && !b.Wait {
 		return admin.printf("%s: rebuild started\n", b.Game)
 	}
-	for err == nil && rebuild.IsBuilding && loop.Sleep(ctx, rebuildPoll) {
+	for err == nil && rebuild.IsBuilding && timer.Sleep(ctx, rebuildPoll) {
 		rebuild, err = call[ops.Rebuild](ctx, admin, http.MethodGet, b.path("/leaderboards/rebuild"), nil)
 	}
 	if err := cmp.Or(err, ctx.Err()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"laststand/internal/identity"
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // keyReloadInterval is how often the server reads keys again. It applies changed keys only
@@ -90,7 +90,7 @@ func NewGameKeys(c *Config, tokens *identity.Tokens, log *slog.Logger, onApplied
 // Run reloads the keys until ctx ends.
 func (k *GameKeys) Run(ctx context.Context) error {
 	if k.path != "" {
-		loop.Every(ctx, keyReloadInterval, k.reload)
+		timer.Every(ctx, keyReloadInterval, k.reload)
 	}
 	return nil
 }
@@ -155,7 +155,7 @@ func (k *ReceiverKeys) Current(source KeySource) []string {
 
 // Run reloads key files until ctx ends.
 func (k *ReceiverKeys) Run(ctx context.Context) error {
-	loop.Every(ctx, keyReloadInterval, func(ctx context.Context) {
+	timer.Every(ctx, keyReloadInterval, func(ctx context.Context) {
 		for _, keys := range k.receivers {
 			keys.reload(ctx, k.log)
 		}

@@ -14,9 +14,9 @@ import (
 	"laststand/internal/arena"
 	"laststand/internal/httpserver"
 	"laststand/internal/identity"
-	"laststand/internal/loop"
 	"laststand/internal/match"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 const (
@@ -137,7 +137,7 @@ func awaitAnswers(r *request, read func() error) error {
 	deadline := time.Now().Add(answersWait)
 	for {
 		err := read()
-		if !errors.Is(err, answers.ErrOnTheWay) || time.Now().After(deadline) || !loop.Sleep(r.Context(), answersPoll) {
+		if !errors.Is(err, answers.ErrOnTheWay) || time.Now().After(deadline) || !timer.Sleep(r.Context(), answersPoll) {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // certificateInterval is the time between two reads of the files.
@@ -79,7 +79,7 @@ func (c *Certificate) Run(ctx context.Context) error {
 	if c == nil {
 		return nil
 	}
-	loop.Every(ctx, certificateInterval, func(context.Context) { c.reloadIfChanged() })
+	timer.Every(ctx, certificateInterval, func(context.Context) { c.reloadIfChanged() })
 	return nil
 }
 

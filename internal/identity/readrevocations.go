@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -29,7 +29,7 @@ func OpenRevocations(ctx context.Context, config RevocationsConfig) (*Revocation
 }
 
 // Wake makes Run read changes immediately. It does not block.
-func (r *Revocations) Wake() { loop.Wake(r.wakeRequested) }
+func (r *Revocations) Wake() { timer.Wake(r.wakeRequested) }
 
 // readAllAgain makes Run read all revocations and keys immediately.
 func (r *Revocations) readAllAgain() {
@@ -39,7 +39,7 @@ func (r *Revocations) readAllAgain() {
 
 // Run keeps the revocations up to date until ctx ends, and then returns nil.
 func (r *Revocations) Run(ctx context.Context) error {
-	loop.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, loop.LogFailures(r.Logger, "bans and revocations read", func(ctx context.Context) error {
+	timer.EveryOrWoken(ctx, revocationsReadInterval, r.wakeRequested, timer.LogFailures(r.Logger, "bans and revocations read", func(ctx context.Context) error {
 		err := r.Refresh(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/nickname"
+	"laststand/internal/timer"
 )
 
 // NameSource reads the claimed nicknames from the ledger. Times are epoch ms by the
@@ -69,23 +69,23 @@ func (r *nameReplicator) games() []string { return slices.Sorted(maps.Keys(r.vie
 // run keeps the views up to date until ctx ends, and then saves snapshots.
 func (r *nameReplicator) run(ctx context.Context) {
 	read, build := r.logFailures("nickname read", r.read), r.logFailures("nickname view build", r.buildViews)
-	for read(ctx); r.reads == 0 && loop.Sleep(ctx, readInterval); {
+	for read(ctx); r.reads == 0 && timer.Sleep(ctx, readInterval); {
 		read(ctx)
 	}
 	var maintenance sync.WaitGroup
 	maintenance.Go(func() {
 		build(ctx)
-		loop.Every(ctx, buildInterval, build)
+		timer.Every(ctx, buildInterval, build)
 	})
-	maintenance.Go(func() { loop.Every(ctx, saveInterval, r.saveSnapshots) })
-	loop.Every(ctx, readInterval, read)
+	maintenance.Go(func() { timer.Every(ctx, saveInterval, r.saveSnapshots) })
+	timer.Every(ctx, readInterval, read)
 	maintenance.Wait()
 	r.saveSnapshots(ctx)
 }
 
 // logFailures returns a function that calls work, and logs and counts its failures.
 func (r *nameReplicator) logFailures(operation string, work func(context.Context) error) func(context.Context) {
-	return loop.LogFailures(r.Logger, operation, func(ctx context.Context) error {
+	return timer.LogFailures(r.Logger, operation, func(ctx context.Context) error {
 		err := work(ctx)
 		if err != nil && ctx.Err() == nil {
 			r.metrics.failures.Inc()

@@ -13,7 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // readyPollInterval is the time between two checks of Await.
@@ -144,6 +144,6 @@ func (a *Applier) Await(ctx context.Context) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		loop.Sleep(ctx, readyPollInterval)
+		timer.Sleep(ctx, readyPollInterval)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -102,7 +102,7 @@ func (a *rowApplier) commitRows(ctx context.Context, cfg Config, state BoardSetS
 	}
 	a.metrics.appliedRows.Add(float64(stateAfter.Watermark.Pos - state.Watermark.Pos))
 	if stateAfter.Watermark.Day != state.Watermark.Day {
-		loop.Wake(a.dayEnded)
+		timer.Wake(a.dayEnded)
 	}
 	return stateAfter, planErr
 }

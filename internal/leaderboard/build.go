@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -45,13 +45,13 @@ func (b *builder) run(ctx context.Context) {
 		b.logError(ctx, "sweep", sweepErr)
 	}
 	work(ctx)
-	loop.EveryOrWoken(ctx, applyInterval, b.wakeups, work)
+	timer.EveryOrWoken(ctx, applyInterval, b.wakeups, work)
 }
 
 // request requests a build. It does nothing if a build is pending.
 func (b *builder) request(ctx context.Context, reason string) error {
 	err := b.store.RequestBuild(ctx, b.newestConfig.Game, b.newestConfig.Hash(), reason)
-	loop.Wake(b.wakeups)
+	timer.Wake(b.wakeups)
 	return err
 }
 

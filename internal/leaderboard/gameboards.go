@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -48,10 +48,10 @@ func (g *gameBoards) run(ctx context.Context) {
 	var background sync.WaitGroup
 	background.Go(func() { g.builder.run(ctx) })
 	background.Go(func() { g.verifier.run(ctx) })
-	background.Go(func() { loop.Every(ctx, applyInterval, apply) })
+	background.Go(func() { timer.Every(ctx, applyInterval, apply) })
 	apply(ctx)
 	maintain(ctx)
-	loop.EveryOrWoken(ctx, dayCheckInterval, g.rows.dayEnded, maintain)
+	timer.EveryOrWoken(ctx, dayCheckInterval, g.rows.dayEnded, maintain)
 	background.Wait()
 }
 
@@ -106,7 +106,7 @@ func (g *gameBoards) maintainDays(ctx context.Context) error {
 		if err = ignore(err, ErrStale); err != nil || !isDone {
 			return ignore(err, errNoBoards) // requestRepair has logged the error and requested a build
 		}
-		loop.Sleep(ctx, max(duration, minMaintenancePause))
+		timer.Sleep(ctx, max(duration, minMaintenancePause))
 	}
 	return nil
 }

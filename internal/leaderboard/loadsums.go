@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // buildRenewInterval is the minimum time between two renewals of the lease during a load.
@@ -99,7 +99,7 @@ func (l *loader) commit(ctx context.Context) error {
 	l.txs, l.plannedAt = nil, l.now()
 	clear(l.entries)
 	if l.isThrottled {
-		loop.Sleep(ctx, time.Since(began))
+		timer.Sleep(ctx, time.Since(began))
 	}
 	if time.Since(l.renewedAt) < buildRenewInterval {
 		return nil

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -89,7 +89,7 @@ func (r *resources) withLease(ctx context.Context, lease *lease, work func() err
 			return err
 		}
 		r.metrics.leaseWaits.Inc()
-		if !loop.Sleep(ctx, lease.pollInterval/2+rand.N(lease.pollInterval)) { //nolint:gosec // a wait is no secret
+		if !timer.Sleep(ctx, lease.pollInterval/2+rand.N(lease.pollInterval)) { //nolint:gosec // a wait is no secret
 			return ctx.Err()
 		}
 	}

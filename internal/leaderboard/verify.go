@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -24,7 +24,7 @@ type verifier struct {
 
 // run verifies the boards at intervals until ctx ends. One node at a time does this.
 func (v *verifier) run(ctx context.Context) {
-	loop.Every(ctx, verifyInterval, func(ctx context.Context) { v.logError(ctx, "verify", v.verifyInBackground(ctx)) })
+	timer.Every(ctx, verifyInterval, func(ctx context.Context) { v.logError(ctx, "verify", v.verifyInBackground(ctx)) })
 }
 
 // verifyInBackground verifies the boards once. It counts and logs differences. If there are
@@ -40,7 +40,7 @@ func (v *verifier) verifyInBackground(ctx context.Context) error {
 				slog.String("field", difference.Field), slog.String("want", difference.Want), slog.String("have", difference.Have))
 		}
 	}, func() error {
-		loop.Sleep(ctx, verifyPageInterval)
+		timer.Sleep(ctx, verifyPageInterval)
 		return errors.Join(ctx.Err(), v.renewLease(ctx, v.verifyLease))
 	})
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"laststand/internal/loop"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 const (
@@ -72,7 +72,7 @@ func (d *Display) largestLimits() map[pageKey]int {
 
 // Run reads the watched boards and pushes changes until ctx ends. Then it returns nil.
 func (d *Display) Run(ctx context.Context) error {
-	loop.Every(ctx, pushInterval, func(ctx context.Context) {
+	timer.Every(ctx, pushInterval, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, readTimeout)
 		defer cancel()
 		var group errgroup.Group

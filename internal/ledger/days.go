@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Days starts the days of games and sums the past ones.
@@ -60,7 +60,7 @@ func (s *Days) SumDays(ctx context.Context, game string) (days int, err error) {
 		if isDone {
 			days++
 		}
-		if !loop.Sleep(ctx, time.Since(start)) {
+		if !timer.Sleep(ctx, time.Since(start)) {
 			return days, ctx.Err()
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Errors of requests that the ledger refuses.
@@ -30,7 +30,7 @@ var errKeyDeleted = errors.New("the task of a key was deleted while the key was 
 // IsUnavailable reports whether the same call may succeed later. Examples: the database is
 // unreachable, too slow or busy, its disk is full, the context ended, or the ledger is closed.
 func IsUnavailable(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyDeleted) || errors.Is(err, loop.ErrClosed) ||
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, errKeyDeleted) || errors.Is(err, timer.ErrBatcherClosed) ||
 		errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return true
 	}

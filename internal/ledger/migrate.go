@@ -10,7 +10,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // migrationFiles are the migrations. The number of a file is the version of the tables
@@ -109,7 +109,7 @@ func (d *dialect) migrations() (migrations []*goose.Migration, err error) {
 func (db *database) runMigrations(ctx context.Context, provider *goose.Provider) error {
 	for attempt := 1; ; attempt++ {
 		_, err := provider.Up(ctx)
-		if err == nil || attempt == 5 || !loop.Sleep(ctx, time.Duration(attempt)*50*time.Millisecond) {
+		if err == nil || attempt == 5 || !timer.Sleep(ctx, time.Duration(attempt)*50*time.Millisecond) {
 			return err
 		}
 	}

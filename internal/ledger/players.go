@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Players creates and finds players, and changes their devices.
 type Players struct {
 	*database
-	registrations *loop.Batcher[*registration]
+	registrations *timer.Batcher[*registration]
 }
 
 func newPlayers(db *database, r prometheus.Registerer) *Players {

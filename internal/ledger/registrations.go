@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"laststand/internal/identity"
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -29,11 +29,11 @@ type registration struct {
 }
 
 // newRegistrationBatcher returns the Batcher that inserts the players of devices together.
-func newRegistrationBatcher(workers int, r prometheus.Registerer, admit func(context.Context, []*registration) error) *loop.Batcher[*registration] {
+func newRegistrationBatcher(workers int, r prometheus.Registerer, admit func(context.Context, []*registration) error) *timer.Batcher[*registration] {
 	sizes := promauto.With(r).NewHistogram(prometheus.HistogramOpts{
 		Name: "laststand_ledger_registration_batch_size", Help: "New players per registration transaction.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 	})
-	return &loop.Batcher[*registration]{
+	return &timer.Batcher[*registration]{
 		MaxBatch: maxRegistrationBatch, Workers: workers, Timeout: registrationTimeout, CanSplit: isCausedByOnePlayer,
 		Run: func(ctx context.Context, batch []*registration) error {
 			sizes.Observe(float64(len(batch)))

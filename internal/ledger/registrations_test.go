@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"laststand/internal/identity"
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // A transaction of several players is repeated player by player if one of them may be the
@@ -57,7 +57,7 @@ func TestAClosedLedgerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	players := &Players{registrations: newRegistrationBatcher(1, prometheus.NewRegistry(), nil)}
 	players.registrations.Close()
-	if _, err := players.register(t.Context(), identity.NewPlayer{ID: "p"}); !errors.Is(err, loop.ErrClosed) || !IsUnavailable(err) {
+	if _, err := players.register(t.Context(), identity.NewPlayer{ID: "p"}); !errors.Is(err, timer.ErrBatcherClosed) || !IsUnavailable(err) {
 		t.Errorf("%v, want an error for which IsUnavailable is true", err)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
+	"laststand/internal/timer"
 )
 
 // Retention says how long the ledger keeps the answers and matches of a game after the end
@@ -106,7 +106,7 @@ func repeatWithPauses(ctx context.Context, step func() (int64, error)) (sum int6
 // pauseAfterStep pauses after a step of background work for nine times as long as the step
 // took. So the work takes a tenth of the time, and `bench duels` measures what that costs.
 func pauseAfterStep(ctx context.Context, began time.Time) error {
-	if !loop.Sleep(ctx, 9*time.Since(began)) {
+	if !timer.Sleep(ctx, 9*time.Since(began)) {
 		return ctx.Err()
 	}
 	return nil

@@ -17,7 +17,7 @@ import (
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // sqliteFile is the file of the embedded database. SQLite has two more files next to it.
@@ -124,7 +124,7 @@ func (c cachingConnector) Connect(ctx context.Context) (driver.Conn, error) {
 			return &cachingConn{conn.(sqliteConn), map[string]sqliteStmt{}}, nil
 		}
 		sqliteErr, ok := errors.AsType[*sqlite.Error](err)
-		if !ok || sqliteErr.Code()&0xff != sqlite3.SQLITE_BUSY || !loop.Sleep(ctx, 20*time.Millisecond) {
+		if !ok || sqliteErr.Code()&0xff != sqlite3.SQLITE_BUSY || !timer.Sleep(ctx, 20*time.Millisecond) {
 			return nil, err
 		}
 	}

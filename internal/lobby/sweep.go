@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -17,7 +17,7 @@ const (
 // Run handles old pairings of all games that have no match yet, until ctx ends. It
 // creates their matches or rolls them back. It returns nil.
 func (l *Lobby) Run(ctx context.Context) error {
-	loop.Every(ctx, sweepInterval, func(ctx context.Context) {
+	timer.Every(ctx, sweepInterval, func(ctx context.Context) {
 		for game := range l.Games {
 			if err := l.sweep(ctx, game); err != nil && !errors.Is(err, context.Canceled) {
 				l.Logger.Warn("pairing sweep failed; the next round retries", "game", game, "error", err)

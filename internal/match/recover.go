@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -53,9 +53,9 @@ func newRecovery(places *places, settled *settledNotices) *recovery {
 func (r *recovery) Run(ctx context.Context) error {
 	var searches sync.WaitGroup
 	searches.Go(func() {
-		loop.Every(ctx, recoveryInterval, func(ctx context.Context) { r.runRound(ctx, roundGaps, r.fillGaps) })
+		timer.Every(ctx, recoveryInterval, func(ctx context.Context) { r.runRound(ctx, roundGaps, r.fillGaps) })
 	})
-	loop.Every(ctx, recoveryInterval, func(ctx context.Context) {
+	timer.Every(ctx, recoveryInterval, func(ctx context.Context) {
 		r.runRound(ctx, roundPlaces, r.findEndedPlaces)
 		r.runRound(ctx, roundSweep, r.sweepOverdue)
 		r.runRound(ctx, roundHosts, r.reportHosts)

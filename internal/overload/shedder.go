@@ -10,8 +10,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/loop"
 	"laststand/internal/protocol"
+	"laststand/internal/timer"
 )
 
 // Kind is a kind of work that an overloaded node refuses.
@@ -124,7 +124,7 @@ func (s *Shedder) AwaitHello(ctx context.Context) error {
 	switch {
 	case !ok:
 		return s.refuse(NewSessions, wait.Milliseconds())
-	case wait > 0 && !s.DryRun && !loop.Sleep(ctx, wait):
+	case wait > 0 && !s.DryRun && !timer.Sleep(ctx, wait):
 		return ctx.Err()
 	}
 	return nil
@@ -150,9 +150,9 @@ const levelUpdateInterval = time.Second
 // ends. It returns nil.
 func (s *Shedder) Run(ctx context.Context) error {
 	var levels sync.WaitGroup // a signal may collect garbage, and the duel limit does not wait for that
-	levels.Go(func() { loop.Every(ctx, levelUpdateInterval, func(context.Context) { s.update() }) })
+	levels.Go(func() { timer.Every(ctx, levelUpdateInterval, func(context.Context) { s.update() }) })
 	if s.MaxLag > 0 {
-		loop.Every(ctx, duelUpdateInterval, func(context.Context) { s.updateLimits() })
+		timer.Every(ctx, duelUpdateInterval, func(context.Context) { s.updateLimits() })
 	}
 	levels.Wait()
 	return nil

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // BankStore has the imported banks; *ledger.QuestionBanks implements it. LoadBank returns
@@ -73,7 +73,7 @@ func OpenLibrary(ctx context.Context, store BankStore, games []GameBanks, log *s
 // Run loads the banks again after each import, until ctx ends. After an error the loaded
 // banks stay in use.
 func (l *Library) Run(ctx context.Context) error {
-	loop.Every(ctx, libraryInterval, loop.LogFailures(l.log, "question bank reload", l.reloadIfChanged))
+	timer.Every(ctx, libraryInterval, timer.LogFailures(l.log, "question bank reload", l.reloadIfChanged))
 	return nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -27,7 +27,7 @@ func (c *Clock) Run(ctx context.Context) error {
 		return nil
 	}
 	delay := initialInterval
-	read := loop.LogFailures(c.log, "redis clock read", func(ctx context.Context) error {
+	read := timer.LogFailures(c.log, "redis clock read", func(ctx context.Context) error {
 		err := c.readAndApply(ctx)
 		delay = initialInterval
 		if err != nil || c.agreeing >= settledReadings {
@@ -36,7 +36,7 @@ func (c *Clock) Run(ctx context.Context) error {
 		}
 		return err
 	})
-	for loop.Sleep(ctx, delay) {
+	for timer.Sleep(ctx, delay) {
 		read(ctx)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // maxRecordAhead is how far ahead of the reference a node may start from a record if no
@@ -62,7 +62,7 @@ func (c *Clock) awaitFirstReading(ctx context.Context) error {
 		case err != nil && (cause == nil || ctx.Err() == nil):
 			cause = err
 		}
-		if !loop.Sleep(ctx, retryInterval) {
+		if !timer.Sleep(ctx, retryInterval) {
 			return cmp.Or(cause, ctx.Err())
 		}
 	}

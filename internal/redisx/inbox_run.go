@@ -12,7 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -79,7 +79,7 @@ func (i *Inbox) keepSubscribed(ctx context.Context) {
 		if cluster, ok := i.client.(*redis.ClusterClient); ok {
 			cluster.ReloadState(ctx) // the client does not notice failures of a subscription's connection
 		}
-		if !loop.Sleep(ctx, retryDelay/2+rand.N(retryDelay/2)) { //nolint:gosec // a wait is no secret
+		if !timer.Sleep(ctx, retryDelay/2+rand.N(retryDelay/2)) { //nolint:gosec // a wait is no secret
 			return
 		}
 		retryDelay = min(2*retryDelay, maxRetryDelay)
@@ -94,7 +94,7 @@ func (i *Inbox) receiveUntilError(ctx context.Context) error {
 	sub, err := i.subscribe(ctx)
 	var echoes sync.WaitGroup
 	echoes.Go(func() {
-		loop.Every(ctx, echoInterval, i.sendEcho)
+		timer.Every(ctx, echoInterval, i.sendEcho)
 		_ = sub.Close() // also ends a ReceiveTimeout that still waits
 	})
 	defer echoes.Wait()
@@ -140,7 +140,7 @@ func (i *Inbox) handleReceived(ctx context.Context, received any) error {
 			return errUnsubscribed
 		}
 		i.hasSubscription.Store(true)
-		loop.Wake(i.missedSignal)
+		timer.Wake(i.missedSignal)
 		if i.lossLogged {
 			i.lossLogged = false
 			i.log.InfoContext(ctx, "inbox subscription recovered")
@@ -170,5 +170,5 @@ func (i *Inbox) enqueue(frame string) {
 	}
 	i.queuedBytes.Add(-size)
 	i.metrics.dropped.WithLabelValues(label).Inc()
-	loop.Wake(i.missedSignal)
+	timer.Wake(i.missedSignal)
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Interval and timeout of checks for replicas.
@@ -29,7 +29,7 @@ func (c *Conn) watchReplicas(ctx context.Context) {
 	c.checkReplicas(ctx)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var checks sync.WaitGroup
-	checks.Go(func() { loop.Every(ctx, replicaCheckInterval, c.checkReplicas) })
+	checks.Go(func() { timer.Every(ctx, replicaCheckInterval, c.checkReplicas) })
 	stop := func() error { cancel(); checks.Wait(); return nil }
 	c.closeFuncs = append([]func() error{stop}, c.closeFuncs...)
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
+	"laststand/internal/timer"
 )
 
 // fullBatchStandings is the number of standings at which a batch is full. The
@@ -34,7 +34,7 @@ func (s *Service) collectBatch(ctx context.Context, first match.Result) []match.
 	var collected batch
 	collected.add(first)
 	if len(s.queue) == 0 {
-		loop.Sleep(ctx, batchDelay)
+		timer.Sleep(ctx, batchDelay)
 	}
 	for len(s.queue) > 0 && !s.isFull(collected) { // only Run's loop receives from the queue
 		collected.add(<-s.queue)
@@ -88,7 +88,7 @@ func (s *Service) commit(workCtx context.Context, results []match.Result) (commi
 			return committed, retried, err
 		}
 		s.metrics.countFailures(reasonUnavailable, 1)
-		loop.Sleep(workCtx, wait.next())
+		timer.Sleep(workCtx, wait.next())
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
+	"laststand/internal/timer"
 )
 
 const outboxSize = 4096 // highest number of results per game that wait for its leaderboards
@@ -79,7 +79,7 @@ func (n *notifier) applyLeaderboards(workCtx context.Context, game string) bool 
 		if wait == 0 {
 			n.config.Logger.Warn("leaderboard apply failed; the server notifies the players after the next apply", "game", game, "error", err)
 		}
-		loop.Sleep(workCtx, wait.next())
+		timer.Sleep(workCtx, wait.next())
 	}
 	return false
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/loop"
 	"laststand/internal/match"
+	"laststand/internal/timer"
 )
 
 // Offer passes a pending result to the service. It never blocks. It returns false
@@ -42,7 +42,7 @@ func (s *Service) Run(ctx context.Context) error {
 	stopTimer.Go(func() {
 		select {
 		case <-ctx.Done():
-			loop.Sleep(workCtx, stopTimeout)
+			timer.Sleep(workCtx, stopTimeout)
 			cancel()
 		case <-workCtx.Done():
 		}
@@ -61,7 +61,7 @@ func (s *Service) runLoop(ctx, workCtx context.Context) {
 	sweeps := time.NewTicker(sweepInterval)
 	defer sweeps.Stop()
 	nextPage := make(chan struct{}, 1) // has a value while a sweep left results
-	loop.Wake(nextPage)
+	timer.Wake(nextPage)
 	for ctx.Err() == nil {
 		mustSweep := false
 		select {
@@ -76,7 +76,7 @@ func (s *Service) runLoop(ctx, workCtx context.Context) {
 			mustSweep = true
 		}
 		if mustSweep && s.sweepPending(workCtx) {
-			loop.Wake(nextPage)
+			timer.Wake(nextPage)
 		}
 	}
 	for len(s.queue) > 0 && workCtx.Err() == nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // attempt is one run of a handler for a claimed task.
@@ -44,7 +44,7 @@ func (p *pool) runAttempt(attemptsCtx context.Context, a *attempt) {
 			p.endAttempts([]*attempt{a}, []Lease{a.task.Lease()})
 			return
 		}
-		loop.Sleep(attemptsCtx, storeRetryDelay)
+		timer.Sleep(attemptsCtx, storeRetryDelay)
 	}
 }
 
@@ -114,7 +114,7 @@ func (p *pool) endAttempts(attempts []*attempt, lost []Lease) {
 		}
 		p.count(a, reason)
 	}
-	loop.Wake(p.freed)
+	timer.Wake(p.freed)
 }
 
 // count counts an ended attempt, and logs a dead task. The caller holds mu.

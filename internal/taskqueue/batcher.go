@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Enqueuer stores new tasks in one commit: all or none. The result has one
@@ -16,7 +16,7 @@ type Enqueuer interface {
 // Batcher stores tasks of concurrent callers in shared commits. While one
 // commit runs, the tasks of later calls wait for the next one. It is safe for
 // concurrent use.
-type Batcher struct{ commits *loop.Batcher[*enqueueCall] }
+type Batcher struct{ commits *timer.Batcher[*enqueueCall] }
 
 // enqueueCall is one call of Batcher.Enqueue.
 type enqueueCall struct {
@@ -26,7 +26,7 @@ type enqueueCall struct {
 
 // NewBatcher returns a Batcher for a store.
 func NewBatcher(store Enqueuer) *Batcher {
-	return &Batcher{&loop.Batcher[*enqueueCall]{
+	return &Batcher{&timer.Batcher[*enqueueCall]{
 		MaxBatch: MaxBatch, Workers: 1, Timeout: callTimeout,
 		Run: func(ctx context.Context, calls []*enqueueCall) error {
 			tasks := make([]NewTask, len(calls))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // MaintenanceStore has the maintenance steps of a store. Each call of a step
@@ -85,7 +85,7 @@ func NewMaintainer(c MaintainerConfig) *Maintainer {
 // the first failure of a series and retries.
 func (m *Maintainer) Run(ctx context.Context) error {
 	var wait time.Duration
-	round := loop.LogFailures(m.Logger, "task queue maintenance", func(ctx context.Context) (err error) {
+	round := timer.LogFailures(m.Logger, "task queue maintenance", func(ctx context.Context) (err error) {
 		if wait, err = m.runRound(ctx); err != nil && ctx.Err() == nil {
 			wait = busyInterval
 			m.metrics.failures.Inc()
@@ -103,7 +103,7 @@ func (m *Maintainer) Run(ctx context.Context) error {
 // waits at least busyInterval (or the time, if that is shorter), so that a busy
 // queue does not cause constant reads.
 func (m *Maintainer) waitForWork(ctx context.Context, wait time.Duration) {
-	if !loop.Sleep(ctx, min(wait, busyInterval)) {
+	if !timer.Sleep(ctx, min(wait, busyInterval)) {
 		return
 	}
 	timer := time.NewTimer(wait - busyInterval)

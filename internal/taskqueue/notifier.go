@@ -9,7 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Notifier wakes the workers of a process when there may be a task for them.
@@ -32,7 +32,7 @@ func (n *Notifier) notifyKinds(kinds ...string) {
 	}
 	for _, kind := range kinds {
 		for _, subscriber := range n.subscribers[kind] {
-			loop.Wake(subscriber)
+			timer.Wake(subscriber)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (n *CrossNodeNotifier) Notify(topic string) {
 		return
 	}
 	n.pending[kind] = true
-	loop.Wake(n.publishRequested)
+	timer.Wake(n.publishRequested)
 }
 
 // Receive notifies the workers of the kinds that another node has published. It
@@ -142,7 +142,7 @@ func (n *CrossNodeNotifier) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-n.publishRequested:
 			n.publishPending(ctx)
-			loop.Sleep(ctx, publishInterval)
+			timer.Sleep(ctx, publishInterval)
 		}
 	}
 	n.publishPending(ctx)

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // pool runs the tasks of one kind on a node. One loop claims tasks, and another renews
@@ -18,9 +18,9 @@ type pool struct {
 	KindConfig
 
 	workers  *Workers
-	notified <-chan struct{}        // has a value after a notification for the kind
-	freed    chan struct{}          // has a value after attempts have ended
-	reports  loop.Batcher[*attempt] // reports to the store how attempts ended
+	notified <-chan struct{}         // has a value after a notification for the kind
+	freed    chan struct{}           // has a value after attempts have ended
+	reports  timer.Batcher[*attempt] // reports to the store how attempts ended
 
 	mu      sync.Mutex
 	running map[Lease]*attempt // claimed tasks, until the store knows how their attempts ended
@@ -35,7 +35,7 @@ func newPool(w *Workers, kindConfig KindConfig) *pool {
 		KindConfig: kindConfig, workers: w, notified: w.Notifier.Subscribe(kindConfig.Kind), freed: make(chan struct{}, 1),
 		running: map[Lease]*attempt{}, deadLog: rate.Sometimes{Interval: time.Minute},
 	}
-	p.reports = loop.Batcher[*attempt]{Run: p.report, MaxBatch: MaxBatch, Workers: 1, Timeout: callTimeout}
+	p.reports = timer.Batcher[*attempt]{Run: p.report, MaxBatch: MaxBatch, Workers: 1, Timeout: callTimeout}
 	return p
 }
 
@@ -46,7 +46,7 @@ func (p *pool) run(ctx context.Context) {
 	attemptsCtx, cancelAttempts := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancelAttempts()
 	var attempts, renewals sync.WaitGroup
-	renewals.Go(func() { loop.Every(attemptsCtx, p.Lease/3, p.renewLeases) })
+	renewals.Go(func() { timer.Every(attemptsCtx, p.Lease/3, p.renewLeases) })
 	p.claimTasks(ctx, func(task Task) {
 		a := &attempt{task: task}
 		a.ctx, a.cancel = context.WithCancel(attemptsCtx)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // Poll is a request of a game's worker for tasks of a kind.
@@ -62,7 +62,7 @@ func (q *TenantQueue) Claim(ctx context.Context, game string, request Poll) ([]T
 		case <-notified:
 		}
 		if tasks, err = q.claimOnce(ctx, game, request); len(tasks) > 0 || err != nil {
-			loop.Wake(notified)
+			timer.Wake(notified)
 		}
 	}
 	return tasks, err

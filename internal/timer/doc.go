@@ -1,5 +1,7 @@
-// Package timer provides the timing wheel for question deadlines, bots, pings
-// and other delays. One Wheel serves a process.
+// Package timer runs work later, repeatedly and together. A Wheel is the timing wheel for
+// question deadlines, bots, pings and other delays; one serves a process. Every repeats work
+// at intervals (every.go), and a Batcher does the work of many callers together (batcher.go).
+// The rest of this text is about the wheel.
 //
 // Timers that are due in the same tick of 10 ms share a slot. A slot is one
 // entry in the wheel of github.com/RussellLuo/timingwheel. It causes one
@@ -43,5 +45,5 @@
 //
 // The main types are Wheel and Timer. Start reading in lifecycle.go, which starts and ends
 // the goroutines, then wheel.go, run_queue.go, generation.go and timer.go. This package
-// must not know what its timers are for.
+// must not know what its timers and loops are for.
 package timer

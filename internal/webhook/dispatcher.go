@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"laststand/internal/loop"
 	"laststand/internal/taskqueue"
+	"laststand/internal/timer"
 )
 
 // Config configures a Dispatcher.
@@ -65,9 +65,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	refresh := loop.LogFailures(d.Logger, "read of the states of webhook endpoints", d.refreshStates)
+	refresh := timer.LogFailures(d.Logger, "read of the states of webhook endpoints", d.refreshStates)
 	refresh(ctx)
-	loop.Every(ctx, refreshInterval, refresh)
+	timer.Every(ctx, refreshInterval, refresh)
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -33,7 +33,7 @@ func (s *Server) CloseIdle() int {
 
 // Run evicts idle sessions while places are low, until ctx ends. It returns nil.
 func (s *Server) Run(ctx context.Context) error {
-	loop.Every(ctx, evictInterval, func(context.Context) { s.evictIdle() })
+	timer.Every(ctx, evictInterval, func(context.Context) { s.evictIdle() })
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -30,9 +30,9 @@ const (
 func (s *Service) Run(ctx context.Context) error {
 	var loops sync.WaitGroup
 	loops.Go(func() { s.runSync(ctx) })
-	loops.Go(func() { loop.Every(ctx, observeInterval, s.observeNodes) })
-	loops.Go(func() { loop.Every(ctx, renewInterval, s.renewSessions) })
-	loops.Go(func() { loop.Every(ctx, renewInterval, s.endDeadNodeSessions) })
+	loops.Go(func() { timer.Every(ctx, observeInterval, s.observeNodes) })
+	loops.Go(func() { timer.Every(ctx, renewInterval, s.renewSessions) })
+	loops.Go(func() { timer.Every(ctx, renewInterval, s.endDeadNodeSessions) })
 	loops.Wait()
 	for _, open := range s.openSessions() {
 		s.leave(open)
@@ -52,7 +52,7 @@ func (s *Service) runSync(ctx context.Context) {
 		for s.queue.size() > 0 && ctx.Err() == nil {
 			if err := s.syncBatch(ctx); err != nil {
 				s.recordError("the visits here could not be noted; trying again", err)
-				loop.Sleep(ctx, storeRetryDelay)
+				timer.Sleep(ctx, storeRetryDelay)
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const (
@@ -39,7 +39,7 @@ func (r *syncQueue) add(c change) bool {
 		return false
 	}
 	r.changes = append(r.changes, c)
-	loop.Wake(r.wake)
+	timer.Wake(r.wake)
 	return true
 }
 

@@ -1,4 +1,4 @@
-package loop_test
+package timer_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 // callTimes runs a loop for 10 s, and returns at which second each call of work started.
@@ -24,7 +24,7 @@ func callTimes(t *testing.T, duration time.Duration, run func(ctx context.Contex
 		start := time.Now()
 		run(ctx, func(ctx context.Context) {
 			seconds = append(seconds, time.Since(start).Seconds())
-			loop.Sleep(ctx, duration)
+			timer.Sleep(ctx, duration)
 		})
 		if took := time.Since(start); took != 10*time.Second {
 			t.Errorf("the loop ended after %s, want 10 s: the end of its context", took)
@@ -35,7 +35,7 @@ func callTimes(t *testing.T, duration time.Duration, run func(ctx context.Contex
 
 func TestEveryCallsWorkOncePerIntervalUntilTheContextEnds(t *testing.T) {
 	t.Parallel()
-	got := callTimes(t, 0, func(ctx context.Context, work func(context.Context)) { loop.Every(ctx, 3*time.Second, work) })
+	got := callTimes(t, 0, func(ctx context.Context, work func(context.Context)) { timer.Every(ctx, 3*time.Second, work) })
 	if want := []float64{3, 6, 9}; !slices.Equal(got, want) {
 		t.Errorf("calls at %v s, want %v", got, want)
 	}
@@ -43,7 +43,7 @@ func TestEveryCallsWorkOncePerIntervalUntilTheContextEnds(t *testing.T) {
 
 func TestCallsOfEveryDoNotOverlap(t *testing.T) {
 	t.Parallel()
-	got := callTimes(t, 5*time.Second, func(ctx context.Context, work func(context.Context)) { loop.Every(ctx, 2*time.Second, work) })
+	got := callTimes(t, 5*time.Second, func(ctx context.Context, work func(context.Context)) { timer.Every(ctx, 2*time.Second, work) })
 	if want := []float64{2, 7}; !slices.Equal(got, want) {
 		t.Errorf("calls at %v s, want %v", got, want)
 	}
@@ -53,10 +53,10 @@ func TestAValueWakesTheLoop(t *testing.T) {
 	t.Parallel()
 	got := callTimes(t, 0, func(ctx context.Context, work func(context.Context)) {
 		wake := make(chan struct{}, 1)
-		loop.Wake(wake)
-		loop.Wake(wake) // shares the value of the first
-		time.AfterFunc(4*time.Second, func() { loop.Wake(wake) })
-		loop.EveryOrWoken(ctx, 6*time.Second, wake, work)
+		timer.Wake(wake)
+		timer.Wake(wake) // shares the value of the first
+		time.AfterFunc(4*time.Second, func() { timer.Wake(wake) })
+		timer.EveryOrWoken(ctx, 6*time.Second, wake, work)
 	})
 	if want := []float64{0, 4, 6}; !slices.Equal(got, want) {
 		t.Errorf("calls at %v s, want %v", got, want)
@@ -69,8 +69,8 @@ func TestAnEndedContextStopsTheLoopBeforeTheNextCall(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		wake := make(chan struct{}, 1)
-		loop.Wake(wake)
-		loop.EveryOrWoken(ctx, time.Hour, wake, func(context.Context) { t.Error("work was called after the end of its context") })
+		timer.Wake(wake)
+		timer.EveryOrWoken(ctx, time.Hour, wake, func(context.Context) { t.Error("work was called after the end of its context") })
 	}
 }
 
@@ -80,7 +80,7 @@ func TestOnlyTheFirstFailureOfASeriesIsLogged(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	failure := errors.New("no connection")
 	outcomes := []error{nil, failure, failure, nil, failure, nil, nil}
-	work := loop.LogFailures(slog.New(slog.NewTextHandler(&log, nil)), "reload", func(context.Context) error {
+	work := timer.LogFailures(slog.New(slog.NewTextHandler(&log, nil)), "reload", func(context.Context) error {
 		if len(outcomes) == 0 {
 			cancel()
 			return failure

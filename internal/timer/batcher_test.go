@@ -1,4 +1,4 @@
-package loop_test
+package timer_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"laststand/internal/loop"
+	"laststand/internal/timer"
 )
 
 const maxBatch = 10
@@ -23,7 +23,7 @@ type item struct {
 
 // gate has the Run function of a batcher. Each call waits until the test lets it continue.
 type gate struct {
-	*loop.Batcher[*item]
+	*timer.Batcher[*item]
 	*testing.T
 	open  chan struct{}
 	fault func(batch []string) error
@@ -38,7 +38,7 @@ func runGated(t *testing.T, f func(g *gate)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{T: t, open: make(chan struct{}), fault: func([]string) error { return nil }}
-		g.Batcher = &loop.Batcher[*item]{
+		g.Batcher = &timer.Batcher[*item]{
 			Run: g.run, MaxBatch: maxBatch, Workers: 1, Timeout: 5 * time.Second,
 			CanSplit: func(err error) bool { return !errors.Is(err, context.DeadlineExceeded) },
 		}
@@ -213,7 +213,7 @@ func TestCloseRefusesWaitingItemsAndWaitsForTheRunningBatch(t *testing.T) {
 		outcomes := g.doAll(g.Context(), "first", "waits")
 		closed := make(chan struct{})
 		go func() { g.Close(); close(closed) }()
-		if err := <-outcomes[1]; !errors.Is(err, loop.ErrClosed) {
+		if err := <-outcomes[1]; !errors.Is(err, timer.ErrBatcherClosed) {
 			g.Errorf("the item that waits: %v", err)
 		}
 		synctest.Wait()
@@ -222,7 +222,7 @@ func TestCloseRefusesWaitingItemsAndWaitsForTheRunningBatch(t *testing.T) {
 			g.Error("Close returned while a batch runs")
 		default:
 		}
-		if err := <-g.doAll(g.Context(), "late")[0]; !errors.Is(err, loop.ErrClosed) {
+		if err := <-g.doAll(g.Context(), "late")[0]; !errors.Is(err, timer.ErrBatcherClosed) {
 			g.Errorf("an item after Close: %v", err)
 		}
 		close(g.open)

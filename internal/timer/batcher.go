@@ -1,4 +1,4 @@
-package loop
+package timer
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// ErrClosed is the error of calls that a closed Batcher refuses.
-var ErrClosed = errors.New("the batcher is closed")
+// ErrBatcherClosed is the error of calls that a closed Batcher refuses.
+var ErrBatcherClosed = errors.New("the batcher is closed")
 
 // A Batcher does the work of concurrent callers together. An item that finds a free
 // worker is done at once. While all workers are busy, items wait, and the next free
@@ -61,7 +61,7 @@ func (b *Batcher[T]) add(item *batchItem[T]) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.isClosed {
-		return ErrClosed
+		return ErrBatcherClosed
 	}
 	b.waiting = append(b.waiting, item)
 	if b.busy < b.Workers {
@@ -138,7 +138,7 @@ func (b *Batcher[T]) Close() {
 	b.mu.Lock()
 	b.isClosed = true
 	for _, item := range b.waiting {
-		item.outcome <- ErrClosed
+		item.outcome <- ErrBatcherClosed
 	}
 	b.waiting = nil
 	b.mu.Unlock()
