@@ -139,7 +139,7 @@ func (r *reportingTest) watchCounts() (stop func()) {
 				r.checkSum(all[i])
 				samples++
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(25 * time.Millisecond)
 		}
 	})
 	return sync.OnceFunc(func() {

@@ -152,7 +152,7 @@ func waitUntilWithin(t *testing.T, timeout time.Duration, condition string, isTr
 		if time.Now().After(deadline) {
 			t.Fatalf("after %v it is still not true that %s", timeout, condition)
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(25 * time.Millisecond)
 	}
 }
 
